@@ -1,0 +1,279 @@
+//! Affine index maps: how the result of a view reads its source.
+
+use crate::shape::{Axes, Shape, size};
+use smallvec::SmallVec;
+use std::fmt;
+
+/// `result[j] = source[matrix · j + offset]`, and 0 where that position lies outside the source.
+///
+/// Replication, transposition, slices with steps, reversal, diagonals, padding and every affine gather are of this form;
+/// composing views is multiplying matrices. `matrix` has a row for each source axis and a column for each result axis.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct AffineMap {
+    source: Shape,
+    result: Shape,
+    matrix: SmallVec<[i64; 9]>,
+    offset: SmallVec<[i64; 4]>,
+    inside: bool,
+}
+
+impl AffineMap {
+    /// A map from its parts: `rows[r]` are the coefficients of source axis `r`, one for each result axis.
+    ///
+    /// Panics when the numbers of rows and columns don't fit the ranks.
+    pub fn new(source: &[usize], result: &[usize], rows: &[SmallVec<[i64; 4]>], offset: &[i64]) -> AffineMap {
+        assert_eq!(rows.len(), source.len(), "a row for each source axis");
+        assert_eq!(offset.len(), source.len(), "an offset for each source axis");
+        let mut matrix = SmallVec::new();
+        for row in rows {
+            assert_eq!(row.len(), result.len(), "a coefficient for each result axis");
+            matrix.extend(row.iter().copied());
+        }
+        AffineMap::assemble(Shape::from_slice(source), Shape::from_slice(result), matrix, offset.into())
+    }
+
+    fn assemble(source: Shape, result: Shape, mut matrix: SmallVec<[i64; 9]>, offset: SmallVec<[i64; 4]>) -> AffineMap {
+        // An axis of length 1 is only ever read at 0, so its coefficients say nothing: clearing them makes equal maps equal.
+        let columns = result.len();
+        for (axis, &extent) in result.iter().enumerate() {
+            if extent == 1 {
+                for row in 0..source.len() {
+                    matrix[row * columns + axis] = 0;
+                }
+            }
+        }
+        let mut map = AffineMap { source, result, matrix, offset, inside: false };
+        map.inside = size(&map.result) == 0
+            || (0..map.source.len()).all(|row| {
+                let (low, high) = map.range(row);
+                low >= 0 && high < map.source[row] as i128
+            });
+        map
+    }
+
+    /// Smallest and largest position read along a source axis; meaningful when the result is not empty.
+    pub fn range(&self, row: usize) -> (i128, i128) {
+        let mut low = self.offset[row] as i128;
+        let mut high = low;
+        for (axis, &extent) in self.result.iter().enumerate() {
+            let reach = self.coefficient(row, axis) as i128 * (extent as i128 - 1).max(0);
+            if reach < 0 { low += reach } else { high += reach }
+        }
+        (low, high)
+    }
+
+    /// The shape that is read.
+    pub fn source(&self) -> &[usize] {
+        &self.source
+    }
+
+    /// The shape that results.
+    pub fn result(&self) -> &[usize] {
+        &self.result
+    }
+
+    /// How far the position along source axis `row` moves with result axis `column`.
+    pub fn coefficient(&self, row: usize, column: usize) -> i64 {
+        self.matrix[row * self.result.len() + column]
+    }
+
+    /// The coefficients of one source axis.
+    pub fn row(&self, row: usize) -> &[i64] {
+        let columns = self.result.len();
+        &self.matrix[row * columns..(row + 1) * columns]
+    }
+
+    /// The position read along source axis `row` for result position 0.
+    pub fn offset(&self, row: usize) -> i64 {
+        self.offset[row]
+    }
+
+    /// Whether every read lies inside the source, proved from the shapes.
+    pub fn is_inside(&self) -> bool {
+        self.inside
+    }
+
+    /// Whether the map reads its source as it is.
+    pub fn is_identity(&self) -> bool {
+        self.source == self.result
+            && (0..self.source.len()).all(|row| {
+                self.offset[row] == 0
+                    && (0..self.result.len()).all(|column| {
+                        self.result[column] == 1 || self.coefficient(row, column) == i64::from(row == column)
+                    })
+            })
+    }
+
+    /// The position read for a position of the result, or `None` outside the source.
+    pub fn position(&self, at: &[usize]) -> Option<Shape> {
+        let mut position = Shape::new();
+        for row in 0..self.source.len() {
+            let mut p = self.offset[row] as i128;
+            for (column, &j) in at.iter().enumerate() {
+                p += self.coefficient(row, column) as i128 * j as i128;
+            }
+            if p < 0 || p >= self.source[row] as i128 {
+                return None;
+            }
+            position.push(p as usize);
+        }
+        Some(position)
+    }
+
+    /// The identity on a shape.
+    pub fn identity(shape: &[usize]) -> AffineMap {
+        let axes: Axes = (0..shape.len()).collect();
+        AffineMap::transpose(shape, &axes)
+    }
+
+    /// Axis `j` of the result is axis `permutation[j]` of the source.
+    pub fn transpose(source: &[usize], permutation: &[usize]) -> AffineMap {
+        let result: Shape = permutation.iter().map(|&axis| source[axis]).collect();
+        let mut matrix: SmallVec<[i64; 9]> = SmallVec::from_elem(0, source.len() * source.len());
+        for (column, &row) in permutation.iter().enumerate() {
+            matrix[row * source.len() + column] = 1;
+        }
+        AffineMap::assemble(Shape::from_slice(source), result, matrix, SmallVec::from_elem(0, source.len()))
+    }
+
+    /// Source axis `r` becomes result axis `axes[r]`; every other result axis repeats the source.
+    ///
+    /// Source axes of extent 1 may be stretched to any extent, as in broadcasting.
+    pub fn broadcast(source: &[usize], result: &[usize], axes: &[usize]) -> AffineMap {
+        assert_eq!(source.len(), axes.len(), "a result axis for each source axis");
+        let columns = result.len();
+        let mut matrix: SmallVec<[i64; 9]> = SmallVec::from_elem(0, source.len() * columns);
+        for (row, &column) in axes.iter().enumerate() {
+            debug_assert!(source[row] == result[column] || source[row] == 1);
+            if source[row] == result[column] {
+                matrix[row * columns + column] = 1;
+            }
+        }
+        AffineMap::assemble(
+            Shape::from_slice(source),
+            Shape::from_slice(result),
+            matrix,
+            SmallVec::from_elem(0, source.len()),
+        )
+    }
+
+    /// `result[j] = source[start + step · j]` along one axis, for `count` positions; reads outside give 0, so that
+    /// slices, reversal (`start = n − 1`, `step = −1`) and padding (`start = −before`) are all of this form.
+    pub fn along(source: &[usize], axis: usize, start: i64, step: i64, count: usize) -> AffineMap {
+        let mut map = AffineMap::identity(source);
+        let columns = source.len();
+        map.result[axis] = count;
+        map.matrix[axis * columns + axis] = step;
+        map.offset[axis] = start;
+        AffineMap::assemble(map.source, map.result, map.matrix, map.offset)
+    }
+
+    /// Reads one position along an axis, and removes the axis.
+    pub fn pick(source: &[usize], axis: usize, position: i64) -> AffineMap {
+        let mut result = Shape::from_slice(source);
+        result.remove(axis);
+        let mut rows = Vec::new();
+        let mut offset: SmallVec<[i64; 4]> = SmallVec::from_elem(0, source.len());
+        for row in 0..source.len() {
+            let mut coefficients: SmallVec<[i64; 4]> = SmallVec::from_elem(0, result.len());
+            if row < axis {
+                coefficients[row] = 1;
+            } else if row > axis {
+                coefficients[row - 1] = 1;
+            }
+            rows.push(coefficients);
+        }
+        offset[axis] = position;
+        AffineMap::new(source, &result, &rows, &offset)
+    }
+
+    /// The map that reads through `self` first and `inner` second: `view(view(x, inner), self) = view(x, composed)`.
+    ///
+    /// `None` where that would not be exact: where `self` reads outside of what `inner` results in, which is 0, while the
+    /// composed map might read inside the source; or where a coefficient overflows.
+    pub fn compose(&self, inner: &AffineMap) -> Option<AffineMap> {
+        debug_assert_eq!(self.source, inner.result);
+        if !self.inside {
+            return None;
+        }
+        let columns = self.result.len();
+        let mut matrix: SmallVec<[i64; 9]> = SmallVec::from_elem(0, inner.source.len() * columns);
+        let mut offset: SmallVec<[i64; 4]> = SmallVec::from_elem(0, inner.source.len());
+        for row in 0..inner.source.len() {
+            let mut constant = inner.offset[row] as i128;
+            for middle in 0..inner.result.len() {
+                let outer = inner.coefficient(row, middle) as i128;
+                constant += outer * self.offset[middle] as i128;
+                for column in 0..columns {
+                    let product = outer * self.coefficient(middle, column) as i128;
+                    let sum = matrix[row * columns + column] as i128 + product;
+                    matrix[row * columns + column] = i64::try_from(sum).ok()?;
+                }
+            }
+            offset[row] = i64::try_from(constant).ok()?;
+        }
+        Some(AffineMap::assemble(inner.source.clone(), self.result.clone(), matrix, offset))
+    }
+
+    /// Result axes that no source axis depends on: along them the view repeats its source.
+    ///
+    /// An axis of extent 1 is listed too when nothing depends on it.
+    pub fn ignored(&self) -> Axes {
+        (0..self.result.len())
+            .filter(|&column| (0..self.source.len()).all(|row| self.coefficient(row, column) == 0))
+            .collect()
+    }
+}
+
+impl fmt::Display for AffineMap {
+    /// `[i, j] -> [j, 3 - i]`, result position to source position.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const NAMES: [&str; 6] = ["i", "j", "k", "l", "m", "n"];
+        let name = |column: usize| match NAMES.get(column) {
+            Some(name) => (*name).to_string(),
+            None => format!("i{column}"),
+        };
+        let variables: Vec<String> = (0..self.result.len()).map(name).collect();
+        write!(f, "[{}] -> [", variables.join(", "))?;
+        for row in 0..self.source.len() {
+            if row > 0 {
+                write!(f, ", ")?;
+            }
+            let mut text = String::new();
+            for column in 0..self.result.len() {
+                let c = self.coefficient(row, column);
+                if c == 0 {
+                    continue;
+                }
+                let sign = match (text.is_empty(), c < 0) {
+                    (true, false) => "",
+                    (true, true) => "-",
+                    (false, false) => " + ",
+                    (false, true) => " - ",
+                };
+                let magnitude = c.unsigned_abs();
+                text.push_str(sign);
+                if magnitude != 1 {
+                    text.push_str(&format!("{magnitude}*"));
+                }
+                text.push_str(&variables[column]);
+            }
+            let o = self.offset[row];
+            if text.is_empty() {
+                text = o.to_string();
+            } else if o > 0 {
+                text.push_str(&format!(" + {o}"));
+            } else if o < 0 {
+                text.push_str(&format!(" - {}", o.unsigned_abs()));
+            }
+            f.write_str(&text)?;
+        }
+        f.write_str("]")
+    }
+}
+
+impl fmt::Debug for AffineMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} <- {:?} {self}", self.result.as_slice(), self.source.as_slice())
+    }
+}

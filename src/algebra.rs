@@ -1,0 +1,267 @@
+//! The type class of arrays: what an instance must be able to do.
+//!
+//! An array of an [`Algebra`] is untyped: element type and shape are values. What users hold is
+//! [`Tensor`](crate::tensor::Tensor), which adds element type and rank as types, checks shapes, and broadcasts; so an
+//! instance may rely on operands that fit (the shape rules are in [`crate::term::infer`]).
+
+use crate::affine::AffineMap;
+use crate::concrete;
+use crate::error::Error;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{Axes, DType, Shape, Type, Value};
+use crate::term::{Body, Build, Scan};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// What a reduction over axes computes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Reduction {
+    /// The sum; of booleans, whether any is true. Empty: 0.
+    Sum,
+    /// The largest element; NaN wins. Empty: −infinity, the smallest integer, or `false`.
+    Max,
+    /// The smallest element; NaN wins. Empty: +infinity, the largest integer, or `true`.
+    Min,
+}
+
+/// Which extreme an argument reduction looks for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Extreme {
+    /// The position of the first largest element, or of the first NaN.
+    Max,
+    /// The position of the first smallest element, or of the first NaN.
+    Min,
+}
+
+/// A label of an axis in a [`Contraction`].
+pub type Label = u8;
+
+/// A sum of products: axes with the same label run together, labels that the result lacks are summed.
+///
+/// Within each list labels are distinct, and every label stands in at least two of the three lists.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Contraction {
+    /// The labels of the left operand's axes.
+    pub left: SmallVec<[Label; 4]>,
+    /// The labels of the right operand's axes.
+    pub right: SmallVec<[Label; 4]>,
+    /// The labels of the result's axes.
+    pub result: SmallVec<[Label; 4]>,
+}
+
+impl Contraction {
+    /// A contraction from its label lists.
+    pub fn new(left: &[Label], right: &[Label], result: &[Label]) -> Contraction {
+        let contraction = Contraction { left: left.into(), right: right.into(), result: result.into() };
+        debug_assert!(contraction.is_valid());
+        contraction
+    }
+
+    /// Whether labels are distinct within each list and each stands in at least two lists.
+    pub fn is_valid(&self) -> bool {
+        let lists = [&self.left, &self.right, &self.result];
+        lists.iter().all(|list| {
+            list.iter().enumerate().all(|(at, label)| {
+                !list[..at].contains(label) && lists.iter().filter(|other| other.contains(label)).count() >= 2
+            })
+        })
+    }
+
+    /// The extent of a label, given the operands' shapes.
+    pub fn extent(&self, label: Label, left: &[usize], right: &[usize]) -> usize {
+        match self.left.iter().position(|&l| l == label) {
+            Some(axis) => left[axis],
+            None => right[self.right.iter().position(|&l| l == label).expect("a label of an operand")],
+        }
+    }
+
+    /// The shape of the result, given the operands' shapes.
+    pub fn shape(&self, left: &[usize], right: &[usize]) -> Shape {
+        self.result.iter().map(|&label| self.extent(label, left, right)).collect()
+    }
+
+    /// The contraction of the result's cotangent (left) with the right operand (right) that gives the left's cotangent.
+    pub fn left_adjoint(&self) -> Contraction {
+        Contraction { left: self.result.clone(), right: self.right.clone(), result: self.left.clone() }
+    }
+
+    /// The contraction of the left operand (left) with the result's cotangent (right) that gives the right's cotangent.
+    pub fn right_adjoint(&self) -> Contraction {
+        Contraction { left: self.left.clone(), right: self.result.clone(), result: self.right.clone() }
+    }
+}
+
+/// Takes the cotangents of the outputs, `None` where there is none, and returns those of the inputs, zeros included.
+/// Callable many times.
+pub type Pullback<A> = Box<dyn Fn(Vec<Option<<A as Algebra>::Array>>) -> Vec<<A as Algebra>::Array>>;
+
+/// An array of the algebra under a reverse derivative.
+pub type NestedArray<A> = <<A as Algebra>::Nested as Algebra>::Array;
+
+/// An array of the algebra under a forward derivative.
+pub type ForwardArray<A> = <<A as Algebra>::Forward as Algebra>::Array;
+
+/// The array type class.
+///
+/// Operands come by value, so that an instance can reuse the buffer of one that nobody else holds. Shapes fit: callers
+/// check. All instances agree on the semantics: a read out of bounds is 0 with derivative 0, a write out of bounds is
+/// ignored, integer arithmetic wraps.
+pub trait Algebra: Sized + 'static {
+    /// An array of any shape and element type; a handle that is cheap to clone.
+    type Array: Clone + 'static;
+    /// The algebra in which the function under a reverse derivative runs.
+    type Nested: Algebra;
+    /// The algebra in which the function under a forward derivative runs.
+    type Forward: Algebra;
+    /// Whether functions are run once on variables and become terms, instead of running on values.
+    const STAGED: bool;
+
+    /// The element type of an array.
+    fn dtype(a: &Self::Array) -> DType;
+    /// The shape of an array.
+    fn shape(a: &Self::Array) -> Shape;
+    /// The element type and shape of an array.
+    fn type_of(a: &Self::Array) -> Type {
+        Type { dtype: Self::dtype(a), shape: Self::shape(a) }
+    }
+
+    /// A known array; it has no derivative.
+    fn constant(value: concrete::Array) -> Self::Array;
+    /// `[0, 1, .., n-1]`, of `i64`.
+    fn iota(n: usize) -> Self::Array;
+
+    /// An elementwise operation of one operand.
+    fn unary(op: Unary, a: Self::Array) -> Self::Array;
+    /// An elementwise operation of two operands of one type.
+    fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array;
+    /// An elementwise comparison of two operands of one type; the result is boolean.
+    fn compare(op: Comparison, a: Self::Array, b: Self::Array) -> Self::Array;
+    /// Where the mask is true the first, else the second; all of one shape. Values and derivatives of the side not taken
+    /// are without influence.
+    fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array;
+    /// Conversion of the element type: floats to integers saturate and truncate, NaN becomes 0, non-zero becomes `true`.
+    fn cast(a: Self::Array, dtype: DType) -> Self::Array;
+
+    /// `result[j] = a[matrix · j + offset]`, 0 outside.
+    fn view(a: Self::Array, map: &AffineMap) -> Self::Array;
+    /// The adjoint of [`Algebra::view`]: from an array of the map's *result* shape, one of its *source* shape, to which
+    /// every element is added at the position that the view reads for it.
+    fn accumulate(a: Self::Array, map: &AffineMap) -> Self::Array;
+    /// The same elements, row-major, in another shape of the same size.
+    fn reshape(a: Self::Array, shape: &[usize]) -> Self::Array;
+    /// Arrays one after the other along an axis; at least one part, equal shapes but for that axis.
+    fn concatenate(axis: usize, parts: Vec<Self::Array>) -> Self::Array;
+    /// `result[s, r] = a[indices[0][s], .., indices[k-1][s], r]`: `indices` are `i64` arrays of one shape that index the
+    /// outer axes of `a`; 0 outside. The result's shape is that shape, then the axes of `a` that are not indexed.
+    fn gather(a: Self::Array, indices: Vec<Self::Array>) -> Self::Array;
+    /// The adjoint of [`Algebra::gather`]: zeros of shape `extents ++ r`, to which `updates[s, r]` is added at position
+    /// `[indices[0][s], .., r]`; updates outside are ignored. Of booleans: or.
+    fn scatter(updates: Self::Array, indices: Vec<Self::Array>, extents: &[usize]) -> Self::Array;
+    /// Reduces over axes, which are ascending, and removes them.
+    fn reduce(op: Reduction, a: Self::Array, axes: &[usize]) -> Self::Array;
+    /// The position of an extreme along an axis, as `i64`; 0 when the axis is empty.
+    fn arg_reduce(op: Extreme, a: Self::Array, axis: usize) -> Self::Array;
+    /// A sum of products with labelled axes; floats and integers.
+    fn contract(spec: &Contraction, a: Self::Array, b: Self::Array) -> Self::Array;
+
+    /// `target + scatter(updates, indices)`, in place where the instance can.
+    fn scatter_onto(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
+        let shape = Self::shape(&target);
+        let extents = Shape::from_slice(&shape[..indices.len()]);
+        Self::binary(Binary::Add, target, Self::scatter(updates, indices, &extents))
+    }
+    /// `target + accumulate(updates, map)`, in place where the instance can.
+    fn accumulate_onto(target: Self::Array, updates: Self::Array, map: &AffineMap) -> Self::Array {
+        Self::binary(Binary::Add, target, Self::accumulate(updates, map))
+    }
+
+    /// A rolled loop over a closed body: final carries, then the stacked outputs. See [`Scan`].
+    fn scan(
+        scan: &Arc<Scan>,
+        carries: Vec<Self::Array>,
+        inputs: Vec<Self::Array>,
+        captures: Vec<Self::Array>,
+    ) -> Vec<Self::Array>;
+    /// Runs one of two closed bodies of the same signature; `condition` is a rank-0 boolean.
+    fn branch(
+        condition: Self::Array,
+        then: &Arc<Body>,
+        otherwise: &Arc<Body>,
+        captures: Vec<Self::Array>,
+    ) -> Vec<Self::Array>;
+
+    /// An array of this algebra as a constant of the one under a reverse derivative.
+    fn lift(a: Self::Array) -> NestedArray<Self>;
+    /// An array of this algebra as a constant of the one under a forward derivative.
+    fn lift_forward(a: Self::Array) -> ForwardArray<Self>;
+
+    /// The values of `f` at a point, and its pullback there.
+    fn vjp(
+        f: &dyn Fn(Vec<NestedArray<Self>>) -> Vec<NestedArray<Self>>,
+        at: Vec<Self::Array>,
+    ) -> (Vec<Self::Array>, Pullback<Self>);
+    /// The values of `f` at a point, and their tangents along the inputs' tangents; `None` is zero.
+    #[allow(clippy::type_complexity)]
+    fn jvp(
+        f: &dyn Fn(Vec<ForwardArray<Self>>) -> Vec<ForwardArray<Self>>,
+        at: Vec<Self::Array>,
+        tangents: Vec<Option<Self::Array>>,
+    ) -> (Vec<Self::Array>, Vec<Option<Self::Array>>);
+
+    /// Runs `f` once on fresh variables of the given types, in a new scope, and closes the result: a body whose parameters
+    /// are those variables and then the captures, which are returned beside it. Staged algebras only.
+    fn trace(
+        _parameters: &[Type],
+        _f: &mut dyn FnMut(Vec<Self::Array>) -> Vec<Self::Array>,
+    ) -> (Arc<Body<Build>>, Vec<Self::Array>) {
+        unreachable!("only a staged algebra turns functions into bodies")
+    }
+    /// A build over a closed body that still contains builds. Staged algebras only.
+    fn build(_build: Build, _captures: Vec<Self::Array>) -> Self::Array {
+        unreachable!("only a staged algebra has a term for build")
+    }
+    /// As [`Algebra::scan`], over a body that may still contain builds. Staged algebras only.
+    fn scan_source(
+        _scan: Scan<Build>,
+        _carries: Vec<Self::Array>,
+        _inputs: Vec<Self::Array>,
+        _captures: Vec<Self::Array>,
+    ) -> Vec<Self::Array> {
+        unreachable!("only a staged algebra has a term for a loop whose body has builds")
+    }
+    /// A conditional on closures of no argument that takes place at run time, one side only. Staged algebras only; eager
+    /// ones decide at once.
+    fn cond_source(
+        _condition: Self::Array,
+        _then: &mut dyn FnMut() -> Vec<Self::Array>,
+        _otherwise: &mut dyn FnMut() -> Vec<Self::Array>,
+    ) -> Vec<Self::Array> {
+        unreachable!("only a staged algebra has a term for a conditional")
+    }
+
+    /// Marks the derivative of an array as one of a chosen branch: see the masked cotangents of DESIGN §4. Identity on
+    /// values, and everywhere but on dual arrays.
+    fn mark(a: Self::Array) -> Self::Array {
+        a
+    }
+
+    /// The one element of a rank-0 array, where its value is known already. Eager algebras only.
+    fn known(_a: &Self::Array) -> Option<Value> {
+        None
+    }
+
+    /// What happens when operands do not fit: eager algebras panic with the error's text at the caller's line; staged ones
+    /// record the error, and return a placeholder of the given type.
+    #[track_caller]
+    fn fail(error: Error, _placeholder: Type) -> Self::Array {
+        panic!("{error}")
+    }
+}
+
+/// Ascending axes without duplicates, from positions that may be in any order.
+pub fn sorted_axes(axes: &[usize]) -> Axes {
+    let mut sorted: Axes = axes.iter().copied().collect();
+    sorted.sort_unstable();
+    sorted.dedup();
+    sorted
+}

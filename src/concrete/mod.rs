@@ -1,0 +1,172 @@
+//! The instance of plain arrays: values, computed at once.
+
+use crate::shape::{DType, Shape, Type, Value, size};
+use ndarray::{ArcArray, IxDyn};
+use std::hash::{Hash, Hasher};
+
+/// Elements of one type: one value repeated, or a buffer.
+#[derive(Clone, Debug)]
+pub enum Data<T> {
+    /// All elements are equal: no buffer. Rank-0 arrays are always in this form.
+    Uniform(Shape, T),
+    /// A buffer in standard (row-major, contiguous) layout, shared until written. Never of rank 0.
+    Dense(ArcArray<T, IxDyn>),
+}
+
+/// A plain array of any element type.
+#[derive(Clone, Debug)]
+pub enum Array {
+    /// `f32` elements.
+    F32(Data<f32>),
+    /// `f64` elements.
+    F64(Data<f64>),
+    /// `i32` elements.
+    I32(Data<i32>),
+    /// `i64` elements.
+    I64(Data<i64>),
+    /// `bool` elements.
+    Bool(Data<bool>),
+}
+
+impl<T: Copy> Data<T> {
+    /// The extents of the axes.
+    pub fn shape(&self) -> &[usize] {
+        match self {
+            Data::Uniform(shape, _) => shape,
+            Data::Dense(array) => array.shape(),
+        }
+    }
+}
+
+/// Runs an expression on the data of an array, whatever its element type.
+macro_rules! for_data {
+    ($array:expr, $data:ident => $body:expr) => {
+        match $array {
+            $crate::concrete::Array::F32($data) => $body,
+            $crate::concrete::Array::F64($data) => $body,
+            $crate::concrete::Array::I32($data) => $body,
+            $crate::concrete::Array::I64($data) => $body,
+            $crate::concrete::Array::Bool($data) => $body,
+        }
+    };
+}
+#[allow(unused_imports)]
+pub(crate) use for_data;
+
+impl Array {
+    /// An array whose elements all have one value; it takes no memory for them.
+    pub fn full(shape: &[usize], value: Value) -> Array {
+        let shape = Shape::from_slice(shape);
+        match value {
+            Value::F32(x) => Array::F32(Data::Uniform(shape, x)),
+            Value::F64(x) => Array::F64(Data::Uniform(shape, x)),
+            Value::I32(x) => Array::I32(Data::Uniform(shape, x)),
+            Value::I64(x) => Array::I64(Data::Uniform(shape, x)),
+            Value::Bool(x) => Array::Bool(Data::Uniform(shape, x)),
+        }
+    }
+
+    /// The extents of the axes.
+    pub fn shape(&self) -> &[usize] {
+        for_data!(self, data => data.shape())
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        match self {
+            Array::F32(_) => DType::F32,
+            Array::F64(_) => DType::F64,
+            Array::I32(_) => DType::I32,
+            Array::I64(_) => DType::I64,
+            Array::Bool(_) => DType::Bool,
+        }
+    }
+
+    /// Element type and shape.
+    pub fn ty(&self) -> Type {
+        Type::new(self.dtype(), self.shape())
+    }
+
+    /// The one value that all elements have, where the array is stored as such.
+    pub fn uniform(&self) -> Option<Value> {
+        match self {
+            Array::F32(Data::Uniform(_, x)) => Some(Value::F32(*x)),
+            Array::F64(Data::Uniform(_, x)) => Some(Value::F64(*x)),
+            Array::I32(Data::Uniform(_, x)) => Some(Value::I32(*x)),
+            Array::I64(Data::Uniform(_, x)) => Some(Value::I64(*x)),
+            Array::Bool(Data::Uniform(_, x)) => Some(Value::Bool(*x)),
+            _ => None,
+        }
+    }
+
+    /// The element at a row-major position.
+    pub fn element(&self, position: usize) -> Value {
+        match self {
+            Array::F32(data) => Value::F32(data.element(position)),
+            Array::F64(data) => Value::F64(data.element(position)),
+            Array::I32(data) => Value::I32(data.element(position)),
+            Array::I64(data) => Value::I64(data.element(position)),
+            Array::Bool(data) => Value::Bool(data.element(position)),
+        }
+    }
+
+    /// Number of elements.
+    pub fn size(&self) -> usize {
+        size(self.shape())
+    }
+}
+
+impl<T: Copy> Data<T> {
+    /// The element at a row-major position.
+    pub fn element(&self, position: usize) -> T {
+        match self {
+            Data::Uniform(_, x) => *x,
+            Data::Dense(array) => array.as_slice().expect("standard layout")[position],
+        }
+    }
+}
+
+/// Arrays up to this size are compared element by element as constants; larger ones by identity.
+const COMPARED: usize = 64;
+
+impl PartialEq for Array {
+    /// Equality of constants in programs: bit by bit for small arrays, by buffer for large ones.
+    fn eq(&self, other: &Array) -> bool {
+        if self.dtype() != other.dtype() || self.shape() != other.shape() {
+            return false;
+        }
+        match (self.uniform(), other.uniform()) {
+            (Some(a), Some(b)) => return a == b,
+            (None, None) => {}
+            _ => return false,
+        }
+        if self.buffer() == other.buffer() {
+            return true;
+        }
+        self.size() <= COMPARED && (0..self.size()).all(|at| self.element(at) == other.element(at))
+    }
+}
+
+impl Eq for Array {}
+
+impl Hash for Array {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.dtype().hash(state);
+        self.shape().hash(state);
+        match self.uniform() {
+            Some(value) => value.hash(state),
+            None if self.size() <= COMPARED => (0..self.size()).for_each(|at| self.element(at).hash(state)),
+            None => self.buffer().hash(state),
+        }
+    }
+}
+
+impl Array {
+    /// The address of the buffer, by which large constants are told apart; 0 for uniform arrays.
+    fn buffer(&self) -> usize {
+        for_data!(self, data => match data {
+            Data::Uniform(..) => 0,
+            Data::Dense(array) => array.as_ptr() as usize,
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! The one error type of the library.
+
+use std::fmt;
+use std::panic::Location;
+
+/// What can go wrong with an array program, its inputs or the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// Operands of an operation do not fit together.
+    Operands {
+        /// The operation, by the name users know.
+        operation: String,
+        /// What does not fit, with the shapes.
+        problem: String,
+        /// The user's line, `file:line:column`.
+        place: String,
+    },
+    /// A value that exists only inside a `build`, loop or derivative was used outside of it.
+    Scope {
+        /// What was used where.
+        problem: String,
+        /// The user's line, `file:line:column`.
+        place: String,
+    },
+    /// A staged program was called with an argument of another type than it was staged for.
+    Argument {
+        /// Position among the flattened inputs.
+        position: usize,
+        /// The type the program was staged for.
+        expected: String,
+        /// The type that was given.
+        found: String,
+    },
+    /// The program asks for something that the pass or engine can not do.
+    Unsupported(String),
+}
+
+impl Error {
+    /// An [`Error::Operands`] at a caller's location.
+    pub fn operands(operation: &str, problem: impl Into<String>, place: &Location<'_>) -> Error {
+        Error::Operands { operation: operation.into(), problem: problem.into(), place: place.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Operands { operation, problem, place } => write!(f, "{operation}: {problem} (at {place})"),
+            Error::Scope { problem, place } => write!(f, "{problem} (at {place})"),
+            Error::Argument { position, expected, found } => {
+                write!(f, "argument {position}: the program was staged for {expected}, but {found} was given")
+            }
+            Error::Unsupported(what) => write!(f, "unsupported: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Shorthand for results of this library.
+pub type Result<T> = std::result::Result<T, Error>;

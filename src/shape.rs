@@ -1,0 +1,225 @@
+//! Element types, shapes, and the type of an array: what is known of it before any input is seen.
+
+use smallvec::SmallVec;
+use std::fmt;
+
+/// The element type of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum DType {
+    /// 32-bit IEEE 754 floating point.
+    F32,
+    /// 64-bit IEEE 754 floating point.
+    F64,
+    /// 32-bit signed integer; arithmetic wraps.
+    I32,
+    /// 64-bit signed integer; arithmetic wraps. All index arrays have this type.
+    I64,
+    /// Truth values.
+    Bool,
+}
+
+impl DType {
+    /// Whether derivatives flow through arrays of this element type.
+    pub fn is_float(self) -> bool {
+        matches!(self, DType::F32 | DType::F64)
+    }
+
+    /// Whether this is one of the integer types.
+    pub fn is_integer(self) -> bool {
+        matches!(self, DType::I32 | DType::I64)
+    }
+
+    /// The name used in printed programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+            DType::I32 => "i32",
+            DType::I64 => "i64",
+            DType::Bool => "bool",
+        }
+    }
+
+    /// Bytes of one element.
+    pub fn bytes(self) -> usize {
+        match self {
+            DType::F32 | DType::I32 => 4,
+            DType::F64 | DType::I64 => 8,
+            DType::Bool => 1,
+        }
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Extents of the axes, outermost first.
+pub type Shape = SmallVec<[usize; 4]>;
+
+/// Positions of axes, counted from the outermost.
+pub type Axes = SmallVec<[usize; 4]>;
+
+/// Number of elements of an array of this shape, saturating at `usize::MAX`.
+pub fn size(shape: &[usize]) -> usize {
+    // A zero extent makes the array empty however large the others are.
+    if shape.contains(&0) {
+        return 0;
+    }
+    shape.iter().fold(1usize, |n, &extent| n.saturating_mul(extent))
+}
+
+/// Row-major strides in elements.
+pub fn strides(shape: &[usize]) -> SmallVec<[usize; 4]> {
+    let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, shape.len());
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis].saturating_mul(shape[axis]);
+    }
+    strides
+}
+
+/// Element type and shape of an array.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// The element type.
+    pub dtype: DType,
+    /// The extents of the axes.
+    pub shape: Shape,
+}
+
+impl Type {
+    /// The type of an array with these elements and extents.
+    pub fn new(dtype: DType, shape: &[usize]) -> Self {
+        Type { dtype, shape: Shape::from_slice(shape) }
+    }
+
+    /// The type of a rank-0 array.
+    pub fn scalar(dtype: DType) -> Self {
+        Type { dtype, shape: Shape::new() }
+    }
+
+    /// Number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Number of elements.
+    pub fn size(&self) -> usize {
+        size(&self.shape)
+    }
+}
+
+impl fmt::Display for Type {
+    /// `f64[3, 4]`; a rank-0 array prints its element type alone.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.dtype)?;
+        if !self.shape.is_empty() {
+            write!(f, "{:?}", self.shape.as_slice())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// One element of any type.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// An `f32` element.
+    F32(f32),
+    /// An `f64` element.
+    F64(f64),
+    /// An `i32` element.
+    I32(i32),
+    /// An `i64` element.
+    I64(i64),
+    /// A `bool` element.
+    Bool(bool),
+}
+
+impl Value {
+    /// The element type.
+    pub fn dtype(self) -> DType {
+        match self {
+            Value::F32(_) => DType::F32,
+            Value::F64(_) => DType::F64,
+            Value::I32(_) => DType::I32,
+            Value::I64(_) => DType::I64,
+            Value::Bool(_) => DType::Bool,
+        }
+    }
+
+    /// The element of `dtype` nearest to `x`; casts to integers saturate, NaN becomes 0, and any non-zero is `true`.
+    pub fn from_f64(dtype: DType, x: f64) -> Value {
+        match dtype {
+            DType::F32 => Value::F32(x as f32),
+            DType::F64 => Value::F64(x),
+            DType::I32 => Value::I32(x as i32),
+            DType::I64 => Value::I64(x as i64),
+            DType::Bool => Value::Bool(x != 0.0),
+        }
+    }
+
+    /// The element of `dtype` for an integer.
+    pub fn from_i64(dtype: DType, x: i64) -> Value {
+        match dtype {
+            DType::F32 => Value::F32(x as f32),
+            DType::F64 => Value::F64(x as f64),
+            DType::I32 => Value::I32(x as i32),
+            DType::I64 => Value::I64(x),
+            DType::Bool => Value::Bool(x != 0),
+        }
+    }
+
+    /// The value as `f64`; `true` is 1.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Value::F32(x) => x as f64,
+            Value::F64(x) => x,
+            Value::I32(x) => x as f64,
+            Value::I64(x) => x as f64,
+            Value::Bool(x) => x as u8 as f64,
+        }
+    }
+
+    /// The value as an integer, if it is of an integer type.
+    pub fn to_integer(self) -> Option<i64> {
+        match self {
+            Value::I32(x) => Some(x as i64),
+            Value::I64(x) => Some(x),
+            _ => None,
+        }
+    }
+
+    /// Its bits, by which constants are compared: NaN equals itself, and 0 differs from −0.
+    pub fn bits(self) -> u64 {
+        match self {
+            Value::F32(x) => x.to_bits() as u64,
+            Value::F64(x) => x.to_bits(),
+            Value::I32(x) => x as u32 as u64,
+            Value::I64(x) => x as u64,
+            Value::Bool(x) => x as u64,
+        }
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        self.dtype() == other.dtype() && self.bits() == other.bits()
+    }
+}
+
+impl Eq for Value {}
+
+impl std::hash::Hash for Value {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.dtype().hash(state);
+        self.bits().hash(state);
+    }
+}

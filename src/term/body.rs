@@ -1,0 +1,105 @@
+//! Bodies: closed programs in flat arenas.
+
+use crate::shape::Type;
+use crate::term::op::{Extension, Never, Op};
+use smallvec::SmallVec;
+
+/// Position of a node in its arena.
+pub type NodeId = u32;
+
+/// An operation on earlier nodes of the arena.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Node<X = Never> {
+    /// The operation.
+    pub op: Op<X>,
+    /// The operands, all of smaller position.
+    pub args: SmallVec<[NodeId; 3]>,
+    /// The types of the outputs: one, but for loops and conditionals.
+    pub types: SmallVec<[Type; 1]>,
+}
+
+impl<X> Node<X> {
+    /// The type of a node with one output.
+    pub fn ty(&self) -> &Type {
+        debug_assert_eq!(self.types.len(), 1);
+        &self.types[0]
+    }
+}
+
+/// A closed program: its nodes refer to nothing outside.
+///
+/// The arena begins with a [`Op::Parameter`] node for every parameter and capture, in order; operands come before their
+/// users; results may repeat and may be parameters.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Body<X = Never> {
+    /// How many of the leading parameter nodes are proper parameters.
+    pub parameters: usize,
+    /// How many parameter nodes after those are captures.
+    pub captures: usize,
+    /// The arena, in topological order.
+    pub nodes: Vec<Node<X>>,
+    /// The nodes whose values are returned.
+    pub results: Vec<NodeId>,
+}
+
+impl<X: Extension> Body<X> {
+    /// Number of parameters and captures together.
+    pub fn arity(&self) -> usize {
+        self.parameters + self.captures
+    }
+
+    /// The type of a parameter or capture.
+    pub fn parameter_type(&self, position: usize) -> &Type {
+        self.nodes[position].ty()
+    }
+
+    /// The types of the results.
+    pub fn result_types(&self) -> impl Iterator<Item = &Type> {
+        self.results.iter().map(|&id| self.nodes[id as usize].ty())
+    }
+
+    /// A node of the arena.
+    pub fn node(&self, id: NodeId) -> &Node<X> {
+        &self.nodes[id as usize]
+    }
+
+    /// Number of nodes, those of nested bodies included.
+    pub fn node_count(&self) -> usize {
+        self.nodes
+            .iter()
+            .map(|node| {
+                1 + match &node.op {
+                    Op::Scan(scan) => scan.body.node_count(),
+                    Op::Branch(branch) => branch.then.node_count() + branch.otherwise.node_count(),
+                    Op::Extra(extra) => extra.as_build().body.node_count(),
+                    _ => 0,
+                }
+            })
+            .sum()
+    }
+
+    /// How often each node is used, as an operand or a result.
+    pub fn use_counts(&self) -> Vec<u32> {
+        let mut counts = vec![0; self.nodes.len()];
+        for node in &self.nodes {
+            for &arg in &node.args {
+                counts[arg as usize] += 1;
+            }
+        }
+        for &result in &self.results {
+            counts[result as usize] += 1;
+        }
+        counts
+    }
+
+    /// Checks the invariants of the arena; for `debug_assert!`s.
+    pub fn is_well_formed(&self) -> bool {
+        let ordered = self.nodes.iter().enumerate().all(|(at, node)| node.args.iter().all(|&arg| (arg as usize) < at));
+        let leading = (0..self.arity()).all(|at| self.nodes.get(at).is_some_and(|node| node.op == Op::Parameter(at)));
+        let typed = self.nodes.iter().skip(self.arity()).all(|node| {
+            let outputs: Vec<&[Type]> = node.args.iter().map(|&arg| &self.nodes[arg as usize].types[..]).collect();
+            crate::term::infer::outputs(&node.op, &outputs).is_ok_and(|types| types == node.types)
+        });
+        ordered && leading && typed && self.results.iter().all(|&id| (id as usize) < self.nodes.len())
+    }
+}

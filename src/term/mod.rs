@@ -1,0 +1,16 @@
+//! Programs as data: operations, nodes in flat arenas, and bodies, which are closed sub-programs.
+//!
+//! One language serves all passes. It comes in two forms that differ in one operation: [`Op<Build>`] may contain `build`,
+//! as users write it; [`Op<Never>`], the *bulk* form and the default, can not: its extra operation has no values.
+//! Vectorising is the function from the first to the second.
+
+mod body;
+mod graph;
+pub mod infer;
+pub mod interpret;
+mod op;
+pub mod print;
+
+pub use body::{Body, Node, NodeId};
+pub use graph::Graph;
+pub use op::{Branch, Build, Extension, Never, Op, Scan};

@@ -1,0 +1,132 @@
+//! The operations of the term language.
+
+use crate::affine::AffineMap;
+use crate::algebra::{Contraction, Extreme, Reduction};
+use crate::concrete;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{Axes, DType, Shape};
+use crate::term::Body;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// What a form of the language has beyond the bulk operations.
+pub trait Extension: Clone + PartialEq + Eq + Hash + Debug + Send + Sync + 'static {
+    /// The extra operation as a `build`, if it is one.
+    fn as_build(&self) -> &Build;
+}
+
+/// The extension of the bulk language: none, a type without values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Never {}
+
+impl Extension for Never {
+    fn as_build(&self) -> &Build {
+        match *self {}
+    }
+}
+
+/// The extension of the source language (P 3.2): `build`, an array given element by element.
+///
+/// The body's parameters are one rank-0 `i64` for each extent, then the captures, which are the operation's operands. Its
+/// one result has any shape; the built array's shape is `extents ++` that shape. Of several extents the body's result is
+/// `build1 n1 (λi1. build1 n2 (λi2. ..))`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Build {
+    /// The extents of the new outer axes.
+    pub extents: Shape,
+    /// One element.
+    pub body: Arc<Body<Build>>,
+}
+
+impl Extension for Build {
+    fn as_build(&self) -> &Build {
+        self
+    }
+}
+
+/// A rolled loop.
+///
+/// The body's parameters are the carries, one slice of each input, and the captures; its results are the next carries, of
+/// the same types, and one slice of each output. The operation's operands are the first carries, the inputs (with a new
+/// outer axis of extent `length`), and the captures. Its outputs are the last carries and the stacked outputs.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Scan<X = Never> {
+    /// One step.
+    pub body: Arc<Body<X>>,
+    /// Number of carries.
+    pub carries: usize,
+    /// Number of inputs that are read step by step.
+    pub inputs: usize,
+    /// Number of steps.
+    pub length: usize,
+    /// Whether step 0 reads and writes the last slice, and so on downwards.
+    pub reverse: bool,
+}
+
+/// A conditional that runs one side only: its operands are a rank-0 boolean and the captures, which both bodies take.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Branch<X = Never> {
+    /// The side for `true`.
+    pub then: Arc<Body<X>>,
+    /// The side for `false`; its results have the same types.
+    pub otherwise: Arc<Body<X>>,
+}
+
+/// An operation. Its meaning is that of the method of [`Algebra`](crate::algebra::Algebra) with the same name.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Op<X = Never> {
+    /// The parameter of the body at this position; captures follow the proper parameters.
+    Parameter(usize),
+    /// A known array.
+    Constant(concrete::Array),
+    /// `[0, 1, .., n-1]`.
+    Iota(usize),
+    /// Elementwise, one operand.
+    Unary(Unary),
+    /// Elementwise, two operands.
+    Binary(Binary),
+    /// Elementwise comparison.
+    Compare(Comparison),
+    /// Elementwise choice: mask, yes, no.
+    Select,
+    /// Conversion of the element type.
+    Cast(DType),
+    /// An affine read.
+    View(AffineMap),
+    /// An affine add, the adjoint of a view.
+    Accumulate(AffineMap),
+    /// Another shape of the same size.
+    Reshape(Shape),
+    /// Operands one after the other along an axis.
+    Concatenate(usize),
+    /// Reads at computed positions: array, then index arrays.
+    Gather,
+    /// Adds at computed positions, with the extents of the indexed axes: updates, then index arrays.
+    Scatter(Shape),
+    /// Reduces over ascending axes.
+    Reduce(Reduction, Axes),
+    /// Position of an extreme along an axis.
+    ArgReduce(Extreme, usize),
+    /// A sum of products.
+    Contract(Contraction),
+    /// A rolled loop, of several outputs.
+    Scan(Arc<Scan<X>>),
+    /// A lazy conditional, of several outputs.
+    Branch(Arc<Branch<X>>),
+    /// One output of the operand, which is a loop or conditional.
+    Output(usize),
+    /// The operand, under a new identity: the point of a derivative taken inside a staged program.
+    Alias,
+    /// The operand; marks its derivative as one of a chosen branch.
+    Mark,
+    /// What the form of the language has in addition: `build`, or nothing.
+    Extra(X),
+}
+
+impl<X> Op<X> {
+    /// Whether the operation has several outputs, which [`Op::Output`] picks from.
+    pub fn is_multiple(&self) -> bool {
+        matches!(self, Op::Scan(_) | Op::Branch(_))
+    }
+}
