@@ -75,6 +75,14 @@ fn take<A: Algebra>(slots: &mut [Slot<A::Array>], remaining: &mut [u32], at: usi
     }
 }
 
+/// One operation of one output in an algebra, on operands that fit.
+pub(crate) fn single<A: Algebra>(op: &Op, operands: SmallVec<[A::Array; 3]>) -> A::Array {
+    match apply::<A>(op, operands) {
+        Slot::One(array) => array,
+        _ => unreachable!("an operation of several outputs"),
+    }
+}
+
 /// One operation in an algebra.
 fn apply<A: Algebra>(op: &Op, args: SmallVec<[A::Array; 3]>) -> Slot<A::Array> {
     let mut args = args.into_iter();
