@@ -56,83 +56,81 @@ fn printed(op: Op, parameters: &[Type]) -> String {
     text(&program(parameters, |graph| graph.add(op, &args))).trim_start().to_string()
 }
 
-/// The tokens of the grammar; any other character, or a name that nothing binds, fails.
-fn check_tokens(text: &str) {
+/// The tokens of a program; a character that no token of the grammar begins with panics.
+fn tokens(text: &str) -> Vec<&str> {
     const SYMBOLS: [&str; 23] = [
         "->", "..", "<=", ">=", "==", "!=", "(", ")", "[", "]", ",", ":", ";", ".", "=", "+", "-", "*", "/", "<", ">",
         "#", "λ",
     ];
-    let mut bound: HashSet<String> = HashSet::new();
-    let mut rest = text;
-    let mut open = Vec::new();
-    let mut previous = String::new();
-    let mut in_map = false;
+    let mut tokens = Vec::new();
+    let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
-        if first.is_whitespace() {
-            rest = &rest[first.len_utf8()..];
-            continue;
-        }
-        let token = if first == '"' {
-            let end = rest[1..].find('"').expect("a string ends") + 2;
-            assert!(rest[1..end - 1].chars().all(|c| c.is_alphabetic() || ",->".contains(c)), "{}", &rest[..end]);
-            &rest[..end]
+        let length = if first == '"' {
+            let length = rest[1..].find('"').expect("a string ends") + 2;
+            assert!(rest[1..length - 1].chars().all(|c| c.is_alphabetic() || ",->".contains(c)), "{}", &rest[..length]);
+            length
         } else if first.is_ascii_digit() {
-            // Digits, fraction, exponent, ending; `1..9` is a range.
-            let mut end = 0;
+            // Digits, fraction, exponent, element type; `1..9` is a range.
             let bytes = rest.as_bytes();
-            while end < bytes.len() {
-                let c = bytes[end];
-                let fraction = c == b'.' && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
-                let exponent_sign = c == b'-' && bytes[end - 1] == b'e';
-                if !(c.is_ascii_alphanumeric() || c == b'_' || fraction || exponent_sign) {
-                    break;
-                }
-                end += 1;
-            }
-            &rest[..end]
-        } else if first.is_alphabetic() && first != 'λ' {
-            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            &rest[..end]
+            let belongs = |at: usize| {
+                let fraction = bytes[at] == b'.' && bytes.get(at + 1).is_some_and(u8::is_ascii_digit);
+                let exponent = bytes[at] == b'-' && bytes[at - 1] == b'e';
+                bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_' || fraction || exponent
+            };
+            (0..bytes.len()).find(|&at| !belongs(at)).unwrap_or(bytes.len())
+        } else if is_word(rest) {
+            rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
         } else {
             let symbol = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol));
-            symbol.unwrap_or_else(|| panic!("no token of the grammar: {rest:?}"))
+            symbol.unwrap_or_else(|| panic!("no token of the grammar: {rest:?}")).len()
         };
+        let (token, behind) = rest.split_at(length);
+        tokens.push(token);
+        rest = behind.trim_start();
+    }
+    tokens
+}
+
+fn is_word(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_alphabetic() && c != 'λ')
+}
+
+/// Checks that a program has tokens of the grammar only, that its brackets match, that its layout is regular, and that
+/// every name is bound before it is used.
+fn check_tokens(text: &str) {
+    let tokens = tokens(text);
+    let mut bound: HashSet<&str> = HashSet::new();
+    let mut open: Vec<&str> = Vec::new();
+    // Whether names stand in a build's index list or an affine map, which bind by naming.
+    let mut binding = false;
+    for (at, &token) in tokens.iter().enumerate() {
+        let previous = if at == 0 { "" } else { tokens[at - 1] };
+        let next = tokens.get(at + 1).copied().unwrap_or_default();
         match token {
-            "(" | "[" => open.push(token.to_string()),
-            ")" => {
-                assert_eq!(open.pop().as_deref(), Some("("), "{text}");
-                in_map = false;
+            "(" => open.push(")"),
+            "[" => {
+                open.push("]");
+                let in_map =
+                    previous == "(" && tokens[at..].iter().skip_while(|&&token| token != "]").nth(1) == Some(&"->");
+                binding |= previous == "λ" || in_map;
             }
-            "]" => assert_eq!(open.pop().as_deref(), Some("["), "{text}"),
+            ")" | "]" => {
+                assert_eq!(open.pop(), Some(token), "{text}");
+                binding &= token == "]" && next != ".";
+            }
+            _ if is_word(token) && !is_keyword(token) => {
+                if next == ":" || previous == "program" || binding {
+                    bound.insert(token);
+                }
+                let ending = token.starts_with("inf_") || token.starts_with("NaN_");
+                assert!(ending || bound.contains(token), "nothing binds {token} in\n{text}");
+            }
             _ => {}
         }
-        let after = rest[token.len()..].trim_start();
-        if first.is_alphabetic()
-            && first != 'λ'
-            && !is_keyword(token)
-            && !token.ends_with("_f32")
-            && !token.ends_with("_i32")
-        {
-            // A map in parentheses binds its own variables, and so does an index list of a build.
-            let binds = after.starts_with(": ") || previous == "program" || previous == "λ[" || in_map;
-            if binds {
-                bound.insert(token.to_string());
-            } else if previous.starts_with("λ[") {
-                bound.insert(token.to_string());
-            } else {
-                assert!(bound.contains(token), "nothing binds {token} in\n{text}");
-            }
-        }
-        if token == "[" && previous == "(" && after.contains("->") {
-            in_map = true;
-        }
-        let keeps = previous.starts_with("λ[") && token != "]";
-        previous = if (previous == "λ" && token == "[") || keeps { "λ[".into() } else { token.to_string() };
-        rest = &rest[token.len()..];
     }
     assert!(open.is_empty(), "{text}");
-    let indented = text.lines().all(|line| (line.len() - line.trim_start().len()).is_multiple_of(4));
-    assert!(indented && !text.lines().any(|line| line.ends_with(' ')), "{text}");
+    let regular = |line: &str| (line.len() - line.trim_start().len()).is_multiple_of(4) && !line.ends_with(' ');
+    assert!(text.lines().all(regular), "{text}");
 }
 
 #[test]
