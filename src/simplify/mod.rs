@@ -7,6 +7,8 @@
 mod accumulate;
 mod arithmetic;
 pub mod bounds;
+#[cfg(test)]
+mod check;
 mod contract;
 mod gathers;
 mod loops;
