@@ -13,8 +13,6 @@ use crate::shape::{Axes, Shape, Value};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
-pub(super) use reads::compose;
-
 pub(super) const RULES: Rules = &[
     ("view identity", reads::view_identity),
     ("view of nothing", reads::view_of_nothing),

@@ -61,7 +61,7 @@ pub(super) fn view_of_table(arena: &mut Simplifier, op: &Op, args: &[NodeId]) ->
 /// Where `outer` reads outside of what `inner` results in, which is 0, the composed map must read outside too: there must
 /// be a source axis that moves with that axis alone, by ±1, and whose positions inside come from positions inside. So
 /// padding composes with permutations and with padding.
-pub(in crate::simplify) fn compose(outer: &AffineMap, inner: &AffineMap) -> Option<AffineMap> {
+fn compose(outer: &AffineMap, inner: &AffineMap) -> Option<AffineMap> {
     if outer.is_inside() {
         return outer.compose(inner);
     }
