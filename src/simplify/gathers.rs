@@ -220,7 +220,7 @@ fn period(arena: &Simplifier, indices: &[NodeId]) -> Option<Period> {
     }
     let counts_up = |node: NodeId| {
         let form = arena.fact(node).affine.as_ref();
-        form.is_some_and(|form| form.constant == 0 && form.coefficients[0] == 1)
+        form.is_some_and(|form| form.constant == 0 && (form.coefficients[0] == 1 || arena.ty(node).size() == 1))
     };
     match form(arena, index)? {
         Form::Remainder(dividend, n) if counts_up(dividend) => Some(Period::Again(n)),

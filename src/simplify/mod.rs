@@ -12,6 +12,8 @@ mod check;
 mod contract;
 mod gathers;
 mod loops;
+#[cfg(test)]
+mod reads_tests;
 mod reductions;
 mod selects;
 mod sums;

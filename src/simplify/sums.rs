@@ -183,10 +183,7 @@ fn merge(graph: &mut Graph, operands: &[NodeId]) -> Option<NodeId> {
                 for (axis, row) in rows.iter_mut().enumerate() {
                     row[axis] = 1;
                 }
-                graph.add(
-                    Op::View(AffineMap::new(&part.support.extents, &ty.shape, &rows, &offsets?)),
-                    &[part.core],
-                )
+                graph.add(Op::View(AffineMap::new(&part.support.extents, &ty.shape, &rows, &offsets?)), &[part.core])
             }
         });
     }

@@ -53,7 +53,10 @@ fn groups(from: &[usize], to: &[usize]) -> Option<Groups> {
         let (start_a, start_b) = (a, b);
         let (mut size_a, mut size_b) = (1usize, 1usize);
         loop {
-            if size_a < size_b || (b == to.len() && a < from.len()) || (size_a == size_b && a == start_a && a < from.len()) {
+            if size_a < size_b
+                || (b == to.len() && a < from.len())
+                || (size_a == size_b && a == start_a && a < from.len())
+            {
                 size_a = size_a.checked_mul(*from.get(a)?)?;
                 a += 1;
             } else {
