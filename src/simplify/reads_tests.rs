@@ -230,3 +230,45 @@ fn empty_axes_are_legal() {
     });
     checked(&body);
 }
+
+/// A map between these shapes with small coefficients, by a seed.
+fn random_map(seed: &mut u64, source: &[usize], result: &[usize]) -> AffineMap {
+    let mut draw = |n: u64| {
+        *seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((*seed >> 33) % n) as i64
+    };
+    const COEFFICIENTS: [i64; 10] = [0, 0, 0, 0, 1, 1, 1, -1, 2, 3];
+    let rows: Vec<SmallVec<[i64; 4]>> =
+        source.iter().map(|_| result.iter().map(|_| COEFFICIENTS[draw(10) as usize]).collect()).collect();
+    let offsets: SmallVec<[i64; 4]> = source.iter().map(|_| draw(6) - 2).collect();
+    AffineMap::new(source, result, &rows, &offsets)
+}
+
+#[test]
+fn random_maps_keep_their_meaning() {
+    const SHAPES: [&[usize]; 9] = [&[], &[1], &[4], &[6], &[2, 3], &[3, 1], &[1, 4], &[2, 1, 3], &[2, 2, 2]];
+    let mut seed = 5;
+    for round in 0..400 {
+        let shape = |at: usize| SHAPES[at % SHAPES.len()];
+        let (a, b, c) = (shape(round), shape(round / 9), shape(round / 81 + round));
+        let (first, second) = (random_map(&mut seed, a, b), random_map(&mut seed, b, c));
+        let body = program(&[f64s(a), f64s(c), f64s(c)], |g| {
+            let view = g.add(Op::View(first.clone()), &[0]);
+            let view = g.add(Op::View(second.clone()), &[view]);
+            let back = g.add(Op::Accumulate(second.clone()), &[1]);
+            let back = g.add(Op::Accumulate(first.clone()), &[back]);
+            let other = g.add(Op::Accumulate(second), &[2]);
+            let other = g.add(Op::Accumulate(first), &[other]);
+            vec![view, g.add(Op::Binary(Binary::Add), &[back, other])]
+        });
+        checked(&body);
+        let flat = program(&[f64s(a)], |g| {
+            let view = g.add(Op::View(random_map(&mut seed, a, b)), &[0]);
+            let n = size(b);
+            let reshaped = g.add(Op::Reshape(if n == 6 { [3, 2][..].into() } else { [n, 1][..].into() }), &[view]);
+            let from = g.ty(reshaped).shape.clone();
+            vec![g.add(Op::View(random_map(&mut seed, &from, c)), &[reshaped])]
+        });
+        checked(&flat);
+    }
+}

@@ -135,8 +135,8 @@ fn known_sides_take_the_place_of_conditionals() {
 #[test]
 fn bodies_are_simplified() {
     let s = f64s(&[3]);
-    let program = program(&[s.clone()], |g| {
-        let inner = body(&[s], 0, |g| {
+    let program = program(std::slice::from_ref(&s), |g| {
+        let inner = body(std::slice::from_ref(&s), 0, |g| {
             let turned = g.add(Op::View(AffineMap::along(&[3], 0, 2, -1, 3)), &[0]);
             let back = g.add(Op::View(AffineMap::along(&[3], 0, 2, -1, 3)), &[turned]);
             vec![add(g, back, back)]

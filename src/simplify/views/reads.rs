@@ -67,9 +67,9 @@ fn compose(outer: &AffineMap, inner: &AffineMap) -> Option<AffineMap> {
     }
     let mut rows = super::rows_of(inner);
     let mut taken: SmallVec<[bool; 4]> = SmallVec::from_elem(false, inner.source().len());
-    for middle in 0..inner.result().len() {
+    for (middle, &extent) in inner.result().iter().enumerate() {
         let (low, high) = outer.range(middle);
-        let extent = inner.result()[middle] as i128;
+        let extent = extent as i128;
         if low >= 0 && high < extent {
             continue;
         }
