@@ -566,3 +566,6 @@ comparison_table! {
     /// a ≠ b.
     NotEqual "ne" |a, b| a != b;
 }
+
+#[cfg(test)]
+mod tests;

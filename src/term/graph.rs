@@ -124,3 +124,6 @@ impl<X: Extension> Graph<X> {
         body
     }
 }
+
+#[cfg(test)]
+mod tests;
