@@ -1,6 +1,6 @@
 //! Gathers and scatters whose positions are known well enough to be something simpler.
 
-use super::bounds::{inside, interval_of};
+use super::bounds::{inside, interval};
 use super::views::{window, with_axes, without_axes, zeros_like};
 use super::{Rules, Simplifier};
 use crate::affine::AffineMap;
@@ -150,7 +150,7 @@ fn form(arena: &Simplifier, index: NodeId) -> Option<Form> {
         return None;
     }
     let (dividend, divisor) = (operands[0], arena.uniform(operands[1])?.to_integer()?);
-    if divisor <= 0 || interval_of(arena, dividend).0 < 0 {
+    if divisor <= 0 || interval(arena, dividend).0 < 0 {
         return None;
     }
     let divisor = usize::try_from(divisor).ok()?;
