@@ -32,16 +32,14 @@ pub fn stage(parameters: &[Type], f: impl FnOnce(Vec<StagedArray>) -> Vec<Staged
     for result in &results {
         session::check_scope(result, std::panic::Location::caller());
     }
+    drop(scope);
+    if let Some(error) = session::replace_error(outer) {
+        return Err(error);
+    }
     // Everything belongs to the program, also what depends on no parameter.
     let closed = close::close(&variables, &results, &|_| true);
-    drop(scope);
-    match session::replace_error(outer) {
-        Some(error) => Err(error),
-        None => {
-            debug_assert!(closed.captures.is_empty(), "a staged program is closed");
-            Ok(closed.body)
-        }
-    }
+    debug_assert!(closed.captures.is_empty(), "a staged program is closed");
+    Ok(closed.body)
 }
 
 #[cfg(test)]
