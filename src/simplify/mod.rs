@@ -12,7 +12,10 @@ mod gathers;
 mod loops;
 mod reductions;
 mod selects;
+#[cfg(test)]
+mod testing;
 mod views;
+mod views_of;
 
 use crate::concrete;
 use crate::shape::{Type, Value};
