@@ -53,6 +53,7 @@ fn tables(op: &Op) -> &'static [Rules] {
         Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Cast(_) => {
             &[arithmetic::RULES, selects::RULES, views::RULES]
         }
+        Op::Mark => &[selects::RULES],
         Op::Select => &[selects::RULES, views::RULES],
         Op::View(_) | Op::Reshape(_) | Op::Concatenate(_) => &[views::RULES, contract::RULES],
         Op::Accumulate(_) => &[accumulate::RULES],
@@ -60,7 +61,7 @@ fn tables(op: &Op) -> &'static [Rules] {
         Op::Reduce(..) | Op::ArgReduce(..) => &[reductions::RULES, contract::RULES],
         Op::Contract(_) => &[contract::RULES],
         Op::Scan(_) | Op::Branch(_) | Op::Output(_) => &[loops::RULES],
-        Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::Alias | Op::Mark => &[],
+        Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::Alias => &[],
         Op::Extra(never) => match *never {},
     }
 }

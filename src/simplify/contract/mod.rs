@@ -13,7 +13,7 @@ use super::{Rules, Simplifier};
 use crate::algebra::{Label, Reduction};
 use crate::shape::DType;
 use crate::term::{NodeId, Op};
-use product::{Labels, Product};
+use product::{Labels, Product, Taken};
 use smallvec::SmallVec;
 
 /// The rules of this file.
@@ -36,7 +36,7 @@ fn sum_of_product(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<No
     }
     let labels: Labels = (0..ty.rank() as Label).collect();
     let result: Labels = labels.iter().copied().filter(|&label| !axes.contains(&(label as usize))).collect();
-    let product = Product::of(arena, args[0], &labels, ty.shape);
+    let product = Product::of(arena, &[(args[0], &labels)], ty.shape, Taken::All)?;
     // A sum of one factor that has all axes is left; every other plan has fewer axes or fewer factors in its sums.
     if product.is_plain() {
         return None;
@@ -89,7 +89,7 @@ fn plan_contraction(
         return None;
     }
     let (left, right, result) = (renamed(left), renamed(right), renamed(&result));
-    let product = Product::of_contraction(arena, [(operands[0], &left), (operands[1], &right)], extents)?;
+    let product = Product::of(arena, &[(operands[0], &left), (operands[1], &right)], extents, Taken::Scalars)?;
     plan::rewrite(arena, product, &result)
 }
 

@@ -168,6 +168,9 @@ fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<Place>) ->
         add(size);
         masks.push(place);
     }
+    if !used[2] && places.iter().filter(|&&place| place == Place::Left).count() > 1 {
+        return None;
+    }
     if used[2] {
         let (own_left, own_right) = (left & !right & !kept, right & !left & !kept);
         if own_left != 0 {

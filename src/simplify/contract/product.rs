@@ -48,6 +48,24 @@ impl Factor {
     }
 }
 
+/// What is taken apart to find the factors of a product.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// Products, signs and masks.
+    All,
+    /// Signs, and products with numbers that are the same everywhere.
+    Scalars,
+}
+
+/// Whether a node is one number repeated, as far as the node itself tells.
+fn is_scalar(arena: &Simplifier, node: NodeId) -> bool {
+    match arena.parts(node).0 {
+        Op::View(map) => map.ignored().len() == map.result().len(),
+        Op::Constant(array) => array.uniform().is_some(),
+        _ => arena.ty(node).rank() == 0,
+    }
+}
+
 /// A product of arrays with labelled axes, to be summed over some of the labels.
 #[derive(Clone, Debug)]
 pub struct Product {
@@ -61,83 +79,60 @@ pub struct Product {
 }
 
 impl Product {
-    /// The product that a node with labelled axes computes. It has no axis of extent 0.
-    pub fn of(arena: &mut Simplifier, root: NodeId, labels: &[Label], extents: Shape) -> Product {
-        let mut product = Product { extents, negative: false, factors: Vec::new(), masks: Vec::new() };
-        let mut open = vec![Factor { node: root, labels: labels.into() }];
-        while let Some(next) = open.pop() {
-            let factor = Factor::narrow(arena, next.node, &next.labels);
-            let room = product.factors.len() + product.masks.len() + open.len() + 2 <= FACTORS;
-            let labelled = |node| Factor { node, labels: factor.labels.clone() };
-            match arena.parts(factor.node) {
-                (Op::Unary(Unary::Neg), args) => {
-                    product.negative = !product.negative;
-                    open.push(labelled(args[0]));
-                }
-                (Op::Binary(Binary::Mul | Binary::KeepZero), &[a, b]) if room => {
-                    open.push(labelled(b));
-                    open.push(labelled(a));
-                }
-                (Op::Select, &[mask, yes, no]) if room && arena.is_uniform(no, 0.0) => {
-                    open.push(labelled(yes));
-                    product.add_masks(arena, mask, &factor.labels, open.len());
-                }
-                _ => product.factors.push(factor),
-            }
-        }
-        product
-    }
-
-    /// Adds a mask; a conjunction as several.
-    fn add_masks(&mut self, arena: &mut Simplifier, mask: NodeId, labels: &[Label], others: usize) {
-        let mut open = vec![Factor { node: mask, labels: labels.into() }];
-        while let Some(next) = open.pop() {
-            let factor = Factor::narrow(arena, next.node, &next.labels);
-            let room = self.factors.len() + self.masks.len() + others + open.len() + 2 <= FACTORS;
-            match arena.parts(factor.node) {
-                (Op::Binary(Binary::And), &[a, b]) if room => {
-                    open.push(Factor { node: b, labels: factor.labels.clone() });
-                    open.push(Factor { node: a, labels: factor.labels });
-                }
-                _ => self.masks.push(factor),
-            }
-        }
-    }
-
-    /// The product under a contraction, of its two operands with signs and scalar factors taken off; `None` if it is empty.
-    pub fn of_contraction(arena: &mut Simplifier, operands: [(NodeId, &Labels); 2], extents: Shape) -> Option<Product> {
+    /// The product that nodes with labelled axes compute together; `None` if an axis has extent 0.
+    pub fn of(arena: &mut Simplifier, roots: &[(NodeId, &Labels)], extents: Shape, taken: Taken) -> Option<Product> {
         if extents.contains(&0) {
             return None;
         }
         let mut product = Product { extents, negative: false, factors: Vec::new(), masks: Vec::new() };
-        for (node, labels) in operands {
-            let mut factor = Factor::narrow(arena, node, labels);
-            while product.factors.len() < FACTORS {
-                let inner = match arena.parts(factor.node) {
-                    (Op::Unary(Unary::Neg), args) => {
-                        product.negative = !product.negative;
-                        args[0]
-                    }
-                    (Op::Binary(Binary::Mul | Binary::KeepZero), &[a, b]) if !factor.labels.is_empty() => {
-                        let (left, right) =
-                            (Factor::narrow(arena, a, &factor.labels), Factor::narrow(arena, b, &factor.labels));
-                        if right.labels.is_empty() {
-                            product.factors.push(right);
-                            a
-                        } else if left.labels.is_empty() {
-                            product.factors.push(left);
-                            b
-                        } else {
-                            break;
-                        }
-                    }
-                    _ => break,
-                };
-                factor = Factor::narrow(arena, inner, &factor.labels);
+        let mut open: Vec<Factor> =
+            roots.iter().rev().map(|&(node, labels)| Factor { node, labels: labels.clone() }).collect();
+        while let Some(next) = open.pop() {
+            let room = product.factors.len() + product.masks.len() + open.len() + 2 <= FACTORS;
+            let labelled = |node| Factor { node, labels: next.labels.clone() };
+            match arena.parts(next.node) {
+                (Op::Unary(Unary::Neg), args) => {
+                    product.negative = !product.negative;
+                    open.push(labelled(args[0]));
+                }
+                (Op::Binary(Binary::Mul | Binary::KeepZero), &[a, b])
+                    if room && (taken == Taken::All || is_scalar(arena, a) || is_scalar(arena, b)) =>
+                {
+                    open.push(labelled(b));
+                    open.push(labelled(a));
+                }
+                (Op::Select, &[mask, yes, no]) if room && taken == Taken::All && arena.is_uniform(no, 0.0) => {
+                    open.push(labelled(yes));
+                    product.add_masks(arena, labelled(mask), open.len());
+                }
+                _ => {
+                    let narrow = Factor::narrow(arena, next.node, &next.labels);
+                    // Below a view there may be a product of fewer labels.
+                    let todo = if narrow.node == next.node { &mut product.factors } else { &mut open };
+                    todo.push(narrow);
+                }
             }
-            product.factors.push(factor);
         }
         Some(product)
+    }
+
+    /// Adds a mask; a conjunction as several.
+    fn add_masks(&mut self, arena: &mut Simplifier, mask: Factor, others: usize) {
+        let mut open = vec![mask];
+        while let Some(next) = open.pop() {
+            let room = self.factors.len() + self.masks.len() + others + open.len() + 2 <= FACTORS;
+            match arena.parts(next.node) {
+                (Op::Binary(Binary::And), &[a, b]) if room => {
+                    open.push(Factor { node: b, labels: next.labels.clone() });
+                    open.push(Factor { node: a, labels: next.labels });
+                }
+                _ => {
+                    let narrow = Factor::narrow(arena, next.node, &next.labels);
+                    let todo = if narrow.node == next.node { &mut self.masks } else { &mut open };
+                    todo.push(narrow);
+                }
+            }
+        }
     }
 
     /// Whether this is one factor that has all labels but those of extent 1, masked or not.

@@ -105,7 +105,7 @@ fn factors_and_signs_between_go_where_they_are_cheapest() {
         let product = p.mul(half, product);
         p.sum(product, &[2])
     });
-    assert_eq!(form, "mul(view{[i, j] -> []}(mul(0.5, c)), contract{ij,jk->ik}(a, b))");
+    assert_eq!(form, "mul(view{[i, j] -> []}(mul(c, 0.5)), contract{ij,jk->ik}(a, b))");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_contraction_absorbs_views_of_its_operands() {
         let two = p.number(ids[1], 2.0);
         contract(p, &[0, 1], &[1, 2], &[0, 2], &[ids[0], two])
     });
-    assert_eq!(ones, "view{[i, j] -> [i]}(mul(2, sum[1](a)))");
+    assert_eq!(ones, "view{[i, j] -> [i]}(mul(sum[1](a), 2))");
     let elementwise = simplified(&types[..1], |p, ids| {
         let transposed = p.transpose(ids[0], &[1, 0]);
         contract(p, &[0, 1], &[1, 0], &[0, 1], &[ids[0], transposed])
