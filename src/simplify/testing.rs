@@ -164,7 +164,10 @@ fn show_node(body: &Body, id: NodeId) -> String {
         Op::Select => format!("select({args})"),
         Op::Cast(dtype) => format!("{dtype}({args})"),
         Op::View(map) => format!("view{{{map}}}({args})"),
-        Op::Reduce(op, axes) => format!("{op:?}{:?}({args})", axes.as_slice()).to_lowercase(),
+        Op::Reduce(op, axes) => {
+            let name = format!("{op:?}").to_lowercase();
+            format!("{name}{:?}({args})", axes.as_slice())
+        }
         Op::Contract(spec) => {
             format!("contract{{{},{}->{}}}({args})", labels(&spec.left), labels(&spec.right), labels(&spec.result))
         }

@@ -34,7 +34,10 @@ struct Class {
 struct Plan {
     classes: Vec<Place>,
     masks: Vec<Place>,
+    /// Additions and multiplications.
     cost: u128,
+    /// Elements of products that are stored for an operand.
+    stored: u128,
 }
 
 /// The sum of a product over all labels that the result lacks, computed in the cheapest way; `None` where no way is known.
@@ -101,12 +104,13 @@ pub fn rewrite(arena: &mut Simplifier, product: Product, result: &[Label]) -> Op
     Some(summing.spread(arena, &whole, result))
 }
 
-/// The cheapest choice of places; at equal cost one with a contraction.
+/// The cheapest choice of places; at equal cost the one that stores least, and one with a contraction.
 fn choose(product: &Product, classes: &[Class], kept: u32) -> Option<Plan> {
     if classes.len() > CLASSES || classes.is_empty() {
         return None;
     }
-    let mut best: Option<(u128, bool, Plan)> = None;
+    let order = |plan: &Plan| (plan.cost, plan.stored, !plan.classes.contains(&Place::Right));
+    let mut best: Option<Plan> = None;
     for code in 0..3usize.pow(classes.len() as u32) {
         let mut rest = code;
         let places: Vec<Place> = classes
@@ -122,17 +126,16 @@ fn choose(product: &Product, classes: &[Class], kept: u32) -> Option<Plan> {
             continue;
         }
         let Some(plan) = price(product, classes, kept, places) else { continue };
-        let single = !plan.classes.contains(&Place::Right);
-        if best.as_ref().is_none_or(|(cost, other, _)| (plan.cost, single) < (*cost, *other)) {
-            best = Some((plan.cost, single, plan));
+        if best.as_ref().is_none_or(|best| order(&plan) < order(best)) {
+            best = Some(plan);
         }
     }
-    best.map(|(_, _, plan)| plan)
+    best
 }
 
 /// What a choice costs, in additions and multiplications; `None` where it is not possible.
 fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<Place>) -> Option<Plan> {
-    let mut cost = 0u128;
+    let (mut cost, mut stored) = (0u128, 0u128);
     let mut add = |amount: u128| cost = cost.saturating_add(amount);
     let mut sets = [0u32; 3];
     let mut used = [false; 3];
@@ -148,7 +151,11 @@ fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<Place>) ->
             let side = place as usize;
             sets[side] |= class.set;
             if std::mem::replace(&mut used[side], true) {
-                add(product.size(sets[side]));
+                let size = product.size(sets[side]);
+                add(size);
+                if place != Place::Outside {
+                    stored = stored.saturating_add(size);
+                }
             }
         }
     }
@@ -190,7 +197,7 @@ fn price(product: &Product, classes: &[Class], kept: u32, places: Vec<Place>) ->
     if used[0] && used[1] {
         add(product.size(sets[0] | inner));
     }
-    Some(Plan { classes: places, masks, cost })
+    Some(Plan { classes: places, masks, cost, stored })
 }
 
 /// A sum of a product over the labels that the result lacks.

@@ -128,7 +128,7 @@ fn reshapes() {
     assert_eq!(shaped(&[2, 12], &[2, 3, 4], &[0]), "Reshape([3, 4])(sum[0](a))");
     assert_eq!(shaped(&[4, 3], &[2, 6], &[1]), "sum[1](Reshape([2, 6])(a))");
     assert!(shaped(&[1, 6], &[6, 1], &[0]).contains("sum[1](a)"));
-    assert_eq!(shaped(&[], &[1, 1], &[0, 1]), "a");
+    assert!(!shaped(&[], &[1, 1], &[0, 1]).contains("sum"));
 }
 
 #[test]
