@@ -17,7 +17,10 @@ mod reads_tests;
 mod reductions;
 mod selects;
 mod sums;
+#[cfg(test)]
+mod testing;
 mod views;
+mod views_of;
 
 use crate::concrete;
 use crate::shape::{Type, Value};
@@ -56,6 +59,7 @@ fn tables(op: &Op) -> &'static [Rules] {
         Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Cast(_) => {
             &[arithmetic::RULES, selects::RULES, views::RULES]
         }
+        Op::Mark => &[selects::RULES],
         Op::Select => &[selects::RULES, views::RULES],
         Op::View(_) | Op::Reshape(_) | Op::Concatenate(_) => &[views::RULES, contract::RULES],
         Op::Accumulate(_) => &[accumulate::RULES],
@@ -63,7 +67,7 @@ fn tables(op: &Op) -> &'static [Rules] {
         Op::Reduce(..) | Op::ArgReduce(..) => &[reductions::RULES, contract::RULES],
         Op::Contract(_) => &[contract::RULES],
         Op::Scan(_) | Op::Branch(_) | Op::Output(_) => &[loops::RULES],
-        Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::Alias | Op::Mark => &[],
+        Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::Alias => &[],
         Op::Extra(never) => match *never {},
     }
 }

@@ -1,5 +1,142 @@
-//! (in work)
+//! Selections: decided, merged, and combined with others under the same mask.
 
-use super::Rules;
+use super::{Rules, Simplifier};
+use crate::operation::{Binary, Unary};
+use crate::shape::{DType, Value};
+use crate::term::{NodeId, Op};
 
-pub(super) const RULES: Rules = &[];
+#[cfg(test)]
+mod tests;
+
+pub(super) const RULES: Rules = &[
+    ("mark without effect", needless_mark),
+    ("decided selection", decided),
+    ("selection of equal sides", equal_sides),
+    ("selection of truth values", truth_values),
+    ("selection by a negated mask", negated_mask),
+    ("selection twice by one mask", same_mask),
+    ("selection of a selection or zero", nested_zero),
+    ("operation on selections by one mask", joined),
+    ("negation of a selection", negated),
+];
+
+/// The operands of a selection.
+fn parts(op: &Op, args: &[NodeId]) -> Option<(NodeId, NodeId, NodeId)> {
+    match (op, args) {
+        (Op::Select, &[mask, yes, no]) => Some((mask, yes, no)),
+        _ => None,
+    }
+}
+
+/// The mask and first side of a selection whose second side is 0.
+fn masked(arena: &Simplifier, node: NodeId) -> Option<(NodeId, NodeId)> {
+    let (op, args) = arena.parts(node);
+    let (mask, yes, no) = parts(op, args)?;
+    is_zero(arena, no).then_some((mask, yes))
+}
+
+fn is_zero(arena: &Simplifier, node: NodeId) -> bool {
+    arena.ty(node).dtype != DType::Bool && arena.is_uniform(node, 0.0)
+}
+
+/// The operand of a logical negation.
+fn negation(arena: &Simplifier, node: NodeId) -> Option<NodeId> {
+    match arena.parts(node) {
+        (Op::Unary(Unary::Not), args) => Some(args[0]),
+        _ => None,
+    }
+}
+
+/// A mark of what is marked already, or has no derivative, goes.
+fn needless_mark(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Mark = op else { return None };
+    let constant = matches!(arena.node(args[0]).op, Op::Mark | Op::Constant(_)) || !arena.ty(args[0]).dtype.is_float();
+    constant.then_some(args[0])
+}
+
+/// One side is left of a selection by a constant. It keeps the mark of a chosen branch where there was another branch, and
+/// not just zeros in its place.
+fn decided(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (mask, yes, no) = parts(op, args)?;
+    let (side, other) = match arena.uniform(mask)? {
+        Value::Bool(true) => (yes, no),
+        _ => (no, yes),
+    };
+    Some(if arena.uniform(other).is_some() { side } else { arena.add(Op::Mark, &[side]) })
+}
+
+/// Where both sides are the same, nothing is selected.
+fn equal_sides(_: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (_, yes, no) = parts(op, args)?;
+    (yes == no).then_some(yes)
+}
+
+/// A selection of which a side is a truth value is a logical operation.
+fn truth_values(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (mask, yes, no) = parts(op, args)?;
+    if arena.ty(yes).dtype != DType::Bool {
+        return None;
+    }
+    match (arena.uniform(yes), arena.uniform(no)) {
+        (Some(Value::Bool(true)), Some(Value::Bool(false))) => Some(mask),
+        (Some(Value::Bool(false)), Some(Value::Bool(true))) => Some(arena.add(Op::Unary(Unary::Not), &[mask])),
+        (Some(Value::Bool(true)), None) => Some(arena.add(Op::Binary(Binary::Or), &[mask, no])),
+        (None, Some(Value::Bool(false))) => Some(arena.add(Op::Binary(Binary::And), &[mask, yes])),
+        _ => None,
+    }
+}
+
+/// The sides are exchanged instead of the mask being negated.
+fn negated_mask(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (mask, yes, no) = parts(op, args)?;
+    let inner = negation(arena, mask)?;
+    Some(arena.add(Op::Select, &[inner, no, yes]))
+}
+
+/// Within a side, the mask is known: the inner selection goes.
+fn same_mask(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (mask, yes, no) = parts(op, args)?;
+    let inner = |node: NodeId| {
+        let (op, args) = arena.parts(node);
+        parts(op, args).filter(|&(other, ..)| other == mask)
+    };
+    let (first, second) = (inner(yes), inner(no));
+    if first.is_none() && second.is_none() {
+        return None;
+    }
+    let yes = first.map_or(yes, |(_, yes, _)| yes);
+    let no = second.map_or(no, |(_, _, no)| no);
+    Some(arena.add(Op::Select, &[mask, yes, no]))
+}
+
+/// Two selections against 0 are one by both masks: a logical operation instead of a selection.
+fn nested_zero(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (mask, yes, no) = parts(op, args)?;
+    if !is_zero(arena, no) {
+        return None;
+    }
+    let (inner, yes) = masked(arena, yes)?;
+    let both = arena.add(Op::Binary(Binary::And), &[mask, inner]);
+    Some(arena.add(Op::Select, &[both, yes, no]))
+}
+
+/// Sums, differences and products of what one mask leaves are masked once.
+fn joined(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Binary(Binary::Add | Binary::Sub | Binary::Mul) = op else { return None };
+    let ((mask, a), (other, b)) = (masked(arena, args[0])?, masked(arena, args[1])?);
+    if mask != other {
+        return None;
+    }
+    let zero = arena.node(args[0]).args[2];
+    let inner = arena.add(op.clone(), &[a, b]);
+    Some(arena.add(Op::Select, &[mask, inner, zero]))
+}
+
+/// The sign moves into the side that is not 0, where it may meet another.
+fn negated(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Unary(Unary::Neg) = op else { return None };
+    let (mask, yes) = masked(arena, args[0])?;
+    let zero = arena.node(args[0]).args[2];
+    let inner = arena.add(op.clone(), &[yes]);
+    Some(arena.add(Op::Select, &[mask, inner, zero]))
+}

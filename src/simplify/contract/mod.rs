@@ -1,0 +1,109 @@
+//! Contractions (DESIGN §4): sums of products of views, and what contractions absorb.
+//!
+//! A sum of a product becomes a contraction with axis labels; see [`product`] for how factors are found and
+//! [`plan`] for how they are grouped.
+
+mod plan;
+mod product;
+#[cfg(test)]
+mod tests;
+
+use super::views_of::permutation;
+use super::{Rules, Simplifier};
+use crate::algebra::{Label, Reduction};
+use crate::shape::DType;
+use crate::term::{NodeId, Op};
+use product::{Labels, Product, Taken};
+use smallvec::SmallVec;
+
+/// The rules of this file.
+pub const RULES: Rules = &[
+    ("sum of a contraction", sum_of_contraction),
+    ("sum of a product", sum_of_product),
+    ("operands of a contraction", operands),
+    ("transposed contraction", transposed),
+];
+
+/// Axes that labels can be told apart for.
+const LABELS: usize = 32;
+
+/// `Σ (x · y)` is a contraction: fewer additions and multiplications, or as many without the array of products.
+fn sum_of_product(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Reduce(Reduction::Sum, axes) = op else { return None };
+    let ty = arena.ty(args[0]).clone();
+    if ty.dtype == DType::Bool || ty.size() == 0 || ty.rank() > LABELS || axes.is_empty() {
+        return None;
+    }
+    let labels: Labels = (0..ty.rank() as Label).collect();
+    let result: Labels = labels.iter().copied().filter(|&label| !axes.contains(&(label as usize))).collect();
+    let product = Product::of(arena, &[(args[0], &labels)], ty.shape, Taken::All)?;
+    // A sum of one factor that has all axes is left; every other plan has fewer axes or fewer factors in its sums.
+    if product.is_plain() {
+        return None;
+    }
+    plan::rewrite(arena, product, &result)
+}
+
+/// A sum of a contraction is one with a shorter result; its operands are summed first where they can be.
+fn sum_of_contraction(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Reduce(Reduction::Sum, axes) = op else { return None };
+    let (inner, operands) = arena.parts(args[0]);
+    let Op::Contract(spec) = inner else { return None };
+    let (spec, operands): (_, SmallVec<[NodeId; 2]>) = (spec.clone(), operands.into());
+    let result = (0..spec.result.len()).filter(|axis| !axes.contains(axis)).map(|axis| spec.result[axis]).collect();
+    plan_contraction(arena, &spec.left, &spec.right, result, &operands)
+}
+
+/// A contraction whose operands are the bare arrays: without views that its labels express, signs and scalar factors; with
+/// its operands in a fixed order. A product that sums nothing is elementwise where one operand has all labels.
+fn operands(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Contract(spec) = op else { return None };
+    plan_contraction(arena, &spec.left, &spec.right, spec.result.clone(), args)
+}
+
+fn plan_contraction(
+    arena: &mut Simplifier,
+    left: &[Label],
+    right: &[Label],
+    result: Labels,
+    operands: &[NodeId],
+) -> Option<NodeId> {
+    // Labels of any number become 0, 1, ..
+    let mut known = Labels::new();
+    for &label in left.iter().chain(right) {
+        if !known.contains(&label) {
+            known.push(label);
+        }
+    }
+    let extents = known
+        .iter()
+        .map(|label| match left.iter().position(|l| l == label) {
+            Some(axis) => arena.ty(operands[0]).shape[axis],
+            None => arena.ty(operands[1]).shape[right.iter().position(|l| l == label).expect("a label")],
+        })
+        .collect();
+    let renamed = |labels: &[Label]| -> Labels {
+        labels.iter().map(|label| known.iter().position(|l| l == label).expect("a label") as Label).collect()
+    };
+    if known.len() > LABELS {
+        return None;
+    }
+    let (left, right, result) = (renamed(left), renamed(right), renamed(&result));
+    let product = Product::of(arena, &[(operands[0], &left), (operands[1], &right)], extents, Taken::Scalars)?;
+    plan::rewrite(arena, product, &result)
+}
+
+/// A transposed contraction has its result's labels in another order: no view.
+fn transposed(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::View(map) = op else { return None };
+    let (inner, operands) = arena.parts(args[0]);
+    let Op::Contract(spec) = inner else { return None };
+    let order = permutation(map)?;
+    let (mut spec, operands): (_, SmallVec<[NodeId; 2]>) = (spec.clone(), operands.into());
+    // `order[row]` is the new place of an axis of the contraction.
+    let old = spec.result.clone();
+    for (row, &column) in order.iter().enumerate() {
+        spec.result[column] = old[row];
+    }
+    Some(arena.add(Op::Contract(spec), &operands))
+}

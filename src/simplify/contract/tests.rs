@@ -1,0 +1,207 @@
+use crate::affine::AffineMap;
+use crate::algebra::Contraction;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{DType, Type};
+use crate::simplify::testing::{Program, simplified, simplified_finite};
+use crate::term::{NodeId, Op};
+
+const I: usize = 3;
+const J: usize = 4;
+const K: usize = 5;
+
+fn matrices(dtype: DType) -> [Type; 2] {
+    [Type::new(dtype, &[I, K]), Type::new(dtype, &[K, J])]
+}
+
+/// The naive triple build: both operands repeated to [i, j, k].
+fn operands(p: &mut Program, ids: &[NodeId]) -> (NodeId, NodeId) {
+    let a = p.spread(ids[0], &[I, J, K], &[0, 2]);
+    let b = p.spread(ids[1], &[I, J, K], &[2, 1]);
+    (a, b)
+}
+
+#[test]
+fn the_naive_triple_build_is_one_contraction() {
+    for dtype in [DType::F64, DType::F32, DType::I64] {
+        let form = simplified(&matrices(dtype), |p, ids| {
+            let (a, b) = operands(p, ids);
+            let product = p.mul(a, b);
+            p.sum(product, &[2])
+        });
+        assert_eq!(form, "contract{ij,jk->ik}(a, b)");
+        let swapped = simplified(&matrices(dtype), |p, ids| {
+            let (a, b) = operands(p, ids);
+            let product = p.mul(b, a);
+            p.sum(product, &[2])
+        });
+        assert_eq!(swapped, form);
+    }
+    let other_order = simplified(&matrices(DType::F64), |p, ids| {
+        let a = p.spread(ids[0], &[K, J, I], &[2, 0]);
+        let b = p.spread(ids[1], &[K, J, I], &[0, 1]);
+        let product = p.mul(a, b);
+        let sum = p.sum(product, &[0]);
+        p.transpose(sum, &[1, 0])
+    });
+    assert_eq!(other_order, "contract{ij,jk->ik}(a, b)");
+    let transposed = simplified(&[Type::new(DType::F64, &[K, I]), Type::new(DType::F64, &[K, J])], |p, ids| {
+        let a = p.spread(ids[0], &[I, J, K], &[2, 0]);
+        let b = p.spread(ids[1], &[I, J, K], &[2, 1]);
+        let product = p.mul(a, b);
+        p.sum(product, &[2])
+    });
+    assert_eq!(transposed, "contract{ij,ik->jk}(a, b)");
+}
+
+#[test]
+fn a_mask_moves_into_the_operand_that_has_its_labels() {
+    let form = simplified_finite(&matrices(DType::F64), |p, ids| {
+        let (a, b) = operands(p, ids);
+        let (rows, inner) = (p.graph.add(Op::Iota(I), &[]), p.graph.add(Op::Iota(K), &[]));
+        let (rows, inner) = (p.spread(rows, &[I, K], &[0]), p.spread(inner, &[I, K], &[1]));
+        let mask = p.compare(Comparison::LessEqual, inner, rows);
+        let mask = p.spread(mask, &[I, J, K], &[0, 2]);
+        let product = p.mul(a, b);
+        let zero = p.number(product, 0.0);
+        let masked = p.select(mask, product, zero);
+        p.sum(masked, &[2])
+    });
+    assert_eq!(
+        form,
+        "contract{ij,jk->ik}(select(le(view{[i, j] -> [j]}(iota(5)), view{[i, j] -> [i]}(iota(3))), a, 0), b)"
+    );
+    // A mask that neither operand has the labels of stays where it is.
+    let types = [Type::new(DType::F64, &[I, K]), Type::new(DType::F64, &[K, J]), Type::new(DType::Bool, &[I, J, K])];
+    let form = simplified(&types, |p, ids| {
+        let (a, b) = operands(p, ids);
+        let product = p.mul(a, b);
+        let zero = p.number(product, 0.0);
+        let masked = p.select(ids[2], product, zero);
+        p.sum(masked, &[2])
+    });
+    assert!(form.starts_with("sum[2](select(c, mul("), "{form}");
+}
+
+#[test]
+fn factors_and_signs_between_go_where_they_are_cheapest() {
+    let vector = Type::new(DType::F64, &[I]);
+    let [a, b] = matrices(DType::F64);
+    let form = simplified_finite(&[a.clone(), b.clone(), vector.clone()], |p, ids| {
+        let (a, b) = operands(p, ids);
+        let c = p.spread(ids[2], &[I, J, K], &[0]);
+        let product = p.mul(c, b);
+        let product = p.unary(Unary::Neg, product);
+        let product = p.mul(product, a);
+        p.sum(product, &[2])
+    });
+    // [i, j] is smaller than [i, k].
+    assert_eq!(form, "mul(view{[i, j] -> [i]}(c), neg(contract{ij,jk->ik}(a, b)))");
+    let form = simplified_finite(&[a.clone(), b.clone(), Type::scalar(DType::F64)], |p, ids| {
+        let (a, b) = operands(p, ids);
+        let c = p.spread(ids[2], &[I, J, K], &[]);
+        let product = p.binary(Binary::KeepZero, a, c);
+        let product = p.mul(product, b);
+        let half = p.number(product, 0.5);
+        let product = p.mul(half, product);
+        p.sum(product, &[2])
+    });
+    assert_eq!(form, "mul(view{[i, j] -> []}(mul(c, 0.5)), contract{ij,jk->ik}(a, b))");
+}
+
+#[test]
+fn dots_and_batches() {
+    let types = [Type::new(DType::F64, &[I, J]), Type::new(DType::F64, &[I, J])];
+    let dot = |axes: &'static [usize]| {
+        simplified(&types, move |p, ids| {
+            let product = p.mul(ids[0], ids[1]);
+            p.sum(product, axes)
+        })
+    };
+    assert_eq!(dot(&[0, 1]), "contract{ij,ij->}(a, b)");
+    assert_eq!(dot(&[1]), "contract{ij,ij->i}(a, b)");
+    let square = simplified(&types, |p, ids| {
+        let product = p.mul(ids[0], ids[0]);
+        p.sum(product, &[0, 1])
+    });
+    assert_eq!(square, "contract{ij,ij->}(a, a)");
+    // Of an outer product's sum nothing has the size of the outer product.
+    let outer = simplified_finite(&[Type::new(DType::F64, &[I]), Type::new(DType::F64, &[J])], |p, ids| {
+        let a = p.spread(ids[0], &[I, J], &[0]);
+        let b = p.spread(ids[1], &[I, J], &[1]);
+        let product = p.mul(a, b);
+        p.sum(product, &[0, 1])
+    });
+    assert_eq!(outer, "mul(sum[0](a), sum[0](b))");
+    let units = simplified(&[Type::new(DType::F64, &[I, 1, K]), Type::new(DType::F64, &[K])], |p, ids| {
+        let b = p.spread(ids[1], &[I, 1, K], &[2]);
+        let product = p.mul(ids[0], b);
+        p.sum(product, &[2])
+    });
+    assert_eq!(units, "view{[i, j] -> [i]}(contract{ij,j->i}(view{[i, j] -> [i, 0, j]}(a), b))");
+}
+
+fn contract(p: &mut Program, left: &[u8], right: &[u8], result: &[u8], ids: &[NodeId]) -> NodeId {
+    p.graph.add(Op::Contract(Contraction::new(left, right, result)), ids)
+}
+
+#[test]
+fn a_contraction_absorbs_views_of_its_operands() {
+    let types = matrices(DType::F64);
+    let form = simplified(&types, |p, ids| {
+        let transposed = p.transpose(ids[1], &[1, 0]);
+        contract(p, &[7, 3], &[2, 3], &[2, 7], &[ids[0], transposed])
+    });
+    assert_eq!(form, "contract{ij,ki->jk}(b, a)");
+    let slices = simplified(&types, |p, ids| {
+        let slice = p.graph.add(Op::View(AffineMap::along(&[K, J], 1, 1, 1, 2)), &[ids[1]]);
+        contract(p, &[0, 1], &[1, 2], &[0, 2], &[ids[0], slice])
+    });
+    assert_eq!(slices, "contract{ij,jk->ik}(a, view{[i, j] -> [i, j + 1]}(b))");
+    let repeated = simplified_finite(&[Type::new(DType::F64, &[I, K]), Type::new(DType::F64, &[J])], |p, ids| {
+        let b = p.spread(ids[1], &[K, J], &[1]);
+        contract(p, &[0, 1], &[1, 2], &[0, 2], &[ids[0], b])
+    });
+    assert_eq!(repeated, "contract{i,j->ij}(sum[1](a), b)");
+    let ones = simplified_finite(&types, |p, ids| {
+        let two = p.number(ids[1], 2.0);
+        contract(p, &[0, 1], &[1, 2], &[0, 2], &[ids[0], two])
+    });
+    assert_eq!(ones, "view{[i, j] -> [i]}(mul(sum[1](a), 2))");
+    let elementwise = simplified(&types[..1], |p, ids| {
+        let transposed = p.transpose(ids[0], &[1, 0]);
+        contract(p, &[0, 1], &[1, 0], &[0, 1], &[ids[0], transposed])
+    });
+    assert_eq!(elementwise, "mul(a, a)");
+    let signs = simplified(&types, |p, ids| {
+        let (a, b) = (p.unary(Unary::Neg, ids[0]), p.unary(Unary::Neg, ids[1]));
+        contract(p, &[0, 1], &[1, 2], &[0, 2], &[a, b])
+    });
+    assert_eq!(signs, "contract{ij,jk->ik}(a, b)");
+}
+
+#[test]
+fn sums_of_contractions() {
+    let form = simplified_finite(&matrices(DType::F64), |p, ids| {
+        let product = contract(p, &[0, 1], &[1, 2], &[0, 2], ids);
+        p.sum(product, &[1])
+    });
+    assert_eq!(form, "contract{ij,j->i}(a, sum[1](b))");
+    let batched = [Type::new(DType::F64, &[2, I, K]), Type::new(DType::F64, &[2, K, J])];
+    let form = simplified_finite(&batched, |p, ids| {
+        let product = contract(p, &[0, 1, 2], &[0, 2, 3], &[0, 1, 3], ids);
+        p.sum(product, &[0])
+    });
+    assert_eq!(form, "contract{ijk,ikl->jl}(a, b)");
+}
+
+#[test]
+fn empty_sums() {
+    let types = [Type::new(DType::F64, &[I, 0]), Type::new(DType::F64, &[0, J])];
+    simplified(&types, |p, ids| contract(p, &[0, 1], &[1, 2], &[0, 2], ids));
+    simplified(&types, |p, ids| {
+        let a = p.spread(ids[0], &[I, J, 0], &[0, 2]);
+        let b = p.spread(ids[1], &[I, J, 0], &[2, 1]);
+        let product = p.mul(a, b);
+        p.sum(product, &[2])
+    });
+}

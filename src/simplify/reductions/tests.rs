@@ -1,0 +1,138 @@
+use crate::affine::AffineMap;
+use crate::algebra::{Extreme, Reduction};
+use crate::shape::{DType, Shape, Type, Value};
+use crate::simplify::testing::{Program, simplified};
+use crate::term::{NodeId, Op};
+
+fn reduce(p: &mut Program, op: Reduction, a: NodeId, axes: &[usize]) -> NodeId {
+    p.graph.add(Op::Reduce(op, axes.into()), &[a])
+}
+
+fn view(p: &mut Program, map: AffineMap, a: NodeId) -> NodeId {
+    p.graph.add(Op::View(map), &[a])
+}
+
+const ALL: [Reduction; 3] = [Reduction::Sum, Reduction::Max, Reduction::Min];
+
+fn matrix() -> [Type; 1] {
+    [Type::new(DType::F64, &[3, 4])]
+}
+
+#[test]
+fn reductions_of_reductions_merge() {
+    for op in ALL {
+        let form = simplified(&[Type::new(DType::F64, &[2, 3, 4])], |p, ids| {
+            let inner = reduce(p, op, ids[0], &[1]);
+            let same = reduce(p, op, inner, &[]);
+            reduce(p, op, same, &[0, 1])
+        });
+        assert_eq!(form, format!("{op:?}[0, 1, 2](a)").to_lowercase());
+    }
+    let other = simplified(&matrix(), |p, ids| {
+        let inner = reduce(p, Reduction::Max, ids[0], &[1]);
+        reduce(p, Reduction::Sum, inner, &[0])
+    });
+    assert_eq!(other, "sum[0](max[1](a))");
+}
+
+#[test]
+fn constants_and_empty_arrays() {
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool] {
+        for op in ALL {
+            let constant = simplified(&[], |p, _| {
+                let a = p.constant(&[3, 4], Value::from_f64(dtype, 2.0));
+                reduce(p, op, a, &[1])
+            });
+            let sum = op == Reduction::Sum && dtype != DType::Bool;
+            let element = if dtype == DType::Bool { "1" } else { "2" };
+            assert_eq!(constant, if sum { "8" } else { element });
+            let empty = simplified(&[Type::new(dtype, &[0, 2])], |p, ids| reduce(p, op, ids[0], &[0]));
+            assert!(!empty.contains('a') || empty.contains("inf"), "{empty}");
+        }
+    }
+}
+
+#[test]
+fn repetitions_are_counted() {
+    let form = simplified(&matrix(), |p, ids| {
+        let a = p.spread(ids[0], &[3, 5, 4, 2], &[0, 2]);
+        p.sum(a, &[1, 2])
+    });
+    assert_eq!(form, "view{[i, j] -> [i]}(mul(sum[1](a), 5))");
+    let form = simplified(&matrix(), |p, ids| {
+        let a = p.spread(ids[0], &[3, 5, 4, 2], &[0, 2]);
+        reduce(p, Reduction::Max, a, &[1, 2])
+    });
+    assert_eq!(form, "view{[i, j] -> [i]}(max[1](a))");
+    let form = simplified(&[Type::new(DType::F64, &[3, 1, 4])], |p, ids| p.sum(ids[0], &[1, 2]));
+    assert_eq!(form, "view{[i] -> [i, 0]}(sum[2](a))");
+}
+
+#[test]
+fn rearrangements() {
+    let transposed = simplified(&matrix(), |p, ids| {
+        let a = p.transpose(ids[0], &[1, 0]);
+        p.sum(a, &[0])
+    });
+    assert_eq!(transposed, "sum[1](a)");
+    let of_three = simplified(&[Type::new(DType::F64, &[2, 3, 4])], |p, ids| {
+        let a = p.transpose(ids[0], &[2, 0, 1]);
+        reduce(p, Reduction::Max, a, &[1])
+    });
+    assert_eq!(of_three, "view{[i, j] -> [j, i]}(max[0](a))");
+    let reversed = simplified(&matrix(), |p, ids| {
+        let a = view(p, AffineMap::along(&[3, 4], 1, 3, -1, 4), ids[0]);
+        reduce(p, Reduction::Min, a, &[1])
+    });
+    assert_eq!(reversed, "min[1](a)");
+    let padded = simplified(&matrix(), |p, ids| {
+        let a = view(p, AffineMap::along(&[3, 4], 1, -2, 1, 9), ids[0]);
+        p.sum(a, &[1])
+    });
+    assert_eq!(padded, "sum[1](a)");
+    // The zeros around count for an extreme, and the other axis may be padded too.
+    let extreme = simplified(&matrix(), |p, ids| {
+        let a = view(p, AffineMap::along(&[3, 4], 1, -2, 1, 9), ids[0]);
+        reduce(p, Reduction::Max, a, &[1])
+    });
+    assert_eq!(extreme, "max[1](view{[i, j] -> [i, j - 2]}(a))");
+    let other_axis = simplified(&matrix(), |p, ids| {
+        let a = view(p, AffineMap::along(&[3, 4], 0, -1, 1, 6), ids[0]);
+        p.sum(a, &[1])
+    });
+    assert_eq!(other_axis, "view{[i] -> [i - 1]}(sum[1](a))");
+    let cut = simplified(&matrix(), |p, ids| {
+        let a = view(p, AffineMap::along(&[3, 4], 1, 1, 1, 9), ids[0]);
+        p.sum(a, &[1])
+    });
+    assert_eq!(cut, "sum[1](view{[i, j] -> [i, j + 1]}(a))");
+    let diagonal = simplified(&[Type::new(DType::F64, &[3, 3])], |p, ids| {
+        let map = AffineMap::new(&[3, 3], &[3], &[[1].as_slice().into(), [1].as_slice().into()], &[0, 0]);
+        let a = view(p, map, ids[0]);
+        p.sum(a, &[0])
+    });
+    assert_eq!(diagonal, "sum[0](view{[i] -> [i, i]}(a))");
+}
+
+#[test]
+fn reshapes() {
+    let shaped = |from: &[usize], to: &[usize], axes: &[usize]| {
+        simplified(&[Type::new(DType::F64, from)], |p, ids| {
+            let a = p.graph.add(Op::Reshape(Shape::from_slice(to)), ids);
+            p.sum(a, axes)
+        })
+    };
+    assert_eq!(shaped(&[3, 4], &[12], &[0]), "sum[0, 1](a)");
+    assert_eq!(shaped(&[2, 3, 4], &[6, 4], &[0]), "sum[0, 1](a)");
+    assert_eq!(shaped(&[2, 12], &[2, 3, 4], &[1, 2]), "sum[1](a)");
+    assert_eq!(shaped(&[2, 12], &[2, 3, 4], &[0]), "Reshape([3, 4])(sum[0](a))");
+    assert_eq!(shaped(&[4, 3], &[2, 6], &[1]), "sum[1](Reshape([2, 6])(a))");
+    assert!(shaped(&[1, 6], &[6, 1], &[0]).contains("sum[1](a)"));
+    assert!(!shaped(&[], &[1, 1], &[0, 1]).contains("sum"));
+}
+
+#[test]
+fn positions_of_extremes() {
+    let form = simplified(&[Type::new(DType::F64, &[3, 1])], |p, ids| p.graph.add(Op::ArgReduce(Extreme::Max, 1), ids));
+    assert_eq!(form, "0");
+}
