@@ -130,8 +130,8 @@ fn one_value(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId>
     (low == high).then(|| arena.full(&ty.shape, Value::from_i64(ty.dtype, low)))
 }
 
-/// An index that moves along one axis is `iota · factor + offset`, so that equal indices are equal nodes: at most two
-/// operations.
+/// An index that moves along one axis is `iota · factor + offset`, repeated, so that equal indices are equal nodes: at most
+/// two operations, on one axis.
 fn affine_form(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (ty, fact) = fact(arena, op, args)?;
     let Affine { coefficients, constant } = fact.affine?;
@@ -140,22 +140,22 @@ fn affine_form(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
     if ty.dtype != DType::I64 || more.is_some() {
         return None;
     }
-    let iota = arena.add(Op::Iota(ty.shape[axis]), &[]);
-    let mut node = view(arena, iota, AffineMap::broadcast(&[ty.shape[axis]], &ty.shape, &[axis]));
+    let extent = ty.shape[axis];
+    let mut node = arena.add(Op::Iota(extent), &[]);
     // These are what the other rules leave, so none needs to be tried.
     match coefficients[axis] {
         1 => {}
         -1 => node = arena.add_as_is(Op::Unary(Unary::Neg), &[node]),
         factor => {
-            let factor = arena.full(&ty.shape, Value::I64(factor));
+            let factor = arena.full(&[extent], Value::I64(factor));
             node = arena.add_as_is(Op::Binary(Binary::Mul), &[node, factor]);
         }
     }
     if constant != 0 {
-        let offset = arena.full(&ty.shape, Value::I64(constant));
+        let offset = arena.full(&[extent], Value::I64(constant));
         node = arena.add_as_is(Op::Binary(Binary::Add), &[node, offset]);
     }
-    Some(node)
+    Some(view(arena, node, AffineMap::broadcast(&[extent], &ty.shape, &[axis])))
 }
 
 /// Of a sum or product with a constant, the constant is on the right; subtracting an integer constant is adding one.

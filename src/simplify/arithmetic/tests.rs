@@ -165,7 +165,7 @@ fn indices_have_one_form() {
         let i = p.binary(Binary::Sub, i, two);
         p.binary(Binary::Mul, five, i)
     });
-    assert_eq!(two_axes, "add(mul(view{[i, j] -> [i]}(iota(3)), 5), -10)");
+    assert_eq!(two_axes, "view{[i, j] -> [i]}(add(mul(iota(3), 5), -10))");
     let unknown = form(DType::I64, |p, ids| {
         let (two, three) = (p.number(ids[0], 2.0), p.number(ids[0], 3.0));
         let up = p.binary(Binary::Add, ids[0], two);
