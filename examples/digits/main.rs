@@ -170,3 +170,43 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len();
     values.sum::<f64>() / count.max(1) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(line: &str) -> Result<String, Box<dyn Error>> {
+        let arguments = Arguments::parse(line.split_whitespace().map(String::from)).unwrap();
+        let mut out = Vec::new();
+        run(&arguments, &mut out)?;
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn two_epochs_teach_a_good_deal() {
+        let curve = std::env::temp_dir().join(format!("deltaray-digits-curve-{}.svg", std::process::id()));
+        let text = output(&format!("--epochs 2 --seeds 2 --seed 5 --curve {}", curve.display())).unwrap();
+        let accuracy = text.lines().last().unwrap().strip_prefix("test accuracy: ").unwrap();
+        assert!((0.85..1.0).contains(&accuracy.parse::<f64>().unwrap()), "{text}");
+        assert!(text.starts_with("seed 5: ") && text.contains("\nseed 6: "), "{text}");
+        let picture = std::fs::read_to_string(&curve).unwrap();
+        std::fs::remove_file(&curve).unwrap();
+        assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn the_gradient_program_has_one_contraction_for_each_matrix_and_way() {
+        // Two on the way forward; on the way back two for the weights, and one for the hidden layer.
+        let text = output("--print-gradient --batch 8").unwrap();
+        assert_eq!(text.matches("contract").count(), 5, "{text}");
+        assert!(text.contains("f32[8, 128]") && !text.contains("build"), "{text}");
+    }
+
+    #[test]
+    fn problems_are_one_line() {
+        for line in ["--data /nowhere", "--batch 1438"] {
+            let problem = output(line).unwrap_err().to_string();
+            assert!(!problem.contains('\n') && !problem.is_empty(), "{problem}");
+        }
+    }
+}

@@ -13,7 +13,7 @@ use ndarray::Array2;
 const HIDDEN: usize = 128;
 
 /// The parameters of the perceptron: two layers, each a matrix and a vector.
-#[derive(Tree, Clone)]
+#[derive(Tree)]
 pub struct Mlp<A: Algebra> {
     w1: Matrix<A, f32>,
     b1: Vector<A, f32>,
@@ -22,7 +22,7 @@ pub struct Mlp<A: Algebra> {
 }
 
 /// Images, one a row, and the digits on them.
-#[derive(Tree, Clone)]
+#[derive(Tree)]
 pub struct Batch<A: Algebra> {
     images: Matrix<A, f32>,
     labels: Vector<A, i64>,
@@ -57,12 +57,13 @@ fn predict<A: Algebra>((mlp, batch): &(Mlp<A>, Batch<A>)) -> (Scalar<A, f32>, Ve
 }
 
 const RATE: f32 = 3e-3;
-const KEEP_MEAN: f32 = 0.9;
-const KEEP_SQUARE: f32 = 0.999;
+/// How much a step counts in the running means of the gradient and of its square.
+const MEAN_STEP: f32 = 0.1;
+const SQUARE_STEP: f32 = 0.001;
 const EPSILON: f32 = 1e-8;
 
 /// What Adam (Kingma and Ba, 2015) remembers from step to step.
-#[derive(Tree, Clone)]
+#[derive(Tree)]
 pub struct Adam<A: Algebra> {
     steps: Scalar<A, f32>,
     /// Running means of the gradient and of its square.
@@ -74,9 +75,9 @@ pub struct Adam<A: Algebra> {
 fn step<A: Algebra>((mlp, adam, batch): &(Mlp<A>, Adam<A>, Batch<A>)) -> (Mlp<A>, Adam<A>, Scalar<A, f32>) {
     let (loss, gradient) = value_and_grad(loss, (mlp, batch));
     let steps = &adam.steps + 1.0;
-    // The means start at 0, and weigh too little at first.
-    let mean_weight = 1.0 - (&steps * KEEP_MEAN.ln()).exp();
-    let square_weight = 1.0 - (&steps * KEEP_SQUARE.ln()).exp();
+    // The means start at 0: their weights so far add up to less than 1, at first to much less.
+    let mean_weight = -(&steps * (-MEAN_STEP).ln_1p()).expm1();
+    let square_weight = -(&steps * (-SQUARE_STEP).ln_1p()).expm1();
     let rate = RATE * square_weight.sqrt() / mean_weight;
     let (w1, w1_mean, w1_square) = update(&mlp.w1, &gradient.w1, &adam.mean.w1, &adam.square.w1, &rate);
     let (b1, b1_mean, b1_square) = update(&mlp.b1, &gradient.b1, &adam.mean.b1, &adam.square.b1, &rate);
@@ -97,8 +98,8 @@ fn update<A: Algebra, R: Rank>(
     square: &Array<A, R>,
     rate: &Scalar<A, f32>,
 ) -> (Array<A, R>, Array<A, R>, Array<A, R>) {
-    let mean = mean + (gradient - mean) * (1.0 - KEEP_MEAN);
-    let square = square + (gradient * gradient - square) * (1.0 - KEEP_SQUARE);
+    let mean = mean + (gradient - mean) * MEAN_STEP;
+    let square = square + (gradient * gradient - square) * SQUARE_STEP;
     (parameter - &mean * rate / (square.sqrt() + EPSILON), mean, square)
 }
 
