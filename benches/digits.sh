@@ -11,8 +11,7 @@ trap 'rm -rf "$directory"' EXIT
 
 python3 -m venv "$directory/venv"
 "$directory/venv/bin/pip" install --quiet --disable-pip-version-check numpy
-cargo build --quiet --release --example digits
-example=$(cargo build --quiet --release --example digits --message-format=json |
+example=$(cargo build --quiet --release --example digits --message-format=json-render-diagnostics |
     sed -n 's/.*"name":"digits".*"executable":"\([^"]*\)".*/\1/p')
 
 # One thread each: numpy's products would start others for arrays that are too small for them.
