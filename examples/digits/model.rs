@@ -1,0 +1,193 @@
+//! The model, as a user of deltaray writes it: plain structs of arrays, and functions that are generic in the algebra.
+//!
+//! Each function here is ordinary code: on plain arrays it computes, staged it becomes a program. One training step,
+//! gradient and all, is staged once and run for every batch.
+
+use crate::data::CLASSES;
+use crate::random::Random;
+use deltaray::Result;
+use deltaray::derivative::{Function, stage};
+use deltaray::prelude::*;
+use ndarray::Array2;
+
+const HIDDEN: usize = 128;
+
+/// The parameters of the perceptron: two layers, each a matrix and a vector.
+#[derive(Tree)]
+pub struct Mlp<A: Algebra> {
+    w1: Matrix<A, f32>,
+    b1: Vector<A, f32>,
+    w2: Matrix<A, f32>,
+    b2: Vector<A, f32>,
+}
+
+/// Images, one a row, and the digits on them.
+#[derive(Tree)]
+pub struct Batch<A: Algebra> {
+    images: Matrix<A, f32>,
+    labels: Vector<A, i64>,
+}
+
+/// A score for each image and digit.
+fn scores<A: Algebra>(mlp: &Mlp<A>, images: &Matrix<A, f32>) -> Matrix<A, f32> {
+    let hidden = (images.dot(&mlp.w1) + &mlp.b1).relu();
+    hidden.dot(&mlp.w2) + &mlp.b2
+}
+
+/// The mean over the images of the cross-entropy between softmax and label, written for one image at a time.
+fn cross_entropy<A: Algebra>(scores: &Matrix<A, f32>, labels: &Vector<A, i64>) -> Scalar<A, f32> {
+    build(labels.len(), |image| {
+        let row = scores.at(&image);
+        // Relative to the largest score no exponential overflows.
+        let row = &row - row.max_all();
+        row.exp().sum().ln() - row.at(labels.at(&image))
+    })
+    .mean()
+}
+
+/// What training makes small.
+pub fn loss<A: Algebra>((mlp, batch): &(Mlp<A>, Batch<A>)) -> Scalar<A, f32> {
+    cross_entropy(&scores(mlp, &batch.images), &batch.labels)
+}
+
+/// The loss, and the digit that each image is taken for.
+fn predict<A: Algebra>((mlp, batch): &(Mlp<A>, Batch<A>)) -> (Scalar<A, f32>, Vector<A, i64>) {
+    let scores = scores(mlp, &batch.images);
+    (cross_entropy(&scores, &batch.labels), scores.argmax_axis(1))
+}
+
+const RATE: f32 = 3e-3;
+/// How much a step counts in the running means of the gradient and of its square.
+const MEAN_STEP: f32 = 0.1;
+const SQUARE_STEP: f32 = 0.001;
+const EPSILON: f32 = 1e-8;
+
+/// What Adam (Kingma and Ba, 2015) remembers from step to step.
+#[derive(Tree)]
+pub struct Adam<A: Algebra> {
+    steps: Scalar<A, f32>,
+    /// Running means of the gradient and of its square.
+    mean: Mlp<A>,
+    square: Mlp<A>,
+}
+
+/// One step of training: parameters and memory after it, and the loss before.
+fn step<A: Algebra>((mlp, adam, batch): &(Mlp<A>, Adam<A>, Batch<A>)) -> (Mlp<A>, Adam<A>, Scalar<A, f32>) {
+    let (loss, gradient) = value_and_grad(loss, (mlp, batch));
+    let steps = &adam.steps + 1.0;
+    // The means start at 0: their weights so far add up to less than 1, at first to much less.
+    let mean_weight = -(&steps * (-MEAN_STEP).ln_1p()).expm1();
+    let square_weight = -(&steps * (-SQUARE_STEP).ln_1p()).expm1();
+    let rate = RATE * square_weight.sqrt() / mean_weight;
+    let (w1, w1_mean, w1_square) = update(&mlp.w1, &gradient.w1, &adam.mean.w1, &adam.square.w1, &rate);
+    let (b1, b1_mean, b1_square) = update(&mlp.b1, &gradient.b1, &adam.mean.b1, &adam.square.b1, &rate);
+    let (w2, w2_mean, w2_square) = update(&mlp.w2, &gradient.w2, &adam.mean.w2, &adam.square.w2, &rate);
+    let (b2, b2_mean, b2_square) = update(&mlp.b2, &gradient.b2, &adam.mean.b2, &adam.square.b2, &rate);
+    let mean = Mlp { w1: w1_mean, b1: b1_mean, w2: w2_mean, b2: b2_mean };
+    let square = Mlp { w1: w1_square, b1: b1_square, w2: w2_square, b2: b2_square };
+    (Mlp { w1, b1, w2, b2 }, Adam { steps, mean, square }, loss)
+}
+
+type Array<A, R> = Tensor<A, f32, R>;
+
+/// Adam's rule for one array: its new value, and the new means.
+fn update<A: Algebra, R: Rank>(
+    parameter: &Array<A, R>,
+    gradient: &Array<A, R>,
+    mean: &Array<A, R>,
+    square: &Array<A, R>,
+    rate: &Scalar<A, f32>,
+) -> (Array<A, R>, Array<A, R>, Array<A, R>) {
+    let mean = mean + (gradient - mean) * MEAN_STEP;
+    let square = square + (gradient * gradient - square) * SQUARE_STEP;
+    (parameter - &mean * rate / (square.sqrt() + EPSILON), mean, square)
+}
+
+impl Mlp<Concrete> {
+    fn zeros(pixels: usize) -> Self {
+        Mlp { w1: zeros((pixels, HIDDEN)), b1: zeros(HIDDEN), w2: zeros((HIDDEN, CLASSES)), b2: zeros(CLASSES) }
+    }
+
+    /// Weights at random, as He et al. (2015) scale them for relu.
+    fn random(pixels: usize, random: &mut Random) -> Self {
+        let mut layer = |inputs: usize, outputs: usize| {
+            let scale = (2.0 / inputs as f64).sqrt();
+            let weights = (0..inputs * outputs).map(|_| (scale * random.normal()) as f32).collect();
+            Matrix::from_elements((inputs, outputs), weights)
+        };
+        Mlp { w1: layer(pixels, HIDDEN), w2: layer(HIDDEN, CLASSES), ..Mlp::zeros(pixels) }
+    }
+}
+
+impl Adam<Concrete> {
+    fn zeros(pixels: usize) -> Self {
+        Adam { steps: scalar(0.0), mean: Mlp::zeros(pixels), square: Mlp::zeros(pixels) }
+    }
+}
+
+impl Batch<Concrete> {
+    /// A batch of these images and labels.
+    pub fn new(images: Array2<f32>, labels: &[u8]) -> Self {
+        Batch { images: images.into(), labels: labels.iter().map(|&label| i64::from(label)).collect::<Vec<_>>().into() }
+    }
+
+    fn zeros(images: usize, pixels: usize) -> Self {
+        Batch { images: zeros((images, pixels)), labels: zeros(images) }
+    }
+}
+
+// What the functions above take and give on plain arrays: how their staged forms are typed.
+type Parameters = Mlp<Concrete>;
+type State = (Mlp<Concrete>, Adam<Concrete>, Batch<Concrete>);
+type Stepped = (Mlp<Concrete>, Adam<Concrete>, Scalar<Concrete, f32>);
+type Question = (Mlp<Concrete>, Batch<Concrete>);
+type Answer = (Scalar<Concrete, f32>, Vector<Concrete, i64>);
+
+/// The staged programs: made once for the sizes of images and batches.
+pub struct Programs {
+    step: Function<State, Stepped, Parameters>,
+    predict: Function<Question, Answer, Parameters>,
+}
+
+impl Programs {
+    /// Stages a step for batches of one size, and a prediction for test images of another number.
+    pub fn stage(pixels: usize, batch: usize, test: usize) -> Result<Programs> {
+        let (mlp, adam) = (Mlp::zeros(pixels), Adam::zeros(pixels));
+        Ok(Programs {
+            step: stage(step, (&mlp, &adam, &Batch::zeros(batch, pixels)))?,
+            predict: stage(predict, (&mlp, &Batch::zeros(test, pixels)))?,
+        })
+    }
+}
+
+/// The program that computes the loss of a batch and its gradient, printed.
+pub fn gradient_program(pixels: usize, batch: usize) -> Result<String> {
+    let gradient = stage(loss, (&Mlp::zeros(pixels), &Batch::zeros(batch, pixels)))?.value_and_grad()?;
+    Ok(gradient.to_string())
+}
+
+/// A perceptron in training.
+pub struct Training<'a> {
+    programs: &'a Programs,
+    mlp: Mlp<Concrete>,
+    adam: Adam<Concrete>,
+}
+
+impl<'a> Training<'a> {
+    pub fn new(programs: &'a Programs, pixels: usize, random: &mut Random) -> Self {
+        Training { programs, mlp: Mlp::random(pixels, random), adam: Adam::zeros(pixels) }
+    }
+
+    /// Takes one step, and returns the loss before it.
+    pub fn step(&mut self, batch: &Batch<Concrete>) -> Result<f32> {
+        let loss;
+        (self.mlp, self.adam, loss) = self.programs.step.call((&self.mlp, &self.adam, batch))?;
+        Ok(loss.item())
+    }
+
+    /// The loss, and what each image is taken for.
+    pub fn evaluate(&self, batch: &Batch<Concrete>) -> Result<(f32, Vec<u8>)> {
+        let (loss, digits) = self.programs.predict.call((&self.mlp, batch))?;
+        Ok((loss.item(), digits.to_vec().into_iter().map(|digit| digit as u8).collect()))
+    }
+}
