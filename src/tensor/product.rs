@@ -36,7 +36,8 @@ impl Dot<R2> for R2 {
     type Output = R2;
 }
 
-/// One operand with distinct labels: repeated labels are read along the diagonal, and those in `summed` are summed.
+/// One operand with distinct labels: repeated labels are read along the diagonal, and labels that are not kept are summed.
+#[track_caller]
 fn normalise<A: Algebra>(
     mut a: A::Array,
     labels: &[Label],
@@ -194,6 +195,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     }
 
     /// The product of every element of this array with every element of the other: the axes of both, one after the other.
+    #[track_caller]
     pub fn outer<S: Rank>(&self, other: &Tensor<A, E, S>) -> Tensor<A, E, R::Plus<S>> {
         let left: Labels = (0..self.rank()).map(|axis| axis as Label).collect();
         let right: Labels = (0..other.rank()).map(|axis| (self.rank() + axis) as Label).collect();

@@ -76,6 +76,7 @@ fn take<A: Algebra>(slots: &mut [Slot<A::Array>], remaining: &mut [u32], at: usi
 }
 
 /// One operation of one output in an algebra, on operands that fit.
+#[track_caller]
 pub(crate) fn single<A: Algebra>(op: &Op, operands: SmallVec<[A::Array; 3]>) -> A::Array {
     match apply::<A>(op, operands) {
         Slot::One(array) => array,
@@ -84,6 +85,7 @@ pub(crate) fn single<A: Algebra>(op: &Op, operands: SmallVec<[A::Array; 3]>) -> 
 }
 
 /// One operation in an algebra.
+#[track_caller]
 fn apply<A: Algebra>(op: &Op, args: SmallVec<[A::Array; 3]>) -> Slot<A::Array> {
     let mut args = args.into_iter();
     let mut next = || args.next().expect("the arena is well formed");
