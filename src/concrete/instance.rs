@@ -178,7 +178,7 @@ impl Algebra for Concrete {
         f: &dyn Fn(Vec<NestedArray<Self>>) -> Vec<NestedArray<Self>>,
         at: Vec<Array>,
     ) -> (Vec<Array>, Pullback<Self>) {
-        dual::vjp(f, at)
+        dual::vjp::<Concrete>(f, at)
     }
 
     fn jvp(
@@ -186,7 +186,7 @@ impl Algebra for Concrete {
         at: Vec<Array>,
         tangents: Vec<Option<Array>>,
     ) -> (Vec<Array>, Vec<Option<Array>>) {
-        dual::jvp(f, at, tangents)
+        dual::jvp::<Concrete>(f, at, tangents)
     }
 
     fn known(a: &Array) -> Option<Value> {

@@ -6,6 +6,9 @@
 
 mod eager;
 mod function;
+pub mod program;
+mod staged;
 
 pub use eager::{TreePullback, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux, vjp, vjp_aux};
 pub use function::{ArrayFn, Compose, Grad, Jvp, ValueAndGrad, Vjp};
+pub use staged::{Function, stage};
