@@ -131,7 +131,6 @@ where
 /// As [`vjp`], of a function that returns its value and an auxiliary output, through which nothing is differentiated: the
 /// value, the auxiliary output, and the pullback.
 #[track_caller]
-#[allow(clippy::type_complexity)]
 pub fn vjp_aux<A, X, O, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (O, U),
     args: X,
@@ -164,7 +163,6 @@ where
 
 /// As [`value_and_grad`], of a function that returns its value and an auxiliary output, through which nothing is
 /// differentiated.
-#[allow(clippy::type_complexity)]
 pub fn value_and_grad_aux<A, X, E, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
     args: X,
@@ -233,7 +231,6 @@ where
 /// As [`jvp`], of a function that returns its value and an auxiliary output, through which nothing is differentiated: the
 /// value, its tangent, and the auxiliary output.
 #[track_caller]
-#[allow(clippy::type_complexity)]
 pub fn jvp_aux<A, X, O, U>(
     f: impl Fn(&Parameter<A, A::Forward, X>) -> (O, U),
     args: X,
