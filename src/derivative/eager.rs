@@ -69,15 +69,26 @@ fn typed_pullback<A: Algebra, In: Tree<A>, Out: Tree<A>>(
     let like = crate::tensor::duplicate(like);
     let expected = output.types();
     Box::new(move |cotangent: &Out| {
-        let mut leaves = cotangent.leaves();
-        if let Err(problem) = crate::tensor::check_same_structure(&expected, &cotangent.types()) {
-            leaves = refuse::<A>("vjp", format!("value and cotangent differ: {problem}"), &expected, place);
-        }
-        let mut cotangents: Vec<Option<A::Array>> =
-            leaves.into_iter().zip(&expected).map(|(leaf, ty)| ty.dtype.is_float().then_some(leaf)).collect();
-        cotangents.resize(expected.len() + auxiliaries, None);
+        let cotangents = checked_cotangents::<A>(cotangent.leaves(), &expected, auxiliaries, place);
         rebuild_gradient::<A, In>(&like, pullback(cotangents))
     })
+}
+
+/// The cotangents of a value's arrays, and none for auxiliary outputs; integers have none.
+fn checked_cotangents<A: Algebra>(
+    mut leaves: Vec<A::Array>,
+    expected: &[Type],
+    auxiliaries: usize,
+    place: &Location<'_>,
+) -> Vec<Option<A::Array>> {
+    let found: Vec<Type> = leaves.iter().map(A::type_of).collect();
+    if let Err(problem) = crate::tensor::check_same_structure(expected, &found) {
+        leaves = refuse::<A>("vjp", format!("value and cotangent differ: {problem}"), expected, place);
+    }
+    let mut cotangents: Vec<Option<A::Array>> =
+        leaves.into_iter().zip(expected).map(|(leaf, ty)| ty.dtype.is_float().then_some(leaf)).collect();
+    cotangents.resize(expected.len() + auxiliaries, None);
+    cotangents
 }
 
 /// Reports a problem; where that returns, the result is placeholders of these types.
@@ -120,7 +131,6 @@ where
 /// As [`vjp`], of a function that returns its value and an auxiliary output, through which nothing is differentiated: the
 /// value, the auxiliary output, and the pullback.
 #[track_caller]
-#[allow(clippy::type_complexity)]
 pub fn vjp_aux<A, X, O, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (O, U),
     args: X,
@@ -153,7 +163,6 @@ where
 
 /// As [`value_and_grad`], of a function that returns its value and an auxiliary output, through which nothing is
 /// differentiated.
-#[allow(clippy::type_complexity)]
 pub fn value_and_grad_aux<A, X, E, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
     args: X,
@@ -222,7 +231,6 @@ where
 /// As [`jvp`], of a function that returns its value and an auxiliary output, through which nothing is differentiated: the
 /// value, its tangent, and the auxiliary output.
 #[track_caller]
-#[allow(clippy::type_complexity)]
 pub fn jvp_aux<A, X, O, U>(
     f: impl Fn(&Parameter<A, A::Forward, X>) -> (O, U),
     args: X,

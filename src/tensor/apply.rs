@@ -27,6 +27,7 @@ pub(super) fn apply<A: Algebra, E: Element, R: Rank>(
 }
 
 /// The untyped, thin half of [`apply`]: compiled once for an algebra. Errors come with the left operand's shape.
+#[track_caller]
 fn run<A: Algebra>(op: &Op, operands: SmallVec<[A::Array; 3]>) -> Result<A::Array, (String, Shape)> {
     let types: SmallVec<[Type; 3]> = operands.iter().map(A::type_of).collect();
     let references: SmallVec<[&Type; 3]> = types.iter().collect();
@@ -83,6 +84,7 @@ pub(super) fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Shape> {
 }
 
 /// The view of an array as one of a shape that it broadcasts to.
+#[track_caller]
 pub(super) fn stretch<A: Algebra>(a: A::Array, shape: &[usize]) -> A::Array {
     let source = A::shape(&a);
     if source[..] == *shape {
@@ -98,6 +100,7 @@ pub(super) fn stretch<A: Algebra>(a: A::Array, shape: &[usize]) -> A::Array {
 ///
 /// The problem, and the shape of a placeholder for the result: the left operand's, or the right one's if that has more
 /// axes.
+#[track_caller]
 pub(super) fn align<A: Algebra>(a: A::Array, b: A::Array) -> Result<(A::Array, A::Array), (String, Shape)> {
     let (left, right) = (A::shape(&a), A::shape(&b));
     if left == right {

@@ -8,6 +8,7 @@ use crate::tensor::{Element, Float, Integer, Number, Operand, Rank, Tensor};
 macro_rules! unary_methods {
     ($($(#[$doc:meta])* $method:ident $op:ident;)*) => {
         $($(#[$doc])*
+        #[track_caller]
         pub fn $method(&self) -> Self {
             Tensor::wrap(A::unary(Unary::$op, self.array.clone()))
         })*
@@ -72,6 +73,7 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
     }
 
     /// x raised to a whole power.
+    #[track_caller]
     pub fn powi(&self, n: i32) -> Self {
         Tensor::wrap(A::unary(Unary::Powi(n), self.array.clone()))
     }
@@ -132,6 +134,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
 
     /// The elements as another type: floats to integers truncate and saturate and take NaN to 0, non-zero is `true`, and
     /// `true` is 1. The derivative passes between floats, and is 0 elsewhere.
+    #[track_caller]
     pub fn cast<F: Element>(&self) -> Tensor<A, F, R> {
         Tensor::wrap(A::cast(self.array.clone(), F::DTYPE))
     }

@@ -162,6 +162,7 @@ tuple_index_arrays! {
 }
 
 /// Stretches index arrays to one shape.
+#[track_caller]
 fn align_indices<A: Algebra>(arrays: Vec<A::Array>) -> Result<Vec<A::Array>, (String, Shape)> {
     let mut aligned: Vec<A::Array> = Vec::with_capacity(arrays.len());
     for array in arrays {
@@ -197,6 +198,7 @@ fn pick_map(shape: &[usize], positions: &[i64]) -> AffineMap {
 }
 
 /// Reads at positions along the outer axes of an array that has as many.
+#[track_caller]
 pub(super) fn read_at<A: Algebra>(a: A::Array, positions: SmallVec<[Position<A>; 6]>) -> A::Array {
     let known: Option<SmallVec<[i64; 6]>> = positions
         .iter()

@@ -126,12 +126,14 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
 
     /// The array as a constant of the algebra under a reverse derivative: how a value of the outer program enters a
     /// function that [`grad`](crate::derivative::grad) or [`vjp`](crate::derivative::vjp) differentiates.
+    #[track_caller]
     pub fn lift(&self) -> Tensor<A::Nested, E, R> {
         let array: NestedArray<A> = A::lift(self.array.clone());
         Tensor::wrap(array)
     }
 
     /// The array as a constant of the algebra under a forward derivative, see [`jvp`](crate::derivative::jvp).
+    #[track_caller]
     pub fn lift_forward(&self) -> Tensor<A::Forward, E, R> {
         let array: ForwardArray<A> = A::lift_forward(self.array.clone());
         Tensor::wrap(array)

@@ -199,6 +199,7 @@ bool_operator!(BitOr bitor, BitOrAssign bitor_assign, Binary::Or);
 
 impl<A: Algebra, E: Number, R: Rank> ops::Neg for Tensor<A, E, R> {
     type Output = Tensor<A, E, R>;
+    #[track_caller]
     fn neg(self) -> Self::Output {
         Tensor::wrap(A::unary(Unary::Neg, self.array))
     }
@@ -206,6 +207,7 @@ impl<A: Algebra, E: Number, R: Rank> ops::Neg for Tensor<A, E, R> {
 
 impl<A: Algebra, E: Number, R: Rank> ops::Neg for &Tensor<A, E, R> {
     type Output = Tensor<A, E, R>;
+    #[track_caller]
     fn neg(self) -> Self::Output {
         -self.clone()
     }
@@ -213,6 +215,7 @@ impl<A: Algebra, E: Number, R: Rank> ops::Neg for &Tensor<A, E, R> {
 
 impl<A: Algebra, R: Rank> ops::Not for Tensor<A, bool, R> {
     type Output = Tensor<A, bool, R>;
+    #[track_caller]
     fn not(self) -> Self::Output {
         Tensor::wrap(A::unary(Unary::Not, self.array))
     }
@@ -220,6 +223,7 @@ impl<A: Algebra, R: Rank> ops::Not for Tensor<A, bool, R> {
 
 impl<A: Algebra, R: Rank> ops::Not for &Tensor<A, bool, R> {
     type Output = Tensor<A, bool, R>;
+    #[track_caller]
     fn not(self) -> Self::Output {
         !self.clone()
     }

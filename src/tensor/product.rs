@@ -2,10 +2,10 @@
 
 use crate::algebra::{Algebra, Contraction, Label, Reduction};
 use crate::shape::Axes;
-use crate::tensor::apply::{apply, fail};
+use crate::tensor::apply::fail;
 use crate::tensor::structure::{check_axes, diagonal_map};
 use crate::tensor::{AxisList, Max, Number, R0, R1, R2, Rank, Tensor};
-use crate::term::Op;
+use crate::term::{Never, Op, infer};
 use smallvec::SmallVec;
 
 type Labels = SmallVec<[Label; 4]>;
@@ -36,7 +36,8 @@ impl Dot<R2> for R2 {
     type Output = R2;
 }
 
-/// One operand with distinct labels: repeated labels are read along the diagonal, and those in `summed` are summed.
+/// One operand with distinct labels: repeated labels are read along the diagonal, and labels that are not kept are summed.
+#[track_caller]
 fn normalise<A: Algebra>(
     mut a: A::Array,
     labels: &[Label],
@@ -69,34 +70,43 @@ fn normalise<A: Algebra>(
     Ok((a, labels))
 }
 
-/// The sum of products with any labels: see [`Tensor::contract`].
+/// The sum of products with any labels, untyped: see [`Tensor::contract`].
 #[track_caller]
-fn contract<A: Algebra, E: Number, R: Rank>(
-    name: &str,
+fn sum_of_products<A: Algebra>(
     (a, left): (A::Array, &[Label]),
     (b, right): (A::Array, &[Label]),
     result: &[Label],
-) -> Tensor<A, E, R> {
-    let (left_shape, right_shape) = (A::shape(&a), A::shape(&b));
-    let shapes = || format!("shapes {:?} and {:?}", &left_shape[..], &right_shape[..]);
-    if let Some(ndim) = R::NDIM.filter(|&ndim| ndim != result.len()) {
-        return fail(name, format!("{}: {} labels for a result of {ndim} axes", shapes(), result.len()), &left_shape);
-    }
+) -> Result<A::Array, String> {
     let repeated = result.iter().enumerate().any(|(at, label)| result[..at].contains(label));
-    let unknown = result.iter().any(|label| !left.contains(label) && !right.contains(label));
-    if repeated || unknown {
-        return fail(name, format!("{}: each label of the result is one of an operand, once", shapes()), &left_shape);
+    if repeated || result.iter().any(|label| !left.contains(label) && !right.contains(label)) {
+        return Err("each label of the result is one of an operand, once".into());
     }
-    let normal = normalise::<A>(a, left, |label| right.contains(&label) || result.contains(&label));
-    let normal = normal.and_then(|a| {
-        let b = normalise::<A>(b, right, |label| left.contains(&label) || result.contains(&label))?;
-        Ok((a, b))
-    });
-    match normal {
-        Err(problem) => fail(name, format!("{problem}, of {}", shapes()), &left_shape),
-        Ok(((a, left), (b, right))) => {
-            let spec = Contraction::new(&left, &right, result);
-            apply(name, Op::Contract(spec), [a, b])
+    let (a, left) = normalise::<A>(a, left, |label| right.contains(&label) || result.contains(&label))?;
+    let (b, right) = normalise::<A>(b, right, |label| left.contains(&label) || result.contains(&label))?;
+    let op = Op::<Never>::Contract(Contraction::new(&left, &right, result));
+    infer::output(&op, &[&A::type_of(&a), &A::type_of(&b)])?;
+    let Op::Contract(spec) = op else { unreachable!("just made") };
+    Ok(A::contract(&spec, a, b))
+}
+
+/// The sum of products with any labels, checked.
+#[track_caller]
+fn contract<A: Algebra, E: Number, R: Rank>(
+    name: &str,
+    (a, left): (&A::Array, &[Label]),
+    (b, right): (&A::Array, &[Label]),
+    result: &[Label],
+) -> Tensor<A, E, R> {
+    let product = match R::NDIM {
+        Some(ndim) if ndim != result.len() => Err(format!("{} labels for a result of {ndim} axes", result.len())),
+        _ => sum_of_products::<A>((a.clone(), left), (b.clone(), right), result),
+    };
+    match product {
+        Ok(array) => Tensor::wrap(array),
+        Err(problem) => {
+            let (left, right) = (A::shape(a), A::shape(b));
+            let problem = format!("operands of shapes {:?} and {:?}: {problem}", &left[..], &right[..]);
+            fail(name, problem, &left)
         }
     }
 }
@@ -114,7 +124,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
             (1, 2) => (&[0], &[0, 1], &[1]),
             _ => (&[0, 1], &[1, 2], &[0, 2]),
         };
-        contract("dot", (self.array.clone(), left), (other.array.clone(), right), result)
+        contract("dot", (&self.array, left), (&other.array, right), result)
     }
 
     /// The products of stacks of matrices: the two innermost axes are multiplied, the outer ones run together. The
@@ -136,7 +146,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         let left: Labels = batch(n).chain([0, 1]).collect();
         let right: Labels = batch(m).chain([1, 2]).collect();
         let result: Labels = batch(n.max(m)).chain([0, 2]).collect();
-        contract("matmul", (self.array.clone(), &left), (other.array.clone(), &right), &result)
+        contract("matmul", (&self.array, &left), (&other.array, &right), &result)
     }
 
     /// A sum of products with labelled axes: `a.contract(&b, "ij,jk->ik")`. Axes with the same label run together, a label
@@ -153,9 +163,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
             Some((axes(left)?, axes(right)?, axes(result)?))
         });
         match parsed {
-            Some((left, right, result)) => {
-                contract("contract", (self.array.clone(), &left), (other.array.clone(), &right), &result)
-            }
+            Some((left, right, result)) => contract("contract", (&self.array, &left), (&other.array, &right), &result),
             None => fail("contract", format!("{labels:?} is not of the form \"ij,jk->ik\""), &self.shape()),
         }
     }
@@ -190,14 +198,15 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         let result: Labels = left.iter().filter(|label| !right.contains(label)).copied().collect();
         let result: Labels =
             result.into_iter().chain(right.iter().filter(|label| !left.contains(label)).copied()).collect();
-        contract("contract_axes", (self.array.clone(), &left), (other.array.clone(), &right), &result)
+        contract("contract_axes", (&self.array, &left), (&other.array, &right), &result)
     }
 
     /// The product of every element of this array with every element of the other: the axes of both, one after the other.
+    #[track_caller]
     pub fn outer<S: Rank>(&self, other: &Tensor<A, E, S>) -> Tensor<A, E, R::Plus<S>> {
         let left: Labels = (0..self.rank()).map(|axis| axis as Label).collect();
         let right: Labels = (0..other.rank()).map(|axis| (self.rank() + axis) as Label).collect();
         let result: Labels = left.iter().chain(&right).copied().collect();
-        contract("outer", (self.array.clone(), &left), (other.array.clone(), &right), &result)
+        contract("outer", (&self.array, &left), (&other.array, &right), &result)
     }
 }

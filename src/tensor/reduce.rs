@@ -9,6 +9,7 @@ use crate::tensor::structure::check_axes;
 use crate::tensor::{AxisList, Element, Float, Number, R0, Rank, Tensor};
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    #[track_caller]
     fn reduce_all(&self, op: Reduction) -> Tensor<A, E, R0> {
         let axes: Axes = (0..self.rank()).collect();
         Tensor::wrap(A::reduce(op, self.array.clone(), &axes))
@@ -28,6 +29,7 @@ macro_rules! reductions {
     ($($(#[$doc:meta])* $all:ident $axis:ident $axes:ident $op:ident;)*) => {
         $(
             $(#[$doc])*
+            #[track_caller]
             pub fn $all(&self) -> Tensor<A, E, R0> {
                 self.reduce_all(Reduction::$op)
             }
@@ -64,11 +66,13 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     }
 
     /// The row-major position of the first largest element, or of the first NaN; 0 where there are no elements.
+    #[track_caller]
     pub fn argmax(&self) -> Tensor<A, i64, R0> {
         Tensor::wrap(A::arg_reduce(Extreme::Max, A::reshape(self.array.clone(), &[self.size()]), 0))
     }
 
     /// The row-major position of the first smallest element, or of the first NaN; 0 where there are no elements.
+    #[track_caller]
     pub fn argmin(&self) -> Tensor<A, i64, R0> {
         Tensor::wrap(A::arg_reduce(Extreme::Min, A::reshape(self.array.clone(), &[self.size()]), 0))
     }
@@ -97,6 +101,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
 
 impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
     /// The mean of the elements; NaN where there are none.
+    #[track_caller]
     pub fn mean(&self) -> Tensor<A, E, R0> {
         self.sum().divided_by(self.size())
     }
@@ -116,6 +121,7 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         self.reduce_axes::<<X::Count as Rank>::TakenFrom<R>>("mean_axes", Reduction::Sum, axes.axes()).divided_by(count)
     }
 
+    #[track_caller]
     fn divided_by(self, count: usize) -> Self {
         let count = full_like::<A>(&self.array, Value::from_f64(E::DTYPE, count as f64));
         Tensor::wrap(A::binary(Binary::Div, self.array, count))
@@ -124,11 +130,13 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
 
 impl<A: Algebra, R: Rank> Tensor<A, bool, R> {
     /// Whether any element is true.
+    #[track_caller]
     pub fn any(&self) -> Tensor<A, bool, R0> {
         self.reduce_all(Reduction::Max)
     }
 
     /// Whether all elements are true.
+    #[track_caller]
     pub fn all(&self) -> Tensor<A, bool, R0> {
         self.reduce_all(Reduction::Min)
     }

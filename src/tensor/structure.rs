@@ -62,6 +62,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The array repeated `n` times along a new outermost axis.
+    #[track_caller]
     pub fn replicate(&self, n: usize) -> Tensor<A, E, R::Larger> {
         let shape = self.shape();
         let mut result = shape.clone();
@@ -82,6 +83,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The array with its axes in the opposite order.
+    #[track_caller]
     pub fn transpose(&self) -> Self {
         let shape = self.shape();
         let axes: Axes = (0..shape.len()).rev().collect();
@@ -115,6 +117,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 
     /// The elements in one axis, row-major.
+    #[track_caller]
     pub fn flatten(&self) -> Tensor<A, E, R1> {
         Tensor::wrap(A::reshape(self.array.clone(), &[self.size()]))
     }
@@ -250,6 +253,7 @@ pub fn stack<A: Algebra, E: Element, R: Rank>(parts: &[Tensor<A, E, R>]) -> Tens
 }
 
 /// At least one array, all of one shape, along a new outermost axis.
+#[track_caller]
 pub(super) fn stack_arrays<A: Algebra>(parts: Vec<A::Array>) -> A::Array {
     let mut row = A::shape(&parts[0]);
     row.insert(0, 1);

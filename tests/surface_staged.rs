@@ -1,0 +1,113 @@
+//! The surface over terms: the same functions staged, and every operand that does not fit an `Err` with the user's line.
+
+use deltaray::Error;
+use deltaray::algebra::Algebra;
+use deltaray::derivative::stage;
+use deltaray::prelude::*;
+use deltaray::staged::Staged;
+
+type C = Concrete;
+
+fn v(elements: &[f64]) -> Vector<C, f64> {
+    Vector::from_slice(elements)
+}
+
+fn self_convolution<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+    let n = x.len();
+    build(n, |i| x.at(&i) * x.at(n - 1 - i)).sum()
+}
+
+fn sums<A: Algebra>(x: &Vector<A, f64>) -> (Scalar<A, f64>, Vector<A, f64>) {
+    scan_reverse(scalar(0.0), x, x.len(), |sum, x| {
+        let sum = cond(x.gt(0.0), || &sum + x, || sum.clone());
+        (sum.clone(), sum)
+    })
+}
+
+#[test]
+fn staged_functions_agree_with_eager_ones() {
+    let x = v(&[1.0, -2.0, 3.0]);
+    let staged = stage(self_convolution, &x).unwrap();
+    assert_eq!(staged.call(&x).unwrap(), self_convolution(&x));
+    assert_eq!(staged.grad().unwrap().call(&x).unwrap(), grad(self_convolution, &x));
+    let staged = stage(sums, &x).unwrap();
+    assert_eq!(staged.call(&x).unwrap(), sums(&x));
+    let staged = stage(|x| grad(|y| (self_convolution(y) * x.lift()).sum(), x), &x).unwrap();
+    assert_eq!(staged.call(&x).unwrap(), grad(|y| (self_convolution(y) * x.lift()).sum(), &x));
+    let staged =
+        stage(|(x, i)| (x.at(i), x.gather(&iota(2)), build((2, 2), |(p, q)| x.at(p + q * i))), (&x, &scalar(1i64)));
+    let (a, b, c) = staged.unwrap().call((&x, &scalar(2i64))).unwrap();
+    assert_eq!((a.item(), b.to_vec(), c.to_vec()), (3.0, vec![1.0, -2.0], vec![1.0, 3.0, -2.0, 0.0]));
+}
+
+/// The operation and place of the error that staging ends in.
+fn error_of<Y: Tree<Staged>>(
+    f: impl FnOnce(&(Vector<Staged, f64>, Matrix<Staged, f64>)) -> Y,
+) -> (String, String, String) {
+    match stage(f, (&v(&[1.0, 2.0]), &Matrix::<C, f64>::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))) {
+        Err(Error::Operands { operation, problem, place }) => (operation, problem, place),
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("no error"),
+    }
+}
+
+#[test]
+fn operands_that_do_not_fit_are_recorded_and_nothing_panics() {
+    let none = || zeros::<Staged, f64, _>(0);
+    // Each first mistake is followed by whatever may be done with its result.
+    for ((operation, problem, place), expected) in [
+        (error_of(|(x, m)| (x + m).sum_axis(0).dot(x)), "add"),
+        (error_of(|(x, m)| m.dot(m).diagonal().at(0) + x.reshape(7)), "dot"),
+        (error_of(|(x, m)| x.reshape((4, 2)).dot(m).transpose().append(0, m)), "reshape"),
+        (error_of(|(x, _)| x.remove_axis(0).exp() + x), "remove_axis"),
+        (error_of(|(_, m)| m.index_axis(5, 0).slice(0, 9..).mean_axis(0)), "index_axis"),
+        (error_of(|(_, m)| m.sum_axes([0, 7]) * 2.0), "sum_axes"),
+        (error_of(|(x, m)| m.contract::<_, R3>(x, "ij,k->ij").tr(&[2, 0, 1]).at((0, 0, 0))), "contract"),
+        (error_of(|(x, m)| m.contract_axes(x, [1], [0]).argmax()), "contract_axes"),
+        (error_of(|(x, _)| stack(&[x.clone(), x.pad(0, 1, 0)]).insert_axis(9).at((0, 0))), "stack"),
+        (error_of(|_| stack::<Staged, f64, R1>(&[]).at(0)), "stack"),
+        (error_of(|_| concatenate::<Staged, f64, R2>(0, &[]).dot(&zeros(3))), "concatenate"),
+        (error_of(|(x, m)| m.gather((&iota(2), &iota(3))).scatter(&iota(5), 4) + x), "gather"),
+        (error_of(|(x, m)| x.scatter(&iota(3), 4).dot(m)), "scatter"),
+        (error_of(|(x, m)| x.gt(0.0).select(m, 0.0).insert_axis(7)), "select"),
+        (error_of(|(x, m)| select(m.gt(0.0), x, x)), "select"),
+        (error_of(|(x, m)| x.clone().into_dyn().at((0, 0)).into_rank::<R2>().dot(m)), "at"),
+        (error_of(|(x, _)| x.clone().into_dyn().into_rank::<R3>().at((0, 0, 0))), "into_rank"),
+        (error_of(|(x, m)| m.matmul(&x.insert_axis(0)).tr(&[4]).slice_step(3, .., 0)), "matmul"),
+        (error_of(|(x, _)| scan(x.clone(), &(), 3, |c, ()| (c.pad(0, 1, 0), c))), "scan"),
+        (error_of(|(x, m)| scan(x.clone(), m, 3, |c, row| (c * 2.0, row))), "scan"),
+        (error_of(|(x, _)| scan(none(), &x.at(0), 3, |c, row| (c, row))), "scan"),
+        (error_of(|(x, m)| cond(x.at(0).gt(0.0), || x.clone(), || m.at(0))), "cond"),
+        (error_of(|(x, m)| vjp(|y| y * 2.0, x).1(&m.at(0)) + x), "vjp"),
+        (error_of(|(x, m)| jvp(|y| y * 2.0, x, &m.at(0)).1 + x), "jvp"),
+        (error_of(|(x, _)| build(3, |i| x.slice(0, 1..5).at(i) + x).dot(x)), "slice"),
+        (
+            error_of(|(x, m)| {
+                let mut x = x.clone();
+                x += m;
+                x
+            }),
+            "add",
+        ),
+    ] {
+        assert_eq!(operation, expected, "{problem}");
+        assert!(place.contains("surface_staged.rs"), "{operation} at {place}");
+        assert!(!problem.is_empty());
+    }
+}
+
+#[test]
+fn an_index_used_outside_of_its_build_is_an_error() {
+    let mut escaped = None;
+    let result = stage(
+        |x| {
+            let built = build(3, |i| {
+                escaped = Some(i.clone());
+                x.at(i)
+            });
+            built * x.at(escaped.take().unwrap())
+        },
+        &v(&[1.0, 2.0, 3.0]),
+    );
+    assert!(matches!(result, Err(Error::Scope { .. })));
+}
