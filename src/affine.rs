@@ -240,7 +240,7 @@ impl fmt::Display for AffineMap {
                 write!(f, ", ")?;
             }
             let mut text = String::new();
-            for column in 0..self.result.len() {
+            for (column, variable) in variables.iter().enumerate() {
                 let c = self.coefficient(row, column);
                 if c == 0 {
                     continue;
@@ -256,7 +256,7 @@ impl fmt::Display for AffineMap {
                 if magnitude != 1 {
                     text.push_str(&format!("{magnitude}*"));
                 }
-                text.push_str(&variables[column]);
+                text.push_str(variable);
             }
             let o = self.offset[row];
             if text.is_empty() {

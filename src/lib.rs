@@ -7,6 +7,7 @@ pub mod concrete;
 pub mod derivative;
 pub mod dual;
 pub mod error;
+pub mod guide;
 pub mod operation;
 pub mod shape;
 pub mod simplify;

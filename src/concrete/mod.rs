@@ -1,5 +1,21 @@
 //! The instance of plain arrays: values, computed at once.
 
+mod contract;
+mod convert;
+mod elementwise;
+mod gather;
+mod instance;
+mod products;
+mod reduce;
+mod scalar;
+mod structure;
+#[cfg(test)]
+mod tests;
+mod view;
+
+pub use instance::Concrete;
+pub use scalar::Scalar;
+
 use crate::shape::{DType, Shape, Type, Value, size};
 use ndarray::{ArcArray, IxDyn};
 use std::hash::{Hash, Hasher};
@@ -50,8 +66,22 @@ macro_rules! for_data {
         }
     };
 }
-#[allow(unused_imports)]
 pub(crate) use for_data;
+
+/// Runs an expression on the data of two arrays of one element type, whichever it is.
+macro_rules! for_pair {
+    ($left:expr, $right:expr, ($a:ident, $b:ident) => $body:expr) => {
+        match ($left, $right) {
+            ($crate::concrete::Array::F32($a), $crate::concrete::Array::F32($b)) => $body,
+            ($crate::concrete::Array::F64($a), $crate::concrete::Array::F64($b)) => $body,
+            ($crate::concrete::Array::I32($a), $crate::concrete::Array::I32($b)) => $body,
+            ($crate::concrete::Array::I64($a), $crate::concrete::Array::I64($b)) => $body,
+            ($crate::concrete::Array::Bool($a), $crate::concrete::Array::Bool($b)) => $body,
+            _ => unreachable!("operands have one element type"),
+        }
+    };
+}
+pub(crate) use for_pair;
 
 impl Array {
     /// An array whose elements all have one value; it takes no memory for them.

@@ -1,7 +1,8 @@
 //! Bodies: closed programs in flat arenas.
 
 use crate::shape::Type;
-use crate::term::op::{Extension, Never, Op};
+use crate::term::graph::Graph;
+use crate::term::op::{Build, Extension, Never, Op};
 use smallvec::SmallVec;
 
 /// Position of a node in its arena.
@@ -101,5 +102,34 @@ impl<X: Extension> Body<X> {
             crate::term::infer::outputs(&node.op, &outputs).is_ok_and(|types| types == node.types)
         });
         ordered && leading && typed && self.results.iter().all(|&id| (id as usize) < self.nodes.len())
+    }
+}
+
+impl Body<Build> {
+    /// The same body with captures of these types instead of its own, of which capture `k` becomes `positions[k]`.
+    pub(crate) fn with_captures(&self, types: &[Type], positions: &[usize]) -> Body<Build> {
+        let mut inputs: Vec<Type> = (0..self.parameters).map(|at| self.parameter_type(at).clone()).collect();
+        inputs.extend_from_slice(types);
+        let mut graph = Graph::new(&inputs, types.len());
+        let mut ids: Vec<NodeId> = (0..self.parameters as NodeId).collect();
+        ids.extend(positions.iter().map(|&position| (self.parameters + position) as NodeId));
+        for node in &self.nodes[self.arity()..] {
+            let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+            ids.push(graph.add(node.op.clone(), &args));
+        }
+        let results: Vec<NodeId> = self.results.iter().map(|&id| ids[id as usize]).collect();
+        graph.finish(&results)
+    }
+}
+
+impl Body {
+    /// The bulk program as a source program, which it is already, but for its type.
+    pub fn widen(&self) -> Body<Build> {
+        let nodes = self
+            .nodes
+            .iter()
+            .map(|node| Node { op: node.op.widen(), args: node.args.clone(), types: node.types.clone() })
+            .collect();
+        Body { parameters: self.parameters, captures: self.captures, nodes, results: self.results.clone() }
     }
 }

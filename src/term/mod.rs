@@ -5,6 +5,7 @@
 //! Vectorising is the function from the first to the second.
 
 mod body;
+mod cost;
 mod graph;
 pub mod infer;
 pub mod interpret;
@@ -12,5 +13,6 @@ mod op;
 pub mod print;
 
 pub use body::{Body, Node, NodeId};
+pub use cost::Cost;
 pub use graph::Graph;
 pub use op::{Branch, Build, Extension, Never, Op, Scan};

@@ -130,3 +130,43 @@ impl<X> Op<X> {
         matches!(self, Op::Scan(_) | Op::Branch(_))
     }
 }
+
+impl Op {
+    /// The bulk operation as one of the source language.
+    pub(crate) fn widen(&self) -> Op<Build> {
+        match self.clone() {
+            Op::Parameter(position) => Op::Parameter(position),
+            Op::Constant(array) => Op::Constant(array),
+            Op::Iota(n) => Op::Iota(n),
+            Op::Unary(op) => Op::Unary(op),
+            Op::Binary(op) => Op::Binary(op),
+            Op::Compare(op) => Op::Compare(op),
+            Op::Select => Op::Select,
+            Op::Cast(dtype) => Op::Cast(dtype),
+            Op::View(map) => Op::View(map),
+            Op::Accumulate(map) => Op::Accumulate(map),
+            Op::Reshape(shape) => Op::Reshape(shape),
+            Op::Concatenate(axis) => Op::Concatenate(axis),
+            Op::Gather => Op::Gather,
+            Op::Scatter(extents) => Op::Scatter(extents),
+            Op::Reduce(op, axes) => Op::Reduce(op, axes),
+            Op::ArgReduce(op, axis) => Op::ArgReduce(op, axis),
+            Op::Contract(spec) => Op::Contract(spec),
+            Op::Scan(scan) => Op::Scan(Arc::new(Scan {
+                body: Arc::new(scan.body.widen()),
+                carries: scan.carries,
+                inputs: scan.inputs,
+                length: scan.length,
+                reverse: scan.reverse,
+            })),
+            Op::Branch(branch) => Op::Branch(Arc::new(Branch {
+                then: Arc::new(branch.then.widen()),
+                otherwise: Arc::new(branch.otherwise.widen()),
+            })),
+            Op::Output(position) => Op::Output(position),
+            Op::Alias => Op::Alias,
+            Op::Mark => Op::Mark,
+            Op::Extra(never) => match never {},
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Reads and adds at computed positions.
+
+use crate::concrete::elementwise::add;
+use crate::concrete::scalar::Scalar;
+use crate::concrete::{Array, Data};
+use crate::shape::{Shape, size, strides};
+use smallvec::SmallVec;
+
+/// Index arrays of one shape, against the extents of the axes that they index.
+struct Positions<'a> {
+    axes: SmallVec<[(&'a Data<i64>, usize, usize); 4]>,
+}
+
+impl<'a> Positions<'a> {
+    fn new(indices: &'a [Array], extents: &[usize]) -> Positions<'a> {
+        let strides = strides(extents);
+        let axes = indices
+            .iter()
+            .enumerate()
+            .map(|(axis, index)| (i64::unwrap(index).expect("index arrays are i64"), extents[axis], strides[axis]))
+            .collect();
+        Positions { axes }
+    }
+
+    /// Whether all positions are the same, known without a look at a buffer.
+    fn is_uniform(&self) -> bool {
+        self.axes.iter().all(|(index, _, _)| matches!(index, Data::Uniform(..)))
+    }
+
+    /// The row-major position among the indexed axes for an element of the index arrays; `None` outside.
+    fn one(&self, at: usize) -> Option<usize> {
+        let mut position = 0;
+        for (index, extent, stride) in &self.axes {
+            position += usize::try_from(index.element(at)).ok().filter(|i| i < extent)? * stride;
+        }
+        Some(position)
+    }
+
+    /// Calls a function for every element of the index arrays, in order, with its position.
+    fn each(&self, count: usize, mut f: impl FnMut(usize, Option<usize>)) {
+        if let [(Data::Dense(index), extent, _)] = &self.axes[..] {
+            // One axis, the usual case, without the loop over axes.
+            for (at, &i) in index.as_slice().expect("standard layout").iter().enumerate() {
+                f(at, usize::try_from(i).ok().filter(|i| i < extent));
+            }
+        } else {
+            (0..count).for_each(|at| f(at, self.one(at)));
+        }
+    }
+}
+
+/// `result[s, r] = a[indices[0][s], .., indices[k-1][s], r]`, 0 outside.
+pub(super) fn gather<T: Scalar>(a: Data<T>, indices: &[Array]) -> Array {
+    let Some(first) = indices.first() else { return T::wrap(a) };
+    let (extents, row) = a.shape().split_at(indices.len());
+    let mut shape = Shape::from_slice(first.shape());
+    shape.extend_from_slice(row);
+    let (count, width) = (size(first.shape()), size(row));
+    let positions = Positions::new(indices, extents);
+    if size(&shape) == 0 {
+        return T::wrap(Data::zeros(&shape));
+    }
+    if positions.is_uniform() {
+        return T::wrap(match (positions.one(0), &a) {
+            (None, _) => Data::zeros(&shape),
+            (Some(_), Data::Uniform(_, x)) => Data::Uniform(shape, *x),
+            (Some(position), dense) if width == 1 => Data::Uniform(shape, dense.element(position)),
+            (Some(position), dense) => {
+                let line = &dense.as_slice().unwrap_or_default()[position * width..(position + 1) * width];
+                Data::from_vec(&shape, line.repeat(count))
+            }
+        });
+    }
+    let mut out = Vec::with_capacity(count * width);
+    match &a {
+        Data::Uniform(_, x) if x.same_bits(T::ZERO) => return T::wrap(Data::zeros(&shape)),
+        Data::Uniform(_, x) => positions.each(count, |_, position| {
+            out.resize(out.len() + width, if position.is_some() { *x } else { T::ZERO });
+        }),
+        dense => {
+            let source = dense.as_slice().unwrap_or_default();
+            if width == 1 {
+                positions.each(count, |_, position| out.push(position.map_or(T::ZERO, |position| source[position])));
+            } else {
+                positions.each(count, |_, position| match position {
+                    Some(position) => out.extend_from_slice(&source[position * width..(position + 1) * width]),
+                    None => out.resize(out.len() + width, T::ZERO),
+                });
+            }
+        }
+    }
+    T::wrap(Data::from_vec(&shape, out))
+}
+
+/// `target` with `updates[s, r]` added at `[indices[0][s], .., r]`, in the order of the updates; those outside are ignored.
+pub(super) fn scatter_onto<T: Scalar>(target: Data<T>, updates: Data<T>, indices: &[Array]) -> Array {
+    let Some(first) = indices.first() else { return add(T::wrap(target), T::wrap(updates)) };
+    let shape = Shape::from_slice(target.shape());
+    let (extents, row) = shape.split_at(indices.len());
+    let (count, width) = (size(first.shape()), size(row));
+    let positions = Positions::new(indices, extents);
+    let nothing = match &updates {
+        Data::Uniform(_, x) => x.same_bits(T::ZERO),
+        Data::Dense(_) => false,
+    };
+    if nothing || count == 0 || size(&shape) == 0 || (positions.is_uniform() && positions.one(0).is_none()) {
+        return T::wrap(target);
+    }
+    let mut out = target.into_vec();
+    match &updates {
+        Data::Uniform(_, x) => positions.each(count, |_, position| {
+            if let Some(position) = position {
+                out[position * width..(position + 1) * width].iter_mut().for_each(|out| *out = out.plus(*x));
+            }
+        }),
+        dense => {
+            let source = dense.as_slice().unwrap_or_default();
+            positions.each(count, |at, position| {
+                if let Some(position) = position {
+                    let line = &source[at * width..(at + 1) * width];
+                    let out = &mut out[position * width..(position + 1) * width];
+                    out.iter_mut().zip(line).for_each(|(out, &x)| *out = out.plus(x));
+                }
+            });
+        }
+    }
+    T::wrap(Data::from_vec(&shape, out))
+}
+
+/// The adjoint of [`gather`]: updates added to zeros.
+pub(super) fn scatter<T: Scalar>(updates: Data<T>, indices: &[Array], extents: &[usize]) -> Array {
+    let Some(first) = indices.first() else { return T::wrap(updates) };
+    let mut shape = Shape::from_slice(extents);
+    shape.extend_from_slice(&updates.shape()[first.shape().len()..]);
+    scatter_onto(Data::zeros(&shape), updates, indices)
+}

@@ -1,0 +1,79 @@
+//! Counting, other shapes, and joining.
+
+use crate::concrete::scalar::Scalar;
+use crate::concrete::{Array, Data, for_data};
+use crate::shape::{Shape, size};
+use ndarray::IxDyn;
+
+/// `[0, 1, .., n-1]`.
+pub(super) fn iota(n: usize) -> Array {
+    i64::wrap(Data::from_vec(&[n], (0..n as i64).collect()))
+}
+
+/// The same elements in another shape of the same size; the buffer is shared.
+pub(super) fn reshape<T: Scalar>(a: Data<T>, shape: &[usize]) -> Array {
+    debug_assert_eq!(size(a.shape()), size(shape));
+    T::wrap(match a {
+        Data::Uniform(_, x) => Data::Uniform(Shape::from_slice(shape), x),
+        dense if shape.is_empty() => Data::Uniform(Shape::new(), dense.element(0)),
+        Data::Dense(array) => Data::Dense(array.into_shape_with_order(IxDyn(shape)).expect("sizes are equal")),
+    })
+}
+
+/// Arrays one after the other along an axis.
+pub(super) fn concatenate(axis: usize, mut parts: Vec<Array>) -> Array {
+    if parts.len() == 1 {
+        return parts.remove(0);
+    }
+    for_data!(&parts[0], first => concatenate_data(axis, first, &parts))
+}
+
+fn concatenate_data<T: Scalar>(axis: usize, first: &Data<T>, parts: &[Array]) -> Array {
+    let parts: Vec<&Data<T>> = parts.iter().map(|part| T::unwrap(part).expect("parts have one element type")).collect();
+    let mut shape = Shape::from_slice(first.shape());
+    shape[axis] = parts.iter().map(|part| part.shape()[axis]).sum();
+    if let Data::Uniform(_, x) = first
+        && parts.iter().all(|part| matches!(part, Data::Uniform(_, y) if x.same_bits(*y)))
+    {
+        return T::wrap(Data::Uniform(shape, *x));
+    }
+    let mut out = Vec::with_capacity(size(&shape));
+    let chunks: Vec<usize> = parts.iter().map(|part| size(&part.shape()[axis..])).collect();
+    if size(&shape) > 0 {
+        for outer in 0..size(&shape[..axis]) {
+            for (part, &chunk) in parts.iter().zip(&chunks) {
+                match part {
+                    Data::Uniform(_, x) => out.resize(out.len() + chunk, *x),
+                    dense => {
+                        let elements = dense.as_slice().unwrap_or_default();
+                        out.extend_from_slice(&elements[outer * chunk..(outer + 1) * chunk]);
+                    }
+                }
+            }
+        }
+    }
+    T::wrap(Data::from_vec(&shape, out))
+}
+
+/// Slice `position` along the outermost axis, which it removes.
+pub(super) fn outer_slice<T: Scalar>(a: &Data<T>, position: usize) -> Array {
+    let shape = &a.shape()[1..];
+    T::wrap(match a {
+        Data::Uniform(_, x) => Data::Uniform(Shape::from_slice(shape), *x),
+        dense => {
+            let count = size(shape);
+            let elements = dense.as_slice().unwrap_or_default();
+            Data::from_vec(shape, elements[position * count..(position + 1) * count].to_vec())
+        }
+    })
+}
+
+/// Writes slice `position` along the outermost axis of a buffer.
+pub(super) fn write_outer_slice<T: Scalar>(out: &mut [T], slice: &Data<T>, position: usize) {
+    let count = size(slice.shape());
+    let out = &mut out[position * count..(position + 1) * count];
+    match slice {
+        Data::Uniform(_, x) => out.fill(*x),
+        dense => out.copy_from_slice(dense.as_slice().unwrap_or_default()),
+    }
+}

@@ -1,0 +1,4 @@
+//! Guides: how things work, page by page. Their programs are tests.
+
+#[doc = include_str!("../docs/semantics.md")]
+pub mod semantics {}

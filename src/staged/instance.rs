@@ -1,0 +1,292 @@
+//! The algebra of terms.
+
+use super::close::{Closed, close};
+use super::node::{Node, StagedArray, fresh};
+use super::session::{self, Scope};
+use crate::affine::AffineMap;
+use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction};
+use crate::concrete;
+use crate::error::Error;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{DType, Shape, Type, Value};
+use crate::term::{Body, Branch, Build, Op, Scan, infer};
+use smallvec::{SmallVec, smallvec};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// The algebra whose arrays are terms. Functions run once, on variables.
+pub struct Staged;
+
+/// A zero of a type, where an error made the real value impossible.
+fn placeholder(ty: &Type) -> StagedArray {
+    let zero = concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0));
+    StagedArray(Arc::new(Node {
+        id: fresh(),
+        scope: 0,
+        op: Op::Constant(zero),
+        args: SmallVec::new(),
+        types: smallvec![ty.clone()],
+    }))
+}
+
+/// A node for an operation; its scope is the innermost of its operands'.
+#[track_caller]
+fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArray {
+    let place = Location::caller();
+    let types = {
+        let outputs: SmallVec<[&[Type]; 4]> = args.iter().map(|arg| &arg.0.types[..]).collect();
+        match infer::outputs(&op, &outputs) {
+            Ok(types) => types,
+            // Callers check shapes; this is met only where an instance is used without the tensor layer.
+            Err(problem) => {
+                session::record(Error::operands("array operation", problem, place));
+                return match args.first() {
+                    Some(first) => placeholder(&first.0.types[0]),
+                    None => placeholder(&Type::scalar(DType::F64)),
+                };
+            }
+        }
+    };
+    if !args.iter().all(|arg| session::check_scope(arg, place)) && types.len() == 1 {
+        return placeholder(&types[0]);
+    }
+    let scope = args.iter().map(|arg| arg.0.scope).max().unwrap_or(0);
+    StagedArray(Arc::new(Node { id: fresh(), scope, op, args, types }))
+}
+
+/// The outputs of an operation that has several.
+#[track_caller]
+fn outputs(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> Vec<StagedArray> {
+    let source = node(op, args);
+    (0..source.0.types.len()).map(|position| node(Op::Output(position), smallvec![source.clone()])).collect()
+}
+
+impl Algebra for Staged {
+    type Array = StagedArray;
+    type Nested = Staged;
+    type Forward = Staged;
+    const STAGED: bool = true;
+
+    fn dtype(a: &StagedArray) -> DType {
+        a.ty().dtype
+    }
+    fn shape(a: &StagedArray) -> Shape {
+        a.ty().shape.clone()
+    }
+    fn constant(value: concrete::Array) -> StagedArray {
+        node(Op::Constant(value), smallvec![])
+    }
+    fn iota(n: usize) -> StagedArray {
+        node(Op::Iota(n), smallvec![])
+    }
+    #[track_caller]
+    fn unary(op: Unary, a: StagedArray) -> StagedArray {
+        node(Op::Unary(op), smallvec![a])
+    }
+    #[track_caller]
+    fn binary(op: Binary, a: StagedArray, b: StagedArray) -> StagedArray {
+        node(Op::Binary(op), smallvec![a, b])
+    }
+    #[track_caller]
+    fn compare(op: Comparison, a: StagedArray, b: StagedArray) -> StagedArray {
+        node(Op::Compare(op), smallvec![a, b])
+    }
+    #[track_caller]
+    fn select(mask: StagedArray, yes: StagedArray, no: StagedArray) -> StagedArray {
+        node(Op::Select, smallvec![mask, yes, no])
+    }
+    #[track_caller]
+    fn cast(a: StagedArray, dtype: DType) -> StagedArray {
+        if a.ty().dtype == dtype { a } else { node(Op::Cast(dtype), smallvec![a]) }
+    }
+    #[track_caller]
+    fn view(a: StagedArray, map: &AffineMap) -> StagedArray {
+        node(Op::View(map.clone()), smallvec![a])
+    }
+    #[track_caller]
+    fn accumulate(a: StagedArray, map: &AffineMap) -> StagedArray {
+        node(Op::Accumulate(map.clone()), smallvec![a])
+    }
+    #[track_caller]
+    fn reshape(a: StagedArray, shape: &[usize]) -> StagedArray {
+        node(Op::Reshape(Shape::from_slice(shape)), smallvec![a])
+    }
+    #[track_caller]
+    fn concatenate(axis: usize, parts: Vec<StagedArray>) -> StagedArray {
+        node(Op::Concatenate(axis), parts.into())
+    }
+    #[track_caller]
+    fn gather(a: StagedArray, indices: Vec<StagedArray>) -> StagedArray {
+        let mut args = smallvec![a];
+        args.extend(indices);
+        node(Op::Gather, args)
+    }
+    #[track_caller]
+    fn scatter(updates: StagedArray, indices: Vec<StagedArray>, extents: &[usize]) -> StagedArray {
+        let mut args = smallvec![updates];
+        args.extend(indices);
+        node(Op::Scatter(Shape::from_slice(extents)), args)
+    }
+    #[track_caller]
+    fn reduce(op: Reduction, a: StagedArray, axes: &[usize]) -> StagedArray {
+        node(Op::Reduce(op, axes.into()), smallvec![a])
+    }
+    #[track_caller]
+    fn arg_reduce(op: Extreme, a: StagedArray, axis: usize) -> StagedArray {
+        node(Op::ArgReduce(op, axis), smallvec![a])
+    }
+    #[track_caller]
+    fn contract(spec: &Contraction, a: StagedArray, b: StagedArray) -> StagedArray {
+        node(Op::Contract(spec.clone()), smallvec![a, b])
+    }
+
+    #[track_caller]
+    fn scan(
+        scan: &Arc<Scan>,
+        carries: Vec<StagedArray>,
+        inputs: Vec<StagedArray>,
+        captures: Vec<StagedArray>,
+    ) -> Vec<StagedArray> {
+        let source = Scan {
+            body: Arc::new(scan.body.widen()),
+            carries: scan.carries,
+            inputs: scan.inputs,
+            length: scan.length,
+            reverse: scan.reverse,
+        };
+        Self::scan_source(source, carries, inputs, captures)
+    }
+    #[track_caller]
+    fn branch(
+        condition: StagedArray,
+        then: &Arc<Body>,
+        otherwise: &Arc<Body>,
+        captures: Vec<StagedArray>,
+    ) -> Vec<StagedArray> {
+        let branch = Branch { then: Arc::new(then.widen()), otherwise: Arc::new(otherwise.widen()) };
+        let mut args = smallvec![condition];
+        args.extend(captures);
+        outputs(Op::Branch(Arc::new(branch)), args)
+    }
+
+    fn lift(a: StagedArray) -> StagedArray {
+        a
+    }
+    fn lift_forward(a: StagedArray) -> StagedArray {
+        a
+    }
+
+    fn vjp(
+        _f: &dyn Fn(Vec<StagedArray>) -> Vec<StagedArray>,
+        _at: Vec<StagedArray>,
+    ) -> (Vec<StagedArray>, Pullback<Staged>) {
+        unreachable!("set when the dual instance lands")
+    }
+    fn jvp(
+        _f: &dyn Fn(Vec<StagedArray>) -> Vec<StagedArray>,
+        _at: Vec<StagedArray>,
+        _tangents: Vec<Option<StagedArray>>,
+    ) -> (Vec<StagedArray>, Vec<Option<StagedArray>>) {
+        unreachable!("set when the dual instance lands")
+    }
+
+    fn trace(
+        parameters: &[Type],
+        f: &mut dyn FnMut(Vec<StagedArray>) -> Vec<StagedArray>,
+    ) -> (Arc<Body<Build>>, Vec<StagedArray>) {
+        let scope = Scope::open();
+        let variables = scope.variables(parameters);
+        let results = f(variables.clone());
+        let Closed { body, captures } = scope.close(&variables, &results);
+        (Arc::new(body), captures)
+    }
+    #[track_caller]
+    fn build(build: Build, captures: Vec<StagedArray>) -> StagedArray {
+        node(Op::Extra(build), captures.into())
+    }
+    #[track_caller]
+    fn scan_source(
+        scan: Scan<Build>,
+        carries: Vec<StagedArray>,
+        inputs: Vec<StagedArray>,
+        captures: Vec<StagedArray>,
+    ) -> Vec<StagedArray> {
+        let args = carries.into_iter().chain(inputs).chain(captures).collect();
+        outputs(Op::Scan(Arc::new(scan)), args)
+    }
+    #[track_caller]
+    fn cond_source(
+        condition: StagedArray,
+        then: &mut dyn FnMut() -> Vec<StagedArray>,
+        otherwise: &mut dyn FnMut() -> Vec<StagedArray>,
+    ) -> Vec<StagedArray> {
+        let first = fresh();
+        let yes = then();
+        let second = fresh();
+        let no = otherwise();
+        let types = |arrays: &[StagedArray]| arrays.iter().map(|array| array.ty().clone()).collect::<Vec<_>>();
+        if types(&yes) != types(&no) {
+            let problem = format!("the sides result in {:?} and {:?}", types(&yes), types(&no));
+            session::record(Error::operands("cond", problem, Location::caller()));
+            return yes;
+        }
+        // Each side's nodes are those made while its closure ran.
+        let then = close(&[], &yes, &|node| node.id > first && node.id < second);
+        let otherwise = close(&[], &no, &|node| node.id > second);
+        if !is_worth_skipping(&then.body) && !is_worth_skipping(&otherwise.body) {
+            return yes
+                .into_iter()
+                .zip(no)
+                .map(|(yes, no)| {
+                    let shape = &yes.ty().shape;
+                    let mask = match shape.is_empty() {
+                        true => condition.clone(),
+                        false => Self::view(condition.clone(), &AffineMap::broadcast(&[], shape, &[])),
+                    };
+                    Self::select(mask, yes, no)
+                })
+                .collect();
+        }
+        let mut captures: Vec<StagedArray> = Vec::new();
+        let mut positions = |side: &Closed| -> Vec<usize> {
+            side.captures
+                .iter()
+                .map(|capture| match captures.iter().position(|other| other.0.id == capture.0.id) {
+                    Some(position) => position,
+                    None => {
+                        captures.push(capture.clone());
+                        captures.len() - 1
+                    }
+                })
+                .collect()
+        };
+        let (then_positions, otherwise_positions) = (positions(&then), positions(&otherwise));
+        let types: Vec<Type> = captures.iter().map(|capture| capture.ty().clone()).collect();
+        let branch = Branch {
+            then: Arc::new(then.body.with_captures(&types, &then_positions)),
+            otherwise: Arc::new(otherwise.body.with_captures(&types, &otherwise_positions)),
+        };
+        let mut args: SmallVec<[StagedArray; 3]> = smallvec![condition];
+        args.extend(captures);
+        outputs(Op::Branch(Arc::new(branch)), args)
+    }
+
+    #[track_caller]
+    fn mark(a: StagedArray) -> StagedArray {
+        node(Op::Mark, smallvec![a])
+    }
+
+    fn fail(error: Error, ty: Type) -> StagedArray {
+        session::record(error);
+        placeholder(&ty)
+    }
+}
+
+/// Whether a side of a conditional holds a loop or a contraction, so that it pays to run it only where it is chosen.
+fn is_worth_skipping(body: &Body<Build>) -> bool {
+    body.nodes.iter().any(|node| match &node.op {
+        Op::Scan(_) | Op::Branch(_) | Op::Contract(_) => true,
+        Op::Extra(build) => is_worth_skipping(&build.body),
+        _ => false,
+    })
+}

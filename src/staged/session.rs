@@ -1,0 +1,92 @@
+//! What is open while a function is staged: scopes, and the first error.
+
+use super::close::{Closed, close};
+use super::node::{Node, StagedArray, fresh};
+use crate::error::Error;
+use crate::shape::Type;
+use crate::term::Op;
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::panic::Location;
+use std::sync::Arc;
+
+thread_local! {
+    static SESSION: RefCell<Session> = const { RefCell::new(Session { open: Vec::new(), error: None }) };
+}
+
+struct Session {
+    /// IDs of the open scopes, ascending.
+    open: Vec<u64>,
+    /// The first error of the function that is staged.
+    error: Option<Error>,
+}
+
+/// Sets the recorded error, and returns what was recorded before.
+pub(crate) fn replace_error(error: Option<Error>) -> Option<Error> {
+    SESSION.with_borrow_mut(|session| std::mem::replace(&mut session.error, error))
+}
+
+/// Records an error, unless there is one already.
+pub(crate) fn record(error: Error) {
+    SESSION.with_borrow_mut(|session| {
+        session.error.get_or_insert(error);
+    });
+}
+
+/// Whether a value may be used here; if not, that is recorded as an error.
+pub(crate) fn check_scope(array: &StagedArray, place: &Location<'_>) -> bool {
+    let scope = array.0.scope;
+    let open = scope == 0 || SESSION.with_borrow(|session| session.open.binary_search(&scope).is_ok());
+    if !open {
+        record(Error::Scope {
+            problem: "an index, loop value or parameter was used outside of its build, loop or staged function".into(),
+            place: place.to_string(),
+        });
+    }
+    open
+}
+
+/// An open binder. Dropping it, also by a panic of a user's closure, closes it and all that were opened inside.
+pub(crate) struct Scope {
+    id: u64,
+}
+
+impl Scope {
+    /// Opens a scope inside those that are open.
+    pub(crate) fn open() -> Scope {
+        let id = fresh();
+        SESSION.with_borrow_mut(|session| session.open.push(id));
+        Scope { id }
+    }
+
+    /// Fresh variables that exist in this scope only.
+    pub(crate) fn variables(&self, types: &[Type]) -> Vec<StagedArray> {
+        types
+            .iter()
+            .enumerate()
+            .map(|(position, ty)| {
+                StagedArray(Arc::new(Node {
+                    id: fresh(),
+                    scope: self.id,
+                    op: Op::Parameter(position),
+                    args: SmallVec::new(),
+                    types: SmallVec::from_elem(ty.clone(), 1),
+                }))
+            })
+            .collect()
+    }
+
+    /// Closes results over the variables of this scope: what does not depend on the scope becomes a capture.
+    pub(crate) fn close(self, variables: &[StagedArray], results: &[StagedArray]) -> Closed {
+        close(variables, results, &|node| node.scope >= self.id)
+    }
+}
+
+impl Drop for Scope {
+    fn drop(&mut self) {
+        SESSION.with_borrow_mut(|session| {
+            let at = session.open.partition_point(|&open| open < self.id);
+            session.open.truncate(at);
+        });
+    }
+}
