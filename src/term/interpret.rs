@@ -1,22 +1,53 @@
 //! The interpretation of a term in any algebra (P C.3): the unique homomorphism out of terms.
 
 use crate::algebra::Algebra;
-use crate::term::body::Body;
-use crate::term::op::Op;
+use crate::term::body::{Body, Node};
+use crate::term::op::{Extension, Never, Op};
 use smallvec::SmallVec;
 
 /// What a node evaluates to: one array, or the outputs of a loop or conditional.
-enum Slot<T> {
+pub(super) enum Slot<T> {
     Empty,
     One(T),
     Several(Vec<Option<T>>),
 }
+
+/// The operands of one node.
+pub(super) type Operands<A> = SmallVec<[<A as Algebra>::Array; 3]>;
 
 /// Runs a bulk program on the arrays of an algebra: the values of its results.
 ///
 /// An array is given away at its last use, so that an instance can reuse its buffer. The arguments are the parameters and
 /// captures, of the types that the body declares.
 pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Array> {
+    run::<A, Never>(body, arguments, &|node, args| match &node.op {
+        Op::Scan(scan) => {
+            let mut args = args.into_iter();
+            let carries = args.by_ref().take(scan.carries).collect();
+            let inputs = args.by_ref().take(scan.inputs).collect();
+            several(A::scan(scan, carries, inputs, args.collect()))
+        }
+        Op::Branch(branch) => {
+            let mut args = args.into_iter();
+            let condition = args.next().expect("a branch has a condition");
+            several(A::branch(condition, &branch.then, &branch.otherwise, args.collect()))
+        }
+        Op::Extra(never) => match *never {},
+        op => Slot::One(apply::<A, Never>(op, args)),
+    })
+}
+
+/// The outputs of a loop or conditional.
+pub(super) fn several<T>(outputs: Vec<T>) -> Slot<T> {
+    Slot::Several(outputs.into_iter().map(Some).collect())
+}
+
+/// Walks the arena of a body once, asks `evaluate` for each node that is used, and hands every array over at its last use.
+pub(super) fn run<A: Algebra, X: Extension>(
+    body: &Body<X>,
+    arguments: Vec<A::Array>,
+    evaluate: &dyn Fn(&Node<X>, Operands<A>) -> Slot<A::Array>,
+) -> Vec<A::Array> {
     debug_assert_eq!(arguments.len(), body.arity());
     let mut remaining = body.use_counts();
     let mut slots: Vec<Slot<A::Array>> = Vec::with_capacity(body.nodes.len());
@@ -44,11 +75,11 @@ pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Ar
             slots.push(Slot::One(value));
             continue;
         }
-        let mut args: SmallVec<[A::Array; 3]> = SmallVec::new();
+        let mut args: Operands<A> = SmallVec::new();
         for &arg in &node.args {
             args.push(take::<A>(&mut slots, &mut remaining, arg as usize));
         }
-        slots.push(apply::<A>(&node.op, args));
+        slots.push(evaluate(node, args));
     }
     body.results.iter().map(|&result| take::<A>(&mut slots, &mut remaining, result as usize)).collect()
 }
@@ -75,12 +106,11 @@ fn take<A: Algebra>(slots: &mut [Slot<A::Array>], remaining: &mut [u32], at: usi
     }
 }
 
-/// One operation in an algebra.
-fn apply<A: Algebra>(op: &Op, args: SmallVec<[A::Array; 3]>) -> Slot<A::Array> {
+/// One operation without a sub-program, in an algebra.
+pub(super) fn apply<A: Algebra, X: Extension>(op: &Op<X>, args: Operands<A>) -> A::Array {
     let mut args = args.into_iter();
     let mut next = || args.next().expect("the arena is well formed");
-    Slot::One(match op {
-        Op::Parameter(_) | Op::Output(_) => unreachable!("handled by the caller"),
+    match op {
         Op::Constant(array) => A::constant(array.clone()),
         Op::Iota(n) => A::iota(*n),
         Op::Unary(op) => A::unary(*op, next()),
@@ -97,19 +127,10 @@ fn apply<A: Algebra>(op: &Op, args: SmallVec<[A::Array; 3]>) -> Slot<A::Array> {
         Op::Reduce(op, axes) => A::reduce(*op, next(), axes),
         Op::ArgReduce(op, axis) => A::arg_reduce(*op, next(), *axis),
         Op::Contract(spec) => A::contract(spec, next(), next()),
-        Op::Scan(scan) => {
-            let carries = args.by_ref().take(scan.carries).collect();
-            let inputs = args.by_ref().take(scan.inputs).collect();
-            let outputs = A::scan(scan, carries, inputs, args.collect());
-            return Slot::Several(outputs.into_iter().map(Some).collect());
-        }
-        Op::Branch(branch) => {
-            let condition = next();
-            let outputs = A::branch(condition, &branch.then, &branch.otherwise, args.collect());
-            return Slot::Several(outputs.into_iter().map(Some).collect());
-        }
         Op::Alias => next(),
         Op::Mark => A::mark(next()),
-        Op::Extra(never) => match *never {},
-    })
+        Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Extra(_) => {
+            unreachable!("handled by the caller")
+        }
+    }
 }

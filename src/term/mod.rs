@@ -11,8 +11,10 @@ pub mod infer;
 pub mod interpret;
 mod op;
 pub mod print;
+mod source;
 
 pub use body::{Body, Node, NodeId};
 pub use cost::Cost;
 pub use graph::Graph;
 pub use op::{Branch, Build, Extension, Never, Op, Scan};
+pub use source::interpret_source;

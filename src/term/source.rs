@@ -1,0 +1,88 @@
+//! The direct interpretation of source programs, builds and all, in an eager algebra: the meaning that passes must keep.
+
+use crate::affine::AffineMap;
+use crate::algebra::Algebra;
+use crate::concrete;
+use crate::shape::{Shape, Type, Value, size};
+use crate::term::body::Body;
+use crate::term::interpret::{Slot, apply, run, several};
+use crate::term::op::{Build, Op, Scan};
+
+/// Runs a source program on the arrays of an eager algebra: the values of its results.
+///
+/// A `build` runs its body once for every element, a loop once for every step; a conditional runs one side. Slow, and the
+/// reference for everything faster. The arguments are the parameters and captures, of the types that the body declares.
+pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>) -> Vec<A::Array> {
+    run::<A, Build>(body, arguments, &|node, args| match &node.op {
+        Op::Extra(build) => Slot::One(run_build::<A>(build, node.ty(), &args)),
+        Op::Scan(scan) => several(run_scan::<A>(scan, args.into_vec())),
+        Op::Branch(branch) => {
+            let Some(Value::Bool(condition)) = A::known(&args[0]) else {
+                unreachable!("an eager algebra knows the value of a condition")
+            };
+            let side = if condition { &branch.then } else { &branch.otherwise };
+            several(interpret_source::<A>(side, args[1..].to_vec()))
+        }
+        op => Slot::One(apply::<A, Build>(op, args)),
+    })
+}
+
+fn run_build<A: Algebra>(build: &Build, ty: &Type, captures: &[A::Array]) -> A::Array {
+    let count = size(&build.extents);
+    let elements = (0..count).map(|element| {
+        let mut arguments = Vec::with_capacity(build.body.arity());
+        let mut rest = element;
+        for &extent in build.extents.iter().rev() {
+            arguments.push(A::constant(concrete::Array::full(&[], Value::I64((rest % extent) as i64))));
+            rest /= extent;
+        }
+        arguments.reverse();
+        arguments.extend_from_slice(captures);
+        interpret_source::<A>(&build.body, arguments).remove(0)
+    });
+    let stacked = stack::<A>(elements.collect(), &element_type(ty, build.extents.len()));
+    A::reshape(stacked, &ty.shape)
+}
+
+/// The type of one element of a built array.
+fn element_type(ty: &Type, extents: usize) -> Type {
+    Type::new(ty.dtype, &ty.shape[extents..])
+}
+
+/// Arrays of one type under a new outer axis.
+fn stack<A: Algebra>(elements: Vec<A::Array>, ty: &Type) -> A::Array {
+    let mut unit = Shape::from_elem(1, 1);
+    unit.extend_from_slice(&ty.shape);
+    if elements.is_empty() {
+        unit[0] = 0;
+        return A::constant(concrete::Array::full(&unit, Value::from_i64(ty.dtype, 0)));
+    }
+    A::concatenate(0, elements.into_iter().map(|element| A::reshape(element, &unit)).collect())
+}
+
+fn run_scan<A: Algebra>(scan: &Scan<Build>, operands: Vec<A::Array>) -> Vec<A::Array> {
+    let mut carries = operands[..scan.carries].to_vec();
+    let (inputs, captures) = operands[scan.carries..].split_at(scan.inputs);
+    let types: Vec<Type> = scan.body.result_types().skip(scan.carries).cloned().collect();
+    let mut outputs: Vec<Vec<A::Array>> = vec![Vec::new(); types.len()];
+    for step in 0..scan.length {
+        let at = if scan.reverse { scan.length - 1 - step } else { step };
+        let mut arguments = std::mem::take(&mut carries);
+        for input in inputs {
+            let map = AffineMap::pick(&A::shape(input), 0, at as i64);
+            arguments.push(A::view(input.clone(), &map));
+        }
+        arguments.extend_from_slice(captures);
+        carries = interpret_source::<A>(&scan.body, arguments);
+        for (stacked, slice) in outputs.iter_mut().zip(carries.drain(scan.carries..)) {
+            stacked.push(slice);
+        }
+    }
+    for (mut slices, ty) in outputs.into_iter().zip(&types) {
+        if scan.reverse {
+            slices.reverse();
+        }
+        carries.push(stack::<A>(slices, ty));
+    }
+    carries
+}
