@@ -50,11 +50,8 @@ impl Style {
         if random.chance(0.12) {
             extents.push(0);
         }
-        let floats = random.weighted(&[
-            (17, &[DType::F64][..]),
-            (2, &[DType::F32][..]),
-            (1, &[DType::F64, DType::F32][..]),
-        ]);
+        let floats =
+            random.weighted(&[(17, &[DType::F64][..]), (2, &[DType::F32][..]), (1, &[DType::F64, DType::F32][..])]);
         Style { extents, floats: floats.to_vec() }
     }
 }

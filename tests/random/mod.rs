@@ -5,4 +5,9 @@
 
 pub mod arrays;
 pub mod chance;
+pub mod compare;
+pub mod frequency;
 pub mod generate;
+pub mod pipelines;
+pub mod reference;
+pub mod shrink;

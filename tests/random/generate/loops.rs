@@ -18,15 +18,14 @@ impl Writer<'_> {
     fn captures(&mut self, most: i64) -> Vec<NodeId> {
         let mut captures: Vec<NodeId> = Vec::new();
         for at in 0..self.indices.len() {
-            if self.random.chance(0.5) {
+            if self.random.chance(0.75) {
                 captures.push(self.indices[at].0);
             }
         }
         for position in 0..self.random.whole(1, most) {
             let array = position == 0 || self.random.chance(0.5);
-            let chosen = self
-                .choose(|ty| !array || (ty.rank() >= 1 && ty.dtype.is_float()))
-                .or_else(|| self.choose(|_| true));
+            let chosen =
+                self.choose(|ty| !array || (ty.rank() >= 1 && ty.dtype.is_float())).or_else(|| self.choose(|_| true));
             if let Some(id) = chosen
                 && !captures.contains(&id)
             {

@@ -29,9 +29,9 @@ const STEPS: &[(usize, usize, Step)] = &[
     (9, 4, |writer| writer.contract()),
     (2, 2, |writer| writer.leaf()),
     (1, 1, |writer| writer.mark()),
-    (24, 7, |writer| writer.build()),
-    (8, 3, |writer| writer.scan()),
-    (7, 3, |writer| writer.branch()),
+    (24, 14, |writer| writer.build()),
+    (8, 4, |writer| writer.scan()),
+    (6, 5, |writer| writer.branch()),
 ];
 
 impl Writer<'_> {
@@ -46,7 +46,11 @@ impl Writer<'_> {
 
     fn unary(&mut self) {
         let rows: Vec<Unary> = UNARY_ROWS.iter().copied().filter(|row| row.domain().accepts(DType::F64)).collect();
-        let op = if self.random.chance(0.12) { Unary::Powi(self.random.whole(-2, 4) as i32) } else { self.random.pick(&rows) };
+        let op = if self.random.chance(0.12) {
+            Unary::Powi(self.random.whole(-2, 4) as i32)
+        } else {
+            self.random.pick(&rows)
+        };
         let operand = self.tame_float(TAME);
         // A few operands are left wild: programs whose values are not finite are set aside by the comparison.
         let wild = self.random.chance(0.03);
@@ -309,7 +313,9 @@ impl Writer<'_> {
         // The largest element of an empty float array is infinite: programs keep to finite values.
         let legal = |ty: &Type| op == Reduction::Sum || !ty.dtype.is_float() || ty.size() > 0;
         let floats = self.random.chance(0.8);
-        let Some(id) = self.choose(|ty| ty.rank() >= 1 && legal(ty) && (!floats || ty.dtype.is_float())) else { return };
+        let Some(id) = self.choose(|ty| ty.rank() >= 1 && legal(ty) && (!floats || ty.dtype.is_float())) else {
+            return;
+        };
         let ty = self.ty(id);
         let mut axes: Axes = (0..ty.rank()).filter(|_| self.random.chance(0.6)).collect();
         if axes.is_empty() && self.random.chance(0.9) {
