@@ -41,22 +41,28 @@ mod arithmetic {
 
     macro_rules! conversions {
         ($from:ident) => {
+            #[inline]
             fn cast<U: Arithmetic>(self) -> U {
                 U::$from(self)
             }
             // Conversions with `as` saturate from floats to integers, and take NaN to 0.
+            #[inline]
             fn from_f32(x: f32) -> Self {
                 x as Self
             }
+            #[inline]
             fn from_f64(x: f64) -> Self {
                 x as Self
             }
+            #[inline]
             fn from_i32(x: i32) -> Self {
                 x as Self
             }
+            #[inline]
             fn from_i64(x: i64) -> Self {
                 x as Self
             }
+            #[inline]
             fn from_bool(x: bool) -> Self {
                 x as u8 as Self
             }
@@ -69,18 +75,23 @@ mod arithmetic {
                 const ZERO: $t = 0.0;
                 const LOWEST: $t = $t::NEG_INFINITY;
                 const HIGHEST: $t = $t::INFINITY;
+                #[inline]
                 fn plus(self, other: $t) -> $t {
                     self + other
                 }
+                #[inline]
                 fn times(self, other: $t) -> $t {
                     self * other
                 }
+                #[inline]
                 fn repeated(self, count: usize) -> $t {
                     if count == 0 { 0.0 } else { self * count as $t }
                 }
+                #[inline]
                 fn is_nan(self) -> bool {
                     $t::is_nan(self)
                 }
+                #[inline]
                 fn same_bits(self, other: $t) -> bool {
                     self.to_bits() == other.to_bits()
                 }
@@ -95,18 +106,23 @@ mod arithmetic {
                 const ZERO: $t = 0;
                 const LOWEST: $t = $t::MIN;
                 const HIGHEST: $t = $t::MAX;
+                #[inline]
                 fn plus(self, other: $t) -> $t {
                     self.wrapping_add(other)
                 }
+                #[inline]
                 fn times(self, other: $t) -> $t {
                     self.wrapping_mul(other)
                 }
+                #[inline]
                 fn repeated(self, count: usize) -> $t {
                     self.wrapping_mul(count as $t)
                 }
+                #[inline]
                 fn is_nan(self) -> bool {
                     false
                 }
+                #[inline]
                 fn same_bits(self, other: $t) -> bool {
                     self == other
                 }
@@ -124,36 +140,47 @@ mod arithmetic {
         const ZERO: bool = false;
         const LOWEST: bool = false;
         const HIGHEST: bool = true;
+        #[inline]
         fn plus(self, other: bool) -> bool {
             self | other
         }
+        #[inline]
         fn times(self, other: bool) -> bool {
             self & other
         }
+        #[inline]
         fn repeated(self, count: usize) -> bool {
             self && count > 0
         }
+        #[inline]
         fn is_nan(self) -> bool {
             false
         }
+        #[inline]
         fn same_bits(self, other: bool) -> bool {
             self == other
         }
+        #[inline]
         fn cast<U: Arithmetic>(self) -> U {
             U::from_bool(self)
         }
+        #[inline]
         fn from_f32(x: f32) -> bool {
             x != 0.0
         }
+        #[inline]
         fn from_f64(x: f64) -> bool {
             x != 0.0
         }
+        #[inline]
         fn from_i32(x: i32) -> bool {
             x != 0
         }
+        #[inline]
         fn from_i64(x: i64) -> bool {
             x != 0
         }
+        #[inline]
         fn from_bool(x: bool) -> bool {
             x
         }

@@ -1,17 +1,311 @@
-//! What is known of integer arrays before any input is seen: intervals, and affine forms.
+//! What is known of integer and boolean arrays before any input is seen: intervals, and affine forms.
 
 use super::Simplifier;
-use crate::term::NodeId;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{DType, Type, Value, strides};
+use crate::term::{Node, NodeId, Op};
+use smallvec::SmallVec;
+
+/// What is known of the elements of a node.
+#[derive(Clone, Debug)]
+pub struct Fact {
+    /// Smallest and largest element, of an integer or (as 0 and 1) boolean array.
+    pub interval: (i64, i64),
+    /// The element as an affine function of its position, of an integer array.
+    pub affine: Option<Affine>,
+}
+
+/// `constant + Σ coefficients[axis] · position[axis]`, without overflow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Affine {
+    /// One for each axis of the array.
+    pub coefficients: SmallVec<[i64; 4]>,
+    /// The element at position 0.
+    pub constant: i64,
+}
+
+impl Affine {
+    /// Whether the element does not move with a position.
+    pub fn is_constant(&self) -> bool {
+        self.coefficients.iter().all(|&c| c == 0)
+    }
+
+    /// Coefficients of axes of extent 1 say nothing: they are 0, so that equal forms are equal.
+    fn normal(mut self, shape: &[usize]) -> Affine {
+        for (coefficient, &extent) in self.coefficients.iter_mut().zip(shape) {
+            if extent <= 1 {
+                *coefficient = 0;
+            }
+        }
+        self
+    }
+}
+
+fn full_range(dtype: DType) -> (i64, i64) {
+    match dtype {
+        DType::Bool => (0, 1),
+        DType::I32 => (i32::MIN as i64, i32::MAX as i64),
+        _ => (i64::MIN, i64::MAX),
+    }
+}
+
+/// An interval of exact results, or everything where they may have wrapped.
+fn exact(low: i128, high: i128, dtype: DType) -> (i64, i64) {
+    let range = full_range(dtype);
+    if low < range.0 as i128 || high > range.1 as i128 { range } else { (low as i64, high as i64) }
+}
+
+impl Fact {
+    /// Nothing but the type is known.
+    pub fn unknown(ty: &Type) -> Fact {
+        Fact { interval: full_range(ty.dtype), affine: None }
+    }
+
+    /// The fact for a node, from those of its operands.
+    pub(super) fn of<'a>(node: &Node, fact: impl Fn(NodeId) -> &'a Fact, ty: impl Fn(NodeId) -> &'a Type) -> Fact {
+        if node.types.len() != 1 {
+            return Fact { interval: (i64::MIN, i64::MAX), affine: None };
+        }
+        let own = node.ty();
+        if own.dtype.is_float() {
+            return Fact::unknown(own);
+        }
+        let args: SmallVec<[&Fact; 3]> = node.args.iter().map(|&arg| fact(arg)).collect();
+        // Of a float operand nothing is known: its interval is never looked at.
+        let integral = node.args.iter().all(|&arg| !ty(arg).dtype.is_float());
+        let interval = interval(node, &args, integral, &ty);
+        let affine = match integral && own.dtype.is_integer() {
+            true => affine(node, &args, interval, &ty),
+            false => None,
+        };
+        Fact { interval, affine: affine.map(|affine| affine.normal(&own.shape)) }
+    }
+}
+
+fn interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn(NodeId) -> &'a Type) -> (i64, i64) {
+    let own = node.ty();
+    let unknown = full_range(own.dtype);
+    let of = |position: usize| {
+        let (low, high) = args[position].interval;
+        (low as i128, high as i128)
+    };
+    match &node.op {
+        Op::Constant(array) => match array.uniform() {
+            Some(value) => (number(value), number(value)),
+            None => {
+                let elements = (0..array.size()).map(|at| number(array.element(at)));
+                elements.fold((i64::MAX, i64::MIN), |(low, high), x| (low.min(x), high.max(x)))
+            }
+        },
+        Op::Iota(n) => (0, (*n as i64 - 1).max(0)),
+        Op::Unary(op) if integral => {
+            let (low, high) = of(0);
+            match op {
+                Unary::Neg => exact(-high, -low, own.dtype),
+                Unary::Abs if low >= 0 => exact(low, high, own.dtype),
+                Unary::Abs => exact(0, (-low).max(high), own.dtype),
+                Unary::Sign => (low.signum() as i64, high.signum() as i64),
+                Unary::Relu => (low.max(0) as i64, high.max(0) as i64),
+                Unary::Not => ((1 - high) as i64, (1 - low) as i64),
+                _ => unknown,
+            }
+        }
+        Op::Binary(op) if integral => binary_interval(*op, of(0), of(1), own.dtype),
+        Op::Compare(op) if integral => {
+            let ((a, b), (c, d)) = (of(0), of(1));
+            let known = match op {
+                Comparison::Less => decide(b < c, a >= d),
+                Comparison::LessEqual => decide(b <= c, a > d),
+                Comparison::Greater => decide(a > d, b <= c),
+                Comparison::GreaterEqual => decide(a >= d, b < c),
+                Comparison::Equal => decide(a == b && c == d && a == c, b < c || a > d),
+                Comparison::NotEqual => decide(b < c || a > d, a == b && c == d && a == c),
+            };
+            known.map_or(unknown, |known| (i64::from(known), i64::from(known)))
+        }
+        Op::Select if integral => hull(args[1].interval, args[2].interval),
+        Op::Cast(dtype) if integral && own.dtype != DType::Bool => {
+            let range = full_range(*dtype);
+            (args[0].interval.0.clamp(range.0, range.1), args[0].interval.1.clamp(range.0, range.1))
+        }
+        // Reads outside give 0.
+        Op::View(map) if map.is_inside() => args[0].interval,
+        Op::View(_) => hull(args[0].interval, (0, 0)),
+        Op::Gather => {
+            let inside = node.args[1..]
+                .iter()
+                .zip(&args[1..])
+                .zip(&ty(node.args[0]).shape)
+                .all(|((_, index), &extent)| index.interval.0 >= 0 && (index.interval.1 as i128) < extent as i128);
+            if inside { args[0].interval } else { hull(args[0].interval, (0, 0)) }
+        }
+        Op::Reshape(_) | Op::Alias | Op::Mark => args[0].interval,
+        Op::Concatenate(_) => args.iter().map(|fact| fact.interval).reduce(hull).unwrap_or(unknown),
+        Op::ArgReduce(_, axis) => (0, (ty(node.args[0]).shape[*axis] as i64 - 1).max(0)),
+        _ => unknown,
+    }
+}
+
+fn binary_interval(op: Binary, (a, b): (i128, i128), (c, d): (i128, i128), dtype: DType) -> (i64, i64) {
+    let unknown = full_range(dtype);
+    let corners = |f: &dyn Fn(i128, i128) -> i128| {
+        let values = [f(a, c), f(a, d), f(b, c), f(b, d)];
+        let low = values.iter().copied().fold(i128::MAX, i128::min);
+        let high = values.iter().copied().fold(i128::MIN, i128::max);
+        exact(low, high, dtype)
+    };
+    match op {
+        Binary::Add => exact(a + c, b + d, dtype),
+        Binary::Sub => exact(a - d, b - c, dtype),
+        Binary::Mul => corners(&|x, y| x * y),
+        Binary::Min | Binary::MinRight => (a.min(c) as i64, b.min(d) as i64),
+        Binary::Max | Binary::MaxRight => (a.max(c) as i64, b.max(d) as i64),
+        // By a divisor that is known to be positive, both quotients grow with the dividend.
+        Binary::Quot if c > 0 => corners(&|x, y| x / y),
+        Binary::FloorDiv if c > 0 => corners(&|x, y| x.div_euclid(y)),
+        Binary::Rem if c > 0 && a >= 0 => (0, b.min(d - 1) as i64),
+        Binary::Rem if c > 0 => ((1 - d) as i64, (d - 1) as i64),
+        Binary::Modulo if c > 0 && a >= 0 => (0, b.min(d - 1) as i64),
+        Binary::Modulo if c > 0 => (0, (d - 1) as i64),
+        Binary::And => ((a & c) as i64, (b & d) as i64),
+        Binary::Or => ((a | c) as i64, (b | d) as i64),
+        _ => unknown,
+    }
+}
+
+fn number(value: Value) -> i64 {
+    match value {
+        Value::Bool(x) => i64::from(x),
+        other => other.to_integer().unwrap_or(0),
+    }
+}
+
+fn decide(yes: bool, no: bool) -> Option<bool> {
+    if yes { Some(true) } else { no.then_some(false) }
+}
+
+fn hull(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
+
+/// Constants up to this size are looked at for an affine form.
+const TABULATED: usize = 4096;
+
+fn affine<'a>(node: &Node, args: &[&Fact], interval: (i64, i64), ty: &impl Fn(NodeId) -> &'a Type) -> Option<Affine> {
+    let rank = node.ty().rank();
+    let constant = |c: i64| Affine { coefficients: SmallVec::from_elem(0, rank), constant: c };
+    let of = |position: usize| args[position].affine.as_ref();
+    let combine = |a: &Affine, b: &Affine, f: &dyn Fn(i64, i64) -> Option<i64>| -> Option<Affine> {
+        let coefficients: Option<SmallVec<[i64; 4]>> =
+            a.coefficients.iter().zip(&b.coefficients).map(|(&x, &y)| f(x, y)).collect();
+        Some(Affine { coefficients: coefficients?, constant: f(a.constant, b.constant)? })
+    };
+    // Arithmetic that may wrap has no affine form: its interval is then everything.
+    let may_wrap = || interval == full_range(node.ty().dtype);
+    match &node.op {
+        Op::Constant(array) => match array.uniform() {
+            Some(value) => Some(constant(value.to_integer()?)),
+            None => affine_table(array),
+        },
+        Op::Iota(_) => Some(Affine { coefficients: SmallVec::from_elem(1, 1), constant: 0 }),
+        Op::Unary(Unary::Neg) if !may_wrap() => {
+            let zero = constant(0);
+            combine(&zero, of(0)?, &|_, x| x.checked_neg())
+        }
+        Op::Binary(Binary::Add) if !may_wrap() => combine(of(0)?, of(1)?, &i64::checked_add),
+        Op::Binary(Binary::Sub) if !may_wrap() => combine(of(0)?, of(1)?, &i64::checked_sub),
+        Op::Binary(Binary::Mul) if !may_wrap() => {
+            let (a, b) = (of(0)?, of(1)?);
+            let (scale, other) = if a.is_constant() { (a.constant, b) } else { (b.constant, a) };
+            if !a.is_constant() && !b.is_constant() {
+                return None;
+            }
+            combine(other, other, &|x, _| x.checked_mul(scale))
+        }
+        Op::Cast(_) if args[0].interval == interval => of(0).cloned(),
+        Op::View(map) if map.is_inside() => {
+            let source = of(0)?;
+            let mut result = constant(source.constant);
+            for (row, &c) in source.coefficients.iter().enumerate() {
+                result.constant = result.constant.checked_add(c.checked_mul(map.offset(row))?)?;
+                for (column, coefficient) in result.coefficients.iter_mut().enumerate() {
+                    *coefficient = coefficient.checked_add(c.checked_mul(map.coefficient(row, column))?)?;
+                }
+            }
+            Some(result)
+        }
+        Op::Reshape(_) => reshaped(of(0)?, &ty(node.args[0]).shape, &node.ty().shape),
+        Op::Alias | Op::Mark => of(0).cloned(),
+        _ => None,
+    }
+}
+
+/// The affine form of a table, if it has one.
+fn affine_table(array: &crate::concrete::Array) -> Option<Affine> {
+    let shape = array.shape();
+    if array.size() == 0 || array.size() > TABULATED {
+        return None;
+    }
+    let strides = strides(shape);
+    let at = |position: usize| array.element(position).to_integer();
+    let constant = at(0)?;
+    let mut coefficients = SmallVec::new();
+    for (axis, &extent) in shape.iter().enumerate() {
+        coefficients.push(if extent > 1 { at(strides[axis])?.checked_sub(constant)? } else { 0 });
+    }
+    let form = Affine { coefficients, constant };
+    let fits = (0..array.size()).all(|position| {
+        let mut value = form.constant as i128;
+        for (axis, &extent) in shape.iter().enumerate() {
+            value += form.coefficients[axis] as i128 * ((position / strides[axis]) % extent) as i128;
+        }
+        at(position).is_some_and(|x| x as i128 == value)
+    });
+    fits.then_some(form)
+}
+
+/// The affine form of a reshaped array: one that moves with the row-major position alone keeps doing so.
+fn reshaped(form: &Affine, from: &[usize], to: &[usize]) -> Option<Affine> {
+    if form.is_constant() {
+        return Some(Affine { coefficients: SmallVec::from_elem(0, to.len()), constant: form.constant });
+    }
+    let strides_from = strides(from);
+    let axis = form.coefficients.iter().rposition(|&c| c != 0)?;
+    let step = form.coefficients[axis].checked_div(strides_from[axis] as i64)?;
+    let linear = form
+        .coefficients
+        .iter()
+        .zip(from)
+        .zip(&strides_from)
+        .all(|((&c, &extent), &stride)| extent <= 1 || step.checked_mul(stride as i64) == Some(c));
+    if linear {
+        let coefficients: Option<SmallVec<[i64; 4]>> =
+            strides(to).iter().map(|&stride| step.checked_mul(stride as i64)).collect();
+        return Some(Affine { coefficients: coefficients?, constant: form.constant });
+    }
+    // Axes of extent 1 come and go without changing the others.
+    let long =
+        |shape: &[usize]| shape.iter().enumerate().filter(|&(_, &n)| n != 1).map(|(at, _)| at).collect::<Vec<_>>();
+    let (kept_from, kept_to) = (long(from), long(to));
+    let same = kept_from.len() == kept_to.len() && kept_from.iter().zip(&kept_to).all(|(&a, &b)| from[a] == to[b]);
+    same.then(|| {
+        let mut coefficients = SmallVec::from_elem(0, to.len());
+        for (&a, &b) in kept_from.iter().zip(&kept_to) {
+            coefficients[b] = form.coefficients[a];
+        }
+        Affine { coefficients, constant: form.constant }
+    })
+}
 
 /// Smallest and largest element that an integer node can have, as far as shapes, iotas and constants tell.
-pub fn interval(_arena: &Simplifier, _node: NodeId) -> (i64, i64) {
-    (i64::MIN, i64::MAX)
+pub fn interval_of(arena: &Simplifier, node: NodeId) -> (i64, i64) {
+    arena.fact(node).interval
 }
 
 /// Whether every position that index arrays state lies inside axes of these extents.
 pub fn inside(arena: &Simplifier, indices: &[NodeId], extents: &[usize]) -> bool {
     indices.iter().zip(extents).all(|(&index, &extent)| {
-        let (low, high) = interval(arena, index);
+        let (low, high) = interval_of(arena, index);
         arena.ty(index).size() == 0 || (low >= 0 && (high as u64) < extent as u64)
     })
 }

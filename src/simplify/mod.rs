@@ -1,29 +1,128 @@
 //! Simplification: directional rules in tables, applied as nodes are added.
+//!
+//! A rule looks at an operation and its operands, which are simplified already, and states a node that has the same value
+//! and is not more expensive, or nothing. Rules go one way, so that adding a node ends: each states in its documentation
+//! what gets smaller. The tables are by theme; a rule has a name, by which tests can replace it with a wrong one.
 
+mod accumulate;
+mod arithmetic;
 pub mod bounds;
+mod contract;
+mod gathers;
+mod loops;
+mod reductions;
+mod selects;
+mod views;
 
-use crate::shape::Type;
+use crate::concrete;
+use crate::shape::{Type, Value};
 use crate::term::{Body, Graph, Node, NodeId, Op};
+use bounds::Fact;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A rewriting of an operation on operands to a node that exists or that the rule adds.
+pub type Rule = fn(&mut Simplifier, &Op, &[NodeId]) -> Option<NodeId>;
+
+/// A table of rules, in the order in which they are tried.
+pub type Rules = &'static [(&'static str, Rule)];
+
+/// All rules, by name.
+pub fn rules() -> impl Iterator<Item = (&'static str, Rule)> {
+    [
+        arithmetic::RULES,
+        selects::RULES,
+        views::RULES,
+        accumulate::RULES,
+        gathers::RULES,
+        reductions::RULES,
+        contract::RULES,
+        loops::RULES,
+    ]
+    .into_iter()
+    .flatten()
+    .copied()
+}
+
+/// The tables that have rules for an operation.
+fn tables(op: &Op) -> &'static [Rules] {
+    match op {
+        Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Cast(_) => {
+            &[arithmetic::RULES, selects::RULES, views::RULES]
+        }
+        Op::Select => &[selects::RULES, views::RULES],
+        Op::View(_) | Op::Reshape(_) | Op::Concatenate(_) => &[views::RULES, contract::RULES],
+        Op::Accumulate(_) => &[accumulate::RULES],
+        Op::Gather | Op::Scatter(_) => &[gathers::RULES],
+        Op::Reduce(..) | Op::ArgReduce(..) => &[reductions::RULES, contract::RULES],
+        Op::Contract(_) => &[contract::RULES],
+        Op::Scan(_) | Op::Branch(_) | Op::Output(_) => &[loops::RULES],
+        Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::Alias | Op::Mark => &[],
+        Op::Extra(never) => match *never {},
+    }
+}
 
 /// An arena that simplifies every node as it is added.
 pub struct Simplifier {
     graph: Graph,
+    /// What is known of each node's elements.
+    facts: Vec<Fact>,
+    /// A rule that stands in for the one of this name.
+    replaced: Option<(&'static str, Rule)>,
+    /// Bodies of loops and conditionals that were simplified already.
+    bodies: HashMap<Arc<Body>, Arc<Body>>,
 }
 
 impl Simplifier {
     /// An arena with parameter nodes of these types; the last `captures` of them are captures.
     pub fn new(parameters: &[Type], captures: usize) -> Self {
-        Simplifier { graph: Graph::new(parameters, captures) }
+        let facts = parameters.iter().map(Fact::unknown).collect();
+        Simplifier { graph: Graph::new(parameters, captures), facts, replaced: None, bodies: HashMap::new() }
     }
 
     /// An arena with the parameters of a body.
     pub fn like(body: &Body) -> Self {
-        Simplifier { graph: Graph::like(body) }
+        let types: Vec<Type> = (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect();
+        Simplifier::new(&types, body.captures)
     }
 
     /// A node that is equal to the operation on the operands, and at most as expensive.
     pub fn add(&mut self, op: Op, args: &[NodeId]) -> NodeId {
-        self.graph.add(op, args)
+        // What is in the arena was found to be irreducible.
+        if let Some(id) = self.graph.find(&op, args) {
+            return id;
+        }
+        for table in tables(&op) {
+            for &(name, rule) in *table {
+                let rule = match self.replaced {
+                    Some((replaced, other)) if replaced == name => other,
+                    _ => rule,
+                };
+                if let Some(id) = rule(self, &op, args) {
+                    debug_assert!(
+                        self.node(id).types.len() != 1 || self.replaced.is_some() || self.has_type(id, &op, args),
+                        "rule {name} changed the type"
+                    );
+                    return id;
+                }
+            }
+        }
+        self.add_as_is(op, args)
+    }
+
+    /// The node for the operation itself; no rule is tried.
+    fn add_as_is(&mut self, op: Op, args: &[NodeId]) -> NodeId {
+        let id = self.graph.add(op, args);
+        if id as usize == self.facts.len() {
+            let fact = Fact::of(self.graph.node(id), |arg| &self.facts[arg as usize], |arg| self.graph.ty(arg));
+            self.facts.push(fact);
+        }
+        id
+    }
+
+    fn has_type(&self, id: NodeId, op: &Op, args: &[NodeId]) -> bool {
+        let outputs: Vec<&[Type]> = args.iter().map(|&arg| &self.node(arg).types[..]).collect();
+        crate::term::infer::outputs(op, &outputs).is_ok_and(|types| types == self.node(id).types)
     }
 
     /// A node.
@@ -36,20 +135,82 @@ impl Simplifier {
         self.graph.ty(id)
     }
 
+    /// What is known of a node's elements.
+    pub fn fact(&self, id: NodeId) -> &Fact {
+        &self.facts[id as usize]
+    }
+
+    /// The operation and operands of a node, to look through it.
+    pub(crate) fn parts(&self, id: NodeId) -> (&Op, &[NodeId]) {
+        let node = self.graph.node(id);
+        (&node.op, &node.args)
+    }
+
+    /// A constant whose elements all have one value.
+    pub(crate) fn full(&mut self, shape: &[usize], value: Value) -> NodeId {
+        self.add(Op::Constant(concrete::Array::full(shape, value)), &[])
+    }
+
+    /// The one value of a node that is a uniform constant.
+    pub(crate) fn uniform(&self, id: NodeId) -> Option<Value> {
+        match &self.node(id).op {
+            Op::Constant(array) => array.uniform(),
+            _ => None,
+        }
+    }
+
+    /// Whether a node is a uniform constant that equals a number.
+    pub(crate) fn is_uniform(&self, id: NodeId, x: f64) -> bool {
+        self.uniform(id).is_some_and(|value| value.to_f64() == x)
+    }
+
     /// The body with these results, without the nodes that they don't need.
     pub fn finish(self, results: &[NodeId]) -> Body {
         self.graph.finish(results)
     }
 }
 
+/// How often a program is gone through at most; a second time is needed only where a rule adds what an earlier node could
+/// have used.
+const ROUNDS: usize = 4;
+
 /// The program with all rules applied, in nested bodies too.
 pub fn simplify(body: &Body) -> Body {
+    simplify_replacing(body, None)
+}
+
+/// As [`simplify`], with another rule in the place of the one of a name: for tests that a wrong rule is noticed.
+pub fn simplify_replacing(body: &Body, replaced: Option<(&'static str, Rule)>) -> Body {
+    let mut bodies = HashMap::new();
+    simplify_with(body, replaced, &mut bodies)
+}
+
+fn simplify_with(
+    body: &Body,
+    replaced: Option<(&'static str, Rule)>,
+    bodies: &mut HashMap<Arc<Body>, Arc<Body>>,
+) -> Body {
+    let mut current = once(body, replaced, bodies);
+    for _ in 1..ROUNDS {
+        let next = once(&current, replaced, bodies);
+        if next == current {
+            break;
+        }
+        current = next;
+    }
+    current
+}
+
+fn once(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut HashMap<Arc<Body>, Arc<Body>>) -> Body {
     let mut simplifier = Simplifier::like(body);
+    simplifier.replaced = replaced;
+    simplifier.bodies = std::mem::take(bodies);
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
     for node in &body.nodes[body.arity()..] {
         let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         ids.push(simplifier.add(node.op.clone(), &args));
     }
     let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
+    *bodies = std::mem::take(&mut simplifier.bodies);
     simplifier.finish(&results)
 }

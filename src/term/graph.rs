@@ -8,6 +8,13 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+fn hash<X: Extension>(op: &Op<X>, args: &[NodeId]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    op.hash(&mut hasher);
+    args.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// A hash-consing arena under construction. Passes read a [`Body`] and write a `Graph`.
 pub struct Graph<X = Never> {
     nodes: Vec<Node<X>>,
@@ -43,17 +50,9 @@ impl<X: Extension> Graph<X> {
     ///
     /// Panics when the operands don't fit, which is a mistake in a pass and not in a user's program.
     pub fn add(&mut self, op: Op<X>, args: &[NodeId]) -> NodeId {
-        let mut hasher = DefaultHasher::new();
-        op.hash(&mut hasher);
-        args.hash(&mut hasher);
-        let hash = hasher.finish();
-        if let Some(candidates) = self.table.get(&hash) {
-            for &id in candidates {
-                let node = &self.nodes[id as usize];
-                if node.args[..] == *args && node.op == op {
-                    return id;
-                }
-            }
+        let hash = hash(&op, args);
+        if let Some(id) = self.lookup(hash, &op, args) {
+            return id;
         }
         let types = {
             let outputs: SmallVec<[&[Type]; 4]> = args.iter().map(|&arg| &self.nodes[arg as usize].types[..]).collect();
@@ -66,6 +65,19 @@ impl<X: Extension> Graph<X> {
         self.nodes.push(Node { op, args: args.into(), types });
         self.table.entry(hash).or_default().push(id);
         id
+    }
+
+    /// The node for an operation on operands, if there is one.
+    pub fn find(&self, op: &Op<X>, args: &[NodeId]) -> Option<NodeId> {
+        self.lookup(hash(op, args), op, args)
+    }
+
+    fn lookup(&self, hash: u64, op: &Op<X>, args: &[NodeId]) -> Option<NodeId> {
+        let candidates = self.table.get(&hash)?;
+        candidates.iter().copied().find(|&id| {
+            let node = &self.nodes[id as usize];
+            node.args[..] == *args && node.op == *op
+        })
     }
 
     /// A node.

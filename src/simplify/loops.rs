@@ -1,0 +1,5 @@
+//! (in work)
+
+use super::Rules;
+
+pub(super) const RULES: Rules = &[];
