@@ -1,1 +1,216 @@
-//! (in work)
+//! The instances of differentiation: dual arrays, for reverse mode, and arrays with tangents, for forward mode.
+//!
+//! [`Dual<A>`] pairs an array of any algebra `A` with a [`Delta`], a term that says how the array moves with the inputs (P 6
+//! and D): over plain arrays this is define-by-run reverse mode, over itself higher order, over staged terms the symbolic
+//! pass. The derivative rules are one page ([`rules`]), the transpose of Delta another ([`transpose`]), loops a third
+//! ([`loops`]). [`Tangent<A>`] reads the same rules forwards.
+
+mod delta;
+mod extract;
+mod forward;
+mod harvest;
+mod loops;
+mod record;
+mod rolled;
+mod rules;
+mod tangent;
+mod transpose;
+
+pub use delta::{Delta, ShareId};
+pub use tangent::{Tangent, TangentArray, jvp};
+
+use crate::affine::AffineMap;
+use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction};
+use crate::concrete::Array;
+use crate::error::Error;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{DType, Shape, Type, Value};
+use crate::term::{Body, Scan};
+use rules::{Pair, zeros};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use transpose::{Cotangent, transpose};
+
+/// Reverse mode over any algebra: an array paired with its Delta.
+pub struct Dual<A>(PhantomData<A>);
+
+/// An array and how it moves with the inputs; `None` is not at all, always so for integers, booleans and constants.
+pub struct DualArray<A: Algebra> {
+    /// The value.
+    pub primal: A::Array,
+    /// The derivative.
+    pub delta: Option<Delta<A>>,
+}
+
+impl<A: Algebra> Clone for DualArray<A> {
+    fn clone(&self) -> Self {
+        DualArray { primal: self.primal.clone(), delta: self.delta.clone() }
+    }
+}
+
+impl<A: Algebra> From<DualArray<A>> for Pair<A, Delta<A>> {
+    fn from(array: DualArray<A>) -> Self {
+        (array.primal, array.delta)
+    }
+}
+
+impl<A: Algebra> From<Pair<A, Delta<A>>> for DualArray<A> {
+    fn from((primal, delta): Pair<A, Delta<A>>) -> Self {
+        DualArray { primal, delta }
+    }
+}
+
+/// The methods that both instances hand to the rules: all but loops and conditionals.
+macro_rules! delegate {
+    ($array:ident, $derivative:ident) => {
+        const STAGED: bool = false;
+
+        fn dtype(a: &Self::Array) -> DType {
+            A::dtype(&a.primal)
+        }
+        fn shape(a: &Self::Array) -> Shape {
+            A::shape(&a.primal)
+        }
+
+        fn constant(value: Array) -> Self::Array {
+            $array { primal: A::constant(value), $derivative: None }
+        }
+        fn iota(n: usize) -> Self::Array {
+            $array { primal: A::iota(n), $derivative: None }
+        }
+        fn compare(op: Comparison, a: Self::Array, b: Self::Array) -> Self::Array {
+            $array { primal: A::compare(op, a.primal, b.primal), $derivative: None }
+        }
+        fn arg_reduce(op: Extreme, a: Self::Array, axis: usize) -> Self::Array {
+            $array { primal: A::arg_reduce(op, a.primal, axis), $derivative: None }
+        }
+
+        fn unary(op: Unary, a: Self::Array) -> Self::Array {
+            rules::unary::<A, _>(op, a.into()).into()
+        }
+        fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array {
+            rules::binary::<A, _>(op, a.into(), b.into()).into()
+        }
+        fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array {
+            rules::select::<A, _>(mask.primal, yes.into(), no.into()).into()
+        }
+        fn cast(a: Self::Array, dtype: DType) -> Self::Array {
+            rules::cast::<A, _>(a.into(), dtype).into()
+        }
+        fn mark(a: Self::Array) -> Self::Array {
+            rules::mark::<A, _>(a.into()).into()
+        }
+        fn view(a: Self::Array, map: &AffineMap) -> Self::Array {
+            rules::view::<A, _>(a.into(), map).into()
+        }
+        fn accumulate(a: Self::Array, map: &AffineMap) -> Self::Array {
+            rules::accumulate::<A, _>(a.into(), map).into()
+        }
+        fn reshape(a: Self::Array, shape: &[usize]) -> Self::Array {
+            rules::reshape::<A, _>(a.into(), shape).into()
+        }
+        fn concatenate(axis: usize, parts: Vec<Self::Array>) -> Self::Array {
+            rules::concatenate::<A, _>(axis, parts.into_iter().map(Into::into).collect()).into()
+        }
+        fn gather(a: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
+            rules::gather::<A, _>(a.into(), indices.into_iter().map(|index| index.primal).collect()).into()
+        }
+        fn scatter(updates: Self::Array, indices: Vec<Self::Array>, extents: &[usize]) -> Self::Array {
+            let indices = indices.into_iter().map(|index| index.primal).collect();
+            rules::scatter::<A, _>(updates.into(), indices, extents).into()
+        }
+        fn scatter_onto(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
+            let indices = indices.into_iter().map(|index| index.primal).collect();
+            rules::scatter_onto::<A, _>(target.into(), updates.into(), indices).into()
+        }
+        fn accumulate_onto(target: Self::Array, updates: Self::Array, map: &AffineMap) -> Self::Array {
+            rules::accumulate_onto::<A, _>(target.into(), updates.into(), map).into()
+        }
+        fn reduce(op: Reduction, a: Self::Array, axes: &[usize]) -> Self::Array {
+            rules::reduce::<A, _>(op, a.into(), axes).into()
+        }
+        fn contract(spec: &Contraction, a: Self::Array, b: Self::Array) -> Self::Array {
+            rules::contract::<A, _>(spec, a.into(), b.into()).into()
+        }
+
+        fn lift(a: Self::Array) -> crate::dual::DualArray<Self> {
+            crate::dual::DualArray { primal: a, delta: None }
+        }
+        fn lift_forward(a: Self::Array) -> crate::dual::TangentArray<Self> {
+            crate::dual::TangentArray { primal: a, tangent: None }
+        }
+        fn vjp(
+            f: &dyn Fn(Vec<crate::dual::DualArray<Self>>) -> Vec<crate::dual::DualArray<Self>>,
+            at: Vec<Self::Array>,
+        ) -> (Vec<Self::Array>, Pullback<Self>) {
+            crate::dual::vjp::<Self>(f, at)
+        }
+        fn jvp(
+            f: &dyn Fn(Vec<crate::dual::TangentArray<Self>>) -> Vec<crate::dual::TangentArray<Self>>,
+            at: Vec<Self::Array>,
+            tangents: Vec<Option<Self::Array>>,
+        ) -> (Vec<Self::Array>, Vec<Option<Self::Array>>) {
+            crate::dual::jvp::<Self>(f, at, tangents)
+        }
+
+        fn known(a: &Self::Array) -> Option<Value> {
+            A::known(&a.primal)
+        }
+        #[track_caller]
+        fn fail(error: Error, placeholder: Type) -> Self::Array {
+            $array { primal: A::fail(error, placeholder), $derivative: None }
+        }
+    };
+}
+use delegate;
+
+impl<A: Algebra> Algebra for Dual<A> {
+    type Array = DualArray<A>;
+    type Nested = Dual<Dual<A>>;
+    type Forward = Tangent<Dual<A>>;
+
+    delegate!(DualArray, delta);
+
+    fn scan(
+        scan: &Arc<Scan>,
+        carries: Vec<DualArray<A>>,
+        inputs: Vec<DualArray<A>>,
+        captures: Vec<DualArray<A>>,
+    ) -> Vec<DualArray<A>> {
+        loops::scan_dual(scan, carries, inputs, captures)
+    }
+
+    fn branch(
+        condition: DualArray<A>,
+        then: &Arc<Body>,
+        otherwise: &Arc<Body>,
+        captures: Vec<DualArray<A>>,
+    ) -> Vec<DualArray<A>> {
+        rolled::branch_dual(condition.primal, then, otherwise, captures)
+    }
+}
+
+/// The values of `f` at a point, and its pullback there (the wrapper of P 6.5).
+///
+/// The pullback may be called many times; where nothing arrives, and for integer and boolean inputs, it returns zeros.
+pub fn vjp<A: Algebra>(
+    f: &dyn Fn(Vec<DualArray<A>>) -> Vec<DualArray<A>>,
+    at: Vec<A::Array>,
+) -> (Vec<A::Array>, Pullback<A>) {
+    let types: Vec<Type> = at.iter().map(A::type_of).collect();
+    let inputs: Vec<Option<Delta<A>>> = types.iter().map(|ty| ty.dtype.is_float().then(Delta::input)).collect();
+    let arguments = at.into_iter().zip(&inputs).map(|(primal, input)| DualArray { primal, delta: input.clone() });
+    let (values, deltas): (Vec<A::Array>, Vec<Option<Delta<A>>>) =
+        f(arguments.collect()).into_iter().map(|array| (array.primal, array.delta)).unzip();
+    let pullback = move |cotangents: Vec<Option<A::Array>>| {
+        debug_assert_eq!(cotangents.len(), deltas.len());
+        let outputs = deltas
+            .iter()
+            .zip(cotangents)
+            .filter_map(|(delta, cotangent)| Some((delta.clone()?, Cotangent { array: cotangent?, marked: false })));
+        let (gradient, _) = transpose(outputs.collect(), &inputs);
+        let or_zeros = |(part, ty): (Option<Cotangent<A>>, &Type)| part.map_or_else(|| zeros::<A>(ty), |c| c.array);
+        gradient.into_iter().zip(&types).map(or_zeros).collect()
+    };
+    (values, Box::new(pullback))
+}

@@ -1,0 +1,211 @@
+//! The language of linear maps that dual arrays record (P 6.1, figure 12).
+
+use super::rolled::Rolled;
+use super::rules::{Derivative, Scaling};
+use crate::affine::AffineMap;
+use crate::algebra::{Algebra, Contraction};
+use crate::shape::{Axes, DType, Shape, Type};
+use smallvec::{SmallVec, smallvec};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Identity of a shared Delta, also across threads; a Delta has a larger one than all that it refers to (P 2.5).
+pub type ShareId = u64;
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+fn fresh() -> ShareId {
+    // Relaxed: an operand's identity reached this thread by some synchronisation already, or was drawn by it.
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The derivative of an array as a linear function of inputs' tangents: a node of a graph, cheap to clone.
+///
+/// Zero is not a Delta: where a derivative is zero there is `None`.
+pub struct Delta<A: Algebra>(Arc<Node<A>>);
+
+/// A linear map applied to operands, `None` being zero.
+pub(crate) struct Node<A: Algebra> {
+    /// Where there is one, cotangents are summed under it before the node is visited (`Share` of P 2.5).
+    pub(crate) share: Option<ShareId>,
+    pub(crate) map: Map<A>,
+    pub(crate) operands: SmallVec<[Option<Delta<A>>; 2]>,
+}
+
+/// The linear maps. Each holds what its transpose needs.
+pub(crate) enum Map<A: Algebra> {
+    /// The tangent of an input, which the identity of the node names.
+    Input,
+    /// The sum of all operands.
+    Add,
+    /// Elementwise scaling.
+    Scale(A::Array, Scaling),
+    /// The operand where the mask is true.
+    Mask(A::Array),
+    /// The first operand where the mask is true, else the second; both are marked.
+    Select(A::Array),
+    /// The operand, marked.
+    Mark,
+    /// Conversion of floats, from this type.
+    Cast(DType),
+    /// An affine read.
+    View(AffineMap),
+    /// An affine add.
+    Accumulate(AffineMap),
+    /// Another shape, from this one.
+    Reshape(Shape),
+    /// The sum whose transpose is this replication.
+    Sum(AffineMap),
+    /// Operands one after the other, each with the slice that reads it back.
+    Concatenate(Vec<AffineMap>),
+    /// Reads at computed positions of an array with these extents of the indexed axes.
+    Gather(Vec<A::Array>, Shape),
+    /// Adds at computed positions.
+    Scatter(Vec<A::Array>),
+    /// A contraction with a fixed right operand, as the contraction of its transpose.
+    ContractLeft(Contraction, A::Array),
+    /// A contraction with a fixed left operand, as the contraction of its transpose.
+    ContractRight(Contraction, A::Array),
+    /// A loop or conditional, of several outputs.
+    Rolled(Box<Rolled<A>>),
+    /// One output of the operand, which is a loop or conditional.
+    Output(usize),
+}
+
+impl<A: Algebra> Clone for Delta<A> {
+    fn clone(&self) -> Self {
+        Delta(self.0.clone())
+    }
+}
+
+impl<A: Algebra> Drop for Node<A> {
+    /// Takes apart what only this node held, with a list of its own instead of recursion: chains are long.
+    fn drop(&mut self) {
+        let mut orphans: Vec<Node<A>> = Vec::new();
+        let operands = std::mem::take(&mut self.operands);
+        orphans.extend(operands.into_iter().flatten().filter_map(|delta| Arc::into_inner(delta.0)));
+        while let Some(mut orphan) = orphans.pop() {
+            let operands = std::mem::take(&mut orphan.operands);
+            orphans.extend(operands.into_iter().flatten().filter_map(|delta| Arc::into_inner(delta.0)));
+        }
+    }
+}
+
+impl<A: Algebra> Delta<A> {
+    fn new(map: Map<A>, operands: SmallVec<[Option<Delta<A>>; 2]>) -> Delta<A> {
+        Delta(Arc::new(Node { share: None, map, operands }))
+    }
+
+    fn of(map: Map<A>, operand: Delta<A>) -> Delta<A> {
+        Delta::new(map, smallvec![Some(operand)])
+    }
+
+    /// The tangent of a new input.
+    pub fn input() -> Delta<A> {
+        Delta(Arc::new(Node { share: Some(fresh()), map: Map::Input, operands: SmallVec::new() }))
+    }
+
+    /// A loop or conditional on operands; [`Delta::output`] picks from it.
+    pub(crate) fn rolled(rolled: Rolled<A>, operands: Vec<Option<Delta<A>>>) -> Delta<A> {
+        Delta::new(Map::Rolled(Box::new(rolled)), operands.into()).shared()
+    }
+
+    /// One output of a loop or conditional.
+    pub(crate) fn output(&self, position: usize) -> Delta<A> {
+        debug_assert!(matches!(self.0.map, Map::Rolled(_)));
+        Delta::of(Map::Output(position), self.clone())
+    }
+
+    /// The identity under which cotangents are summed, if the Delta is shared.
+    pub fn share_id(&self) -> Option<ShareId> {
+        self.0.share
+    }
+
+    pub(crate) fn node(&self) -> &Node<A> {
+        &self.0
+    }
+}
+
+impl<A: Algebra> Derivative<A> for Delta<A> {
+    fn add(self, other: Self) -> Self {
+        Delta::new(Map::Add, smallvec![Some(self), Some(other)])
+    }
+
+    fn scale(self, factor: A::Array, scaling: Scaling) -> Self {
+        Delta::of(Map::Scale(factor, scaling), self)
+    }
+
+    fn mask(self, mask: A::Array) -> Self {
+        Delta::of(Map::Mask(mask), self)
+    }
+
+    fn select(mask: A::Array, yes: Option<Self>, no: Option<Self>) -> Self {
+        Delta::new(Map::Select(mask), smallvec![yes, no])
+    }
+
+    fn mark(self) -> Self {
+        Delta::of(Map::Mark, self)
+    }
+
+    fn cast(self, from: DType, _to: DType) -> Self {
+        Delta::of(Map::Cast(from), self)
+    }
+
+    fn view(self, map: &AffineMap) -> Self {
+        Delta::of(Map::View(map.clone()), self)
+    }
+
+    fn accumulate(self, map: &AffineMap) -> Self {
+        Delta::of(Map::Accumulate(map.clone()), self)
+    }
+
+    fn reshape(self, from: &[usize], _to: &[usize]) -> Self {
+        Delta::of(Map::Reshape(Shape::from_slice(from)), self)
+    }
+
+    fn concatenate(axis: usize, parts: Vec<Option<Self>>, types: &[Type]) -> Self {
+        let mut whole = types[0].shape.clone();
+        whole[axis] = types.iter().map(|ty| ty.shape[axis]).sum();
+        let mut start = 0;
+        let slices = types.iter().map(|ty| {
+            let slice = AffineMap::along(&whole, axis, start, 1, ty.shape[axis]);
+            start += ty.shape[axis] as i64;
+            slice
+        });
+        Delta::new(Map::Concatenate(slices.collect()), parts.into())
+    }
+
+    fn gather(self, indices: Vec<A::Array>, extents: &[usize]) -> Self {
+        Delta::of(Map::Gather(indices, Shape::from_slice(extents)), self)
+    }
+
+    fn scatter(self, indices: Vec<A::Array>, _extents: &[usize]) -> Self {
+        Delta::of(Map::Scatter(indices), self)
+    }
+
+    fn sum(self, axes: &[usize], shape: &[usize]) -> Self {
+        let kept: Axes = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
+        let result: Shape = kept.iter().map(|&axis| shape[axis]).collect();
+        Delta::of(Map::Sum(AffineMap::broadcast(&result, shape, &kept)), self)
+    }
+
+    fn contract_left(self, spec: &Contraction, right: A::Array) -> Self {
+        Delta::of(Map::ContractLeft(spec.left_adjoint(), right), self)
+    }
+
+    fn contract_right(self, spec: &Contraction, left: A::Array) -> Self {
+        Delta::of(Map::ContractRight(spec.right_adjoint(), left), self)
+    }
+
+    fn shared(mut self) -> Self {
+        // Inputs and shared Deltas have an identity already; outputs are told apart by the loop's identity.
+        if self.0.share.is_none() && !matches!(self.0.map, Map::Output(_)) {
+            let id = fresh();
+            debug_assert!(
+                self.0.operands.iter().flatten().all(|delta| delta.share_id().is_none_or(|other| other < id))
+            );
+            Arc::get_mut(&mut self.0).expect("a Delta without an identity has one owner").share = Some(id);
+        }
+        self
+    }
+}

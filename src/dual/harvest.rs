@@ -1,0 +1,199 @@
+//! How the cotangents of a loop's captures come about: what a backward loop sums, and what is left to do after it.
+//!
+//! Such a cotangent is a sum over the steps. Summing it as it is would add a whole array in every step, even where a step
+//! touches one element of it. So linear functions that are the same in every step move behind the loop, and what is summed
+//! is smaller; a scatter or a product of a cotangent with a residual is not summed at all: its operands are stacked, and one
+//! scatter or contraction over the stacks follows the loop.
+
+use super::extract::Level;
+use crate::affine::AffineMap;
+use crate::algebra::{Contraction, Label, Reduction};
+use crate::operation::{Binary, Unary};
+use crate::shape::{Axes, Shape, Type};
+use crate::simplify::simplify;
+use crate::term::{Body, Graph, NodeId, Op};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the backward loop and the program after it do for the captures' cotangents. Nodes are those of the recording.
+pub(crate) struct Harvest {
+    /// The variables of the partial sums that the loop carries.
+    pub(crate) partial: Vec<NodeId>,
+    /// Those sums after a step.
+    pub(crate) sums: Vec<NodeId>,
+    /// What the loop stacks.
+    pub(crate) stacks: Vec<NodeId>,
+    /// From the sums, the loop's stacks, all residual stacks and the invariants to the cotangents.
+    pub(crate) epilogue: Arc<Body>,
+}
+
+/// How the sum of a node over all steps is found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Step by step.
+    Sum,
+    /// By the same operation on the sums of its backward operands: it is linear and the same in every step.
+    After,
+    /// By one scatter of stacks.
+    Scatter,
+    /// By one contraction of stacks.
+    Contract,
+}
+
+/// Sums over the steps of the backward nodes `totals`; `residuals`, in ascending order, are stacked already.
+pub(crate) fn harvest(
+    graph: &mut Graph,
+    levels: &[Level],
+    totals: &[NodeId],
+    residuals: &[NodeId],
+    invariants: &[NodeId],
+    length: usize,
+) -> Harvest {
+    let mut ways: Vec<Way> = Vec::with_capacity(levels.len());
+    for id in 0..levels.len() {
+        let way = if levels[id] == Level::Backward { way(graph, levels, &ways, id as NodeId) } else { Way::Sum };
+        ways.push(way);
+    }
+
+    let mut wanted = vec![false; levels.len()];
+    totals.iter().for_each(|&id| wanted[id as usize] = true);
+    let (mut summed, mut stacks) = (Vec::new(), Vec::new());
+    for at in (0..levels.len()).rev().filter(|&at| levels[at] == Level::Backward) {
+        if !wanted[at] {
+            continue;
+        }
+        let varying = |&&arg: &&NodeId| levels[arg as usize] >= Level::Step;
+        let args = graph.node(at as NodeId).args.iter().filter(varying);
+        match ways[at] {
+            Way::Sum => summed.push(at as NodeId),
+            Way::After => args.for_each(|&arg| wanted[arg as usize] = true),
+            Way::Scatter | Way::Contract => stacks.extend(args.filter(|arg| residuals.binary_search(arg).is_err())),
+        }
+    }
+    stacks.sort_unstable();
+    stacks.dedup();
+    let epilogue = epilogue(graph, levels, &ways, &wanted, totals, [&summed, &stacks, residuals, invariants], length);
+    // A partial sum needs a variable of its own: a node of the right type that nothing else uses.
+    let partial: Vec<NodeId> = summed.iter().map(|&id| graph.add(Op::Alias, &[id])).collect();
+    let sums = summed.iter().zip(&partial).map(|(&id, &sum)| graph.add(Op::Binary(Binary::Add), &[sum, id])).collect();
+    Harvest { partial, sums, stacks, epilogue }
+}
+
+fn way(graph: &Graph, levels: &[Level], ways: &[Way], id: NodeId) -> Way {
+    let node = graph.node(id);
+    let level = |at: usize| levels[node.args[at] as usize];
+    let size = |at: usize| graph.ty(node.args[at]).size();
+    let fixed = |at: usize| level(at) <= Level::Invariant;
+    let only_backward = |at: usize| (0..node.args.len()).all(|other| other == at || fixed(other));
+    // Moved behind the loop where the sum that remains is not larger.
+    let after = |at: usize| {
+        let moves = level(at) == Level::Backward && only_backward(at) && size(at) <= node.ty().size();
+        if moves { Way::After } else { Way::Sum }
+    };
+    let backward = || (0..2).find(|&at| level(at) == Level::Backward).expect("a backward node has a backward operand");
+    match &node.op {
+        Op::View(_) | Op::Accumulate(_) | Op::Reshape(_) | Op::Cast(_) | Op::Mark | Op::Reduce(Reduction::Sum, _) => {
+            after(0)
+        }
+        Op::Unary(Unary::Neg) => after(0),
+        Op::Binary(Binary::Mul) => after(backward()),
+        Op::Binary(Binary::Add) => {
+            let splits = (0..2).all(|at| level(at) == Level::Backward)
+                && node.args.iter().any(|&arg| ways[arg as usize] != Way::Sum);
+            if splits { Way::After } else { Way::Sum }
+        }
+        Op::Scatter(_) if only_backward(0) => after(0),
+        Op::Scatter(_) if level(0) == Level::Backward => Way::Scatter,
+        Op::Contract(spec) => {
+            let at = backward();
+            let labels = spec.left.iter().chain(&spec.right).chain(&spec.result);
+            if only_backward(at) {
+                after(at)
+            } else if size(at) < node.ty().size() && labels.max() < Some(&Label::MAX) {
+                Way::Contract
+            } else {
+                Way::Sum
+            }
+        }
+        _ => Way::Sum,
+    }
+}
+
+/// The program after the loop.
+fn epilogue(
+    graph: &Graph,
+    levels: &[Level],
+    ways: &[Way],
+    wanted: &[bool],
+    totals: &[NodeId],
+    [summed, stacks, residuals, invariants]: [&[NodeId]; 4],
+    length: usize,
+) -> Arc<Body> {
+    let stacked = |&id: &NodeId| {
+        let mut ty = graph.ty(id).clone();
+        ty.shape.insert(0, length);
+        ty
+    };
+    let whole = |&id: &NodeId| graph.ty(id).clone();
+    let mut types: Vec<Type> = summed.iter().map(whole).collect();
+    types.extend(stacks.iter().chain(residuals).map(stacked));
+    types.extend(invariants.iter().map(whole));
+    let mut after: Graph = Graph::new(&types, 0);
+
+    // Sums and invariants by node, and stacks by node.
+    let mut values: HashMap<NodeId, NodeId> = HashMap::new();
+    let first_stack = summed.len();
+    let first_invariant = first_stack + stacks.len() + residuals.len();
+    values.extend(summed.iter().enumerate().map(|(at, &id)| (id, at as NodeId)));
+    values.extend(invariants.iter().enumerate().map(|(at, &id)| (id, (first_invariant + at) as NodeId)));
+    let series: HashMap<NodeId, NodeId> =
+        stacks.iter().chain(residuals).enumerate().map(|(at, &id)| (id, (first_stack + at) as NodeId)).collect();
+
+    for at in (0..levels.len()).filter(|&at| wanted[at] && levels[at] == Level::Backward && ways[at] != Way::Sum) {
+        let node = graph.node(at as NodeId);
+        let mut fixed = |after: &mut Graph, id: NodeId| {
+            *values.entry(id).or_insert_with(|| {
+                debug_assert_eq!(levels[id as usize], Level::Known);
+                after.add(graph.node(id).op.clone(), &[])
+            })
+        };
+        let value = match (&node.op, ways[at]) {
+            (Op::Scatter(extents), Way::Scatter) => {
+                let mut args = vec![series[&node.args[0]]];
+                for &index in &node.args[1..] {
+                    args.push(match series.get(&index) {
+                        Some(&series) => series,
+                        None => {
+                            let index = fixed(&mut after, index);
+                            replicate(&mut after, index, length)
+                        }
+                    });
+                }
+                after.add(Op::Scatter(extents.clone()), &args)
+            }
+            (Op::Contract(spec), Way::Contract) => {
+                let labels = spec.left.iter().chain(&spec.right).chain(&spec.result);
+                let step = labels.max().map_or(0, |label| label + 1);
+                let with_step = |labels: &[Label]| [&[step], labels].concat();
+                let spec = Contraction::new(&with_step(&spec.left), &with_step(&spec.right), &spec.result);
+                after.add(Op::Contract(spec), &[series[&node.args[0]], series[&node.args[1]]])
+            }
+            (op, _) => {
+                let args: Vec<NodeId> = node.args.iter().map(|&arg| fixed(&mut after, arg)).collect();
+                after.add(op.clone(), &args)
+            }
+        };
+        values.insert(at as NodeId, value);
+    }
+    let results: Vec<NodeId> = totals.iter().map(|total| values[total]).collect();
+    Arc::new(simplify(&after.finish(&results)))
+}
+
+/// The same array in every step.
+fn replicate(graph: &mut Graph, id: NodeId, length: usize) -> NodeId {
+    let shape = graph.ty(id).shape.clone();
+    let mut result = Shape::from_slice(&[length]);
+    result.extend_from_slice(&shape);
+    let axes: Axes = (1..result.len()).collect();
+    graph.add(Op::View(AffineMap::broadcast(&shape, &result, &axes)), &[id])
+}

@@ -1,0 +1,410 @@
+//! Loops and conditionals stay what they are: the derivative of a closed body is a closed body.
+//!
+//! The body is run once in `Dual<Recorded>`, with variables for its parameters, and transposed at variables for its results'
+//! cotangents, all in one graph. That graph is then cut in two. The *forward* body is the original one, which returns in
+//! addition the *residuals*: the values of its own that the backward part needs. The *backward* body takes the cotangents and
+//! the residuals. What depends on captures only is computed once, before the loop.
+//!
+//! A backward loop runs in the opposite direction. It carries the cotangents of the carries and sums those of the captures,
+//! reads those of the outputs step by step, and returns those of the inputs step by step. Which carries move with the
+//! inputs, and which have a cotangent, are fixed points over the steps. Bodies are derived once and remembered.
+
+use super::extract::{Level, extract, levels, needs};
+use super::harvest::{Harvest, harvest};
+use super::record::{Recorded, record};
+use super::rolled::Rolled;
+use super::rules::zeros;
+use super::transpose::{Cotangent, transpose};
+use super::{Delta, Dual, DualArray};
+use crate::algebra::Algebra;
+use crate::concrete::Array;
+use crate::shape::{Type, Value};
+use crate::term::interpret::interpret;
+use crate::term::{Body, Graph, NodeId, Op, Scan};
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::ops::Range;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+/// Values by key, bounded, for all threads.
+pub(crate) struct Memo<K, V>(LazyLock<Mutex<HashMap<K, V>>>);
+
+impl<K: Eq + Hash, V: Clone> Memo<K, V> {
+    /// How many values are kept; beyond, all are forgotten.
+    const CAPACITY: usize = 256;
+
+    pub(crate) const fn new() -> Self {
+        Memo(LazyLock::new(|| Mutex::new(HashMap::new())))
+    }
+
+    /// The remembered value, or a new one. Nothing is locked while it is made: making it asks for others.
+    pub(crate) fn get(&self, key: K, make: impl FnOnce(&K) -> V) -> V {
+        let table = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = table().get(&key) {
+            return value.clone();
+        }
+        let value = make(&key);
+        let mut table = table();
+        if table.len() >= Self::CAPACITY {
+            table.clear();
+        }
+        table.insert(key, value.clone());
+        value
+    }
+}
+
+/// A body and which of its parameters move with the inputs.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Active {
+    pub(crate) body: Arc<Body>,
+    pub(crate) parameters: Vec<bool>,
+}
+
+/// A body, run and transposed at variables.
+pub(crate) struct Recording {
+    pub(crate) graph: Graph,
+    /// The nodes of the body's results.
+    pub(crate) results: Vec<NodeId>,
+    /// Which results move with the inputs.
+    pub(crate) moving: Vec<bool>,
+    /// The cotangents of the body's parameters.
+    pub(crate) adjoints: Vec<Option<NodeId>>,
+}
+
+impl Recording {
+    /// Records a body, and its transpose at cotangents of those results that have one.
+    ///
+    /// The graph's parameters are the body's and then a cotangent for each result. Nodes of the body proper have the same
+    /// identity in all recordings of one [`Active`] body: they come first, and in the same order.
+    pub(crate) fn new(active: &Active, present: &[bool], marked: bool) -> Recording {
+        let body = &active.body;
+        let parameters = (0..body.arity()).map(|at| body.parameter_type(at));
+        let types: Vec<Type> = parameters.chain(body.result_types()).cloned().collect();
+        let (graph, (results, moving, adjoints)) = record(&types, |nodes| {
+            let inputs: Vec<Option<Delta<Recorded>>> =
+                active.parameters.iter().map(|&a| a.then(Delta::input)).collect();
+            let arguments =
+                nodes.iter().zip(&inputs).map(|(&primal, input)| DualArray { primal, delta: input.clone() });
+            let results = interpret::<Dual<Recorded>>(body, arguments.collect());
+            let cotangents = results.iter().zip(&nodes[body.arity()..]).zip(present);
+            let outputs = cotangents.filter_map(|((result, &array), &present)| {
+                Some((result.delta.clone().filter(|_| present)?, Cotangent { array, marked }))
+            });
+            let (adjoints, _) = transpose(outputs.collect(), &inputs);
+            let moving = results.iter().map(|result| result.delta.is_some()).collect();
+            let results = results.into_iter().map(|result| result.primal).collect();
+            let adjoints = adjoints.into_iter().map(|adjoint| adjoint.map(|adjoint| adjoint.array)).collect();
+            (results, moving, adjoints)
+        });
+        Recording { graph, results, moving, adjoints }
+    }
+
+    /// The cotangents of parameters, of those that have one.
+    pub(crate) fn reached(&self) -> Vec<NodeId> {
+        self.adjoints.iter().copied().flatten().collect()
+    }
+}
+
+/// Where a residual is found after the forward pass.
+#[derive(Clone, Copy)]
+pub(crate) enum Residual {
+    /// It is an operand, or the stack of it.
+    Operand(usize),
+    /// It is an output of the forward loop or conditional.
+    Output(usize),
+}
+
+impl Residual {
+    /// The residual, if it is an operand.
+    pub(crate) fn operand<A: Algebra>(self, operands: &[A::Array]) -> Option<A::Array> {
+        match self {
+            Residual::Operand(position) => Some(operands[position].clone()),
+            Residual::Output(_) => None,
+        }
+    }
+
+    /// The residual, if it is an output, and else what [`Residual::operand`] found.
+    pub(crate) fn or_output<A: Algebra>(self, operand: Option<A::Array>, outputs: &[A::Array]) -> A::Array {
+        match self {
+            Residual::Operand(_) => operand.expect("the operand was kept"),
+            Residual::Output(position) => outputs[position].clone(),
+        }
+    }
+}
+
+/// A loop without its length and direction.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Step {
+    active: Active,
+    carries: usize,
+    inputs: usize,
+}
+
+impl Step {
+    /// The levels of a recording's nodes.
+    fn levels(&self, graph: &Graph) -> Vec<Level> {
+        let body = &self.active.body;
+        let level = |at: usize| match at {
+            _ if at < self.carries + self.inputs => Level::Step,
+            _ if at < body.arity() => Level::Invariant,
+            _ => Level::Backward,
+        };
+        let parameters: Vec<Level> = (0..body.arity() + body.results.len()).map(level).collect();
+        levels(graph, &parameters)
+    }
+
+    /// The positions of the carries, the inputs and the captures among the operands.
+    fn roles(&self) -> (Range<usize>, Range<usize>, Range<usize>) {
+        let slices = self.carries + self.inputs;
+        (0..self.carries, self.carries..slices, slices..self.active.body.arity())
+    }
+}
+
+/// The forward pass of a loop.
+struct ForwardLoop {
+    /// The loop, with its activity at the fixed point.
+    step: Step,
+    /// The original body, which returns residuals in addition.
+    body: Arc<Body>,
+    /// Which results move with the inputs.
+    moving: Vec<bool>,
+    /// The residuals' nodes in all recordings, and where their stacks are found.
+    residuals: Vec<(NodeId, Residual)>,
+    /// Nodes of the captures alone that the backward pass needs.
+    invariants: Vec<NodeId>,
+    /// From the captures to those.
+    prelude: Arc<Body>,
+}
+
+impl ForwardLoop {
+    fn new(step: &Step) -> ForwardLoop {
+        let mut step = step.clone();
+        let body = step.active.body.clone();
+        // Each round makes at least one more carry active.
+        let none = vec![false; body.results.len()];
+        loop {
+            let moving = Recording::new(&step.active, &none, false).moving;
+            let grows: Vec<usize> = (0..step.carries).filter(|&at| moving[at] && !step.active.parameters[at]).collect();
+            if grows.is_empty() {
+                break;
+            }
+            grows.into_iter().for_each(|at| step.active.parameters[at] = true);
+        }
+        let recording = Recording::new(&step.active, &vec![true; body.results.len()], false);
+        let Recording { graph, results, moving, .. } = &recording;
+        let (invariants, needed) = needs(graph, &step.levels(graph), &recording.reached());
+        let mut outputs = results.clone();
+        let (_, inputs, captures) = step.roles();
+        let residuals = needed.into_iter().map(|id| {
+            let place = if inputs.contains(&(id as usize)) {
+                Residual::Operand(id as usize)
+            } else if let Some(output) = (step.carries..outputs.len()).find(|&at| outputs[at] == id) {
+                Residual::Output(output)
+            } else {
+                outputs.push(id);
+                Residual::Output(outputs.len() - 1)
+            };
+            (id, place)
+        });
+        let residuals = residuals.collect();
+        let parameters: Vec<NodeId> = (0..body.arity() as NodeId).collect();
+        ForwardLoop {
+            body: extract(graph, &parameters, body.captures, &outputs),
+            moving: moving.clone(),
+            residuals,
+            prelude: extract(graph, &parameters[captures], body.captures, &invariants),
+            invariants,
+            step,
+        }
+    }
+}
+
+/// Which cotangents a backward loop is given.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Incoming {
+    step: Step,
+    present: Vec<bool>,
+    marked: bool,
+    length: usize,
+}
+
+/// The backward pass of a loop.
+struct BackwardLoop {
+    /// Its carries are the cotangents of `carried` and the harvest's sums; its inputs the cotangents of `read` and the
+    /// residuals; its captures the invariants. Its outputs are the cotangents of `written`, then the harvest's stacks.
+    body: Arc<Body>,
+    /// The carries whose cotangents are carried.
+    carried: Vec<usize>,
+    /// The results, no carries, whose cotangents are read.
+    read: Vec<usize>,
+    /// The inputs whose cotangents are written.
+    written: Vec<usize>,
+    /// The captures that get a cotangent.
+    captures: Vec<usize>,
+    /// How those cotangents come about.
+    harvest: Harvest,
+    /// Positions of the residuals that are read.
+    residuals: Vec<usize>,
+}
+
+impl BackwardLoop {
+    fn new(incoming: &Incoming, forward: &ForwardLoop) -> BackwardLoop {
+        let Incoming { step, present, marked, length } = incoming;
+        let (carries, inputs, captures) = step.roles();
+        let mut present = present.clone();
+        let recording = loop {
+            let recording = Recording::new(&step.active, &present, *marked);
+            let grows = |&at: &usize| recording.adjoints[at].is_some() && !present[at];
+            let grows: Vec<usize> = carries.clone().filter(grows).collect();
+            if grows.is_empty() {
+                break recording;
+            }
+            grows.into_iter().for_each(|at| present[at] = true);
+        };
+        let Recording { mut graph, adjoints, .. } = recording;
+        let reached = |range: Range<usize>| range.filter(|&at| adjoints[at].is_some()).collect();
+        let (written, captures): (Vec<usize>, Vec<usize>) = (reached(inputs), reached(captures));
+        let carried: Vec<usize> = carries.filter(|&at| present[at]).collect();
+        let read: Vec<usize> = (step.carries..present.len()).filter(|&at| present[at]).collect();
+
+        let stored: Vec<NodeId> = forward.residuals.iter().map(|&(id, _)| id).collect();
+        let totals: Vec<NodeId> = captures.iter().filter_map(|&at| adjoints[at]).collect();
+        let levels = step.levels(&graph);
+        let harvest = harvest(&mut graph, &levels, &totals, &stored, &forward.invariants, *length);
+
+        let mut results: Vec<NodeId> = Vec::new();
+        for &at in &carried {
+            results.push(adjoints[at].unwrap_or_else(|| zero_node(&mut graph, at as NodeId)));
+        }
+        results.extend(&harvest.sums);
+        results.extend(written.iter().filter_map(|&at| adjoints[at]));
+        results.extend(&harvest.stacks);
+        let (_, needed) = needs(&graph, &step.levels(&graph), &results);
+        let residuals: Vec<usize> = (0..stored.len()).filter(|&at| needed.contains(&stored[at])).collect();
+        debug_assert_eq!(residuals.len(), needed.len(), "the forward pass stores what every backward pass needs");
+
+        let cotangent = |&at: &usize| (step.active.body.arity() + at) as NodeId;
+        let mut parameters: Vec<NodeId> = carried.iter().map(cotangent).collect();
+        parameters.extend(&harvest.partial);
+        parameters.extend(read.iter().map(cotangent));
+        parameters.extend(residuals.iter().map(|&at| stored[at]));
+        parameters.extend(&forward.invariants);
+        let body = extract(&graph, &parameters, forward.invariants.len(), &results);
+        BackwardLoop { body, carried, read, written, captures, harvest, residuals }
+    }
+}
+
+/// Zeros of a node's type.
+fn zero_node(graph: &mut Graph, like: NodeId) -> NodeId {
+    let ty = graph.ty(like).clone();
+    graph.add(Op::Constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0))), &[])
+}
+
+static FORWARD: Memo<Step, Arc<ForwardLoop>> = Memo::new();
+static BACKWARD: Memo<Incoming, Arc<BackwardLoop>> = Memo::new();
+
+/// A loop as a linear map: how it was run, and what it left.
+pub(crate) struct RolledLoop<A: Algebra> {
+    forward: Arc<ForwardLoop>,
+    length: usize,
+    reverse: bool,
+    residuals: Vec<A::Array>,
+    invariants: Vec<A::Array>,
+}
+
+/// A loop over dual arrays.
+pub(crate) fn scan_dual<A: Algebra>(
+    scan: &Arc<Scan>,
+    carries: Vec<DualArray<A>>,
+    inputs: Vec<DualArray<A>>,
+    captures: Vec<DualArray<A>>,
+) -> Vec<DualArray<A>> {
+    let operands = carries.into_iter().chain(inputs).chain(captures);
+    let (mut primals, deltas): (Vec<A::Array>, Vec<Option<Delta<A>>>) =
+        operands.map(|array| (array.primal, array.delta)).unzip();
+    if deltas.iter().all(Option::is_none) {
+        let outputs = scan_flat::<A>(scan, primals);
+        return outputs.into_iter().map(|primal| DualArray { primal, delta: None }).collect();
+    }
+    let parameters = deltas.iter().map(Option::is_some).collect();
+    let active = Active { body: scan.body.clone(), parameters };
+    let step = Step { active, carries: scan.carries, inputs: scan.inputs };
+    let forward = FORWARD.get(step, |step| Arc::new(ForwardLoop::new(step)));
+
+    let captures = primals[scan.carries + scan.inputs..].to_vec();
+    let invariants = interpret::<A>(&forward.prelude, captures);
+    let extended = Arc::new(Scan { body: forward.body.clone(), ..(**scan).clone() });
+    let read: Vec<Option<A::Array>> = forward.residuals.iter().map(|(_, place)| place.operand::<A>(&primals)).collect();
+    let mut outputs = scan_flat::<A>(&extended, std::mem::take(&mut primals));
+    let places = forward.residuals.iter().zip(read);
+    let residuals = places.map(|((_, place), read)| place.or_output::<A>(read, &outputs)).collect();
+    outputs.truncate(scan.body.results.len());
+
+    let (length, reverse) = (scan.length, scan.reverse);
+    let moving = forward.moving.clone();
+    let rolled = RolledLoop { forward, length, reverse, residuals, invariants };
+    let delta = Delta::rolled(Rolled::Loop(rolled), deltas);
+    let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
+        primal,
+        delta: moves.then(|| delta.output(position)),
+    };
+    outputs.into_iter().enumerate().zip(moving).map(pick).collect()
+}
+
+/// A loop on its operands in one list.
+pub(crate) fn scan_flat<A: Algebra>(scan: &Arc<Scan>, operands: Vec<A::Array>) -> Vec<A::Array> {
+    let mut operands = operands.into_iter();
+    let carries = operands.by_ref().take(scan.carries).collect();
+    let inputs = operands.by_ref().take(scan.inputs).collect();
+    A::scan(scan, carries, inputs, operands.collect())
+}
+
+impl<A: Algebra> RolledLoop<A> {
+    /// From the cotangents of the outputs to those of the operands.
+    pub(crate) fn transpose(&self, mut cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
+        let step = &self.forward.step;
+        cotangents.resize_with(step.active.body.results.len(), || None);
+        let present: Vec<bool> = cotangents.iter().map(Option::is_some).collect();
+        // A last carry without a cotangent starts from zeros, which must not harm: those are marked.
+        let missing = (0..step.carries).any(|at| self.forward.moving[at] && !present[at]);
+        let marked = missing || cotangents.iter().flatten().any(|cotangent| cotangent.marked);
+        let incoming = Incoming { step: step.clone(), present, marked, length: self.length };
+        let backward = BACKWARD.get(incoming, |incoming| Arc::new(BackwardLoop::new(incoming, &self.forward)));
+
+        let or_zeros = |at: usize, cotangent: Option<Cotangent<A>>| {
+            cotangent.map_or_else(|| zeros::<A>(step.active.body.parameter_type(at)), |cotangent| cotangent.array)
+        };
+        let mut carries: Vec<A::Array> =
+            backward.carried.iter().map(|&at| or_zeros(at, cotangents[at].take())).collect();
+        let sums = carries.len()..carries.len() + backward.harvest.sums.len();
+        carries.extend(sums.clone().map(|at| zeros::<A>(backward.body.parameter_type(at))));
+        let taken = backward.read.iter().filter_map(|&at| cotangents[at].take().map(|cotangent| cotangent.array));
+        let mut inputs: Vec<A::Array> = taken.collect();
+        inputs.extend(backward.residuals.iter().map(|&at| self.residuals[at].clone()));
+        let scan = Scan {
+            body: backward.body.clone(),
+            carries: carries.len(),
+            inputs: inputs.len(),
+            length: self.length,
+            reverse: !self.reverse,
+        };
+        let mut outputs = A::scan(&Arc::new(scan), carries, inputs, self.invariants.clone()).into_iter();
+
+        let mut parts: Vec<Option<Cotangent<A>>> = Vec::new();
+        parts.resize_with(step.active.body.arity(), || None);
+        for &at in &backward.carried {
+            parts[at] = outputs.next().map(|array| Cotangent { array, marked });
+        }
+        let mut harvest: Vec<A::Array> = outputs.by_ref().take(sums.len()).collect();
+        for &at in &backward.written {
+            parts[at] = outputs.next().map(|array| Cotangent { array, marked });
+        }
+        harvest.extend(outputs);
+        harvest.extend(self.residuals.iter().chain(&self.invariants).cloned());
+        let totals = interpret::<A>(&backward.harvest.epilogue, harvest);
+        for (&at, array) in backward.captures.iter().zip(totals) {
+            parts[at] = Some(Cotangent { array, marked });
+        }
+        parts
+    }
+}

@@ -1,0 +1,143 @@
+//! The algebra of bulk programs under construction: running a program here writes it down again, with what the derivative
+//! rules add to it. It is where the derivative of a loop's body is made.
+
+use crate::affine::AffineMap;
+use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction};
+use crate::concrete::Array;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{DType, Shape, Type};
+use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// Arrays are nodes of the innermost graph that is being recorded on this thread.
+pub(crate) struct Recorded;
+
+thread_local! {
+    static GRAPHS: RefCell<Vec<Graph>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Drops the innermost graph when a panic leaves the recording early.
+struct Restore(usize);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        GRAPHS.with_borrow_mut(|graphs| graphs.truncate(self.0));
+    }
+}
+
+/// Records what `f` does with parameters of the given types, in a graph of its own.
+pub(crate) fn record<R>(parameters: &[Type], f: impl FnOnce(Vec<NodeId>) -> R) -> (Graph, R) {
+    let restore = Restore(GRAPHS.with_borrow(Vec::len));
+    GRAPHS.with_borrow_mut(|graphs| graphs.push(Graph::new(parameters, 0)));
+    let result = f((0..parameters.len() as NodeId).collect());
+    let graph = GRAPHS.with_borrow_mut(Vec::pop).expect("recordings are nested");
+    drop(restore);
+    (graph, result)
+}
+
+fn add(op: Op, args: &[NodeId]) -> NodeId {
+    GRAPHS.with_borrow_mut(|graphs| graphs.last_mut().expect("something is being recorded").add(op, args))
+}
+
+fn with(first: NodeId, others: Vec<NodeId>) -> Vec<NodeId> {
+    std::iter::once(first).chain(others).collect()
+}
+
+fn outputs(op: Op, args: &[NodeId]) -> Vec<NodeId> {
+    let node = add(op, args);
+    let count = GRAPHS.with_borrow(|graphs| graphs.last().expect("something is being recorded").node(node).types.len());
+    (0..count).map(|position| add(Op::Output(position), &[node])).collect()
+}
+
+impl Algebra for Recorded {
+    type Array = NodeId;
+    type Nested = Recorded;
+    type Forward = Recorded;
+    const STAGED: bool = false;
+
+    fn dtype(a: &NodeId) -> DType {
+        Self::type_of(a).dtype
+    }
+    fn shape(a: &NodeId) -> Shape {
+        Self::type_of(a).shape
+    }
+    fn type_of(a: &NodeId) -> Type {
+        GRAPHS.with_borrow(|graphs| graphs.last().expect("something is being recorded").ty(*a).clone())
+    }
+    fn constant(value: Array) -> NodeId {
+        add(Op::Constant(value), &[])
+    }
+    fn iota(n: usize) -> NodeId {
+        add(Op::Iota(n), &[])
+    }
+    fn unary(op: Unary, a: NodeId) -> NodeId {
+        add(Op::Unary(op), &[a])
+    }
+    fn binary(op: Binary, a: NodeId, b: NodeId) -> NodeId {
+        add(Op::Binary(op), &[a, b])
+    }
+    fn compare(op: Comparison, a: NodeId, b: NodeId) -> NodeId {
+        add(Op::Compare(op), &[a, b])
+    }
+    fn select(mask: NodeId, yes: NodeId, no: NodeId) -> NodeId {
+        add(Op::Select, &[mask, yes, no])
+    }
+    fn cast(a: NodeId, dtype: DType) -> NodeId {
+        add(Op::Cast(dtype), &[a])
+    }
+    fn view(a: NodeId, map: &AffineMap) -> NodeId {
+        add(Op::View(map.clone()), &[a])
+    }
+    fn accumulate(a: NodeId, map: &AffineMap) -> NodeId {
+        add(Op::Accumulate(map.clone()), &[a])
+    }
+    fn reshape(a: NodeId, shape: &[usize]) -> NodeId {
+        add(Op::Reshape(Shape::from_slice(shape)), &[a])
+    }
+    fn concatenate(axis: usize, parts: Vec<NodeId>) -> NodeId {
+        add(Op::Concatenate(axis), &parts)
+    }
+    fn gather(a: NodeId, indices: Vec<NodeId>) -> NodeId {
+        add(Op::Gather, &with(a, indices))
+    }
+    fn scatter(updates: NodeId, indices: Vec<NodeId>, extents: &[usize]) -> NodeId {
+        add(Op::Scatter(Shape::from_slice(extents)), &with(updates, indices))
+    }
+    fn reduce(op: Reduction, a: NodeId, axes: &[usize]) -> NodeId {
+        add(Op::Reduce(op, axes.into()), &[a])
+    }
+    fn arg_reduce(op: Extreme, a: NodeId, axis: usize) -> NodeId {
+        add(Op::ArgReduce(op, axis), &[a])
+    }
+    fn contract(spec: &Contraction, a: NodeId, b: NodeId) -> NodeId {
+        add(Op::Contract(spec.clone()), &[a, b])
+    }
+    fn scan(scan: &Arc<Scan>, carries: Vec<NodeId>, inputs: Vec<NodeId>, captures: Vec<NodeId>) -> Vec<NodeId> {
+        let operands = [carries, inputs, captures].concat();
+        outputs(Op::Scan(scan.clone()), &operands)
+    }
+    fn branch(condition: NodeId, then: &Arc<Body>, otherwise: &Arc<Body>, captures: Vec<NodeId>) -> Vec<NodeId> {
+        let branch = Branch { then: then.clone(), otherwise: otherwise.clone() };
+        outputs(Op::Branch(Arc::new(branch)), &with(condition, captures))
+    }
+    fn mark(a: NodeId) -> NodeId {
+        add(Op::Mark, &[a])
+    }
+    fn lift(a: NodeId) -> NodeId {
+        a
+    }
+    fn lift_forward(a: NodeId) -> NodeId {
+        a
+    }
+    fn vjp(_: &dyn Fn(Vec<NodeId>) -> Vec<NodeId>, _: Vec<NodeId>) -> (Vec<NodeId>, Pullback<Self>) {
+        unreachable!("bulk programs contain no derivatives")
+    }
+    fn jvp(
+        _: &dyn Fn(Vec<NodeId>) -> Vec<NodeId>,
+        _: Vec<NodeId>,
+        _: Vec<Option<NodeId>>,
+    ) -> (Vec<NodeId>, Vec<Option<NodeId>>) {
+        unreachable!("bulk programs contain no derivatives")
+    }
+}

@@ -1,0 +1,265 @@
+//! The derivative rules (P 6.3, figures 14 and 15), once for both modes.
+//!
+//! A rule says which linear function of its operands' derivatives the derivative of a result is. What a derivative *is*
+//! differs: in reverse mode the rules describe it as a [`Delta`](super::Delta), to be transposed later, in forward mode
+//! they compute it. [`Derivative`] lists the linear functions that the rules are made of.
+
+use crate::affine::AffineMap;
+use crate::algebra::{Algebra, Contraction, Extreme, Reduction};
+use crate::concrete::Array;
+use crate::operation::{Binary, Partial, Unary};
+use crate::shape::{Axes, DType, Shape, Type, Value, size};
+
+/// How a factor meets a derivative.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scaling {
+    /// As a product.
+    Product,
+    /// As a product that is 0 wherever the derivative is 0, whatever the factor.
+    KeepDerivative,
+    /// As a product that is 0 wherever the factor is 0, whatever the derivative.
+    KeepFactor,
+}
+
+/// The linear functions of derivatives that rules are made of; `None` is a zero derivative.
+pub(crate) trait Derivative<A: Algebra>: Clone {
+    /// The sum of two derivatives.
+    fn add(self, other: Self) -> Self;
+    /// Elementwise scaling.
+    fn scale(self, factor: A::Array, scaling: Scaling) -> Self;
+    /// The derivative where the mask is true, 0 elsewhere.
+    fn mask(self, mask: A::Array) -> Self;
+    /// The first where the mask is true, the second elsewhere; not both zero. Marks the cotangents of both.
+    fn select(mask: A::Array, yes: Option<Self>, no: Option<Self>) -> Self;
+    /// The same, with a marked cotangent.
+    fn mark(self) -> Self;
+    /// Another float type.
+    fn cast(self, from: DType, to: DType) -> Self;
+    /// An affine read.
+    fn view(self, map: &AffineMap) -> Self;
+    /// An affine add.
+    fn accumulate(self, map: &AffineMap) -> Self;
+    /// Another shape.
+    fn reshape(self, from: &[usize], to: &[usize]) -> Self;
+    /// Parts of the given types one after the other; not all zero.
+    fn concatenate(axis: usize, parts: Vec<Option<Self>>, types: &[Type]) -> Self;
+    /// Reads at computed positions of an array whose indexed axes have these extents.
+    fn gather(self, indices: Vec<A::Array>, extents: &[usize]) -> Self;
+    /// Adds at computed positions of zeros whose indexed axes have these extents.
+    fn scatter(self, indices: Vec<A::Array>, extents: &[usize]) -> Self;
+    /// Sum over axes of an array of this shape.
+    fn sum(self, axes: &[usize], shape: &[usize]) -> Self;
+    /// A contraction with a fixed right operand.
+    fn contract_left(self, spec: &Contraction, right: A::Array) -> Self;
+    /// A contraction with a fixed left operand.
+    fn contract_right(self, spec: &Contraction, left: A::Array) -> Self;
+    /// The derivative of the result of an operation, which may be used many times.
+    fn shared(self) -> Self;
+}
+
+/// An array and its derivative.
+pub(crate) type Pair<A, D> = (<A as Algebra>::Array, Option<D>);
+
+/// Zeros of a type.
+pub(crate) fn zeros<A: Algebra>(ty: &Type) -> A::Array {
+    A::constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0)))
+}
+
+/// A derivative moved by a partial derivative.
+fn along<A: Algebra, D: Derivative<A>>(partial: Partial<A>, derivative: D) -> Option<D> {
+    match partial {
+        Partial::Zero => None,
+        Partial::One => Some(derivative),
+        Partial::Factor(factor) => Some(derivative.scale(factor, Scaling::Product)),
+        Partial::Mask(mask) => Some(derivative.mask(mask)),
+    }
+}
+
+fn sum<A: Algebra, D: Derivative<A>>(a: Option<D>, b: Option<D>) -> Option<D> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.add(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Elementwise, one operand.
+pub(crate) fn unary<A: Algebra, D: Derivative<A>>(op: Unary, (x, dx): Pair<A, D>) -> Pair<A, D> {
+    let Some(dx) = dx else { return (A::unary(op, x), None) };
+    let y = A::unary(op, x.clone());
+    let dy = along(op.partial::<A>(&x, &y), dx);
+    (y, dy.map(D::shared))
+}
+
+/// Elementwise, two operands: the sum of both, times the factor that both have in common.
+pub(crate) fn binary<A: Algebra, D: Derivative<A>>(op: Binary, (a, da): Pair<A, D>, (b, db): Pair<A, D>) -> Pair<A, D> {
+    if da.is_none() && db.is_none() {
+        return (A::binary(op, a, b), None);
+    }
+    if op == Binary::Add {
+        // Needs no operand, so their buffers may be reused.
+        return (A::binary(op, a, b), sum(da, db).map(D::shared));
+    }
+    let y = A::binary(op, a.clone(), b.clone());
+    if op == Binary::KeepZero {
+        // A product's derivative, also where the left operand is 0, which is an ordinary point of a linear map.
+        let left = da.map(|da| da.scale(b, Scaling::KeepDerivative));
+        let right = db.map(|db| db.scale(a, Scaling::KeepFactor));
+        return (y, sum(left, right).map(|dy| dy.mark().shared()));
+    }
+    let left = da.and_then(|da| along(op.left_partial::<A>(&a, &b, &y), da));
+    let right = db.and_then(|db| along(op.right_partial::<A>(&a, &b, &y), db));
+    let dy = sum(left, right).map(|dy| match op.common_partial::<A>(&a, &b) {
+        Some(common) => dy.scale(common, Scaling::Product),
+        None => dy,
+    });
+    (y, dy.map(D::shared))
+}
+
+/// Elementwise choice. The derivative of the side not taken is without influence.
+pub(crate) fn select<A: Algebra, D: Derivative<A>>(
+    mask: A::Array,
+    (yes, dyes): Pair<A, D>,
+    (no, dno): Pair<A, D>,
+) -> Pair<A, D> {
+    if dyes.is_none() && dno.is_none() {
+        return (A::select(mask, yes, no), None);
+    }
+    (A::select(mask.clone(), yes, no), Some(D::select(mask, dyes, dno).shared()))
+}
+
+/// Conversion of the element type: a derivative passes between floats only.
+pub(crate) fn cast<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, to: DType) -> Pair<A, D> {
+    let from = A::dtype(&x);
+    let dy = if from == to { dx } else { dx.filter(|_| to.is_float()).map(|dx| dx.cast(from, to).shared()) };
+    (A::cast(x, to), dy)
+}
+
+/// The marked derivative of a chosen branch.
+pub(crate) fn mark<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>) -> Pair<A, D> {
+    (A::mark(x), dx.map(|dx| dx.mark().shared()))
+}
+
+/// An affine read.
+pub(crate) fn view<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, map: &AffineMap) -> Pair<A, D> {
+    (A::view(x, map), dx.map(|dx| dx.view(map).shared()))
+}
+
+/// An affine add.
+pub(crate) fn accumulate<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, map: &AffineMap) -> Pair<A, D> {
+    (A::accumulate(x, map), dx.map(|dx| dx.accumulate(map).shared()))
+}
+
+/// Another shape.
+pub(crate) fn reshape<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, shape: &[usize]) -> Pair<A, D> {
+    let dy = dx.map(|dx| dx.reshape(&A::shape(&x), shape).shared());
+    (A::reshape(x, shape), dy)
+}
+
+/// Arrays one after the other.
+pub(crate) fn concatenate<A: Algebra, D: Derivative<A>>(axis: usize, parts: Vec<Pair<A, D>>) -> Pair<A, D> {
+    let (arrays, derivatives): (Vec<A::Array>, Vec<Option<D>>) = parts.into_iter().unzip();
+    if derivatives.iter().all(Option::is_none) {
+        return (A::concatenate(axis, arrays), None);
+    }
+    let types: Vec<Type> = arrays.iter().map(A::type_of).collect();
+    (A::concatenate(axis, arrays), Some(D::concatenate(axis, derivatives, &types).shared()))
+}
+
+/// Reads at computed positions.
+pub(crate) fn gather<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, indices: Vec<A::Array>) -> Pair<A, D> {
+    let dy = dx.map(|dx| dx.gather(indices.clone(), &A::shape(&x)[..indices.len()]).shared());
+    (A::gather(x, indices), dy)
+}
+
+/// Adds at computed positions.
+pub(crate) fn scatter<A: Algebra, D: Derivative<A>>(
+    (x, dx): Pair<A, D>,
+    indices: Vec<A::Array>,
+    extents: &[usize],
+) -> Pair<A, D> {
+    let dy = dx.map(|dx| dx.scatter(indices.clone(), extents).shared());
+    (A::scatter(x, indices, extents), dy)
+}
+
+/// Adds at computed positions of an array.
+pub(crate) fn scatter_onto<A: Algebra, D: Derivative<A>>(
+    (target, dtarget): Pair<A, D>,
+    (x, dx): Pair<A, D>,
+    indices: Vec<A::Array>,
+) -> Pair<A, D> {
+    let extents = Shape::from_slice(&A::shape(&target)[..indices.len()]);
+    let added = dx.map(|dx| dx.scatter(indices.clone(), &extents));
+    (A::scatter_onto(target, x, indices), sum(dtarget, added).map(D::shared))
+}
+
+/// An affine add onto an array.
+pub(crate) fn accumulate_onto<A: Algebra, D: Derivative<A>>(
+    (target, dtarget): Pair<A, D>,
+    (x, dx): Pair<A, D>,
+    map: &AffineMap,
+) -> Pair<A, D> {
+    let added = dx.map(|dx| dx.accumulate(map));
+    (A::accumulate_onto(target, x, map), sum(dtarget, added).map(D::shared))
+}
+
+/// Reductions: a sum is linear, an extreme moves with the first element that attains it.
+pub(crate) fn reduce<A: Algebra, D: Derivative<A>>(op: Reduction, (x, dx): Pair<A, D>, axes: &[usize]) -> Pair<A, D> {
+    let Some(dx) = dx else { return (A::reduce(op, x, axes), None) };
+    let shape = A::shape(&x);
+    let dy = match op {
+        Reduction::Sum => dx.sum(axes, &shape),
+        _ if axes.is_empty() => dx,
+        Reduction::Max => dx.gather(first_extreme::<A>(Extreme::Max, &x, axes), &shape),
+        Reduction::Min => dx.gather(first_extreme::<A>(Extreme::Min, &x, axes), &shape),
+    };
+    (A::reduce(op, x, axes), Some(dy.shared()))
+}
+
+/// For each element of a reduction over axes, the position of the first extreme: an index array for each axis of `x`.
+///
+/// Where a reduced axis is empty they read outside, and so nothing.
+fn first_extreme<A: Algebra>(extreme: Extreme, x: &A::Array, axes: &[usize]) -> Vec<A::Array> {
+    let shape = A::shape(x);
+    let kept: Axes = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
+    let result: Shape = kept.iter().map(|&axis| shape[axis]).collect();
+    let reduced: Shape = axes.iter().map(|&axis| shape[axis]).collect();
+    let position = if let [axis] = axes {
+        A::arg_reduce(extreme, x.clone(), *axis)
+    } else {
+        // Row-major over the reduced axes, which are moved last and made one.
+        let permutation: Axes = kept.iter().chain(axes).copied().collect();
+        let moved = A::view(x.clone(), &AffineMap::transpose(&shape, &permutation));
+        let mut flat = result.clone();
+        flat.push(size(&reduced));
+        A::arg_reduce(extreme, A::reshape(moved, &flat), kept.len())
+    };
+    let number = |n: usize| A::constant(Array::full(&result, Value::I64(n as i64)));
+    (0..shape.len())
+        .map(|axis| match kept.iter().position(|&k| k == axis) {
+            Some(at) => A::view(A::iota(shape[axis]), &AffineMap::broadcast(&[shape[axis]], &result, &[at])),
+            None if reduced.len() == 1 => position.clone(),
+            None => {
+                let at = axes.iter().position(|&r| r == axis).expect("an axis is kept or reduced");
+                let mut index = position.clone();
+                if at + 1 < reduced.len() {
+                    index = A::binary(Binary::Quot, index, number(size(&reduced[at + 1..])));
+                }
+                if at > 0 {
+                    index = A::binary(Binary::Rem, index, number(reduced[at]));
+                }
+                index
+            }
+        })
+        .collect()
+}
+
+/// A sum of products: of both derivatives, each with the other operand fixed.
+pub(crate) fn contract<A: Algebra, D: Derivative<A>>(
+    spec: &Contraction,
+    (a, da): Pair<A, D>,
+    (b, db): Pair<A, D>,
+) -> Pair<A, D> {
+    let left = da.map(|da| da.contract_left(spec, b.clone()));
+    let right = db.map(|db| db.contract_right(spec, a.clone()));
+    (A::contract(spec, a, b), sum(left, right).map(D::shared))
+}

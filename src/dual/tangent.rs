@@ -1,0 +1,170 @@
+//! The instance of forward mode: arrays with tangents, and no tape.
+
+use super::forward;
+use super::rules::{self, Derivative, Pair, Scaling, zeros};
+use super::{Dual, delegate};
+use crate::affine::AffineMap;
+use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction};
+use crate::concrete::Array;
+use crate::error::Error;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{DType, Shape, Type, Value};
+use crate::term::{Body, Scan};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Forward mode over any algebra: an array paired with its tangent.
+pub struct Tangent<A>(PhantomData<A>);
+
+/// An array and its tangent; `None` is zero, always so for integers, booleans and constants.
+pub struct TangentArray<A: Algebra> {
+    /// The value.
+    pub primal: A::Array,
+    /// The tangent, of the value's type.
+    pub tangent: Option<A::Array>,
+}
+
+impl<A: Algebra> Clone for TangentArray<A> {
+    fn clone(&self) -> Self {
+        TangentArray { primal: self.primal.clone(), tangent: self.tangent.clone() }
+    }
+}
+
+/// A tangent as what the derivative rules compute with.
+pub(crate) struct Direction<A: Algebra>(A::Array);
+
+impl<A: Algebra> Clone for Direction<A> {
+    fn clone(&self) -> Self {
+        Direction(self.0.clone())
+    }
+}
+
+impl<A: Algebra> From<TangentArray<A>> for Pair<A, Direction<A>> {
+    fn from(array: TangentArray<A>) -> Self {
+        (array.primal, array.tangent.map(Direction))
+    }
+}
+
+impl<A: Algebra> From<Pair<A, Direction<A>>> for TangentArray<A> {
+    fn from((primal, direction): Pair<A, Direction<A>>) -> Self {
+        TangentArray { primal, tangent: direction.map(|direction| direction.0) }
+    }
+}
+
+impl<A: Algebra> Derivative<A> for Direction<A> {
+    fn add(self, other: Self) -> Self {
+        Direction(A::binary(Binary::Add, self.0, other.0))
+    }
+
+    fn scale(self, factor: A::Array, scaling: Scaling) -> Self {
+        Direction(match scaling {
+            Scaling::Product => A::binary(Binary::Mul, self.0, factor),
+            Scaling::KeepDerivative => A::binary(Binary::KeepZero, self.0, factor),
+            Scaling::KeepFactor => A::binary(Binary::KeepZero, factor, self.0),
+        })
+    }
+
+    fn mask(self, mask: A::Array) -> Self {
+        let zero = zeros::<A>(&A::type_of(&self.0));
+        Direction(A::select(mask, self.0, zero))
+    }
+
+    fn select(mask: A::Array, yes: Option<Self>, no: Option<Self>) -> Self {
+        let ty = A::type_of(&yes.as_ref().or(no.as_ref()).expect("one side has a tangent").0);
+        let or_zero = |side: Option<Self>| side.map_or_else(|| zeros::<A>(&ty), |direction| direction.0);
+        Direction(A::select(mask, or_zero(yes), or_zero(no)))
+    }
+
+    fn mark(self) -> Self {
+        Direction(A::mark(self.0))
+    }
+
+    fn cast(self, _from: DType, to: DType) -> Self {
+        Direction(A::cast(self.0, to))
+    }
+
+    fn view(self, map: &AffineMap) -> Self {
+        Direction(A::view(self.0, map))
+    }
+
+    fn accumulate(self, map: &AffineMap) -> Self {
+        Direction(A::accumulate(self.0, map))
+    }
+
+    fn reshape(self, _from: &[usize], to: &[usize]) -> Self {
+        Direction(A::reshape(self.0, to))
+    }
+
+    fn concatenate(axis: usize, parts: Vec<Option<Self>>, types: &[Type]) -> Self {
+        let parts = parts.into_iter().zip(types);
+        let whole = parts.map(|(part, ty)| part.map_or_else(|| zeros::<A>(ty), |direction| direction.0));
+        Direction(A::concatenate(axis, whole.collect()))
+    }
+
+    fn gather(self, indices: Vec<A::Array>, _extents: &[usize]) -> Self {
+        Direction(A::gather(self.0, indices))
+    }
+
+    fn scatter(self, indices: Vec<A::Array>, extents: &[usize]) -> Self {
+        Direction(A::scatter(self.0, indices, extents))
+    }
+
+    fn sum(self, axes: &[usize], _shape: &[usize]) -> Self {
+        Direction(A::reduce(Reduction::Sum, self.0, axes))
+    }
+
+    fn contract_left(self, spec: &Contraction, right: A::Array) -> Self {
+        Direction(A::contract(spec, self.0, right))
+    }
+
+    fn contract_right(self, spec: &Contraction, left: A::Array) -> Self {
+        Direction(A::contract(spec, left, self.0))
+    }
+
+    fn shared(self) -> Self {
+        self
+    }
+}
+
+impl<A: Algebra> Algebra for Tangent<A> {
+    type Array = TangentArray<A>;
+    type Nested = Dual<Tangent<A>>;
+    type Forward = Tangent<Tangent<A>>;
+
+    delegate!(TangentArray, tangent);
+
+    fn scan(
+        scan: &Arc<Scan>,
+        carries: Vec<TangentArray<A>>,
+        inputs: Vec<TangentArray<A>>,
+        captures: Vec<TangentArray<A>>,
+    ) -> Vec<TangentArray<A>> {
+        forward::scan_tangent(scan, carries, inputs, captures)
+    }
+
+    fn branch(
+        condition: TangentArray<A>,
+        then: &Arc<Body>,
+        otherwise: &Arc<Body>,
+        captures: Vec<TangentArray<A>>,
+    ) -> Vec<TangentArray<A>> {
+        forward::branch_tangent(condition.primal, then, otherwise, captures)
+    }
+}
+
+/// The values of `f` at a point, and their tangents along the inputs' tangents; `None` is zero, and tangents of integers
+/// and booleans are ignored.
+#[allow(clippy::type_complexity)]
+pub fn jvp<A: Algebra>(
+    f: &dyn Fn(Vec<TangentArray<A>>) -> Vec<TangentArray<A>>,
+    at: Vec<A::Array>,
+    tangents: Vec<Option<A::Array>>,
+) -> (Vec<A::Array>, Vec<Option<A::Array>>) {
+    debug_assert_eq!(at.len(), tangents.len());
+    let inputs = at.into_iter().zip(tangents).map(|(primal, tangent)| {
+        debug_assert!(tangent.as_ref().is_none_or(|tangent| A::shape(tangent) == A::shape(&primal)));
+        let tangent = tangent.filter(|_| A::dtype(&primal).is_float());
+        TangentArray { primal, tangent }
+    });
+    f(inputs.collect()).into_iter().map(|output| (output.primal, output.tangent)).unzip()
+}

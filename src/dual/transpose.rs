@@ -1,0 +1,187 @@
+//! The transpose of Delta: from cotangents of outputs to cotangents of inputs (P 2.6 and 6.4, figures 5 and 17).
+
+use super::delta::{Delta, Map, ShareId};
+use super::rules::{Scaling, zeros};
+use crate::affine::AffineMap;
+use crate::algebra::Algebra;
+use crate::operation::Binary;
+use crate::shape::Shape;
+use smallvec::{SmallVec, smallvec};
+use std::collections::{BTreeMap, HashMap};
+
+/// A cotangent, and whether it passed through a choice: then zeros in it stay zeros whatever factor they meet.
+pub(crate) struct Cotangent<A: Algebra> {
+    pub(crate) array: A::Array,
+    pub(crate) marked: bool,
+}
+
+impl<A: Algebra> Clone for Cotangent<A> {
+    fn clone(&self) -> Self {
+        Cotangent { array: self.array.clone(), marked: self.marked }
+    }
+}
+
+/// What is added to a cotangent: an array, or elements of it, which are added in place.
+enum Contribution<A: Algebra> {
+    Whole(A::Array),
+    Scattered { updates: A::Array, indices: Vec<A::Array>, extents: Shape },
+    Accumulated { updates: A::Array, map: AffineMap },
+}
+
+impl<A: Algebra> Contribution<A> {
+    fn alone(self) -> A::Array {
+        match self {
+            Contribution::Whole(array) => array,
+            Contribution::Scattered { updates, indices, extents } => A::scatter(updates, indices, &extents),
+            Contribution::Accumulated { updates, map } => A::accumulate(updates, &map),
+        }
+    }
+
+    fn onto(self, target: A::Array) -> A::Array {
+        match self {
+            Contribution::Whole(array) => A::binary(Binary::Add, target, array),
+            Contribution::Scattered { updates, indices, .. } => A::scatter_onto(target, updates, indices),
+            Contribution::Accumulated { updates, map } => A::accumulate_onto(target, updates, &map),
+        }
+    }
+}
+
+/// A Delta that was met but not yet visited, and its cotangents so far: one, but for loops and conditionals.
+struct Pending<A: Algebra> {
+    delta: Delta<A>,
+    cotangents: SmallVec<[Option<Cotangent<A>>; 1]>,
+}
+
+/// The evaluator's state (`ES` of P 2.6): seen Deltas with their cotangents, and the inputs' cotangents.
+struct Evaluator<A: Algebra> {
+    pending: BTreeMap<ShareId, Pending<A>>,
+    gradient: HashMap<ShareId, Cotangent<A>>,
+}
+
+/// The cotangents of inputs, given those of outputs; `None` where nothing arrives. Every shared Delta is visited once, after
+/// all its users, which have larger identities. The second result counts the visits.
+pub(crate) fn transpose<A: Algebra>(
+    outputs: Vec<(Delta<A>, Cotangent<A>)>,
+    inputs: &[Option<Delta<A>>],
+) -> (Vec<Option<Cotangent<A>>>, usize) {
+    let mut state = Evaluator { pending: BTreeMap::new(), gradient: HashMap::new() };
+    for (delta, cotangent) in outputs {
+        state.add(&delta, Contribution::Whole(cotangent.array), cotangent.marked);
+    }
+    let mut visits = 0;
+    while let Some((id, Pending { delta, cotangents })) = state.pending.pop_last() {
+        visits += 1;
+        state.visit(id, &delta, cotangents);
+    }
+    let mut of_input = |input: &Option<Delta<A>>| state.gradient.remove(&input.as_ref()?.share_id()?);
+    (inputs.iter().map(&mut of_input).collect(), visits)
+}
+
+impl<A: Algebra> Evaluator<A> {
+    /// Adds to the cotangent of a Delta, or passes it on at once when the Delta is used only here.
+    fn add(&mut self, delta: &Delta<A>, contribution: Contribution<A>, marked: bool) {
+        let node = delta.node();
+        let (delta, id, output) = match (&node.map, node.share) {
+            (Map::Output(position), _) => {
+                let rolled = node.operands[0].as_ref().expect("an output has an operand");
+                (rolled, rolled.share_id().expect("loops are shared"), *position)
+            }
+            (_, Some(id)) => (delta, id, 0),
+            (_, None) => return self.pass(delta, Cotangent { array: contribution.alone(), marked }),
+        };
+        let pending =
+            self.pending.entry(id).or_insert_with(|| Pending { delta: delta.clone(), cotangents: smallvec![None] });
+        if pending.cotangents.len() <= output {
+            pending.cotangents.resize_with(output + 1, || None);
+        }
+        // Taken out, so that it is the only handle and may be written in place.
+        let sum = match pending.cotangents[output].take() {
+            Some(sum) => Cotangent { array: contribution.onto(sum.array), marked: sum.marked || marked },
+            None => Cotangent { array: contribution.alone(), marked },
+        };
+        pending.cotangents[output] = Some(sum);
+    }
+
+    /// Passes on the complete cotangent of a shared Delta.
+    fn visit(&mut self, id: ShareId, delta: &Delta<A>, mut cotangents: SmallVec<[Option<Cotangent<A>>; 1]>) {
+        match &delta.node().map {
+            Map::Input => {
+                self.gradient.extend(cotangents.pop().flatten().map(|cotangent| (id, cotangent)));
+            }
+            Map::Rolled(rolled) => {
+                let parts = rolled.transpose(cotangents.into_iter().collect());
+                for (operand, part) in delta.node().operands.iter().zip(parts) {
+                    if let (Some(operand), Some(part)) = (operand, part) {
+                        self.add(operand, Contribution::Whole(part.array), part.marked);
+                    }
+                }
+            }
+            _ => self.pass(delta, cotangents.pop().flatten().expect("a Delta is met with a cotangent")),
+        }
+    }
+
+    /// The transposes, a row for each linear map. Recursive only within the few unshared nodes of one operation.
+    fn pass(&mut self, delta: &Delta<A>, cotangent: Cotangent<A>) {
+        use Contribution::{Accumulated, Scattered, Whole};
+        let Cotangent { array: c, marked } = cotangent;
+        let node = delta.node();
+        let operand = || node.operands[0].as_ref().expect("the only operand is not zero");
+        match &node.map {
+            Map::Input | Map::Rolled(_) | Map::Output(_) => unreachable!("these are shared"),
+            Map::Add => {
+                let (last, others) = node.operands.split_last().expect("a sum has operands");
+                for operand in others.iter().flatten() {
+                    self.add(operand, Whole(c.clone()), marked);
+                }
+                if let Some(last) = last {
+                    self.add(last, Whole(c), marked);
+                }
+            }
+            Map::Scale(factor, scaling) => {
+                let product = match scaling {
+                    Scaling::Product if !marked => A::binary(Binary::Mul, c, factor.clone()),
+                    Scaling::Product | Scaling::KeepDerivative => A::binary(Binary::KeepZero, c, factor.clone()),
+                    Scaling::KeepFactor => A::binary(Binary::KeepZero, factor.clone(), c),
+                };
+                self.add(operand(), Whole(product), marked);
+            }
+            Map::Mask(mask) => {
+                let zero = zeros::<A>(&A::type_of(&c));
+                self.add(operand(), Whole(A::select(mask.clone(), c, zero)), marked);
+            }
+            Map::Select(mask) => {
+                let zero = zeros::<A>(&A::type_of(&c));
+                if let Some(yes) = &node.operands[0] {
+                    self.add(yes, Whole(A::select(mask.clone(), c.clone(), zero.clone())), true);
+                }
+                if let Some(no) = &node.operands[1] {
+                    self.add(no, Whole(A::select(mask.clone(), zero, c)), true);
+                }
+            }
+            Map::Mark => self.add(operand(), Whole(c), true),
+            Map::Cast(from) => self.add(operand(), Whole(A::cast(c, *from)), marked),
+            Map::View(map) => self.add(operand(), Accumulated { updates: c, map: map.clone() }, marked),
+            Map::Accumulate(map) => self.add(operand(), Whole(A::view(c, map)), marked),
+            Map::Reshape(shape) => self.add(operand(), Whole(A::reshape(c, shape)), marked),
+            Map::Sum(replicate) => self.add(operand(), Whole(A::view(c, replicate)), marked),
+            Map::Concatenate(slices) => {
+                for (part, slice) in node.operands.iter().zip(slices) {
+                    if let Some(part) = part {
+                        self.add(part, Whole(A::view(c.clone(), slice)), marked);
+                    }
+                }
+            }
+            Map::Gather(indices, extents) => {
+                let contribution = Scattered { updates: c, indices: indices.clone(), extents: extents.clone() };
+                self.add(operand(), contribution, marked);
+            }
+            Map::Scatter(indices) => self.add(operand(), Whole(A::gather(c, indices.clone())), marked),
+            Map::ContractLeft(spec, right) => {
+                self.add(operand(), Whole(A::contract(spec, c, right.clone())), marked);
+            }
+            Map::ContractRight(spec, left) => {
+                self.add(operand(), Whole(A::contract(spec, left.clone(), c)), marked);
+            }
+        }
+    }
+}
