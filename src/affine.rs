@@ -239,9 +239,12 @@ impl fmt::Display for AffineMap {
             if row > 0 {
                 write!(f, ", ")?;
             }
-            let mut text = String::new();
-            for (column, variable) in variables.iter().enumerate() {
-                let c = self.coefficient(row, column);
+            let o = self.offset[row];
+            let first = self.row(row).iter().copied().find(|&c| c != 0);
+            // `3 - i` rather than `-i + 3`.
+            let leading = o > 0 && first.is_none_or(|c| c < 0);
+            let mut text = if leading { o.to_string() } else { String::new() };
+            for (variable, &c) in variables.iter().zip(self.row(row)) {
                 if c == 0 {
                     continue;
                 }
@@ -258,10 +261,9 @@ impl fmt::Display for AffineMap {
                 }
                 text.push_str(variable);
             }
-            let o = self.offset[row];
             if text.is_empty() {
                 text = o.to_string();
-            } else if o > 0 {
+            } else if o > 0 && !leading {
                 text.push_str(&format!(" + {o}"));
             } else if o < 0 {
                 text.push_str(&format!(" - {}", o.unsigned_abs()));

@@ -4,6 +4,7 @@ use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Pullback, Reduction};
 use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data, contract, elementwise, for_data, for_pair, gather, reduce, structure, view};
+use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::interpret::interpret;
@@ -41,8 +42,8 @@ fn several(expected: Option<Vec<Type>>, results: Vec<Array>) -> Vec<Array> {
 
 impl Algebra for Concrete {
     type Array = Array;
-    type Nested = Concrete;
-    type Forward = Concrete;
+    type Nested = Dual<Concrete>;
+    type Forward = Tangent<Concrete>;
     const STAGED: bool = false;
 
     fn dtype(a: &Array) -> DType {
@@ -166,26 +167,26 @@ impl Algebra for Concrete {
     }
 
     fn lift(a: Array) -> NestedArray<Self> {
-        a
+        DualArray { primal: a, delta: None }
     }
 
     fn lift_forward(a: Array) -> ForwardArray<Self> {
-        a
+        TangentArray { primal: a, tangent: None }
     }
 
     fn vjp(
-        _f: &dyn Fn(Vec<NestedArray<Self>>) -> Vec<NestedArray<Self>>,
-        _at: Vec<Array>,
+        f: &dyn Fn(Vec<NestedArray<Self>>) -> Vec<NestedArray<Self>>,
+        at: Vec<Array>,
     ) -> (Vec<Array>, Pullback<Self>) {
-        unreachable!("set when the dual instance lands")
+        dual::vjp::<Concrete>(f, at)
     }
 
     fn jvp(
-        _f: &dyn Fn(Vec<ForwardArray<Self>>) -> Vec<ForwardArray<Self>>,
-        _at: Vec<Array>,
-        _tangents: Vec<Option<Array>>,
+        f: &dyn Fn(Vec<ForwardArray<Self>>) -> Vec<ForwardArray<Self>>,
+        at: Vec<Array>,
+        tangents: Vec<Option<Array>>,
     ) -> (Vec<Array>, Vec<Option<Array>>) {
-        unreachable!("set when the dual instance lands")
+        dual::jvp::<Concrete>(f, at, tangents)
     }
 
     fn known(a: &Array) -> Option<Value> {

@@ -1,1 +1,14 @@
-//! (in work)
+//! Derivatives of functions that users write: [`grad`], [`vjp`], [`jvp`] and their relatives, at any algebra.
+//!
+//! The function runs in another algebra than its arguments, [`Nested`](crate::algebra::Algebra::Nested) or
+//! [`Forward`](crate::algebra::Algebra::Forward), so that values of the outer program enter it by an explicit
+//! [`lift`](crate::tensor::Tensor::lift) and derivatives of different levels can not be mixed up.
+
+mod eager;
+mod function;
+pub mod program;
+mod staged;
+
+pub use eager::{TreePullback, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux, vjp, vjp_aux};
+pub use function::{ArrayFn, Compose, Grad, Jvp, ValueAndGrad, Vjp};
+pub use staged::{Function, stage};

@@ -73,7 +73,7 @@ impl Fact {
         let args: SmallVec<[&Fact; 3]> = node.args.iter().map(|&arg| fact(arg)).collect();
         // Of a float operand nothing is known: its interval is never looked at.
         let integral = node.args.iter().all(|&arg| !ty(arg).dtype.is_float());
-        let interval = interval(node, &args, integral, &ty);
+        let interval = derive_interval(node, &args, integral, &ty);
         let affine = match integral && own.dtype.is_integer() {
             true => affine(node, &args, interval, &ty),
             false => None,
@@ -82,7 +82,7 @@ impl Fact {
     }
 }
 
-fn interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn(NodeId) -> &'a Type) -> (i64, i64) {
+fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn(NodeId) -> &'a Type) -> (i64, i64) {
     let own = node.ty();
     let unknown = full_range(own.dtype);
     let of = |position: usize| {
@@ -298,14 +298,14 @@ fn reshaped(form: &Affine, from: &[usize], to: &[usize]) -> Option<Affine> {
 }
 
 /// Smallest and largest element that an integer node can have, as far as shapes, iotas and constants tell.
-pub fn interval_of(arena: &Simplifier, node: NodeId) -> (i64, i64) {
+pub fn interval(arena: &Simplifier, node: NodeId) -> (i64, i64) {
     arena.fact(node).interval
 }
 
 /// Whether every position that index arrays state lies inside axes of these extents.
 pub fn inside(arena: &Simplifier, indices: &[NodeId], extents: &[usize]) -> bool {
     indices.iter().zip(extents).all(|(&index, &extent)| {
-        let (low, high) = interval_of(arena, index);
+        let (low, high) = interval(arena, index);
         arena.ty(index).size() == 0 || (low >= 0 && (high as u64) < extent as u64)
     })
 }

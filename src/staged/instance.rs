@@ -6,10 +6,14 @@ use super::session::{self, Scope};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction};
 use crate::concrete;
+use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value};
+use crate::simplify::simplify;
+use crate::term::interpret::interpret;
 use crate::term::{Body, Branch, Build, Op, Scan, infer};
+use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
 use std::panic::Location;
 use std::sync::Arc;
@@ -59,6 +63,19 @@ fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArray {
 fn outputs(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> Vec<StagedArray> {
     let source = node(op, args);
     (0..source.0.types.len()).map(|position| node(Op::Output(position), smallvec![source.clone()])).collect()
+}
+
+/// Runs a function on aliases of a point, and closes what it returns over them. What is older than the first alias is a
+/// capture, so nothing is substituted and nothing can escape.
+fn close_over_aliases(
+    f: &dyn Fn(Vec<StagedArray>) -> Vec<StagedArray>,
+    at: &[StagedArray],
+) -> (Arc<Body>, Vec<StagedArray>) {
+    let first = fresh();
+    let aliases: Vec<StagedArray> = at.iter().map(|point| node(Op::Alias, smallvec![point.clone()])).collect();
+    let results = f(aliases.clone());
+    let Closed { body, captures } = close(&aliases, &results, &|node| node.id > first);
+    (Arc::new(simplify(&vectorise(&body))), captures)
 }
 
 impl Algebra for Staged {
@@ -177,17 +194,27 @@ impl Algebra for Staged {
     }
 
     fn vjp(
-        _f: &dyn Fn(Vec<StagedArray>) -> Vec<StagedArray>,
-        _at: Vec<StagedArray>,
+        f: &dyn Fn(Vec<StagedArray>) -> Vec<StagedArray>,
+        at: Vec<StagedArray>,
     ) -> (Vec<StagedArray>, Pullback<Staged>) {
-        unreachable!("set when the dual instance lands")
+        let (body, captures) = close_over_aliases(f, &at);
+        let on_duals = |mut inputs: Vec<DualArray<Staged>>| {
+            inputs.extend(captures.iter().map(|capture| DualArray { primal: capture.clone(), delta: None }));
+            interpret::<Dual<Staged>>(&body, inputs)
+        };
+        dual::vjp::<Staged>(&on_duals, at)
     }
     fn jvp(
-        _f: &dyn Fn(Vec<StagedArray>) -> Vec<StagedArray>,
-        _at: Vec<StagedArray>,
-        _tangents: Vec<Option<StagedArray>>,
+        f: &dyn Fn(Vec<StagedArray>) -> Vec<StagedArray>,
+        at: Vec<StagedArray>,
+        tangents: Vec<Option<StagedArray>>,
     ) -> (Vec<StagedArray>, Vec<Option<StagedArray>>) {
-        unreachable!("set when the dual instance lands")
+        let (body, captures) = close_over_aliases(f, &at);
+        let on_tangents = |mut inputs: Vec<TangentArray<Staged>>| {
+            inputs.extend(captures.iter().map(|capture| TangentArray { primal: capture.clone(), tangent: None }));
+            interpret::<Tangent<Staged>>(&body, inputs)
+        };
+        dual::jvp::<Staged>(&on_tangents, at, tangents)
     }
 
     fn trace(

@@ -1,1 +1,160 @@
-//! (in work)
+//! What users hold: arrays with their element type and rank as types, operators, indexing, loops and trees.
+//!
+//! A [`Tensor`] is an array of some [`Algebra`] together with two phantom types. A mistake in element type or rank is a
+//! compile error; shapes are checked when the program runs, or is staged: every method checks with the shape rules of
+//! [`crate::term::infer`] and then calls the algebra. Operands that don't fit are reported as it suits the algebra:
+//! eager ones panic at the user's line, a staged one records the error.
+
+mod apply;
+mod build;
+mod condition;
+mod construct;
+mod convert;
+mod element;
+mod elementwise;
+mod index;
+mod operators;
+mod product;
+mod rank;
+mod reduce;
+mod scan;
+mod structure;
+mod tree;
+
+pub use build::{Extents, build};
+pub use condition::{cond, select};
+pub use construct::{constant, full, iota, ones, scalar, zeros};
+pub use element::{Element, Float, Integer, Number};
+pub use index::{Index, IndexArrays, Position};
+pub use operators::Operand;
+pub use product::Dot;
+pub use rank::{IntoShape, Max, OfDimension, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank};
+pub use scan::{Sliced, Stacked, scan, scan_reverse};
+pub use structure::{AxisList, concatenate, stack};
+pub use tree::{Args, Family, Tree, check_same_structure, duplicate, rebuild_field};
+
+use crate::algebra::{Algebra, ForwardArray, NestedArray};
+use crate::shape::{Shape, Type};
+use std::marker::PhantomData;
+
+/// An array of an algebra, with elements of type `E` and as many axes as `R` says.
+///
+/// A handle that is cheap to clone. Operators take values and references; a value gives its buffer away where nobody else
+/// holds it.
+pub struct Tensor<A: Algebra, E: Element, R: Rank> {
+    array: A::Array,
+    types: PhantomData<fn() -> (E, R)>,
+}
+
+/// An array without axes.
+pub type Scalar<A, E> = Tensor<A, E, R0>;
+/// An array of one axis.
+pub type Vector<A, E> = Tensor<A, E, R1>;
+/// An array of two axes.
+pub type Matrix<A, E> = Tensor<A, E, R2>;
+/// An array of three axes.
+pub type Tensor3<A, E> = Tensor<A, E, R3>;
+/// An array of four axes.
+pub type Tensor4<A, E> = Tensor<A, E, R4>;
+/// An array of five axes.
+pub type Tensor5<A, E> = Tensor<A, E, R5>;
+/// An array of six axes.
+pub type Tensor6<A, E> = Tensor<A, E, R6>;
+/// An array of any number of axes.
+pub type TensorD<A, E> = Tensor<A, E, RDyn>;
+
+impl<A: Algebra, E: Element, R: Rank> Clone for Tensor<A, E, R> {
+    fn clone(&self) -> Self {
+        Tensor::wrap(self.array.clone())
+    }
+}
+
+impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    /// The typed handle of an array that is known to have this element type and rank.
+    pub(crate) fn wrap(array: A::Array) -> Self {
+        debug_assert_eq!(A::dtype(&array), E::DTYPE);
+        debug_assert!(R::NDIM.is_none_or(|ndim| A::shape(&array).len() == ndim));
+        Tensor { array, types: PhantomData }
+    }
+
+    /// The typed handle of an array, if it has this element type and rank.
+    pub fn from_array(array: A::Array) -> Option<Self> {
+        let ty = A::type_of(&array);
+        (ty.dtype == E::DTYPE && R::NDIM.is_none_or(|ndim| ndim == ty.rank()))
+            .then_some(Tensor { array, types: PhantomData })
+    }
+
+    /// The untyped array.
+    pub fn array(&self) -> &A::Array {
+        &self.array
+    }
+
+    /// The untyped array, by value.
+    pub fn into_array(self) -> A::Array {
+        self.array
+    }
+
+    /// The extents of the axes, outermost first.
+    pub fn shape(&self) -> Shape {
+        A::shape(&self.array)
+    }
+
+    /// Element type and shape.
+    pub fn ty(&self) -> Type {
+        A::type_of(&self.array)
+    }
+
+    /// The number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// The extent of the outermost axis, as of a Rust slice; 1 for a scalar.
+    pub fn len(&self) -> usize {
+        self.shape().first().copied().unwrap_or(1)
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.size() == 0
+    }
+
+    /// The number of elements.
+    pub fn size(&self) -> usize {
+        crate::shape::size(&self.shape())
+    }
+
+    /// The array as a constant of the algebra under a reverse derivative: how a value of the outer program enters a
+    /// function that [`grad`](crate::derivative::grad) or [`vjp`](crate::derivative::vjp) differentiates.
+    pub fn lift(&self) -> Tensor<A::Nested, E, R> {
+        let array: NestedArray<A> = A::lift(self.array.clone());
+        Tensor::wrap(array)
+    }
+
+    /// The array as a constant of the algebra under a forward derivative, see [`jvp`](crate::derivative::jvp).
+    pub fn lift_forward(&self) -> Tensor<A::Forward, E, R> {
+        let array: ForwardArray<A> = A::lift_forward(self.array.clone());
+        Tensor::wrap(array)
+    }
+
+    /// The same array with its rank forgotten by the type.
+    pub fn into_dyn(self) -> TensorD<A, E> {
+        Tensor::wrap(self.array)
+    }
+
+    /// The same array with its rank stated otherwise by the type.
+    ///
+    /// # Panics
+    ///
+    /// Where the array does not have as many axes; staged, that is recorded instead.
+    #[track_caller]
+    pub fn into_rank<S: Rank>(self) -> Tensor<A, E, S> {
+        let shape = self.shape();
+        match S::NDIM {
+            Some(ndim) if ndim != shape.len() => {
+                apply::fail("into_rank", format!("shape {:?} has not {ndim} axes", &shape[..]), &shape)
+            }
+            _ => Tensor::wrap(self.array),
+        }
+    }
+}

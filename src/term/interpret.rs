@@ -107,7 +107,7 @@ fn take<A: Algebra>(slots: &mut [Slot<A::Array>], remaining: &mut [u32], at: usi
 }
 
 /// One operation without a sub-program, in an algebra.
-pub(super) fn apply<A: Algebra, X: Extension>(op: &Op<X>, args: Operands<A>) -> A::Array {
+pub(crate) fn apply<A: Algebra, X: Extension>(op: &Op<X>, args: Operands<A>) -> A::Array {
     let mut args = args.into_iter();
     let mut next = || args.next().expect("the arena is well formed");
     match op {

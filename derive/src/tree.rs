@@ -1,0 +1,231 @@
+//! The derive of `Tree`.
+
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
+use syn::spanned::Spanned;
+use syn::{Data, DeriveInput, Error, Fields, GenericParam, Index, Member, Result, TypeParamBound};
+
+/// What a generic parameter of the struct stands for.
+enum Role {
+    /// The algebra.
+    Algebra,
+    /// A tree over the algebra.
+    Tree,
+    /// Anything else: an element type, a rank, a constant.
+    Kept,
+}
+
+/// Whether one of the bounds is a trait whose last segment has this name.
+fn bounded_by<'a>(bounds: impl IntoIterator<Item = &'a TypeParamBound>, name: &str) -> bool {
+    bounds.into_iter().any(|bound| match bound {
+        TypeParamBound::Trait(bound) => bound.path.segments.last().is_some_and(|segment| segment.ident == name),
+        _ => false,
+    })
+}
+
+/// All bounds of a type parameter, those of the where clause included.
+fn bounds<'a>(input: &'a DeriveInput, parameter: &'a syn::TypeParam) -> Vec<&'a TypeParamBound> {
+    let clauses = input.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+    let others = clauses.filter_map(|predicate| match predicate {
+        syn::WherePredicate::Type(predicate) => {
+            let named = matches!(&predicate.bounded_ty, syn::Type::Path(path) if path.path.is_ident(&parameter.ident));
+            named.then_some(&predicate.bounds)
+        }
+        _ => None,
+    });
+    parameter.bounds.iter().chain(others.flatten()).collect()
+}
+
+/// The tokens with every occurrence of an identifier replaced.
+fn replace(tokens: TokenStream, from: &Ident, to: &TokenStream) -> TokenStream {
+    tokens
+        .into_iter()
+        .flat_map(|token| match token {
+            TokenTree::Ident(ident) if ident == *from => to.clone(),
+            TokenTree::Group(group) => {
+                let mut replaced = Group::new(group.delimiter(), replace(group.stream(), from, to));
+                replaced.set_span(group.span());
+                TokenTree::Group(replaced).into()
+            }
+            other => other.into(),
+        })
+        .collect()
+}
+
+/// Whether a field is marked `#[tree(skip)]`.
+fn is_skipped(field: &syn::Field) -> Result<bool> {
+    let mut skipped = false;
+    for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("tree")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("skip") {
+                skipped = true;
+                return Ok(());
+            }
+            Err(meta.error("the only attribute of a field is `#[tree(skip)]`"))
+        })?;
+    }
+    Ok(skipped)
+}
+
+/// The implementations of `Tree` and `Family`.
+pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
+    let Data::Struct(data) = &input.data else {
+        return Err(Error::new(input.span(), "`Tree` is derived for structs"));
+    };
+    let mut roles = Vec::new();
+    let mut algebra: Option<Ident> = None;
+    for parameter in &input.generics.params {
+        roles.push(match parameter {
+            GenericParam::Type(ty) if bounded_by(bounds(input, ty), "Algebra") => {
+                if algebra.replace(ty.ident.clone()).is_some() {
+                    return Err(Error::new(ty.span(), "a tree is over one algebra"));
+                }
+                Role::Algebra
+            }
+            GenericParam::Type(ty) if bounded_by(bounds(input, ty), "Tree") => Role::Tree,
+            GenericParam::Lifetime(lifetime) => {
+                return Err(Error::new(lifetime.span(), "a tree owns its arrays: it has no lifetimes"));
+            }
+            _ => Role::Kept,
+        });
+    }
+
+    let name = &input.ident;
+    let library = quote!(::deltaray);
+    let concrete = quote!(#library::concrete::Concrete);
+    // The parameter that stands for the algebra; a struct without arrays is a tree over any.
+    let over = algebra.clone().unwrap_or_else(|| Ident::new("__A", Span::mixed_site()));
+    let (first, second) = (format_ident!("__B"), format_ident!("__C"));
+
+    // The parameters' declarations without defaults, and the struct over some algebra.
+    let declaration = |parameter: &GenericParam| -> TokenStream {
+        let mut parameter = parameter.clone();
+        match &mut parameter {
+            GenericParam::Type(ty) => {
+                ty.default = None;
+                ty.eq_token = None;
+            }
+            GenericParam::Const(constant) => {
+                constant.default = None;
+                constant.eq_token = None;
+            }
+            GenericParam::Lifetime(_) => {}
+        }
+        parameter.to_token_stream()
+    };
+    let parameter_name = |parameter: &GenericParam| -> TokenStream {
+        match parameter {
+            GenericParam::Type(ty) => ty.ident.to_token_stream(),
+            GenericParam::Const(constant) => constant.ident.to_token_stream(),
+            GenericParam::Lifetime(lifetime) => lifetime.lifetime.to_token_stream(),
+        }
+    };
+    // The struct over algebra `to`, where its tree parameters are over `from`.
+    let structure = |from: &TokenStream, to: &TokenStream| -> TokenStream {
+        let arguments = input.generics.params.iter().zip(&roles).map(|(parameter, role)| {
+            let name = parameter_name(parameter);
+            match role {
+                Role::Algebra => to.clone(),
+                Role::Tree => {
+                    quote!(<<#name as #library::tensor::Tree<#from>>::Family as #library::tensor::Family>::At<#to>)
+                }
+                Role::Kept => name,
+            }
+        });
+        quote!(#name<#(#arguments),*>)
+    };
+
+    let mut tree_parameters: Vec<TokenStream> = input.generics.params.iter().map(declaration).collect();
+    if algebra.is_none() {
+        tree_parameters.push(quote!(#over: #library::algebra::Algebra));
+    }
+    // Over the concrete algebra the parameter for it goes, and bounds that name it name the concrete one.
+    let family_parameters: Vec<TokenStream> = input
+        .generics
+        .params
+        .iter()
+        .zip(&roles)
+        .filter(|(_, role)| !matches!(role, Role::Algebra))
+        .map(|(parameter, _)| replace(declaration(parameter), &over, &concrete))
+        .collect();
+    let predicates = |with: Option<&TokenStream>| -> TokenStream {
+        let clauses = input.generics.where_clause.iter().flat_map(|clause| &clause.predicates);
+        let kept: Vec<TokenStream> = clauses
+            .filter(|predicate| {
+                // The algebra's own bound goes with its parameter.
+                let of_algebra = matches!(predicate, syn::WherePredicate::Type(predicate)
+                    if matches!(&predicate.bounded_ty, syn::Type::Path(path) if path.path.is_ident(&over)));
+                with.is_none() || !of_algebra
+            })
+            .map(|predicate| match with {
+                Some(with) => replace(predicate.to_token_stream(), &over, with),
+                None => predicate.to_token_stream(),
+            })
+            .collect();
+        if kept.is_empty() { TokenStream::new() } else { quote!(where #(#kept),*) }
+    };
+    let (tree_where, family_where) = (predicates(None), predicates(Some(&concrete)));
+
+    let mut visits = Vec::new();
+    let mut rebuilds = Vec::new();
+    for (position, field) in data.fields.iter().enumerate() {
+        let member = match &field.ident {
+            Some(ident) => Member::Named(ident.clone()),
+            None => Member::Unnamed(Index::from(position)),
+        };
+        if is_skipped(field)? {
+            rebuilds.push(quote!(#member: ::core::clone::Clone::clone(&like.#member)));
+        } else {
+            let ty = &field.ty;
+            visits.push(quote!(<#ty as #library::tensor::Tree<#over>>::visit(&self.#member, visitor);));
+            rebuilds.push(quote!(
+                #member: #library::tensor::rebuild_field::<#first, #second, _>(&like.#member, leaves)
+            ));
+        }
+    }
+    let value = match &data.fields {
+        Fields::Unit => name.to_token_stream(),
+        _ => quote!(#name { #(#rebuilds),* }),
+    };
+
+    let over_tokens = over.to_token_stream();
+    let own = {
+        let arguments = input.generics.params.iter().map(parameter_name);
+        quote!(#name<#(#arguments),*>)
+    };
+    let family = structure(&over_tokens, &concrete);
+    let family_self = {
+        let arguments = input.generics.params.iter().zip(&roles).map(|(parameter, role)| match role {
+            Role::Algebra => concrete.clone(),
+            _ => parameter_name(parameter),
+        });
+        quote!(#name<#(#arguments),*>)
+    };
+    let at = structure(&concrete, &first.to_token_stream());
+
+    Ok(quote! {
+        #[automatically_derived]
+        impl<#(#tree_parameters),*> #library::tensor::Tree<#over> for #own #tree_where {
+            type Family = #family;
+            #[allow(unused_variables)]
+            fn visit(
+                &self,
+                visitor: &mut dyn ::core::ops::FnMut(&<#over as #library::algebra::Algebra>::Array),
+            ) {
+                #(#visits)*
+            }
+        }
+
+        #[automatically_derived]
+        impl<#(#family_parameters),*> #library::tensor::Family for #family_self #family_where {
+            type At<#first: #library::algebra::Algebra> = #at;
+            #[allow(unused_variables)]
+            fn rebuild<#first: #library::algebra::Algebra, #second: #library::algebra::Algebra>(
+                like: &Self::At<#first>,
+                leaves: &mut dyn ::core::iter::Iterator<Item = <#second as #library::algebra::Algebra>::Array>,
+            ) -> Self::At<#second> {
+                #value
+            }
+        }
+    })
+}

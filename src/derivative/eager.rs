@@ -1,0 +1,268 @@
+//! Derivatives of closures and generic functions, taken where they are called.
+//!
+//! All are thin: flatten the trees, call [`Algebra::vjp`] or [`Algebra::jvp`] on arrays, and put the trees together.
+
+use crate::algebra::{Algebra, Pullback};
+use crate::concrete;
+use crate::shape::{Type, Value};
+use crate::tensor::{Args, Family, Float, Scalar, Tree};
+use std::cell::RefCell;
+use std::panic::Location;
+
+/// Takes the cotangent of a function's value, a tree like the value, and returns that of the argument; callable many
+/// times. Integer and boolean arrays have no derivative: what stands for them in cotangents is ignored, and is zero in
+/// results.
+pub type TreePullback<In, Out> = Box<dyn Fn(&Out) -> In>;
+
+/// A tree of algebra `B` as the tree of the same structure over `A`.
+type Over<A, B, T> = <<T as Tree<B>>::Family as Family>::At<A>;
+
+/// The parameter, over `B`, of a function with arguments `X` over `A`.
+type Parameter<A, B, X> = <<X as Args<A>>::Family as Family>::At<B>;
+
+/// The value at the point, the auxiliary output, and the untyped pullback for the value's arrays and no others.
+fn reverse<A, X, O, U>(
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> (O, U),
+    args: &X,
+) -> (Over<A, A::Nested, O>, Over<A, A::Nested, U>, Pullback<A>)
+where
+    A: Algebra,
+    X: Args<A>,
+    O: Tree<A::Nested>,
+    U: Tree<A::Nested>,
+{
+    let mut at = args.leaves();
+    let passive: Vec<_> = at.split_off(args.active()).into_iter().map(A::lift).collect();
+    let result: RefCell<Option<(O, U)>> = RefCell::new(None);
+    let (mut values, pullback) = A::vjp(
+        &|active| {
+            let parameter = args.rebuild::<A::Nested>(&mut active.into_iter().chain(passive.iter().cloned()));
+            let (output, auxiliary) = f(&parameter);
+            let mut leaves = output.leaves();
+            leaves.extend(auxiliary.leaves());
+            *result.borrow_mut() = Some((output, auxiliary));
+            leaves
+        },
+        at,
+    );
+    let (output, auxiliary) = result.into_inner().expect("the algebra runs the function");
+    let rest = values.split_off(output.types().len());
+    let auxiliary = U::Family::rebuild::<A::Nested, A>(&auxiliary, &mut rest.into_iter());
+    let output = O::Family::rebuild::<A::Nested, A>(&output, &mut values.into_iter());
+    (output, auxiliary, pullback)
+}
+
+/// Zeros of a type.
+fn zeros<A: Algebra>(ty: &Type) -> A::Array {
+    A::constant(concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)))
+}
+
+/// The pullback over trees; a cotangent that does not fit is reported at the line that took the derivative.
+#[track_caller]
+fn typed_pullback<A: Algebra, In: Tree<A>, Out: Tree<A>>(
+    like: &In,
+    output: &Out,
+    auxiliaries: usize,
+    pullback: Pullback<A>,
+) -> TreePullback<In, Out> {
+    let place = Location::caller();
+    let like = crate::tensor::duplicate(like);
+    let expected = output.types();
+    Box::new(move |cotangent: &Out| {
+        let mut leaves = cotangent.leaves();
+        if let Err(problem) = crate::tensor::check_same_structure(&expected, &cotangent.types()) {
+            leaves = refuse::<A>("vjp", format!("value and cotangent differ: {problem}"), &expected, place);
+        }
+        let mut cotangents: Vec<Option<A::Array>> =
+            leaves.into_iter().zip(&expected).map(|(leaf, ty)| ty.dtype.is_float().then_some(leaf)).collect();
+        cotangents.resize(expected.len() + auxiliaries, None);
+        rebuild_gradient::<A, In>(&like, pullback(cotangents))
+    })
+}
+
+/// Reports a problem; where that returns, the result is placeholders of these types.
+fn refuse<A: Algebra>(name: &str, problem: String, types: &[Type], place: &Location<'_>) -> Vec<A::Array> {
+    let fail = |ty: Type| A::fail(crate::Error::operands(name, problem.clone(), place), ty);
+    if types.is_empty() {
+        fail(Type::scalar(crate::shape::DType::Bool));
+    }
+    types.iter().cloned().map(fail).collect()
+}
+
+fn rebuild_gradient<A: Algebra, In: Tree<A>>(like: &In, cotangents: Vec<A::Array>) -> In {
+    debug_assert_eq!(like.types(), cotangents.iter().map(A::type_of).collect::<Vec<_>>());
+    In::Family::rebuild::<A, A>(like, &mut cotangents.into_iter())
+}
+
+/// The value of a function at a point, and its pullback there.
+///
+/// The function takes a reference to a tree, for arguments `&x`, or to a tuple of trees, for arguments `(&x, &y)`; in the
+/// second case the pullback is that of the first of them. The value is any tree.
+///
+/// # Panics
+///
+/// The pullback, when its cotangent has other shapes than the value; staged, that is recorded instead.
+#[track_caller]
+pub fn vjp<A, X, O>(
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> O,
+    args: X,
+) -> (Over<A, A::Nested, O>, TreePullback<X::First, Over<A, A::Nested, O>>)
+where
+    A: Algebra,
+    X: Args<A>,
+    O: Tree<A::Nested>,
+{
+    let (output, (), pullback) = reverse::<A, X, O, ()>(|x| (f(x), ()), &args);
+    let pullback = typed_pullback(args.first(), &output, 0, pullback);
+    (output, pullback)
+}
+
+/// As [`vjp`], of a function that returns its value and an auxiliary output, through which nothing is differentiated: the
+/// value, the auxiliary output, and the pullback.
+#[track_caller]
+#[allow(clippy::type_complexity)]
+pub fn vjp_aux<A, X, O, U>(
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> (O, U),
+    args: X,
+) -> (Over<A, A::Nested, O>, Over<A, A::Nested, U>, TreePullback<X::First, Over<A, A::Nested, O>>)
+where
+    A: Algebra,
+    X: Args<A>,
+    O: Tree<A::Nested>,
+    U: Tree<A::Nested>,
+{
+    let (output, auxiliary, pullback) = reverse::<A, X, O, U>(f, &args);
+    let pullback = typed_pullback(args.first(), &output, auxiliary.types().len(), pullback);
+    (output, auxiliary, pullback)
+}
+
+/// The value of a scalar function at a point, and its gradient: with respect to the whole of a single argument `&x`, or
+/// the first of a tuple `(&x, &y)`.
+pub fn value_and_grad<A, X, E>(
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>,
+    args: X,
+) -> (Scalar<A, E>, X::First)
+where
+    A: Algebra,
+    X: Args<A>,
+    E: Float,
+{
+    let ((value, ()), gradient) = value_and_grad_aux::<A, X, E, ()>(|x| (f(x), ()), args);
+    (value, gradient)
+}
+
+/// As [`value_and_grad`], of a function that returns its value and an auxiliary output, through which nothing is
+/// differentiated.
+#[allow(clippy::type_complexity)]
+pub fn value_and_grad_aux<A, X, E, U>(
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
+    args: X,
+) -> ((Scalar<A, E>, Over<A, A::Nested, U>), X::First)
+where
+    A: Algebra,
+    X: Args<A>,
+    E: Float,
+    U: Tree<A::Nested>,
+{
+    let (value, auxiliary, pullback) = reverse::<A, X, Scalar<A::Nested, E>, U>(f, &args);
+    let one = A::constant(concrete::Array::full(&[], E::ONE.into_value()));
+    let mut cotangents = vec![Some(one)];
+    cotangents.extend(auxiliary.types().iter().map(|_| None));
+    let gradient = rebuild_gradient::<A, X::First>(args.first(), pullback(cotangents));
+    ((value, auxiliary), gradient)
+}
+
+/// The gradient of a scalar function at a point: with respect to the whole of a single argument `&x`, or the first of a
+/// tuple `(&x, &y)`. Integer and boolean arrays in it are zeros.
+pub fn grad<A, X, E>(f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>, args: X) -> X::First
+where
+    A: Algebra,
+    X: Args<A>,
+    E: Float,
+{
+    value_and_grad::<A, X, E>(f, args).1
+}
+
+/// The gradient as [`grad`], then the auxiliary output, of a function that returns its value and an auxiliary output.
+pub fn grad_aux<A, X, E, U>(
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
+    args: X,
+) -> (X::First, Over<A, A::Nested, U>)
+where
+    A: Algebra,
+    X: Args<A>,
+    E: Float,
+    U: Tree<A::Nested>,
+{
+    let ((_, auxiliary), gradient) = value_and_grad_aux::<A, X, E, U>(f, args);
+    (gradient, auxiliary)
+}
+
+/// The value of a function at a point, and its tangent along a tangent of the argument, or of the first of several: a
+/// tree like it. Integer and boolean arrays have no derivative: in tangents they are ignored, and are zero in results.
+///
+/// # Panics
+///
+/// When the tangent has other shapes than the argument; staged, that is recorded instead.
+#[track_caller]
+pub fn jvp<A, X, O>(
+    f: impl Fn(&Parameter<A, A::Forward, X>) -> O,
+    args: X,
+    tangent: &X::First,
+) -> (Over<A, A::Forward, O>, Over<A, A::Forward, O>)
+where
+    A: Algebra,
+    X: Args<A>,
+    O: Tree<A::Forward>,
+{
+    let (value, tangent, ()) = jvp_aux::<A, X, O, ()>(|x| (f(x), ()), args, tangent);
+    (value, tangent)
+}
+
+/// As [`jvp`], of a function that returns its value and an auxiliary output, through which nothing is differentiated: the
+/// value, its tangent, and the auxiliary output.
+#[track_caller]
+#[allow(clippy::type_complexity)]
+pub fn jvp_aux<A, X, O, U>(
+    f: impl Fn(&Parameter<A, A::Forward, X>) -> (O, U),
+    args: X,
+    tangent: &X::First,
+) -> (Over<A, A::Forward, O>, Over<A, A::Forward, O>, Over<A, A::Forward, U>)
+where
+    A: Algebra,
+    X: Args<A>,
+    O: Tree<A::Forward>,
+    U: Tree<A::Forward>,
+{
+    let mut at = args.leaves();
+    let passive: Vec<_> = at.split_off(args.active()).into_iter().map(A::lift_forward).collect();
+    let types: Vec<Type> = at.iter().map(A::type_of).collect();
+    let mut directions = tangent.leaves();
+    if let Err(problem) = crate::tensor::check_same_structure(&types, &tangent.types()) {
+        directions = refuse::<A>("jvp", format!("argument and tangent differ: {problem}"), &types, Location::caller());
+    }
+    let directions = directions.into_iter().zip(&types).map(|(t, ty)| ty.dtype.is_float().then_some(t)).collect();
+    let result: RefCell<Option<(O, U)>> = RefCell::new(None);
+    let (mut values, mut tangents) = A::jvp(
+        &|active| {
+            let parameter = args.rebuild::<A::Forward>(&mut active.into_iter().chain(passive.iter().cloned()));
+            let (output, auxiliary) = f(&parameter);
+            let mut leaves = output.leaves();
+            leaves.extend(auxiliary.leaves());
+            *result.borrow_mut() = Some((output, auxiliary));
+            leaves
+        },
+        at,
+        directions,
+    );
+    let (output, auxiliary) = result.into_inner().expect("the algebra runs the function");
+    let count = output.types().len();
+    let rest = values.split_off(count);
+    tangents.truncate(count);
+    let auxiliary = U::Family::rebuild::<A::Forward, A>(&auxiliary, &mut rest.into_iter());
+    let mut tangents =
+        tangents.into_iter().zip(&values).map(|(t, value)| t.unwrap_or_else(|| zeros::<A>(&A::type_of(value))));
+    let tangent = O::Family::rebuild::<A::Forward, A>(&output, &mut tangents);
+    let value = O::Family::rebuild::<A::Forward, A>(&output, &mut values.iter().cloned());
+    (value, tangent, auxiliary)
+}

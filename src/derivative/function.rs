@@ -1,0 +1,88 @@
+//! Functions of arrays as values, and their derivatives as such functions again.
+
+use crate::algebra::Algebra;
+use crate::concrete::Concrete;
+use crate::derivative::{grad, jvp, value_and_grad, vjp};
+use crate::tensor::{Family, Float, Scalar};
+
+/// A function that is polymorphic in the algebra, as a value: closures are not, since they run in one algebra.
+///
+/// Families are named by their members over [`Concrete`]: `type In = Vector<Concrete, f64>`. Several arguments are a
+/// tuple. Custom rules and the test corpus are made of these.
+pub trait ArrayFn {
+    /// The structure of the argument.
+    type In: Family;
+    /// The structure of the value.
+    type Out: Family;
+    /// The value at a point of any algebra.
+    fn call<A: Algebra>(&self, x: &<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A>;
+}
+
+impl<F: ArrayFn> ArrayFn for &F {
+    type In = F::In;
+    type Out = F::Out;
+    fn call<A: Algebra>(&self, x: &<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A> {
+        F::call(self, x)
+    }
+}
+
+/// The gradient of a scalar function, with respect to its whole argument: see [`grad`].
+#[derive(Clone, Copy, Debug)]
+pub struct Grad<F>(pub F);
+
+impl<F: ArrayFn<Out = Scalar<Concrete, E>>, E: Float> ArrayFn for Grad<F> {
+    type In = F::In;
+    type Out = F::In;
+    fn call<A: Algebra>(&self, x: &<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A> {
+        grad(|y| self.0.call::<A::Nested>(y), x)
+    }
+}
+
+/// The value of a scalar function and its gradient: see [`value_and_grad`].
+#[derive(Clone, Copy, Debug)]
+pub struct ValueAndGrad<F>(pub F);
+
+impl<F: ArrayFn<Out = Scalar<Concrete, E>>, E: Float> ArrayFn for ValueAndGrad<F> {
+    type In = F::In;
+    type Out = (F::Out, F::In);
+    fn call<A: Algebra>(&self, x: &<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A> {
+        value_and_grad(|y| self.0.call::<A::Nested>(y), x)
+    }
+}
+
+/// From a point and a cotangent of the value to the cotangent of the argument: see [`vjp`].
+#[derive(Clone, Copy, Debug)]
+pub struct Vjp<F>(pub F);
+
+impl<F: ArrayFn> ArrayFn for Vjp<F> {
+    type In = (F::In, F::Out);
+    type Out = F::In;
+    fn call<A: Algebra>(&self, x: &<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A> {
+        let (_, pullback) = vjp(|y| self.0.call::<A::Nested>(y), &x.0);
+        pullback(&x.1)
+    }
+}
+
+/// From a point and a tangent of the argument to the value and its tangent: see [`jvp`].
+#[derive(Clone, Copy, Debug)]
+pub struct Jvp<F>(pub F);
+
+impl<F: ArrayFn> ArrayFn for Jvp<F> {
+    type In = (F::In, F::In);
+    type Out = (F::Out, F::Out);
+    fn call<A: Algebra>(&self, x: &<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A> {
+        jvp(|y| self.0.call::<A::Forward>(y), &x.0, &x.1)
+    }
+}
+
+/// The second function after the first.
+#[derive(Clone, Copy, Debug)]
+pub struct Compose<F, G>(pub F, pub G);
+
+impl<F: ArrayFn, G: ArrayFn<In = F::Out>> ArrayFn for Compose<F, G> {
+    type In = F::In;
+    type Out = G::Out;
+    fn call<A: Algebra>(&self, x: &<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A> {
+        self.1.call::<A>(&self.0.call::<A>(x))
+    }
+}

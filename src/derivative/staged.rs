@@ -1,0 +1,219 @@
+//! Staged functions: staged once for given shapes, differentiated as programs, called many times.
+
+use super::program;
+use crate::algebra::Algebra;
+use crate::concrete::{self, Concrete};
+use crate::error::{Error, Result};
+use crate::shape::{Type, Value};
+use crate::staged::{self, Staged};
+use crate::tensor::{Args, Family, Tree};
+use crate::term::interpret::interpret;
+use crate::term::{Body, Build, NodeId};
+use std::fmt;
+use std::sync::Arc;
+
+/// A function as a program for arrays of fixed types: from a tree of family `In` to one of family `Out`.
+///
+/// Derivatives are taken with respect to the first argument, of family `First`. Calling it takes `&self`, from any thread.
+/// `Display` prints the program.
+pub struct Function<In: Family, Out: Family, First: Family> {
+    /// As the function was written, with `build`; a derivative is of bulk form from the start.
+    source: Arc<Body<Build>>,
+    program: Arc<Body>,
+    /// How many of the leading parameters are the first argument's.
+    active: usize,
+    /// Trees of the argument's, result's and first argument's structure.
+    input: In::At<Concrete>,
+    output: Out::At<Concrete>,
+    first: First::At<Concrete>,
+}
+
+fn zeros(types: &[Type]) -> Vec<concrete::Array> {
+    types.iter().map(|ty| concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0))).collect()
+}
+
+/// Stages a function for arguments of the types of `like`, whose values don't matter; arrays of any algebra will do.
+///
+/// The function runs once, on variables, and must be pure in the arrays that it is given. It takes what `like` is a
+/// reference to, or the tuple of the values where `like` is a tuple of references.
+///
+/// # Errors
+///
+/// The first operation whose operands do not fit, with the place in the function, or a value that was used outside of
+/// its `build`, loop or derivative.
+pub fn stage<A, X, F, Y>(f: F, like: X) -> Result<Function<X::Family, Y::Family, <X::First as Tree<A>>::Family>>
+where
+    A: Algebra,
+    X: Args<A>,
+    Y: Tree<Staged>,
+    F: FnOnce(&<X::Family as Family>::At<Staged>) -> Y,
+{
+    let types = like.types();
+    let mut output = None;
+    let source = staged::stage(&types, |variables| {
+        let input = like.rebuild::<Staged>(&mut variables.into_iter());
+        let result = f(&input);
+        let leaves = result.leaves();
+        output = Some(Y::Family::rebuild::<Staged, Concrete>(&result, &mut zeros(&result.types()).into_iter()));
+        leaves
+    })?;
+    let program = program::bulk(&source);
+    Ok(Function {
+        source: Arc::new(source),
+        program: Arc::new(program),
+        active: like.active(),
+        input: like.rebuild::<Concrete>(&mut zeros(&types).into_iter()),
+        output: output.expect("the function ran"),
+        first: <X::First as Tree<A>>::Family::rebuild::<A, Concrete>(
+            like.first(),
+            &mut zeros(&types[..like.active()]).into_iter(),
+        ),
+    })
+}
+
+/// Another handle on a tree's arrays.
+fn copy<F: Family>(tree: &F::At<Concrete>) -> F::At<Concrete> {
+    F::rebuild::<Concrete, Concrete>(tree, &mut tree.leaves().into_iter())
+}
+
+impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
+    /// Runs the program.
+    ///
+    /// # Errors
+    ///
+    /// When an argument has another element type or shape than the function was staged for.
+    pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
+        let arguments = arguments.leaves();
+        if arguments.len() != self.program.parameters {
+            return Err(Error::Unsupported(format!(
+                "the program takes {} arrays, but {} were given",
+                self.program.parameters,
+                arguments.len()
+            )));
+        }
+        for (position, argument) in arguments.iter().enumerate() {
+            let expected = self.program.parameter_type(position);
+            if argument.ty() != *expected {
+                return Err(Error::Argument {
+                    position,
+                    expected: expected.to_string(),
+                    found: argument.ty().to_string(),
+                });
+            }
+        }
+        let results = interpret::<Concrete>(&self.program, arguments);
+        Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
+    }
+
+    /// A function with another program, whose results have another structure.
+    fn derived<I: Family, O: Family, W: Family>(
+        &self,
+        program: Body,
+        active: usize,
+        (input, output, first): (I::At<Concrete>, O::At<Concrete>, W::At<Concrete>),
+    ) -> Function<I, O, W> {
+        let program = program::tidy(&program);
+        Function { source: Arc::new(program.widen()), program: Arc::new(program), active, input, output, first }
+    }
+
+    /// Checks that the first result is a float without axes.
+    fn check_loss(&self, alone: bool) -> Result<()> {
+        let types: Vec<&Type> = self.program.result_types().collect();
+        match types[..] {
+            [loss, ..] if loss.dtype.is_float() && loss.rank() == 0 && (types.len() == 1 || !alone) => Ok(()),
+            _ => Err(Error::Unsupported(format!(
+                "a gradient is taken of {} rank-0 float, but the function results in {types:?}",
+                if alone { "one" } else { "a first" }
+            ))),
+        }
+    }
+
+    /// The function that results in the value and its gradient with respect to the first argument.
+    ///
+    /// # Errors
+    ///
+    /// When the function does not result in one float without axes.
+    pub fn value_and_grad(&self) -> Result<Function<In, (Out, First), First>> {
+        self.check_loss(true)?;
+        self.value_and_grad_with_auxiliary()
+    }
+
+    /// As [`Function::value_and_grad`], of a function whose first result is the value and whose others are auxiliary:
+    /// they are returned, and have no part in the gradient.
+    ///
+    /// # Errors
+    ///
+    /// When the first result is not a float without axes.
+    pub fn value_and_grad_with_auxiliary(&self) -> Result<Function<In, (Out, First), First>> {
+        self.check_loss(false)?;
+        let program = program::value_and_gradient(&self.program, self.active)?;
+        let trees = (
+            copy::<In>(&self.input),
+            (copy::<Out>(&self.output), copy::<First>(&self.first)),
+            copy::<First>(&self.first),
+        );
+        Ok(self.derived::<In, (Out, First), First>(program, self.active, trees))
+    }
+
+    /// The function that results in the gradient with respect to the first argument.
+    ///
+    /// # Errors
+    ///
+    /// When the function does not result in one float without axes.
+    pub fn grad(&self) -> Result<Function<In, First, First>> {
+        self.check_loss(true)?;
+        let mut program = program::value_and_gradient(&self.program, self.active)?;
+        let gradient: Vec<NodeId> = program.results.split_off(1);
+        program.results = gradient;
+        let trees = (copy::<In>(&self.input), copy::<First>(&self.first), copy::<First>(&self.first));
+        Ok(self.derived::<In, First, First>(program, self.active, trees))
+    }
+
+    /// The function that takes the argument and a cotangent of the result, and results in the value and the cotangent of
+    /// the first argument. Cotangents of integer results are ignored.
+    ///
+    /// # Errors
+    ///
+    /// None for functions that were staged without one.
+    pub fn vjp(&self) -> Result<Function<(In, Out), (Out, First), In>> {
+        let program = program::vjp(&self.program, self.active)?;
+        let trees = (
+            (copy::<In>(&self.input), copy::<Out>(&self.output)),
+            (copy::<Out>(&self.output), copy::<First>(&self.first)),
+            copy::<In>(&self.input),
+        );
+        Ok(self.derived::<(In, Out), (Out, First), In>(program, self.program.parameters, trees))
+    }
+
+    /// The function that takes the argument and a tangent of the first argument, and results in the value and its tangent.
+    /// Tangents of integer arrays are ignored.
+    ///
+    /// # Errors
+    ///
+    /// None for functions that were staged without one.
+    pub fn jvp(&self) -> Result<Function<(In, First), (Out, Out), In>> {
+        let program = program::jvp(&self.program, self.active)?;
+        let trees = (
+            (copy::<In>(&self.input), copy::<First>(&self.first)),
+            (copy::<Out>(&self.output), copy::<Out>(&self.output)),
+            copy::<In>(&self.input),
+        );
+        Ok(self.derived::<(In, First), (Out, Out), In>(program, self.program.parameters, trees))
+    }
+
+    /// The program as it was staged, with `build`.
+    pub fn source(&self) -> &Body<Build> {
+        &self.source
+    }
+
+    /// The program as it runs: in bulk form, simplified.
+    pub fn program(&self) -> &Body {
+        &self.program
+    }
+}
+
+impl<In: Family, Out: Family, First: Family> fmt::Display for Function<In, Out, First> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&*self.program, f)
+    }
+}

@@ -1,0 +1,14 @@
+//! What programs use, in one import: `use deltaray::prelude::*;`. No name clashes with `ndarray::prelude`.
+
+pub use crate::algebra::Algebra;
+pub use crate::concrete::Concrete;
+pub use crate::derivative::{
+    ArrayFn, Compose, Grad, Jvp, ValueAndGrad, Vjp, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux,
+    vjp, vjp_aux,
+};
+pub use crate::tensor::{
+    Element, Family, Float, Integer, Matrix, Number, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Scalar, Tensor, Tensor3,
+    Tensor4, Tensor5, Tensor6, TensorD, Tree, Vector, build, concatenate, cond, constant, full, iota, ones, scalar,
+    scan, scan_reverse, select, stack, zeros,
+};
+pub use deltaray_derive::Tree;

@@ -1,0 +1,155 @@
+//! Arrays given element by element.
+
+use crate::algebra::Algebra;
+use crate::concrete;
+use crate::shape::{DType, Shape, Type, Value};
+use crate::tensor::apply::fail;
+use crate::tensor::structure::stack_arrays;
+use crate::tensor::{Element, R0, R1, R2, R3, R4, R5, R6, Rank, Tensor};
+use crate::term::Build;
+use smallvec::SmallVec;
+
+/// The extents that [`build`] takes, which say what its closure is given: `n` and an index, `(n, m)` and a pair of them,
+/// `[n, m]` and an array of them, up to six.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are not extents",
+    note = "extents are `n`, `(n, m)` or `[n, m]`, of `usize`, up to six"
+)]
+pub trait Extents {
+    /// As many axes as there are extents.
+    type Rank: Rank;
+    /// The closure's parameter: as many scalars of `i64`.
+    type Indices<A: Algebra>;
+    /// The extents.
+    fn extents(&self) -> Shape;
+    /// The closure's parameter from that many scalars.
+    fn indices<A: Algebra>(indices: Vec<A::Array>) -> Self::Indices<A>;
+}
+
+/// One scalar for each of `N` extents.
+fn scalars<A: Algebra, const N: usize>(indices: Vec<A::Array>) -> [Tensor<A, i64, R0>; N] {
+    debug_assert_eq!(indices.len(), N);
+    let mut indices = indices.into_iter();
+    std::array::from_fn(|_| Tensor::wrap(indices.next().expect("an index for each extent")))
+}
+
+impl Extents for usize {
+    type Rank = R1;
+    type Indices<A: Algebra> = Tensor<A, i64, R0>;
+    fn extents(&self) -> Shape {
+        Shape::from_slice(&[*self])
+    }
+    fn indices<A: Algebra>(indices: Vec<A::Array>) -> Self::Indices<A> {
+        let [index] = scalars::<A, 1>(indices);
+        index
+    }
+}
+
+macro_rules! replaced {
+    ($x:ident, $with:ty) => {
+        $with
+    };
+}
+
+macro_rules! extents {
+    ($($rank:ident $count:literal ($($x:ident),*);)*) => {
+        $(
+            impl Extents for [usize; $count] {
+                type Rank = $rank;
+                type Indices<A: Algebra> = [Tensor<A, i64, R0>; $count];
+                fn extents(&self) -> Shape {
+                    Shape::from_slice(self)
+                }
+                fn indices<A: Algebra>(indices: Vec<A::Array>) -> Self::Indices<A> {
+                    scalars::<A, $count>(indices)
+                }
+            }
+
+            impl Extents for ($(replaced!($x, usize),)*) {
+                type Rank = $rank;
+                type Indices<A: Algebra> = ($(replaced!($x, Tensor<A, i64, R0>),)*);
+                fn extents(&self) -> Shape {
+                    let ($($x,)*) = self;
+                    Shape::from_slice(&[$(*$x),*])
+                }
+                fn indices<A: Algebra>(indices: Vec<A::Array>) -> Self::Indices<A> {
+                    let [$($x),*] = scalars::<A, $count>(indices);
+                    ($($x,)*)
+                }
+            }
+        )*
+    };
+}
+
+extents! {
+    R1 1 (a);
+    R2 2 (a, b);
+    R3 3 (a, b, c);
+    R4 4 (a, b, c, d);
+    R5 5 (a, b, c, d, e);
+    R6 6 (a, b, c, d, e, f);
+}
+
+/// The array whose element, or inner array, at each position of new outer axes is what the closure gives for it:
+/// `build(n, |i| ..)`, `build((n, m), |(i, j)| ..)`, `build([n, m], |[i, j]| ..)` (P 3.2).
+///
+/// An eager algebra calls the closure for every position, and once for an empty array, to see the shape; a staged one
+/// calls it once. Results of different shapes are reported at the caller's line.
+#[track_caller]
+pub fn build<A: Algebra, X: Extents, E: Element, R: Rank>(
+    extents: X,
+    mut element: impl FnMut(X::Indices<A>) -> Tensor<A, E, R>,
+) -> Tensor<A, E, <X::Rank as Rank>::Plus<R>> {
+    let shape = extents.extents();
+    if A::STAGED {
+        let parameters = vec![Type::scalar(DType::I64); shape.len()];
+        let (body, captures) =
+            A::trace(&parameters, &mut |indices| vec![element(X::indices::<A>(indices)).into_array()]);
+        return Tensor::wrap(A::build(Build { extents: shape, body }, captures));
+    }
+    let elements = run::<A>(&shape, &mut |indices| element(X::indices::<A>(indices)).into_array());
+    match elements {
+        Ok(array) => Tensor::wrap(array),
+        Err((problem, shape)) => fail("build", problem, &shape),
+    }
+}
+
+/// The eager loop, untyped. Errors come with the shape of a placeholder.
+fn run<A: Algebra>(
+    extents: &[usize],
+    element: &mut dyn FnMut(Vec<A::Array>) -> A::Array,
+) -> Result<A::Array, (String, Shape)> {
+    let at = |position: &[usize]| -> Vec<A::Array> {
+        let value = |&i: &usize| A::constant(concrete::Array::full(&[], Value::I64(i as i64)));
+        position.iter().map(value).collect()
+    };
+    let count = crate::shape::size(extents);
+    let mut position: SmallVec<[usize; 4]> = SmallVec::from_elem(0, extents.len());
+    // The first position exists for an empty array too: what it reads is out of bounds, thus 0, and only the shape counts.
+    let first = element(at(&position));
+    let ty = A::type_of(&first);
+    let mut shape = Shape::from_slice(extents);
+    shape.extend_from_slice(&ty.shape);
+    if count == 0 {
+        return Ok(A::constant(concrete::Array::full(&shape, Value::from_i64(ty.dtype, 0))));
+    }
+    let mut elements = Vec::with_capacity(count);
+    elements.push(first);
+    for _ in 1..count {
+        for axis in (0..extents.len()).rev() {
+            position[axis] += 1;
+            if position[axis] < extents[axis] {
+                break;
+            }
+            position[axis] = 0;
+        }
+        let next = element(at(&position));
+        let found = A::shape(&next);
+        if found != ty.shape {
+            let problem = format!("elements of shapes {:?} and {:?}", &ty.shape[..], &found[..]);
+            return Err((problem, shape));
+        }
+        elements.push(next);
+    }
+    Ok(A::reshape(stack_arrays::<A>(elements), &shape))
+}

@@ -1,0 +1,122 @@
+//! Choices: of elements by a mask, of computations by a condition.
+
+use crate::algebra::Algebra;
+use crate::shape::{DType, Shape, Type, Value};
+use crate::tensor::apply::{align, broadcast_shape, fail_array, stretch};
+use crate::tensor::tree::check_same_structure;
+use crate::tensor::{Element, Family, Max, Operand, R0, Rank, Tensor, Tree};
+use std::borrow::Borrow;
+
+impl<A: Algebra, M: Rank> Tensor<A, bool, M> {
+    /// Where this mask is true the element of `yes`, else that of `no`; arrays and literals broadcast together. The side
+    /// that is not taken is without influence, on values and on derivatives.
+    #[track_caller]
+    pub fn select<E: Element, Y, N>(&self, yes: Y, no: N) -> Tensor<A, E, <N::Rank as Max<M>>::Output>
+    where
+        Y: Operand<A, E, R0>,
+        N: Operand<A, E, Y::Rank, Rank: Max<M>>,
+    {
+        let yes = yes.into_operand(&self.array);
+        let no = no.into_operand(&yes);
+        let dtype = E::DTYPE;
+        let (yes, no) = match align::<A>(yes, no) {
+            Ok(aligned) => aligned,
+            Err((problem, shape)) => return self.select_failure(problem, shape),
+        };
+        match align::<A>(self.array.clone(), yes) {
+            Ok((mask, yes)) => {
+                let no = stretch::<A>(no, &A::shape(&mask));
+                debug_assert_eq!(A::dtype(&no), dtype);
+                Tensor::wrap(A::select(mask, yes, no))
+            }
+            Err((problem, shape)) => self.select_failure(problem, shape),
+        }
+    }
+
+    #[track_caller]
+    fn select_failure<E: Element, R: Rank>(&self, problem: String, shape: Shape) -> Tensor<A, E, R> {
+        super::apply::fail("select", problem, &shape)
+    }
+}
+
+/// Chooses between the arrays of two trees of one structure by a mask, which broadcasts to each of them: see
+/// [`Tensor::select`], which takes literals too.
+#[track_caller]
+pub fn select<A: Algebra, M: Rank, T: Tree<A>>(mask: impl Borrow<Tensor<A, bool, M>>, yes: &T, no: &T) -> T {
+    let (types, others) = (yes.types(), no.types());
+    let mask = mask.borrow();
+    let shape = mask.shape();
+    let mut problem = check_same_structure(&types, &others).err();
+    for ty in &types {
+        if problem.is_none() && broadcast_shape(&shape, &ty.shape).as_ref() != Some(&ty.shape) {
+            problem = Some(format!("a mask of shape {:?} does not broadcast to {ty}", &shape[..]));
+        }
+    }
+    if let Some(problem) = problem {
+        return fail_tree("select", problem, yes);
+    }
+    let mut chosen = yes.leaves().into_iter().zip(no.leaves()).map(|(yes, no)| {
+        let mask = stretch::<A>(mask.array.clone(), &A::shape(&yes));
+        A::select(mask, yes, no)
+    });
+    T::Family::rebuild::<A, A>(yes, &mut chosen)
+}
+
+/// Reports a problem; where that returns, the result is a tree of placeholders.
+#[track_caller]
+fn fail_tree<A: Algebra, T: Tree<A>>(name: &str, problem: String, like: &T) -> T {
+    let reported = fail_array::<A>(name, problem, like.types().first().cloned().unwrap_or(Type::scalar(DType::Bool)));
+    let mut leaves = like.leaves();
+    if let Some(first) = leaves.first_mut() {
+        *first = reported;
+    }
+    T::Family::rebuild::<A, A>(like, &mut leaves.into_iter())
+}
+
+/// The result of the first closure where the condition is true, else that of the second: trees of one structure.
+///
+/// An eager algebra runs the chosen closure only; a staged one runs both once, and the term chooses. In every algebra the
+/// side not taken is without influence, on values and on derivatives.
+#[track_caller]
+pub fn cond<A: Algebra, T: Tree<A>>(
+    condition: impl Borrow<Tensor<A, bool, R0>>,
+    then: impl FnOnce() -> T,
+    otherwise: impl FnOnce() -> T,
+) -> T {
+    let condition = condition.borrow();
+    if !A::STAGED {
+        let Some(Value::Bool(holds)) = A::known(&condition.array) else {
+            unreachable!("an eager algebra knows its values");
+        };
+        let chosen = if holds { then() } else { otherwise() };
+        let mut marked = chosen.leaves().into_iter().map(A::mark);
+        return T::Family::rebuild::<A, A>(&chosen, &mut marked);
+    }
+    let place = std::panic::Location::caller();
+    let (mut then, mut otherwise) = (Some(then), Some(otherwise));
+    let first: std::cell::RefCell<Option<T>> = std::cell::RefCell::new(None);
+    let results = A::cond_source(
+        condition.array.clone(),
+        &mut || {
+            let tree = (then.take().expect("each side is run once"))();
+            let leaves = tree.leaves();
+            *first.borrow_mut() = Some(tree);
+            leaves
+        },
+        &mut || {
+            let tree = (otherwise.take().expect("each side is run once"))();
+            let first = first.borrow();
+            let expected = first.as_ref().expect("the first side is run first");
+            match check_same_structure(&expected.types(), &tree.types()) {
+                Ok(()) => tree.leaves(),
+                Err(problem) => {
+                    let problem = format!("the two sides differ: {problem}");
+                    let error = || crate::Error::operands("cond", problem.clone(), place);
+                    expected.types().into_iter().map(|ty| A::fail(error(), ty)).collect()
+                }
+            }
+        },
+    );
+    let like = first.into_inner().expect("the first side was run");
+    T::Family::rebuild::<A, A>(&like, &mut results.into_iter())
+}

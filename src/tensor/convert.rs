@@ -1,0 +1,171 @@
+//! Conversions from and to Rust values and `ndarray`, and printing, of plain tensors.
+
+use crate::algebra::Algebra;
+use crate::concrete::{Array, Concrete, Data};
+use crate::shape::Shape;
+use crate::tensor::{Element, IntoShape, OfDimension, R0, R1, Rank, Tensor};
+use ndarray::{ArcArray, ArrayBase, ArrayView, Dimension, IxDyn};
+use std::fmt;
+
+impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    /// A known array in any algebra; it has no derivative.
+    pub fn from_ndarray<S, D>(array: &ArrayBase<S, D>) -> Self
+    where
+        S: ndarray::Data<Elem = E>,
+        D: OfDimension<Rank = R>,
+    {
+        Tensor::wrap(A::constant(Array::from(array.to_shared())))
+    }
+
+    /// A known array in any algebra from its elements, row-major.
+    ///
+    /// # Panics
+    ///
+    /// When there are not as many elements as the shape has places; staged, that is recorded instead.
+    #[track_caller]
+    pub fn from_elements<S: IntoShape<Rank = R>>(shape: S, elements: Vec<E>) -> Self {
+        let shape = shape.into_shape();
+        if elements.len() != crate::shape::size(&shape) {
+            let problem = format!("{} elements for shape {:?}", elements.len(), &shape[..]);
+            return super::apply::fail("from_elements", problem, &shape);
+        }
+        Tensor::wrap(A::constant(Array::from_vec(&shape, elements)))
+    }
+}
+
+impl<A: Algebra, E: Element> Tensor<A, E, R1> {
+    /// A known vector in any algebra.
+    pub fn from_slice(elements: &[E]) -> Self {
+        Tensor::wrap(A::constant(Array::from_vec(&[elements.len()], elements.to_vec())))
+    }
+}
+
+impl<E: Element, R: Rank> Tensor<Concrete, E, R> {
+    fn data(&self) -> &Data<E> {
+        E::unwrap(&self.array).expect("the element type that the tensor's type says")
+    }
+
+    /// The elements as an owned `ndarray` array.
+    pub fn to_ndarray(&self) -> ndarray::Array<E, R::Dim> {
+        let array = match self.data() {
+            Data::Uniform(shape, x) => ndarray::Array::from_elem(IxDyn(shape), *x),
+            Data::Dense(array) => array.to_owned(),
+        };
+        array.into_dimensionality().expect("the rank that the tensor's type says")
+    }
+
+    /// The elements, row-major.
+    pub fn to_vec(&self) -> Vec<E> {
+        match self.data() {
+            Data::Uniform(shape, x) => vec![*x; crate::shape::size(shape)],
+            Data::Dense(array) => array.iter().copied().collect(),
+        }
+    }
+
+    /// The element at a position, or `None` outside.
+    pub fn element(&self, position: &[usize]) -> Option<E> {
+        let shape: Shape = self.shape();
+        if position.len() != shape.len() || position.iter().zip(&shape).any(|(at, extent)| at >= extent) {
+            return None;
+        }
+        let row_major = position.iter().zip(&shape).fold(0, |offset, (at, extent)| offset * extent + at);
+        Some(self.data().element(row_major))
+    }
+}
+
+impl<E: Element> Tensor<Concrete, E, R0> {
+    /// The one element.
+    pub fn item(&self) -> E {
+        self.data().element(0)
+    }
+}
+
+impl<E: Element> From<E> for Tensor<Concrete, E, R0> {
+    fn from(value: E) -> Self {
+        crate::tensor::scalar(value)
+    }
+}
+
+impl<E: Element> From<Vec<E>> for Tensor<Concrete, E, R1> {
+    fn from(elements: Vec<E>) -> Self {
+        Tensor::wrap(Array::from_vec(&[elements.len()], elements))
+    }
+}
+
+impl<E: Element, const N: usize> From<[E; N]> for Tensor<Concrete, E, R1> {
+    fn from(elements: [E; N]) -> Self {
+        Tensor::from_slice(&elements)
+    }
+}
+
+impl<E: Element, const N: usize, const M: usize> From<[[E; M]; N]> for Tensor<Concrete, E, crate::tensor::R2> {
+    fn from(rows: [[E; M]; N]) -> Self {
+        Tensor::wrap(Array::from_vec(&[N, M], rows.into_iter().flatten().collect()))
+    }
+}
+
+impl<E: Element, D: OfDimension> From<ndarray::Array<E, D>> for Tensor<Concrete, E, D::Rank> {
+    fn from(array: ndarray::Array<E, D>) -> Self {
+        Tensor::wrap(Array::from(array))
+    }
+}
+
+impl<E: Element, D: OfDimension> From<ArcArray<E, D>> for Tensor<Concrete, E, D::Rank> {
+    fn from(array: ArcArray<E, D>) -> Self {
+        Tensor::wrap(Array::from(array))
+    }
+}
+
+impl<E: Element, D: OfDimension> From<ArrayView<'_, E, D>> for Tensor<Concrete, E, D::Rank> {
+    fn from(array: ArrayView<'_, E, D>) -> Self {
+        Tensor::wrap(Array::from(array))
+    }
+}
+
+impl<E: Element, D: OfDimension> From<&ndarray::Array<E, D>> for Tensor<Concrete, E, D::Rank> {
+    fn from(array: &ndarray::Array<E, D>) -> Self {
+        Tensor::from_ndarray(array)
+    }
+}
+
+impl<E: Element, R: Rank<Dim = D>, D: Dimension> From<Tensor<Concrete, E, R>> for ndarray::Array<E, D> {
+    fn from(tensor: Tensor<Concrete, E, R>) -> Self {
+        tensor.to_ndarray()
+    }
+}
+
+impl<E: Element, R: Rank<Dim = D>, D: Dimension> From<&Tensor<Concrete, E, R>> for ndarray::Array<E, D> {
+    fn from(tensor: &Tensor<Concrete, E, R>) -> Self {
+        tensor.to_ndarray()
+    }
+}
+
+impl<E: Element, R: Rank<Dim = D>, D: Dimension> From<Tensor<Concrete, E, R>> for ArcArray<E, D> {
+    fn from(tensor: Tensor<Concrete, E, R>) -> Self {
+        let array = match tensor.data() {
+            Data::Uniform(shape, x) => ArcArray::from_elem(IxDyn(shape), *x),
+            Data::Dense(array) => array.clone(),
+        };
+        array.into_dimensionality().expect("the rank that the tensor's type says")
+    }
+}
+
+impl<E: Element, R: Rank> fmt::Display for Tensor<Concrete, E, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.to_ndarray(), f)
+    }
+}
+
+impl<E: Element, R: Rank> fmt::Debug for Tensor<Concrete, E, R> {
+    /// The elements, with element type and shape after them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} : {}", self.to_ndarray(), self.ty())
+    }
+}
+
+impl<E: Element, R: Rank> PartialEq for Tensor<Concrete, E, R> {
+    /// Equality of shapes and elements; NaN differs from itself.
+    fn eq(&self, other: &Self) -> bool {
+        self.shape() == other.shape() && self.to_vec() == other.to_vec()
+    }
+}

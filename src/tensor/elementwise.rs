@@ -1,0 +1,138 @@
+//! The elementwise operations of the table as methods.
+
+use crate::algebra::Algebra;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::tensor::operators::compare;
+use crate::tensor::{Element, Float, Integer, Number, Operand, Rank, Tensor};
+
+macro_rules! unary_methods {
+    ($($(#[$doc:meta])* $method:ident $op:ident;)*) => {
+        $($(#[$doc])*
+        pub fn $method(&self) -> Self {
+            Tensor::wrap(A::unary(Unary::$op, self.array.clone()))
+        })*
+    };
+}
+
+macro_rules! binary_methods {
+    ($($(#[$doc:meta])* $method:ident $op:ident $literal:ident;)*) => {
+        $($(#[$doc])*
+        ///
+        /// The operand is an array that broadcasts, or a literal; shapes that don't fit are reported at the caller's line.
+        #[track_caller]
+        pub fn $method<T: Operand<A, E, R>>(&self, other: T) -> Tensor<A, E, T::Rank> {
+            self.clone().binary(if T::LITERAL { Binary::$literal } else { Binary::$op }, other)
+        })*
+    };
+}
+
+macro_rules! comparison_methods {
+    ($($(#[$doc:meta])* $method:ident $op:ident;)*) => {
+        $($(#[$doc])*
+        ///
+        /// The operand is an array that broadcasts, or a literal; shapes that don't fit are reported at the caller's line.
+        #[track_caller]
+        pub fn $method<T: Operand<A, E, R>>(&self, other: T) -> Tensor<A, bool, T::Rank> {
+            let other = other.into_operand(&self.array);
+            Tensor::wrap(compare::<A>(Comparison::$op, self.array.clone(), other))
+        })*
+    };
+}
+
+impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
+    unary_methods! {
+        /// 1/x.
+        recip Recip;
+        /// Square root; its derivative at 0 is +infinity.
+        sqrt Sqrt;
+        /// Exponential.
+        exp Exp;
+        /// exp(x) − 1, exact near 0.
+        expm1 Expm1;
+        /// Natural logarithm.
+        ln Ln;
+        /// ln(1 + x), exact near 0.
+        ln1p Ln1p;
+        /// Sine, of radians.
+        sin Sin;
+        /// Cosine, of radians.
+        cos Cos;
+        /// Tangent, of radians.
+        tan Tan;
+        /// Hyperbolic tangent.
+        tanh Tanh;
+        /// 1 / (1 + exp(−x)).
+        sigmoid Sigmoid;
+        /// ln(1 + exp(x)), without overflow.
+        softplus Softplus;
+        /// The largest whole number that is not above x; its derivative is 0.
+        floor Floor;
+        /// The nearest whole number, halves away from zero; its derivative is 0.
+        round Round;
+    }
+
+    /// x raised to a whole power.
+    pub fn powi(&self, n: i32) -> Self {
+        Tensor::wrap(A::unary(Unary::Powi(n), self.array.clone()))
+    }
+
+    binary_methods! {
+        /// This array raised to the power of the other; at an exponent of 0 the derivative in the base is 0, at a base of
+        /// 0 that in the exponent.
+        pow Pow Pow;
+        /// The angle of the point (other, self), in radians.
+        atan2 Atan2 Atan2;
+        /// self · other, but 0 wherever self is 0, whatever the other is.
+        keep_zero KeepZero KeepZero;
+    }
+}
+
+impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
+    unary_methods! {
+        /// Absolute value; its derivative at 0 is 0.
+        abs Abs;
+        /// −1, 0 or 1; its derivative is 0.
+        sign Sign;
+        /// x where x > 0, else 0; its derivative at 0 is 0.
+        relu Relu;
+    }
+
+    binary_methods! {
+        /// The smaller of two, elementwise; at a tie the derivative goes to a literal, else to `self`. NaN wins.
+        min Min MinRight;
+        /// The larger of two, elementwise; at a tie the derivative goes to a literal, else to `self`. NaN wins.
+        max Max MaxRight;
+    }
+}
+
+impl<A: Algebra, E: Integer, R: Rank> Tensor<A, E, R> {
+    binary_methods! {
+        /// The quotient rounded down; by zero it is the dividend.
+        floor_div FloorDiv FloorDiv;
+        /// The remainder of the quotient rounded down, which has the divisor's sign; by zero it is the dividend.
+        modulo Modulo Modulo;
+    }
+}
+
+impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    comparison_methods! {
+        /// self < other.
+        lt Less;
+        /// self ≤ other.
+        le LessEqual;
+        /// self > other.
+        gt Greater;
+        /// self ≥ other.
+        ge GreaterEqual;
+        /// self = other.
+        equal Equal;
+        /// self ≠ other.
+        not_equal NotEqual;
+    }
+
+    /// The elements as another type: floats to integers truncate and saturate and take NaN to 0, non-zero is `true`, and
+    /// `true` is 1. The derivative passes between floats, and is 0 elsewhere.
+    pub fn cast<F: Element>(&self) -> Tensor<A, F, R> {
+        Tensor::wrap(A::cast(self.array.clone(), F::DTYPE))
+    }
+}

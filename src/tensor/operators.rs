@@ -1,0 +1,240 @@
+//! Operators, on values, references and literals, with co-broadcasting.
+
+use crate::algebra::Algebra;
+use crate::concrete;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{Type, Value};
+use crate::tensor::apply::{align, fail_array, stretch};
+use crate::tensor::{Element, Float, Integer, Max, Number, R0, Rank, Tensor};
+use std::ops;
+
+/// What may stand at the right of an operator, or be given to an elementwise method, of an array of algebra `A`, element
+/// type `E` and rank `R`: an array, a reference to one, or a literal.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not go together with an array of `{E}`",
+    note = "operands are arrays with the same algebra and element type, references to them, and literals"
+)]
+pub trait Operand<A: Algebra, E: Element, R: Rank> {
+    /// The rank of the co-broadcast.
+    type Rank: Rank;
+    /// Whether the operand is a literal, which wins the ties of `min` and `max`.
+    const LITERAL: bool;
+    /// The operand as an array; a literal takes the shape of the other operand.
+    fn into_operand(self, other: &A::Array) -> A::Array;
+}
+
+impl<A: Algebra, E: Element, R: Rank + Max<S>, S: Rank> Operand<A, E, R> for Tensor<A, E, S> {
+    type Rank = <R as Max<S>>::Output;
+    const LITERAL: bool = false;
+    fn into_operand(self, _: &A::Array) -> A::Array {
+        self.array
+    }
+}
+
+impl<A: Algebra, E: Element, R: Rank + Max<S>, S: Rank> Operand<A, E, R> for &Tensor<A, E, S> {
+    type Rank = <R as Max<S>>::Output;
+    const LITERAL: bool = false;
+    fn into_operand(self, _: &A::Array) -> A::Array {
+        self.array.clone()
+    }
+}
+
+/// An array of another one's shape, filled with a value.
+pub(super) fn full_like<A: Algebra>(other: &A::Array, value: Value) -> A::Array {
+    A::constant(concrete::Array::full(&A::shape(other), value))
+}
+
+macro_rules! literal_operand {
+    ($($literal:ident $element:ident $variant:ident;)*) => {
+        $(impl<A: Algebra, R: Rank> Operand<A, $element, R> for $literal {
+            type Rank = R;
+            const LITERAL: bool = true;
+            fn into_operand(self, other: &A::Array) -> A::Array {
+                full_like::<A>(other, Value::$variant(self as $element))
+            }
+        })*
+    };
+}
+
+literal_operand! {
+    f32 f32 F32;
+    f64 f64 F64;
+    i32 i32 I32;
+    i32 i64 I64;
+    i64 i64 I64;
+    usize i64 I64;
+    bool bool Bool;
+}
+
+/// Applies a binary operation after broadcasting.
+#[track_caller]
+pub(super) fn combine<A: Algebra>(op: Binary, a: A::Array, b: A::Array) -> A::Array {
+    let dtype = A::dtype(&a);
+    match align::<A>(a, b) {
+        Ok((a, b)) => A::binary(op, a, b),
+        Err((problem, shape)) => fail_array::<A>(op.name(), problem, Type { dtype, shape }),
+    }
+}
+
+/// Compares after broadcasting.
+#[track_caller]
+pub(super) fn compare<A: Algebra>(op: Comparison, a: A::Array, b: A::Array) -> A::Array {
+    match align::<A>(a, b) {
+        Ok((a, b)) => A::compare(op, a, b),
+        Err((problem, shape)) => fail_array::<A>(op.name(), problem, Type { dtype: crate::shape::DType::Bool, shape }),
+    }
+}
+
+/// `target = op(target, b)` where the shape of the target stays; the target's buffer is reused where nobody else holds it.
+#[track_caller]
+fn assign<A: Algebra>(op: Binary, target: &mut A::Array, b: A::Array) {
+    let (shape, other) = (A::shape(target), A::shape(&b));
+    if super::apply::broadcast_shape(&shape, &other).as_ref() != Some(&shape) {
+        let problem = format!("shape {:?} does not broadcast to {:?}", &other[..], &shape[..]);
+        *target = fail_array::<A>(op.name(), problem, A::type_of(target));
+        return;
+    }
+    let b = stretch::<A>(b, &shape);
+    // The other operand stands in for the target meanwhile, so that the target is held once.
+    let unique = std::mem::replace(target, b.clone());
+    *target = A::binary(op, unique, b);
+}
+
+impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    /// A binary operation with whatever may be an operand.
+    #[track_caller]
+    pub(super) fn binary<T: Operand<A, E, R>>(self, op: Binary, other: T) -> Tensor<A, E, T::Rank> {
+        let other = other.into_operand(&self.array);
+        Tensor::wrap(combine::<A>(op, self.array, other))
+    }
+}
+
+macro_rules! operator {
+    ($trait:ident $method:ident, $assign:ident $assign_method:ident, $bound:ident, $op:expr,
+        literals: $($literal:ident $element:ident),*) => {
+        impl<A: Algebra, E: $bound, R: Rank, T: Operand<A, E, R>> ops::$trait<T> for Tensor<A, E, R> {
+            type Output = Tensor<A, E, T::Rank>;
+            #[track_caller]
+            fn $method(self, other: T) -> Self::Output {
+                self.binary(($op)(E::DTYPE.is_float()), other)
+            }
+        }
+
+        impl<A: Algebra, E: $bound, R: Rank, T: Operand<A, E, R>> ops::$trait<T> for &Tensor<A, E, R> {
+            type Output = Tensor<A, E, T::Rank>;
+            #[track_caller]
+            fn $method(self, other: T) -> Self::Output {
+                self.clone().binary(($op)(E::DTYPE.is_float()), other)
+            }
+        }
+
+        impl<A: Algebra, E: $bound, R: Rank, T: Operand<A, E, R>> ops::$assign<T> for Tensor<A, E, R> {
+            #[track_caller]
+            fn $assign_method(&mut self, other: T) {
+                let other = other.into_operand(&self.array);
+                assign::<A>(($op)(E::DTYPE.is_float()), &mut self.array, other);
+            }
+        }
+
+        $(impl<A: Algebra, R: Rank> ops::$trait<Tensor<A, $element, R>> for $literal {
+            type Output = Tensor<A, $element, R>;
+            #[track_caller]
+            fn $method(self, other: Tensor<A, $element, R>) -> Self::Output {
+                let literal = Operand::<A, $element, R>::into_operand(self, &other.array);
+                Tensor::wrap(combine::<A>(($op)(<$element as concrete::Scalar>::DTYPE.is_float()), literal, other.array))
+            }
+        }
+
+        impl<A: Algebra, R: Rank> ops::$trait<&Tensor<A, $element, R>> for $literal {
+            type Output = Tensor<A, $element, R>;
+            #[track_caller]
+            fn $method(self, other: &Tensor<A, $element, R>) -> Self::Output {
+                ops::$trait::$method(self, other.clone())
+            }
+        })*
+    };
+}
+
+operator!(Add add, AddAssign add_assign, Number, |_| Binary::Add,
+    literals: f32 f32, f64 f64, i32 i32, i32 i64, i64 i64, usize i64);
+operator!(Sub sub, SubAssign sub_assign, Number, |_| Binary::Sub,
+    literals: f32 f32, f64 f64, i32 i32, i32 i64, i64 i64, usize i64);
+operator!(Mul mul, MulAssign mul_assign, Number, |_| Binary::Mul,
+    literals: f32 f32, f64 f64, i32 i32, i32 i64, i64 i64, usize i64);
+operator!(Div div, DivAssign div_assign, Number, |float| if float { Binary::Div } else { Binary::Quot },
+    literals: f32 f32, f64 f64, i32 i32, i32 i64, i64 i64, usize i64);
+operator!(Rem rem, RemAssign rem_assign, Integer, |_| Binary::Rem,
+    literals: i32 i32, i32 i64, i64 i64, usize i64);
+
+macro_rules! bool_operator {
+    ($trait:ident $method:ident, $assign:ident $assign_method:ident, $op:expr) => {
+        impl<A: Algebra, R: Rank, T: Operand<A, bool, R>> ops::$trait<T> for Tensor<A, bool, R> {
+            type Output = Tensor<A, bool, T::Rank>;
+            #[track_caller]
+            fn $method(self, other: T) -> Self::Output {
+                self.binary($op, other)
+            }
+        }
+
+        impl<A: Algebra, R: Rank, T: Operand<A, bool, R>> ops::$trait<T> for &Tensor<A, bool, R> {
+            type Output = Tensor<A, bool, T::Rank>;
+            #[track_caller]
+            fn $method(self, other: T) -> Self::Output {
+                self.clone().binary($op, other)
+            }
+        }
+
+        impl<A: Algebra, R: Rank, T: Operand<A, bool, R>> ops::$assign<T> for Tensor<A, bool, R> {
+            #[track_caller]
+            fn $assign_method(&mut self, other: T) {
+                let other = other.into_operand(&self.array);
+                assign::<A>($op, &mut self.array, other);
+            }
+        }
+    };
+}
+
+bool_operator!(BitAnd bitand, BitAndAssign bitand_assign, Binary::And);
+bool_operator!(BitOr bitor, BitOrAssign bitor_assign, Binary::Or);
+
+impl<A: Algebra, E: Number, R: Rank> ops::Neg for Tensor<A, E, R> {
+    type Output = Tensor<A, E, R>;
+    fn neg(self) -> Self::Output {
+        Tensor::wrap(A::unary(Unary::Neg, self.array))
+    }
+}
+
+impl<A: Algebra, E: Number, R: Rank> ops::Neg for &Tensor<A, E, R> {
+    type Output = Tensor<A, E, R>;
+    fn neg(self) -> Self::Output {
+        -self.clone()
+    }
+}
+
+impl<A: Algebra, R: Rank> ops::Not for Tensor<A, bool, R> {
+    type Output = Tensor<A, bool, R>;
+    fn not(self) -> Self::Output {
+        Tensor::wrap(A::unary(Unary::Not, self.array))
+    }
+}
+
+impl<A: Algebra, R: Rank> ops::Not for &Tensor<A, bool, R> {
+    type Output = Tensor<A, bool, R>;
+    fn not(self) -> Self::Output {
+        !self.clone()
+    }
+}
+
+/// Sums arrays of one shape; an empty sum is the scalar 0, which broadcasts, so only scalars are summed this way.
+impl<A: Algebra, E: Number> std::iter::Sum for Tensor<A, E, R0> {
+    fn sum<I: Iterator<Item = Self>>(terms: I) -> Self {
+        terms.reduce(|a, b| a + b).unwrap_or_else(|| crate::tensor::scalar(E::ZERO))
+    }
+}
+
+impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
+    /// An array of this one's shape, filled with a number: how code that is generic over the element type writes literals.
+    pub fn filled(&self, x: f64) -> Tensor<A, E, R> {
+        Tensor::wrap(full_like::<A>(&self.array, E::from_number(x).into_value()))
+    }
+}

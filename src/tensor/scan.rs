@@ -1,0 +1,255 @@
+//! Loops that carry values from step to step.
+
+use crate::affine::AffineMap;
+use crate::algebra::Algebra;
+use crate::concrete;
+use crate::shape::{DType, Shape, Type, Value};
+use crate::tensor::structure::stack_arrays;
+use crate::tensor::tree::check_same_structure;
+use crate::tensor::{Element, Family, Rank, Tensor, Tree};
+use crate::term::Scan;
+
+/// Trees that a loop reads slice by slice along the outermost axis: tensors, and tuples, `Vec`s, `Option`s and Rust arrays
+/// of such.
+#[diagnostic::on_unimplemented(
+    message = "a loop can not read `{Self}` slice by slice",
+    note = "inputs of a loop are tensors, and tuples, `Vec`s, `Option`s and Rust arrays of tensors"
+)]
+pub trait Sliced<A: Algebra>: Tree<A> {
+    /// The tree of one slice.
+    type Slice: Tree<A>;
+    /// A tree of slices from its arrays.
+    fn slice_from(&self, leaves: &mut dyn Iterator<Item = A::Array>) -> Self::Slice;
+}
+
+/// Trees that a loop writes slice by slice along a new outermost axis: tensors, and tuples, `Vec`s, `Option`s and Rust
+/// arrays of such.
+#[diagnostic::on_unimplemented(
+    message = "a loop can not stack `{Self}`",
+    note = "outputs of a loop are tensors, and tuples, `Vec`s, `Option`s and Rust arrays of tensors"
+)]
+pub trait Stacked<A: Algebra>: Tree<A> {
+    /// The tree of all slices.
+    type Stack: Tree<A>;
+    /// A tree of stacks from its arrays.
+    fn stack_from(&self, leaves: &mut dyn Iterator<Item = A::Array>) -> Self::Stack;
+}
+
+fn next<A: Algebra, E: Element, R: Rank>(leaves: &mut dyn Iterator<Item = A::Array>) -> Tensor<A, E, R> {
+    Tensor::wrap(leaves.next().expect("as many arrays as the tree has places"))
+}
+
+impl<A: Algebra, E: Element, R: Rank> Sliced<A> for Tensor<A, E, R> {
+    type Slice = Tensor<A, E, R::Smaller>;
+    fn slice_from(&self, leaves: &mut dyn Iterator<Item = A::Array>) -> Self::Slice {
+        next(leaves)
+    }
+}
+
+impl<A: Algebra, E: Element, R: Rank> Stacked<A> for Tensor<A, E, R> {
+    type Stack = Tensor<A, E, R::Larger>;
+    fn stack_from(&self, leaves: &mut dyn Iterator<Item = A::Array>) -> Self::Stack {
+        next(leaves)
+    }
+}
+
+macro_rules! containers {
+    ($($trait:ident $ty:ident $method:ident;)*) => {
+        $(
+            impl<A: Algebra, T: $trait<A>> $trait<A> for Vec<T> {
+                type $ty = Vec<T::$ty>;
+                fn $method(&self, leaves: &mut dyn Iterator<Item = A::Array>) -> Self::$ty {
+                    self.iter().map(|part| part.$method(leaves)).collect()
+                }
+            }
+
+            impl<A: Algebra, T: $trait<A>> $trait<A> for Option<T> {
+                type $ty = Option<T::$ty>;
+                fn $method(&self, leaves: &mut dyn Iterator<Item = A::Array>) -> Self::$ty {
+                    self.as_ref().map(|part| part.$method(leaves))
+                }
+            }
+
+            impl<A: Algebra, T: $trait<A>, const N: usize> $trait<A> for [T; N] {
+                type $ty = [T::$ty; N];
+                fn $method(&self, leaves: &mut dyn Iterator<Item = A::Array>) -> Self::$ty {
+                    std::array::from_fn(|at| self[at].$method(leaves))
+                }
+            }
+
+            impl<A: Algebra> $trait<A> for () {
+                type $ty = ();
+                fn $method(&self, _: &mut dyn Iterator<Item = A::Array>) {}
+            }
+
+            containers!(@tuples $trait $ty $method (T a););
+            containers!(@tuples $trait $ty $method (T a, U b););
+            containers!(@tuples $trait $ty $method (T a, U b, V c););
+            containers!(@tuples $trait $ty $method (T a, U b, V c, W d););
+            containers!(@tuples $trait $ty $method (T a, U b, V c, W d, X e););
+            containers!(@tuples $trait $ty $method (T a, U b, V c, W d, X e, Y f););
+            containers!(@tuples $trait $ty $method (T a, U b, V c, W d, X e, Y f, Z g););
+            containers!(@tuples $trait $ty $method (T a, U b, V c, W d, X e, Y f, Z g, S h););
+        )*
+    };
+    (@tuples $trait:ident $ty:ident $method:ident ($($name:ident $x:ident),*);) => {
+        impl<A: Algebra, $($name: $trait<A>),*> $trait<A> for ($($name,)*) {
+            type $ty = ($($name::$ty,)*);
+            fn $method(&self, leaves: &mut dyn Iterator<Item = A::Array>) -> Self::$ty {
+                let ($($x,)*) = self;
+                ($($x.$method(leaves),)*)
+            }
+        }
+    };
+}
+
+containers! {
+    Sliced Slice slice_from;
+    Stacked Stack stack_from;
+}
+
+/// A loop of `n` steps: each takes what the step before passed on, and one slice of every input, and gives what it passes
+/// on, and one slice of every output. The result is what the last step passed on, and the outputs along a new outermost
+/// axis.
+///
+/// The inputs have `n` slices; what is passed on keeps its shapes. The closure may use whatever arrays it captures. An
+/// eager algebra runs the closure for every step; a staged one runs it once and keeps the loop rolled.
+#[track_caller]
+pub fn scan<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
+    carry: C,
+    inputs: &X,
+    n: usize,
+    step: impl FnMut(C, X::Slice) -> (C, Y),
+) -> (C, Y::Stack) {
+    scan_directed(carry, inputs, n, false, step)
+}
+
+/// As [`scan`], from the last slice to the first: the first step reads and writes the last slice.
+#[track_caller]
+pub fn scan_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
+    carry: C,
+    inputs: &X,
+    n: usize,
+    step: impl FnMut(C, X::Slice) -> (C, Y),
+) -> (C, Y::Stack) {
+    scan_directed(carry, inputs, n, true, step)
+}
+
+#[track_caller]
+fn scan_directed<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
+    carry: C,
+    inputs: &X,
+    n: usize,
+    reverse: bool,
+    mut step: impl FnMut(C, X::Slice) -> (C, Y),
+) -> (C, Y::Stack) {
+    let name = if reverse { "scan_reverse" } else { "scan" };
+    let place = std::panic::Location::caller();
+    let carry_types = carry.types();
+    let count = carry_types.len();
+    let mut sources = inputs.leaves();
+    for source in &mut sources {
+        let ty = A::type_of(source);
+        if ty.shape.first() != Some(&n) {
+            let problem = format!("an input of shape {:?} in a loop of {n} steps", &ty.shape[..]);
+            // A placeholder with as many slices, so that the loop can go on.
+            let mut shape = Shape::from_slice(ty.shape.get(1..).unwrap_or(&[]));
+            shape.insert(0, n);
+            *source = A::fail(crate::Error::operands(name, problem, place), Type { dtype: ty.dtype, shape });
+        }
+    }
+    let mut outputs: Option<Y> = None;
+    // One step, untyped: carries and slices to carries and outputs.
+    let mut body = |mut arrays: Vec<A::Array>| -> Vec<A::Array> {
+        let slices = arrays.split_off(count);
+        let before = C::Family::rebuild::<A, A>(&carry, &mut arrays.into_iter());
+        let (mut after, output) = step(before, inputs.slice_from(&mut slices.into_iter()));
+        if let Err(problem) = check_same_structure(&carry_types, &after.types()) {
+            let problem = format!("what a step is given and what it passes on differ: {problem}");
+            let placeholders =
+                report_all::<A>(&carry_types, &|ty| A::fail(crate::Error::operands(name, problem.clone(), place), ty));
+            after = C::Family::rebuild::<A, A>(&carry, &mut placeholders.into_iter());
+        }
+        let mut results = after.leaves();
+        results.extend(output.leaves());
+        outputs = Some(output);
+        results
+    };
+    let first = carry.leaves();
+    let mut results = if A::STAGED {
+        let mut parameters = carry_types.clone();
+        for source in &sources {
+            let mut ty = A::type_of(source);
+            ty.shape.remove(0);
+            parameters.push(ty);
+        }
+        let (closed, captures) = A::trace(&parameters, &mut body);
+        let scan = Scan { body: closed, carries: count, inputs: sources.len(), length: n, reverse };
+        A::scan_source(scan, first, sources, captures)
+    } else {
+        let report = |problem: String, ty: Type| A::fail(crate::Error::operands(name, problem, place), ty);
+        run::<A>(first, &sources, n, reverse, &mut body, &report)
+    };
+    let stacks = results.split_off(count);
+    let output = outputs.expect("a step was run");
+    (C::Family::rebuild::<A, A>(&carry, &mut results.into_iter()), output.stack_from(&mut stacks.into_iter()))
+}
+
+/// Reports a problem; where that returns, the result is placeholders of these types.
+fn report_all<A: Algebra>(types: &[Type], fail: &dyn Fn(Type) -> A::Array) -> Vec<A::Array> {
+    if types.is_empty() {
+        fail(Type::scalar(DType::Bool));
+    }
+    types.iter().cloned().map(fail).collect()
+}
+
+/// The eager loop, untyped: final carries, then stacked outputs.
+fn run<A: Algebra>(
+    mut carries: Vec<A::Array>,
+    inputs: &[A::Array],
+    n: usize,
+    reverse: bool,
+    body: &mut dyn FnMut(Vec<A::Array>) -> Vec<A::Array>,
+    report: &dyn Fn(String, Type) -> A::Array,
+) -> Vec<A::Array> {
+    let count = carries.len();
+    let mut rows: Vec<Vec<A::Array>> = Vec::new();
+    // A loop of no steps runs one on slices that are out of bounds, thus 0, to see the types of its outputs.
+    for step in 0..n.max(1) {
+        let position = if reverse { n.max(1) - 1 - step } else { step };
+        let mut arrays = carries.clone();
+        for input in inputs {
+            let map = AffineMap::pick(&A::shape(input), 0, position as i64);
+            arrays.push(A::view(input.clone(), &map));
+        }
+        let mut results = body(arrays);
+        let mut outputs = results.split_off(count);
+        if let Some(earlier) = rows.first() {
+            let types = |arrays: &[A::Array]| -> Vec<Type> { arrays.iter().map(A::type_of).collect() };
+            let expected = types(earlier);
+            if let Err(problem) = check_same_structure(&expected, &types(&outputs)) {
+                let problem = format!("the outputs of two steps differ: {problem}");
+                outputs = report_all::<A>(&expected, &|ty| report(problem.clone(), ty));
+            }
+        }
+        rows.push(outputs);
+        if n > 0 {
+            carries = results;
+        }
+    }
+    if reverse {
+        rows.reverse();
+    }
+    let width = rows[0].len();
+    for output in 0..width {
+        if n == 0 {
+            let ty = A::type_of(&rows[0][output]);
+            let mut shape = ty.shape.clone();
+            shape.insert(0, 0);
+            carries.push(A::constant(concrete::Array::full(&shape, Value::from_i64(ty.dtype, 0))));
+        } else {
+            carries.push(stack_arrays::<A>(rows.iter().map(|row| row[output].clone()).collect()));
+        }
+    }
+    carries
+}

@@ -1,0 +1,257 @@
+//! Other arrangements of the same elements, and arrays put together.
+
+use crate::affine::AffineMap;
+use crate::algebra::Algebra;
+use crate::shape::{Axes, Shape};
+use crate::tensor::apply::{apply, broadcast_shape, check_axis, fail, stretch};
+use crate::tensor::{Element, IntoShape, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Tensor};
+use crate::term::Op;
+use std::ops::{Bound, RangeBounds};
+
+/// Axes by their positions, counted from the outermost: `[0, 2]`, a slice or a vector.
+pub trait AxisList {
+    /// As many axes as there are positions.
+    type Count: Rank;
+    /// The positions.
+    fn axes(&self) -> &[usize];
+}
+
+macro_rules! axis_list {
+    ($($count:literal $rank:ident),*) => {
+        $(impl AxisList for [usize; $count] {
+            type Count = $rank;
+            fn axes(&self) -> &[usize] {
+                self
+            }
+        })*
+    };
+}
+
+axis_list!(0 R0, 1 R1, 2 R2, 3 R3, 4 R4, 5 R5, 6 R6);
+
+impl AxisList for &[usize] {
+    type Count = RDyn;
+    fn axes(&self) -> &[usize] {
+        self
+    }
+}
+
+impl AxisList for Vec<usize> {
+    type Count = RDyn;
+    fn axes(&self) -> &[usize] {
+        self
+    }
+}
+
+/// A problem, unless the positions are distinct axes of the shape.
+pub(super) fn check_axes(axes: &[usize], shape: &[usize]) -> Result<(), String> {
+    for (at, &axis) in axes.iter().enumerate() {
+        check_axis(axis, shape)?;
+        if axes[..at].contains(&axis) {
+            return Err(format!("axis {axis} is listed twice for shape {shape:?}"));
+        }
+    }
+    Ok(())
+}
+
+impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    /// The view of this array through a map whose result has as many axes as `S`.
+    #[track_caller]
+    pub(super) fn view<S: Rank>(&self, name: &str, map: AffineMap) -> Tensor<A, E, S> {
+        apply(name, Op::View(map), [self.array.clone()])
+    }
+
+    /// The array repeated `n` times along a new outermost axis.
+    pub fn replicate(&self, n: usize) -> Tensor<A, E, R::Larger> {
+        let shape = self.shape();
+        let mut result = shape.clone();
+        result.insert(0, n);
+        let axes: Axes = (1..result.len()).collect();
+        Tensor::wrap(A::view(self.array.clone(), &AffineMap::broadcast(&shape, &result, &axes)))
+    }
+
+    /// The array stretched to a shape as broadcasting does: trailing axes are aligned, and an axis of extent 1 repeats.
+    #[track_caller]
+    pub fn broadcast_to<S: IntoShape>(&self, shape: S) -> Tensor<A, E, S::Rank> {
+        let (source, result) = (self.shape(), shape.into_shape());
+        if broadcast_shape(&source, &result).as_ref() != Some(&result) {
+            let problem = format!("shape {:?} does not broadcast to {:?}", &source[..], &result[..]);
+            return fail("broadcast_to", problem, &result);
+        }
+        Tensor::wrap(stretch::<A>(self.array.clone(), &result))
+    }
+
+    /// The array with its axes in the opposite order.
+    pub fn transpose(&self) -> Self {
+        let shape = self.shape();
+        let axes: Axes = (0..shape.len()).rev().collect();
+        Tensor::wrap(A::view(self.array.clone(), &AffineMap::transpose(&shape, &axes)))
+    }
+
+    /// The array with its axes in another order: axis `j` of the result is axis `permutation[j]` of this array. Inner
+    /// axes that are not listed stay.
+    #[track_caller]
+    pub fn tr(&self, permutation: &[usize]) -> Self {
+        let shape = self.shape();
+        let mut sorted: Axes = permutation.iter().copied().collect();
+        sorted.sort_unstable();
+        if permutation.len() > shape.len() || sorted.iter().enumerate().any(|(at, &axis)| at != axis) {
+            let problem = format!("{permutation:?} does not permute the outer axes of shape {:?}", &shape[..]);
+            return fail("tr", problem, &shape);
+        }
+        let axes: Axes = permutation.iter().copied().chain(permutation.len()..shape.len()).collect();
+        Tensor::wrap(A::view(self.array.clone(), &AffineMap::transpose(&shape, &axes)))
+    }
+
+    /// The same elements, row-major, in another shape of the same size.
+    #[track_caller]
+    pub fn reshape<S: IntoShape>(&self, shape: S) -> Tensor<A, E, S::Rank> {
+        let shape = shape.into_shape();
+        if crate::shape::size(&shape) != self.size() {
+            let problem = format!("the sizes of shapes {:?} and {:?} differ", &self.shape()[..], &shape[..]);
+            return fail("reshape", problem, &shape);
+        }
+        Tensor::wrap(A::reshape(self.array.clone(), &shape))
+    }
+
+    /// The elements in one axis, row-major.
+    pub fn flatten(&self) -> Tensor<A, E, R1> {
+        Tensor::wrap(A::reshape(self.array.clone(), &[self.size()]))
+    }
+
+    /// A range of positions along an axis: `x.slice(0, 1..)`.
+    #[track_caller]
+    pub fn slice(&self, axis: usize, range: impl RangeBounds<usize>) -> Self {
+        self.slice_step(axis, range, 1)
+    }
+
+    /// Every `step`-th position of a range along an axis. With a negative step the range is walked from its end, as in
+    /// `ndarray`. A range that reaches beyond the axis, or a step of 0, is reported at the caller's line.
+    #[track_caller]
+    pub fn slice_step(&self, axis: usize, range: impl RangeBounds<usize>, step: i64) -> Self {
+        let shape = self.shape();
+        if let Err(problem) = check_axis(axis, &shape) {
+            return fail("slice", problem, &shape);
+        }
+        let start = match range.start_bound() {
+            Bound::Included(&start) => start,
+            Bound::Excluded(&before) => before.saturating_add(1),
+            Bound::Unbounded => 0,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(&last) => last.saturating_add(1),
+            Bound::Excluded(&end) => end,
+            Bound::Unbounded => shape[axis],
+        };
+        if start > end || end > shape[axis] || step == 0 {
+            let problem = format!("range {start}..{end} by {step} of axis {axis} in shape {:?}", &shape[..]);
+            return fail("slice", problem, &shape);
+        }
+        let count = (end - start).div_ceil(usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX));
+        let first = if step > 0 { start as i64 } else { end as i64 - 1 };
+        self.view("slice", AffineMap::along(&shape, axis, first, step, count))
+    }
+
+    /// The array read backwards along an axis.
+    #[track_caller]
+    pub fn reverse(&self, axis: usize) -> Self {
+        self.slice_step(axis, .., -1)
+    }
+
+    /// The array with so many zeros before and after it along an axis.
+    #[track_caller]
+    pub fn pad(&self, axis: usize, before: usize, after: usize) -> Self {
+        let shape = self.shape();
+        if let Err(problem) = check_axis(axis, &shape) {
+            return fail("pad", problem, &shape);
+        }
+        let count = shape[axis].checked_add(before).and_then(|extent| extent.checked_add(after));
+        match (count, i64::try_from(before)) {
+            (Some(count), Ok(before)) => self.view("pad", AffineMap::along(&shape, axis, -before, 1, count)),
+            _ => fail("pad", format!("shape {:?} by {before} and {after} overflows", &shape[..]), &shape),
+        }
+    }
+
+    /// This array, then another, along an axis.
+    #[track_caller]
+    pub fn append(&self, axis: usize, other: &Self) -> Self {
+        apply("append", Op::Concatenate(axis), [self.array.clone(), other.array.clone()])
+    }
+
+    /// The elements whose positions along the two outermost axes are equal, along one axis.
+    #[track_caller]
+    pub fn diagonal(&self) -> Tensor<A, E, R::Smaller> {
+        let shape = self.shape();
+        if shape.len() < 2 {
+            return fail("diagonal", format!("shape {:?} has fewer than two axes", &shape[..]), &shape);
+        }
+        let map = diagonal_map(&shape, 0, 1, shape[0].min(shape[1]));
+        self.view("diagonal", map)
+    }
+
+    /// The array with a new axis of extent 1.
+    #[track_caller]
+    pub fn insert_axis(&self, axis: usize) -> Tensor<A, E, R::Larger> {
+        let mut shape = self.shape();
+        if axis > shape.len() {
+            return fail("insert_axis", format!("there is no place {axis} in shape {:?}", &shape[..]), &shape);
+        }
+        shape.insert(axis, 1);
+        Tensor::wrap(A::reshape(self.array.clone(), &shape))
+    }
+
+    /// The array without an axis of extent 1.
+    #[track_caller]
+    pub fn remove_axis(&self, axis: usize) -> Tensor<A, E, R::Smaller> {
+        let mut shape = self.shape();
+        if shape.get(axis) != Some(&1) {
+            return fail("remove_axis", format!("axis {axis} of shape {:?} is not of extent 1", &shape[..]), &shape);
+        }
+        shape.remove(axis);
+        Tensor::wrap(A::reshape(self.array.clone(), &shape))
+    }
+}
+
+/// The map that reads equal positions along axes `first` and `second`; `second` is removed.
+pub(super) fn diagonal_map(shape: &[usize], first: usize, second: usize, extent: usize) -> AffineMap {
+    let mut result = Shape::from_slice(shape);
+    result[first] = extent;
+    result.remove(second);
+    let rows: Vec<_> = (0..shape.len())
+        .map(|row| {
+            let axis = if row == second { first } else { row };
+            let column = axis - usize::from(axis > second);
+            (0..result.len()).map(|other| i64::from(other == column)).collect()
+        })
+        .collect();
+    AffineMap::new(shape, &result, &rows, &vec![0; shape.len()])
+}
+
+/// Arrays one after the other along an axis; at least one, with equal extents but for that axis.
+#[track_caller]
+pub fn concatenate<A: Algebra, E: Element, R: Rank>(axis: usize, parts: &[Tensor<A, E, R>]) -> Tensor<A, E, R> {
+    apply("concatenate", Op::Concatenate(axis), parts.iter().map(|part| part.array.clone()))
+}
+
+/// Arrays of one shape along a new outermost axis. Of no arrays the shape is known for scalars only.
+#[track_caller]
+pub fn stack<A: Algebra, E: Element, R: Rank>(parts: &[Tensor<A, E, R>]) -> Tensor<A, E, R::Larger> {
+    let Some(first) = parts.first() else {
+        return match R::NDIM {
+            Some(0) => Tensor::wrap(A::constant(crate::concrete::Array::full(&[0], E::ZERO.into_value()))),
+            _ => fail("stack", "takes at least one array", &[]),
+        };
+    };
+    let shape = first.shape();
+    if let Some(other) = parts.iter().map(Tensor::shape).find(|other| *other != shape) {
+        return fail("stack", format!("shapes {:?} and {:?} differ", &shape[..], &other[..]), &shape);
+    }
+    Tensor::wrap(stack_arrays::<A>(parts.iter().map(|part| part.array.clone()).collect()))
+}
+
+/// At least one array, all of one shape, along a new outermost axis.
+pub(super) fn stack_arrays<A: Algebra>(parts: Vec<A::Array>) -> A::Array {
+    let mut row = A::shape(&parts[0]);
+    row.insert(0, 1);
+    A::concatenate(0, parts.into_iter().map(|part| A::reshape(part, &row)).collect())
+}

@@ -1,0 +1,310 @@
+//! Trees of arrays: what functions take and return.
+//!
+//! A [`Tree`] holds arrays of one algebra; its [`Family`] is the same structure over every algebra, so that going to
+//! another algebra and back is the identity, which the compiler knows. A family is named by its member over [`Concrete`]:
+//! the family of `Vector<A, f64>` is `Vector<Concrete, f64>`.
+
+use crate::algebra::{Algebra, ForwardArray, NestedArray};
+use crate::concrete::Concrete;
+use crate::error::{Error, Result};
+use crate::shape::Type;
+use crate::tensor::{Element, Rank, Tensor};
+
+/// A structure of arrays over every algebra.
+pub trait Family: Sized + 'static {
+    /// The structure over one algebra.
+    type At<A: Algebra>: Tree<A, Family = Self>;
+
+    /// The structure of `like` with other arrays, in the order of [`Tree::visit`]; lengths, variants and skipped fields
+    /// come from `like`.
+    ///
+    /// # Panics
+    ///
+    /// When there are too few arrays, or when one has another element type or rank than its place: callers check with
+    /// [`Tree::with_leaves`] where that can be.
+    fn rebuild<A: Algebra, B: Algebra>(like: &Self::At<A>, leaves: &mut dyn Iterator<Item = B::Array>) -> Self::At<B>;
+}
+
+/// A structure of arrays of one algebra: tensors, tuples, `Vec`, `Option`, `Box`, Rust arrays, and structs by
+/// `#[derive(Tree)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tree of arrays of `{A}`",
+    note = "trees are tensors, tuples, `Vec`, `Option`, `Box` and Rust arrays of trees, and structs with `#[derive(Tree)]`"
+)]
+pub trait Tree<A: Algebra>: Sized + 'static {
+    /// The structure over every algebra.
+    type Family: Family<At<A> = Self>;
+
+    /// Visits the arrays, in the order of fields and positions.
+    fn visit(&self, visitor: &mut dyn FnMut(&A::Array));
+
+    /// The arrays, in the order of fields and positions.
+    fn leaves(&self) -> Vec<A::Array> {
+        let mut leaves = Vec::new();
+        self.visit(&mut |leaf| leaves.push(leaf.clone()));
+        leaves
+    }
+
+    /// The element types and shapes of the arrays.
+    fn types(&self) -> Vec<Type> {
+        let mut types = Vec::new();
+        self.visit(&mut |leaf| types.push(A::type_of(leaf)));
+        types
+    }
+
+    /// This structure with other arrays of any algebra.
+    ///
+    /// # Errors
+    ///
+    /// When their number, or an element type or a rank, is another than here.
+    fn with_leaves<B: Algebra>(&self, leaves: Vec<B::Array>) -> Result<<Self::Family as Family>::At<B>> {
+        let types = self.types();
+        if types.len() != leaves.len() {
+            return Err(Error::Unsupported(format!("a tree of {} arrays from {}", types.len(), leaves.len())));
+        }
+        for (position, (ty, leaf)) in types.iter().zip(&leaves).enumerate() {
+            let found = B::type_of(leaf);
+            if found.dtype != ty.dtype || found.rank() != ty.rank() {
+                return Err(Error::Argument { position, expected: ty.to_string(), found: found.to_string() });
+            }
+        }
+        Ok(Self::Family::rebuild::<A, B>(self, &mut leaves.into_iter()))
+    }
+
+    /// The tree with all arrays as constants of the algebra under a reverse derivative, see [`Tensor::lift`].
+    fn lift(&self) -> <Self::Family as Family>::At<A::Nested> {
+        let mut leaves = self.leaves().into_iter().map(|leaf| -> NestedArray<A> { A::lift(leaf) });
+        Self::Family::rebuild::<A, A::Nested>(self, &mut leaves)
+    }
+
+    /// The tree with all arrays as constants of the algebra under a forward derivative, see [`Tensor::lift_forward`].
+    fn lift_forward(&self) -> <Self::Family as Family>::At<A::Forward> {
+        let mut leaves = self.leaves().into_iter().map(|leaf| -> ForwardArray<A> { A::lift_forward(leaf) });
+        Self::Family::rebuild::<A, A::Forward>(self, &mut leaves)
+    }
+}
+
+/// As [`Family::rebuild`], for a part of a tree whose family is found from its type: what `#[derive(Tree)]` writes for a
+/// field.
+pub fn rebuild_field<A: Algebra, B: Algebra, T: Tree<A>>(
+    like: &T,
+    leaves: &mut dyn Iterator<Item = B::Array>,
+) -> <T::Family as Family>::At<B> {
+    T::Family::rebuild::<A, B>(like, leaves)
+}
+
+/// Another handle on the same arrays; trees need not be `Clone`.
+pub fn duplicate<A: Algebra, T: Tree<A>>(tree: &T) -> T {
+    T::Family::rebuild::<A, A>(tree, &mut tree.leaves().into_iter())
+}
+
+/// Checks that two trees have equally many arrays of equal types.
+///
+/// # Errors
+///
+/// A sentence that names what differs.
+pub fn check_same_structure(expected: &[Type], found: &[Type]) -> std::result::Result<(), String> {
+    if expected.len() != found.len() {
+        return Err(format!("a tree of {} arrays and one of {}", expected.len(), found.len()));
+    }
+    match expected.iter().zip(found).position(|(a, b)| a != b) {
+        None => Ok(()),
+        Some(at) => Err(format!("array {at} is {} and {}", expected[at], found[at])),
+    }
+}
+
+fn next<B: Algebra>(leaves: &mut dyn Iterator<Item = B::Array>) -> B::Array {
+    leaves.next().expect("as many arrays as the tree has places")
+}
+
+impl<E: Element, R: Rank> Family for Tensor<Concrete, E, R> {
+    type At<A: Algebra> = Tensor<A, E, R>;
+    fn rebuild<A: Algebra, B: Algebra>(_: &Tensor<A, E, R>, leaves: &mut dyn Iterator<Item = B::Array>) -> Self::At<B> {
+        Tensor::from_array(next::<B>(leaves)).expect("an array of the element type and rank of its place")
+    }
+}
+
+impl<A: Algebra, E: Element, R: Rank> Tree<A> for Tensor<A, E, R> {
+    type Family = Tensor<Concrete, E, R>;
+    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+        visitor(self.array());
+    }
+}
+
+impl<F: Family> Family for Vec<F> {
+    type At<A: Algebra> = Vec<F::At<A>>;
+    fn rebuild<A: Algebra, B: Algebra>(like: &Self::At<A>, leaves: &mut dyn Iterator<Item = B::Array>) -> Self::At<B> {
+        like.iter().map(|part| F::rebuild::<A, B>(part, leaves)).collect()
+    }
+}
+
+impl<A: Algebra, T: Tree<A>> Tree<A> for Vec<T> {
+    type Family = Vec<T::Family>;
+    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+        self.iter().for_each(|part| part.visit(visitor));
+    }
+}
+
+impl<F: Family> Family for Option<F> {
+    type At<A: Algebra> = Option<F::At<A>>;
+    fn rebuild<A: Algebra, B: Algebra>(like: &Self::At<A>, leaves: &mut dyn Iterator<Item = B::Array>) -> Self::At<B> {
+        like.as_ref().map(|part| F::rebuild::<A, B>(part, leaves))
+    }
+}
+
+impl<A: Algebra, T: Tree<A>> Tree<A> for Option<T> {
+    type Family = Option<T::Family>;
+    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+        self.iter().for_each(|part| part.visit(visitor));
+    }
+}
+
+impl<F: Family> Family for Box<F> {
+    type At<A: Algebra> = Box<F::At<A>>;
+    fn rebuild<A: Algebra, B: Algebra>(like: &Self::At<A>, leaves: &mut dyn Iterator<Item = B::Array>) -> Self::At<B> {
+        Box::new(F::rebuild::<A, B>(like, leaves))
+    }
+}
+
+impl<A: Algebra, T: Tree<A>> Tree<A> for Box<T> {
+    type Family = Box<T::Family>;
+    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+        (**self).visit(visitor);
+    }
+}
+
+impl<F: Family, const N: usize> Family for [F; N] {
+    type At<A: Algebra> = [F::At<A>; N];
+    fn rebuild<A: Algebra, B: Algebra>(like: &Self::At<A>, leaves: &mut dyn Iterator<Item = B::Array>) -> Self::At<B> {
+        std::array::from_fn(|at| F::rebuild::<A, B>(&like[at], leaves))
+    }
+}
+
+impl<A: Algebra, T: Tree<A>, const N: usize> Tree<A> for [T; N] {
+    type Family = [T::Family; N];
+    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+        self.iter().for_each(|part| part.visit(visitor));
+    }
+}
+
+/// The arguments of a function: `&T`, for a function of `&T`; or a tuple of references, for a function that takes the
+/// tuple of the values by reference. Derivatives are taken with respect to the whole of a single argument, and to the
+/// first of a tuple.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` are not arguments of arrays of `{A}`",
+    note = "arguments are a reference to a tree, or a tuple of references to trees"
+)]
+pub trait Args<A: Algebra> {
+    /// The structure of the function's one parameter, over every algebra.
+    type Family: Family;
+    /// What derivatives are taken with respect to.
+    type First: Tree<A>;
+    /// What derivatives are taken with respect to.
+    fn first(&self) -> &Self::First;
+    /// Visits the arrays of all arguments, those of the first before the others.
+    fn visit(&self, visitor: &mut dyn FnMut(&A::Array));
+    /// The function's parameter, with these arrays.
+    fn rebuild<B: Algebra>(&self, leaves: &mut dyn Iterator<Item = B::Array>) -> <Self::Family as Family>::At<B>;
+
+    /// The arrays of all arguments.
+    fn leaves(&self) -> Vec<A::Array> {
+        let mut leaves = Vec::new();
+        self.visit(&mut |leaf| leaves.push(leaf.clone()));
+        leaves
+    }
+
+    /// The element types and shapes of the arrays of all arguments.
+    fn types(&self) -> Vec<Type> {
+        let mut types = Vec::new();
+        self.visit(&mut |leaf| types.push(A::type_of(leaf)));
+        types
+    }
+
+    /// The number of arrays of the first argument.
+    fn active(&self) -> usize {
+        let mut count = 0;
+        self.first().visit(&mut |_| count += 1);
+        count
+    }
+}
+
+impl<A: Algebra, T: Tree<A>> Args<A> for &T {
+    type Family = T::Family;
+    type First = T;
+    fn first(&self) -> &T {
+        self
+    }
+    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+        Tree::visit(*self, visitor);
+    }
+    fn rebuild<B: Algebra>(&self, leaves: &mut dyn Iterator<Item = B::Array>) -> <Self::Family as Family>::At<B> {
+        T::Family::rebuild::<A, B>(self, leaves)
+    }
+}
+
+impl Family for () {
+    type At<A: Algebra> = ();
+    fn rebuild<A: Algebra, B: Algebra>(_: &(), _: &mut dyn Iterator<Item = B::Array>) {}
+}
+
+impl<A: Algebra> Tree<A> for () {
+    type Family = ();
+    fn visit(&self, _: &mut dyn FnMut(&A::Array)) {}
+}
+
+macro_rules! tuples {
+    ($(($first:ident $x:ident $(, $name:ident $y:ident)*);)*) => {
+        $(
+            impl<$first: Family $(, $name: Family)*> Family for ($first, $($name,)*) {
+                type At<A: Algebra> = ($first::At<A>, $($name::At<A>,)*);
+                fn rebuild<A: Algebra, B: Algebra>(
+                    like: &Self::At<A>,
+                    leaves: &mut dyn Iterator<Item = B::Array>,
+                ) -> Self::At<B> {
+                    let ($x, $($y,)*) = like;
+                    ($first::rebuild::<A, B>($x, leaves), $($name::rebuild::<A, B>($y, leaves),)*)
+                }
+            }
+
+            impl<A: Algebra, $first: Tree<A> $(, $name: Tree<A>)*> Tree<A> for ($first, $($name,)*) {
+                type Family = ($first::Family, $($name::Family,)*);
+                fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+                    let ($x, $($y,)*) = self;
+                    $x.visit(visitor);
+                    $($y.visit(visitor);)*
+                }
+            }
+
+            impl<A: Algebra, $first: Tree<A> $(, $name: Tree<A>)*> Args<A> for (&$first, $(&$name,)*) {
+                type Family = ($first::Family, $($name::Family,)*);
+                type First = $first;
+                fn first(&self) -> &$first {
+                    self.0
+                }
+                fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+                    let ($x, $($y,)*) = self;
+                    Tree::visit(*$x, visitor);
+                    $(Tree::visit(*$y, visitor);)*
+                }
+                fn rebuild<B: Algebra>(
+                    &self,
+                    leaves: &mut dyn Iterator<Item = B::Array>,
+                ) -> <Self::Family as Family>::At<B> {
+                    let ($x, $($y,)*) = self;
+                    (rebuild_field::<A, B, $first>($x, leaves), $(rebuild_field::<A, B, $name>($y, leaves),)*)
+                }
+            }
+        )*
+    };
+}
+
+tuples! {
+    (T a);
+    (T a, U b);
+    (T a, U b, V c);
+    (T a, U b, V c, W d);
+    (T a, U b, V c, W d, X e);
+    (T a, U b, V c, W d, X e, Y f);
+    (T a, U b, V c, W d, X e, Y f, Z g);
+    (T a, U b, V c, W d, X e, Y f, Z g, S h);
+}

@@ -1,0 +1,259 @@
+//! Expressions: the text of one operation on operands that are texts already.
+
+use super::literal;
+use super::view_names::{self, ViewName};
+use crate::algebra::{Contraction, Extreme, Label, Reduction};
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{Type, Value};
+use crate::term::op::Op;
+
+/// How tightly an expression holds together; an operand of a lower level than its place asks for gets parentheses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Level {
+    /// `build`, which reaches as far to the right as it can.
+    Any,
+    /// `a < b`; does not associate.
+    Comparison,
+    /// `a + b`; associates to the left.
+    Sum,
+    /// `a * b`; associates to the left.
+    Product,
+    /// `-a`, and negative literals.
+    Unary,
+    /// `exp a`.
+    Application,
+    /// Names, literals, calls, lists, `a[3]`, and everything in parentheses.
+    Atom,
+}
+
+/// The text of an expression.
+#[derive(Clone, Debug)]
+pub(super) struct Expression {
+    /// The text, without parentheses around it.
+    pub(super) text: String,
+    /// Its width in columns.
+    pub(super) width: usize,
+    /// How tightly it holds together.
+    pub(super) level: Level,
+    /// How deep brackets nest in it.
+    pub(super) depth: usize,
+}
+
+impl Expression {
+    /// An expression from its parts.
+    pub(super) fn new(text: String, level: Level, depth: usize) -> Expression {
+        Expression { width: text.chars().count(), text, level, depth }
+    }
+
+    /// The text for a place that asks for a level.
+    pub(super) fn at(&self, level: Level) -> String {
+        if self.level < level { format!("({})", self.text) } else { self.text.clone() }
+    }
+
+    /// How deep brackets nest at a place that asks for a level.
+    fn depth_at(&self, level: Level) -> usize {
+        self.depth + usize::from(self.level < level)
+    }
+}
+
+/// An operand of an operation.
+pub(super) struct Operand<'a> {
+    /// Its text, where its type is not told by what stands around it.
+    pub(super) expression: Expression,
+    /// The value of a constant whose elements are all equal.
+    pub(super) uniform: Option<Value>,
+    /// Its type.
+    pub(super) ty: &'a Type,
+}
+
+/// The operands of an elementwise operation: constants print as bare literals where another operand tells the shape.
+///
+/// `alike` says which operands have one element type.
+fn elementwise(operands: &[Operand<'_>], alike: std::ops::Range<usize>) -> Vec<Expression> {
+    let all = operands.iter().all(|operand| operand.uniform.is_some());
+    // Of constants only, of any rank but 0, the first tells the shape.
+    let bare = |at: usize| operands[at].uniform.filter(|_| !(all && at == 0 && operands[0].ty.rank() > 0));
+    let told = alike.clone().any(|at| bare(at).is_none());
+    let text = |at: usize| match bare(at) {
+        Some(value) => literal::literal(value, !(told && alike.contains(&at))),
+        None => operands[at].expression.clone(),
+    };
+    (0..operands.len()).map(text).collect()
+}
+
+fn infix(symbol: &str, level: Level, left_level: Level, operands: &[Operand<'_>]) -> Expression {
+    let sides = elementwise(operands, 0..2);
+    // Both operators of a level associate to the left: the right operand must hold together more tightly.
+    let right_level = match level {
+        Level::Comparison => Level::Sum,
+        Level::Sum => Level::Product,
+        _ => Level::Unary,
+    };
+    let text = format!("{} {symbol} {}", sides[0].at(left_level), sides[1].at(right_level));
+    Expression::new(text, level, sides[0].depth_at(left_level).max(sides[1].depth_at(right_level)))
+}
+
+/// `name(a, b)`.
+fn call(name: &str, operands: Vec<Expression>) -> Expression {
+    let texts: Vec<&str> = operands.iter().map(|operand| operand.text.as_str()).collect();
+    let depth = operands.iter().map(|operand| operand.depth).max().unwrap_or(0) + 1;
+    Expression::new(format!("{name}({})", texts.join(", ")), Level::Atom, depth)
+}
+
+/// `head a b`.
+fn apply(head: &str, operands: &[Operand<'_>]) -> Expression {
+    let mut text = head.to_string();
+    let mut depth = 0;
+    for operand in operands {
+        text.push(' ');
+        text.push_str(&operand.expression.at(Level::Atom));
+        depth = depth.max(operand.expression.depth_at(Level::Atom));
+    }
+    Expression::new(text, Level::Application, depth)
+}
+
+/// `a, b`, and how deep the operands nest.
+fn listed(operands: &[Operand<'_>]) -> (String, usize) {
+    let texts: Vec<&str> = operands.iter().map(|operand| operand.expression.text.as_str()).collect();
+    (texts.join(", "), operands.iter().map(|operand| operand.expression.depth).max().unwrap_or(0) + 1)
+}
+
+fn binary(op: Binary, operands: &[Operand<'_>]) -> Expression {
+    match op {
+        Binary::Add => infix("+", Level::Sum, Level::Sum, operands),
+        Binary::Sub => infix("-", Level::Sum, Level::Sum, operands),
+        Binary::Mul => infix("*", Level::Product, Level::Product, operands),
+        Binary::Div => infix("/", Level::Product, Level::Product, operands),
+        _ => call(op.name(), elementwise(operands, 0..2)),
+    }
+}
+
+fn compare(op: Comparison, operands: &[Operand<'_>]) -> Expression {
+    let symbol = match op {
+        Comparison::Less => "<",
+        Comparison::LessEqual => "<=",
+        Comparison::Greater => ">",
+        Comparison::GreaterEqual => ">=",
+        Comparison::Equal => "==",
+        Comparison::NotEqual => "!=",
+    };
+    infix(symbol, Level::Comparison, Level::Sum, operands)
+}
+
+fn unary(op: Unary, operands: &[Operand<'_>]) -> Expression {
+    match op {
+        Unary::Neg => {
+            let operand = &operands[0].expression;
+            // A minus sign before a number belongs to the literal.
+            if operands[0].uniform.is_some() && operand.level == Level::Atom {
+                Expression::new(format!("-({})", operand.text), Level::Unary, operand.depth + 1)
+            } else {
+                let text = format!("-{}", operand.at(Level::Application));
+                Expression::new(text, Level::Unary, operand.depth_at(Level::Application))
+            }
+        }
+        Unary::Powi(power) => apply(&format!("powi[{power}]"), operands),
+        _ => apply(op.name(), operands),
+    }
+}
+
+/// The name of the `n`th label of a contraction, from 0: `i` to `z`, `a` to `h`, then capitals and further letters.
+fn label_letter(n: usize) -> char {
+    let letter = match n {
+        0..18 => b'i' as u32 + n as u32,
+        18..26 => b'a' as u32 + n as u32 - 18,
+        26..52 => b'A' as u32 + n as u32 - 26,
+        _ => 0x100 + n as u32 - 52,
+    };
+    char::from_u32(letter).expect("at most 256 labels, and no surrogates near")
+}
+
+/// `"ij,jk->ik"`: labels as letters, in order of appearance.
+fn contraction_labels(spec: &Contraction) -> String {
+    let mut seen: Vec<Label> = Vec::new();
+    let mut letters = |labels: &[Label]| -> String {
+        let mut text = String::new();
+        for label in labels {
+            let position = seen.iter().position(|other| other == label).unwrap_or_else(|| {
+                seen.push(*label);
+                seen.len() - 1
+            });
+            text.push(label_letter(position));
+        }
+        text
+    };
+    format!("{},{}->{}", letters(&spec.left), letters(&spec.right), letters(&spec.result))
+}
+
+fn view(map: &crate::affine::AffineMap, operands: &[Operand<'_>]) -> Expression {
+    let source = &operands[0].expression;
+    match view_names::recognise(map) {
+        ViewName::Applied(head) => apply(&head, operands),
+        ViewName::Index(index) => {
+            Expression::new(format!("{}[{index}]", source.at(Level::Atom)), Level::Atom, source.depth_at(Level::Atom))
+        }
+        ViewName::General => mapped("view", map.result(), map, source),
+    }
+}
+
+/// `view [3, 4] x ([i, j] -> [j, 3 - i])`: the shape of the result, the operand, the map.
+fn mapped(head: &str, shape: &[usize], map: &crate::affine::AffineMap, operand: &Expression) -> Expression {
+    let text = format!("{head} {shape:?} {} ({map})", operand.at(Level::Atom));
+    Expression::new(text, Level::Application, operand.depth_at(Level::Atom))
+}
+
+/// An operation that is neither a parameter nor a constant and has no body.
+pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
+    match op {
+        Op::Iota(n) => apply(&format!("iota {n}"), operands),
+        Op::Unary(op) => unary(*op, operands),
+        Op::Binary(op) => binary(*op, operands),
+        Op::Compare(op) => compare(*op, operands),
+        Op::Select => call("select", elementwise(operands, 1..3)),
+        Op::Cast(dtype) => apply(&format!("cast {dtype}"), operands),
+        Op::View(map) => view(map, operands),
+        Op::Accumulate(map) => mapped("accumulate", map.source(), map, &operands[0].expression),
+        Op::Reshape(shape) => apply(&format!("reshape {:?}", &shape[..]), operands),
+        Op::Concatenate(axis) => apply(&format!("concatenate[{axis}]"), operands),
+        Op::Gather => {
+            let (array, indices) = (&operands[0].expression, &operands[1..]);
+            let (text, depth) = listed(indices);
+            let depth = depth.max(array.depth_at(Level::Atom));
+            // Constant positions only are those of a view.
+            let element =
+                indices.iter().all(|index| index.ty.rank() == 0) && indices.iter().any(|index| index.uniform.is_none());
+            if element {
+                Expression::new(format!("{}[{text}]", array.at(Level::Atom)), Level::Atom, depth)
+            } else {
+                Expression::new(format!("gather {} [{text}]", array.at(Level::Atom)), Level::Application, depth)
+            }
+        }
+        Op::Scatter(extents) => {
+            let (updates, indices) = (&operands[0].expression, &operands[1..]);
+            let (text, depth) = listed(indices);
+            let text = format!("scatter {:?} {} [{text}]", &extents[..], updates.at(Level::Atom));
+            Expression::new(text, Level::Application, depth.max(updates.depth_at(Level::Atom)))
+        }
+        Op::Reduce(reduction, axes) => {
+            let name = match reduction {
+                Reduction::Sum => "sum",
+                Reduction::Max => "max",
+                Reduction::Min => "min",
+            };
+            apply(&format!("{name}{:?}", &axes[..]), operands)
+        }
+        Op::ArgReduce(extreme, axis) => {
+            let name = match extreme {
+                Extreme::Max => "argmax",
+                Extreme::Min => "argmin",
+            };
+            apply(&format!("{name}[{axis}]"), operands)
+        }
+        Op::Contract(spec) => apply(&format!("contract \"{}\"", contraction_labels(spec)), operands),
+        Op::Alias => apply("alias", operands),
+        Op::Mark => apply("mark", operands),
+        Op::Parameter(_) | Op::Constant(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Extra(_) => {
+            unreachable!("written by the writer of bodies")
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! From the shared graph to lines with lets.
+
+use super::expression::{Expression, Level, Operand, operation};
+use super::literal::{self, Constants};
+use super::names::{Name, Names};
+use crate::concrete::Array;
+use crate::shape::Type;
+use crate::term::body::{Body, Node, NodeId};
+use crate::term::op::{Branch, Build, Extension, Op, Scan};
+use std::mem;
+
+/// Lines are kept to this many columns where the program allows it.
+const WIDTH: usize = 100;
+/// However deep a body is indented, its expressions may be as wide as this.
+const NARROWEST: usize = 40;
+/// Brackets nest no deeper than this in one expression.
+const DEPTH: usize = 3;
+/// Columns by which a body is indented.
+const STEP: usize = 4;
+
+/// What is known over a whole program while it is written.
+pub(super) struct Writer {
+    names: Names,
+    constants: Constants,
+}
+
+/// A body as text: lines of lets, indented, and what it results in, which is not.
+struct Block {
+    lines: Vec<String>,
+    result: Expression,
+}
+
+/// Where the value of a node is found.
+enum Slot {
+    /// Under a name.
+    Named(Name),
+    /// Here, to be written where it is used.
+    Inline(Expression),
+    /// Under a name for each output.
+    Outputs(Vec<Name>),
+    /// It is a uniform constant, written anew wherever it is used.
+    Constant,
+    /// It was written where it was used.
+    Taken,
+}
+
+impl Writer {
+    /// A writer of a program whose parameters have names already.
+    pub(super) fn new(names: Names) -> Writer {
+        Writer { names, constants: Constants::default() }
+    }
+
+    /// The lines below a program's first.
+    pub(super) fn program<X: Extension>(mut self, body: &Body<X>, parameters: Vec<Name>) -> Vec<String> {
+        self.body(body, parameters, STEP).into_lines(STEP)
+    }
+
+    /// A body whose lines begin at a column. The depth of this recursion is that of nested bodies.
+    fn body<X: Extension>(&mut self, body: &Body<X>, parameters: Vec<Name>, indent: usize) -> Block {
+        let mut walk = Walk::new(self, body, parameters, indent);
+        for at in body.arity()..body.nodes.len() {
+            walk.node(at);
+        }
+        walk.finish()
+    }
+}
+
+impl Block {
+    fn into_lines(mut self, indent: usize) -> Vec<String> {
+        self.lines.extend(wrap(self.result.text, indent));
+        self.lines
+    }
+}
+
+/// Breaks a line that is too wide where brackets are open, behind a comma.
+pub(super) fn wrap(text: String, indent: usize) -> Vec<String> {
+    let margin = " ".repeat(indent);
+    let mut lines = Vec::new();
+    let mut line = margin.clone();
+    let mut used = indent;
+    let mut open = 0usize;
+    if text.chars().count() + indent <= WIDTH {
+        line.push_str(&text);
+        return vec![line];
+    }
+    // Pieces end behind the comma that one may break at.
+    for piece in text.split_inclusive(", ") {
+        let width = piece.trim_end().chars().count();
+        if used + width > WIDTH && open > 0 && used > indent + 2 * STEP {
+            let full = mem::replace(&mut line, format!("{margin}{}", " ".repeat(2 * STEP)));
+            lines.push(full.trim_end().to_string());
+            used = indent + 2 * STEP;
+        }
+        line.push_str(piece);
+        used += piece.chars().count();
+        for character in piece.chars() {
+            match character {
+                '(' | '[' => open += 1,
+                ')' | ']' => open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// One body on its way to lines.
+struct Walk<'w, 'b, X: Extension> {
+    writer: &'w mut Writer,
+    body: &'b Body<X>,
+    indent: usize,
+    uses: Vec<u32>,
+    /// Nodes that inner bodies capture: they are referred to by name.
+    captured: Vec<bool>,
+    slots: Vec<Slot>,
+    lines: Vec<String>,
+}
+
+impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
+    fn new(writer: &'w mut Writer, body: &'b Body<X>, parameters: Vec<Name>, indent: usize) -> Self {
+        debug_assert_eq!(parameters.len(), body.arity());
+        let mut captured = vec![false; body.nodes.len()];
+        for node in &body.nodes {
+            for &arg in &node.args[own_operands(&node.op).min(node.args.len())..] {
+                captured[arg as usize] = true;
+            }
+        }
+        let slots = parameters.into_iter().map(Slot::Named).collect();
+        Walk { writer, body, indent, uses: body.use_counts(), captured, slots, lines: Vec::new() }
+    }
+
+    fn node(&mut self, at: usize) {
+        let body = self.body;
+        let node = &body.nodes[at];
+        let slot = match &node.op {
+            Op::Output(position) => match &self.slots[node.args[0] as usize] {
+                Slot::Outputs(names) => Slot::Named(names[*position].clone()),
+                _ => unreachable!("an output of an operation with one output"),
+            },
+            Op::Constant(array) if literal::uniform(array).is_some() && !self.captured[at] => Slot::Constant,
+            Op::Constant(array) => {
+                let expression = self.writer.constants.expression(array);
+                self.place(at, expression)
+            }
+            Op::Scan(scan) => self.scan(at, scan),
+            Op::Branch(branch) => self.branch(at, branch),
+            Op::Extra(extra) => self.build(at, extra.as_build()),
+            _ => {
+                let expression = self.operation(node);
+                self.place(at, expression)
+            }
+        };
+        self.slots.push(slot);
+    }
+
+    /// Columns for an expression that might stand behind `let m1: f64[3] = `.
+    fn budget(&self, node: &Node<X>) -> usize {
+        let types: usize = node.types.iter().map(|ty| ty.to_string().len() + 8).sum();
+        WIDTH.saturating_sub(self.indent + types + 6).max(NARROWEST)
+    }
+
+    fn operation(&mut self, node: &Node<X>) -> Expression {
+        let budget = self.budget(node);
+        self.fit(&node.args, budget);
+        loop {
+            let expression = operation(&node.op, &self.operands(&node.args));
+            if expression.width <= budget || !self.bind_widest(&node.args) {
+                self.take(&node.args);
+                return expression;
+            }
+        }
+    }
+
+    /// Names operands until the others fit in so many columns.
+    fn fit(&mut self, args: &[NodeId], budget: usize) {
+        let mut inline: Vec<(usize, NodeId)> = Vec::new();
+        let mut width = 0;
+        for &arg in args {
+            match &self.slots[arg as usize] {
+                Slot::Inline(expression) if expression.depth >= DEPTH => self.bind(arg as usize),
+                Slot::Inline(expression) => {
+                    width += expression.width + 2;
+                    inline.push((expression.width, arg));
+                }
+                Slot::Named(name) => width += name.len() + 2,
+                _ => width += 4,
+            }
+        }
+        // Widest first, so that few are named; among equals the first.
+        inline.sort_by_key(|&(width, _)| std::cmp::Reverse(width));
+        let mut bound: Vec<NodeId> = Vec::new();
+        for (saved, arg) in inline {
+            if width <= budget {
+                break;
+            }
+            width = (width + 3).saturating_sub(saved);
+            bound.push(arg);
+        }
+        // Arena order, which is that of the operands where they were written for this one user.
+        bound.sort_unstable();
+        for arg in bound {
+            self.bind(arg as usize);
+        }
+    }
+
+    /// Names the widest operand that is not named yet, if there is one.
+    fn bind_widest(&mut self, args: &[NodeId]) -> bool {
+        let width = |slot: &Slot| match slot {
+            Slot::Inline(expression) => expression.width,
+            _ => 0,
+        };
+        let widest = args.iter().copied().max_by_key(|&arg| (width(&self.slots[arg as usize]), std::cmp::Reverse(arg)));
+        match widest {
+            Some(arg) if matches!(self.slots[arg as usize], Slot::Inline(_)) => {
+                self.bind(arg as usize);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Writes a let for a node that waits to be written where it is used.
+    fn bind(&mut self, at: usize) {
+        if let Slot::Inline(expression) = mem::replace(&mut self.slots[at], Slot::Taken) {
+            self.slots[at] = self.bound(at, expression);
+        }
+    }
+
+    /// Writes a let.
+    fn bound(&mut self, at: usize, expression: Expression) -> Slot {
+        let name = self.writer.names.binder();
+        self.write_let(&name, self.body.nodes[at].ty(), &expression.text);
+        Slot::Named(name)
+    }
+
+    fn write_let(&mut self, name: &Name, ty: &Type, text: &str) {
+        self.line(format!("let {name}: {ty} = {text}"));
+    }
+
+    fn line(&mut self, text: String) {
+        self.lines.extend(wrap(text, self.indent));
+    }
+
+    /// Leaves an expression for its one user, or names it.
+    fn place(&mut self, at: usize, expression: Expression) -> Slot {
+        if self.uses[at] == 1 && !self.captured[at] { Slot::Inline(expression) } else { self.bound(at, expression) }
+    }
+
+    fn operands(&mut self, args: &[NodeId]) -> Vec<Operand<'b>> {
+        args.iter().map(|&arg| self.operand(arg as usize)).collect()
+    }
+
+    fn operand(&mut self, at: usize) -> Operand<'b> {
+        let node = &self.body.nodes[at];
+        let constant: Option<&Array> = match &node.op {
+            Op::Constant(array) if literal::uniform(array).is_some() => Some(array),
+            _ => None,
+        };
+        let expression = match (constant, &self.slots[at]) {
+            (Some(array), _) => self.writer.constants.expression(array),
+            (None, Slot::Named(name)) => Expression::new(name.to_string(), Level::Atom, 0),
+            (None, Slot::Inline(expression)) => expression.clone(),
+            _ => unreachable!("operands have one output, and are written once or have a name"),
+        };
+        Operand { expression, uniform: constant.and_then(literal::uniform), ty: node.ty() }
+    }
+
+    /// Frees the texts of operands that were written.
+    fn take(&mut self, args: &[NodeId]) {
+        for &arg in args {
+            if matches!(self.slots[arg as usize], Slot::Inline(_)) {
+                self.slots[arg as usize] = Slot::Taken;
+            }
+        }
+    }
+
+    /// `a, b`, of operands that were made to fit before.
+    fn listed(&mut self, args: &[NodeId]) -> String {
+        let texts: Vec<String> = self.operands(args).into_iter().map(|operand| operand.expression.text).collect();
+        self.take(args);
+        texts.join(", ")
+    }
+
+    /// The names under which an inner body knows its captures.
+    fn capture_names(&self, args: &[NodeId]) -> Vec<Name> {
+        let name = |&arg: &NodeId| match &self.slots[arg as usize] {
+            Slot::Named(name) => name.clone(),
+            _ => unreachable!("captured nodes have names"),
+        };
+        args.iter().map(name).collect()
+    }
+
+    /// `let (m1: f64, _: f64[3]) =`, and the names.
+    fn outputs(&mut self, at: usize) -> (String, Vec<Name>) {
+        let node = &self.body.nodes[at];
+        let mut binders = Vec::new();
+        let mut names = Vec::new();
+        for ty in &node.types {
+            let name = self.writer.names.binder();
+            binders.push(format!("{name}: {ty}"));
+            names.push(name);
+        }
+        let text = match &binders[..] {
+            [one] => format!("let {one} ="),
+            several => format!("let ({}) =", several.join(", ")),
+        };
+        (text, names)
+    }
+
+    /// Writes the head of a definition and its body: on one line, if that has no lets and fits.
+    fn write_block(&mut self, head: String, block: Block) {
+        if block.lines.is_empty() && fits(&head, &block.result, self.indent) {
+            self.line(format!("{head} {}", block.result.text));
+        } else {
+            self.line(head);
+            self.lines.extend(block.into_lines(self.indent + STEP));
+        }
+    }
+
+    fn scan(&mut self, at: usize, scan: &Scan<X>) -> Slot {
+        let args = &self.body.nodes[at].args;
+        let (carries, rest) = args.split_at(scan.carries);
+        let (inputs, captures) = rest.split_at(scan.inputs);
+        let own = scan.carries + scan.inputs;
+        self.fit(&args[..own], WIDTH / 2);
+        let carry_texts = self.listed(carries);
+        let input_texts = self.listed(inputs);
+        let (binders, outputs) = self.outputs(at);
+        let names = &mut self.writer.names;
+        let mut parameters: Vec<Name> = (0..scan.carries).map(|_| names.carry()).collect();
+        parameters.extend((0..scan.inputs).map(|_| names.slice()));
+        let typed: Vec<String> = parameters
+            .iter()
+            .enumerate()
+            .map(|(position, name)| format!("{name}: {}", scan.body.parameter_type(position)))
+            .collect();
+        parameters.extend(self.capture_names(captures));
+        let direction = if scan.reverse { ", reverse" } else { "" };
+        let over = if inputs.is_empty() { String::new() } else { format!(" over ({input_texts})") };
+        let head =
+            format!("{binders} scan[{}{direction}] from ({carry_texts}){over} λ({}).", scan.length, typed.join(", "));
+        let block = self.writer.body(&scan.body, parameters, self.indent + STEP);
+        self.write_block(head, block);
+        Slot::Outputs(outputs)
+    }
+
+    fn branch(&mut self, at: usize, branch: &Branch<X>) -> Slot {
+        let args = &self.body.nodes[at].args;
+        self.fit(&args[..1], WIDTH / 2);
+        let condition = self.operand(args[0] as usize).expression.at(Level::Atom);
+        self.take(&args[..1]);
+        let captures = self.capture_names(&args[1..]);
+        let (binders, outputs) = self.outputs(at);
+        let head = format!("{binders} branch {condition} then");
+        let then = self.writer.body(&branch.then, captures.clone(), self.indent + STEP);
+        let otherwise = self.writer.body(&branch.otherwise, captures, self.indent + STEP);
+        let line = format!("{head} {} else", then.result.text);
+        if then.lines.is_empty() && otherwise.lines.is_empty() && fits(&line, &otherwise.result, self.indent) {
+            self.line(format!("{line} {}", otherwise.result.text));
+        } else {
+            self.line(head);
+            self.lines.extend(then.into_lines(self.indent + STEP));
+            self.line("else".to_string());
+            self.lines.extend(otherwise.into_lines(self.indent + STEP));
+        }
+        Slot::Outputs(outputs)
+    }
+
+    fn build(&mut self, at: usize, build: &Build) -> Slot {
+        let node = &self.body.nodes[at];
+        let names = &mut self.writer.names;
+        let (lets, open) = (names.let_count(), names.open_indices());
+        // If the body needs lines of its own the build gets a let, whose name comes before those inside.
+        let name = names.binder();
+        let indices: Vec<Name> = build.extents.iter().map(|_| names.index()).collect();
+        let head = format!("build {:?} λ[{}].", &build.extents[..], indices.join(", "));
+        let parameters = indices.into_iter().chain(self.capture_names(&node.args)).collect();
+        let block = self.writer.body(&build.body, parameters, self.indent + STEP);
+        self.writer.names.close_indices(open);
+        let one_line = block.lines.is_empty()
+            && block.result.depth < DEPTH
+            && head.chars().count() + 1 + block.result.width <= self.budget(node);
+        if one_line {
+            self.writer.names.forget_lets(lets);
+            let text = format!("{head} {}", block.result.text);
+            return self.place(at, Expression::new(text, Level::Any, block.result.depth + 1));
+        }
+        let head = format!("let {name}: {} = {head}", node.ty());
+        self.line(head);
+        self.lines.extend(block.into_lines(self.indent + STEP));
+        Slot::Named(name)
+    }
+
+    fn finish(mut self) -> Block {
+        let results = &self.body.results;
+        let budget = WIDTH.saturating_sub(self.indent).max(NARROWEST);
+        if let [one] = results[..] {
+            let result = self.operand(one as usize).expression;
+            return Block { lines: self.lines, result };
+        }
+        self.fit(results, budget.saturating_sub(2));
+        let text = format!("({})", self.listed(results));
+        Block { lines: self.lines, result: Expression::new(text, Level::Atom, 1) }
+    }
+}
+
+fn fits(head: &str, result: &Expression, indent: usize) -> bool {
+    indent + head.chars().count() + 1 + result.width <= WIDTH
+}
+
+/// How many of an operation's operands are evaluated beside it; the others are captured by its bodies.
+fn own_operands<X>(op: &Op<X>) -> usize {
+    match op {
+        Op::Scan(scan) => scan.carries + scan.inputs,
+        Op::Branch(_) => 1,
+        Op::Extra(_) => 0,
+        _ => usize::MAX,
+    }
+}

@@ -1,0 +1,460 @@
+//! Builds pushed down (P 5, figures 9 and 11).
+//!
+//! A node inside builds has a value for each value of their variables. It becomes one bulk node whose leading axes are just
+//! those variables that it depends on, outermost first: what does not depend on a variable has no axis for it, so
+//! loop-invariant code stays as it is (figure 9's first row, without the replicate). Operands are brought to the same axes
+//! where they meet. Every source node is visited once, so sharing is kept and the work is linear.
+
+use crate::affine::AffineMap;
+use crate::algebra::{Contraction, Label};
+use crate::shape::{Axes, Shape, Type};
+use crate::term::{Body, Branch, Build, Graph, NodeId, Op, Scan};
+use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The bulk program equal to a source program: no `build` is left, which its type says.
+///
+/// Reads are gathers with index arrays made of iotas; simplification turns those into views and contractions. A build's
+/// variable becomes the iota of its extent; a build over a loop becomes a loop over arrays with a further axis, in which the
+/// carries that gain the axis are a fixed point; a conditional becomes a select where its condition or what it captures
+/// depends on a build's variable, and stays lazy elsewhere. An `Alias` is replaced by its operand.
+pub fn vectorise(body: &Body<Build>) -> Body {
+    let mut memo = Memo::new();
+    let mut lifter = Lifter { graph: Graph::like(body), extents: Vec::new(), memo: &mut memo };
+    let arguments: Vec<Lifted> = (0..body.arity()).map(|at| Lifted::invariant(at as NodeId)).collect();
+    let results: Vec<NodeId> = lifter.body(body, &arguments).into_iter().map(|result| result.node).collect();
+    lifter.graph.finish(&results)
+}
+
+/// The bulk node that holds a source node's values for all values of the build variables it depends on.
+#[derive(Clone)]
+struct Lifted {
+    node: NodeId,
+    /// Those variables, as ascending positions among the open ones; the node's leading axes.
+    axes: Axes,
+}
+
+impl Lifted {
+    fn invariant(node: NodeId) -> Lifted {
+        Lifted { node, axes: Axes::new() }
+    }
+}
+
+/// What a source node became: one node, or the outputs of a loop or conditional.
+enum Slot {
+    One(Lifted),
+    Several(Vec<Lifted>),
+}
+
+/// How a value enters a loop's or conditional's body.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Entry {
+    /// The build variables that the value depends on.
+    axes: Axes,
+    /// Whether it is a build variable itself. The body then makes its own iota, so that index arithmetic inside is known
+    /// to be such.
+    variable: bool,
+}
+
+/// A lifted body is the same for the same source body, entries and extents of the axes that enter.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    body: *const Body<Build>,
+    entries: Vec<Entry>,
+    extents: Vec<usize>,
+    carries: usize,
+}
+
+/// A lifted body, and the axes of its results.
+#[derive(Clone)]
+struct Closed {
+    body: Arc<Body>,
+    axes: Vec<Axes>,
+}
+
+/// Bodies lifted before, so that a body that is used many times, or visited by the fixed points of several loops around
+/// it, is lifted once.
+type Memo = HashMap<Key, Closed>;
+
+struct Lifter<'m> {
+    graph: Graph,
+    /// The extents of the open build variables, outermost first.
+    extents: Vec<usize>,
+    memo: &'m mut Memo,
+}
+
+fn union(a: &[usize], b: &[usize]) -> Axes {
+    let mut all: Axes = a.iter().chain(b).copied().collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The map with the same reads behind leading axes that are read as they are.
+fn behind(leading: &[usize], map: &AffineMap) -> AffineMap {
+    let count = leading.len();
+    let source: Shape = leading.iter().chain(map.source()).copied().collect();
+    let result: Shape = leading.iter().chain(map.result()).copied().collect();
+    let mut rows = Vec::with_capacity(source.len());
+    let mut offset: SmallVec<[i64; 4]> = SmallVec::from_elem(0, count);
+    for axis in 0..count {
+        let mut row = SmallVec::from_elem(0, result.len());
+        row[axis] = 1;
+        rows.push(row);
+    }
+    for axis in 0..map.source().len() {
+        let mut row: SmallVec<[i64; 4]> = SmallVec::from_elem(0, count);
+        row.extend_from_slice(map.row(axis));
+        rows.push(row);
+        offset.push(map.offset(axis));
+    }
+    AffineMap::new(&source, &result, &rows, &offset)
+}
+
+impl Lifter<'_> {
+    /// The extents of these axes.
+    fn extents_of(&self, axes: &[usize]) -> Shape {
+        axes.iter().map(|&axis| self.extents[axis]).collect()
+    }
+
+    /// The shape of one element of the batch.
+    fn element_shape(&self, value: &Lifted) -> Shape {
+        Shape::from_slice(&self.graph.ty(value.node).shape[value.axes.len()..])
+    }
+
+    /// A node that reads `node`, whose axes are the build variables `axes` and then those of its elements, into the axes
+    /// of `target` and then those of its elements.
+    fn align(&mut self, value: &Lifted, target: &[usize]) -> NodeId {
+        if value.axes[..] == *target {
+            return value.node;
+        }
+        let element = self.element_shape(value);
+        let source = self.graph.ty(value.node).shape.clone();
+        let mut result = self.extents_of(target);
+        result.extend_from_slice(&element);
+        let mut places: Axes = value
+            .axes
+            .iter()
+            .map(|axis| target.iter().position(|other| other == axis).expect("a superset of the axes"))
+            .collect();
+        places.extend(target.len()..result.len());
+        self.graph.add(Op::View(AffineMap::broadcast(&source, &result, &places)), &[value.node])
+    }
+
+    /// The position along a build axis, for every value of the variables `axes` and every position in `shape`.
+    fn variable(&mut self, axis: usize, axes: &[usize], shape: &[usize]) -> NodeId {
+        let extent = self.extents[axis];
+        let iota = self.graph.add(Op::Iota(extent), &[]);
+        let mut result = self.extents_of(axes);
+        result.extend_from_slice(shape);
+        let place = axes.iter().position(|&other| other == axis).expect("one of the axes");
+        let map = AffineMap::broadcast(&[extent], &result, &[place]);
+        if map.is_identity() { iota } else { self.graph.add(Op::View(map), &[iota]) }
+    }
+
+    /// Lifts a body's nodes in place: the values of its results.
+    fn body(&mut self, body: &Body<Build>, arguments: &[Lifted]) -> Vec<Lifted> {
+        debug_assert_eq!(body.arity(), arguments.len());
+        let mut slots: Vec<Slot> = Vec::with_capacity(body.nodes.len());
+        slots.extend(arguments.iter().cloned().map(Slot::One));
+        for node in &body.nodes[body.arity()..] {
+            let slot = match &node.op {
+                Op::Output(position) => match &slots[node.args[0] as usize] {
+                    Slot::Several(outputs) => Slot::One(outputs[*position].clone()),
+                    Slot::One(_) => unreachable!("an output of an operation with one output"),
+                },
+                op => {
+                    let args: Vec<Lifted> = node
+                        .args
+                        .iter()
+                        .map(|&arg| match &slots[arg as usize] {
+                            Slot::One(value) => value.clone(),
+                            Slot::Several(_) => unreachable!("an operand is one array"),
+                        })
+                        .collect();
+                    match op {
+                        Op::Scan(scan) => Slot::Several(self.scan(scan, &args)),
+                        Op::Branch(branch) => Slot::Several(self.branch(branch, &args)),
+                        op => Slot::One(self.node(op, &args)),
+                    }
+                }
+            };
+            slots.push(slot);
+        }
+        body.results
+            .iter()
+            .map(|&result| match &slots[result as usize] {
+                Slot::One(value) => value.clone(),
+                Slot::Several(_) => unreachable!("a result is one array"),
+            })
+            .collect()
+    }
+
+    /// An operation without a body, or a build.
+    fn node(&mut self, op: &Op<Build>, args: &[Lifted]) -> Lifted {
+        match op {
+            Op::Constant(array) => self.leaf(Op::Constant(array.clone())),
+            Op::Iota(n) => self.leaf(Op::Iota(*n)),
+            Op::Unary(op) => self.aligned(Op::Unary(*op), args),
+            Op::Binary(op) => self.aligned(Op::Binary(*op), args),
+            Op::Compare(op) => self.aligned(Op::Compare(*op), args),
+            Op::Select => self.aligned(Op::Select, args),
+            Op::Cast(dtype) => self.aligned(Op::Cast(*dtype), args),
+            Op::Mark => self.aligned(Op::Mark, args),
+            Op::Alias => args[0].clone(),
+            Op::View(map) => {
+                let map = behind(&self.extents_of(&args[0].axes), map);
+                self.aligned(Op::View(map), args)
+            }
+            Op::Accumulate(map) => {
+                let map = behind(&self.extents_of(&args[0].axes), map);
+                self.aligned(Op::Accumulate(map), args)
+            }
+            Op::Reshape(shape) => {
+                let mut batched = self.extents_of(&args[0].axes);
+                batched.extend_from_slice(shape);
+                self.aligned(Op::Reshape(batched), args)
+            }
+            Op::Concatenate(axis) => {
+                let leading = args.iter().fold(Axes::new(), |axes, arg| union(&axes, &arg.axes)).len();
+                self.aligned(Op::Concatenate(axis + leading), args)
+            }
+            Op::Reduce(reduction, axes) => {
+                let leading = args[0].axes.len();
+                self.aligned(Op::Reduce(*reduction, axes.iter().map(|axis| axis + leading).collect()), args)
+            }
+            Op::ArgReduce(extreme, axis) => self.aligned(Op::ArgReduce(*extreme, axis + args[0].axes.len()), args),
+            Op::Gather => self.gather(&args[0], &args[1..]),
+            Op::Scatter(extents) => self.scatter(&args[0], &args[1..], extents),
+            Op::Contract(spec) => self.contract(spec, &args[0], &args[1]),
+            Op::Extra(build) => self.build(build, args),
+            Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) => unreachable!("handled by the caller"),
+        }
+    }
+
+    fn leaf(&mut self, op: Op) -> Lifted {
+        Lifted::invariant(self.graph.add(op, &[]))
+    }
+
+    /// An operation that acts alike on every element of the batch, once its operands have the same axes.
+    fn aligned(&mut self, op: Op, args: &[Lifted]) -> Lifted {
+        let axes = args.iter().fold(Axes::new(), |axes, arg| union(&axes, &arg.axes));
+        let operands: SmallVec<[NodeId; 3]> = args.iter().map(|arg| self.align(arg, &axes)).collect();
+        Lifted { node: self.graph.add(op, &operands), axes }
+    }
+
+    /// Figure 9's row for gather: an array that depends on variables is indexed by them too; one that doesn't is read as
+    /// it is, without a copy.
+    fn gather(&mut self, array: &Lifted, indices: &[Lifted]) -> Lifted {
+        let Some(first) = indices.first() else { return array.clone() };
+        let axes = indices.iter().fold(array.axes.clone(), |axes, index| union(&axes, &index.axes));
+        let positions = self.element_shape(first);
+        let mut operands = vec![array.node];
+        for &axis in &array.axes {
+            operands.push(self.variable(axis, &axes, &positions));
+        }
+        for index in indices {
+            operands.push(self.align(index, &axes));
+        }
+        Lifted { node: self.graph.add(Op::Gather, &operands), axes }
+    }
+
+    /// Figure 9's row for scatter: the variables become further indexed axes of the result.
+    fn scatter(&mut self, updates: &Lifted, indices: &[Lifted], extents: &[usize]) -> Lifted {
+        let Some(first) = indices.first() else { return updates.clone() };
+        let axes = indices.iter().fold(updates.axes.clone(), |axes, index| union(&axes, &index.axes));
+        let positions = self.element_shape(first);
+        let mut operands = vec![self.align(updates, &axes)];
+        for &axis in &axes {
+            operands.push(self.variable(axis, &axes, &positions));
+        }
+        for index in indices {
+            operands.push(self.align(index, &axes));
+        }
+        let mut batched = self.extents_of(&axes);
+        batched.extend_from_slice(extents);
+        Lifted { node: self.graph.add(Op::Scatter(batched), &operands), axes }
+    }
+
+    /// A variable that both operands depend on is a label that runs along both; one of a single operand is a free label.
+    fn contract(&mut self, spec: &Contraction, left: &Lifted, right: &Lifted) -> Lifted {
+        let axes = union(&left.axes, &right.axes);
+        let used: Vec<Label> = spec.left.iter().chain(&spec.right).chain(&spec.result).copied().collect();
+        let labels: Vec<Label> = (0..=Label::MAX).filter(|label| !used.contains(label)).take(axes.len()).collect();
+        assert_eq!(labels.len(), axes.len(), "a contraction has at most 256 labels");
+        let batched = |own: &[usize], element: &[Label]| -> SmallVec<[Label; 4]> {
+            let outer = axes.iter().zip(&labels).filter(|(axis, _)| own.contains(axis)).map(|(_, &label)| label);
+            outer.chain(element.iter().copied()).collect()
+        };
+        let spec = Contraction {
+            left: batched(&left.axes, &spec.left),
+            right: batched(&right.axes, &spec.right),
+            result: batched(&axes, &spec.result),
+        };
+        Lifted { node: self.graph.add(Op::Contract(spec), &[left.node, right.node]), axes }
+    }
+
+    /// The body in place, under further variables; those that the result does not depend on repeat it.
+    fn build(&mut self, build: &Build, captures: &[Lifted]) -> Lifted {
+        let outer = self.extents.len();
+        self.extents.extend_from_slice(&build.extents);
+        let mut arguments = Vec::with_capacity(build.body.arity());
+        for axis in outer..self.extents.len() {
+            let iota = self.graph.add(Op::Iota(self.extents[axis]), &[]);
+            arguments.push(Lifted { node: iota, axes: smallvec![axis] });
+        }
+        arguments.extend_from_slice(captures);
+        let element = self.body(&build.body, &arguments).remove(0);
+        let inner: Axes = (outer..self.extents.len()).collect();
+        let node = self.align(&element, &union(&element.axes, &inner));
+        self.extents.truncate(outer);
+        let axes = element.axes.into_iter().filter(|&axis| axis < outer).collect();
+        Lifted { node, axes }
+    }
+
+    /// How an operand enters a body.
+    fn entry(&self, value: &Lifted) -> Entry {
+        let variable = value.axes.len() == 1 && matches!(self.graph.node(value.node).op, Op::Iota(_));
+        Entry { axes: value.axes.clone(), variable: variable && self.element_shape(value).is_empty() }
+    }
+
+    /// A loop over the lifted body. A carry has the axes of its first value and of what a step makes of it: a fixed point.
+    fn scan(&mut self, scan: &Scan<Build>, args: &[Lifted]) -> Vec<Lifted> {
+        let captures = scan.carries + scan.inputs;
+        let mut entries: Vec<Entry> = Vec::with_capacity(args.len());
+        for (position, arg) in args.iter().enumerate() {
+            let entry = self.entry(arg);
+            entries.push(Entry { variable: entry.variable && position >= captures, axes: entry.axes });
+        }
+        let step = loop {
+            let step = self.closed(&scan.body, &entries, scan.carries);
+            let mut grown = false;
+            for (entry, axes) in entries[..scan.carries].iter_mut().zip(&step.axes) {
+                grown |= entry.axes != *axes;
+                entry.axes.clone_from(axes);
+            }
+            if !grown {
+                break step;
+            }
+        };
+        let mut operands = Vec::with_capacity(args.len());
+        for (position, (arg, entry)) in args.iter().zip(&entries).enumerate() {
+            if position < scan.carries {
+                operands.push(self.align(arg, &entry.axes));
+            } else if position < captures {
+                operands.push(self.move_axis(arg.node, arg.axes.len(), 0));
+            } else if !entry.variable {
+                operands.push(arg.node);
+            }
+        }
+        let lifted = Scan {
+            body: step.body,
+            carries: scan.carries,
+            inputs: scan.inputs,
+            length: scan.length,
+            reverse: scan.reverse,
+        };
+        let node = self.graph.add(Op::Scan(Arc::new(lifted)), &operands);
+        let mut outputs = Vec::with_capacity(step.axes.len());
+        for (position, axes) in step.axes.into_iter().enumerate() {
+            let output = self.graph.add(Op::Output(position), &[node]);
+            // A stacked output has the steps outermost; its batch axes belong there.
+            let node = if position < scan.carries { output } else { self.move_axis(output, 0, axes.len()) };
+            outputs.push(Lifted { node, axes });
+        }
+        outputs
+    }
+
+    /// The node with one axis at another place.
+    fn move_axis(&mut self, node: NodeId, from: usize, to: usize) -> NodeId {
+        if from == to {
+            return node;
+        }
+        let shape = self.graph.ty(node).shape.clone();
+        let mut permutation: Axes = (0..shape.len()).filter(|&axis| axis != from).collect();
+        permutation.insert(to, from);
+        self.graph.add(Op::View(AffineMap::transpose(&shape, &permutation)), &[node])
+    }
+
+    /// A conditional stays lazy where nothing of it depends on a build's variable; elsewhere both sides are computed.
+    fn branch(&mut self, branch: &Branch<Build>, args: &[Lifted]) -> Vec<Lifted> {
+        let captures = &args[1..];
+        if args.iter().all(|arg| arg.axes.is_empty()) {
+            let entries: Vec<Entry> = captures.iter().map(|arg| self.entry(arg)).collect();
+            let then = self.closed(&branch.then, &entries, 0).body;
+            let otherwise = self.closed(&branch.otherwise, &entries, 0).body;
+            let operands: Vec<NodeId> = args.iter().map(|arg| arg.node).collect();
+            let count = then.results.len();
+            let node = self.graph.add(Op::Branch(Arc::new(Branch { then, otherwise })), &operands);
+            return (0..count)
+                .map(|position| Lifted::invariant(self.graph.add(Op::Output(position), &[node])))
+                .collect();
+        }
+        let then = self.body(&branch.then, captures);
+        let otherwise = self.body(&branch.otherwise, captures);
+        let sides = then.into_iter().zip(otherwise);
+        sides.map(|(yes, no)| self.select(&args[0], &yes, &no)).collect()
+    }
+
+    /// A choice by a mask of rank 0 between values of any one shape.
+    fn select(&mut self, mask: &Lifted, yes: &Lifted, no: &Lifted) -> Lifted {
+        let axes = union(&mask.axes, &union(&yes.axes, &no.axes));
+        let mut shape = self.extents_of(&axes);
+        shape.extend_from_slice(&self.element_shape(yes));
+        let mut mask = self.align(mask, &axes);
+        if self.graph.ty(mask).shape != shape {
+            let places: Axes = (0..axes.len()).collect();
+            let map = AffineMap::broadcast(&self.extents_of(&axes), &shape, &places);
+            mask = self.graph.add(Op::View(map), &[mask]);
+        }
+        let operands = [mask, self.align(yes, &axes), self.align(no, &axes)];
+        Lifted { node: self.graph.add(Op::Select, &operands), axes }
+    }
+
+    /// A body lifted in an arena of its own, for values that enter it as stated. The first `carries` results have at least
+    /// the axes of the parameters in the same places.
+    fn closed(&mut self, body: &Arc<Body<Build>>, entries: &[Entry], carries: usize) -> Closed {
+        let extents = entries.iter().flat_map(|entry| &entry.axes).map(|&axis| self.extents[axis]).collect();
+        let key = Key { body: Arc::as_ptr(body), entries: entries.to_vec(), extents, carries };
+        if let Some(closed) = self.memo.get(&key) {
+            return closed.clone();
+        }
+        let mut types: Vec<Type> = Vec::new();
+        let mut captures = 0;
+        for (position, entry) in entries.iter().enumerate() {
+            if !entry.variable {
+                let element = body.parameter_type(position);
+                let mut shape = self.extents_of(&entry.axes);
+                shape.extend_from_slice(&element.shape);
+                types.push(Type { dtype: element.dtype, shape });
+                captures += usize::from(position >= body.parameters);
+            }
+        }
+        let mut inner =
+            Lifter { graph: Graph::new(&types, captures), extents: self.extents.clone(), memo: &mut *self.memo };
+        let mut arguments = Vec::with_capacity(entries.len());
+        let mut parameter = 0;
+        for entry in entries {
+            let node = if entry.variable {
+                inner.graph.add(Op::Iota(inner.extents[entry.axes[0]]), &[])
+            } else {
+                parameter += 1;
+                parameter - 1
+            };
+            arguments.push(Lifted { node, axes: entry.axes.clone() });
+        }
+        let mut results = inner.body(body, &arguments);
+        for (result, entry) in results[..carries].iter_mut().zip(entries) {
+            let axes = union(&result.axes, &entry.axes);
+            *result = Lifted { node: inner.align(result, &axes), axes };
+        }
+        let nodes: Vec<NodeId> = results.iter().map(|result| result.node).collect();
+        let closed = Closed {
+            body: Arc::new(inner.graph.finish(&nodes)),
+            axes: results.into_iter().map(|result| result.axes).collect(),
+        };
+        self.memo.insert(key, closed.clone());
+        closed
+    }
+}

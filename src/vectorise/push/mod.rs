@@ -1,0 +1,360 @@
+//! Reads pushed down (P 5, figure 10), with all uses known.
+//!
+//! The walk goes from the results to the parameters. When it comes to a node, it knows all that is asked of it: all of it,
+//! or some reads. *The reads move into the node only if they are all that is asked, and together they read at most its
+//! size; index arithmetic always moves.* Then each read becomes the node's operation on reads of its operands, which are
+//! asked for in turn, so that one walk takes a read as far as it goes. Otherwise the node is computed, and read: it counts
+//! as the theorem's variable. So no work is repeated, however much is shared.
+//!
+//! A read that may fall outside gives 0 there. It moves without further ado into an operation that takes zeros to zero;
+//! else with a guard, `select(0 ≤ i < n, pushed read, 0)`, below which its positions outside may give anything.
+
+mod contract;
+mod read;
+mod reshape;
+mod rules;
+mod values;
+
+use crate::operation::{Binary, Comparison};
+use crate::shape::{Axes, DType, Shape, Type, Value, size};
+use crate::simplify::{Simplifier, bounds};
+use crate::term::infer::Types;
+use crate::term::{Body, Branch, Node, NodeId, Op, Scan};
+use read::{Outside, Read, without_repetition};
+use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
+use std::sync::Arc;
+use values::{ValueId, Values, WIDE};
+
+/// A node is copied for at most so many reads: without a bound, a chain of nodes that each read two elements of the one
+/// before would become a tree.
+const READS: usize = 8;
+
+/// Moves reads towards what they read, where that costs nothing, in the bodies of loops and conditionals too.
+///
+/// The result computes the same values. Reads never move across the boundary of a nested body.
+pub fn push_reads(body: &Body) -> Body {
+    push_body(body, &mut HashMap::new())
+}
+
+/// Nested bodies done before.
+type Memo = HashMap<*const Body, Arc<Body>>;
+
+fn push_body(body: &Body, memo: &mut Memo) -> Body {
+    let mut push = Push::new(body, memo);
+    let results: Vec<ValueId> = body.results.iter().map(|&result| push.demand(result, Read::Whole)).collect();
+    for at in (0..body.nodes.len()).rev() {
+        push.settle(at as NodeId);
+    }
+    push.values.rebuild(Simplifier::like(body), &results)
+}
+
+struct Push<'a> {
+    body: &'a Body,
+    memo: &'a mut Memo,
+    values: Values,
+    /// What is asked of each node that the walk has not come to.
+    pending: Vec<Vec<(Read, ValueId)>>,
+    table: HashMap<(NodeId, Read), ValueId>,
+    /// Smallest and largest element of each node of element type `i64`.
+    ranges: Vec<(i64, i64)>,
+    /// Whether a node is arithmetic on nothing but iotas and constants.
+    arithmetic: Vec<bool>,
+}
+
+impl<'a> Push<'a> {
+    fn new(body: &'a Body, memo: &'a mut Memo) -> Self {
+        let mut arithmetic = Vec::with_capacity(body.nodes.len());
+        for node in &body.nodes {
+            let own = match &node.op {
+                Op::Constant(array) => array.uniform().is_some(),
+                Op::Iota(_) | Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select => true,
+                Op::Cast(_) | Op::View(_) | Op::Reshape(_) => true,
+                _ => false,
+            };
+            let index = node.types.iter().all(|ty| !ty.dtype.is_float());
+            arithmetic.push(own && index && node.args.iter().all(|&arg| arithmetic[arg as usize]));
+        }
+        Push {
+            body,
+            memo,
+            values: Values::default(),
+            pending: vec![Vec::new(); body.nodes.len()],
+            table: HashMap::new(),
+            ranges: ranges(body),
+            arithmetic,
+        }
+    }
+
+    fn node(&self, at: NodeId) -> &'a Node {
+        self.body.node(at)
+    }
+
+    fn shape(&self, at: NodeId) -> &'a Shape {
+        &self.body.node(at).ty().shape
+    }
+
+    /// The one value of all elements of a node that is a constant.
+    fn uniform(&self, at: NodeId) -> Option<Value> {
+        match &self.node(at).op {
+            Op::Constant(array) => array.uniform(),
+            _ => None,
+        }
+    }
+
+    /// The shape of what a read of a node gives.
+    fn result_shape(&self, at: NodeId, read: &Read) -> Shape {
+        match read {
+            Read::Whole => self.shape(at).clone(),
+            Read::View { map, .. } => Shape::from_slice(map.result()),
+            Read::Gather { indices, .. } => {
+                let mut shape = self.values.shape(indices[0]);
+                shape.extend_from_slice(&self.shape(at)[indices.len()..]);
+                shape
+            }
+        }
+    }
+
+    /// Whether a read may fall outside along an axis of the node.
+    fn leaves(&self, at: NodeId, read: &Read, axis: usize) -> bool {
+        let extent = self.shape(at)[axis] as i128;
+        let (low, high) = match read {
+            Read::Whole => return false,
+            Read::View { map, .. } => map.range(axis),
+            Read::Gather { indices, .. } => match indices.get(axis) {
+                Some(&index) => {
+                    let (low, high) = self.values.range(index);
+                    (low as i128, high as i128)
+                }
+                None => return false,
+            },
+        };
+        low < 0 || high >= extent
+    }
+
+    /// The axes of the node along which a read may fall outside, where it must give 0 there.
+    fn leaving(&self, at: NodeId, read: &Read) -> Axes {
+        if read.outside() != Outside::Zero {
+            return Axes::new();
+        }
+        (0..self.shape(at).len()).filter(|&axis| self.leaves(at, read, axis)).collect()
+    }
+
+    /// The value of a read of a node that the walk has not come to.
+    fn demand(&mut self, at: NodeId, mut read: Read) -> ValueId {
+        match &read {
+            Read::View { map, .. } if map.is_identity() => read = Read::Whole,
+            Read::Gather { indices, .. } if indices.is_empty() => read = Read::Whole,
+            _ => {}
+        }
+        if read == Read::Whole {
+            let types = self.node(at).types.clone();
+            let range = self.ranges[at as usize];
+            return self.pending(at, read, types, range);
+        }
+        let ty = Type { dtype: self.node(at).ty().dtype, shape: self.result_shape(at, &read) };
+        if ty.size() == 0 || self.node(at).ty().size() == 0 {
+            return self.values.zeros(&ty);
+        }
+        if let Read::View { map, outside } = &read {
+            if let Some((map, places)) = without_repetition(map) {
+                let core = self.demand(at, Read::View { map, outside: *outside });
+                return self.values.spread(core, &ty.shape, &places);
+            }
+        }
+        let axes = self.shape(at).len();
+        let inside = !(0..axes).any(|axis| self.leaves(at, &read, axis));
+        if let Read::View { outside, .. } | Read::Gather { outside, .. } = &mut read {
+            if inside {
+                *outside = Outside::Never;
+            }
+        }
+        if let Some(value) = self.uniform(at) {
+            if read.outside() != Outside::Zero || value.to_f64() == 0.0 {
+                return self.values.full(&ty.shape, value);
+            }
+        }
+        let (low, high) = self.ranges[at as usize];
+        let range = if inside { (low, high) } else { (low.min(0), high.max(0)) };
+        self.pending(at, read, smallvec![ty], range)
+    }
+
+    fn pending(&mut self, at: NodeId, read: Read, types: Types, range: (i64, i64)) -> ValueId {
+        let key = (at, read);
+        if let Some(&value) = self.table.get(&key) {
+            return value;
+        }
+        let value = self.values.pending(types, range);
+        self.pending[at as usize].push((key.1.clone(), value));
+        self.table.insert(key, value);
+        value
+    }
+
+    /// Decides on a node: whether the reads that are asked of it move into it.
+    fn settle(&mut self, at: NodeId) {
+        let pending = std::mem::take(&mut self.pending[at as usize]);
+        if pending.is_empty() {
+            return;
+        }
+        let moves = self.moves(at, &pending);
+        let mut kept = None;
+        for (read, value) in pending {
+            let same = if moves && read != Read::Whole {
+                self.moved(at, &read)
+            } else {
+                let kept = *kept.get_or_insert_with(|| self.kept(at));
+                match read {
+                    Read::Whole => kept,
+                    Read::View { map, .. } => self.values.make(Op::View(map), &[kept]),
+                    Read::Gather { indices, .. } => {
+                        let mut args = vec![kept];
+                        args.extend_from_slice(&indices);
+                        self.values.make(Op::Gather, &args)
+                    }
+                }
+            };
+            self.values.define(value, same);
+        }
+    }
+
+    /// Whether the reads that are asked of a node move into it: where nothing else is asked and they read no more than it
+    /// has, or it is index arithmetic.
+    fn moves(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
+        let reads = || pending.iter().map(|(read, _)| read).filter(|read| **read != Read::Whole);
+        let elements = |read: &Read| size(&self.result_shape(at, read));
+        let total = reads().fold(0usize, |total, read| total.saturating_add(elements(read)));
+        let free = reads().count() == pending.len() && total <= self.node(at).ty().size();
+        pending.len() <= READS && (free || self.arithmetic[at as usize]) && reads().all(|read| self.admits(at, read))
+    }
+
+    /// The value of a node as it is.
+    fn kept(&mut self, at: NodeId) -> ValueId {
+        let node = self.node(at);
+        let whole = |push: &mut Self, arg: NodeId| push.demand(arg, Read::Whole);
+        let op = match &node.op {
+            Op::Parameter(position) => return self.values.parameter(*position, node.types.clone()),
+            Op::View(map) => return self.demand(node.args[0], Read::view(map.clone())),
+            Op::Gather => {
+                let indices: SmallVec<[ValueId; 4]> = node.args[1..].iter().map(|&arg| whole(self, arg)).collect();
+                return self.demand(node.args[0], Read::Gather { indices, outside: Outside::Zero });
+            }
+            Op::Scan(scan) => {
+                let body = self.nested(&scan.body);
+                Op::Scan(Arc::new(Scan { body, ..Scan::clone(scan) }))
+            }
+            Op::Branch(branch) => {
+                let (then, otherwise) = (self.nested(&branch.then), self.nested(&branch.otherwise));
+                Op::Branch(Arc::new(Branch { then, otherwise }))
+            }
+            op => op.clone(),
+        };
+        let args: SmallVec<[ValueId; 3]> = node.args.iter().map(|&arg| whole(self, arg)).collect();
+        self.values.make_ranged(op, &args, self.ranges[at as usize])
+    }
+
+    fn nested(&mut self, body: &Arc<Body>) -> Arc<Body> {
+        if let Some(done) = self.memo.get(&Arc::as_ptr(body)) {
+            return done.clone();
+        }
+        let done = Arc::new(push_body(body, self.memo));
+        self.memo.insert(Arc::as_ptr(body), done.clone());
+        done
+    }
+
+    /// A read moved into a node, with a guard where it needs one.
+    fn moved(&mut self, at: NodeId, read: &Read) -> ValueId {
+        let leaving = self.leaving(at, read);
+        if leaving.is_empty() || self.keeps_zero(at, read, &leaving) {
+            return self.through(at, read);
+        }
+        let inner = self.through(at, &read.relaxed());
+        let result = self.result_shape(at, read);
+        let mask = self.guard(at, read, &leaving, &result);
+        let zeros = self.values.zeros(&Type { dtype: self.node(at).ty().dtype, shape: result });
+        self.values.make(Op::Select, &[mask, inner, zeros])
+    }
+
+    /// Where a read falls inside, along the given axes of the node.
+    fn guard(&mut self, at: NodeId, read: &Read, leaving: &[usize], result: &[usize]) -> ValueId {
+        let mut mask: Option<ValueId> = None;
+        for &axis in leaving {
+            let (position, places) = match read {
+                Read::View { map, .. } => self.values.affine(result, map.row(axis), map.offset(axis)),
+                Read::Gather { indices, .. } => (indices[axis], (0..self.values.shape(indices[axis]).len()).collect()),
+                Read::Whole => unreachable!("all of a node lies inside"),
+            };
+            let extent = self.shape(at)[axis];
+            let (low, high) = match read {
+                Read::View { map, .. } => map.range(axis),
+                _ => {
+                    let (low, high) = self.values.range(position);
+                    (low as i128, high as i128)
+                }
+            };
+            if low < 0 {
+                mask = Some(self.bound(mask, position, Comparison::GreaterEqual, 0, result, &places));
+            }
+            if high >= extent as i128 {
+                let extent = i64::try_from(extent).unwrap_or(i64::MAX);
+                mask = Some(self.bound(mask, position, Comparison::Less, extent, result, &places));
+            }
+        }
+        mask.expect("the read may fall outside")
+    }
+
+    /// The mask, and a comparison of positions with a bound.
+    fn bound(
+        &mut self,
+        mask: Option<ValueId>,
+        position: ValueId,
+        comparison: Comparison,
+        bound: i64,
+        result: &[usize],
+        places: &[usize],
+    ) -> ValueId {
+        let limit = self.values.full(&self.values.shape(position), Value::I64(bound));
+        let inside = self.values.make(Op::Compare(comparison), &[position, limit]);
+        let inside = self.values.spread(inside, result, places);
+        match mask {
+            Some(mask) => self.values.make(Op::Binary(Binary::And), &[mask, inside]),
+            None => inside,
+        }
+    }
+
+    /// The positions that a read visits along every axis of a node, as index arrays of the result's shape.
+    fn positions(&mut self, at: NodeId, read: &Read) -> Vec<ValueId> {
+        let result = self.result_shape(at, read);
+        let axes = self.shape(at).len();
+        match read {
+            Read::Whole => unreachable!("all of a node is not a read"),
+            Read::View { map, .. } => {
+                (0..axes).map(|axis| self.values.affine_over(&result, map.row(axis), map.offset(axis))).collect()
+            }
+            Read::Gather { indices, .. } => {
+                let outer = self.values.shape(indices[0]).len();
+                let places: Axes = (0..outer).collect();
+                let mut positions: Vec<ValueId> =
+                    indices.iter().map(|&index| self.values.spread(index, &result, &places)).collect();
+                for axis in indices.len()..axes {
+                    let mut row: SmallVec<[i64; 4]> = SmallVec::from_elem(0, result.len());
+                    row[outer + axis - indices.len()] = 1;
+                    positions.push(self.values.affine_over(&result, &row, 0));
+                }
+                positions
+            }
+        }
+    }
+}
+
+/// Smallest and largest element of each node of element type `i64`.
+fn ranges(body: &Body) -> Vec<(i64, i64)> {
+    let mut arena = Simplifier::like(body);
+    let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
+    for node in &body.nodes[body.arity()..] {
+        let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+        ids.push(arena.add(node.op.clone(), &args));
+    }
+    let integer = |node: &Node| matches!(&node.types[..], [ty] if ty.dtype == DType::I64);
+    let range = |(at, node): (usize, &Node)| if integer(node) { bounds::interval(&arena, ids[at]) } else { WIDE };
+    body.nodes.iter().enumerate().map(range).collect()
+}

@@ -1,0 +1,151 @@
+//! Reads: what a consumer asks of a node.
+
+use super::values::ValueId;
+use crate::affine::AffineMap;
+use crate::shape::{Axes, Shape};
+use smallvec::SmallVec;
+
+/// What a read gives where it falls outside of what it reads.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Outside {
+    /// It never does, or what it gives there is never used.
+    Never,
+    /// Zero.
+    Zero,
+    /// Anything finite or not: a guard around the read replaces it.
+    Any,
+}
+
+impl Outside {
+    /// What a read through an inner one gives, given whether that never falls outside.
+    pub(super) fn through(self, inner_inside: bool) -> Outside {
+        if inner_inside { self } else { Outside::Zero }
+    }
+}
+
+/// What a consumer asks of a node: all of it, or a read.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Read {
+    /// All of it.
+    Whole,
+    /// An affine read.
+    View { map: AffineMap, outside: Outside },
+    /// A read of the leading axes at computed positions.
+    Gather { indices: SmallVec<[ValueId; 4]>, outside: Outside },
+}
+
+impl Read {
+    /// An affine read that gives 0 outside.
+    pub(super) fn view(map: AffineMap) -> Read {
+        Read::View { map, outside: Outside::Zero }
+    }
+
+    pub(super) fn outside(&self) -> Outside {
+        match self {
+            Read::Whole => Outside::Never,
+            Read::View { outside, .. } | Read::Gather { outside, .. } => *outside,
+        }
+    }
+
+    /// The read of the same positions that gives anything outside.
+    pub(super) fn relaxed(&self) -> Read {
+        let mut read = self.clone();
+        if let Read::View { outside, .. } | Read::Gather { outside, .. } = &mut read {
+            if *outside == Outside::Zero {
+                *outside = Outside::Any;
+            }
+        }
+        read
+    }
+}
+
+/// The map that reads through `outer` first and `inner` second, whatever lies outside in between; `None` on overflow.
+pub(super) fn compose(outer: &AffineMap, inner: &AffineMap) -> Option<AffineMap> {
+    let mut rows = Vec::with_capacity(inner.source().len());
+    let mut offset: SmallVec<[i64; 4]> = SmallVec::new();
+    for row in 0..inner.source().len() {
+        let mut constant = inner.offset(row) as i128;
+        let mut sums: SmallVec<[i128; 4]> = SmallVec::from_elem(0, outer.result().len());
+        for middle in 0..inner.result().len() {
+            let factor = inner.coefficient(row, middle) as i128;
+            constant = constant.checked_add(factor * outer.offset(middle) as i128)?;
+            for (column, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.checked_add(factor * outer.coefficient(middle, column) as i128)?;
+            }
+        }
+        offset.push(i64::try_from(constant).ok()?);
+        rows.push(sums.into_iter().map(|sum| i64::try_from(sum).ok()).collect::<Option<SmallVec<[i64; 4]>>>()?);
+    }
+    Some(AffineMap::new(inner.source(), outer.result(), &rows, &offset))
+}
+
+/// Whether a position outside of result axis `column` makes the view read outside of its source.
+pub(super) fn covers(map: &AffineMap, column: usize) -> bool {
+    let last = map.result()[column] as i128 - 1;
+    (0..map.source().len()).any(|row| {
+        let alone = map.row(row).iter().enumerate().all(|(other, &c)| other == column || c == 0);
+        let (offset, top) = (map.offset(row) as i128, map.source()[row] as i128 - 1);
+        alone
+            && match map.coefficient(row, column) {
+                1 => offset <= 0 && offset + last >= top,
+                -1 => offset >= top && offset - last <= 0,
+                _ => false,
+            }
+    })
+}
+
+/// The same reads of other extents, at other offsets, into another result, whose columns are `columns` of the old one.
+///
+/// A column that is `None` is new: nothing depends on it.
+pub(super) fn remap(
+    map: &AffineMap,
+    rows: impl IntoIterator<Item = usize>,
+    columns: &[Option<usize>],
+    result: &[usize],
+) -> AffineMap {
+    let mut source = Shape::new();
+    let mut coefficients = Vec::new();
+    let mut offset: SmallVec<[i64; 4]> = SmallVec::new();
+    for row in rows {
+        source.push(map.source()[row]);
+        offset.push(map.offset(row));
+        let row = columns.iter().map(|column| column.map_or(0, |column| map.coefficient(row, column)));
+        coefficients.push(row.collect::<SmallVec<[i64; 4]>>());
+    }
+    AffineMap::new(&source, result, &coefficients, &offset)
+}
+
+/// A view's read without the result axes along which it repeats itself, and where the others belong in its result.
+pub(super) fn without_repetition(map: &AffineMap) -> Option<(AffineMap, Axes)> {
+    let ignored = map.ignored();
+    if ignored.is_empty() {
+        return None;
+    }
+    let kept: Axes = (0..map.result().len()).filter(|column| !ignored.contains(column)).collect();
+    let result: Shape = kept.iter().map(|&column| map.result()[column]).collect();
+    let columns: SmallVec<[Option<usize>; 4]> = kept.iter().map(|&column| Some(column)).collect();
+    Some((remap(map, 0..map.source().len(), &columns, &result), kept))
+}
+
+/// Whether the last `count` axes of the source are read as they are by the last axes of the result, which nothing else
+/// depends on.
+pub(super) fn keeps_trailing(map: &AffineMap, count: usize) -> bool {
+    let (rows, columns) = (map.source().len(), map.result().len());
+    if columns < count {
+        return false;
+    }
+    let unit = |row: usize, column: usize| {
+        let extent = map.source()[row];
+        extent == map.result()[column]
+            && map.offset(row) == 0
+            && (0..columns).all(|other| map.coefficient(row, other) == i64::from(other == column && extent != 1))
+    };
+    (0..count).all(|at| unit(rows - count + at, columns - count + at))
+        && (0..rows - count).all(|row| (columns - count..columns).all(|column| map.coefficient(row, column) == 0))
+}
+
+/// The reads of the leading axes of a view that keeps `count` trailing ones.
+pub(super) fn leading(map: &AffineMap, count: usize) -> AffineMap {
+    let columns: SmallVec<[Option<usize>; 4]> = (0..map.result().len() - count).map(Some).collect();
+    remap(map, 0..map.source().len() - count, &columns, &map.result()[..map.result().len() - count])
+}
