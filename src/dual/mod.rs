@@ -16,6 +16,9 @@ mod rules;
 mod tangent;
 mod transpose;
 
+#[cfg(test)]
+mod tests;
+
 pub use delta::{Delta, ShareId};
 pub use tangent::{Tangent, TangentArray, jvp};
 

@@ -1,0 +1,198 @@
+//! Loops and conditionals.
+
+use super::*;
+use crate::affine::AffineMap;
+use crate::algebra::{Contraction, Reduction};
+use crate::operation::Comparison;
+use crate::term::{Branch, Scan};
+use smallvec::smallvec;
+use std::sync::Arc;
+
+fn scan(body: Body, carries: usize, inputs: usize, length: usize, reverse: bool) -> Op {
+    Op::Scan(Arc::new(Scan { body: Arc::new(body), carries, inputs, length, reverse }))
+}
+
+/// A loop as a whole program: parameters are the carries, the inputs and the captures.
+fn looped(body: Body, carries: usize, inputs: usize, length: usize, reverse: bool) -> Body {
+    let mut types: Vec<Type> = (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect();
+    types[carries..carries + inputs].iter_mut().for_each(|ty| ty.shape.insert(0, length));
+    program(&types, 0, |b, x| b.outputs(scan(body, carries, inputs, length, reverse), x))
+}
+
+#[track_caller]
+fn check_loop(body: Body, carries: usize, inputs: usize) {
+    for (length, reverse) in [(4, false), (3, true), (1, false), (0, false)] {
+        check_within((-1.0, 1.0), &looped(body.clone(), carries, inputs, length, reverse));
+    }
+}
+
+fn matrix_vector() -> Op {
+    Op::Contract(Contraction::new(&[0, 1], &[1], &[0]))
+}
+
+#[test]
+fn a_recurrent_network() {
+    let types = [f64s(&[3]), f64s(&[2]), f64s(&[3, 3]), f64s(&[3, 2]), f64s(&[3])];
+    let body = program(&types, 3, |b, x| {
+        let hidden = b.op(matrix_vector(), &[x[2], x[0]]);
+        let input = b.op(matrix_vector(), &[x[3], x[1]]);
+        let sum = b.add(hidden, input);
+        let sum = b.add(sum, x[4]);
+        let next = b.unary(Unary::Tanh, sum);
+        let output = b.mul(next, x[0]);
+        vec![next, output]
+    });
+    check_loop(body, 1, 1);
+}
+
+#[test]
+fn carries_that_move_only_after_some_steps() {
+    // a ← b·x, b ← c, c ← tanh(k): activity needs several rounds; an integer counts along.
+    let types = [f64s(&[]), f64s(&[]), f64s(&[]), Type::scalar(DType::I64), f64s(&[]), f64s(&[])];
+    let body = program(&types, 1, |b, x| {
+        let product = b.mul(x[1], x[4]);
+        let bent = b.unary(Unary::Tanh, x[5]);
+        let one = b.op(Op::Constant(Array::full(&[], Value::I64(1))), &[]);
+        let count = b.add(x[3], one);
+        let number = b.op(Op::Cast(DType::F64), &[x[3]]);
+        let scaled = b.mul(number, x[0]);
+        vec![product, x[2], bent, count, scaled, x[0], x[4]]
+    });
+    check_loop(body.clone(), 4, 1);
+    // The same with carries that start as constants.
+    let whole = program(&[f64s(&[5]), f64s(&[])], 0, |b, x| {
+        let zero = b.number(&[], 0.0);
+        let count = b.op(Op::Constant(Array::full(&[], Value::I64(0))), &[]);
+        b.outputs(scan(body, 4, 1, 5, false), &[zero, zero, zero, count, x[0], x[1]])
+    });
+    check_within((-1.0, 1.0), &whole);
+}
+
+#[test]
+fn captures_are_read_at_computed_and_fixed_positions() {
+    let types = [f64s(&[]), Type::scalar(DType::I64), f64s(&[6]), f64s(&[2, 3])];
+    let body = program(&types, 2, |b, x| {
+        let read = b.op(Op::Gather, &[x[2], x[1]]);
+        let fixed = b.op(Op::View(AffineMap::pick(&[6], 0, 2)), &[x[2]]);
+        let product = b.mul(read, fixed);
+        let row = b.op(Op::View(AffineMap::pick(&[2, 3], 0, 1)), &[x[3]]);
+        let total = b.op(Op::Reduce(Reduction::Sum, smallvec![0]), &[row]);
+        let scaled = b.mul(total, x[0]);
+        let bent = b.unary(Unary::Sin, scaled);
+        let one = b.op(Op::Constant(Array::full(&[], Value::I64(1))), &[]);
+        let next = b.add(x[1], one);
+        let carry = b.add(bent, product);
+        vec![carry, next, read]
+    });
+    check_loop(body, 2, 0);
+}
+
+#[test]
+fn what_depends_on_captures_only_is_computed_before_the_loop() {
+    let types = [f64s(&[3]), f64s(&[3]), f64s(&[3])];
+    let body = program(&types, 1, |b, x| {
+        let weight = b.unary(Unary::Exp, x[2]);
+        let product = b.mul(weight, x[0]);
+        let next = b.add(product, x[1]);
+        let output = b.mul(x[1], weight);
+        vec![next, output]
+    });
+    check_loop(body, 1, 1);
+}
+
+#[test]
+fn loops_in_loops() {
+    let inner = program(&[f64s(&[]), f64s(&[]), f64s(&[3])], 1, |b, x| {
+        let weight = b.op(Op::View(AffineMap::pick(&[3], 0, 1)), &[x[2]]);
+        let product = b.mul(x[0], x[1]);
+        let sum = b.add(product, weight);
+        let next = b.unary(Unary::Sin, sum);
+        vec![next, product]
+    });
+    let body = program(&[f64s(&[]), f64s(&[3]), f64s(&[3])], 1, |b, x| {
+        let outputs = b.outputs(scan(inner, 1, 1, 3, true), &[x[0], x[1], x[2]]);
+        let dot = b.op(Op::Contract(Contraction::new(&[0], &[0], &[])), &[outputs[1], x[2]]);
+        let next = b.unary(Unary::Tanh, dot);
+        vec![next, outputs[0], outputs[1]]
+    });
+    check_loop(body, 1, 1);
+}
+
+fn conditional(bound: f64) -> Body {
+    let types = [f64s(&[3]), f64s(&[3]), f64s(&[])];
+    let then = program(&types, 3, |b, x| {
+        let product = b.mul(x[0], x[1]);
+        let bent = b.unary(Unary::Exp, product);
+        vec![bent, x[0]]
+    });
+    let otherwise = program(&types, 3, |b, x| {
+        let spread = b.op(Op::View(AffineMap::broadcast(&[], &[3], &[])), &[x[2]]);
+        let product = b.mul(x[1], spread);
+        let bent = b.unary(Unary::Sin, product);
+        let fixed = b.number(&[3], 0.5);
+        let double = b.mul(bent, product);
+        vec![double, fixed]
+    });
+    program(&types, 0, |b, x| {
+        let bound = b.number(&[], bound);
+        let condition = b.op(Op::Compare(Comparison::Less), &[x[2], bound]);
+        let branch = Branch { then: Arc::new(then), otherwise: Arc::new(otherwise) };
+        b.outputs(Op::Branch(Arc::new(branch)), &[condition, x[0], x[1], x[2]])
+    })
+}
+
+#[test]
+fn conditionals() {
+    for bound in [5.0, -5.0] {
+        check_within((-1.0, 1.0), &conditional(bound));
+    }
+}
+
+#[test]
+fn conditionals_in_loops() {
+    let side = |op: Unary| {
+        program(&[f64s(&[]), f64s(&[])], 2, |b, x| {
+            let product = b.mul(x[0], x[1]);
+            vec![b.unary(op, product)]
+        })
+    };
+    let body = program(&[f64s(&[]), f64s(&[]), f64s(&[])], 1, |b, x| {
+        let zero = b.number(&[], 0.0);
+        let condition = b.op(Op::Compare(Comparison::Less), &[x[1], zero]);
+        let branch = Branch { then: Arc::new(side(Unary::Sin)), otherwise: Arc::new(side(Unary::Exp)) };
+        let chosen = b.outputs(Op::Branch(Arc::new(branch)), &[condition, x[0], x[2]]);
+        let next = b.mul(chosen[0], x[1]);
+        vec![next]
+    });
+    check_loop(body, 1, 1);
+}
+
+#[test]
+fn a_missing_cotangent_does_not_harm() {
+    // The last carry is unused; its derivative would be infinite.
+    let body = program(&[f64s(&[]), f64s(&[])], 0, |b, x| {
+        let next = b.unary(Unary::Sqrt, x[1]);
+        let output = b.mul(x[1], x[1]);
+        vec![next, output]
+    });
+    let whole = looped(body, 1, 1, 2, false);
+    let at = vec![Array::full(&[], Value::F64(1.0)), Array::from_vec(&[2], vec![3.0, 0.0])];
+    let (_, pullback) = super::super::vjp::<Concrete>(&|x| run::<Dual<Concrete>>(&whole, x), at);
+    let gradient = pullback(vec![None, Some(Array::full(&[2], Value::F64(1.0)))]);
+    assert_eq!(gradient[1].to_vec::<f64>(), Some(vec![6.0, 0.0]));
+    assert_eq!(gradient[0].element(0).to_f64(), 0.0);
+}
+
+#[test]
+fn a_side_not_taken_around_a_loop_does_not_harm() {
+    let body = program(&[f64s(&[])], 0, |b, x| vec![b.unary(Unary::Sqrt, x[0])]);
+    let whole = program(&[f64s(&[])], 0, |b, x| {
+        let zero = b.number(&[], 0.0);
+        let mask = b.op(Op::Compare(Comparison::Greater), &[x[0], zero]);
+        let roots = b.outputs(scan(body, 1, 0, 2, false), &[x[0]]);
+        vec![b.op(Op::Select, &[mask, roots[0], x[0]])]
+    });
+    let gradient =
+        pull::<Concrete>(&whole, vec![Array::full(&[], Value::F64(0.0))], &[Array::full(&[], Value::F64(1.0))]);
+    assert_eq!(gradient[0].element(0).to_f64(), 1.0);
+}
