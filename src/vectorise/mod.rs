@@ -9,6 +9,8 @@ mod lift;
 mod push;
 
 #[cfg(test)]
+mod random;
+#[cfg(test)]
 mod tests;
 
 pub use lift::vectorise;
