@@ -113,27 +113,9 @@ impl fmt::Display for Failure {
     }
 }
 
-fn lines(body: &Body<Build>, indent: usize) -> String {
-    use deltaray::term::Op;
-    let mut text = String::new();
-    for (at, node) in body.nodes.iter().enumerate() {
-        let op = match &node.op {
-            Op::Extra(b) => format!("build {:?}\n{}", b.extents, lines(&b.body, indent + 4)),
-            Op::Scan(b) => {
-                format!("scan {} {} {} {}\n{}", b.length, b.carries, b.inputs, b.reverse, lines(&b.body, indent + 4))
-            }
-            Op::Branch(b) => format!("branch\n{}{}", lines(&b.then, indent + 4), lines(&b.otherwise, indent + 4)),
-            op => format!("{op:?}"),
-        };
-        text.push_str(&format!("{:indent$}{at}: {:?} = {:?} {op}\n", "", node.types, node.args));
-    }
-    text.push_str(&format!("{:indent$}-> {:?}\n", "", body.results));
-    text
-}
-
 /// A program and its inputs as text.
 pub fn show(case: &Case) -> String {
-    let mut text = format!("{}\n", lines(&case.body, 0));
+    let mut text = format!("{}\n", case.body);
     for (position, input) in case.inputs.iter().enumerate() {
         match input.uniform() {
             Some(value) => text.push_str(&format!("input {position}: {} full of {value:?}\n", input.ty())),
