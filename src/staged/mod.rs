@@ -32,7 +32,7 @@ pub fn stage(parameters: &[Type], f: impl FnOnce(Vec<StagedArray>) -> Vec<Staged
     for result in &results {
         session::check_scope(result, std::panic::Location::caller());
     }
-    let closed = scope.close(&variables, &results);
+    let closed = scope.close_program(&variables, &results);
     match session::replace_error(outer) {
         Some(error) => Err(error),
         None => {

@@ -301,7 +301,9 @@ impl Suite {
         }
         let failure = match &verdict {
             Verdict::Differ(original) => {
-                let small = shrink::minimal(&case, 3000, &|case| matches!(self.judge(case), Verdict::Differ(_)));
+                let kind = kind_of(original);
+                let same = |case: &Case| matches!(self.judge(case), Verdict::Differ(found) if kind_of(&found) == kind);
+                let small = shrink::minimal(&case, 3000, &same);
                 let Verdict::Differ(difference) = self.judge(&small) else {
                     unreachable!("shrinking keeps the failure")
                 };
@@ -321,6 +323,14 @@ impl Suite {
             stop.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// What two differences share that are likely to have one cause: the pipeline, and the words of a panic.
+fn kind_of(difference: &str) -> String {
+    let (pipeline, problem) = difference.split_once(": ").unwrap_or((difference, ""));
+    let panic = if problem.starts_with("panics") { problem.get(..70).unwrap_or(problem) } else { "" };
+    let words: String = panic.chars().filter(|c| c.is_alphabetic()).collect();
+    format!("{pipeline} {words}")
 }
 
 fn unfair(watch: &Watch) -> Option<&'static str> {
