@@ -178,6 +178,10 @@ pub trait UnaryLoop<T> {
     type Output;
     /// Runs the loop for one function.
     fn run<F: Fn(T) -> T>(self, f: F) -> Self::Output;
+    /// Stands for the loop of an operation that shape checking refuses for this element type.
+    fn undefined(&self) -> ! {
+        unreachable!("the operation is not defined for this element type")
+    }
 }
 
 /// As [`UnaryLoop`], for two operands and any result type.
@@ -186,24 +190,19 @@ pub trait BinaryLoop<T, U> {
     type Output;
     /// Runs the loop for one function.
     fn run<F: Fn(T, T) -> U>(self, f: F) -> Self::Output;
+    /// Stands for the loop of an operation that shape checking refuses for these element types.
+    fn undefined(&self) -> ! {
+        unreachable!("the operation is not defined for this element type")
+    }
 }
 
-macro_rules! meaning {
-    // A column left out is an operation that shape checking refuses for these element types.
-    () => {
-        |_| unreachable!("the operation is not defined for this element type")
+/// Runs a loop for a column of the table; without one, nothing is compiled for the element type.
+macro_rules! run {
+    ($the_loop:ident) => {
+        $the_loop.undefined()
     };
-    ($f:expr) => {
-        $f
-    };
-}
-
-macro_rules! meaning2 {
-    () => {
-        |_, _| unreachable!("the operation is not defined for this element type")
-    };
-    ($f:expr) => {
-        $f
+    ($the_loop:ident $f:expr) => {
+        $the_loop.run($f)
     };
 }
 
@@ -246,27 +245,27 @@ macro_rules! unary_table {
 
             /// Runs a loop with the operation's meaning on `f32`.
             pub fn run_f32<L: UnaryLoop<f32>>(self, the_loop: L) -> L::Output {
-                match self { $(Unary::$name $(($parameter))? => the_loop.run(meaning!($($float)?)),)* }
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `f64`.
             pub fn run_f64<L: UnaryLoop<f64>>(self, the_loop: L) -> L::Output {
-                match self { $(Unary::$name $(($parameter))? => the_loop.run(meaning!($($float)?)),)* }
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i32`.
             pub fn run_i32<L: UnaryLoop<i32>>(self, the_loop: L) -> L::Output {
-                match self { $(Unary::$name $(($parameter))? => the_loop.run(meaning!($($integer)?)),)* }
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i64`.
             pub fn run_i64<L: UnaryLoop<i64>>(self, the_loop: L) -> L::Output {
-                match self { $(Unary::$name $(($parameter))? => the_loop.run(meaning!($($integer)?)),)* }
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `bool`.
             pub fn run_bool<L: UnaryLoop<bool>>(self, the_loop: L) -> L::Output {
-                match self { $(Unary::$name $(($parameter))? => the_loop.run(meaning!($($bool)?)),)* }
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($bool)?),)* }
             }
         }
 
@@ -341,27 +340,27 @@ macro_rules! binary_table {
 
             /// Runs a loop with the operation's meaning on `f32`.
             pub fn run_f32<L: BinaryLoop<f32, f32>>(self, the_loop: L) -> L::Output {
-                match self { $(Binary::$name => the_loop.run(meaning2!($($float)?)),)* }
+                match self { $(Binary::$name => run!(the_loop $($float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `f64`.
             pub fn run_f64<L: BinaryLoop<f64, f64>>(self, the_loop: L) -> L::Output {
-                match self { $(Binary::$name => the_loop.run(meaning2!($($float)?)),)* }
+                match self { $(Binary::$name => run!(the_loop $($float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i32`.
             pub fn run_i32<L: BinaryLoop<i32, i32>>(self, the_loop: L) -> L::Output {
-                match self { $(Binary::$name => the_loop.run(meaning2!($($integer)?)),)* }
+                match self { $(Binary::$name => run!(the_loop $($integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i64`.
             pub fn run_i64<L: BinaryLoop<i64, i64>>(self, the_loop: L) -> L::Output {
-                match self { $(Binary::$name => the_loop.run(meaning2!($($integer)?)),)* }
+                match self { $(Binary::$name => run!(the_loop $($integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `bool`.
             pub fn run_bool<L: BinaryLoop<bool, bool>>(self, the_loop: L) -> L::Output {
-                match self { $(Binary::$name => the_loop.run(meaning2!($($bool)?)),)* }
+                match self { $(Binary::$name => run!(the_loop $($bool)?),)* }
             }
         }
     };
@@ -565,4 +564,18 @@ comparison_table! {
     Equal "eq" |a, b| a == b;
     /// a ≠ b.
     NotEqual "ne" |a, b| a != b;
+}
+
+impl Comparison {
+    /// The comparison that holds of (b, a) where this one holds of (a, b).
+    pub fn mirrored(self) -> Comparison {
+        match self {
+            Comparison::Less => Comparison::Greater,
+            Comparison::LessEqual => Comparison::GreaterEqual,
+            Comparison::Greater => Comparison::Less,
+            Comparison::GreaterEqual => Comparison::LessEqual,
+            Comparison::Equal => Comparison::Equal,
+            Comparison::NotEqual => Comparison::NotEqual,
+        }
+    }
 }

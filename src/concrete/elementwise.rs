@@ -1,118 +1,204 @@
 //! Elementwise operations: one compiled loop for each, in place where a buffer is nobody else's.
 
-use crate::concrete::scalar::{Arithmetic, Scalar, slice_of, unique};
+use crate::concrete::scalar::{Scalar, slice_of, unique};
 use crate::concrete::{Array, Data, for_data, for_pair};
 use crate::operation::{Binary, BinaryLoop, Comparison, Unary, UnaryLoop};
 use crate::shape::{DType, Shape};
 
-/// The loop over one operand.
-struct Map<T>(Data<T>);
+/// The loop over one operand, in place. What is compiled for every operation and element type is this loop alone.
+struct Map<'a, T>(&'a mut [T]);
 
-impl<T: Scalar> UnaryLoop<T> for Map<T> {
-    type Output = Array;
-    fn run<F: Fn(T) -> T>(self, f: F) -> Array {
-        T::wrap(match self.0 {
-            Data::Uniform(shape, x) => Data::Uniform(shape, f(x)),
-            Data::Dense(array) => {
-                let shape = Shape::from_slice(array.shape());
-                let elements = match unique(array) {
-                    Ok(mut elements) => {
-                        elements.iter_mut().for_each(|x| *x = f(*x));
-                        elements
-                    }
-                    Err(array) => slice_of(&array).iter().map(|&x| f(x)).collect(),
-                };
-                Data::from_vec(&shape, elements)
-            }
-        })
+impl<T: Scalar> UnaryLoop<T> for Map<'_, T> {
+    type Output = ();
+    fn run<F: Fn(T) -> T>(self, f: F) {
+        for x in self.0 {
+            *x = f(*x);
+        }
     }
+}
+
+/// Runs a loop on the elements, which are this array's own from then on.
+fn map<T: Scalar>(a: Data<T>, run: impl FnOnce(Map<'_, T>)) -> Array {
+    T::wrap(match a {
+        Data::Uniform(shape, x) => {
+            let mut one = [x];
+            run(Map(&mut one));
+            Data::Uniform(shape, one[0])
+        }
+        Data::Dense(array) => {
+            let shape = Shape::from_slice(array.shape());
+            let mut elements = unique(array).unwrap_or_else(|shared| slice_of(&shared).to_vec());
+            run(Map(&mut elements));
+            Data::from_vec(&shape, elements)
+        }
+    })
 }
 
 /// An elementwise operation of one operand.
 pub(super) fn unary(op: Unary, a: Array) -> Array {
     // Small powers are products, which vectorise; the results are those of `powi` to the bit.
     match (op, a) {
-        (Unary::Powi(2), Array::F32(a)) => Map(a).run(|x| x * x),
-        (Unary::Powi(2), Array::F64(a)) => Map(a).run(|x| x * x),
-        (Unary::Powi(3), Array::F32(a)) => Map(a).run(|x| x * (x * x)),
-        (Unary::Powi(3), Array::F64(a)) => Map(a).run(|x| x * (x * x)),
-        (_, Array::F32(a)) => op.run_f32(Map(a)),
-        (_, Array::F64(a)) => op.run_f64(Map(a)),
-        (_, Array::I32(a)) => op.run_i32(Map(a)),
-        (_, Array::I64(a)) => op.run_i64(Map(a)),
-        (_, Array::Bool(a)) => op.run_bool(Map(a)),
+        (Unary::Powi(2), Array::F32(a)) => map(a, |elements| elements.run(|x| x * x)),
+        (Unary::Powi(2), Array::F64(a)) => map(a, |elements| elements.run(|x| x * x)),
+        (Unary::Powi(3), Array::F32(a)) => map(a, |elements| elements.run(|x| x * (x * x))),
+        (Unary::Powi(3), Array::F64(a)) => map(a, |elements| elements.run(|x| x * (x * x))),
+        (_, Array::F32(a)) => map(a, |elements| op.run_f32(elements)),
+        (_, Array::F64(a)) => map(a, |elements| op.run_f64(elements)),
+        (_, Array::I32(a)) => map(a, |elements| op.run_i32(elements)),
+        (_, Array::I64(a)) => map(a, |elements| op.run_i64(elements)),
+        (_, Array::Bool(a)) => map(a, |elements| op.run_bool(elements)),
     }
 }
 
-/// The loop over two operands with a result of their type.
-struct Combine<T>(Data<T>, Data<T>);
+/// The operand that is not written to.
+enum Other<'a, T> {
+    Uniform(T),
+    Dense(&'a [T]),
+}
 
-impl<T: Scalar> BinaryLoop<T, T> for Combine<T> {
-    type Output = Array;
-    fn run<F: Fn(T, T) -> T>(self, f: F) -> Array {
-        let Combine(a, b) = self;
-        let (a, b) = match (a, b) {
-            (Data::Uniform(shape, a), Data::Uniform(_, b)) => return T::wrap(Data::Uniform(shape, f(a, b))),
-            (Data::Dense(a), Data::Uniform(_, b)) => return Map(Data::Dense(a)).run(|a| f(a, b)),
-            (Data::Uniform(_, a), Data::Dense(b)) => return Map(Data::Dense(b)).run(|b| f(a, b)),
-            (Data::Dense(a), Data::Dense(b)) => (a, b),
-        };
-        let shape = Shape::from_slice(a.shape());
-        let elements = match unique(a) {
-            Ok(mut left) => {
-                left.iter_mut().zip(slice_of(&b)).for_each(|(a, &b)| *a = f(*a, b));
-                left
-            }
-            Err(a) => match unique(b) {
-                Ok(mut right) => {
-                    right.iter_mut().zip(slice_of(&a)).for_each(|(b, &a)| *b = f(a, *b));
-                    right
+/// The loop over two operands, in place of one of them.
+struct Combine<'a, T> {
+    out: &'a mut [T],
+    other: Other<'a, T>,
+    /// Whether `out` holds the left operand.
+    left: bool,
+}
+
+impl<T: Scalar> BinaryLoop<T, T> for Combine<'_, T> {
+    type Output = ();
+    fn run<F: Fn(T, T) -> T>(self, f: F) {
+        let out = self.out;
+        match (self.other, self.left) {
+            (Other::Uniform(b), true) => {
+                for x in out {
+                    *x = f(*x, b);
                 }
-                Err(b) => slice_of(&a).iter().zip(slice_of(&b)).map(|(&a, &b)| f(a, b)).collect(),
-            },
-        };
-        T::wrap(Data::from_vec(&shape, elements))
+            }
+            (Other::Uniform(a), false) => {
+                for x in out {
+                    *x = f(a, *x);
+                }
+            }
+            (Other::Dense(b), true) => {
+                for (x, b) in out.iter_mut().zip(b) {
+                    *x = f(*x, *b);
+                }
+            }
+            (Other::Dense(a), false) => {
+                for (x, a) in out.iter_mut().zip(a) {
+                    *x = f(*a, *x);
+                }
+            }
+        }
     }
+}
+
+/// Runs a loop in place of whichever operand is nobody else's, or of a copy.
+fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl FnOnce(Combine<'_, T>)) -> Array {
+    let shape = Shape::from_slice(a.shape());
+    let elements = match (a, b) {
+        (Data::Uniform(_, a), Data::Uniform(_, b)) => {
+            let mut one = [a];
+            run(Combine { out: &mut one, other: Other::Uniform(b), left: true });
+            return T::wrap(Data::Uniform(shape, one[0]));
+        }
+        (Data::Dense(a), Data::Uniform(_, b)) => {
+            let mut out = unique(a).unwrap_or_else(|shared| slice_of(&shared).to_vec());
+            run(Combine { out: &mut out, other: Other::Uniform(b), left: true });
+            out
+        }
+        (Data::Uniform(_, a), Data::Dense(b)) => {
+            let mut out = unique(b).unwrap_or_else(|shared| slice_of(&shared).to_vec());
+            run(Combine { out: &mut out, other: Other::Uniform(a), left: false });
+            out
+        }
+        (Data::Dense(a), Data::Dense(b)) => match unique(a) {
+            Ok(mut out) => {
+                run(Combine { out: &mut out, other: Other::Dense(slice_of(&b)), left: true });
+                out
+            }
+            Err(a) => {
+                let mut out = unique(b).unwrap_or_else(|shared| slice_of(&shared).to_vec());
+                run(Combine { out: &mut out, other: Other::Dense(slice_of(&a)), left: false });
+                out
+            }
+        },
+    };
+    T::wrap(Data::from_vec(&shape, elements))
 }
 
 /// An elementwise operation of two operands of one type.
 pub(super) fn binary(op: Binary, a: Array, b: Array) -> Array {
     match (a, b) {
-        (Array::F32(a), Array::F32(b)) => op.run_f32(Combine(a, b)),
-        (Array::F64(a), Array::F64(b)) => op.run_f64(Combine(a, b)),
-        (Array::I32(a), Array::I32(b)) => op.run_i32(Combine(a, b)),
-        (Array::I64(a), Array::I64(b)) => op.run_i64(Combine(a, b)),
-        (Array::Bool(a), Array::Bool(b)) => op.run_bool(Combine(a, b)),
+        (Array::F32(a), Array::F32(b)) => combine(a, b, |pair| op.run_f32(pair)),
+        (Array::F64(a), Array::F64(b)) => combine(a, b, |pair| op.run_f64(pair)),
+        (Array::I32(a), Array::I32(b)) => combine(a, b, |pair| op.run_i32(pair)),
+        (Array::I64(a), Array::I64(b)) => combine(a, b, |pair| op.run_i64(pair)),
+        (Array::Bool(a), Array::Bool(b)) => combine(a, b, |pair| op.run_bool(pair)),
         _ => unreachable!("operands have one element type"),
     }
 }
 
 /// The sum of two arrays of one type; of booleans, or.
 pub(super) fn add(a: Array, b: Array) -> Array {
-    for_pair!(a, b, (a, b) => Combine(a, b).run(Arithmetic::plus))
+    match a.dtype() {
+        DType::Bool => binary(Binary::Or, a, b),
+        _ => binary(Binary::Add, a, b),
+    }
 }
 
 /// The loop over two operands with a boolean result.
-struct Compare<T>(Data<T>, Data<T>);
+struct Compare<'a, T> {
+    out: &'a mut [bool],
+    left: &'a [T],
+    right: Other<'a, T>,
+}
 
-impl<T: Scalar> BinaryLoop<T, bool> for Compare<T> {
-    type Output = Array;
-    fn run<F: Fn(T, T) -> bool>(self, f: F) -> Array {
-        let Compare(a, b) = self;
-        let shape = Shape::from_slice(a.shape());
-        let elements = match (&a, &b) {
-            (Data::Uniform(_, a), Data::Uniform(_, b)) => return Array::Bool(Data::Uniform(shape, f(*a, *b))),
-            (Data::Dense(a), Data::Uniform(_, b)) => slice_of(a).iter().map(|&a| f(a, *b)).collect(),
-            (Data::Uniform(_, a), Data::Dense(b)) => slice_of(b).iter().map(|&b| f(*a, b)).collect(),
-            (Data::Dense(a), Data::Dense(b)) => slice_of(a).iter().zip(slice_of(b)).map(|(&a, &b)| f(a, b)).collect(),
-        };
-        bool::wrap(Data::from_vec(&shape, elements))
+impl<T: Scalar> BinaryLoop<T, bool> for Compare<'_, T> {
+    type Output = ();
+    fn run<F: Fn(T, T) -> bool>(self, f: F) {
+        match self.right {
+            Other::Uniform(b) => {
+                for (out, a) in self.out.iter_mut().zip(self.left) {
+                    *out = f(*a, b);
+                }
+            }
+            Other::Dense(right) => {
+                for (at, out) in self.out.iter_mut().enumerate() {
+                    *out = f(self.left[at], right[at]);
+                }
+            }
+        }
     }
+}
+
+fn compare_data<T: Scalar>(op: Comparison, a: Data<T>, b: Data<T>) -> Array {
+    let shape = Shape::from_slice(a.shape());
+    if let (Data::Uniform(_, a), Data::Uniform(_, b)) = (&a, &b) {
+        let mut one = [false];
+        op.run(Compare { out: &mut one, left: &[*a], right: Other::Uniform(*b) });
+        return Array::Bool(Data::Uniform(shape, one[0]));
+    }
+    let mut out = vec![false; crate::shape::size(&shape)];
+    match (&a, &b) {
+        (Data::Uniform(..), Data::Uniform(..)) => unreachable!("handled above"),
+        (Data::Dense(a), Data::Uniform(_, b)) => {
+            op.run(Compare { out: &mut out, left: slice_of(a), right: Other::Uniform(*b) });
+        }
+        // A comparison holds where the mirrored one holds of swapped operands.
+        (Data::Uniform(_, a), Data::Dense(b)) => {
+            op.mirrored().run(Compare { out: &mut out, left: slice_of(b), right: Other::Uniform(*a) });
+        }
+        (Data::Dense(a), Data::Dense(b)) => {
+            op.run(Compare { out: &mut out, left: slice_of(a), right: Other::Dense(slice_of(b)) });
+        }
+    }
+    bool::wrap(Data::from_vec(&shape, out))
 }
 
 /// An elementwise comparison of two operands of one type.
 pub(super) fn compare(op: Comparison, a: Array, b: Array) -> Array {
-    for_pair!(a, b, (a, b) => op.run(Compare(a, b)))
+    for_pair!(a, b, (a, b) => compare_data(op, a, b))
 }
 
 /// Writes the elements of `other` where the mask has the value `when`.
