@@ -9,7 +9,7 @@ use super::shrink;
 use deltaray::concrete::Array;
 use deltaray::shape::Value;
 use deltaray::term::{Body, Build};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -143,6 +143,8 @@ pub struct Report {
 thread_local! {
     /// Whether panics on this thread are findings, which are reported with their program.
     static CATCHING: Cell<bool> = const { Cell::new(false) };
+    /// Where the last panic on this thread was.
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 fn catching<T>(work: impl FnOnce() -> T) -> Result<T, String> {
@@ -150,7 +152,10 @@ fn catching<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     HOOK.call_once(|| {
         let standard = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if !CATCHING.get() {
+            if CATCHING.get() {
+                PLACE
+                    .set(info.location().map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default());
+            } else {
                 standard(info);
             }
         }));
@@ -161,7 +166,7 @@ fn catching<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|payload| {
         let text = payload.downcast_ref::<String>().cloned();
         let text = text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_string()));
-        format!("panics: {}", text.unwrap_or_default())
+        format!("panics at {}: {}", PLACE.take(), text.unwrap_or_default())
     })
 }
 
@@ -191,6 +196,13 @@ pub fn difference(expected: &[Array], found: &[Array], scale: &Scale) -> Option<
 }
 
 impl Suite {
+    /// Leaves out the pipelines and laws whose names contain a word.
+    pub fn leave_out(&mut self, word: &str) {
+        self.values.retain(|pipeline| !pipeline.name.contains(word));
+        self.gradients.retain(|pipeline| !pipeline.name.contains(word));
+        self.laws.retain(|law| !law.name.contains(word));
+    }
+
     /// Runs a program through all pipelines.
     pub fn judge(&self, case: &Case) -> Verdict {
         let (expected, watch) = reference::evaluate(&case.body, &case.inputs);
@@ -325,12 +337,11 @@ impl Suite {
     }
 }
 
-/// What two differences share that are likely to have one cause: the pipeline, and the words of a panic.
+/// What two differences share that are likely to have one cause: the pipeline, and the place of a panic.
 fn kind_of(difference: &str) -> String {
     let (pipeline, problem) = difference.split_once(": ").unwrap_or((difference, ""));
-    let panic = if problem.starts_with("panics") { problem.get(..70).unwrap_or(problem) } else { "" };
-    let words: String = panic.chars().filter(|c| c.is_alphabetic()).collect();
-    format!("{pipeline} {words}")
+    let place = problem.strip_prefix("panics at ").and_then(|rest| rest.split_once(": "));
+    format!("{pipeline} {}", place.map_or("", |(place, _)| place))
 }
 
 fn unfair(watch: &Watch) -> Option<&'static str> {
