@@ -56,8 +56,8 @@ impl AffineMap {
         let mut low = self.offset[row] as i128;
         let mut high = low;
         for (axis, &extent) in self.result.iter().enumerate() {
-            let reach = self.coefficient(row, axis) as i128 * (extent as i128 - 1).max(0);
-            if reach < 0 { low += reach } else { high += reach }
+            let reach = (self.coefficient(row, axis) as i128).saturating_mul((extent as i128 - 1).max(0));
+            if reach < 0 { low = low.saturating_add(reach) } else { high = high.saturating_add(reach) }
         }
         (low, high)
     }
@@ -279,3 +279,6 @@ impl fmt::Debug for AffineMap {
         write!(f, "{:?} <- {:?} {self}", self.result.as_slice(), self.source.as_slice())
     }
 }
+
+#[cfg(test)]
+mod tests;

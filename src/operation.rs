@@ -579,3 +579,5 @@ impl Comparison {
         }
     }
 }
+#[cfg(test)]
+mod tests;

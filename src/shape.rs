@@ -223,3 +223,47 @@ impl std::hash::Hash for Value {
         self.bits().hash(state);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_strides() {
+        assert_eq!(
+            (size(&[]), size(&[2, 3]), size(&[usize::MAX, 2, 0]), size(&[usize::MAX, 2])),
+            (1, 6, 0, usize::MAX)
+        );
+        assert_eq!(strides(&[2, 3, 4])[..], [12, 4, 1]);
+        assert_eq!(strides(&[]).len(), 0);
+        assert_eq!(strides(&[0, usize::MAX, 2])[..], [usize::MAX, 2, 1]);
+    }
+
+    #[test]
+    fn types_print_short() {
+        assert_eq!(Type::new(DType::F64, &[3, 4]).to_string(), "f64[3, 4]");
+        assert_eq!(Type::scalar(DType::Bool).to_string(), "bool");
+        assert_eq!(Type::new(DType::I32, &[0]).to_string(), "i32[0]");
+        assert_eq!((Type::new(DType::F32, &[2, 5]).size(), Type::new(DType::F32, &[2, 5]).rank()), (10, 2));
+    }
+
+    #[test]
+    fn values_convert_as_casts_do() {
+        assert_eq!(Value::from_f64(DType::I32, 1e99), Value::I32(i32::MAX));
+        assert_eq!(Value::from_f64(DType::I64, f64::NAN), Value::I64(0));
+        assert_eq!(Value::from_f64(DType::I64, -2.9), Value::I64(-2));
+        assert_eq!(Value::from_f64(DType::Bool, 0.5), Value::Bool(true));
+        assert_eq!(Value::from_i64(DType::F32, 3), Value::F32(3.0));
+        assert_eq!(Value::from_i64(DType::Bool, 0), Value::Bool(false));
+        assert_eq!(Value::Bool(true).to_f64(), 1.0);
+        assert_eq!((Value::I32(-1).to_integer(), Value::F64(1.0).to_integer()), (Some(-1), None));
+    }
+
+    #[test]
+    fn values_are_equal_by_their_bits_and_type() {
+        assert_eq!(Value::F64(f64::NAN), Value::F64(f64::NAN));
+        assert_ne!(Value::F64(0.0), Value::F64(-0.0));
+        assert_ne!(Value::I64(0), Value::I32(0));
+        assert_ne!(Value::I32(-1).bits(), Value::I64(-1).bits());
+    }
+}

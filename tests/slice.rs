@@ -1,7 +1,7 @@
-use deltaray::prelude::*;
 use deltaray::algebra::Algebra;
-use deltaray::derivative::stage;
 use deltaray::concrete::Concrete;
+use deltaray::derivative::stage;
+use deltaray::prelude::*;
 
 fn self_convolution<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
     let n = x.len();

@@ -2,8 +2,8 @@
 //!
 //! [`Dual<A>`] pairs an array of any algebra `A` with a [`Delta`], a term that says how the array moves with the inputs (P 6
 //! and D): over plain arrays this is define-by-run reverse mode, over itself higher order, over staged terms the symbolic
-//! pass. The derivative rules are one page ([`rules`]), the transpose of Delta another ([`transpose`]), loops a third
-//! ([`loops`]). [`Tangent<A>`] reads the same rules forwards.
+//! pass. The derivative rules are one page (`rules`), the transpose of Delta another (`transpose`), loops a third
+//! (`loops`). [`Tangent<A>`] reads the same rules forwards.
 
 mod delta;
 mod extract;

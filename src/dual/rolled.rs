@@ -1,6 +1,6 @@
 //! Loops and conditionals in Delta, and conditionals over dual arrays.
 //!
-//! A conditional is derived as a loop is (see [`loops`](super::loops)), with two bodies: the forward conditional returns the
+//! A conditional is derived as a loop is (see `loops`), with two bodies: the forward conditional returns the
 //! residuals of both sides, zeros for the side that is not taken, and the backward one, on the same condition, runs the
 //! transpose of the side that was.
 

@@ -7,17 +7,23 @@
 mod accumulate;
 mod arithmetic;
 pub mod bounds;
+#[cfg(test)]
+mod check;
 mod contract;
 mod gathers;
 mod loops;
+#[cfg(test)]
+mod reads_tests;
 mod reductions;
 mod selects;
+mod sums;
 mod views;
 
 use crate::concrete;
 use crate::shape::{Type, Value};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use bounds::Fact;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -192,13 +198,22 @@ fn simplify_with(
 ) -> Body {
     let mut current = once(body, replaced, bodies);
     for _ in 1..ROUNDS {
-        let next = once(&current, replaced, bodies);
+        let next = once(&passes(&current), replaced, bodies);
         if next == current {
             break;
         }
         current = next;
     }
     current
+}
+
+/// What needs to know the uses of nodes, and so is not a rule.
+fn passes(body: &Body) -> Cow<'_, Body> {
+    let pruned = loops::prune(body).map_or(Cow::Borrowed(body), Cow::Owned);
+    match sums::merge_sums(&pruned) {
+        Some(merged) => Cow::Owned(merged),
+        None => pruned,
+    }
 }
 
 fn once(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut HashMap<Arc<Body>, Arc<Body>>) -> Body {

@@ -136,3 +136,6 @@ impl<X: Extension> Graph<X> {
         body
     }
 }
+
+#[cfg(test)]
+mod tests;

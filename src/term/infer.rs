@@ -16,7 +16,7 @@ pub type Types = SmallVec<[Type; 1]>;
 /// A sentence that says which operands do not fit, with their types.
 pub fn outputs<X: Extension>(op: &Op<X>, operands: &[&[Type]]) -> Result<Types, String> {
     if let Op::Output(position) = op {
-        let types = operands[0];
+        let [types] = operands else { return Err(format!("takes 1 operand, not {}", operands.len())) };
         return match types.get(*position) {
             Some(ty) => Ok(smallvec![ty.clone()]),
             None => Err(format!("there is no output {position}, only {}", types.len())),
@@ -145,7 +145,9 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
         }
         Op::Reshape(shape) => {
             arity(operands, 1)?;
-            if size(shape) != operands[0].size() {
+            // Sizes saturate, and then say nothing of shapes that differ.
+            let known = size(shape) < usize::MAX || *shape == operands[0].shape;
+            if size(shape) != operands[0].size() || !known {
                 return Err(format!("sizes of shapes {:?} and {:?} differ", &operands[0].shape[..], &shape[..]));
             }
             one(Type { dtype: operands[0].dtype, shape: shape.clone() })
@@ -167,7 +169,10 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
                         &part.shape[..]
                     ));
                 }
-                shape[*axis] += part.shape[*axis];
+                let Some(extent) = shape[*axis].checked_add(part.shape[*axis]) else {
+                    return Err(format!("parts of shapes {:?} and {:?} are too long", &shape[..], &part.shape[..]));
+                };
+                shape[*axis] = extent;
             }
             one(Type { dtype: first.dtype, shape })
         }
@@ -304,3 +309,6 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

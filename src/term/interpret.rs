@@ -20,7 +20,7 @@ pub(super) type Operands<A> = SmallVec<[<A as Algebra>::Array; 3]>;
 /// An array is given away at its last use, so that an instance can reuse its buffer. The arguments are the parameters and
 /// captures, of the types that the body declares.
 pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Array> {
-    run::<A, Never>(body, arguments, &|node, args| match &node.op {
+    run::<A, Never>(body, arguments, |node, args| match &node.op {
         Op::Scan(scan) => {
             let mut args = args.into_iter();
             let carries = args.by_ref().take(scan.carries).collect();
@@ -46,7 +46,7 @@ pub(super) fn several<T>(outputs: Vec<T>) -> Slot<T> {
 pub(super) fn run<A: Algebra, X: Extension>(
     body: &Body<X>,
     arguments: Vec<A::Array>,
-    evaluate: &dyn Fn(&Node<X>, Operands<A>) -> Slot<A::Array>,
+    evaluate: impl Fn(&Node<X>, Operands<A>) -> Slot<A::Array>,
 ) -> Vec<A::Array> {
     debug_assert_eq!(arguments.len(), body.arity());
     let mut remaining = body.use_counts();

@@ -13,7 +13,7 @@ use crate::term::op::{Build, Op, Scan};
 /// A `build` runs its body once for every element, a loop once for every step; a conditional runs one side. Slow, and the
 /// reference for everything faster. The arguments are the parameters and captures, of the types that the body declares.
 pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>) -> Vec<A::Array> {
-    run::<A, Build>(body, arguments, &|node, args| match &node.op {
+    run::<A, Build>(body, arguments, |node, args| match &node.op {
         Op::Extra(build) => Slot::One(run_build::<A>(build, node.ty(), &args)),
         Op::Scan(scan) => several(run_scan::<A>(scan, args.into_vec())),
         Op::Branch(branch) => {

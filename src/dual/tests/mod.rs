@@ -138,8 +138,8 @@ fn check_within(interval: (f64, f64), body: &Body) {
     let lifted = |x: &[Array]| x.iter().cloned().map(|primal| DualArray { primal, delta: None }).collect();
     let dual = run::<Dual<Concrete>>(body, lifted(&x));
     for (value, dual) in values.iter().zip(&dual) {
-        let difference =
-            dot(&moved(std::slice::from_ref(value), std::slice::from_ref(&dual.primal), -1.0), &[value.clone()]);
+        let value = std::slice::from_ref(value);
+        let difference = dot(&moved(value, std::slice::from_ref(&dual.primal), -1.0), value);
         close("values", difference, 0.0, 1e-12);
     }
 

@@ -179,7 +179,8 @@ fn extremes_move_with_the_first_element() {
 
 #[test]
 fn contractions() {
-    let specs: [(&[usize], &[usize], [&[u8]; 3]); 5] = [
+    type Case<'a> = (&'a [usize], &'a [usize], [&'a [u8]; 3]);
+    let specs: [Case; 5] = [
         (&[3, 4], &[4, 2], [&[0, 1], &[1, 2], &[0, 2]]),
         (&[2, 3, 4], &[4, 2], [&[0, 1, 2], &[2, 0], &[1, 0]]),
         (&[3], &[4], [&[0], &[1], &[1, 0]]),

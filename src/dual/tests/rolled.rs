@@ -1,5 +1,6 @@
 //! Loops and conditionals.
 
+use super::super::record::{Recorded, record};
 use super::*;
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Reduction};
@@ -195,4 +196,56 @@ fn a_side_not_taken_around_a_loop_does_not_harm() {
     let gradient =
         pull::<Concrete>(&whole, vec![Array::full(&[], Value::F64(0.0))], &[Array::full(&[], Value::F64(1.0))]);
     assert_eq!(gradient[0].element(0).to_f64(), 1.0);
+}
+
+/// The gradient of a loop, written down as a program: its operations outside of loops, and its loops.
+fn gradient_program(body: Body, carries: usize, inputs: usize, length: usize) -> (Vec<Op>, Vec<Arc<Scan>>, usize) {
+    let whole = looped(body, carries, inputs, length, false);
+    let types: Vec<Type> = (0..whole.arity()).map(|at| whole.parameter_type(at).clone()).collect();
+    let cotangents: Vec<Type> = whole.result_types().cloned().collect();
+    let (graph, gradient) = record(&[&types[..], &cotangents].concat(), |nodes| {
+        let (at, cotangents) = nodes.split_at(types.len());
+        pull::<Recorded>(&whole, at.to_vec(), cotangents)
+    });
+    let program = graph.finish(&gradient);
+    let ops = program.nodes.iter().map(|node| node.op.clone()).collect::<Vec<Op>>();
+    let scans = ops.iter().filter_map(|op| if let Op::Scan(scan) = op { Some(scan.clone()) } else { None }).collect();
+    (ops, scans, program.node_count())
+}
+
+#[test]
+fn products_of_captures_are_contracted_after_the_loop() {
+    let types = [f64s(&[3]), f64s(&[2]), f64s(&[3, 3]), f64s(&[3, 2])];
+    let network = || {
+        program(&types, 2, |b, x| {
+            let hidden = b.op(matrix_vector(), &[x[2], x[0]]);
+            let input = b.op(matrix_vector(), &[x[3], x[1]]);
+            let sum = b.add(hidden, input);
+            vec![b.unary(Unary::Tanh, sum)]
+        })
+    };
+    let (ops, scans, count) = gradient_program(network(), 1, 1, 10);
+    assert_eq!(ops.iter().filter(|op| matches!(op, Op::Contract(_))).count(), 2);
+    assert_eq!(scans.len(), 2);
+    let backward = &scans[1];
+    assert!(backward.reverse);
+    // One cotangent is carried, and no array of a weight's shape is summed.
+    assert_eq!(backward.carries, 1);
+    // Neither the length nor, for rolled loops, anything else makes the program grow.
+    assert_eq!(gradient_program(network(), 1, 1, 10_000).2, count);
+}
+
+#[test]
+fn reads_of_captures_are_scattered_after_the_loop() {
+    let body = program(&[f64s(&[]), Type::scalar(DType::I64), f64s(&[6])], 1, |b, x| {
+        let read = b.op(Op::Gather, &[x[2], x[1]]);
+        let fixed = b.op(Op::View(AffineMap::pick(&[6], 0, 2)), &[x[2]]);
+        let sum = b.mul(read, fixed);
+        vec![b.mul(x[0], sum)]
+    });
+    let (ops, scans, _) = gradient_program(body, 1, 1, 10);
+    assert_eq!(ops.iter().filter(|op| matches!(op, Op::Scatter(_))).count(), 1);
+    assert!(ops.iter().any(|op| matches!(op, Op::Accumulate(_) | Op::View(_))));
+    let sums: Vec<&Type> = (0..scans[1].carries).map(|at| scans[1].body.parameter_type(at)).collect();
+    assert!(sums.iter().all(|ty| ty.rank() == 0), "{sums:?}");
 }

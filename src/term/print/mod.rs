@@ -2,7 +2,8 @@
 //!
 //! A node that is used once is written where it is used, so that a program reads like formulas; a node that is used more
 //! often, or would make a line too long, gets a `let` with its type. Names are numbered in order of appearance: equal
-//! programs print equal text, on every run. The grammar is in `docs/printed-programs.md`.
+//! programs print equal text, on every run. The grammar is in [the
+//! guide](crate::guide::printed_programs).
 
 mod expression;
 mod literal;

@@ -17,6 +17,7 @@ struct Side {
     read: SideRead,
 }
 
+#[allow(clippy::large_enum_variant, reason = "short-lived")]
 enum SideRead {
     View(AffineMap),
     /// Axes with the number of the index array that reads them.

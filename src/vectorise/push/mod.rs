@@ -156,18 +156,17 @@ impl<'a> Push<'a> {
         if ty.size() == 0 || self.node(at).ty().size() == 0 {
             return self.values.zeros(&ty);
         }
-        if let Read::View { map, outside } = &read {
-            if let Some((map, places)) = without_repetition(map) {
-                let core = self.demand(at, Read::View { map, outside: *outside });
-                return self.values.spread(core, &ty.shape, &places);
-            }
+        if let Read::View { map, outside } = &read
+            && let Some((map, places)) = without_repetition(map)
+        {
+            let core = self.demand(at, Read::View { map, outside: *outside });
+            return self.values.spread(core, &ty.shape, &places);
         }
         let axes = self.shape(at).len();
         let inside = !(0..axes).any(|axis| self.leaves(at, &read, axis));
-        if let Read::View { outside, .. } | Read::Gather { outside, .. } = &mut read {
-            if inside {
-                *outside = Outside::Never;
-            }
+        match &mut read {
+            Read::View { outside, .. } | Read::Gather { outside, .. } if inside => *outside = Outside::Never,
+            _ => {}
         }
         if let Some(value) = self.uniform(at) {
             if read.outside() != Outside::Zero || value.to_f64() == 0.0 {

@@ -25,6 +25,7 @@ impl Outside {
 
 /// What a consumer asks of a node: all of it, or a read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[allow(clippy::large_enum_variant, reason = "most reads are views")]
 pub(super) enum Read {
     /// All of it.
     Whole,
@@ -50,10 +51,11 @@ impl Read {
     /// The read of the same positions that gives anything outside.
     pub(super) fn relaxed(&self) -> Read {
         let mut read = self.clone();
-        if let Read::View { outside, .. } | Read::Gather { outside, .. } = &mut read {
-            if *outside == Outside::Zero {
+        match &mut read {
+            Read::View { outside, .. } | Read::Gather { outside, .. } if *outside == Outside::Zero => {
                 *outside = Outside::Any;
             }
+            _ => {}
         }
         read
     }

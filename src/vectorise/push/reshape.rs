@@ -64,6 +64,7 @@ pub(super) fn as_view(source: &[usize], result: &[usize]) -> Option<AffineMap> {
 }
 
 /// How a read moves into a reshape.
+#[allow(clippy::large_enum_variant, reason = "short-lived")]
 enum Way {
     /// As a view of the operand, reshaped: it reads all of the axes that are not kept.
     View(AffineMap),

@@ -17,6 +17,7 @@ pub(super) type ValueId = u32;
 pub(super) type Args = SmallVec<[ValueId; 3]>;
 
 /// How a value is computed.
+#[allow(clippy::large_enum_variant, reason = "most values are made")]
 enum Definition {
     /// Not decided yet.
     Pending,

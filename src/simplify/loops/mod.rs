@@ -1,0 +1,47 @@
+//! Loops and conditionals: their bodies are simplified, and what their users and operands tell is used inside.
+
+mod prune;
+#[cfg(test)]
+mod tests;
+
+use super::{Rules, Simplifier, simplify_with};
+use crate::term::{Body, Branch, NodeId, Op, Scan};
+use std::sync::Arc;
+
+pub(super) use prune::prune;
+
+pub(super) const RULES: Rules = &[("scan body", scan_body), ("branch bodies", branch_bodies)];
+
+/// The simplified body, if it differs; every body is simplified once.
+fn simplified(arena: &mut Simplifier, body: &Arc<Body>) -> Option<Arc<Body>> {
+    if let Some(known) = arena.bodies.get(body) {
+        return (known != body).then(|| known.clone());
+    }
+    let mut bodies = std::mem::take(&mut arena.bodies);
+    let simple = Arc::new(simplify_with(body, arena.replaced, &mut bodies));
+    bodies.insert(body.clone(), simple.clone());
+    // What a body was simplified to is not looked at again.
+    bodies.insert(simple.clone(), simple.clone());
+    arena.bodies = bodies;
+    (simple != *body).then_some(simple)
+}
+
+/// A loop runs its simplified body: less work in each step.
+fn scan_body(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Scan(scan) = op else { return None };
+    let body = simplified(arena, &scan.body)?;
+    let scan = Scan { body, ..Scan::clone(scan) };
+    Some(arena.add(Op::Scan(Arc::new(scan)), args))
+}
+
+/// A conditional runs its simplified bodies: less work in the side that is chosen.
+fn branch_bodies(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Branch(branch) = op else { return None };
+    let (then, otherwise) = (simplified(arena, &branch.then), simplified(arena, &branch.otherwise));
+    if then.is_none() && otherwise.is_none() {
+        return None;
+    }
+    let then = then.unwrap_or_else(|| branch.then.clone());
+    let otherwise = otherwise.unwrap_or_else(|| branch.otherwise.clone());
+    Some(arena.add(Op::Branch(Arc::new(Branch { then, otherwise })), args))
+}

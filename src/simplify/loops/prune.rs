@@ -1,0 +1,371 @@
+//! A pass over whole programs: what no user needs is dropped from loops and conditionals, what stays the same in every
+//! step is taken out, and known sides are put in the place of their conditional.
+
+use crate::affine::AffineMap;
+use crate::concrete::Array;
+use crate::shape::{Axes, Shape, Type, Value, size};
+use crate::simplify::views::drop_columns;
+use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The program with smaller loops and conditionals; `None` if they are as small as can be told.
+///
+/// It is a pass and not a rule because it needs to know which outputs are used.
+pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
+    if !body.nodes.iter().any(|node| node.op.is_multiple()) {
+        return None;
+    }
+    let mut used: Vec<Vec<bool>> = body.nodes.iter().map(|_| Vec::new()).collect();
+    for node in &body.nodes {
+        if let Op::Output(position) = node.op {
+            let source = node.args[0] as usize;
+            used[source].resize(body.nodes[source].types.len(), false);
+            used[source][position] = true;
+        }
+    }
+    let mut pass = Pass { graph: Graph::like(body), changed: false };
+    let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
+    let mut outputs: HashMap<NodeId, Vec<Option<NodeId>>> = HashMap::new();
+    for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
+        let operand = |&arg: &NodeId| ids[arg as usize];
+        if let Op::Output(position) = node.op
+            && let Some(replaced) = outputs.get(&node.args[0])
+        {
+            ids.push(replaced[position].expect("an output that is used"));
+            continue;
+        }
+        let replaced = match &node.op {
+            Op::Scan(scan) => {
+                used[at].resize(node.types.len(), false);
+                let args: Vec<NodeId> = node.args.iter().map(operand).collect();
+                pass.scan(scan, &args, &used[at])
+            }
+            Op::Branch(branch) => {
+                used[at].resize(node.types.len(), false);
+                let args: Vec<NodeId> = node.args.iter().map(operand).collect();
+                pass.branch(branch, &args, &used[at])
+            }
+            _ => None,
+        };
+        match replaced {
+            Some(replaced) => {
+                outputs.insert(at as NodeId, replaced);
+                // Never looked up: only outputs use the node.
+                ids.push(NodeId::MAX);
+                pass.changed = true;
+            }
+            None => {
+                let args: SmallVec<[NodeId; 3]> = node.args.iter().map(operand).collect();
+                let id = pass.graph.add(node.op.clone(), &args);
+                ids.push(id);
+            }
+        }
+    }
+    if !pass.changed {
+        return None;
+    }
+    let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
+    Some(pass.graph.finish(&results))
+}
+
+/// What a parameter of a nested body becomes.
+enum Binding {
+    /// Nothing needs it.
+    Dropped,
+    /// A parameter of the new body, within its kind: carry, input or capture.
+    Carry(usize),
+    Input(usize),
+    Capture(usize),
+    /// A constant inside the body.
+    Constant(Array),
+}
+
+/// Operands without repetition.
+#[derive(Default)]
+struct Operands {
+    nodes: Vec<NodeId>,
+    places: HashMap<NodeId, usize>,
+}
+
+impl Operands {
+    fn place(&mut self, node: NodeId) -> usize {
+        *self.places.entry(node).or_insert_with(|| {
+            self.nodes.push(node);
+            self.nodes.len() - 1
+        })
+    }
+}
+
+struct Pass {
+    graph: Graph,
+    changed: bool,
+}
+
+/// The outputs in the new program, for those that are used.
+type Outputs = Vec<Option<NodeId>>;
+
+impl Pass {
+    fn constant(&self, node: NodeId) -> Option<Value> {
+        match &self.graph.node(node).op {
+            Op::Constant(array) => array.uniform(),
+            _ => None,
+        }
+    }
+
+    /// A node with a new outermost axis, along which it repeats.
+    fn repeated(&mut self, node: NodeId, length: usize) -> NodeId {
+        let shape = self.graph.ty(node).shape.clone();
+        let mut result = shape.clone();
+        result.insert(0, length);
+        let axes: Axes = (1..result.len()).collect();
+        self.graph.add(Op::View(AffineMap::broadcast(&shape, &result, &axes)), &[node])
+    }
+
+    fn capture(&self, captures: &mut Operands, node: NodeId) -> Binding {
+        match self.constant(node) {
+            Some(value) => Binding::Constant(Array::full(&self.graph.ty(node).shape, value)),
+            None => Binding::Capture(captures.place(node)),
+        }
+    }
+
+    /// A smaller loop for the used outputs; `None` if there is none.
+    fn scan(&mut self, scan: &Scan, args: &[NodeId], used: &[bool]) -> Option<Outputs> {
+        let body = &*scan.body;
+        let mut outputs: Outputs = vec![None; used.len()];
+        if scan.length == 0 {
+            for (at, output) in outputs.iter_mut().enumerate().filter(|&(at, _)| used[at]) {
+                *output = Some(match args[..scan.carries].get(at) {
+                    Some(&carry) => carry,
+                    None => {
+                        let ty = body.node(body.results[at]).ty();
+                        let mut shape: Shape = SmallVec::from_elem(0, 1);
+                        shape.extend_from_slice(&ty.shape);
+                        let zeros = Array::full(&shape, Value::from_i64(ty.dtype, 0));
+                        self.graph.add(Op::Constant(zeros), &[])
+                    }
+                });
+            }
+            return Some(outputs);
+        }
+        let first_capture = scan.carries + scan.inputs;
+        let invariant = |carry: usize| body.results[carry] as usize == carry;
+        // Outputs that can be told without the loop.
+        for at in (0..used.len()).filter(|&at| used[at]) {
+            let result = body.results[at] as usize;
+            outputs[at] = if at < scan.carries {
+                invariant(at).then(|| args[at])
+            } else if (scan.carries..first_capture).contains(&result) {
+                Some(args[result])
+            } else if result < body.arity() && (result >= first_capture || invariant(result)) {
+                Some(self.repeated(args[result], scan.length))
+            } else if let Op::Constant(array) = &body.nodes[result].op {
+                let slice = self.graph.add(Op::Constant(array.clone()), &[]);
+                Some(self.repeated(slice, scan.length))
+            } else {
+                None
+            };
+        }
+        // What the others need, carries from step to step included.
+        let mut live = vec![false; body.nodes.len()];
+        let mut carried = vec![false; scan.carries];
+        let mut stack: Vec<NodeId> = Vec::new();
+        for at in (0..used.len()).filter(|&at| used[at] && outputs[at].is_none()) {
+            match carried.get_mut(at) {
+                Some(carried) => *carried = true,
+                None => stack.push(body.results[at]),
+            }
+        }
+        stack.extend((0..scan.carries).filter(|&carry| carried[carry]).map(|carry| body.results[carry]));
+        while let Some(id) = stack.pop() {
+            let at = id as usize;
+            if std::mem::replace(&mut live[at], true) {
+                continue;
+            }
+            stack.extend(&body.nodes[at].args);
+            if at < scan.carries && !invariant(at) && !std::mem::replace(&mut carried[at], true) {
+                stack.push(body.results[at]);
+            }
+        }
+        let mut carries: Vec<NodeId> = Vec::new();
+        let (mut inputs, mut captures) = (Operands::default(), Operands::default());
+        let mut bindings: Vec<Binding> = Vec::with_capacity(body.arity());
+        for (at, &arg) in args.iter().enumerate() {
+            bindings.push(if at < scan.carries && carried[at] {
+                carries.push(arg);
+                Binding::Carry(carries.len() - 1)
+            } else if !live[at] {
+                Binding::Dropped
+            } else if (scan.carries..first_capture).contains(&at) {
+                match self.slice(arg) {
+                    Some(slice) => self.capture(&mut captures, slice),
+                    None => Binding::Input(inputs.place(arg)),
+                }
+            } else {
+                self.capture(&mut captures, arg)
+            });
+        }
+        // Stacked outputs that are equal are one.
+        let mut results: Vec<NodeId> =
+            (0..scan.carries).filter(|&carry| carried[carry]).map(|carry| body.results[carry]).collect();
+        let mut stacked: HashMap<NodeId, usize> = HashMap::new();
+        let mut positions: Vec<Option<usize>> = vec![None; used.len()];
+        let mut next_carry = 0..;
+        for at in 0..used.len() {
+            if at < scan.carries {
+                positions[at] = if carried[at] { next_carry.next() } else { None };
+            } else if used[at] && outputs[at].is_none() {
+                positions[at] = Some(*stacked.entry(body.results[at]).or_insert_with(|| {
+                    results.push(body.results[at]);
+                    results.len() - 1
+                }));
+            }
+        }
+        let kept = carries.len() + inputs.nodes.len() + captures.nodes.len();
+        if kept == args.len() && results.len() == used.len() && inputs.nodes.len() == scan.inputs {
+            return None;
+        }
+        if results.is_empty() {
+            return Some(outputs);
+        }
+        let starts = (carries.len(), carries.len() + inputs.nodes.len());
+        let smaller = rebuild(body, &bindings, starts, kept - starts.1, &results);
+        let smaller = Scan {
+            body: Arc::new(smaller),
+            carries: carries.len(),
+            inputs: inputs.nodes.len(),
+            length: scan.length,
+            reverse: scan.reverse,
+        };
+        let mut operands = carries;
+        operands.extend(inputs.nodes);
+        operands.extend(captures.nodes);
+        let node = self.graph.add(Op::Scan(Arc::new(smaller)), &operands);
+        for at in (0..used.len()).filter(|&at| used[at]) {
+            if let Some(position) = positions[at] {
+                outputs[at] = Some(self.graph.add(Op::Output(position), &[node]));
+            }
+        }
+        Some(outputs)
+    }
+
+    /// One slice of an input whose slices are all the same.
+    fn slice(&mut self, input: NodeId) -> Option<NodeId> {
+        if let Some(value) = self.constant(input) {
+            let slice = Array::full(&self.graph.ty(input).shape[1..], value);
+            return Some(self.graph.add(Op::Constant(slice), &[]));
+        }
+        let node = self.graph.node(input);
+        let Op::View(map) = &node.op else { return None };
+        if !map.ignored().contains(&0) || size(map.result()) == 0 {
+            return None;
+        }
+        let (map, source) = (drop_columns(map, &[0]), node.args[0]);
+        Some(if map.is_identity() { source } else { self.graph.add(Op::View(map), &[source]) })
+    }
+
+    /// The chosen side of a conditional, or a smaller conditional; `None` if there is neither.
+    fn branch(&mut self, branch: &Branch, args: &[NodeId], used: &[bool]) -> Option<Outputs> {
+        let chosen = match self.constant(args[0]) {
+            Some(Value::Bool(true)) => Some(&branch.then),
+            Some(Value::Bool(false)) => Some(&branch.otherwise),
+            _ => (branch.then == branch.otherwise).then_some(&branch.then),
+        };
+        if let Some(chosen) = chosen {
+            return Some(self.inline(chosen, &args[1..], used));
+        }
+        let sides = [&*branch.then, &*branch.otherwise];
+        let wanted: Vec<usize> = (0..used.len()).filter(|&at| used[at]).collect();
+        let mut live = vec![false; args.len() - 1];
+        for side in sides {
+            let mut needed = vec![false; side.nodes.len()];
+            let mut stack: Vec<NodeId> = wanted.iter().map(|&at| side.results[at]).collect();
+            while let Some(id) = stack.pop() {
+                if !std::mem::replace(&mut needed[id as usize], true) {
+                    stack.extend(&side.node(id).args);
+                }
+            }
+            live.iter_mut().zip(needed).for_each(|(live, needed)| *live |= needed);
+        }
+        let mut captures = Operands::default();
+        let bindings: Vec<Binding> = args[1..]
+            .iter()
+            .zip(live)
+            .map(|(&arg, live)| if live { self.capture(&mut captures, arg) } else { Binding::Dropped })
+            .collect();
+        if captures.nodes.len() == args.len() - 1 && wanted.len() == used.len() {
+            return None;
+        }
+        let [then, otherwise] = sides.map(|side| {
+            let results: Vec<NodeId> = wanted.iter().map(|&at| side.results[at]).collect();
+            let own = if side.captures == 0 { 0 } else { captures.nodes.len() };
+            Arc::new(rebuild(side, &bindings, (0, 0), own, &results))
+        });
+        let mut operands = vec![args[0]];
+        operands.extend(captures.nodes);
+        let node = self.graph.add(Op::Branch(Arc::new(Branch { then, otherwise })), &operands);
+        let mut outputs: Outputs = vec![None; used.len()];
+        for (position, &at) in wanted.iter().enumerate() {
+            outputs[at] = Some(self.graph.add(Op::Output(position), &[node]));
+        }
+        Some(outputs)
+    }
+
+    /// The used results of a body on operands; floats keep the mark of a chosen side.
+    fn inline(&mut self, body: &Body, operands: &[NodeId], used: &[bool]) -> Outputs {
+        let mut ids: Vec<NodeId> = operands.to_vec();
+        for node in &body.nodes[body.arity()..] {
+            let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+            ids.push(self.graph.add(node.op.clone(), &args));
+        }
+        let mut outputs: Outputs = vec![None; used.len()];
+        for at in (0..used.len()).filter(|&at| used[at]) {
+            let value = ids[body.results[at] as usize];
+            let float = self.graph.ty(value).dtype.is_float();
+            outputs[at] = Some(if float { self.graph.add(Op::Mark, &[value]) } else { value });
+        }
+        outputs
+    }
+}
+
+/// The body with other parameters and some of its results. `starts` are the positions of the first input and of the first
+/// capture among the new parameters, the last `captures` of which are captures.
+fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: usize, results: &[NodeId]) -> Body {
+    let position = |binding: &Binding| match binding {
+        Binding::Carry(at) => Some(*at),
+        Binding::Input(at) => Some(starts.0 + at),
+        Binding::Capture(at) => Some(starts.1 + at),
+        Binding::Dropped | Binding::Constant(_) => None,
+    };
+    let mut types: Vec<Option<Type>> = Vec::new();
+    for (at, binding) in bindings.iter().enumerate() {
+        if let Some(position) = position(binding) {
+            types.resize(types.len().max(position + 1), None);
+            types[position] = Some(body.parameter_type(at).clone());
+        }
+    }
+    let types: Vec<Type> = types.into_iter().map(|ty| ty.expect("every parameter is bound")).collect();
+    let mut graph = Graph::new(&types, captures);
+    let mut live = vec![false; body.nodes.len()];
+    results.iter().for_each(|&id| live[id as usize] = true);
+    for at in (0..body.nodes.len()).rev().filter(|&at| at >= body.arity()) {
+        if live[at] {
+            body.nodes[at].args.iter().for_each(|&arg| live[arg as usize] = true);
+        }
+    }
+    let mut ids: Vec<NodeId> = Vec::with_capacity(body.nodes.len());
+    for (at, node) in body.nodes.iter().enumerate() {
+        ids.push(match bindings.get(at) {
+            Some(Binding::Constant(array)) => graph.add(Op::Constant(array.clone()), &[]),
+            Some(binding) => position(binding).map_or(NodeId::MAX, |position| position as NodeId),
+            None if !live[at] => NodeId::MAX,
+            None => {
+                let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+                graph.add(node.op.clone(), &args)
+            }
+        });
+    }
+    let results: Vec<NodeId> = results.iter().map(|&id| ids[id as usize]).collect();
+    graph.finish(&results)
+}

@@ -1,0 +1,150 @@
+use crate::affine::AffineMap;
+use crate::concrete::Array;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{DType, Type, Value};
+use crate::simplify::check::{checked, f64s, operations, program};
+use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
+use std::sync::Arc;
+
+fn body(parameters: &[Type], captures: usize, build: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Arc<Body> {
+    let mut graph = Graph::new(parameters, captures);
+    let results = build(&mut graph);
+    Arc::new(graph.finish(&results))
+}
+
+fn outputs(g: &mut Graph, node: NodeId, positions: &[usize]) -> Vec<NodeId> {
+    positions.iter().map(|&at| g.add(Op::Output(at), &[node])).collect()
+}
+
+fn scan_of(body: &Body) -> Option<&Scan> {
+    body.nodes.iter().find_map(|node| match &node.op {
+        Op::Scan(scan) => Some(&**scan),
+        _ => None,
+    })
+}
+
+fn mul(g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
+    g.add(Op::Binary(Binary::Mul), &[a, b])
+}
+
+fn add(g: &mut Graph, a: NodeId, b: NodeId) -> NodeId {
+    g.add(Op::Binary(Binary::Add), &[a, b])
+}
+
+/// Carries: a sum, a counter that nobody needs, and one that stays; inputs x and y; captures u, v and w.
+fn step() -> Arc<Body> {
+    let s = f64s(&[]);
+    body(&vec![s; 8], 3, |g| {
+        let (sum, counter, constant, x, y, u, v) = (0, 1, 2, 3, 4, 5, 6);
+        let scaled = mul(g, x, u);
+        let scaled = mul(g, scaled, constant);
+        let more = add(g, sum, scaled);
+        let same = mul(g, x, v);
+        let unused = g.add(Op::Unary(Unary::Sin), &[y]);
+        let count = add(g, counter, unused);
+        vec![more, count, constant, same, unused, x, constant]
+    })
+}
+
+#[test]
+fn what_nobody_needs_is_dropped_from_loops() {
+    let s = f64s(&[]);
+    let program = program(&[f64s(&[5]), f64s(&[5]), s.clone(), s], |g| {
+        let scan = Scan { body: step(), carries: 3, inputs: 2, length: 5, reverse: true };
+        let one = g.add(Op::Constant(Array::full(&[], Value::F64(1.5))), &[]);
+        let node = g.add(Op::Scan(Arc::new(scan)), &[2, 2, 3, 0, 1, one, 2, 3]);
+        outputs(g, node, &[0, 2, 3, 5, 6])
+    });
+    let simple = checked(&program);
+    let scan = scan_of(&simple).expect("the sum needs a loop");
+    assert_eq!((scan.carries, scan.inputs, scan.body.arity()), (1, 1, 4));
+    assert_eq!(scan.body.results.len(), 2);
+    assert_eq!(simple.results[1], 3);
+    assert_eq!(simple.results[3], 0);
+}
+
+#[test]
+fn equal_operands_and_repeated_inputs_are_one_capture() {
+    let s = f64s(&[]);
+    let program = program(&[s.clone(), s.clone()], |g| {
+        let inner = body(&vec![s; 5], 2, |g| {
+            let a = mul(g, 0, 1);
+            let b = mul(g, 2, 3);
+            let c = mul(g, a, 4);
+            vec![add(g, b, c)]
+        });
+        let wide = g.add(Op::View(AffineMap::broadcast(&[], &[4], &[])), &[1]);
+        let ones = g.add(Op::Constant(Array::full(&[4], Value::F64(1.0))), &[]);
+        let scan = Scan { body: inner, carries: 1, inputs: 2, length: 4, reverse: false };
+        let node = g.add(Op::Scan(Arc::new(scan)), &[0, wide, ones, 1, 1]);
+        outputs(g, node, &[0])
+    });
+    let simple = checked(&program);
+    let scan = scan_of(&simple).expect("a loop");
+    assert_eq!((scan.carries, scan.inputs, scan.body.arity()), (1, 0, 2));
+}
+
+#[test]
+fn loops_without_steps_or_results_are_gone() {
+    let s = f64s(&[]);
+    let program = program(&[s.clone(), f64s(&[0]), f64s(&[3])], |g| {
+        let inner = body(&[s.clone(), s], 0, |g| vec![add(g, 0, 1), 1]);
+        let never = Scan { body: inner.clone(), carries: 1, inputs: 1, length: 0, reverse: false };
+        let never = g.add(Op::Scan(Arc::new(never)), &[0, 1]);
+        let some = Scan { body: inner, carries: 1, inputs: 1, length: 3, reverse: false };
+        let some = g.add(Op::Scan(Arc::new(some)), &[0, 2]);
+        let mut results = outputs(g, never, &[0, 1]);
+        results.extend(outputs(g, some, &[1]));
+        results
+    });
+    assert_eq!(operations(&checked(&program)), ["constant"]);
+}
+
+#[test]
+fn known_sides_take_the_place_of_conditionals() {
+    let s = f64s(&[2]);
+    let sides = || {
+        let then = body(&[f64s(&[2]), f64s(&[2])], 2, |g| vec![add(g, 0, 0), 1, 0]);
+        let otherwise = body(&[f64s(&[2]), f64s(&[2])], 2, |g| vec![0, 1, mul(g, 1, 1)]);
+        (then, otherwise)
+    };
+    let known = program(&[s.clone(), s.clone()], |g| {
+        let (then, otherwise) = sides();
+        let condition = g.add(Op::Constant(Array::full(&[], Value::Bool(true))), &[]);
+        let node = g.add(Op::Branch(Arc::new(Branch { then, otherwise })), &[condition, 0, 1]);
+        outputs(g, node, &[0, 1])
+    });
+    assert_eq!(operations(&checked(&known)), ["add", "mark", "mark"]);
+    let unknown = program(&[Type::scalar(DType::F64), s.clone(), s.clone(), s], |g| {
+        let (then, otherwise) = sides();
+        let zero = g.add(Op::Constant(Array::full(&[], Value::F64(0.0))), &[]);
+        let condition = g.add(Op::Compare(Comparison::Less), &[0, zero]);
+        let equal = Branch { then: then.clone(), otherwise: then.clone() };
+        let equal = g.add(Op::Branch(Arc::new(equal)), &[condition, 2, 3]);
+        let node = g.add(Op::Branch(Arc::new(Branch { then, otherwise })), &[condition, 1, 2]);
+        let mut results = outputs(g, node, &[0]);
+        results.extend(outputs(g, equal, &[0]));
+        results
+    });
+    let simple = checked(&unknown);
+    let branches: Vec<usize> =
+        simple.nodes.iter().filter(|node| matches!(node.op, Op::Branch(_))).map(|node| node.args.len()).collect();
+    assert_eq!(branches, [2]);
+}
+
+#[test]
+fn bodies_are_simplified() {
+    let s = f64s(&[3]);
+    let program = program(std::slice::from_ref(&s), |g| {
+        let inner = body(std::slice::from_ref(&s), 0, |g| {
+            let turned = g.add(Op::View(AffineMap::along(&[3], 0, 2, -1, 3)), &[0]);
+            let back = g.add(Op::View(AffineMap::along(&[3], 0, 2, -1, 3)), &[turned]);
+            vec![add(g, back, back)]
+        });
+        let scan = Scan { body: inner, carries: 1, inputs: 0, length: 4, reverse: false };
+        let node = g.add(Op::Scan(Arc::new(scan)), &[0]);
+        outputs(g, node, &[0])
+    });
+    let simple = checked(&program);
+    assert!(!operations(&scan_of(&simple).expect("a loop").body).contains(&"view"));
+}

@@ -1,5 +1,0 @@
-//! (in work)
-
-use super::Rules;
-
-pub(super) const RULES: Rules = &[];

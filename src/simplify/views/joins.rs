@@ -1,0 +1,193 @@
+//! Concatenations: fewer and larger parts, and reads of one part.
+
+use super::{offsets_of, reads::TABLE, rows_of, zeros_like};
+use crate::affine::AffineMap;
+use crate::algebra::Algebra;
+use crate::concrete::{Array, Concrete};
+use crate::shape::{Value, size};
+use crate::simplify::Simplifier;
+use crate::term::{NodeId, Op};
+use smallvec::SmallVec;
+
+/// A view that reads one part of a concatenation only is a view of that part: the others are not read.
+pub(super) fn view_of_part(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::View(map) = op else { return None };
+    let (&Op::Concatenate(axis), parts) = arena.parts(args[0]) else { return None };
+    let (low, high) = map.range(axis);
+    let (low, high) = (usize::try_from(low).ok()?, usize::try_from(high).ok()?);
+    let (mut at, mut start) = (0, 0);
+    while at < parts.len() && low >= start + arena.ty(parts[at]).shape[axis] {
+        start += arena.ty(parts[at]).shape[axis];
+        at += 1;
+    }
+    let part = *parts.get(at)?;
+    let shape = &arena.ty(part).shape;
+    if high >= start + shape[axis] {
+        return None;
+    }
+    let mut offsets = offsets_of(map);
+    offsets[axis] = offsets[axis].checked_sub(i64::try_from(start).ok()?)?;
+    let inner = AffineMap::new(shape, map.result(), &rows_of(map), &offsets);
+    Some(arena.add(Op::View(inner), &[part]))
+}
+
+/// A small concatenation of constants is a constant.
+pub(super) fn concatenate_constants(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let &Op::Concatenate(axis) = op else { return None };
+    let constant = |&part: &NodeId| match arena.parts(part).0 {
+        Op::Constant(array) => Some(array.clone()),
+        _ => None,
+    };
+    // The first part that is not constant ends the search.
+    let parts: Vec<Array> = args.iter().map_while(constant).collect();
+    if parts.len() < args.len() || parts.iter().map(Array::size).sum::<usize>() > TABLE {
+        return None;
+    }
+    let joined = Concrete::concatenate(axis, parts);
+    Some(arena.add(Op::Constant(joined), &[]))
+}
+
+/// Concatenations of up to this many parts are taken apart to become parts of an outer one. A limit, so that a chain of
+/// concatenations stays linear.
+const FLATTENED: usize = 64;
+
+/// A concatenation of concatenations along the same axis is one: no intermediate array.
+pub(super) fn concatenate_nested(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    if !matches!(op, Op::Concatenate(_)) {
+        return None;
+    }
+    let nested = |arena: &Simplifier, part: NodeId| {
+        let (inner, parts) = arena.parts(part);
+        inner == op && parts.len() <= FLATTENED
+    };
+    if !args.iter().any(|&part| nested(arena, part)) {
+        return None;
+    }
+    let mut flat = Vec::new();
+    for &part in args {
+        if nested(arena, part) {
+            flat.extend_from_slice(arena.parts(part).1);
+        } else {
+            flat.push(part);
+        }
+    }
+    Some(arena.add(op.clone(), &flat))
+}
+
+/// A part of a concatenation while neighbours are put together.
+enum Piece {
+    /// Any array.
+    Node(NodeId),
+    /// Equal elements.
+    Uniform(Value, SmallVec<[usize; 4]>),
+    /// A view of an array.
+    View(NodeId, AffineMap),
+}
+
+impl Piece {
+    fn of(arena: &Simplifier, part: NodeId) -> Piece {
+        match arena.parts(part) {
+            (Op::View(map), sources) => Piece::View(sources[0], map.clone()),
+            _ => match arena.uniform(part) {
+                Some(value) => Piece::Uniform(value, arena.ty(part).shape.clone()),
+                None => Piece::Node(part),
+            },
+        }
+    }
+
+    /// The two pieces as one, if they are neighbours in one array too.
+    fn join(&self, next: &Piece, axis: usize, arena: &Simplifier) -> Option<Piece> {
+        let as_view = |piece: &Piece| match piece {
+            Piece::View(source, map) => Some((*source, map.clone())),
+            Piece::Node(node) => Some((*node, AffineMap::identity(&arena.ty(*node).shape))),
+            Piece::Uniform(..) => None,
+        };
+        if let (Piece::Uniform(value, shape), Piece::Uniform(other, added)) = (self, next) {
+            if value != other {
+                return None;
+            }
+            let mut shape = shape.clone();
+            shape[axis] += added[axis];
+            return Some(Piece::Uniform(*value, shape));
+        }
+        let ((source, first), (other, second)) = (as_view(self)?, as_view(next)?);
+        if source != other {
+            return None;
+        }
+        join_maps(&first, &second, axis).map(|map| Piece::View(source, map))
+    }
+}
+
+/// The map that reads what two maps of one source read, one after the other along a result axis.
+fn join_maps(first: &AffineMap, second: &AffineMap, axis: usize) -> Option<AffineMap> {
+    let (long, added) = (first.result()[axis], second.result()[axis]);
+    let mut rows = rows_of(first);
+    for (row, coefficients) in rows.iter_mut().enumerate() {
+        let same = (0..first.result().len())
+            .all(|column| column == axis || first.coefficient(row, column) == second.coefficient(row, column));
+        if !same {
+            return None;
+        }
+        let distance = second.offset(row).checked_sub(first.offset(row))?;
+        let count = i64::try_from(long).ok()?;
+        let step = distance / count;
+        let fits = distance % count == 0
+            && (long == 1 || first.coefficient(row, axis) == step)
+            && (added == 1 || second.coefficient(row, axis) == step);
+        if !fits {
+            return None;
+        }
+        coefficients[axis] = step;
+    }
+    let mut result: SmallVec<[usize; 4]> = first.result().into();
+    result[axis] = long.checked_add(added)?;
+    Some(AffineMap::new(first.source(), &result, &rows, &offsets_of(first)))
+}
+
+/// Empty parts are dropped and neighbouring slices of one array joined: fewer parts.
+pub(super) fn concatenate_pieces(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let &Op::Concatenate(axis) = op else { return None };
+    if let [part] = args {
+        return Some(*part);
+    }
+    let mut pieces: Vec<(Piece, NodeId)> = Vec::new();
+    let mut joined: Vec<bool> = Vec::new();
+    for &part in args {
+        if size(&arena.ty(part).shape) == 0 && arena.ty(part).shape[axis] == 0 {
+            continue;
+        }
+        let piece = Piece::of(arena, part);
+        let both = pieces.last().and_then(|(last, _)| last.join(&piece, axis, arena));
+        match both {
+            Some(both) => {
+                pieces.last_mut().expect("joined with it").0 = both;
+                *joined.last_mut().expect("one for each piece") = true;
+            }
+            None => {
+                pieces.push((piece, part));
+                joined.push(false);
+            }
+        }
+    }
+    if pieces.len() == args.len() {
+        return None;
+    }
+    let parts: Vec<NodeId> = pieces
+        .into_iter()
+        .zip(joined)
+        .map(|((piece, part), joined)| match piece {
+            _ if !joined => part,
+            Piece::Uniform(value, shape) => arena.full(&shape, value),
+            Piece::View(source, map) => arena.add(Op::View(map), &[source]),
+            Piece::Node(node) => node,
+        })
+        .collect();
+    match parts[..] {
+        [] => {
+            let shape = arena.ty(args[0]).shape.clone();
+            Some(zeros_like(arena, args[0], &shape))
+        }
+        [part] => Some(part),
+        _ => Some(arena.add(op.clone(), &parts)),
+    }
+}
