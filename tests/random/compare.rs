@@ -152,7 +152,7 @@ fn catching<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     HOOK.call_once(|| {
         let standard = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if CATCHING.get() {
+            if CATCHING.get() && std::env::var_os("DELTARAY_PROGRAM").is_none() {
                 PLACE
                     .set(info.location().map(|place| format!("{}:{}", place.file(), place.line())).unwrap_or_default());
             } else {
