@@ -32,7 +32,9 @@ pub fn stage(parameters: &[Type], f: impl FnOnce(Vec<StagedArray>) -> Vec<Staged
     for result in &results {
         session::check_scope(result, std::panic::Location::caller());
     }
-    let closed = scope.close_program(&variables, &results);
+    // Everything belongs to the program, also what depends on no parameter.
+    let closed = close::close(&variables, &results, &|_| true);
+    drop(scope);
     match session::replace_error(outer) {
         Some(error) => Err(error),
         None => {
