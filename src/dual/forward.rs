@@ -105,6 +105,15 @@ pub(crate) fn scan_tangent<A: Algebra>(
     inputs: Vec<TangentArray<A>>,
     captures: Vec<TangentArray<A>>,
 ) -> Vec<TangentArray<A>> {
+    if scan.length == 0 {
+        // The carries are what they were, which no derivative of a step says.
+        let outputs = scan.body.result_types().skip(scan.carries).map(|ty| {
+            let mut stacked = ty.clone();
+            stacked.shape.insert(0, 0);
+            TangentArray { primal: zeros::<A>(&stacked), tangent: None }
+        });
+        return carries.into_iter().chain(outputs).collect();
+    }
     let operands = carries.into_iter().chain(inputs).chain(captures);
     let (primals, tangents): (Vec<A::Array>, Vec<Option<A::Array>>) =
         operands.map(|operand| (operand.primal, operand.tangent)).unzip();

@@ -319,6 +319,15 @@ pub(crate) fn scan_dual<A: Algebra>(
     inputs: Vec<DualArray<A>>,
     captures: Vec<DualArray<A>>,
 ) -> Vec<DualArray<A>> {
+    if scan.length == 0 {
+        // The carries are what they were, which no derivative of a step says.
+        let outputs = scan.body.result_types().skip(scan.carries).map(|ty| {
+            let mut stacked = ty.clone();
+            stacked.shape.insert(0, 0);
+            DualArray { primal: zeros::<A>(&stacked), delta: None }
+        });
+        return carries.into_iter().chain(outputs).collect();
+    }
     let operands = carries.into_iter().chain(inputs).chain(captures);
     let (mut primals, deltas): (Vec<A::Array>, Vec<Option<Delta<A>>>) =
         operands.map(|array| (array.primal, array.delta)).unzip();

@@ -72,7 +72,9 @@ impl Push<'_> {
             return leaving.iter().all(|&axis| covers(&map, axis));
         }
         match &node.op {
-            Op::Unary(op) => op.keeps_zero(),
+            // A constant operand stays what it is.
+            Op::Unary(op) => op.keeps_zero() && self.uniform(node.args[0]).is_none(),
+            Op::Cast(_) | Op::Mark => self.uniform(node.args[0]).is_none(),
             Op::Binary(op) => match (self.uniform(node.args[0]), self.uniform(node.args[1])) {
                 (None, None) => op.keeps_zero(),
                 (Some(constant), None) => absorbs(*op, constant, true),
@@ -80,7 +82,7 @@ impl Push<'_> {
                 (Some(_), Some(_)) => false,
             },
             Op::Select => node.args[1..].iter().all(|&arg| self.uniform(arg).is_none_or(is_zero)),
-            Op::Cast(_) | Op::Mark | Op::Reduce(..) | Op::ArgReduce(..) | Op::Contract(_) => true,
+            Op::Reduce(..) | Op::ArgReduce(..) | Op::Contract(_) => true,
             Op::Constant(array) => array.uniform().is_some_and(is_zero),
             Op::Gather => {
                 let outer = self.shape(node.args.get(1).copied().unwrap_or(at)).len();

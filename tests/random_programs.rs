@@ -1,0 +1,93 @@
+//! Random programs agree across all instances and passes (DESIGN §10).
+//!
+//! `DELTARAY_RANDOM_PROGRAMS` says how many programs, `DELTARAY_SEED` where they start; a failure names the seed of its
+//! program, and `DELTARAY_PROGRAM` runs one program by that seed. `DELTARAY_WITHOUT` leaves out the pipelines and laws whose
+//! names contain one of its words, which are separated by commas.
+
+mod random;
+
+use deltaray::concrete::Concrete;
+use deltaray::operation::Binary;
+use deltaray::term::{Build, Op, interpret_source};
+use random::compare::{Pipeline, Suite, Verdict};
+use random::generate::Case;
+use random::pipelines::everything;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// A number from the environment.
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a whole number, not {text}")))
+}
+
+quickcheck::quickcheck! {
+    fn programs_are_well_formed(case: Case) -> bool {
+        case.body.is_well_formed() && case.inputs.len() == case.body.arity()
+    }
+}
+
+#[test]
+fn all_pipelines_agree() {
+    let programs = setting("DELTARAY_RANDOM_PROGRAMS").unwrap_or(10_000);
+    let seed = setting("DELTARAY_SEED").unwrap_or(20_240_607);
+    let start = Instant::now();
+    let mut suite = everything();
+    if let Ok(names) = std::env::var("DELTARAY_WITHOUT") {
+        names.split(',').for_each(|name| suite.leave_out(name));
+    }
+    let report = suite.explore(seed, programs, 10);
+    println!("{}", report.frequency.table());
+    println!(
+        "{} agree, {} agree in values where derivatives are ill-defined, {} are ill-conditioned; {:.1} s",
+        report.agree,
+        report.values_agree,
+        report.unfair,
+        start.elapsed().as_secs_f64()
+    );
+    let settled = suite.settled.load(Ordering::Relaxed);
+    println!("finite differences settle {settled} gradients");
+    for failure in &report.failures {
+        println!("{failure}");
+    }
+    assert!(report.failures.is_empty(), "pipelines differ on {} programs", report.failures.len());
+    let rare = report.frequency.rarer_than(0.05);
+    assert!(rare.is_empty() || programs < 500, "in less than 5 % of the programs: {rare:?}");
+    let fair = report.agree + report.values_agree;
+    assert!(fair as u64 * 10 >= programs * 8, "only {fair} programs are a fair test");
+    assert!(settled as u64 * 10 >= programs * 5, "only {settled} gradients are compared with differences");
+}
+
+#[test]
+fn one_program() {
+    let Some(seed) = setting("DELTARAY_PROGRAM") else { return };
+    let case = Case::from_seed(seed);
+    println!("{}", random::compare::show(&case));
+    match everything().judge(&case) {
+        Verdict::Differ(problem) => panic!("{problem}"),
+        verdict => println!("{verdict:?}"),
+    }
+}
+
+/// A pipeline with one operation in place of another, everywhere.
+fn mutated(from: Op<Build>, to: Op<Build>) -> Suite {
+    let mut suite = Suite::default();
+    suite.values.push(Pipeline::new("mutated", move |body, inputs| {
+        let mut body = body.clone();
+        for node in &mut body.nodes {
+            if node.op == from {
+                node.op = to.clone();
+            }
+        }
+        interpret_source::<Concrete>(&body, inputs.to_vec())
+    }));
+    suite
+}
+
+#[test]
+fn a_wrong_operation_is_found_and_shrunk() {
+    let suite = mutated(Op::Binary(Binary::Sub), Op::Binary(Binary::Add));
+    let report = suite.explore(1, 1000, 1);
+    let failure = report.failures.first().expect("a difference within 1000 programs");
+    let nodes = failure.case.body.node_count();
+    assert!(nodes <= 4, "shrunk to {nodes} nodes only:\n{failure}");
+}
