@@ -339,7 +339,7 @@ mod binders {
         let x = scalar::<C, f64>(2.0);
         let y = cond(x.gt(1.0), || &x * 3.0, || unreachable!("the side that is not chosen"));
         assert_eq!(y.item(), 6.0);
-        let (a, b) = cond(&x.lt(1.0), || (x.clone(), v(&[])), || (-&x, v(&[1.0])));
+        let (a, b) = cond(x.lt(1.0), || (x.clone(), v(&[])), || (-&x, v(&[1.0])));
         assert_eq!((a.item(), b.len()), (-2.0, 1));
         // f(x, y) = (x > 2 ? x + 2 : −x, x·y·x) at (3, 2).
         let f = |x: &(Scalar<_, f64>, Scalar<_, f64>)| {

@@ -80,11 +80,6 @@ impl Scope {
     pub(crate) fn close(self, variables: &[StagedArray], results: &[StagedArray]) -> Closed {
         close(variables, results, &|node| node.scope >= self.id)
     }
-
-    /// As [`Scope::close`], for a whole program: what depends on no variable at all is part of it.
-    pub(crate) fn close_program(self, variables: &[StagedArray], results: &[StagedArray]) -> Closed {
-        close(variables, results, &|node| node.scope == 0 || node.scope >= self.id)
-    }
 }
 
 impl Drop for Scope {

@@ -208,7 +208,7 @@ impl Maker<'_> {
             10 => {
                 let a = self.any(DType::F64);
                 let total = self.ty(a).size();
-                let outer = (1..=total.max(1)).filter(|k| total % k == 0).collect::<Vec<_>>();
+                let outer = (1..=total.max(1)).filter(|&k| total.is_multiple_of(k)).collect::<Vec<_>>();
                 let outer = self.random.pick(&outer);
                 let mut shape = Shape::from_slice(&[outer, total / outer]);
                 if self.random.below(3) == 0 {

@@ -168,10 +168,10 @@ impl<'a> Push<'a> {
             Read::View { outside, .. } | Read::Gather { outside, .. } if inside => *outside = Outside::Never,
             _ => {}
         }
-        if let Some(value) = self.uniform(at) {
-            if read.outside() != Outside::Zero || value.to_f64() == 0.0 {
-                return self.values.full(&ty.shape, value);
-            }
+        if let Some(value) = self.uniform(at)
+            && (read.outside() != Outside::Zero || value.to_f64() == 0.0)
+        {
+            return self.values.full(&ty.shape, value);
         }
         let (low, high) = self.ranges[at as usize];
         let range = if inside { (low, high) } else { (low.min(0), high.max(0)) };
