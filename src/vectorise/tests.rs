@@ -5,6 +5,7 @@ use crate::algebra::{Contraction, Reduction};
 use crate::concrete::{Array, Concrete};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value};
+use crate::simplify::simplify;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Branch, Build, Extension, Graph, NodeId, Op, Scan, interpret_source};
 use std::sync::Arc;
@@ -21,13 +22,15 @@ fn assert_close(found: &[Array], expected: &[Array], what: &str) {
     }
 }
 
-/// Runs the program directly, vectorised, and with reads pushed; returns the last form.
+/// Runs the program directly, vectorised, and with reads pushed, before and after simplifying; returns the last form.
 fn check(body: &Body<Build>, arguments: &[Array]) -> Body {
     let expected = interpret_source::<Concrete>(body, arguments.to_vec());
     let bulk = vectorise(body);
     assert_close(&interpret::<Concrete>(&bulk, arguments.to_vec()), &expected, "vectorised");
     let pushed = push_reads(&bulk);
     assert_close(&interpret::<Concrete>(&pushed, arguments.to_vec()), &expected, "reads pushed");
+    let pushed = push_reads(&simplify(&bulk));
+    assert_close(&interpret::<Concrete>(&pushed, arguments.to_vec()), &expected, "simplified, reads pushed");
     pushed
 }
 
