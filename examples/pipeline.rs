@@ -27,7 +27,7 @@ fn main() -> deltaray::Result<()> {
     let function = stage(self_convolution, &x)?;
     show("1. Staged: the function ran once, on a variable.", function.source(), &["value"]);
 
-    let bulk = vectorise(function.source(), &["value"]);
+    let bulk = vectorise(function.source());
     show("2. Vectorised by the bulk-operation transform: no build is left.", &bulk, &["value"]);
 
     let (primal, delta) = program::dual_form(&bulk, &["x"])?;
