@@ -112,5 +112,5 @@ fn a_wrong_rule_is_found() {
         .values
         .push(value("wrong", 1, move |stages| simplify_replacing(stages.vectorised(), Some((replaced, turned)))));
     let report = suite.explore(1, 1000, 1);
-    assert_eq!(report.failures.len(), 1, "a difference within 1000 programs");
+    assert!(!report.failures.is_empty(), "a difference within 1000 programs");
 }
