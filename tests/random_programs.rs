@@ -8,10 +8,11 @@ mod random;
 
 use deltaray::concrete::Concrete;
 use deltaray::operation::Binary;
-use deltaray::term::{Build, Op, interpret_source};
+use deltaray::simplify::{Simplifier, rules, simplify_replacing};
+use deltaray::term::{Build, NodeId, Op, interpret_source};
 use random::compare::{Pipeline, Suite, Verdict};
 use random::generate::Case;
-use random::pipelines::everything;
+use random::pipelines::{everything, value};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -44,6 +45,9 @@ fn all_pipelines_agree() {
         report.unfair,
         start.elapsed().as_secs_f64()
     );
+    for (name, time) in suite.spent.lock().expect("no panics").iter() {
+        println!("{:8.1} s  {name}", time.as_secs_f64());
+    }
     let settled = suite.settled.load(Ordering::Relaxed);
     println!("finite differences settle {settled} gradients");
     for failure in &report.failures {
@@ -71,8 +75,8 @@ fn one_program() {
 /// A pipeline with one operation in place of another, everywhere.
 fn mutated(from: Op<Build>, to: Op<Build>) -> Suite {
     let mut suite = Suite::default();
-    suite.values.push(Pipeline::new("mutated", move |body, inputs| {
-        let mut body = body.clone();
+    suite.values.push(Pipeline::new("mutated", 1, move |stages, inputs| {
+        let mut body = stages.source.clone();
         for node in &mut body.nodes {
             if node.op == from {
                 node.op = to.clone();
@@ -90,4 +94,23 @@ fn a_wrong_operation_is_found_and_shrunk() {
     let failure = report.failures.first().expect("a difference within 1000 programs");
     let nodes = failure.case.body.node_count();
     assert!(nodes <= 4, "shrunk to {nodes} nodes only:\n{failure}");
+}
+
+/// A wrong rule: the operands of a difference in the wrong order.
+fn turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    match (op, args) {
+        (Op::Binary(Binary::Sub), [left, right]) if left < right => Some(arena.add(op.clone(), &[*right, *left])),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_wrong_rule_is_found() {
+    let (replaced, _) = rules().next().expect("a rule");
+    let mut suite = Suite::default();
+    suite
+        .values
+        .push(value("wrong", 1, move |stages| simplify_replacing(stages.vectorised(), Some((replaced, turned)))));
+    let report = suite.explore(1, 1000, 1);
+    assert!(!report.failures.is_empty(), "a difference within 1000 programs");
 }
