@@ -390,7 +390,7 @@ fn multiple(arena: &Simplifier, node: NodeId) -> (NodeId, Option<Value>) {
     }
 }
 
-/// `x · c + x · d` is `x · (c + d)`, of floats: one operation less.
+/// `x · c + x · d` is `x · (c + d)`, of floats and where the terms do not cancel: one operation less.
 fn sum_of_multiples(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (kind @ (Binary::Add | Binary::Sub), a, b) = binary(op, args)? else { return None };
     let ty = arena.ty(a);
@@ -399,7 +399,12 @@ fn sum_of_multiples(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<
         return None;
     }
     let one = Value::from_i64(ty.dtype, 1);
-    let sum = compute(kind, first.unwrap_or(one), second.unwrap_or(one));
+    let (first, second) = (first.unwrap_or(one), second.unwrap_or(one));
+    // Infinite terms that cancel are NaN.
+    let sum = compute(kind, first, second);
+    if sum.to_f64().abs() < first.to_f64().abs().max(second.to_f64().abs()) {
+        return None;
+    }
     let factor = filled(arena, x, sum);
     Some(arena.add(Op::Binary(Binary::Mul), &[x, factor]))
 }

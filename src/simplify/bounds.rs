@@ -149,7 +149,8 @@ fn read_interval(form: &Affine, map: &AffineMap, whole: (i64, i64)) -> (i64, i64
     let (mut low, mut high) = (form.constant as i128, form.constant as i128);
     for (row, &coefficient) in form.coefficients.iter().enumerate() {
         let (first, last) = map.range(row);
-        let ends = [first.max(0), last.min(map.source()[row] as i128 - 1)].map(|at| at * coefficient as i128);
+        let end = (map.source()[row] as i128 - 1).max(0);
+        let ends = [first, last].map(|at| at.clamp(0, end) * coefficient as i128);
         low += ends[0].min(ends[1]);
         high += ends[0].max(ends[1]);
     }

@@ -182,15 +182,14 @@ fn view_of_side(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<Node
     let (Op::Compare(comparison), &[a, b]) = arena.parts(mask) else { return None };
     let (a, b) = (arena.fact(a).affine.as_ref()?, arena.fact(b).affine.as_ref()?);
     // The smallest and largest difference of the two, over a box that holds all positions that are read.
-    let mut low = (a.constant as i128).checked_sub(b.constant as i128)?;
+    let mut low = a.constant as i128 - b.constant as i128;
     let mut high = low;
     for (row, &extent) in map.source().iter().enumerate() {
         let (first, last) = map.range(row);
-        let (first, last) = (first.max(0), last.min(extent as i128 - 1));
         let step = a.coefficients[row] as i128 - b.coefficients[row] as i128;
-        let ends = [step.checked_mul(first)?, step.checked_mul(last)?];
-        low = low.checked_add(ends[0].min(ends[1]))?;
-        high = high.checked_add(ends[0].max(ends[1]))?;
+        let ends = [first, last].map(|at| at.clamp(0, (extent as i128 - 1).max(0)) * step);
+        low += ends[0].min(ends[1]);
+        high += ends[0].max(ends[1]);
     }
     let (side, other) = match super::bounds::decided(*comparison, (low, high), (0, 0))? {
         true => (yes, no),

@@ -1,6 +1,6 @@
 //! Conditions elementwise: masks, and no scatter.
 
-use super::{gradient, matrix, prints, scatters, vector, vector_32};
+use super::{checked, gradient, matrix, prints, scatters, vector, vector_32};
 use deltaray::derivative::stage;
 use deltaray::prelude::*;
 
@@ -8,7 +8,7 @@ use deltaray::prelude::*;
 fn relu_has_a_masked_gradient() {
     let relu = stage(|x: &Vector<_, f64>| x.relu(), &vector(4)).unwrap();
     prints(
-        &gradient(relu.program()),
+        &gradient(checked(&relu)),
         "x dt",
         r#"
         program f(x: f64[4], dt: f64[4]) -> f64[4]:
@@ -17,7 +17,7 @@ fn relu_has_a_masked_gradient() {
     );
     let maximum = stage(|x| x.max(0.0), &vector(4)).unwrap();
     prints(
-        &gradient(maximum.program()),
+        &gradient(checked(&maximum)),
         "x dt",
         r#"
         program f(x: f64[4], dt: f64[4]) -> f64[4]:
@@ -26,7 +26,7 @@ fn relu_has_a_masked_gradient() {
     );
     let conditional = stage(|x| build(4, |i| cond(x.at(&i).gt(0.0), || x.at(&i), || scalar(0.0))), &vector(4)).unwrap();
     prints(
-        conditional.program(),
+        checked(&conditional),
         "x",
         r#"
         program f(x: f64[4]) -> f64[4]:
@@ -34,7 +34,7 @@ fn relu_has_a_masked_gradient() {
         "#,
     );
     prints(
-        &gradient(conditional.program()),
+        &gradient(checked(&conditional)),
         "x dt",
         r#"
         program f(x: f64[4], dt: f64[4]) -> f64[4]:
@@ -42,8 +42,8 @@ fn relu_has_a_masked_gradient() {
         "#,
     );
     let built = stage(|x| build(4, |i| x.at(&i).relu()), &vector(4)).unwrap();
-    assert_eq!(built.program().to_string(), relu.program().to_string());
-    for body in [relu.program(), maximum.program(), conditional.program()] {
+    assert_eq!(checked(&built).to_string(), checked(&relu).to_string());
+    for body in [checked(&relu), checked(&maximum), checked(&conditional)] {
         assert_eq!(scatters(&gradient(body)), 0);
     }
 }
@@ -52,7 +52,7 @@ fn relu_has_a_masked_gradient() {
 fn variants_of_relu() {
     let columns_first = stage(|x| build((3, 2), |(j, i)| x.at((&i, &j)).relu()), &matrix(2, 3)).unwrap();
     prints(
-        columns_first.program(),
+        checked(&columns_first),
         "x",
         r#"
         program f(x: f64[2, 3]) -> f64[3, 2]:
@@ -60,7 +60,7 @@ fn variants_of_relu() {
         "#,
     );
     prints(
-        &gradient(columns_first.program()),
+        &gradient(checked(&columns_first)),
         "x dt",
         r#"
         program f(x: f64[2, 3], dt: f64[3, 2]) -> f64[2, 3]:
@@ -76,7 +76,7 @@ fn variants_of_relu() {
     )
     .unwrap();
     prints(
-        &gradient(transposed.program()),
+        &gradient(checked(&transposed)),
         "x dt",
         r#"
         program f(x: f64[2, 3], dt: f64[3, 2]) -> f64[2, 3]:
@@ -85,7 +85,7 @@ fn variants_of_relu() {
     );
     let scaled = stage(|(x, r)| (x * r).relu(), &(vector(4), scalar::<Concrete, f64>(0.0))).unwrap();
     prints(
-        &gradient(scaled.program()),
+        &gradient(checked(&scaled)),
         "x r dt",
         r#"
         program f(x: f64[4], r: f64, dt: f64[4]) -> (f64[4], f64):
@@ -96,7 +96,7 @@ fn variants_of_relu() {
     );
     let masked = stage(|x| build(4, |i| cond(i.lt(2), || x.at(&i).relu(), || x.at(&i) * 0.5)), &vector(4)).unwrap();
     prints(
-        masked.program(),
+        checked(&masked),
         "x",
         r#"
         program f(x: f64[4]) -> f64[4]:
@@ -104,7 +104,7 @@ fn variants_of_relu() {
         "#,
     );
     prints(
-        &gradient(masked.program()),
+        &gradient(checked(&masked)),
         "x dt",
         r#"
         program f(x: f64[4], dt: f64[4]) -> f64[4]:
@@ -114,7 +114,7 @@ fn variants_of_relu() {
     );
     let single = stage(|x| build(4, |i| x.at(&i).max(0.0f32)), &vector_32(4)).unwrap();
     prints(
-        &gradient(single.program()),
+        &gradient(checked(&single)),
         "x dt",
         r#"
         program f(x: f32[4], dt: f32[4]) -> f32[4]:

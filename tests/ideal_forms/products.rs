@@ -1,6 +1,6 @@
 //! Products written as loops, and their gradients: contractions and nothing else.
 
-use super::{contractions, gradient, matrix, matrix_32, prints, vector, vector_32, with_gradient};
+use super::{checked, contractions, gradient, matrix, matrix_32, prints, vector, vector_32, with_gradient};
 use deltaray::algebra::Algebra;
 use deltaray::derivative::stage;
 use deltaray::prelude::*;
@@ -16,14 +16,14 @@ fn a_naive_matrix_product_is_one_contraction() {
     let like = (matrix(2, 3), matrix(3, 4));
     let product = stage(|(a, b)| naive(a, b), &like).unwrap();
     prints(
-        product.program(),
+        checked(&product),
         "a b",
         r#"
         program f(a: f64[2, 3], b: f64[3, 4]) -> f64[2, 4]:
             contract "ij,jk->ik" a b
         "#,
     );
-    let form = gradient(product.program());
+    let form = gradient(checked(&product));
     prints(
         &form,
         "a b dt",
@@ -32,13 +32,13 @@ fn a_naive_matrix_product_is_one_contraction() {
             (contract "ij,kj->ik" dt b, contract "ij,ik->jk" a dt)
         "#,
     );
-    assert_eq!(contractions(&with_gradient(product.program())), 3);
+    assert_eq!(contractions(&with_gradient(checked(&product))), 3);
     let matmul = stage(|(a, b)| a.matmul(b), &like).unwrap();
     let dot = stage(|(a, b)| a.dot(b), &like).unwrap();
     let rows = stage(|(a, b)| build(2, |i| build(4, |j| (a.at(&i) * b.transpose().at(&j)).sum())), &like).unwrap();
     let vectors = stage(|(a, b)| build(2, |i| b.transpose().dot(&a.at(&i))), &like).unwrap();
-    for other in [matmul.program(), dot.program(), rows.program(), vectors.program()] {
-        assert_eq!(other.to_string(), product.program().to_string());
+    for other in [checked(&matmul), checked(&dot), checked(&rows), checked(&vectors)] {
+        assert_eq!(other.to_string(), checked(&product).to_string());
         assert_eq!(gradient(other).to_string(), form.to_string());
     }
 }
@@ -49,7 +49,7 @@ fn variants_of_the_naive_matrix_product() {
     let columns_first =
         stage(|(a, b)| build(4, |j| build(2, |i| build(3, |p| a.at((&i, &p)) * b.at((&p, &j))).sum())), &like).unwrap();
     prints(
-        columns_first.program(),
+        checked(&columns_first),
         "a b",
         r#"
         program f(a: f64[2, 3], b: f64[3, 4]) -> f64[4, 2]:
@@ -57,7 +57,7 @@ fn variants_of_the_naive_matrix_product() {
         "#,
     );
     prints(
-        &gradient(columns_first.program()),
+        &gradient(checked(&columns_first)),
         "a b dt",
         r#"
         program f(a: f64[2, 3], b: f64[3, 4], dt: f64[4, 2]) -> (f64[2, 3], f64[3, 4]):
@@ -68,7 +68,7 @@ fn variants_of_the_naive_matrix_product() {
         stage(|(a, b)| build(3, |p| build((2, 4), |(i, j)| a.at((&i, &p)) * b.at((&p, &j)))).sum_axis(0), &like)
             .unwrap();
     prints(
-        sum_first.program(),
+        checked(&sum_first),
         "a b",
         r#"
         program f(a: f64[2, 3], b: f64[3, 4]) -> f64[2, 4]:
@@ -76,7 +76,7 @@ fn variants_of_the_naive_matrix_product() {
         "#,
     );
     prints(
-        &gradient(sum_first.program()),
+        &gradient(checked(&sum_first)),
         "a b dt",
         r#"
         program f(a: f64[2, 3], b: f64[3, 4], dt: f64[2, 4]) -> (f64[2, 3], f64[3, 4]):
@@ -89,7 +89,7 @@ fn variants_of_the_naive_matrix_product() {
     )
     .unwrap();
     prints(
-        transposed.program(),
+        checked(&transposed),
         "a b",
         r#"
         program f(a: f64[2, 3], b: f64[4, 3]) -> f64[2, 4]:
@@ -97,7 +97,7 @@ fn variants_of_the_naive_matrix_product() {
         "#,
     );
     prints(
-        &gradient(transposed.program()),
+        &gradient(checked(&transposed)),
         "a b dt",
         r#"
         program f(a: f64[2, 3], b: f64[4, 3], dt: f64[2, 4]) -> (f64[2, 3], f64[4, 3]):
@@ -108,7 +108,7 @@ fn variants_of_the_naive_matrix_product() {
         stage(|(a, b)| build((2, 4), |(i, j)| build(3, |p| 0.5 * a.at((&i, &p)) * b.at((&p, &j))).sum()), &like)
             .unwrap();
     prints(
-        scaled.program(),
+        checked(&scaled),
         "a b",
         r#"
         program f(a: f64[2, 3], b: f64[3, 4]) -> f64[2, 4]:
@@ -116,7 +116,7 @@ fn variants_of_the_naive_matrix_product() {
         "#,
     );
     prints(
-        &gradient(scaled.program()),
+        &gradient(checked(&scaled)),
         "a b dt",
         r#"
         program f(a: f64[2, 3], b: f64[3, 4], dt: f64[2, 4]) -> (f64[2, 3], f64[3, 4]):
@@ -129,7 +129,7 @@ fn variants_of_the_naive_matrix_product() {
     )
     .unwrap();
     prints(
-        single.program(),
+        checked(&single),
         "a b",
         r#"
         program f(a: f32[2, 3], b: f32[3, 4]) -> f32[2, 4]:
@@ -137,7 +137,7 @@ fn variants_of_the_naive_matrix_product() {
         "#,
     );
     prints(
-        &gradient(single.program()),
+        &gradient(checked(&single)),
         "a b dt",
         r#"
         program f(a: f32[2, 3], b: f32[3, 4], dt: f32[2, 4]) -> (f32[2, 3], f32[3, 4]):
@@ -159,7 +159,7 @@ fn a_triangular_product_is_a_contraction_of_a_masked_matrix() {
     )
     .unwrap();
     prints(
-        upper.program(),
+        checked(&upper),
         "a b",
         r#"
         program f(a: f64[3, 3], b: f64[3, 4]) -> f64[3, 4]:
@@ -169,7 +169,7 @@ fn a_triangular_product_is_a_contraction_of_a_masked_matrix() {
         "#,
     );
     prints(
-        &gradient(upper.program()),
+        &gradient(checked(&upper)),
         "a b dt",
         r#"
         program f(a: f64[3, 3], b: f64[3, 4], dt: f64[3, 4]) -> (f64[3, 3], f64[3, 4]):
@@ -178,7 +178,7 @@ fn a_triangular_product_is_a_contraction_of_a_masked_matrix() {
             (select(m2, contract "ij,kj->ik" dt b, 0.0), contract "ij,ik->jk" select(m2, a, 0.0) dt)
         "#,
     );
-    assert_eq!(contractions(&with_gradient(upper.program())), 3);
+    assert_eq!(contractions(&with_gradient(checked(&upper))), 3);
     let lower = stage(
         |(a, b)| {
             build((4, 3), |(j, i)| {
@@ -189,7 +189,7 @@ fn a_triangular_product_is_a_contraction_of_a_masked_matrix() {
     )
     .unwrap();
     prints(
-        lower.program(),
+        checked(&lower),
         "a b",
         r#"
         program f(a: f32[3, 3], b: f32[4, 3]) -> f32[4, 3]:
@@ -199,7 +199,7 @@ fn a_triangular_product_is_a_contraction_of_a_masked_matrix() {
         "#,
     );
     prints(
-        &gradient(lower.program()),
+        &gradient(checked(&lower)),
         "a b dt",
         r#"
         program f(a: f32[3, 3], b: f32[4, 3], dt: f32[4, 3]) -> (f32[3, 3], f32[4, 3]):
@@ -214,14 +214,14 @@ fn a_triangular_product_is_a_contraction_of_a_masked_matrix() {
 fn a_dot_product() {
     let written = stage(|(v, w)| build(5, |i| v.at(&i) * w.at(&i)).sum(), &(vector(5), vector(5))).unwrap();
     prints(
-        written.program(),
+        checked(&written),
         "v w",
         r#"
         program f(v: f64[5], w: f64[5]) -> f64:
             contract "i,i->" v w
         "#,
     );
-    let form = gradient(written.program());
+    let form = gradient(checked(&written));
     prints(
         &form,
         "v w dt",
@@ -233,13 +233,13 @@ fn a_dot_product() {
     );
     let dot = stage(|(v, w)| v.dot(w), &(vector(5), vector(5))).unwrap();
     let product = stage(|(v, w)| (v * w).sum(), &(vector(5), vector(5))).unwrap();
-    for other in [dot.program(), product.program()] {
-        assert_eq!(other.to_string(), written.program().to_string());
+    for other in [checked(&dot), checked(&product)] {
+        assert_eq!(other.to_string(), checked(&written).to_string());
         assert_eq!(gradient(other).to_string(), form.to_string());
     }
     let reversed = stage(|(v, w)| build(5, |i| v.at(4 - &i) * w.at(&i)).sum(), &(vector(5), vector(5))).unwrap();
     prints(
-        reversed.program(),
+        checked(&reversed),
         "v w",
         r#"
         program f(v: f64[5], w: f64[5]) -> f64:
@@ -247,7 +247,7 @@ fn a_dot_product() {
         "#,
     );
     prints(
-        &gradient(reversed.program()),
+        &gradient(checked(&reversed)),
         "v w dt",
         r#"
         program f(v: f64[5], w: f64[5], dt: f64) -> (f64[5], f64[5]):
@@ -258,7 +258,7 @@ fn a_dot_product() {
     let scaled =
         stage(|(v, w)| build(5, |i| v.at(&i) * 3.0f32 * w.at(&i)).sum(), &(vector_32(5), vector_32(5))).unwrap();
     prints(
-        scaled.program(),
+        checked(&scaled),
         "v w",
         r#"
         program f(v: f32[5], w: f32[5]) -> f32:
@@ -266,7 +266,7 @@ fn a_dot_product() {
         "#,
     );
     prints(
-        &gradient(scaled.program()),
+        &gradient(checked(&scaled)),
         "v w dt",
         r#"
         program f(v: f32[5], w: f32[5], dt: f32) -> (f32[5], f32[5]):
@@ -280,7 +280,7 @@ fn a_dot_product() {
     )
     .unwrap();
     prints(
-        masked.program(),
+        checked(&masked),
         "v w",
         r#"
         program f(v: f64[5], w: f64[5]) -> f64:
@@ -288,7 +288,7 @@ fn a_dot_product() {
         "#,
     );
     prints(
-        &gradient(masked.program()),
+        &gradient(checked(&masked)),
         "v w dt",
         r#"
         program f(v: f64[5], w: f64[5], dt: f64) -> (f64[5], f64[5]):
@@ -304,14 +304,14 @@ fn a_matrix_times_a_vector() {
     let like = (matrix(3, 5), vector(5));
     let written = stage(|(m, v)| build(3, |i| build(5, |j| m.at((&i, &j)) * v.at(&j)).sum()), &like).unwrap();
     prints(
-        written.program(),
+        checked(&written),
         "m v",
         r#"
         program f(m: f64[3, 5], v: f64[5]) -> f64[3]:
             contract "ij,j->i" m v
         "#,
     );
-    let form = gradient(written.program());
+    let form = gradient(checked(&written));
     prints(
         &form,
         "m v dt",
@@ -323,13 +323,13 @@ fn a_matrix_times_a_vector() {
     let dot = stage(|(m, v)| m.dot(v), &like).unwrap();
     let rows = stage(|(m, v)| build(3, |i| m.at(&i).dot(v)), &like).unwrap();
     let replicated = stage(|(m, v)| (m * v.replicate(3)).sum_axis(1), &like).unwrap();
-    for other in [dot.program(), rows.program(), replicated.program()] {
-        assert_eq!(other.to_string(), written.program().to_string());
+    for other in [checked(&dot), checked(&rows), checked(&replicated)] {
+        assert_eq!(other.to_string(), checked(&written).to_string());
         assert_eq!(gradient(other).to_string(), form.to_string());
     }
     let columns = stage(|(m, v)| build(5, |j| m.transpose().at(&j) * v.at(&j)).sum_axis(0), &like).unwrap();
     prints(
-        columns.program(),
+        checked(&columns),
         "m v",
         r#"
         program f(m: f64[3, 5], v: f64[5]) -> f64[3]:
@@ -337,7 +337,7 @@ fn a_matrix_times_a_vector() {
         "#,
     );
     prints(
-        &gradient(columns.program()),
+        &gradient(checked(&columns)),
         "m v dt",
         r#"
         program f(m: f64[3, 5], v: f64[5], dt: f64[3]) -> (f64[3, 5], f64[5]):
@@ -348,7 +348,7 @@ fn a_matrix_times_a_vector() {
         stage(|(m, v)| build(5, |j| build(3, |i| m.at((&i, &j)) * v.at(&i)).sum()), &(matrix_32(3, 5), vector_32(3)))
             .unwrap();
     prints(
-        transposed.program(),
+        checked(&transposed),
         "m v",
         r#"
         program f(m: f32[3, 5], v: f32[3]) -> f32[5]:
@@ -356,7 +356,7 @@ fn a_matrix_times_a_vector() {
         "#,
     );
     prints(
-        &gradient(transposed.program()),
+        &gradient(checked(&transposed)),
         "m v dt",
         r#"
         program f(m: f32[3, 5], v: f32[3], dt: f32[5]) -> (f32[3, 5], f32[3]):
@@ -367,7 +367,7 @@ fn a_matrix_times_a_vector() {
         stage(|(m, v, s)| build(3, |i| (m.at(&i) * s.at(&i) * v).sum()), &(matrix(3, 5), vector(5), vector(3)))
             .unwrap();
     prints(
-        between.program(),
+        checked(&between),
         "m v s",
         r#"
         program f(m: f64[3, 5], v: f64[5], s: f64[3]) -> f64[3]:
@@ -375,7 +375,7 @@ fn a_matrix_times_a_vector() {
         "#,
     );
     prints(
-        &gradient(between.program()),
+        &gradient(checked(&between)),
         "m v s dt",
         r#"
         program f(m: f64[3, 5], v: f64[5], s: f64[3], dt: f64[3]) -> (f64[3, 5], f64[5], f64[3]):
@@ -389,7 +389,7 @@ fn a_matrix_times_a_vector() {
     )
     .unwrap();
     prints(
-        masked.program(),
+        checked(&masked),
         "m v",
         r#"
         program f(m: f64[3, 5], v: f64[5]) -> f64[3]:
@@ -398,7 +398,7 @@ fn a_matrix_times_a_vector() {
         "#,
     );
     prints(
-        &gradient(masked.program()),
+        &gradient(checked(&masked)),
         "m v dt",
         r#"
         program f(m: f64[3, 5], v: f64[5], dt: f64[3]) -> (f64[3, 5], f64[5]):

@@ -1,17 +1,14 @@
 //! Reads at single or computed positions: one-hots merge, repetition is summed, nothing large appears.
 
-use super::{contractions, gradient, matrix, prints, scatters, vector, vector_32, with_gradient};
-use deltaray::algebra::Algebra;
+use super::{checked, gradient, matrix, prints, scatters, vector, vector_32, with_gradient};
 use deltaray::derivative::stage;
-use deltaray::operation::Unary;
 use deltaray::prelude::*;
-use deltaray::term::Op;
 
 #[test]
 fn a_product_of_elements_shares_prefixes_and_suffixes() {
     let product = stage(|x| x.at(0) * x.at(1) * x.at(2) * x.at(3), &vector(4)).unwrap();
     prints(
-        product.program(),
+        checked(&product),
         "x",
         r#"
         program f(x: f64[4]) -> f64:
@@ -19,7 +16,7 @@ fn a_product_of_elements_shares_prefixes_and_suffixes() {
         "#,
     );
     prints(
-        &gradient(product.program()),
+        &gradient(checked(&product)),
         "x dt",
         r#"
         program f(x: f64[4], dt: f64) -> f64[4]:
@@ -36,7 +33,7 @@ fn a_product_of_elements_shares_prefixes_and_suffixes() {
     );
     let grouped = stage(|x| (x.at(3) * x.at(2)) * (x.at(1) * x.at(0)), &vector(4)).unwrap();
     prints(
-        &gradient(grouped.program()),
+        &gradient(checked(&grouped)),
         "x dt",
         r#"
         program f(x: f64[4], dt: f64) -> f64[4]:
@@ -53,7 +50,7 @@ fn a_product_of_elements_shares_prefixes_and_suffixes() {
     );
     let scaled = stage(|x| 2.0f32 * x.at(0) * x.at(1) * x.at(2) * x.at(3), &vector_32(4)).unwrap();
     prints(
-        &gradient(scaled.program()),
+        &gradient(checked(&scaled)),
         "x dt",
         r#"
         program f(x: f32[4], dt: f32) -> f32[4]:
@@ -77,7 +74,7 @@ fn a_product_of_elements_shares_prefixes_and_suffixes() {
     )
     .unwrap();
     prints(
-        &gradient(column.program()),
+        &gradient(checked(&column)),
         "x dt",
         r#"
         program f(x: f64[2, 3], dt: f64) -> f64[2, 3]:
@@ -91,7 +88,7 @@ fn a_product_of_elements_shares_prefixes_and_suffixes() {
     );
     let masked = stage(|x| cond(x.at(0).gt(0.0), || x.at(0) * x.at(1) * x.at(2), || x.at(3)), &vector(4)).unwrap();
     prints(
-        &gradient(masked.program()),
+        &gradient(checked(&masked)),
         "x dt",
         r#"
         program f(x: f64[4], dt: f64) -> f64[4]:
@@ -112,7 +109,7 @@ fn a_product_of_elements_shares_prefixes_and_suffixes() {
 fn one_hots_merge() {
     let taken = stage(|x| x.slice(0, 0..12).sum(), &vector(15)).unwrap();
     prints(
-        &gradient(taken.program()),
+        &gradient(checked(&taken)),
         "x dt",
         r#"
         program f(x: f64[15], dt: f64) -> f64[15]:
@@ -125,7 +122,7 @@ fn one_hots_merge() {
     )
     .unwrap();
     prints(
-        appended.program(),
+        checked(&appended),
         "r",
         r#"
         program f(r: f64) -> f64:
@@ -133,7 +130,7 @@ fn one_hots_merge() {
         "#,
     );
     prints(
-        &gradient(appended.program()),
+        &gradient(checked(&appended)),
         "r dt",
         r#"
         program f(r: f64, dt: f64) -> f64:
@@ -142,7 +139,7 @@ fn one_hots_merge() {
     );
     let sum = stage(|x| x.at(1) + 2.0 * x.at(3) + x.at(4) * x.at(5), &vector(7)).unwrap();
     prints(
-        &gradient(sum.program()),
+        &gradient(checked(&sum)),
         "x dt",
         r#"
         program f(x: f64[7], dt: f64) -> f64[7]:
@@ -154,7 +151,7 @@ fn one_hots_merge() {
     );
     let halves = stage(|x| x.slice(0, 0..3) * x.slice(0, 3..6), &vector(6)).unwrap();
     prints(
-        &gradient(halves.program()),
+        &gradient(checked(&halves)),
         "x dt",
         r#"
         program f(x: f64[6], dt: f64[3]) -> f64[6]:
@@ -167,7 +164,7 @@ fn one_hots_merge() {
 fn a_periodic_sum() {
     let periodic = stage(|v| build(50, |i| v.at(i % 28)).sum(), &vector(28)).unwrap();
     prints(
-        periodic.program(),
+        checked(&periodic),
         "v",
         r#"
         program f(v: f64[28]) -> f64:
@@ -175,7 +172,7 @@ fn a_periodic_sum() {
         "#,
     );
     prints(
-        &gradient(periodic.program()),
+        &gradient(checked(&periodic)),
         "v dt",
         r#"
         program f(v: f64[28], dt: f64) -> f64[28]:
@@ -184,7 +181,7 @@ fn a_periodic_sum() {
     );
     let doubled = stage(|v| build((50, 2), |(i, j)| v.at(i % 28) * j.cast::<f64>()).sum(), &vector(28)).unwrap();
     prints(
-        &gradient(doubled.program()),
+        &gradient(checked(&doubled)),
         "v dt",
         r#"
         program f(v: f64[28], dt: f64) -> f64[28]:
@@ -193,7 +190,7 @@ fn a_periodic_sum() {
     );
     let single = stage(|v| build(50, |i| v.at(i % 28) * 3.0f32).sum(), &vector_32(28)).unwrap();
     prints(
-        &gradient(single.program()),
+        &gradient(checked(&single)),
         "v dt",
         r#"
         program f(v: f32[28], dt: f32) -> f32[28]:
@@ -203,7 +200,7 @@ fn a_periodic_sum() {
     );
     let masked = stage(|v| build(56, |i| cond(i.lt(28), || v.at(&i % 28), || scalar(0.0))).sum(), &vector(28)).unwrap();
     prints(
-        &gradient(masked.program()),
+        &gradient(checked(&masked)),
         "v dt",
         r#"
         program f(v: f64[28], dt: f64) -> f64[28]:
@@ -212,7 +209,7 @@ fn a_periodic_sum() {
     );
     let transposed = stage(|v| build((50, 3), |(i, j)| v.transpose().at((i % 28, j))).sum(), &matrix(3, 28)).unwrap();
     prints(
-        &gradient(transposed.program()),
+        &gradient(checked(&transposed)),
         "v dt",
         r#"
         program f(v: f64[3, 28], dt: f64) -> f64[3, 28]:
@@ -220,7 +217,7 @@ fn a_periodic_sum() {
             replicate[3, 28] dt + m1
         "#,
     );
-    for body in [periodic.program(), doubled.program(), single.program(), masked.program(), transposed.program()] {
+    for body in [checked(&periodic), checked(&doubled), checked(&single), checked(&masked), checked(&transposed)] {
         assert!(with_gradient(body).cost().largest <= 100);
         assert_eq!(scatters(&gradient(body)), 0);
     }
@@ -231,7 +228,7 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
     let positions = || constant::<_, Vector<Concrete, i64>>(&Vector::from_slice(&[2, 0, 2, 3]));
     let ignored = stage(|x| build((3, 4), |(_, j)| x.at(&positions().at(&j))), &vector(4)).unwrap();
     prints(
-        ignored.program(),
+        checked(&ignored),
         "x",
         r#"
         program f(x: f64[4]) -> f64[3, 4]:
@@ -239,7 +236,7 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
         "#,
     );
     prints(
-        &gradient(ignored.program()),
+        &gradient(checked(&ignored)),
         "x dt",
         r#"
         program f(x: f64[4], dt: f64[3, 4]) -> f64[4]:
@@ -248,7 +245,7 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
     );
     let columns_first = stage(|x| build((4, 3), |(j, _)| x.at(&positions().at(&j))), &vector(4)).unwrap();
     prints(
-        columns_first.program(),
+        checked(&columns_first),
         "x",
         r#"
         program f(x: f64[4]) -> f64[4, 3]:
@@ -256,7 +253,7 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
         "#,
     );
     prints(
-        &gradient(columns_first.program()),
+        &gradient(checked(&columns_first)),
         "x dt",
         r#"
         program f(x: f64[4], dt: f64[4, 3]) -> f64[4]:
@@ -266,7 +263,7 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
     let weighted =
         stage(|(x, w)| build((3, 4), |(i, j)| w.at(&i) * x.at(&positions().at(&j))), &(vector(4), vector(3))).unwrap();
     prints(
-        weighted.program(),
+        checked(&weighted),
         "x w",
         r#"
         program f(x: f64[4], w: f64[3]) -> f64[3, 4]:
@@ -274,7 +271,7 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
         "#,
     );
     prints(
-        &gradient(weighted.program()),
+        &gradient(checked(&weighted)),
         "x w dt",
         r#"
         program f(x: f64[4], w: f64[3], dt: f64[3, 4]) -> (f64[4], f64[3]):
@@ -284,7 +281,7 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
     );
     let single = stage(|x| build((3, 4), |(_, j)| x.at(&positions().at(&j))), &vector_32(4)).unwrap();
     prints(
-        &gradient(single.program()),
+        &gradient(checked(&single)),
         "x dt",
         r#"
         program f(x: f32[4], dt: f32[3, 4]) -> f32[4]:
@@ -294,7 +291,7 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
     let transposed =
         stage(|x| build((3, 4), |(_, j)| x.transpose().at((&positions().at(&j), 1))), &matrix(2, 4)).unwrap();
     prints(
-        transposed.program(),
+        checked(&transposed),
         "x",
         r#"
         program f(x: f64[2, 4]) -> f64[3, 4]:
@@ -302,7 +299,7 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
         "#,
     );
     prints(
-        &gradient(transposed.program()),
+        &gradient(checked(&transposed)),
         "x dt",
         r#"
         program f(x: f64[2, 4], dt: f64[3, 4]) -> f64[2, 4]:
@@ -311,7 +308,7 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
     );
     let replicated = stage(|x| build(3, |_| x.at(2)), &vector(4)).unwrap();
     prints(
-        replicated.program(),
+        checked(&replicated),
         "x",
         r#"
         program f(x: f64[4]) -> f64[3]:
@@ -319,237 +316,11 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
         "#,
     );
     prints(
-        &gradient(replicated.program()),
+        &gradient(checked(&replicated)),
         "x dt",
         r#"
         program f(x: f64[4], dt: f64[3]) -> f64[4]:
             pad[0: 2, 1] (replicate[1] (sum[0] dt))
-        "#,
-    );
-}
-
-/// Row `i` of a triangle of ones: 0 where `i <= j`.
-fn triangle<A: Algebra>(x: &Scalar<A, f64>, n: usize) -> Matrix<A, f64> {
-    build((n, n), |(i, j)| cond(i.le(&j), || scalar(0.0), || x.clone()))
-}
-
-#[test]
-fn a_huge_triangle_is_never_built() {
-    const N: usize = 1_000_000;
-    let like = scalar::<Concrete, f64>(0.0);
-    let element = stage(|x| triangle(x, N).at((7, 3)), &like).unwrap();
-    prints(
-        element.program(),
-        "x",
-        r#"
-        program f(x: f64) -> f64:
-            x
-        "#,
-    );
-    prints(
-        &gradient(element.program()),
-        "x dt",
-        r#"
-        program f(x: f64, dt: f64) -> f64:
-            dt
-        "#,
-    );
-    let row = stage(|x| triangle(x, N).at(5).sum(), &like).unwrap();
-    prints(
-        row.program(),
-        "x",
-        r#"
-        program f(x: f64) -> f64:
-            sum[0] select(iota 1000000 >= 5, 0.0, replicate[1000000] x)
-        "#,
-    );
-    prints(
-        &gradient(row.program()),
-        "x dt",
-        r#"
-        program f(x: f64, dt: f64) -> f64:
-            sum[0] select(iota 1000000 >= 5, 0.0, replicate[1000000] dt)
-        "#,
-    );
-    let column = stage(|x| triangle(x, N).transpose().at(5).sum(), &like).unwrap();
-    prints(
-        column.program(),
-        "x",
-        r#"
-        program f(x: f64) -> f64:
-            sum[0] select(iota 1000000 <= 5, 0.0, replicate[1000000] x)
-        "#,
-    );
-    prints(
-        &gradient(column.program()),
-        "x dt",
-        r#"
-        program f(x: f64, dt: f64) -> f64:
-            sum[0] select(iota 1000000 <= 5, 0.0, replicate[1000000] dt)
-        "#,
-    );
-    let scaled = stage(|x| (triangle(x, N) * 2.0).at((7, 3)), &like).unwrap();
-    prints(
-        scaled.program(),
-        "x",
-        r#"
-        program f(x: f64) -> f64:
-            x * 2.0
-        "#,
-    );
-    let computed = stage(|(x, p)| triangle(x, N).at(p).sum(), &(like.clone(), scalar::<Concrete, i64>(0))).unwrap();
-    prints(
-        computed.program(),
-        "x p",
-        r#"
-        program f(x: f64, p: i64) -> f64:
-            let m1: f64[1000000] = replicate[1000000] select(and(p >= 0, p < 1000000), x, 0.0)
-            sum[0] select(replicate[1000000] p <= iota 1000000, 0.0, m1)
-        "#,
-    );
-    prints(
-        &gradient(computed.program()),
-        "x p dt",
-        r#"
-        program f(x: f64, p: i64, dt: f64) -> (f64, i64):
-            let m1: bool[1000000] = replicate[1000000] p <= iota 1000000
-            let m2: f64 = sum[0] select(m1, 0.0, replicate[1000000] dt)
-            (select(and(p >= 0, p < 1000000), m2, 0.0), 0)
-        "#,
-    );
-    let vectors = stage(
-        |(v, w)| build((N, N), |(i, j)| cond(i.le(&j), || v.at(&i) * w.at(&j), || scalar(0.0f32))).at(9).sum(),
-        &(vector_32(N), vector_32(N)),
-    )
-    .unwrap();
-    prints(
-        vectors.program(),
-        "v w",
-        r#"
-        program f(v: f32[1000000], w: f32[1000000]) -> f32:
-            v[9] * sum[0] select(iota 1000000 >= 9, w, 0.0)
-        "#,
-    );
-    prints(
-        &gradient(vectors.program()),
-        "v w dt",
-        r#"
-        program f(v: f32[1000000], w: f32[1000000], dt: f32) -> (f32[1000000], f32[1000000]):
-            let m1: bool[1000000] = iota 1000000 >= 9
-            let m2: f32[1000000] = pad[0: 9, 999990] (replicate[1] (dt * sum[0] select(m1, w, 0.0)))
-            (m2, select(m1, replicate[1000000] (dt * v[9]), 0.0))
-        "#,
-    );
-    for body in
-        [element.program(), row.program(), column.program(), scaled.program(), computed.program(), vectors.program()]
-    {
-        assert!(body.cost().largest <= N as u128);
-        assert!(with_gradient(body).cost().largest <= N as u128);
-    }
-}
-
-#[test]
-fn two_reads_of_each_element_do_not_double_the_work() {
-    const N: usize = 10;
-    let like = (vector(N), zeros::<Concrete, i64, _>(N), zeros::<Concrete, i64, _>(N));
-    let chain = stage(
-        |(u, p, q)| {
-            let mut u = u.clone();
-            for _ in 0..20 {
-                u = build(N, |i| (u.at(p.at(&i)) + u.at(q.at(&i))).exp());
-            }
-            u
-        },
-        &like,
-    )
-    .unwrap();
-    let value_and_gradient = with_gradient(chain.program());
-    for body in [chain.program(), &value_and_gradient] {
-        let exponentials = body.nodes.iter().filter(|node| node.op == Op::Unary(Unary::Exp));
-        assert!(exponentials.clone().all(|node| node.ty().size() == N));
-        assert_eq!(exponentials.count(), 20);
-        assert!(body.cost().largest <= 2 * N as u128);
-    }
-    let two = stage(
-        |(u, p, q)| {
-            let mut u = u.clone();
-            for _ in 0..2 {
-                u = build(N, |i| (u.at(p.at(&i)) + u.at(q.at(&i))).exp());
-            }
-            u
-        },
-        &like,
-    )
-    .unwrap();
-    prints(
-        two.program(),
-        "u p q",
-        r#"
-        program f(u: f64[10], p: i64[10], q: i64[10]) -> f64[10]:
-            let m1: f64[10] = exp (gather u [p] + gather u [q])
-            exp (gather m1 [p] + gather m1 [q])
-        "#,
-    );
-    prints(
-        &gradient(two.program()),
-        "u p q dt",
-        r#"
-        program f(u: f64[10], p: i64[10], q: i64[10], dt: f64[10]) -> (f64[10], i64[10], i64[10]):
-            let m1: i64[20] = concatenate[0] p q
-            let m2: f64[10] = exp (gather u [p] + gather u [q])
-            let m3: f64[10] = dt * exp (gather m2 [p] + gather m2 [q])
-            let m4: f64[10] = scatter [10] (concatenate[0] m3 m3) [m1] * m2
-            (scatter [10] (concatenate[0] m4 m4) [m1], full 0 [10], full 0 [10])
-        "#,
-    );
-}
-
-#[test]
-fn a_sum_of_products_of_neighbours() {
-    let toms = stage(
-        |a| {
-            let inner = build((4, 4), |(p, q)| a.at((&p, &q)) * a.at((&p, &q + 1))).sum();
-            build((4, 5), |(i, _)| i.cast::<f64>() * &inner).sum()
-        },
-        &matrix(4, 5),
-    )
-    .unwrap();
-    prints(
-        toms.program(),
-        "a",
-        r#"
-        program f(a: f64[4, 5]) -> f64:
-            contract "ij,ij->" (slice[1: 1..5] a) (slice[1: 0..4] a) * 30.0
-        "#,
-    );
-    prints(
-        &gradient(toms.program()),
-        "a dt",
-        r#"
-        program f(a: f64[4, 5], dt: f64) -> f64[4, 5]:
-            let m1: f64[4, 4] = replicate[4, 4] (dt * 30.0)
-            let m2: f64[4, 5] = pad[1: 0, 1] (slice[1: 1..5] a * m1)
-            m2 + pad[1: 1, 0] (m1 * slice[1: 0..4] a)
-        "#,
-    );
-    assert_eq!(contractions(toms.program()), 1);
-    let slices = stage(|a| (a.slice(1, 0..4) * a.slice(1, 1..5)).sum(), &matrix(4, 5)).unwrap();
-    prints(
-        slices.program(),
-        "a",
-        r#"
-        program f(a: f64[4, 5]) -> f64:
-            contract "ij,ij->" (slice[1: 1..5] a) (slice[1: 0..4] a)
-        "#,
-    );
-    prints(
-        &gradient(slices.program()),
-        "a dt",
-        r#"
-        program f(a: f64[4, 5], dt: f64) -> f64[4, 5]:
-            let m1: f64[4, 4] = replicate[4, 4] dt
-            let m2: f64[4, 5] = pad[1: 0, 1] (slice[1: 1..5] a * m1)
-            m2 + pad[1: 1, 0] (m1 * slice[1: 0..4] a)
         "#,
     );
 }

@@ -1,207 +1,14 @@
-//! Reads at affine positions: slices, reversals, diagonals, transpositions, sums.
+//! Reads at affine positions: reversals, diagonals, transpositions, sums.
 
-use super::{gradient, matrix, matrix_32, prints, vector, vector_32};
-use deltaray::algebra::Algebra;
+use super::{checked, gradient, matrix, matrix_32, prints, vector, vector_32};
 use deltaray::derivative::stage;
 use deltaray::prelude::*;
-
-#[test]
-fn a_stencil_is_slices() {
-    let stencil = stage(|x| build(9, |i| x.at(&i - 1) + 2.0 * x.at(&i) + x.at(&i + 1)), &vector(9)).unwrap();
-    prints(
-        stencil.program(),
-        "x",
-        r#"
-        program f(x: f64[9]) -> f64[9]:
-            pad[0: 1, 0] (slice[0: 0..8] x) + x * 2.0 + pad[0: 0, 1] (slice[0: 1..9] x)
-        "#,
-    );
-    prints(
-        &gradient(stencil.program()),
-        "x dt",
-        r#"
-        program f(x: f64[9], dt: f64[9]) -> f64[9]:
-            let m1: f64[9] = pad[0: 0, 1] (slice[0: 1..9] dt) + dt * 2.0
-            m1 + pad[0: 1, 0] (slice[0: 0..8] dt)
-        "#,
-    );
-    let inner = stage(|x| build(7, |i| x.at(&i) - x.at(&i + 2)), &vector(9)).unwrap();
-    prints(
-        inner.program(),
-        "x",
-        r#"
-        program f(x: f64[9]) -> f64[7]:
-            slice[0: 0..7] x - slice[0: 2..9] x
-        "#,
-    );
-    prints(
-        &gradient(inner.program()),
-        "x dt",
-        r#"
-        program f(x: f64[9], dt: f64[7]) -> f64[9]:
-            pad[0: 0, 2] dt + pad[0: 2, 0] (-dt)
-        "#,
-    );
-}
-
-/// `out_0 = a_0 + b_1`, `out_i = a_i + b_(i+1) + c_(i-1)`, and at the other end `a_i + c_(i-1)`.
-fn ends<A: Algebra>(a: &Vector<A, f64>, b: &Vector<A, f64>, c: &Vector<A, f64>) -> Vector<A, f64> {
-    let n = a.len();
-    build(n, |i| {
-        cond(
-            i.equal(0),
-            || a.at(&i) + b.at(&i + 1),
-            || cond(i.equal(n as i64 - 1), || a.at(&i) + c.at(&i - 1), || a.at(&i) + b.at(&i + 1) + c.at(&i - 1)),
-        )
-    })
-}
-
-#[test]
-fn a_stencil_with_conditional_ends() {
-    let stencil = stage(|(a, b, c)| ends(a, b, c), &(vector(10), vector(10), vector(10))).unwrap();
-    prints(
-        stencil.program(),
-        "a b c",
-        r#"
-        program f(a: f64[10], b: f64[10], c: f64[10]) -> f64[10]:
-            let m1: f64[10] = pad[0: 1, 0] (slice[0: 0..9] c)
-            let m2: f64[10] = a + pad[0: 0, 1] (slice[0: 1..10] b)
-            let m3: i64[10] = iota 10
-            select(m3 == 0, m2, select(m3 == 9, a + m1, m2 + m1))
-        "#,
-    );
-    prints(
-        &gradient(stencil.program()),
-        "a b c dt",
-        r#"
-        program f(a: f64[10], b: f64[10], c: f64[10], dt: f64[10]) -> (f64[10], f64[10], f64[10]):
-            (dt, pad[0: 1, 0] (slice[0: 0..9] dt), pad[0: 0, 1] (slice[0: 1..10] dt))
-        "#,
-    );
-    let plain =
-        stage(|(a, b, c)| build(10, |i| a.at(&i) + b.at(&i + 1) + c.at(&i - 1)), &(vector(10), vector(10), vector(10)))
-            .unwrap();
-    prints(
-        plain.program(),
-        "a b c",
-        r#"
-        program f(a: f64[10], b: f64[10], c: f64[10]) -> f64[10]:
-            a + pad[0: 0, 1] (slice[0: 1..10] b) + pad[0: 1, 0] (slice[0: 0..9] c)
-        "#,
-    );
-    prints(
-        &gradient(plain.program()),
-        "a b c dt",
-        r#"
-        program f(a: f64[10], b: f64[10], c: f64[10], dt: f64[10]) -> (f64[10], f64[10], f64[10]):
-            (dt, pad[0: 1, 0] (slice[0: 0..9] dt), pad[0: 0, 1] (slice[0: 1..10] dt))
-        "#,
-    );
-}
-
-#[test]
-fn variants_of_the_stencil() {
-    let columns_first = stage(|x| build((4, 3), |(j, i)| x.at((&i, &j)) + x.at((&i + 1, &j))), &matrix(4, 4)).unwrap();
-    prints(
-        columns_first.program(),
-        "x",
-        r#"
-        program f(x: f64[4, 4]) -> f64[4, 3]:
-            slice[1: 0..3] (transpose[1, 0] x) + slice[1: 1..4] (transpose[1, 0] x)
-        "#,
-    );
-    prints(
-        &gradient(columns_first.program()),
-        "x dt",
-        r#"
-        program f(x: f64[4, 4], dt: f64[4, 3]) -> f64[4, 4]:
-            pad[0: 0, 1] (transpose[1, 0] dt) + pad[0: 1, 0] (transpose[1, 0] dt)
-        "#,
-    );
-    let transposed = stage(
-        |x| {
-            let t = x.transpose();
-            build((3, 4), |(i, j)| t.at((&i + 1, &j)) - t.at((&i, &j)))
-        },
-        &matrix(4, 4),
-    )
-    .unwrap();
-    prints(
-        transposed.program(),
-        "x",
-        r#"
-        program f(x: f64[4, 4]) -> f64[3, 4]:
-            slice[0: 1..4] (transpose[1, 0] x) - slice[0: 0..3] (transpose[1, 0] x)
-        "#,
-    );
-    prints(
-        &gradient(transposed.program()),
-        "x dt",
-        r#"
-        program f(x: f64[4, 4], dt: f64[3, 4]) -> f64[4, 4]:
-            pad[1: 1, 0] (transpose[1, 0] dt) + pad[1: 0, 1] (transpose[1, 0] (-dt))
-        "#,
-    );
-    let weighted = stage(|(x, w)| build(7, |i| w.at(&i) * (x.at(&i + 1) - x.at(&i))), &(vector(8), vector(7))).unwrap();
-    prints(
-        weighted.program(),
-        "x w",
-        r#"
-        program f(x: f64[8], w: f64[7]) -> f64[7]:
-            w * (slice[0: 1..8] x - slice[0: 0..7] x)
-        "#,
-    );
-    prints(
-        &gradient(weighted.program()),
-        "x w dt",
-        r#"
-        program f(x: f64[8], w: f64[7], dt: f64[7]) -> (f64[8], f64[7]):
-            let m1: f64[7] = dt * w
-            (pad[0: 1, 0] m1 + pad[0: 0, 1] (-m1), dt * (slice[0: 1..8] x - slice[0: 0..7] x))
-        "#,
-    );
-    let masked =
-        stage(|x| build(8, |i| cond(i.gt(0), || x.at(&i) - x.at(&i - 1), || scalar(0.0))), &vector(8)).unwrap();
-    prints(
-        masked.program(),
-        "x",
-        r#"
-        program f(x: f64[8]) -> f64[8]:
-            select(iota 8 > 0, x - pad[0: 1, 0] (slice[0: 0..7] x), 0.0)
-        "#,
-    );
-    prints(
-        &gradient(masked.program()),
-        "x dt",
-        r#"
-        program f(x: f64[8], dt: f64[8]) -> f64[8]:
-            select(iota 8 > 0, dt, 0.0) - pad[0: 0, 1] (slice[0: 1..8] dt)
-        "#,
-    );
-    let single = stage(|x| build(6, |i| x.at(&i) * 0.5f32 + x.at(&i + 2)), &vector_32(8)).unwrap();
-    prints(
-        single.program(),
-        "x",
-        r#"
-        program f(x: f32[8]) -> f32[6]:
-            slice[0: 0..6] x * 0.5 + slice[0: 2..8] x
-        "#,
-    );
-    prints(
-        &gradient(single.program()),
-        "x dt",
-        r#"
-        program f(x: f32[8], dt: f32[6]) -> f32[8]:
-            pad[0: 0, 2] (dt * 0.5) + pad[0: 2, 0] dt
-        "#,
-    );
-}
 
 #[test]
 fn reads_from_the_end_are_a_reversal() {
     let reversed = stage(|x| build(5, |i| x.at(4 - &i)), &vector(5)).unwrap();
     prints(
-        reversed.program(),
+        checked(&reversed),
         "x",
         r#"
         program f(x: f64[5]) -> f64[5]:
@@ -209,7 +16,7 @@ fn reads_from_the_end_are_a_reversal() {
         "#,
     );
     prints(
-        &gradient(reversed.program()),
+        &gradient(checked(&reversed)),
         "x dt",
         r#"
         program f(x: f64[5], dt: f64[5]) -> f64[5]:
@@ -218,7 +25,7 @@ fn reads_from_the_end_are_a_reversal() {
     );
     let columns_first = stage(|x| build((3, 5), |(j, i)| x.at((4 - &i, &j))), &matrix(5, 3)).unwrap();
     prints(
-        columns_first.program(),
+        checked(&columns_first),
         "x",
         r#"
         program f(x: f64[5, 3]) -> f64[3, 5]:
@@ -226,7 +33,7 @@ fn reads_from_the_end_are_a_reversal() {
         "#,
     );
     prints(
-        &gradient(columns_first.program()),
+        &gradient(checked(&columns_first)),
         "x dt",
         r#"
         program f(x: f64[5, 3], dt: f64[3, 5]) -> f64[5, 3]:
@@ -235,7 +42,7 @@ fn reads_from_the_end_are_a_reversal() {
     );
     let transposed = stage(|x| build(3, |i| x.transpose().at(2 - &i)), &matrix(5, 3)).unwrap();
     prints(
-        transposed.program(),
+        checked(&transposed),
         "x",
         r#"
         program f(x: f64[5, 3]) -> f64[3, 5]:
@@ -243,7 +50,7 @@ fn reads_from_the_end_are_a_reversal() {
         "#,
     );
     prints(
-        &gradient(transposed.program()),
+        &gradient(checked(&transposed)),
         "x dt",
         r#"
         program f(x: f64[5, 3], dt: f64[3, 5]) -> f64[5, 3]:
@@ -252,7 +59,7 @@ fn reads_from_the_end_are_a_reversal() {
     );
     let scaled = stage(|x| build(5, |i| 2.0 * x.at(4 - &i)), &vector(5)).unwrap();
     prints(
-        scaled.program(),
+        checked(&scaled),
         "x",
         r#"
         program f(x: f64[5]) -> f64[5]:
@@ -260,7 +67,7 @@ fn reads_from_the_end_are_a_reversal() {
         "#,
     );
     prints(
-        &gradient(scaled.program()),
+        &gradient(checked(&scaled)),
         "x dt",
         r#"
         program f(x: f64[5], dt: f64[5]) -> f64[5]:
@@ -269,7 +76,7 @@ fn reads_from_the_end_are_a_reversal() {
     );
     let masked = stage(|x| build(5, |i| cond(i.gt(1), || x.at(4 - &i), || scalar(0.0))), &vector(5)).unwrap();
     prints(
-        masked.program(),
+        checked(&masked),
         "x",
         r#"
         program f(x: f64[5]) -> f64[5]:
@@ -277,7 +84,7 @@ fn reads_from_the_end_are_a_reversal() {
         "#,
     );
     prints(
-        &gradient(masked.program()),
+        &gradient(checked(&masked)),
         "x dt",
         r#"
         program f(x: f64[5], dt: f64[5]) -> f64[5]:
@@ -286,7 +93,7 @@ fn reads_from_the_end_are_a_reversal() {
     );
     let single = stage(|x| build(5, |i| x.at(4 - &i)), &vector_32(5)).unwrap();
     prints(
-        single.program(),
+        checked(&single),
         "x",
         r#"
         program f(x: f32[5]) -> f32[5]:
@@ -294,7 +101,7 @@ fn reads_from_the_end_are_a_reversal() {
         "#,
     );
     prints(
-        &gradient(single.program()),
+        &gradient(checked(&single)),
         "x dt",
         r#"
         program f(x: f32[5], dt: f32[5]) -> f32[5]:
@@ -307,7 +114,7 @@ fn reads_from_the_end_are_a_reversal() {
 fn a_diagonal() {
     let diagonal = stage(|x| build(3, |i| x.at((&i, &i))), &matrix(3, 3)).unwrap();
     prints(
-        diagonal.program(),
+        checked(&diagonal),
         "x",
         r#"
         program f(x: f64[3, 3]) -> f64[3]:
@@ -315,7 +122,7 @@ fn a_diagonal() {
         "#,
     );
     prints(
-        &gradient(diagonal.program()),
+        &gradient(checked(&diagonal)),
         "x dt",
         r#"
         program f(x: f64[3, 3], dt: f64[3]) -> f64[3, 3]:
@@ -324,7 +131,7 @@ fn a_diagonal() {
     );
     let backwards = stage(|x| build(3, |i| x.at((2 - &i, 2 - &i))), &matrix(3, 3)).unwrap();
     prints(
-        backwards.program(),
+        checked(&backwards),
         "x",
         r#"
         program f(x: f64[3, 3]) -> f64[3]:
@@ -332,7 +139,7 @@ fn a_diagonal() {
         "#,
     );
     prints(
-        &gradient(backwards.program()),
+        &gradient(checked(&backwards)),
         "x dt",
         r#"
         program f(x: f64[3, 3], dt: f64[3]) -> f64[3, 3]:
@@ -341,7 +148,7 @@ fn a_diagonal() {
     );
     let transposed = stage(|x| build(3, |i| x.transpose().at((&i, &i))), &matrix(3, 3)).unwrap();
     prints(
-        transposed.program(),
+        checked(&transposed),
         "x",
         r#"
         program f(x: f64[3, 3]) -> f64[3]:
@@ -350,7 +157,7 @@ fn a_diagonal() {
     );
     let scaled = stage(|(x, w)| build(3, |i| x.at((&i, &i)) * w.at(&i)), &(matrix(3, 3), vector(3))).unwrap();
     prints(
-        scaled.program(),
+        checked(&scaled),
         "x w",
         r#"
         program f(x: f64[3, 3], w: f64[3]) -> f64[3]:
@@ -358,7 +165,7 @@ fn a_diagonal() {
         "#,
     );
     prints(
-        &gradient(scaled.program()),
+        &gradient(checked(&scaled)),
         "x w dt",
         r#"
         program f(x: f64[3, 3], w: f64[3], dt: f64[3]) -> (f64[3, 3], f64[3]):
@@ -367,7 +174,7 @@ fn a_diagonal() {
     );
     let single = stage(|x| build(3, |i| x.at((&i, &i))), &matrix_32(3, 3)).unwrap();
     prints(
-        single.program(),
+        checked(&single),
         "x",
         r#"
         program f(x: f32[3, 3]) -> f32[3]:
@@ -375,7 +182,7 @@ fn a_diagonal() {
         "#,
     );
     prints(
-        &gradient(single.program()),
+        &gradient(checked(&single)),
         "x dt",
         r#"
         program f(x: f32[3, 3], dt: f32[3]) -> f32[3, 3]:
@@ -388,7 +195,7 @@ fn a_diagonal() {
 fn a_transposition() {
     let transposed = stage(|x| build((3, 2), |(i, j)| x.at((&j, &i))), &matrix(2, 3)).unwrap();
     prints(
-        transposed.program(),
+        checked(&transposed),
         "x",
         r#"
         program f(x: f64[2, 3]) -> f64[3, 2]:
@@ -396,7 +203,7 @@ fn a_transposition() {
         "#,
     );
     prints(
-        &gradient(transposed.program()),
+        &gradient(checked(&transposed)),
         "x dt",
         r#"
         program f(x: f64[2, 3], dt: f64[3, 2]) -> f64[2, 3]:
@@ -405,7 +212,7 @@ fn a_transposition() {
     );
     let twice = stage(|x| build(2, |j| build(3, |i| x.transpose().at((&i, &j)))), &matrix(2, 3)).unwrap();
     prints(
-        twice.program(),
+        checked(&twice),
         "x",
         r#"
         program f(x: f64[2, 3]) -> f64[2, 3]:
@@ -413,7 +220,7 @@ fn a_transposition() {
         "#,
     );
     prints(
-        &gradient(twice.program()),
+        &gradient(checked(&twice)),
         "x dt",
         r#"
         program f(x: f64[2, 3], dt: f64[2, 3]) -> f64[2, 3]:
@@ -422,7 +229,7 @@ fn a_transposition() {
     );
     let scaled = stage(|x| build((3, 2), |(i, j)| -x.at((&j, &i))), &matrix(2, 3)).unwrap();
     prints(
-        scaled.program(),
+        checked(&scaled),
         "x",
         r#"
         program f(x: f64[2, 3]) -> f64[3, 2]:
@@ -430,7 +237,7 @@ fn a_transposition() {
         "#,
     );
     prints(
-        &gradient(scaled.program()),
+        &gradient(checked(&scaled)),
         "x dt",
         r#"
         program f(x: f64[2, 3], dt: f64[3, 2]) -> f64[2, 3]:
@@ -440,7 +247,7 @@ fn a_transposition() {
     let masked =
         stage(|x| build((3, 3), |(i, j)| cond(i.lt(&j), || x.at((&j, &i)), || scalar(0.0))), &matrix(3, 3)).unwrap();
     prints(
-        masked.program(),
+        checked(&masked),
         "x",
         r#"
         program f(x: f64[3, 3]) -> f64[3, 3]:
@@ -449,7 +256,7 @@ fn a_transposition() {
         "#,
     );
     prints(
-        &gradient(masked.program()),
+        &gradient(checked(&masked)),
         "x dt",
         r#"
         program f(x: f64[3, 3], dt: f64[3, 3]) -> f64[3, 3]:
@@ -459,7 +266,7 @@ fn a_transposition() {
     );
     let single = stage(|x| build((3, 2), |(i, j)| x.at((&j, &i))), &matrix_32(2, 3)).unwrap();
     prints(
-        single.program(),
+        checked(&single),
         "x",
         r#"
         program f(x: f32[2, 3]) -> f32[3, 2]:
@@ -467,7 +274,7 @@ fn a_transposition() {
         "#,
     );
     prints(
-        &gradient(single.program()),
+        &gradient(checked(&single)),
         "x dt",
         r#"
         program f(x: f32[2, 3], dt: f32[3, 2]) -> f32[2, 3]:
@@ -480,7 +287,7 @@ fn a_transposition() {
 fn a_row_sum() {
     let rows = stage(|x| build(2, |i| build(3, |j| x.at((&i, &j))).sum()), &matrix(2, 3)).unwrap();
     prints(
-        rows.program(),
+        checked(&rows),
         "x",
         r#"
         program f(x: f64[2, 3]) -> f64[2]:
@@ -488,7 +295,7 @@ fn a_row_sum() {
         "#,
     );
     prints(
-        &gradient(rows.program()),
+        &gradient(checked(&rows)),
         "x dt",
         r#"
         program f(x: f64[2, 3], dt: f64[2]) -> f64[2, 3]:
@@ -497,7 +304,7 @@ fn a_row_sum() {
     );
     let columns_first = stage(|x| build(3, |j| build(2, |i| x.at((&i, &j)))).sum_axis(0), &matrix(2, 3)).unwrap();
     prints(
-        columns_first.program(),
+        checked(&columns_first),
         "x",
         r#"
         program f(x: f64[2, 3]) -> f64[2]:
@@ -505,7 +312,7 @@ fn a_row_sum() {
         "#,
     );
     prints(
-        &gradient(columns_first.program()),
+        &gradient(checked(&columns_first)),
         "x dt",
         r#"
         program f(x: f64[2, 3], dt: f64[2]) -> f64[2, 3]:
@@ -514,7 +321,7 @@ fn a_row_sum() {
     );
     let transposed = stage(|x| build(3, |i| x.transpose().at(&i).sum()), &matrix(2, 3)).unwrap();
     prints(
-        transposed.program(),
+        checked(&transposed),
         "x",
         r#"
         program f(x: f64[2, 3]) -> f64[3]:
@@ -522,7 +329,7 @@ fn a_row_sum() {
         "#,
     );
     prints(
-        &gradient(transposed.program()),
+        &gradient(checked(&transposed)),
         "x dt",
         r#"
         program f(x: f64[2, 3], dt: f64[3]) -> f64[2, 3]:
@@ -531,7 +338,7 @@ fn a_row_sum() {
     );
     let scaled = stage(|x| build(2, |i| build(3, |j| 2.0 * x.at((&i, &j))).sum()), &matrix(2, 3)).unwrap();
     prints(
-        scaled.program(),
+        checked(&scaled),
         "x",
         r#"
         program f(x: f64[2, 3]) -> f64[2]:
@@ -539,7 +346,7 @@ fn a_row_sum() {
         "#,
     );
     prints(
-        &gradient(scaled.program()),
+        &gradient(checked(&scaled)),
         "x dt",
         r#"
         program f(x: f64[2, 3], dt: f64[2]) -> f64[2, 3]:
@@ -550,7 +357,7 @@ fn a_row_sum() {
         stage(|x| build(3, |i| build(3, |j| cond(j.le(&i), || x.at((&i, &j)), || scalar(0.0))).sum()), &matrix(3, 3))
             .unwrap();
     prints(
-        masked.program(),
+        checked(&masked),
         "x",
         r#"
         program f(x: f64[3, 3]) -> f64[3]:
@@ -559,7 +366,7 @@ fn a_row_sum() {
         "#,
     );
     prints(
-        &gradient(masked.program()),
+        &gradient(checked(&masked)),
         "x dt",
         r#"
         program f(x: f64[3, 3], dt: f64[3]) -> f64[3, 3]:
@@ -569,7 +376,7 @@ fn a_row_sum() {
     );
     let single = stage(|x| build(2, |i| build(3, |j| x.at((&i, &j))).sum()), &matrix_32(2, 3)).unwrap();
     prints(
-        single.program(),
+        checked(&single),
         "x",
         r#"
         program f(x: f32[2, 3]) -> f32[2]:
@@ -577,7 +384,7 @@ fn a_row_sum() {
         "#,
     );
     prints(
-        &gradient(single.program()),
+        &gradient(checked(&single)),
         "x dt",
         r#"
         program f(x: f32[2, 3], dt: f32[2]) -> f32[2, 3]:

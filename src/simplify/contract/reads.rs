@@ -6,6 +6,7 @@ use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label, Reduction};
 use crate::shape::{Shape, size};
 use crate::simplify::Simplifier;
+use crate::simplify::views_of::permutation;
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
@@ -76,8 +77,8 @@ pub(super) fn sum_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> O
     let shapes = [0, 1].map(|at: usize| arena.ty(operands[at]).shape.clone());
     let (left, left_map) = read(&spec, &spec.left, &shapes[0], &map, &ignored)?;
     let (right, right_map) = read(&spec, &spec.right, &shapes[1], &map, &[])?;
-    let operands_read = size(left_map.result()).saturating_add(size(right_map.result()));
-    if operands_read > whole.saturating_add(size(map.source())) {
+    let stored = |map: &AffineMap| if permutation(map).is_some() { 0 } else { size(map.result()) };
+    if stored(&left_map).saturating_add(stored(&right_map)) > whole.saturating_add(size(map.source())) {
         return None;
     }
     let left_node = arena.add(Op::View(left_map), &operands[..1]);
