@@ -35,11 +35,21 @@ pub fn bulk(source: &Body<Build>) -> Body {
     tidy(&body)
 }
 
+/// How often reads are moved at most; a second time is needed only where a rule makes fewer reads of a node.
+const ROUNDS: usize = 3;
+
 /// A bulk program with simplification rules applied and reads moved to where they cost least.
 pub fn tidy(body: &Body) -> Body {
-    let body = simplify(&push_reads(&simplify(body)));
-    trace("simplify", &body);
-    body
+    let mut current = simplify(body);
+    for _ in 0..ROUNDS {
+        let next = simplify(&push_reads(&current));
+        if next == current {
+            break;
+        }
+        current = next;
+    }
+    trace("simplify", &current);
+    current
 }
 
 fn parameter_types(body: &Body) -> Vec<Type> {
