@@ -62,7 +62,8 @@ fn same_text(subject: &Subject<'_>) -> Finding {
         return Err(format!("two bulk texts:\n{}{again}", subject.bulk));
     }
     let gradient = subject.tidied.to_string();
-    let again = program::tidy(&program::vjp(&again, again.arity()).expect("well-formed programs can be differentiated"));
+    let again =
+        program::tidy(&program::vjp(&again, again.arity()).expect("well-formed programs can be differentiated"));
     if gradient == again.to_string() { Ok(()) } else { Err(format!("two gradients:\n{gradient}{again}")) }
 }
 
@@ -140,7 +141,8 @@ fn tangents(subject: &Subject<'_>) -> Finding {
     let expected = bulk_tangents(subject, &along);
     let mut arguments = subject.row.inputs.clone();
     arguments.extend(or_zeros(&along, &subject.row.inputs));
-    let forward = program::jvp(&subject.bulk, subject.bulk.arity()).expect("well-formed programs can be differentiated");
+    let forward =
+        program::jvp(&subject.bulk, subject.bulk.arity()).expect("well-formed programs can be differentiated");
     for (name, body) in [("jvp(bulk)", &forward), ("tidy(jvp(bulk))", &program::tidy(&forward))] {
         let found = interpret::<Concrete>(body, arguments.clone());
         compare(&expected, &found, &subject.scale).map_err(|problem| format!("{name}: {problem}"))?;
@@ -195,8 +197,7 @@ fn differences(subject: &Subject<'_>) -> Finding {
                 if !input.dtype().is_float() {
                     return input.clone();
                 }
-                let elements: Vec<f64> =
-                    numbers(input).iter().zip(numbers(along)).map(|(x, d)| x + step * d).collect();
+                let elements: Vec<f64> = numbers(input).iter().zip(numbers(along)).map(|(x, d)| x + step * d).collect();
                 floats(&input.ty(), &elements)
             });
             let results = match subject.row.large {
