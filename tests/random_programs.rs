@@ -1,4 +1,4 @@
-//! Random programs agree across all instances and passes (DESIGN §10).
+//! Random programs agree across all instances and passes.
 //!
 //! `DELTARAY_RANDOM_PROGRAMS` says how many programs, `DELTARAY_SEED` where they start; a failure names the seed of its
 //! program, and `DELTARAY_PROGRAM` runs one program by that seed. `DELTARAY_WITHOUT` leaves out the pipelines and laws whose
