@@ -70,15 +70,21 @@ fn counts(f: &dyn Fn(&Vector<Staged, f64>) -> Scalar<Staged, f64>) -> [usize; 6]
 
 #[test]
 fn a_square_of_something_expensive() {
-    assert_eq!(counts(&|x| {
-        let w = expensive(x);
-        (&w * &w).sum()
-    }), [1; 6]);
-    assert_eq!(counts(&|x| {
-        let w = expensive(x);
-        let u = (&w * &w + &w).sin();
-        (&u * &w + &u / (&u + 2.0)).sum()
-    }), [1; 6]);
+    assert_eq!(
+        counts(&|x| {
+            let w = expensive(x);
+            (&w * &w).sum()
+        }),
+        [1; 6]
+    );
+    assert_eq!(
+        counts(&|x| {
+            let w = expensive(x);
+            let u = (&w * &w + &w).sin();
+            (&u * &w + &u / (&u + 2.0)).sum()
+        }),
+        [1; 6]
+    );
 }
 
 #[test]
@@ -93,7 +99,8 @@ fn eager_functions_run_once() {
         build(3, |i| {
             let w = expensive(&x.at(i));
             &w * &w + &whole * w
-        }).sum()
+        })
+        .sum()
     }
     assert_eq!(calls(|| drop(square(&x))), 1);
     assert_eq!(calls(|| drop(grad(square, &x))), 1);
@@ -119,36 +126,54 @@ fn eager_functions_run_once() {
 
 #[test]
 fn inside_of_a_build() {
-    assert_eq!(counts(&|x| build(3, |i| {
-        let w = expensive(&x.at(i));
-        &w * &w
-    }).sum()), [1; 6]);
-    assert_eq!(counts(&|x| build((3, 3), |(i, j)| {
-        let w = expensive(&(x.at(i) * x.at(j)));
-        (&w * &w).sin() + &w
-    }).sum()), [1; 6]);
+    assert_eq!(
+        counts(&|x| build(3, |i| {
+            let w = expensive(&x.at(i));
+            &w * &w
+        })
+        .sum()),
+        [1; 6]
+    );
+    assert_eq!(
+        counts(&|x| build((3, 3), |(i, j)| {
+            let w = expensive(&(x.at(i) * x.at(j)));
+            (&w * &w).sin() + &w
+        })
+        .sum()),
+        [1; 6]
+    );
     // Captured by an inner build.
-    assert_eq!(counts(&|x| build(3, |i| {
-        let w = expensive(&x.at(i));
-        build(3, |j| &w * x.at(j) + &w).sum()
-    }).sum()), [1; 6]);
+    assert_eq!(
+        counts(&|x| build(3, |i| {
+            let w = expensive(&x.at(i));
+            build(3, |j| &w * x.at(j) + &w).sum()
+        })
+        .sum()),
+        [1; 6]
+    );
 }
 
 #[test]
 fn across_builds() {
     // Computed outside, used inside of several builds.
-    assert_eq!(counts(&|x| {
-        let w = expensive(x);
-        let a = build(3, |i| w.at(&i) * w.at(2 - i));
-        let b = build(3, |i| build(3, |j| w.at(&i) * w.at(&j) + w.at(&i + j)).sum());
-        (a * b * &w).sum()
-    }), [1; 6]);
+    assert_eq!(
+        counts(&|x| {
+            let w = expensive(x);
+            let a = build(3, |i| w.at(&i) * w.at(2 - i));
+            let b = build(3, |i| build(3, |j| w.at(&i) * w.at(&j) + w.at(&i + j)).sum());
+            (a * b * &w).sum()
+        }),
+        [1; 6]
+    );
     // A build, read by later builds at several places.
-    assert_eq!(counts(&|x| {
-        let w = build(3, |i| expensive(&x.at(i)));
-        let u = build(3, |i| w.at(&i - 1) + w.at(i + 1));
-        build(3, |i| u.at(&i) * w.at(&i) * u.at(2 - i)).sum()
-    }), [1; 6]);
+    assert_eq!(
+        counts(&|x| {
+            let w = build(3, |i| expensive(&x.at(i)));
+            let u = build(3, |i| w.at(&i - 1) + w.at(i + 1));
+            build(3, |i| u.at(&i) * w.at(&i) * u.at(2 - i)).sum()
+        }),
+        [1; 6]
+    );
     // What does not depend on the index is computed once, though it stands inside.
     assert_eq!(counts(&|x| build(3, |i| expensive(&x.sum()) * x.at(&i) + expensive(&x.sum())).sum())[1..], [1; 5]);
 }
@@ -162,22 +187,31 @@ fn a_value_that_is_named_twice_is_still_one() {
 
 #[test]
 fn in_loops_and_conditionals() {
-    let found = counts(&|x| scan(scalar(0.5), x, 3, |c, e| {
-        let w = expensive(&(c * e));
-        (&w * &w, ())
-    }).0);
+    let found = counts(&|x| {
+        scan(scalar(0.5), x, 3, |c, e| {
+            let w = expensive(&(c * e));
+            (&w * &w, ())
+        })
+        .0
+    });
     assert_eq!(found[..2], [1, 1]);
     // The values of the steps are stored; the reverse loop need not compute them again.
     assert!(found.iter().all(|&count| count <= 2), "{found:?}");
     // Computed outside of the loop.
-    assert_eq!(counts(&|x| {
-        let w = expensive(x);
-        scan(scalar(0.5), x, 3, |c, e| (c * e + w.at(0) * w.at(1), ())).0 + w.sum()
-    }), [1; 6]);
-    assert_eq!(counts(&|x| {
-        let w = expensive(x);
-        cond(x.at(0).gt(0.0), || (&w * &w).sum(), || w.sum()) + w.at(0)
-    }), [1; 6]);
+    assert_eq!(
+        counts(&|x| {
+            let w = expensive(x);
+            scan(scalar(0.5), x, 3, |c, e| (c * e + w.at(0) * w.at(1), ())).0 + w.sum()
+        }),
+        [1; 6]
+    );
+    assert_eq!(
+        counts(&|x| {
+            let w = expensive(x);
+            cond(x.at(0).gt(0.0), || (&w * &w).sum(), || w.sum()) + w.at(0)
+        }),
+        [1; 6]
+    );
 }
 
 #[test]
