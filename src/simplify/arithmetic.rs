@@ -30,9 +30,12 @@ pub(super) const RULES: Rules = &[
     ("negation of an expression", negation),
     ("constants multiplied out", constants_multiplied),
     ("constants added up", constants_added),
+    ("comparison with a constant", compared),
+    ("sum of multiples", sum_of_multiples),
     ("logical identity", logical),
     ("unary identity", unary),
     ("cast of a cast", cast),
+    ("operands exchanged", exchanged),
 ];
 
 /// Constants that are not of one value are folded up to this size.
@@ -128,6 +131,26 @@ fn one_value(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId>
     let (ty, fact) = fact(arena, op, args)?;
     let (low, high) = fact.interval;
     (low == high).then(|| arena.full(&ty.shape, Value::from_i64(ty.dtype, low)))
+}
+
+/// A view of an index that moves along at most one axis is an index of that axis alone: what is not read of it need not
+/// exist.
+pub(super) fn view_of_index(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::View(map) = op else { return None };
+    // Repetition of an index of one axis is what `affine_form` leaves.
+    let plain = |axis: usize| {
+        let own = |column: usize| map.coefficient(0, column) == i64::from(column == axis);
+        map.offset(0) == 0 && map.source()[0] == map.result()[axis] && (0..map.result().len()).all(own)
+    };
+    if !map.is_inside() || (map.source().len() == 1 && (0..map.result().len()).any(plain)) {
+        return None;
+    }
+    let (ty, fact) = fact(arena, op, args)?;
+    let form = fact.affine?;
+    match form.is_constant() {
+        true => Some(arena.full(&ty.shape, Value::from_i64(ty.dtype, form.constant))),
+        false => affine_form(arena, op, args),
+    }
 }
 
 /// An index that moves along one axis is `iota · factor + offset`, repeated, so that equal indices are equal nodes: at most
@@ -321,6 +344,75 @@ fn constants_added(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<N
     let constant = filled(arena, a, inner);
     let rest = arena.add(op.clone(), &[a, x]);
     Some(arena.add(add, &[rest, constant]))
+}
+
+/// The comparison that holds for `(b, a)` where this one holds for `(a, b)`.
+fn mirrored(comparison: Comparison) -> Comparison {
+    match comparison {
+        Comparison::Less => Comparison::Greater,
+        Comparison::LessEqual => Comparison::GreaterEqual,
+        Comparison::Greater => Comparison::Less,
+        Comparison::GreaterEqual => Comparison::LessEqual,
+        same @ (Comparison::Equal | Comparison::NotEqual) => same,
+    }
+}
+
+/// Of a comparison with a constant, the constant is on the right; offsets and signs of integers that do not wrap go into it.
+fn compared(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (&Op::Compare(comparison), &[a, b]) = (op, args) else { return None };
+    if arena.uniform(a).is_some() && arena.uniform(b).is_none() {
+        return Some(arena.add(Op::Compare(mirrored(comparison)), &[b, a]));
+    }
+    let ty = arena.ty(a);
+    let bound = arena.uniform(b)?.to_integer()?;
+    if !ty.dtype.is_integer() || arena.fact(a).interval == Fact::unknown(ty).interval {
+        return None;
+    }
+    let (comparison, x, bound) = match (negated(arena, a), with_constant(arena, a, Binary::Add)) {
+        (Some(x), _) => (mirrored(comparison), x, bound.checked_neg()?),
+        (None, Some((x, offset))) => (comparison, x, bound.checked_sub(offset.to_integer()?)?),
+        (None, None) => return None,
+    };
+    // The new bound must fit the element type.
+    let value = Value::from_i64(arena.ty(a).dtype, bound);
+    if value.to_integer() != Some(bound) {
+        return None;
+    }
+    let bound = filled(arena, b, value);
+    Some(arena.add(Op::Compare(comparison), &[x, bound]))
+}
+
+/// A float with a constant factor: a product with one, or the node itself, once.
+fn multiple(arena: &Simplifier, node: NodeId) -> (NodeId, Option<Value>) {
+    match with_constant(arena, node, Binary::Mul) {
+        Some((x, factor)) => (x, Some(factor)),
+        None => (node, None),
+    }
+}
+
+/// `x · c + x · d` is `x · (c + d)`, of floats and where the terms do not cancel: one operation less.
+fn sum_of_multiples(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (kind @ (Binary::Add | Binary::Sub), a, b) = binary(op, args)? else { return None };
+    let ty = arena.ty(a);
+    let ((x, first), (y, second)) = (multiple(arena, a), multiple(arena, b));
+    if x != y || !ty.dtype.is_float() || (first.is_none() && second.is_none()) {
+        return None;
+    }
+    let one = Value::from_i64(ty.dtype, 1);
+    let (first, second) = (first.unwrap_or(one), second.unwrap_or(one));
+    // Infinite terms that cancel are NaN.
+    let sum = compute(kind, first, second);
+    if sum.to_f64().abs() < first.to_f64().abs().max(second.to_f64().abs()) {
+        return None;
+    }
+    let factor = filled(arena, x, sum);
+    Some(arena.add(Op::Binary(Binary::Mul), &[x, factor]))
+}
+
+/// What was computed with the operands exchanged is not computed again.
+fn exchanged(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (Binary::Add | Binary::Mul | Binary::And | Binary::Or, a, b) = binary(op, args)? else { return None };
+    arena.graph.find(op, &[b, a])
 }
 
 /// Conjunctions and disjunctions with constants or of one operand, and negations of negations and comparisons.

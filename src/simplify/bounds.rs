@@ -1,6 +1,7 @@
 //! What is known of integer and boolean arrays before any input is seen: intervals, and affine forms.
 
 use super::Simplifier;
+use crate::affine::AffineMap;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value, strides};
 use crate::term::{Node, NodeId, Op};
@@ -135,16 +136,7 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
         }
         Op::Binary(op) if integral => binary_interval(*op, of(0), of(1), own.dtype),
         Op::Compare(op) if integral => {
-            let ((a, b), (c, d)) = (of(0), of(1));
-            let known = match op {
-                Comparison::Less => decide(b < c, a >= d),
-                Comparison::LessEqual => decide(b <= c, a > d),
-                Comparison::Greater => decide(a > d, b <= c),
-                Comparison::GreaterEqual => decide(a >= d, b < c),
-                Comparison::Equal => decide(a == b && c == d && a == c, b < c || a > d),
-                Comparison::NotEqual => decide(b < c || a > d, a == b && c == d && a == c),
-            };
-            known.map_or(unknown, |known| (i64::from(known), i64::from(known)))
+            decided(*op, of(0), of(1)).map_or(unknown, |known| (i64::from(known), i64::from(known)))
         }
         Op::Select if integral => hull(args[1].interval, args[2].interval),
         Op::Cast(dtype) if integral && own.dtype != DType::Bool => {
@@ -152,8 +144,13 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
             (args[0].interval.0.clamp(range.0, range.1), args[0].interval.1.clamp(range.0, range.1))
         }
         // Reads outside give 0.
-        Op::View(map) if map.is_inside() => args[0].interval,
-        Op::View(_) => hull(args[0].interval, (0, 0)),
+        Op::View(map) => {
+            let read = match &args[0].affine {
+                Some(form) => read_interval(form, map, args[0].interval),
+                None => args[0].interval,
+            };
+            if map.is_inside() { read } else { hull(read, (0, 0)) }
+        }
         Op::Gather => {
             let inside = node.args[1..]
                 .iter()
@@ -167,6 +164,20 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
         Op::ArgReduce(_, axis) => (0, (ty(node.args[0]).shape[*axis] as i64 - 1).max(0)),
         _ => unknown,
     }
+}
+
+/// The interval of what a view reads inside of an array of this form and interval.
+fn read_interval(form: &Affine, map: &AffineMap, whole: (i64, i64)) -> (i64, i64) {
+    let (mut low, mut high) = (form.constant as i128, form.constant as i128);
+    for (row, &coefficient) in form.coefficients.iter().enumerate() {
+        let (first, last) = map.range(row);
+        let end = (map.source()[row] as i128 - 1).max(0);
+        let ends = [first, last].map(|at| at.clamp(0, end) * coefficient as i128);
+        low += ends[0].min(ends[1]);
+        high += ends[0].max(ends[1]);
+    }
+    let (low, high) = (low.max(whole.0 as i128), high.min(whole.1 as i128));
+    if low <= high { (low as i64, high as i64) } else { whole }
 }
 
 fn binary_interval(op: Binary, (a, b): (i128, i128), (c, d): (i128, i128), dtype: DType) -> (i64, i64) {
@@ -200,6 +211,18 @@ fn number(value: Value) -> i64 {
     match value {
         Value::Bool(x) => i64::from(x),
         other => other.to_integer().unwrap_or(0),
+    }
+}
+
+/// A comparison of all numbers of one interval with all of another, if they agree.
+pub(super) fn decided(op: Comparison, (a, b): (i128, i128), (c, d): (i128, i128)) -> Option<bool> {
+    match op {
+        Comparison::Less => decide(b < c, a >= d),
+        Comparison::LessEqual => decide(b <= c, a > d),
+        Comparison::Greater => decide(a > d, b <= c),
+        Comparison::GreaterEqual => decide(a >= d, b < c),
+        Comparison::Equal => decide(a == b && c == d && a == c, b < c || a > d),
+        Comparison::NotEqual => decide(b < c || a > d, a == b && c == d && a == c),
     }
 }
 

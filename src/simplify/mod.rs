@@ -61,7 +61,7 @@ fn tables(op: &Op) -> &'static [Rules] {
         }
         Op::Mark => &[selects::RULES],
         Op::Select => &[selects::RULES, views::RULES],
-        Op::View(_) | Op::Reshape(_) | Op::Concatenate(_) => &[views::RULES, contract::RULES],
+        Op::View(_) | Op::Reshape(_) | Op::Concatenate(_) => &[views::RULES, selects::RULES, contract::RULES],
         Op::Accumulate(_) => &[accumulate::RULES],
         Op::Gather | Op::Scatter(_) => &[gathers::RULES],
         Op::Reduce(..) | Op::ArgReduce(..) => &[reductions::RULES, contract::RULES],

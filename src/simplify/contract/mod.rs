@@ -5,6 +5,7 @@
 
 mod plan;
 mod product;
+mod reads;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use smallvec::SmallVec;
 /// The rules of this file.
 pub const RULES: Rules = &[
     ("sum of a contraction", sum_of_contraction),
+    ("sum of a view of a contraction", reads::sum_of_view),
     ("sum of a product", sum_of_product),
     ("operands of a contraction", operands),
     ("transposed contraction", transposed),

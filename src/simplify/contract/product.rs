@@ -39,13 +39,31 @@ impl Factor {
             _ => (node, AffineMap::identity(&arena.ty(node).shape)),
         };
         let ignored = map.ignored();
-        let kept: SmallVec<[usize; 4]> = (0..labels.len()).filter(|column| !ignored.contains(column)).collect();
+        let mut kept: SmallVec<[usize; 4]> = (0..labels.len()).filter(|column| !ignored.contains(column)).collect();
+        // Where every axis moves through one axis of the source alone, they come in its order.
+        if let Some(rows) = single_rows(&map, &kept) {
+            kept.sort_by_key(|&column| rows.iter().position(|&other| other == column));
+        }
         let map = columns(&map, &kept);
         match permutation(&map) {
             Some(order) => Factor { node: source, labels: order.iter().map(|&at| labels[kept[at]]).collect() },
             None => Factor { node: view(arena, source, map), labels: kept.iter().map(|&at| labels[at]).collect() },
         }
     }
+}
+
+/// These columns of a map in the order of the rows that they move, if each moves one row and no other does.
+fn single_rows(map: &AffineMap, kept: &[usize]) -> Option<SmallVec<[usize; 4]>> {
+    let mut order = SmallVec::new();
+    for row in 0..map.source().len() {
+        let mut moving = kept.iter().copied().filter(|&column| map.coefficient(row, column) != 0);
+        let (column, more) = (moving.next(), moving.next());
+        if more.is_some() || column.is_some_and(|column| order.contains(&column)) {
+            return None;
+        }
+        order.extend(column);
+    }
+    Some(order)
 }
 
 /// What is taken apart to find the factors of a product.
@@ -95,6 +113,8 @@ impl Product {
                     product.negative = !product.negative;
                     open.push(labelled(args[0]));
                 }
+                // A chosen branch is no mask: in a sum of products it is a factor like others.
+                (Op::Mark, args) => open.push(labelled(args[0])),
                 // A factor that may be infinite stays with what makes the product 0 there.
                 (Op::Binary(op @ (Binary::Mul | Binary::KeepZero)), &[a, b])
                     if room

@@ -226,3 +226,23 @@ fn empty_sums() {
         p.sum(product, &[2])
     });
 }
+
+#[test]
+fn a_sum_of_a_view_of_a_contraction_reads_the_operands() {
+    // The adjoint of windows: Σ_j (dt ⊗ x)[i + j, j], which reads outside too.
+    let form = simplified_finite(&[Type::new(DType::F64, &[9]), Type::new(DType::F64, &[5])], |p, ids| {
+        let outer = contract(p, &[0], &[1], &[0, 1], ids);
+        let rows = [[1, 1].into_iter().collect(), [0, 1].into_iter().collect()];
+        let view = p.graph.add(Op::View(AffineMap::new(&[9, 5], &[7, 5], &rows, &[0, 0])), &[outer]);
+        p.sum(view, &[1])
+    });
+    assert_eq!(form, "contract{ij,j->i}(view{[i, j] -> [i + j]}(a), b)");
+    // Summed labels of the contraction stay.
+    let form = simplified_finite(&[Type::new(DType::F64, &[6, 2]), Type::new(DType::F64, &[2, J])], |p, ids| {
+        let product = contract(p, &[0, 1], &[1, 2], &[0, 2], ids);
+        let rows = [[1, -1].into_iter().collect(), [0, 1].into_iter().collect()];
+        let view = p.graph.add(Op::View(AffineMap::new(&[6, J], &[5, J], &rows, &[2, 0])), &[product]);
+        p.sum(view, &[1])
+    });
+    assert!(form.starts_with("contract{") && form.contains("[i, j, k] -> [i - j + 2, k]"), "{form}");
+}

@@ -1,5 +1,6 @@
 use crate::affine::AffineMap;
 use crate::algebra::{Extreme, Reduction};
+use crate::operation::Binary;
 use crate::shape::{DType, Shape, Type, Value};
 use crate::simplify::testing::{Program, simplified};
 use crate::term::{NodeId, Op};
@@ -152,4 +153,41 @@ fn reshapes() {
 fn positions_of_extremes() {
     let form = simplified(&[Type::new(DType::F64, &[3, 1])], |p, ids| p.graph.add(Op::ArgReduce(Extreme::Max, 1), ids));
     assert_eq!(form, "0");
+}
+
+#[test]
+fn sums_of_indices_are_known() {
+    let sum = |dtype: DType, factor: i64, offset: i64, axes: &'static [usize]| {
+        simplified(&[], move |p, _| {
+            let iota = p.graph.add(Op::Iota(5), &[]);
+            let (factor, offset) = (p.constant(&[5], Value::I64(factor)), p.constant(&[5], Value::I64(offset)));
+            let index = p.mul(iota, factor);
+            let index = p.binary(Binary::Add, index, offset);
+            let wide = p.spread(index, &[5, 3], &[0]);
+            let cast = p.graph.add(Op::Cast(dtype), &[wide]);
+            reduce(p, Reduction::Sum, cast, axes)
+        })
+    };
+    for dtype in [DType::F32, DType::F64, DType::I64] {
+        assert_eq!(sum(dtype, 1, 0, &[0, 1]), "30");
+        assert_eq!(sum(dtype, -3, 2, &[0]), "-20");
+        assert!(sum(dtype, 1, 1, &[1]).contains("iota"));
+    }
+    // 2^24 is the last whole number before which all are exact in 32 bits.
+    assert!(sum(DType::F32, 1, 1 << 24, &[0]).contains("iota"));
+    assert!(!sum(DType::F64, 1, 1 << 24, &[0]).contains("iota"));
+}
+
+#[test]
+fn sums_of_concatenations_are_sums_of_sums() {
+    let types = [Type::new(DType::F64, &[3, 4]), Type::new(DType::F64, &[2, 4])];
+    let sum = |axes: &'static [usize]| {
+        simplified(&types, move |p, ids| {
+            let whole = p.graph.add(Op::Concatenate(0), ids);
+            reduce(p, Reduction::Sum, whole, axes)
+        })
+    };
+    assert_eq!(sum(&[0]), "add(sum[0](a), sum[0](b))");
+    assert_eq!(sum(&[0, 1]), "add(sum[0, 1](a), sum[0, 1](b))");
+    assert!(sum(&[1]).contains("Concatenate"));
 }

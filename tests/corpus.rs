@@ -1,0 +1,69 @@
+//! The corpus: every program once, with inputs and known values and derivatives, through all instances and passes
+//! (DESIGN §10).
+//!
+//! `DELTARAY_ROW` runs the rows whose names contain a word, and prints their programs.
+
+#[path = "corpus/mod.rs"]
+mod corpus;
+mod random;
+
+use corpus::check::check;
+use std::collections::HashSet;
+
+#[test]
+fn scalars() {
+    check(corpus::scalars::rows());
+}
+
+#[test]
+fn indexing() {
+    check(corpus::indexing::rows());
+}
+
+#[test]
+fn builds() {
+    check(corpus::builds::rows());
+}
+
+#[test]
+fn structure() {
+    check(corpus::structure::rows());
+}
+
+#[test]
+fn reductions() {
+    check(corpus::reductions::rows());
+}
+
+#[test]
+fn products() {
+    check(corpus::products::rows());
+}
+
+#[test]
+fn loops() {
+    check(corpus::loops::rows());
+}
+
+#[test]
+fn conditionals() {
+    check(corpus::conditionals::rows());
+}
+
+#[test]
+fn models() {
+    check(corpus::models::rows());
+}
+
+#[test]
+fn edges() {
+    check(corpus::edges::rows());
+}
+
+#[test]
+fn the_corpus_has_at_least_200_rows() {
+    let rows = corpus::all();
+    let names: HashSet<&str> = rows.iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), rows.len(), "names are distinct");
+    assert!(rows.len() >= 200, "{} rows", rows.len());
+}

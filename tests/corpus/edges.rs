@@ -1,0 +1,5 @@
+use super::prelude::*;
+
+pub fn rows() -> Vec<Row> {
+    vec![]
+}

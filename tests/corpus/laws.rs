@@ -1,0 +1,275 @@
+//! Properties of programs that are no comparison with a known result.
+
+use super::check::{Finding, Scale, Subject, compare, magnitude, stage, with_ones};
+use crate::random::arrays::{floats, full, numbers};
+use crate::random::chance::Random;
+use crate::random::pipelines::{gradient, only_floats};
+use deltaray::algebra::{Algebra, Reduction};
+use deltaray::concrete::{Array, Concrete};
+use deltaray::derivative::program;
+use deltaray::dual::{self, Dual, DualArray, Tangent, TangentArray};
+use deltaray::operation::Binary;
+use deltaray::shape::{DType, Value};
+use deltaray::term::Body;
+use deltaray::term::interpret::interpret;
+
+/// A property.
+pub struct Law {
+    /// What failures call it.
+    pub name: &'static str,
+    /// Whether it is about derivatives.
+    pub of_derivatives: bool,
+    /// Whether it holds around points where the program is smooth.
+    pub of_smooth: bool,
+    /// Whether it is about second derivatives.
+    pub of_second: bool,
+    /// Whether it runs the program element by element.
+    pub element_by_element: bool,
+    /// Judges.
+    pub judge: fn(&Subject<'_>) -> Finding,
+}
+
+const TEXT: Law = Law {
+    name: "staging again",
+    of_derivatives: false,
+    of_smooth: false,
+    of_second: false,
+    element_by_element: false,
+    judge: same_text,
+};
+
+/// All laws.
+pub const ALL: [Law; 9] = [
+    TEXT,
+    Law { name: "simplifying twice", judge: idempotent, ..TEXT },
+    Law { name: "operations", judge: no_more_operations, ..TEXT },
+    Law { name: "tangents", of_derivatives: true, judge: tangents, ..TEXT },
+    Law { name: "eager tangents", of_derivatives: true, element_by_element: true, judge: eager_tangents, ..TEXT },
+    Law { name: "adjoint", of_derivatives: true, judge: adjoint, ..TEXT },
+    Law { name: "eager adjoint", of_derivatives: true, element_by_element: true, judge: eager_adjoint, ..TEXT },
+    Law { name: "differences", of_derivatives: true, of_smooth: true, judge: differences, ..TEXT },
+    Law { name: "second derivatives", of_derivatives: true, of_second: true, judge: second_derivatives, ..TEXT },
+];
+
+/// Staging again, and printing again, gives the same text.
+fn same_text(subject: &Subject<'_>) -> Finding {
+    let (text, again) = (subject.source.to_string(), stage(subject.row).to_string());
+    if text != again || text != subject.source.to_string() {
+        return Err(format!("two texts:\n{text}{again}"));
+    }
+    let again = program::bulk(&stage(subject.row));
+    if subject.bulk.to_string() != again.to_string() {
+        return Err(format!("two bulk texts:\n{}{again}", subject.bulk));
+    }
+    let gradient = subject.tidied.to_string();
+    let again =
+        program::tidy(&program::vjp(&again, again.arity()).expect("well-formed programs can be differentiated"));
+    if gradient == again.to_string() { Ok(()) } else { Err(format!("two gradients:\n{gradient}{again}")) }
+}
+
+/// A simplified program is a fixed point, by its text.
+fn idempotent(subject: &Subject<'_>) -> Finding {
+    for once in [&subject.bulk, &subject.tidied] {
+        let twice = program::tidy(once);
+        if once.to_string() != twice.to_string() {
+            return Err(format!("once:\n{once}twice:\n{twice}"));
+        }
+    }
+    Ok(())
+}
+
+/// The bulk program computes no more than the source, but for what guards need.
+fn no_more_operations(subject: &Subject<'_>) -> Finding {
+    let (source, bulk) = (subject.source.cost().float_operations, subject.bulk.cost().float_operations);
+    let (factor, more) = subject.row.overhead;
+    if bulk <= source.saturating_mul(factor).saturating_add(more) {
+        return Ok(());
+    }
+    Err(format!("{bulk} float operations instead of {source}:\n{}", subject.bulk))
+}
+
+/// A direction that looks random: an array for every float among arrays.
+fn direction(arrays: &[Array], seed: u64) -> Vec<Option<Array>> {
+    let mut random = Random::new(seed);
+    let mut one = |array: &Array| {
+        let elements: Vec<f64> = (0..array.size()).map(|_| random.between(-1.0, 1.0)).collect();
+        array.dtype().is_float().then(|| floats(&array.ty(), &elements))
+    };
+    arrays.iter().map(&mut one).collect()
+}
+
+fn or_zeros(tangents: &[Option<Array>], like: &[Array]) -> Vec<Array> {
+    let zero = |(tangent, like): (&Option<Array>, &Array)| tangent.clone().unwrap_or_else(|| full(&like.ty(), 0.0));
+    tangents.iter().zip(like).map(zero).collect()
+}
+
+/// The inner product of two lists of arrays, floats only, and the sum of the magnitudes of its terms.
+fn inner(left: &[Array], right: &[Array]) -> (f64, f64) {
+    let mut sums = (0.0, 0.0);
+    for (a, b) in left.iter().zip(right).filter(|(a, _)| a.dtype().is_float()) {
+        for (x, y) in numbers(a).iter().zip(numbers(b)) {
+            sums.0 += x * y;
+            sums.1 += (x * y).abs();
+        }
+    }
+    sums
+}
+
+fn close(what: &str, (a, around): (f64, f64), (b, other): (f64, f64), scale: &Scale) -> Finding {
+    if scale.close(a, b, around.max(other)) { Ok(()) } else { Err(format!("{what}: {a} and {b}")) }
+}
+
+/// Values and tangents of a function on arrays with tangents.
+fn pushed(
+    run: &dyn Fn(Vec<TangentArray<Concrete>>) -> Vec<TangentArray<Concrete>>,
+    subject: &Subject<'_>,
+    along: &[Option<Array>],
+) -> Vec<Array> {
+    let (mut values, tangents) = dual::jvp::<Concrete>(run, subject.row.inputs.clone(), along.to_vec());
+    let tangents = or_zeros(&tangents, &values);
+    values.extend(tangents);
+    values
+}
+
+fn bulk_tangents(subject: &Subject<'_>, along: &[Option<Array>]) -> Vec<Array> {
+    pushed(&|inputs| interpret::<Tangent<Concrete>>(&subject.bulk, inputs), subject, along)
+}
+
+/// Values and tangents by the symbolic forward derivative, as staged and simplified, are those by tangent arrays.
+fn tangents(subject: &Subject<'_>) -> Finding {
+    let along = direction(&subject.row.inputs, 1);
+    let expected = bulk_tangents(subject, &along);
+    let mut arguments = subject.row.inputs.clone();
+    arguments.extend(or_zeros(&along, &subject.row.inputs));
+    let forward =
+        program::jvp(&subject.bulk, subject.bulk.arity()).expect("well-formed programs can be differentiated");
+    for (name, body) in [("jvp(bulk)", &forward), ("tidy(jvp(bulk))", &program::tidy(&forward))] {
+        let found = interpret::<Concrete>(body, arguments.clone());
+        compare(&expected, &found, &subject.scale).map_err(|problem| format!("{name}: {problem}"))?;
+    }
+    Ok(())
+}
+
+/// Tangents of the function as it is written are those of the bulk program.
+fn eager_tangents(subject: &Subject<'_>) -> Finding {
+    let along = direction(&subject.row.inputs, 1);
+    let eager = pushed(&|inputs| subject.row.program.tangent(inputs), subject, &along);
+    compare(&eager, &bulk_tangents(subject, &along), &subject.scale)
+}
+
+/// ⟨c, J d⟩ = ⟨Jᵀ c, d⟩, of programs.
+fn adjoint(subject: &Subject<'_>) -> Finding {
+    let along = direction(&subject.row.inputs, 2);
+    let count = subject.bulk.results.len();
+    let pushed = bulk_tangents(subject, &along).split_off(count);
+    let cotangents = or_zeros(&direction(&pushed, 3), &pushed);
+    let mut arguments = subject.row.inputs.clone();
+    arguments.extend(cotangents.clone());
+    let pulled = interpret::<Concrete>(&subject.tidied, arguments).split_off(count);
+    let along = or_zeros(&along, &subject.row.inputs);
+    close("⟨c, J d⟩ and ⟨Jᵀ c, d⟩", inner(&cotangents, &pushed), inner(&pulled, &along), &subject.scale)
+}
+
+/// The same of the function as it is written.
+fn eager_adjoint(subject: &Subject<'_>) -> Finding {
+    let row = subject.row;
+    let along = direction(&row.inputs, 4);
+    let count = subject.bulk.results.len();
+    let forward = pushed(&|inputs| row.program.tangent(inputs), subject, &along).split_off(count);
+    let seeds = direction(&forward, 5);
+    let run = |inputs: Vec<DualArray<Concrete>>| row.program.dual(inputs);
+    let (_, pullback) = dual::vjp::<Concrete>(&run, row.inputs.clone());
+    let pulled = pullback(seeds.clone());
+    let (seeds, along) = (or_zeros(&seeds, &forward), or_zeros(&along, &row.inputs));
+    close("⟨c, J d⟩ and ⟨Jᵀ c, d⟩", inner(&seeds, &forward), inner(&pulled, &along), &subject.scale)
+}
+
+/// Five-point differences along two directions.
+fn differences(subject: &Subject<'_>) -> Finding {
+    let inputs = &subject.row.inputs;
+    let count = subject.bulk.results.len();
+    let gradient = interpret::<Concrete>(&subject.tidied, with_ones(subject.row, &subject.bulk));
+    let gradient = &gradient[count..];
+    for seed in [6, 7] {
+        let along = or_zeros(&direction(inputs, seed), inputs);
+        let value = |step: f64| -> f64 {
+            let moved = inputs.iter().zip(&along).map(|(input, along)| {
+                if !input.dtype().is_float() {
+                    return input.clone();
+                }
+                let elements: Vec<f64> = numbers(input).iter().zip(numbers(along)).map(|(x, d)| x + step * d).collect();
+                floats(&input.ty(), &elements)
+            });
+            let results = match subject.row.large {
+                true => interpret::<Concrete>(&subject.bulk, moved.collect()),
+                false => subject.row.program.plain(moved.collect()),
+            };
+            only_floats(results).iter().flat_map(numbers).sum()
+        };
+        let slope = |h: f64| (value(-2.0 * h) - 8.0 * value(-h) + 8.0 * value(h) - value(2.0 * h)) / (12.0 * h);
+        let (coarse, fine) = (slope(2e-3), slope(1e-3));
+        let (expected, around) = inner(gradient, &along);
+        // What the two steps differ by estimates the error of the coarse one, which is 16 times that of the fine one.
+        let tolerance = 1e-7 * (1.0 + around) + 1e-10 * subject.scale.largest + (coarse - fine).abs();
+        if (coarse - fine).abs() > 1e-3 * (1.0 + around) {
+            return Err(format!("the differences {coarse} and {fine} do not settle; the derivative is {expected}"));
+        }
+        if (fine - expected).abs() > tolerance {
+            return Err(format!("the derivative along a direction is {expected}, but differences give {fine}"));
+        }
+    }
+    Ok(())
+}
+
+/// The Hessian of the sum of all float results, times a direction, by dual arrays of arrays with tangents, by dual arrays
+/// of dual arrays, by the symbolic forward and the symbolic reverse derivative of the symbolic gradient.
+fn second_derivatives(subject: &Subject<'_>) -> Finding {
+    let inputs = &subject.row.inputs;
+    let along = direction(inputs, 8);
+    let expected = forward_over_reverse(&subject.bulk, inputs, &along);
+    let scale = Scale { largest: subject.scale.largest.max(magnitude(&expected)), ..subject.scale };
+    let same = |name: &str, found: Vec<Array>| {
+        compare(&expected, &only_floats(found), &scale).map_err(|problem| format!("{name}: {problem}"))
+    };
+    same("dual arrays of dual arrays", reverse_over_reverse(&subject.bulk, inputs, &along))?;
+    let first = &subject.tidied;
+    let results = first.results.len();
+    let forward = program::jvp(first, inputs.len()).expect("well-formed programs can be differentiated");
+    let mut arguments = with_ones(subject.row, &subject.bulk);
+    arguments.extend(or_zeros(&along, inputs));
+    let found = interpret::<Concrete>(&program::tidy(&forward), arguments);
+    same("jvp(tidy(vjp(bulk)))", found[results + subject.bulk.results.len()..].to_vec())?;
+    let reverse = program::vjp(first, inputs.len()).expect("well-formed programs can be differentiated");
+    let mut arguments = with_ones(subject.row, &subject.bulk);
+    // No cotangents for the values, and the direction for the gradient.
+    let values = &first.results[..subject.bulk.results.len()];
+    arguments.extend(values.iter().map(|&id| full(first.node(id).ty(), 0.0)));
+    arguments.extend(or_zeros(&along, inputs));
+    let found = interpret::<Concrete>(&program::tidy(&reverse), arguments);
+    same("vjp(tidy(vjp(bulk)))", found[results..].to_vec())
+}
+
+fn forward_over_reverse(body: &Body, inputs: &[Array], along: &[Option<Array>]) -> Vec<Array> {
+    let run = |at: Vec<TangentArray<Concrete>>| {
+        gradient::<Tangent<Concrete>>(&|at| interpret::<Dual<Tangent<Concrete>>>(body, at), at)
+    };
+    let (values, pushed) = dual::jvp::<Concrete>(&run, inputs.to_vec(), along.to_vec());
+    only_floats(or_zeros(&pushed, &values))
+}
+
+fn reverse_over_reverse(body: &Body, inputs: &[Array], along: &[Option<Array>]) -> Vec<Array> {
+    type Once = Dual<Concrete>;
+    let slope = |at: Vec<DualArray<Concrete>>| {
+        let first = gradient::<Once>(&|at| interpret::<Dual<Once>>(body, at), at);
+        let mut total = Once::constant(Array::full(&[], Value::F64(0.0)));
+        for (part, along) in first.into_iter().zip(along) {
+            let Some(along) = along else { continue };
+            let axes: Vec<usize> = (0..along.shape().len()).collect();
+            let product = Once::binary(Binary::Mul, part, Once::constant(along.clone()));
+            let sum = Once::cast(Once::reduce(Reduction::Sum, product, &axes), DType::F64);
+            total = Once::binary(Binary::Add, total, sum);
+        }
+        vec![total]
+    };
+    only_floats(gradient::<Concrete>(&slope, inputs.to_vec()))
+}

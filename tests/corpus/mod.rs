@@ -1,0 +1,44 @@
+//! The corpus: rows by theme, and what is checked of each.
+
+pub mod builds;
+pub mod check;
+pub mod conditionals;
+pub mod edges;
+pub mod indexing;
+pub mod laws;
+pub mod loops;
+pub mod models;
+pub mod products;
+pub mod reductions;
+pub mod row;
+pub mod scalars;
+pub mod shared;
+pub mod structure;
+
+use row::Row;
+
+/// All rows.
+pub fn all() -> Vec<Row> {
+    let themes = [
+        scalars::rows,
+        indexing::rows,
+        builds::rows,
+        structure::rows,
+        reductions::rows,
+        products::rows,
+        loops::rows,
+        conditionals::rows,
+        models::rows,
+        edges::rows,
+    ];
+    themes.iter().flat_map(|rows| rows()).collect()
+}
+
+/// What rows are written with.
+pub mod prelude {
+    pub use super::row::Row;
+    pub(crate) use super::row::row;
+    pub use super::shared::*;
+    pub use deltaray::algebra::Algebra;
+    pub use deltaray::prelude::*;
+}
