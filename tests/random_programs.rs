@@ -77,9 +77,9 @@ fn found_before() {
 #[test]
 fn one_program() {
     let Some(seed) = setting("DELTARAY_PROGRAM") else { return };
-    let case = Case::from_seed(seed);
+    let mut case = Case::from_seed(seed);
     println!("{}", random::compare::show(&case));
-    match everything().judge(&case) {
+    match everything().judge_fairly(&mut case) {
         Verdict::Differ(problem) => panic!("{problem}"),
         verdict => println!("{verdict:?}"),
     }
