@@ -1,4 +1,4 @@
-//! Random programs agree across all instances and passes (DESIGN §10).
+//! Random programs agree across all instances and passes.
 //!
 //! `DELTARAY_RANDOM_PROGRAMS` says how many programs, `DELTARAY_SEED` where they start; a failure names the seed of its
 //! program, and `DELTARAY_PROGRAM` runs one program by that seed. `DELTARAY_WITHOUT` leaves out the pipelines and laws whose
@@ -66,6 +66,16 @@ fn all_pipelines_agree() {
     assert!(fair as u64 * 10 >= programs * 8, "only {fair} programs are a fair test");
     assert!(infinite as u64 * 200 <= programs, "{infinite} results are not finite");
     assert!(settled as u64 * 10 >= programs * 5, "only {settled} gradients are compared with differences");
+}
+
+/// Programs that once found a mistake: loops within loops, whose residuals were told apart by where they were recorded.
+#[test]
+fn found_before() {
+    for seed in [4112232925286450140, 202700804350214808] {
+        if let Verdict::Differ(problem) = everything().judge(&Case::from_seed(seed)) {
+            panic!("seed {seed}: {problem}");
+        }
+    }
 }
 
 #[test]
