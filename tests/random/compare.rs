@@ -71,12 +71,17 @@ pub struct Scale {
     pub relative: f64,
     /// The largest intermediate of the program.
     pub largest: f64,
+    /// Whether derivatives are compared, whose intermediates nobody watches: they may be larger than the program's.
+    pub of_derivatives: bool,
 }
 
 impl Scale {
-    /// Whether two numbers are as close as rounding allows, where the numbers around them are as large as `around`.
+    /// Whether two numbers are as close as rounding allows: |a − b| ≤ 1e-9 · (1 + largest intermediate) in double
+    /// precision. Of derivatives, the largest intermediate is guessed from the numbers around, the largest of which is
+    /// `around`: a product of that and an intermediate of the program.
     pub fn close(&self, a: f64, b: f64, around: f64) -> bool {
-        (a - b).abs() <= self.relative * (1.0 + self.largest.max(around)) * (1.0 + around.min(1e3))
+        let factor = if self.of_derivatives { 1.0 + around.min(1e3) } else { 1.0 };
+        (a - b).abs() <= self.relative * (1.0 + self.largest.max(around)) * factor
     }
 }
 
@@ -255,7 +260,7 @@ impl Suite {
             return Verdict::Unfair(reason);
         }
         let relative = if is_single(&case.body) { 1e-3 } else { 1e-9 };
-        let scale = Scale { relative, largest: watch.largest };
+        let scale = Scale { relative, largest: watch.largest, of_derivatives: false };
         let stages = Stages::of(&case.body);
         for pipeline in self.values.iter().filter(|pipeline| chosen(&pipeline.name, pipeline.one_in, case)) {
             match self.catching(&pipeline.name, || (pipeline.run)(&stages, &case.inputs)) {
@@ -268,6 +273,7 @@ impl Suite {
                 }
             }
         }
+        let scale = Scale { of_derivatives: true, ..scale };
         let verdict = match self.judge_gradients(case, &stages, &watch, &scale) {
             Ok(verdict) => verdict,
             Err(problem) => return Verdict::Differ(problem),
