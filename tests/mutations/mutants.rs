@@ -5,7 +5,7 @@ use super::random::arrays::full;
 use super::random::pipelines::{direction, gradient, only_floats};
 use super::random::stages::Stages;
 use super::rewrite::{self, Place, Rewrite, needless_for, operations, rewritten};
-use super::rules::WRONG_RULES;
+use super::rules::{In, WRONG_RULES, redundant};
 use deltaray::affine::AffineMap;
 use deltaray::concrete::{Array, Concrete};
 use deltaray::derivative::program;
@@ -83,7 +83,6 @@ fn run_rewritten(body: &Body, inputs: &[Array], place: &Place, rewrite: Rewrite<
 fn vectorised(list: &mut List) {
     const RULES: &[(&str, Node)] = &[
         ("a gather's index arrays in reverse order", rewrite::turn_gather),
-        ("a loop in the other direction", rewrite::turn_scan),
         ("a selection's sides exchanged", rewrite::turn_select),
         ("a conditional's sides exchanged", rewrite::turn_branch),
         ("the variables of a build exchanged", rewrite::exchange_variables),
@@ -149,11 +148,14 @@ fn pushed(list: &mut List) {
 
 /// Rules replaced by wrong ones, and what the passes `sums` and `prune` do made wrong.
 fn simplified(list: &mut List) {
-    for &(name, what, rule, in_gradients) in WRONG_RULES {
+    for &(name, what, rule, place) in WRONG_RULES {
         let replaced = move |wrong: bool| wrong.then_some((name, rule));
-        if !in_gradients {
+        if place != In::Gradients {
             list.push("simplify", &format!("{name}: {what}"), Kind::Values, move |stages, inputs, wrong| {
-                let simple = simplify_replacing(stages.vectorised(), replaced(wrong));
+                let simple = match place {
+                    In::Redundant => simplify_replacing(&redundant(stages.vectorised()), replaced(wrong)),
+                    _ => simplify_replacing(stages.vectorised(), replaced(wrong)),
+                };
                 interpret::<Concrete>(&simple, inputs.to_vec())
             });
             continue;
@@ -175,7 +177,7 @@ fn simplified(list: &mut List) {
     }
     const PRUNE: &[(&str, Node)] = &[
         ("prune: outputs renumbered wrongly", rewrite::next_output),
-        ("prune: operands renumbered wrongly", rewrite::exchange_captures),
+        ("prune: carries renumbered wrongly", rewrite::exchange_carries),
     ];
     for &(name, rule) in PRUNE {
         list.push("simplify", name, Kind::Gradient, move |stages, inputs, wrong| {

@@ -87,7 +87,7 @@ pub fn needless_for(body: &Body, results: usize) -> Vec<bool> {
     needless
 }
 
-/// What a node is.
+/// Another operation on other operands; `None` leaves the node as it is.
 type Changed = Option<(Op<Build>, Vec<NodeId>)>;
 
 fn parts(body: &Body<Build>, at: NodeId) -> (&Op<Build>, &[NodeId]) {
@@ -190,6 +190,18 @@ pub fn exchange_captures(body: &Body<Build>, at: NodeId) -> Changed {
             let mut args = args.to_vec();
             let last = args.len() - 1;
             args.swap(last, last - 1);
+            Some((op.clone(), args))
+        }
+        _ => None,
+    }
+}
+
+/// The first two operands of a loop exchanged.
+pub fn exchange_carries(body: &Body<Build>, at: NodeId) -> Changed {
+    match parts(body, at) {
+        (op @ Op::Scan(_), args) if args.len() >= 2 => {
+            let mut args = args.to_vec();
+            args.swap(0, 1);
             Some((op.clone(), args))
         }
         _ => None,

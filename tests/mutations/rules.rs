@@ -2,62 +2,69 @@
 
 use super::rewrite::shifted;
 use deltaray::affine::AffineMap;
-use deltaray::algebra::Reduction;
-use deltaray::operation::Binary;
+use deltaray::algebra::{Contraction, Reduction};
+use deltaray::operation::{Binary, Unary};
 use deltaray::simplify::{Rule, Simplifier, rules};
-use deltaray::term::{NodeId, Op, Scan};
+use deltaray::term::{Body, Graph, NodeId, Op, Scan};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Wrong rules, with the names of those that they replace, and whether they are sought in gradients instead of values.
-pub const WRONG_RULES: &[(&str, &str, Rule, bool)] = &[
-    ("accumulate solved", "is shifted by one", accumulate_shifted, true),
-    ("accumulate repeated", "forgets the sum's other elements", accumulate_once, true),
-    ("view of view", "forgets the inner offset", view_without_offset, false),
-    ("view identity", "takes every view of one shape for it", view_unread, false),
-    ("reshape of reshape", "transposes squares", reshape_transposed, false),
-    ("sum of a product", "sums the next axis", product_next_axis, false),
-    ("gather affine", "is shifted by one", gather_shifted, false),
-    ("neutral element", "is the neutral element", neutral_itself, false),
-    ("sum of a negation", "is the opposite difference", difference_turned, true),
-    ("constants added up", "adds one constant only", one_constant, false),
-    ("decided selection", "is the other side", undecided, false),
-    ("view of one side", "is of the other side", other_side, false),
-    (
-        "selection by a negated mask",
-        "keeps the sides",
-        |arena, op, args| sides_turned("selection by a negated mask", arena, op, args),
-        false,
-    ),
-    (
-        "selection twice by one mask",
-        "exchanges the sides",
-        |arena, op, args| sides_turned("selection twice by one mask", arena, op, args),
-        true,
-    ),
-    (
-        "selection of a selection or zero",
-        "exchanges the sides",
-        |arena, op, args| sides_turned("selection of a selection or zero", arena, op, args),
-        true,
-    ),
-    (
-        "operation on selections by one mask",
-        "exchanges the sides",
-        |arena, op, args| sides_turned("operation on selections by one mask", arena, op, args),
-        true,
-    ),
-    (
-        "sum of complementary selections",
-        "exchanges the sides",
-        |arena, op, args| sides_turned("sum of complementary selections", arena, op, args),
-        true,
-    ),
-    ("reduction of repetitions", "counts one repetition", one_repetition, false),
-    ("sum of a concatenation", "forgets the last part", parts_forgotten, false),
-    ("scan body", "runs in the other direction", scan_turned, false),
-    ("branch bodies", "exchanges the sides", branch_turned, false),
+/// The programs in which a wrong rule is sought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum In {
+    /// Vectorised programs.
+    Programs,
+    /// The same with redundant selections.
+    Redundant,
+    /// Programs of gradients.
+    Gradients,
+}
+
+/// Wrong rules: the name of the right one, what is wrong, the wrong rule, and where it is sought.
+pub const WRONG_RULES: &[(&str, &str, Rule, In)] = &[
+    ("accumulate solved", "is shifted by one", accumulate_shifted, In::Gradients),
+    ("accumulate repeated", "forgets the sum's other elements", accumulate_once, In::Gradients),
+    ("view of view", "forgets the inner offset", view_without_offset, In::Programs),
+    ("view identity", "takes every view of one shape for it", view_unread, In::Programs),
+    ("sum of a product", "sums the next axis", product_next_axis, In::Programs),
+    ("operands of a contraction", "exchanges the left axes", contraction_turned, In::Programs),
+    ("gather affine", "is shifted by one", gather_shifted, In::Programs),
+    ("neutral element", "is the neutral element", neutral_itself, In::Programs),
+    ("sum of a negation", "is the opposite difference", difference_turned, In::Gradients),
+    ("decided selection", "is the other side", undecided, In::Programs),
+    ("selection twice by one mask", "exchanges the sides", twice_turned, In::Redundant),
+    ("selection by a negated mask", "exchanges the sides", negated_turned, In::Redundant),
+    ("reduction of repetitions", "counts one repetition", one_repetition, In::Programs),
+    ("sum of a concatenation", "forgets the last part", parts_forgotten, In::Programs),
+    ("scan body", "runs in the other direction", scan_turned, In::Programs),
+    ("branch bodies", "exchanges the sides", branch_turned, In::Programs),
 ];
+
+/// The program with every selection made twice by its mask, and once more by the opposite mask.
+pub fn redundant(body: &Body) -> Body {
+    let mut graph = Graph::like(body);
+    let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
+    for node in &body.nodes[body.arity()..] {
+        let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+        let mut id = graph.add(node.op.clone(), &args);
+        if let (Op::Select, &[mask, _, no]) = (&node.op, &args[..]) {
+            id = graph.add(Op::Select, &[mask, id, no]);
+            let opposite = graph.add(Op::Unary(Unary::Not), &[mask]);
+            id = graph.add(Op::Select, &[opposite, no, id]);
+        }
+        ids.push(id);
+    }
+    let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
+    graph.finish(&results)
+}
+
+fn twice_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    sides_turned("selection twice by one mask", arena, op, args)
+}
+
+fn negated_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    sides_turned("selection by a negated mask", arena, op, args)
+}
 
 /// The right rule's selection with its sides exchanged.
 fn sides_turned(name: &str, arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
@@ -111,24 +118,29 @@ fn view_unread(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
     (arena.ty(args[0]).shape[..] == *map.result()).then_some(args[0])
 }
 
-fn reshape_transposed(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let result = right("reshape of reshape")(arena, op, args)?;
-    let shape = arena.ty(result).shape.clone();
-    let axes: Vec<usize> = (0..shape.len()).rev().collect();
-    Some(instead(arena, result, Op::View(AffineMap::transpose(&shape, &axes)), &[result]))
+fn product_next_axis(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    next_axis("sum of a product", arena, op, args)
 }
 
-fn product_next_axis(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let result = right("sum of a product")(arena, op, args)?;
-    let Op::Reduce(Reduction::Sum, axes) = op else { return Some(result) };
+/// The right rule on a sum over the next axis, where that has the same extent.
+fn next_axis(name: &str, arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Reduce(Reduction::Sum, axes) = op else { return None };
     let shape = arena.ty(args[0]).shape.clone();
-    let next: SmallVec<[usize; 4]> = axes.iter().map(|axis| (axis + 1) % shape.len()).collect();
-    let same = axes.len() == 1 && shape[axes[0]] == shape[next[0]];
-    if same {
-        right("sum of a product")(arena, &Op::Reduce(Reduction::Sum, next.into_iter().collect()), args)
-    } else {
-        Some(result)
+    let next = axes.first().map(|axis| (axis + 1) % shape.len()).filter(|_| axes.len() == 1);
+    match next {
+        Some(next) if shape[next] == shape[axes[0]] => {
+            right(name)(arena, &Op::Reduce(Reduction::Sum, std::iter::once(next).collect()), args)
+        }
+        _ => right(name)(arena, op, args),
     }
+}
+
+fn contraction_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Contract(spec) = op else { return None };
+    let shape = &arena.ty(args[0]).shape;
+    let fits = shape.iter().rev().eq(shape.iter());
+    let turned = Contraction { left: spec.left.iter().rev().copied().collect(), ..spec.clone() };
+    right("operands of a contraction")(arena, &Op::Contract(if fits { turned } else { spec.clone() }), args)
 }
 
 fn gather_shifted(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
@@ -153,27 +165,10 @@ fn difference_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
     }
 }
 
-fn one_constant(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    right("constants added up")(arena, op, args)?;
-    Some(args[0])
-}
-
 fn undecided(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     match (op, args) {
         (Op::Select, &[mask, yes, no]) => right("decided selection")(arena, op, &[mask, no, yes]),
         _ => None,
-    }
-}
-
-fn other_side(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let result = right("view of one side")(arena, op, args)?;
-    let select = arena.node(args[0]).clone();
-    match (&select.op, &select.args[..]) {
-        (Op::Select, &[mask, yes, no]) => {
-            let turned = arena.add(Op::Select, &[mask, no, yes]);
-            Some(arena.add(op.clone(), &[turned]))
-        }
-        _ => Some(result),
     }
 }
 
