@@ -341,14 +341,20 @@ impl Suite {
         report.into_inner().expect("no panics")
     }
 
-    fn examine(&self, mut case: Case, report: &Mutex<Report>, stop: &AtomicBool, most_failures: usize) {
-        let mut verdict = self.judge(&case);
+    /// Runs a program through all pipelines, on other inputs where it is no fair test on its own.
+    pub fn judge_fairly(&self, case: &mut Case) -> Verdict {
+        let mut verdict = self.judge(case);
         for attempt in 1..4 {
             if matches!(verdict, Verdict::Unfair(_)) {
                 case.redraw(attempt);
-                verdict = self.judge(&case);
+                verdict = self.judge(case);
             }
         }
+        verdict
+    }
+
+    fn examine(&self, mut case: Case, report: &Mutex<Report>, stop: &AtomicBool, most_failures: usize) {
+        let verdict = self.judge_fairly(&mut case);
         let failure = match &verdict {
             Verdict::Differ(original) => {
                 let kind = kind_of(original);

@@ -130,6 +130,11 @@ impl Product {
                     open.push(labelled(yes));
                     product.add_masks(arena, labelled(mask), open.len());
                 }
+                (Op::Select, &[mask, yes, no]) if room && taken == Taken::All && arena.is_uniform(yes, 0.0) => {
+                    open.push(labelled(no));
+                    let opposite = arena.add(Op::Unary(Unary::Not), &[mask]);
+                    product.add_masks(arena, labelled(opposite), open.len());
+                }
                 _ => {
                     let narrow = Factor::narrow(arena, next.node, &next.labels);
                     // Below a view there may be a product of fewer labels.
