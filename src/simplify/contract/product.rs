@@ -66,6 +66,32 @@ fn is_scalar(arena: &Simplifier, node: NodeId) -> bool {
     }
 }
 
+/// Whether a product has a factor that numbers make infinite or no number at all. A zero that is kept from it, and the side
+/// of a choice that is not taken, must stay with it: alone they are multiplied, and 0·∞ is no 0.
+fn may_be_singular(arena: &Simplifier, node: NodeId) -> bool {
+    let mut open = vec![node];
+    let mut seen = 0;
+    while let Some(next) = open.pop() {
+        seen += 1;
+        match arena.parts(next) {
+            // Not looked into any further, so that programs are gone through in linear time.
+            _ if seen > 2 * FACTORS => return true,
+            (Op::Unary(Unary::Recip | Unary::Sqrt | Unary::Ln | Unary::Ln1p) | Op::Binary(Binary::Pow), _) => {
+                return true;
+            }
+            (Op::Unary(Unary::Powi(n)), _) if *n < 0 => return true,
+            (Op::Binary(Binary::Div), &[a, b]) => match arena.uniform(b) {
+                Some(divisor) if divisor.to_f64() != 0.0 => open.push(a),
+                _ => return true,
+            },
+            (Op::Unary(Unary::Neg) | Op::View(_) | Op::Reshape(_), args) => open.push(args[0]),
+            (Op::Binary(Binary::Mul | Binary::KeepZero), args) => open.extend_from_slice(args),
+            _ => {}
+        }
+    }
+    false
+}
+
 /// A product of arrays with labelled axes, to be summed over some of the labels.
 #[derive(Clone, Debug)]
 pub struct Product {
@@ -95,13 +121,17 @@ impl Product {
                     product.negative = !product.negative;
                     open.push(labelled(args[0]));
                 }
-                (Op::Binary(Binary::Mul | Binary::KeepZero), &[a, b])
-                    if room && (taken == Taken::All || is_scalar(arena, a) || is_scalar(arena, b)) =>
+                (&Op::Binary(op @ (Binary::Mul | Binary::KeepZero)), &[a, b])
+                    if room
+                        && (taken == Taken::All || is_scalar(arena, a) || is_scalar(arena, b))
+                        && !(op == Binary::KeepZero && may_be_singular(arena, b)) =>
                 {
                     open.push(labelled(b));
                     open.push(labelled(a));
                 }
-                (Op::Select, &[mask, yes, no]) if room && taken == Taken::All && arena.is_uniform(no, 0.0) => {
+                (Op::Select, &[mask, yes, no])
+                    if room && taken == Taken::All && arena.is_uniform(no, 0.0) && !may_be_singular(arena, yes) =>
+                {
                     open.push(labelled(yes));
                     product.add_masks(arena, labelled(mask), open.len());
                 }
