@@ -165,7 +165,8 @@ fn formulas() -> Vec<Row> {
 fn stencils() -> Vec<Row> {
     let ones = |n: usize, x: f64| t(n, &vec![x; n]);
     let counted = |x: f64| t(10, &(0..10).map(|i| x * i as f64).collect::<Vec<_>>());
-    let interior: Vec<f64> = [[1.0; 10].to_vec(), [0.0].to_vec(), [1.0; 9].to_vec(), [1.0; 9].to_vec(), [0.0].to_vec()].concat();
+    let interior: Vec<f64> =
+        [[1.0; 10].to_vec(), [0.0].to_vec(), [1.0; 9].to_vec(), [1.0; 9].to_vec(), [0.0].to_vec()].concat();
     vec![
         row!("stencil of constants": (V, V, V) => V, |(a, b, c)| stencil(a, b, c), (ones(10, 1.0), ones(10, 2.0), ones(10, 3.0)))
             .value([3.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 6.0, 4.0])
@@ -261,7 +262,8 @@ fn nests() -> Vec<Row> {
             }, v([1.0, 2.0, 3.0]))
             .value([13.0])
             .gradient([3.0, 2.0, 2.0])
-            .large(),
+            .large()
+            .once(),
         row!("a build used only at one index": V => S, |x| build(x.len(), |i| x.at(&i).exp() * x.at(i)).at(2), some(5, 30))
             .smooth(),
         row!("nested builds used at computed indices": (V, N) => S,

@@ -238,7 +238,8 @@ fn check_values(findings: &mut Findings, subject: &Subject<'_>, expected: &[Arra
         return findings.all.push(format!("{}: vectorise panics", row.name));
     };
     findings.note("vectorise", || compare(expected, &run(&vectorised, row.inputs.clone()), scale));
-    for (name, pass) in [("simplify(vectorise)", simplify as fn(&Body) -> Body), ("push_reads(vectorise)", push_reads)] {
+    for (name, pass) in [("simplify(vectorise)", simplify as fn(&Body) -> Body), ("push_reads(vectorise)", push_reads)]
+    {
         findings.note(name, || {
             let body = pass(&vectorised);
             assert!(body.is_well_formed(), "the program is not well-formed");

@@ -63,8 +63,8 @@ fn tables() -> Vec<Row> {
                     build(2, |j| scaled.at((2 * &j, &j)))
                 })
             }, table())
-            .gradient(six_times(&FIRST))
-            .smooth(),
+        .gradient(six_times(&FIRST))
+        .smooth(),
         row!("second gather, four times": M => T3, |x| build(4, |i| second_gather(&(x * i.cast::<f64>()))), table())
             .gradient(six_times(&SECOND))
             .smooth(),
@@ -74,23 +74,23 @@ fn tables() -> Vec<Row> {
         row!("rows or two corners": M => M, |x| {
                 build(5, |i| cond(i.gt(2), || stack(&[x.at((0, 0)), x.at((2, 1))]), || x.at(&i)))
             }, table())
-            .gradient([3.0, 1.0, 1.0, 1.0, 1.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-            .smooth(),
+        .gradient([3.0, 1.0, 1.0, 1.0, 1.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        .smooth(),
         row!("a row of gathers or rows": M => M, |x| {
                 build(5, |i| {
                     cond(i.gt(2), || third_gather(x), || x.at(&i).replicate(4).transpose())
                 })
                 .at(1)
             }, table())
-            .gradient([0.0, 0.0, 4.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-            .smooth(),
+        .gradient([0.0, 0.0, 4.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+        .smooth(),
         row!("a choice of positions": T3 => M, |x| {
                 build((2, 2), |(i, j)| {
                     let first = i.equal(1).select(0, &j);
                     x.at((first, 2 * &i, &i))
                 })
             }, some((2, 4, 2), 18))
-            .gradient([1.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        .gradient([1.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
         row!("the first twelve": V => V, |x| build(12, |i| x.at(i)), some(15, 2))
             .gradient([[1.0; 12].to_vec(), [0.0; 3].to_vec()].concat())
             .smooth(),
@@ -103,42 +103,42 @@ fn positions() -> Vec<Row> {
                 let shift = x.sum().floor().cast::<i64>();
                 build(2, |i| x.at((i - &shift - 10001).modulo(2)).abs().sqrt())
             }, v([3.0, 2.0]))
-            .gradient([0.2886751345948129, 0.35355339059327373]),
+        .gradient([0.2886751345948129, 0.35355339059327373]),
         row!("positions from an array": (V, Ns) => V, |(x, at)| build(5, |i| x.at(at.at(i))),
             (some(4, 3), ns([3, 0, 7, -1, 3])))
-            .gradient([1.0, 0.0, 0.0, 2.0])
-            .smooth(),
+        .gradient([1.0, 0.0, 0.0, 2.0])
+        .smooth(),
         row!("gather": (V, Nm) => M, |(x, at)| x.gather(at), (v([10.0, 20.0, 30.0]), [[2, 0], [5, 1]].into()))
             .value([30.0, 10.0, 0.0, 20.0])
             .gradient([1.0, 1.0, 1.0])
             .smooth(),
         row!("gather at pairs": (M, Ns, Ns) => V, |(x, i, j)| x.gather((i, j)),
             (m([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), ns([0, 1, 1, 2]), ns([2, 0, 2, 0])))
-            .value([3.0, 4.0, 6.0, 0.0])
-            .gradient([0.0, 0.0, 1.0, 1.0, 0.0, 1.0])
-            .smooth(),
+        .value([3.0, 4.0, 6.0, 0.0])
+        .gradient([0.0, 0.0, 1.0, 1.0, 0.0, 1.0])
+        .smooth(),
         row!("gather of rows": (M, Ns) => M, |(x, i)| x.gather(i),
             (m([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), ns([2, 2, 0, -5])))
-            .value([5.0, 6.0, 5.0, 6.0, 1.0, 2.0, 0.0, 0.0])
-            .gradient([1.0, 1.0, 0.0, 0.0, 2.0, 2.0])
-            .smooth(),
+        .value([5.0, 6.0, 5.0, 6.0, 1.0, 2.0, 0.0, 0.0])
+        .gradient([1.0, 1.0, 0.0, 0.0, 2.0, 2.0])
+        .smooth(),
         row!("indices by other values, rounded": (V, V) => V, |(x, y)| {
                 let at = y.abs().round().cast::<i64>() % x.len();
                 x.gather(at)
             }, (v([1.5, 2.5, 3.5]), v([1.2, -4.1, 2.6, 0.3])))
-            .value([2.5, 2.5, 1.5, 1.5])
-            .gradient([2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        .value([2.5, 2.5, 1.5, 1.5])
+        .gradient([2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
         row!("indices by its own values, rounded": V => S, |x| {
                 let at = x.abs().round().cast::<i64>() % x.len();
                 (x + x.gather(at)).sum()
             }, v([1.2, -4.1, 2.6, 0.3]))
-            .gradient([3.0, 2.0, 1.0, 2.0]),
+        .gradient([3.0, 2.0, 1.0, 2.0]),
         row!("sums of positions modulo": V => M, |x| {
                 let n = x.len();
                 build((n, n), |(i, j)| x.at((i + j) % n))
             }, some(5, 4))
-            .gradient([5.0; 5])
-            .smooth(),
+        .gradient([5.0; 5])
+        .smooth(),
         row!("every second element": V => S, |x| build(x.len() / 2, |i| x.at(2 * i)).sum(), some(7, 5))
             .gradient([1.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0])
             .smooth(),
@@ -146,41 +146,41 @@ fn positions() -> Vec<Row> {
                 let n = x.len();
                 build(2 * n, |i| x.at(&i / 2) + x.at((i % 2).min(n as i64 - 1))).sum()
             }, some(3, 6))
-            .gradient([5.0, 5.0, 2.0])
-            .smooth(),
+        .gradient([5.0, 5.0, 2.0])
+        .smooth(),
         row!("half of it, then a constant": V => V,
             |x| build(8, |i| cond(i.lt(5), || x.at(&i / 2), || scalar(42.0))), some(4, 7))
-            .gradient([2.0, 2.0, 1.0, 0.0])
-            .smooth(),
+        .gradient([2.0, 2.0, 1.0, 0.0])
+        .smooth(),
         row!("an array twice": V => V, |x| {
                 let n = x.len();
                 build(2 * n, |i| cond(i.lt(n), || x.at(&i), || x.at(&i - n)))
             }, some(4, 8))
-            .gradient([2.0; 4])
-            .smooth(),
+        .gradient([2.0; 4])
+        .smooth(),
         row!("a permutation and back": (V, Ns) => V, |(x, p)| {
                 let there = x.gather(p);
                 let there = &there * &there;
                 there.scatter(p, x.len())
             }, (v([1.0, 2.0, 3.0, 4.0]), ns([2, 0, 3, 1])))
-            .value([1.0, 4.0, 9.0, 16.0])
-            .gradient([2.0, 4.0, 6.0, 8.0])
-            .smooth(),
+        .value([1.0, 4.0, 9.0, 16.0])
+        .gradient([2.0, 4.0, 6.0, 8.0])
+        .smooth(),
         row!("two reads of the step before, eight times": (V, Ns, Ns) => V, |(x, p, q)| {
                 let n = x.len();
                 (0..8).fold(x.clone(), |u, _| build(n, |i| (u.at(p.at(&i)) + u.at(q.at(&i))).sin()))
             }, (some(6, 9), ns([1, 2, 3, 4, 5, 0]), ns([3, 1, 4, 1, 5, 9])))
-            .smooth(),
+        .smooth(),
         row!("a row by a computed position": (M, N) => V, |(x, i)| x.at(i) * x.at(i - 1),
             (m([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), n(2)))
-            .value([15.0, 24.0])
-            .gradient([0.0, 0.0, 5.0, 6.0, 3.0, 4.0])
-            .smooth(),
+        .value([15.0, 24.0])
+        .gradient([0.0, 0.0, 5.0, 6.0, 3.0, 4.0])
+        .smooth(),
         row!("a column by a computed position": (M, N) => V, |(x, j)| x.index_axis(1, j),
             (m([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), n(1)))
-            .value([2.0, 4.0, 6.0])
-            .gradient([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
-            .smooth(),
+        .value([2.0, 4.0, 6.0])
+        .gradient([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])
+        .smooth(),
         row!("a linked list": (V, Ns) => S, |(x, next)| {
                 let (mut at, mut sum) = (scalar::<A, i64>(0), scalar::<A, f64>(0.0));
                 for step in 0..4 {
@@ -189,19 +189,19 @@ fn positions() -> Vec<Row> {
                 }
                 sum
             }, (v([1.0, 2.0, 3.0]), ns([2, 5, 1])))
-            .value([13.0])
-            .gradient([1.0, 3.0, 2.0]),
+        .value([13.0])
+        .gradient([1.0, 3.0, 2.0]),
         row!("computed bounds": (V, N, N) => S, |(x, from, to)| {
                 build(x.len(), |i| (i.ge(from) & i.lt(to)).select(x.at(&i), 0.0)).sum()
             }, (v([1.0, 2.0, 3.0, 4.0]), n(1), n(3)))
-            .value([5.0])
-            .gradient([0.0, 1.0, 1.0, 0.0])
-            .smooth(),
+        .value([5.0])
+        .gradient([0.0, 1.0, 1.0, 0.0])
+        .smooth(),
         row!("32-bit positions": (V, Vector<Concrete, i32>) => V, |(x, at)| build(3, |i| x.at(at.at(i))),
             (v([1.0, 2.0]), vec![1, 0, 1].into()))
-            .value([2.0, 1.0, 2.0])
-            .gradient([1.0, 2.0])
-            .smooth(),
+        .value([2.0, 1.0, 2.0])
+        .gradient([1.0, 2.0])
+        .smooth(),
     ]
 }
 
@@ -274,14 +274,17 @@ fn single_elements() -> Vec<Row> {
     vec![
         row!("reads of one element by a small quotient, twice": S => V,
             |r| { let g = reads(r, |i| one_by(i + 4)); g.append(0, &g) }, s(3.4))
-            .value([3.4; 10])
-            .gradient([10.0])
-            .smooth(),
+        .value([3.4; 10])
+        .gradient([10.0])
+        .smooth(),
         row!("reads of one element by a quotient that reaches 1": S => V,
             |r| { let g = reads(r, |i| one_by(5 - i)); g.append(0, &g) }, s(3.4))
-            .gradient([8.0])
+        .gradient([8.0])
+        .smooth(),
+        row!("reads before the only element": S => V, |r| reads(r, |i| i * 0 - 1), s(3.4))
+            .value([0.0; 5])
+            .gradient([0.0])
             .smooth(),
-        row!("reads before the only element": S => V, |r| reads(r, |i| i * 0 - 1), s(3.4)).value([0.0; 5]).gradient([0.0]).smooth(),
         row!("one read before the only element": S => S, |r| stack(&[r.clone()]).at(-1), s(3.4))
             .value([0.0])
             .gradient([0.0])
@@ -292,8 +295,8 @@ fn single_elements() -> Vec<Row> {
                     r.replicate(5).append(0, &g).at(&j)
                 })
             }, s(3.4))
-            .gradient([10.0])
-            .smooth(),
+        .gradient([10.0])
+        .smooth(),
         row!("literals and reads of one element, in bounds": S => M, |r| {
                 build(7, |j| {
                     let far = reads(r, |i| one_by((i - &j).max(1) * 100));
@@ -302,8 +305,8 @@ fn single_elements() -> Vec<Row> {
                     concatenate(0, &[far, near, literal, r.replicate(13)])
                 })
             }, s(3.4))
-            .gradient([161.0])
-            .smooth(),
+        .gradient([161.0])
+        .smooth(),
         row!("literals and reads of one element, divided by zero": S => M, |r| {
                 build(7, |j| {
                     let far = reads(r, |i| one_by((i - &j).max(0) * 100));
@@ -312,8 +315,8 @@ fn single_elements() -> Vec<Row> {
                     concatenate(0, &[far, near, literal, r.replicate(13)])
                 })
             }, s(3.4))
-            .gradient([122.0])
-            .smooth(),
+        .gradient([122.0])
+        .smooth(),
         row!("literals and reads of one element, out of bounds": S => M, |r| {
                 build(7, |j| {
                     let before = reads(r, |i| i * 0 - 1);
@@ -322,7 +325,7 @@ fn single_elements() -> Vec<Row> {
                     concatenate(0, &[before, after, literal, r.replicate(13)])
                 })
             }, s(3.4))
-            .gradient([91.0])
-            .smooth(),
+        .gradient([91.0])
+        .smooth(),
     ]
 }

@@ -28,55 +28,52 @@ fn formulas() -> Vec<Row> {
             .smooth(),
         row!("foo of matrices": (M, M, M) => M, |(x, y, z)| foo(x, y, z),
             (m([[1.1; 2]; 2]), m([[2.2; 2]; 2]), m([[3.3; 2]; 2])))
-            .value([4.242393641025528; 4])
-            .gradient([[2.4396285219055063; 4], [-1.953374825727421; 4], [0.9654825811012627; 4]].concat())
-            .smooth(),
+        .value([4.242393641025528; 4])
+        .gradient([[2.4396285219055063; 4], [-1.953374825727421; 4], [0.9654825811012627; 4]].concat())
+        .smooth(),
         row!("sum of foo of matrices": (M, M, M) => S, |(x, y, z)| foo(x, y, z).sum(),
             (m([[1.1; 2]; 2]), m([[2.2; 2]; 2]), m([[3.3; 2]; 2])))
-            .value([16.96957456410211])
-            .smooth(),
+        .value([16.96957456410211])
+        .smooth(),
         row!("foo of large constant arrays": (S, S, S) => T3,
             |(x, y, z)| foo(&x.broadcast_to((3, 534, 3)), &y.broadcast_to((3, 534, 3)), &z.broadcast_to((3, 534, 3))),
             (s(1.1), s(2.2), s(3.3)))
-            .gradient([4806.0 * 2.4396285219055063, 4806.0 * -1.953374825727421, 4806.0 * 0.9654825811012627]),
+        .gradient([4806.0 * 2.4396285219055063, 4806.0 * -1.953374825727421, 4806.0 * 0.9654825811012627]),
         row!("bar": (S, S) => S, |(x, y)| bar(x, y), (s(1.1), s(2.2)))
             .gradient([3.1435239435581166, -1.1053869545195814])
             .smooth(),
         row!("tangent of bar": (S, S, S, S) => S,
             |(x, y, dx, dy)| jvp(|(x, y)| bar(x, y), &(x.clone(), y.clone()), &(dx.clone(), dy.clone())).1,
             (s(1.1), s(2.2), s(0.1), s(0.2)))
-            .value([9.327500345189534e-2])
-            .smooth(),
+        .value([9.327500345189534e-2])
+        .smooth(),
         row!("bar of one": V => V, |x| bar(x, x), v([1.0])).gradient([3.6174114266850617]).smooth(),
         row!("tangent of bar of one": V => V, |x| jvp(|x| bar(x, x), x, &x.filled(1.1)).1, v([1.0]))
             .value([3.9791525693535674])
             .smooth(),
         row!("bar at rank 12": TensorD<Concrete, f64> => TensorD<Concrete, f64>, |x| bar(x, x),
             t(vec![1; 12], &[1.0]))
-            .gradient([3.6174114266850617])
-            .smooth(),
+        .gradient([3.6174114266850617])
+        .smooth(),
         row!("product of four": (S, S, S, S) => S, |(a, b, c, d)| a * b * c * d, (s(1.0), s(2.0), s(3.0), s(4.0)))
             .value([24.0])
             .gradient([24.0, 12.0, 8.0, 6.0])
             .smooth(),
         row!("right fold of x + 2y": (S, S, S, S) => S, |(a, b, c, d)| a + 2.0 * (b + 2.0 * (c + 2.0 * d)),
             (s(1.0), s(2.0), s(3.0), s(4.0)))
-            .gradient([1.0, 2.0, 4.0, 8.0])
-            .smooth(),
+        .gradient([1.0, 2.0, 4.0, 8.0])
+        .smooth(),
         row!("right fold of 2x + 2y": (S, S, S, S) => S,
             |(a, b, c, d)| 2.0 * a + 2.0 * (2.0 * b + 2.0 * (2.0 * c + 2.0 * d)),
             (s(1.0), s(2.0), s(3.0), s(4.0)))
-            .gradient([2.0, 4.0, 8.0, 8.0])
-            .smooth(),
+        .gradient([2.0, 4.0, 8.0, 8.0])
+        .smooth(),
         row!("right fold of 2x + 3y": (S, S, S, S) => S,
             |(a, b, c, d)| 2.0 * a + 3.0 * (2.0 * b + 3.0 * (2.0 * c + 3.0 * d)),
             (s(1.0), s(2.0), s(3.0), s(4.0)))
-            .gradient([2.0, 6.0, 18.0, 27.0])
-            .smooth(),
-        row!("x + x·y": (S, S) => S, |(x, y)| x + x * y, (s(5.0), s(3.0)))
-            .value([20.0])
-            .gradient([4.0, 5.0])
-            .smooth(),
+        .gradient([2.0, 6.0, 18.0, 27.0])
+        .smooth(),
+        row!("x + x·y": (S, S) => S, |(x, y)| x + x * y, (s(5.0), s(3.0))).value([20.0]).gradient([4.0, 5.0]).smooth(),
         row!("a shared sum times": (S, S) => S, |(x, y)| { let r = x + y; r * y }, (s(15.0), s(7.0)))
             .value([154.0])
             .gradient([7.0, 29.0])
@@ -89,12 +86,12 @@ fn formulas() -> Vec<Row> {
                 let tan = (omega * time).tan();
                 nu * &tan / (gamma - &tan)
             }, (s(nu), s(gamma), s(omega), s(time)))
-            .gradient([2.902513633461043, -15.102798701184362, 95.71780341846966, 18.23196255589898]),
+        .gradient([2.902513633461043, -15.102798701184362, 95.71780341846966, 18.23196255589898]),
         row!("a quotient of tangents, scaled": (S, S, S, S) => S, |(nu, gamma, omega, time)| {
                 let tan = (omega * time).tan();
                 gamma * (nu * &tan / (gamma - &tan))
             }, (s(nu), s(gamma), s(omega), s(time)))
-            .gradient([4.353770450191565, -16.849170784854458, 143.57670512770449, 27.347943833848472]),
+        .gradient([4.353770450191565, -16.849170784854458, 143.57670512770449, 27.347943833848472]),
         row!("ln x + x·y − sin y": (S, S) => S, |(x, y)| x.ln() + x * y - y.sin(), (s(2.0), s(5.0)))
             .value([2.0f64.ln() + 10.0 - 5.0f64.sin()])
             .gradient([5.5, 2.0 - 5.0f64.cos()])
@@ -104,8 +101,8 @@ fn formulas() -> Vec<Row> {
                 let dead = &y * 7.0;
                 x + 1.0 + dead.filled(0.0)
             }, s(3.0))
-            .gradient([1.0])
-            .smooth(),
+        .gradient([1.0])
+        .smooth(),
         row!("doubled ten times": S => S, |x| (0..10).fold(x.clone(), |x, _| &x + &x), s(1.5))
             .value([1536.0])
             .gradient([1024.0])
@@ -126,13 +123,13 @@ fn formulas() -> Vec<Row> {
             .heavy(),
         row!("a build of damped doublings": (S, S) => V,
             |(a, b)| build(1000, |_| halved_doublings(a, b, 7, 0.0)), (s(2.0), s(3.0)))
-            .gradient([333.3332633, -222.2221756])
-            .digits(1e-9),
+        .gradient([333.3332633, -222.2221756])
+        .digits(1e-9),
         row!("third derivative of x⁴": V => V,
             |x| grad(|x| grad(|x| grad(|x| x.powi(4).sum(), x).sum(), x).sum(), x), v([1.0, 2.0, 3.0]))
-            .value([24.0, 48.0, 72.0])
-            .gradient([24.0, 24.0, 24.0])
-            .smooth(),
+        .value([24.0, 48.0, 72.0])
+        .gradient([24.0, 24.0, 24.0])
+        .smooth(),
         row!("slope of sine": S => S, |x| grad(|x| x.sin(), x), s(1.1))
             .value([0.4535961214255773])
             .gradient([-0.8912073600614354])
@@ -143,9 +140,9 @@ fn formulas() -> Vec<Row> {
             .smooth(),
         row!("forward over forward of sine": S => S,
             |x| jvp(|x| jvp(|x| x.sin(), x, &scalar(1.0)).1, x, &scalar(1.0)).1, s(1.1))
-            .value([-0.8912073600614354])
-            .gradient([-0.4535961214255773])
-            .smooth(),
+        .value([-0.8912073600614354])
+        .gradient([-0.4535961214255773])
+        .smooth(),
         row!("forward over reverse of sine": S => S, |x| jvp(|x| grad(|x| x.sin(), x), x, &scalar(1.0)).1, s(1.1))
             .value([-0.8912073600614354])
             .gradient([-0.4535961214255773])
@@ -161,26 +158,26 @@ fn formulas() -> Vec<Row> {
         row!("a derivative by another variable": (S, S) => S, |(x, y)| {
                 jvp(|x| jvp(|y| x.lift_forward() + y, &scalar(3.0), &scalar(1.0)).1, x, &scalar(1.0)).1 + y * 0.0
             }, (s(2.0), s(0.0)))
-            .value([0.0])
-            .gradient([0.0, 0.0]),
+        .value([0.0])
+        .gradient([0.0, 0.0]),
         row!("a derivative without its variable": S => S,
             |x| jvp(|x| x * jvp(|_| x.lift_forward(), &scalar(1.0), &scalar(1.0)).1, x, &scalar(1.0)).1, s(2.0))
-            .value([0.0])
-            .gradient([0.0]),
+        .value([0.0])
+        .gradient([0.0]),
         row!("mixed derivatives, reverse over reverse": (S, S) => S,
             |(x, y)| grad(|(y, x)| grad(|(x, y)| x * y, (x, y)), (y, x)), (s(1.0), s(2.0)))
-            .value([1.0])
-            .gradient([0.0, 0.0]),
+        .value([1.0])
+        .gradient([0.0, 0.0]),
         row!("mixed derivatives, forward over reverse": (S, S) => S,
             |(x, y)| jvp(|(y, x)| grad(|(x, y)| x * y, (x, y)), (y, x), &scalar(1.0)).1, (s(1.0), s(2.0)))
-            .value([1.0]),
+        .value([1.0]),
         row!("mixed derivatives, reverse over forward": (S, S) => S,
             |(x, y)| grad(|(y, x)| jvp(|(x, y)| x * y, (x, y), &scalar(1.0)).1, (y, x)), (s(1.0), s(2.0)))
-            .value([1.0]),
+        .value([1.0]),
         row!("mixed derivatives, forward over forward": (S, S) => S,
             |(x, y)| jvp(|(y, x)| jvp(|(x, y)| x * y, (x, y), &scalar(1.0)).1, (y, x), &scalar(1.0)).1,
             (s(1.0), s(2.0)))
-            .value([1.0]),
+        .value([1.0]),
     ]
 }
 
@@ -326,37 +323,47 @@ fn integers() -> Vec<Row> {
         row!("integer division": (Ns, Ns) => (Ns, Ns, Ns, Ns),
             |(x, y)| (x / y, x % y, x.floor_div(y), x.modulo(y)),
             (ns([7, -7, 7, -7, 5, 0]), ns([2, 2, -2, -2, 0, 0])))
-            .value([
-                3.0, -3.0, -3.0, 3.0, 5.0, 0.0, 1.0, -1.0, 1.0, -1.0, 5.0, 0.0, 3.0, -4.0, -4.0, 3.0, 5.0, 0.0, 1.0,
-                1.0, -1.0, -1.0, 5.0, 0.0,
-            ]),
+        .value([
+            3.0, -3.0, -3.0, 3.0, 5.0, 0.0, 1.0, -1.0, 1.0, -1.0, 5.0, 0.0, 3.0, -4.0, -4.0, 3.0, 5.0, 0.0, 1.0, 1.0,
+            -1.0, -1.0, 5.0, 0.0,
+        ]),
         row!("the smallest integer by −1": (Ns, Ns) => (Ns, Ns), |(x, y)| (x / y, x % y),
             (ns([i64::MIN]), ns([-1])))
-            .value([i64::MIN as f64, 0.0]),
+        .value([i64::MIN as f64, 0.0]),
         row!("integer arithmetic wraps": (Vector<Concrete, i32>, N) => (Vector<Concrete, i32>, N),
             |(x, y)| (x + 1, y * 2 - 1), (vec![i32::MAX, 1].into(), n(i64::MIN)))
-            .value([i32::MIN as f64, 2.0, -1.0]),
+        .value([i32::MIN as f64, 2.0, -1.0]),
         row!("integers have no gradient": (V, Ns, Bs) => S,
             |(x, i, p)| p.select(x.gather(i), 0.0).sum() + i.cast::<f64>().sum(),
             (v([1.0, 2.0]), ns([1, 0]), vec![true, false].into()))
-            .value([3.0])
-            .gradient([0.0, 1.0]),
+        .value([3.0])
+        .gradient([0.0, 1.0]),
         row!("integers as factors": (V, Ns) => V, |(x, i)| x * (i * i - 1).cast::<f64>(), (v([1.5, 2.5]), ns([2, -3])))
             .value([4.5, 20.0])
             .gradient([3.0, 8.0])
             .smooth(),
         row!("truth values": (Bs, Bs) => (Bs, Bs, Bs), |(p, q)| (p & q, p | q, !p),
             (vec![true, true, false].into(), vec![true, false, false].into()))
-            .value([1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
+        .value([1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
         row!("integer minimum, maximum, abs and sign": (Ns, Ns) => (Ns, Ns, Ns, Ns),
             |(x, y)| (x.min(y), x.max(y), x.abs(), (x - y).sign()), (ns([3, -4]), ns([-5, 6])))
-            .value([-5.0, -4.0, 3.0, 6.0, 3.0, 4.0, 1.0, -1.0]),
+        .value([-5.0, -4.0, 3.0, 6.0, 3.0, 4.0, 1.0, -1.0]),
         row!("casts that saturate": V => (Vector<Concrete, i32>, Ns, Bs), |x| (x.cast(), x.cast(), x.cast()),
             v([1e99, -1e99, f64::NAN, -2.9]))
-            .value([
-                i32::MAX as f64, i32::MIN as f64, 0.0, -2.0, i64::MAX as f64, i64::MIN as f64, 0.0, -2.0, 1.0, 1.0,
-                1.0, 1.0,
-            ])
-            .gradient([0.0; 4]),
+        .value([
+            i32::MAX as f64,
+            i32::MIN as f64,
+            0.0,
+            -2.0,
+            i64::MAX as f64,
+            i64::MIN as f64,
+            0.0,
+            -2.0,
+            1.0,
+            1.0,
+            1.0,
+            1.0,
+        ])
+        .gradient([0.0; 4]),
     ]
 }
