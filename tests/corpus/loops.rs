@@ -17,11 +17,7 @@ fn scan_sum<A: Algebra, R: Rank>(
     steps: usize,
     step: impl Fn(&Tensor<A, f64, R>) -> Tensor<A, f64, R>,
 ) -> Scalar<A, f64> {
-    let outputs = scan(first.clone(), &(), steps, |x, ()| {
-        let next = step(&x);
-        (next.clone(), next)
-    })
-    .1;
+    let outputs = scan(first.clone(), &(), steps, |x, ()| twice(step(&x))).1;
     first.sum() + outputs.sum()
 }
 
@@ -54,12 +50,18 @@ fn folds() -> Vec<Row> {
         row!("fold of sine, one step": S => S, |a| fold(a.clone(), 1, |x| x.sin()), s(1.1))
             .gradient([0.4535961214255773])
             .smooth(),
-        row!("fold of sine, no step": S => S, |a| fold(a.clone(), 0, |x| x.sin()), s(1.1)).value([1.1]).gradient([1.0]).smooth(),
+        row!("fold of sine, no step": S => S, |a| fold(a.clone(), 0, |x| x.sin()), s(1.1))
+            .value([1.1])
+            .gradient([1.0])
+            .smooth(),
         row!("fold that keeps the last input": S => S,
             |a| scan(a.clone(), &a.replicate(3), 3, |_, a| (a.sin(), ())).0, s(1.1))
             .gradient([0.4535961214255773])
             .smooth(),
-        row!("fold to a constant": S => S, |a| fold(a.clone(), 3, |_| scalar(42.0)), s(1.1)).value([42.0]).gradient([0.0]).smooth(),
+        row!("fold to a constant": S => S, |a| fold(a.clone(), 3, |_| scalar(42.0)), s(1.1))
+            .value([42.0])
+            .gradient([0.0])
+            .smooth(),
         row!("fold of atan2 over inputs": S => S,
             |a| scan(2.0 * a, &a.replicate(3), 3, |x, a| (x.sin().atan2(a.sin()), ())).0, s(1.1))
             .gradient([-0.7053476446727861])
@@ -80,7 +82,9 @@ fn folds() -> Vec<Row> {
             }, s(1.1))
             .value([1.4291653807319993])
             .smooth(),
-        row!("fold of sums of one axis": S => S, |a| fold(a.replicate(2), 2, |x| x + a).sum(), s(1.1)).gradient([6.0]).smooth(),
+        row!("fold of sums of one axis": S => S, |a| fold(a.replicate(2), 2, |x| x + a).sum(), s(1.1))
+            .gradient([6.0])
+            .smooth(),
         row!("fold of replicated row sums": S => S,
             |a| fold(a.replicate(5).replicate(2), 2, |x| x.sum_axis(1).replicate(5).transpose()).sum(), s(1.1))
             .gradient([250.0])
@@ -92,15 +96,18 @@ fn folds() -> Vec<Row> {
             |a| fold(a.replicate(5), 1, |x| x.atan2((7.0 * a).sin())), s(1.1))
             .gradient([-0.4409160296923509])
             .smooth(),
-        row!("product by scan": V => S, |x| scan(scalar(1.0), x, x.len(), |p, x| (p * x, ())).0, v([1.0, 2.0, 3.0, 4.0, 5.0]))
+        row!("product by scan": V => S,
+            |x| scan(scalar(1.0), x, x.len(), |p, x| (p * x, ())).0, v([1.0, 2.0, 3.0, 4.0, 5.0]))
             .value([120.0])
             .gradient([120.0, 60.0, 40.0, 30.0, 24.0])
             .smooth(),
-        row!("product by scan with one zero": V => S, |x| scan(scalar(1.0), x, x.len(), |p, x| (p * x, ())).0, v([2.0, 0.0, 3.0, 4.0]))
+        row!("product by scan with one zero": V => S,
+            |x| scan(scalar(1.0), x, x.len(), |p, x| (p * x, ())).0, v([2.0, 0.0, 3.0, 4.0]))
             .value([0.0])
             .gradient([0.0, 24.0, 0.0, 0.0])
             .smooth(),
-        row!("product by scan with two zeros": V => S, |x| scan(scalar(1.0), x, x.len(), |p, x| (p * x, ())).0, v([2.0, 0.0, 0.0, 4.0]))
+        row!("product by scan with two zeros": V => S,
+            |x| scan(scalar(1.0), x, x.len(), |p, x| (p * x, ())).0, v([2.0, 0.0, 0.0, 4.0]))
             .value([0.0])
             .gradient([0.0; 4])
             .smooth(),
@@ -129,73 +136,86 @@ fn folds() -> Vec<Row> {
 
 fn scans() -> Vec<Row> {
     vec![
-        row!("scan of sine, one step": S => S, |a| scan_sum(a.clone(), 1, |x| x.sin()), s(1.1)).gradient([1.4535961214255773]).smooth(),
-        row!("scan of sine, five steps": S => S, |a| scan_sum(a.clone(), 5, |x| x.sin()), s(1.1)).gradient([2.2207726343670955]).smooth(),
+        row!("scan of sine, one step": S => S, |a| scan_sum(a.clone(), 1, |x| x.sin()), s(1.1))
+            .gradient([1.4535961214255773])
+            .smooth(),
+        row!("scan of sine, five steps": S => S, |a| scan_sum(a.clone(), 5, |x| x.sin()), s(1.1))
+            .gradient([2.2207726343670955])
+            .smooth(),
         row!("scan that keeps sines of the input": S => S, |a| scan_sum(scalar(84.0), 3, |_| a.sin()), s(1.1))
             .gradient([1.360788364276732])
             .smooth(),
-        row!("scan of atan2": S => S, |a| scan_sum(2.0 * a, 3, |x| x.sin().atan2(a.sin())), s(1.1)).gradient([-0.4458209450295252]).smooth(),
+        row!("scan of atan2": S => S, |a| scan_sum(2.0 * a, 3, |x| x.sin().atan2(a.sin())), s(1.1))
+            .gradient([-0.4458209450295252])
+            .smooth(),
         row!("scan of sums of atan2": S => S,
             |a| scan_sum(2.0 * a, 3, |x| build(5, |_| x.sin().atan2(7.0 * (2.0 * a).sin())).sum()), s(1.1))
-            .gradient([4.126141830000979])
+        .gradient([4.126141830000979])
+        .smooth(),
+        row!("scan of sums of one axis": S => S, |a| scan_sum(a.replicate(2), 2, |x| x + a), s(1.1))
+            .gradient([12.0])
             .smooth(),
-        row!("scan of sums of one axis": S => S, |a| scan_sum(a.replicate(2), 2, |x| x + a), s(1.1)).gradient([12.0]).smooth(),
         row!("scan of replicated row sums": S => S,
             |a| scan_sum(a.replicate(5).replicate(2), 2, |x| x.sum_axis(1).replicate(5).transpose()), s(1.1))
-            .gradient([310.0])
-            .smooth(),
+        .gradient([310.0])
+        .smooth(),
         row!("seven sines, the last": S => S,
             |a| scan_reverse(a.clone(), &a.replicate(7), 7, |x, _| (x.sin(), x.sin())).0, s(1.1))
-            .gradient([8.621412119476068e-2])
-            .smooth(),
+        .gradient([8.621412119476068e-2])
+        .smooth(),
         row!("seven sines, all": S => V,
             |a| scan_reverse(a.clone(), &a.replicate(7), 7, |x, _| (x.sin(), x.sin())).1, s(1.1))
-            .gradient([1.4091291405664697])
-            .smooth(),
-        row!("no sines": S => (S, V), |a| scan_reverse(a.clone(), &a.replicate(0), 0, |x, _| (x.sin(), x.sin())), s(1.1))
-            .value([1.1])
-            .gradient([1.0])
-            .smooth(),
+        .gradient([1.4091291405664697])
+        .smooth(),
+        row!("no sines": S => (S, V),
+            |a| scan_reverse(a.clone(), &a.replicate(0), 0, |x, _| (x.sin(), x.sin())), s(1.1))
+        .value([1.1])
+        .gradient([1.0])
+        .smooth(),
         row!("tangents of the carries before": S => V, |a| {
                 let f = |a: &Scalar<_, f64>| scan_reverse(a.clone(), &(), 5, |x, ()| (scalar(1.0), x)).1;
                 jvp(f, a, &scalar(1.1)).1
             }, s(1.1))
-            .value([0.0, 0.0, 0.0, 0.0, 1.1])
-            .smooth(),
-        row!("running sums": V => V, |x| scan(scalar(0.0), x, x.len(), |s, x| { let s = s + x; (s.clone(), s) }).1, v([1.0, 2.0, 3.0, 4.0]))
-            .value([1.0, 3.0, 6.0, 10.0])
-            .gradient([4.0, 3.0, 2.0, 1.0])
-            .smooth(),
-        row!("running sums from the end": V => V, |x| scan_reverse(scalar(0.0), x, x.len(), |s, x| { let s = s + x; (s.clone(), s) }).1, v([1.0, 2.0, 3.0, 4.0]))
-            .value([10.0, 9.0, 7.0, 4.0])
-            .gradient([1.0, 2.0, 3.0, 4.0])
-            .smooth(),
-        row!("running products": V => V, |x| scan(scalar(1.0), x, x.len(), |p, x| { let p = p * x; (p.clone(), p) }).1, v([1.0, 2.0, 3.0, 4.0, 5.0]))
-            .value([1.0, 2.0, 6.0, 24.0, 120.0])
-            .gradient([153.0, 76.0, 50.0, 36.0, 24.0])
-            .smooth(),
+        .value([0.0, 0.0, 0.0, 0.0, 1.1])
+        .smooth(),
+        row!("running sums": V => V,
+            |x| scan(scalar(0.0), x, x.len(), |s, x| twice(s + x)).1, v([1.0, 2.0, 3.0, 4.0]))
+        .value([1.0, 3.0, 6.0, 10.0])
+        .gradient([4.0, 3.0, 2.0, 1.0])
+        .smooth(),
+        row!("running sums from the end": V => V,
+            |x| scan_reverse(scalar(0.0), x, x.len(), |s, x| twice(s + x)).1,
+            v([1.0, 2.0, 3.0, 4.0]))
+        .value([10.0, 9.0, 7.0, 4.0])
+        .gradient([1.0, 2.0, 3.0, 4.0])
+        .smooth(),
+        row!("running products": V => V,
+            |x| scan(scalar(1.0), x, x.len(), |p, x| twice(p * x)).1, v([1.0, 2.0, 3.0, 4.0, 5.0]))
+        .value([1.0, 2.0, 6.0, 24.0, 120.0])
+        .gradient([153.0, 76.0, 50.0, 36.0, 24.0])
+        .smooth(),
         row!("weighted running products": V => S, |x| {
-                let products = scan(scalar(1.0), x, x.len(), |p, x| { let p = p * x; (p.clone(), p) }).1;
+                let products = scan(scalar(1.0), x, x.len(), |p, x| twice(p * x)).1;
                 (products * x).sum()
             }, v([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
-            .gradient([5040.0, 2521.0, 1684.0, 1278.0, 1104.0, 1440.0])
-            .smooth(),
+        .gradient([5040.0, 2521.0, 1684.0, 1278.0, 1104.0, 1440.0])
+        .smooth(),
         row!("the last running product": V => S,
-            |x| scan(scalar(1.0), x, x.len(), |p, x| { let p = p * x; (p.clone(), p) }).1.at(4), v([1.0, 2.0, 3.0, 4.0, 5.0]))
-            .value([120.0])
-            .gradient([120.0, 60.0, 40.0, 30.0, 24.0])
-            .smooth(),
+            |x| scan(scalar(1.0), x, x.len(), |p, x| twice(p * x)).1.at(4), v([1.0, 2.0, 3.0, 4.0, 5.0]))
+        .value([120.0])
+        .gradient([120.0, 60.0, 40.0, 30.0, 24.0])
+        .smooth(),
         row!("exponential averages": (V, S) => V, |(x, a)| {
-                scan(scalar(0.0), x, x.len(), |m, x| { let m = a * m + (1.0 - a.clone()) * x; (m.clone(), m) }).1
+                scan(scalar(0.0), x, x.len(), |m, x| twice(a * m + (1.0 - a.clone()) * x)).1
             }, (some(6, 111), s(0.7)))
-            .smooth(),
+        .smooth(),
         row!("pairs of carries and inputs": (V, V) => (V, V), |(x, y)| {
                 scan((scalar(0.5), scalar(1.0)), &(x.clone(), y.clone()), x.len(), |(p, q), (x, y)| {
                     let (p, q) = ((&p * x).sin() + &q, (q * y).cos() * p);
                     ((p.clone(), q.clone()), (p, q))
                 }).1
             }, (some(4, 112), some(4, 113)))
-            .smooth(),
+        .smooth(),
     ]
 }
 
@@ -213,7 +233,9 @@ fn shapes() -> Vec<Row> {
                 scan((w.clone(), scalar(0.0)), x, x.len(), |(w, s), x| { let s = s * x + w.sum(); ((w, s.clone()), s) }).1
             }, (some(4, 120), some(3, 121)))
             .smooth(),
-        row!("an output that ignores the carry": V => V, |x| scan(scalar(0.0), x, x.len(), |s, x| (s + &x, x.exp())).1, some(4, 122)).smooth(),
+        row!("an output that ignores the carry": V => V,
+            |x| scan(scalar(0.0), x, x.len(), |s, x| (s + &x, x.exp())).1, some(4, 122))
+            .smooth(),
         row!("a loop that gathers": (V, Nm) => V, |(x, at)| {
                 scan(x.clone(), at, at.len(), |u, at| ((u.gather(&at) * &u).sin() + &u, ())).0
             }, (some(4, 123), [[1, 0, 3, 9], [2, 2, -1, 0], [3, 1, 0, 2]].into()))
@@ -250,10 +272,13 @@ fn shapes() -> Vec<Row> {
             .smooth(),
         row!("a long loop": S => S, |a| fold(a.clone(), 300, |x| 0.99 * x.sin() + 0.01 * a), s(1.1)).smooth(),
         row!("f32 loop": Fs => F, |x| scan(scalar(0.5f32), x, 3, |s, x| ((s * x).sin(), ())).0, f([1.0, 2.0, 3.0])),
-        row!("a loop of one step": V => V, |x| scan(scalar(1.0), x, 1, |c, x| (&c * &x, x * c)).1, v([3.0])).value([3.0]).gradient([1.0]).smooth(),
+        row!("a loop of one step": V => V, |x| scan(scalar(1.0), x, 1, |c, x| (&c * &x, x * c)).1, v([3.0]))
+            .value([3.0])
+            .gradient([1.0])
+            .smooth(),
         row!("two loops, one after the other": V => V, |x| {
-                let sums = scan(scalar(0.0), x, 4, |s, x| { let s = (s + x).sin(); (s.clone(), s) }).1;
-                scan_reverse(scalar(1.0), &sums, 4, |p, s| { let p = p * (s + 1.0); (p.clone(), p) }).1
+                let sums = scan(scalar(0.0), x, 4, |s, x| twice((s + x).sin())).1;
+                scan_reverse(scalar(1.0), &sums, 4, |p, s| twice(p * (s + 1.0))).1
             }, some(4, 126))
             .smooth(),
         row!("ten steps by cases": S => S, |x| {
@@ -283,18 +308,27 @@ fn nests() -> Vec<Row> {
             .value([(2.0504979297616553e-43f64 * 1.1 / 400.0).ln()])
             .gradient([400.0 / 1.1])
             .smooth(),
-        row!("a fold in a fold over captures": S => S, |a| fold(a.clone(), 3, |x| fold(x.sin(), 4, |y| (y * a).cos())), s(1.1)).smooth(),
-        row!("a fold in a build": V => V, |x| build(3, |i| fold(x.at(&i), 4, |y| (y * x.at(0)).sin())), some(3, 127)).smooth(),
-        row!("a fold of the index in a build": S => V, |x| build(4, |i| fold(x * i.cast::<f64>(), 3, |y| y.cos())), s(0.5)).smooth(),
-        row!("a scan in a build over rows": M => M,
-            |a| build(2, |i| scan(scalar(1.0), &a.at(i), 3, |p, x| { let p = p * x; (p.clone(), p) }).1), some((2, 3), 128))
+        row!("a fold in a fold over captures": S => S,
+            |a| fold(a.clone(), 3, |x| fold(x.sin(), 4, |y| (y * a).cos())), s(1.1))
+        .smooth(),
+        row!("a fold in a build": V => V, |x| build(3, |i| fold(x.at(&i), 4, |y| (y * x.at(0)).sin())), some(3, 127))
             .smooth(),
+        row!("a fold of the index in a build": S => V,
+            |x| build(4, |i| fold(x * i.cast::<f64>(), 3, |y| y.cos())), s(0.5))
+        .smooth(),
+        row!("a scan in a build over rows": M => M,
+            |a| build(2, |i| scan(scalar(1.0), &a.at(i), 3, |p, x| twice(p * x)).1), some((2, 3), 128))
+        .smooth(),
         row!("a build in a fold in a build": M => V, |a| build(2, |i| {
                 fold(a.at(&i), 3, |u| build(3, |j| (u.at(&j) * u.at(2 - &j)).sin() + a.at((&i, j)))).sum()
             }), some((2, 3), 129))
-            .smooth(),
-        row!("a derivative in a fold": S => S, |x| fold(x.clone(), 3, |y| &y - 0.3 * grad(|y| y.powi(2) * y.sin(), &y)), s(0.8)).smooth(),
-        row!("a derivative of a fold in a program": S => S, |a| grad(|x| fold(x.clone(), 4, |y| (y * a.lift()).sin()), a), s(0.8)).smooth(),
+        .smooth(),
+        row!("a derivative in a fold": S => S,
+            |x| fold(x.clone(), 3, |y| &y - 0.3 * grad(|y| y.powi(2) * y.sin(), &y)), s(0.8))
+        .smooth(),
+        row!("a derivative of a fold in a program": S => S,
+            |a| grad(|x| fold(x.clone(), 4, |y| (y * a.lift()).sin()), a), s(0.8))
+        .smooth(),
         row!("power iteration": (M, V) => S, |(a, x)| {
                 let y = fold(x.clone(), 6, |x| {
                     let y = a.dot(&x);
@@ -303,7 +337,7 @@ fn nests() -> Vec<Row> {
                 });
                 y.dot(&a.dot(&y))
             }, (m([[2.0, 0.5], [0.5, 1.0]]), v([1.0, 0.3])))
-            .smooth(),
+        .smooth(),
         row!("triangular solve by scan": (M, V) => V, |(l, b)| {
                 let n = b.len();
                 let first: Vector<A, f64> = zeros(n);
@@ -313,7 +347,7 @@ fn nests() -> Vec<Row> {
                     (x + residual / l.diagonal(), ())
                 }).0
             }, (m([[2.0, 0.0, 0.0], [1.0, 4.0, 0.0], [-1.0, 2.0, 5.0]]), v([2.0, 9.0, 8.0])))
-            .value([1.0, 2.0, 1.0])
-            .smooth(),
+        .value([1.0, 2.0, 1.0])
+        .smooth(),
     ]
 }

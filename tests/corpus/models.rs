@@ -131,11 +131,16 @@ fn losses() -> Vec<Row> {
         row!("hinge loss": (V, M, V) => S, |(w, x, y)| (1.0 - y * x.dot(w)).relu().sum() + 0.5 * w.dot(w),
             (some(3, 150), some((5, 3), 151), v([1.0, -1.0, 1.0, 1.0, -1.0])))
             .smooth(),
-        row!("softmax cross-entropy": (M, Ns) => S, |(scores, labels)| cross_entropy(scores, labels), (some((4, 3), 152), ns([0, 2, 1, 1])))
+        row!("softmax cross-entropy": (M, Ns) => S,
+            |(scores, labels)| cross_entropy(scores, labels), (some((4, 3), 152), ns([0, 2, 1, 1])))
             .smooth(),
-        row!("Poisson regression": (V, M, V) => S, |(w, x, y)| { let z = x.dot(w); (z.exp() - y * &z).sum() }, (some(2, 153), some((4, 2), 154), v([1.0, 0.0, 3.0, 2.0])))
+        row!("Poisson regression": (V, M, V) => S,
+            |(w, x, y)| { let z = x.dot(w); (z.exp() - y * &z).sum() },
+            (some(2, 153), some((4, 2), 154), v([1.0, 0.0, 3.0, 2.0])))
             .smooth(),
-        row!("cosine similarity": (V, V) => S, |(x, y)| x.dot(y) / (x.dot(x) * y.dot(y)).sqrt(), (some(4, 155), some(4, 156))).smooth(),
+        row!("cosine similarity": (V, V) => S,
+            |(x, y)| x.dot(y) / (x.dot(x) * y.dot(y)).sqrt(), (some(4, 155), some(4, 156)))
+            .smooth(),
         row!("Kullback-Leibler divergence of Gaussians": (V, V) => S,
             |(mean, log)| 0.5 * (mean * mean + log.exp() - log - 1.0).sum(), (some(3, 157), some(3, 158)))
             .smooth(),
@@ -189,7 +194,8 @@ fn losses() -> Vec<Row> {
 
 fn networks() -> Vec<Row> {
     vec![
-        row!("a perceptron": (Network<Concrete>, M, Ns) => S, |(model, x, labels)| cross_entropy(&model.scores(x), labels),
+        row!("a perceptron": (Network<Concrete>, M, Ns) => S,
+            |(model, x, labels)| cross_entropy(&model.scores(x), labels),
             (network(), some((4, 3), 171), ns([0, 1, 1, 0])))
             .smooth(),
         row!("a training step": (Network<Concrete>, M, Ns) => Network<Concrete>, |(model, x, labels)| {
@@ -198,7 +204,8 @@ fn networks() -> Vec<Row> {
                 Network { first: step(&model.first, &gradient.first), second: step(&model.second, &gradient.second) }
             }, (network(), some((2, 3), 172), ns([0, 1])))
             .smooth(),
-        row!("a net with gathered weights": (V, V) => S, |(w, x)| gathered_net(w, x), (some(7, 173), some(5, 174))).smooth(),
+        row!("a net with gathered weights": (V, V) => S, |(w, x)| gathered_net(w, x), (some(7, 173), some(5, 174)))
+            .smooth(),
         row!("attention": (M, M, M) => M, |(q, k, v)| {
                 let scores = q.dot(&k.transpose()) / 2.0f64.sqrt();
                 let e = (&scores - scores.max_axis(1).insert_axis(1)).exp();
@@ -227,11 +234,14 @@ fn networks() -> Vec<Row> {
                 build(3, |i| build(2, |j| features.at(&i * 2 + j)).max_all())
             }, (some(8, 185), some(3, 186)))
             .smooth(),
-        row!("dropout by a mask": (V, Bs) => S, |(x, keep)| keep.select(x * 2.0, 0.0).powi(2).sum(), (v([1.0, 2.0, 3.0]), vec![true, false, true].into()))
+        row!("dropout by a mask": (V, Bs) => S,
+            |(x, keep)| keep.select(x * 2.0, 0.0).powi(2).sum(), (v([1.0, 2.0, 3.0]), vec![true, false, true].into()))
             .value([40.0])
             .gradient([8.0, 0.0, 24.0])
             .smooth(),
-        row!("embeddings": (M, Ns, V) => S, |(table, words, w)| (table.gather(words).sum_axis(0) * w).tanh().sum(), (some((5, 3), 187), ns([4, 0, 4, 2]), some(3, 188)))
+        row!("embeddings": (M, Ns, V) => S,
+            |(table, words, w)| (table.gather(words).sum_axis(0) * w).tanh().sum(),
+            (some((5, 3), 187), ns([4, 0, 4, 2]), some(3, 188)))
             .smooth(),
         row!("a gated recurrent cell": (M, M, M, V, M) => V, |(wz, wr, wh, h, x)| {
                 scan(h.clone(), x, x.len(), |h, x| {
@@ -246,7 +256,9 @@ fn networks() -> Vec<Row> {
                 (0..2).fold(x.clone(), |x, _| (x.gather(from) * x.gather(to)).scatter(to, x.len()).tanh() + x)
             }, (some((4, 2), 194), ns([0, 1, 2, 3, 1]), ns([1, 2, 0, 0, 3])))
             .smooth(),
-        row!("f32 perceptron": (Fm, Fs, Fm) => F, |(w, b, x)| (x.dot(w) + b).relu().sum(), ([[1.0, -2.0], [0.5, 1.5]].into(), f([0.1, 0.2]), [[1.0, 2.0], [3.0, -1.0]].into()))
+        row!("f32 perceptron": (Fm, Fs, Fm) => F,
+            |(w, b, x)| (x.dot(w) + b).relu().sum(),
+            ([[1.0, -2.0], [0.5, 1.5]].into(), f([0.1, 0.2]), [[1.0, 2.0], [3.0, -1.0]].into()))
             .value([5.9]),
     ]
 }
@@ -255,7 +267,8 @@ fn numerics() -> Vec<Row> {
     let identity_and_ones: Vec<f64> = (0..36).map(|at| if at % 7 == 0 { 2.0 } else { 1.0 }).collect();
     let its_cofactors: Vec<f64> = (0..36).map(|at| if at % 7 == 0 { 6.0 } else { -1.0 }).collect();
     vec![
-        row!("determinant of 3 by permutations": M => S, |a| determinant(a), m([[2.0, 0.0, 1.0], [1.0, 3.0, 2.0], [1.0, 1.0, 4.0]]))
+        row!("determinant of 3 by permutations": M => S,
+            |a| determinant(a), m([[2.0, 0.0, 1.0], [1.0, 3.0, 2.0], [1.0, 1.0, 4.0]]))
             .value([18.0])
             .gradient([10.0, -2.0, -2.0, 1.0, 7.0, -2.0, -3.0, -3.0, 6.0])
             .smooth(),
@@ -269,11 +282,13 @@ fn numerics() -> Vec<Row> {
             }, v([-1.2, 1.0, 0.5]))
             .gradient([-215.6, 112.0, -100.0])
             .smooth(),
-        row!("Himmelblau": (S, S) => S, |(x, y)| (x * x + y - 11.0).powi(2) + (x + y * y - 7.0).powi(2), (s(1.0), s(2.0)))
+        row!("Himmelblau": (S, S) => S,
+            |(x, y)| (x * x + y - 11.0).powi(2) + (x + y * y - 7.0).powi(2), (s(1.0), s(2.0)))
             .value([68.0])
             .gradient([-36.0, -32.0])
             .smooth(),
-        row!("Rastrigin": V => S, |x| (x * x - 10.0 * (x * std::f64::consts::TAU).cos() + 10.0).sum(), some(4, 201)).smooth(),
+        row!("Rastrigin": V => S, |x| (x * x - 10.0 * (x * std::f64::consts::TAU).cos() + 10.0).sum(), some(4, 201))
+            .smooth(),
         row!("Ackley": V => S, |x| {
                 let root = ((x * x).mean()).sqrt();
                 -20.0 * (root * -0.2).exp() - (x * std::f64::consts::TAU).cos().mean().exp() + (20.0 + std::f64::consts::E)
@@ -339,7 +354,7 @@ fn numerics() -> Vec<Row> {
             .gradient([2.3])
             .smooth(),
         row!("discounted returns": (V, S) => S, |(rewards, gamma)| {
-                scan_reverse(scalar(0.0), rewards, rewards.len(), |sum, r| { let sum = r + gamma * sum; (sum.clone(), sum) }).1.mean()
+                scan_reverse(scalar(0.0), rewards, rewards.len(), |sum, r| twice(r + gamma * sum)).1.mean()
             }, (some(5, 205), s(0.9)))
             .smooth(),
         row!("a Kalman filter": (V, S, S) => S, |(z, q, r)| {
@@ -376,14 +391,14 @@ fn numerics() -> Vec<Row> {
                         let d = &x - y.at(&j);
                         (row.at(&j) + &d * &d).min(row.at(j + 1) + 1.0)
                     });
-                    let rest = scan(start.clone(), &inputs, k, |left, best| { let here = best.min(left + 1.0); (here.clone(), here) }).1;
+                    let rest = scan(start.clone(), &inputs, k, |left, best| twice(best.min(left + 1.0))).1;
                     (start.replicate(1).append(0, &rest), ())
                 }).0.at(k)
             }, (v([0.1, 0.9, 0.4]), v([0.2, 0.5])))
             .smooth(),
         row!("a moving average by prefix sums": V => V, |x| {
                 let n = x.len();
-                let sums = scan(scalar(0.0), x, n, |s, x| { let s = s + x; (s.clone(), s) }).1;
+                let sums = scan(scalar(0.0), x, n, |s, x| twice(s + x)).1;
                 build(n, |i| (sums.at(&i) - sums.at(&i - 3)) / 3.0)
             }, some(7, 207))
             .smooth(),
