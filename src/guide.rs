@@ -3,5 +3,11 @@
 #[doc = include_str!("../docs/semantics.md")]
 pub mod semantics {}
 
+#[doc = include_str!("../docs/one-operation.md")]
+pub mod one_operation {}
+
+#[doc = include_str!("../docs/adding-an-operation.md")]
+pub mod adding_an_operation {}
+
 #[doc = include_str!("../docs/printed-programs.md")]
 pub mod printed_programs {}

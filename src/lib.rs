@@ -1,4 +1,79 @@
 //! `deltaray` differentiates array programs.
+//!
+//! A function is written once, generic over an *algebra*, the type class of arrays. The same function then runs on plain
+//! arrays; runs on *dual arrays*, which pair an array with a [`Delta`](dual::Delta) term that describes its derivative;
+//! or is *staged* into a term, which is vectorised, differentiated and simplified before any input is seen, printed as a
+//! readable program, and called many times.
+//!
+//! ```
+//! use deltaray::prelude::*;
+//!
+//! /// Written element by element; staged, it runs in bulk.
+//! fn self_convolution<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+//!     let n = x.len();
+//!     build(n, |i| x.at(&i) * x.at(n - 1 - i)).sum()
+//! }
+//!
+//! # fn main() -> deltaray::Result<()> {
+//! let x = Vector::from(vec![1.0, 2.0, 3.0, 4.0]);
+//!
+//! // Now: define-by-run, with any Rust control flow.
+//! let dx = grad(self_convolution, &x);
+//! assert_eq!(dx.to_vec(), [8.0, 6.0, 4.0, 2.0]);
+//!
+//! // Many times: staged once for these shapes, differentiated once.
+//! let gradient = stage(self_convolution, &x)?.value_and_grad()?;
+//! let (value, dx) = gradient.call(&x)?;
+//! assert_eq!((value.to_vec(), dx.to_vec()), (vec![20.0], vec![8.0, 6.0, 4.0, 2.0]));
+//!
+//! // The gradient is a program: no loop over elements is left, and no scatter.
+//! assert_eq!(
+//!     gradient.to_string().trim(),
+//!     r#"
+//! program f(p0: f64[4]) -> (f64, f64[4]):
+//!     (contract "i,i->" p0 (reverse[0] p0), reverse[0] (p0 + p0))
+//! "#
+//!     .trim()
+//! );
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The story, room by room
+//!
+//! What users hold is in [`tensor`]: arrays with element type and rank as types, operators, indexing, [`build`](tensor::build),
+//! loops, and [trees](tensor::Tree) of arrays. Every method of it checks shapes and then calls a method of the type class,
+//! [`algebra::Algebra`]. The elementwise operations stand in one table, [`operation`]; what a structural operation results
+//! in is stated in one place, [`term::infer`].
+//!
+//! Four instances of the class do the work:
+//!
+//! - [`concrete::Concrete`] computes, on ndarray's storage;
+//! - [`dual::Dual`] pairs an array of any other algebra with its Delta: over plain arrays that is reverse mode as the program
+//!   runs, over itself higher order, over terms the symbolic pass;
+//! - [`dual::Tangent`] is forward mode, without a tape;
+//! - [`staged::Staged`] builds [terms](term).
+//!
+//! A term goes one way, and each step is a function from one printable program to the next:
+//!
+//! ```text
+//! function ──stage──▶ term with build ──vectorise──▶ bulk term ──simplify──▶
+//!   ──dual over Staged──▶ primal + Delta ──transpose──▶ gradient term ──simplify──▶ called, or printed
+//! ```
+//!
+//! [`vectorise`] is the bulk-operation transform, [`simplify`] rewrites by directional rules in tables, and
+//! [`derivative`] has what users call: [`grad`](derivative::grad), [`vjp`](derivative::vjp), [`jvp`](derivative::jvp),
+//! [`stage`](derivative::stage) and their relatives. `cargo run --example pipeline` shows one program after every step.
+//!
+//! The method is that of "Dual-Numbers Reverse AD for Functional Array Languages" (Smeding, Konarski, Peyton Jones,
+//! Fitzgibbon), whose sections are cited as (P 5.1).
+//!
+//! # Where to read on
+//!
+//! - [`guide::semantics`]: what happens out of bounds, at ties, at zero.
+//! - [`guide::one_operation`]: one operation from the trait to its gradient.
+//! - [`guide::adding_an_operation`]: how to add one.
+//! - [`guide::printed_programs`]: the language of printed programs, with its grammar.
 #![warn(missing_docs)]
 
 // So that code written by the derive macro finds this crate by its name here too.

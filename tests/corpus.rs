@@ -1,5 +1,5 @@
-//! The corpus: every program once, with inputs and known values and derivatives, through all instances and passes
-//! (DESIGN §10).
+//! The corpus: every program once, with inputs and known values and derivatives, through all instances and passes.
+//!
 //!
 //! `DELTARAY_ROW` runs the rows whose names contain a word, and prints their programs.
 

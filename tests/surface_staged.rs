@@ -109,5 +109,6 @@ fn an_index_used_outside_of_its_build_is_an_error() {
         },
         &v(&[1.0, 2.0, 3.0]),
     );
-    assert!(matches!(result, Err(Error::Scope { .. })));
+    let Err(Error::Scope { place, .. }) = result else { panic!("no scope error") };
+    assert!(place.contains("surface_staged.rs"), "{place}");
 }

@@ -5,7 +5,7 @@
 
 use crate::algebra::Algebra;
 use crate::concrete;
-use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
+use crate::dual::{self, Delta, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Result;
 use crate::shape::{Type, Value};
 use crate::simplify::simplify;
@@ -35,11 +35,21 @@ pub fn bulk(source: &Body<Build>) -> Body {
     tidy(&body)
 }
 
+/// How often reads are moved at most; a second time is needed only where a rule makes fewer reads of a node.
+const ROUNDS: usize = 3;
+
 /// A bulk program with simplification rules applied and reads moved to where they cost least.
 pub fn tidy(body: &Body) -> Body {
-    let body = simplify(&push_reads(&simplify(body)));
-    trace("simplify", &body);
-    body
+    let mut current = simplify(body);
+    for _ in 0..ROUNDS {
+        let next = simplify(&push_reads(&current));
+        if next == current {
+            break;
+        }
+        current = next;
+    }
+    trace("simplify", &current);
+    current
 }
 
 fn parameter_types(body: &Body) -> Vec<Type> {
@@ -77,6 +87,38 @@ pub fn value_and_gradient(body: &Body, active: usize) -> Result<Body> {
         cotangents[0] = Some(Staged::constant(one));
         cotangents
     })
+}
+
+/// The dual form of a program (P 6, form (6) of P 7.1): the program that computes its results and whatever the Delta of the
+/// first result refers to, and that Delta, printed, as a function of the tangents of the first `active` parameters,
+/// which are called by these names. For looking at; [`value_and_gradient`] does not need it.
+///
+/// # Errors
+///
+/// As [`vjp`].
+pub fn dual_form(body: &Body, names: &[&str]) -> Result<(Body, String)> {
+    let mut text = String::new();
+    let source = stage(&parameter_types(body), |variables| {
+        let deltas: Vec<_> = names.iter().map(|_| Delta::<Staged>::input()).collect();
+        let mut inputs: Vec<DualArray<Staged>> =
+            variables.iter().map(|array| DualArray { primal: array.clone(), delta: None }).collect();
+        for (input, delta) in inputs.iter_mut().zip(&deltas) {
+            input.delta = Some(delta.clone());
+        }
+        let outputs = interpret::<Dual<Staged>>(body, inputs);
+        let inputs: Vec<_> = deltas.iter().cloned().zip(names.iter().copied()).collect();
+        let printed = outputs[0].delta.as_ref().map(|delta| dual::print_delta(delta, &inputs));
+        let mut values: Vec<StagedArray> = outputs.into_iter().map(|output| output.primal).collect();
+        match printed {
+            None => text = "Zero\n".into(),
+            Some(printed) => {
+                values.extend(printed.arrays);
+                text = printed.text;
+            }
+        }
+        values
+    })?;
+    Ok((vectorise(&source), text))
 }
 
 /// Stages the values of a body and the pullback of the cotangents that `seed` gives for them.

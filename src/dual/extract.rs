@@ -34,8 +34,10 @@ pub(crate) fn levels(graph: &Graph, parameters: &[Level]) -> Vec<Level> {
 
 /// The nodes of earlier levels that the backward results need: invariant ones, and ones of the forward pass.
 ///
-/// A rearrangement of something is not worth storing when its source is not larger: the source is needed instead.
-pub(crate) fn needs(graph: &Graph, levels: &[Level], results: &[NodeId]) -> (Vec<NodeId>, Vec<NodeId>) {
+/// A rearrangement of something is not worth storing when its source is not larger: the source is needed instead. Nor is
+/// what transposing added to the `proper` nodes of the body, whose identity depends on the cotangents that were present: it
+/// is computed again, from what it needs.
+pub(crate) fn needs(graph: &Graph, levels: &[Level], results: &[NodeId], proper: usize) -> (Vec<NodeId>, Vec<NodeId>) {
     let mut wanted = vec![false; graph.len()];
     results.iter().for_each(|&id| wanted[id as usize] = true);
     let (mut invariant, mut step) = (Vec::new(), Vec::new());
@@ -48,6 +50,7 @@ pub(crate) fn needs(graph: &Graph, levels: &[Level], results: &[NodeId]) -> (Vec
         let rearranges = matches!(node.op, Op::View(_) | Op::Reshape(_) | Op::Mark | Op::Alias)
             && graph.ty(node.args[0]).size() <= node.ty().size();
         match levels[at] {
+            _ if at >= proper => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
             Level::Backward => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
             Level::Step if rearranges => wanted[node.args[0] as usize] = true,
             Level::Step => step.push(id),

@@ -8,8 +8,9 @@
 use super::extract::Level;
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label, Reduction};
+use crate::concrete::Array;
 use crate::operation::{Binary, Unary};
-use crate::shape::{Axes, Shape, Type};
+use crate::shape::{Axes, Shape, Type, Value};
 use crate::simplify::simplify;
 use crate::term::{Body, Graph, NodeId, Op};
 use std::collections::HashMap;
@@ -151,12 +152,7 @@ fn epilogue(
 
     for at in (0..levels.len()).filter(|&at| wanted[at] && levels[at] == Level::Backward && ways[at] != Way::Sum) {
         let node = graph.node(at as NodeId);
-        let mut fixed = |after: &mut Graph, id: NodeId| {
-            *values.entry(id).or_insert_with(|| {
-                debug_assert_eq!(levels[id as usize], Level::Known);
-                after.add(graph.node(id).op.clone(), &[])
-            })
-        };
+        let mut fixed = |after: &mut Graph, id: NodeId| fixed(graph, after, &mut values, id);
         let value = match (&node.op, ways[at]) {
             (Op::Scatter(extents), Way::Scatter) => {
                 let mut args = vec![series[&node.args[0]]];
@@ -185,8 +181,40 @@ fn epilogue(
         };
         values.insert(at as NodeId, value);
     }
-    let results: Vec<NodeId> = totals.iter().map(|total| values[total]).collect();
+    let mut result = |&total: &NodeId| match values.get(&total) {
+        Some(&value) => value,
+        // A cotangent is linear in those that came in: one that depends on none of them is zero.
+        None => {
+            debug_assert!(levels[total as usize] < Level::Backward);
+            let ty = graph.ty(total);
+            after.add(Op::Constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0))), &[])
+        }
+    };
+    let results: Vec<NodeId> = totals.iter().map(&mut result).collect();
     Arc::new(simplify(&after.finish(&results)))
+}
+
+/// The node of the epilogue for a recorded node: known already, or computed from constants and invariants that are.
+fn fixed(graph: &Graph, after: &mut Graph, values: &mut HashMap<NodeId, NodeId>, id: NodeId) -> NodeId {
+    let mut work = vec![id];
+    while let Some(&next) = work.last() {
+        let missing = |arg: &&NodeId| !values.contains_key(arg);
+        let node = graph.node(next);
+        let missing: Vec<NodeId> = node.args.iter().filter(missing).copied().collect();
+        if values.contains_key(&next) {
+            work.pop();
+            continue;
+        }
+        if !missing.is_empty() {
+            work.extend(missing);
+            continue;
+        }
+        debug_assert!(!matches!(node.op, Op::Parameter(_)), "captures that are needed are invariants");
+        let args: Vec<NodeId> = node.args.iter().map(|arg| values[arg]).collect();
+        values.insert(next, after.add(node.op.clone(), &args));
+        work.pop();
+    }
+    values[&id]
 }
 
 /// The same array in every step.

@@ -11,7 +11,7 @@
 
 use super::extract::{Level, extract, levels, needs};
 use super::harvest::{Harvest, harvest};
-use super::record::{Recorded, record};
+use super::record::{Recorded, record, recorded};
 use super::rolled::Rolled;
 use super::rules::zeros;
 use super::transpose::{Cotangent, transpose};
@@ -69,6 +69,8 @@ pub(crate) struct Recording {
     pub(crate) moving: Vec<bool>,
     /// The cotangents of the body's parameters.
     pub(crate) adjoints: Vec<Option<NodeId>>,
+    /// Number of the leading nodes that belong to the body proper; the others come from transposing it.
+    pub(crate) proper: usize,
 }
 
 impl Recording {
@@ -80,12 +82,13 @@ impl Recording {
         let body = &active.body;
         let parameters = (0..body.arity()).map(|at| body.parameter_type(at));
         let types: Vec<Type> = parameters.chain(body.result_types()).cloned().collect();
-        let (graph, (results, moving, adjoints)) = record(&types, |nodes| {
+        let (graph, (results, moving, adjoints, proper)) = record(&types, |nodes| {
             let inputs: Vec<Option<Delta<Recorded>>> =
                 active.parameters.iter().map(|&a| a.then(Delta::input)).collect();
             let arguments =
                 nodes.iter().zip(&inputs).map(|(&primal, input)| DualArray { primal, delta: input.clone() });
             let results = interpret::<Dual<Recorded>>(body, arguments.collect());
+            let proper = recorded();
             let cotangents = results.iter().zip(&nodes[body.arity()..]).zip(present);
             let outputs = cotangents.filter_map(|((result, &array), &present)| {
                 Some((result.delta.clone().filter(|_| present)?, Cotangent { array, marked }))
@@ -94,9 +97,9 @@ impl Recording {
             let moving = results.iter().map(|result| result.delta.is_some()).collect();
             let results = results.into_iter().map(|result| result.primal).collect();
             let adjoints = adjoints.into_iter().map(|adjoint| adjoint.map(|adjoint| adjoint.array)).collect();
-            (results, moving, adjoints)
+            (results, moving, adjoints, proper)
         });
-        Recording { graph, results, moving, adjoints }
+        Recording { graph, results, moving, adjoints, proper }
     }
 
     /// The cotangents of parameters, of those that have one.
@@ -192,7 +195,7 @@ impl ForwardLoop {
         }
         let recording = Recording::new(&step.active, &vec![true; body.results.len()], false);
         let Recording { graph, results, moving, .. } = &recording;
-        let (invariants, needed) = needs(graph, &step.levels(graph), &recording.reached());
+        let (invariants, needed) = needs(graph, &step.levels(graph), &recording.reached(), recording.proper);
         let mut outputs = results.clone();
         let (_, inputs, captures) = step.roles();
         let residuals = needed.into_iter().map(|id| {
@@ -261,7 +264,7 @@ impl BackwardLoop {
             }
             grows.into_iter().for_each(|at| present[at] = true);
         };
-        let Recording { mut graph, adjoints, .. } = recording;
+        let Recording { mut graph, adjoints, proper, .. } = recording;
         let reached = |range: Range<usize>| range.filter(|&at| adjoints[at].is_some()).collect();
         let (written, captures): (Vec<usize>, Vec<usize>) = (reached(inputs), reached(captures));
         let carried: Vec<usize> = carries.filter(|&at| present[at]).collect();
@@ -279,7 +282,7 @@ impl BackwardLoop {
         results.extend(&harvest.sums);
         results.extend(written.iter().filter_map(|&at| adjoints[at]));
         results.extend(&harvest.stacks);
-        let (_, needed) = needs(&graph, &step.levels(&graph), &results);
+        let (_, needed) = needs(&graph, &step.levels(&graph), &results, proper);
         let residuals: Vec<usize> = (0..stored.len()).filter(|&at| needed.contains(&stored[at])).collect();
         debug_assert_eq!(residuals.len(), needed.len(), "the forward pass stores what every backward pass needs");
 

@@ -10,6 +10,7 @@ mod extract;
 mod forward;
 mod harvest;
 mod loops;
+mod print;
 mod record;
 mod rolled;
 mod rules;
@@ -20,6 +21,7 @@ mod transpose;
 mod tests;
 
 pub use delta::{Delta, ShareId};
+pub use print::{PrintedDelta, print_delta};
 pub use tangent::{Tangent, TangentArray, jvp};
 
 use crate::affine::AffineMap;

@@ -36,6 +36,11 @@ pub(crate) fn record<R>(parameters: &[Type], f: impl FnOnce(Vec<NodeId>) -> R) -
     (graph, result)
 }
 
+/// Number of nodes recorded so far.
+pub(crate) fn recorded() -> usize {
+    GRAPHS.with_borrow(|graphs| graphs.last().expect("something is being recorded").len())
+}
+
 fn add(op: Op, args: &[NodeId]) -> NodeId {
     GRAPHS.with_borrow_mut(|graphs| graphs.last_mut().expect("something is being recorded").add(op, args))
 }

@@ -64,7 +64,8 @@ impl ForwardBranch {
         let mut recordings = [then, otherwise].map(|side| Recording::new(side, &present, true));
         let mut position = present.len();
         let residuals = [(then, &recordings[0]), (otherwise, &recordings[1])].map(|(side, recording)| {
-            let (invariant, step) = needs(&recording.graph, &levels_of(side, &recording.graph), &recording.reached());
+            let levels = levels_of(side, &recording.graph);
+            let (invariant, step) = needs(&recording.graph, &levels, &recording.reached(), recording.proper);
             let place = |node: NodeId| {
                 let place = if (node as usize) < side.body.arity() {
                     Residual::Operand(node as usize)

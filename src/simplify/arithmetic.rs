@@ -2,10 +2,8 @@
 //!
 //! What holds for floats holds with NaN and infinities too; only the sign of a zero may change.
 
-use super::bounds::{Affine, Fact};
-use super::views_of::view;
+use super::bounds::Fact;
 use super::{Rules, Simplifier};
-use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::{Array, Concrete};
 use crate::operation::{Binary, Comparison, Unary};
@@ -13,26 +11,32 @@ use crate::shape::{DType, Type, Value};
 use crate::term::{Node, NodeId, Op, infer};
 use smallvec::SmallVec;
 
+mod indices;
 #[cfg(test)]
 mod tests;
+
+pub(super) use indices::view_of_index;
 
 pub(super) const RULES: Rules = &[
     ("constant operands", constant_operands),
     ("one possible value", one_value),
-    ("affine form", affine_form),
+    ("affine form", indices::affine_form),
     ("constant to the right", constant_right),
     ("neutral element", neutral),
-    ("integer division by more", small_dividend),
-    ("decided extreme", decided_extreme),
+    ("integer division by more", indices::small_dividend),
+    ("decided extreme", indices::decided_extreme),
     ("kept zero of a constant", keep_zero),
     ("sum of a negation", sum_with_negation),
     ("product of negations", product_of_negations),
     ("negation of an expression", negation),
     ("constants multiplied out", constants_multiplied),
     ("constants added up", constants_added),
+    ("comparison with a constant", indices::compared),
+    ("sum of multiples", sum_of_multiples),
     ("logical identity", logical),
     ("unary identity", unary),
     ("cast of a cast", cast),
+    ("operands exchanged", exchanged),
 ];
 
 /// Constants that are not of one value are folded up to this size.
@@ -130,34 +134,6 @@ fn one_value(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId>
     (low == high).then(|| arena.full(&ty.shape, Value::from_i64(ty.dtype, low)))
 }
 
-/// An index that moves along one axis is `iota · factor + offset`, repeated, so that equal indices are equal nodes: at most
-/// two operations, on one axis.
-fn affine_form(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let (ty, fact) = fact(arena, op, args)?;
-    let Affine { coefficients, constant } = fact.affine?;
-    let mut moving = (0..ty.rank()).filter(|&axis| coefficients[axis] != 0);
-    let (axis, more) = (moving.next()?, moving.next());
-    if ty.dtype != DType::I64 || more.is_some() {
-        return None;
-    }
-    let extent = ty.shape[axis];
-    let mut node = arena.add(Op::Iota(extent), &[]);
-    // These are what the other rules leave, so none needs to be tried.
-    match coefficients[axis] {
-        1 => {}
-        -1 => node = arena.add_as_is(Op::Unary(Unary::Neg), &[node]),
-        factor => {
-            let factor = arena.full(&[extent], Value::I64(factor));
-            node = arena.add_as_is(Op::Binary(Binary::Mul), &[node, factor]);
-        }
-    }
-    if constant != 0 {
-        let offset = arena.full(&[extent], Value::I64(constant));
-        node = arena.add_as_is(Op::Binary(Binary::Add), &[node, offset]);
-    }
-    Some(view(arena, node, AffineMap::broadcast(&[extent], &ty.shape, &[axis])))
-}
-
 /// Of a sum or product with a constant, the constant is on the right; subtracting an integer constant is adding one.
 fn constant_right(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (kind, a, b) = binary(op, args)?;
@@ -192,35 +168,6 @@ fn neutral(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
         Binary::Div if arena.is_uniform(a, 1.0) => Some(arena.add(Op::Unary(Unary::Recip), &[b])),
         Binary::Sub if arena.is_uniform(a, 0.0) => Some(arena.add(Op::Unary(Unary::Neg), &[b])),
         Binary::Min | Binary::MinRight | Binary::Max | Binary::MaxRight if a == b => Some(a),
-        _ => None,
-    }
-}
-
-/// The remainder by a larger number is the dividend.
-fn small_dividend(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let (Binary::Rem | Binary::Modulo, a, b) = binary(op, args)? else { return None };
-    let ((low, high), (divisor, _)) = (arena.fact(a).interval, arena.fact(b).interval);
-    (low >= 0 && high < divisor).then_some(a)
-}
-
-/// Of two integers whose bounds do not overlap, the larger and the smaller are known.
-fn decided_extreme(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let ty = arena.ty(args[0]);
-    if !ty.dtype.is_integer() {
-        return None;
-    }
-    let (low, high) = arena.fact(args[0]).interval;
-    if let Op::Unary(Unary::Relu | Unary::Abs) = op {
-        return (low >= 0).then_some(args[0]);
-    }
-    let (op, a, b) = binary(op, args)?;
-    let (other_low, other_high) = arena.fact(b).interval;
-    let (below, above) = (high <= other_low, low >= other_high);
-    match op {
-        Binary::Min | Binary::MinRight if below => Some(a),
-        Binary::Min | Binary::MinRight if above => Some(b),
-        Binary::Max | Binary::MaxRight if above => Some(a),
-        Binary::Max | Binary::MaxRight if below => Some(b),
         _ => None,
     }
 }
@@ -321,6 +268,39 @@ fn constants_added(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<N
     let constant = filled(arena, a, inner);
     let rest = arena.add(op.clone(), &[a, x]);
     Some(arena.add(add, &[rest, constant]))
+}
+
+/// A float with a constant factor: a product with one, or the node itself, once.
+fn multiple(arena: &Simplifier, node: NodeId) -> (NodeId, Option<Value>) {
+    match with_constant(arena, node, Binary::Mul) {
+        Some((x, factor)) => (x, Some(factor)),
+        None => (node, None),
+    }
+}
+
+/// `x · c + x · d` is `x · (c + d)`, of floats and where the terms do not cancel: one operation less.
+fn sum_of_multiples(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (kind @ (Binary::Add | Binary::Sub), a, b) = binary(op, args)? else { return None };
+    let ty = arena.ty(a);
+    let ((x, first), (y, second)) = (multiple(arena, a), multiple(arena, b));
+    if x != y || !ty.dtype.is_float() || (first.is_none() && second.is_none()) {
+        return None;
+    }
+    let one = Value::from_i64(ty.dtype, 1);
+    let (first, second) = (first.unwrap_or(one), second.unwrap_or(one));
+    // Infinite terms that cancel are NaN.
+    let sum = compute(kind, first, second);
+    if sum.to_f64().abs() < first.to_f64().abs().max(second.to_f64().abs()) {
+        return None;
+    }
+    let factor = filled(arena, x, sum);
+    Some(arena.add(Op::Binary(Binary::Mul), &[x, factor]))
+}
+
+/// What was computed with the operands exchanged is not computed again.
+fn exchanged(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (Binary::Add | Binary::Mul | Binary::And | Binary::Or, a, b) = binary(op, args)? else { return None };
+    arena.graph.find(op, &[b, a])
 }
 
 /// Conjunctions and disjunctions with constants or of one operand, and negations of negations and comparisons.

@@ -1,6 +1,7 @@
 //! What is known of integer and boolean arrays before any input is seen: intervals, and affine forms.
 
 use super::Simplifier;
+use crate::affine::AffineMap;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value, strides};
 use crate::term::{Node, NodeId, Op};
@@ -13,6 +14,9 @@ pub struct Fact {
     pub interval: (i64, i64),
     /// The element as an affine function of its position, of an integer array.
     pub affine: Option<Affine>,
+    /// Whether the elements are finite wherever those of the parameters are, but for overflow of sums and products: so not
+    /// what a mask may have been written to avoid.
+    pub regular: bool,
 }
 
 /// `constant + Σ coefficients[axis] · position[axis]`, without overflow.
@@ -58,18 +62,19 @@ fn exact(low: i128, high: i128, dtype: DType) -> (i64, i64) {
 impl Fact {
     /// Nothing but the type is known.
     pub fn unknown(ty: &Type) -> Fact {
-        Fact { interval: full_range(ty.dtype), affine: None }
+        Fact { interval: full_range(ty.dtype), affine: None, regular: true }
     }
 
     /// The fact for a node, from those of its operands.
     pub(super) fn of<'a>(node: &Node, fact: impl Fn(NodeId) -> &'a Fact, ty: impl Fn(NodeId) -> &'a Type) -> Fact {
         if node.types.len() != 1 {
-            return Fact { interval: (i64::MIN, i64::MAX), affine: None };
+            return Fact { interval: (i64::MIN, i64::MAX), affine: None, regular: false };
         }
         let own = node.ty();
         // The operand of an output has several types, none of which says more.
+        let regular = !own.dtype.is_float() || is_regular(&node.op) && node.args.iter().all(|&arg| fact(arg).regular);
         if own.dtype.is_float() || matches!(node.op, Op::Output(_)) {
-            return Fact::unknown(own);
+            return Fact { regular, ..Fact::unknown(own) };
         }
         let args: SmallVec<[&Fact; 3]> = node.args.iter().map(|&arg| fact(arg)).collect();
         // Of a float operand nothing is known: its interval is never looked at.
@@ -79,7 +84,25 @@ impl Fact {
             true => affine(node, &args, interval, &ty),
             false => None,
         };
-        Fact { interval, affine: affine.map(|affine| affine.normal(&own.shape)) }
+        Fact { interval, affine: affine.map(|affine| affine.normal(&own.shape)), regular }
+    }
+}
+
+/// Whether an operation gives finite floats for finite ones, but for overflow of sums and products.
+fn is_regular(op: &Op) -> bool {
+    match op {
+        Op::Constant(array) => match array.uniform() {
+            Some(value) => value.to_f64().is_finite(),
+            None => (0..array.size()).all(|at| array.element(at).to_f64().is_finite()),
+        },
+        Op::Unary(op) => match op {
+            Unary::Recip | Unary::Sqrt | Unary::Exp | Unary::Expm1 | Unary::Ln | Unary::Ln1p | Unary::Tan => false,
+            Unary::Powi(n) => *n >= 0,
+            _ => true,
+        },
+        Op::Binary(op) => !matches!(op, Binary::Div | Binary::Pow),
+        Op::Output(_) => false,
+        _ => true,
     }
 }
 
@@ -113,16 +136,7 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
         }
         Op::Binary(op) if integral => binary_interval(*op, of(0), of(1), own.dtype),
         Op::Compare(op) if integral => {
-            let ((a, b), (c, d)) = (of(0), of(1));
-            let known = match op {
-                Comparison::Less => decide(b < c, a >= d),
-                Comparison::LessEqual => decide(b <= c, a > d),
-                Comparison::Greater => decide(a > d, b <= c),
-                Comparison::GreaterEqual => decide(a >= d, b < c),
-                Comparison::Equal => decide(a == b && c == d && a == c, b < c || a > d),
-                Comparison::NotEqual => decide(b < c || a > d, a == b && c == d && a == c),
-            };
-            known.map_or(unknown, |known| (i64::from(known), i64::from(known)))
+            decided(*op, of(0), of(1)).map_or(unknown, |known| (i64::from(known), i64::from(known)))
         }
         Op::Select if integral => hull(args[1].interval, args[2].interval),
         Op::Cast(dtype) if integral && own.dtype != DType::Bool => {
@@ -130,8 +144,13 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
             (args[0].interval.0.clamp(range.0, range.1), args[0].interval.1.clamp(range.0, range.1))
         }
         // Reads outside give 0.
-        Op::View(map) if map.is_inside() => args[0].interval,
-        Op::View(_) => hull(args[0].interval, (0, 0)),
+        Op::View(map) => {
+            let read = match &args[0].affine {
+                Some(form) => read_interval(form, map, args[0].interval),
+                None => args[0].interval,
+            };
+            if map.is_inside() { read } else { hull(read, (0, 0)) }
+        }
         Op::Gather => {
             let inside = node.args[1..]
                 .iter()
@@ -145,6 +164,20 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
         Op::ArgReduce(_, axis) => (0, (ty(node.args[0]).shape[*axis] as i64 - 1).max(0)),
         _ => unknown,
     }
+}
+
+/// The interval of what a view reads inside of an array of this form and interval.
+fn read_interval(form: &Affine, map: &AffineMap, whole: (i64, i64)) -> (i64, i64) {
+    let (mut low, mut high) = (form.constant as i128, form.constant as i128);
+    for (row, &coefficient) in form.coefficients.iter().enumerate() {
+        let (first, last) = map.range(row);
+        let end = (map.source()[row] as i128 - 1).max(0);
+        let ends = [first, last].map(|at| at.clamp(0, end) * coefficient as i128);
+        low += ends[0].min(ends[1]);
+        high += ends[0].max(ends[1]);
+    }
+    let (low, high) = (low.max(whole.0 as i128), high.min(whole.1 as i128));
+    if low <= high { (low as i64, high as i64) } else { whole }
 }
 
 fn binary_interval(op: Binary, (a, b): (i128, i128), (c, d): (i128, i128), dtype: DType) -> (i64, i64) {
@@ -178,6 +211,18 @@ fn number(value: Value) -> i64 {
     match value {
         Value::Bool(x) => i64::from(x),
         other => other.to_integer().unwrap_or(0),
+    }
+}
+
+/// A comparison of all numbers of one interval with all of another, if they agree.
+pub(super) fn decided(op: Comparison, (a, b): (i128, i128), (c, d): (i128, i128)) -> Option<bool> {
+    match op {
+        Comparison::Less => decide(b < c, a >= d),
+        Comparison::LessEqual => decide(b <= c, a > d),
+        Comparison::Greater => decide(a > d, b <= c),
+        Comparison::GreaterEqual => decide(a >= d, b < c),
+        Comparison::Equal => decide(a == b && c == d && a == c, b < c || a > d),
+        Comparison::NotEqual => decide(b < c || a > d, a == b && c == d && a == c),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Rules, Simplifier};
 use crate::affine::AffineMap;
 use crate::algebra::Reduction;
 use crate::operation::Binary;
-use crate::shape::{Axes, Shape, Value, size};
+use crate::shape::{Axes, DType, Shape, Value, size};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
@@ -17,6 +17,8 @@ pub(super) const RULES: Rules = &[
     ("scatter affine", scatter_affine),
     ("gather repeated", gather_repeated),
     ("scatter repeated", scatter_repeated),
+    ("gather whole axis", gather_whole_axis),
+    ("scatter whole axis", scatter_whole_axis),
     ("gather split", gather_split),
     ("scatter split", scatter_split),
     ("gather periodic", gather_periodic),
@@ -95,15 +97,74 @@ fn scatter_affine(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<No
     Some(arena.add(Op::Accumulate(map), &args[..1]))
 }
 
+/// Whether an index array does not move along an axis.
+fn ignores(arena: &Simplifier, index: NodeId, axis: usize) -> bool {
+    arena.uniform(index).is_some()
+        || arena.fact(index).affine.as_ref().is_some_and(|form| form.coefficients[axis] == 0)
+        || matches!(arena.parts(index).0, Op::View(map) if map.ignored().contains(&axis))
+}
+
 /// The axes of extent > 1 along which no index array moves.
 fn repeated_axes(arena: &Simplifier, indices: &[NodeId]) -> Axes {
     let shape = &arena.ty(indices[0]).shape;
-    let ignores = |index: NodeId, axis: usize| {
-        arena.uniform(index).is_some()
-            || arena.fact(index).affine.as_ref().is_some_and(|form| form.coefficients[axis] == 0)
-            || matches!(arena.parts(index).0, Op::View(map) if map.ignored().contains(&axis))
-    };
-    (0..shape.len()).filter(|&axis| shape[axis] > 1 && indices.iter().all(|&index| ignores(index, axis))).collect()
+    let all_ignore = |axis: usize| indices.iter().all(|&index| ignores(arena, index, axis));
+    (0..shape.len()).filter(|&axis| shape[axis] > 1 && all_ignore(axis)).collect()
+}
+
+/// Of several index arrays, one that counts through all of its axis of the array, along an axis of the positions along
+/// which the others don't move: its number, and that axis.
+fn whole_axis(arena: &Simplifier, extents: &[usize], indices: &[NodeId]) -> Option<(usize, usize)> {
+    if indices.len() < 2 {
+        return None;
+    }
+    let positions = &arena.ty(indices[0]).shape;
+    indices.iter().enumerate().find_map(|(number, &index)| {
+        let form = arena.fact(index).affine.as_ref()?;
+        let mut moving = (0..positions.len()).filter(|&axis| form.coefficients[axis] != 0);
+        let (axis, more) = (moving.next()?, moving.next());
+        let counts = form.constant == 0 && form.coefficients[axis] == 1 && positions[axis] == extents[number];
+        let alone = indices.iter().enumerate().all(|(other, &node)| other == number || ignores(arena, node, axis));
+        (more.is_none() && counts && alone).then_some((number, axis))
+    })
+}
+
+/// The node with one axis moved to another place.
+fn with_axis_moved(arena: &mut Simplifier, node: NodeId, from: usize, to: usize) -> NodeId {
+    let shape = arena.ty(node).shape.clone();
+    let mut order: Axes = (0..shape.len()).filter(|&axis| axis != from).collect();
+    order.insert(to, from);
+    arena.add(Op::View(AffineMap::transpose(&shape, &order)), &[node])
+}
+
+/// A gather of which an index array counts through an axis gathers along the other axes only: fewer index arrays, and
+/// smaller ones.
+fn gather_whole_axis(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Gather = op else { return None };
+    let (number, axis) = whole_axis(arena, &arena.ty(args[0]).shape, &args[1..])?;
+    let left = args.len() - 2;
+    let mut smaller: SmallVec<[NodeId; 4]> = SmallVec::from_elem(with_axis_moved(arena, args[0], number, left), 1);
+    for &index in args[1..].iter().enumerate().filter(|&(other, _)| other != number).map(|(_, index)| index) {
+        smaller.push(without_axes(arena, index, &[axis]));
+    }
+    let rank = arena.ty(smaller[1]).rank();
+    let gathered = arena.add(Op::Gather, &smaller);
+    Some(with_axis_moved(arena, gathered, rank, axis))
+}
+
+/// As [`gather_whole_axis`], of a scatter.
+fn scatter_whole_axis(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Scatter(extents) = op else { return None };
+    let (number, axis) = whole_axis(arena, extents, &args[1..])?;
+    let mut extents = extents.clone();
+    extents.remove(number);
+    let rank = arena.ty(args[1]).rank() - 1;
+    let mut smaller: SmallVec<[NodeId; 4]> = SmallVec::from_elem(with_axis_moved(arena, args[0], axis, rank), 1);
+    for &index in args[1..].iter().enumerate().filter(|&(other, _)| other != number).map(|(_, index)| index) {
+        smaller.push(without_axes(arena, index, &[axis]));
+    }
+    let left = extents.len();
+    let scattered = arena.add(Op::Scatter(extents), &smaller);
+    Some(with_axis_moved(arena, scattered, left, number))
 }
 
 /// A gather whose positions don't move along an axis reads once, and is repeated: fewer reads.
@@ -287,7 +348,8 @@ fn scatter_periodic(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<
             } else {
                 let last = window(arena, updates, 0, (times * n) as i64, count % n);
                 let last = window(arena, last, 0, 0, n);
-                arena.add(Op::Binary(Binary::Add), &[sum, last])
+                let add = if arena.ty(sum).dtype == DType::Bool { Binary::Or } else { Binary::Add };
+                arena.add(Op::Binary(add), &[sum, last])
             }
         }
         Period::Stays(n) => {

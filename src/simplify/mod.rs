@@ -61,7 +61,7 @@ fn tables(op: &Op) -> &'static [Rules] {
         }
         Op::Mark => &[selects::RULES],
         Op::Select => &[selects::RULES, views::RULES],
-        Op::View(_) | Op::Reshape(_) | Op::Concatenate(_) => &[views::RULES, contract::RULES],
+        Op::View(_) | Op::Reshape(_) | Op::Concatenate(_) => &[views::RULES, selects::RULES, contract::RULES],
         Op::Accumulate(_) => &[accumulate::RULES],
         Op::Gather | Op::Scatter(_) => &[gathers::RULES],
         Op::Reduce(..) | Op::ArgReduce(..) => &[reductions::RULES, contract::RULES],
@@ -182,7 +182,7 @@ impl Simplifier {
 
 /// How often a program is gone through at most; a second time is needed only where a rule adds what an earlier node could
 /// have used.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 12;
 
 /// The program with all rules applied, in nested bodies too.
 pub fn simplify(body: &Body) -> Body {

@@ -245,6 +245,26 @@ fn random_map(seed: &mut u64, source: &[usize], result: &[usize]) -> AffineMap {
 }
 
 #[test]
+fn positions_that_count_through_an_axis_are_not_needed() {
+    let body = program(&[f64s(&[4, 3, 2]), i64s(&[5]), f64s(&[5, 3, 2])], |g| {
+        let counting = g.add(Op::Iota(3), &[]);
+        let counting = g.add(Op::View(AffineMap::broadcast(&[3], &[5, 3], &[1])), &[counting]);
+        let positions = g.add(Op::View(AffineMap::broadcast(&[5], &[5, 3], &[0])), &[1]);
+        let read = g.add(Op::Gather, &[0, positions, counting]);
+        let turned = g.add(Op::View(AffineMap::transpose(&[4, 3, 2], &[1, 0, 2])), &[0]);
+        let other = g.add(Op::Gather, &[turned, counting, positions]);
+        let back = g.add(Op::Scatter([4, 3].into_iter().collect()), &[2, positions, counting]);
+        let turned_back = g.add(Op::Scatter([3, 4].into_iter().collect()), &[2, counting, positions]);
+        vec![read, other, back, turned_back]
+    });
+    let simple = checked(&body);
+    let reads = simple.nodes.iter().filter(|node| matches!(node.op, Op::Gather | Op::Scatter(_)));
+    assert!(reads.clone().all(|node| node.args.len() == 2 && node.args[1] == 1));
+    // Both gathers read the same rows.
+    assert_eq!(reads.count(), 2);
+}
+
+#[test]
 fn random_maps_keep_their_meaning() {
     const SHAPES: [&[usize]; 9] = [&[], &[1], &[4], &[6], &[2, 3], &[3, 1], &[1, 4], &[2, 1, 3], &[2, 2, 2]];
     let mut seed = 5;

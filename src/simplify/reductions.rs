@@ -18,6 +18,8 @@ pub(super) const RULES: Rules = &[
     ("reduction over no axes", no_axes),
     ("reduction of nothing", nothing),
     ("reduction of equal elements", equal_elements),
+    ("sum of an index", sum_of_index),
+    ("sum of a concatenation", sum_of_parts),
     ("reduction of a reduction", merged),
     ("reduction over axes of one element", unit_axes),
     ("reduction of repetitions", repetitions),
@@ -82,6 +84,62 @@ fn count(dtype: DType, shape: &[usize], axes: &[usize]) -> Value {
     }
 }
 
+/// Whether it matters which of several equal elements comes first: the derivative of a largest or smallest float goes there.
+fn ties_matter(arena: &Simplifier, reduction: Reduction, source: NodeId) -> bool {
+    reduction != Reduction::Sum && arena.ty(source).dtype.is_float()
+}
+
+/// Whether these axes of an array go from outer to inner ones, those of at most one element aside.
+fn in_order(arena: &Simplifier, array: NodeId, axes: impl Iterator<Item = usize>) -> bool {
+    axes.filter(|&axis| arena.ty(array).shape[axis] > 1).is_sorted()
+}
+
+/// A sum of an index, as an integer or cast to a float, that does not depend on where it is: it is known.
+///
+/// Of floats it must be so small that no order of adding up rounds.
+fn sum_of_index(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (Reduction::Sum, axes, operand) = parts(op, args)? else { return None };
+    let ty = arena.ty(operand).clone();
+    let (index, limit) = match (arena.parts(operand), ty.dtype) {
+        ((Op::Cast(_), inner), DType::F32) => (inner[0], 1 << 24),
+        ((Op::Cast(_), inner), DType::F64) => (inner[0], 1 << 53),
+        (_, DType::I64) => (operand, i64::MAX as i128),
+        _ => return None,
+    };
+    let form = arena.fact(index).affine.as_ref()?;
+    if (0..ty.rank()).any(|axis| !axes.contains(&axis) && form.coefficients[axis] != 0) {
+        return None;
+    }
+    // Twice the mean element, which lies halfway between the first and the last.
+    let (mut twice, mut reach, mut count) = (2 * form.constant as i128, (form.constant as i128).abs(), 1i128);
+    for &axis in axes {
+        let last = (ty.shape[axis] as i128 - 1).checked_mul(form.coefficients[axis] as i128)?;
+        twice = twice.checked_add(last)?;
+        reach = reach.checked_add(last.abs())?;
+        count = count.checked_mul(ty.shape[axis] as i128)?;
+    }
+    if reach.checked_mul(count)? > limit {
+        return None;
+    }
+    let sum = i64::try_from(twice.checked_mul(count)? / 2).ok()?;
+    Some(arena.full(&reduced(&ty.shape, axes), Value::from_i64(ty.dtype, sum)))
+}
+
+/// A sum over a concatenation of up to so many parts is taken apart.
+const PARTS: usize = 8;
+
+/// A sum along the axis of a concatenation is the sum of the sums of its parts: what is concatenated is not stored.
+fn sum_of_parts(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (Reduction::Sum, axes, operand) = parts(op, args)? else { return None };
+    let (&Op::Concatenate(axis), pieces) = arena.parts(operand) else { return None };
+    if !axes.contains(&axis) || pieces.len() > PARTS || arena.ty(operand).dtype == DType::Bool {
+        return None;
+    }
+    let pieces: SmallVec<[NodeId; PARTS]> = pieces.into();
+    let sums: SmallVec<[NodeId; PARTS]> = pieces.iter().map(|&piece| arena.add(op.clone(), &[piece])).collect();
+    sums.into_iter().reduce(|sum, next| arena.add(Op::Binary(Binary::Add), &[sum, next]))
+}
+
 /// Two reductions become one.
 fn merged(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (reduction, axes, operand) = parts(op, args)?;
@@ -92,6 +150,10 @@ fn merged(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     }
     let (source, inner_axes) = (source[0], inner_axes.clone());
     let left = others(arena.ty(source).rank(), &inner_axes);
+    let outer_axes = axes.iter().map(|&axis| left[axis]);
+    if ties_matter(arena, reduction, source) && !in_order(arena, source, outer_axes.chain(inner_axes.clone())) {
+        return None;
+    }
     let mut all: Axes = axes.iter().map(|&axis| left[axis]).chain(inner_axes).collect();
     all.sort_unstable();
     Some(arena.add(Op::Reduce(reduction, all), &[source]))
@@ -147,7 +209,7 @@ fn repetitions(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
 }
 
 /// Reduces the source of a view of which every reduced axis goes through one source axis once, whole: transpositions,
-/// reversals and, in sums, padding. The reduction runs over at most as many elements, and the view has fewer.
+/// reversals and, in sums, padding; of extremes of floats only what keeps the first of equal elements first. The reduction runs over at most as many elements, and the view has fewer.
 fn rearrangement(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (reduction, axes, operand) = parts(op, args)?;
     let (inner, source) = arena.parts(operand);
@@ -167,7 +229,13 @@ fn rearrangement(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<Nod
         if more.is_some() || !alone || !whole || rows.contains(&row) {
             return None;
         }
+        if ties_matter(arena, reduction, source) && map.source()[row] > 1 && map.coefficient(row, axis) < 0 {
+            return None;
+        }
         rows.push(row);
+    }
+    if ties_matter(arena, reduction, source) && !in_order(arena, source, rows.iter().copied()) {
+        return None;
     }
     rows.sort_unstable();
     let node = arena.add(Op::Reduce(reduction, rows.clone()), &[source]);

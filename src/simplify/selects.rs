@@ -17,6 +17,8 @@ pub(super) const RULES: Rules = &[
     ("selection twice by one mask", same_mask),
     ("selection of a selection or zero", nested_zero),
     ("operation on selections by one mask", joined),
+    ("sum of complementary selections", complementary),
+    ("view of one side", view_of_side),
     ("negation of a selection", negated),
 ];
 
@@ -130,6 +132,71 @@ fn joined(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let zero = arena.node(args[0]).args[2];
     let inner = arena.add(op.clone(), &[a, b]);
     Some(arena.add(Op::Select, &[mask, inner, zero]))
+}
+
+/// What a mask leaves, and what its opposite leaves: a selection of which a side is 0.
+fn half(arena: &Simplifier, node: NodeId) -> Option<(NodeId, [Option<NodeId>; 2])> {
+    let (op, args) = arena.parts(node);
+    let (mask, yes, no) = parts(op, args)?;
+    match (is_zero(arena, yes), is_zero(arena, no)) {
+        (false, true) => Some((mask, [Some(yes), None])),
+        (true, false) => Some((mask, [None, Some(no)])),
+        _ => None,
+    }
+}
+
+/// The selection of two halves by one mask.
+fn whole(arena: &mut Simplifier, a: NodeId, b: NodeId) -> Option<NodeId> {
+    let ((mask, first), (other, second)) = (half(arena, a)?, half(arena, b)?);
+    match (mask == other, first, second) {
+        (true, [Some(yes), None], [None, Some(no)]) | (true, [None, Some(no)], [Some(yes), None]) => {
+            Some(arena.add(Op::Select, &[mask, yes, no]))
+        }
+        _ => None,
+    }
+}
+
+/// The sum of what a mask leaves and what its opposite leaves is a selection, in a longer sum too: an addition less.
+fn complementary(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Binary(Binary::Add) = op else { return None };
+    if let Some(node) = whole(arena, args[0], args[1]) {
+        return Some(node);
+    }
+    for (single, sum) in [(args[0], args[1]), (args[1], args[0])] {
+        let (Op::Binary(Binary::Add), &[a, b]) = arena.parts(sum) else { continue };
+        for (term, rest) in [(a, b), (b, a)] {
+            if let Some(node) = whole(arena, single, term) {
+                return Some(arena.add(op.clone(), &[rest, node]));
+            }
+        }
+    }
+    None
+}
+
+/// A view of a selection by position that reads positions of one side only is a view of that side, marked as in
+/// [`decided`].
+fn view_of_side(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::View(map) = op else { return None };
+    let (inner, operands) = arena.parts(args[0]);
+    let (mask, yes, no) = parts(inner, operands)?;
+    let (Op::Compare(comparison), &[a, b]) = arena.parts(mask) else { return None };
+    let (a, b) = (arena.fact(a).affine.as_ref()?, arena.fact(b).affine.as_ref()?);
+    // The smallest and largest difference of the two, over a box that holds all positions that are read.
+    let mut low = a.constant as i128 - b.constant as i128;
+    let mut high = low;
+    for (row, &extent) in map.source().iter().enumerate() {
+        let (first, last) = map.range(row);
+        let step = a.coefficients[row] as i128 - b.coefficients[row] as i128;
+        let ends = [first, last].map(|at| at.clamp(0, (extent as i128 - 1).max(0)) * step);
+        low += ends[0].min(ends[1]);
+        high += ends[0].max(ends[1]);
+    }
+    let (side, other) = match super::bounds::decided(*comparison, (low, high), (0, 0))? {
+        true => (yes, no),
+        false => (no, yes),
+    };
+    let side = if arena.uniform(other).is_some() { side } else { arena.add(Op::Mark, &[side]) };
+    Some(arena.add(op.clone(), &[side]))
 }
 
 /// The sign moves into the side that is not 0, where it may meet another.

@@ -1,4 +1,5 @@
-//! Sums of pads and of scatters, over whole programs: a gradient often adds many arrays that are 0 almost everywhere.
+//! Sums of pads, of scatters and of masked arrays, over whole programs: a gradient often adds many arrays that are 0 almost
+//! everywhere.
 //!
 //! This is a pass and not a rule, so that a chain of `k` additions takes `O(k log k)` time: a rule would see one addition
 //! at a time, and copy what it has joined so far each time.
@@ -16,7 +17,8 @@ use std::collections::{BinaryHeap, HashMap};
 const ADD: Op = Op::Binary(Binary::Add);
 
 /// The program in which sums of arrays that are non-zero in disjoint parts are concatenations, those that are non-zero in
-/// the same part are sums of that part, and sums of scatters into one shape are one scatter. Without such sums, `None`.
+/// the same part are sums of that part, sums of scatters into one shape are one scatter, and sums of what one mask leaves
+/// are masked once. Without such sums, `None`.
 pub(super) fn merge_sums(body: &Body) -> Option<Body> {
     let counts = body.use_counts();
     // An addition that is only an operand of another addition belongs to the same sum.
@@ -29,6 +31,10 @@ pub(super) fn merge_sums(body: &Body) -> Option<Body> {
     let mergeable = |arg: NodeId| match &body.node(arg).op {
         Op::View(map) => support(map).is_some(),
         Op::Scatter(_) => true,
+        Op::Select => {
+            let args = &body.node(arg).args;
+            is_zero(body.node(args[1])) || is_zero(body.node(args[2]))
+        }
         _ => false,
     };
     let mut graph = Graph::like(body);
@@ -57,6 +63,14 @@ pub(super) fn merge_sums(body: &Body) -> Option<Body> {
     }
     let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
     changed.then(|| graph.finish(&results))
+}
+
+/// Whether a node is zeros.
+fn is_zero(node: &Node) -> bool {
+    match &node.op {
+        Op::Constant(array) => array.uniform().is_some_and(|value| value.to_f64() == 0.0),
+        _ => false,
+    }
 }
 
 fn copy(graph: &mut Graph, node: &Node, ids: &[NodeId]) -> NodeId {
@@ -147,11 +161,16 @@ fn merge(graph: &mut Graph, operands: &[NodeId]) -> Option<NodeId> {
     let mut parts: Vec<Part> = Vec::new();
     let mut others: Vec<NodeId> = Vec::new();
     let mut scatters: Vec<NodeId> = Vec::new();
+    let mut selections: Vec<NodeId> = Vec::new();
     for &operand in operands {
         let part = match &graph.node(operand).op {
             Op::View(map) => support(map),
             Op::Scatter(_) => {
                 scatters.push(operand);
+                continue;
+            }
+            Op::Select => {
+                selections.push(operand);
                 continue;
             }
             _ => None,
@@ -161,15 +180,17 @@ fn merge(graph: &mut Graph, operands: &[NodeId]) -> Option<NodeId> {
             None => others.push(operand),
         }
     }
-    let count = parts.len() + scatters.len();
+    let count = parts.len() + scatters.len() + selections.len();
     let mut parts = add_equal(graph, parts);
     for axis in (0..ty.rank()).rev() {
         parts = join_along(graph, parts, axis);
     }
     let scatters = join_scatters(graph, scatters);
-    if parts.len() + scatters.len() == count {
+    let selections = join_selections(graph, selections);
+    if parts.len() + scatters.len() + selections.len() == count {
         return None;
     }
+    others.extend(selections);
     others.extend(scatters);
     for part in parts {
         others.push(match part.whole {
@@ -267,6 +288,40 @@ fn join_lane(graph: &mut Graph, mut lane: Vec<Part>, axis: usize) -> Part {
     }
     support.extents[axis] = end - support.start[axis];
     Part { core: graph.add(Op::Concatenate(axis), &pieces), support, whole: None }
+}
+
+/// Selections by one mask of which a side is 0 become one, of sums of their sides. Those without such a side stay.
+fn join_selections(graph: &mut Graph, selections: Vec<NodeId>) -> Vec<NodeId> {
+    let mut groups: Vec<Vec<NodeId>> = Vec::new();
+    let mut places: HashMap<NodeId, usize> = HashMap::new();
+    let mut joined: Vec<NodeId> = Vec::new();
+    for selection in selections {
+        let args = &graph.node(selection).args;
+        if !is_zero(graph.node(args[1])) && !is_zero(graph.node(args[2])) {
+            joined.push(selection);
+            continue;
+        }
+        let at = *places.entry(args[0]).or_insert(groups.len());
+        if at == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[at].push(selection);
+    }
+    for group in groups {
+        if let [single] = group[..] {
+            joined.push(single);
+            continue;
+        }
+        let first: SmallVec<[NodeId; 3]> = graph.node(group[0]).args.clone();
+        let zero = if is_zero(graph.node(first[1])) { first[1] } else { first[2] };
+        let sides = [1, 2].map(|side: usize| {
+            let own: Vec<NodeId> = group.iter().map(|&selection| graph.node(selection).args[side]).collect();
+            let own = own.into_iter().filter(|&node| !is_zero(graph.node(node))).collect::<Vec<_>>();
+            own.into_iter().reduce(|sum, node| graph.add(ADD, &[sum, node])).unwrap_or(zero)
+        });
+        joined.push(graph.add(Op::Select, &[first[0], sides[0], sides[1]]));
+    }
+    joined
 }
 
 /// Scatters into the same extents become one, of all their updates, unless there are many more updates than elements.

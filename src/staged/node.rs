@@ -35,6 +35,11 @@ impl StagedArray {
         debug_assert_eq!(self.0.types.len(), 1);
         &self.0.types[0]
     }
+
+    /// What tells this node from all others.
+    pub(crate) fn identity(&self) -> u64 {
+        self.0.id
+    }
 }
 
 impl fmt::Debug for StagedArray {

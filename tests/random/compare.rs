@@ -6,10 +6,12 @@ use super::frequency::Frequency;
 use super::generate::Case;
 use super::reference::{self, Watch, is_single};
 use super::shrink;
+use super::stages::Stages;
 use deltaray::concrete::Array;
 use deltaray::shape::Value;
 use deltaray::term::{Body, Build};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -17,21 +19,33 @@ use std::sync::{Mutex, Once};
 use std::time::{Duration, Instant};
 
 /// Runs a program on inputs.
-pub type Run = Box<dyn Fn(&Body<Build>, &[Array]) -> Vec<Array> + Send + Sync>;
+pub type Run = Box<dyn Fn(&Stages<'_>, &[Array]) -> Vec<Array> + Send + Sync>;
 
 /// One way to compute something of a program.
 pub struct Pipeline {
     /// What failures call it.
     pub name: String,
+    /// Of how many programs: one in so many.
+    pub one_in: u64,
     /// Computes it.
     pub run: Run,
 }
 
 impl Pipeline {
-    /// A pipeline from its name and function.
-    pub fn new(name: &str, run: impl Fn(&Body<Build>, &[Array]) -> Vec<Array> + Send + Sync + 'static) -> Pipeline {
-        Pipeline { name: name.into(), run: Box::new(run) }
+    /// A pipeline from its name and function, for one program in so many.
+    pub fn new(
+        name: &str,
+        one_in: u64,
+        run: impl Fn(&Stages<'_>, &[Array]) -> Vec<Array> + Send + Sync + 'static,
+    ) -> Pipeline {
+        Pipeline { name: name.into(), one_in, run: Box::new(run) }
     }
+}
+
+/// Whether a program is one of those that a pipeline or law is for; each name has its own.
+fn chosen(name: &str, one_in: u64, case: &Case) -> bool {
+    let salt: u64 = name.bytes().map(u64::from).sum();
+    (case.seed >> 7).wrapping_add(salt).is_multiple_of(one_in)
 }
 
 /// The judgement of a [`Law`]: what is broken.
@@ -47,7 +61,7 @@ pub struct Law {
     pub one_in: u64,
     /// Judges.
     #[allow(clippy::type_complexity)]
-    pub judge: Box<dyn Fn(&Case, &Scale) -> Judgement + Send + Sync>,
+    pub judge: Box<dyn Fn(&Case, &Stages<'_>, &Scale) -> Judgement + Send + Sync>,
 }
 
 /// What numbers of a program are compared by.
@@ -78,6 +92,8 @@ pub struct Suite {
     pub laws: Vec<Law>,
     /// Of how many programs finite differences have settled the derivative so far.
     pub settled: AtomicUsize,
+    /// How long pipelines and laws took, by name.
+    pub spent: Mutex<BTreeMap<String, Duration>>,
 }
 
 /// What became of a program.
@@ -203,16 +219,30 @@ impl Suite {
         self.laws.retain(|law| !law.name.contains(word));
     }
 
+    /// Runs work of a pipeline or law: its result, or its panic.
+    fn catching<T>(&self, name: &str, work: impl FnOnce() -> T) -> Result<T, String> {
+        let start = Instant::now();
+        let result = catching(work);
+        let mut spent = self.spent.lock().expect("no panics");
+        *spent.entry(name.into()).or_default() += start.elapsed();
+        result
+    }
+
     /// Runs a program through all pipelines.
     pub fn judge(&self, case: &Case) -> Verdict {
-        let (expected, watch) = reference::evaluate(&case.body, &case.inputs);
+        let reference = || reference::evaluate(&case.body, &case.inputs);
+        let (expected, watch) = match self.catching("reference", reference) {
+            Ok(evaluated) => evaluated,
+            Err(problem) => return Verdict::Differ(format!("reference: {problem}")),
+        };
         if let Some(reason) = unfair(&watch) {
             return Verdict::Unfair(reason);
         }
-        let single = is_single(&case.body);
-        let scale = Scale { relative: if single { 1e-3 } else { 1e-9 }, largest: watch.largest };
-        for pipeline in &self.values {
-            match catching(|| (pipeline.run)(&case.body, &case.inputs)) {
+        let relative = if is_single(&case.body) { 1e-3 } else { 1e-9 };
+        let scale = Scale { relative, largest: watch.largest };
+        let stages = Stages::of(&case.body);
+        for pipeline in self.values.iter().filter(|pipeline| chosen(&pipeline.name, pipeline.one_in, case)) {
+            match self.catching(&pipeline.name, || (pipeline.run)(&stages, &case.inputs)) {
                 Err(problem) => return Verdict::Differ(format!("{}: {problem}", pipeline.name)),
                 Ok(found) => {
                     if let Some(problem) = difference(&expected, &found, &scale) {
@@ -221,15 +251,15 @@ impl Suite {
                 }
             }
         }
-        let verdict = match self.judge_gradients(case, &watch, &scale, single) {
+        let verdict = match self.judge_gradients(case, &stages, &watch, &scale) {
             Ok(verdict) => verdict,
             Err(problem) => return Verdict::Differ(problem),
         };
         for law in &self.laws {
-            if (law.of_derivatives && verdict != Verdict::Agree) || !case.seed.is_multiple_of(law.one_in) {
+            if (law.of_derivatives && verdict != Verdict::Agree) || !chosen(&law.name, law.one_in, case) {
                 continue;
             }
-            let judgement = catching(|| (law.judge)(case, &scale)).unwrap_or_else(Err);
+            let judgement = self.catching(&law.name, || (law.judge)(case, &stages, &scale)).unwrap_or_else(Err);
             if let Err(problem) = judgement {
                 return Verdict::Differ(format!("{}: {problem}", law.name));
             }
@@ -237,21 +267,29 @@ impl Suite {
         verdict
     }
 
-    fn judge_gradients(&self, case: &Case, watch: &Watch, scale: &Scale, single: bool) -> Result<Verdict, String> {
+    fn judge_gradients(
+        &self,
+        case: &Case,
+        stages: &Stages<'_>,
+        watch: &Watch,
+        scale: &Scale,
+    ) -> Result<Verdict, String> {
         let Some(first) = self.gradients.first() else { return Ok(Verdict::Agree) };
         let compute = |pipeline: &Pipeline| {
-            catching(|| (pipeline.run)(&case.body, &case.inputs)).map_err(|e| format!("{}: {e}", pipeline.name))
+            let run = || (pipeline.run)(stages, &case.inputs);
+            self.catching(&pipeline.name, run).map_err(|problem| format!("{}: {problem}", pipeline.name))
         };
         // A gradient must be computed even where it is ill-defined.
         let expected = compute(first)?;
         let finite = expected.iter().all(|array| numbers(array).iter().all(|x| x.is_finite()));
         let defined = finite && !watch.fragile_derivative;
-        if defined && !single {
-            let settled =
-                against_differences(case, watch, &expected, scale).map_err(|e| format!("{}: {e}", first.name))?;
+        if defined && !is_single(&case.body) {
+            let settled = self.catching("finite differences", || against_differences(case, watch, &expected, scale));
+            let settled = settled.and_then(|settled| settled).map_err(|e| format!("{}: {e}", first.name))?;
             self.settled.fetch_add(usize::from(settled), Ordering::Relaxed);
         }
-        for pipeline in &self.gradients[1..] {
+        let others = self.gradients[1..].iter();
+        for pipeline in others.filter(|pipeline| chosen(&pipeline.name, pipeline.one_in, case)) {
             let found = compute(pipeline)?;
             if !defined {
                 continue;
@@ -303,14 +341,20 @@ impl Suite {
         report.into_inner().expect("no panics")
     }
 
-    fn examine(&self, mut case: Case, report: &Mutex<Report>, stop: &AtomicBool, most_failures: usize) {
-        let mut verdict = self.judge(&case);
+    /// Runs a program through all pipelines, on other inputs where it is no fair test on its own.
+    pub fn judge_fairly(&self, case: &mut Case) -> Verdict {
+        let mut verdict = self.judge(case);
         for attempt in 1..4 {
             if matches!(verdict, Verdict::Unfair(_)) {
                 case.redraw(attempt);
-                verdict = self.judge(&case);
+                verdict = self.judge(case);
             }
         }
+        verdict
+    }
+
+    fn examine(&self, mut case: Case, report: &Mutex<Report>, stop: &AtomicBool, most_failures: usize) {
+        let verdict = self.judge_fairly(&mut case);
         let failure = match &verdict {
             Verdict::Differ(original) => {
                 let kind = kind_of(original);

@@ -11,3 +11,4 @@ pub mod generate;
 pub mod pipelines;
 pub mod reference;
 pub mod shrink;
+pub mod stages;

@@ -4,6 +4,7 @@ use super::arrays::{full, numbers};
 use super::chance::Random;
 use super::compare::{Judgement, Law, Pipeline, Scale, Suite, difference};
 use super::generate::Case;
+use super::stages::{Stages, transposed};
 use deltaray::algebra::{Algebra, Reduction};
 use deltaray::concrete::{Array, Concrete};
 use deltaray::derivative::program;
@@ -13,61 +14,63 @@ use deltaray::shape::{DType, Value};
 use deltaray::simplify::simplify;
 use deltaray::term::interpret::interpret;
 use deltaray::term::{Body, Build, interpret_source};
-use deltaray::vectorise::{push_reads, vectorise};
+use deltaray::vectorise::push_reads;
 
-/// All pipelines and laws.
+/// All pipelines and laws. What costs much and seldom differs from its neighbours runs on a share of the programs.
 pub fn everything() -> Suite {
     let mut suite = Suite::default();
-    suite.values.push(Pipeline::new("eager", |body, inputs| interpret_source::<Concrete>(body, inputs.to_vec())));
-    suite.values.push(value("vectorise", vectorise));
-    suite.values.push(value("simplify(vectorise)", |body| simplify(&vectorise(body))));
-    suite.values.push(value("push_reads(vectorise)", |body| push_reads(&vectorise(body))));
-    suite.values.push(value("bulk", program::bulk));
-    suite.gradients.push(Pipeline::new("eager dual arrays", |body, inputs| {
-        let gradient = gradient::<Concrete>(&|at| interpret_source::<Dual<Concrete>>(body, at), inputs.to_vec());
-        only_floats(gradient)
+    let eager = |stages: &Stages<'_>, inputs: &[Array]| interpret_source::<Concrete>(stages.source, inputs.to_vec());
+    suite.values.push(Pipeline::new("eager", 1, eager));
+    suite.values.push(value("vectorise", 1, |stages| stages.vectorised().clone()));
+    suite.values.push(value("simplify(vectorise)", 1, |stages| stages.simplified().clone()));
+    suite.values.push(value("push_reads(vectorise)", 2, |stages| push_reads(stages.vectorised())));
+    suite.values.push(value("bulk", 1, |stages| stages.bulk().clone()));
+
+    suite.gradients.push(Pipeline::new("eager dual arrays", 1, |stages, inputs| {
+        let run = |at: Vec<DualArray<Concrete>>| interpret_source::<Dual<Concrete>>(stages.source, at);
+        only_floats(gradient::<Concrete>(&run, inputs.to_vec()))
     }));
-    suite.gradients.push(bulk_dual("dual arrays of vectorise", vectorise));
-    suite.gradients.push(bulk_dual("dual arrays of bulk", program::bulk));
-    suite.gradients.push(symbolic("vjp(vectorise)", |body| transposed(&vectorise(body))));
-    suite.gradients.push(symbolic("vjp(bulk)", |body| transposed(&program::bulk(body))));
-    suite.gradients.push(symbolic("tidy(vjp(bulk))", |body| program::tidy(&transposed(&program::bulk(body)))));
-    suite.laws.push(law("forward and reverse mode are adjoint", 1, adjoint));
-    suite.laws.push(law("the symbolic tangents", 3, symbolic_tangents));
-    suite.laws.push(law("second derivatives by two nestings", 4, second_derivatives));
+    suite.gradients.push(bulk_dual("dual arrays of vectorise", 2, |stages| stages.vectorised().clone()));
+    suite.gradients.push(bulk_dual("dual arrays of bulk", 2, |stages| stages.bulk().clone()));
+    suite.gradients.push(symbolic("vjp(vectorise)", 4, |stages| transposed(stages.vectorised())));
+    suite.gradients.push(symbolic("vjp(bulk)", 1, |stages| stages.reverse().clone()));
+    suite.gradients.push(symbolic("tidy(vjp(bulk))", 1, |stages| stages.tidy_reverse().clone()));
+
+    suite.laws.push(law("forward and reverse mode are adjoint", 2, adjoint));
+    suite.laws.push(law("the symbolic tangents", 4, symbolic_tangents));
+    suite.laws.push(law("second derivatives by two nestings", 6, second_derivatives));
     suite.laws.push(Law { of_derivatives: false, ..law("simplifying twice", 3, idempotent) });
     suite
 }
 
-/// A pipeline that interprets the program that a pass makes.
-pub fn value(name: &str, pass: impl Fn(&Body<Build>) -> Body + Send + Sync + 'static) -> Pipeline {
-    Pipeline::new(name, move |body, inputs| interpret::<Concrete>(&pass(body), inputs.to_vec()))
+/// A pipeline that interprets the program that passes make.
+pub fn value(name: &str, one_in: u64, pass: impl Fn(&Stages<'_>) -> Body + Send + Sync + 'static) -> Pipeline {
+    Pipeline::new(name, one_in, move |stages, inputs| interpret::<Concrete>(&pass(stages), inputs.to_vec()))
 }
 
-/// The gradient by dual arrays of the program that a pass makes, loops rolled.
-pub fn bulk_dual(name: &str, pass: impl Fn(&Body<Build>) -> Body + Send + Sync + 'static) -> Pipeline {
-    Pipeline::new(name, move |body, inputs| {
-        let bulk = pass(body);
+/// The gradient by dual arrays of the program that passes make, loops rolled.
+pub fn bulk_dual(name: &str, one_in: u64, pass: impl Fn(&Stages<'_>) -> Body + Send + Sync + 'static) -> Pipeline {
+    Pipeline::new(name, one_in, move |stages, inputs| {
+        let bulk = pass(stages);
         only_floats(gradient::<Concrete>(&|at| interpret::<Dual<Concrete>>(&bulk, at), inputs.to_vec()))
     })
 }
 
-/// The gradient by a program that a pass makes: it takes the inputs and a cotangent for each result.
-pub fn symbolic(name: &str, pass: impl Fn(&Body<Build>) -> Body + Send + Sync + 'static) -> Pipeline {
-    Pipeline::new(name, move |body, inputs| {
+/// The gradient by a program that passes make: it takes the inputs and a cotangent for each result.
+pub fn symbolic(name: &str, one_in: u64, pass: impl Fn(&Stages<'_>) -> Body + Send + Sync + 'static) -> Pipeline {
+    Pipeline::new(name, one_in, move |stages, inputs| {
         let mut arguments = inputs.to_vec();
-        arguments.extend(body.result_types().map(|ty| full(ty, 1.0)));
-        let results = interpret::<Concrete>(&pass(body), arguments);
-        only_floats(results[body.results.len()..].to_vec())
+        arguments.extend(stages.source.result_types().map(|ty| full(ty, 1.0)));
+        let results = interpret::<Concrete>(&pass(stages), arguments);
+        only_floats(results[stages.source.results.len()..].to_vec())
     })
 }
 
-/// The program of values and cotangents of all parameters.
-pub fn transposed(body: &Body) -> Body {
-    program::vjp(body, body.arity()).expect("well-formed programs can be differentiated")
-}
-
-fn law(name: &str, one_in: u64, judge: impl Fn(&Case, &Scale) -> Judgement + Send + Sync + 'static) -> Law {
+fn law(
+    name: &str,
+    one_in: u64,
+    judge: impl Fn(&Case, &Stages<'_>, &Scale) -> Judgement + Send + Sync + 'static,
+) -> Law {
     Law { name: name.into(), of_derivatives: true, one_in, judge: Box::new(judge) }
 }
 
@@ -113,7 +116,7 @@ fn close(what: &str, (a, around): (f64, f64), (b, around_b): (f64, f64), scale: 
 }
 
 /// ⟨c, J d⟩ = ⟨Jᵀ c, d⟩.
-fn adjoint(case: &Case, scale: &Scale) -> Judgement {
+fn adjoint(case: &Case, _: &Stages<'_>, scale: &Scale) -> Judgement {
     let tangents = direction(&case.inputs, case.seed ^ 1);
     let run = |at: Vec<TangentArray<Concrete>>| interpret_source::<Tangent<Concrete>>(&case.body, at);
     let (values, pushed) = jvp::<Concrete>(&run, case.inputs.clone(), tangents.clone());
@@ -125,14 +128,14 @@ fn adjoint(case: &Case, scale: &Scale) -> Judgement {
 }
 
 /// Values and tangents by the symbolic forward derivative are those by tangent arrays.
-fn symbolic_tangents(case: &Case, scale: &Scale) -> Judgement {
+fn symbolic_tangents(case: &Case, stages: &Stages<'_>, scale: &Scale) -> Judgement {
     let tangents = direction(&case.inputs, case.seed ^ 1);
     let run = |at: Vec<TangentArray<Concrete>>| interpret_source::<Tangent<Concrete>>(&case.body, at);
     let (mut expected, pushed) = jvp::<Concrete>(&run, case.inputs.clone(), tangents.clone());
     let zeros: Vec<Array> = expected.iter().map(|value| full(&value.ty(), 0.0)).collect();
     expected.extend(pushed.into_iter().zip(zeros).map(|(tangent, zero)| tangent.unwrap_or(zero)));
-    let bulk = program::bulk(&case.body);
-    let forward = program::jvp(&bulk, bulk.arity()).expect("well-formed programs can be differentiated");
+    let bulk = stages.bulk();
+    let forward = program::jvp(bulk, bulk.arity()).expect("well-formed programs can be differentiated");
     let mut arguments = case.inputs.clone();
     arguments.extend(tangents.iter().zip(&case.inputs).map(|(tangent, input)| match tangent {
         Some(tangent) => tangent.clone(),
@@ -148,18 +151,18 @@ fn symbolic_tangents(case: &Case, scale: &Scale) -> Judgement {
 }
 
 /// A simplified program is a fixed point, by its text.
-fn idempotent(case: &Case, _: &Scale) -> Judgement {
-    let once = simplify(&vectorise(&case.body));
-    let twice = simplify(&once);
+fn idempotent(_: &Case, stages: &Stages<'_>, _: &Scale) -> Judgement {
+    let once = stages.simplified();
+    let twice = simplify(once);
     if once.to_string() == twice.to_string() { Ok(()) } else { Err(format!("once:\n{once}twice:\n{twice}")) }
 }
 
 /// The Hessian of the sum of all float results, times a direction: forward over reverse, and reverse over reverse.
-fn second_derivatives(case: &Case, scale: &Scale) -> Judgement {
+fn second_derivatives(case: &Case, stages: &Stages<'_>, scale: &Scale) -> Judgement {
     let tangents = direction(&case.inputs, case.seed ^ 3);
     let forward = forward_over_reverse(&case.body, &case.inputs, &tangents);
     let reverse = reverse_over_reverse(&case.body, &case.inputs, &tangents);
-    let symbolic = symbolic_second(&case.body, &case.inputs, &tangents);
+    let symbolic = symbolic_second(stages, &case.inputs, &tangents);
     let finite = |arrays: &[Array]| arrays.iter().all(|array| numbers(array).iter().all(|x| x.is_finite()));
     if !finite(&forward) || !finite(&reverse) {
         return Ok(());
@@ -173,11 +176,11 @@ fn second_derivatives(case: &Case, scale: &Scale) -> Judgement {
 }
 
 /// The same by the symbolic forward derivative of the symbolic gradient.
-fn symbolic_second(body: &Body<Build>, inputs: &[Array], tangents: &[Option<Array>]) -> Vec<Array> {
-    let reverse = program::tidy(&transposed(&program::bulk(body)));
-    let forward = program::jvp(&reverse, inputs.len()).expect("well-formed programs can be differentiated");
+fn symbolic_second(stages: &Stages<'_>, inputs: &[Array], tangents: &[Option<Array>]) -> Vec<Array> {
+    let forward =
+        program::jvp(stages.tidy_reverse(), inputs.len()).expect("well-formed programs can be differentiated");
     let mut arguments = inputs.to_vec();
-    arguments.extend(body.result_types().map(|ty| full(ty, 1.0)));
+    arguments.extend(stages.source.result_types().map(|ty| full(ty, 1.0)));
     let or_zeros = |(tangent, input): (&Option<Array>, &Array)| tangent.clone().unwrap_or(full(&input.ty(), 0.0));
     arguments.extend(tangents.iter().zip(inputs).map(or_zeros));
     let results = interpret::<Concrete>(&program::tidy(&forward), arguments);

@@ -1,3 +1,4 @@
+use crate::affine::AffineMap;
 use crate::concrete::{Array, Data};
 use crate::operation::{BINARY_ROWS, Binary, Comparison, UNARY_ROWS, Unary};
 use crate::shape::{DType, Type, Value};
@@ -252,4 +253,72 @@ fn long_chains_take_linear_time() {
     let after = simplify(&graph.finish(&[x, k]));
     assert_eq!(after.node(after.results[1]).op, Op::Binary(Binary::Add));
     assert!(after.nodes.len() < 100_000);
+}
+
+#[test]
+fn multiples_of_one_array_are_added_up() {
+    let sum = |op: Binary, x: f64, y: f64| {
+        form(DType::F64, move |p, ids| {
+            let (x, y) = (p.number(ids[0], x), p.number(ids[0], y));
+            let (a, b) = (p.mul(ids[0], x), p.mul(ids[0], y));
+            p.binary(op, a, b)
+        })
+    };
+    assert_eq!(sum(Binary::Add, 2.0, 3.0), "mul(a, 5)");
+    assert_eq!(sum(Binary::Add, 1.0, 3.0), "mul(a, 4)");
+    assert_eq!(sum(Binary::Sub, -2.0, 3.0), "mul(a, -5)");
+    // Where a is infinite, these are NaN.
+    assert_eq!(sum(Binary::Sub, 2.0, 3.0), "sub(mul(a, 2), mul(a, 3))");
+    assert_eq!(sum(Binary::Add, -2.0, 3.0), "add(mul(a, -2), mul(a, 3))");
+}
+
+#[test]
+fn products_with_exchanged_operands_are_one() {
+    let sum = form(DType::F64, |p, ids| {
+        let (a, b) = (p.mul(ids[0], ids[1]), p.mul(ids[1], ids[0]));
+        p.binary(Binary::Sub, a, b)
+    });
+    assert_eq!(sum, "sub(mul(a, b), mul(a, b))");
+}
+
+#[test]
+fn comparisons_with_constants_have_one_form() {
+    let left = form(DType::F64, |p, ids| {
+        let two = p.number(ids[0], 2.0);
+        let mask = p.compare(Comparison::Less, two, ids[0]);
+        p.select(mask, ids[0], ids[1])
+    });
+    assert_eq!(left, "select(gt(a, 2), a, b)");
+    let reversed = form(DType::F64, |p, ids| {
+        let iota = p.graph.add(Op::Iota(N), &[]);
+        let last = p.constant(&[N], Value::I64(N as i64 - 1));
+        let from_end = p.binary(Binary::Sub, last, iota);
+        let three = p.constant(&[N], Value::I64(3));
+        let mask = p.compare(Comparison::LessEqual, from_end, three);
+        p.select(mask, ids[0], ids[1])
+    });
+    assert_eq!(reversed, "select(ge(iota(12), 8), a, b)");
+    // An offset stays where the sum may wrap.
+    let wrapping = form(DType::I64, |p, ids| {
+        let (one, three) = (p.number(ids[0], 1.0), p.number(ids[0], 3.0));
+        let sum = p.binary(Binary::Add, ids[0], one);
+        let mask = p.compare(Comparison::Less, sum, three);
+        p.select(mask, ids[0], ids[1])
+    });
+    assert_eq!(wrapping, "select(lt(add(a, 1), 3), a, b)");
+}
+
+#[test]
+fn views_of_indices_are_indices() {
+    let read = |start: i64, step: i64, count: usize| {
+        simplified(&[], move |p, _| {
+            let iota = p.graph.add(Op::Iota(N), &[]);
+            p.graph.add(Op::View(AffineMap::along(&[N], 0, start, step, count)), &[iota])
+        })
+    };
+    assert_eq!(read(2, 1, 4), "add(iota(4), 2)");
+    assert_eq!(read(11, -1, 12), "add(neg(iota(12)), 11)");
+    assert_eq!(read(3, 2, 4), "add(mul(iota(4), 2), 3)");
+    assert_eq!(read(5, 0, 4), "5");
+    assert!(read(-1, 1, 4).contains("view"));
 }

@@ -1,10 +1,11 @@
-//! Contractions (DESIGN §4): sums of products of views, and what contractions absorb.
+//! Contractions: sums of products of views, and what contractions absorb.
 //!
 //! A sum of a product becomes a contraction with axis labels; see [`product`] for how factors are found and
 //! [`plan`] for how they are grouped.
 
 mod plan;
 mod product;
+mod reads;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,7 @@ use smallvec::SmallVec;
 /// The rules of this file.
 pub const RULES: Rules = &[
     ("sum of a contraction", sum_of_contraction),
+    ("sum of a view of a contraction", reads::sum_of_view),
     ("sum of a product", sum_of_product),
     ("operands of a contraction", operands),
     ("transposed contraction", transposed),

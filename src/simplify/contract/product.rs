@@ -39,13 +39,31 @@ impl Factor {
             _ => (node, AffineMap::identity(&arena.ty(node).shape)),
         };
         let ignored = map.ignored();
-        let kept: SmallVec<[usize; 4]> = (0..labels.len()).filter(|column| !ignored.contains(column)).collect();
+        let mut kept: SmallVec<[usize; 4]> = (0..labels.len()).filter(|column| !ignored.contains(column)).collect();
+        // Where every axis moves through one axis of the source alone, they come in its order.
+        if let Some(rows) = single_rows(&map, &kept) {
+            kept.sort_by_key(|&column| rows.iter().position(|&other| other == column));
+        }
         let map = columns(&map, &kept);
         match permutation(&map) {
             Some(order) => Factor { node: source, labels: order.iter().map(|&at| labels[kept[at]]).collect() },
             None => Factor { node: view(arena, source, map), labels: kept.iter().map(|&at| labels[at]).collect() },
         }
     }
+}
+
+/// These columns of a map in the order of the rows that they move, if each moves one row and no other does.
+fn single_rows(map: &AffineMap, kept: &[usize]) -> Option<SmallVec<[usize; 4]>> {
+    let mut order = SmallVec::new();
+    for row in 0..map.source().len() {
+        let mut moving = kept.iter().copied().filter(|&column| map.coefficient(row, column) != 0);
+        let (column, more) = (moving.next(), moving.next());
+        if more.is_some() || column.is_some_and(|column| order.contains(&column)) {
+            return None;
+        }
+        order.extend(column);
+    }
+    Some(order)
 }
 
 /// What is taken apart to find the factors of a product.
@@ -64,32 +82,6 @@ fn is_scalar(arena: &Simplifier, node: NodeId) -> bool {
         Op::Constant(array) => array.uniform().is_some(),
         _ => arena.ty(node).rank() == 0,
     }
-}
-
-/// Whether a product has a factor that numbers make infinite or no number at all. A zero that is kept from it, and the side
-/// of a choice that is not taken, must stay with it: alone they are multiplied, and 0·∞ is no 0.
-fn may_be_singular(arena: &Simplifier, node: NodeId) -> bool {
-    let mut open = vec![node];
-    let mut seen = 0;
-    while let Some(next) = open.pop() {
-        seen += 1;
-        match arena.parts(next) {
-            // Not looked into any further, so that programs are gone through in linear time.
-            _ if seen > 2 * FACTORS => return true,
-            (Op::Unary(Unary::Recip | Unary::Sqrt | Unary::Ln | Unary::Ln1p) | Op::Binary(Binary::Pow), _) => {
-                return true;
-            }
-            (Op::Unary(Unary::Powi(n)), _) if *n < 0 => return true,
-            (Op::Binary(Binary::Div), &[a, b]) => match arena.uniform(b) {
-                Some(divisor) if divisor.to_f64() != 0.0 => open.push(a),
-                _ => return true,
-            },
-            (Op::Unary(Unary::Neg) | Op::View(_) | Op::Reshape(_), args) => open.push(args[0]),
-            (Op::Binary(Binary::Mul | Binary::KeepZero), args) => open.extend_from_slice(args),
-            _ => {}
-        }
-    }
-    false
 }
 
 /// A product of arrays with labelled axes, to be summed over some of the labels.
@@ -121,19 +113,27 @@ impl Product {
                     product.negative = !product.negative;
                     open.push(labelled(args[0]));
                 }
-                (&Op::Binary(op @ (Binary::Mul | Binary::KeepZero)), &[a, b])
+                // A chosen branch is no mask: in a sum of products it is a factor like others.
+                (Op::Mark, args) => open.push(labelled(args[0])),
+                // A factor that may be infinite stays with what makes the product 0 there.
+                (Op::Binary(op @ (Binary::Mul | Binary::KeepZero)), &[a, b])
                     if room
-                        && (taken == Taken::All || is_scalar(arena, a) || is_scalar(arena, b))
-                        && !(op == Binary::KeepZero && may_be_singular(arena, b)) =>
+                        && (*op == Binary::Mul || arena.fact(b).regular)
+                        && (taken == Taken::All || is_scalar(arena, a) || is_scalar(arena, b)) =>
                 {
                     open.push(labelled(b));
                     open.push(labelled(a));
                 }
                 (Op::Select, &[mask, yes, no])
-                    if room && taken == Taken::All && arena.is_uniform(no, 0.0) && !may_be_singular(arena, yes) =>
+                    if room && taken == Taken::All && arena.is_uniform(no, 0.0) && arena.fact(yes).regular =>
                 {
                     open.push(labelled(yes));
                     product.add_masks(arena, labelled(mask), open.len());
+                }
+                (Op::Select, &[mask, yes, no]) if room && taken == Taken::All && arena.is_uniform(yes, 0.0) => {
+                    open.push(labelled(no));
+                    let opposite = arena.add(Op::Unary(Unary::Not), &[mask]);
+                    product.add_masks(arena, labelled(opposite), open.len());
                 }
                 _ => {
                     let narrow = Factor::narrow(arena, next.node, &next.labels);

@@ -1,7 +1,7 @@
 use crate::affine::AffineMap;
 use crate::algebra::Contraction;
 use crate::operation::{Binary, Comparison, Unary};
-use crate::shape::{DType, Type};
+use crate::shape::{DType, Type, Value};
 use crate::simplify::testing::{Program, simplified, simplified_finite};
 use crate::term::{NodeId, Op};
 
@@ -109,6 +109,27 @@ fn factors_and_signs_between_go_where_they_are_cheapest() {
 }
 
 #[test]
+fn factors_that_may_be_infinite_stay_with_their_masks() {
+    let form = simplified(&matrices(DType::F64), |p, ids| {
+        let (a, b) = operands(p, ids);
+        let root = p.unary(Unary::Recip, a);
+        let product = p.binary(Binary::KeepZero, b, root);
+        p.sum(product, &[2])
+    });
+    assert!(form.starts_with("sum[2](keep_zero("), "{form}");
+    let form = simplified(&matrices(DType::F64), |p, ids| {
+        let (a, b) = operands(p, ids);
+        let root = p.unary(Unary::Ln, a);
+        let product = p.mul(b, root);
+        let zero = p.constant(&[I, J, K], Value::F64(0.0));
+        let mask = p.compare(Comparison::Greater, a, zero);
+        let product = p.select(mask, product, zero);
+        p.sum(product, &[2])
+    });
+    assert!(form.starts_with("sum[2](select("), "{form}");
+}
+
+#[test]
 fn dots_and_batches() {
     let types = [Type::new(DType::F64, &[I, J]), Type::new(DType::F64, &[I, J])];
     let dot = |axes: &'static [usize]| {
@@ -204,4 +225,24 @@ fn empty_sums() {
         let product = p.mul(a, b);
         p.sum(product, &[2])
     });
+}
+
+#[test]
+fn a_sum_of_a_view_of_a_contraction_reads_the_operands() {
+    // The adjoint of windows: Σ_j (dt ⊗ x)[i + j, j], which reads outside too.
+    let form = simplified_finite(&[Type::new(DType::F64, &[9]), Type::new(DType::F64, &[5])], |p, ids| {
+        let outer = contract(p, &[0], &[1], &[0, 1], ids);
+        let rows = [[1, 1].into_iter().collect(), [0, 1].into_iter().collect()];
+        let view = p.graph.add(Op::View(AffineMap::new(&[9, 5], &[7, 5], &rows, &[0, 0])), &[outer]);
+        p.sum(view, &[1])
+    });
+    assert_eq!(form, "contract{ij,j->i}(view{[i, j] -> [i + j]}(a), b)");
+    // Summed labels of the contraction stay.
+    let form = simplified_finite(&[Type::new(DType::F64, &[6, 2]), Type::new(DType::F64, &[2, J])], |p, ids| {
+        let product = contract(p, &[0, 1], &[1, 2], &[0, 2], ids);
+        let rows = [[1, -1].into_iter().collect(), [0, 1].into_iter().collect()];
+        let view = p.graph.add(Op::View(AffineMap::new(&[6, J], &[5, J], &rows, &[2, 0])), &[product]);
+        p.sum(view, &[1])
+    });
+    assert!(form.starts_with("contract{") && form.contains("[i, j, k] -> [i - j + 2, k]"), "{form}");
 }

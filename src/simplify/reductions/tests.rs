@@ -1,5 +1,6 @@
 use crate::affine::AffineMap;
 use crate::algebra::{Extreme, Reduction};
+use crate::operation::Binary;
 use crate::shape::{DType, Shape, Type, Value};
 use crate::simplify::testing::{Program, simplified};
 use crate::term::{NodeId, Op};
@@ -20,14 +21,21 @@ fn matrix() -> [Type; 1] {
 
 #[test]
 fn reductions_of_reductions_merge() {
-    for op in ALL {
-        let form = simplified(&[Type::new(DType::F64, &[2, 3, 4])], |p, ids| {
-            let inner = reduce(p, op, ids[0], &[1]);
+    let merged = |op: Reduction, dtype: DType, first: usize| {
+        simplified(&[Type::new(dtype, &[2, 3, 4])], |p, ids| {
+            let inner = reduce(p, op, ids[0], &[first]);
             let same = reduce(p, op, inner, &[]);
             reduce(p, op, same, &[0, 1])
-        });
-        assert_eq!(form, format!("{op:?}[0, 1, 2](a)").to_lowercase());
+        })
+    };
+    for op in ALL {
+        let expected = format!("{op:?}[0, 1, 2](a)").to_lowercase();
+        assert_eq!(merged(op, DType::I64, 1), expected);
+        assert_eq!(merged(op, DType::F64, 2), expected);
     }
+    assert_eq!(merged(Reduction::Sum, DType::F64, 1), "sum[0, 1, 2](a)");
+    // Of equal floats another one would come first, and get the derivative.
+    assert_eq!(merged(Reduction::Max, DType::F64, 1), "max[0, 1](max[1](a))");
     let other = simplified(&matrix(), |p, ids| {
         let inner = reduce(p, Reduction::Max, ids[0], &[1]);
         reduce(p, Reduction::Sum, inner, &[0])
@@ -80,11 +88,21 @@ fn rearrangements() {
         reduce(p, Reduction::Max, a, &[1])
     });
     assert_eq!(of_three, "view{[i, j] -> [j, i]}(max[0](a))");
-    let reversed = simplified(&matrix(), |p, ids| {
-        let a = view(p, AffineMap::along(&[3, 4], 1, 3, -1, 4), ids[0]);
-        reduce(p, Reduction::Min, a, &[1])
+    let reversed = |op: Reduction, dtype: DType| {
+        simplified(&[Type::new(dtype, &[3, 4])], |p, ids| {
+            let a = view(p, AffineMap::along(&[3, 4], 1, 3, -1, 4), ids[0]);
+            reduce(p, op, a, &[1])
+        })
+    };
+    assert_eq!(reversed(Reduction::Sum, DType::F64), "sum[1](a)");
+    assert_eq!(reversed(Reduction::Min, DType::I64), "min[1](a)");
+    // Of equal floats another one would come first, and get the derivative.
+    assert_eq!(reversed(Reduction::Min, DType::F64), "min[1](view{[i, j] -> [i, 3 - j]}(a))");
+    let turned = simplified(&matrix(), |p, ids| {
+        let a = p.transpose(ids[0], &[1, 0]);
+        reduce(p, Reduction::Max, a, &[0, 1])
     });
-    assert_eq!(reversed, "min[1](a)");
+    assert_eq!(turned, "max[0, 1](view{[i, j] -> [j, i]}(a))");
     let padded = simplified(&matrix(), |p, ids| {
         let a = view(p, AffineMap::along(&[3, 4], 1, -2, 1, 9), ids[0]);
         p.sum(a, &[1])
@@ -135,4 +153,41 @@ fn reshapes() {
 fn positions_of_extremes() {
     let form = simplified(&[Type::new(DType::F64, &[3, 1])], |p, ids| p.graph.add(Op::ArgReduce(Extreme::Max, 1), ids));
     assert_eq!(form, "0");
+}
+
+#[test]
+fn sums_of_indices_are_known() {
+    let sum = |dtype: DType, factor: i64, offset: i64, axes: &'static [usize]| {
+        simplified(&[], move |p, _| {
+            let iota = p.graph.add(Op::Iota(5), &[]);
+            let (factor, offset) = (p.constant(&[5], Value::I64(factor)), p.constant(&[5], Value::I64(offset)));
+            let index = p.mul(iota, factor);
+            let index = p.binary(Binary::Add, index, offset);
+            let wide = p.spread(index, &[5, 3], &[0]);
+            let cast = p.graph.add(Op::Cast(dtype), &[wide]);
+            reduce(p, Reduction::Sum, cast, axes)
+        })
+    };
+    for dtype in [DType::F32, DType::F64, DType::I64] {
+        assert_eq!(sum(dtype, 1, 0, &[0, 1]), "30");
+        assert_eq!(sum(dtype, -3, 2, &[0]), "-20");
+        assert!(sum(dtype, 1, 1, &[1]).contains("iota"));
+    }
+    // 2^24 is the last whole number before which all are exact in 32 bits.
+    assert!(sum(DType::F32, 1, 1 << 24, &[0]).contains("iota"));
+    assert!(!sum(DType::F64, 1, 1 << 24, &[0]).contains("iota"));
+}
+
+#[test]
+fn sums_of_concatenations_are_sums_of_sums() {
+    let types = [Type::new(DType::F64, &[3, 4]), Type::new(DType::F64, &[2, 4])];
+    let sum = |axes: &'static [usize]| {
+        simplified(&types, move |p, ids| {
+            let whole = p.graph.add(Op::Concatenate(0), ids);
+            reduce(p, Reduction::Sum, whole, axes)
+        })
+    };
+    assert_eq!(sum(&[0]), "add(sum[0](a), sum[0](b))");
+    assert_eq!(sum(&[0, 1]), "add(sum[0, 1](a), sum[0, 1](b))");
+    assert!(sum(&[1]).contains("Concatenate"));
 }

@@ -1,4 +1,5 @@
-use crate::operation::{Binary, Unary};
+use crate::affine::AffineMap;
+use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::simplify::testing::{Program, simplified};
 use crate::term::{NodeId, Op};
@@ -91,4 +92,53 @@ fn truth_values() {
         p.select(ids[0], yes, ids[1])
     });
     assert_eq!(or, "or(a, b)");
+}
+
+#[test]
+fn complementary_selections_meet() {
+    let sum = form(|p, ids| {
+        let zero = zero_like(p, ids);
+        let (yes, no) = (p.select(ids[0], ids[2], zero), p.select(ids[0], zero, ids[3]));
+        p.binary(Binary::Add, no, yes)
+    });
+    assert_eq!(sum, "select(a, c, d)");
+    let longer = form(|p, ids| {
+        let zero = zero_like(p, ids);
+        let (yes, no) = (p.select(ids[0], ids[2], zero), p.select(ids[0], zero, ids[2]));
+        let rest = p.binary(Binary::Add, ids[3], no);
+        p.binary(Binary::Add, yes, rest)
+    });
+    assert_eq!(longer, "add(d, c)");
+    let same = form(|p, ids| {
+        let zero = zero_like(p, ids);
+        let (first, second) = (p.select(ids[0], ids[2], zero), p.select(ids[0], ids[3], zero));
+        let other = p.select(ids[1], ids[3], zero);
+        let sum = p.binary(Binary::Add, first, other);
+        p.binary(Binary::Add, sum, second)
+    });
+    assert_eq!(same, "add(select(a, add(c, d), 0), select(b, d, 0))");
+}
+
+fn zero_like(p: &mut Program, ids: &[NodeId]) -> NodeId {
+    p.number(ids[2], 0.0)
+}
+
+#[test]
+fn a_view_of_positions_of_one_side() {
+    let types = [Type::new(DType::F64, &[8]), Type::new(DType::F64, &[8])];
+    let slice = |start: i64, count: usize| {
+        simplified(&types, move |p, ids| {
+            let iota = p.graph.add(Op::Iota(8), &[]);
+            let five = p.constant(&[8], Value::I64(5));
+            let mask = p.compare(Comparison::Less, iota, five);
+            let whole = p.select(mask, ids[0], ids[1]);
+            p.graph.add(Op::View(AffineMap::along(&[8], 0, start, 1, count)), &[whole])
+        })
+    };
+    assert_eq!(slice(0, 5), "view{[i] -> [i]}(Mark(a))");
+    assert_eq!(slice(5, 3), "view{[i] -> [i + 5]}(Mark(b))");
+    // Outside it is 0, whatever the side is.
+    assert_eq!(slice(-3, 8), "view{[i] -> [i - 3]}(Mark(a))");
+    assert_eq!(slice(6, 9), "view{[i] -> [i + 6]}(Mark(b))");
+    assert!(slice(4, 2).contains("select"));
 }

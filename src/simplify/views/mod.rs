@@ -19,6 +19,7 @@ pub(super) const RULES: Rules = &[
     ("view of view", reads::view_of_view),
     ("view of uniform", reads::view_of_uniform),
     ("view of table", reads::view_of_table),
+    ("view of an index", super::arithmetic::view_of_index),
     ("view of part", joins::view_of_part),
     ("view of reshape", reshapes::view_of_reshape),
     ("reshape units", reshapes::reshape_units),

@@ -185,14 +185,19 @@ fn contraction_labels(spec: &Contraction) -> String {
     format!("{},{}->{}", letters(&spec.left), letters(&spec.right), letters(&spec.result))
 }
 
-fn view(map: &crate::affine::AffineMap, operands: &[Operand<'_>]) -> Expression {
-    let source = &operands[0].expression;
+fn view(map: &crate::affine::AffineMap, source: &Expression) -> Expression {
     match view_names::recognise(map) {
-        ViewName::Applied(head) => apply(&head, operands),
+        ViewName::Applied(head) => {
+            let text = format!("{head} {}", source.at(Level::Atom));
+            Expression::new(text, Level::Application, source.depth_at(Level::Atom))
+        }
         ViewName::Index(index) => {
             Expression::new(format!("{}[{index}]", source.at(Level::Atom)), Level::Atom, source.depth_at(Level::Atom))
         }
-        ViewName::General => mapped("view", map.result(), map, source),
+        ViewName::General => match view_names::in_two(map) {
+            Some((first, second)) => view(&second, &view(&first, source)),
+            None => mapped("view", map.result(), map, source),
+        },
     }
 }
 
@@ -211,7 +216,7 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
         Op::Compare(op) => compare(*op, operands),
         Op::Select => call("select", elementwise(operands, 1..3)),
         Op::Cast(dtype) => apply(&format!("cast {dtype}"), operands),
-        Op::View(map) => view(map, operands),
+        Op::View(map) => view(map, &operands[0].expression),
         Op::Accumulate(map) => mapped("accumulate", map.source(), map, &operands[0].expression),
         Op::Reshape(shape) => apply(&format!("reshape {:?}", &shape[..]), operands),
         Op::Concatenate(axis) => apply(&format!("concatenate[{axis}]"), operands),

@@ -405,7 +405,9 @@ fn views_print_by_what_they_are() {
     assert_eq!(along(10, 4, 1, 1), "slice[0: 4..5] p0");
     assert_eq!(along(10, 0, 1, 0), "slice[0: 0..0] p0");
     assert_eq!(along(10, -1, 1, 12), "pad[0: 1, 1] p0");
-    assert_eq!(along(10, -2, 1, 10), "view [10] p0 ([i] -> [i - 2])");
+    assert_eq!(along(10, -2, 1, 10), "pad[0: 2, 0] (slice[0: 0..8] p0)");
+    assert_eq!(along(10, -2, 2, 10), "view [10] p0 ([i] -> [2*i - 2])");
+    assert_eq!(view(AffineMap::new(&[4], &[3], &[smallvec![0]], &[2])), "replicate[3] p0[2]");
     let first = AffineMap::along(&[3, 4], 0, 0, 1, 5);
     assert_eq!(view(AffineMap::along(&[3, 4], 1, -1, 1, 5)), "pad[1: 1, 0] p0");
     assert_eq!(view(first), "pad[0: 0, 2] p0");
@@ -428,7 +430,7 @@ fn views_print_by_what_they_are() {
     assert_eq!(view(AffineMap::pick(&[3], 0, 2)), "p0[2]");
     assert_eq!(view(AffineMap::pick(&[3], 0, 3)), "view [] p0 ([] -> [3])");
     let turned = AffineMap::new(&[4, 3], &[3, 4], &[smallvec![0, 1], smallvec![-1, 0]], &[0, 2]);
-    assert_eq!(view(turned.clone()), "view [3, 4] p0 ([i, j] -> [j, 2 - i])");
+    assert_eq!(view(turned.clone()), "reverse[0] (transpose[1, 0] p0)");
     assert_eq!(view(AffineMap::identity(&[3])), "view [3] p0 ([i] -> [i])");
     assert_eq!(printed(Op::Accumulate(turned), &[floats(&[3, 4])]), "accumulate [4, 3] p0 ([i, j] -> [j, 2 - i])");
 }

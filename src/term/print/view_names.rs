@@ -31,6 +31,68 @@ pub(super) fn recognise(map: &AffineMap) -> ViewName {
     }
 }
 
+/// A view without a name, as two that have one or may have: what is read first, and a view of that.
+///
+/// Repetition stands outside, axes are first brought into order, and a window that reaches beyond its source is a slice with
+/// zeros around it.
+pub(super) fn in_two(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
+    repeated(map).or_else(|| turned(map)).or_else(|| window(map))
+}
+
+fn repeated(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
+    let result = map.result();
+    let mut ignored = map.ignored();
+    ignored.retain(|column| result[*column] > 1);
+    if ignored.is_empty() {
+        return None;
+    }
+    let kept: Axes = (0..result.len()).filter(|column| !ignored.contains(column)).collect();
+    let shape: Shape = kept.iter().map(|&column| result[column]).collect();
+    let rows: Vec<SmallVec<[i64; 4]>> =
+        (0..map.source().len()).map(|row| kept.iter().map(|&column| map.coefficient(row, column)).collect()).collect();
+    let offsets: SmallVec<[i64; 4]> = (0..map.source().len()).map(|row| map.offset(row)).collect();
+    let first = AffineMap::new(map.source(), &shape, &rows, &offsets);
+    let repetition = AffineMap::broadcast(&shape, result, &kept);
+    (!first.is_identity()).then_some((first, repetition))
+}
+
+fn turned(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
+    let ranks = (map.source().len(), map.result().len());
+    let mut order = Axes::new();
+    for column in 0..ranks.1 {
+        let mut rows = (0..ranks.0).filter(|&row| map.coefficient(row, column) != 0);
+        let (row, more) = (rows.next()?, rows.next());
+        if more.is_some() || order.contains(&row) {
+            return None;
+        }
+        order.push(row);
+    }
+    if ranks.0 != ranks.1 || order.is_sorted() {
+        return None;
+    }
+    let first = AffineMap::transpose(map.source(), &order);
+    let part = |(column, &row): (usize, &usize)| (map.offset(row), map.coefficient(row, column), map.result()[column]);
+    let parts: Vec<(i64, i64, usize)> = order.iter().enumerate().map(part).collect();
+    let second = by_axis(first.result(), &parts);
+    (second.compose(&first).is_none_or(|both| both == *map)).then_some((first, second))
+}
+
+fn window(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
+    let (mut slices, mut pads, mut shape) = (Vec::new(), Vec::new(), Shape::new());
+    for (axis, (start, step, count)) in axis_parts(map)?.into_iter().enumerate() {
+        let (extent, count) = (i64::try_from(map.source()[axis]).ok()?, i64::try_from(count).ok()?);
+        let (low, high) = (start.max(0), start.checked_add(count)?.min(extent));
+        if step != 1 || low >= high {
+            return None;
+        }
+        slices.push((low, 1, usize::try_from(high - low).ok()?));
+        pads.push((start - low, 1, usize::try_from(count).ok()?));
+        shape.push(usize::try_from(high - low).ok()?);
+    }
+    let (slice, pad) = (by_axis(map.source(), &slices), by_axis(&shape, &pads));
+    (!slice.is_identity() && !pad.is_identity()).then_some((slice, pad))
+}
+
 fn zero_row(map: &AffineMap, row: usize) -> bool {
     map.row(row).iter().all(|&coefficient| coefficient == 0)
 }

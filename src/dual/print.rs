@@ -1,0 +1,112 @@
+//! Printing Delta terms of staged programs: what the symbolic pass has in hand before it transposes.
+
+use super::delta::{Delta, Map, ShareId};
+use super::rolled::Rolled;
+use super::rules::Scaling;
+use crate::shape::Shape;
+use crate::staged::{Staged, StagedArray};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
+
+/// A Delta term as text, and the arrays of the primal program that it refers to.
+pub struct PrintedDelta {
+    /// A line for each shared Delta, operands first, numbered in order of appearance; the last one is the result's.
+    pub text: String,
+    /// The arrays that the text calls `a0`, `a1`, ..: factors, masks, indices and fixed operands.
+    pub arrays: Vec<StagedArray>,
+}
+
+/// Prints the Delta of a result as a function of the tangents of named inputs.
+pub fn print_delta(delta: &Delta<Staged>, inputs: &[(Delta<Staged>, &str)]) -> PrintedDelta {
+    let mut printer = Printer { names: HashMap::new(), places: HashMap::new(), arrays: Vec::new() };
+    for (input, name) in inputs {
+        printer.names.extend(input.share_id().map(|id| (id, format!("(Input {name})"))));
+    }
+    // All shared Deltas, by identity: operands have smaller ones than users.
+    let mut shared: BTreeMap<ShareId, Delta<Staged>> = BTreeMap::new();
+    let mut work = vec![delta.clone()];
+    while let Some(delta) = work.pop() {
+        let is_new = delta.share_id().is_none_or(|id| shared.insert(id, delta.clone()).is_none());
+        if is_new {
+            work.extend(delta.node().operands.iter().flatten().cloned());
+        }
+    }
+    let mut text = String::new();
+    for (id, delta) in shared {
+        if printer.names.contains_key(&id) {
+            continue;
+        }
+        let name = format!("d{}", printer.names.len() - inputs.len());
+        let line = printer.node(&delta);
+        writeln!(text, "{name} = Share ({line})").expect("a string takes all text");
+        printer.names.insert(id, name);
+    }
+    PrintedDelta { text, arrays: printer.arrays }
+}
+
+struct Printer {
+    names: HashMap<ShareId, String>,
+    /// Places among `arrays`, by the nodes' identities.
+    places: HashMap<u64, usize>,
+    arrays: Vec<StagedArray>,
+}
+
+impl Printer {
+    fn array(&mut self, array: &StagedArray) -> String {
+        let next = self.arrays.len();
+        let place = *self.places.entry(array.identity()).or_insert(next);
+        if place == next {
+            self.arrays.push(array.clone());
+        }
+        format!("a{place}")
+    }
+
+    fn operand(&mut self, delta: &Option<Delta<Staged>>) -> String {
+        match delta {
+            None => "Zero".into(),
+            Some(delta) => match delta.share_id().and_then(|id| self.names.get(&id)) {
+                Some(name) => name.clone(),
+                None => format!("({})", self.node(delta)),
+            },
+        }
+    }
+
+    /// One linear map on its operands; recursive only within the few unshared nodes of one operation.
+    fn node(&mut self, delta: &Delta<Staged>) -> String {
+        let node = delta.node();
+        let head = match &node.map {
+            Map::Input => "Input".into(),
+            Map::Add => "Add".into(),
+            Map::Scale(factor, Scaling::Product) => format!("Scale {}", self.array(factor)),
+            Map::Scale(factor, _) => format!("ScaleKeepingZero {}", self.array(factor)),
+            Map::Mask(mask) => format!("Mask {}", self.array(mask)),
+            Map::Select(mask) => format!("Select {}", self.array(mask)),
+            Map::Mark => "Mark".into(),
+            Map::Cast(from) => format!("CastFrom {from}"),
+            Map::View(map) => format!("View ({map})"),
+            Map::Accumulate(map) => format!("Accumulate ({map})"),
+            Map::Reshape(from) => format!("ReshapeFrom {:?}", list(from)),
+            Map::Sum(map) => format!("Sum {:?}", map.ignored().as_slice()),
+            Map::Concatenate(_) => "Concatenate".into(),
+            Map::Gather(indices, _) => format!("Gather {}", self.indices(indices)),
+            Map::Scatter(indices) => format!("Scatter {}", self.indices(indices)),
+            Map::ContractLeft(_, right) => format!("ContractWithRight {}", self.array(right)),
+            Map::ContractRight(_, left) => format!("ContractWithLeft {}", self.array(left)),
+            Map::Rolled(rolled) => match **rolled {
+                Rolled::Loop(..) => "Loop".into(),
+                Rolled::Branch(..) => "Branch".into(),
+            },
+            Map::Output(position) => format!("Output {position}"),
+        };
+        node.operands.iter().fold(head, |text, operand| text + " " + &self.operand(operand))
+    }
+
+    fn indices(&mut self, indices: &[StagedArray]) -> String {
+        let names: Vec<String> = indices.iter().map(|index| self.array(index)).collect();
+        format!("[{}]", names.join(", "))
+    }
+}
+
+fn list(shape: &Shape) -> &[usize] {
+    shape
+}

@@ -1,0 +1,89 @@
+//! Sums of views of contractions: the views are read by the contraction's operands.
+
+use super::product::Labels;
+use super::{LABELS, plan_contraction};
+use crate::affine::AffineMap;
+use crate::algebra::{Contraction, Label, Reduction};
+use crate::shape::{Shape, size};
+use crate::simplify::Simplifier;
+use crate::simplify::views_of::permutation;
+use crate::term::{NodeId, Op};
+use smallvec::SmallVec;
+
+/// A view of a contraction's result, as a view of an operand of this shape with these labels: its axes are the columns that
+/// its rows move with, those in `more`, and the summed axes. The labels of the view are the columns, and `columns + label`
+/// for the summed axes.
+fn read(
+    spec: &Contraction,
+    own: &[Label],
+    shape: &[usize],
+    map: &AffineMap,
+    more: &[usize],
+) -> Option<(Labels, AffineMap)> {
+    let columns = map.result().len();
+    let rows: SmallVec<[Option<usize>; 4]> =
+        own.iter().map(|label| spec.result.iter().position(|other| other == label)).collect();
+    let moves = |column: usize| rows.iter().flatten().any(|&row| map.coefficient(row, column) != 0);
+    let used: Vec<usize> = (0..columns).filter(|&column| moves(column) || more.contains(&column)).collect();
+    let mut labels = Labels::new();
+    let mut result = Shape::new();
+    for &column in &used {
+        labels.push(Label::try_from(column).ok()?);
+        result.push(map.result()[column]);
+    }
+    for axis in (0..own.len()).filter(|&axis| rows[axis].is_none()) {
+        labels.push(Label::try_from(columns + own[axis] as usize).ok()?);
+        result.push(shape[axis]);
+    }
+    let (mut matrix, mut offsets): (Vec<SmallVec<[i64; 4]>>, SmallVec<[i64; 4]>) = Default::default();
+    let mut next = used.len();
+    for row in rows {
+        let mut coefficients: SmallVec<[i64; 4]> = SmallVec::from_elem(0, result.len());
+        match row {
+            Some(row) => {
+                for (place, &column) in used.iter().enumerate() {
+                    coefficients[place] = map.coefficient(row, column);
+                }
+                offsets.push(map.offset(row));
+            }
+            None => {
+                coefficients[next] = 1;
+                next += 1;
+                offsets.push(0);
+            }
+        }
+        matrix.push(coefficients);
+    }
+    Some((labels, AffineMap::new(shape, &result, &matrix, &offsets)))
+}
+
+/// A sum of a view of a contraction is a contraction of views of its operands, which are together no larger than the
+/// contraction and the view: the array that is summed is not needed.
+///
+/// Where the view reads outside of the contraction's result, an operand is read outside, and the product is 0.
+pub(super) fn sum_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Reduce(Reduction::Sum, axes) = op else { return None };
+    let (Op::View(map), sources) = arena.parts(args[0]) else { return None };
+    let (Op::Contract(spec), operands) = arena.parts(sources[0]) else { return None };
+    let ((spec, map), operands): (_, SmallVec<[NodeId; 2]>) = ((spec.clone(), map.clone()), operands.into());
+    let (whole, columns) = (size(map.result()), map.result().len());
+    if whole == 0 || whole > size(map.source()).saturating_mul(2) || columns > LABELS {
+        return None;
+    }
+    let ignored = map.ignored();
+    if ignored.iter().any(|&column| map.result()[column] > 1) {
+        return None;
+    }
+    let shapes = [0, 1].map(|at: usize| arena.ty(operands[at]).shape.clone());
+    let (left, left_map) = read(&spec, &spec.left, &shapes[0], &map, &ignored)?;
+    let (right, right_map) = read(&spec, &spec.right, &shapes[1], &map, &[])?;
+    let stored = |map: &AffineMap| if permutation(map).is_some() { 0 } else { size(map.result()) };
+    if stored(&left_map).saturating_add(stored(&right_map)) > whole.saturating_add(size(map.source())) {
+        return None;
+    }
+    let left_node = arena.add(Op::View(left_map), &operands[..1]);
+    let right_node = arena.add(Op::View(right_map), &operands[1..]);
+    let kept = (0..columns).filter(|column| !axes.contains(column)).map(Label::try_from);
+    let result: Labels = kept.collect::<Result<_, _>>().ok()?;
+    plan_contraction(arena, &left, &right, result, &[left_node, right_node])
+}
