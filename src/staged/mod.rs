@@ -12,7 +12,7 @@ mod session;
 pub use instance::Staged;
 pub use node::StagedArray;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::term::{Body, Build};
 
@@ -22,24 +22,40 @@ pub(crate) use session::Scope;
 ///
 /// # Errors
 ///
-/// The first operation whose operands did not fit, or a value that was used outside of its scope.
+/// The first operation whose operands did not fit, or a value that was used outside of its scope, also that of another
+/// function that is being staged.
+#[track_caller]
 pub fn stage(parameters: &[Type], f: impl FnOnce(Vec<StagedArray>) -> Vec<StagedArray>) -> Result<Body<Build>> {
-    let outer = session::replace_error(None);
+    let place = std::panic::Location::caller();
+    let outer = OuterError(session::replace_error(None));
     let scope = Scope::open();
     let variables = scope.variables(parameters);
     let results = f(variables.clone());
     // The results are checked like operands: an index that escaped its build must not become a parameter.
     for result in &results {
-        session::check_scope(result, std::panic::Location::caller());
+        session::check_scope(result, place);
     }
-    drop(scope);
-    if let Some(error) = session::replace_error(outer) {
+    let error = session::replace_error(None);
+    drop(outer);
+    if let Some(error) = error {
         return Err(error);
     }
-    // Everything belongs to the program, also what depends on no parameter.
-    let closed = close::close(&variables, &results, &|_| true);
-    debug_assert!(closed.captures.is_empty(), "a staged program is closed");
+    // Everything belongs to the program, also what depends on no parameter; but for what an outer function is staged on.
+    let closed = scope.close_program(&variables, &results);
+    if !closed.captures.is_empty() {
+        let problem = "a value of an outer staged function was used in an inner one";
+        return Err(Error::Scope { problem: problem.into(), place: place.to_string() });
+    }
     Ok(closed.body)
+}
+
+/// The error that was recorded before a function is staged; it is put back also when the function panics.
+struct OuterError(Option<Error>);
+
+impl Drop for OuterError {
+    fn drop(&mut self) {
+        session::replace_error(self.0.take());
+    }
 }
 
 #[cfg(test)]

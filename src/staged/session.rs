@@ -80,6 +80,11 @@ impl Scope {
     pub(crate) fn close(self, variables: &[StagedArray], results: &[StagedArray]) -> Closed {
         close(variables, results, &|node| node.scope >= self.id)
     }
+
+    /// Closes results over the variables of this scope: what depends on an outer scope becomes a capture.
+    pub(crate) fn close_program(self, variables: &[StagedArray], results: &[StagedArray]) -> Closed {
+        close(variables, results, &|node| node.scope == 0 || node.scope >= self.id)
+    }
 }
 
 impl Drop for Scope {
