@@ -52,7 +52,10 @@ fn all_pipelines_agree() {
         println!("{:8.1} s  {name}", time.as_secs_f64());
     }
     let settled = suite.settled.load(Ordering::Relaxed);
-    println!("finite differences settle {settled} gradients");
+    let infinite = suite.infinite.load(Ordering::Relaxed);
+    println!(
+        "finite differences settle {settled} gradients; {infinite} results are not compared, for they are not finite"
+    );
     for failure in &report.failures {
         println!("{failure}");
     }
@@ -61,6 +64,7 @@ fn all_pipelines_agree() {
     assert!(rare.is_empty() || programs < 500, "in less than 5 % of the programs: {rare:?}");
     let fair = report.agree + report.values_agree;
     assert!(fair as u64 * 10 >= programs * 8, "only {fair} programs are a fair test");
+    assert!(infinite as u64 * 200 <= programs, "{infinite} results are not finite");
     assert!(settled as u64 * 10 >= programs * 5, "only {settled} gradients are compared with differences");
 }
 
