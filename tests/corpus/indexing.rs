@@ -49,6 +49,7 @@ fn tables() -> Vec<Row> {
     vec![
         row!("positions modulo 28": V => S, |x| build(50, |i| x.at(i % 28)).sum(), some(28, 1))
             .gradient([[2.0; 22].to_vec(), [1.0; 6].to_vec()].concat())
+            .overhead(1, 1)
             .smooth(),
         row!("positions modulo 28 of a short array": V => S, |x| build(50, |i| x.at(i % 1)).sum(), v([3.0]))
             .value([150.0])
