@@ -23,17 +23,16 @@ pub(crate) use session::Scope;
 /// # Errors
 ///
 /// The first operation whose operands did not fit, or a value that was used outside of its scope.
+#[track_caller]
 pub fn stage(parameters: &[Type], f: impl FnOnce(Vec<StagedArray>) -> Vec<StagedArray>) -> Result<Body<Build>> {
-    let outer = session::replace_error(None);
+    let staging = session::Staging::start();
     let scope = Scope::open();
     let variables = scope.variables(parameters);
-    let results = f(variables.clone());
-    // The results are checked like operands: an index that escaped its build must not become a parameter.
-    for result in &results {
-        session::check_scope(result, std::panic::Location::caller());
-    }
+    let mut results = f(variables.clone());
+    // An index that escaped its build must not become a parameter.
+    session::check_results(&mut results, std::panic::Location::caller());
     drop(scope);
-    if let Some(error) = session::replace_error(outer) {
+    if let Some(error) = staging.take_error() {
         return Err(error);
     }
     // Everything belongs to the program, also what depends on no parameter.
