@@ -239,7 +239,7 @@ pub trait Algebra: Sized + 'static {
         unreachable!("only a staged algebra has a term for a conditional")
     }
 
-    /// Marks the derivative of an array as one of a chosen branch: see the masked cotangents of DESIGN §4. Identity on
+    /// Marks the derivative of an array as one of a chosen branch: see the guide on semantics. Identity on
     /// values, and everywhere but on dual arrays.
     fn mark(a: Self::Array) -> Self::Array {
         a

@@ -1,7 +1,18 @@
-//! The corpus: every program once, with inputs and known values and derivatives, through all instances and passes
-//! (DESIGN §10).
+//! The corpus: every program once, with inputs and known values and derivatives, through all instances and passes.
+//!
 //!
 //! `DELTARAY_ROW` runs the rows whose names contain a word, and prints their programs.
+
+// Rows are written in whatever way a user may write them, and repeat numbers as they were found.
+#![allow(
+    clippy::approx_constant,
+    clippy::assign_op_pattern,
+    clippy::cloned_ref_to_slice_refs,
+    clippy::eq_op,
+    clippy::erasing_op,
+    clippy::modulo_one,
+    clippy::redundant_closure
+)]
 
 #[path = "corpus/mod.rs"]
 mod corpus;

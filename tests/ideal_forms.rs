@@ -48,12 +48,20 @@ fn matrix_32(rows: usize, columns: usize) -> Matrix<Concrete, f32> {
     zeros((rows, columns))
 }
 
-/// The program of the cotangents of all parameters, without the program's results, from those of the results. It computes
-/// what it computes without any simplification.
-fn gradient(body: &Body) -> Body {
+/// The program of the cotangents of all parameters, without the program's results, from those of the results.
+fn cotangents(body: &Body) -> Body {
+    tidy(&transposed(body))
+}
+
+fn transposed(body: &Body) -> Body {
     let mut program = vjp(body, body.parameters).expect("a program can be transposed");
     program.results.drain(..body.results.len());
-    let tidied = tidy(&program);
+    program
+}
+
+/// As [`cotangents`]; the program computes what it computes without any simplification.
+fn gradient(body: &Body) -> Body {
+    let (program, tidied) = (transposed(body), cotangents(body));
     let run = |body: &Body| interpret::<Concrete>(body, arguments(body));
     agree(run(&program), run(&tidied));
     tidied

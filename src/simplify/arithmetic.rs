@@ -2,10 +2,8 @@
 //!
 //! What holds for floats holds with NaN and infinities too; only the sign of a zero may change.
 
-use super::bounds::{Affine, Fact};
-use super::views_of::view;
+use super::bounds::Fact;
 use super::{Rules, Simplifier};
-use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::{Array, Concrete};
 use crate::operation::{Binary, Comparison, Unary};
@@ -13,24 +11,27 @@ use crate::shape::{DType, Type, Value};
 use crate::term::{Node, NodeId, Op, infer};
 use smallvec::SmallVec;
 
+mod indices;
 #[cfg(test)]
 mod tests;
+
+pub(super) use indices::view_of_index;
 
 pub(super) const RULES: Rules = &[
     ("constant operands", constant_operands),
     ("one possible value", one_value),
-    ("affine form", affine_form),
+    ("affine form", indices::affine_form),
     ("constant to the right", constant_right),
     ("neutral element", neutral),
-    ("integer division by more", small_dividend),
-    ("decided extreme", decided_extreme),
+    ("integer division by more", indices::small_dividend),
+    ("decided extreme", indices::decided_extreme),
     ("kept zero of a constant", keep_zero),
     ("sum of a negation", sum_with_negation),
     ("product of negations", product_of_negations),
     ("negation of an expression", negation),
     ("constants multiplied out", constants_multiplied),
     ("constants added up", constants_added),
-    ("comparison with a constant", compared),
+    ("comparison with a constant", indices::compared),
     ("sum of multiples", sum_of_multiples),
     ("logical identity", logical),
     ("unary identity", unary),
@@ -133,54 +134,6 @@ fn one_value(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId>
     (low == high).then(|| arena.full(&ty.shape, Value::from_i64(ty.dtype, low)))
 }
 
-/// A view of an index that moves along at most one axis is an index of that axis alone: what is not read of it need not
-/// exist.
-pub(super) fn view_of_index(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let Op::View(map) = op else { return None };
-    // Repetition of an index of one axis is what `affine_form` leaves.
-    let plain = |axis: usize| {
-        let own = |column: usize| map.coefficient(0, column) == i64::from(column == axis);
-        map.offset(0) == 0 && map.source()[0] == map.result()[axis] && (0..map.result().len()).all(own)
-    };
-    if !map.is_inside() || (map.source().len() == 1 && (0..map.result().len()).any(plain)) {
-        return None;
-    }
-    let (ty, fact) = fact(arena, op, args)?;
-    let form = fact.affine?;
-    match form.is_constant() {
-        true => Some(arena.full(&ty.shape, Value::from_i64(ty.dtype, form.constant))),
-        false => affine_form(arena, op, args),
-    }
-}
-
-/// An index that moves along one axis is `iota · factor + offset`, repeated, so that equal indices are equal nodes: at most
-/// two operations, on one axis.
-fn affine_form(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let (ty, fact) = fact(arena, op, args)?;
-    let Affine { coefficients, constant } = fact.affine?;
-    let mut moving = (0..ty.rank()).filter(|&axis| coefficients[axis] != 0);
-    let (axis, more) = (moving.next()?, moving.next());
-    if ty.dtype != DType::I64 || more.is_some() {
-        return None;
-    }
-    let extent = ty.shape[axis];
-    let mut node = arena.add(Op::Iota(extent), &[]);
-    // These are what the other rules leave, so none needs to be tried.
-    match coefficients[axis] {
-        1 => {}
-        -1 => node = arena.add_as_is(Op::Unary(Unary::Neg), &[node]),
-        factor => {
-            let factor = arena.full(&[extent], Value::I64(factor));
-            node = arena.add_as_is(Op::Binary(Binary::Mul), &[node, factor]);
-        }
-    }
-    if constant != 0 {
-        let offset = arena.full(&[extent], Value::I64(constant));
-        node = arena.add_as_is(Op::Binary(Binary::Add), &[node, offset]);
-    }
-    Some(view(arena, node, AffineMap::broadcast(&[extent], &ty.shape, &[axis])))
-}
-
 /// Of a sum or product with a constant, the constant is on the right; subtracting an integer constant is adding one.
 fn constant_right(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (kind, a, b) = binary(op, args)?;
@@ -215,35 +168,6 @@ fn neutral(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
         Binary::Div if arena.is_uniform(a, 1.0) => Some(arena.add(Op::Unary(Unary::Recip), &[b])),
         Binary::Sub if arena.is_uniform(a, 0.0) => Some(arena.add(Op::Unary(Unary::Neg), &[b])),
         Binary::Min | Binary::MinRight | Binary::Max | Binary::MaxRight if a == b => Some(a),
-        _ => None,
-    }
-}
-
-/// The remainder by a larger number is the dividend.
-fn small_dividend(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let (Binary::Rem | Binary::Modulo, a, b) = binary(op, args)? else { return None };
-    let ((low, high), (divisor, _)) = (arena.fact(a).interval, arena.fact(b).interval);
-    (low >= 0 && high < divisor).then_some(a)
-}
-
-/// Of two integers whose bounds do not overlap, the larger and the smaller are known.
-fn decided_extreme(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let ty = arena.ty(args[0]);
-    if !ty.dtype.is_integer() {
-        return None;
-    }
-    let (low, high) = arena.fact(args[0]).interval;
-    if let Op::Unary(Unary::Relu | Unary::Abs) = op {
-        return (low >= 0).then_some(args[0]);
-    }
-    let (op, a, b) = binary(op, args)?;
-    let (other_low, other_high) = arena.fact(b).interval;
-    let (below, above) = (high <= other_low, low >= other_high);
-    match op {
-        Binary::Min | Binary::MinRight if below => Some(a),
-        Binary::Min | Binary::MinRight if above => Some(b),
-        Binary::Max | Binary::MaxRight if above => Some(a),
-        Binary::Max | Binary::MaxRight if below => Some(b),
         _ => None,
     }
 }
@@ -349,42 +273,6 @@ fn constants_added(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<N
     let constant = filled(arena, a, inner);
     let rest = arena.add(op.clone(), &[a, x]);
     Some(arena.add(add, &[rest, constant]))
-}
-
-/// The comparison that holds for `(b, a)` where this one holds for `(a, b)`.
-fn mirrored(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::Less => Comparison::Greater,
-        Comparison::LessEqual => Comparison::GreaterEqual,
-        Comparison::Greater => Comparison::Less,
-        Comparison::GreaterEqual => Comparison::LessEqual,
-        same @ (Comparison::Equal | Comparison::NotEqual) => same,
-    }
-}
-
-/// Of a comparison with a constant, the constant is on the right; offsets and signs of integers that do not wrap go into it.
-fn compared(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
-    let (&Op::Compare(comparison), &[a, b]) = (op, args) else { return None };
-    if arena.uniform(a).is_some() && arena.uniform(b).is_none() {
-        return Some(arena.add(Op::Compare(mirrored(comparison)), &[b, a]));
-    }
-    let ty = arena.ty(a);
-    let bound = arena.uniform(b)?.to_integer()?;
-    if !ty.dtype.is_integer() || arena.fact(a).interval == Fact::unknown(ty).interval {
-        return None;
-    }
-    let (comparison, x, bound) = match (negated(arena, a), with_constant(arena, a, Binary::Add)) {
-        (Some(x), _) => (mirrored(comparison), x, bound.checked_neg()?),
-        (None, Some((x, offset))) => (comparison, x, bound.checked_sub(offset.to_integer()?)?),
-        (None, None) => return None,
-    };
-    // The new bound must fit the element type.
-    let value = Value::from_i64(arena.ty(a).dtype, bound);
-    if value.to_integer() != Some(bound) {
-        return None;
-    }
-    let bound = filled(arena, b, value);
-    Some(arena.add(Op::Compare(comparison), &[x, bound]))
 }
 
 /// A float with a constant factor: a product with one, or the node itself, once.

@@ -14,6 +14,9 @@ pub struct Fact {
     pub interval: (i64, i64),
     /// The element as an affine function of its position, of an integer array.
     pub affine: Option<Affine>,
+    /// Whether the elements are finite wherever those of the parameters are, but for overflow of sums and products: so not
+    /// what a mask may have been written to avoid.
+    pub regular: bool,
 }
 
 /// `constant + Σ coefficients[axis] · position[axis]`, without overflow.
@@ -59,18 +62,19 @@ fn exact(low: i128, high: i128, dtype: DType) -> (i64, i64) {
 impl Fact {
     /// Nothing but the type is known.
     pub fn unknown(ty: &Type) -> Fact {
-        Fact { interval: full_range(ty.dtype), affine: None }
+        Fact { interval: full_range(ty.dtype), affine: None, regular: true }
     }
 
     /// The fact for a node, from those of its operands.
     pub(super) fn of<'a>(node: &Node, fact: impl Fn(NodeId) -> &'a Fact, ty: impl Fn(NodeId) -> &'a Type) -> Fact {
         if node.types.len() != 1 {
-            return Fact { interval: (i64::MIN, i64::MAX), affine: None };
+            return Fact { interval: (i64::MIN, i64::MAX), affine: None, regular: false };
         }
         let own = node.ty();
         // The operand of an output has several types, none of which says more.
+        let regular = !own.dtype.is_float() || is_regular(&node.op) && node.args.iter().all(|&arg| fact(arg).regular);
         if own.dtype.is_float() || matches!(node.op, Op::Output(_)) {
-            return Fact::unknown(own);
+            return Fact { regular, ..Fact::unknown(own) };
         }
         let args: SmallVec<[&Fact; 3]> = node.args.iter().map(|&arg| fact(arg)).collect();
         // Of a float operand nothing is known: its interval is never looked at.
@@ -80,7 +84,25 @@ impl Fact {
             true => affine(node, &args, interval, &ty),
             false => None,
         };
-        Fact { interval, affine: affine.map(|affine| affine.normal(&own.shape)) }
+        Fact { interval, affine: affine.map(|affine| affine.normal(&own.shape)), regular }
+    }
+}
+
+/// Whether an operation gives finite floats for finite ones, but for overflow of sums and products.
+fn is_regular(op: &Op) -> bool {
+    match op {
+        Op::Constant(array) => match array.uniform() {
+            Some(value) => value.to_f64().is_finite(),
+            None => (0..array.size()).all(|at| array.element(at).to_f64().is_finite()),
+        },
+        Op::Unary(op) => match op {
+            Unary::Recip | Unary::Sqrt | Unary::Exp | Unary::Expm1 | Unary::Ln | Unary::Ln1p | Unary::Tan => false,
+            Unary::Powi(n) => *n >= 0,
+            _ => true,
+        },
+        Op::Binary(op) => !matches!(op, Binary::Div | Binary::Pow),
+        Op::Output(_) => false,
+        _ => true,
     }
 }
 

@@ -182,7 +182,7 @@ impl Simplifier {
 
 /// How often a program is gone through at most; a second time is needed only where a rule adds what an earlier node could
 /// have used.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 12;
 
 /// The program with all rules applied, in nested bodies too.
 pub fn simplify(body: &Body) -> Body {

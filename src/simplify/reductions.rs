@@ -84,6 +84,16 @@ fn count(dtype: DType, shape: &[usize], axes: &[usize]) -> Value {
     }
 }
 
+/// Whether it matters which of several equal elements comes first: the derivative of a largest or smallest float goes there.
+fn ties_matter(arena: &Simplifier, reduction: Reduction, source: NodeId) -> bool {
+    reduction != Reduction::Sum && arena.ty(source).dtype.is_float()
+}
+
+/// Whether these axes of an array go from outer to inner ones, those of at most one element aside.
+fn in_order(arena: &Simplifier, array: NodeId, axes: impl Iterator<Item = usize>) -> bool {
+    axes.filter(|&axis| arena.ty(array).shape[axis] > 1).is_sorted()
+}
+
 /// A sum of an index, as an integer or cast to a float, that does not depend on where it is: it is known.
 ///
 /// Of floats it must be so small that no order of adding up rounds.
@@ -140,6 +150,10 @@ fn merged(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     }
     let (source, inner_axes) = (source[0], inner_axes.clone());
     let left = others(arena.ty(source).rank(), &inner_axes);
+    let outer_axes = axes.iter().map(|&axis| left[axis]);
+    if ties_matter(arena, reduction, source) && !in_order(arena, source, outer_axes.chain(inner_axes.clone())) {
+        return None;
+    }
     let mut all: Axes = axes.iter().map(|&axis| left[axis]).chain(inner_axes).collect();
     all.sort_unstable();
     Some(arena.add(Op::Reduce(reduction, all), &[source]))
@@ -195,7 +209,7 @@ fn repetitions(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
 }
 
 /// Reduces the source of a view of which every reduced axis goes through one source axis once, whole: transpositions,
-/// reversals and, in sums, padding. The reduction runs over at most as many elements, and the view has fewer.
+/// reversals and, in sums, padding; of extremes of floats only what keeps the first of equal elements first. The reduction runs over at most as many elements, and the view has fewer.
 fn rearrangement(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (reduction, axes, operand) = parts(op, args)?;
     let (inner, source) = arena.parts(operand);
@@ -215,7 +229,13 @@ fn rearrangement(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<Nod
         if more.is_some() || !alone || !whole || rows.contains(&row) {
             return None;
         }
+        if ties_matter(arena, reduction, source) && map.source()[row] > 1 && map.coefficient(row, axis) < 0 {
+            return None;
+        }
         rows.push(row);
+    }
+    if ties_matter(arena, reduction, source) && !in_order(arena, source, rows.iter().copied()) {
+        return None;
     }
     rows.sort_unstable();
     let node = arena.add(Op::Reduce(reduction, rows.clone()), &[source]);

@@ -22,7 +22,8 @@ pub(crate) use session::Scope;
 ///
 /// # Errors
 ///
-/// The first operation whose operands did not fit, or a value that was used outside of its scope.
+/// The first operation whose operands did not fit, or a value that was used outside of its scope, also that of another
+/// function that is being staged.
 #[track_caller]
 pub fn stage(parameters: &[Type], f: impl FnOnce(Vec<StagedArray>) -> Vec<StagedArray>) -> Result<Body<Build>> {
     let staging = session::Staging::start();

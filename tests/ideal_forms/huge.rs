@@ -1,6 +1,6 @@
 //! What is read of a huge array is all that is computed of it.
 
-use super::{gradient, prints, vector_32, with_gradient};
+use super::{cotangents, prints, vector_32, with_gradient};
 use deltaray::algebra::Algebra;
 use deltaray::derivative::stage;
 use deltaray::prelude::*;
@@ -24,7 +24,7 @@ fn a_huge_triangle_is_never_built() {
         "#,
     );
     prints(
-        &gradient(element.program()),
+        &cotangents(element.program()),
         "x dt",
         r#"
         program f(x: f64, dt: f64) -> f64:
@@ -41,7 +41,7 @@ fn a_huge_triangle_is_never_built() {
         "#,
     );
     prints(
-        &gradient(row.program()),
+        &cotangents(row.program()),
         "x dt",
         r#"
         program f(x: f64, dt: f64) -> f64:
@@ -58,7 +58,7 @@ fn a_huge_triangle_is_never_built() {
         "#,
     );
     prints(
-        &gradient(column.program()),
+        &cotangents(column.program()),
         "x dt",
         r#"
         program f(x: f64, dt: f64) -> f64:
@@ -85,7 +85,7 @@ fn a_huge_triangle_is_never_built() {
         "#,
     );
     prints(
-        &gradient(computed.program()),
+        &cotangents(computed.program()),
         "x p dt",
         r#"
         program f(x: f64, p: i64, dt: f64) -> (f64, i64):
@@ -108,7 +108,7 @@ fn a_huge_triangle_is_never_built() {
         "#,
     );
     prints(
-        &gradient(vectors.program()),
+        &cotangents(vectors.program()),
         "v w dt",
         r#"
         program f(v: f32[1000000], w: f32[1000000], dt: f32) -> (f32[1000000], f32[1000000]):
@@ -117,6 +117,13 @@ fn a_huge_triangle_is_never_built() {
             (m2, select(m1, replicate[1000000] (dt * v[9]), 0.0))
         "#,
     );
+    let (x, five) = (scalar(3.0), scalar(5i64));
+    let ones = full(N, 1.0f32);
+    assert_eq!(element.call(&x).unwrap().item(), 3.0);
+    assert_eq!(row.call(&x).unwrap().item(), 15.0);
+    assert_eq!(column.call(&x).unwrap().item(), 3.0 * (N - 6) as f64);
+    assert_eq!(computed.call(&(x, five)).unwrap().item(), 15.0);
+    assert_eq!(vectors.call(&(ones.clone(), ones)).unwrap().item(), (N - 9) as f32);
     for body in
         [element.program(), row.program(), column.program(), scaled.program(), computed.program(), vectors.program()]
     {

@@ -407,3 +407,99 @@ fn a_matrix_times_a_vector() {
         "#,
     );
 }
+
+#[test]
+fn variants_of_the_triangular_product() {
+    let like = (matrix(3, 3), matrix(3, 4));
+    let zero_first = stage(
+        |(a, b)| {
+            build((3, 4), |(i, j)| {
+                build(3, |p| cond(i.gt(&p), || scalar(0.0), || a.at((&i, &p)) * b.at((&p, &j)))).sum()
+            })
+        },
+        &like,
+    )
+    .unwrap();
+    prints(
+        checked(&zero_first),
+        "a b",
+        r#"
+        program f(a: f64[3, 3], b: f64[3, 4]) -> f64[3, 4]:
+            let m1: i64[3] = iota 3
+            let m2: f64[3, 3] = select(replicate[1: 3] m1 <= replicate[3] m1, a, 0.0)
+            contract "ij,jk->ik" m2 b
+        "#,
+    );
+    prints(
+        &gradient(checked(&zero_first)),
+        "a b dt",
+        r#"
+        program f(a: f64[3, 3], b: f64[3, 4], dt: f64[3, 4]) -> (f64[3, 3], f64[3, 4]):
+            let m1: i64[3] = iota 3
+            let m2: bool[3, 3] = replicate[1: 3] m1 <= replicate[3] m1
+            (select(m2, contract "ij,kj->ik" dt b, 0.0), contract "ij,ik->jk" select(m2, a, 0.0) dt)
+        "#,
+    );
+    let band = stage(
+        |(a, b)| {
+            build((3, 4), |(i, j)| {
+                build(3, |p| {
+                    cond(
+                        i.le(&p),
+                        || cond(p.le(&i + 1), || a.at((&i, &p)), || scalar(0.0)) * 0.5 * b.at((&p, &j)),
+                        || scalar(0.0),
+                    )
+                })
+                .sum()
+            })
+        },
+        &like,
+    )
+    .unwrap();
+    prints(
+        checked(&band),
+        "a b",
+        r#"
+        program f(a: f64[3, 3], b: f64[3, 4]) -> f64[3, 4]:
+            let m1: i64[3] = iota 3
+            let m2: i64[3, 3] = replicate[3] m1
+            let m3: bool[3, 3] = and(replicate[1: 3] m1 <= m2, m2 <= replicate[1: 3] (m1 + 1))
+            contract "ij,jk->ik" select(m3, a * 0.5, 0.0) b
+        "#,
+    );
+    prints(
+        &gradient(checked(&band)),
+        "a b dt",
+        r#"
+        program f(a: f64[3, 3], b: f64[3, 4], dt: f64[3, 4]) -> (f64[3, 3], f64[3, 4]):
+            let m1: i64[3] = iota 3
+            let m2: i64[3, 3] = replicate[3] m1
+            let m3: bool[3, 3] = and(replicate[1: 3] m1 <= m2, m2 <= replicate[1: 3] (m1 + 1))
+            let m4: f64[3, 3] = select(m3, contract "ij,kj->ik" dt b, 0.0) * 0.5
+            (m4, contract "ij,ik->jk" select(m3, a * 0.5, 0.0) dt)
+        "#,
+    );
+    let triangle =
+        stage(|(a, b)| build((3, 3), |(i, j)| cond(j.le(&i), || a.at((&i, &j)), || scalar(0.0))).matmul(b), &like)
+            .unwrap();
+    prints(
+        checked(&triangle),
+        "a b",
+        r#"
+        program f(a: f64[3, 3], b: f64[3, 4]) -> f64[3, 4]:
+            let m1: i64[3] = iota 3
+            let m2: f64[3, 3] = select(replicate[3] m1 <= replicate[1: 3] m1, a, 0.0)
+            contract "ij,jk->ik" m2 b
+        "#,
+    );
+    prints(
+        &gradient(checked(&triangle)),
+        "a b dt",
+        r#"
+        program f(a: f64[3, 3], b: f64[3, 4], dt: f64[3, 4]) -> (f64[3, 3], f64[3, 4]):
+            let m1: i64[3] = iota 3
+            let m2: bool[3, 3] = replicate[3] m1 <= replicate[1: 3] m1
+            (select(m2, contract "ij,kj->ik" dt b, 0.0), contract "ij,ik->jk" select(m2, a, 0.0) dt)
+        "#,
+    );
+}

@@ -90,6 +90,9 @@ pub struct Suite {
     pub gradients: Vec<Pipeline>,
     /// Further properties.
     pub laws: Vec<Law>,
+    /// How often a result was not finite where the program's intermediates are, and so was not compared: an intermediate
+    /// of that pipeline, such as 1 / x of a guarded read that falls outside, was not.
+    pub infinite: AtomicUsize,
     /// Of how many programs finite differences have settled the derivative so far.
     pub settled: AtomicUsize,
     /// How long pipelines and laws took, by name.
@@ -163,7 +166,8 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-fn catching<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// Runs work: its result, or where and why it panics.
+pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let standard = std::panic::take_hook();
@@ -186,6 +190,9 @@ fn catching<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
+/// The difference of a result that is not finite from one that is.
+pub const NOT_FINITE: &str = "not finite";
+
 /// The first difference between arrays that should be equal.
 pub fn difference(expected: &[Array], found: &[Array], scale: &Scale) -> Option<String> {
     if expected.len() != found.len() {
@@ -203,6 +210,9 @@ pub fn difference(expected: &[Array], found: &[Array], scale: &Scale) -> Option<
                 (Value::F32(_) | Value::F64(_), _) => scale.close(a.to_f64(), b.to_f64(), around),
                 _ => a == b,
             };
+            if !equal && a.to_f64().is_finite() && !b.to_f64().is_finite() {
+                return Some(NOT_FINITE.into());
+            }
             if !equal {
                 return Some(format!("array {position}, element {at}, is {b:?} instead of {a:?}"));
             }
@@ -217,6 +227,13 @@ impl Suite {
         self.values.retain(|pipeline| !pipeline.name.contains(word));
         self.gradients.retain(|pipeline| !pipeline.name.contains(word));
         self.laws.retain(|law| !law.name.contains(word));
+    }
+
+    /// Whether a difference is of a result that is not finite; counts it.
+    fn is_infinite(&self, problem: &str) -> bool {
+        let infinite = problem.contains(NOT_FINITE);
+        self.infinite.fetch_add(usize::from(infinite), Ordering::Relaxed);
+        infinite
     }
 
     /// Runs work of a pipeline or law: its result, or its panic.
@@ -245,7 +262,8 @@ impl Suite {
             match self.catching(&pipeline.name, || (pipeline.run)(&stages, &case.inputs)) {
                 Err(problem) => return Verdict::Differ(format!("{}: {problem}", pipeline.name)),
                 Ok(found) => {
-                    if let Some(problem) = difference(&expected, &found, &scale) {
+                    let problem = difference(&expected, &found, &scale);
+                    if let Some(problem) = problem.filter(|problem| !self.is_infinite(problem)) {
                         return Verdict::Differ(format!("{}: {problem}", pipeline.name));
                     }
                 }
@@ -260,7 +278,7 @@ impl Suite {
                 continue;
             }
             let judgement = self.catching(&law.name, || (law.judge)(case, &stages, &scale)).unwrap_or_else(Err);
-            if let Err(problem) = judgement {
+            if let Some(problem) = judgement.err().filter(|problem| !self.is_infinite(problem)) {
                 return Verdict::Differ(format!("{}: {problem}", law.name));
             }
         }
@@ -294,7 +312,8 @@ impl Suite {
             if !defined {
                 continue;
             }
-            if let Some(problem) = difference(&expected, &found, scale) {
+            let problem = difference(&expected, &found, scale);
+            if let Some(problem) = problem.filter(|problem| !self.is_infinite(problem)) {
                 return Err(format!("{}: {problem} (by {})", pipeline.name, first.name));
             }
         }
@@ -341,14 +360,20 @@ impl Suite {
         report.into_inner().expect("no panics")
     }
 
-    fn examine(&self, mut case: Case, report: &Mutex<Report>, stop: &AtomicBool, most_failures: usize) {
-        let mut verdict = self.judge(&case);
+    /// Runs a program through all pipelines, on other inputs where it is no fair test on its own.
+    pub fn judge_fairly(&self, case: &mut Case) -> Verdict {
+        let mut verdict = self.judge(case);
         for attempt in 1..4 {
             if matches!(verdict, Verdict::Unfair(_)) {
                 case.redraw(attempt);
-                verdict = self.judge(&case);
+                verdict = self.judge(case);
             }
         }
+        verdict
+    }
+
+    fn examine(&self, mut case: Case, report: &Mutex<Report>, stop: &AtomicBool, most_failures: usize) {
+        let verdict = self.judge_fairly(&mut case);
         let failure = match &verdict {
             Verdict::Differ(original) => {
                 let kind = kind_of(original);
@@ -382,7 +407,8 @@ fn kind_of(difference: &str) -> String {
     format!("{pipeline} {}", place.map_or("", |(place, _)| place))
 }
 
-fn unfair(watch: &Watch) -> Option<&'static str> {
+/// Why a program is no fair test of values, if it is none.
+pub fn unfair(watch: &Watch) -> Option<&'static str> {
     if !watch.finite {
         Some("an intermediate is not finite")
     } else if watch.largest > 1e7 {

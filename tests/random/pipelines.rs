@@ -2,7 +2,7 @@
 
 use super::arrays::{full, numbers};
 use super::chance::Random;
-use super::compare::{Judgement, Law, Pipeline, Scale, Suite, difference};
+use super::compare::{Judgement, Law, NOT_FINITE, Pipeline, Scale, Suite, difference};
 use super::generate::Case;
 use super::stages::{Stages, transposed};
 use deltaray::algebra::{Algebra, Reduction};
@@ -89,7 +89,7 @@ pub fn only_floats(arrays: Vec<Array>) -> Vec<Array> {
 }
 
 /// A random direction: an array for every float among arrays.
-fn direction(arrays: &[Array], seed: u64) -> Vec<Option<Array>> {
+pub fn direction(arrays: &[Array], seed: u64) -> Vec<Option<Array>> {
     let mut random = Random::new(seed);
     let one = |array: &Array| {
         let elements: Vec<f64> = (0..array.size()).map(|_| random.between(-1.0, 1.0)).collect();
@@ -112,6 +112,9 @@ fn inner(left: &[Option<Array>], right: &[Option<Array>]) -> (f64, f64) {
 }
 
 fn close(what: &str, (a, around): (f64, f64), (b, around_b): (f64, f64), scale: &Scale) -> Judgement {
+    if !a.is_finite() || !b.is_finite() {
+        return Err(NOT_FINITE.into());
+    }
     if scale.close(a, b, around.max(around_b)) { Ok(()) } else { Err(format!("{what}: {a} and {b}")) }
 }
 

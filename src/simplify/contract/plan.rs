@@ -296,16 +296,28 @@ impl Summing<'_> {
     }
 }
 
-/// The contraction of two operands, in an order that the result's labels decide, with labels numbered as they occur.
+/// The contraction of two operands, in an order that the result's labels decide, with labels numbered as they occur. Where
+/// they don't, it is the other order only if that contraction exists already: an order by the operands' nodes would change
+/// with every pass that numbers nodes anew.
 fn contraction(arena: &mut Simplifier, left: Factor, right: Factor, result: Labels) -> Factor {
     let first = result.iter().find(|label| left.labels.contains(label) != right.labels.contains(label));
     let swapped = match first {
         Some(label) => right.labels.contains(label),
-        None => right.node < left.node,
+        None => {
+            let op = Op::Contract(numbered(&right.labels, &left.labels, &result));
+            arena.graph.find(&op, &[right.node, left.node]).is_some()
+        }
     };
     let (left, right) = if swapped { (right, left) } else { (left, right) };
+    let spec = numbered(&left.labels, &right.labels, &result);
+    // The rules for contractions end here: nothing is left to peel off its operands.
+    Factor { node: arena.add_as_is(Op::Contract(spec), &[left.node, right.node]), labels: result }
+}
+
+/// A contraction with its labels numbered as they occur.
+fn numbered(left: &[Label], right: &[Label], result: &[Label]) -> Contraction {
     let mut names = Labels::new();
-    for &label in left.labels.iter().chain(&right.labels) {
+    for &label in left.iter().chain(right) {
         if !names.contains(&label) {
             names.push(label);
         }
@@ -313,7 +325,5 @@ fn contraction(arena: &mut Simplifier, left: Factor, right: Factor, result: Labe
     let named = |labels: &[Label]| -> Labels {
         labels.iter().map(|label| names.iter().position(|l| l == label).expect("a label") as Label).collect()
     };
-    let spec = Contraction::new(&named(&left.labels), &named(&right.labels), &named(&result));
-    // The rules for contractions end here: nothing is left to peel off its operands.
-    Factor { node: arena.add_as_is(Op::Contract(spec), &[left.node, right.node]), labels: result }
+    Contraction::new(&named(left), &named(right), &named(result))
 }

@@ -115,15 +115,25 @@ impl Product {
                 }
                 // A chosen branch is no mask: in a sum of products it is a factor like others.
                 (Op::Mark, args) => open.push(labelled(args[0])),
-                (Op::Binary(Binary::Mul | Binary::KeepZero), &[a, b])
-                    if room && (taken == Taken::All || is_scalar(arena, a) || is_scalar(arena, b)) =>
+                // A factor that may be infinite stays with what makes the product 0 there.
+                (Op::Binary(op @ (Binary::Mul | Binary::KeepZero)), &[a, b])
+                    if room
+                        && (*op == Binary::Mul || arena.fact(b).regular)
+                        && (taken == Taken::All || is_scalar(arena, a) || is_scalar(arena, b)) =>
                 {
                     open.push(labelled(b));
                     open.push(labelled(a));
                 }
-                (Op::Select, &[mask, yes, no]) if room && taken == Taken::All && arena.is_uniform(no, 0.0) => {
+                (Op::Select, &[mask, yes, no])
+                    if room && taken == Taken::All && arena.is_uniform(no, 0.0) && arena.fact(yes).regular =>
+                {
                     open.push(labelled(yes));
                     product.add_masks(arena, labelled(mask), open.len());
+                }
+                (Op::Select, &[mask, yes, no]) if room && taken == Taken::All && arena.is_uniform(yes, 0.0) => {
+                    open.push(labelled(no));
+                    let opposite = arena.add(Op::Unary(Unary::Not), &[mask]);
+                    product.add_masks(arena, labelled(opposite), open.len());
                 }
                 _ => {
                     let narrow = Factor::narrow(arena, next.node, &next.labels);

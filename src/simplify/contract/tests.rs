@@ -1,7 +1,7 @@
 use crate::affine::AffineMap;
 use crate::algebra::Contraction;
 use crate::operation::{Binary, Comparison, Unary};
-use crate::shape::{DType, Type};
+use crate::shape::{DType, Type, Value};
 use crate::simplify::testing::{Program, simplified, simplified_finite};
 use crate::term::{NodeId, Op};
 
@@ -106,6 +106,27 @@ fn factors_and_signs_between_go_where_they_are_cheapest() {
         p.sum(product, &[2])
     });
     assert_eq!(form, "mul(view{[i, j] -> []}(mul(c, 0.5)), contract{ij,jk->ik}(a, b))");
+}
+
+#[test]
+fn factors_that_may_be_infinite_stay_with_their_masks() {
+    let form = simplified(&matrices(DType::F64), |p, ids| {
+        let (a, b) = operands(p, ids);
+        let root = p.unary(Unary::Recip, a);
+        let product = p.binary(Binary::KeepZero, b, root);
+        p.sum(product, &[2])
+    });
+    assert!(form.starts_with("sum[2](keep_zero("), "{form}");
+    let form = simplified(&matrices(DType::F64), |p, ids| {
+        let (a, b) = operands(p, ids);
+        let root = p.unary(Unary::Ln, a);
+        let product = p.mul(b, root);
+        let zero = p.constant(&[I, J, K], Value::F64(0.0));
+        let mask = p.compare(Comparison::Greater, a, zero);
+        let product = p.select(mask, product, zero);
+        p.sum(product, &[2])
+    });
+    assert!(form.starts_with("sum[2](select("), "{form}");
 }
 
 #[test]

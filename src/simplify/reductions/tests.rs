@@ -21,14 +21,21 @@ fn matrix() -> [Type; 1] {
 
 #[test]
 fn reductions_of_reductions_merge() {
-    for op in ALL {
-        let form = simplified(&[Type::new(DType::F64, &[2, 3, 4])], |p, ids| {
-            let inner = reduce(p, op, ids[0], &[1]);
+    let merged = |op: Reduction, dtype: DType, first: usize| {
+        simplified(&[Type::new(dtype, &[2, 3, 4])], |p, ids| {
+            let inner = reduce(p, op, ids[0], &[first]);
             let same = reduce(p, op, inner, &[]);
             reduce(p, op, same, &[0, 1])
-        });
-        assert_eq!(form, format!("{op:?}[0, 1, 2](a)").to_lowercase());
+        })
+    };
+    for op in ALL {
+        let expected = format!("{op:?}[0, 1, 2](a)").to_lowercase();
+        assert_eq!(merged(op, DType::I64, 1), expected);
+        assert_eq!(merged(op, DType::F64, 2), expected);
     }
+    assert_eq!(merged(Reduction::Sum, DType::F64, 1), "sum[0, 1, 2](a)");
+    // Of equal floats another one would come first, and get the derivative.
+    assert_eq!(merged(Reduction::Max, DType::F64, 1), "max[0, 1](max[1](a))");
     let other = simplified(&matrix(), |p, ids| {
         let inner = reduce(p, Reduction::Max, ids[0], &[1]);
         reduce(p, Reduction::Sum, inner, &[0])
@@ -81,11 +88,21 @@ fn rearrangements() {
         reduce(p, Reduction::Max, a, &[1])
     });
     assert_eq!(of_three, "view{[i, j] -> [j, i]}(max[0](a))");
-    let reversed = simplified(&matrix(), |p, ids| {
-        let a = view(p, AffineMap::along(&[3, 4], 1, 3, -1, 4), ids[0]);
-        reduce(p, Reduction::Min, a, &[1])
+    let reversed = |op: Reduction, dtype: DType| {
+        simplified(&[Type::new(dtype, &[3, 4])], |p, ids| {
+            let a = view(p, AffineMap::along(&[3, 4], 1, 3, -1, 4), ids[0]);
+            reduce(p, op, a, &[1])
+        })
+    };
+    assert_eq!(reversed(Reduction::Sum, DType::F64), "sum[1](a)");
+    assert_eq!(reversed(Reduction::Min, DType::I64), "min[1](a)");
+    // Of equal floats another one would come first, and get the derivative.
+    assert_eq!(reversed(Reduction::Min, DType::F64), "min[1](view{[i, j] -> [i, 3 - j]}(a))");
+    let turned = simplified(&matrix(), |p, ids| {
+        let a = p.transpose(ids[0], &[1, 0]);
+        reduce(p, Reduction::Max, a, &[0, 1])
     });
-    assert_eq!(reversed, "min[1](a)");
+    assert_eq!(turned, "max[0, 1](view{[i, j] -> [j, i]}(a))");
     let padded = simplified(&matrix(), |p, ids| {
         let a = view(p, AffineMap::along(&[3, 4], 1, -2, 1, 9), ids[0]);
         p.sum(a, &[1])

@@ -1,0 +1,20 @@
+//! The table of docs/semantics.md, a test per row, each on every way to run a program: eagerly, its eager gradient, staged,
+//! its staged gradient, and forward mode both ways; in f64 and f32.
+
+// Operations that seem to do nothing are what some rows are about.
+#![allow(clippy::erasing_op, clippy::identity_op, clippy::modulo_one, clippy::eq_op)]
+
+#[path = "semantics/harness.rs"]
+#[macro_use]
+mod harness;
+
+#[path = "semantics/bad_input.rs"]
+mod bad_input;
+#[path = "semantics/choices.rs"]
+mod choices;
+#[path = "semantics/integers.rs"]
+mod integers;
+#[path = "semantics/numbers.rs"]
+mod numbers;
+#[path = "semantics/positions.rs"]
+mod positions;

@@ -1,0 +1,303 @@
+//! What does not fit: eager, a panic with operation, shapes and line; staged, the same as an `Err`; and indices that leave
+//! their build.
+
+use crate::harness::C;
+use deltaray::Error;
+use deltaray::algebra::Algebra;
+use deltaray::derivative::stage;
+use deltaray::dual::{Dual, Tangent};
+use deltaray::prelude::*;
+use deltaray::staged::Staged;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+fn v(elements: &[f64]) -> Vector<C, f64> {
+    Vector::from_slice(elements)
+}
+
+/// The message of the panic that a computation ends in.
+fn panic_of<T>(f: impl FnOnce() -> T) -> String {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(_) => panic!("no panic"),
+        Err(payload) => *payload.downcast::<String>().expect("a panic with text"),
+    }
+}
+
+type At<A> = (Vector<A, f64>, Matrix<A, f64>);
+
+/// A mistake in every algebra, and what its report says.
+struct Mistake {
+    operation: &'static str,
+    mentions: &'static [&'static str],
+    line: u32,
+    concrete: fn(&At<C>) -> TensorD<C, f64>,
+    dual: fn(&At<Dual<C>>) -> TensorD<Dual<C>, f64>,
+    tangent: fn(&At<Tangent<C>>) -> TensorD<Tangent<C>, f64>,
+    staged: fn(&At<Staged>) -> TensorD<Staged, f64>,
+}
+
+/// A mistake and its line. A panic in a macro's argument has the place of the outermost macro call, so each has its own.
+macro_rules! mistake {
+    ($operation:literal [$($mention:literal),*] |$x:ident, $m:ident| $body:expr) => {{
+        fn mistake<A: Algebra>(($x, $m): &At<A>) -> TensorD<A, f64> {
+            let _ = ($x, $m);
+            ($body).into_dyn()
+        }
+        let mentions: &[&str] = &[$($mention),*];
+        let line = line!();
+        Mistake { operation: $operation, mentions, line, concrete: mistake, dual: mistake, tangent: mistake, staged: mistake }
+    }};
+}
+
+#[test]
+fn operands_that_do_not_fit() {
+    let mistakes = [
+        mistake!("add" ["[2]", "[2, 3]"] |x, m| x + m),
+        mistake!("sub" ["[2, 3]", "[2]"] |x, m| (m - x) * 2.0),
+        mistake!("mul" ["[2]", "[3]"] |x, m| x * m.at(0) + x),
+        mistake!("div" ["[2]", "[3]"] |x, m| x / m.at(0)),
+        mistake!("pow" ["[2]", "[3]"] |x, m| x.pow(m.at(0))),
+        mistake!("atan2" ["[2]", "[3]"] |x, m| x.atan2(m.at(0))),
+        mistake!("max" ["[2]", "[3]"] |x, m| x.max(m.at(0)).exp()),
+        mistake!("min" ["[3]", "[2]"] |x, m| m.at(0).min(x)),
+        mistake!("gt" ["[2]", "[3]"] |x, m| x.gt(m.at(0)).select(1.0, x)),
+        mistake!("select" ["[2]", "[3]"] |x, m| x.gt(0.0).select(x, m.at(0))),
+        mistake!("select" ["[2]", "[3]"] |x, m| select(m.at(0).gt(0.0), x, x)),
+        mistake!("dot"["[2, 3]"] | x, m | m.dot(m)),
+        mistake!("dot" ["[2, 3]", "[2]"] |x, m| m.dot(x)),
+        mistake!("matmul" ["[2, 3]", "[1, 2]"] |x, m| m.matmul(&x.insert_axis(0))),
+        mistake!("contract" ["[2, 3]", "[2]"] |x, m| m.contract::<_, R1>(x, "ij,j->i")),
+        mistake!("contract_axes" ["[2, 3]", "[2]"] |x, m| m.contract_axes(x, [1], [0])),
+        mistake!("reshape" ["[2, 3]", "[4, 2]"] |x, m| m.reshape((4, 2))),
+        mistake!("broadcast_to" ["[2, 3]", "[3, 2]"] |x, m| m.broadcast_to((3, 2))),
+        mistake!("sum_axis" ["axis 2", "[2, 3]"] |x, m| m.sum_axis(2) * x),
+        mistake!("max_axis" ["axis 1", "[2]"] |x, m| x.max_axis(1)),
+        mistake!("mean_axes" ["axis 7", "[2, 3]"] |x, m| m.mean_axes([0, 7])),
+        mistake!("slice" ["2..5", "[2, 3]"] |x, m| m.slice(1, 2..5)),
+        mistake!("slice" ["by 0", "[2]"] |x, m| x.slice_step(0, .., 0)),
+        mistake!("pad" ["axis 3", "[2]"] |x, m| x.pad(3, 1, 1)),
+        mistake!("tr" ["[1, 1]", "[2, 3]"] |x, m| m.tr(&[1, 1])),
+        mistake!("append" ["[2, 3]", "[3, 2]"] |x, m| m.append(0, &m.transpose())),
+        mistake!("concatenate" ["[2, 3]", "[3, 2]"] |x, m| concatenate(0, &[m.clone(), m.transpose()])),
+        mistake!("stack" ["[2]", "[3]"] |x, m| stack(&[x.clone(), m.at(0)])),
+        mistake!("diagonal"["[2]"] | x, m | x.clone().into_dyn().diagonal()),
+        mistake!("insert_axis" ["place 4", "[2]"] |x, m| x.insert_axis(4)),
+        mistake!("remove_axis" ["axis 0", "[2, 3]"] |x, m| m.remove_axis(0)),
+        mistake!("index_axis" ["axis 5", "[2, 3]"] |x, m| m.index_axis(5, 0)),
+        mistake!("at" ["2 positions", "[2]"] |x, m| x.clone().into_dyn().at((0, 0))),
+        mistake!("gather" ["[2]", "[3]"] |x, m| m.gather((&iota(2), &iota(3)))),
+        mistake!("scatter" ["[2]", "[3]"] |x, m| x.scatter(&iota(3), 4)),
+        mistake!("into_rank" ["[2]", "3 axes"] |x, m| x.clone().into_dyn().into_rank::<R3>()),
+        mistake!("scan" ["f64[2]", "f64[3]"] |x, m| scan(x.clone(), &(), 1, |c, ()| (c.pad(0, 0, 1), ())).0),
+        mistake!("scan" ["[2, 3]", "3 steps"] |x, m| scan(x.clone(), m, 3, |c, _| (c, ())).0),
+        mistake!("vjp" ["f64[2]", "f64[3]"] |x, m| vjp(|y| y * 2.0, x).1(&m.at(0))),
+        mistake!("jvp" ["f64[2]", "f64[3]"] |x, m| jvp(|y| y * 2.0, x, &m.at(0)).1),
+        mistake!("add" ["[3]", "[2]"] |x, m| build(2, |i| m.at(i) + x)),
+        mistake!("mul" ["[3]", "[2]"] |x, m| scan(m.at(0), &(), 2, |c, ()| (c * x, ())).0),
+        mistake!("sub" ["[2]", "[3]"] |x, m| grad(|y| (y - m.at(0).lift()).sum(), x)),
+    ];
+    let at: At<C> = (v(&[1.0, 2.0]), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]].into());
+    for mistake in mistakes {
+        let Mistake { operation, mentions, line, .. } = mistake;
+        let check = |way: &str, message: String| {
+            let place = format!("bad_input.rs:{line}:");
+            assert!(message.starts_with(&format!("{operation}: ")), "{way}, line {line}: {message}");
+            assert!(message.contains(&place), "{way}, line {line}: {message}");
+            for mention in mentions {
+                assert!(message.contains(mention), "{way}, line {line}, {mention}: {message}");
+            }
+        };
+        check("eager", panic_of(|| (mistake.concrete)(&at)));
+        check("eager gradient", panic_of(|| grad(|at| (mistake.dual)(at).sum(), &at)));
+        check("forward mode", panic_of(|| jvp(|at| (mistake.tangent)(at), &at, &at)));
+        match stage(|at| (mistake.staged)(at), &at) {
+            Err(error @ Error::Operands { .. }) => check("staged", error.to_string()),
+            Err(error) => panic!("line {line}: {error}"),
+            Ok(staged) => panic!("line {line}: no error, but\n{staged}"),
+        }
+        match stage(|at| grad(|at| (mistake.staged)(at).sum(), at), &at) {
+            Err(error @ Error::Operands { .. }) => check("a gradient inside", error.to_string()),
+            Err(error) => panic!("line {line}: {error}"),
+            Ok(staged) => panic!("line {line}: no error, but\n{staged}"),
+        }
+    }
+}
+
+#[test]
+fn the_first_mistake_is_reported() {
+    let at: At<C> = (v(&[1.0, 2.0]), zeros((2, 3)));
+    let line = line!() + 1;
+    let result = stage(|(x, m)| (x + m).sum_axis(0).dot(x) + m.reshape(7).sum(), &at);
+    let Err(Error::Operands { operation, place, .. }) = result else { panic!("no error") };
+    assert_eq!(operation, "add");
+    assert!(place.contains(&format!("bad_input.rs:{line}:")), "{place}");
+    // Nothing of it is left behind. Of a condition both sides are seen, but eagerly only the one that is taken.
+    let line = line!() + 1;
+    let Err(error) = stage(|(x, m)| cond(x.at(0).gt(0.0), || x.clone(), || m.at(0)), &at) else { panic!("no error") };
+    for mention in ["cond: ", "f64[2]", "f64[3]", &format!("bad_input.rs:{line}:")] {
+        assert!(error.to_string().contains(mention), "{error}");
+    }
+    assert!(stage(|(x, m)| m.sum_axis(1) + x, &at).is_ok());
+}
+
+#[test]
+fn calls_with_other_arguments() {
+    let at: At<C> = (v(&[1.0, 2.0]), zeros((2, 3)));
+    let staged = stage(|(x, m)| (x.dot(m).sum() + x.sum()).sin(), &at).unwrap();
+    let message = |result: deltaray::Result<Scalar<C, f64>>| match result {
+        Err(error @ Error::Argument { .. }) => error.to_string(),
+        Err(error) => panic!("{error}"),
+        Ok(value) => panic!("no error, but {value:?}"),
+    };
+    let shape = message(staged.call(&(v(&[1.0, 2.0, 3.0]), zeros((2, 3)))));
+    assert!(shape.contains("argument 0") && shape.contains("f64[2]") && shape.contains("f64[3]"), "{shape}");
+    let shape = message(staged.call(&(v(&[1.0, 2.0]), zeros((3, 2)))));
+    assert!(shape.contains("argument 1") && shape.contains("f64[2, 3]") && shape.contains("f64[3, 2]"), "{shape}");
+    assert!(staged.call(&at).is_ok());
+    assert!(staged.grad().unwrap().call(&(v(&[]), zeros((2, 3)))).is_err());
+    // The right static types, but not the right cotangent or tangent.
+    assert!(stage(|x| x * 2.0, &at.0).unwrap().vjp().unwrap().call(&(at.0.clone(), v(&[1.0]))).is_err());
+    assert!(stage(|x| x * 2.0, &at.0).unwrap().jvp().unwrap().call(&(at.0.clone(), v(&[1.0; 3]))).is_err());
+    // The number of arrays is not of the static type where there are vectors.
+    let three = vec![v(&[1.0]), v(&[2.0]), v(&[3.0])];
+    let staged = stage(|parts| parts[0].clone() + &parts[1] * &parts[2], &three).unwrap();
+    assert!(staged.call(&three).is_ok());
+    for wrong in [&three[..2], &[&three[..], &three[..]].concat()] {
+        let Err(error) = staged.call(&wrong.to_vec()) else { panic!("no error") };
+        assert!(error.to_string().contains('3') && error.to_string().contains(&wrong.len().to_string()), "{error}");
+    }
+    // A dynamic rank is of one static type, too.
+    let staged = stage(|x| x * 2.0, &zeros::<C, f64, _>(vec![2, 3])).unwrap();
+    assert!(staged.call(&zeros::<C, f64, _>(vec![3, 2])).is_err());
+    assert!(staged.call(&zeros::<C, f64, _>(vec![6])).is_err());
+    // A gradient of what is not one number.
+    let Err(error) = stage(|x| x * 2.0, &at.0).unwrap().grad() else { panic!("no error") };
+    assert!(error.to_string().contains("f64[2]"), "{error}");
+}
+
+fn assert_scope<T>(result: deltaray::Result<T>, line: u32) {
+    match result {
+        Err(Error::Scope { place, .. }) => {
+            assert!(line == 0 || place.contains(&format!("bad_input.rs:{line}:")), "{line}: {place}")
+        }
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("no error"),
+    }
+}
+
+#[test]
+fn indices_outside_of_their_build() {
+    let x = v(&[1.0, 2.0, 3.0]);
+    // Read after the build.
+    let cell = RefCell::new(None);
+    let line = line!() + 4;
+    let result = stage(
+        |x| {
+            let y = build(3, |i| x.at(&*cell.borrow_mut().insert(i)));
+            y * x.at(cell.borrow().as_ref().unwrap())
+        },
+        &x,
+    );
+    assert_scope(result, line);
+    // The same index in a later staged function, and one that is the result.
+    let escaped: Scalar<Staged, i64> = cell.take().unwrap();
+    assert_scope(stage(|x| x.at(&escaped), &x), line!());
+    assert_scope(stage(|_| escaped.clone(), &x), 0);
+    assert_scope(stage(|x| build(3, |i| x.at(i + &escaped)), &x), line!());
+    assert_scope(stage(|x| grad(|x| x.at(&escaped), x), &x), line!());
+    // A parameter of an earlier function, and what was computed from it.
+    let parameter = RefCell::new(None);
+    stage(|x| parameter.borrow_mut().insert(x.clone()).sum(), &x).unwrap();
+    let parameter = parameter.take().unwrap();
+    assert_scope(stage(|x| x + &parameter, &x), line!());
+    assert_scope(stage(|x| scan(x.clone(), &(), 2, |c, ()| (c * &parameter, ())).0, &x), line!());
+    assert_scope(stage(|_| parameter.clone(), &x), 0);
+    // In the next build, in an outer one, and a loop's value after the loop.
+    let cell = RefCell::new(None);
+    let siblings = |x: &Vector<Staged, f64>| {
+        let first = build(3, |i| x.at(&*cell.borrow_mut().insert(i)));
+        first + build(3, |j| x.at(j + cell.borrow().as_ref().unwrap()))
+    };
+    assert_scope(stage(siblings, &x), 0);
+    let outer = |x: &Vector<Staged, f64>| {
+        build(3, |i| {
+            build(2, |j| x.at(&*cell.borrow_mut().insert(j))).sum() + x.at(i + cell.borrow().as_ref().unwrap())
+        })
+    };
+    assert_scope(stage(outer, &x), 0);
+    let carried = RefCell::new(None);
+    let after = |x: &Vector<Staged, f64>| {
+        let (last, ()) = scan(x.sum(), x, 3, |c, e| (carried.borrow_mut().insert(c * e).clone(), ()));
+        last + carried.borrow().as_ref().unwrap()
+    };
+    assert_scope(stage(after, &x), 0);
+    // All is well afterwards, and values without a scope may be used again.
+    let constant = RefCell::new(None);
+    stage(|x| x + constant.borrow_mut().insert(full::<Staged, f64, _>(3, 2.0)).clone(), &x).unwrap();
+    let constant = constant.take().unwrap();
+    assert_eq!(stage(|x| x * &constant, &x).unwrap().call(&x).unwrap().to_vec(), [2.0, 4.0, 6.0]);
+}
+
+#[test]
+fn functions_staged_inside_of_others() {
+    let x = v(&[1.0, 2.0, 3.0]);
+    // A closed one is fine; one that uses the outer function's values is not.
+    let whole = stage(
+        |x| {
+            let inner = stage(|y| y.sum(), &v(&[1.0])).unwrap();
+            x * inner.call(&v(&[5.0])).unwrap().item()
+        },
+        &x,
+    );
+    assert_eq!(whole.unwrap().call(&x).unwrap().to_vec(), [5.0, 10.0, 15.0]);
+    let mut inner = None;
+    let whole = stage(
+        |x| {
+            inner = Some(stage(|y| y * x, x));
+            x * 2.0
+        },
+        &x,
+    );
+    assert_scope(inner.unwrap(), 0);
+    assert!(whole.is_ok());
+}
+
+#[test]
+fn panics_of_the_users_closure_leave_the_thread_usable() {
+    let x = v(&[1.0, 2.0, 3.0]);
+    let panicking: [fn(&Vector<Staged, f64>) -> Vector<Staged, f64>; 6] = [
+        |_| panic!("user code"),
+        |x| build(3, |i| if x.len() == 3 { panic!("user code") } else { x.at(i) }),
+        |x| build(3, |i| build(3, |j| if x.len() == 3 { panic!("user code") } else { x.at(&i * j) }).sum()),
+        |x| scan(x.clone(), &(), 3, |c, ()| if c.len() == 3 { panic!("user code") } else { (c, ()) }).0,
+        |x| cond(x.at(0).gt(0.0), || x.clone(), || panic!("user code")),
+        // After a mistake, which must not be reported for the next function.
+        |x| if (x + x.slice(0, 1..)).len() == 3 { panic!("user code") } else { x.clone() },
+    ];
+    for f in panicking {
+        let caught = catch_unwind(|| stage(f, &v(&[1.0, 2.0, 3.0])).map(|_| ()));
+        assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"user code"));
+        let staged = stage(|x| build(3, |i| x.at(&i) * x.at(2 - i)), &x).unwrap();
+        assert_eq!(staged.call(&x).unwrap().to_vec(), [3.0, 4.0, 3.0]);
+        // Caught inside of another function that is staged.
+        let staged = stage(
+            |x| {
+                let caught = catch_unwind(|| stage(f, &v(&[1.0, 2.0, 3.0])).map(|_| ()));
+                assert!(caught.is_err());
+                build(3, |i| x.at(&i) * x.at(2 - i))
+            },
+            &x,
+        );
+        assert_eq!(staged.unwrap().call(&x).unwrap().to_vec(), [3.0, 4.0, 3.0]);
+        let inside = stage(|x| catch_unwind(AssertUnwindSafe(|| f(x))).unwrap_or_else(|_| x * 2.0), &x);
+        // A mistake before the panic stays one of the function in which it was made.
+        if let Ok(staged) = inside {
+            assert_eq!(staged.call(&x).unwrap().to_vec(), [2.0, 4.0, 6.0]);
+        }
+    }
+    // Eager derivatives too.
+    let caught =
+        catch_unwind(|| grad(|x| if x.len() == 3 { panic!("user code") } else { x.sum() }, &v(&[1.0, 2.0, 3.0])));
+    assert!(caught.is_err());
+    assert_eq!(grad(|x| x.sum(), &x).to_vec(), [1.0; 3]);
+}

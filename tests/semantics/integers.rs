@@ -1,0 +1,72 @@
+//! Integer arithmetic: on all pairs of a grid with 0, -1 and the ends of the range.
+
+use deltaray::prelude::*;
+
+#[test]
+fn quotients_and_remainders() {
+    integer_rows! {
+        |a, b| a / b, |a, b| if b == 0 { a } else { a.wrapping_div(b) };
+        |a, b| a % b, |a, b| if b == 0 { a } else { a.wrapping_rem(b) };
+        |a, b| a.floor_div(b), |a, b| match b {
+            0 => a,
+            -1 => a.wrapping_neg(),
+            b => a / b - I::from(a % b != 0 && (a < 0) != (b < 0)),
+        };
+        |a, b| a.modulo(b), |a, b| match b {
+            0 => a,
+            -1 => 0,
+            b => if a % b != 0 && (a < 0) != (b < 0) { a % b + b } else { a % b },
+        };
+        // By literals, which rules of simplification see.
+        |a, b| a / 0, |a, _| a;
+        |a, b| a % 0, |a, _| a;
+        |a, b| a.floor_div(0), |a, _| a;
+        |a, b| a.modulo(0), |a, _| a;
+        |a, b| a / -1, |a, _| a.wrapping_neg();
+        |a, b| a % -1, |_, _| 0;
+        |a, b| a.floor_div(-1), |a, _| a.wrapping_neg();
+        |a, b| a.modulo(-1), |_, _| 0;
+        |a, b| a / 1 + a % 1, |a, _| a;
+        |a, b| a / 3, |a, _| a / 3;
+        |a, b| a % 3, |a, _| a % 3;
+        |a, b| a.floor_div(3), |a, _| a.div_euclid(3);
+        |a, b| a.modulo(3), |a, _| a.rem_euclid(3);
+        |a, b| a.modulo(-3), |a, _| { let r = a % 3; if r > 0 { r - 3 } else { r } };
+        |a, b| a / 2 * 2 + a % 2, |a, _| a;
+        |a, b| (a * 4) / 4, |a, _| a.wrapping_mul(4) / 4;
+        |a, b| (a * 4).modulo(4) + (a + 1 - a), |_, _| 1;
+        |a, b| 7 / b, |_, b| if b == 0 { 7 } else { 7 / b };
+        |a, b| 7 % b, |_, b| if b == 0 { 7 } else { 7 % b };
+    }
+}
+
+#[test]
+fn overflow_wraps() {
+    integer_rows! {
+        |a, b| a + b, |a, b| a.wrapping_add(b);
+        |a, b| a - b, |a, b| a.wrapping_sub(b);
+        |a, b| a * b, |a, b| a.wrapping_mul(b);
+        |a, b| -a, |a, _| a.wrapping_neg();
+        |a, b| a.abs(), |a, _| a.wrapping_abs();
+        |a, b| a.sign() * b, |a, b| a.signum().wrapping_mul(b);
+        |a, b| a + I::MAX - b, |a, b| a.wrapping_add(I::MAX).wrapping_sub(b);
+        |a, b| (a + 1).gt(a).cast::<I>(), |a, _| I::from(a.wrapping_add(1) > a);
+        |a, b| (a * 2).ge(a).cast::<I>(), |a, _| I::from(a.wrapping_mul(2) >= a);
+        |a, b| (a + b).max(a).min(b), |a, b| a.wrapping_add(b).max(a).min(b);
+        |a, b| a.relu() + b, |a, b| a.max(0).wrapping_add(b);
+        |a, b| a.lt(b).select(b - a, a - b), |a, b| if a < b { b.wrapping_sub(a) } else { a.wrapping_sub(b) };
+        |a, b| build(a.len(), |i| a.at(&i) * 3 + b.at(i)), |a, b| a.wrapping_mul(3).wrapping_add(b);
+        |a, b| (a * b).equal(b * a).cast::<I>(), |_, _| 1;
+    }
+}
+
+#[test]
+fn sums_wrap() {
+    integer_rows! {
+        // Each number stands twelve times in each operand.
+        |a, b| (a * 0 + 1) * (a.sum() - b.sum()), |_, _| 0;
+        |a, b| a * 0 + (a * 0 + I::MAX).sum(), |_, _| I::MAX.wrapping_mul(144);
+        |a, b| a * 0 + a.dot(&(b * 0 + 3)) - a.sum() * 3, |_, _| 0;
+        |a, b| b * 0 + scan(scalar(1), a, a.len(), |c, _| (c * 3, ())).0, |_, _| (3 as I).wrapping_pow(144);
+    }
+}

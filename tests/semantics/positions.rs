@@ -1,0 +1,158 @@
+//! Reads and writes out of bounds, and positions whose arithmetic wraps.
+
+use deltaray::prelude::*;
+
+const MIN: i64 = i64::MIN;
+const MAX: i64 = i64::MAX;
+
+#[test]
+fn reads_out_of_bounds_are_0() {
+    let e2 = 2.0f64.exp();
+    rows! {
+        |x, i| build(i.len(), |j| x.at(i.at(&j)));
+            [2.0, 3.0, 5.0], [0, 3, -1, MIN, MAX, 2] => [2.0, 0.0, 0.0, 0.0, 0.0, 5.0], [1.0, 0.0, 1.0];
+        |x, i| x.gather(i);
+            [2.0, 3.0, 5.0], [0, 3, -1, MIN, MAX, 2] => [2.0, 0.0, 0.0, 0.0, 0.0, 5.0], [1.0, 0.0, 1.0];
+        |x, i| stack(&[x.at(3), x.at(-1), x.at(i64::MIN), x.at(i64::MAX), x.at(usize::MAX), x.at(2)]);
+            [2.0, 3.0, 5.0], [] => [0.0, 0.0, 0.0, 0.0, 0.0, 5.0], [0.0, 0.0, 1.0];
+        |x, i| build(i.len(), |j| x.at(i.at(&j)).exp());
+            [2.0, 3.0], [-1, 0, 7] => [1.0, e2, 1.0], [e2, 0.0];
+        |x, i| {
+            let m = x.reshape((2, 2));
+            build(i.len(), |j| m.at((i.at(&j), 1)) + m.at((0, i.at(&j))))
+        }; [2.0, 3.0, 5.0, 7.0], [0, 1, 2, -1, MAX, MIN] => [5.0, 10.0, 0.0, 0.0, 0.0, 0.0], [1.0, 2.0, 0.0, 1.0];
+        |x, i| {
+            let m = x.reshape((2, 2));
+            build(i.len(), |j| m.at(i.at(&j)).sum())
+        }; [2.0, 3.0, 5.0, 7.0], [0, 1, 2, -1, MAX, MIN] => [5.0, 12.0, 0.0, 0.0, 0.0, 0.0], [1.0; 4];
+        |x, i| x.reshape((2, 2)).gather((i, i)); [2.0, 3.0, 5.0, 7.0], [0, 1, 2, MIN] => [2.0, 7.0, 0.0, 0.0], [1.0, 0.0, 0.0, 1.0];
+        |x, i| build(5, |j| x.at(&j - 1) + x.at(j + 1));
+            [2.0, 3.0, 5.0], [] => [3.0, 7.0, 3.0, 5.0, 0.0], [1.0, 2.0, 2.0];
+        |x, i| build(4, |j| (x.at(&j * 2) + 1.0) * x.at(3 - 2 * j));
+            [2.0, 3.0, 5.0], [] => [0.0, 18.0, 0.0, 0.0], [0.0, 6.0, 3.0];
+        |x, i| x.pad(0, 1, 2) + 1.0; [2.0], [] => [1.0, 3.0, 1.0, 1.0], [1.0];
+    }
+}
+
+#[test]
+fn booleans_out_of_bounds_are_false() {
+    rows! {
+        |x, i| {
+            let p = x.gt(-100.0);
+            build(i.len(), |j| p.at(i.at(&j)).cast::<E>())
+        }; [2.0, 3.0], [0, 7, -1] => [1.0, 0.0, 0.0], [0.0, 0.0];
+        |x, i| (!x.gt(-100.0).gather(i)).select(x.sum(), 0.0);
+            [2.0, 3.0], [0, 7, -1] => [0.0, 5.0, 5.0], [2.0, 2.0];
+    }
+}
+
+#[test]
+fn axes_of_length_0_read_as_0() {
+    rows! {
+        |x, i| build(i.len(), |j| x.at(i.at(&j)) + 1.0); [], [0, -1] => [1.0, 1.0], [];
+        |x, i| x.gather(i); [], [0, 1, MIN] => [0.0, 0.0, 0.0], [];
+        |x, i| stack(&[x.at(0), x.at(-1)]); [], [] => [0.0, 0.0], [];
+        |x, i| build(3, |j| x.at(j)); [], [] => [0.0, 0.0, 0.0], [];
+        |x, i| {
+            let m = x.reshape((0, 3));
+            build(i.len(), |j| m.at(i.at(&j)).sum()) + m.at((0, 0))
+        }; [], [0, 1] => [0.0, 0.0], [];
+        |x, i| {
+            let m = x.reshape((2, 0));
+            build(i.len(), |j| m.at((i.at(&j), 0)))
+        }; [], [0, 1] => [0.0, 0.0], [];
+        |x, i| x.slice(0, 1..1).gather(i) + x.sum(); [2.0, 3.0], [0] => [5.0], [1.0, 1.0];
+    }
+}
+
+#[test]
+fn writes_out_of_bounds_are_ignored() {
+    rows! {
+        |x, i| x.scatter(i, 3); [2.0, 3.0, 5.0, 7.0, 11.0, 13.0], [0, 3, -1, MIN, MAX, 0]
+            => [15.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+        |x, i| x.reshape((3, 2)).scatter(i, 2).flatten(); [2.0, 3.0, 5.0, 7.0, 11.0, 13.0], [1, 2, -1]
+            => [0.0, 0.0, 2.0, 3.0], [1.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+        |x, i| x.scatter((i, i), (2, 2)).flatten(); [2.0, 3.0, 5.0], [0, 1, 5]
+            => [2.0, 0.0, 0.0, 3.0], [1.0, 1.0, 0.0];
+        |x, i| x.scatter((i, i * 0), (2, 3)).flatten(); [2.0, 3.0, 5.0], [1, MAX, MIN]
+            => [0.0, 0.0, 0.0, 2.0, 0.0, 0.0], [1.0, 0.0, 0.0];
+        |x, i| x.scatter(i, 0); [2.0, 3.0], [0, 1] => [], [0.0, 0.0];
+        |x, i| x.scatter(i, (2,)).exp(); [2.0, 3.0], [7, MIN] => [1.0, 1.0], [0.0, 0.0];
+        |x, i| x.scatter(&(iota(3) + 1), 3); [2.0, 3.0, 5.0], [] => [0.0, 2.0, 3.0], [1.0, 1.0, 0.0];
+        |x, i| x.scatter(&(iota(3) * 2 - 1), 4); [2.0, 3.0, 5.0], [] => [0.0, 3.0, 0.0, 5.0], [0.0, 1.0, 1.0];
+        |x, i| x.gt(0.0).scatter(i, 3).cast::<E>(); [2.0, 3.0, -5.0], [0, 3, 1] => [1.0, 0.0, 0.0], [0.0, 0.0, 0.0];
+    }
+}
+
+/// Reads and writes at positions given by a formula, and by the same formula on wrapping numbers.
+macro_rules! wrapping {
+    ($(|$j:ident| $position:expr, $number:expr;)*) => {$(
+        let positions: Vec<i64> = (0..6).map(|$j: i64| $number).collect();
+        let x = [2.0, 3.0, 5.0, 7.0, 11.0, 13.0];
+        let read = |at: i64| usize::try_from(at).ok().and_then(|at| x.get(at)).copied().unwrap_or(0.0);
+        let reads: Vec<f64> = positions.iter().map(|&at| read(at)).collect();
+        let counts: Vec<f64> = (0..6).map(|k| positions.iter().filter(|&&at| at == k).count() as f64).collect();
+        let mut writes = vec![0.0; 6];
+        let mut inside = vec![0.0; 6];
+        for (from, &to) in positions.iter().enumerate() {
+            if (0..6).contains(&to) {
+                writes[to as usize] += x[from];
+                inside[from] = 1.0;
+            }
+        }
+        rows! { [f64]
+            |x, _i| build(6, |$j| x.at($position)); x, [] => reads.clone(), counts.clone();
+            |x, _i| x.scatter(build(6, |$j| $position), 6); x, [] => writes.clone(), inside.clone();
+            |x, i| x.gather({ let $j = i.clone(); $position }); x, [0, 1, 2, 3, 4, 5] => reads.clone(), counts.clone();
+            |x, _i| x.gather({ let $j = iota(6); $position }); x, [] => reads.clone(), counts.clone();
+        }
+    )*};
+}
+
+#[test]
+fn positions_wrap() {
+    wrapping! {
+        |j| j + MAX, j.wrapping_add(MAX);
+        |j| j - MAX, j.wrapping_sub(MAX);
+        |j| MAX - j, MAX.wrapping_sub(j);
+        |j| j + MIN, j.wrapping_add(MIN);
+        |j| j * MAX, j.wrapping_mul(MAX);
+        |j| j * MIN, j.wrapping_mul(MIN);
+        |j| j * MIN + 1, j.wrapping_mul(MIN).wrapping_add(1);
+        |j| j * (1i64 << 62), j.wrapping_mul(1 << 62);
+        |j| j * (1i64 << 62) * 4, 0 * j;
+        |j| j.clone() * (1i64 << 62) * 4 + j, j;
+        |j| j * ((1i64 << 62) + 1) * 4, j.wrapping_mul((1 << 62) + 1).wrapping_mul(4);
+        |j| j + MAX - MAX, j;
+        |j| (j + MAX) * 2, j.wrapping_add(MAX).wrapping_mul(2);
+        |j| -(j + MIN), j.wrapping_add(MIN).wrapping_neg();
+        |j| (j + MAX).modulo(4), j.wrapping_add(MAX).rem_euclid(4);
+        |j| (j + MAX) % 4, j.wrapping_add(MAX) % 4;
+        |j| (j + MAX) / (1i64 << 61), j.wrapping_add(MAX) / (1 << 61);
+        |j| (j + MAX).min(3), j.wrapping_add(MAX).min(3);
+        |j| (j + MAX).max(3), j.wrapping_add(MAX).max(3);
+        |j| (j + MAX).abs(), j.wrapping_add(MAX).wrapping_abs();
+        |j| (j + MAX).gt(0).cast::<i64>(), i64::from(j.wrapping_add(MAX) > 0);
+        |j| (j * 2 + MAX).lt(0).cast::<i64>() + 1, if (j * 2).wrapping_add(MAX) < 0 { 2 } else { 1 };
+    }
+}
+
+#[test]
+fn positions_of_several_indices_wrap() {
+    rows! { [f64]
+        |x, i| build((3, 3), |(p, q)| x.at(p * MIN + q * MIN)).flatten();
+            [2.0, 3.0], [] => [2.0, 0.0, 2.0, 0.0, 2.0, 0.0, 2.0, 0.0, 2.0], [5.0, 0.0];
+        |x, i| build((3, 3), |(p, q)| x.at(p * (1i64 << 62) + q * (1i64 << 62) * 3)).flatten();
+            [2.0, 3.0], [] => [2.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0], [3.0, 0.0];
+        |x, i| build((2, 2), |(p, q)| x.reshape((2, 2)).at((&p + MAX + 1 + MIN, q + MAX - MAX))).flatten();
+            [2.0, 3.0, 5.0, 7.0], [] => [2.0, 3.0, 5.0, 7.0], [1.0; 4];
+        |x, i| build(3, |p| x.slice(0, 1..).at(p + MAX)); [2.0, 3.0], [] => [0.0, 0.0, 0.0], [0.0, 0.0];
+        |x, i| build(3, |p| x.reverse(0).at(p + MIN)); [2.0, 3.0], [] => [0.0, 0.0, 0.0], [0.0, 0.0];
+        |x, i| build(3, |p| x.pad(0, 2, 2).at(p - MAX)); [2.0, 3.0], [] => [0.0, 0.0, 0.0], [0.0, 0.0];
+        |x, i| build(3, |p| build(4, |q| x.at(q + MAX)).at(p + MIN)); [2.0, 3.0], [] => [0.0, 0.0, 0.0], [0.0, 0.0];
+        |x, i| build(3, |p| build(4, |q| x.at(q * 3 + MIN)).at(p * 3)); [2.0, 3.0], [] => [0.0, 0.0, 0.0], [0.0, 0.0];
+        |x, i| build(i.len(), |p| build(4, |q| x.at(q) + 1.0).at(i.at(p)));
+            [2.0, 3.0], [1, MAX, MIN, 3, 4] => [4.0, 0.0, 0.0, 1.0, 0.0], [0.0, 1.0];
+        |x, i| x.gather(i).gather(&(i + 1)); [2.0, 3.0], [1, MAX, MIN, -1] => [0.0, 0.0, 0.0, 3.0], [0.0, 1.0];
+    }
+}
