@@ -537,7 +537,7 @@ mod memory {
                 |x| {
                     let mut sum = scalar(0.0);
                     for i in 0..n {
-                        sum = sum + x.at(i) * 2.0;
+                        sum += x.at(i) * 2.0;
                     }
                     sum
                 },

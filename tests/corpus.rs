@@ -3,6 +3,17 @@
 //!
 //! `DELTARAY_ROW` runs the rows whose names contain a word, and prints their programs.
 
+// Rows are written in whatever way a user may write them, and repeat numbers as they were found.
+#![allow(
+    clippy::approx_constant,
+    clippy::assign_op_pattern,
+    clippy::cloned_ref_to_slice_refs,
+    clippy::eq_op,
+    clippy::erasing_op,
+    clippy::modulo_one,
+    clippy::redundant_closure
+)]
+
 #[path = "corpus/mod.rs"]
 mod corpus;
 mod random;

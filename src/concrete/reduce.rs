@@ -60,7 +60,6 @@ pub(super) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Ar
         return T::wrap(a);
     }
     let shape: Shape = (0..a.shape().len()).filter(|axis| !axes.contains(axis)).map(|axis| a.shape()[axis]).collect();
-    let count: usize = axes.iter().map(|&axis| a.shape()[axis]).product();
     let nothing = match op {
         Reduction::Sum => T::ZERO,
         Reduction::Max => T::LOWEST,
@@ -73,7 +72,13 @@ pub(super) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Ar
     let mut elements: Option<Vec<T>> = None;
     let source = match &a {
         Data::Uniform(_, x) => {
-            let x = if op == Reduction::Sum { x.repeated(count) } else { *x };
+            let extents = || axes.iter().map(|&axis| a.shape()[axis]);
+            let x = match (op, extents().try_fold(1, usize::checked_mul)) {
+                (Reduction::Sum, Some(count)) => x.repeated(count),
+                // Equal elements may be more than `usize` counts.
+                (Reduction::Sum, None) => extents().fold(*x, T::repeated),
+                _ => *x,
+            };
             return T::wrap(Data::Uniform(shape, x));
         }
         dense => dense.as_slice().unwrap_or_default(),

@@ -21,6 +21,7 @@ type Over<A, B, T> = <<T as Tree<B>>::Family as Family>::At<A>;
 type Parameter<A, B, X> = <<X as Args<A>>::Family as Family>::At<B>;
 
 /// The value at the point, the auxiliary output, and the untyped pullback for the value's arrays and no others.
+#[track_caller]
 fn reverse<A, X, O, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (O, U),
     args: &X,
@@ -148,6 +149,7 @@ where
 
 /// The value of a scalar function at a point, and its gradient: with respect to the whole of a single argument `&x`, or
 /// the first of a tuple `(&x, &y)`.
+#[track_caller]
 pub fn value_and_grad<A, X, E>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>,
     args: X,
@@ -163,6 +165,7 @@ where
 
 /// As [`value_and_grad`], of a function that returns its value and an auxiliary output, through which nothing is
 /// differentiated.
+#[track_caller]
 pub fn value_and_grad_aux<A, X, E, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
     args: X,
@@ -183,6 +186,7 @@ where
 
 /// The gradient of a scalar function at a point: with respect to the whole of a single argument `&x`, or the first of a
 /// tuple `(&x, &y)`. Integer and boolean arrays in it are zeros.
+#[track_caller]
 pub fn grad<A, X, E>(f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>, args: X) -> X::First
 where
     A: Algebra,
@@ -193,6 +197,7 @@ where
 }
 
 /// The gradient as [`grad`], then the auxiliary output, of a function that returns its value and an auxiliary output.
+#[track_caller]
 pub fn grad_aux<A, X, E, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
     args: X,

@@ -40,7 +40,7 @@ fn zeros(types: &[Type]) -> Vec<concrete::Array> {
 /// # Errors
 ///
 /// The first operation whose operands do not fit, with the place in the function, or a value that was used outside of
-/// its `build`, loop or derivative.
+/// its `build`, loop or staged function; that includes values of a function that is being staged around this one.
 #[track_caller]
 pub fn stage<A, X, F, Y>(f: F, like: X) -> Result<Function<X::Family, Y::Family, <X::First as Tree<A>>::Family>>
 where

@@ -172,11 +172,16 @@ fn neutral(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     }
 }
 
-/// A product that keeps zeros is a plain one where the factor is a finite constant, and 0 where its left operand is.
+/// A product that keeps zeros is a plain one where the factor is a finite constant, and 0 where its left operand is. With
+/// another constant on the left it keeps nothing but the mark of its derivative.
 fn keep_zero(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (Binary::KeepZero, a, b) = binary(op, args)? else { return None };
     if arena.is_uniform(a, 0.0) {
         return Some(a);
+    }
+    if arena.uniform(a).is_some() {
+        let product = arena.add(Op::Binary(Binary::Mul), &[b, a]);
+        return Some(arena.add(Op::Mark, &[product]));
     }
     let finite = arena.uniform(b).is_some_and(|value| value.to_f64().is_finite());
     finite.then(|| arena.add(Op::Binary(Binary::Mul), &[a, b]))

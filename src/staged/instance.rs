@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub struct Staged;
 
 /// A zero of a type, where an error made the real value impossible.
-fn placeholder(ty: &Type) -> StagedArray {
+pub(super) fn placeholder(ty: &Type) -> StagedArray {
     let zero = concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0));
     StagedArray(Arc::new(Node {
         id: fresh(),
@@ -67,13 +67,15 @@ fn outputs(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> Vec<StagedArray> 
 
 /// Runs a function on aliases of a point, and closes what it returns over them. What is older than the first alias is a
 /// capture, so nothing is substituted and nothing can escape.
+#[track_caller]
 fn close_over_aliases(
     f: &dyn Fn(Vec<StagedArray>) -> Vec<StagedArray>,
     at: &[StagedArray],
 ) -> (Arc<Body>, Vec<StagedArray>) {
     let first = fresh();
     let aliases: Vec<StagedArray> = at.iter().map(|point| node(Op::Alias, smallvec![point.clone()])).collect();
-    let results = f(aliases.clone());
+    let mut results = f(aliases.clone());
+    session::check_results(&mut results, Location::caller());
     let Closed { body, captures } = close(&aliases, &results, &|node| node.id > first);
     (Arc::new(simplify(&vectorise(&body))), captures)
 }
@@ -193,6 +195,7 @@ impl Algebra for Staged {
         a
     }
 
+    #[track_caller]
     fn vjp(
         f: &dyn Fn(Vec<StagedArray>) -> Vec<StagedArray>,
         at: Vec<StagedArray>,
@@ -204,6 +207,7 @@ impl Algebra for Staged {
         };
         dual::vjp::<Staged>(&on_duals, at)
     }
+    #[track_caller]
     fn jvp(
         f: &dyn Fn(Vec<StagedArray>) -> Vec<StagedArray>,
         at: Vec<StagedArray>,
@@ -217,13 +221,15 @@ impl Algebra for Staged {
         dual::jvp::<Staged>(&on_tangents, at, tangents)
     }
 
+    #[track_caller]
     fn trace(
         parameters: &[Type],
         f: &mut dyn FnMut(Vec<StagedArray>) -> Vec<StagedArray>,
     ) -> (Arc<Body<Build>>, Vec<StagedArray>) {
         let scope = Scope::open();
         let variables = scope.variables(parameters);
-        let results = f(variables.clone());
+        let mut results = f(variables.clone());
+        session::check_results(&mut results, Location::caller());
         let Closed { body, captures } = scope.close(&variables, &results);
         (Arc::new(body), captures)
     }
@@ -248,13 +254,16 @@ impl Algebra for Staged {
         otherwise: &mut dyn FnMut() -> Vec<StagedArray>,
     ) -> Vec<StagedArray> {
         let first = fresh();
-        let yes = then();
+        let place = Location::caller();
+        let mut yes = then();
+        session::check_results(&mut yes, place);
         let second = fresh();
-        let no = otherwise();
+        let mut no = otherwise();
+        session::check_results(&mut no, place);
         let types = |arrays: &[StagedArray]| arrays.iter().map(|array| array.ty().clone()).collect::<Vec<_>>();
         if types(&yes) != types(&no) {
             let problem = format!("the sides result in {:?} and {:?}", types(&yes), types(&no));
-            session::record(Error::operands("cond", problem, Location::caller()));
+            session::record(Error::operands("cond", problem, place));
             return yes;
         }
         // Each side's nodes are those made while its closure ran.

@@ -12,7 +12,7 @@ mod session;
 pub use instance::Staged;
 pub use node::StagedArray;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::shape::Type;
 use crate::term::{Body, Build};
 
@@ -26,36 +26,20 @@ pub(crate) use session::Scope;
 /// function that is being staged.
 #[track_caller]
 pub fn stage(parameters: &[Type], f: impl FnOnce(Vec<StagedArray>) -> Vec<StagedArray>) -> Result<Body<Build>> {
-    let place = std::panic::Location::caller();
-    let outer = OuterError(session::replace_error(None));
+    let staging = session::Staging::start();
     let scope = Scope::open();
     let variables = scope.variables(parameters);
-    let results = f(variables.clone());
-    // The results are checked like operands: an index that escaped its build must not become a parameter.
-    for result in &results {
-        session::check_scope(result, place);
-    }
-    let error = session::replace_error(None);
-    drop(outer);
-    if let Some(error) = error {
+    let mut results = f(variables.clone());
+    // An index that escaped its build must not become a parameter.
+    session::check_results(&mut results, std::panic::Location::caller());
+    drop(scope);
+    if let Some(error) = staging.take_error() {
         return Err(error);
     }
-    // Everything belongs to the program, also what depends on no parameter; but for what an outer function is staged on.
-    let closed = scope.close_program(&variables, &results);
-    if !closed.captures.is_empty() {
-        let problem = "a value of an outer staged function was used in an inner one";
-        return Err(Error::Scope { problem: problem.into(), place: place.to_string() });
-    }
+    // Everything belongs to the program, also what depends on no parameter.
+    let closed = close::close(&variables, &results, &|_| true);
+    debug_assert!(closed.captures.is_empty(), "a staged program is closed");
     Ok(closed.body)
-}
-
-/// The error that was recorded before a function is staged; it is put back also when the function panics.
-struct OuterError(Option<Error>);
-
-impl Drop for OuterError {
-    fn drop(&mut self) {
-        session::replace_error(self.0.take());
-    }
 }
 
 #[cfg(test)]

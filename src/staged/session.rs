@@ -21,9 +21,30 @@ struct Session {
     error: Option<Error>,
 }
 
-/// Sets the recorded error, and returns what was recorded before.
-pub(crate) fn replace_error(error: Option<Error>) -> Option<Error> {
-    SESSION.with_borrow_mut(|session| std::mem::replace(&mut session.error, error))
+/// The staging of one function. It starts with nothing open and no error: values of a function that is being staged
+/// around it are as foreign to its program as those of any other. Dropping it, also by a panic of the user's function,
+/// brings the outer one's state back.
+pub(crate) struct Staging {
+    outer: Session,
+}
+
+impl Staging {
+    /// Puts the state of the staging around this one aside.
+    pub(crate) fn start() -> Staging {
+        Staging { outer: SESSION.replace(Session { open: Vec::new(), error: None }) }
+    }
+
+    /// The first error of the function, taken out.
+    pub(crate) fn take_error(&self) -> Option<Error> {
+        SESSION.with_borrow_mut(|session| session.error.take())
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        let outer = std::mem::replace(&mut self.outer, Session { open: Vec::new(), error: None });
+        SESSION.set(outer);
+    }
 }
 
 /// Records an error, unless there is one already.
@@ -44,6 +65,16 @@ pub(crate) fn check_scope(array: &StagedArray, place: &Location<'_>) -> bool {
         });
     }
     open
+}
+
+/// The results of a body, checked like operands: what escaped from another binder is reported and replaced by zeros, for
+/// it must not be closed over.
+pub(crate) fn check_results(results: &mut [StagedArray], place: &Location<'_>) {
+    for result in results {
+        if !check_scope(result, place) {
+            *result = super::instance::placeholder(result.ty());
+        }
+    }
 }
 
 /// An open binder. Dropping it, also by a panic of a user's closure, closes it and all that were opened inside.
@@ -79,11 +110,6 @@ impl Scope {
     /// Closes results over the variables of this scope: what does not depend on the scope becomes a capture.
     pub(crate) fn close(self, variables: &[StagedArray], results: &[StagedArray]) -> Closed {
         close(variables, results, &|node| node.scope >= self.id)
-    }
-
-    /// Closes results over the variables of this scope: what depends on an outer scope becomes a capture.
-    pub(crate) fn close_program(self, variables: &[StagedArray], results: &[StagedArray]) -> Closed {
-        close(variables, results, &|node| node.scope == 0 || node.scope >= self.id)
     }
 }
 

@@ -68,13 +68,13 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// The row-major position of the first largest element, or of the first NaN; 0 where there are no elements.
     #[track_caller]
     pub fn argmax(&self) -> Tensor<A, i64, R0> {
-        Tensor::wrap(A::arg_reduce(Extreme::Max, A::reshape(self.array.clone(), &[self.size()]), 0))
+        Tensor::wrap(A::arg_reduce(Extreme::Max, self.flatten().into_array(), 0))
     }
 
     /// The row-major position of the first smallest element, or of the first NaN; 0 where there are no elements.
     #[track_caller]
     pub fn argmin(&self) -> Tensor<A, i64, R0> {
-        Tensor::wrap(A::arg_reduce(Extreme::Min, A::reshape(self.array.clone(), &[self.size()]), 0))
+        Tensor::wrap(A::arg_reduce(Extreme::Min, self.flatten().into_array(), 0))
     }
 
     /// The position of the first largest element along an axis, which is removed, or of the first NaN.

@@ -109,17 +109,19 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     #[track_caller]
     pub fn reshape<S: IntoShape>(&self, shape: S) -> Tensor<A, E, S::Rank> {
         let shape = shape.into_shape();
-        if crate::shape::size(&shape) != self.size() {
+        // Sizes saturate, and then say nothing of shapes that differ.
+        let known = self.size() < usize::MAX || shape == self.shape();
+        if crate::shape::size(&shape) != self.size() || !known {
             let problem = format!("the sizes of shapes {:?} and {:?} differ", &self.shape()[..], &shape[..]);
             return fail("reshape", problem, &shape);
         }
         Tensor::wrap(A::reshape(self.array.clone(), &shape))
     }
 
-    /// The elements in one axis, row-major.
+    /// The elements in one axis, row-major. More than `usize` can count are reported at the caller's line.
     #[track_caller]
     pub fn flatten(&self) -> Tensor<A, E, R1> {
-        Tensor::wrap(A::reshape(self.array.clone(), &[self.size()]))
+        self.reshape(self.size())
     }
 
     /// A range of positions along an axis: `x.slice(0, 1..)`.

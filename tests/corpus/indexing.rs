@@ -49,6 +49,7 @@ fn tables() -> Vec<Row> {
     vec![
         row!("positions modulo 28": V => S, |x| build(50, |i| x.at(i % 28)).sum(), some(28, 1))
             .gradient([[2.0; 22].to_vec(), [1.0; 6].to_vec()].concat())
+            .overhead(1, 1)
             .smooth(),
         row!("positions modulo 28 of a short array": V => S, |x| build(50, |i| x.at(i % 1)).sum(), v([3.0]))
             .value([150.0])
@@ -211,62 +212,65 @@ fn scatters() -> Vec<Row> {
                 let place = build((7, 2), |(a, b)| (b + 2 * a).min(1));
                 x.scatter(&place, 2)
             }, table())
-            .gradient([1.0; 14])
-            .smooth(),
+        .gradient([1.0; 14])
+        .smooth(),
         row!("scatter or a row": M => M, |x| {
                 build(5, |i| {
                     let place = build((7, 2), |(a, b)| (b + 2 * a).min(1));
                     cond(i.gt(2), || x.scatter(&place, 2), || x.at(&i))
                 })
             }, table())
-            .gradient([3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0])
-            .smooth(),
-        row!("scatter by halved positions": V => V, |x| x.scatter(iota(9) / 2, 6), t(9, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]))
-            .value([3.0, 7.0, 11.0, 15.0, 9.0, 0.0])
-            .gradient([1.0; 9])
-            .overhead(1, 1)
-            .smooth(),
-        row!("scatter out of bounds": (V, Ns) => V, |(x, at)| (x * x).scatter(at, 2), (v([1.0, 2.0, 3.0, 4.0]), ns([-1, 0, 2, 0])))
-            .value([20.0, 0.0])
-            .gradient([0.0, 4.0, 0.0, 8.0])
-            .smooth(),
+        .gradient([3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0])
+        .smooth(),
+        row!("scatter by halved positions": V => V,
+            |x| x.scatter(iota(9) / 2, 6), t(9, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]))
+        .value([3.0, 7.0, 11.0, 15.0, 9.0, 0.0])
+        .gradient([1.0; 9])
+        .overhead(1, 1)
+        .smooth(),
+        row!("scatter out of bounds": (V, Ns) => V,
+            |(x, at)| (x * x).scatter(at, 2), (v([1.0, 2.0, 3.0, 4.0]), ns([-1, 0, 2, 0])))
+        .value([20.0, 0.0])
+        .gradient([0.0, 4.0, 0.0, 8.0])
+        .smooth(),
         row!("scatter of rows": (M, Ns) => M, |(x, at)| x.scatter(at, 2),
             (m([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), ns([1, 1, 7])))
-            .value([0.0, 0.0, 4.0, 6.0])
-            .gradient([1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
-            .smooth(),
+        .value([0.0, 0.0, 4.0, 6.0])
+        .gradient([1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+        .smooth(),
         row!("scatter at pairs": (V, Ns, Ns) => M, |(x, i, j)| x.scatter((i, j), (2, 3)),
             (v([1.0, 2.0, 3.0]), ns([0, 1, 1]), ns([2, 0, 0])))
-            .value([0.0, 0.0, 1.0, 5.0, 0.0, 0.0])
-            .gradient([1.0; 3])
-            .smooth(),
+        .value([0.0, 0.0, 1.0, 5.0, 0.0, 0.0])
+        .gradient([1.0; 3])
+        .smooth(),
         row!("a histogram that weights": (V, V) => V, |(x, w)| {
                 let bin = (x * 4.0).floor().cast::<i64>();
                 w.scatter(bin, 4)
             }, (v([0.1, 0.3, 0.35, 0.9, 1.2]), v([1.0, 2.0, 3.0, 4.0, 5.0])))
-            .value([1.0, 5.0, 0.0, 4.0])
-            .gradient([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0])
-            .smooth(),
+        .value([1.0, 5.0, 0.0, 4.0])
+        .gradient([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 0.0])
+        .smooth(),
         row!("a histogram by build": (V, Ns) => V, |(w, at)| {
                 build(3, |bin| at.equal(bin).select(w, 0.0).sum())
             }, (v([1.0, 2.0, 4.0, 8.0]), ns([0, 2, 2, 5])))
-            .value([1.0, 0.0, 6.0])
-            .gradient([1.0, 1.0, 1.0, 0.0])
-            .smooth(),
+        .value([1.0, 0.0, 6.0])
+        .gradient([1.0, 1.0, 1.0, 0.0])
+        .smooth(),
         row!("scatters inside of a build": (M, Nm) => M, |(x, at)| {
                 build(2, |i| (x.at(&i) * x.at(0)).scatter(at.at(&i), 3))
             }, (m([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), [[0, 2, 0], [1, 1, 9]].into()))
-            .value([10.0, 0.0, 4.0, 0.0, 14.0, 0.0])
-            .smooth(),
+        .value([10.0, 0.0, 4.0, 0.0, 14.0, 0.0])
+        .smooth(),
         row!("a sparse product": (V, V, Ns, Ns) => V, |(values, x, rows, columns)| {
                 (values * x.gather(columns)).scatter(rows, 3)
             }, (v([1.0, 2.0, 3.0, 4.0]), v([1.0, 10.0, 100.0]), ns([0, 0, 2, 2]), ns([0, 2, 1, 1])))
-            .value([201.0, 0.0, 70.0])
-            .gradient([1.0, 100.0, 10.0, 10.0, 1.0, 7.0, 2.0])
-            .smooth(),
-        row!("f32 scatter and gather": (Fs, Ns) => Fs, |(x, at)| (x * x).scatter(at, 3).gather(at), (f([1.0, 2.0, 3.0]), ns([1, 1, 2])))
-            .value([5.0, 5.0, 9.0])
-            .gradient([4.0, 8.0, 6.0]),
+        .value([201.0, 0.0, 70.0])
+        .gradient([1.0, 100.0, 10.0, 10.0, 1.0, 7.0, 2.0])
+        .smooth(),
+        row!("f32 scatter and gather": (Fs, Ns) => Fs,
+            |(x, at)| (x * x).scatter(at, 3).gather(at), (f([1.0, 2.0, 3.0]), ns([1, 1, 2])))
+        .value([5.0, 5.0, 9.0])
+        .gradient([4.0, 8.0, 6.0]),
     ]
 }
 

@@ -52,15 +52,21 @@ fn products() -> Vec<Row> {
             .value([19.0, 22.0, 43.0, 50.0])
             .gradient([11.0, 15.0, 11.0, 15.0, 4.0, 4.0, 6.0, 6.0])
             .smooth(),
-        row!("matrix product with a transposed one": (M, M) => M, |(a, b)| a.transpose().dot(&b.transpose()), (some((3, 2), 61), some((4, 3), 62)))
+        row!("matrix product with a transposed one": (M, M) => M,
+            |(a, b)| a.transpose().dot(&b.transpose()), (some((3, 2), 61), some((4, 3), 62)))
             .smooth(),
-        row!("batched matrix product": (T3, T3) => T3, |(a, b)| a.matmul(b), (some((2, 3, 4), 63), some((2, 4, 2), 64))).smooth(),
-        row!("batched matrix product with one matrix": (T3, M) => T3, |(a, b)| a.matmul(b), (some((2, 3, 4), 65), some((4, 2), 66))).smooth(),
+        row!("batched matrix product": (T3, T3) => T3, |(a, b)| a.matmul(b), (some((2, 3, 4), 63), some((2, 4, 2), 64)))
+            .smooth(),
+        row!("batched matrix product with one matrix": (T3, M) => T3,
+            |(a, b)| a.matmul(b), (some((2, 3, 4), 65), some((4, 2), 66)))
+            .smooth(),
         row!("outer product": (V, M) => T3, |(x, a)| x.outer(a), (v([1.0, 2.0]), a.clone()))
             .value([1.0, 2.0, 3.0, 4.0, 2.0, 4.0, 6.0, 8.0])
             .gradient([10.0, 10.0, 3.0, 3.0, 3.0, 3.0])
             .smooth(),
-        row!("a sum of products by labels": (T3, T3) => M, |(a, b)| a.contract(b, "ijk,lkj->il"), (some((2, 3, 4), 67), some((5, 4, 3), 68))).smooth(),
+        row!("a sum of products by labels": (T3, T3) => M,
+            |(a, b)| a.contract(b, "ijk,lkj->il"), (some((2, 3, 4), 67), some((5, 4, 3), 68)))
+            .smooth(),
         row!("a diagonal by labels": (M, V) => V, |(a, x)| a.contract(x, "ii,i->i"), (a.clone(), v([5.0, 6.0])))
             .value([5.0, 24.0])
             .gradient([5.0, 0.0, 0.0, 6.0, 1.0, 4.0])
@@ -69,17 +75,22 @@ fn products() -> Vec<Row> {
             .value([10.0])
             .gradient([2.0, 0.0, 0.0, 2.0, 5.0])
             .smooth(),
-        row!("contraction of pairs of axes": (T3, T3) => M, |(a, b)| a.contract_axes(b, [1, 2], [0, 1]), (some((2, 3, 4), 69), some((3, 4, 2), 70))).smooth(),
+        row!("contraction of pairs of axes": (T3, T3) => M,
+            |(a, b)| a.contract_axes(b, [1, 2], [0, 1]), (some((2, 3, 4), 69), some((3, 4, 2), 70)))
+            .smooth(),
         row!("a quadratic form": (V, M) => S, |(x, a)| x.dot(&a.dot(x)), (v([1.0, 2.0]), a.clone()))
             .value([27.0])
             .gradient([12.0, 21.0, 1.0, 2.0, 2.0, 4.0])
             .smooth(),
-        row!("a chain of matrix products": (M, M, M) => S, |(a, b, c)| a.dot(b).dot(c).sum(), (some((2, 3), 71), some((3, 4), 72), some((4, 2), 73))).smooth(),
+        row!("a chain of matrix products": (M, M, M) => S,
+            |(a, b, c)| a.dot(b).dot(c).sum(), (some((2, 3), 71), some((3, 4), 72), some((4, 2), 73)))
+            .smooth(),
         row!("a matrix to the fourth": M => M, |a| { let b = a.dot(a); b.dot(&b) }, m([[1.0, 1.0], [1.0, 0.0]]))
             .value([5.0, 3.0, 3.0, 2.0])
             .smooth(),
         row!("integer products": (Ns, Ns) => N, |(x, y)| x.dot(y), (ns([1, 2, 3]), ns([4, 5, 6]))).value([32.0]),
-        row!("integer contraction as a factor": (V, Nm) => V, |(x, a)| x * a.dot(&iota(2)).cast::<f64>(), (v([0.5, 2.0]), [[1, 2], [3, 4]].into()))
+        row!("integer contraction as a factor": (V, Nm) => V,
+            |(x, a)| x * a.dot(&iota(2)).cast::<f64>(), (v([0.5, 2.0]), [[1, 2], [3, 4]].into()))
             .value([1.0, 8.0])
             .gradient([2.0, 4.0])
             .smooth(),
@@ -87,7 +98,8 @@ fn products() -> Vec<Row> {
             .value([17.0, 53.0])
             .gradient([5.0, 6.0, 7.0, 8.0, 1.0, 2.0, 3.0, 4.0])
             .smooth(),
-        row!("f32 matrix product": (Fm, Fm) => Fm, |(a, b)| a.dot(b), ([[1.0, 2.0], [3.0, 4.0]].into(), [[5.0, 6.0], [7.0, 8.0]].into()))
+        row!("f32 matrix product": (Fm, Fm) => Fm,
+            |(a, b)| a.dot(b), ([[1.0, 2.0], [3.0, 4.0]].into(), [[5.0, 6.0], [7.0, 8.0]].into()))
             .value([19.0, 22.0, 43.0, 50.0])
             .gradient([11.0, 15.0, 11.0, 15.0, 4.0, 4.0, 6.0, 6.0]),
         row!("determinant of 2 by cofactors": M => S, |a| a.at((0, 0)) * a.at((1, 1)) - a.at((0, 1)) * a.at((1, 0)), a)
@@ -100,11 +112,14 @@ fn products() -> Vec<Row> {
 fn builds() -> Vec<Row> {
     let (a, b) = (some((3, 4), 74), some((4, 2), 75));
     vec![
-        row!("dot product as a build": (V, V) => S, |(x, y)| build(x.len(), |i| x.at(&i) * y.at(i)).sum(), (v([1.0, 2.0, 3.0]), v([4.0, 5.0, 6.0])))
+        row!("dot product as a build": (V, V) => S,
+            |(x, y)| build(x.len(), |i| x.at(&i) * y.at(i)).sum(), (v([1.0, 2.0, 3.0]), v([4.0, 5.0, 6.0])))
             .value([32.0])
             .gradient([4.0, 5.0, 6.0, 1.0, 2.0, 3.0])
             .smooth(),
-        row!("matrix times vector as a build": (M, V) => V, |(a, x)| build(a.len(), |i| (a.at(i) * x).sum()), (some((3, 4), 76), some(4, 77))).smooth(),
+        row!("matrix times vector as a build": (M, V) => V,
+            |(a, x)| build(a.len(), |i| (a.at(i) * x).sum()), (some((3, 4), 76), some(4, 77)))
+            .smooth(),
         row!("matrix product as a build of sums": (M, M) => M,
             |(a, b)| build((3, 2), |(i, j)| build(4, |k| a.at((&i, &k)) * b.at((k, &j))).sum()), (a.clone(), b.clone()))
             .smooth(),
@@ -145,7 +160,8 @@ fn builds() -> Vec<Row> {
         row!("a bilinear form as a build": (V, M, V) => S,
             |(x, a, y)| build((3, 4), |(i, j)| x.at(&i) * a.at((&i, &j)) * y.at(j)).sum(), (some(3, 85), some((3, 4), 86), some(4, 87)))
             .smooth(),
-        row!("a Gram matrix as a build": M => M, |x| build((3, 3), |(i, j)| x.at(i).dot(&x.at(j))), some((3, 4), 88)).smooth(),
+        row!("a Gram matrix as a build": M => M, |x| build((3, 3), |(i, j)| x.at(i).dot(&x.at(j))), some((3, 4), 88))
+            .smooth(),
         row!("f32 matrix product as a build": (Fm, Fm) => Fm,
             |(a, b)| build((2, 2), |(i, j)| build(2, |k| a.at((&i, &k)) * b.at((k, &j))).sum()),
             ([[1.0, 2.0], [3.0, 4.0]].into(), [[5.0, 6.0], [7.0, 8.0]].into()))
@@ -162,7 +178,8 @@ fn convolutions() -> Vec<Row> {
             |a| convolution(&Tensor::from_elements((2, 2, 2, 2), T16B.to_vec()), a, 0, (2, 2)), some([3, 2, 2, 2], 91))
             .gradient([image, image, image].concat())
             .smooth(),
-        row!("convolution of small images": (T4, T4) => T4, |(k, a)| convolution(k, a, 0, (3, 3)), (some([2, 2, 2, 2], 92), some([1, 2, 3, 3], 93)))
+        row!("convolution of small images": (T4, T4) => T4,
+            |(k, a)| convolution(k, a, 0, (3, 3)), (some([2, 2, 2, 2], 92), some([1, 2, 3, 3], 93)))
             .smooth(),
         row!("convolution with one number": T4 => T4,
             |a| convolution(&full((1, 1, 1, 1), -0.2), a, 0, (2, 2)), some([3, 1, 2, 2], 94))
@@ -176,11 +193,14 @@ fn convolutions() -> Vec<Row> {
             |k| convolution(k, &full((2, 2, 2, 2), 5.0), 0, (2, 2)), ones([2, 2, 2, 2], 1.0))
             .gradient([[40.0, 20.0, 20.0, 10.0]; 4].concat())
             .smooth(),
-        row!("convolution that shrinks": (T4, T4) => T4, |(k, a)| convolution(k, a, 0, (2, 2)), (some([2, 1, 3, 2], 96), some([1, 1, 4, 3], 97)))
+        row!("convolution that shrinks": (T4, T4) => T4,
+            |(k, a)| convolution(k, a, 0, (2, 2)), (some([2, 1, 3, 2], 96), some([1, 1, 4, 3], 97)))
             .smooth(),
-        row!("convolution that pads": (T4, T4) => T4, |(k, a)| convolution(k, a, 1, (4, 4)), (some([1, 2, 2, 2], 98), some([1, 2, 3, 3], 99)))
+        row!("convolution that pads": (T4, T4) => T4,
+            |(k, a)| convolution(k, a, 1, (4, 4)), (some([1, 2, 2, 2], 98), some([1, 2, 3, 3], 99)))
             .smooth(),
-        row!("convolution padded by hand": (T4, T4) => T4, |(k, a)| padded_convolution(k, a), (some([1, 2, 2, 2], 98), some([1, 2, 3, 3], 99)))
+        row!("convolution padded by hand": (T4, T4) => T4,
+            |(k, a)| padded_convolution(k, a), (some([1, 2, 2, 2], 98), some([1, 2, 3, 3], 99)))
             .smooth(),
         row!("convolution by its adjoint for the image": (T4, T4, T4) => T4, |(k, a, dt)| {
                 let (kernel, image, out) = (k.shape(), a.shape(), dt.shape());

@@ -216,9 +216,15 @@ fn operations() -> Vec<Row> {
             .gradient(scaled_mask),
         row!("constant": V => S, |x| scalar(42.0), v([1.0, 2.0])).value([42.0]).gradient([0.0, 0.0]).smooth(),
         row!("identity": V => V, |x| x.clone(), v([1.0, 2.0])).gradient([1.0, 1.0]).smooth(),
-        row!("floor": V => V, |x| x.floor() * x.floor(), v([1.5, -1.5])).value([1.0, 4.0]).gradient([0.0, 0.0]).smooth(),
+        row!("floor": V => V, |x| x.floor() * x.floor(), v([1.5, -1.5]))
+            .value([1.0, 4.0])
+            .gradient([0.0, 0.0])
+            .smooth(),
         row!("round": V => V, |x| x.round() * x, v([1.4, -1.6, 2.5])).value([1.4, 3.2, 7.5]).gradient([1.0, -2.0, 3.0]),
-        row!("abs and sign": V => V, |x| x.abs() * x.sign(), v([1.5, -2.0])).value([1.5, -2.0]).gradient([1.0, 1.0]).smooth(),
+        row!("abs and sign": V => V, |x| x.abs() * x.sign(), v([1.5, -2.0]))
+            .value([1.5, -2.0])
+            .gradient([1.0, 1.0])
+            .smooth(),
         row!("neg and recip": V => V, |x| -x.recip(), v([2.0, -4.0])).value([-0.5, 0.25]).gradient([0.25, 0.0625]),
         row!("sqrt": V => V, |x| x.sqrt(), v([4.0, 9.0])).value([2.0, 3.0]).gradient([0.25, 1.0 / 6.0]).smooth(),
         row!("exp and ln": V => V, |x| x.exp().ln() + x.ln().exp(), v([0.5, 2.0]))
@@ -229,7 +235,9 @@ fn operations() -> Vec<Row> {
             .value([1e-18, 0.25])
             .gradient([2e-9, 1.0])
             .smooth(),
-        row!("expm1 near 0": V => V, |x| x.expm1() * 1e9, v([1e-9])).value([1.0000000005]).gradient([1e9 * 1.000000001]),
+        row!("expm1 near 0": V => V, |x| x.expm1() * 1e9, v([1e-9]))
+            .value([1.0000000005])
+            .gradient([1e9 * 1.000000001]),
         row!("ln1p near 0": V => V, |x| x.ln1p() * 1e9, v([1e-9])).value([0.9999999995]),
         row!("sin, cos and tan": V => V, |x| x.sin() / x.cos() - x.tan() + x.sin().powi(2) + x.cos().powi(2),
             v([0.3, -1.0]))
@@ -258,8 +266,14 @@ fn operations() -> Vec<Row> {
             .value([11.25, 0.0])
             .gradient([12.75, 6.0])
             .smooth(),
-        row!("power at (0, 1)": (S, S) => S, |(x, y)| x.pow(y), (s(0.0), s(1.0))).value([0.0]).gradient([1.0, 0.0]).once(),
-        row!("power at (0, 0)": (S, S) => S, |(x, y)| x.pow(y), (s(0.0), s(0.0))).value([1.0]).gradient([0.0, 0.0]).once(),
+        row!("power at (0, 1)": (S, S) => S, |(x, y)| x.pow(y), (s(0.0), s(1.0)))
+            .value([0.0])
+            .gradient([1.0, 0.0])
+            .once(),
+        row!("power at (0, 0)": (S, S) => S, |(x, y)| x.pow(y), (s(0.0), s(0.0)))
+            .value([1.0])
+            .gradient([0.0, 0.0])
+            .once(),
         row!("minimum and maximum": (V, V) => (V, V), |(x, y)| (x.min(y) * 2.0, x.max(y) * 3.0),
             (v([1.0, 2.0, 3.0]), v([2.0, 1.0, 3.0])))
             .value([2.0, 2.0, 6.0, 6.0, 6.0, 9.0])
@@ -303,7 +317,8 @@ fn operations() -> Vec<Row> {
             }, (v([1.0, 2.0]), v([3.0, -1.0])))
             .value([1.0, -1.0])
             .smooth(),
-        row!("broadcasting a row over a table": (M, V) => M, |(x, y)| x * y + y, (m([[1.0, 2.0], [3.0, 4.0]]), v([10.0, 20.0])))
+        row!("broadcasting a row over a table": (M, V) => M,
+            |(x, y)| x * y + y, (m([[1.0, 2.0], [3.0, 4.0]]), v([10.0, 20.0])))
             .value([20.0, 60.0, 40.0, 100.0])
             .gradient([10.0, 20.0, 10.0, 20.0, 6.0, 8.0])
             .smooth(),

@@ -97,7 +97,7 @@ pub fn bar<A: Algebra, R: Rank>(x: &Tensor<A, f64, R>, y: &Tensor<A, f64, R>) ->
     x.atan2(&w) + y * w
 }
 
-/// The position, and the wrapped one where it is negative.
+/// The position that is nearest within bounds.
 pub fn clamp<A: Algebra>(x: &Scalar<A, i64>, low: i64, high: i64) -> Scalar<A, i64> {
     x.max(low).min(high)
 }
@@ -109,3 +109,8 @@ pub const T16: [f64; 16] =
 /// Sixteen more, one large.
 pub const T16B: [f64; 16] =
     [5.0, 2.0, 6.0, 1.0, -2.0, 0.0, 0.1, -0.2, 13.1, 9.0, 8.0, -4.0, 582934.0, 2.99432, -335.0, 26.0];
+
+/// A value as what a step of a loop passes on, and as its output.
+pub fn twice<T: Clone>(x: T) -> (T, T) {
+    (x.clone(), x)
+}

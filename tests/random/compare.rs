@@ -171,7 +171,8 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-fn catching<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// Runs work: its result, or where and why it panics.
+pub fn catching<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let standard = std::panic::take_hook();
@@ -412,7 +413,8 @@ fn kind_of(difference: &str) -> String {
     format!("{pipeline} {}", place.map_or("", |(place, _)| place))
 }
 
-fn unfair(watch: &Watch) -> Option<&'static str> {
+/// Why a program is no fair test of values, if it is none.
+pub fn unfair(watch: &Watch) -> Option<&'static str> {
     if !watch.finite {
         Some("an intermediate is not finite")
     } else if watch.largest > 1e7 {

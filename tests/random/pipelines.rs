@@ -89,7 +89,7 @@ pub fn only_floats(arrays: Vec<Array>) -> Vec<Array> {
 }
 
 /// A random direction: an array for every float among arrays.
-fn direction(arrays: &[Array], seed: u64) -> Vec<Option<Array>> {
+pub fn direction(arrays: &[Array], seed: u64) -> Vec<Option<Array>> {
     let mut random = Random::new(seed);
     let one = |array: &Array| {
         let elements: Vec<f64> = (0..array.size()).map(|_| random.between(-1.0, 1.0)).collect();

@@ -289,7 +289,7 @@ fn panics_of_the_users_closure_leave_the_thread_usable() {
             &x,
         );
         assert_eq!(staged.unwrap().call(&x).unwrap().to_vec(), [3.0, 4.0, 3.0]);
-        let inside = stage(|x| catch_unwind(AssertUnwindSafe(|| f(x))).map_or_else(|_| x * 2.0, |y| y), &x);
+        let inside = stage(|x| catch_unwind(AssertUnwindSafe(|| f(x))).unwrap_or_else(|_| x * 2.0), &x);
         // A mistake before the panic stays one of the function in which it was made.
         if let Ok(staged) = inside {
             assert_eq!(staged.call(&x).unwrap().to_vec(), [2.0, 4.0, 6.0]);

@@ -1,0 +1,302 @@
+//! An instance of arrays that does one thing wrong, when told to.
+
+use deltaray::affine::AffineMap;
+use deltaray::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Pullback, Reduction};
+use deltaray::concrete::{Array, Concrete, Data};
+use deltaray::dual::{Dual, DualArray};
+use deltaray::error::Error;
+use deltaray::operation::{Binary, Comparison, Unary};
+use deltaray::shape::{DType, Shape, Type, Value};
+use deltaray::term::{Body, Scan};
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// What is done wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// Nothing.
+    Nothing,
+    /// Addition returns its first operand.
+    DropsAddend,
+    /// Adding onto an array, at affine or computed positions, forgets the array.
+    ForgetsTarget,
+    /// An affine add is one further along the first axis.
+    ShiftsAccumulate,
+    /// An affine read is one further along the first axis.
+    ShiftsView,
+    /// Adding at computed positions takes the index arrays in reverse order.
+    TurnsScatter,
+    /// Computed positions of additions are one further along the first axis.
+    ShiftsScatter,
+    /// A contraction takes the axes of its left operand in reverse order.
+    TurnsContraction,
+    /// A selection takes the other side.
+    TurnsSelect,
+    /// A product that keeps zeros is its left operand.
+    ForgetsFactor,
+    /// Loops run in the other direction.
+    TurnsScan,
+    /// The last array that a loop reads step by step is read in the other direction.
+    TurnsLastInput,
+    /// The first carry of a loop starts from zeros.
+    ForgetsCarry,
+    /// A conditional runs the other side.
+    TurnsBranch,
+    /// The result moves as that of another operation would.
+    DerivativeOfUnary(Unary, Unary),
+    /// The result moves as that of another operation would.
+    DerivativeOfBinary(Binary, Binary),
+    /// A selection moves with the other side.
+    DerivativeOfOtherSide,
+    /// The largest element moves as the smallest.
+    DerivativeOfOtherExtreme,
+    /// A difference or quotient whose left operand is in use elsewhere is written over the right one, operands exchanged.
+    ExchangesInPlace,
+    /// A difference or quotient that may be written over its left operand has its operands exchanged.
+    ExchangesWhereUnique,
+}
+
+thread_local! {
+    static WRONG: Cell<Wrong> = const { Cell::new(Wrong::Nothing) };
+}
+
+/// Does work while something is done wrong.
+pub fn seeded<T>(wrong: Wrong, work: impl FnOnce() -> T) -> T {
+    WRONG.set(wrong);
+    let result = work();
+    WRONG.set(Wrong::Nothing);
+    result
+}
+
+/// An instance whose arrays may have derivatives.
+pub trait Instance: Algebra {
+    /// The value of the one with the derivative of the other.
+    fn moving_as(value: Self::Array, other: Self::Array) -> Self::Array;
+    /// Whether nobody else holds the buffer.
+    fn is_unique(a: &mut Self::Array) -> bool;
+}
+
+impl Instance for Concrete {
+    fn moving_as(value: Array, _: Array) -> Array {
+        value
+    }
+    fn is_unique(a: &mut Array) -> bool {
+        match a {
+            Array::F64(Data::Dense(buffer)) => buffer.is_unique(),
+            Array::F32(Data::Dense(buffer)) => buffer.is_unique(),
+            Array::I64(Data::Dense(buffer)) => buffer.is_unique(),
+            _ => false,
+        }
+    }
+}
+
+impl Instance for Dual<Concrete> {
+    fn moving_as(value: DualArray<Concrete>, other: DualArray<Concrete>) -> DualArray<Concrete> {
+        DualArray { primal: value.primal, delta: other.delta }
+    }
+    fn is_unique(_: &mut DualArray<Concrete>) -> bool {
+        false
+    }
+}
+
+/// The instance with something done wrong.
+pub struct Mutated<A>(PhantomData<A>);
+
+impl<A: Instance> Mutated<A> {
+    fn zeros(ty: &Type) -> A::Array {
+        A::constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0)))
+    }
+
+    /// Positions one further.
+    fn next(index: A::Array) -> A::Array {
+        let one = A::constant(Array::full(&A::shape(&index), Value::I64(1)));
+        A::binary(Binary::Add, index, one)
+    }
+
+    /// The index arrays of an addition, wrong if they are to be.
+    fn positions(mut indices: Vec<A::Array>) -> Vec<A::Array> {
+        match WRONG.get() {
+            Wrong::TurnsScatter => indices.reverse(),
+            Wrong::ShiftsScatter if !indices.is_empty() => indices[0] = Self::next(indices[0].clone()),
+            _ => {}
+        }
+        indices
+    }
+}
+
+/// Whether the operands of an operation have different roles.
+fn directed(op: Binary) -> bool {
+    matches!(op, Binary::Sub | Binary::Div | Binary::Pow | Binary::Quot | Binary::Rem)
+}
+
+fn shifted(map: &AffineMap) -> AffineMap {
+    super::rewrite::shifted(map).unwrap_or_else(|| map.clone())
+}
+
+impl<A: Instance> Algebra for Mutated<A> {
+    type Array = A::Array;
+    type Nested = A::Nested;
+    type Forward = A::Forward;
+    const STAGED: bool = A::STAGED;
+
+    fn dtype(a: &A::Array) -> DType {
+        A::dtype(a)
+    }
+    fn shape(a: &A::Array) -> Shape {
+        A::shape(a)
+    }
+    fn constant(value: Array) -> A::Array {
+        A::constant(value)
+    }
+    fn iota(n: usize) -> A::Array {
+        A::iota(n)
+    }
+    fn unary(op: Unary, a: A::Array) -> A::Array {
+        match WRONG.get() {
+            Wrong::DerivativeOfUnary(of, other) if op == of => {
+                A::moving_as(A::unary(op, a.clone()), A::unary(other, a))
+            }
+            _ => A::unary(op, a),
+        }
+    }
+    fn binary(op: Binary, mut a: A::Array, mut b: A::Array) -> A::Array {
+        match WRONG.get() {
+            Wrong::DropsAddend if op == Binary::Add => a,
+            Wrong::ForgetsFactor if op == Binary::KeepZero => a,
+            Wrong::ExchangesInPlace if directed(op) && !A::is_unique(&mut a) && A::is_unique(&mut b) => {
+                A::binary(op, b, a)
+            }
+            Wrong::ExchangesWhereUnique if directed(op) && A::is_unique(&mut a) => A::binary(op, b, a),
+            Wrong::DerivativeOfBinary(of, other) if op == of => {
+                A::moving_as(A::binary(op, a.clone(), b.clone()), A::binary(other, a, b))
+            }
+            _ => A::binary(op, a, b),
+        }
+    }
+    fn compare(op: Comparison, a: A::Array, b: A::Array) -> A::Array {
+        A::compare(op, a, b)
+    }
+    fn select(mask: A::Array, yes: A::Array, no: A::Array) -> A::Array {
+        match WRONG.get() {
+            Wrong::TurnsSelect => A::select(mask, no, yes),
+            Wrong::DerivativeOfOtherSide => {
+                A::moving_as(A::select(mask.clone(), yes.clone(), no.clone()), A::select(mask, no, yes))
+            }
+            _ => A::select(mask, yes, no),
+        }
+    }
+    fn cast(a: A::Array, dtype: DType) -> A::Array {
+        A::cast(a, dtype)
+    }
+    fn view(a: A::Array, map: &AffineMap) -> A::Array {
+        match WRONG.get() {
+            Wrong::ShiftsView => A::view(a, &shifted(map)),
+            _ => A::view(a, map),
+        }
+    }
+    fn accumulate(a: A::Array, map: &AffineMap) -> A::Array {
+        match WRONG.get() {
+            Wrong::ShiftsAccumulate => A::accumulate(a, &shifted(map)),
+            _ => A::accumulate(a, map),
+        }
+    }
+    fn reshape(a: A::Array, shape: &[usize]) -> A::Array {
+        A::reshape(a, shape)
+    }
+    fn concatenate(axis: usize, parts: Vec<A::Array>) -> A::Array {
+        A::concatenate(axis, parts)
+    }
+    fn gather(a: A::Array, indices: Vec<A::Array>) -> A::Array {
+        A::gather(a, indices)
+    }
+    fn scatter(updates: A::Array, indices: Vec<A::Array>, extents: &[usize]) -> A::Array {
+        A::scatter(updates, Self::positions(indices), extents)
+    }
+    fn reduce(op: Reduction, a: A::Array, axes: &[usize]) -> A::Array {
+        match (WRONG.get(), op) {
+            (Wrong::DerivativeOfOtherExtreme, Reduction::Max) => {
+                A::moving_as(A::reduce(op, a.clone(), axes), A::reduce(Reduction::Min, a, axes))
+            }
+            _ => A::reduce(op, a, axes),
+        }
+    }
+    fn arg_reduce(op: Extreme, a: A::Array, axis: usize) -> A::Array {
+        A::arg_reduce(op, a, axis)
+    }
+    fn contract(spec: &Contraction, a: A::Array, b: A::Array) -> A::Array {
+        let shape = A::shape(&a);
+        if WRONG.get() == Wrong::TurnsContraction && shape.iter().rev().eq(shape.iter()) {
+            let turned = spec.left.iter().rev().copied().collect();
+            return A::contract(&Contraction { left: turned, ..spec.clone() }, a, b);
+        }
+        A::contract(spec, a, b)
+    }
+    fn scatter_onto(target: A::Array, updates: A::Array, indices: Vec<A::Array>) -> A::Array {
+        let indices = Self::positions(indices);
+        match WRONG.get() {
+            Wrong::ForgetsTarget => A::scatter_onto(Self::zeros(&A::type_of(&target)), updates, indices),
+            _ => A::scatter_onto(target, updates, indices),
+        }
+    }
+    fn accumulate_onto(target: A::Array, updates: A::Array, map: &AffineMap) -> A::Array {
+        match WRONG.get() {
+            Wrong::ForgetsTarget => A::accumulate(updates, map),
+            Wrong::ShiftsAccumulate => A::accumulate_onto(target, updates, &shifted(map)),
+            _ => A::accumulate_onto(target, updates, map),
+        }
+    }
+    fn scan(
+        scan: &Arc<Scan>,
+        mut carries: Vec<A::Array>,
+        mut inputs: Vec<A::Array>,
+        captures: Vec<A::Array>,
+    ) -> Vec<A::Array> {
+        let turned = Arc::new(Scan { reverse: !scan.reverse, ..Scan::clone(scan) });
+        match (WRONG.get(), inputs.last_mut(), carries.first_mut()) {
+            (Wrong::TurnsScan, ..) => return A::scan(&turned, carries, inputs, captures),
+            (Wrong::TurnsLastInput, Some(input), _) if scan.length > 0 => {
+                let count = scan.length;
+                *input = A::view(input.clone(), &AffineMap::along(&A::shape(input), 0, count as i64 - 1, -1, count));
+            }
+            (Wrong::ForgetsCarry, _, Some(carry)) => *carry = Self::zeros(&A::type_of(carry)),
+            _ => {}
+        }
+        A::scan(scan, carries, inputs, captures)
+    }
+    fn branch(condition: A::Array, then: &Arc<Body>, otherwise: &Arc<Body>, captures: Vec<A::Array>) -> Vec<A::Array> {
+        match WRONG.get() {
+            Wrong::TurnsBranch => A::branch(condition, otherwise, then, captures),
+            _ => A::branch(condition, then, otherwise, captures),
+        }
+    }
+    fn lift(a: A::Array) -> NestedArray<Self> {
+        A::lift(a)
+    }
+    fn lift_forward(a: A::Array) -> ForwardArray<Self> {
+        A::lift_forward(a)
+    }
+    fn vjp(
+        f: &dyn Fn(Vec<NestedArray<Self>>) -> Vec<NestedArray<Self>>,
+        at: Vec<A::Array>,
+    ) -> (Vec<A::Array>, Pullback<Self>) {
+        A::vjp(f, at)
+    }
+    fn jvp(
+        f: &dyn Fn(Vec<ForwardArray<Self>>) -> Vec<ForwardArray<Self>>,
+        at: Vec<A::Array>,
+        tangents: Vec<Option<A::Array>>,
+    ) -> (Vec<A::Array>, Vec<Option<A::Array>>) {
+        A::jvp(f, at, tangents)
+    }
+    fn mark(a: A::Array) -> A::Array {
+        A::mark(a)
+    }
+    fn known(a: &A::Array) -> Option<Value> {
+        A::known(a)
+    }
+    #[track_caller]
+    fn fail(error: Error, placeholder: Type) -> A::Array {
+        A::fail(error, placeholder)
+    }
+}
