@@ -32,6 +32,8 @@ pub enum Error {
         /// The type that was given.
         found: String,
     },
+    /// A staged program was called with a tree of another structure than it was staged for.
+    Structure(String),
     /// The program asks for something that the pass or engine can not do.
     Unsupported(String),
 }
@@ -51,6 +53,7 @@ impl fmt::Display for Error {
             Error::Argument { position, expected, found } => {
                 write!(f, "argument {position}: the program was staged for {expected}, but {found} was given")
             }
+            Error::Structure(problem) => f.write_str(problem),
             Error::Unsupported(what) => write!(f, "unsupported: {what}"),
         }
     }

@@ -54,7 +54,7 @@ impl Expected {
             return None;
         }
         let relative = if is_single(&case.body) { 1e-3 } else { 1e-9 };
-        let scale = Scale { relative, largest: watch.largest };
+        let scale = Scale { relative, largest: watch.largest, of_derivatives: false };
         let derivatives = (derivatives && !watch.fragile_derivative).then(|| {
             let run = |at: Vec<DualArray<Concrete>>| interpret_source::<Dual<Concrete>>(&case.body, at);
             (only_floats(gradient::<Concrete>(&run, case.inputs.clone())), tangents(stages, &case.inputs))
@@ -77,7 +77,10 @@ impl Expected {
 fn differs(mutant: &Mutant, stages: &Stages<'_>, case: &Case, expected: &Expected, wrong: bool) -> Option<String> {
     let right = expected.of_kind(mutant.kind)?;
     match catching(|| (mutant.run)(stages, &case.inputs, wrong)) {
-        Ok(found) => difference(right, &found, &expected.scale),
+        Ok(found) => {
+            let of_derivatives = !matches!(mutant.kind, Kind::Values);
+            difference(right, &found, &Scale { of_derivatives, ..expected.scale })
+        }
         Err(problem) => Some(problem),
     }
 }

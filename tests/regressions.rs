@@ -11,6 +11,11 @@ fn v(elements: &[f64]) -> Vector<Concrete, f64> {
     Vector::from_slice(elements)
 }
 
+/// Two vectors that need not be there.
+type Pair<A> = (Option<Vector<A, f64>>, Option<Vector<A, f64>>);
+
+const NOTHING: Option<Vector<Concrete, f64>> = None;
+
 /// The error of staging a function of a vector of two elements.
 fn error_of<Y: Tree<Staged>>(f: impl FnOnce(&Vector<Staged, f64>) -> Y) -> Error {
     match stage(f, &v(&[1.0, 2.0])) {
@@ -113,4 +118,22 @@ fn kept_zeros_of_constants_are_simplified() {
     for (found, expected) in gradient.call(&x).unwrap().to_vec().iter().zip(expected) {
         approx::assert_relative_eq!(*found, expected, max_relative = 1e-9);
     }
+}
+
+/// Trees were compared by their arrays alone, so that what one option held was taken for what the other did.
+#[test]
+fn trees_with_equal_arrays_and_another_structure_differ() {
+    let x = v(&[1.0, 2.0]);
+    let function = stage(|(x, y): &Pair<Staged>| x.as_ref().or(y.as_ref()).unwrap() * 2.0, &(Some(x.clone()), NOTHING));
+    let function = function.expect("the options are what they are");
+    assert!(function.call(&(Some(x.clone()), NOTHING)).is_ok());
+    let error = function.call(&(NOTHING, Some(x.clone()))).expect_err("the other one");
+    assert!(matches!(error, Error::Structure(_)), "{error}");
+
+    let error = error_of(|x| cond(x.at(0).gt(0.0), || (Some(x.clone()), None), || (None, Some(x.clone()))));
+    assert!(error.to_string().contains("regressions.rs"), "{error}");
+    let error = error_of(|x| scan((Some(x.clone()), None), &(), 3, |(x, y), ()| ((y, x), ())).0);
+    assert!(error.to_string().contains("regressions.rs"), "{error}");
+    let eager = || select(x.at(0).gt(0.0), &(Some(x.clone()), None), &(None, Some(x.clone())));
+    assert!(catch_unwind(AssertUnwindSafe(eager)).is_err());
 }

@@ -167,6 +167,7 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let (tree_where, family_where) = (predicates(None), predicates(Some(&concrete)));
 
     let mut visits = Vec::new();
+    let mut outlines = Vec::new();
     let mut rebuilds = Vec::new();
     for (position, field) in data.fields.iter().enumerate() {
         let member = match &field.ident {
@@ -178,6 +179,7 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
         } else {
             let ty = &field.ty;
             visits.push(quote!(<#ty as #library::tensor::Tree<#over>>::visit(&self.#member, visitor);));
+            outlines.push(quote!(<#ty as #library::tensor::Tree<#over>>::outline(&self.#member, outline);));
             rebuilds.push(quote!(
                 #member: #library::tensor::rebuild_field::<#first, #second, _>(&like.#member, leaves)
             ));
@@ -213,6 +215,10 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
                 visitor: &mut dyn ::core::ops::FnMut(&<#over as #library::algebra::Algebra>::Array),
             ) {
                 #(#visits)*
+            }
+            #[allow(unused_variables)]
+            fn outline(&self, outline: &mut ::std::vec::Vec<usize>) {
+                #(#outlines)*
             }
         }
 

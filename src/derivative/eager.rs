@@ -251,7 +251,7 @@ where
     let passive: Vec<_> = at.split_off(args.active()).into_iter().map(A::lift_forward).collect();
     let types: Vec<Type> = at.iter().map(A::type_of).collect();
     let mut directions = tangent.leaves();
-    if let Err(problem) = crate::tensor::check_same_structure(&types, &tangent.types()) {
+    if let Err(problem) = crate::tensor::check_same_trees(args.first(), tangent) {
         directions = refuse::<A>("jvp", format!("argument and tangent differ: {problem}"), &types, Location::caller());
     }
     let directions = directions.into_iter().zip(&types).map(|(t, ty)| ty.dtype.is_float().then_some(t)).collect();

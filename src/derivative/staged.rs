@@ -82,11 +82,21 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     ///
     /// # Errors
     ///
-    /// When an argument has another element type or shape than the function was staged for.
+    /// When the arguments have another structure, or an array another element type or shape, than the function was staged
+    /// for.
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        self.input.outline(&mut expected);
+        arguments.outline(&mut found);
+        if expected != found {
+            return Err(Error::Structure(format!(
+                "the lengths of lists, or what is there of options, were {expected:?} when the function was staged, \
+                 and are {found:?}"
+            )));
+        }
         let arguments = arguments.leaves();
         if arguments.len() != self.program.parameters {
-            return Err(Error::Unsupported(format!(
+            return Err(Error::Structure(format!(
                 "the program takes {} arrays, but {} were given",
                 self.program.parameters,
                 arguments.len()

@@ -3,7 +3,7 @@
 use crate::algebra::Algebra;
 use crate::shape::{DType, Shape, Type, Value};
 use crate::tensor::apply::{align, broadcast_shape, fail_array, stretch};
-use crate::tensor::tree::check_same_structure;
+use crate::tensor::tree::check_same_trees;
 use crate::tensor::{Element, Family, Max, Operand, R0, Rank, Tensor, Tree};
 use std::borrow::Borrow;
 
@@ -43,10 +43,10 @@ impl<A: Algebra, M: Rank> Tensor<A, bool, M> {
 /// [`Tensor::select`], which takes literals too.
 #[track_caller]
 pub fn select<A: Algebra, M: Rank, T: Tree<A>>(mask: impl Borrow<Tensor<A, bool, M>>, yes: &T, no: &T) -> T {
-    let (types, others) = (yes.types(), no.types());
+    let types = yes.types();
     let mask = mask.borrow();
     let shape = mask.shape();
-    let mut problem = check_same_structure(&types, &others).err();
+    let mut problem = check_same_trees(yes, no).err();
     for ty in &types {
         if problem.is_none() && broadcast_shape(&shape, &ty.shape).as_ref() != Some(&ty.shape) {
             problem = Some(format!("a mask of shape {:?} does not broadcast to {ty}", &shape[..]));
@@ -107,7 +107,7 @@ pub fn cond<A: Algebra, T: Tree<A>>(
             let tree = (otherwise.take().expect("each side is run once"))();
             let first = first.borrow();
             let expected = first.as_ref().expect("the first side is run first");
-            match check_same_structure(&expected.types(), &tree.types()) {
+            match check_same_trees(expected, &tree) {
                 Ok(()) => tree.leaves(),
                 Err(problem) => {
                     let problem = format!("the two sides differ: {problem}");

@@ -31,7 +31,7 @@ pub use product::Dot;
 pub use rank::{IntoShape, Max, OfDimension, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank};
 pub use scan::{Sliced, Stacked, scan, scan_reverse};
 pub use structure::{AxisList, concatenate, stack};
-pub use tree::{Args, Family, Tree, check_same_structure, duplicate, rebuild_field};
+pub use tree::{Args, Family, Tree, check_same_structure, check_same_trees, duplicate, rebuild_field};
 
 use crate::algebra::{Algebra, ForwardArray, NestedArray};
 use crate::shape::{Shape, Type};

@@ -5,7 +5,7 @@ use crate::algebra::Algebra;
 use crate::concrete;
 use crate::shape::{DType, Shape, Type, Value};
 use crate::tensor::structure::stack_arrays;
-use crate::tensor::tree::check_same_structure;
+use crate::tensor::tree::{check_same_structure, check_same_trees};
 use crate::tensor::{Element, Family, Rank, Tensor, Tree};
 use crate::term::Scan;
 
@@ -164,7 +164,7 @@ fn scan_directed<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
         let slices = arrays.split_off(count);
         let before = C::Family::rebuild::<A, A>(&carry, &mut arrays.into_iter());
         let (mut after, output) = step(before, inputs.slice_from(&mut slices.into_iter()));
-        if let Err(problem) = check_same_structure(&carry_types, &after.types()) {
+        if let Err(problem) = check_same_trees(&carry, &after) {
             let problem = format!("what a step is given and what it passes on differ: {problem}");
             let placeholders =
                 report_all::<A>(&carry_types, &|ty| A::fail(crate::Error::operands(name, problem.clone(), place), ty));

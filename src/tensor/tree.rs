@@ -38,6 +38,10 @@ pub trait Tree<A: Algebra>: Sized + 'static {
     /// Visits the arrays, in the order of fields and positions.
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array));
 
+    /// Appends what of the structure the type does not say: the lengths of `Vec`s, and 1 or 0 for an `Option` that holds
+    /// something or not.
+    fn outline(&self, outline: &mut Vec<usize>);
+
     /// The arrays, in the order of fields and positions.
     fn leaves(&self) -> Vec<A::Array> {
         let mut leaves = Vec::new();
@@ -98,6 +102,30 @@ pub fn duplicate<A: Algebra, T: Tree<A>>(tree: &T) -> T {
     T::Family::rebuild::<A, A>(tree, &mut tree.leaves().into_iter())
 }
 
+/// The outline of a tree, see [`Tree::outline`].
+pub(crate) fn outline_of<A: Algebra, T: Tree<A>>(tree: &T) -> Vec<usize> {
+    let mut outline = Vec::new();
+    tree.outline(&mut outline);
+    outline
+}
+
+/// Checks that two trees of one type have the same lengths and variants, and arrays of equal types.
+///
+/// # Errors
+///
+/// A sentence that names what differs.
+pub fn check_same_trees<A: Algebra, B: Algebra, T: Tree<A>, U: Tree<B>>(
+    expected: &T,
+    found: &U,
+) -> std::result::Result<(), String> {
+    check_same_structure(&expected.types(), &found.types())?;
+    let (expected, found) = (outline_of(expected), outline_of(found));
+    if expected == found {
+        return Ok(());
+    }
+    Err(format!("the lengths of lists, or what is there of options, are {expected:?} and {found:?}"))
+}
+
 /// Checks that two trees have equally many arrays of equal types.
 ///
 /// # Errors
@@ -129,6 +157,7 @@ impl<A: Algebra, E: Element, R: Rank> Tree<A> for Tensor<A, E, R> {
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         visitor(self.array());
     }
+    fn outline(&self, _: &mut Vec<usize>) {}
 }
 
 impl<F: Family> Family for Vec<F> {
@@ -142,6 +171,10 @@ impl<A: Algebra, T: Tree<A>> Tree<A> for Vec<T> {
     type Family = Vec<T::Family>;
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         self.iter().for_each(|part| part.visit(visitor));
+    }
+    fn outline(&self, outline: &mut Vec<usize>) {
+        outline.push(self.len());
+        self.iter().for_each(|part| part.outline(outline));
     }
 }
 
@@ -157,6 +190,10 @@ impl<A: Algebra, T: Tree<A>> Tree<A> for Option<T> {
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         self.iter().for_each(|part| part.visit(visitor));
     }
+    fn outline(&self, outline: &mut Vec<usize>) {
+        outline.push(usize::from(self.is_some()));
+        self.iter().for_each(|part| part.outline(outline));
+    }
 }
 
 impl<F: Family> Family for Box<F> {
@@ -171,6 +208,9 @@ impl<A: Algebra, T: Tree<A>> Tree<A> for Box<T> {
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         (**self).visit(visitor);
     }
+    fn outline(&self, outline: &mut Vec<usize>) {
+        (**self).outline(outline);
+    }
 }
 
 impl<F: Family, const N: usize> Family for [F; N] {
@@ -184,6 +224,9 @@ impl<A: Algebra, T: Tree<A>, const N: usize> Tree<A> for [T; N] {
     type Family = [T::Family; N];
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         self.iter().for_each(|part| part.visit(visitor));
+    }
+    fn outline(&self, outline: &mut Vec<usize>) {
+        self.iter().for_each(|part| part.outline(outline));
     }
 }
 
@@ -203,6 +246,8 @@ pub trait Args<A: Algebra> {
     fn first(&self) -> &Self::First;
     /// Visits the arrays of all arguments, those of the first before the others.
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array));
+    /// Appends the outlines of all arguments, see [`Tree::outline`].
+    fn outline(&self, outline: &mut Vec<usize>);
     /// The function's parameter, with these arrays.
     fn rebuild<B: Algebra>(&self, leaves: &mut dyn Iterator<Item = B::Array>) -> <Self::Family as Family>::At<B>;
 
@@ -237,6 +282,9 @@ impl<A: Algebra, T: Tree<A>> Args<A> for &T {
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         Tree::visit(*self, visitor);
     }
+    fn outline(&self, outline: &mut Vec<usize>) {
+        Tree::outline(*self, outline);
+    }
     fn rebuild<B: Algebra>(&self, leaves: &mut dyn Iterator<Item = B::Array>) -> <Self::Family as Family>::At<B> {
         T::Family::rebuild::<A, B>(self, leaves)
     }
@@ -250,6 +298,7 @@ impl Family for () {
 impl<A: Algebra> Tree<A> for () {
     type Family = ();
     fn visit(&self, _: &mut dyn FnMut(&A::Array)) {}
+    fn outline(&self, _: &mut Vec<usize>) {}
 }
 
 macro_rules! tuples {
@@ -273,6 +322,11 @@ macro_rules! tuples {
                     $x.visit(visitor);
                     $($y.visit(visitor);)*
                 }
+                fn outline(&self, outline: &mut Vec<usize>) {
+                    let ($x, $($y,)*) = self;
+                    $x.outline(outline);
+                    $($y.outline(outline);)*
+                }
             }
 
             impl<A: Algebra, $first: Tree<A> $(, $name: Tree<A>)*> Args<A> for (&$first, $(&$name,)*) {
@@ -285,6 +339,11 @@ macro_rules! tuples {
                     let ($x, $($y,)*) = self;
                     Tree::visit(*$x, visitor);
                     $(Tree::visit(*$y, visitor);)*
+                }
+                fn outline(&self, outline: &mut Vec<usize>) {
+                    let ($x, $($y,)*) = self;
+                    Tree::outline(*$x, outline);
+                    $(Tree::outline(*$y, outline);)*
                 }
                 fn rebuild<B: Algebra>(
                     &self,

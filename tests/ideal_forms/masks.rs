@@ -91,7 +91,7 @@ fn variants_of_relu() {
         program f(x: f64[4], r: f64, dt: f64[4]) -> (f64[4], f64):
             let m1: f64[4] = replicate[4] r
             let m2: f64[4] = select(x * m1 > 0.0, dt, 0.0)
-            (m2 * m1, contract "i,i->" x m2)
+            (m2 * m1, contract "i,i->" m2 x)
         "#,
     );
     let masked = stage(|x| build(4, |i| cond(i.lt(2), || x.at(&i).relu(), || x.at(&i) * 0.5)), &vector(4)).unwrap();

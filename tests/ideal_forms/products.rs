@@ -243,7 +243,7 @@ fn a_dot_product() {
         "v w",
         r#"
         program f(v: f64[5], w: f64[5]) -> f64:
-            contract "i,i->" w (reverse[0] v)
+            contract "i,i->" (reverse[0] v) w
         "#,
     );
     prints(
@@ -252,7 +252,7 @@ fn a_dot_product() {
         r#"
         program f(v: f64[5], w: f64[5], dt: f64) -> (f64[5], f64[5]):
             let m1: f64[5] = replicate[5] dt
-            (reverse[0] w * m1, m1 * reverse[0] v)
+            (m1 * reverse[0] w, reverse[0] v * m1)
         "#,
     );
     let scaled =
@@ -284,7 +284,7 @@ fn a_dot_product() {
         "v w",
         r#"
         program f(v: f64[5], w: f64[5]) -> f64:
-            contract "i,i->" w select(iota 5 < 3, v, 0.0)
+            contract "i,i->" select(iota 5 < 3, v, 0.0) w
         "#,
     );
     prints(
@@ -294,7 +294,7 @@ fn a_dot_product() {
         program f(v: f64[5], w: f64[5], dt: f64) -> (f64[5], f64[5]):
             let m1: f64[5] = replicate[5] dt
             let m2: bool[5] = iota 5 < 3
-            (select(m2, w * m1, 0.0), m1 * select(m2, v, 0.0))
+            (select(m2, m1 * w, 0.0), select(m2, v, 0.0) * m1)
         "#,
     );
 }

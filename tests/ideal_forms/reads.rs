@@ -159,7 +159,7 @@ fn a_sum_of_products_of_neighbours() {
         "a",
         r#"
         program f(a: f64[4, 5]) -> f64:
-            contract "ij,ij->" (slice[1: 1..5] a) (slice[1: 0..4] a) * 30.0
+            contract "ij,ij->" (slice[1: 0..4] a) (slice[1: 1..5] a) * 30.0
         "#,
     );
     prints(
@@ -168,8 +168,8 @@ fn a_sum_of_products_of_neighbours() {
         r#"
         program f(a: f64[4, 5], dt: f64) -> f64[4, 5]:
             let m1: f64[4, 4] = replicate[4, 4] (dt * 30.0)
-            let m2: f64[4, 5] = pad[1: 0, 1] (slice[1: 1..5] a * m1)
-            m2 + pad[1: 1, 0] (m1 * slice[1: 0..4] a)
+            let m2: f64[4, 5] = pad[1: 0, 1] (m1 * slice[1: 1..5] a)
+            m2 + pad[1: 1, 0] (slice[1: 0..4] a * m1)
         "#,
     );
     assert_eq!(contractions(checked(&toms)), 1);
@@ -179,7 +179,7 @@ fn a_sum_of_products_of_neighbours() {
         "a",
         r#"
         program f(a: f64[4, 5]) -> f64:
-            contract "ij,ij->" (slice[1: 1..5] a) (slice[1: 0..4] a)
+            contract "ij,ij->" (slice[1: 0..4] a) (slice[1: 1..5] a)
         "#,
     );
     prints(
@@ -188,8 +188,8 @@ fn a_sum_of_products_of_neighbours() {
         r#"
         program f(a: f64[4, 5], dt: f64) -> f64[4, 5]:
             let m1: f64[4, 4] = replicate[4, 4] dt
-            let m2: f64[4, 5] = pad[1: 0, 1] (slice[1: 1..5] a * m1)
-            m2 + pad[1: 1, 0] (m1 * slice[1: 0..4] a)
+            let m2: f64[4, 5] = pad[1: 0, 1] (m1 * slice[1: 1..5] a)
+            m2 + pad[1: 1, 0] (slice[1: 0..4] a * m1)
         "#,
     );
 }
@@ -203,7 +203,7 @@ fn variants_of_a_sum_of_products_of_neighbours() {
         "a",
         r#"
         program f(a: f64[4, 5]) -> f64:
-            contract "ij,ij->" (slice[0: 1..4] a) (slice[0: 0..3] a)
+            contract "ij,ij->" (slice[0: 0..3] a) (slice[0: 1..4] a)
         "#,
     );
     prints(
@@ -212,8 +212,8 @@ fn variants_of_a_sum_of_products_of_neighbours() {
         r#"
         program f(a: f64[4, 5], dt: f64) -> f64[4, 5]:
             let m1: f64[3, 5] = replicate[3, 5] dt
-            let m2: f64[4, 5] = pad[0: 0, 1] (slice[0: 1..4] a * m1)
-            m2 + pad[0: 1, 0] (m1 * slice[0: 0..3] a)
+            let m2: f64[4, 5] = pad[0: 0, 1] (m1 * slice[0: 1..4] a)
+            m2 + pad[0: 1, 0] (slice[0: 0..3] a * m1)
         "#,
     );
     let transposed = stage(
@@ -229,7 +229,7 @@ fn variants_of_a_sum_of_products_of_neighbours() {
         "a",
         r#"
         program f(a: f64[4, 5]) -> f64:
-            contract "ij,ij->" (slice[1: 1..5] a) (slice[1: 0..4] a)
+            contract "ij,ij->" (slice[1: 0..4] a) (slice[1: 1..5] a)
         "#,
     );
     prints(
@@ -238,8 +238,8 @@ fn variants_of_a_sum_of_products_of_neighbours() {
         r#"
         program f(a: f64[4, 5], dt: f64) -> f64[4, 5]:
             let m1: f64[4, 4] = replicate[4, 4] dt
-            let m2: f64[4, 5] = pad[1: 0, 1] (slice[1: 1..5] a * m1)
-            m2 + pad[1: 1, 0] (m1 * slice[1: 0..4] a)
+            let m2: f64[4, 5] = pad[1: 0, 1] (m1 * slice[1: 1..5] a)
+            m2 + pad[1: 1, 0] (slice[1: 0..4] a * m1)
         "#,
     );
     let weighted = stage(
@@ -252,7 +252,7 @@ fn variants_of_a_sum_of_products_of_neighbours() {
         "a w",
         r#"
         program f(a: f32[4, 5], w: f32[4]) -> f32:
-            contract "i,i->" w (contract "ij,ij->i" (slice[1: 1..5] a) (slice[1: 0..4] a))
+            contract "i,i->" w (contract "ij,ij->i" (slice[1: 0..4] a) (slice[1: 1..5] a))
         "#,
     );
     prints(
