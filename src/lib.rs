@@ -30,7 +30,7 @@
 //! assert_eq!(
 //!     gradient.to_string().trim(),
 //!     r#"
-//! program f(p0: f64[4]) -> (f64, f64[4]):
+//! program value_and_grad_self_convolution(p0: f64[4]) -> (value: f64, gradient: f64[4]):
 //!     (contract "i,i->" p0 (reverse[0] p0), reverse[0] (p0 + p0))
 //! "#
 //!     .trim()

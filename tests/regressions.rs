@@ -136,4 +136,7 @@ fn trees_with_equal_arrays_and_another_structure_differ() {
     assert!(error.to_string().contains("regressions.rs"), "{error}");
     let eager = || select(x.at(0).gt(0.0), &(Some(x.clone()), None), &(None, Some(x.clone())));
     assert!(catch_unwind(AssertUnwindSafe(eager)).is_err());
+    let (_, pullback) = vjp(|x: &Vector<_, f64>| -> Pair<_> { (Some(x * 2.0), None) }, &x);
+    assert_eq!(pullback(&(Some(x.clone()), NOTHING)).to_vec(), [2.0, 4.0]);
+    assert!(catch_unwind(AssertUnwindSafe(|| pullback(&(NOTHING, Some(x.clone()))))).is_err());
 }

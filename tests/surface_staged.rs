@@ -112,3 +112,44 @@ fn an_index_used_outside_of_its_build_is_an_error() {
     let Err(Error::Scope { place, .. }) = result else { panic!("no scope error") };
     assert!(place.contains("surface_staged.rs"), "{place}");
 }
+
+#[derive(Tree)]
+struct Layer<A: Algebra> {
+    weights: Vector<A, f64>,
+    r#type: Scalar<A, f64>,
+}
+
+fn network<A: Algebra>((layers, x): &(Vec<Layer<A>>, Vector<A, f64>)) -> Scalar<A, f64> {
+    layers.iter().map(|layer| (&layer.weights * x).sum() * &layer.r#type).reduce(|sum, term| sum + term).unwrap()
+}
+
+#[test]
+fn printed_programs_have_the_names_of_functions_and_fields() {
+    let layers: Vec<_> = (0..2).map(|_| Layer { weights: v(&[1.0, 2.0]), r#type: scalar::<C, _>(3.0) }).collect();
+    let program = stage(network, (&layers, &v(&[1.0, 2.0]))).unwrap();
+    let header = |program: &dyn std::fmt::Display| {
+        let text = program.to_string();
+        text.split(":\n").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let of_layers = |label: &str| {
+        let names = ["0.weights: f64[2]", "0.type: f64", "1.weights: f64[2]", "1.type: f64"];
+        names.map(|name| format!("{label}{name}")).join(", ")
+    };
+    let parameters = format!("{}, p4: f64[2]", of_layers("v_"));
+    let gradient = of_layers("gradient.");
+    assert_eq!(header(&program), format!("program network({parameters}) -> f64"));
+    assert_eq!(header(&program.grad().unwrap()), format!("program grad_network({parameters}) -> ({gradient})"));
+    let expected = format!("program value_and_grad_network({parameters}) -> (value: f64, {gradient})");
+    assert_eq!(header(&program.value_and_grad().unwrap()), expected);
+    let cotangents = of_layers("cotangent.");
+    let expected = format!("program vjp_network({parameters}, cotangent: f64) -> (value: f64, {cotangents})");
+    assert_eq!(header(&program.vjp().unwrap()), expected);
+    let tangents = of_layers("tangent.");
+    let expected = format!("program jvp_network({parameters}, {tangents}) -> (value: f64, tangent: f64)");
+    assert_eq!(header(&program.jvp().unwrap()), expected);
+    let unnamed = stage(|(x, y)| (x + 1.0, y * 2.0), (&v(&[1.0]), &v(&[2.0]))).unwrap();
+    assert_eq!(header(&unnamed), "program f(p0: f64[1], p1: f64[1]) -> (f64[1], f64[1])");
+    let expected = "program vjp_f(p0: f64[1], p1: f64[1], cotangent.0: f64[1], cotangent.1: f64[1]) -> \
+                    (value.0: f64[1], value.1: f64[1], cotangent: f64[1])";
+    assert_eq!(header(&unnamed.vjp().unwrap()), expected);
+}

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Error, Fields, GenericParam, Index, Member, Result, TypeParamBound};
 
@@ -179,7 +180,18 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
         } else {
             let ty = &field.ty;
             visits.push(quote!(<#ty as #library::tensor::Tree<#over>>::visit(&self.#member, visitor);));
-            outlines.push(quote!(<#ty as #library::tensor::Tree<#over>>::outline(&self.#member, outline);));
+            let inside =
+                |outline: TokenStream| quote!(<#ty as #library::tensor::Tree<#over>>::outline(&self.#member, #outline));
+            outlines.push(match &field.ident {
+                Some(ident) => {
+                    let (name, inside) = (ident.unraw().to_string(), inside(quote!(inside)));
+                    quote!(outline.field(#name, |inside| #inside);)
+                }
+                None => {
+                    let inside = inside(quote!(outline));
+                    quote!(#inside;)
+                }
+            });
             rebuilds.push(quote!(
                 #member: #library::tensor::rebuild_field::<#first, #second, _>(&like.#member, leaves)
             ));
@@ -217,7 +229,7 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
                 #(#visits)*
             }
             #[allow(unused_variables)]
-            fn outline(&self, outline: &mut ::std::vec::Vec<usize>) {
+            fn outline(&self, outline: &mut #library::tensor::Outline) {
                 #(#outlines)*
             }
         }

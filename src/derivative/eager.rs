@@ -5,7 +5,7 @@
 use crate::algebra::{Algebra, Pullback};
 use crate::concrete;
 use crate::shape::{Type, Value};
-use crate::tensor::{Args, Family, Float, Scalar, Tree};
+use crate::tensor::{Args, Family, Float, Scalar, Tree, check_same_outlines, check_same_structure, outline_of};
 use std::cell::RefCell;
 use std::panic::Location;
 
@@ -68,24 +68,25 @@ fn typed_pullback<A: Algebra, In: Tree<A>, Out: Tree<A>>(
 ) -> TreePullback<In, Out> {
     let place = Location::caller();
     let like = crate::tensor::duplicate(like);
-    let expected = output.types();
+    let (expected, outline) = (output.types(), outline_of(output));
     Box::new(move |cotangent: &Out| {
-        let cotangents = checked_cotangents::<A>(cotangent.leaves(), &expected, auxiliaries, place);
+        let same = check_same_structure(&expected, &cotangent.types())
+            .and_then(|()| check_same_outlines(&outline, &outline_of(cotangent)));
+        let leaves = match same {
+            Ok(()) => cotangent.leaves(),
+            Err(problem) => refuse::<A>("vjp", format!("value and cotangent differ: {problem}"), &expected, place),
+        };
+        let cotangents = active_cotangents::<A>(leaves, &expected, auxiliaries);
         rebuild_gradient::<A, In>(&like, pullback(cotangents))
     })
 }
 
 /// The cotangents of a value's arrays, and none for auxiliary outputs; integers have none.
-fn checked_cotangents<A: Algebra>(
-    mut leaves: Vec<A::Array>,
+fn active_cotangents<A: Algebra>(
+    leaves: Vec<A::Array>,
     expected: &[Type],
     auxiliaries: usize,
-    place: &Location<'_>,
 ) -> Vec<Option<A::Array>> {
-    let found: Vec<Type> = leaves.iter().map(A::type_of).collect();
-    if let Err(problem) = crate::tensor::check_same_structure(expected, &found) {
-        leaves = refuse::<A>("vjp", format!("value and cotangent differ: {problem}"), expected, place);
-    }
     let mut cotangents: Vec<Option<A::Array>> =
         leaves.into_iter().zip(expected).map(|(leaf, ty)| ty.dtype.is_float().then_some(leaf)).collect();
     cotangents.resize(expected.len() + auxiliaries, None);

@@ -7,6 +7,7 @@
 mod eager;
 mod function;
 pub mod program;
+mod signature;
 mod staged;
 
 pub use eager::{TreePullback, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux, vjp, vjp_aux};

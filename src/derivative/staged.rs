@@ -1,16 +1,17 @@
 //! Staged functions: staged once for given shapes, differentiated as programs, called many times.
 
 use super::program;
+use super::signature::Signature;
 use crate::algebra::Algebra;
 use crate::concrete::{self, Concrete};
 use crate::error::{Error, Result};
 use crate::shape::{Type, Value};
 use crate::staged::{self, Staged};
-use crate::tensor::{Args, Family, Tree};
+use crate::tensor::{Args, Family, Outline, Tree, outline_of};
 use crate::term::interpret::interpret;
 use crate::term::{Body, Build, NodeId};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A function as a program for arrays of fixed types: from a tree of family `In` to one of family `Out`.
 ///
@@ -19,13 +20,20 @@ use std::sync::Arc;
 pub struct Function<In: Family, Out: Family, First: Family> {
     /// As the function was written, with `build`; a derivative is of bulk form from the start.
     source: Arc<Body<Build>>,
-    program: Arc<Body>,
+    /// In bulk form, simplified; marks of chosen branches are there for further differentiation.
+    differentiable: Arc<Body>,
+    /// The same without those marks, once it was asked for.
+    program: OnceLock<Arc<Body>>,
     /// How many of the leading parameters are the first argument's.
     active: usize,
     /// Trees of the argument's, result's and first argument's structure.
     input: In::At<Concrete>,
     output: Out::At<Concrete>,
     first: First::At<Concrete>,
+    /// What the structure of the arguments must be.
+    outline: Outline,
+    /// How the program is printed.
+    signature: Signature,
 }
 
 fn zeros(types: &[Type]) -> Vec<concrete::Array> {
@@ -58,17 +66,23 @@ where
         output = Some(Y::Family::rebuild::<Staged, Concrete>(&result, &mut zeros(&result.types()).into_iter()));
         leaves
     })?;
+    let output: <Y::Family as Family>::At<Concrete> = output.expect("the function ran");
     let program = program::bulk(&source);
+    let mut outline = Outline::default();
+    like.outline(&mut outline);
     Ok(Function {
         source: Arc::new(source),
-        program: Arc::new(program),
+        differentiable: Arc::new(program),
+        program: OnceLock::new(),
         active: like.active(),
         input: like.rebuild::<Concrete>(&mut zeros(&types).into_iter()),
-        output: output.expect("the function ran"),
         first: <X::First as Tree<A>>::Family::rebuild::<A, Concrete>(
             like.first(),
             &mut zeros(&types[..like.active()]).into_iter(),
         ),
+        signature: Signature::of::<F>(outline.names(), outline_of(&output).names()),
+        output,
+        outline,
     })
 }
 
@@ -85,25 +99,24 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// When the arguments have another structure, or an array another element type or shape, than the function was staged
     /// for.
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
-        let (mut expected, mut found) = (Vec::new(), Vec::new());
-        self.input.outline(&mut expected);
+        let mut found = Outline::default();
         arguments.outline(&mut found);
-        if expected != found {
+        if self.outline != found {
             return Err(Error::Structure(format!(
-                "the lengths of lists, or what is there of options, were {expected:?} when the function was staged, \
-                 and are {found:?}"
+                "the lengths of lists, or what is there of options, were {} when the function was staged, and are {found}",
+                self.outline
             )));
         }
         let arguments = arguments.leaves();
-        if arguments.len() != self.program.parameters {
+        if arguments.len() != self.differentiable.parameters {
             return Err(Error::Structure(format!(
                 "the program takes {} arrays, but {} were given",
-                self.program.parameters,
+                self.differentiable.parameters,
                 arguments.len()
             )));
         }
         for (position, argument) in arguments.iter().enumerate() {
-            let expected = self.program.parameter_type(position);
+            let expected = self.differentiable.parameter_type(position);
             if argument.ty() != *expected {
                 return Err(Error::Argument {
                     position,
@@ -112,7 +125,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
                 });
             }
         }
-        let results = interpret::<Concrete>(&self.program, arguments);
+        let results = interpret::<Concrete>(self.program(), arguments);
         Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
     }
 
@@ -122,14 +135,18 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         program: Body,
         active: usize,
         (input, output, first): (I::At<Concrete>, O::At<Concrete>, W::At<Concrete>),
+        signature: Signature,
     ) -> Function<I, O, W> {
-        let program = program::tidy(&program);
-        Function { source: Arc::new(program.widen()), program: Arc::new(program), active, input, output, first }
+        let differentiable = Arc::new(program::tidy(&program));
+        let source = Arc::new(differentiable.widen());
+        let outline = outline_of(&input);
+        let program = OnceLock::new();
+        Function { source, differentiable, program, active, input, output, first, outline, signature }
     }
 
     /// Checks that the first result is a float without axes.
     fn check_loss(&self, alone: bool) -> Result<()> {
-        let types: Vec<&Type> = self.program.result_types().collect();
+        let types: Vec<&Type> = self.differentiable.result_types().collect();
         match types[..] {
             [loss, ..] if loss.dtype.is_float() && loss.rank() == 0 && (types.len() == 1 || !alone) => Ok(()),
             _ => Err(Error::Unsupported(format!(
@@ -157,13 +174,18 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// When the first result is not a float without axes.
     pub fn value_and_grad_with_auxiliary(&self) -> Result<Function<In, (Out, First), First>> {
         self.check_loss(false)?;
-        let program = program::value_and_gradient(&self.program, self.active)?;
+        let program = program::value_and_gradient(&self.differentiable, self.active)?;
         let trees = (
             copy::<In>(&self.input),
             (copy::<Out>(&self.output), copy::<First>(&self.first)),
             copy::<First>(&self.first),
         );
-        Ok(self.derived::<In, (Out, First), First>(program, self.active, trees))
+        Ok(self.derived::<In, (Out, First), First>(
+            program,
+            self.active,
+            trees,
+            self.signature.value_and_gradient(self.active),
+        ))
     }
 
     /// The function that results in the gradient with respect to the first argument.
@@ -173,11 +195,11 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// When the function does not result in one float without axes.
     pub fn grad(&self) -> Result<Function<In, First, First>> {
         self.check_loss(true)?;
-        let mut program = program::value_and_gradient(&self.program, self.active)?;
+        let mut program = program::value_and_gradient(&self.differentiable, self.active)?;
         let gradient: Vec<NodeId> = program.results.split_off(1);
         program.results = gradient;
         let trees = (copy::<In>(&self.input), copy::<First>(&self.first), copy::<First>(&self.first));
-        Ok(self.derived::<In, First, First>(program, self.active, trees))
+        Ok(self.derived::<In, First, First>(program, self.active, trees, self.signature.gradient(self.active)))
     }
 
     /// The function that takes the argument and a cotangent of the result, and results in the value and the cotangent of
@@ -187,13 +209,18 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     ///
     /// None for functions that were staged without one.
     pub fn vjp(&self) -> Result<Function<(In, Out), (Out, First), In>> {
-        let program = program::vjp(&self.program, self.active)?;
+        let program = program::vjp(&self.differentiable, self.active)?;
         let trees = (
             (copy::<In>(&self.input), copy::<Out>(&self.output)),
             (copy::<Out>(&self.output), copy::<First>(&self.first)),
             copy::<In>(&self.input),
         );
-        Ok(self.derived::<(In, Out), (Out, First), In>(program, self.program.parameters, trees))
+        Ok(self.derived::<(In, Out), (Out, First), In>(
+            program,
+            self.differentiable.parameters,
+            trees,
+            self.signature.vjp(self.active),
+        ))
     }
 
     /// The function that takes the argument and a tangent of the first argument, and results in the value and its tangent.
@@ -203,13 +230,18 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     ///
     /// None for functions that were staged without one.
     pub fn jvp(&self) -> Result<Function<(In, First), (Out, Out), In>> {
-        let program = program::jvp(&self.program, self.active)?;
+        let program = program::jvp(&self.differentiable, self.active)?;
         let trees = (
             (copy::<In>(&self.input), copy::<First>(&self.first)),
             (copy::<Out>(&self.output), copy::<Out>(&self.output)),
             copy::<In>(&self.input),
         );
-        Ok(self.derived::<(In, First), (Out, Out), In>(program, self.program.parameters, trees))
+        Ok(self.derived::<(In, First), (Out, Out), In>(
+            program,
+            self.differentiable.parameters,
+            trees,
+            self.signature.jvp(self.active),
+        ))
     }
 
     /// The program as it was staged, with `build`.
@@ -218,13 +250,19 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     }
 
     /// The program as it runs: in bulk form, simplified.
+    ///
+    /// Its derivative is that of the function where no chosen branch is singular; the methods of this type take that of
+    /// the program before it lost the marks of chosen branches (masked cotangents).
     pub fn program(&self) -> &Body {
-        &self.program
+        self.program.get_or_init(|| match self.differentiable.has_marks() {
+            true => Arc::new(program::tidy(&self.differentiable.without_marks())),
+            false => self.differentiable.clone(),
+        })
     }
 }
 
 impl<In: Family, Out: Family, First: Family> fmt::Display for Function<In, Out, First> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&*self.program, f)
+        fmt::Display::fmt(&self.signature.printer(self.program()), f)
     }
 }

@@ -8,6 +8,7 @@ use crate::algebra::{Algebra, ForwardArray, NestedArray};
 use crate::concrete::Concrete;
 use crate::error::{Error, Result};
 use crate::shape::Type;
+use crate::tensor::outline::Outline;
 use crate::tensor::{Element, Rank, Tensor};
 
 /// A structure of arrays over every algebra.
@@ -38,9 +39,9 @@ pub trait Tree<A: Algebra>: Sized + 'static {
     /// Visits the arrays, in the order of fields and positions.
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array));
 
-    /// Appends what of the structure the type does not say: the lengths of `Vec`s, and 1 or 0 for an `Option` that holds
-    /// something or not.
-    fn outline(&self, outline: &mut Vec<usize>);
+    /// Appends the lengths of `Vec`s, 1 or 0 for an `Option` that holds something or not, the names of fields, and where
+    /// the arrays are.
+    fn outline(&self, outline: &mut Outline);
 
     /// The arrays, in the order of fields and positions.
     fn leaves(&self) -> Vec<A::Array> {
@@ -103,8 +104,8 @@ pub fn duplicate<A: Algebra, T: Tree<A>>(tree: &T) -> T {
 }
 
 /// The outline of a tree, see [`Tree::outline`].
-pub(crate) fn outline_of<A: Algebra, T: Tree<A>>(tree: &T) -> Vec<usize> {
-    let mut outline = Vec::new();
+pub(crate) fn outline_of<A: Algebra, T: Tree<A>>(tree: &T) -> Outline {
+    let mut outline = Outline::default();
     tree.outline(&mut outline);
     outline
 }
@@ -119,11 +120,15 @@ pub fn check_same_trees<A: Algebra, B: Algebra, T: Tree<A>, U: Tree<B>>(
     found: &U,
 ) -> std::result::Result<(), String> {
     check_same_structure(&expected.types(), &found.types())?;
-    let (expected, found) = (outline_of(expected), outline_of(found));
+    check_same_outlines(&outline_of(expected), &outline_of(found))
+}
+
+/// Checks that two trees of one type have the same lengths and variants.
+pub(crate) fn check_same_outlines(expected: &Outline, found: &Outline) -> std::result::Result<(), String> {
     if expected == found {
         return Ok(());
     }
-    Err(format!("the lengths of lists, or what is there of options, are {expected:?} and {found:?}"))
+    Err(format!("the lengths of lists, or what is there of options, are {expected} and {found}"))
 }
 
 /// Checks that two trees have equally many arrays of equal types.
@@ -157,7 +162,15 @@ impl<A: Algebra, E: Element, R: Rank> Tree<A> for Tensor<A, E, R> {
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         visitor(self.array());
     }
-    fn outline(&self, _: &mut Vec<usize>) {}
+    fn outline(&self, outline: &mut Outline) {
+        outline.array();
+    }
+}
+
+fn positions<A: Algebra, T: Tree<A>>(parts: &[T], outline: &mut Outline) {
+    for (position, part) in parts.iter().enumerate() {
+        outline.position(position, |outline| part.outline(outline));
+    }
 }
 
 impl<F: Family> Family for Vec<F> {
@@ -172,9 +185,9 @@ impl<A: Algebra, T: Tree<A>> Tree<A> for Vec<T> {
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         self.iter().for_each(|part| part.visit(visitor));
     }
-    fn outline(&self, outline: &mut Vec<usize>) {
-        outline.push(self.len());
-        self.iter().for_each(|part| part.outline(outline));
+    fn outline(&self, outline: &mut Outline) {
+        outline.length(self.len());
+        positions::<A, T>(self, outline);
     }
 }
 
@@ -190,8 +203,8 @@ impl<A: Algebra, T: Tree<A>> Tree<A> for Option<T> {
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         self.iter().for_each(|part| part.visit(visitor));
     }
-    fn outline(&self, outline: &mut Vec<usize>) {
-        outline.push(usize::from(self.is_some()));
+    fn outline(&self, outline: &mut Outline) {
+        outline.length(usize::from(self.is_some()));
         self.iter().for_each(|part| part.outline(outline));
     }
 }
@@ -208,7 +221,7 @@ impl<A: Algebra, T: Tree<A>> Tree<A> for Box<T> {
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         (**self).visit(visitor);
     }
-    fn outline(&self, outline: &mut Vec<usize>) {
+    fn outline(&self, outline: &mut Outline) {
         (**self).outline(outline);
     }
 }
@@ -225,8 +238,8 @@ impl<A: Algebra, T: Tree<A>, const N: usize> Tree<A> for [T; N] {
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         self.iter().for_each(|part| part.visit(visitor));
     }
-    fn outline(&self, outline: &mut Vec<usize>) {
-        self.iter().for_each(|part| part.outline(outline));
+    fn outline(&self, outline: &mut Outline) {
+        positions::<A, T>(self, outline);
     }
 }
 
@@ -247,7 +260,7 @@ pub trait Args<A: Algebra> {
     /// Visits the arrays of all arguments, those of the first before the others.
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array));
     /// Appends the outlines of all arguments, see [`Tree::outline`].
-    fn outline(&self, outline: &mut Vec<usize>);
+    fn outline(&self, outline: &mut Outline);
     /// The function's parameter, with these arrays.
     fn rebuild<B: Algebra>(&self, leaves: &mut dyn Iterator<Item = B::Array>) -> <Self::Family as Family>::At<B>;
 
@@ -282,7 +295,7 @@ impl<A: Algebra, T: Tree<A>> Args<A> for &T {
     fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
         Tree::visit(*self, visitor);
     }
-    fn outline(&self, outline: &mut Vec<usize>) {
+    fn outline(&self, outline: &mut Outline) {
         Tree::outline(*self, outline);
     }
     fn rebuild<B: Algebra>(&self, leaves: &mut dyn Iterator<Item = B::Array>) -> <Self::Family as Family>::At<B> {
@@ -298,7 +311,7 @@ impl Family for () {
 impl<A: Algebra> Tree<A> for () {
     type Family = ();
     fn visit(&self, _: &mut dyn FnMut(&A::Array)) {}
-    fn outline(&self, _: &mut Vec<usize>) {}
+    fn outline(&self, _: &mut Outline) {}
 }
 
 macro_rules! tuples {
@@ -322,7 +335,7 @@ macro_rules! tuples {
                     $x.visit(visitor);
                     $($y.visit(visitor);)*
                 }
-                fn outline(&self, outline: &mut Vec<usize>) {
+                fn outline(&self, outline: &mut Outline) {
                     let ($x, $($y,)*) = self;
                     $x.outline(outline);
                     $($y.outline(outline);)*
@@ -340,7 +353,7 @@ macro_rules! tuples {
                     Tree::visit(*$x, visitor);
                     $(Tree::visit(*$y, visitor);)*
                 }
-                fn outline(&self, outline: &mut Vec<usize>) {
+                fn outline(&self, outline: &mut Outline) {
                     let ($x, $($y,)*) = self;
                     Tree::outline(*$x, outline);
                     $(Tree::outline(*$y, outline);)*

@@ -2,8 +2,9 @@
 
 use crate::shape::Type;
 use crate::term::graph::Graph;
-use crate::term::op::{Build, Extension, Never, Op};
+use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Position of a node in its arena.
 pub type NodeId = u32;
@@ -131,5 +132,40 @@ impl Body {
             .map(|node| Node { op: node.op.widen(), args: node.args.clone(), types: node.types.clone() })
             .collect();
         Body { parameters: self.parameters, captures: self.captures, nodes, results: self.results.clone() }
+    }
+
+    /// Whether some node, also of a nested body, is a [`Op::Mark`].
+    pub(crate) fn has_marks(&self) -> bool {
+        self.nodes.iter().any(|node| match &node.op {
+            Op::Mark => true,
+            Op::Scan(scan) => scan.body.has_marks(),
+            Op::Branch(branch) => branch.then.has_marks() || branch.otherwise.has_marks(),
+            _ => false,
+        })
+    }
+
+    /// The same values without [`Op::Mark`], which says something to differentiation only.
+    pub(crate) fn without_marks(&self) -> Body {
+        let types: Vec<Type> = (0..self.arity()).map(|at| self.parameter_type(at).clone()).collect();
+        let mut graph = Graph::new(&types, self.captures);
+        let mut ids: Vec<NodeId> = (0..self.arity() as NodeId).collect();
+        for node in &self.nodes[self.arity()..] {
+            let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+            ids.push(match &node.op {
+                Op::Mark => args[0],
+                Op::Scan(scan) => {
+                    let scan = Scan { body: Arc::new(scan.body.without_marks()), ..Scan::clone(scan) };
+                    graph.add(Op::Scan(Arc::new(scan)), &args)
+                }
+                Op::Branch(branch) => {
+                    let then = Arc::new(branch.then.without_marks());
+                    let otherwise = Arc::new(branch.otherwise.without_marks());
+                    graph.add(Op::Branch(Arc::new(Branch { then, otherwise })), &args)
+                }
+                op => graph.add(op.clone(), &args),
+            });
+        }
+        let results: Vec<NodeId> = self.results.iter().map(|&id| ids[id as usize]).collect();
+        graph.finish(&results)
     }
 }
