@@ -12,19 +12,35 @@ mod tests;
 use super::views_of::permutation;
 use super::{Rules, Simplifier};
 use crate::algebra::{Label, Reduction};
-use crate::shape::DType;
+use crate::shape::{DType, Shape, Value};
 use crate::term::{NodeId, Op};
 use product::{Labels, Product, Taken};
 use smallvec::SmallVec;
 
 /// The rules of this file.
 pub const RULES: Rules = &[
+    ("contraction of nothing", nothing),
     ("sum of a contraction", sum_of_contraction),
     ("sum of a view of a contraction", reads::sum_of_view),
     ("sum of a product", sum_of_product),
     ("operands of a contraction", operands),
     ("transposed contraction", transposed),
 ];
+
+/// A contraction of an empty operand adds up nothing.
+fn nothing(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Contract(spec) = op else { return None };
+    let empty = args.iter().any(|&arg| arena.ty(arg).size() == 0);
+    let extent = |label: &Label| {
+        let sides = [(&spec.left, args[0]), (&spec.right, args[1])];
+        sides.into_iter().find_map(|(labels, operand)| {
+            labels.iter().position(|l| l == label).map(|axis| arena.ty(operand).shape[axis])
+        })
+    };
+    let shape: Option<Shape> = empty.then(|| spec.result.iter().map(extent).collect())?;
+    let zero = Value::from_i64(arena.ty(args[0]).dtype, 0);
+    Some(arena.full(&shape?, zero))
+}
 
 /// Axes that labels can be told apart for.
 const LABELS: usize = 32;

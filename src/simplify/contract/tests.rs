@@ -218,13 +218,17 @@ fn sums_of_contractions() {
 #[test]
 fn empty_sums() {
     let types = [Type::new(DType::F64, &[I, 0]), Type::new(DType::F64, &[0, J])];
-    simplified(&types, |p, ids| contract(p, &[0, 1], &[1, 2], &[0, 2], ids));
-    simplified(&types, |p, ids| {
+    let contracted = simplified(&types, |p, ids| contract(p, &[0, 1], &[1, 2], &[0, 2], ids));
+    let summed = simplified(&types, |p, ids| {
         let a = p.spread(ids[0], &[I, J, 0], &[0, 2]);
         let b = p.spread(ids[1], &[I, J, 0], &[2, 1]);
         let product = p.mul(a, b);
         p.sum(product, &[2])
     });
+    let outer = simplified(&types, |p, ids| contract(p, &[0, 1], &[2, 3], &[0, 1, 2, 3], ids));
+    for form in [contracted, summed, outer] {
+        assert_eq!(form, "0");
+    }
 }
 
 #[test]
