@@ -67,6 +67,11 @@ fn models() {
 }
 
 #[test]
+fn benchmarks() {
+    check(corpus::benchmarks::rows());
+}
+
+#[test]
 fn edges() {
     check(corpus::edges::rows());
 }

@@ -1,5 +1,6 @@
 //! The corpus: rows by theme, and what is checked of each.
 
+pub mod benchmarks;
 pub mod builds;
 pub mod check;
 pub mod conditionals;
@@ -29,6 +30,7 @@ pub fn all() -> Vec<Row> {
         loops::rows,
         conditionals::rows,
         models::rows,
+        benchmarks::rows,
         edges::rows,
     ];
     themes.iter().flat_map(|rows| rows()).collect()
