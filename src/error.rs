@@ -32,10 +32,8 @@ pub enum Error {
         /// The type that was given.
         found: String,
     },
-    /// A staged program was called with a tree of another structure than it was staged for.
+    /// A tree of arrays has another structure than the one it must match, as that of a staged program's arguments.
     Structure(String),
-    /// The program asks for something that the pass or engine can not do.
-    Unsupported(String),
 }
 
 impl Error {
@@ -54,7 +52,6 @@ impl fmt::Display for Error {
                 write!(f, "argument {position}: the program was staged for {expected}, but {found} was given")
             }
             Error::Structure(problem) => f.write_str(problem),
-            Error::Unsupported(what) => write!(f, "unsupported: {what}"),
         }
     }
 }

@@ -433,7 +433,9 @@ unary_table! {
             0 => Partial::Zero,
             1 => Partial::One,
             2 => factor(x * 2.0),
-            _ => factor(x.unary(Unary::Powi(n.saturating_sub(1))) * f64::from(n)),
+            // There is no lower power than this one.
+            i32::MIN => factor(y / x * f64::from(n)),
+            _ => factor(x.unary(Unary::Powi(n - 1)) * f64::from(n)),
         };
     /// Square root.
     Sqrt "sqrt" Float float: |x| x.sqrt(); zero: false; test: (0.3, 3.0);

@@ -657,6 +657,8 @@ mod errors {
             (panic_of(|| m.broadcast_to((3, 2))), "broadcast_to", ["[2, 3]", "[3, 2]"]),
             (panic_of(|| m.sum_axis(2)), "sum_axis", ["[2, 3]", "axis 2"]),
             (panic_of(|| m.slice(1, 2..5)), "slice", ["[2, 3]", "2..5"]),
+            (panic_of(|| m.slice_step(1, 2..5, -1)), "slice_step", ["[2, 3]", "2..5"]),
+            (panic_of(|| m.reverse(2)), "reverse", ["[2, 3]", "axis 2"]),
             (panic_of(|| m.append(0, &m.transpose())), "append", ["[2, 3]", "[3, 2]"]),
             (panic_of(|| stack(&[x.clone(), y.clone()])), "stack", ["[2]", "[3]"]),
             (panic_of(|| x.lt(&y)), "lt", ["[2]", "[3]"]),

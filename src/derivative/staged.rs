@@ -11,6 +11,7 @@ use crate::tensor::{Args, Family, Outline, Tree, outline_of};
 use crate::term::interpret::interpret;
 use crate::term::{Body, Build, NodeId};
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
 /// A function as a program for arrays of fixed types: from a tree of family `In` to one of family `Out`.
@@ -145,14 +146,16 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     }
 
     /// Checks that the first result is a float without axes.
-    fn check_loss(&self, alone: bool) -> Result<()> {
+    #[track_caller]
+    fn check_loss(&self, operation: &str, alone: bool) -> Result<()> {
         let types: Vec<&Type> = self.differentiable.result_types().collect();
         match types[..] {
             [loss, ..] if loss.dtype.is_float() && loss.rank() == 0 && (types.len() == 1 || !alone) => Ok(()),
-            _ => Err(Error::Unsupported(format!(
-                "a gradient is taken of {} rank-0 float, but the function results in {types:?}",
-                if alone { "one" } else { "a first" }
-            ))),
+            _ => {
+                let which = if alone { "one float" } else { "a float as its first result," };
+                let problem = format!("the function must result in {which} without axes, but results in {types:?}");
+                Err(Error::operands(operation, problem, Location::caller()))
+            }
         }
     }
 
@@ -161,8 +164,9 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// # Errors
     ///
     /// When the function does not result in one float without axes.
+    #[track_caller]
     pub fn value_and_grad(&self) -> Result<Function<In, (Out, First), First>> {
-        self.check_loss(true)?;
+        self.check_loss("value_and_grad", true)?;
         self.value_and_grad_with_auxiliary()
     }
 
@@ -172,8 +176,9 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// # Errors
     ///
     /// When the first result is not a float without axes.
+    #[track_caller]
     pub fn value_and_grad_with_auxiliary(&self) -> Result<Function<In, (Out, First), First>> {
-        self.check_loss(false)?;
+        self.check_loss("value_and_grad_with_auxiliary", false)?;
         let program = program::value_and_gradient(&self.differentiable, self.active)?;
         let trees = (
             copy::<In>(&self.input),
@@ -193,8 +198,9 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// # Errors
     ///
     /// When the function does not result in one float without axes.
+    #[track_caller]
     pub fn grad(&self) -> Result<Function<In, First, First>> {
-        self.check_loss(true)?;
+        self.check_loss("grad", true)?;
         let mut program = program::value_and_gradient(&self.differentiable, self.active)?;
         let gradient: Vec<NodeId> = program.results.split_off(1);
         program.results = gradient;

@@ -1,7 +1,7 @@
 //! Products: sums of products with labelled axes.
 
 use crate::algebra::{Algebra, Contraction, Label, Reduction};
-use crate::shape::Axes;
+use crate::shape::{Axes, Shape};
 use crate::tensor::apply::fail;
 use crate::tensor::structure::{check_axes, diagonal_map};
 use crate::tensor::{AxisList, Max, Number, R0, R1, R2, Rank, Tensor};
@@ -127,8 +127,8 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         contract("dot", (&self.array, left), (&other.array, right), result)
     }
 
-    /// The products of stacks of matrices: the two innermost axes are multiplied, the outer ones run together. The
-    /// operand with fewer axes is used for all matrices of the other.
+    /// The products of stacks of matrices: the two innermost axes are multiplied, the outer ones run together and
+    /// broadcast: an axis that one operand lacks, or where its extent is 1, is repeated.
     #[track_caller]
     pub fn matmul<S: Rank>(&self, other: &Tensor<A, E, S>) -> Tensor<A, E, <R as Max<S>>::Output>
     where
@@ -141,12 +141,31 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
             return fail("matmul", problem, if m > n { &right } else { &left });
         }
         let outer = n.max(m) - 2;
-        // Labels 0 to 2 are the matrices'; the outer axes are aligned from the innermost.
+        // Labels 0 to 2 are the matrices'; the outer axes are aligned from the innermost. An axis of extent 1 that meets
+        // another extent goes: the other operand's axis is then the result's.
         let batch = |rank: usize| (outer + 2 - rank..outer).map(|axis| 3 + axis as Label);
-        let left: Labels = batch(n).chain([0, 1]).collect();
-        let right: Labels = batch(m).chain([1, 2]).collect();
+        let aligned = |array: &A::Array, other: &A::Array, inner: [Label; 2]| -> (A::Array, Labels) {
+            let (shape, others) = (A::shape(array), A::shape(other));
+            let repeated = |axis: usize| {
+                let met = (axis + others.len()).checked_sub(shape.len());
+                axis + 2 < shape.len() && shape[axis] == 1 && met.is_some_and(|met| others[met] != 1)
+            };
+            let labels: Labels = batch(shape.len()).chain(inner).collect();
+            let kept = (0..shape.len()).filter(|&axis| !repeated(axis));
+            let (extents, labels): (Shape, Labels) = kept.map(|axis| (shape[axis], labels[axis])).unzip();
+            (if extents == shape { array.clone() } else { A::reshape(array.clone(), &extents) }, labels)
+        };
+        let (left, left_labels) = aligned(&self.array, &other.array, [0, 1]);
+        let (right, right_labels) = aligned(&other.array, &self.array, [1, 2]);
         let result: Labels = batch(n.max(m)).chain([0, 2]).collect();
-        contract("matmul", (&self.array, &left), (&other.array, &right), &result)
+        match sum_of_products::<A>((left, &left_labels), (right, &right_labels), &result) {
+            Ok(array) => Tensor::wrap(array),
+            Err(problem) => {
+                let (left, right) = (self.shape(), other.shape());
+                let problem = format!("operands of shapes {:?} and {:?}: {problem}", &left[..], &right[..]);
+                fail("matmul", problem, if m > n { &right } else { &left })
+            }
+        }
     }
 
     /// A sum of products with labelled axes: `a.contract(&b, "ij,jk->ik")`. Axes with the same label run together, a label

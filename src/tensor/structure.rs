@@ -127,16 +127,21 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// A range of positions along an axis: `x.slice(0, 1..)`.
     #[track_caller]
     pub fn slice(&self, axis: usize, range: impl RangeBounds<usize>) -> Self {
-        self.slice_step(axis, range, 1)
+        self.sliced("slice", axis, range, 1)
     }
 
     /// Every `step`-th position of a range along an axis. With a negative step the range is walked from its end, as in
     /// `ndarray`. A range that reaches beyond the axis, or a step of 0, is reported at the caller's line.
     #[track_caller]
     pub fn slice_step(&self, axis: usize, range: impl RangeBounds<usize>, step: i64) -> Self {
+        self.sliced("slice_step", axis, range, step)
+    }
+
+    #[track_caller]
+    fn sliced(&self, name: &'static str, axis: usize, range: impl RangeBounds<usize>, step: i64) -> Self {
         let shape = self.shape();
         if let Err(problem) = check_axis(axis, &shape) {
-            return fail("slice", problem, &shape);
+            return fail(name, problem, &shape);
         }
         let start = match range.start_bound() {
             Bound::Included(&start) => start,
@@ -150,17 +155,17 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         };
         if start > end || end > shape[axis] || step == 0 {
             let problem = format!("range {start}..{end} by {step} of axis {axis} in shape {:?}", &shape[..]);
-            return fail("slice", problem, &shape);
+            return fail(name, problem, &shape);
         }
         let count = (end - start).div_ceil(usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX));
         let first = if step > 0 { start as i64 } else { end as i64 - 1 };
-        self.view("slice", AffineMap::along(&shape, axis, first, step, count))
+        self.view(name, AffineMap::along(&shape, axis, first, step, count))
     }
 
     /// The array read backwards along an axis.
     #[track_caller]
     pub fn reverse(&self, axis: usize) -> Self {
-        self.slice_step(axis, .., -1)
+        self.sliced("reverse", axis, .., -1)
     }
 
     /// The array with so many zeros before and after it along an axis.

@@ -65,7 +65,7 @@ pub trait Tree<A: Algebra>: Sized + 'static {
     fn with_leaves<B: Algebra>(&self, leaves: Vec<B::Array>) -> Result<<Self::Family as Family>::At<B>> {
         let types = self.types();
         if types.len() != leaves.len() {
-            return Err(Error::Unsupported(format!("a tree of {} arrays from {}", types.len(), leaves.len())));
+            return Err(Error::Structure(format!("a tree of {} arrays from {}", types.len(), leaves.len())));
         }
         for (position, (ty, leaf)) in types.iter().zip(&leaves).enumerate() {
             let found = B::type_of(leaf);

@@ -55,6 +55,12 @@ fn products() -> Vec<Row> {
         row!("matrix product with a transposed one": (M, M) => M,
             |(a, b)| a.transpose().dot(&b.transpose()), (some((3, 2), 61), some((4, 3), 62)))
             .smooth(),
+        row!("matrix products with one matrix on each side": (T4, T4) => T4, |(a, b)| a.matmul(b),
+            (some((1, 3, 2, 4), 267), some((2, 1, 4, 2), 268)))
+            .smooth(),
+        row!("matrix products with a single stack": (T3, T4) => T4, |(a, b)| a.matmul(b),
+            (some((1, 2, 3), 269), some((2, 2, 3, 1), 270)))
+            .smooth(),
         row!("batched matrix product": (T3, T3) => T3, |(a, b)| a.matmul(b), (some((2, 3, 4), 63), some((2, 4, 2), 64)))
             .smooth(),
         row!("batched matrix product with one matrix": (T3, M) => T3,

@@ -74,7 +74,7 @@ fn operands_that_do_not_fit() {
         mistake!("max_axis" ["axis 1", "[2]"] |x, m| x.max_axis(1)),
         mistake!("mean_axes" ["axis 7", "[2, 3]"] |x, m| m.mean_axes([0, 7])),
         mistake!("slice" ["2..5", "[2, 3]"] |x, m| m.slice(1, 2..5)),
-        mistake!("slice" ["by 0", "[2]"] |x, m| x.slice_step(0, .., 0)),
+        mistake!("slice_step" ["by 0", "[2]"] |x, m| x.slice_step(0, .., 0)),
         mistake!("pad" ["axis 3", "[2]"] |x, m| x.pad(3, 1, 1)),
         mistake!("tr" ["[1, 1]", "[2, 3]"] |x, m| m.tr(&[1, 1])),
         mistake!("append" ["[2, 3]", "[3, 2]"] |x, m| m.append(0, &m.transpose())),
