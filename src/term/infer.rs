@@ -252,6 +252,12 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
             if operands.len() < scan.carries + scan.inputs {
                 return Err(format!("takes {} carries and {} inputs", scan.carries, scan.inputs));
             }
+            if scan.body.parameters != scan.carries + scan.inputs {
+                return Err(format!(
+                    "the loop's body takes {} parameters for {} carries and {} inputs",
+                    scan.body.parameters, scan.carries, scan.inputs
+                ));
+            }
             let mut expected: Vec<Type> = operands.iter().map(|&ty| ty.clone()).collect();
             for input in &mut expected[scan.carries..scan.carries + scan.inputs] {
                 if input.shape.first() != Some(&scan.length) {

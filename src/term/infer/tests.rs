@@ -198,6 +198,9 @@ fn loops_result_in_carries_and_stacked_outputs() {
     fails(step(), &[x.clone(), xs.clone()], "the loop's body takes 3 values, not 2");
     let message = "the loop's body takes f64[2] at position 2, not f64[3]";
     fails(step(), &[x.clone(), xs.clone(), floats(&[3])], message);
+    let confused = Scan { carries: 2, inputs: 1, ..step() };
+    let operands = [x.clone(), x.clone(), xs.clone(), x.clone()];
+    fails(confused, &operands, "the loop's body takes 2 parameters for 2 carries and 1 inputs");
     // Two carries, of which the second has no next value.
     let short = Graph::<crate::term::Never>::new(&[x.clone(), x.clone()], 0).finish(&[0]);
     let short = Scan { body: Arc::new(short), carries: 2, inputs: 0, length: 5, reverse: false };
