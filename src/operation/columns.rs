@@ -1,0 +1,219 @@
+//! What becomes of the rows of the operation table: an enumeration, and a function for each column.
+
+/// Runs one loop over elements for whatever operation it is given, so that every operation gets its own compiled loop.
+pub trait UnaryLoop<T> {
+    /// What the loop results in.
+    type Output;
+    /// Runs the loop for one function.
+    fn run<F: Fn(T) -> T>(self, f: F) -> Self::Output;
+    /// Stands for the loop of an operation that shape checking refuses for this element type.
+    fn undefined(&self) -> ! {
+        unreachable!("the operation is not defined for this element type")
+    }
+}
+
+/// As [`UnaryLoop`], for two operands and any result type.
+pub trait BinaryLoop<T, U> {
+    /// What the loop results in.
+    type Output;
+    /// Runs the loop for one function.
+    fn run<F: Fn(T, T) -> U>(self, f: F) -> Self::Output;
+    /// Stands for the loop of an operation that shape checking refuses for these element types.
+    fn undefined(&self) -> ! {
+        unreachable!("the operation is not defined for this element type")
+    }
+}
+
+/// Runs a loop for a column of the table; without one, nothing is compiled for the element type.
+macro_rules! run {
+    ($the_loop:ident) => {
+        $the_loop.undefined()
+    };
+    ($the_loop:ident $f:expr) => {
+        $the_loop.run($f)
+    };
+}
+
+macro_rules! unary_table {
+    ($($(#[$doc:meta])* $name:ident $(($parameter:ident : $ptype:ty))? $text:literal $domain:ident
+        $(float: $float:expr;)? $(integer: $integer:expr;)? $(bool: $bool:expr;)?
+        zero: $zero:expr; test: $test:expr; partial: |$x:ident, $y:ident| $partial:expr;)*) => {
+        /// Elementwise operations of one operand; the result has the operand's type.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Unary { $($(#[$doc])* $name $(($ptype))?,)* }
+
+        #[allow(unused_variables)]
+        impl Unary {
+            /// The name in printed programs.
+            pub fn name(self) -> &'static str {
+                match self { $(Unary::$name $(($parameter))? => $text,)* }
+            }
+
+            /// The element types the operation takes.
+            pub fn domain(self) -> Domain {
+                match self { $(Unary::$name $(($parameter))? => Domain::$domain,)* }
+            }
+
+            /// Whether it takes 0 to 0 with a finite derivative there.
+            pub fn keeps_zero(self) -> bool {
+                match self { $(Unary::$name $(($parameter))? => $zero,)* }
+            }
+
+            /// The interval that tests draw operands from; the operation is smooth inside.
+            pub fn test_interval(self) -> (f64, f64) {
+                match self { $(Unary::$name $(($parameter))? => $test,)* }
+            }
+
+            /// How the result `y` moves with the operand `x`.
+            pub fn partial<A: Algebra>(self, x: &A::Array, y: &A::Array) -> Partial<A> {
+                let operand = &Term::<A>(x.clone());
+                let result = &Term::<A>(y.clone());
+                match self { $(Unary::$name $(($parameter))? => { let ($x, $y) = (operand, result); $partial })* }
+            }
+
+            /// Runs a loop with the operation's meaning on `f32`.
+            pub fn run_f32<L: UnaryLoop<f32>>(self, the_loop: L) -> L::Output {
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($float)?),)* }
+            }
+
+            /// Runs a loop with the operation's meaning on `f64`.
+            pub fn run_f64<L: UnaryLoop<f64>>(self, the_loop: L) -> L::Output {
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($float)?),)* }
+            }
+
+            /// Runs a loop with the operation's meaning on `i32`.
+            pub fn run_i32<L: UnaryLoop<i32>>(self, the_loop: L) -> L::Output {
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($integer)?),)* }
+            }
+
+            /// Runs a loop with the operation's meaning on `i64`.
+            pub fn run_i64<L: UnaryLoop<i64>>(self, the_loop: L) -> L::Output {
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($integer)?),)* }
+            }
+
+            /// Runs a loop with the operation's meaning on `bool`.
+            pub fn run_bool<L: UnaryLoop<bool>>(self, the_loop: L) -> L::Output {
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($bool)?),)* }
+            }
+        }
+
+        /// The rows without a parameter, for tests and tools that go through the table.
+        pub const UNARY_ROWS: &[Unary] = &unary_table!(@list [] $($name $(($parameter))?,)*);
+    };
+    (@list [$($done:ident)*]) => { [$(Unary::$done),*] };
+    (@list [$($done:ident)*] $name:ident ($parameter:ident), $($rest:tt)*) => {
+        unary_table!(@list [$($done)*] $($rest)*)
+    };
+    (@list [$($done:ident)*] $name:ident, $($rest:tt)*) => { unary_table!(@list [$($done)* $name] $($rest)*) };
+}
+
+macro_rules! binary_table {
+    ($($(#[$doc:meta])* $name:ident $text:literal $domain:ident
+        $(float: $float:expr;)? $(integer: $integer:expr;)? $(bool: $bool:expr;)?
+        zero: $zero:expr; test: $test:expr;
+        $(common: |$ca:ident, $cb:ident| $common:expr;)?
+        left: |$la:ident, $lb:ident, $ly:ident| $left:expr; right: |$ra:ident, $rb:ident, $ry:ident| $right:expr;)*) => {
+        /// Elementwise operations of two operands of one type; the result has that type too.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Binary { $($(#[$doc])* $name,)* }
+
+        /// All rows, for tests and tools that go through the table.
+        pub const BINARY_ROWS: &[Binary] = &[$(Binary::$name,)*];
+
+        #[allow(unused_variables)]
+        impl Binary {
+            /// The name in printed programs.
+            pub fn name(self) -> &'static str {
+                match self { $(Binary::$name => $text,)* }
+            }
+
+            /// The element types the operation takes.
+            pub fn domain(self) -> Domain {
+                match self { $(Binary::$name => Domain::$domain,)* }
+            }
+
+            /// Whether it takes (0, 0) to 0 with finite partial derivatives there.
+            pub fn keeps_zero(self) -> bool {
+                match self { $(Binary::$name => $zero,)* }
+            }
+
+            /// The interval that tests draw operands from; the operation is smooth inside, but where operands are equal.
+            pub fn test_interval(self) -> (f64, f64) {
+                match self { $(Binary::$name => $test,)* }
+            }
+
+            /// A factor that both partial derivatives share, so that it meets the cotangent once.
+            pub fn common_partial<A: Algebra>(self, a: &A::Array, b: &A::Array) -> Option<A::Array> {
+                let (left, right) = (&Term::<A>(a.clone()), &Term::<A>(b.clone()));
+                match self { $(Binary::$name => {
+                    let common: Option<Term<A>> = None;
+                    $(let common = { let ($ca, $cb) = (left, right); Some($common) };)?
+                    common.map(|term| term.0)
+                })* }
+            }
+
+            /// How the result `y` moves with the left operand `a`, up to the common factor.
+            pub fn left_partial<A: Algebra>(self, a: &A::Array, b: &A::Array, y: &A::Array) -> Partial<A> {
+                let (left, right) = (&Term::<A>(a.clone()), &Term::<A>(b.clone()));
+                let result = &Term::<A>(y.clone());
+                match self { $(Binary::$name => { let ($la, $lb, $ly) = (left, right, result); $left })* }
+            }
+
+            /// How the result `y` moves with the right operand `b`, up to the common factor.
+            pub fn right_partial<A: Algebra>(self, a: &A::Array, b: &A::Array, y: &A::Array) -> Partial<A> {
+                let (left, right) = (&Term::<A>(a.clone()), &Term::<A>(b.clone()));
+                let result = &Term::<A>(y.clone());
+                match self { $(Binary::$name => { let ($ra, $rb, $ry) = (left, right, result); $right })* }
+            }
+
+            /// Runs a loop with the operation's meaning on `f32`.
+            pub fn run_f32<L: BinaryLoop<f32, f32>>(self, the_loop: L) -> L::Output {
+                match self { $(Binary::$name => run!(the_loop $($float)?),)* }
+            }
+
+            /// Runs a loop with the operation's meaning on `f64`.
+            pub fn run_f64<L: BinaryLoop<f64, f64>>(self, the_loop: L) -> L::Output {
+                match self { $(Binary::$name => run!(the_loop $($float)?),)* }
+            }
+
+            /// Runs a loop with the operation's meaning on `i32`.
+            pub fn run_i32<L: BinaryLoop<i32, i32>>(self, the_loop: L) -> L::Output {
+                match self { $(Binary::$name => run!(the_loop $($integer)?),)* }
+            }
+
+            /// Runs a loop with the operation's meaning on `i64`.
+            pub fn run_i64<L: BinaryLoop<i64, i64>>(self, the_loop: L) -> L::Output {
+                match self { $(Binary::$name => run!(the_loop $($integer)?),)* }
+            }
+
+            /// Runs a loop with the operation's meaning on `bool`.
+            pub fn run_bool<L: BinaryLoop<bool, bool>>(self, the_loop: L) -> L::Output {
+                match self { $(Binary::$name => run!(the_loop $($bool)?),)* }
+            }
+        }
+    };
+}
+
+macro_rules! comparison_table {
+    ($($(#[$doc:meta])* $name:ident $text:literal $f:expr;)*) => {
+        /// Elementwise comparisons of two operands of one type; the result is boolean. A comparison with NaN is false,
+        /// but for `!=`; `false` is smaller than `true`.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Comparison { $($(#[$doc])* $name,)* }
+
+        /// All rows, for tests and tools that go through the table.
+        pub const COMPARISON_ROWS: &[Comparison] = &[$(Comparison::$name,)*];
+
+        impl Comparison {
+            /// The name in printed programs.
+            pub fn name(self) -> &'static str {
+                match self { $(Comparison::$name => $text,)* }
+            }
+
+            /// Runs a loop with the comparison's meaning on elements of any ordered type.
+            pub fn run<T: PartialOrd, L: BinaryLoop<T, bool>>(self, the_loop: L) -> L::Output {
+                match self { $(Comparison::$name => the_loop.run($f),)* }
+            }
+        }
+    };
+}

@@ -1,0 +1,107 @@
+//! Arrays with operators, in which the table states derivatives.
+
+use super::{Binary, Comparison, Unary};
+use crate::algebra::Algebra;
+use crate::shape::Value;
+
+/// An array of some algebra in a derivative rule, with operators, so that rules read as formulas.
+pub struct Term<A: Algebra>(pub A::Array);
+
+impl<A: Algebra> Clone for Term<A> {
+    fn clone(&self) -> Self {
+        Term(self.0.clone())
+    }
+}
+
+impl<A: Algebra> Term<A> {
+    /// An array of this one's type, filled with a number.
+    pub fn filled(&self, x: f64) -> Term<A> {
+        let value = Value::from_f64(A::dtype(&self.0), x);
+        Term(A::constant(crate::concrete::Array::full(&A::shape(&self.0), value)))
+    }
+
+    /// Applies a unary operation.
+    pub fn unary(&self, op: Unary) -> Term<A> {
+        Term(A::unary(op, self.0.clone()))
+    }
+
+    /// Applies a binary operation.
+    pub fn binary(&self, op: Binary, other: &Term<A>) -> Term<A> {
+        Term(A::binary(op, self.0.clone(), other.0.clone()))
+    }
+
+    /// Compares with a number.
+    pub fn compare(&self, op: Comparison, x: f64) -> Term<A> {
+        self.compare_with(op, &self.filled(x))
+    }
+
+    /// Compares with another array.
+    pub fn compare_with(&self, op: Comparison, other: &Term<A>) -> Term<A> {
+        Term(A::compare(op, self.0.clone(), other.0.clone()))
+    }
+
+    /// Where this mask is true the first, else the second.
+    pub fn select(&self, yes: &Term<A>, no: &Term<A>) -> Term<A> {
+        Term(A::select(self.0.clone(), yes.0.clone(), no.0.clone()))
+    }
+}
+
+macro_rules! term_operator {
+    ($trait:ident, $method:ident, $op:expr) => {
+        impl<A: Algebra> std::ops::$trait<&Term<A>> for &Term<A> {
+            type Output = Term<A>;
+            fn $method(self, other: &Term<A>) -> Term<A> {
+                self.binary($op, other)
+            }
+        }
+        impl<A: Algebra> std::ops::$trait<&Term<A>> for Term<A> {
+            type Output = Term<A>;
+            fn $method(self, other: &Term<A>) -> Term<A> {
+                self.binary($op, other)
+            }
+        }
+        impl<A: Algebra> std::ops::$trait<Term<A>> for &Term<A> {
+            type Output = Term<A>;
+            fn $method(self, other: Term<A>) -> Term<A> {
+                self.binary($op, &other)
+            }
+        }
+        impl<A: Algebra> std::ops::$trait<Term<A>> for Term<A> {
+            type Output = Term<A>;
+            fn $method(self, other: Term<A>) -> Term<A> {
+                self.binary($op, &other)
+            }
+        }
+        impl<A: Algebra> std::ops::$trait<f64> for &Term<A> {
+            type Output = Term<A>;
+            fn $method(self, other: f64) -> Term<A> {
+                self.binary($op, &self.filled(other))
+            }
+        }
+        impl<A: Algebra> std::ops::$trait<f64> for Term<A> {
+            type Output = Term<A>;
+            fn $method(self, other: f64) -> Term<A> {
+                self.binary($op, &self.filled(other))
+            }
+        }
+    };
+}
+
+term_operator!(Add, add, Binary::Add);
+term_operator!(Sub, sub, Binary::Sub);
+term_operator!(Mul, mul, Binary::Mul);
+term_operator!(Div, div, Binary::Div);
+
+impl<A: Algebra> std::ops::Neg for &Term<A> {
+    type Output = Term<A>;
+    fn neg(self) -> Term<A> {
+        self.unary(Unary::Neg)
+    }
+}
+
+impl<A: Algebra> std::ops::Neg for Term<A> {
+    type Output = Term<A>;
+    fn neg(self) -> Term<A> {
+        self.unary(Unary::Neg)
+    }
+}
