@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::concrete::{Array, Concrete};
+use crate::shape::Value;
 
 const INFINITY: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
