@@ -18,6 +18,8 @@ mod sharing;
 mod sparse;
 #[path = "ideal_forms/stencils.rs"]
 mod stencils;
+#[path = "ideal_forms/triangles.rs"]
+mod triangles;
 #[path = "ideal_forms/views.rs"]
 mod views;
 
