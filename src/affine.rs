@@ -187,6 +187,38 @@ impl AffineMap {
         AffineMap::new(source, &result, &rows, &offset)
     }
 
+    /// The read of an array of this shape of which an axis is read as a row of this map says, where it has one, and whole
+    /// where it has none. The result has these columns of this map, then the axes that are read whole.
+    pub(crate) fn restricted(&self, shape: &[usize], rows: &[Option<usize>], columns: &[usize]) -> AffineMap {
+        let whole = (0..shape.len()).filter(|&axis| rows[axis].is_none());
+        let result: Shape =
+            columns.iter().map(|&column| self.result()[column]).chain(whole.map(|axis| shape[axis])).collect();
+        let (mut matrix, mut offsets): (Vec<SmallVec<[i64; 4]>>, SmallVec<[i64; 4]>) = Default::default();
+        let mut next = columns.len();
+        for &row in rows {
+            let mut coefficients: SmallVec<[i64; 4]> = SmallVec::from_elem(0, result.len());
+            match row {
+                Some(row) => {
+                    debug_assert!(
+                        (0..self.result().len()).all(|c| columns.contains(&c) || self.coefficient(row, c) == 0),
+                        "a row moves with columns that are kept"
+                    );
+                    for (place, &column) in columns.iter().enumerate() {
+                        coefficients[place] = self.coefficient(row, column);
+                    }
+                    offsets.push(self.offset(row));
+                }
+                None => {
+                    coefficients[next] = 1;
+                    next += 1;
+                    offsets.push(0);
+                }
+            }
+            matrix.push(coefficients);
+        }
+        AffineMap::new(shape, &result, &matrix, &offsets)
+    }
+
     /// The map that reads through `self` first and `inner` second: `view(view(x, inner), self) = view(x, composed)`.
     ///
     /// `None` where that would not be exact: where `self` reads outside of what `inner` results in, which is 0, while the

@@ -4,7 +4,7 @@ use super::product::Labels;
 use super::{LABELS, plan_contraction};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label, Reduction};
-use crate::shape::{Shape, size};
+use crate::shape::size;
 use crate::simplify::Simplifier;
 use crate::simplify::views_of::permutation;
 use crate::term::{NodeId, Op};
@@ -26,35 +26,13 @@ fn read(
     let moves = |column: usize| rows.iter().flatten().any(|&row| map.coefficient(row, column) != 0);
     let used: Vec<usize> = (0..columns).filter(|&column| moves(column) || more.contains(&column)).collect();
     let mut labels = Labels::new();
-    let mut result = Shape::new();
     for &column in &used {
         labels.push(Label::try_from(column).ok()?);
-        result.push(map.result()[column]);
     }
     for axis in (0..own.len()).filter(|&axis| rows[axis].is_none()) {
         labels.push(Label::try_from(columns + own[axis] as usize).ok()?);
-        result.push(shape[axis]);
     }
-    let (mut matrix, mut offsets): (Vec<SmallVec<[i64; 4]>>, SmallVec<[i64; 4]>) = Default::default();
-    let mut next = used.len();
-    for row in rows {
-        let mut coefficients: SmallVec<[i64; 4]> = SmallVec::from_elem(0, result.len());
-        match row {
-            Some(row) => {
-                for (place, &column) in used.iter().enumerate() {
-                    coefficients[place] = map.coefficient(row, column);
-                }
-                offsets.push(map.offset(row));
-            }
-            None => {
-                coefficients[next] = 1;
-                next += 1;
-                offsets.push(0);
-            }
-        }
-        matrix.push(coefficients);
-    }
-    Some((labels, AffineMap::new(shape, &result, &matrix, &offsets)))
+    Some((labels, map.restricted(shape, &rows, &used)))
 }
 
 /// A sum of a view of a contraction is a contraction of views of its operands, which are together no larger than the

@@ -5,7 +5,7 @@ use super::read::{Outside, Read};
 use super::values::ValueId;
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label};
-use crate::shape::{Shape, size};
+use crate::shape::size;
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
@@ -40,36 +40,13 @@ fn side_of_view(spec: &Contraction, own: &[Label], shape: &[usize], map: &Affine
     let used: Vec<usize> =
         (0..columns).filter(|&column| rows.iter().flatten().any(|&row| map.coefficient(row, column) != 0)).collect();
     let mut labels = Labels::new();
-    let mut result = Shape::new();
     for &column in &used {
         labels.push(Label::try_from(column).ok()?);
-        result.push(map.result()[column]);
     }
     for (axis, _) in rows.iter().enumerate().filter(|(_, row)| row.is_none()) {
         labels.push(summed(spec, own[axis], columns)?);
-        result.push(shape[axis]);
     }
-    let mut matrix = Vec::new();
-    let mut offset: SmallVec<[i64; 4]> = SmallVec::new();
-    let mut next = used.len();
-    for row in rows {
-        let mut coefficients: SmallVec<[i64; 4]> = SmallVec::from_elem(0, result.len());
-        match row {
-            Some(row) => {
-                for (place, &column) in used.iter().enumerate() {
-                    coefficients[place] = map.coefficient(row, column);
-                }
-                offset.push(map.offset(row));
-            }
-            None => {
-                coefficients[next] = 1;
-                next += 1;
-                offset.push(0);
-            }
-        }
-        matrix.push(coefficients);
-    }
-    Some(Side { labels, read: SideRead::View(AffineMap::new(shape, &result, &matrix, &offset)) })
+    Some(Side { labels, read: SideRead::View(map.restricted(shape, &rows, &used)) })
 }
 
 /// A gather of the contraction's result, as a gather of one operand: `outer` axes of the index arrays come first if it has
