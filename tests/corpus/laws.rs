@@ -3,13 +3,10 @@
 use super::check::{Finding, Scale, Subject, compare, magnitude, stage, with_ones};
 use crate::random::arrays::{floats, full, numbers};
 use crate::random::chance::Random;
-use crate::random::pipelines::{gradient, only_floats};
-use deltaray::algebra::{Algebra, Reduction};
+use crate::random::pipelines::{Form, forward_over_reverse, only_floats, reverse_over_reverse};
 use deltaray::concrete::{Array, Concrete};
 use deltaray::derivative::program;
-use deltaray::dual::{self, Dual, DualArray, Tangent, TangentArray};
-use deltaray::operation::Binary;
-use deltaray::shape::{DType, Value};
+use deltaray::dual::{self, DualArray, Tangent, TangentArray};
 use deltaray::term::interpret::interpret;
 use deltaray::term::{Body, Branch, NodeId, Op, Scan};
 use std::sync::Arc;
@@ -270,12 +267,12 @@ fn differences(subject: &Subject<'_>) -> Finding {
 fn second_derivatives(subject: &Subject<'_>) -> Finding {
     let inputs = &subject.row.inputs;
     let along = direction(inputs, 8);
-    let expected = forward_over_reverse(&subject.bulk, inputs, &along);
+    let expected = forward_over_reverse(Form::Bulk(&subject.bulk), inputs, &along);
     let scale = Scale { largest: subject.scale.largest.max(magnitude(&expected)), ..subject.scale };
     let same = |name: &str, found: Vec<Array>| {
         compare(&expected, &only_floats(found), &scale).map_err(|problem| format!("{name}: {problem}"))
     };
-    same("dual arrays of dual arrays", reverse_over_reverse(&subject.bulk, inputs, &along))?;
+    same("dual arrays of dual arrays", reverse_over_reverse(Form::Bulk(&subject.bulk), inputs, &along))?;
     let first = &subject.tidied;
     let results = first.results.len();
     let forward = program::jvp(first, inputs.len()).expect("well-formed programs can be differentiated");
@@ -291,29 +288,4 @@ fn second_derivatives(subject: &Subject<'_>) -> Finding {
     arguments.extend(or_zeros(&along, inputs));
     let found = interpret::<Concrete>(&program::tidy(&reverse), arguments);
     same("vjp(tidy(vjp(bulk)))", found[results..].to_vec())
-}
-
-fn forward_over_reverse(body: &Body, inputs: &[Array], along: &[Option<Array>]) -> Vec<Array> {
-    let run = |at: Vec<TangentArray<Concrete>>| {
-        gradient::<Tangent<Concrete>>(&|at| interpret::<Dual<Tangent<Concrete>>>(body, at), at)
-    };
-    let (values, pushed) = dual::jvp::<Concrete>(&run, inputs.to_vec(), along.to_vec());
-    only_floats(or_zeros(&pushed, &values))
-}
-
-fn reverse_over_reverse(body: &Body, inputs: &[Array], along: &[Option<Array>]) -> Vec<Array> {
-    type Once = Dual<Concrete>;
-    let slope = |at: Vec<DualArray<Concrete>>| {
-        let first = gradient::<Once>(&|at| interpret::<Dual<Once>>(body, at), at);
-        let mut total = Once::constant(Array::full(&[], Value::F64(0.0)));
-        for (part, along) in first.into_iter().zip(along) {
-            let Some(along) = along else { continue };
-            let axes: Vec<usize> = (0..along.shape().len()).collect();
-            let product = Once::binary(Binary::Mul, part, Once::constant(along.clone()));
-            let sum = Once::cast(Once::reduce(Reduction::Sum, product, &axes), DType::F64);
-            total = Once::binary(Binary::Add, total, sum);
-        }
-        vec![total]
-    };
-    only_floats(gradient::<Concrete>(&slope, inputs.to_vec()))
 }

@@ -163,8 +163,8 @@ fn idempotent(_: &Case, stages: &Stages<'_>, _: &Scale) -> Judgement {
 /// The Hessian of the sum of all float results, times a direction: forward over reverse, and reverse over reverse.
 fn second_derivatives(case: &Case, stages: &Stages<'_>, scale: &Scale) -> Judgement {
     let tangents = direction(&case.inputs, case.seed ^ 3);
-    let forward = forward_over_reverse(&case.body, &case.inputs, &tangents);
-    let reverse = reverse_over_reverse(&case.body, &case.inputs, &tangents);
+    let forward = forward_over_reverse(Form::Source(&case.body), &case.inputs, &tangents);
+    let reverse = reverse_over_reverse(Form::Source(&case.body), &case.inputs, &tangents);
     let symbolic = symbolic_second(stages, &case.inputs, &tangents);
     let finite = |arrays: &[Array]| arrays.iter().all(|array| numbers(array).iter().all(|x| x.is_finite()));
     if !finite(&forward) || !finite(&reverse) {
@@ -192,19 +192,39 @@ fn symbolic_second(stages: &Stages<'_>, inputs: &[Array], tangents: &[Option<Arr
     only_floats(results[cotangents..].to_vec())
 }
 
-fn forward_over_reverse(body: &Body<Build>, inputs: &[Array], tangents: &[Option<Array>]) -> Vec<Array> {
+/// A program in either form, to be run in any algebra.
+#[derive(Clone, Copy)]
+pub enum Form<'a> {
+    /// As it was written.
+    Source(&'a Body<Build>),
+    /// Vectorised.
+    Bulk(&'a Body),
+}
+
+impl Form<'_> {
+    fn run<A: Algebra>(self, inputs: Vec<A::Array>) -> Vec<A::Array> {
+        match self {
+            Form::Source(body) => interpret_source::<A>(body, inputs),
+            Form::Bulk(body) => interpret::<A>(body, inputs),
+        }
+    }
+}
+
+/// The second derivative along tangents, as the tangent of a gradient.
+pub fn forward_over_reverse(body: Form<'_>, inputs: &[Array], tangents: &[Option<Array>]) -> Vec<Array> {
     let run = |at: Vec<TangentArray<Concrete>>| {
-        gradient::<Tangent<Concrete>>(&|at| interpret_source::<Dual<Tangent<Concrete>>>(body, at), at)
+        gradient::<Tangent<Concrete>>(&|at| body.run::<Dual<Tangent<Concrete>>>(at), at)
     };
     let (values, pushed) = jvp::<Concrete>(&run, inputs.to_vec(), tangents.to_vec());
     let or_zeros = |(tangent, value): (Option<Array>, &Array)| tangent.unwrap_or_else(|| full(&value.ty(), 0.0));
     only_floats(pushed.into_iter().zip(&values).map(or_zeros).collect())
 }
 
-fn reverse_over_reverse(body: &Body<Build>, inputs: &[Array], tangents: &[Option<Array>]) -> Vec<Array> {
+/// The second derivative along tangents, as the gradient of a gradient's product with them.
+pub fn reverse_over_reverse(body: Form<'_>, inputs: &[Array], tangents: &[Option<Array>]) -> Vec<Array> {
     type Once = Dual<Concrete>;
     let slope = |at: Vec<DualArray<Concrete>>| {
-        let first = gradient::<Once>(&|at| interpret_source::<Dual<Once>>(body, at), at);
+        let first = gradient::<Once>(&|at| body.run::<Dual<Once>>(at), at);
         let mut total = Once::constant(Array::full(&[], Value::F64(0.0)));
         for (part, along) in first.into_iter().zip(tangents) {
             let Some(along) = along else { continue };
