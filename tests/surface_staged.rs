@@ -40,6 +40,20 @@ fn staged_functions_agree_with_eager_ones() {
     assert_eq!((a.item(), b.to_vec(), c.to_vec()), (3.0, vec![1.0, -2.0], vec![1.0, 3.0, -2.0, 0.0]));
 }
 
+#[test]
+fn staged_functions_are_called_from_any_thread() {
+    let gradient = stage(self_convolution, &v(&[0.0; 3])).unwrap().grad().unwrap();
+    std::thread::scope(|scope| {
+        for k in 0..4 {
+            let gradient = &gradient;
+            scope.spawn(move || {
+                let x = v(&[f64::from(k), 1.0, 2.0]);
+                assert_eq!(gradient.call(&x).unwrap(), grad(self_convolution, &x));
+            });
+        }
+    });
+}
+
 /// The operation and place of the error that staging ends in.
 fn error_of<Y: Tree<Staged>>(
     f: impl FnOnce(&(Vector<Staged, f64>, Matrix<Staged, f64>)) -> Y,
