@@ -37,7 +37,7 @@ macro_rules! run {
 macro_rules! unary_table {
     ($($(#[$doc:meta])* $name:ident $(($parameter:ident : $ptype:ty))? $text:literal $domain:ident
         $(float: $float:expr;)? $(integer: $integer:expr;)? $(bool: $bool:expr;)?
-        zero: $zero:expr; test: $test:expr; partial: |$x:ident, $y:ident| $partial:expr;)*) => {
+        zero: $zero:expr; finite: $finite:expr; test: $test:expr; partial: |$x:ident, $y:ident| $partial:expr;)*) => {
         /// Elementwise operations of one operand; the result has the operand's type.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Unary { $($(#[$doc])* $name $(($ptype))?,)* }
@@ -57,6 +57,20 @@ macro_rules! unary_table {
             /// Whether it takes 0 to 0 with a finite derivative there.
             pub fn keeps_zero(self) -> bool {
                 match self { $(Unary::$name $(($parameter))? => $zero,)* }
+            }
+
+            /// Whether it is finite for finite operands.
+            pub fn stays_finite(self) -> bool {
+                match self { $(Unary::$name $(($parameter))? => $finite,)* }
+            }
+
+            /// What it takes beside its operand, which stands behind its name in printed programs.
+            pub fn parameter(self) -> Option<i64> {
+                match self { $(Unary::$name $(($parameter))? => {
+                    let parameter: Option<i64> = None;
+                    $(let parameter = Some(i64::from($parameter));)?
+                    parameter
+                })* }
             }
 
             /// The interval that tests draw operands from; the operation is smooth inside.
@@ -97,6 +111,9 @@ macro_rules! unary_table {
             }
         }
 
+        /// The names of all rows.
+        pub(crate) const UNARY_NAMES: &[&str] = &[$($text,)*];
+
         /// The rows without a parameter, for tests and tools that go through the table.
         pub const UNARY_ROWS: &[Unary] = &unary_table!(@list [] $($name $(($parameter))?,)*);
     };
@@ -110,7 +127,7 @@ macro_rules! unary_table {
 macro_rules! binary_table {
     ($($(#[$doc:meta])* $name:ident $text:literal $domain:ident
         $(float: $float:expr;)? $(integer: $integer:expr;)? $(bool: $bool:expr;)?
-        zero: $zero:expr; test: $test:expr;
+        zero: $zero:expr; finite: $finite:expr; test: $test:expr;
         $(common: |$ca:ident, $cb:ident| $common:expr;)?
         left: |$la:ident, $lb:ident, $ly:ident| $left:expr; right: |$ra:ident, $rb:ident, $ry:ident| $right:expr;)*) => {
         /// Elementwise operations of two operands of one type; the result has that type too.
@@ -135,6 +152,11 @@ macro_rules! binary_table {
             /// Whether it takes (0, 0) to 0 with finite partial derivatives there.
             pub fn keeps_zero(self) -> bool {
                 match self { $(Binary::$name => $zero,)* }
+            }
+
+            /// Whether it is finite for finite operands, but for overflow of sums and products.
+            pub fn stays_finite(self) -> bool {
+                match self { $(Binary::$name => $finite,)* }
             }
 
             /// The interval that tests draw operands from; the operation is smooth inside, but where operands are equal.

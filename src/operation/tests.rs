@@ -3,6 +3,7 @@
 use super::*;
 use crate::concrete::{Array, Concrete};
 use crate::shape::Value;
+use std::f64::consts::FRAC_2_SQRT_PI;
 
 const INFINITY: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
@@ -72,8 +73,17 @@ fn points((low, high): (f64, f64)) -> impl Iterator<Item = f64> {
     (1..8).map(move |n| low + (high - low) * n as f64 / 8.0)
 }
 
-const POWERS: [Unary; 6] =
-    [Unary::Powi(-2), Unary::Powi(-1), Unary::Powi(0), Unary::Powi(1), Unary::Powi(2), Unary::Powi(5)];
+/// Rows with a parameter.
+const POWERS: [Unary; 8] = [
+    Unary::Powi(-2),
+    Unary::Powi(-1),
+    Unary::Powi(0),
+    Unary::Powi(1),
+    Unary::Powi(2),
+    Unary::Powi(5),
+    Unary::Polygamma(1),
+    Unary::Polygamma(2),
+];
 
 #[test]
 fn derivatives_of_one_operand_agree_with_differences() {
@@ -149,6 +159,25 @@ fn values_at_special_points() {
         (Unary::Round, -0.5, -1.0),
         (Unary::Round, 2.5, 3.0),
         (Unary::Round, -2.5, -3.0),
+        (Unary::Cbrt, -8.0, -2.0),
+        (Unary::Exp2, 10.0, 1024.0),
+        (Unary::Log2, 8.0, 3.0),
+        (Unary::Log10, 1000.0, 3.0),
+        (Unary::Log2, 0.0, -INFINITY),
+        (Unary::Asin, 1.5, NAN),
+        (Unary::Acosh, 1.0, 0.0),
+        (Unary::Acosh, 0.5, NAN),
+        (Unary::Atanh, 1.0, INFINITY),
+        (Unary::Erf, INFINITY, 1.0),
+        (Unary::Erf, 1e-300, 1e-300 * FRAC_2_SQRT_PI),
+        (Unary::Erfc, -INFINITY, 2.0),
+        (Unary::Lgamma, 1.0, 0.0),
+        (Unary::Lgamma, 0.0, INFINITY),
+        (Unary::Digamma, 0.0, -INFINITY),
+        (Unary::Digamma, -1.0, NAN),
+        (Unary::Polygamma(1), 0.0, INFINITY),
+        (Unary::Ceil, -0.5, -0.0),
+        (Unary::Ceil, 0.5, 1.0),
         (Unary::Powi(0), NAN, 1.0),
         (Unary::Powi(-1), 0.0, INFINITY),
         (Unary::Powi(3), -2.0, -8.0),
@@ -170,7 +199,12 @@ fn derivatives_where_there_is_none() {
         (Unary::Relu, -0.0, 0.0),
         (Unary::Relu, NAN, 0.0),
         (Unary::Sqrt, 0.0, INFINITY),
+        (Unary::Cbrt, 0.0, INFINITY),
+        (Unary::Asin, 1.0, INFINITY),
+        (Unary::Acos, 1.0, -INFINITY),
+        (Unary::Acosh, 1.0, INFINITY),
         (Unary::Floor, 1.0, 0.0),
+        (Unary::Ceil, 1.0, 0.0),
         (Unary::Round, 0.5, 0.0),
         (Unary::Powi(0), 0.0, 0.0),
         (Unary::Powi(1), 0.0, 1.0),
@@ -184,6 +218,13 @@ fn derivatives_where_there_is_none() {
     assert_eq!(binary_slopes(Binary::Pow, 0.0, 2.0), (0.0, 0.0));
     assert_eq!(binary_slopes(Binary::Pow, 2.0, 0.0), (0.0, 2f64.ln()));
     assert_eq!(binary_slopes(Binary::Pow, -2.0, 0.0).0, 0.0);
+    assert_eq!(binary_slopes(Binary::Hypot, 0.0, 0.0), (0.0, 0.0));
+    assert_eq!(binary_slopes(Binary::Hypot, 0.0, 2.0), (0.0, 1.0));
+    assert_eq!(binary_slopes(Binary::Xlogy, 0.0, 0.0), (0.0, 0.0));
+    assert_eq!(binary_slopes(Binary::Xlogy, 0.0, 1.0), (0.0, 0.0));
+    assert_eq!(binary_slopes(Binary::Xlogy, 2.0, 0.0), (-INFINITY, INFINITY));
+    assert_eq!(binary_slopes(Binary::LogAddExp, -INFINITY, -INFINITY), (0.5, 0.5));
+    assert_eq!(binary_slopes(Binary::LogAddExp, -INFINITY, 1.0), (0.0, 1.0));
 }
 
 #[test]
@@ -284,4 +325,24 @@ fn names_of_rows_are_unique() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), count);
+}
+
+#[test]
+fn bits_of_integers() {
+    for (op, a, b, expected) in [
+        (Binary::BitAnd, 12, 10, 8),
+        (Binary::BitOr, 12, 10, 14),
+        (Binary::BitXor, 12, 10, 6),
+        (Binary::BitAnd, -1, 7, 7),
+        (Binary::ShiftLeft, 3, 4, 48),
+        (Binary::ShiftLeft, 1, 63, i64::MIN),
+        (Binary::ShiftLeft, 1, 64, 0),
+        (Binary::ShiftLeft, 1, -1, 0),
+        (Binary::ShiftRight, -16, 2, -4),
+        (Binary::ShiftRight, 16, 64, 0),
+        (Binary::ShiftRight, -16, 64, -1),
+        (Binary::ShiftRight, -16, -1, -1),
+    ] {
+        assert_eq!(integers(op, a, b), expected, "{op:?} of {a} and {b}");
+    }
 }

@@ -95,12 +95,8 @@ fn is_regular(op: &Op) -> bool {
             Some(value) => value.to_f64().is_finite(),
             None => (0..array.size()).all(|at| array.element(at).to_f64().is_finite()),
         },
-        Op::Unary(op) => match op {
-            Unary::Recip | Unary::Sqrt | Unary::Exp | Unary::Expm1 | Unary::Ln | Unary::Ln1p | Unary::Tan => false,
-            Unary::Powi(n) => *n >= 0,
-            _ => true,
-        },
-        Op::Binary(op) => !matches!(op, Binary::Div | Binary::Pow),
+        Op::Unary(op) => op.stays_finite(),
+        Op::Binary(op) => op.stays_finite(),
         Op::Output(_) => false,
         _ => true,
     }

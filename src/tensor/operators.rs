@@ -166,25 +166,58 @@ operator!(Div div, DivAssign div_assign, Number, |float| if float { Binary::Div 
 operator!(Rem rem, RemAssign rem_assign, Integer, |_| Binary::Rem,
     literals: i32 i32, i32 i64, i64 i64, usize i64);
 
-macro_rules! bool_operator {
-    ($trait:ident $method:ident, $assign:ident $assign_method:ident, $op:expr) => {
-        impl<A: Algebra, R: Rank, T: Operand<A, bool, R>> ops::$trait<T> for Tensor<A, bool, R> {
-            type Output = Tensor<A, bool, T::Rank>;
+/// Element types with the operators of bits: `bool`, and the integers bit by bit.
+pub trait Bits: Element {
+    /// `!`
+    const NOT: Unary;
+    /// `&`
+    const AND: Binary;
+    /// `|`
+    const OR: Binary;
+    /// `^`
+    const XOR: Binary;
+}
+
+impl Bits for bool {
+    const NOT: Unary = Unary::Not;
+    const AND: Binary = Binary::And;
+    const OR: Binary = Binary::Or;
+    const XOR: Binary = Binary::Xor;
+}
+
+impl Bits for i32 {
+    const NOT: Unary = Unary::BitNot;
+    const AND: Binary = Binary::BitAnd;
+    const OR: Binary = Binary::BitOr;
+    const XOR: Binary = Binary::BitXor;
+}
+
+impl Bits for i64 {
+    const NOT: Unary = Unary::BitNot;
+    const AND: Binary = Binary::BitAnd;
+    const OR: Binary = Binary::BitOr;
+    const XOR: Binary = Binary::BitXor;
+}
+
+macro_rules! bit_operator {
+    ($trait:ident $method:ident, $assign:ident $assign_method:ident, $bound:ident, $op:expr) => {
+        impl<A: Algebra, E: $bound, R: Rank, T: Operand<A, E, R>> ops::$trait<T> for Tensor<A, E, R> {
+            type Output = Tensor<A, E, T::Rank>;
             #[track_caller]
             fn $method(self, other: T) -> Self::Output {
                 self.binary($op, other)
             }
         }
 
-        impl<A: Algebra, R: Rank, T: Operand<A, bool, R>> ops::$trait<T> for &Tensor<A, bool, R> {
-            type Output = Tensor<A, bool, T::Rank>;
+        impl<A: Algebra, E: $bound, R: Rank, T: Operand<A, E, R>> ops::$trait<T> for &Tensor<A, E, R> {
+            type Output = Tensor<A, E, T::Rank>;
             #[track_caller]
             fn $method(self, other: T) -> Self::Output {
                 self.clone().binary($op, other)
             }
         }
 
-        impl<A: Algebra, R: Rank, T: Operand<A, bool, R>> ops::$assign<T> for Tensor<A, bool, R> {
+        impl<A: Algebra, E: $bound, R: Rank, T: Operand<A, E, R>> ops::$assign<T> for Tensor<A, E, R> {
             #[track_caller]
             fn $assign_method(&mut self, other: T) {
                 let other = other.into_operand(&self.array);
@@ -194,8 +227,11 @@ macro_rules! bool_operator {
     };
 }
 
-bool_operator!(BitAnd bitand, BitAndAssign bitand_assign, Binary::And);
-bool_operator!(BitOr bitor, BitOrAssign bitor_assign, Binary::Or);
+bit_operator!(BitAnd bitand, BitAndAssign bitand_assign, Bits, E::AND);
+bit_operator!(BitOr bitor, BitOrAssign bitor_assign, Bits, E::OR);
+bit_operator!(BitXor bitxor, BitXorAssign bitxor_assign, Bits, E::XOR);
+bit_operator!(Shl shl, ShlAssign shl_assign, Integer, Binary::ShiftLeft);
+bit_operator!(Shr shr, ShrAssign shr_assign, Integer, Binary::ShiftRight);
 
 impl<A: Algebra, E: Number, R: Rank> ops::Neg for Tensor<A, E, R> {
     type Output = Tensor<A, E, R>;
@@ -213,16 +249,16 @@ impl<A: Algebra, E: Number, R: Rank> ops::Neg for &Tensor<A, E, R> {
     }
 }
 
-impl<A: Algebra, R: Rank> ops::Not for Tensor<A, bool, R> {
-    type Output = Tensor<A, bool, R>;
+impl<A: Algebra, E: Bits, R: Rank> ops::Not for Tensor<A, E, R> {
+    type Output = Tensor<A, E, R>;
     #[track_caller]
     fn not(self) -> Self::Output {
-        Tensor::wrap(A::unary(Unary::Not, self.array))
+        Tensor::wrap(A::unary(E::NOT, self.array))
     }
 }
 
-impl<A: Algebra, R: Rank> ops::Not for &Tensor<A, bool, R> {
-    type Output = Tensor<A, bool, R>;
+impl<A: Algebra, E: Bits, R: Rank> ops::Not for &Tensor<A, E, R> {
+    type Output = Tensor<A, E, R>;
     #[track_caller]
     fn not(self) -> Self::Output {
         !self.clone()

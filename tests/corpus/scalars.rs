@@ -14,9 +14,48 @@ fn halved_doublings<A: Algebra>(a: &Scalar<A, f64>, b: &Scalar<A, f64>, times: u
 /// The rows.
 pub fn rows() -> Vec<Row> {
     let mut rows = formulas();
+    rows.extend(functions());
     rows.extend(operations());
     rows.extend(integers());
     rows
+}
+
+fn functions() -> Vec<Row> {
+    let pi = std::f64::consts::PI;
+    vec![
+        row!("roots and powers": V => V, |x| x.cbrt() * x.exp2() - x.log2() / x.log10() + x.hypot(2.0), v([8.0, 0.5, 2.0]))
+            .smooth(),
+        row!("inverse trigonometric": V => V, |x| x.asin() * x.acos() + x.atan(), v([0.5, -0.25, 0.0])).smooth(),
+        row!("angles of the unit triangle": S => (S, S, S), |x| (x.asin(), x.acos(), (x * 2.0).atan()), s(0.5))
+            .value([pi / 6.0, pi / 3.0, pi / 4.0])
+            .gradient([1.0])
+            .smooth(),
+        row!("hyperbolic": V => V, |x| x.sinh() * x.cosh().recip() - x.tanh(), v([0.5, -2.0]))
+            .value([0.0, 0.0])
+            .gradient([0.0, 0.0])
+            .smooth(),
+        row!("inverse hyperbolic": V => V, |x| x.sinh().asinh() + (x.cosh() + 1e-3).acosh() + x.tanh().atanh(), v([0.5, 1.5]))
+            .smooth(),
+        row!("error functions": V => V, |x| x.erf() + x.erfc() + x.erf() * 2.0, v([0.0, 0.5, -3.0]))
+            .smooth(),
+        row!("the normal distribution": V => S, |x| ((x / 2.0f64.sqrt()).erf() * 0.5 + 0.5).ln().sum(), v([0.0, 1.0, -2.0]))
+            .smooth(),
+        row!("gamma functions": V => V, |x| x.lgamma() + x.digamma() * x.polygamma(1), v([0.5, 1.0, 7.5, -0.5])).smooth(),
+        row!("gamma functions at 1": S => (S, S, S), |x| (x.lgamma(), x.digamma(), x.polygamma(1)), s(1.0))
+            .value([0.0, -0.5772156649015329, pi * pi / 6.0])
+            .gradient([-0.5772156649015329 + pi * pi / 6.0 - 2.4041138063191885])
+            .smooth(),
+        row!("a Poisson likelihood": (V, V) => S, |(k, rate)| (k.xlogy(rate) - rate - (k + 1.0).lgamma()).sum(),
+            (v([0.0, 3.0, 1.0]), v([0.5, 2.0, 4.0]))),
+        row!("logaddexp of two": (V, V) => V, |(x, y)| x.logaddexp(y), (v([0.0, 1000.0, 2.0]), v([0.0, 1.0, 2.5])))
+            .smooth(),
+        row!("bits as masks": (V, Ns) => V,
+            |(x, k)| build(x.len(), |i| (k.at(&i) & 1).equal(1).select(x.at(&i).powi(2), x.at((k.at(&i) >> 1) ^ 1))),
+            (v([1.0, 2.0, 3.0, 4.0]), ns([1, 2, 5, 4])))
+            .value([1.0, 1.0, 9.0, 4.0]),
+        row!("multiplied and added": (V, V, S) => V, |(a, x, b)| x.mul_add(a, b), (some(3, 301), some(3, 302), s(0.5)))
+            .smooth(),
+    ]
 }
 
 fn formulas() -> Vec<Row> {

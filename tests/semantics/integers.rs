@@ -41,6 +41,26 @@ fn quotients_and_remainders() {
 }
 
 #[test]
+fn bits() {
+    integer_rows! {
+        |a, b| a & b, |a, b| a & b;
+        |a, b| a | b, |a, b| a | b;
+        |a, b| a ^ b, |a, b| a ^ b;
+        |a, b| !a + b, |a, b| (-1 - a).wrapping_add(b);
+        |a, b| a << b, |a, b| u32::try_from(b).ok().and_then(|b| a.checked_shl(b)).unwrap_or(0);
+        |a, b| a >> b, |a, b| match u32::try_from(b).ok().and_then(|b| a.checked_shr(b)) {
+            Some(bits) => bits,
+            None => -I::from(a < 0),
+        };
+        |a, b| a << 1, |a, _| a.wrapping_add(a);
+        |a, b| a >> 1, |a, _| a.div_euclid(2);
+        |a, b| (a & 7) + (a >> 3 << 3), |a, _| a;
+        |a, b| a << 100, |_, _| 0;
+        |a, b| a >> -1, |a, _| -I::from(a < 0);
+    }
+}
+
+#[test]
 fn overflow_wraps() {
     integer_rows! {
         |a, b| a + b, |a, b| a.wrapping_add(b);

@@ -62,6 +62,40 @@ fn sqrt_at_0() {
 }
 
 #[test]
+fn infinite_slopes() {
+    rows! {
+        |x, i| x.cbrt(); [0.0], [] => [0.0], [INF];
+        |x, i| x.asin() * 2.0; [1.0], [] => [std::f64::consts::PI], [INF];
+        |x, i| x.acos(); [-1.0], [] => [std::f64::consts::PI], [-INF];
+        |x, i| x.acosh(); [1.0], [] => [0.0], [INF];
+    }
+}
+
+#[test]
+fn hypot_logaddexp_and_xlogy() {
+    rows! {
+        |x, i| x.slice(0, ..1).hypot(x.slice(0, 1..)); [0.0, 0.0], [] => [0.0], [0.0, 0.0];
+        |x, i| x.slice(0, ..1).hypot(x.slice(0, 1..)); [3.0, -4.0], [] => [5.0], [0.6, -0.8];
+        |x, i| x.slice(0, ..1).logaddexp(x.slice(0, 1..)); [-INF, -INF], [] => [-INF], [0.5, 0.5];
+        |x, i| x.slice(0, ..1).logaddexp(x.slice(0, 1..)); [-INF, 1.0], [] => [1.0], [0.0, 1.0];
+        |x, i| x.slice(0, ..1).xlogy(x.slice(0, 1..)); [0.0, 0.0], [] => [0.0], [0.0, 0.0];
+        |x, i| x.slice(0, ..1).xlogy(x.slice(0, 1..)); [0.0, 1.0], [] => [0.0], [0.0, 0.0];
+        |x, i| x.slice(0, ..1).xlogy(x.slice(0, 1..)); [0.0, NAN], [] => [NAN];
+        |x, i| x.xlogy(2.0); [0.0, 1.0], [] => [0.0, std::f64::consts::LN_2], [std::f64::consts::LN_2; 2];
+    }
+}
+
+#[test]
+fn gamma_functions_at_their_poles() {
+    rows! {
+        |x, i| x.lgamma(); [0.0, -1.0, 1.0], [] => [INF, INF, 0.0];
+        |x, i| x.digamma(); [0.0, -1.0], [] => [-INF, NAN];
+        |x, i| x.polygamma(1); [0.0, -2.0], [] => [INF, INF];
+        |x, i| x.polygamma(2); [-2.0], [] => [NAN];
+    }
+}
+
+#[test]
 fn x_times_ln_x_at_0() {
     rows! {
         |x, i| x * x.ln(); [0.0], [] => [NAN], [NAN];

@@ -152,8 +152,10 @@ fn unary(op: Unary, operands: &[Operand<'_>]) -> Expression {
                 Expression::new(text, Level::Unary, operand.depth_at(Level::Application))
             }
         }
-        Unary::Powi(power) => apply(&format!("powi[{power}]"), operands),
-        _ => apply(op.name(), operands),
+        _ => match op.parameter() {
+            Some(parameter) => apply(&format!("{}[{parameter}]", op.name()), operands),
+            None => apply(op.name(), operands),
+        },
     }
 }
 

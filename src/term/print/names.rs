@@ -1,6 +1,6 @@
 //! Names in printed programs: unique, and numbered in order of appearance.
 
-use crate::operation::{BINARY_ROWS, UNARY_ROWS};
+use crate::operation::{BINARY_ROWS, UNARY_NAMES};
 use crate::shape::DType;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -55,8 +55,7 @@ const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DTyp
 /// Whether a word means something in the grammar.
 pub(super) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
-        || word == "powi"
-        || UNARY_ROWS.iter().any(|op| op.name() == word)
+        || UNARY_NAMES.contains(&word)
         || BINARY_ROWS.iter().any(|op| op.name() == word)
         || DTYPES.iter().any(|dtype| dtype.name() == word)
 }

@@ -1,5 +1,6 @@
 //! Steps: each writes one construct, with what it needs.
 
+use super::super::arrays::full;
 use super::{DEEPEST, LARGEST, TAME, Writer};
 use deltaray::affine::AffineMap;
 use deltaray::algebra::{Contraction, Extreme, Label, Reduction};
@@ -56,8 +57,19 @@ impl Writer<'_> {
         let wild = self.random.chance(0.03);
         let operand = match op {
             _ if wild => operand,
-            Unary::Exp | Unary::Expm1 => self.tame(operand, 2.0),
-            Unary::Recip | Unary::Ln | Unary::Sqrt | Unary::Powi(_) => self.positive(operand),
+            Unary::Exp | Unary::Expm1 | Unary::Exp2 | Unary::Sinh | Unary::Cosh => self.tame(operand, 2.0),
+            Unary::Recip | Unary::Ln | Unary::Log2 | Unary::Log10 | Unary::Sqrt | Unary::Cbrt => self.positive(operand),
+            Unary::Powi(_) | Unary::Lgamma | Unary::Digamma => self.positive(operand),
+            Unary::Asin | Unary::Acos | Unary::Atanh => {
+                let operand = self.tame(operand, 1.0);
+                let part = self.add(Op::Constant(full(&self.ty(operand), 0.75)), &[], 0.75);
+                self.add(Op::Binary(Binary::Mul), &[operand, part], 0.75)
+            }
+            Unary::Acosh => {
+                let operand = self.positive(operand);
+                let one = self.add(Op::Constant(full(&self.ty(operand), 1.0)), &[], 1.0);
+                self.add(Op::Binary(Binary::Add), &[operand, one], self.bound(operand) + 1.0)
+            }
             Unary::Ln1p => {
                 let operand = self.positive(operand);
                 self.tame(operand, TAME)
@@ -67,8 +79,10 @@ impl Writer<'_> {
         };
         let x = self.bound(operand);
         let bound = match op {
-            Unary::Exp | Unary::Expm1 => x.exp(),
+            Unary::Exp | Unary::Expm1 | Unary::Exp2 | Unary::Sinh | Unary::Cosh => x.exp(),
             Unary::Recip => 2.5,
+            Unary::Asin | Unary::Acos | Unary::Atan | Unary::Atanh | Unary::Erf | Unary::Erfc => 3.2,
+            Unary::Lgamma | Unary::Digamma => x * x + 3.0,
             Unary::Powi(n) => x.powi(n.abs()).max(7.0),
             Unary::Tan => 1.6,
             Unary::Sin | Unary::Cos | Unary::Tanh | Unary::Sigmoid | Unary::Sign => 1.0,
@@ -93,7 +107,7 @@ impl Writer<'_> {
                 let base = self.positive(left);
                 (self.tame(base, 3.0), self.tame(right, 2.0))
             }
-            Binary::Atan2 => (left, self.positive(right)),
+            Binary::Atan2 | Binary::Hypot | Binary::Xlogy => (left, self.positive(right)),
             _ => (left, right),
         };
         // `tame` may undo `positive`.
@@ -102,6 +116,7 @@ impl Writer<'_> {
         let bound = match op {
             Binary::Mul | Binary::KeepZero => a * b,
             Binary::Div => 2.5 * a,
+            Binary::Xlogy => a * (b + 1.0),
             Binary::Pow => a.max(2.0).powf(b),
             _ => a + b,
         };
@@ -131,7 +146,12 @@ impl Writer<'_> {
         let right = if self.random.chance(0.3) { self.constant(&ty) } else { self.fit(&ty) };
         // Integers may become as large as they like: wrapping is part of the language.
         let (a, b) = (self.bound(left), self.bound(right));
-        self.add(Op::Binary(op), &[left, right], if op == Binary::Mul { a * b } else { a + b });
+        let bound = match op {
+            Binary::Mul => a * b,
+            Binary::ShiftLeft | Binary::BitOr | Binary::BitXor => 1e18,
+            _ => a + b,
+        };
+        self.add(Op::Binary(op), &[left, right], bound);
     }
 
     fn booleans(&mut self) {
@@ -141,7 +161,7 @@ impl Writer<'_> {
             self.add(Op::Unary(Unary::Not), &[left], 1.0);
         } else {
             let right = self.mask(&shape);
-            let op = self.random.pick(&[Binary::And, Binary::Or]);
+            let op = self.random.pick(&[Binary::And, Binary::Or, Binary::Xor]);
             debug_assert_eq!(op.domain(), Domain::Bool);
             self.add(Op::Binary(op), &[left, right], 1.0);
         }

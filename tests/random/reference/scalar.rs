@@ -57,6 +57,7 @@ pub(super) fn unary(op: Unary, dtype: DType, a: Cell, watch: &mut Watch) -> Cell
                 Unary::Abs => n.wrapping_abs(),
                 Unary::Sign => n.signum(),
                 Unary::Relu => n.max(0),
+                Unary::BitNot => -1 - n,
                 other => unreachable!("{other:?} of integers"),
             },
         ),
@@ -85,10 +86,11 @@ fn float_unary(op: Unary, x: f64, exact: bool, watch: &mut Watch) -> (f64, bool)
             watch.decide(i64::from(x > 0.0));
             return (x.max(0.0), exact);
         }
-        Unary::Floor => {
+        Unary::Floor | Unary::Ceil => {
             watch.jump(x - x.round(), exact);
-            watch.decide(x.floor() as i64);
-            return (x.floor(), true);
+            let y = if op == Unary::Floor { x.floor() } else { -(-x).floor() };
+            watch.decide(y as i64);
+            return (y, true);
         }
         Unary::Round => {
             watch.jump((x - 0.5) - (x - 0.5).round(), exact);
@@ -113,6 +115,40 @@ fn float_unary(op: Unary, x: f64, exact: bool, watch: &mut Watch) -> (f64, bool)
             watch.singular(x);
             x.sqrt()
         }
+        Unary::Cbrt => {
+            watch.singular(x.abs());
+            x.signum() * (x.abs().ln() / 3.0).exp()
+        }
+        Unary::Exp2 => (x * std::f64::consts::LN_2).exp(),
+        Unary::Log2 | Unary::Log10 => {
+            watch.singular(x);
+            x.ln() / if op == Unary::Log2 { 2.0f64.ln() } else { 10.0f64.ln() }
+        }
+        Unary::Asin | Unary::Acos | Unary::Atanh => {
+            watch.singular(1.0 - x.abs());
+            match op {
+                Unary::Asin => x.asin(),
+                Unary::Acos => std::f64::consts::FRAC_PI_2 - x.asin(),
+                _ => 0.5 * ((1.0 + x) / (1.0 - x)).ln(),
+            }
+        }
+        Unary::Atan => x.atan2(1.0),
+        Unary::Sinh => 0.5 * (x.exp_m1() - (-x).exp_m1()),
+        Unary::Cosh => 0.5 * (x.exp() + (-x).exp()),
+        Unary::Asinh => x.signum() * (x.abs() + (x * x + 1.0).sqrt()).ln(),
+        Unary::Acosh => {
+            watch.singular(x - 1.0);
+            (x + (x * x - 1.0).sqrt()).ln()
+        }
+        Unary::Erf => error_function(x),
+        Unary::Erfc => 1.0 - error_function(x),
+        Unary::Lgamma | Unary::Digamma | Unary::Polygamma(_) => {
+            watch.singular(if x < 0.5 { (x - x.round()).abs() } else { x });
+            match op {
+                Unary::Polygamma(order) => polygamma(order as i32, x),
+                _ => gamma_family(op, x),
+            }
+        }
         Unary::Exp => x.exp(),
         Unary::Expm1 => x.exp_m1(),
         Unary::Ln => {
@@ -132,9 +168,61 @@ fn float_unary(op: Unary, x: f64, exact: bool, watch: &mut Watch) -> (f64, bool)
         Unary::Tanh => x.tanh(),
         Unary::Sigmoid => 1.0 / (1.0 + (-x).exp()),
         Unary::Softplus => x.max(0.0) + (-x.abs()).exp().ln_1p(),
-        Unary::Not => unreachable!("not of floats"),
+        Unary::Not | Unary::BitNot => unreachable!("not of floats"),
     };
     (y, false)
+}
+
+/// The error function, by its series, which converges everywhere and is exact enough near 0, and by a continued fraction.
+fn error_function(x: f64) -> f64 {
+    let square = x * x;
+    if x.abs() < 2.5 {
+        let (mut term, mut sum) = (x, x);
+        for n in 1..120 {
+            term *= 2.0 * square / f64::from(2 * n + 1);
+            sum += term;
+        }
+        return sum * std::f64::consts::FRAC_2_SQRT_PI * (-square).exp();
+    }
+    let mut fraction = 0.0;
+    for n in (1..200).rev() {
+        fraction = 0.5 * f64::from(n) / (x.abs() + fraction);
+    }
+    let tail = (-square).exp() / (x.abs() + fraction) * 0.5 * std::f64::consts::FRAC_2_SQRT_PI;
+    x.signum() * (1.0 - tail)
+}
+
+/// A derivative of the digamma function by its sum, the tail of which is nearly an integral.
+fn polygamma(order: i32, x: f64) -> f64 {
+    let factorial: f64 = (1..=order).map(f64::from).product();
+    let (mut at, mut sum) = (x, 0.0);
+    for _ in 0..1000 {
+        sum += at.powi(-order - 1);
+        at += 1.0;
+    }
+    let n = f64::from(order);
+    let tail = at.powi(-order) / n + at.powi(-order - 1) / 2.0 + (n + 1.0) * at.powi(-order - 2) / 12.0;
+    factorial * (sum + tail) * if order % 2 == 1 { 1.0 } else { -1.0 }
+}
+
+/// The logarithm of the gamma function and its derivative, of positive numbers, by Stirling's series after the recurrence.
+fn gamma_family(op: Unary, x: f64) -> f64 {
+    let (mut at, mut below) = (x, 0.0);
+    while at < 30.0 {
+        below += if op == Unary::Lgamma { at.abs().ln() } else { 1.0 / at };
+        at += 1.0;
+    }
+    let square = at * at;
+    match op {
+        Unary::Lgamma => {
+            let series = 1.0 / (12.0 * at) - 1.0 / (360.0 * at * square) + 1.0 / (1260.0 * at * square * square);
+            (at - 0.5) * at.ln() - at + 0.5 * std::f64::consts::TAU.ln() + series - below
+        }
+        _ => {
+            let series = 1.0 / (12.0 * square) - 1.0 / (120.0 * square * square) + 1.0 / (252.0 * square.powi(3));
+            at.ln() - 0.5 / at - series - below
+        }
+    }
 }
 
 /// The sum of two cells of an element type, as reductions and scatters add.
@@ -151,11 +239,12 @@ pub(super) fn binary(op: Binary, dtype: DType, a: Cell, b: Cell, watch: &mut Wat
             let (z, exact) = float_binary(op, (x, x_exact), (y, y_exact), watch);
             rounded(dtype, z, exact)
         }
-        _ => wrapped(dtype, integer_binary(op, a.whole(), b.whole())),
+        _ => wrapped(dtype, integer_binary(op, dtype, a.whole(), b.whole())),
     }
 }
 
-fn integer_binary(op: Binary, a: i64, b: i64) -> i64 {
+fn integer_binary(op: Binary, dtype: DType, a: i64, b: i64) -> i64 {
+    let width = if dtype == DType::I32 { 32 } else { 64 };
     let (wide_a, wide_b) = (a as i128, b as i128);
     match op {
         Binary::Add => a.wrapping_add(b),
@@ -168,8 +257,14 @@ fn integer_binary(op: Binary, a: i64, b: i64) -> i64 {
         Binary::Modulo => (wide_a - wide_b * floor_quotient(wide_a, wide_b)) as i64,
         Binary::Min | Binary::MinRight => a.min(b),
         Binary::Max | Binary::MaxRight => a.max(b),
-        Binary::And => a & b,
-        Binary::Or => a | b,
+        Binary::And | Binary::BitAnd => a & b,
+        Binary::Or | Binary::BitOr => a | b,
+        Binary::Xor => i64::from(a != b),
+        Binary::BitXor => (a | b) & !(a & b),
+        Binary::ShiftLeft if !(0..width).contains(&b) => 0,
+        // Bits beyond the width are cut off where the result is wrapped.
+        Binary::ShiftLeft => (wide_a << b) as i64,
+        Binary::ShiftRight => (wide_a >> if (0..width).contains(&b) { b } else { 64 }) as i64,
         other => unreachable!("{other:?} of integers"),
     }
 }
@@ -209,6 +304,15 @@ fn float_binary(op: Binary, (x, x_exact): (f64, bool), (y, y_exact): (f64, bool)
                 watch.jump(x, false);
             }
             (x.atan2(y), false)
+        }
+        Binary::Hypot => {
+            watch.singular(x.abs().max(y.abs()));
+            ((x * x + y * y).sqrt(), false)
+        }
+        Binary::LogAddExp => (x.max(y) + (-(x - y).abs()).exp().ln_1p(), false),
+        Binary::Xlogy => {
+            watch.singular(y);
+            (if x == 0.0 { 0.0 } else { x * y.ln() }, x == 0.0 && x_exact)
         }
         Binary::Min | Binary::MinRight | Binary::Max | Binary::MaxRight => {
             watch.kink(x - y, both);
