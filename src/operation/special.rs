@@ -156,7 +156,7 @@ fn reflected(order: u32, x: f64) -> f64 {
     let derivative = polynomial.iter().rev().fold(0.0, |sum, coefficient| sum * cotangent + coefficient);
     let exponent = i32::try_from(order).unwrap_or(i32::MAX);
     let mirrored = polygamma(order, 1.0 - x);
-    (if order % 2 == 0 { mirrored } else { -mirrored }) - PI.powi(exponent.saturating_add(1)) * derivative
+    (if order.is_multiple_of(2) { mirrored } else { -mirrored }) - PI.powi(exponent.saturating_add(1)) * derivative
 }
 
 #[cfg(test)]
