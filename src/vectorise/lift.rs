@@ -360,22 +360,24 @@ impl Lifter<'_> {
             }
         };
         let (mut stacked, mut others) = (stacked.into_iter(), others.into_iter());
-        let mut outputs = Vec::with_capacity(scan.body.results.len());
-        for at in 0..scan.body.results.len() {
-            let part: &mut dyn Iterator<Item = Lifted> =
-                if split.free.contains(&at) { &mut stacked } else { &mut others };
-            let output = part.next().expect("each result is of one part");
-            outputs.push(match at < scan.carries && split.free.contains(&at) {
-                true => {
+        let mut output = |at: usize| {
+            let free = split.free.contains(&at);
+            let part = if free { stacked.next() } else { others.next() };
+            (part.expect("each result is of one part"), free && at < scan.carries)
+        };
+        let outputs: Vec<(Lifted, bool)> = (0..scan.body.results.len()).map(&mut output).collect();
+        let finished = outputs.into_iter().zip(args.iter().map(Some).chain(std::iter::repeat(None)));
+        finished
+            .map(|((output, added_up), first)| match first {
+                Some(first) if added_up => {
                     let steps = smallvec![output.axes.len()];
                     let sum = self.graph.add(Op::Reduce(Reduction::Sum, steps), &[output.node]);
                     let sum = Lifted { node: sum, axes: output.axes };
-                    self.aligned(Op::Binary(Binary::Add), &[args[at].clone(), sum])
+                    self.aligned(Op::Binary(Binary::Add), &[first.clone(), sum])
                 }
-                false => output,
-            });
-        }
-        outputs
+                _ => output,
+            })
+            .collect()
     }
 
     /// A loop over the lifted body. A carry has the axes of its first value and of what a step makes of it: a fixed point.
