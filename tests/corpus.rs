@@ -47,6 +47,11 @@ fn reductions() {
 }
 
 #[test]
+fn cumulative() {
+    check(corpus::cumulative::rows());
+}
+
+#[test]
 fn products() {
     check(corpus::products::rows());
 }

@@ -10,6 +10,7 @@ mod build;
 mod condition;
 mod construct;
 mod convert;
+mod cumulative;
 mod element;
 mod elementwise;
 mod index;

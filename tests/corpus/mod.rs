@@ -4,6 +4,7 @@ pub mod benchmarks;
 pub mod builds;
 pub mod check;
 pub mod conditionals;
+pub mod cumulative;
 pub mod edges;
 pub mod indexing;
 pub mod laws;
@@ -26,6 +27,7 @@ pub fn all() -> Vec<Row> {
         builds::rows,
         structure::rows,
         reductions::rows,
+        cumulative::rows,
         products::rows,
         loops::rows,
         conditionals::rows,
