@@ -52,6 +52,11 @@ fn cumulative() {
 }
 
 #[test]
+fn associative() {
+    check(corpus::associative::rows());
+}
+
+#[test]
 fn products() {
     check(corpus::products::rows());
 }

@@ -1,5 +1,6 @@
 //! The corpus: rows by theme, and what is checked of each.
 
+pub mod associative;
 pub mod benchmarks;
 pub mod builds;
 pub mod check;
@@ -27,6 +28,7 @@ pub fn all() -> Vec<Row> {
         builds::rows,
         structure::rows,
         reductions::rows,
+        associative::rows,
         cumulative::rows,
         products::rows,
         loops::rows,
