@@ -15,6 +15,7 @@ use crate::term::interpret::interpret;
 use crate::term::{Body, Branch, Build, Op, Scan, infer};
 use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -284,17 +285,15 @@ impl Algebra for Staged {
                 .collect();
         }
         let mut captures: Vec<StagedArray> = Vec::new();
+        let mut known = HashMap::new();
         let mut positions = |side: &Closed| -> Vec<usize> {
-            side.captures
-                .iter()
-                .map(|capture| match captures.iter().position(|other| other.0.id == capture.0.id) {
-                    Some(position) => position,
-                    None => {
-                        captures.push(capture.clone());
-                        captures.len() - 1
-                    }
+            let position = |capture: &StagedArray| {
+                *known.entry(capture.0.id).or_insert_with(|| {
+                    captures.push(capture.clone());
+                    captures.len() - 1
                 })
-                .collect()
+            };
+            side.captures.iter().map(position).collect()
         };
         let (then_positions, otherwise_positions) = (positions(&then), positions(&otherwise));
         let types: Vec<Type> = captures.iter().map(|capture| capture.ty().clone()).collect();
