@@ -74,7 +74,11 @@ fn close_over_aliases(
     at: &[StagedArray],
 ) -> (Arc<Body>, Vec<StagedArray>) {
     let first = fresh();
-    let aliases: Vec<StagedArray> = at.iter().map(|point| node(Op::Alias, smallvec![point.clone()])).collect();
+    // A closure would hide the user's line.
+    let mut aliases: Vec<StagedArray> = Vec::with_capacity(at.len());
+    for point in at {
+        aliases.push(node(Op::Alias, smallvec![point.clone()]));
+    }
     let mut results = f(aliases.clone());
     session::check_results(&mut results, Location::caller());
     let Closed { body, captures } = close(&aliases, &results, &|node| node.id > first);
