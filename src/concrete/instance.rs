@@ -44,7 +44,6 @@ impl Algebra for Concrete {
     type Array = Array;
     type Nested = Dual<Concrete>;
     type Forward = Tangent<Concrete>;
-    const STAGED: bool = false;
 
     fn dtype(a: &Array) -> DType {
         a.dtype()

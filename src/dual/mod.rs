@@ -69,8 +69,6 @@ impl<A: Algebra> From<Pair<A, Delta<A>>> for DualArray<A> {
 /// The methods that both instances hand to the rules: all but loops and conditionals.
 macro_rules! delegate {
     ($array:ident, $derivative:ident) => {
-        const STAGED: bool = false;
-
         fn dtype(a: &Self::Array) -> DType {
             A::dtype(&a.primal)
         }

@@ -59,7 +59,6 @@ impl Algebra for Recorded {
     type Array = NodeId;
     type Nested = Recorded;
     type Forward = Recorded;
-    const STAGED: bool = false;
 
     fn dtype(a: &NodeId) -> DType {
         Self::type_of(a).dtype

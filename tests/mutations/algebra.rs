@@ -138,7 +138,6 @@ impl<A: Instance> Algebra for Mutated<A> {
     type Array = A::Array;
     type Nested = A::Nested;
     type Forward = A::Forward;
-    const STAGED: bool = A::STAGED;
 
     fn dtype(a: &A::Array) -> DType {
         A::dtype(a)
