@@ -46,6 +46,16 @@ fn reductions() {
 }
 
 #[test]
+fn cumulative() {
+    check(corpus::cumulative::rows());
+}
+
+#[test]
+fn associative() {
+    check(corpus::associative::rows());
+}
+
+#[test]
 fn products() {
     check(corpus::products::rows());
 }

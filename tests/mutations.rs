@@ -28,7 +28,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 /// In so many programs every mistake must be found.
-const PROGRAMS: u64 = 600;
+const PROGRAMS: u64 = 4000;
 const SEED: u64 = 7;
 
 /// What became of the search for a mistake.

@@ -1,5 +1,6 @@
 //! Bodies: closed programs in flat arenas.
 
+use crate::operation::Unary;
 use crate::shape::Type;
 use crate::term::graph::Graph;
 use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
@@ -134,17 +135,18 @@ impl Body {
         Body { parameters: self.parameters, captures: self.captures, nodes, results: self.results.clone() }
     }
 
-    /// Whether some node, also of a nested body, is a [`Op::Mark`].
+    /// Whether some node, also of a nested body, says something to differentiation only: [`Op::Mark`], and
+    /// [`Unary::StopGradient`].
     pub(crate) fn has_marks(&self) -> bool {
         self.nodes.iter().any(|node| match &node.op {
-            Op::Mark => true,
+            Op::Mark | Op::Unary(Unary::StopGradient) => true,
             Op::Scan(scan) => scan.body.has_marks(),
             Op::Branch(branch) => branch.then.has_marks() || branch.otherwise.has_marks(),
             _ => false,
         })
     }
 
-    /// The same values without [`Op::Mark`], which says something to differentiation only.
+    /// The same values without what says something to differentiation only.
     pub(crate) fn without_marks(&self) -> Body {
         let types: Vec<Type> = (0..self.arity()).map(|at| self.parameter_type(at).clone()).collect();
         let mut graph = Graph::new(&types, self.captures);
@@ -152,7 +154,7 @@ impl Body {
         for node in &self.nodes[self.arity()..] {
             let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
             ids.push(match &node.op {
-                Op::Mark => args[0],
+                Op::Mark | Op::Unary(Unary::StopGradient) => args[0],
                 Op::Scan(scan) => {
                     let scan = Scan { body: Arc::new(scan.body.without_marks()), ..Scan::clone(scan) };
                     graph.add(Op::Scan(Arc::new(scan)), &args)

@@ -1,9 +1,11 @@
 //! The corpus: rows by theme, and what is checked of each.
 
+pub mod associative;
 pub mod benchmarks;
 pub mod builds;
 pub mod check;
 pub mod conditionals;
+pub mod cumulative;
 pub mod edges;
 pub mod families;
 pub mod indexing;
@@ -27,6 +29,8 @@ pub fn all() -> Vec<Row> {
         builds::rows,
         structure::rows,
         reductions::rows,
+        associative::rows,
+        cumulative::rows,
         products::rows,
         loops::rows,
         conditionals::rows,
