@@ -102,10 +102,9 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
         let mut found = Outline::default();
         arguments.outline(&mut found);
-        if self.outline != found {
+        if let Some(difference) = self.outline.difference(&found) {
             return Err(Error::Structure(format!(
-                "the lengths of lists, or what is there of options, were {} when the function was staged, and are {found}",
-                self.outline
+                "an argument differs from what the function was staged for: {difference}"
             )));
         }
         let arguments = arguments.leaves();

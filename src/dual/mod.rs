@@ -10,6 +10,7 @@ mod extract;
 mod forward;
 mod harvest;
 mod loops;
+mod memo;
 mod print;
 mod record;
 mod rolled;

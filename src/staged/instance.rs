@@ -15,6 +15,7 @@ use crate::term::interpret::interpret;
 use crate::term::{Body, Branch, Build, Op, Scan, infer};
 use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -73,7 +74,11 @@ fn close_over_aliases(
     at: &[StagedArray],
 ) -> (Arc<Body>, Vec<StagedArray>) {
     let first = fresh();
-    let aliases: Vec<StagedArray> = at.iter().map(|point| node(Op::Alias, smallvec![point.clone()])).collect();
+    // A closure would hide the user's line.
+    let mut aliases: Vec<StagedArray> = Vec::with_capacity(at.len());
+    for point in at {
+        aliases.push(node(Op::Alias, smallvec![point.clone()]));
+    }
     let mut results = f(aliases.clone());
     session::check_results(&mut results, Location::caller());
     let Closed { body, captures } = close(&aliases, &results, &|node| node.id > first);
@@ -284,17 +289,15 @@ impl Algebra for Staged {
                 .collect();
         }
         let mut captures: Vec<StagedArray> = Vec::new();
+        let mut known = HashMap::new();
         let mut positions = |side: &Closed| -> Vec<usize> {
-            side.captures
-                .iter()
-                .map(|capture| match captures.iter().position(|other| other.0.id == capture.0.id) {
-                    Some(position) => position,
-                    None => {
-                        captures.push(capture.clone());
-                        captures.len() - 1
-                    }
+            let position = |capture: &StagedArray| {
+                *known.entry(capture.0.id).or_insert_with(|| {
+                    captures.push(capture.clone());
+                    captures.len() - 1
                 })
-                .collect()
+            };
+            side.captures.iter().map(position).collect()
         };
         let (then_positions, otherwise_positions) = (positions(&then), positions(&otherwise));
         let types: Vec<Type> = captures.iter().map(|capture| capture.ty().clone()).collect();

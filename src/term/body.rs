@@ -5,6 +5,7 @@ use crate::shape::Type;
 use crate::term::graph::Graph;
 use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Position of a node in its arena.
@@ -33,7 +34,7 @@ impl<X> Node<X> {
 ///
 /// The arena begins with a [`Op::Parameter`] node for every parameter and capture, in order; operands come before their
 /// users; results may repeat and may be parameters.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Body<X = Never> {
     /// How many of the leading parameter nodes are proper parameters.
     pub parameters: usize,
@@ -45,7 +46,30 @@ pub struct Body<X = Never> {
     pub results: Vec<NodeId>,
 }
 
+/// Of the body's own operations, without what is nested in them, so that hashing bodies in bodies stays linear.
+impl<X> Hash for Body<X> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.parameters, self.captures, &self.results).hash(state);
+        for node in &self.nodes {
+            std::mem::discriminant(&node.op).hash(state);
+            node.args.hash(state);
+        }
+    }
+}
+
 impl<X: Extension> Body<X> {
+    /// The bytes of the constants, of nested bodies too, that are not one repeated value.
+    pub(crate) fn constant_bytes(&self) -> usize {
+        let bytes = |node: &Node<X>| match &node.op {
+            Op::Constant(array) if array.uniform().is_none() => array.size().saturating_mul(array.dtype().bytes()),
+            Op::Scan(scan) => scan.body.constant_bytes(),
+            Op::Branch(branch) => branch.then.constant_bytes().saturating_add(branch.otherwise.constant_bytes()),
+            Op::Extra(extra) => extra.as_build().body.constant_bytes(),
+            _ => 0,
+        };
+        self.nodes.iter().fold(0, |sum, node| sum.saturating_add(bytes(node)))
+    }
+
     /// Number of parameters and captures together.
     pub fn arity(&self) -> usize {
         self.parameters + self.captures
