@@ -70,12 +70,12 @@ pub fn rows() -> Vec<Row> {
             .value([3.4076059644443806])
             .gradient([0.09003057317038046, 0.24472847105479764, 0.6652409557748219])
             .smooth(),
-        row!("logsumexp, the method, of large numbers": V => S, |x| x.logsumexp(), v([1000.0, 1000.0]))
+        row!("logsumexp as a method, of large numbers": V => S, |x| x.logsumexp(), v([1000.0, 1000.0]))
             .value([1000.0 + std::f64::consts::LN_2])
             .gradient([0.5, 0.5]),
-        row!("logsumexp, the method, of rows": M => V, |a| a.logsumexp_axis(1), some((3, 4), 317)).smooth(),
+        row!("logsumexp as a method, of rows": M => V, |a| a.logsumexp_axis(1), some((3, 4), 317)).smooth(),
         row!("logsumexp over two of three axes": T3 => V, |a| a.logsumexp_axes([0, 2]), some((2, 3, 2), 318)).smooth(),
-        row!("logsumexp, the method, of nothing": V => S, |x| x.logsumexp(), v([])).value([f64::NEG_INFINITY]).gradient([]),
+        row!("logsumexp as a method, of nothing": V => S, |x| x.logsumexp(), v([])).value([f64::NEG_INFINITY]).gradient([]),
         row!("running logsumexp": V => V, |x| x.cumlogsumexp(0), some(6, 319)).smooth(),
         row!("variances": M => (S, V, V), |a| (a.variance(), a.variance_axis(0), a.variance_axis(1)), some((3, 4), 320))
             .smooth(),

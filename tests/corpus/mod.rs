@@ -7,6 +7,7 @@ pub mod check;
 pub mod conditionals;
 pub mod cumulative;
 pub mod edges;
+pub mod families;
 pub mod indexing;
 pub mod laws;
 pub mod loops;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<Row> {
         conditionals::rows,
         models::rows,
         benchmarks::rows,
+        families::rows,
         edges::rows,
     ];
     themes.iter().flat_map(|rows| rows()).collect()
@@ -43,7 +45,7 @@ pub fn all() -> Vec<Row> {
 /// What rows are written with.
 pub mod prelude {
     pub use super::row::Row;
-    pub(crate) use super::row::row;
+    pub(crate) use super::row::{function, row};
     pub use super::shared::*;
     pub use deltaray::algebra::Algebra;
     pub use deltaray::prelude::*;
