@@ -109,7 +109,7 @@ pub type ForwardArray<A> = <<A as Algebra>::Forward as Algebra>::Array;
 /// Operands come by value, so that an instance can reuse the buffer of one that nobody else holds. Shapes fit: callers
 /// check. All instances agree on the semantics: a read out of bounds is 0 with derivative 0, a write out of bounds is
 /// ignored, integer arithmetic wraps.
-pub trait Algebra: Sized + 'static {
+pub trait Algebra: Clone + std::fmt::Debug + 'static {
     /// An array of any shape and element type; a handle that is cheap to clone.
     type Array: Clone + 'static;
     /// The algebra in which the function under a reverse derivative runs.
@@ -238,7 +238,8 @@ pub trait Algebra: Sized + 'static {
     /// A conditional on closed bodies without parameters, which takes place at run time, one side only. The sides result in
     /// arrays of the same types.
     fn cond_source(condition: Self::Array, then: Traced<Self>, otherwise: Traced<Self>) -> Vec<Self::Array> {
-        let (body, captures) = if Self::known(&condition) == Some(Value::Bool(true)) { then } else { otherwise };
+        let holds = Self::known(&condition).is_some_and(|array| array.element(0) == Value::Bool(true));
+        let (body, captures) = if holds { then } else { otherwise };
         interpret_source::<Self>(&body, captures)
     }
 
@@ -248,8 +249,8 @@ pub trait Algebra: Sized + 'static {
         a
     }
 
-    /// The one element of a rank-0 array, where its value is known already. Eager algebras only.
-    fn known(_a: &Self::Array) -> Option<Value> {
+    /// The elements, where they are known already: in eager algebras.
+    fn known(_a: &Self::Array) -> Option<concrete::Array> {
         None
     }
 

@@ -188,8 +188,8 @@ impl Algebra for Concrete {
         dual::jvp::<Concrete>(f, at, tangents)
     }
 
-    fn known(a: &Array) -> Option<Value> {
-        a.shape().is_empty().then(|| a.element(0))
+    fn known(a: &Array) -> Option<Array> {
+        Some(a.clone())
     }
 }
 

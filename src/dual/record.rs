@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Arrays are nodes of the innermost graph that is being recorded on this thread.
+#[derive(Clone, Debug)]
 pub(crate) struct Recorded;
 
 thread_local! {

@@ -31,9 +31,11 @@ pub(super) fn merge_sums(body: &Body) -> Option<Body> {
             inner[arg as usize] = body.node(arg).op == ADD && counts[arg as usize] == 1;
         }
     }
+    // A scatter that others use too is computed anyway: the sum takes it as it is.
+    let alone = |arg: NodeId| counts[arg as usize] == 1;
     let mergeable = |arg: NodeId| match &body.node(arg).op {
         Op::View(map) => support(map).is_some(),
-        Op::Scatter(_) => true,
+        Op::Scatter(_) => alone(arg),
         Op::Select => {
             let args = &body.node(arg).args;
             is_zero(body.node(args[1])) || is_zero(body.node(args[2]))
@@ -51,7 +53,8 @@ pub(super) fn merge_sums(body: &Body) -> Option<Body> {
         if node.op == ADD {
             let (leaves, additions) = tree(body, at as NodeId, &inner);
             if leaves.iter().filter(|&&leaf| mergeable(leaf)).count() > 1 {
-                let operands: Vec<NodeId> = leaves.iter().map(|&leaf| ids[leaf as usize]).collect();
+                let operands: Vec<(NodeId, bool)> =
+                    leaves.iter().map(|&leaf| (ids[leaf as usize], alone(leaf))).collect();
                 if let Some(sum) = merge(&mut graph, &operands) {
                     ids[at] = sum;
                     changed = true;
@@ -159,17 +162,17 @@ struct Part {
     whole: Option<NodeId>,
 }
 
-/// The sum of operands of one type, if some of them can be merged.
-fn merge(graph: &mut Graph, operands: &[NodeId]) -> Option<NodeId> {
-    let ty = graph.ty(operands[0]).clone();
+/// The sum of operands of one type, if some of them can be merged; each comes with whether it is used here alone.
+fn merge(graph: &mut Graph, operands: &[(NodeId, bool)]) -> Option<NodeId> {
+    let ty = graph.ty(operands[0].0).clone();
     let mut parts: Vec<Part> = Vec::new();
     let mut others: Vec<NodeId> = Vec::new();
     let mut scatters: Vec<NodeId> = Vec::new();
     let mut selections: Vec<NodeId> = Vec::new();
-    for &operand in operands {
+    for &(operand, alone) in operands {
         let part = match &graph.node(operand).op {
             Op::View(map) => support(map),
-            Op::Scatter(_) => {
+            Op::Scatter(_) if alone => {
                 scatters.push(operand);
                 continue;
             }

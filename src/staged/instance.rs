@@ -20,6 +20,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 /// The algebra whose arrays are terms. Functions run once, on variables.
+#[derive(Clone, Debug)]
 pub struct Staged;
 
 /// A zero of a type, where an error made the real value impossible.

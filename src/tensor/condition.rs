@@ -84,8 +84,8 @@ pub fn cond<A: Algebra, T: Tree<A>>(
     otherwise: impl FnOnce() -> T,
 ) -> T {
     let condition = condition.borrow();
-    if let Some(Value::Bool(holds)) = A::known(&condition.array) {
-        let chosen = if holds { then() } else { otherwise() };
+    if let Some(known) = A::known(&condition.array) {
+        let chosen = if known.element(0) == Value::Bool(true) { then() } else { otherwise() };
         let mut marked = chosen.leaves().into_iter().map(A::mark);
         return T::Family::rebuild::<A, A>(&chosen, &mut marked);
     }

@@ -156,10 +156,21 @@ impl<E: Element, R: Rank> fmt::Display for Tensor<Concrete, E, R> {
     }
 }
 
-impl<E: Element, R: Rank> fmt::Debug for Tensor<Concrete, E, R> {
-    /// The elements, with element type and shape after them.
+impl<A: Algebra, E: Element, R: Rank> fmt::Debug for Tensor<A, E, R> {
+    /// The elements, where they are known, with element type and shape after them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} : {}", self.to_ndarray(), self.ty())
+        match self.known() {
+            Some(known) => write!(f, "{} : {}", known.to_ndarray().map(|x| format!("{x:?}")), self.ty()),
+            None => write!(f, ".. : {}", self.ty()),
+        }
+    }
+}
+
+impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    /// The plain array of the elements, where they are known already: when the function runs on plain or dual arrays, and
+    /// not when it is staged. For looking at values, and for branching on them, where nothing is differentiated.
+    pub fn known(&self) -> Option<Tensor<Concrete, E, R>> {
+        A::known(self.array()).map(Tensor::wrap)
     }
 }
 

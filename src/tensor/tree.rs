@@ -30,7 +30,8 @@ pub trait Family: Sized + 'static {
 /// `#[derive(Tree)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of arrays of `{A}`",
-    note = "trees are tensors, tuples, `Vec`, `Option`, `Box` and Rust arrays of trees, and structs with `#[derive(Tree)]`"
+    note = "trees are tensors, tuples, `Vec`, `Option`, `Box` and Rust arrays of trees, and structs with `#[derive(Tree)]`",
+    note = "a field that holds no arrays is marked `#[tree(skip)]`"
 )]
 pub trait Tree<A: Algebra>: Sized + 'static {
     /// The structure over every algebra.

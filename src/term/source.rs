@@ -17,10 +17,8 @@ pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>
         Op::Extra(build) => Slot::One(run_build::<A>(build, &args)),
         Op::Scan(scan) => several(run_scan::<A>(scan, args.into_vec())),
         Op::Branch(branch) => {
-            let Some(Value::Bool(condition)) = A::known(&args[0]) else {
-                unreachable!("an eager algebra knows the value of a condition")
-            };
-            let side = if condition { &branch.then } else { &branch.otherwise };
+            let condition = A::known(&args[0]).expect("an eager algebra knows the value of a condition");
+            let side = if condition.element(0) == Value::Bool(true) { &branch.then } else { &branch.otherwise };
             several(interpret_source::<A>(side, args[1..].to_vec()))
         }
         op => Slot::One(apply::<A, Build>(op, args)),
