@@ -56,6 +56,11 @@ fn associative() {
 }
 
 #[test]
+fn derivatives() {
+    check(corpus::derivatives::rows());
+}
+
+#[test]
 fn products() {
     check(corpus::products::rows());
 }

@@ -6,10 +6,12 @@
 
 mod eager;
 mod function;
+mod jacobian;
 pub mod program;
 mod signature;
 mod staged;
 
 pub use eager::{TreePullback, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux, vjp, vjp_aux};
 pub use function::{ArrayFn, Compose, Grad, Jvp, ValueAndGrad, Vjp};
+pub use jacobian::{hessian, hvp, jacfwd, jacrev, vmap};
 pub use staged::{Function, stage};

@@ -6,6 +6,7 @@ pub mod builds;
 pub mod check;
 pub mod conditionals;
 pub mod cumulative;
+pub mod derivatives;
 pub mod edges;
 pub mod families;
 pub mod indexing;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<Row> {
         loops::rows,
         conditionals::rows,
         models::rows,
+        derivatives::rows,
         benchmarks::rows,
         families::rows,
         edges::rows,
