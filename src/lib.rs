@@ -86,6 +86,7 @@ pub mod concrete;
 pub mod derivative;
 pub mod dual;
 pub mod error;
+pub mod functions;
 pub mod guide;
 pub mod operation;
 pub mod prelude;

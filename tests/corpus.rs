@@ -61,6 +61,11 @@ fn derivatives() {
 }
 
 #[test]
+fn functions() {
+    check(corpus::functions::rows());
+}
+
+#[test]
 fn products() {
     check(corpus::products::rows());
 }

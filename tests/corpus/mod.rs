@@ -9,6 +9,7 @@ pub mod cumulative;
 pub mod derivatives;
 pub mod edges;
 pub mod families;
+pub mod functions;
 pub mod indexing;
 pub mod laws;
 pub mod loops;
@@ -36,6 +37,7 @@ pub fn all() -> Vec<Row> {
         loops::rows,
         conditionals::rows,
         models::rows,
+        functions::rows,
         derivatives::rows,
         benchmarks::rows,
         families::rows,

@@ -1,0 +1,47 @@
+//! Losses: how far predictions are from what was seen.
+
+use super::log_softmax;
+use crate::algebra::Algebra;
+use crate::tensor::{Float, Matrix, Rank, Scalar, Tensor, Vector, build};
+
+/// The mean cross-entropy between softmax of scores, one row for each sample, and labels, the position of the right score;
+/// a label that is none counts as 0.
+#[track_caller]
+pub fn softmax_cross_entropy<A: Algebra, E: Float>(scores: &Matrix<A, E>, labels: &Vector<A, i64>) -> Scalar<A, E> {
+    let logarithms = log_softmax(scores, 1);
+    -build(labels.len(), |sample| logarithms.at((&sample, labels.at(&sample)))).mean()
+}
+
+/// The mean cross-entropy between the sigmoid of scores, and truth.
+#[track_caller]
+pub fn binary_cross_entropy<A: Algebra, E: Float, R: Rank>(
+    scores: &Tensor<A, E, R>,
+    truth: &Tensor<A, bool, R>,
+) -> Scalar<A, E> {
+    truth.select(&(-scores).softplus(), &scores.softplus()).into_dyn().mean()
+}
+
+/// The mean of the squares of the differences.
+#[track_caller]
+pub fn mean_squared_error<A: Algebra, E: Float, R: Rank>(
+    predicted: &Tensor<A, E, R>,
+    seen: &Tensor<A, E, R>,
+) -> Scalar<A, E> {
+    let difference = predicted.clone().into_dyn() - seen.clone().into_dyn();
+    (&difference * &difference).mean()
+}
+
+/// The mean of d²/2 where a difference d is below a threshold, and of threshold · (|d| − threshold/2) elsewhere (Huber, 1964).
+#[track_caller]
+pub fn huber<A: Algebra, E: Float, R: Rank>(
+    predicted: &Tensor<A, E, R>,
+    seen: &Tensor<A, E, R>,
+    threshold: f64,
+) -> Scalar<A, E> {
+    let difference = (predicted.clone().into_dyn() - seen.clone().into_dyn()).abs();
+    let limit = difference.filled(threshold);
+    let half = difference.filled(0.5);
+    let near = &difference * &difference * &half;
+    let far = &limit * (&difference - &limit * &half);
+    difference.le(&limit).select(&near, &far).mean()
+}

@@ -1,0 +1,63 @@
+//! Arrays brought to a scale along an axis.
+
+use crate::algebra::Algebra;
+use crate::tensor::{Float, Max, Operand, RDyn, Rank, Tensor};
+
+/// A function of an array and an axis, untyped in the rank: where reductions and what they are taken from meet.
+#[track_caller]
+fn along<A: Algebra, E: Float, R: Rank>(
+    x: &Tensor<A, E, R>,
+    f: impl FnOnce(Tensor<A, E, RDyn>) -> Tensor<A, E, RDyn>,
+) -> Tensor<A, E, R> {
+    Tensor::wrap(f(x.clone().into_dyn()).into_array())
+}
+
+/// exp(x) / Σ exp(x) along an axis: positive numbers that add up to 1.
+#[track_caller]
+pub fn softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize) -> Tensor<A, E, R> {
+    along(x, |x| {
+        let powers = (&x - x.max_axis(axis).insert_axis(axis).stop_gradient()).exp();
+        &powers / powers.sum_axis(axis).insert_axis(axis)
+    })
+}
+
+/// The logarithm of [`softmax`], exact where that is next to 0.
+#[track_caller]
+pub fn log_softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize) -> Tensor<A, E, R> {
+    along(x, |x| {
+        let shifted = &x - x.max_axis(axis).insert_axis(axis).stop_gradient();
+        let logarithm = shifted.exp().sum_axis(axis).ln();
+        shifted - logarithm.insert_axis(axis)
+    })
+}
+
+/// The array less its mean along an axis, divided by √(variance + epsilon).
+#[track_caller]
+pub fn standardise<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize, epsilon: f64) -> Tensor<A, E, R> {
+    along(x, |x| {
+        let centred = &x - x.mean_axis(axis).insert_axis(axis);
+        let variance = (&centred * &centred).mean_axis(axis);
+        let scale = (&variance + variance.filled(epsilon)).sqrt();
+        centred / scale.insert_axis(axis)
+    })
+}
+
+/// Layer normalisation (Ba, Kiros and Hinton, 2016): [`standardise`]d along an axis, then scaled and shifted by arrays that
+/// broadcast.
+#[track_caller]
+pub fn layer_norm<A, E, R, S>(
+    x: &Tensor<A, E, R>,
+    axis: usize,
+    scale: &Tensor<A, E, S>,
+    shift: &Tensor<A, E, S>,
+    epsilon: f64,
+) -> Tensor<A, E, R>
+where
+    A: Algebra,
+    E: Float,
+    R: Rank + Max<S, Output = R>,
+    S: Rank,
+    for<'a> &'a Tensor<A, E, S>: Operand<A, E, R, Rank = R>,
+{
+    standardise(x, axis, epsilon) * scale + shift
+}
