@@ -252,10 +252,15 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         &self.source
     }
 
+    /// The program that the derivatives of this function are taken of: in bulk form, simplified.
+    pub fn differentiable(&self) -> &Body {
+        &self.differentiable
+    }
+
     /// The program as it runs: in bulk form, simplified.
     ///
-    /// Its derivative is that of the function where no chosen branch is singular; the methods of this type take that of
-    /// the program before it lost the marks of chosen branches (masked cotangents).
+    /// What says something to differentiation only is not in it: the marks of chosen branches (masked cotangents), and
+    /// stopped gradients. To differentiate by hand take [`Function::differentiable`].
     pub fn program(&self) -> &Body {
         self.program.get_or_init(|| match self.differentiable.has_marks() {
             true => Arc::new(program::tidy(&self.differentiable.without_marks())),

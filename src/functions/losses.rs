@@ -1,15 +1,16 @@
 //! Losses: how far predictions are from what was seen.
 
-use super::log_softmax;
 use crate::algebra::Algebra;
 use crate::tensor::{Float, Matrix, Rank, Scalar, Tensor, Vector, build};
 
-/// The mean cross-entropy between softmax of scores, one row for each sample, and labels, the position of the right score;
-/// a label that is none counts as 0.
+/// The mean cross-entropy between softmax of scores, one row for each sample, and labels, the positions of the right scores.
+/// A label that is no position counts as one of a score as high as the largest.
 #[track_caller]
 pub fn softmax_cross_entropy<A: Algebra, E: Float>(scores: &Matrix<A, E>, labels: &Vector<A, i64>) -> Scalar<A, E> {
-    let logarithms = log_softmax(scores, 1);
-    -build(labels.len(), |sample| logarithms.at((&sample, labels.at(&sample)))).mean()
+    let shifted = scores - scores.max_axis(1).insert_axis(1).stop_gradient();
+    // The right scores are read before anything is subtracted: a read that may fall outside is 0 as it is.
+    let right = build(labels.len(), |sample| shifted.at((&sample, labels.at(&sample))));
+    (shifted.exp().sum_axis(1).ln() - right).mean()
 }
 
 /// The mean cross-entropy between the sigmoid of scores, and truth.
