@@ -1,0 +1,210 @@
+//! Convolutions and pooling: reads of windows, and sums or extremes over them.
+//!
+//! The windows of an array are one affine view of it, which reads zeros outside; a convolution is a contraction of that view
+//! with the kernel. So its derivatives are contractions of views too, and nothing is scattered for the kernel's.
+
+use crate::affine::AffineMap;
+use crate::algebra::{Algebra, Contraction, Label, Reduction};
+use crate::concrete::Array;
+use crate::error::Error;
+use crate::shape::{Axes, Shape, Type, Value};
+use crate::tensor::{Float, Number, Rank, Tensor, Tensor3, Tensor4, Tensor5};
+use smallvec::SmallVec;
+use std::panic::Location;
+
+/// How windows move over `D` axes: by how much, over how many zeros on either side, and how far apart what they read is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Window<const D: usize> {
+    /// From one window to the next; not 0.
+    pub stride: [usize; D],
+    /// Zeros, before and after each axis, that windows may reach.
+    pub padding: [(usize, usize); D],
+    /// From one read of a window to the next; not 0.
+    pub dilation: [usize; D],
+}
+
+/// Windows that move by 1, stay inside, and read neighbours.
+impl<const D: usize> Default for Window<D> {
+    fn default() -> Self {
+        Window { stride: [1; D], padding: [(0, 0); D], dilation: [1; D] }
+    }
+}
+
+impl<const D: usize> Window<D> {
+    /// The windows of these extents over axes of these: how many, along each axis.
+    fn counts(&self, axes: &[usize], extents: &[usize]) -> Result<Shape, String> {
+        let count = |at: usize| {
+            let (before, after) = self.padding[at];
+            let room = axes[at].checked_add(before)?.checked_add(after)?;
+            let reach = extents[at].checked_sub(1)?.checked_mul(self.dilation[at])?.checked_add(1)?;
+            Some(room.checked_sub(reach)? / self.stride[at] + 1)
+        };
+        if self.stride.contains(&0) || self.dilation.contains(&0) {
+            return Err("a stride or a dilation of 0".into());
+        }
+        let counts: Option<Shape> = (0..D).map(count).collect();
+        counts.ok_or_else(|| {
+            format!("windows of extents {extents:?} do not fit on axes of extents {axes:?} and {self:?}")
+        })
+    }
+
+    /// The read of all windows: the source's `outer` leading axes, the windows' axes, then those inside of a window.
+    fn view(&self, source: &[usize], outer: usize, counts: &[usize], extents: &[usize]) -> AffineMap {
+        let result: Shape = source[..outer].iter().chain(counts).chain(extents).copied().collect();
+        let mut offsets: SmallVec<[i64; 4]> = SmallVec::from_elem(0, outer);
+        let mut rows = Vec::with_capacity(source.len());
+        for axis in 0..source.len() {
+            let mut row: SmallVec<[i64; 4]> = SmallVec::from_elem(0, result.len());
+            match axis.checked_sub(outer) {
+                None => row[axis] = 1,
+                Some(at) => {
+                    row[outer + at] = self.stride[at] as i64;
+                    row[outer + D + at] = self.dilation[at] as i64;
+                    offsets.push(-(self.padding[at].0 as i64));
+                }
+            }
+            rows.push(row);
+        }
+        AffineMap::new(source, &result, &rows, &offsets)
+    }
+}
+
+/// Reports what does not fit; where that returns, the result is a placeholder of this shape.
+#[track_caller]
+fn fail<A: Algebra, E: Number, R: Rank>(name: &str, problem: String, like: &[usize]) -> Tensor<A, E, R> {
+    let ty = Type { dtype: E::DTYPE, shape: Shape::from_slice(like) };
+    Tensor::wrap(A::fail(Error::operands(name, problem, Location::caller()), ty))
+}
+
+#[track_caller]
+fn convolution<A: Algebra, E: Number, R: Rank, const D: usize>(
+    name: &str,
+    x: &Tensor<A, E, R>,
+    kernel: &Tensor<A, E, R>,
+    window: &Window<D>,
+    groups: usize,
+) -> Tensor<A, E, R> {
+    let (shape, weights) = (x.shape(), kernel.shape());
+    let (channels, outputs) = (shape[1], weights[0]);
+    let grouped = |count: usize| groups > 0 && count % groups == 0;
+    if !grouped(channels) || !grouped(outputs) || channels / groups != weights[1] {
+        let problem =
+            format!("an array of shape {:?} and kernels of shape {:?} in {groups} groups", &shape[..], &weights[..]);
+        return fail(name, problem, &shape);
+    }
+    let counts = match window.counts(&shape[2..], &weights[2..]) {
+        Ok(counts) => counts,
+        Err(problem) => return fail(name, problem, &shape),
+    };
+    let split = |leading: &[usize], rest: &[usize]| -> Shape { leading.iter().chain(rest).copied().collect() };
+    let source = split(&[shape[0], groups, weights[1]], &shape[2..]);
+    let map = window.view(&source, 3, &counts, &weights[2..]);
+    let windows = A::view(A::reshape(x.array().clone(), &source), &map);
+    let kernels = A::reshape(kernel.array().clone(), &split(&[groups, outputs / groups, weights[1]], &weights[2..]));
+    // Sample, group, channel of the group, windows, inside a window; then the output of the group.
+    let label = |at: usize| at as Label;
+    let all: SmallVec<[Label; 4]> = (0..3 + 2 * D).map(label).collect();
+    let output = label(3 + 2 * D);
+    let inside = (3 + D..3 + 2 * D).map(label);
+    let spec = Contraction {
+        left: all,
+        right: [1, output, 2].into_iter().chain(inside).collect(),
+        result: [0, 1, output].into_iter().chain((3..3 + D).map(label)).collect(),
+    };
+    let product = A::contract(&spec, windows, kernels);
+    Tensor::wrap(A::reshape(product, &split(&[shape[0], outputs], &counts)))
+}
+
+#[track_caller]
+fn pooled<A: Algebra, E: Float, R: Rank, const D: usize>(
+    name: &str,
+    x: &Tensor<A, E, R>,
+    extents: [usize; D],
+    window: &Window<D>,
+    largest: bool,
+) -> Tensor<A, E, R> {
+    let shape = x.shape();
+    let counts = match window.counts(&shape[2..], &extents) {
+        Ok(counts) => counts,
+        Err(problem) => return fail(name, problem, &shape),
+    };
+    let map = window.view(&shape, 2, &counts, &extents);
+    let inside: Axes = (2 + D..2 + 2 * D).collect();
+    let windows = A::view(x.array().clone(), &map);
+    if !largest {
+        let sum = Tensor::<A, E, R>::wrap(A::reduce(Reduction::Sum, windows, &inside));
+        let count = extents.iter().product::<usize>();
+        return Tensor::wrap(sum.into_dyn().over(count));
+    }
+    // Zeros outside of the array are not among what is compared.
+    let windows = match map.is_inside() {
+        true => windows,
+        false => {
+            let full = |shape: &[usize], value: Value| A::constant(Array::full(shape, value));
+            let mask = A::view(full(&shape, Value::Bool(true)), &map);
+            let least = full(map.result(), E::from_number(f64::NEG_INFINITY).into_value());
+            A::select(mask, windows, least)
+        }
+    };
+    Tensor::wrap(A::reduce(Reduction::Max, windows, &inside))
+}
+
+impl<A: Algebra, E: Float> crate::tensor::TensorD<A, E> {
+    /// Divided by how many there are.
+    fn over(self, count: usize) -> A::Array {
+        let divisor = self.filled(count as f64);
+        (self / divisor).into_array()
+    }
+}
+
+macro_rules! windows {
+    ($($d:literal $tensor:ident $conv:ident $max:ident $mean:ident $axes:literal;)*) => {
+        $(
+            #[doc = concat!("The convolution (cross-correlation) of samples with kernels, over ", $axes, ".")]
+            ///
+            /// The samples' axes are sample, channel, and those; the kernels' are output, channel of its group, and those. The
+            /// channels of sample and outputs are split into as many groups, which don't see each other. Shapes that don't
+            /// fit, and windows that don't, are reported at the caller's line.
+            #[track_caller]
+            pub fn $conv<A: Algebra, E: Number>(
+                x: &$tensor<A, E>,
+                kernel: &$tensor<A, E>,
+                window: &Window<$d>,
+                groups: usize,
+            ) -> $tensor<A, E> {
+                convolution(stringify!($conv), x, kernel, window, groups)
+            }
+
+            #[doc = concat!("The largest element of each window of these extents, over ", $axes, " behind sample and channel.")]
+            ///
+            /// The derivative goes to the first of equal ones. Zeros of the padding are not among them: of a window outside
+            /// it is −infinity.
+            #[track_caller]
+            pub fn $max<A: Algebra, E: Float>(
+                x: &$tensor<A, E>,
+                extents: [usize; $d],
+                window: &Window<$d>,
+            ) -> $tensor<A, E> {
+                pooled(stringify!($max), x, extents, window, true)
+            }
+
+            #[doc = concat!("The mean of each window of these extents, over ", $axes, " behind sample and channel.")]
+            ///
+            /// Zeros of the padding count.
+            #[track_caller]
+            pub fn $mean<A: Algebra, E: Float>(
+                x: &$tensor<A, E>,
+                extents: [usize; $d],
+                window: &Window<$d>,
+            ) -> $tensor<A, E> {
+                pooled(stringify!($mean), x, extents, window, false)
+            }
+        )*
+    };
+}
+
+windows! {
+    1 Tensor3 convolution_1d max_pool_1d mean_pool_1d "one axis";
+    2 Tensor4 convolution_2d max_pool_2d mean_pool_2d "two axes";
+    3 Tensor5 convolution_3d max_pool_3d mean_pool_3d "three axes";
+}
