@@ -5,8 +5,10 @@ mod convert;
 mod elementwise;
 mod gather;
 mod instance;
+mod memory;
 mod products;
 mod reduce;
+mod run;
 mod scalar;
 mod structure;
 #[cfg(test)]
@@ -14,6 +16,9 @@ mod tests;
 mod view;
 
 pub use instance::Concrete;
+pub use memory::OutOfMemory;
+pub(crate) use memory::{ReportedAt, available};
+pub(crate) use run::{Failure, run};
 pub use scalar::Scalar;
 
 use crate::shape::{DType, Shape, Type, Value, size};
