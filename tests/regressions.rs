@@ -249,6 +249,7 @@ fn equal_elements_that_no_memory_holds() {
     let x = full::<Concrete, f64, _>(2, 1.0);
     assert_eq!(grad(|x| x.replicate(1 << 40).sum(), &x).to_vec(), [2f64.powi(40); 2]);
     assert_eq!(grad(|x| x.insert_axis(1).broadcast_to((2, 1 << 40)).sum(), &x).to_vec(), [2f64.powi(40); 2]);
+    assert_eq!(grad(|x| x.gather(full(1 << 40, 1)).sum(), &v(&[1.0, 2.0])).to_vec(), [0.0, 2f64.powi(40)]);
     // Of a program nothing is computed that takes memory.
     let element = stage(|x| build((1_000_000, 1_000_000), |(i, j)| x.at(i) * x.at(j)).at((1, 1)), &v(&[1.0, 3.0]));
     assert_eq!(element.unwrap().call(&v(&[1.0, 3.0])).unwrap().item(), 9.0);

@@ -117,6 +117,13 @@ pub(super) fn scatter_onto<T: Scalar>(
     }
     let mut out = target.into_vec()?;
     match &updates {
+        // Equal elements at one position are added once, multiplied, as in a sum of equal elements.
+        Data::Uniform(_, x) if positions.is_uniform() => positions.each(1, |_, position| {
+            if let Some(position) = position {
+                let sum = x.repeated(count);
+                out[position * width..(position + 1) * width].iter_mut().for_each(|out| *out = out.plus(sum));
+            }
+        }),
         Data::Uniform(_, x) => positions.each(count, |_, position| {
             if let Some(position) = position {
                 out[position * width..(position + 1) * width].iter_mut().for_each(|out| *out = out.plus(*x));
