@@ -9,7 +9,7 @@ use crate::concrete;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value};
-use crate::term::{Body, Build, Scan};
+use crate::term::{Body, Build, Scan, interpret_source, source};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -95,6 +95,9 @@ impl Contraction {
 /// Callable many times.
 pub type Pullback<A> = Box<dyn Fn(Vec<Option<<A as Algebra>::Array>>) -> Vec<<A as Algebra>::Array>>;
 
+/// A closed body, and the arrays that it captures.
+pub type Traced<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);
+
 /// An array of the algebra under a reverse derivative.
 pub type NestedArray<A> = <<A as Algebra>::Nested as Algebra>::Array;
 
@@ -106,15 +109,13 @@ pub type ForwardArray<A> = <<A as Algebra>::Forward as Algebra>::Array;
 /// Operands come by value, so that an instance can reuse the buffer of one that nobody else holds. Shapes fit: callers
 /// check. All instances agree on the semantics: a read out of bounds is 0 with derivative 0, a write out of bounds is
 /// ignored, integer arithmetic wraps.
-pub trait Algebra: Sized + 'static {
+pub trait Algebra: Clone + std::fmt::Debug + 'static {
     /// An array of any shape and element type; a handle that is cheap to clone.
     type Array: Clone + 'static;
     /// The algebra in which the function under a reverse derivative runs.
     type Nested: Algebra;
     /// The algebra in which the function under a forward derivative runs.
     type Forward: Algebra;
-    /// Whether functions are run once on variables and become terms, instead of running on values.
-    const STAGED: bool;
 
     /// The element type of an array.
     fn dtype(a: &Self::Array) -> DType;
@@ -209,34 +210,37 @@ pub trait Algebra: Sized + 'static {
     ) -> (Vec<Self::Array>, Vec<Option<Self::Array>>);
 
     /// Runs `f` once on fresh variables of the given types, in a new scope, and closes the result: a body whose parameters
-    /// are those variables and then the captures, which are returned beside it. Staged algebras only.
+    /// are those variables and then the captures, which are returned beside it. Staged algebras only: `None` is what an
+    /// algebra says that runs functions for every element and step.
+    ///
+    /// What does not depend on the variables is a capture, and computed once; but where it is `lazy`, as in the sides of a
+    /// conditional, all that the function makes belongs to the body.
     fn trace(
         _parameters: &[Type],
+        _lazy: bool,
         _f: &mut dyn FnMut(Vec<Self::Array>) -> Vec<Self::Array>,
-    ) -> (Arc<Body<Build>>, Vec<Self::Array>) {
-        unreachable!("only a staged algebra turns functions into bodies")
+    ) -> Option<Traced<Self>> {
+        None
     }
-    /// A build over a closed body that still contains builds. Staged algebras only.
-    fn build(_build: Build, _captures: Vec<Self::Array>) -> Self::Array {
-        unreachable!("only a staged algebra has a term for build")
+    /// A build over a closed body that still contains builds: a term in a staged algebra, all elements in an eager one.
+    fn build(build: Build, captures: Vec<Self::Array>) -> Self::Array {
+        source::run_build::<Self>(&build, &captures)
     }
-    /// As [`Algebra::scan`], over a body that may still contain builds. Staged algebras only.
+    /// As [`Algebra::scan`], over a body that may still contain builds.
     fn scan_source(
-        _scan: Scan<Build>,
-        _carries: Vec<Self::Array>,
-        _inputs: Vec<Self::Array>,
-        _captures: Vec<Self::Array>,
+        scan: Scan<Build>,
+        carries: Vec<Self::Array>,
+        inputs: Vec<Self::Array>,
+        captures: Vec<Self::Array>,
     ) -> Vec<Self::Array> {
-        unreachable!("only a staged algebra has a term for a loop whose body has builds")
+        source::run_scan::<Self>(&scan, carries.into_iter().chain(inputs).chain(captures).collect())
     }
-    /// A conditional on closures of no argument that takes place at run time, one side only. Staged algebras only; eager
-    /// ones decide at once.
-    fn cond_source(
-        _condition: Self::Array,
-        _then: &mut dyn FnMut() -> Vec<Self::Array>,
-        _otherwise: &mut dyn FnMut() -> Vec<Self::Array>,
-    ) -> Vec<Self::Array> {
-        unreachable!("only a staged algebra has a term for a conditional")
+    /// A conditional on closed bodies without parameters, which takes place at run time, one side only. The sides result in
+    /// arrays of the same types.
+    fn cond_source(condition: Self::Array, then: Traced<Self>, otherwise: Traced<Self>) -> Vec<Self::Array> {
+        let holds = Self::known(&condition).is_some_and(|array| array.element(0) == Value::Bool(true));
+        let (body, captures) = if holds { then } else { otherwise };
+        interpret_source::<Self>(&body, captures)
     }
 
     /// Marks the derivative of an array as one of a chosen branch: see the guide on semantics. Identity on
@@ -245,8 +249,8 @@ pub trait Algebra: Sized + 'static {
         a
     }
 
-    /// The one element of a rank-0 array, where its value is known already. Eager algebras only.
-    fn known(_a: &Self::Array) -> Option<Value> {
+    /// The elements, where they are known already: in eager algebras.
+    fn known(_a: &Self::Array) -> Option<concrete::Array> {
         None
     }
 

@@ -70,6 +70,7 @@
 //!
 //! # Where to read on
 //!
+//! - [`guide::tutorial`]: from a function to trained parameters, step by step.
 //! - [`guide::semantics`]: what happens out of bounds, at ties, at zero.
 //! - [`guide::one_operation`]: one operation from the trait to its gradient.
 //! - [`guide::adding_an_operation`]: how to add one.

@@ -252,6 +252,9 @@ unary_table! {
     Ceil "ceil" Float float: |x| x.ceil(); zero: true; finite: true; test: (0.1, 0.9); partial: |x, y| Partial::Zero;
     /// The nearest whole number, halves away from zero.
     Round "round" Float float: |x| x.round(); zero: true; finite: true; test: (0.6, 1.4); partial: |x, y| Partial::Zero;
+    /// x, but its derivative is 0.
+    StopGradient "stop_gradient" Float float: |x| x; zero: true; finite: true; test: (-3.0, 3.0);
+        partial: |x, y| Partial::Zero;
     /// Logical negation.
     Not "not" Bool bool: |x| !x; zero: false; finite: true; test: (0.0, 1.0); partial: |x, y| Partial::Zero;
     /// Every bit the other way.

@@ -1,6 +1,5 @@
 //! The corpus: every program once, with inputs and known values and derivatives, through all instances and passes.
 //!
-//!
 //! `DELTARAY_ROW` runs the rows whose names contain a word, and prints their programs.
 
 // Rows are written in whatever way a user may write them, and repeat numbers as they were found.
@@ -47,6 +46,16 @@ fn reductions() {
 }
 
 #[test]
+fn cumulative() {
+    check(corpus::cumulative::rows());
+}
+
+#[test]
+fn associative() {
+    check(corpus::associative::rows());
+}
+
+#[test]
 fn products() {
     check(corpus::products::rows());
 }
@@ -69,6 +78,11 @@ fn models() {
 #[test]
 fn benchmarks() {
     check(corpus::benchmarks::rows());
+}
+
+#[test]
+fn families() {
+    check(corpus::families::rows());
 }
 
 #[test]

@@ -6,6 +6,8 @@
 mod convolutions;
 #[path = "ideal_forms/huge.rs"]
 mod huge;
+#[path = "ideal_forms/loops.rs"]
+mod loops;
 #[path = "ideal_forms/masks.rs"]
 mod masks;
 #[path = "ideal_forms/products.rs"]

@@ -20,15 +20,15 @@ use mutants::{Kind, Mutant, mutants, tangents};
 use random::arrays::numbers;
 use random::chance::seed_at;
 use random::compare::{Scale, catching, difference, unfair};
+use random::derivatives::{gradient, only_floats};
 use random::generate::Case;
-use random::pipelines::{gradient, only_floats};
 use random::reference::{evaluate, is_single};
 use random::stages::Stages;
 use std::sync::Mutex;
 use std::time::Instant;
 
 /// In so many programs every mistake must be found.
-const PROGRAMS: u64 = 600;
+const PROGRAMS: u64 = 4000;
 const SEED: u64 = 7;
 
 /// What became of the search for a mistake.

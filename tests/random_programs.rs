@@ -9,8 +9,10 @@ mod random;
 use deltaray::concrete::Concrete;
 use deltaray::operation::Binary;
 use deltaray::simplify::{Simplifier, rules, simplify_replacing};
-use deltaray::term::{Build, NodeId, Op, interpret_source};
+use deltaray::term::{Body, Build, NodeId, Op, interpret_source};
+use random::chance::seed_at;
 use random::compare::{Pipeline, Suite, Verdict};
+use random::frequency::Frequency;
 use random::generate::Case;
 use random::pipelines::{everything, value};
 use std::sync::atomic::Ordering;
@@ -60,12 +62,34 @@ fn all_pipelines_agree() {
         println!("{failure}");
     }
     assert!(report.failures.is_empty(), "pipelines differ on {} programs", report.failures.len());
-    let rare = report.frequency.rarer_than(0.05);
+    let rare = report.frequency.rarer_than(SHARE);
     assert!(rare.is_empty() || programs < 500, "in less than 5 % of the programs: {rare:?}");
     let fair = report.agree + report.values_agree;
     assert!(fair as u64 * 10 >= programs * 8, "only {fair} programs are a fair test");
     assert!(infinite as u64 * 1000 <= programs, "{infinite} results are not finite");
     assert!(settled as u64 * 10 >= programs * 5, "only {settled} gradients are compared with differences");
+}
+
+/// The least share of programs that every construct must occur in.
+const SHARE: f64 = 0.05;
+
+/// The same of programs that are only written, so that it is known without optimised code too.
+#[test]
+fn every_construct_is_common() {
+    let mut frequency = Frequency::default();
+    (0..2000).for_each(|position| frequency.count(&Case::from_seed(seed_at(1, position)).body));
+    let rare = frequency.rarer_than(SHARE);
+    assert!(rare.is_empty(), "in too few programs: {rare:?}\n{}", frequency.table());
+}
+
+#[test]
+fn a_rare_construct_is_found() {
+    let cases = || (0..500).map(|position| Case::from_seed(seed_at(1, position)).body);
+    let has_scan = |body: &Body<Build>| body.nodes.iter().any(|node| matches!(node.op, Op::Scan(_)));
+    let mut frequency = Frequency::default();
+    cases().filter(|body| !has_scan(body)).for_each(|body| frequency.count(&body));
+    cases().filter(has_scan).take(3).for_each(|body| frequency.count(&body));
+    assert!(frequency.rarer_than(SHARE).contains(&"reverse scan"), "{}", frequency.table());
 }
 
 /// Programs that once found a mistake: loops within loops, whose residuals were told apart by where they were recorded.

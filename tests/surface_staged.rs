@@ -166,4 +166,43 @@ fn printed_programs_have_the_names_of_functions_and_fields() {
     let expected = "program vjp_f(p0: f64[1], p1: f64[1], cotangent.0: f64[1], cotangent.1: f64[1]) -> \
                     (value.0: f64[1], value.1: f64[1], cotangent: f64[1])";
     assert_eq!(header(&unnamed.vjp().unwrap()), expected);
+    let pairs = stage(
+        |p: &Pairs<Staged>| p.pair.0.clone() * p.pair.1[1].sum(),
+        &Pairs { pair: (scalar::<C, f64>(1.0), [v(&[1.0]), v(&[2.0])]) },
+    );
+    let expected = "program f(pair.0: f64, pair.1.0: f64[1], pair.1.1: f64[1]) -> f64";
+    assert_eq!(header(&pairs.unwrap()), expected);
+}
+
+#[derive(Tree)]
+struct Pairs<A: Algebra> {
+    pair: (Scalar<A, f64>, [Vector<A, f64>; 2]),
+}
+
+#[test]
+fn another_structure_is_named_by_its_place() {
+    let layers = |n: usize| -> Vec<_> {
+        (0..n).map(|_| Layer { weights: v(&[1.0, 2.0]), r#type: scalar::<C, _>(3.0) }).collect()
+    };
+    let program = stage(network, (&layers(2), &v(&[1.0, 2.0]))).unwrap();
+    let error = program.call((&layers(3), &v(&[1.0, 2.0]))).err().unwrap().to_string();
+    assert!(error.ends_with("3 parts instead of 2"), "{error}");
+}
+
+#[test]
+fn a_value_that_escaped_is_named_at_the_line_of_the_derivative() {
+    let error = stage(
+        |x: &Vector<Staged, f64>| {
+            let mut leaked = None;
+            let sum = build(2, |i| {
+                leaked = Some(x.at(&i));
+                x.at(i)
+            })
+            .sum();
+            sum + grad(|z| z * z, &leaked.unwrap())
+        },
+        &v(&[1.0, 2.0]),
+    );
+    let error = error.err().unwrap().to_string();
+    assert!(error.contains("surface_staged.rs"), "{error}");
 }

@@ -6,6 +6,12 @@ use crate::concrete::{Array, Data};
 use crate::shape::{Shape, Type};
 use ndarray::{ArcArray, ArrayD, ArrayView, Dimension, IxDyn, ShapeBuilder};
 
+/// One element, repeated by strides of 0; `None` where extents are larger than those of an `ndarray` can be.
+pub(crate) fn repeated<'a, T>(shape: &[usize], x: &'a T) -> Option<ArrayView<'a, T, IxDyn>> {
+    let strides = IxDyn(&vec![0; shape.len()]);
+    ArrayView::from_shape(IxDyn(shape).strides(strides), std::slice::from_ref(x)).ok()
+}
+
 /// The elements of an `ndarray`, row-major.
 #[track_caller]
 fn copied<T: Scalar, D: Dimension>(array: &ArrayView<'_, T, D>) -> Vec<T> {
@@ -45,11 +51,7 @@ impl<T: Scalar> Data<T> {
     /// can be.
     pub fn as_view(&self) -> Option<ArrayView<'_, T, IxDyn>> {
         match self {
-            Data::Uniform(shape, x) => {
-                // One element, repeated by strides of 0.
-                let strides = IxDyn(&vec![0; shape.len()]);
-                ArrayView::from_shape(IxDyn(shape).strides(strides), std::slice::from_ref(x)).ok()
-            }
+            Data::Uniform(shape, x) => repeated(shape, x),
             Data::Dense(array) => Some(array.view()),
         }
     }

@@ -15,6 +15,7 @@ mod structure;
 mod tests;
 mod view;
 
+pub(crate) use convert::repeated;
 pub use instance::Concrete;
 pub use memory::OutOfMemory;
 pub(crate) use memory::{ReportedAt, available};

@@ -12,7 +12,7 @@ use crate::simplify::simplify;
 use crate::staged::{Staged, StagedArray, stage};
 use crate::term::interpret::interpret;
 use crate::term::{Body, Build, Extension};
-use crate::vectorise::{push_reads, vectorise};
+use crate::vectorise::{can_be_split, push_reads, vectorise};
 use std::sync::OnceLock;
 
 /// Prints a step where the environment asks for it.
@@ -41,6 +41,10 @@ const ROUNDS: usize = 3;
 /// A bulk program with simplification rules applied and reads moved to where they cost least.
 pub fn tidy(body: &Body) -> Body {
     let mut current = simplify(body);
+    // Simplification may find that what a loop carries has no use for an output.
+    if can_be_split(&current) {
+        current = simplify(&vectorise(&current.widen()));
+    }
     for _ in 0..ROUNDS {
         let next = simplify(&push_reads(&current));
         if next == current {

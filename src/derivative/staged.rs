@@ -2,7 +2,6 @@
 
 use super::program;
 use super::signature::Signature;
-use crate::algebra::Algebra;
 use crate::concrete::{self, Concrete, Failure};
 use crate::error::{Error, Result};
 use crate::shape::{Type, Value};
@@ -40,7 +39,7 @@ fn zeros(types: &[Type]) -> Vec<concrete::Array> {
     types.iter().map(|ty| concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0))).collect()
 }
 
-/// Stages a function for arguments of the types of `like`, whose values don't matter; arrays of any algebra will do.
+/// Stages a function for arguments of the types of `like`, whose values don't matter.
 ///
 /// The function runs once, on variables, and must be pure in the arrays that it is given. It takes what `like` is a
 /// reference to, or the tuple of the values where `like` is a tuple of references.
@@ -50,10 +49,9 @@ fn zeros(types: &[Type]) -> Vec<concrete::Array> {
 /// The first operation whose operands do not fit, with the place in the function, or a value that was used outside of
 /// its `build`, loop or staged function; that includes values of a function that is being staged around this one.
 #[track_caller]
-pub fn stage<A, X, F, Y>(f: F, like: X) -> Result<Function<X::Family, Y::Family, <X::First as Tree<A>>::Family>>
+pub fn stage<X, F, Y>(f: F, like: X) -> Result<Function<X::Family, Y::Family, <X::First as Tree<Concrete>>::Family>>
 where
-    A: Algebra,
-    X: Args<A>,
+    X: Args<Concrete>,
     Y: Tree<Staged>,
     F: FnOnce(&<X::Family as Family>::At<Staged>) -> Y,
 {
@@ -76,7 +74,7 @@ where
         program: OnceLock::new(),
         active: like.active(),
         input: like.rebuild::<Concrete>(&mut zeros(&types).into_iter()),
-        first: <X::First as Tree<A>>::Family::rebuild::<A, Concrete>(
+        first: <X::First as Tree<Concrete>>::Family::rebuild::<Concrete, Concrete>(
             like.first(),
             &mut zeros(&types[..like.active()]).into_iter(),
         ),
@@ -102,10 +100,9 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
         let mut found = Outline::default();
         arguments.outline(&mut found);
-        if self.outline != found {
+        if let Some(difference) = self.outline.difference(&found) {
             return Err(Error::Structure(format!(
-                "the lengths of lists, or what is there of options, were {} when the function was staged, and are {found}",
-                self.outline
+                "an argument differs from what the function was staged for: {difference}"
             )));
         }
         let arguments = arguments.leaves();

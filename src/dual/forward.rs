@@ -1,7 +1,8 @@
 //! Loops and conditionals in forward mode: the bodies compute tangents beside their values.
 
 use super::extract::extract;
-use super::loops::{Active, Memo, scan_flat};
+use super::loops::{Active, scan_flat};
+use super::memo::Memo;
 use super::record::{Recorded, record};
 use super::rules::zeros;
 use super::tangent::{Tangent, TangentArray};

@@ -11,6 +11,7 @@
 
 use super::extract::{Level, extract, levels, needs};
 use super::harvest::{Harvest, harvest};
+use super::memo::{Key, Memo};
 use super::record::{Recorded, record, recorded};
 use super::rolled::Rolled;
 use super::rules::zeros;
@@ -21,43 +22,21 @@ use crate::concrete::Array;
 use crate::shape::{Type, Value};
 use crate::term::interpret::interpret;
 use crate::term::{Body, Graph, NodeId, Op, Scan};
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-
-/// Values by key, bounded, for all threads.
-pub(crate) struct Memo<K, V>(LazyLock<Mutex<HashMap<K, V>>>);
-
-impl<K: Eq + Hash, V: Clone> Memo<K, V> {
-    /// How many values are kept; beyond, all are forgotten.
-    const CAPACITY: usize = 256;
-
-    pub(crate) const fn new() -> Self {
-        Memo(LazyLock::new(|| Mutex::new(HashMap::new())))
-    }
-
-    /// The remembered value, or a new one. Nothing is locked while it is made: making it asks for others.
-    pub(crate) fn get(&self, key: K, make: impl FnOnce(&K) -> V) -> V {
-        let table = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(value) = table().get(&key) {
-            return value.clone();
-        }
-        let value = make(&key);
-        let mut table = table();
-        if table.len() >= Self::CAPACITY {
-            table.clear();
-        }
-        table.insert(key, value.clone());
-        value
-    }
-}
+use std::sync::Arc;
 
 /// A body and which of its parameters move with the inputs.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Active {
     pub(crate) body: Arc<Body>,
     pub(crate) parameters: Vec<bool>,
+}
+
+impl Key for Active {
+    fn bodies(&self) -> impl Iterator<Item = &Body> {
+        std::iter::once(&*self.body)
+    }
 }
 
 /// A body, run and transposed at variables.
@@ -143,6 +122,12 @@ struct Step {
     inputs: usize,
 }
 
+impl Key for Step {
+    fn bodies(&self) -> impl Iterator<Item = &Body> {
+        self.active.bodies()
+    }
+}
+
 impl Step {
     /// The levels of a recording's nodes.
     fn levels(&self, graph: &Graph) -> Vec<Level> {
@@ -197,15 +182,18 @@ impl ForwardLoop {
         let Recording { graph, results, moving, .. } = &recording;
         let (invariants, needed) = needs(graph, &step.levels(graph), &recording.reached(), recording.proper);
         let mut outputs = results.clone();
+        // The last of equal outputs, which are all the same.
+        let mut written: HashMap<NodeId, usize> = (step.carries..outputs.len()).map(|at| (outputs[at], at)).collect();
         let (_, inputs, captures) = step.roles();
         let residuals = needed.into_iter().map(|id| {
             let place = if inputs.contains(&(id as usize)) {
                 Residual::Operand(id as usize)
-            } else if let Some(output) = (step.carries..outputs.len()).find(|&at| outputs[at] == id) {
-                Residual::Output(output)
             } else {
-                outputs.push(id);
-                Residual::Output(outputs.len() - 1)
+                let output = *written.entry(id).or_insert_with(|| {
+                    outputs.push(id);
+                    outputs.len() - 1
+                });
+                Residual::Output(output)
             };
             (id, place)
         });
@@ -229,6 +217,12 @@ struct Incoming {
     present: Vec<bool>,
     marked: bool,
     length: usize,
+}
+
+impl Key for Incoming {
+    fn bodies(&self) -> impl Iterator<Item = &Body> {
+        self.step.bodies()
+    }
 }
 
 /// The backward pass of a loop.
@@ -283,6 +277,7 @@ impl BackwardLoop {
         results.extend(written.iter().filter_map(|&at| adjoints[at]));
         results.extend(&harvest.stacks);
         let (_, needed) = needs(&graph, &step.levels(&graph), &results, proper);
+        let needed: HashSet<NodeId> = needed.into_iter().collect();
         let residuals: Vec<usize> = (0..stored.len()).filter(|&at| needed.contains(&stored[at])).collect();
         debug_assert_eq!(residuals.len(), needed.len(), "the forward pass stores what every backward pass needs");
 

@@ -10,6 +10,7 @@ mod extract;
 mod forward;
 mod harvest;
 mod loops;
+mod memo;
 mod print;
 mod record;
 mod rolled;
@@ -29,7 +30,7 @@ use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
-use crate::shape::{DType, Shape, Type, Value};
+use crate::shape::{DType, Shape, Type};
 use crate::term::{Body, Scan};
 use rules::{Pair, zeros};
 use std::marker::PhantomData;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 use transpose::{Cotangent, transpose};
 
 /// Reverse mode over any algebra: an array paired with its Delta.
+#[derive(Clone, Debug)]
 pub struct Dual<A>(PhantomData<A>);
 
 /// An array and how it moves with the inputs; `None` is not at all, always so for integers, booleans and constants.
@@ -68,8 +70,6 @@ impl<A: Algebra> From<Pair<A, Delta<A>>> for DualArray<A> {
 /// The methods that both instances hand to the rules: all but loops and conditionals.
 macro_rules! delegate {
     ($array:ident, $derivative:ident) => {
-        const STAGED: bool = false;
-
         fn dtype(a: &Self::Array) -> DType {
             A::dtype(&a.primal)
         }
@@ -178,7 +178,7 @@ macro_rules! delegate {
             crate::dual::jvp::<Self>(f, at, tangents)
         }
 
-        fn known(a: &Self::Array) -> Option<Value> {
+        fn known(a: &Self::Array) -> Option<crate::concrete::Array> {
             A::known(&a.primal)
         }
         #[track_caller]

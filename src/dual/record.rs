@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Arrays are nodes of the innermost graph that is being recorded on this thread.
+#[derive(Clone, Debug)]
 pub(crate) struct Recorded;
 
 thread_local! {
@@ -59,7 +60,6 @@ impl Algebra for Recorded {
     type Array = NodeId;
     type Nested = Recorded;
     type Forward = Recorded;
-    const STAGED: bool = false;
 
     fn dtype(a: &NodeId) -> DType {
         Self::type_of(a).dtype

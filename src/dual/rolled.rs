@@ -5,7 +5,8 @@
 //! transpose of the side that was.
 
 use super::extract::{Level, extract, levels, needs};
-use super::loops::{Active, Memo, Recording, Residual, RolledLoop};
+use super::loops::{Active, Recording, Residual, RolledLoop};
+use super::memo::Memo;
 use super::transpose::Cotangent;
 use super::{Delta, DualArray};
 use crate::algebra::Algebra;

@@ -8,12 +8,13 @@ use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
-use crate::shape::{DType, Shape, Type, Value};
+use crate::shape::{DType, Shape, Type};
 use crate::term::{Body, Scan};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Forward mode over any algebra: an array paired with its tangent.
+#[derive(Clone, Debug)]
 pub struct Tangent<A>(PhantomData<A>);
 
 /// An array and its tangent; `None` is zero, always so for integers, booleans and constants.

@@ -4,7 +4,7 @@ use super::Simplifier;
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value, strides};
-use crate::term::{Node, NodeId, Op};
+use crate::term::{Body, Node, NodeId, Op};
 use smallvec::SmallVec;
 
 /// What is known of the elements of a node.
@@ -337,6 +337,16 @@ fn reshaped(form: &Affine, from: &[usize], to: &[usize]) -> Option<Affine> {
         }
         Affine { coefficients, constant: form.constant }
     })
+}
+
+/// What is known of each node of a program.
+pub(crate) fn facts(body: &Body) -> Vec<Fact> {
+    let mut facts: Vec<Fact> = (0..body.arity()).map(|at| Fact::unknown(body.parameter_type(at))).collect();
+    for node in &body.nodes[body.arity()..] {
+        let fact = Fact::of(node, |arg| &facts[arg as usize], |arg| &body.node(arg).types[0]);
+        facts.push(fact);
+    }
+    facts
 }
 
 /// Smallest and largest element that an integer node can have, as far as shapes, iotas and constants tell.

@@ -72,6 +72,9 @@ fn tables(op: &Op) -> &'static [Rules] {
     }
 }
 
+/// Bodies of loops and conditionals by what they were before they were simplified.
+pub(crate) type SimplifiedBodies = HashMap<Arc<Body>, Arc<Body>>;
+
 /// An arena that simplifies every node as it is added.
 pub struct Simplifier {
     graph: Graph,
@@ -80,7 +83,7 @@ pub struct Simplifier {
     /// A rule that stands in for the one of this name.
     replaced: Option<(&'static str, Rule)>,
     /// Bodies of loops and conditionals that were simplified already.
-    bodies: HashMap<Arc<Body>, Arc<Body>>,
+    bodies: SimplifiedBodies,
 }
 
 impl Simplifier {
@@ -94,6 +97,11 @@ impl Simplifier {
     pub fn like(body: &Body) -> Self {
         let types: Vec<Type> = (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect();
         Simplifier::new(&types, body.captures)
+    }
+
+    /// Exchanges what is known of nested bodies, which several arenas use one after the other.
+    pub(crate) fn exchange_bodies(&mut self, bodies: &mut SimplifiedBodies) {
+        std::mem::swap(&mut self.bodies, bodies);
     }
 
     /// A node that is equal to the operation on the operands, and at most as expensive.
@@ -195,11 +203,7 @@ pub fn simplify_replacing(body: &Body, replaced: Option<(&'static str, Rule)>) -
     simplify_with(body, replaced, &mut bodies)
 }
 
-fn simplify_with(
-    body: &Body,
-    replaced: Option<(&'static str, Rule)>,
-    bodies: &mut HashMap<Arc<Body>, Arc<Body>>,
-) -> Body {
+fn simplify_with(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut SimplifiedBodies) -> Body {
     let mut current = once(body, replaced, bodies);
     for _ in 1..ROUNDS {
         let next = once(&passes(&current), replaced, bodies);
@@ -220,7 +224,7 @@ fn passes(body: &Body) -> Cow<'_, Body> {
     }
 }
 
-fn once(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut HashMap<Arc<Body>, Arc<Body>>) -> Body {
+fn once(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut SimplifiedBodies) -> Body {
     let mut simplifier = Simplifier::like(body);
     simplifier.replaced = replaced;
     simplifier.bodies = std::mem::take(bodies);

@@ -1,6 +1,7 @@
 //! Reductions: merged with each other, and moved inward past what only arranges or repeats their operand. What sums of
 //! products become is in [`super::contract`], factors and signs included.
 
+use super::views::drop_columns;
 use super::views_of::{columns, view};
 use super::{Rules, Simplifier};
 use crate::affine::AffineMap;
@@ -20,6 +21,7 @@ pub(super) const RULES: Rules = &[
     ("reduction of equal elements", equal_elements),
     ("sum of an index", sum_of_index),
     ("sum of a concatenation", sum_of_parts),
+    ("sum of quotients by one divisor", sum_of_quotients),
     ("reduction of a reduction", merged),
     ("reduction over axes of one element", unit_axes),
     ("reduction of repetitions", repetitions),
@@ -73,6 +75,23 @@ fn equal_elements(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<No
         if sum { count(value.dtype(), &shape, axes) } else { return Some(arena.full(&reduced(&shape, axes), value)) };
     let product = Concrete::binary(Binary::Mul, Array::full(&[], value), Array::full(&[], factor));
     Some(arena.full(&reduced(&shape, axes), product.element(0)))
+}
+
+/// A divisor that is the same for all that is added up divides the sum: once, and what is added up may be a product.
+fn sum_of_quotients(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (Reduction::Sum, axes, operand) = parts(op, args)? else { return None };
+    let (Op::Binary(Binary::Div), &[dividend, divisor]) = arena.parts(operand) else { return None };
+    let shape = reduced(&arena.ty(operand).shape, axes);
+    let divisor = match (arena.uniform(divisor), arena.parts(divisor)) {
+        (Some(value), _) => arena.full(&shape, value),
+        (None, (Op::View(map), &[source])) if axes.iter().all(|axis| map.ignored().contains(axis)) => {
+            let map = drop_columns(map, axes);
+            arena.add(Op::View(map), &[source])
+        }
+        _ => return None,
+    };
+    let sum = arena.add(op.clone(), &[dividend]);
+    Some(arena.add(Op::Binary(Binary::Div), &[sum, divisor]))
 }
 
 /// How many elements are added up, as an element; modulo a power of two for integers, as all their arithmetic.

@@ -16,6 +16,9 @@ use std::collections::{BinaryHeap, HashMap};
 
 const ADD: Op = Op::Binary(Binary::Add);
 
+/// How much larger than all parts together an array is, for them to be scattered over it.
+const SPARSE: usize = 4;
+
 /// The program in which sums of arrays that are non-zero in disjoint parts are concatenations, those that are non-zero in
 /// the same part are sums of that part, sums of scatters into one shape are one scatter, and sums of what one mask leaves
 /// are masked once. Without such sums, `None`.
@@ -28,13 +31,16 @@ pub(super) fn merge_sums(body: &Body) -> Option<Body> {
             inner[arg as usize] = body.node(arg).op == ADD && counts[arg as usize] == 1;
         }
     }
+    // A scatter that others use too is computed anyway: the sum takes it as it is.
+    let alone = |arg: NodeId| counts[arg as usize] == 1;
     let mergeable = |arg: NodeId| match &body.node(arg).op {
         Op::View(map) => support(map).is_some(),
-        Op::Scatter(_) => true,
+        Op::Scatter(_) => alone(arg),
         Op::Select => {
             let args = &body.node(arg).args;
             is_zero(body.node(args[1])) || is_zero(body.node(args[2]))
         }
+        Op::Constant(array) => array.uniform().is_none(),
         _ => false,
     };
     let mut graph = Graph::like(body);
@@ -47,7 +53,8 @@ pub(super) fn merge_sums(body: &Body) -> Option<Body> {
         if node.op == ADD {
             let (leaves, additions) = tree(body, at as NodeId, &inner);
             if leaves.iter().filter(|&&leaf| mergeable(leaf)).count() > 1 {
-                let operands: Vec<NodeId> = leaves.iter().map(|&leaf| ids[leaf as usize]).collect();
+                let operands: Vec<(NodeId, bool)> =
+                    leaves.iter().map(|&leaf| (ids[leaf as usize], alone(leaf))).collect();
                 if let Some(sum) = merge(&mut graph, &operands) {
                     ids[at] = sum;
                     changed = true;
@@ -155,17 +162,17 @@ struct Part {
     whole: Option<NodeId>,
 }
 
-/// The sum of operands of one type, if some of them can be merged.
-fn merge(graph: &mut Graph, operands: &[NodeId]) -> Option<NodeId> {
-    let ty = graph.ty(operands[0]).clone();
+/// The sum of operands of one type, if some of them can be merged; each comes with whether it is used here alone.
+fn merge(graph: &mut Graph, operands: &[(NodeId, bool)]) -> Option<NodeId> {
+    let ty = graph.ty(operands[0].0).clone();
     let mut parts: Vec<Part> = Vec::new();
     let mut others: Vec<NodeId> = Vec::new();
     let mut scatters: Vec<NodeId> = Vec::new();
     let mut selections: Vec<NodeId> = Vec::new();
-    for &operand in operands {
+    for &(operand, alone) in operands {
         let part = match &graph.node(operand).op {
             Op::View(map) => support(map),
-            Op::Scatter(_) => {
+            Op::Scatter(_) if alone => {
                 scatters.push(operand);
                 continue;
             }
@@ -185,13 +192,21 @@ fn merge(graph: &mut Graph, operands: &[NodeId]) -> Option<NodeId> {
     for axis in (0..ty.rank()).rev() {
         parts = join_along(graph, parts, axis);
     }
+    let mut scattered = None;
+    if parts.len() > 1 {
+        (scattered, parts) = scatter_sparse(graph, parts, &ty.shape);
+    }
     let scatters = join_scatters(graph, scatters);
     let selections = join_selections(graph, selections);
-    if parts.len() + scatters.len() + selections.len() == count {
+    let constants = others.iter().filter(|&&other| matches!(graph.node(other).op, Op::Constant(_))).count();
+    if scattered.is_none() && constants < 2 && parts.len() + scatters.len() + selections.len() == count {
         return None;
     }
+    // Constants side by side are added up by a rule.
+    others.sort_by_key(|&other| !matches!(graph.node(other).op, Op::Constant(_)));
     others.extend(selections);
     others.extend(scatters);
+    others.extend(scattered);
     for part in parts {
         others.push(match part.whole {
             Some(whole) => whole,
@@ -266,6 +281,45 @@ fn join_along(graph: &mut Graph, parts: Vec<Part>, axis: usize) -> Vec<Part> {
         joined.extend(lanes.into_iter().map(|lane| join_lane(graph, lane, axis)));
     }
     joined
+}
+
+/// Small parts all over an array become one scatter: it costs the array once, and not once for each part.
+fn scatter_sparse(graph: &mut Graph, parts: Vec<Part>, shape: &[usize]) -> (Option<NodeId>, Vec<Part>) {
+    let total = parts.iter().fold(0usize, |sum, part| sum.saturating_add(size(&part.support.extents)));
+    // The outer axes up to the last one along which a part is no whole.
+    let whole = |part: &Part, axis: usize| part.support.start[axis] == 0 && part.support.extents[axis] == shape[axis];
+    let indexed =
+        (0..shape.len()).rev().find(|&axis| !parts.iter().all(|part| whole(part, axis))).map_or(0, |axis| axis + 1);
+    if indexed == 0 || total.saturating_mul(SPARSE) > size(shape) {
+        return (None, parts);
+    }
+    let mut indices: Vec<Vec<i64>> = vec![Vec::new(); indexed];
+    let mut updates: Vec<NodeId> = Vec::new();
+    for part in &parts {
+        let outer = &part.support.extents[..indexed];
+        let mut position: Shape = SmallVec::from_elem(0, indexed);
+        for _ in 0..size(outer) {
+            for (axis, positions) in indices.iter_mut().enumerate() {
+                positions.push((part.support.start[axis] + position[axis]) as i64);
+            }
+            for axis in (0..indexed).rev() {
+                position[axis] += 1;
+                if position[axis] < outer[axis] {
+                    break;
+                }
+                position[axis] = 0;
+            }
+        }
+        let mut rows = Shape::from_slice(&[size(outer)]);
+        rows.extend_from_slice(&shape[indexed..]);
+        updates.push(graph.add(Op::Reshape(rows), &[part.core]));
+    }
+    let mut args: Vec<NodeId> = vec![graph.add(Op::Concatenate(0), &updates)];
+    for positions in indices {
+        let table = Array::from_vec(&[positions.len()], positions);
+        args.push(graph.add(Op::Constant(table), &[]));
+    }
+    (Some(graph.add(Op::Scatter(Shape::from_slice(&shape[..indexed])), &args)), Vec::new())
 }
 
 fn join_lane(graph: &mut Graph, mut lane: Vec<Part>, axis: usize) -> Part {

@@ -4,7 +4,7 @@ use super::close::{Closed, close};
 use super::node::{Node, StagedArray, fresh};
 use super::session::{self, Scope};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction, Traced};
 use crate::concrete;
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
@@ -15,10 +15,12 @@ use crate::term::interpret::interpret;
 use crate::term::{Body, Branch, Build, Op, Scan, infer};
 use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
 
 /// The algebra whose arrays are terms. Functions run once, on variables.
+#[derive(Clone, Debug)]
 pub struct Staged;
 
 /// A zero of a type, where an error made the real value impossible.
@@ -65,6 +67,18 @@ fn outputs(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> Vec<StagedArray> 
     (0..source.0.types.len()).map(|position| node(Op::Output(position), smallvec![source.clone()])).collect()
 }
 
+/// The nodes of a body with these arrays for its parameters and captures.
+#[track_caller]
+fn inlined(body: &Body<Build>, arguments: Vec<StagedArray>) -> Vec<StagedArray> {
+    let mut arrays = arguments;
+    for inner in &body.nodes[body.arity()..] {
+        let args = inner.args.iter().map(|&arg| arrays[arg as usize].clone()).collect();
+        let array = node(inner.op.clone(), args);
+        arrays.push(array);
+    }
+    body.results.iter().map(|&result| arrays[result as usize].clone()).collect()
+}
+
 /// Runs a function on aliases of a point, and closes what it returns over them. What is older than the first alias is a
 /// capture, so nothing is substituted and nothing can escape.
 #[track_caller]
@@ -73,7 +87,11 @@ fn close_over_aliases(
     at: &[StagedArray],
 ) -> (Arc<Body>, Vec<StagedArray>) {
     let first = fresh();
-    let aliases: Vec<StagedArray> = at.iter().map(|point| node(Op::Alias, smallvec![point.clone()])).collect();
+    // A closure would hide the user's line.
+    let mut aliases: Vec<StagedArray> = Vec::with_capacity(at.len());
+    for point in at {
+        aliases.push(node(Op::Alias, smallvec![point.clone()]));
+    }
     let mut results = f(aliases.clone());
     session::check_results(&mut results, Location::caller());
     let Closed { body, captures } = close(&aliases, &results, &|node| node.id > first);
@@ -84,7 +102,6 @@ impl Algebra for Staged {
     type Array = StagedArray;
     type Nested = Staged;
     type Forward = Staged;
-    const STAGED: bool = true;
 
     fn dtype(a: &StagedArray) -> DType {
         a.ty().dtype
@@ -224,14 +241,19 @@ impl Algebra for Staged {
     #[track_caller]
     fn trace(
         parameters: &[Type],
+        lazy: bool,
         f: &mut dyn FnMut(Vec<StagedArray>) -> Vec<StagedArray>,
-    ) -> (Arc<Body<Build>>, Vec<StagedArray>) {
+    ) -> Option<Traced<Staged>> {
+        let first = fresh();
         let scope = Scope::open();
         let variables = scope.variables(parameters);
         let mut results = f(variables.clone());
         session::check_results(&mut results, Location::caller());
-        let Closed { body, captures } = scope.close(&variables, &results);
-        (Arc::new(body), captures)
+        let Closed { body, captures } = match lazy {
+            true => close(&variables, &results, &|node| node.id > first),
+            false => scope.close(&variables, &results),
+        };
+        Some((Arc::new(body), captures))
     }
     #[track_caller]
     fn build(build: Build, captures: Vec<StagedArray>) -> StagedArray {
@@ -250,57 +272,38 @@ impl Algebra for Staged {
     #[track_caller]
     fn cond_source(
         condition: StagedArray,
-        then: &mut dyn FnMut() -> Vec<StagedArray>,
-        otherwise: &mut dyn FnMut() -> Vec<StagedArray>,
+        (then, then_captures): Traced<Staged>,
+        (otherwise, otherwise_captures): Traced<Staged>,
     ) -> Vec<StagedArray> {
-        let first = fresh();
-        let place = Location::caller();
-        let mut yes = then();
-        session::check_results(&mut yes, place);
-        let second = fresh();
-        let mut no = otherwise();
-        session::check_results(&mut no, place);
-        let types = |arrays: &[StagedArray]| arrays.iter().map(|array| array.ty().clone()).collect::<Vec<_>>();
-        if types(&yes) != types(&no) {
-            let problem = format!("the sides result in {:?} and {:?}", types(&yes), types(&no));
-            session::record(Error::operands("cond", problem, place));
-            return yes;
-        }
-        // Each side's nodes are those made while its closure ran.
-        let then = close(&[], &yes, &|node| node.id > first && node.id < second);
-        let otherwise = close(&[], &no, &|node| node.id > second);
-        if !is_worth_skipping(&then.body) && !is_worth_skipping(&otherwise.body) {
-            return yes
-                .into_iter()
-                .zip(no)
-                .map(|(yes, no)| {
-                    let shape = &yes.ty().shape;
-                    let mask = match shape.is_empty() {
-                        true => condition.clone(),
-                        false => Self::view(condition.clone(), &AffineMap::broadcast(&[], shape, &[])),
-                    };
-                    Self::select(mask, yes, no)
-                })
-                .collect();
+        if !is_worth_skipping(&then) && !is_worth_skipping(&otherwise) {
+            let (yes, no) = (inlined(&then, then_captures), inlined(&otherwise, otherwise_captures));
+            let mut chosen = Vec::with_capacity(yes.len());
+            for (yes, no) in yes.into_iter().zip(no) {
+                let shape = yes.ty().shape.clone();
+                let mask = match shape.is_empty() {
+                    true => condition.clone(),
+                    false => Self::view(condition.clone(), &AffineMap::broadcast(&[], &shape, &[])),
+                };
+                chosen.push(Self::select(mask, yes, no));
+            }
+            return chosen;
         }
         let mut captures: Vec<StagedArray> = Vec::new();
-        let mut positions = |side: &Closed| -> Vec<usize> {
-            side.captures
-                .iter()
-                .map(|capture| match captures.iter().position(|other| other.0.id == capture.0.id) {
-                    Some(position) => position,
-                    None => {
-                        captures.push(capture.clone());
-                        captures.len() - 1
-                    }
+        let mut known = HashMap::new();
+        let mut positions = |side: &[StagedArray]| -> Vec<usize> {
+            let position = |capture: &StagedArray| {
+                *known.entry(capture.0.id).or_insert_with(|| {
+                    captures.push(capture.clone());
+                    captures.len() - 1
                 })
-                .collect()
+            };
+            side.iter().map(position).collect()
         };
-        let (then_positions, otherwise_positions) = (positions(&then), positions(&otherwise));
+        let (then_positions, otherwise_positions) = (positions(&then_captures), positions(&otherwise_captures));
         let types: Vec<Type> = captures.iter().map(|capture| capture.ty().clone()).collect();
         let branch = Branch {
-            then: Arc::new(then.body.with_captures(&types, &then_positions)),
-            otherwise: Arc::new(otherwise.body.with_captures(&types, &otherwise_positions)),
+            then: Arc::new(then.with_captures(&types, &then_positions)),
+            otherwise: Arc::new(otherwise.with_captures(&types, &otherwise_positions)),
         };
         let mut args: SmallVec<[StagedArray; 3]> = smallvec![condition];
         args.extend(captures);

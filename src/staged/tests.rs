@@ -24,10 +24,11 @@ fn sharing_survives_host_lets() {
 #[test]
 fn what_does_not_depend_on_the_index_is_captured() {
     let body = stage(&[scalar()], |x| {
-        let (inner, captures) = Staged::trace(&[Type::scalar(DType::I64)], &mut |i| {
+        let (inner, captures) = Staged::trace(&[Type::scalar(DType::I64)], false, &mut |i| {
             let outside = Staged::unary(Unary::Exp, x[0].clone());
             vec![Staged::binary(Binary::Mul, outside, Staged::cast(i[0].clone(), DType::F64))]
-        });
+        })
+        .expect("staged");
         assert_eq!(captures.len(), 1);
         vec![Staged::build(Build { extents: [5].into_iter().collect(), body: inner }, captures)]
     })
@@ -40,10 +41,11 @@ fn what_does_not_depend_on_the_index_is_captured() {
 fn an_index_outside_its_build_is_an_error() {
     let mut escaped = None;
     let result = stage(&[scalar()], |x| {
-        let (inner, captures) = Staged::trace(&[Type::scalar(DType::I64)], &mut |i| {
+        let (inner, captures) = Staged::trace(&[Type::scalar(DType::I64)], false, &mut |i| {
             escaped = Some(i[0].clone());
             vec![i[0].clone()]
-        });
+        })
+        .expect("staged");
         Staged::build(Build { extents: [5].into_iter().collect(), body: inner }, captures);
         let escaped = Staged::cast(escaped.clone().unwrap(), DType::F64);
         vec![Staged::binary(Binary::Add, x[0].clone(), escaped)]
@@ -57,7 +59,7 @@ fn an_index_outside_its_build_is_an_error() {
 fn a_panicking_closure_closes_its_scopes() {
     let caught = std::panic::catch_unwind(|| {
         stage(&[scalar()], |_| {
-            Staged::trace(&[Type::scalar(DType::I64)], &mut |_| panic!("user code"));
+            Staged::trace(&[Type::scalar(DType::I64)], false, &mut |_| panic!("user code"));
             Vec::new()
         })
     });

@@ -106,10 +106,9 @@ pub fn build<A: Algebra, X: Extents, E: Element, R: Rank>(
     mut element: impl FnMut(X::Indices<A>) -> Tensor<A, E, R>,
 ) -> Tensor<A, E, <X::Rank as Rank>::Plus<R>> {
     let shape = extents.extents();
-    if A::STAGED {
-        let parameters = vec![Type::scalar(DType::I64); shape.len()];
-        let (body, captures) =
-            A::trace(&parameters, &mut |indices| vec![element(X::indices::<A>(indices)).into_array()]);
+    let parameters = vec![Type::scalar(DType::I64); shape.len()];
+    let traced = A::trace(&parameters, false, &mut |indices| vec![element(X::indices::<A>(indices)).into_array()]);
+    if let Some((body, captures)) = traced {
         let checked = body.result_types().try_for_each(|element| built(&shape, element).check_size());
         if let Err(problem) = checked {
             return fail("build", problem, &[]);

@@ -84,39 +84,31 @@ pub fn cond<A: Algebra, T: Tree<A>>(
     otherwise: impl FnOnce() -> T,
 ) -> T {
     let condition = condition.borrow();
-    if !A::STAGED {
-        let Some(Value::Bool(holds)) = A::known(&condition.array) else {
-            unreachable!("an eager algebra knows its values");
-        };
-        let chosen = if holds { then() } else { otherwise() };
+    if let Some(known) = A::known(&condition.array) {
+        let chosen = if known.element(0) == Value::Bool(true) { then() } else { otherwise() };
         let mut marked = chosen.leaves().into_iter().map(A::mark);
         return T::Family::rebuild::<A, A>(&chosen, &mut marked);
     }
     let place = std::panic::Location::caller();
+    let mut first: Option<T> = None;
     let (mut then, mut otherwise) = (Some(then), Some(otherwise));
-    let first: std::cell::RefCell<Option<T>> = std::cell::RefCell::new(None);
-    let results = A::cond_source(
-        condition.array.clone(),
-        &mut || {
-            let tree = (then.take().expect("each side is run once"))();
-            let leaves = tree.leaves();
-            *first.borrow_mut() = Some(tree);
-            leaves
-        },
-        &mut || {
-            let tree = (otherwise.take().expect("each side is run once"))();
-            let first = first.borrow();
-            let expected = first.as_ref().expect("the first side is run first");
-            match check_same_trees(expected, &tree) {
-                Ok(()) => tree.leaves(),
-                Err(problem) => {
-                    let problem = format!("the two sides differ: {problem}");
-                    let error = || crate::Error::operands("cond", problem.clone(), place);
-                    expected.types().into_iter().map(|ty| A::fail(error(), ty)).collect()
-                }
+    let yes = A::trace(&[], true, &mut |_| {
+        let tree = (then.take().expect("a side is run once"))();
+        first.insert(tree).leaves()
+    });
+    let like = first.expect("an algebra that does not know its values traces functions");
+    let no = A::trace(&[], true, &mut |_| {
+        let tree = (otherwise.take().expect("a side is run once"))();
+        match check_same_trees(&like, &tree) {
+            Ok(()) => tree.leaves(),
+            Err(problem) => {
+                let problem = format!("the two sides differ: {problem}");
+                let error = || crate::Error::operands("cond", problem.clone(), place);
+                like.types().into_iter().map(|ty| A::fail(error(), ty)).collect()
             }
-        },
-    );
-    let like = first.into_inner().expect("the first side was run");
+        }
+    });
+    let traced = yes.zip(no).map(|(yes, no)| A::cond_source(condition.array.clone(), yes, no));
+    let results = traced.expect("an algebra that does not know its values traces functions");
     T::Family::rebuild::<A, A>(&like, &mut results.into_iter())
 }

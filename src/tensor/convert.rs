@@ -1,7 +1,7 @@
 //! Conversions from and to Rust values and `ndarray`, and printing, of plain tensors.
 
 use crate::algebra::Algebra;
-use crate::concrete::{Array, Concrete, Data, available};
+use crate::concrete::{self, Array, Concrete, Data, available};
 use crate::shape::Shape;
 use crate::tensor::{Element, IntoShape, OfDimension, R0, R1, Rank, Tensor};
 use ndarray::{ArcArray, ArrayBase, ArrayView, Dimension};
@@ -179,10 +179,30 @@ impl<E: Element, R: Rank> fmt::Display for Tensor<Concrete, E, R> {
     }
 }
 
-impl<E: Element, R: Rank> fmt::Debug for Tensor<Concrete, E, R> {
-    /// The elements, with element type and shape after them.
+impl<A: Algebra, E: Element, R: Rank> fmt::Debug for Tensor<A, E, R> {
+    /// The elements, where they are known, with element type and shape after them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self} : {}", self.ty())
+        match self.known() {
+            Some(known) => {
+                match known.data() {
+                    Data::Uniform(shape, x) => match concrete::repeated(shape, &format!("{x:?}")) {
+                        Some(view) => write!(f, "{view}")?,
+                        None => f.write_str("[]")?,
+                    },
+                    Data::Dense(array) => write!(f, "{}", array.map(|x| format!("{x:?}")))?,
+                }
+                write!(f, " : {}", self.ty())
+            }
+            None => write!(f, ".. : {}", self.ty()),
+        }
+    }
+}
+
+impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    /// The plain array of the elements, where they are known already: when the function runs on plain or dual arrays, and
+    /// not when it is staged. For looking at values, and for branching on them, where nothing is differentiated.
+    pub fn known(&self) -> Option<Tensor<Concrete, E, R>> {
+        A::known(self.array()).map(Tensor::wrap)
     }
 }
 

@@ -6,10 +6,12 @@
 //! eager ones panic at the user's line, a staged one records the error.
 
 mod apply;
+mod associative;
 mod build;
 mod condition;
 mod construct;
 mod convert;
+mod cumulative;
 mod element;
 mod elementwise;
 mod index;
@@ -22,12 +24,16 @@ mod scan;
 mod structure;
 mod tree;
 
+pub use associative::{
+    associative_scan, associative_scan_axis, associative_scan_reverse, fold, fold_reverse, iterate, linear_recurrence,
+    reduce, reduce_axis,
+};
 pub use build::{Extents, build};
 pub use condition::{cond, select};
 pub use construct::{constant, full, iota, ones, scalar, zeros};
 pub use element::{Element, Float, Integer, Number};
 pub use index::{Index, IndexArrays, Position};
-pub use operators::Operand;
+pub use operators::{Bits, Operand};
 pub use outline::Outline;
 pub use product::Dot;
 pub use rank::{IntoShape, Max, OfDimension, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank};

@@ -12,7 +12,9 @@ use std::ops;
 /// type `E` and rank `R`: an array, a reference to one, or a literal.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not go together with an array of `{E}`",
-    note = "operands are arrays with the same algebra and element type, references to them, and literals"
+    note = "operands are arrays with the same algebra and element type, references to them, and literals",
+    note = "inside a derivative, an array from outside enters by `.lift()`, a plain one by `constant(&x)`; an integer \
+            literal goes with integers, a float literal with floats"
 )]
 pub trait Operand<A: Algebra, E: Element, R: Rank> {
     /// The rank of the co-broadcast.

@@ -1,7 +1,5 @@
 //! The outline of a tree: what of its structure the type does not say, and where its arrays are.
 
-use std::fmt;
-
 /// One step of a walk over a tree, in the order of fields and positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
@@ -11,6 +9,8 @@ enum Step {
     Field(&'static str),
     /// Into a part of a `Vec` or a Rust array.
     Position(usize),
+    /// Into a part of a tuple.
+    Part(usize),
     /// Out of the field or part that was entered last.
     Leave,
     Array,
@@ -46,6 +46,11 @@ impl Outline {
         self.within(Step::Position(position), inside);
     }
 
+    /// What is inside the part of a tuple at this position.
+    pub fn part(&mut self, position: usize, inside: impl FnOnce(&mut Outline)) {
+        self.within(Step::Part(position), inside);
+    }
+
     fn within(&mut self, step: Step, inside: impl FnOnce(&mut Outline)) {
         self.steps.push(step);
         inside(self);
@@ -53,40 +58,67 @@ impl Outline {
     }
 
     /// For each array the fields and positions that lead to it, joined by dots: `layers.0.weights`; empty where no field
-    /// does.
+    /// does. Parts of a tuple are named inside of fields only: arguments are told apart by what they hold.
     pub fn names(&self) -> Vec<String> {
-        let (mut names, mut path, mut fields) = (Vec::new(), Vec::<(String, bool)>::new(), 0);
+        let mut names = Vec::new();
+        let mut walk = Walk::default();
         for &step in &self.steps {
-            match step {
-                Step::Length(_) => {}
-                Step::Field(name) => {
-                    path.push((name.to_string(), true));
-                    fields += 1;
-                }
-                Step::Position(position) => path.push((position.to_string(), false)),
-                Step::Leave => {
-                    let left = path.pop();
-                    debug_assert!(left.is_some(), "what is left was entered");
-                    fields -= usize::from(left.is_some_and(|(_, field)| field));
-                }
-                Step::Array if fields == 0 => names.push(String::new()),
-                Step::Array => {
-                    let parts: Vec<&str> = path.iter().map(|(part, _)| &part[..]).collect();
-                    names.push(parts.join("."));
-                }
+            if step == Step::Array {
+                let field = walk.path.iter().any(|step| matches!(step, Step::Field(_)));
+                names.push(if field { walk.name() } else { String::new() });
             }
+            walk.take(step);
         }
         names
     }
+
+    /// Where two outlines first differ, and how.
+    pub(crate) fn difference(&self, other: &Outline) -> Option<String> {
+        let mut walk = Walk::default();
+        for (at, &step) in self.steps.iter().enumerate() {
+            match other.steps.get(at) {
+                Some(&found) if found == step => walk.take(step),
+                Some(&Step::Length(found)) => {
+                    let Step::Length(expected) = step else { break };
+                    let place = walk.name();
+                    let place = if place.is_empty() { String::new() } else { format!("`{place}`: ") };
+                    return Some(format!("{place}{found} parts instead of {expected}"));
+                }
+                _ => break,
+            }
+        }
+        (self != other).then(|| "another structure".to_string())
+    }
 }
 
-/// The lengths, which are what trees of one type may differ in.
-impl fmt::Display for Outline {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lengths = self.steps.iter().filter_map(|step| match step {
-            Step::Length(length) => Some(length),
-            _ => None,
-        });
-        f.debug_list().entries(lengths).finish()
+/// The way from a tree's root to where a walk is.
+#[derive(Default)]
+struct Walk {
+    path: Vec<Step>,
+}
+
+impl Walk {
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Length(_) | Step::Array => {}
+            Step::Field(_) | Step::Position(_) | Step::Part(_) => self.path.push(step),
+            Step::Leave => {
+                let left = self.path.pop();
+                debug_assert!(left.is_some(), "what is left was entered");
+            }
+        }
+    }
+
+    fn name(&self) -> String {
+        let mut parts: Vec<String> = Vec::new();
+        for step in &self.path {
+            match step {
+                Step::Field(name) => parts.push(name.to_string()),
+                Step::Position(position) => parts.push(position.to_string()),
+                Step::Part(position) if !parts.is_empty() => parts.push(position.to_string()),
+                _ => {}
+            }
+        }
+        parts.join(".")
     }
 }

@@ -183,7 +183,15 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         });
         match parsed {
             Some((left, right, result)) => contract("contract", (&self.array, &left), (&other.array, &right), &result),
-            None => fail("contract", format!("{labels:?} is not of the form \"ij,jk->ik\""), &self.shape()),
+            None => {
+                let (left, right) = (self.shape(), other.shape());
+                let problem = format!(
+                    "operands of shapes {:?} and {:?}: {labels:?} is not of the form \"ij,jk->ik\"",
+                    &left[..],
+                    &right[..]
+                );
+                fail("contract", problem, &left)
+            }
         }
     }
 

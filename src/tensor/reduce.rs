@@ -6,7 +6,7 @@ use crate::shape::{Axes, Value};
 use crate::tensor::apply::{check_axis, fail};
 use crate::tensor::operators::full_like;
 use crate::tensor::structure::check_axes;
-use crate::tensor::{AxisList, Element, Float, Number, R0, Rank, Tensor};
+use crate::tensor::{AxisList, Element, Float, Number, R0, RDyn, Rank, Tensor};
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     #[track_caller]
@@ -125,6 +125,45 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         self.reduce_axes::<<X::Count as Rank>::TakenFrom<R>>("mean_axes", Reduction::Sum, axes.axes()).divided_by(count)
     }
 
+    /// The mean squared distance of the elements from their mean; NaN where there are none. Times n/(n−1) it is the sample's
+    /// estimate.
+    #[track_caller]
+    pub fn variance(&self) -> Tensor<A, E, R0> {
+        let axes: Axes = (0..self.rank()).collect();
+        self.variance_over("variance", &axes)
+    }
+
+    /// The mean squared distance from the mean along an axis, which is removed.
+    #[track_caller]
+    pub fn variance_axis(&self, axis: usize) -> Tensor<A, E, R::Smaller> {
+        self.variance_over("variance_axis", &[axis])
+    }
+
+    /// The mean squared distance from the mean over several distinct axes, which are removed.
+    #[track_caller]
+    pub fn variance_axes<X: AxisList>(&self, axes: X) -> Tensor<A, E, <X::Count as Rank>::TakenFrom<R>> {
+        self.variance_over("variance_axes", axes.axes())
+    }
+
+    #[track_caller]
+    fn variance_over<S: Rank>(&self, name: &str, axes: &[usize]) -> Tensor<A, E, S> {
+        let shape = self.shape();
+        if let Err(problem) = check_axes(axes, &shape) {
+            return fail(name, problem, &shape);
+        }
+        let axes = sorted_axes(axes);
+        let count = axes.iter().map(|&axis| shape[axis]).product();
+        let mean =
+            |array: A::Array| Tensor::<A, E, RDyn>::wrap(A::reduce(Reduction::Sum, array, &axes)).divided_by(count);
+        let mut kept = shape.clone();
+        for &axis in &axes {
+            kept[axis] = 1;
+        }
+        let centre = A::reshape(mean(self.array.clone()).into_array(), &kept);
+        let distance = self.clone().into_dyn() - Tensor::<A, E, RDyn>::wrap(centre);
+        Tensor::wrap(mean((&distance * &distance).into_array()).into_array())
+    }
+
     #[track_caller]
     fn divided_by(self, count: usize) -> Self {
         let count = full_like::<A>(&self.array, Value::from_f64(E::DTYPE, count as f64));
@@ -143,6 +182,18 @@ impl<A: Algebra, R: Rank> Tensor<A, bool, R> {
     #[track_caller]
     pub fn all(&self) -> Tensor<A, bool, R0> {
         self.reduce_all(Reduction::Min)
+    }
+
+    /// Whether any element over several distinct axes, which are removed, is true.
+    #[track_caller]
+    pub fn any_axes<X: AxisList>(&self, axes: X) -> Tensor<A, bool, <X::Count as Rank>::TakenFrom<R>> {
+        self.reduce_axes("any_axes", Reduction::Max, axes.axes())
+    }
+
+    /// Whether all elements over several distinct axes, which are removed, are true.
+    #[track_caller]
+    pub fn all_axes<X: AxisList>(&self, axes: X) -> Tensor<A, bool, <X::Count as Rank>::TakenFrom<R>> {
+        self.reduce_axes("all_axes", Reduction::Min, axes.axes())
     }
 
     /// Whether any element along an axis, which is removed, is true.

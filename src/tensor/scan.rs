@@ -176,26 +176,28 @@ fn scan_directed<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
         results
     };
     let first = carry.leaves();
-    let mut results = if A::STAGED {
-        let mut parameters = carry_types.clone();
-        for source in &sources {
-            let mut ty = A::type_of(source);
-            ty.shape.remove(0);
-            parameters.push(ty);
-        }
-        let (closed, captures) = A::trace(&parameters, &mut body);
-        for ty in closed.result_types().skip(count) {
-            let mut stacked = ty.clone();
-            stacked.shape.insert(0, n);
-            if let Err(problem) = stacked.check_size() {
-                A::fail(crate::Error::operands(name, problem, place), Type::scalar(DType::Bool));
+    let mut parameters = carry_types.clone();
+    for source in &sources {
+        let mut ty = A::type_of(source);
+        ty.shape.remove(0);
+        parameters.push(ty);
+    }
+    let mut results = match A::trace(&parameters, false, &mut body) {
+        Some((closed, captures)) => {
+            for ty in closed.result_types().skip(count) {
+                let mut stacked = ty.clone();
+                stacked.shape.insert(0, n);
+                if let Err(problem) = stacked.check_size() {
+                    A::fail(crate::Error::operands(name, problem, place), Type::scalar(DType::Bool));
+                }
             }
+            let scan = Scan { body: closed, carries: count, inputs: sources.len(), length: n, reverse };
+            A::scan_source(scan, first, sources, captures)
         }
-        let scan = Scan { body: closed, carries: count, inputs: sources.len(), length: n, reverse };
-        A::scan_source(scan, first, sources, captures)
-    } else {
-        let report = |problem: String, ty: Type| A::fail(crate::Error::operands(name, problem, place), ty);
-        run::<A>(first, &sources, n, reverse, &mut body, &report)
+        None => {
+            let report = |problem: String, ty: Type| A::fail(crate::Error::operands(name, problem, place), ty);
+            run::<A>(first, &sources, n, reverse, &mut body, &report)
+        }
     };
     let stacks = results.split_off(count);
     let output = outputs.expect("a step was run");

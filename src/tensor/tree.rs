@@ -30,7 +30,8 @@ pub trait Family: Sized + 'static {
 /// `#[derive(Tree)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of arrays of `{A}`",
-    note = "trees are tensors, tuples, `Vec`, `Option`, `Box` and Rust arrays of trees, and structs with `#[derive(Tree)]`"
+    note = "trees are tensors, tuples, `Vec`, `Option`, `Box` and Rust arrays of trees, and structs with `#[derive(Tree)]`",
+    note = "a field that holds no arrays is marked `#[tree(skip)]`"
 )]
 pub trait Tree<A: Algebra>: Sized + 'static {
     /// The structure over every algebra.
@@ -125,10 +126,10 @@ pub fn check_same_trees<A: Algebra, B: Algebra, T: Tree<A>, U: Tree<B>>(
 
 /// Checks that two trees of one type have the same lengths and variants.
 pub(crate) fn check_same_outlines(expected: &Outline, found: &Outline) -> std::result::Result<(), String> {
-    if expected == found {
-        return Ok(());
+    match expected.difference(found) {
+        None => Ok(()),
+        Some(difference) => Err(difference),
     }
-    Err(format!("the lengths of lists, or what is there of options, are {expected} and {found}"))
 }
 
 /// Checks that two trees have equally many arrays of equal types.
@@ -337,8 +338,10 @@ macro_rules! tuples {
                 }
                 fn outline(&self, outline: &mut Outline) {
                     let ($x, $($y,)*) = self;
-                    $x.outline(outline);
-                    $($y.outline(outline);)*
+                    let mut positions = 0..usize::MAX;
+                    let mut next = || positions.next().unwrap_or_default();
+                    outline.part(next(), |outline| $x.outline(outline));
+                    $(outline.part(next(), |outline| $y.outline(outline));)*
                 }
             }
 
@@ -355,8 +358,10 @@ macro_rules! tuples {
                 }
                 fn outline(&self, outline: &mut Outline) {
                     let ($x, $($y,)*) = self;
-                    Tree::outline(*$x, outline);
-                    $(Tree::outline(*$y, outline);)*
+                    let mut positions = 0..usize::MAX;
+                    let mut next = || positions.next().unwrap_or_default();
+                    outline.part(next(), |outline| Tree::outline(*$x, outline));
+                    $(outline.part(next(), |outline| Tree::outline(*$y, outline));)*
                 }
                 fn rebuild<B: Algebra>(
                     &self,

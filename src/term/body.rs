@@ -1,9 +1,11 @@
 //! Bodies: closed programs in flat arenas.
 
+use crate::operation::Unary;
 use crate::shape::Type;
 use crate::term::graph::Graph;
 use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// Position of a node in its arena.
@@ -32,7 +34,7 @@ impl<X> Node<X> {
 ///
 /// The arena begins with a [`Op::Parameter`] node for every parameter and capture, in order; operands come before their
 /// users; results may repeat and may be parameters.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Body<X = Never> {
     /// How many of the leading parameter nodes are proper parameters.
     pub parameters: usize,
@@ -44,7 +46,30 @@ pub struct Body<X = Never> {
     pub results: Vec<NodeId>,
 }
 
+/// Of the body's own operations, without what is nested in them, so that hashing bodies in bodies stays linear.
+impl<X> Hash for Body<X> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.parameters, self.captures, &self.results).hash(state);
+        for node in &self.nodes {
+            std::mem::discriminant(&node.op).hash(state);
+            node.args.hash(state);
+        }
+    }
+}
+
 impl<X: Extension> Body<X> {
+    /// The bytes of the constants, of nested bodies too, that are not one repeated value.
+    pub(crate) fn constant_bytes(&self) -> usize {
+        let bytes = |node: &Node<X>| match &node.op {
+            Op::Constant(array) if array.uniform().is_none() => array.size().saturating_mul(array.dtype().bytes()),
+            Op::Scan(scan) => scan.body.constant_bytes(),
+            Op::Branch(branch) => branch.then.constant_bytes().saturating_add(branch.otherwise.constant_bytes()),
+            Op::Extra(extra) => extra.as_build().body.constant_bytes(),
+            _ => 0,
+        };
+        self.nodes.iter().fold(0, |sum, node| sum.saturating_add(bytes(node)))
+    }
+
     /// Number of parameters and captures together.
     pub fn arity(&self) -> usize {
         self.parameters + self.captures
@@ -134,17 +159,18 @@ impl Body {
         Body { parameters: self.parameters, captures: self.captures, nodes, results: self.results.clone() }
     }
 
-    /// Whether some node, also of a nested body, is a [`Op::Mark`].
+    /// Whether some node, also of a nested body, says something to differentiation only: [`Op::Mark`], and
+    /// [`Unary::StopGradient`].
     pub(crate) fn has_marks(&self) -> bool {
         self.nodes.iter().any(|node| match &node.op {
-            Op::Mark => true,
+            Op::Mark | Op::Unary(Unary::StopGradient) => true,
             Op::Scan(scan) => scan.body.has_marks(),
             Op::Branch(branch) => branch.then.has_marks() || branch.otherwise.has_marks(),
             _ => false,
         })
     }
 
-    /// The same values without [`Op::Mark`], which says something to differentiation only.
+    /// The same values without what says something to differentiation only.
     pub(crate) fn without_marks(&self) -> Body {
         let types: Vec<Type> = (0..self.arity()).map(|at| self.parameter_type(at).clone()).collect();
         let mut graph = Graph::new(&types, self.captures);
@@ -152,7 +178,7 @@ impl Body {
         for node in &self.nodes[self.arity()..] {
             let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
             ids.push(match &node.op {
-                Op::Mark => args[0],
+                Op::Mark | Op::Unary(Unary::StopGradient) => args[0],
                 Op::Scan(scan) => {
                     let scan = Scan { body: Arc::new(scan.body.without_marks()), ..Scan::clone(scan) };
                     graph.add(Op::Scan(Arc::new(scan)), &args)

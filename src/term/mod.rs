@@ -11,7 +11,7 @@ pub mod infer;
 pub mod interpret;
 mod op;
 pub mod print;
-mod source;
+pub(crate) mod source;
 
 pub use body::{Body, Node, NodeId};
 pub use cost::Cost;

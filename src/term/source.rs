@@ -16,13 +16,12 @@ use std::convert::Infallible;
 pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>) -> Vec<A::Array> {
     let result = run::<A, Build, Infallible>(body, arguments, |node, args| {
         Ok(match &node.op {
-            Op::Extra(build) => Slot::One(run_build::<A>(build, node.ty(), &args)),
+            Op::Extra(build) => Slot::One(run_build::<A>(build, &args)),
             Op::Scan(scan) => several(run_scan::<A>(scan, args.into_vec())),
             Op::Branch(branch) => {
-                let Some(Value::Bool(condition)) = A::known(&args[0]) else {
-                    unreachable!("an eager algebra knows the value of a condition")
-                };
-                let side = if condition { &branch.then } else { &branch.otherwise };
+                let condition = A::known(&args[0]).expect("an eager algebra knows the value of a condition");
+                let chosen = condition.element(0) == Value::Bool(true);
+                let side = if chosen { &branch.then } else { &branch.otherwise };
                 several(interpret_source::<A>(side, args[1..].to_vec()))
             }
             op => Slot::One(apply::<A, Build>(op, args)),
@@ -34,7 +33,10 @@ pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>
     }
 }
 
-fn run_build<A: Algebra>(build: &Build, ty: &Type, captures: &[A::Array]) -> A::Array {
+pub(crate) fn run_build<A: Algebra>(build: &Build, captures: &[A::Array]) -> A::Array {
+    let element = build.body.result_types().next().expect("a build's body has one result");
+    let mut shape = Shape::from_slice(&build.extents);
+    shape.extend_from_slice(&element.shape);
     let count = size(&build.extents);
     let elements = (0..count).map(|element| {
         let mut arguments = Vec::with_capacity(build.body.arity());
@@ -47,13 +49,8 @@ fn run_build<A: Algebra>(build: &Build, ty: &Type, captures: &[A::Array]) -> A::
         arguments.extend_from_slice(captures);
         interpret_source::<A>(&build.body, arguments).remove(0)
     });
-    let stacked = stack::<A>(elements.collect(), &element_type(ty, build.extents.len()));
-    A::reshape(stacked, &ty.shape)
-}
-
-/// The type of one element of a built array.
-fn element_type(ty: &Type, extents: usize) -> Type {
-    Type::new(ty.dtype, &ty.shape[extents..])
+    let stacked = stack::<A>(elements.collect(), element);
+    A::reshape(stacked, &shape)
 }
 
 /// Arrays of one type under a new outer axis.
@@ -67,7 +64,7 @@ fn stack<A: Algebra>(elements: Vec<A::Array>, ty: &Type) -> A::Array {
     A::concatenate(0, elements.into_iter().map(|element| A::reshape(element, &unit)).collect())
 }
 
-fn run_scan<A: Algebra>(scan: &Scan<Build>, operands: Vec<A::Array>) -> Vec<A::Array> {
+pub(crate) fn run_scan<A: Algebra>(scan: &Scan<Build>, operands: Vec<A::Array>) -> Vec<A::Array> {
     let mut carries = operands[..scan.carries].to_vec();
     let (inputs, captures) = operands[scan.carries..].split_at(scan.inputs);
     let types: Vec<Type> = scan.body.result_types().skip(scan.carries).cloned().collect();

@@ -6,9 +6,11 @@
 //! where they meet. Every source node is visited once, so sharing is kept and the work is linear.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Label};
+use crate::algebra::{Contraction, Label, Reduction};
+use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Type};
 use crate::term::{Body, Branch, Build, Graph, NodeId, Op, Scan};
+use crate::vectorise::fission::{self, Split};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use std::sync::Arc;
 /// carries that gain the axis are a fixed point; a conditional becomes a select where its condition or what it captures
 /// depends on a build's variable, and stays lazy elsewhere. An `Alias` is replaced by its operand.
 pub fn vectorise(body: &Body<Build>) -> Body {
-    let mut memo = Memo::new();
+    let mut memo = Memo::default();
     let mut lifter = Lifter { graph: Graph::like(body), extents: Vec::new(), memo: &mut memo };
     let arguments: Vec<Lifted> = (0..body.arity()).map(|at| Lifted::invariant(at as NodeId)).collect();
     let results: Vec<NodeId> = lifter.body(body, &arguments).into_iter().map(|result| result.node).collect();
@@ -73,9 +75,14 @@ struct Closed {
     axes: Vec<Axes>,
 }
 
-/// Bodies lifted before, so that a body that is used many times, or visited by the fixed points of several loops around
+/// What was done before, so that a body that is used many times, or visited by the fixed points of several loops around
 /// it, is lifted once.
-type Memo = HashMap<Key, Closed>;
+#[derive(Default)]
+struct Memo {
+    bodies: HashMap<Key, Closed>,
+    /// Loops by the address of their body, which is kept, so that no other body gets it.
+    splits: HashMap<*const Body<Build>, (Arc<Body<Build>>, Option<Arc<Split>>)>,
+}
 
 struct Lifter<'m> {
     graph: Graph,
@@ -319,8 +326,62 @@ impl Lifter<'_> {
         Entry { axes: value.axes.clone(), variable: variable && self.element_shape(value).is_empty() }
     }
 
-    /// A loop over the lifted body. A carry has the axes of its first value and of what a step makes of it: a fixed point.
+    /// A loop of which the outputs that depend on no carry, and what is only added up, are computed for all steps at once,
+    /// as in a build.
     fn scan(&mut self, scan: &Scan<Build>, args: &[Lifted]) -> Vec<Lifted> {
+        let address = Arc::as_ptr(&scan.body);
+        let (_, split) =
+            self.memo.splits.entry(address).or_insert_with(|| (scan.body.clone(), fission::split(scan).map(Arc::new)));
+        let Some(split) = split.clone() else { return self.rolled(scan, args) };
+        let step = self.extents.len();
+        self.extents.push(scan.length);
+        let mut arguments: Vec<Lifted> = args[scan.carries..].to_vec();
+        for input in &mut arguments[..scan.inputs] {
+            // The steps are the outermost axis of the element: they become the innermost axis of the batch.
+            input.axes.push(step);
+        }
+        let values = self.body(&split.map, &arguments);
+        let stacked: Vec<Lifted> = values
+            .into_iter()
+            .map(|value| {
+                let node = self.align(&value, &union(&value.axes, &[step]));
+                Lifted { node, axes: value.axes.into_iter().filter(|&axis| axis < step).collect() }
+            })
+            .collect();
+        self.extents.truncate(step);
+        let others = match &split.rest {
+            None => Vec::new(),
+            Some(rest) => {
+                let mut operands: Vec<Lifted> = rest.carries.iter().map(|&at| args[at].clone()).collect();
+                operands.extend_from_slice(&args[scan.carries..scan.carries + scan.inputs]);
+                operands.extend(rest.read.iter().map(|&position| stacked[position].clone()));
+                operands.extend_from_slice(&args[scan.carries + scan.inputs..]);
+                self.rolled(&rest.scan, &operands)
+            }
+        };
+        let (mut stacked, mut others) = (stacked.into_iter(), others.into_iter());
+        let mut output = |at: usize| {
+            let free = split.free.contains(&at);
+            let part = if free { stacked.next() } else { others.next() };
+            (part.expect("each result is of one part"), free && at < scan.carries)
+        };
+        let outputs: Vec<(Lifted, bool)> = (0..scan.body.results.len()).map(&mut output).collect();
+        let finished = outputs.into_iter().zip(args.iter().map(Some).chain(std::iter::repeat(None)));
+        finished
+            .map(|((output, added_up), first)| match first {
+                Some(first) if added_up => {
+                    let steps = smallvec![output.axes.len()];
+                    let sum = self.graph.add(Op::Reduce(Reduction::Sum, steps), &[output.node]);
+                    let sum = Lifted { node: sum, axes: output.axes };
+                    self.aligned(Op::Binary(Binary::Add), &[first.clone(), sum])
+                }
+                _ => output,
+            })
+            .collect()
+    }
+
+    /// A loop over the lifted body. A carry has the axes of its first value and of what a step makes of it: a fixed point.
+    fn rolled(&mut self, scan: &Scan<Build>, args: &[Lifted]) -> Vec<Lifted> {
         let captures = scan.carries + scan.inputs;
         let mut entries: Vec<Entry> = Vec::with_capacity(args.len());
         for (position, arg) in args.iter().enumerate() {
@@ -417,7 +478,7 @@ impl Lifter<'_> {
     fn closed(&mut self, body: &Arc<Body<Build>>, entries: &[Entry], carries: usize) -> Closed {
         let extents = entries.iter().flat_map(|entry| &entry.axes).map(|&axis| self.extents[axis]).collect();
         let key = Key { body: Arc::as_ptr(body), entries: entries.to_vec(), extents, carries };
-        if let Some(closed) = self.memo.get(&key) {
+        if let Some(closed) = self.memo.bodies.get(&key) {
             return closed.clone();
         }
         let mut types: Vec<Type> = Vec::new();
@@ -454,7 +515,7 @@ impl Lifter<'_> {
             body: Arc::new(inner.graph.finish(&nodes)),
             axes: results.into_iter().map(|result| result.axes).collect(),
         };
-        self.memo.insert(key, closed.clone());
+        self.memo.bodies.insert(key, closed.clone());
         closed
     }
 }

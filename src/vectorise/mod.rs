@@ -2,9 +2,10 @@
 //!
 //! Two steps, so that neither time nor work is more than linear on a shared graph. [`vectorise`] removes the builds (figures
 //! 9 and 11): every node becomes one bulk node with an outer axis for each build variable that it depends on, and an index
-//! into it becomes a gather. [`push_reads`] then moves gathers and views towards what they read (figure 10), where all uses
+//! into it becomes a gather. What a loop's steps do not take from each other is computed for all of them at once. [`push_reads`] then moves gathers and views towards what they read (figure 10), where all uses
 //! of a node are reads and that costs nothing.
 
+mod fission;
 mod lift;
 mod push;
 
@@ -13,5 +14,6 @@ mod random;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use fission::can_be_split;
 pub use lift::vectorise;
 pub use push::push_reads;

@@ -312,13 +312,15 @@ fn a_row_of_a_product_is_a_product_with_a_row() {
 
 #[test]
 fn a_loop_inside_a_build_is_a_loop_over_a_batch() {
-    // build(3, |i| scan over x of (sum, count): sum' = sum + x[t] * y[i]; outputs sum), and its count has no axis.
+    // build(3, |i| scan over x of (sum, count): sum' = sum + x[t] * y[i]; outputs sum), and its count, which is
+    // squared in each step so that the loop has to keep it, has no axis.
     let mut step: Graph<Build> = Graph::new(&[f64s(&[]), f64s(&[]), f64s(&[]), f64s(&[3]), i64s(&[])], 2);
     let scale = step.add(Op::Gather, &[3, 4]);
     let product = binary(&mut step, Binary::Mul, 2, scale);
     let sum = binary(&mut step, Binary::Add, 0, product);
     let one = full(&mut step, &[], Value::F64(1.0));
-    let next = binary(&mut step, Binary::Add, 1, one);
+    let square = binary(&mut step, Binary::Mul, 1, 1);
+    let next = binary(&mut step, Binary::Add, square, one);
     let body = Arc::new(step.finish(&[sum, next, sum]));
     let mut g = graph(&[f64s(&[4]), f64s(&[3])]);
     let result = build(&mut g, &[3], &[0, 1], |g, i, x| {

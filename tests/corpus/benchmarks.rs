@@ -2,9 +2,8 @@
 
 use super::prelude::*;
 
-/// The negative half of a mixture's logarithmic determinant and distances: the logarithm of the likelihood of points
-/// under a mixture of Gaussians whose inverse covariances have Cholesky factors with logarithmic diagonals, with a Wishart
-/// prior of parameters `gamma` and 0.
+/// The logarithm of the likelihood of points under a mixture of Gaussians, with a Wishart prior of parameters `gamma` and 0.
+/// The inverse covariances have Cholesky factors whose diagonals are given by their logarithms.
 fn mixture<A: Algebra>(
     alphas: &Vector<A, f64>,
     means: &Matrix<A, f64>,
@@ -99,6 +98,30 @@ pub fn rows() -> Vec<Row> {
             m([[1.175171, 2.029160]]),
         ))
         .value([8.073804080049758])
+        .gradient([
+            0.10866285550865,
+            -0.74127003952390,
+            0.63260718401525,
+            1.11692576532787,
+            0.16333301355146,
+            -0.02199898240712,
+            0.22777829225424,
+            1.20963025612832,
+            -0.06063759207340,
+            2.58529994051162,
+            0.11263269452421,
+            0.38574430984961,
+            0.07351805731823,
+            5.41836362715595,
+            -0.32149440967745,
+            1.71892309775005,
+            0.86009109079087,
+            -0.99464093046632,
+            // Moving the point is moving all means the other way.
+            -(1.11692576532787 - 0.02199898240712 + 1.20963025612832),
+            -(0.16333301355146 + 0.22777829225424 - 0.06063759207340),
+        ])
+        .digits(1e-9)
         .smooth(),
         row!("bundle adjustment of ADBench": (V, V, S, V) => (V, S),
             |(camera, x, w, seen)| (reprojection(camera, x, w, seen), 1.0 - w * w),
@@ -128,5 +151,10 @@ pub fn rows() -> Vec<Row> {
         ])
         .digits(1e-9)
         .smooth(),
+        row!("weight error of bundle adjustment": S => S, |w| 1.0 - w * w, s(0.417022))
+            .value([0.826092651516])
+            .gradient([-0.834044])
+            .digits(1e-11)
+            .smooth(),
     ]
 }

@@ -167,6 +167,8 @@ fn formulas() -> Vec<Row> {
 
 fn stencils() -> Vec<Row> {
     let ones = |n: usize, x: f64| t(n, &vec![x; n]);
+    let with_ends =
+        |n: usize, first: f64, inner: f64, last: f64| [vec![first], vec![inner; n - 2], vec![last]].concat();
     let counted = |x: f64| t(10, &(0..10).map(|i| x * i as f64).collect::<Vec<_>>());
     let interior: Vec<f64> =
         [[1.0; 10].to_vec(), [0.0].to_vec(), [1.0; 9].to_vec(), [1.0; 9].to_vec(), [0.0].to_vec()].concat();
@@ -198,6 +200,8 @@ fn stencils() -> Vec<Row> {
             .smooth(),
         row!("stencil of a million": (V, V, V) => V, |(a, b, c)| stencil(a, b, c),
             (ones(1_000_000, 1.0), ones(1_000_000, 2.0), ones(1_000_000, 3.0)))
+            .value(with_ends(1_000_000, 3.0, 6.0, 4.0))
+            .gradient([with_ends(1_000_000, 1.0, 1.0, 1.0), with_ends(1_000_000, 0.0, 1.0, 1.0), with_ends(1_000_000, 1.0, 1.0, 0.0)].concat())
             .large()
             .heavy(),
         row!("stencil of two axes": M => M, |x| {

@@ -3,7 +3,7 @@
 use super::laws;
 use super::row::Row;
 use crate::random::arrays::{elements, full, numbers};
-use crate::random::pipelines::{gradient, only_floats};
+use crate::random::derivatives::{gradient, only_floats};
 use crate::random::reference::{self, is_single};
 use deltaray::concrete::{Array, Concrete};
 use deltaray::derivative::program;

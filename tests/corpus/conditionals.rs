@@ -25,6 +25,12 @@ fn choices() -> Vec<Row> {
         .value([5.0, 18.0])
         .gradient([13.0, 9.0])
         .smooth(),
+        row!("tangents of x + 2 or −x, and x·y·x": (S, S) => ((S, S), (S, S)), |at| {
+                let along = |dx, dy| jvp(|(x, y)| (cond(x.gt(2.0), || x + 2.0, || -x), x * y * x), at, &(scalar(dx), scalar(dy))).1;
+                (along(1.0, 0.0), along(0.0, 1.0))
+            }, (s(3.0), s(2.0)))
+        .value([1.0, 12.0, 0.0, 9.0])
+        .smooth(),
         row!("a or 2a by the sum": V => S, |a| {
                 let sum = a.sum();
                 cond(sum.gt(0.0), || a.clone(), || 2.0 * a).sum()

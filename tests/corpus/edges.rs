@@ -117,7 +117,10 @@ fn empty() -> Vec<Row> {
         .value([])
         .gradient([0.0])
         .smooth(),
-        row!("logsumexp of nothing": V => S, |x| x.exp().sum(), nothing()).value([0.0]).gradient([]).smooth(),
+        row!("a sum of exponentials of nothing": V => S, |x| x.exp().sum(), nothing())
+            .value([0.0])
+            .gradient([])
+            .smooth(),
     ]
 }
 

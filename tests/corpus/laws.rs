@@ -2,8 +2,10 @@
 
 use super::check::{Finding, Scale, Subject, compare, magnitude, stage, with_ones};
 use crate::random::arrays::{floats, full, numbers};
-use crate::random::chance::Random;
-use crate::random::pipelines::{Form, forward_over_reverse, only_floats, reverse_over_reverse};
+use crate::random::derivatives::{
+    Form, direction, forward_over_reverse, inner, only_floats, or_zeros, pushed, reverse_over_reverse, symbolic_second,
+    symbolic_tangents,
+};
 use deltaray::concrete::{Array, Concrete};
 use deltaray::derivative::program;
 use deltaray::dual::{self, DualArray, Tangent, TangentArray};
@@ -129,63 +131,30 @@ fn no_more_operations(subject: &Subject<'_>) -> Finding {
     Err(format!("{bulk} float operations instead of {source}:\n{}", subject.bulk))
 }
 
-/// A direction that looks random: an array for every float among arrays.
-fn direction(arrays: &[Array], seed: u64) -> Vec<Option<Array>> {
-    let mut random = Random::new(seed);
-    let mut one = |array: &Array| {
-        let elements: Vec<f64> = (0..array.size()).map(|_| random.between(-1.0, 1.0)).collect();
-        array.dtype().is_float().then(|| floats(&array.ty(), &elements))
-    };
-    arrays.iter().map(&mut one).collect()
-}
-
-fn or_zeros(tangents: &[Option<Array>], like: &[Array]) -> Vec<Array> {
-    let zero = |(tangent, like): (&Option<Array>, &Array)| tangent.clone().unwrap_or_else(|| full(&like.ty(), 0.0));
-    tangents.iter().zip(like).map(zero).collect()
-}
-
-/// The inner product of two lists of arrays, floats only, and the sum of the magnitudes of its terms.
-fn inner(left: &[Array], right: &[Array]) -> (f64, f64) {
-    let mut sums = (0.0, 0.0);
-    for (a, b) in left.iter().zip(right).filter(|(a, _)| a.dtype().is_float()) {
-        for (x, y) in numbers(a).iter().zip(numbers(b)) {
-            sums.0 += x * y;
-            sums.1 += (x * y).abs();
-        }
-    }
-    sums
-}
-
 fn close(what: &str, (a, around): (f64, f64), (b, other): (f64, f64), scale: &Scale) -> Finding {
     if scale.close(a, b, around.max(other)) { Ok(()) } else { Err(format!("{what}: {a} and {b}")) }
 }
 
-/// Values and tangents of a function on arrays with tangents.
-fn pushed(
+/// Values and then tangents of a function on arrays with tangents.
+fn with_tangents(
     run: &dyn Fn(Vec<TangentArray<Concrete>>) -> Vec<TangentArray<Concrete>>,
     subject: &Subject<'_>,
     along: &[Option<Array>],
 ) -> Vec<Array> {
-    let (mut values, tangents) = dual::jvp::<Concrete>(run, subject.row.inputs.clone(), along.to_vec());
-    let tangents = or_zeros(&tangents, &values);
+    let (mut values, tangents) = pushed(run, &subject.row.inputs, along);
     values.extend(tangents);
     values
 }
 
 fn bulk_tangents(subject: &Subject<'_>, along: &[Option<Array>]) -> Vec<Array> {
-    pushed(&|inputs| interpret::<Tangent<Concrete>>(&subject.bulk, inputs), subject, along)
+    with_tangents(&|inputs| interpret::<Tangent<Concrete>>(&subject.bulk, inputs), subject, along)
 }
 
 /// Values and tangents by the symbolic forward derivative, as staged and simplified, are those by tangent arrays.
 fn tangents(subject: &Subject<'_>) -> Finding {
     let along = direction(&subject.row.inputs, 1);
     let expected = bulk_tangents(subject, &along);
-    let mut arguments = subject.row.inputs.clone();
-    arguments.extend(or_zeros(&along, &subject.row.inputs));
-    let forward =
-        program::jvp(&subject.bulk, subject.bulk.arity()).expect("well-formed programs can be differentiated");
-    for (name, body) in [("jvp(bulk)", &forward), ("tidy(jvp(bulk))", &program::tidy(&forward))] {
-        let found = interpret::<Concrete>(body, arguments.clone());
+    for (name, found) in symbolic_tangents(&subject.bulk, &subject.row.inputs, &along) {
         compare(&expected, &found, &subject.scale).map_err(|problem| format!("{name}: {problem}"))?;
     }
     Ok(())
@@ -194,20 +163,19 @@ fn tangents(subject: &Subject<'_>) -> Finding {
 /// Tangents of the function as it is written are those of the bulk program.
 fn eager_tangents(subject: &Subject<'_>) -> Finding {
     let along = direction(&subject.row.inputs, 1);
-    let eager = pushed(&|inputs| subject.row.program.tangent(inputs), subject, &along);
+    let eager = with_tangents(&|inputs| subject.row.program.tangent(inputs), subject, &along);
     compare(&eager, &bulk_tangents(subject, &along), &subject.scale)
 }
 
 /// ⟨c, J d⟩ = ⟨Jᵀ c, d⟩, of programs.
 fn adjoint(subject: &Subject<'_>) -> Finding {
-    let along = direction(&subject.row.inputs, 2);
-    let count = subject.bulk.results.len();
-    let pushed = bulk_tangents(subject, &along).split_off(count);
+    let inputs = &subject.row.inputs;
+    let along = direction(inputs, 2);
+    let (_, pushed) = pushed(&|at| interpret::<Tangent<Concrete>>(&subject.bulk, at), inputs, &along);
     let cotangents = or_zeros(&direction(&pushed, 3), &pushed);
-    let mut arguments = subject.row.inputs.clone();
-    arguments.extend(cotangents.clone());
-    let pulled = interpret::<Concrete>(&subject.tidied, arguments).split_off(count);
-    let along = or_zeros(&along, &subject.row.inputs);
+    let arguments = [inputs.clone(), cotangents.clone()].concat();
+    let pulled = interpret::<Concrete>(&subject.tidied, arguments).split_off(pushed.len());
+    let along = or_zeros(&along, inputs);
     close("⟨c, J d⟩ and ⟨Jᵀ c, d⟩", inner(&cotangents, &pushed), inner(&pulled, &along), &subject.scale)
 }
 
@@ -215,8 +183,7 @@ fn adjoint(subject: &Subject<'_>) -> Finding {
 fn eager_adjoint(subject: &Subject<'_>) -> Finding {
     let row = subject.row;
     let along = direction(&row.inputs, 4);
-    let count = subject.bulk.results.len();
-    let forward = pushed(&|inputs| row.program.tangent(inputs), subject, &along).split_off(count);
+    let (_, forward) = pushed(&|inputs| row.program.tangent(inputs), &row.inputs, &along);
     let seeds = direction(&forward, 5);
     let run = |inputs: Vec<DualArray<Concrete>>| row.program.dual(inputs);
     let (_, pullback) = dual::vjp::<Concrete>(&run, row.inputs.clone());
@@ -275,11 +242,7 @@ fn second_derivatives(subject: &Subject<'_>) -> Finding {
     same("dual arrays of dual arrays", reverse_over_reverse(Form::Bulk(&subject.bulk), inputs, &along))?;
     let first = &subject.tidied;
     let results = first.results.len();
-    let forward = program::jvp(first, inputs.len()).expect("well-formed programs can be differentiated");
-    let mut arguments = with_ones(subject.row, &subject.bulk);
-    arguments.extend(or_zeros(&along, inputs));
-    let found = interpret::<Concrete>(&program::tidy(&forward), arguments);
-    same("jvp(tidy(vjp(bulk)))", found[results + subject.bulk.results.len()..].to_vec())?;
+    same("jvp(tidy(vjp(bulk)))", symbolic_second(first, inputs, &along))?;
     let reverse = program::vjp(first, inputs.len()).expect("well-formed programs can be differentiated");
     let mut arguments = with_ones(subject.row, &subject.bulk);
     // No cotangents for the values, and the direction for the gradient.

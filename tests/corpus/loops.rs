@@ -194,6 +194,17 @@ fn scans() -> Vec<Row> {
         .value([1.0, 2.0, 6.0, 24.0, 120.0])
         .gradient([153.0, 76.0, 50.0, 36.0, 24.0])
         .smooth(),
+        row!("the Jacobian of running products": V => M, |x| {
+                build(5, |k| {
+                    let pick = build(5, |j| j.equal(&k).cast::<f64>());
+                    vjp(|x| scan(scalar(1.0), x, 5, |p, x| twice(p * x)).1, x).1(&pick)
+                })
+            }, v([1.0, 2.0, 3.0, 4.0, 5.0]))
+        .value([
+            1.0, 0.0, 0.0, 0.0, 0.0, 2.0, 1.0, 0.0, 0.0, 0.0, 6.0, 3.0, 2.0, 0.0, 0.0, 24.0, 12.0, 8.0, 6.0, 0.0,
+            120.0, 60.0, 40.0, 30.0, 24.0,
+        ])
+        .smooth(),
         row!("weighted running products": V => S, |x| {
                 let products = scan(scalar(1.0), x, x.len(), |p, x| twice(p * x)).1;
                 (products * x).sum()

@@ -1,10 +1,13 @@
 //! The corpus: rows by theme, and what is checked of each.
 
+pub mod associative;
 pub mod benchmarks;
 pub mod builds;
 pub mod check;
 pub mod conditionals;
+pub mod cumulative;
 pub mod edges;
+pub mod families;
 pub mod indexing;
 pub mod laws;
 pub mod loops;
@@ -26,11 +29,14 @@ pub fn all() -> Vec<Row> {
         builds::rows,
         structure::rows,
         reductions::rows,
+        associative::rows,
+        cumulative::rows,
         products::rows,
         loops::rows,
         conditionals::rows,
         models::rows,
         benchmarks::rows,
+        families::rows,
         edges::rows,
     ];
     themes.iter().flat_map(|rows| rows()).collect()
@@ -39,7 +45,7 @@ pub fn all() -> Vec<Row> {
 /// What rows are written with.
 pub mod prelude {
     pub use super::row::Row;
-    pub(crate) use super::row::row;
+    pub(crate) use super::row::{function, row};
     pub use super::shared::*;
     pub use deltaray::algebra::Algebra;
     pub use deltaray::prelude::*;

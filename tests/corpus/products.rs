@@ -208,6 +208,17 @@ fn convolutions() -> Vec<Row> {
         row!("convolution padded by hand": (T4, T4) => T4,
             |(k, a)| padded_convolution(k, a), (some([1, 2, 2, 2], 98), some([1, 2, 3, 3], 99)))
             .smooth(),
+        row!("convolution padded as one likes": (T4, T4) => T4, |(k, a)| {
+                let (kernel, image) = (k.shape(), a.shape());
+                let (height, width) = (image[2] + 2 - kernel[2] + 1, image[3] + 4 - kernel[3] + 1);
+                build((image[0], kernel[0], height, width), |(n, o, i, j)| {
+                    build((kernel[1], kernel[2], kernel[3]), |(c, p, q)| {
+                        a.at((&n, &c, &i + &p - 1, &j + &q - 2)) * k.at((&o, c, p, q))
+                    })
+                    .sum()
+                })
+            }, (some([1, 2, 3, 2], 271), some([1, 2, 3, 2], 272)))
+            .smooth(),
         row!("convolution by its adjoint for the image": (T4, T4, T4) => T4, |(k, a, dt)| {
                 let (kernel, image, out) = (k.shape(), a.shape(), dt.shape());
                 let expected = build((image[0], image[1], image[2], image[3]), |(n, c, h, w)| {

@@ -150,10 +150,11 @@ impl Row {
     }
 }
 
-/// A row: `row!("name": (S, V) => S, |(a, x)| (a * x).sum(), (s(2.0), v([1.0])))`. The types are of families, over
-/// [`Concrete`]; the body may name the algebra as `A`.
-macro_rules! row {
-    ($name:literal : $in:ty => $out:ty, |$input:pat_param| $body:expr, $at:expr) => {{
+/// A function of arrays: `function!(V => S, |x| x.sum())`. The types are of families, over [`Concrete`]; the body may name
+/// the algebra as `A`.
+macro_rules! function {
+    ($in:ty => $out:ty, |$input:pat_param| $body:expr) => {{
+        #[derive(Clone, Copy)]
         struct Function;
         impl deltaray::derivative::ArrayFn for Function {
             type In = $in;
@@ -164,7 +165,15 @@ macro_rules! row {
                 $body
             }
         }
-        Row::new($name, Function, $at)
+        Function
     }};
+}
+pub(crate) use function;
+
+/// A row: `row!("name": (S, V) => S, |(a, x)| (a * x).sum(), (s(2.0), v([1.0])))`, with a [`function!`] in the middle.
+macro_rules! row {
+    ($name:literal : $in:ty => $out:ty, |$input:pat_param| $body:expr, $at:expr) => {
+        Row::new($name, super::row::function!($in => $out, |$input| $body), $at)
+    };
 }
 pub(crate) use row;

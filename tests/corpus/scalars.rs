@@ -121,6 +121,11 @@ fn formulas() -> Vec<Row> {
             .value([22.0])
             .gradient([12.0, 9.0])
             .smooth(),
+        row!("tangent of y·x·x + (2 + 2)": (S, S) => S,
+            |at| jvp(|(x, y)| y * x * x + (scalar(2.0) + 2.0), at, &(scalar(1.0), scalar(0.0))).1, (s(3.0), s(2.0)))
+        .value([12.0])
+        .gradient([4.0, 6.0])
+        .smooth(),
         row!("a quotient of tangents": (S, S, S, S) => S, |(nu, gamma, omega, time)| {
                 let tan = (omega * time).tan();
                 nu * &tan / (gamma - &tan)
@@ -164,6 +169,11 @@ fn formulas() -> Vec<Row> {
             |(a, b)| build(1000, |_| halved_doublings(a, b, 7, 0.0)), (s(2.0), s(3.0)))
         .gradient([333.3332633, -222.2221756])
         .digits(1e-9),
+        row!("a build of 7000 damped doublings": (S, S) => V,
+            |(a, b)| build(1000, |_| halved_doublings(a, b, 7000, 0.0)), (s(2.0), s(3.0)))
+        .gradient([333.2633406816766, -222.17556045445108])
+        .large()
+        .heavy(),
         row!("third derivative of x⁴": V => V,
             |x| grad(|x| grad(|x| grad(|x| x.powi(4).sum(), x).sum(), x).sum(), x), v([1.0, 2.0, 3.0]))
         .value([24.0, 48.0, 72.0])
@@ -194,6 +204,10 @@ fn formulas() -> Vec<Row> {
             .value([0.8988770945225438])
             .gradient([0.39052780643689855])
             .smooth(),
+        row!("a derivative by a nearer variable": S => S,
+            |x| jvp(|y| x.lift_forward() + y, &scalar(3.0), &scalar(1.0)).1, s(2.0))
+        .value([1.0])
+        .gradient([0.0]),
         row!("a derivative by another variable": (S, S) => S, |(x, y)| {
                 jvp(|x| jvp(|y| x.lift_forward() + y, &scalar(3.0), &scalar(1.0)).1, x, &scalar(1.0)).1 + y * 0.0
             }, (s(2.0), s(0.0)))
@@ -223,6 +237,8 @@ fn formulas() -> Vec<Row> {
 fn operations() -> Vec<Row> {
     let relu = [1.1, -2.2, 0.0, 4.4, 5.5, 6.6, 7.7, 8.8, -9.9, -10.0, 11.0, 12.0];
     let mask = [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0];
+    let logistic = |x: f64| 1.0 / (1.0 + (-x).exp());
+    let slope = |x: f64| logistic(x) * (1.0 - logistic(x));
     let scaled_mask: Vec<f64> = mask.iter().map(|x| 7.0 * x).chain([57.1]).collect();
     vec![
         row!("logistic": S => S, |x| x.sigmoid(), s(3.0)).gradient([4.5176659730912e-2]).digits(1e-12).smooth(),
@@ -230,7 +246,12 @@ fn operations() -> Vec<Row> {
             .gradient([4.5176659730912e-2])
             .digits(1e-12)
             .smooth(),
-        row!("logistic of five axes": T5 => T5, |x| x.sigmoid(), t([2, 2, 1, 2, 2], &T16)).smooth(),
+        row!("logistic of five axes": T5 => T5, |x| x.sigmoid(), t([2, 2, 1, 2, 2], &T16))
+            .gradient(T16.map(slope))
+            .smooth(),
+        row!("logistic twice of five axes": T5 => T5, |x| x.sigmoid().sigmoid(), t([2, 2, 1, 2, 2], &T16))
+            .gradient(T16.map(|x| slope(x) * slope(logistic(x))))
+            .smooth(),
         row!("logistic of four": V => V, |x| x.sigmoid(), v([5.0, 2.0, 6.0, 1.0]))
             .gradient([6.648056670790033e-3, 0.10499358540350662, 2.466509291359931e-3, 0.19661193324148185])
             .smooth(),

@@ -41,8 +41,8 @@ fn a_convolution_has_contractions_of_views_as_gradients() {
         &form,
         "k a dt",
         r#"
-        program f(k: f64[3, 2, 2, 2], a: f64[2, 2, 4, 5], dt: f64[2, 3, 3, 4]) -> (f64[3, 2, 2, 2], f64[2,
-                2, 4, 5]):
+        program f(k: f64[3, 2, 2, 2], a: f64[2, 2, 4, 5], dt: f64[2, 3, 3, 4]) -> (f64[3, 2, 2, 2],
+                f64[2, 2, 4, 5]):
             let m1: f64[2, 3, 4, 2, 2, 2] = view [2, 3, 4, 2, 2, 2] a ([i, j, k, l, m, n] -> [i, l, j + m,
                     k + n])
             let m2: f64[2, 4, 5, 2, 2, 3] = view [2, 4, 5, 2, 2, 3] dt ([i, j, k, l, m, n] -> [i, n, j - l,
@@ -66,8 +66,8 @@ fn a_convolution_has_contractions_of_views_as_gradients() {
         &gradient(checked(&preserving)),
         "k a dt",
         r#"
-        program f(k: f64[3, 2, 2, 2], a: f64[2, 2, 4, 5], dt: f64[2, 3, 4, 5]) -> (f64[3, 2, 2, 2], f64[2,
-                2, 4, 5]):
+        program f(k: f64[3, 2, 2, 2], a: f64[2, 2, 4, 5], dt: f64[2, 3, 4, 5]) -> (f64[3, 2, 2, 2],
+                f64[2, 2, 4, 5]):
             let m1: f64[2, 4, 5, 2, 2, 2] = view [2, 4, 5, 2, 2, 2] a ([i, j, k, l, m, n] -> [i, l, j + m,
                     k + n])
             let m2: f64[2, 4, 5, 2, 2, 3] = view [2, 4, 5, 2, 2, 3] dt ([i, j, k, l, m, n] -> [i, n, j - l,
@@ -90,8 +90,8 @@ fn a_convolution_has_contractions_of_views_as_gradients() {
         &gradient(checked(&padded)),
         "k a dt",
         r#"
-        program f(k: f64[3, 2, 2, 2], a: f64[2, 2, 4, 5], dt: f64[2, 3, 5, 6]) -> (f64[3, 2, 2, 2], f64[2,
-                2, 4, 5]):
+        program f(k: f64[3, 2, 2, 2], a: f64[2, 2, 4, 5], dt: f64[2, 3, 5, 6]) -> (f64[3, 2, 2, 2],
+                f64[2, 2, 4, 5]):
             let m1: f64[2, 5, 6, 2, 2, 2] = view [2, 5, 6, 2, 2, 2] a ([i, j, k, l, m, n] -> [i, l,
                     j + m - 1, k + n - 1])
             let m2: f64[2, 4, 5, 2, 2, 3] = view [2, 4, 5, 2, 2, 3] dt ([i, j, k, l, m, n] -> [i, n,
@@ -167,8 +167,8 @@ fn variants_of_the_convolution() {
         &gradient(checked(&other_order)),
         "k a dt",
         r#"
-        program f(k: f64[3, 2, 2, 2], a: f64[2, 2, 4, 5], dt: f64[3, 4, 3, 2]) -> (f64[3, 2, 2, 2], f64[2,
-                2, 4, 5]):
+        program f(k: f64[3, 2, 2, 2], a: f64[2, 2, 4, 5], dt: f64[3, 4, 3, 2]) -> (f64[3, 2, 2, 2],
+                f64[2, 2, 4, 5]):
             let m1: f64[3, 4, 2, 2, 2, 2] = view [3, 4, 2, 2, 2, 2] a ([i, j, k, l, m, n] -> [k, m, i + n,
                     j + l])
             let m2: f64[2, 4, 5, 2, 2, 3] = view [2, 4, 5, 2, 2, 3] dt ([i, j, k, l, m, n] -> [j - m, k - l,
@@ -198,8 +198,8 @@ fn variants_of_the_convolution() {
         &gradient(checked(&transposed)),
         "k a dt",
         r#"
-        program f(k: f64[2, 3, 2, 2], a: f64[2, 2, 4, 5], dt: f64[2, 3, 3, 4]) -> (f64[2, 3, 2, 2], f64[2,
-                2, 4, 5]):
+        program f(k: f64[2, 3, 2, 2], a: f64[2, 2, 4, 5], dt: f64[2, 3, 3, 4]) -> (f64[2, 3, 2, 2],
+                f64[2, 2, 4, 5]):
             let m1: f64[2, 3, 4, 2, 2, 2] = view [2, 3, 4, 2, 2, 2] a ([i, j, k, l, m, n] -> [i, l, j + m,
                     k + n])
             let m2: f64[2, 4, 5, 2, 2, 3] = view [2, 4, 5, 2, 2, 3] dt ([i, j, k, l, m, n] -> [i, n, j - l,
@@ -222,8 +222,8 @@ fn variants_of_the_convolution() {
         &gradient(checked(&scaled)),
         "k a dt",
         r#"
-        program f(k: f64[3, 2, 2, 2], a: f64[2, 2, 4, 5], dt: f64[2, 3, 3, 4]) -> (f64[3, 2, 2, 2], f64[2,
-                2, 4, 5]):
+        program f(k: f64[3, 2, 2, 2], a: f64[2, 2, 4, 5], dt: f64[2, 3, 3, 4]) -> (f64[3, 2, 2, 2],
+                f64[2, 2, 4, 5]):
             let m1: f64[2, 3, 4, 2, 2, 2] = view [2, 3, 4, 2, 2, 2] a ([i, j, k, l, m, n] -> [i, l, j + m,
                     k + n])
             let m2: bool[2, 3, 3, 4] = contract "ijklmn,olmn->iojk" m1 (k * 0.5) * 2.0 > 0.0

@@ -343,3 +343,56 @@ fn a_matrix_times_a_vector() {
         "#,
     );
 }
+
+#[test]
+fn a_quotient_between_product_and_sum() {
+    let like = (matrix(2, 3), matrix(3, 4), vector(2), scalar::<Concrete, f64>(0.0));
+    let quarter =
+        stage(|(a, b, _, _)| build((2, 4), |(i, j)| build(3, |k| a.at((&i, &k)) * b.at((&k, &j)) / 4.0).sum()), &like)
+            .unwrap();
+    prints(
+        checked(&quarter),
+        "a b v s",
+        r#"
+        program f(a: f64[2, 3], b: f64[3, 4], v: f64[2], s: f64) -> f64[2, 4]:
+            contract "ij,jk->ik" a b / 4.0
+        "#,
+    );
+    let by_row = stage(
+        |(a, b, v, _)| build((2, 4), |(i, j)| build(3, |k| b.at((&k, &j)) * a.at((&i, &k)) / v.at(&i)).sum()),
+        &like,
+    )
+    .unwrap();
+    prints(
+        checked(&by_row),
+        "a b v s",
+        r#"
+        program f(a: f64[2, 3], b: f64[3, 4], v: f64[2], s: f64) -> f64[2, 4]:
+            contract "ij,jk->ik" a b / replicate[1: 4] v
+        "#,
+    );
+    prints(
+        &gradient(checked(&by_row)),
+        "a b v s dt",
+        r#"
+        program f(a: f64[2, 3], b: f64[3, 4], v: f64[2], s: f64, dt: f64[2, 4]) -> (f64[2, 3], f64[3, 4],
+                f64[2], f64):
+            let m1: f64[2] = recip v
+            let m2: f64[2, 4] = dt * replicate[1: 4] m1
+            let m3: f64[2] = contract "ij,ij->i" dt (contract "ij,jk->ik" a b / replicate[1: 4] v) * m1
+            (contract "ij,kj->ik" m2 b, contract "ij,ik->jk" a m2, -m3, 0.0)
+        "#,
+    );
+    let by_one = stage(
+        |(a, b, _, s)| build(3, |k| a.transpose().at(&k).dot(&a.at((0, &k)).replicate(2)) * b.at((k, 0)) / s).sum(),
+        &like,
+    );
+    prints(
+        checked(&by_one.unwrap()),
+        "a b v s",
+        r#"
+        program f(a: f64[2, 3], b: f64[3, 4], v: f64[2], s: f64) -> f64:
+            contract "i,i->" (sum[0] a * a[0]) b[:, 0] / s
+        "#,
+    );
+}

@@ -324,3 +324,32 @@ fn a_gather_that_ignores_a_variable_is_repeated() {
         "#,
     );
 }
+
+#[test]
+fn one_hots_of_matrices_merge() {
+    let reads =
+        stage(|a| a.at((1, 2)).exp() + a.at((3, 1)) * 2.0 + a.at((0, 0)).sin() + a.at((4, 3)), &matrix(5, 4)).unwrap();
+    prints(
+        &gradient(checked(&reads)),
+        "a dt",
+        r#"
+        program f(a: f64[5, 4], dt: f64) -> f64[5, 4]:
+            let m1: f64[1] = replicate[1] (dt * cos a[0, 0])
+            let m2: f64[1] = replicate[1] (dt * exp a[1, 2])
+            let m3: f64[4] = concatenate[0] m2 (replicate[1] (dt * 2.0)) m1 (replicate[1] dt)
+            scatter [5, 4] m3 [[1, 3, 0, 4], [2, 1, 0, 3]]
+        "#,
+    );
+    let columns = stage(|a| build(3, |i| a.transpose().at((&i, 5)) * a.at((9, i))).sum(), &matrix(20, 3)).unwrap();
+    prints(
+        &gradient(checked(&columns)),
+        "a dt",
+        r#"
+        program f(a: f64[20, 3], dt: f64) -> f64[20, 3]:
+            let m1: f64[3] = replicate[3] dt
+            let m2: f64[1, 3] = replicate[1] (a[5] * m1)
+            let m3: f64[5, 3] = concatenate[0] (replicate[1] (m1 * a[9])) (full 0.0 [3, 3]) m2
+            pad[0: 5, 10] m3
+        "#,
+    );
+}

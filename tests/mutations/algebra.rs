@@ -101,6 +101,7 @@ impl Instance for Dual<Concrete> {
 }
 
 /// The instance with something done wrong.
+#[derive(Clone, Debug)]
 pub struct Mutated<A>(PhantomData<A>);
 
 impl<A: Instance> Mutated<A> {
@@ -138,7 +139,6 @@ impl<A: Instance> Algebra for Mutated<A> {
     type Array = A::Array;
     type Nested = A::Nested;
     type Forward = A::Forward;
-    const STAGED: bool = A::STAGED;
 
     fn dtype(a: &A::Array) -> DType {
         A::dtype(a)
@@ -292,7 +292,7 @@ impl<A: Instance> Algebra for Mutated<A> {
     fn mark(a: A::Array) -> A::Array {
         A::mark(a)
     }
-    fn known(a: &A::Array) -> Option<Value> {
+    fn known(a: &A::Array) -> Option<deltaray::concrete::Array> {
         A::known(a)
     }
     #[track_caller]

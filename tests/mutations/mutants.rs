@@ -2,7 +2,7 @@
 
 use super::algebra::{Mutated, Wrong, seeded};
 use super::random::arrays::full;
-use super::random::pipelines::{direction, gradient, only_floats};
+use super::random::derivatives::{direction, gradient, only_floats};
 use super::random::stages::Stages;
 use super::rewrite::{self, Place, Rewrite, needless_for, operations, rewritten};
 use super::rules::{In, WRONG_RULES, redundant};

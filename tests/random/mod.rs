@@ -6,6 +6,7 @@
 pub mod arrays;
 pub mod chance;
 pub mod compare;
+pub mod derivatives;
 pub mod frequency;
 pub mod generate;
 pub mod pipelines;

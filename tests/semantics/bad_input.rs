@@ -257,7 +257,7 @@ fn functions_staged_inside_of_others() {
     let mut inner = None;
     let whole = stage(
         |x| {
-            inner = Some(stage(|y| y * x, x));
+            inner = Some(stage(|y| y * x, &v(&[1.0, 2.0, 3.0])));
             x * 2.0
         },
         &x,

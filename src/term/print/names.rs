@@ -50,7 +50,7 @@ pub(super) const KEYWORDS: &[&str] = &[
     "mark",
 ];
 
-const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
+pub(super) const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
 
 /// Whether a word means something in the grammar.
 pub(super) fn is_keyword(word: &str) -> bool {

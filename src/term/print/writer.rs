@@ -2,7 +2,7 @@
 
 use super::expression::{Expression, Level, Operand, operation};
 use super::literal::{self, Constants};
-use super::names::{Name, Names};
+use super::names::{DTYPES, Name, Names};
 use crate::concrete::Array;
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
@@ -72,7 +72,7 @@ impl Block {
     }
 }
 
-/// Breaks a line that is too wide where brackets are open, behind a comma.
+/// Breaks a line that is too wide where brackets are open, behind a comma, but not inside of a type.
 pub(super) fn wrap(text: String, indent: usize) -> Vec<String> {
     let margin = " ".repeat(indent);
     let mut lines = Vec::new();
@@ -83,8 +83,22 @@ pub(super) fn wrap(text: String, indent: usize) -> Vec<String> {
         line.push_str(&text);
         return vec![line];
     }
-    // Pieces end behind the comma that one may break at.
-    for piece in text.split_inclusive(", ") {
+    // Pieces end behind the comma that one may break at: one that no type's bracket is open at.
+    let mut pieces: Vec<&str> = Vec::new();
+    let (mut start, mut inside) = (0, false);
+    for (at, character) in text.char_indices() {
+        match character {
+            '[' => inside = DTYPES.iter().any(|dtype| text[..at].ends_with(dtype.name())),
+            ']' => inside = false,
+            ' ' if !inside && text[..at].ends_with(',') => {
+                pieces.push(&text[start..=at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    pieces.push(&text[start..]);
+    for piece in pieces {
         let width = piece.trim_end().chars().count();
         if used + width > WIDTH && open > 0 && used > indent + 2 * STEP {
             let full = mem::replace(&mut line, format!("{margin}{}", " ".repeat(2 * STEP)));

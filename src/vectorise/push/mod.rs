@@ -17,7 +17,7 @@ mod values;
 
 use crate::operation::{Binary, Comparison};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
-use crate::simplify::{Simplifier, bounds};
+use crate::simplify::{SimplifiedBodies, bounds};
 use crate::term::infer::Types;
 use crate::term::{Body, Branch, Node, NodeId, Op, Scan};
 use read::{Outside, Read, without_repetition};
@@ -34,11 +34,15 @@ const READS: usize = 8;
 ///
 /// The result computes the same values. Reads never move across the boundary of a nested body.
 pub fn push_reads(body: &Body) -> Body {
-    push_body(body, &mut HashMap::new())
+    push_body(body, &mut Memo::default())
 }
 
 /// Nested bodies done before.
-type Memo = HashMap<*const Body, Arc<Body>>;
+#[derive(Default)]
+struct Memo {
+    pushed: HashMap<*const Body, Arc<Body>>,
+    simplified: SimplifiedBodies,
+}
 
 fn push_body(body: &Body, memo: &mut Memo) -> Body {
     let mut push = Push::new(body, memo);
@@ -46,7 +50,8 @@ fn push_body(body: &Body, memo: &mut Memo) -> Body {
     for at in (0..body.nodes.len()).rev() {
         push.settle(at as NodeId);
     }
-    push.values.rebuild(Simplifier::like(body), &results)
+    let Push { values, memo, .. } = push;
+    values.rebuild(body, &results, &mut memo.simplified)
 }
 
 struct Push<'a> {
@@ -148,9 +153,11 @@ impl<'a> Push<'a> {
             _ => {}
         }
         if read == Read::Whole {
-            let types = self.node(at).types.clone();
-            let range = self.ranges[at as usize];
-            return self.pending(at, read, types, range);
+            // A loop may have very many outputs, each of which asks for it: its types are looked at once.
+            return match self.table.get(&(at, Read::Whole)) {
+                Some(&value) => value,
+                None => self.pending(at, read, self.node(at).types.clone(), self.ranges[at as usize]),
+            };
         }
         let ty = Type { dtype: self.node(at).ty().dtype, shape: self.result_shape(at, &read) };
         if ty.size() == 0 || self.node(at).ty().size() == 0 {
@@ -252,11 +259,11 @@ impl<'a> Push<'a> {
     }
 
     fn nested(&mut self, body: &Arc<Body>) -> Arc<Body> {
-        if let Some(done) = self.memo.get(&Arc::as_ptr(body)) {
+        if let Some(done) = self.memo.pushed.get(&Arc::as_ptr(body)) {
             return done.clone();
         }
         let done = Arc::new(push_body(body, self.memo));
-        self.memo.insert(Arc::as_ptr(body), done.clone());
+        self.memo.pushed.insert(Arc::as_ptr(body), done.clone());
         done
     }
 
@@ -347,13 +354,7 @@ impl<'a> Push<'a> {
 
 /// Smallest and largest element of each node of element type `i64`.
 fn ranges(body: &Body) -> Vec<(i64, i64)> {
-    let mut arena = Simplifier::like(body);
-    let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
-    for node in &body.nodes[body.arity()..] {
-        let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-        ids.push(arena.add(node.op.clone(), &args));
-    }
     let integer = |node: &Node| matches!(&node.types[..], [ty] if ty.dtype == DType::I64);
-    let range = |(at, node): (usize, &Node)| if integer(node) { bounds::interval(&arena, ids[at]) } else { WIDE };
-    body.nodes.iter().enumerate().map(range).collect()
+    let facts = bounds::facts(body);
+    facts.iter().zip(&body.nodes).map(|(fact, node)| if integer(node) { fact.interval } else { WIDE }).collect()
 }

@@ -4,7 +4,7 @@ use crate::affine::AffineMap;
 use crate::concrete::Array;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Type, Value};
-use crate::simplify::Simplifier;
+use crate::simplify::{SimplifiedBodies, Simplifier};
 use crate::term::infer::{self, Types};
 use crate::term::{Body, NodeId, Op};
 use smallvec::SmallVec;
@@ -192,7 +192,9 @@ impl Values {
     }
 
     /// Computes the values that the results need, each after its operands.
-    pub(super) fn rebuild(self, mut arena: Simplifier, results: &[ValueId]) -> Body {
+    pub(super) fn rebuild(self, like: &Body, results: &[ValueId], bodies: &mut SimplifiedBodies) -> Body {
+        let mut arena = Simplifier::like(like);
+        arena.exchange_bodies(bodies);
         let mut built: Vec<Option<NodeId>> = vec![None; self.definitions.len()];
         let mut stack: Vec<(ValueId, bool)> = Vec::new();
         for &result in results {
@@ -221,6 +223,7 @@ impl Values {
             }
         }
         let results: Vec<NodeId> = results.iter().map(|&result| built[result as usize].expect("built above")).collect();
+        arena.exchange_bodies(bodies);
         arena.finish(&results)
     }
 }

@@ -149,6 +149,10 @@ fn float_unary(op: Unary, x: f64, exact: bool, watch: &mut Watch) -> (f64, bool)
                 _ => gamma_family(op, x),
             }
         }
+        Unary::StopGradient => {
+            watch.fragile_derivative |= !exact;
+            return (x, exact);
+        }
         Unary::Exp => x.exp(),
         Unary::Expm1 => x.exp_m1(),
         Unary::Ln => {

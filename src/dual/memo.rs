@@ -1,0 +1,72 @@
+//! Derivatives of bodies, remembered: a body that is differentiated many times is so once.
+
+use crate::term::Body;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// What values are remembered by: bodies, and what else tells them apart.
+pub(super) trait Key: Eq + Hash {
+    /// The bodies that the key holds on to.
+    fn bodies(&self) -> impl Iterator<Item = &Body>;
+}
+
+impl<K: Key, T: Eq + Hash, U: Eq + Hash> Key for (K, T, U) {
+    fn bodies(&self) -> impl Iterator<Item = &Body> {
+        self.0.bodies()
+    }
+}
+
+impl<K: Key, L: Key> Key for (K, L) {
+    fn bodies(&self) -> impl Iterator<Item = &Body> {
+        self.0.bodies().chain(self.1.bodies())
+    }
+}
+
+/// Which results have a cotangent, which holds on to nothing.
+impl Key for Vec<bool> {
+    fn bodies(&self) -> impl Iterator<Item = &Body> {
+        std::iter::empty()
+    }
+}
+
+struct Table<K, V> {
+    values: HashMap<K, V>,
+    /// The bytes of the constants in all keys.
+    bytes: usize,
+}
+
+/// Values by key, bounded in number and in the memory of the constants they hold on to, for all threads.
+pub(super) struct Memo<K, V>(LazyLock<Mutex<Table<K, V>>>);
+
+impl<K: Key, V: Clone> Memo<K, V> {
+    /// How many values are kept; beyond, all are forgotten.
+    const CAPACITY: usize = 256;
+    /// How many bytes of constants.
+    const BYTES: usize = 1 << 24;
+
+    pub(super) const fn new() -> Self {
+        Memo(LazyLock::new(|| Mutex::new(Table { values: HashMap::new(), bytes: 0 })))
+    }
+
+    /// The remembered value, or a new one. Nothing is locked while it is made: making it asks for others.
+    pub(super) fn get(&self, key: K, make: impl FnOnce(&K) -> V) -> V {
+        let table = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(value) = table().values.get(&key) {
+            return value.clone();
+        }
+        let value = make(&key);
+        let bytes = key.bodies().fold(0usize, |sum, body| sum.saturating_add(body.constant_bytes()));
+        let mut table = table();
+        if table.values.len() >= Self::CAPACITY || table.bytes.saturating_add(bytes) > Self::BYTES {
+            table.values.clear();
+            table.bytes = 0;
+        }
+        // What alone is too large is not kept at all.
+        if bytes <= Self::BYTES {
+            table.bytes += bytes;
+            table.values.insert(key, value.clone());
+        }
+        value
+    }
+}

@@ -1,0 +1,244 @@
+//! Reductions and scans with the user's own associative operator, on trees of arrays; loops without inputs or outputs.
+
+use super::cumulative::{reversed, running, total};
+use crate::affine::AffineMap;
+use crate::algebra::Algebra;
+use crate::error::Error;
+use crate::operation::Binary;
+use crate::shape::{Axes, Shape, Type};
+use crate::tensor::{Family, Float, Rank, Sliced, Stacked, Tensor, Tree, duplicate, scan};
+use std::panic::Location;
+
+/// The common extent of an axis, or what differs.
+fn extent<A: Algebra>(arrays: &[A::Array], axis: usize) -> Result<usize, String> {
+    let mut found = None;
+    for array in arrays {
+        let shape = A::shape(array);
+        match (shape.get(axis), found) {
+            (None, _) => return Err(format!("there is no axis {axis} in shape {:?}", &shape[..])),
+            (Some(&n), None) => found = Some(n),
+            (Some(&n), Some(m)) if n == m => {}
+            (Some(&n), Some(m)) => return Err(format!("extents {m} and {n} of axis {axis}")),
+        }
+    }
+    Ok(found.unwrap_or(0))
+}
+
+/// The arrays with one axis outermost, or there again.
+fn moved<A: Algebra>(arrays: Vec<A::Array>, from: usize, to: usize) -> Vec<A::Array> {
+    if from == to {
+        return arrays;
+    }
+    let transpose = |array: A::Array| {
+        let shape = A::shape(&array);
+        let mut permutation: Axes = (0..shape.len()).filter(|&axis| axis != from).collect();
+        permutation.insert(to, from);
+        A::view(array, &AffineMap::transpose(&shape, &permutation))
+    };
+    arrays.into_iter().map(transpose).collect()
+}
+
+/// The arrays without their outermost axis of extent 1.
+fn unstacked<A: Algebra>(arrays: Vec<A::Array>) -> Vec<A::Array> {
+    arrays
+        .into_iter()
+        .map(|array| {
+            let shape = A::shape(&array);
+            A::reshape(array, &shape[1..])
+        })
+        .collect()
+}
+
+/// The operator on whole levels: for each position of two stacks. As a loop that carries nothing it becomes bulk
+/// operations when it is staged.
+fn levelwise<A, X, F>(like: &X, op: &F) -> impl FnMut(Vec<A::Array>, Vec<A::Array>) -> Vec<A::Array>
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    move |left, right| {
+        let n = extent::<A>(&left, 0).unwrap_or(0);
+        let stack = |arrays: Vec<A::Array>| X::Family::rebuild::<A, A>(like, &mut arrays.into_iter());
+        let pairs = (stack(left), stack(right));
+        scan((), &pairs, n, |(), (a, b)| ((), op(a, b))).1.leaves()
+    }
+}
+
+/// Reports what does not fit; where that returns, the placeholders are what is there.
+#[track_caller]
+fn report<A: Algebra>(name: &str, problem: String, like: &[A::Array]) -> Vec<A::Array> {
+    let place = Location::caller();
+    let fail = |ty: Type| A::fail(Error::operands(name, problem.clone(), place), ty);
+    like.iter().map(|array| fail(A::type_of(array))).collect()
+}
+
+/// Combines the slices of arrays along their outermost axis, in order, by an associative operator: `x₀ ∘ x₁ ∘ .. ∘ xₙ₋₁`; the
+/// neutral element where there are none.
+///
+/// The operator takes and gives trees of slices, need not be commutative, and may use arrays that it captures. It must be
+/// associative, which can not be checked: in which pairs the slices are combined is the library's choice. It is applied
+/// n − 1 times, in ⌈log₂ n⌉ levels when staged; so is, a constant factor more often, its derivative. An eager algebra runs
+/// the closure for every application.
+///
+/// Arrays of different extents are reported at the caller's line.
+#[track_caller]
+pub fn reduce<A, X, F>(neutral: X::Slice, xs: &X, op: F) -> X::Slice
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    reduce_axis(0, neutral, xs, op)
+}
+
+/// As [`reduce`], along this axis of every array: slices lack it.
+#[track_caller]
+pub fn reduce_axis<A, X, F>(axis: usize, neutral: X::Slice, xs: &X, op: F) -> X::Slice
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    let arrays = xs.leaves();
+    let slice = |arrays: Vec<A::Array>| xs.slice_from(&mut arrays.into_iter());
+    match extent::<A>(&arrays, axis) {
+        Ok(0) => neutral,
+        Ok(_) => {
+            let mut combine = levelwise::<A, X, F>(xs, &op);
+            slice(unstacked::<A>(total::<A>(moved::<A>(arrays, axis, 0), 0, &mut combine)))
+        }
+        Err(problem) => slice(report::<A>("reduce", problem, &neutral.leaves())),
+    }
+}
+
+/// The combinations of all slices so far along the outermost axis, by an associative operator, each one's own included:
+/// position i of the result is `x₀ ∘ .. ∘ xᵢ`.
+///
+/// As [`reduce`]; the operator is applied less than 2 n times.
+#[track_caller]
+pub fn associative_scan<A, X, F>(xs: &X, op: F) -> X
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    scanned("associative_scan", 0, xs, &op, false)
+}
+
+/// As [`associative_scan`], along this axis of every array.
+#[track_caller]
+pub fn associative_scan_axis<A, X, F>(axis: usize, xs: &X, op: F) -> X
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    scanned("associative_scan_axis", axis, xs, &op, false)
+}
+
+/// As [`associative_scan`], from the last slice to the first: position i of the result is `xₙ₋₁ ∘ .. ∘ xᵢ`.
+#[track_caller]
+pub fn associative_scan_reverse<A, X, F>(xs: &X, op: F) -> X
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    scanned("associative_scan_reverse", 0, xs, &op, true)
+}
+
+#[track_caller]
+fn scanned<A, X, F>(name: &str, axis: usize, xs: &X, op: &F, reverse: bool) -> X
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    let arrays = xs.leaves();
+    let arrays = match extent::<A>(&arrays, axis) {
+        Ok(0) => return duplicate(xs),
+        Ok(_) => {
+            let turned = |arrays: Vec<A::Array>| -> Vec<A::Array> {
+                if reverse { arrays.into_iter().map(|array| reversed::<A>(array, 0)).collect() } else { arrays }
+            };
+            let mut combine = levelwise::<A, X, F>(xs, op);
+            moved::<A>(turned(running::<A>(turned(moved::<A>(arrays, axis, 0)), 0, &mut combine)), 0, axis)
+        }
+        Err(problem) => report::<A>(name, problem, &arrays),
+    };
+    X::Family::rebuild::<A, A>(xs, &mut arrays.into_iter())
+}
+
+/// What is left of a value after so many steps, each of which takes and gives it: a loop that carries it, without inputs.
+///
+/// As [`scan`]; the value keeps its shapes.
+#[track_caller]
+pub fn iterate<A: Algebra, C: Tree<A>>(first: C, n: usize, step: impl Fn(C) -> C) -> C {
+    scan(first, &(), n, |carry, ()| (step(carry), ())).0
+}
+
+/// The number of slices of a loop's inputs.
+#[track_caller]
+fn steps<A: Algebra, X: Sliced<A>>(name: &str, inputs: &X) -> usize {
+    let arrays = inputs.leaves();
+    extent::<A>(&arrays, 0).unwrap_or_else(|problem| {
+        report::<A>(name, problem, &arrays);
+        0
+    })
+}
+
+/// What is left of a value after a step for each slice of the inputs along their outermost axis, from the first to the
+/// last: a loop that carries it, without outputs.
+///
+/// As [`scan`]; the value keeps its shapes. An associative operator is better served by [`reduce`].
+#[track_caller]
+pub fn fold<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: impl Fn(C, X::Slice) -> C) -> C {
+    let n = steps("fold", inputs);
+    scan(first, inputs, n, |carry, slice| (step(carry, slice), ())).0
+}
+
+/// As [`fold`], from the last slice to the first.
+#[track_caller]
+pub fn fold_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: impl Fn(C, X::Slice) -> C) -> C {
+    let n = steps("fold_reverse", inputs);
+    crate::tensor::scan_reverse(first, inputs, n, |carry, slice| (step(carry, slice), ())).0
+}
+
+/// The linear recurrence `y_i = a_i · y_{i−1} + b_i` along the outermost axis, from `y_{−1} = first`, elementwise in the other
+/// axes; by an associative scan of pairs.
+#[track_caller]
+pub fn linear_recurrence<A: Algebra, E: Float, R: Rank>(
+    first: &Tensor<A, E, R::Smaller>,
+    factors: &Tensor<A, E, R>,
+    terms: &Tensor<A, E, R>,
+) -> Tensor<A, E, R> {
+    let (shape, others) = (factors.shape(), terms.shape());
+    let rest = Shape::from_slice(shape.get(1..).unwrap_or(&[]));
+    if shape != others || first.shape() != rest {
+        let problem = format!("shapes {:?}, {:?} and {:?}", &first.shape()[..], &shape[..], &others[..]);
+        return crate::tensor::apply::fail("linear_recurrence", problem, &shape);
+    }
+    let arrays = vec![factors.array().clone(), terms.array().clone()];
+    if shape[0] == 0 {
+        return terms.clone();
+    }
+    let mul = |a: &A::Array, b: &A::Array| A::binary(Binary::Mul, a.clone(), b.clone());
+    // x ↦ a·x + b, then x ↦ c·x + d.
+    let mut combine = |left: Vec<A::Array>, right: Vec<A::Array>| -> Vec<A::Array> {
+        let (a, b, c, d) = (&left[0], &left[1], &right[0], &right[1]);
+        vec![mul(a, c), A::binary(Binary::Add, mul(c, b), d.clone())]
+    };
+    let mut totals = running::<A>(arrays, 0, &mut combine);
+    let (term, factor) = (totals.remove(1), totals.remove(0));
+    let axes: Axes = (1..shape.len()).collect();
+    let first = A::view(first.array().clone(), &AffineMap::broadcast(&rest, &shape, &axes));
+    Tensor::wrap(A::binary(Binary::Add, mul(&factor, &first), term))
+}

@@ -1,0 +1,157 @@
+//! Loops split in two: what no step takes from the step before is computed for all steps at once.
+
+use crate::operation::Binary;
+use crate::shape::{Type, size};
+use crate::term::{Body, Build, Graph, Node, NodeId, Op, Scan};
+use std::sync::Arc;
+
+/// How much larger than all that a step reads and writes an intermediate may be, for all steps to be kept at once.
+const GROWTH: usize = 4;
+
+/// A loop without the results that depend on no carry, or are sums over the steps of what depends on none.
+pub(super) struct Split {
+    /// One step of those outputs, and of what is added up. It takes the loop's inputs and captures.
+    pub(super) map: Body<Build>,
+    /// The results of the loop's body, by position, that the map gives; those of carries are added up over the steps.
+    pub(super) free: Vec<usize>,
+    /// The rest of the loop, if it has results.
+    pub(super) rest: Option<Rest>,
+}
+
+/// What is left of a loop. Its body takes the carries, the inputs, those outputs of the map that it reads, and the
+/// captures.
+pub(super) struct Rest {
+    pub(super) scan: Scan<Build>,
+    /// The loop's carries, by position, that it has.
+    pub(super) carries: Vec<usize>,
+    /// The map's outputs, by position, that are further inputs.
+    pub(super) read: Vec<usize>,
+}
+
+/// The elements of a node's outputs.
+fn elements(node: &Node<Build>) -> usize {
+    node.types.iter().fold(0, |sum, ty| sum.saturating_add(size(&ty.shape)))
+}
+
+/// The nodes that the results need, where those in `known` are given.
+fn needed(body: &Body<Build>, results: &[NodeId], known: &[NodeId]) -> Vec<bool> {
+    let mut needed = vec![false; body.nodes.len()];
+    for &result in results {
+        needed[result as usize] = true;
+    }
+    for at in (0..body.nodes.len()).rev() {
+        if needed[at] && !known.contains(&(at as NodeId)) {
+            for &arg in &body.nodes[at].args {
+                needed[arg as usize] = true;
+            }
+        }
+    }
+    needed
+}
+
+/// The body of some results, whose parameters are the nodes `parameters`, and whose captures are the body's.
+fn part(body: &Body<Build>, parameters: &[NodeId], results: &[NodeId]) -> Body<Build> {
+    let needed = needed(body, results, parameters);
+    let captures = body.parameters as NodeId..body.arity() as NodeId;
+    let given: Vec<NodeId> = parameters.iter().copied().chain(captures).collect();
+    let types: Vec<Type> = given.iter().map(|&id| body.node(id).ty().clone()).collect();
+    let mut graph = Graph::new(&types, body.captures);
+    let mut ids = vec![NodeId::MAX; body.nodes.len()];
+    for (at, &id) in given.iter().enumerate() {
+        ids[id as usize] = at as NodeId;
+    }
+    for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
+        if needed[at] && ids[at] == NodeId::MAX {
+            let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+            ids[at] = graph.add(node.op.clone(), &args);
+        }
+    }
+    let results: Vec<NodeId> = results.iter().map(|&id| ids[id as usize]).collect();
+    graph.finish(&results)
+}
+
+/// What is added to a carry in every step, if nothing else is done with it.
+fn addend(body: &Body<Build>, uses: &[u32], carry: usize) -> Option<NodeId> {
+    let result = body.results[carry];
+    let node = body.node(result);
+    let summand = match (&node.op, &node.args[..]) {
+        (Op::Binary(Binary::Add), &[a, b]) if a as usize == carry => b,
+        (Op::Binary(Binary::Add), &[a, b]) if b as usize == carry => a,
+        _ => return None,
+    };
+    (uses[carry] == 1 && uses[result as usize] == 1).then_some(summand)
+}
+
+/// Splits a loop that has results which depend on no carry, or which add up what depends on none; `None` where there are
+/// none, where a step chooses between sides of which it runs just one, or where an intermediate is so much larger than
+/// what a step reads and writes that all steps should not be kept at once.
+pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
+    let body = &*scan.body;
+    let mut carried = vec![false; body.nodes.len()];
+    carried[..scan.carries].fill(true);
+    for at in body.arity()..body.nodes.len() {
+        carried[at] = body.nodes[at].args.iter().any(|&arg| carried[arg as usize]);
+    }
+    let uses = body.use_counts();
+    let source = |at: usize| if at < scan.carries { addend(body, &uses, at) } else { Some(body.results[at]) };
+    let candidates = (0..body.results.len()).filter_map(|at| Some((at, source(at)?)));
+    let (free, nodes): (Vec<usize>, Vec<NodeId>) = candidates.filter(|&(_, id)| !carried[id as usize]).unzip();
+    if free.is_empty() {
+        return None;
+    }
+    let inputs: Vec<NodeId> = (scan.carries as NodeId..body.parameters as NodeId).collect();
+    // What is added up is not written by a step.
+    let written = free.iter().zip(&nodes).filter(|(at, _)| **at >= scan.carries).map(|(_, id)| id);
+    let moved = inputs.iter().chain(written).fold(1, |sum: usize, &id| sum.saturating_add(elements(body.node(id))));
+    let needed = needed(body, &nodes, &[]);
+    let fits = |(node, needed): (&Node<Build>, &bool)| {
+        !needed || !matches!(node.op, Op::Branch(_)) && elements(node) <= moved.saturating_mul(GROWTH)
+    };
+    if !body.nodes[body.arity()..].iter().zip(&needed[body.arity()..]).all(fits) {
+        return None;
+    }
+    let map = part(body, &inputs, &nodes);
+    let rest = (free.len() < body.results.len()).then(|| rest(scan, &free, &nodes));
+    Some(Split { map, free, rest })
+}
+
+/// The loop without these results, which come from the outputs `nodes` of the map.
+fn rest(scan: &Scan<Build>, free: &[usize], nodes: &[NodeId]) -> Rest {
+    let body = &*scan.body;
+    let carries: Vec<usize> = (0..scan.carries).filter(|at| !free.contains(at)).collect();
+    let results: Vec<NodeId> =
+        (0..body.results.len()).filter(|at| !free.contains(at)).map(|at| body.results[at]).collect();
+    let inputs = scan.carries as NodeId..body.parameters as NodeId;
+    let mut parameters: Vec<NodeId> = carries.iter().map(|&at| at as NodeId).chain(inputs).collect();
+    let needed = needed(body, &results, nodes);
+    let mut read = Vec::new();
+    for (position, &id) in nodes.iter().enumerate() {
+        // An input that is passed on as it is, or one value for two outputs, is read once.
+        if needed[id as usize] && id as usize >= body.arity() && !parameters.contains(&id) {
+            parameters.push(id);
+            read.push(position);
+        }
+    }
+    let rest = Arc::new(part(body, &parameters, &results));
+    let inputs = scan.inputs + read.len();
+    let scan = Scan { body: rest, carries: carries.len(), inputs, length: scan.length, reverse: scan.reverse };
+    Rest { scan, carries, read }
+}
+
+/// Whether a bulk program has a loop, nested ones too, that would be split.
+pub(crate) fn can_be_split(body: &Body) -> bool {
+    body.nodes.iter().any(|node| match &node.op {
+        Op::Scan(scan) => {
+            let widened = Scan {
+                body: Arc::new(scan.body.widen()),
+                carries: scan.carries,
+                inputs: scan.inputs,
+                length: scan.length,
+                reverse: scan.reverse,
+            };
+            split(&widened).is_some() || can_be_split(&scan.body)
+        }
+        Op::Branch(branch) => can_be_split(&branch.then) || can_be_split(&branch.otherwise),
+        _ => false,
+    })
+}

@@ -1,0 +1,125 @@
+//! What passes make of programs: how much larger, and how much more work.
+
+use super::*;
+
+#[test]
+fn grow_with_the_program() {
+    // Programs of many statements of all kinds.
+    guarded(|| {
+        assert_linear(20, &|n, x| {
+            let mut y = x.clone();
+            for at in 0..n {
+                let m: Matrix<Staged, f64> = build((3, 3), |(i, j)| y.at(&i) * x.at(&j + at) + y.at(2 - i));
+                let s = m.sum_axis(1).gt(0.0).select(m.at(1), m.max_axis(0) * y.sum());
+                y = m.dot(&s).reverse(0) + s.gather(&iota(3)).scatter(&iota(3), 3);
+            }
+            y
+        });
+    });
+    guarded(|| {
+        assert_linear(20, &|n, x| {
+            let mut y = x.clone();
+            for _ in 0..n {
+                let (last, all) = scan(y.sum(), &y, 3, |c, e| (c.sin() * &e, c + e));
+                y = all * last;
+            }
+            y
+        });
+    });
+}
+
+#[test]
+fn loops_do_not_grow_with_their_steps() {
+    let nodes = |n: usize| {
+        let x: Vector<C, f64> = full(n, 0.5);
+        let staged = stage(
+            |x| {
+                let (last, all) = scan(scalar(1.0), x, n, |c, x| {
+                    let c = c.sin() * &x + x.exp();
+                    (c.clone(), c)
+                });
+                last + all.sum()
+            },
+            &x,
+        );
+        let staged = staged.unwrap();
+        let gradient = staged.value_and_grad().unwrap();
+        (staged.source().node_count(), staged.program().node_count(), gradient.program().node_count())
+    };
+    assert_eq!(nodes(10), nodes(10_000));
+}
+
+fn programs() -> Vec<(&'static str, Box<dyn Fn(&Vector<Staged, f64>) -> Scalar<Staged, f64>>)> {
+    vec![
+        ("sum", Box::new(|x| x.sum())),
+        ("squares", Box::new(|x| (x * x).sum())),
+        (
+            "softmax",
+            Box::new(|x| {
+                let e = (x - x.max_all()).exp();
+                (&e / e.sum()).at(1).ln()
+            }),
+        ),
+        ("outer product", Box::new(|x| build((12, 12), |(i, j)| x.at(i) * x.at(j)).sum_axis(0).sin().sum())),
+        ("stencil", Box::new(|x| build(12, |i| (x.at(&i - 1) - 2.0 * x.at(&i) + x.at(i + 1)).powi(2)).sum())),
+        (
+            "matrix product",
+            Box::new(|x| {
+                let m = x.reshape((3, 4));
+                build((3, 3), |(i, j)| build(4, |k| m.at((&i, &k)) * m.at((&j, k))).sum()).exp().sum()
+            }),
+        ),
+        (
+            "layers",
+            Box::new(|x| {
+                let m = x.reshape((3, 4));
+                let mut y = m.at(0);
+                for _ in 0..10 {
+                    y = m.transpose().dot(&m.dot(&y).tanh()) + y.max(0.0);
+                }
+                y.sum()
+            }),
+        ),
+        (
+            "data-dependent reads",
+            Box::new(|x| {
+                let p = (x * 10.0).cast::<i64>().modulo(12);
+                build(12, |i| x.at(p.at(&i)) * x.at(i)).sum()
+            }),
+        ),
+        ("loop", Box::new(|x| scan(scalar(0.5), x, 12, |c, x| ((c * x).sin(), ())).0)),
+        (
+            "choice",
+            Box::new(|x| build(12, |i| cond(x.at(&i).gt(0.5), || x.at(&i).sqrt(), || x.at(&i) * x.sum())).sum()),
+        ),
+        ("triangle", Box::new(|x| build((12, 12), |(i, j)| i.le(&j).select(x.at(&j), 0.0) * x.at(i)).sum())),
+    ]
+}
+
+#[test]
+fn gradients_are_a_small_multiple_of_programs() {
+    let x: Vector<C, f64> = full(12, 0.5);
+    for (name, f) in programs() {
+        let staged = stage(|x| f(x), &x).unwrap();
+        let nodes = staged.program().node_count();
+        let gradient = staged.value_and_grad().unwrap();
+        let more = gradient.program().node_count();
+        assert!(more <= 5 * nodes + 20, "{name}: {nodes} nodes, gradient {more}:\n{staged}\n{gradient}");
+        let (work, more) = (staged.program().cost(), gradient.program().cost());
+        let bound = 5 * work.float_operations + 200;
+        assert!(more.float_operations <= bound, "{name}: {work:?} and {more:?}\n{staged}\n{gradient}");
+    }
+}
+
+#[test]
+fn bulk_programs_do_no_more_work() {
+    let x: Vector<C, f64> = full(12, 0.5);
+    for (name, f) in programs() {
+        let staged = stage(|x| f(x), &x).unwrap();
+        let vectorised = deltaray::vectorise::vectorise(staged.source());
+        let (before, after) = (staged.source().cost().float_operations, vectorised.cost().float_operations);
+        assert!(after <= before, "{name}: {before} and {after}:\n{}\n{vectorised}", staged.source());
+        let after = staged.program().cost().float_operations;
+        assert!(after <= before, "{name}: {before} and {after}:\n{}\n{staged}", staged.source());
+    }
+}

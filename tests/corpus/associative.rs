@@ -1,0 +1,105 @@
+//! Reductions and scans with an associative operator, on trees; folds, iterations, linear recurrences.
+
+use super::prelude::*;
+use deltaray::tensor::{associative_scan_axis, associative_scan_reverse, linear_recurrence, reduce_axis};
+
+/// x ↦ a·x + b, then x ↦ c·x + d: associative, not commutative.
+fn after<A: Algebra, R: Rank>(
+    (a, b): (Tensor<A, f64, R>, Tensor<A, f64, R>),
+    (c, d): (Tensor<A, f64, R>, Tensor<A, f64, R>),
+) -> (Tensor<A, f64, R>, Tensor<A, f64, R>) {
+    let wrap = |x: TensorD<A, f64>| x.into_rank::<R>();
+    let (a, b, c, d) = (a.into_dyn(), b.into_dyn(), c.into_dyn(), d.into_dyn());
+    (wrap(&a * &c), wrap(&c * &b + &d))
+}
+
+/// The rows.
+pub fn rows() -> Vec<Row> {
+    vec![
+        row!("reduce by a product": V => S, |x| reduce(scalar(1.0), x, |a, b| a * b), v([2.0, 0.5, 3.0, -1.0, 4.0]))
+            .value([-12.0])
+            .gradient([-6.0, -24.0, -4.0, 12.0, -3.0])
+            .smooth(),
+        row!("reduce with zeros": V => S, |x| reduce(scalar(1.0), x, |a, b| a * b), v([2.0, 0.0, 3.0]))
+            .value([0.0])
+            .gradient([0.0, 6.0, 0.0])
+            .smooth(),
+        row!("reduce of nothing": (V, S) => S, |(x, n)| reduce(n.clone(), x, |a, b| a * b), (v([]), s(7.0)))
+            .value([7.0])
+            .gradient([1.0])
+            .smooth(),
+        row!("reduce of one": V => S, |x| reduce(scalar(1.0), x, |a, b| a * b), v([3.0])).value([3.0]).gradient([1.0]),
+        row!("reduce of maps": (V, V) => (S, S),
+            |(a, b)| reduce((scalar(1.0), scalar(0.0)), &(a.clone(), b.clone()), after), (some(7, 331), some(7, 332)))
+            .smooth(),
+        row!("reduce of matrices": T3 => M,
+            |a| reduce(build((2, 2), |(i, j)| i.equal(j).cast::<f64>()), a, |a, b| a.dot(&b)), some((5, 2, 2), 333))
+            .smooth(),
+        row!("reduce along the inner axis": M => V, |a| reduce_axis(1, ones(3), a, |a, b| a * b), some((3, 6), 334)).smooth(),
+        row!("reduce with a captured array": (M, V) => V,
+            |(a, w)| reduce(zeros(3), a, |x, y| x + y + w * 0.0) * w, (some((4, 3), 335), some(3, 336)))
+            .smooth(),
+        row!("reduce by a captured modulus": (V, S) => S,
+            |(x, w)| reduce(scalar(0.0), x, |a, b| (&a + &b) / (1.0 + a * b * w)), (some(5, 337) * 0.5, s(1.0)))
+            .smooth(),
+        row!("reduce by an extreme and its position": V => (S, N), |x| {
+                let at = iota(x.len());
+                let first = (scalar(f64::NEG_INFINITY), scalar(-1));
+                reduce(first, &(x.clone(), at), |(x, i), (y, j)| {
+                    let left = x.ge(&y);
+                    (left.select(&x, &y), left.select(&i, &j))
+                })
+            }, v([1.0, 4.0, 2.0, 4.0, 3.0]))
+            .value([4.0, 1.0])
+            .gradient([0.0, 1.0, 0.0, 0.0, 0.0]),
+        row!("reduce in a build": M => V, |a| build(3, |i| reduce(scalar(1.0), &a.at(&i), |x, y| x * y * 0.5)), some((3, 5), 338))
+            .smooth(),
+        row!("scan by sums": V => V, |x| associative_scan(x, |a, b| a + b), v([1.0, 2.0, 3.0, 4.0]))
+            .value([1.0, 3.0, 6.0, 10.0])
+            .gradient([4.0, 3.0, 2.0, 1.0])
+            .smooth(),
+        row!("scan of maps": (V, V) => (V, V),
+            |(a, b)| associative_scan(&(a.clone(), b.clone()), after), (some(6, 339), some(6, 340)))
+            .smooth(),
+        row!("scan of maps backwards": (V, V) => (V, V),
+            |(a, b)| associative_scan_reverse(&(a.clone(), b.clone()), after), (some(5, 341), some(5, 342)))
+            .smooth(),
+        row!("scan of matrices": T3 => T3, |a| associative_scan(a, |a, b| a.dot(&b)), some((4, 2, 2), 343)).smooth(),
+        row!("scan along the inner axis": M => M, |a| associative_scan_axis(1, a, |a, b| a * b), some((2, 5), 344)).smooth(),
+        row!("scan of nothing": V => V, |x| associative_scan(x, |a, b| a * b), v([])).value([]).gradient([]),
+        row!("scan of one": V => V, |x| associative_scan(x, |a, b| a * b), v([3.0])).value([3.0]).gradient([1.0]),
+        row!("scan by segments": (V, Bs) => V, |(x, starts)| {
+                associative_scan(&(x.clone(), starts.clone()), |(x, s), (y, t)| (t.select(&y, x * &y), s | &t)).0
+            }, (v([2.0, 3.0, 4.0, 5.0, 6.0]), vec![true, false, true, false, false].into()))
+            .value([2.0, 6.0, 4.0, 20.0, 120.0])
+            .gradient([1.0 + 3.0, 2.0, 1.0 + 5.0 + 30.0, 4.0 + 24.0, 20.0])
+            .smooth(),
+        row!("linear recurrence": (S, V, V) => V,
+            |(y, a, b)| linear_recurrence(y, a, b), (s(0.5), some(6, 345), some(6, 346)))
+            .smooth(),
+        row!("linear recurrence of rows": (V, M, M) => M,
+            |(y, a, b)| linear_recurrence(y, a, b), (some(2, 347), some((5, 2), 348), some((5, 2), 349)))
+            .smooth(),
+        row!("linear recurrence in numbers": (S, V, V) => V,
+            |(y, a, b)| linear_recurrence(y, a, b), (s(1.0), v([2.0, 3.0, 0.5]), v([1.0, -1.0, 2.0])))
+            .value([3.0, 8.0, 6.0])
+            .smooth(),
+        row!("a fold": (S, V) => S, |(a, x)| fold(a.clone(), x, |a, x| (a * x).sin()), (s(0.7), some(4, 350))).smooth(),
+        row!("a fold backwards": (S, V) => S, |(a, x)| fold_reverse(a.clone(), x, |a, x| a * 2.0 + x), (s(1.0), v([1.0, 2.0, 3.0])))
+            .value([8.0 + 12.0 + 4.0 + 1.0])
+            .gradient([8.0, 1.0, 2.0, 4.0])
+            .smooth(),
+        row!("right folds": V => (S, S, S), |x| {
+                let right = |a: f64, b: f64| {
+                    fold_reverse(x.at(3), &x.slice(0, 0..3), move |sum, x| a * x + b * sum)
+                };
+                (right(1.0, 2.0), right(2.0, 2.0), right(2.0, 3.0))
+            }, v([1.0, 2.0, 3.0, 4.0]))
+            .gradient([1.0 + 2.0 + 2.0, 2.0 + 4.0 + 6.0, 4.0 + 8.0 + 18.0, 8.0 + 8.0 + 27.0])
+            .smooth(),
+        row!("an iteration": (S, S) => S, |(x, w)| iterate(x.clone(), 5, |x| (x * w).sin()), (s(1.1), s(1.0)))
+            .gradient([0.12389721944941383, 1.6615031757981493])
+            .smooth(),
+        row!("an iteration of no steps": S => S, |x| iterate(x.clone(), 0, |x| x.sin()), s(1.1)).value([1.1]).gradient([1.0]),
+    ]
+}
