@@ -32,6 +32,15 @@ pub enum Error {
         /// The type that was given.
         found: String,
     },
+    /// There is no memory for an array that an operation needs.
+    Memory {
+        /// The operation, by the name that programs are printed with.
+        operation: String,
+        /// The type of the array.
+        ty: String,
+        /// The user's line, `file:line:column`: of the operation, or of the call of a staged program.
+        place: String,
+    },
     /// A tree of arrays has another structure than the one it must match, as that of a staged program's arguments.
     Structure(String),
 }
@@ -50,6 +59,9 @@ impl fmt::Display for Error {
             Error::Scope { problem, place } => write!(f, "{problem} (at {place})"),
             Error::Argument { position, expected, found } => {
                 write!(f, "argument {position}: the program was staged for {expected}, but {found} was given")
+            }
+            Error::Memory { operation, ty, place } => {
+                write!(f, "{operation}: there is no memory for an array of type {ty} (at {place})")
             }
             Error::Structure(problem) => f.write_str(problem),
         }

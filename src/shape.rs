@@ -109,6 +109,31 @@ impl Type {
     pub fn size(&self) -> usize {
         size(&self.shape)
     }
+
+    /// Bytes of all elements, unless these are more than one object in memory may have, which is `isize::MAX`.
+    pub fn bytes(&self) -> Option<usize> {
+        let count = match self.size() {
+            0 => Some(0),
+            _ => self.shape.iter().try_fold(1usize, |count, &extent| count.checked_mul(extent)),
+        };
+        let bytes = count.and_then(|count| count.checked_mul(self.dtype.bytes()));
+        bytes.filter(|&bytes| isize::try_from(bytes).is_ok())
+    }
+
+    /// Whether memory could ever hold such an array.
+    ///
+    /// Arrays whose elements are all equal take no memory, and are bounded all the same: sizes and positions of what users
+    /// hold can be counted.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the type.
+    pub fn check_size(&self) -> Result<(), String> {
+        match self.bytes() {
+            Some(_) => Ok(()),
+            None => Err(format!("an array of type {self} is too large for any memory")),
+        }
+    }
 }
 
 impl fmt::Display for Type {
@@ -237,6 +262,20 @@ mod tests {
         assert_eq!(strides(&[2, 3, 4])[..], [12, 4, 1]);
         assert_eq!(strides(&[]).len(), 0);
         assert_eq!(strides(&[0, usize::MAX, 2])[..], [usize::MAX, 2, 1]);
+    }
+
+    #[test]
+    fn bytes_are_counted_without_overflow() {
+        let bytes = |dtype, shape: &[usize]| Type::new(dtype, shape).bytes();
+        assert_eq!(bytes(DType::F64, &[3, 4]), Some(96));
+        assert_eq!(bytes(DType::Bool, &[]), Some(1));
+        assert_eq!(bytes(DType::F64, &[0, usize::MAX, usize::MAX]), Some(0));
+        assert_eq!(bytes(DType::Bool, &[1 << 62]), Some(1 << 62));
+        assert_eq!(bytes(DType::Bool, &[isize::MAX as usize + 1]), None);
+        assert_eq!(bytes(DType::F64, &[1 << 60]), None);
+        assert_eq!(bytes(DType::F32, &[1 << 40, 1 << 24]), None);
+        let message = "an array of type f64[1099511627776, 1099511627776] is too large for any memory";
+        assert_eq!(Type::new(DType::F64, &[1 << 40, 1 << 40]).check_size(), Err(message.into()));
     }
 
     #[test]

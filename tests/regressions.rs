@@ -85,22 +85,46 @@ fn the_panic_of_an_inner_staging_keeps_the_outer_error() {
     assert!(matches!(error, Error::Operands { .. }), "{error}");
 }
 
-/// Sizes beyond `usize` passed as equal, and flattening such an array was an internal panic.
+/// Sizes beyond `usize` passed as equal, and flattening such an array was an internal panic; elsewhere they saturated.
 #[test]
 fn sizes_beyond_counting() {
-    let large = || zeros::<Staged, f64, _>((1 << 40, 1 << 40));
+    let half = || zeros::<Staged, f64, _>(1usize << 31);
+    let whole = |x: &Vector<Staged, f64>| full::<Staged, bool, _>(isize::MAX as usize, x.len() == 2);
     for (error, name) in [
-        (error_of(|_| large().flatten()), "reshape"),
-        (error_of(|_| large().argmax()), "reshape"),
-        (error_of(|_| large().reshape((1 << 50, 1 << 50))), "reshape"),
+        (error_of(|_| zeros::<Staged, f64, _>((1 << 40, 1 << 40))), "zeros"),
+        (error_of(|_| ones::<Staged, f32, _>(1usize << 62)), "ones"),
+        (error_of(|_| full::<Staged, i64, _>((1 << 30, 1 << 30), 1)), "full"),
+        (error_of(|_| iota::<Staged>(1 << 60)), "iota"),
+        (error_of(|x| x.replicate(1 << 59)), "replicate"),
+        (error_of(|x| x.broadcast_to((1 << 59, 2))), "broadcast_to"),
+        (error_of(|x| x.pad(0, 1, 1 << 60)), "pad"),
+        (error_of(|x| x.scatter(iota(2), 1usize << 60)), "scatter"),
+        (error_of(|x| half().insert_axis(1) * half() + x.sum()), "mul"),
+        (error_of(|_| half().insert_axis(1).lt(half())), "lt"),
+        (error_of(|_| half().outer(&half())), "outer"),
+        (error_of(|_| half().insert_axis(1).dot(&half().insert_axis(0))), "dot"),
+        (error_of(|x| build((1 << 30, 1 << 30), |(i, j)| x.at(i) + x.at(j))), "build"),
+        (error_of(|x| scan((), &(), 1 << 59, |(), ()| ((), x.clone())).1), "scan"),
+        (error_of(|x| whole(x).cast::<i32>()), "cast"),
+        (error_of(|x| stack(&[whole(x), whole(x)])), "stack"),
+        (error_of(|x| concatenate(0, &[whole(x), whole(x)])), "concatenate"),
+        (error_of(|x| x.reshape((1 << 50, 1 << 50))), "reshape"),
     ] {
         let Error::Operands { operation, place, .. } = error else { panic!("{error}") };
         assert_eq!(operation, name);
         assert!(place.contains("regressions.rs"), "{place}");
     }
-    assert_eq!(full::<Concrete, i64, _>((1 << 40, 1 << 40), 1).sum().item(), 0);
+    let message = panic_of(|| full::<Concrete, i64, _>((1 << 40, 1 << 40), 1));
+    assert!(message.starts_with("full: ") && message.contains("regressions.rs"), "{message}");
+    assert!(panic_of(|| v(&[1.0]).replicate(1 << 60)).starts_with("replicate: "));
+    // What memory could hold, and beside an axis of length 0 anything, is legal.
+    assert_eq!(full::<Concrete, i64, _>((1 << 30, 1 << 29), 3).sum().item(), 3 << 59);
     assert_eq!(full::<Concrete, i32, _>((1 << 20, 3), i32::MAX).sum().item(), -3 << 20);
-    assert!(full::<Concrete, f64, _>((1 << 40, 1 << 40), 1.0).sum().item() == 2f64.powi(80));
+    assert!(full::<Concrete, f64, _>((1 << 30, 1 << 29), 1.0).sum().item() == 2f64.powi(59));
+    let nothing = Tensor3::<Concrete, f64>::from_elements((0, 1 << 60, 1 << 60), Vec::new());
+    assert_eq!(nothing, zeros((0, 1 << 60, 1 << 60)));
+    assert_eq!(nothing.sum_axis(0).shape()[..], [1 << 60, 1 << 60]);
+    assert_eq!(format!("{:?}", nothing), "[] : f64[0, 1152921504606846976, 1152921504606846976]");
 }
 
 /// The gradient of a gradient of a loop multiplied by 1, keeping zeros.
@@ -139,4 +163,96 @@ fn trees_with_equal_arrays_and_another_structure_differ() {
     let (_, pullback) = vjp(|x: &Vector<_, f64>| -> Pair<_> { (Some(x * 2.0), None) }, &x);
     assert_eq!(pullback(&(Some(x.clone()), NOTHING)).to_vec(), [2.0, 4.0]);
     assert!(catch_unwind(AssertUnwindSafe(|| pullback(&(NOTHING, Some(x.clone()))))).is_err());
+}
+
+/// The message of the panic that a computation ends in.
+fn panic_of<T>(f: impl FnOnce() -> T) -> String {
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(_) => panic!("no panic"),
+        Err(payload) => *payload.downcast::<String>().expect("a panic with text"),
+    }
+}
+
+/// More elements than any memory has, though not more than can be counted.
+const MANY: usize = 1 << 50;
+
+/// Allocation failed, and with it the process.
+#[test]
+fn arrays_that_no_memory_holds() {
+    fn scattered<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
+        x.scatter(x.cast::<i64>(), MANY)
+    }
+    fn repeated<A: Algebra>(x: &Vector<A, f64>) -> Matrix<A, f64> {
+        x.replicate(MANY)
+    }
+    fn outer<A: Algebra>(x: &Vector<A, f64>) -> Matrix<A, f64> {
+        full::<A, f64, _>(MANY, 1.5).outer(x)
+    }
+    fn built<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
+        build(MANY, |i| (&i * &i).cast::<f64>() * x.at(0))
+    }
+    fn positions<A: Algebra>(_: &Vector<A, f64>) -> Vector<A, i64> {
+        iota(MANY)
+    }
+    fn padded<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
+        x.exp().pad(0, 1, MANY)
+    }
+    fn steps<A: Algebra>(x: &Vector<A, f64>) -> Tensor3<A, f64> {
+        scan(x.clone(), &(), 2, |c, ()| (&c * 2.0, c.replicate(MANY))).1
+    }
+    macro_rules! check {
+        ($f:ident, $operation:literal, $staged:literal, $shape:literal) => {
+            let x = v(&[1.0, 2.0]);
+            let message = panic_of(|| $f(&x));
+            assert!(message.starts_with(concat!($operation, ": ")), "{message}");
+            assert!(message.contains(concat!($shape, " ")) && message.contains("regressions.rs"), "{message}");
+            let dual = panic_of(|| grad(|x: &Vector<_, f64>| $f(x).cast::<f64>().sum(), &x));
+            assert_eq!(dual, message);
+            let tangent = panic_of(|| jvp(|x: &Vector<_, f64>| $f(x), &x, &x));
+            assert_eq!(tangent, message);
+            // What a macro calls is called at the macro's place.
+            let line = line!();
+            let error = stage($f, &x).unwrap().call(&x).expect_err("no memory");
+            let Error::Memory { operation, ty, place } = error else { panic!("{error}") };
+            assert_eq!((&operation[..], &ty[3..]), ($staged, $shape));
+            assert!(place.contains(&format!("regressions.rs:{line}:")), "{place}");
+        };
+    }
+    check!(scattered, "scatter", "scatter", "[1125899906842624]");
+    check!(repeated, "replicate", "replicate", "[1125899906842624, 2]");
+    check!(positions, "iota", "iota", "[1125899906842624]");
+    check!(padded, "pad", "pad", "[1125899906842627]");
+    check!(outer, "contract", "replicate", "[1125899906842624, 2]");
+    check!(built, "build", "iota", "[1125899906842624]");
+    check!(steps, "replicate", "replicate", "[1125899906842624, 2]");
+}
+
+/// Arrays whose elements are all equal take no memory, but what was made of them did; and a pullback failed in the library.
+#[test]
+fn equal_elements_that_no_memory_holds() {
+    let many = full::<Concrete, f64, _>((MANY, 2), 1.5);
+    assert_eq!(many, many.clone());
+    assert!(many != full((MANY, 2), 2.0));
+    assert!(format!("{many:?}").ends_with("1.5]] : f64[1125899906842624, 2]"), "{many:?}");
+    assert_eq!(many.at((MANY - 1, 1)).item(), 1.5);
+    for (message, name) in [
+        (panic_of(|| many.to_vec()), "to_vec"),
+        (panic_of(|| many.to_ndarray()), "to_ndarray"),
+        (panic_of(|| ndarray::Array2::from(many.clone())), "to_ndarray"),
+        (panic_of(|| grad(|x| x.at((1, 1)), &many)), "accumulate"),
+        (panic_of(|| vjp(|x| x.at((1, 1)), &many).1(&scalar(1.0))), "accumulate"),
+    ] {
+        assert!(message.starts_with(&format!("{name}: ")) && message.contains("[1125899906842624, 2]"), "{message}");
+        assert!(message.contains("regressions.rs"), "{message}");
+    }
+    // What is added up many times is not added one by one.
+    let x = full::<Concrete, f64, _>(2, 1.0);
+    assert_eq!(grad(|x| x.replicate(1 << 40).sum(), &x).to_vec(), [2f64.powi(40); 2]);
+    assert_eq!(grad(|x| x.insert_axis(1).broadcast_to((2, 1 << 40)).sum(), &x).to_vec(), [2f64.powi(40); 2]);
+    assert_eq!(grad(|x| x.gather(full(1 << 40, 1)).sum(), &v(&[1.0, 2.0])).to_vec(), [0.0, 2f64.powi(40)]);
+    // Of a program nothing is computed that takes memory.
+    let element = stage(|x| build((1_000_000, 1_000_000), |(i, j)| x.at(i) * x.at(j)).at((1, 1)), &v(&[1.0, 3.0]));
+    assert_eq!(element.unwrap().call(&v(&[1.0, 3.0])).unwrap().item(), 9.0);
+    let sum = stage(|x| x.replicate(MANY).sum(), &v(&[1.0, 3.0])).unwrap();
+    assert_eq!(sum.call(&v(&[1.0, 3.0])).unwrap().item(), 2f64.powi(52));
 }

@@ -2,6 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label, Reduction};
+use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::products::{Layout, Product, product};
 use crate::concrete::{Array, Data, elementwise, reduce, view};
 use crate::operation::Binary;
@@ -42,29 +43,40 @@ impl<'a> Strides<'a> {
 }
 
 /// An array with axes in another order of their labels.
-fn permuted<T: Product>(a: Data<T>, from: &[Label], to: &[Label]) -> Data<T> {
+fn permuted<T: Product>(a: Data<T>, from: &[Label], to: &[Label]) -> Result<Data<T>, OutOfMemory> {
     let permutation: Axes =
         to.iter().map(|label| from.iter().position(|l| l == label).expect("the same labels")).collect();
     let map = AffineMap::transpose(a.shape(), &permutation);
-    T::take(view::view(a, &map)).expect("a view keeps the element type")
+    Ok(T::take(view::view(a, &map)?).expect("a view keeps the element type"))
 }
 
 /// The same elements in a buffer, of an array that is not of rank 0.
-fn in_buffer<T: Product>(a: Data<T>) -> Data<T> {
-    match a {
-        Data::Uniform(shape, x) => Data::from_vec(&shape, vec![x; size(&shape)]),
+fn in_buffer<T: Product>(a: Data<T>) -> Result<Data<T>, OutOfMemory> {
+    Ok(match a {
+        Data::Uniform(shape, x) => Data::from_vec(&shape, memory::filled(&shape, x)?),
         dense => dense,
+    })
+}
+
+/// A sum of products with labelled axes, of arrays of one type of numbers.
+pub(super) fn contract_arrays(spec: &Contraction, a: Array, b: Array) -> Result<Array, OutOfMemory> {
+    match (a, b) {
+        (Array::F32(a), Array::F32(b)) => contract(spec, a, b),
+        (Array::F64(a), Array::F64(b)) => contract(spec, a, b),
+        (Array::I32(a), Array::I32(b)) => contract(spec, a, b),
+        (Array::I64(a), Array::I64(b)) => contract(spec, a, b),
+        _ => unreachable!("operands are numbers of one type"),
     }
 }
 
 /// A sum of products with labelled axes.
-pub(super) fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Array {
+pub(super) fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
     let shape = spec.shape(a.shape(), b.shape());
     let (left_shape, right_shape) = (Shape::from_slice(a.shape()), Shape::from_slice(b.shape()));
     let extent = |label: Label| spec.extent(label, &left_shape, &right_shape);
     let summed: Labels = spec.left.iter().copied().filter(|label| !spec.result.contains(label)).collect();
     if size(&shape) == 0 || summed.iter().any(|&label| extent(label) == 0) {
-        return T::wrap(Data::zeros(&shape));
+        return Ok(T::wrap(Data::zeros(&shape)));
     }
     match (&a, &b) {
         (Data::Uniform(_, x), _) => return scaled(spec, &summed, *x, &spec.left, a.shape(), b.clone(), &spec.right),
@@ -79,8 +91,8 @@ pub(super) fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -
     if rows.is_empty() && columns.is_empty() && spec.left.last().is_some_and(|label| batch.contains(label)) {
         // Only batches, and along memory at that: an elementwise product, and its sum.
         let order = join([&summed, &batch, &[]]);
-        let (left, right) = (permuted(a, &spec.left, &order), permuted(b, &spec.right, &order));
-        let product = elementwise::binary(Binary::Mul, T::wrap(left), T::wrap(right));
+        let (left, right) = (permuted(a, &spec.left, &order)?, permuted(b, &spec.right, &order)?);
+        let product = elementwise::binary(Binary::Mul, T::wrap(left), T::wrap(right))?;
         let axes: Axes = (0..summed.len()).collect();
         return reduce::reduce(Reduction::Sum, T::take(product).expect("products keep the element type"), &axes);
     }
@@ -100,14 +112,14 @@ pub(super) fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -
         Some(_) => (a, spec.left.clone()),
         None => {
             let order = join([&batch, &rows, &summed]);
-            (permuted(a, &spec.left, &order), order)
+            (permuted(a, &spec.left, &order)?, order)
         }
     };
     let (right, right_labels) = match fits(&right_strides, &summed, &columns) {
         Some(_) => (b, spec.right.clone()),
         None => {
             let order = join([&batch, &summed, &columns]);
-            (permuted(b, &spec.right, &order), order)
+            (permuted(b, &spec.right, &order)?, order)
         }
     };
     let result_strides = Strides::new(&spec.result, &shape);
@@ -129,9 +141,9 @@ pub(super) fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -
     let mut bt = layout(&right_strides, &summed, &columns);
     let mut ct = layout(&result_strides, &rows, &columns);
     // A view of one element is uniform.
-    let (left, right) = (in_buffer(left), in_buffer(right));
+    let (left, right) = (in_buffer(left)?, in_buffer(right)?);
     let (left, right) = (left.as_slice().unwrap_or_default(), right.as_slice().unwrap_or_default());
-    let mut out = vec![T::ZERO; size(&shape)];
+    let mut out = memory::filled(&shape, T::ZERO)?;
     let batches = shape_of(&batch);
     let steps: SmallVec<[[usize; 3]; 4]> = batch
         .iter()
@@ -152,7 +164,8 @@ pub(super) fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -
         }
     }
     let result = Data::from_vec(&result_shape, out);
-    if result_labels == spec.result { T::wrap(result) } else { T::wrap(permuted(result, &result_labels, &spec.result)) }
+    let inverse = |result| permuted(result, &result_labels, &spec.result);
+    Ok(T::wrap(if result_labels == spec.result { result } else { inverse(result)? }))
 }
 
 /// The contraction with an operand whose elements are all `x`: the other one's sum, scaled and repeated.
@@ -164,7 +177,7 @@ fn scaled<T: Product>(
     uniform_shape: &[usize],
     other: Data<T>,
     other_labels: &[Label],
-) -> Array {
+) -> Result<Array, OutOfMemory> {
     let axes: Axes = (0..other_labels.len()).filter(|&axis| summed.contains(&other_labels[axis])).collect();
     let kept: Labels = other_labels.iter().copied().filter(|label| !summed.contains(label)).collect();
     let result_axes: Axes =
@@ -178,9 +191,9 @@ fn scaled<T: Product>(
             None => uniform_shape[uniform_labels.iter().position(|l| l == label).expect("a label of an operand")],
         })
         .collect();
-    let sum = reduce::reduce(Reduction::Sum, other, &axes);
+    let sum = reduce::reduce(Reduction::Sum, other, &axes)?;
     let factor = Data::Uniform(Shape::from_slice(sum.shape()), x);
-    let product = elementwise::binary(Binary::Mul, sum, T::wrap(factor));
+    let product = elementwise::binary(Binary::Mul, sum, T::wrap(factor))?;
     let product = T::take(product).expect("products keep the element type");
     let map = AffineMap::broadcast(product.shape(), &shape, &result_axes);
     view::view(product, &map)

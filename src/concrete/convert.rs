@@ -1,33 +1,65 @@
 //! Conversions from and to `ndarray`, and from and to vectors.
 
+use crate::concrete::memory::{OutOfMemory, available, collected};
 use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data};
-use crate::shape::Shape;
-use ndarray::{ArcArray, ArrayBase, ArrayD, ArrayView, Dimension, IxDyn};
+use crate::shape::{Shape, Type};
+use ndarray::{ArcArray, ArrayD, ArrayView, Dimension, IxDyn, ShapeBuilder};
+
+/// One element, repeated by strides of 0; `None` where extents are larger than those of an `ndarray` can be.
+pub(crate) fn repeated<'a, T>(shape: &[usize], x: &'a T) -> Option<ArrayView<'a, T, IxDyn>> {
+    let strides = IxDyn(&vec![0; shape.len()]);
+    ArrayView::from_shape(IxDyn(shape).strides(strides), std::slice::from_ref(x)).ok()
+}
+
+/// The elements of an `ndarray`, row-major.
+#[track_caller]
+fn copied<T: Scalar, D: Dimension>(array: &ArrayView<'_, T, D>) -> Vec<T> {
+    let elements = match array.as_slice() {
+        Some(elements) => collected(array.shape(), elements.iter().copied()),
+        None => collected(array.shape(), array.iter().copied()),
+    };
+    available(elements, || "from_ndarray".into())
+}
 
 impl<T: Scalar> Data<T> {
     /// The elements of an `ndarray`, whose buffer is kept where its layout is row-major.
+    #[track_caller]
     fn from_shared(array: ArcArray<T, IxDyn>) -> Data<T> {
         if array.ndim() == 0 {
             return Data::Uniform(Shape::new(), array[IxDyn(&[])]);
         }
         match array.is_standard_layout() {
             true => Data::Dense(array),
-            false => Data::from_vec(array.shape(), array.iter().copied().collect()),
+            false => Data::from_vec(array.shape(), copied(&array.view())),
         }
     }
 
     /// The elements as an `ndarray`, a copy of them where there is a buffer that somebody else holds too.
-    pub fn into_ndarray(self) -> ArrayD<T> {
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for them.
+    pub fn into_ndarray(self) -> Result<ArrayD<T>, OutOfMemory> {
+        let shape = Shape::from_slice(self.shape());
+        let too_large = OutOfMemory { ty: Type::new(T::DTYPE, &shape) };
+        // Of empty arrays, too, the extents may be larger than those of an `ndarray` can be.
+        ArrayD::from_shape_vec(IxDyn(&shape), self.into_vec()?).map_err(|_| too_large)
+    }
+
+    /// A look at the elements as an `ndarray`, which takes no memory; `None` where extents are larger than such an array's
+    /// can be.
+    pub fn as_view(&self) -> Option<ArrayView<'_, T, IxDyn>> {
         match self {
-            Data::Uniform(shape, x) => ArrayD::from_elem(IxDyn(&shape), x),
-            Data::Dense(array) => array.into_owned(),
+            Data::Uniform(shape, x) => repeated(shape, x),
+            Data::Dense(array) => Some(array.view()),
         }
     }
 }
 
 impl<T: Scalar, D: Dimension> From<ndarray::Array<T, D>> for Array {
     /// The buffer is kept where its layout is row-major.
+    #[track_caller]
     fn from(array: ndarray::Array<T, D>) -> Array {
         T::wrap(Data::from_shared(array.into_dyn().into_shared()))
     }
@@ -35,6 +67,7 @@ impl<T: Scalar, D: Dimension> From<ndarray::Array<T, D>> for Array {
 
 impl<T: Scalar, D: Dimension> From<ArcArray<T, D>> for Array {
     /// The buffer is shared where its layout is row-major.
+    #[track_caller]
     fn from(array: ArcArray<T, D>) -> Array {
         T::wrap(Data::from_shared(array.into_dyn()))
     }
@@ -42,12 +75,11 @@ impl<T: Scalar, D: Dimension> From<ArcArray<T, D>> for Array {
 
 impl<T: Scalar, D: Dimension> From<ArrayView<'_, T, D>> for Array {
     /// The elements are copied.
+    ///
+    /// Panics when there is no memory for them, of which a view may repeat some.
+    #[track_caller]
     fn from(array: ArrayView<'_, T, D>) -> Array {
-        let elements = match array.as_slice() {
-            Some(elements) => elements.to_vec(),
-            None => array.iter().copied().collect(),
-        };
-        T::wrap(Data::from_vec(array.shape(), elements))
+        T::wrap(Data::from_vec(array.shape(), copied(&array)))
     }
 }
 
@@ -60,15 +92,20 @@ impl Array {
     }
 
     /// The row-major elements, if they are of this type.
+    ///
+    /// Panics when there is no memory for them.
+    #[track_caller]
     pub fn to_vec<T: Scalar>(&self) -> Option<Vec<T>> {
-        T::unwrap(self).map(|data| data.clone().into_vec())
+        let elements = T::unwrap(self).map(|data| data.clone().into_vec())?;
+        Some(available(elements, || "to_vec".into()))
     }
 
     /// The elements as an `ndarray`, if they are of this type.
+    ///
+    /// Panics when there is no memory for them.
+    #[track_caller]
     pub fn to_ndarray<T: Scalar>(&self) -> Option<ArrayD<T>> {
-        T::unwrap(self).map(|data| match data {
-            Data::Uniform(shape, x) => ArrayD::from_elem(IxDyn(shape), *x),
-            Data::Dense(array) => ArrayBase::to_owned(array),
-        })
+        let array = T::unwrap(self).map(|data| data.clone().into_ndarray())?;
+        Some(available(array, || "to_ndarray".into()))
     }
 }

@@ -1,6 +1,7 @@
 //! Elementwise operations: one compiled loop for each, in place where a buffer is nobody else's.
 
-use crate::concrete::scalar::{Scalar, slice_of, unique};
+use crate::concrete::memory::{self, OutOfMemory};
+use crate::concrete::scalar::{Scalar, own, slice_of, unique};
 use crate::concrete::{Array, Data, for_data, for_pair};
 use crate::operation::{Binary, BinaryLoop, Comparison, Unary, UnaryLoop};
 use crate::shape::{DType, Shape};
@@ -18,8 +19,8 @@ impl<T: Scalar> UnaryLoop<T> for Map<'_, T> {
 }
 
 /// Runs a loop on the elements, which are this array's own from then on.
-fn map<T: Scalar>(a: Data<T>, run: impl FnOnce(Map<'_, T>)) -> Array {
-    T::wrap(match a {
+fn map<T: Scalar>(a: Data<T>, run: impl FnOnce(Map<'_, T>)) -> Result<Array, OutOfMemory> {
+    Ok(T::wrap(match a {
         Data::Uniform(shape, x) => {
             let mut one = [x];
             run(Map(&mut one));
@@ -27,15 +28,15 @@ fn map<T: Scalar>(a: Data<T>, run: impl FnOnce(Map<'_, T>)) -> Array {
         }
         Data::Dense(array) => {
             let shape = Shape::from_slice(array.shape());
-            let mut elements = unique(array).unwrap_or_else(|shared| slice_of(&shared).to_vec());
+            let mut elements = own(array)?;
             run(Map(&mut elements));
             Data::from_vec(&shape, elements)
         }
-    })
+    }))
 }
 
 /// An elementwise operation of one operand.
-pub(super) fn unary(op: Unary, a: Array) -> Array {
+pub(super) fn unary(op: Unary, a: Array) -> Result<Array, OutOfMemory> {
     // Small powers are products, which vectorise; the results are those of `powi` to the bit.
     match (op, a) {
         (Unary::Powi(2), Array::F32(a)) => map(a, |elements| elements.run(|x| x * x)),
@@ -94,21 +95,21 @@ impl<T: Scalar> BinaryLoop<T, T> for Combine<'_, T> {
 }
 
 /// Runs a loop in place of whichever operand is nobody else's, or of a copy.
-fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl FnOnce(Combine<'_, T>)) -> Array {
+fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl FnOnce(Combine<'_, T>)) -> Result<Array, OutOfMemory> {
     let shape = Shape::from_slice(a.shape());
     let elements = match (a, b) {
         (Data::Uniform(_, a), Data::Uniform(_, b)) => {
             let mut one = [a];
             run(Combine { out: &mut one, other: Other::Uniform(b), left: true });
-            return T::wrap(Data::Uniform(shape, one[0]));
+            return Ok(T::wrap(Data::Uniform(shape, one[0])));
         }
         (Data::Dense(a), Data::Uniform(_, b)) => {
-            let mut out = unique(a).unwrap_or_else(|shared| slice_of(&shared).to_vec());
+            let mut out = own(a)?;
             run(Combine { out: &mut out, other: Other::Uniform(b), left: true });
             out
         }
         (Data::Uniform(_, a), Data::Dense(b)) => {
-            let mut out = unique(b).unwrap_or_else(|shared| slice_of(&shared).to_vec());
+            let mut out = own(b)?;
             run(Combine { out: &mut out, other: Other::Uniform(a), left: false });
             out
         }
@@ -118,17 +119,17 @@ fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl FnOnce(Combine<'_, T>)) 
                 out
             }
             Err(a) => {
-                let mut out = unique(b).unwrap_or_else(|shared| slice_of(&shared).to_vec());
+                let mut out = own(b)?;
                 run(Combine { out: &mut out, other: Other::Dense(slice_of(&a)), left: false });
                 out
             }
         },
     };
-    T::wrap(Data::from_vec(&shape, elements))
+    Ok(T::wrap(Data::from_vec(&shape, elements)))
 }
 
 /// An elementwise operation of two operands of one type.
-pub(super) fn binary(op: Binary, a: Array, b: Array) -> Array {
+pub(super) fn binary(op: Binary, a: Array, b: Array) -> Result<Array, OutOfMemory> {
     match (a, b) {
         (Array::F32(a), Array::F32(b)) => combine(a, b, |pair| op.run_f32(pair)),
         (Array::F64(a), Array::F64(b)) => combine(a, b, |pair| op.run_f64(pair)),
@@ -140,7 +141,7 @@ pub(super) fn binary(op: Binary, a: Array, b: Array) -> Array {
 }
 
 /// The sum of two arrays of one type; of booleans, or.
-pub(super) fn add(a: Array, b: Array) -> Array {
+pub(super) fn add(a: Array, b: Array) -> Result<Array, OutOfMemory> {
     match a.dtype() {
         DType::Bool => binary(Binary::Or, a, b),
         _ => binary(Binary::Add, a, b),
@@ -172,14 +173,14 @@ impl<T: Scalar> BinaryLoop<T, bool> for Compare<'_, T> {
     }
 }
 
-fn compare_data<T: Scalar>(op: Comparison, a: Data<T>, b: Data<T>) -> Array {
+fn compare_data<T: Scalar>(op: Comparison, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
     let shape = Shape::from_slice(a.shape());
     if let (Data::Uniform(_, a), Data::Uniform(_, b)) = (&a, &b) {
         let mut one = [false];
         op.run(Compare { out: &mut one, left: &[*a], right: Other::Uniform(*b) });
-        return Array::Bool(Data::Uniform(shape, one[0]));
+        return Ok(Array::Bool(Data::Uniform(shape, one[0])));
     }
-    let mut out = vec![false; crate::shape::size(&shape)];
+    let mut out = memory::filled(&shape, false)?;
     match (&a, &b) {
         (Data::Uniform(..), Data::Uniform(..)) => unreachable!("handled above"),
         (Data::Dense(a), Data::Uniform(_, b)) => {
@@ -193,11 +194,11 @@ fn compare_data<T: Scalar>(op: Comparison, a: Data<T>, b: Data<T>) -> Array {
             op.run(Compare { out: &mut out, left: slice_of(a), right: Other::Dense(slice_of(b)) });
         }
     }
-    bool::wrap(Data::from_vec(&shape, out))
+    Ok(bool::wrap(Data::from_vec(&shape, out)))
 }
 
 /// An elementwise comparison of two operands of one type.
-pub(super) fn compare(op: Comparison, a: Array, b: Array) -> Array {
+pub(super) fn compare(op: Comparison, a: Array, b: Array) -> Result<Array, OutOfMemory> {
     for_pair!(a, b, (a, b) => compare_data(op, a, b))
 }
 
@@ -215,44 +216,47 @@ fn blend<T: Scalar>(out: &mut [T], mask: &[bool], other: &Data<T>, when: bool) {
     }
 }
 
-fn select_data<T: Scalar>(mask: &[bool], yes: Data<T>, no: Data<T>) -> Array {
+fn select_data<T: Scalar>(mask: &[bool], yes: Data<T>, no: Data<T>) -> Result<Array, OutOfMemory> {
     let shape = Shape::from_slice(yes.shape());
     let yes = match yes {
         Data::Dense(array) => match unique(array) {
             Ok(mut out) => {
                 blend(&mut out, mask, &no, false);
-                return T::wrap(Data::from_vec(&shape, out));
+                return Ok(T::wrap(Data::from_vec(&shape, out)));
             }
             Err(array) => Data::Dense(array),
         },
         uniform => uniform,
     };
-    let mut out = no.into_vec();
+    let mut out = no.into_vec()?;
     blend(&mut out, mask, &yes, true);
-    T::wrap(Data::from_vec(&shape, out))
+    Ok(T::wrap(Data::from_vec(&shape, out)))
 }
 
 /// Where the mask is true the first, else the second.
-pub(super) fn select(mask: Array, yes: Array, no: Array) -> Array {
+pub(super) fn select(mask: Array, yes: Array, no: Array) -> Result<Array, OutOfMemory> {
     let Array::Bool(mask) = mask else { unreachable!("a mask is boolean") };
     match mask {
-        Data::Uniform(_, true) => yes,
-        Data::Uniform(_, false) => no,
+        Data::Uniform(_, true) => Ok(yes),
+        Data::Uniform(_, false) => Ok(no),
         Data::Dense(mask) => for_pair!(yes, no, (yes, no) => select_data(slice_of(&mask), yes, no)),
     }
 }
 
-fn cast_data<T: Scalar, U: Scalar>(a: &Data<T>) -> Array {
-    U::wrap(match a {
+fn cast_data<T: Scalar, U: Scalar>(a: &Data<T>) -> Result<Array, OutOfMemory> {
+    Ok(U::wrap(match a {
         Data::Uniform(shape, x) => Data::Uniform(shape.clone(), x.cast()),
-        Data::Dense(array) => Data::from_vec(array.shape(), slice_of(array).iter().map(|&x| x.cast()).collect()),
-    })
+        Data::Dense(array) => {
+            let elements = slice_of(array).iter().map(|&x| x.cast());
+            Data::from_vec(array.shape(), memory::collected(array.shape(), elements)?)
+        }
+    }))
 }
 
 /// Conversion of the element type.
-pub(super) fn cast(a: Array, dtype: DType) -> Array {
+pub(super) fn cast(a: Array, dtype: DType) -> Result<Array, OutOfMemory> {
     if a.dtype() == dtype {
-        return a;
+        return Ok(a);
     }
     for_data!(&a, data => match dtype {
         DType::F32 => cast_data::<_, f32>(data),

@@ -1,6 +1,7 @@
 //! Reads and adds at computed positions.
 
 use crate::concrete::elementwise::add;
+use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data};
 use crate::shape::{Shape, size, strides};
@@ -31,7 +32,9 @@ impl<'a> Positions<'a> {
     fn one(&self, at: usize) -> Option<usize> {
         let mut position = 0;
         for (index, extent, stride) in &self.axes {
-            position += usize::try_from(index.element(at)).ok().filter(|i| i < extent)? * stride;
+            let index = usize::try_from(index.element(at)).ok().filter(|index| index < extent)?;
+            // Beyond counting are only arrays without a buffer, where no more is asked than whether a position is inside.
+            position = stride.saturating_mul(index).saturating_add(position);
         }
         Some(position)
     }
@@ -50,30 +53,32 @@ impl<'a> Positions<'a> {
 }
 
 /// `result[s, r] = a[indices[0][s], .., indices[k-1][s], r]`, 0 outside.
-pub(super) fn gather<T: Scalar>(a: Data<T>, indices: &[Array]) -> Array {
-    let Some(first) = indices.first() else { return T::wrap(a) };
+pub(super) fn gather<T: Scalar>(a: Data<T>, indices: &[Array]) -> Result<Array, OutOfMemory> {
+    let Some(first) = indices.first() else { return Ok(T::wrap(a)) };
     let (extents, row) = a.shape().split_at(indices.len());
     let mut shape = Shape::from_slice(first.shape());
     shape.extend_from_slice(row);
     let (count, width) = (size(first.shape()), size(row));
     let positions = Positions::new(indices, extents);
     if size(&shape) == 0 {
-        return T::wrap(Data::zeros(&shape));
+        return Ok(T::wrap(Data::zeros(&shape)));
     }
     if positions.is_uniform() {
-        return T::wrap(match (positions.one(0), &a) {
+        return Ok(T::wrap(match (positions.one(0), &a) {
             (None, _) => Data::zeros(&shape),
             (Some(_), Data::Uniform(_, x)) => Data::Uniform(shape, *x),
             (Some(position), dense) if width == 1 => Data::Uniform(shape, dense.element(position)),
             (Some(position), dense) => {
                 let line = &dense.as_slice().unwrap_or_default()[position * width..(position + 1) * width];
-                Data::from_vec(&shape, line.repeat(count))
+                let mut out = memory::room(&shape)?;
+                (0..count).for_each(|_| out.extend_from_slice(line));
+                Data::from_vec(&shape, out)
             }
-        });
+        }));
     }
-    let mut out = Vec::with_capacity(count * width);
+    let mut out = memory::room(&shape)?;
     match &a {
-        Data::Uniform(_, x) if x.same_bits(T::ZERO) => return T::wrap(Data::zeros(&shape)),
+        Data::Uniform(_, x) if x.same_bits(T::ZERO) => return Ok(T::wrap(Data::zeros(&shape))),
         Data::Uniform(_, x) => positions.each(count, |_, position| {
             out.resize(out.len() + width, if position.is_some() { *x } else { T::ZERO });
         }),
@@ -89,11 +94,15 @@ pub(super) fn gather<T: Scalar>(a: Data<T>, indices: &[Array]) -> Array {
             }
         }
     }
-    T::wrap(Data::from_vec(&shape, out))
+    Ok(T::wrap(Data::from_vec(&shape, out)))
 }
 
 /// `target` with `updates[s, r]` added at `[indices[0][s], .., r]`, in the order of the updates; those outside are ignored.
-pub(super) fn scatter_onto<T: Scalar>(target: Data<T>, updates: Data<T>, indices: &[Array]) -> Array {
+pub(super) fn scatter_onto<T: Scalar>(
+    target: Data<T>,
+    updates: Data<T>,
+    indices: &[Array],
+) -> Result<Array, OutOfMemory> {
     let Some(first) = indices.first() else { return add(T::wrap(target), T::wrap(updates)) };
     let shape = Shape::from_slice(target.shape());
     let (extents, row) = shape.split_at(indices.len());
@@ -104,10 +113,17 @@ pub(super) fn scatter_onto<T: Scalar>(target: Data<T>, updates: Data<T>, indices
         Data::Dense(_) => false,
     };
     if nothing || count == 0 || size(&shape) == 0 || (positions.is_uniform() && positions.one(0).is_none()) {
-        return T::wrap(target);
+        return Ok(T::wrap(target));
     }
-    let mut out = target.into_vec();
+    let mut out = target.into_vec()?;
     match &updates {
+        // Equal elements at one position are added once, multiplied, as in a sum of equal elements.
+        Data::Uniform(_, x) if positions.is_uniform() => positions.each(1, |_, position| {
+            if let Some(position) = position {
+                let sum = x.repeated(count);
+                out[position * width..(position + 1) * width].iter_mut().for_each(|out| *out = out.plus(sum));
+            }
+        }),
         Data::Uniform(_, x) => positions.each(count, |_, position| {
             if let Some(position) = position {
                 out[position * width..(position + 1) * width].iter_mut().for_each(|out| *out = out.plus(*x));
@@ -124,12 +140,12 @@ pub(super) fn scatter_onto<T: Scalar>(target: Data<T>, updates: Data<T>, indices
             });
         }
     }
-    T::wrap(Data::from_vec(&shape, out))
+    Ok(T::wrap(Data::from_vec(&shape, out)))
 }
 
 /// The adjoint of [`gather`]: updates added to zeros.
-pub(super) fn scatter<T: Scalar>(updates: Data<T>, indices: &[Array], extents: &[usize]) -> Array {
-    let Some(first) = indices.first() else { return T::wrap(updates) };
+pub(super) fn scatter<T: Scalar>(updates: Data<T>, indices: &[Array], extents: &[usize]) -> Result<Array, OutOfMemory> {
+    let Some(first) = indices.first() else { return Ok(T::wrap(updates)) };
     let mut shape = Shape::from_slice(extents);
     shape.extend_from_slice(&updates.shape()[first.shape().len()..]);
     scatter_onto(Data::zeros(&shape), updates, indices)

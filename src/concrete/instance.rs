@@ -2,42 +2,57 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Pullback, Reduction};
-use crate::concrete::scalar::Scalar;
-use crate::concrete::{Array, Data, contract, elementwise, for_data, for_pair, gather, reduce, structure, view};
+use crate::concrete::memory::{OutOfMemory, available};
+use crate::concrete::run::{self, Failure};
+use crate::concrete::{Array, contract, elementwise, for_data, for_pair, gather, reduce, structure, view};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::operation::{Binary, Comparison, Unary};
-use crate::shape::{DType, Shape, Type, Value};
-use crate::term::interpret::interpret;
-use crate::term::{Body, Branch, Never, Op, Scan, infer};
+use crate::shape::{DType, Shape, Type};
+use crate::term::{Body, Branch, Op, Scan, infer, print};
 use std::sync::Arc;
 
 /// The algebra of plain arrays: every operation runs at once, in place where it may.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Concrete;
 
-/// The types that shape inference gives for an operation; nothing in builds without debug assertions.
-fn expected(op: impl FnOnce() -> Op<Never>, operands: &[&[Array]]) -> Option<Vec<Type>> {
-    if !cfg!(debug_assertions) {
-        return None;
-    }
-    let types: Vec<Type> = operands.iter().flat_map(|arrays| arrays.iter().map(Array::ty)).collect();
-    let operands: Vec<&[Type]> = types.iter().map(std::slice::from_ref).collect();
-    match infer::outputs(&op(), &operands) {
-        Ok(types) => Some(types.to_vec()),
-        Err(problem) => panic!("operands that do not fit reached the arrays: {problem}"),
-    }
+/// An operation on its way: what it is, for messages, and the types that shape inference gives for its results, in builds
+/// with debug assertions.
+struct Call<F> {
+    op: F,
+    expected: Option<Vec<Type>>,
 }
 
-/// The result, checked against what was expected.
-fn one(expected: Option<Vec<Type>>, result: Array) -> Array {
-    debug_assert_eq!(expected, Some(vec![result.ty()]));
-    result
-}
+impl<F: Fn() -> Op> Call<F> {
+    fn new(op: F, operands: &[&[Array]]) -> Call<F> {
+        if !cfg!(debug_assertions) {
+            return Call { op, expected: None };
+        }
+        let types: Vec<Type> = operands.iter().flat_map(|arrays| arrays.iter().map(Array::ty)).collect();
+        let operands: Vec<&[Type]> = types.iter().map(std::slice::from_ref).collect();
+        match infer::outputs(&op(), &operands) {
+            Ok(types) => Call { op, expected: Some(types.to_vec()) },
+            Err(problem) => panic!("operands that do not fit reached the arrays: {problem}"),
+        }
+    }
 
-/// Several results, checked against what was expected.
-fn several(expected: Option<Vec<Type>>, results: Vec<Array>) -> Vec<Array> {
-    debug_assert_eq!(expected, Some(results.iter().map(Array::ty).collect()));
-    results
+    /// The one result. Panics at the caller's line where there was no memory for it.
+    #[track_caller]
+    fn one(self, result: Result<Array, OutOfMemory>) -> Array {
+        let array = available(result, || print::name(&(self.op)()));
+        debug_assert_eq!(self.expected, Some(vec![array.ty()]));
+        array
+    }
+
+    /// Several results, of a sub-program. Panics at the caller's line where there was no memory for one, or on the way.
+    #[track_caller]
+    fn several(self, results: Result<Vec<Array>, Failure>) -> Vec<Array> {
+        let arrays = match results {
+            Ok(arrays) => arrays,
+            Err(Failure { operation, problem }) => available(Err(problem), || operation),
+        };
+        debug_assert_eq!(self.expected, Some(arrays.iter().map(Array::ty).collect()));
+        arrays
+    }
 }
 
 impl Algebra for Concrete {
@@ -57,112 +72,127 @@ impl Algebra for Concrete {
         value
     }
 
+    #[track_caller]
     fn iota(n: usize) -> Array {
-        structure::iota(n)
+        available(structure::iota(n), || "iota".into())
     }
 
+    #[track_caller]
     fn unary(op: Unary, a: Array) -> Array {
-        let expected = expected(|| Op::Unary(op), &[std::slice::from_ref(&a)]);
-        one(expected, elementwise::unary(op, a))
+        let call = Call::new(|| Op::Unary(op), &[std::slice::from_ref(&a)]);
+        call.one(elementwise::unary(op, a))
     }
 
+    #[track_caller]
     fn binary(op: Binary, a: Array, b: Array) -> Array {
-        let expected = expected(|| Op::Binary(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
-        one(expected, elementwise::binary(op, a, b))
+        let call = Call::new(|| Op::Binary(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
+        call.one(elementwise::binary(op, a, b))
     }
 
+    #[track_caller]
     fn compare(op: Comparison, a: Array, b: Array) -> Array {
-        let expected = expected(|| Op::Compare(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
-        one(expected, elementwise::compare(op, a, b))
+        let call = Call::new(|| Op::Compare(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
+        call.one(elementwise::compare(op, a, b))
     }
 
+    #[track_caller]
     fn select(mask: Array, yes: Array, no: Array) -> Array {
         let operands = [std::slice::from_ref(&mask), std::slice::from_ref(&yes), std::slice::from_ref(&no)];
-        let expected = expected(|| Op::Select, &operands);
-        one(expected, elementwise::select(mask, yes, no))
+        let call = Call::new(|| Op::Select, &operands);
+        call.one(elementwise::select(mask, yes, no))
     }
 
+    #[track_caller]
     fn cast(a: Array, dtype: DType) -> Array {
-        let expected = expected(|| Op::Cast(dtype), &[std::slice::from_ref(&a)]);
-        one(expected, elementwise::cast(a, dtype))
+        let call = Call::new(|| Op::Cast(dtype), &[std::slice::from_ref(&a)]);
+        call.one(elementwise::cast(a, dtype))
     }
 
+    #[track_caller]
     fn view(a: Array, map: &AffineMap) -> Array {
-        let expected = expected(|| Op::View(map.clone()), &[std::slice::from_ref(&a)]);
-        one(expected, for_data!(a, data => view::view(data, map)))
+        let call = Call::new(|| Op::View(map.clone()), &[std::slice::from_ref(&a)]);
+        call.one(for_data!(a, data => view::view(data, map)))
     }
 
+    #[track_caller]
     fn accumulate(a: Array, map: &AffineMap) -> Array {
-        let expected = expected(|| Op::Accumulate(map.clone()), &[std::slice::from_ref(&a)]);
-        one(expected, for_data!(a, data => view::accumulate(data, map)))
+        let call = Call::new(|| Op::Accumulate(map.clone()), &[std::slice::from_ref(&a)]);
+        call.one(for_data!(a, data => view::accumulate(data, map)))
     }
 
+    #[track_caller]
     fn reshape(a: Array, shape: &[usize]) -> Array {
-        let expected = expected(|| Op::Reshape(Shape::from_slice(shape)), &[std::slice::from_ref(&a)]);
-        one(expected, for_data!(a, data => structure::reshape(data, shape)))
+        let call = Call::new(|| Op::Reshape(Shape::from_slice(shape)), &[std::slice::from_ref(&a)]);
+        call.one(Ok(for_data!(a, data => structure::reshape(data, shape))))
     }
 
+    #[track_caller]
     fn concatenate(axis: usize, parts: Vec<Array>) -> Array {
-        let expected = expected(|| Op::Concatenate(axis), &[&parts]);
-        one(expected, structure::concatenate(axis, parts))
+        let call = Call::new(|| Op::Concatenate(axis), &[&parts]);
+        call.one(structure::concatenate(axis, parts))
     }
 
+    #[track_caller]
     fn gather(a: Array, indices: Vec<Array>) -> Array {
-        let expected = expected(|| Op::Gather, &[std::slice::from_ref(&a), &indices]);
-        one(expected, for_data!(a, data => gather::gather(data, &indices)))
+        let call = Call::new(|| Op::Gather, &[std::slice::from_ref(&a), &indices]);
+        call.one(for_data!(a, data => gather::gather(data, &indices)))
     }
 
+    #[track_caller]
     fn scatter(updates: Array, indices: Vec<Array>, extents: &[usize]) -> Array {
-        let expected =
-            expected(|| Op::Scatter(Shape::from_slice(extents)), &[std::slice::from_ref(&updates), &indices]);
-        one(expected, for_data!(updates, updates => gather::scatter(updates, &indices, extents)))
+        let call = Call::new(|| Op::Scatter(Shape::from_slice(extents)), &[std::slice::from_ref(&updates), &indices]);
+        call.one(for_data!(updates, updates => gather::scatter(updates, &indices, extents)))
     }
 
+    #[track_caller]
     fn reduce(op: Reduction, a: Array, axes: &[usize]) -> Array {
-        let expected = expected(|| Op::Reduce(op, axes.into()), &[std::slice::from_ref(&a)]);
-        one(expected, for_data!(a, data => reduce::reduce(op, data, axes)))
+        let call = Call::new(|| Op::Reduce(op, axes.into()), &[std::slice::from_ref(&a)]);
+        call.one(for_data!(a, data => reduce::reduce(op, data, axes)))
     }
 
+    #[track_caller]
     fn arg_reduce(op: Extreme, a: Array, axis: usize) -> Array {
-        let expected = expected(|| Op::ArgReduce(op, axis), &[std::slice::from_ref(&a)]);
-        one(expected, for_data!(&a, data => reduce::arg_reduce(op, data, axis)))
+        let call = Call::new(|| Op::ArgReduce(op, axis), &[std::slice::from_ref(&a)]);
+        call.one(for_data!(&a, data => reduce::arg_reduce(op, data, axis)))
     }
 
+    #[track_caller]
     fn contract(spec: &Contraction, a: Array, b: Array) -> Array {
         let operands = [std::slice::from_ref(&a), std::slice::from_ref(&b)];
-        let expected = expected(|| Op::Contract(spec.clone()), &operands);
-        one(
-            expected,
-            match (a, b) {
-                (Array::F32(a), Array::F32(b)) => contract::contract(spec, a, b),
-                (Array::F64(a), Array::F64(b)) => contract::contract(spec, a, b),
-                (Array::I32(a), Array::I32(b)) => contract::contract(spec, a, b),
-                (Array::I64(a), Array::I64(b)) => contract::contract(spec, a, b),
-                _ => unreachable!("operands are numbers of one type"),
-            },
-        )
+        let call = Call::new(|| Op::Contract(spec.clone()), &operands);
+        call.one(contract::contract_arrays(spec, a, b))
     }
 
+    #[track_caller]
     fn scatter_onto(target: Array, updates: Array, indices: Vec<Array>) -> Array {
-        let expected = cfg!(debug_assertions).then(|| vec![target.ty()]);
-        one(expected, for_pair!(target, updates, (target, updates) => gather::scatter_onto(target, updates, &indices)))
+        let ty = target.ty();
+        let result = for_pair!(target, updates, (target, updates) => gather::scatter_onto(target, updates, &indices));
+        let result = available(result, || "scatter".into());
+        debug_assert_eq!(ty, result.ty());
+        result
     }
 
+    #[track_caller]
     fn accumulate_onto(target: Array, updates: Array, map: &AffineMap) -> Array {
-        let expected = cfg!(debug_assertions).then(|| vec![target.ty()]);
-        one(expected, for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, map)))
+        let ty = target.ty();
+        let result = for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, map));
+        let result = available(result, || "accumulate".into());
+        debug_assert_eq!(ty, result.ty());
+        result
     }
 
+    #[track_caller]
     fn scan(scan: &Arc<Scan>, carries: Vec<Array>, inputs: Vec<Array>, captures: Vec<Array>) -> Vec<Array> {
-        let expected = expected(|| Op::Scan(scan.clone()), &[&carries, &inputs, &captures]);
-        several(expected, run_scan(scan, carries, &inputs, &captures))
+        let call = Call::new(|| Op::Scan(scan.clone()), &[&carries, &inputs, &captures]);
+        call.several(run::run_scan(scan, carries, &inputs, &captures))
     }
 
+    #[track_caller]
     fn branch(condition: Array, then: &Arc<Body>, otherwise: &Arc<Body>, captures: Vec<Array>) -> Vec<Array> {
         let branch = || Op::Branch(Arc::new(Branch { then: then.clone(), otherwise: otherwise.clone() }));
-        let expected = expected(branch, &[std::slice::from_ref(&condition), &captures]);
-        let chosen = if condition.element(0) == Value::Bool(true) { then } else { otherwise };
-        several(expected, interpret::<Concrete>(chosen, captures))
+        let call = Call::new(branch, &[std::slice::from_ref(&condition), &captures]);
+        let chosen = if run::is_true(&condition) { then } else { otherwise };
+        call.several(run::run(chosen, captures))
     }
 
     fn lift(a: Array) -> NestedArray<Self> {
@@ -190,47 +220,5 @@ impl Algebra for Concrete {
 
     fn known(a: &Array) -> Option<Array> {
         Some(a.clone())
-    }
-}
-
-/// Runs a loop; outputs are written slice by slice into buffers for the whole.
-fn run_scan(scan: &Scan, mut carries: Vec<Array>, inputs: &[Array], captures: &[Array]) -> Vec<Array> {
-    let slices: Vec<Type> = scan.body.result_types().skip(scan.carries).cloned().collect();
-    let mut outputs: Vec<Array> = slices
-        .iter()
-        .map(|ty| {
-            let mut shape = ty.shape.clone();
-            shape.insert(0, scan.length);
-            Array::full(&shape, Value::from_i64(ty.dtype, 0))
-        })
-        .collect();
-    for step in 0..scan.length {
-        let position = if scan.reverse { scan.length - 1 - step } else { step };
-        let mut arguments = std::mem::take(&mut carries);
-        arguments.extend(inputs.iter().map(|input| for_data!(input, data => structure::outer_slice(data, position))));
-        arguments.extend(captures.iter().cloned());
-        let mut results = interpret::<Concrete>(&scan.body, arguments).into_iter();
-        carries = results.by_ref().take(scan.carries).collect();
-        for (output, slice) in outputs.iter_mut().zip(results) {
-            for_pair!(output, &slice, (output, slice) => write_slice(output, slice, position));
-        }
-    }
-    carries.extend(outputs);
-    carries
-}
-
-/// Writes one slice of a loop's output, whose buffer is made at the first slice that its one value does not fit.
-fn write_slice<T: Scalar>(output: &mut Data<T>, slice: &Data<T>, position: usize) {
-    if let (Data::Uniform(_, x), Data::Uniform(_, y)) = (&*output, slice)
-        && x.same_bits(*y)
-    {
-        return;
-    }
-    if let Data::Uniform(shape, x) = output {
-        let shape = shape.clone();
-        *output = Data::from_vec(&shape, vec![*x; crate::shape::size(&shape)]);
-    }
-    if let Data::Dense(buffer) = output {
-        structure::write_outer_slice(buffer.as_slice_mut().expect("standard layout"), slice, position);
     }
 }

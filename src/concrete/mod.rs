@@ -5,15 +5,21 @@ mod convert;
 mod elementwise;
 mod gather;
 mod instance;
+mod memory;
 mod products;
 mod reduce;
+mod run;
 mod scalar;
 mod structure;
 #[cfg(test)]
 mod tests;
 mod view;
 
+pub(crate) use convert::repeated;
 pub use instance::Concrete;
+pub use memory::OutOfMemory;
+pub(crate) use memory::{ReportedAt, available};
+pub(crate) use run::{Failure, run};
 pub use scalar::Scalar;
 
 use crate::shape::{DType, Shape, Type, Value, size};

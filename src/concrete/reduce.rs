@@ -1,6 +1,7 @@
 //! Reductions over axes.
 
 use crate::algebra::{Extreme, Reduction};
+use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data};
 use crate::shape::{Shape, size};
@@ -30,18 +31,24 @@ pub(super) fn sum_of<T: Scalar>(elements: &[T]) -> T {
 }
 
 /// Combines along the middle one of three axes.
-fn fold_middle<T: Scalar>(a: &[T], [outer, middle, inner]: [usize; 3], start: T, f: impl Fn(T, T) -> T) -> Vec<T> {
+fn fold_middle<T: Scalar>(
+    a: &[T],
+    [outer, middle, inner]: [usize; 3],
+    start: T,
+    f: impl Fn(T, T) -> T,
+) -> Result<Vec<T>, OutOfMemory> {
     if inner == 1 {
-        return (0..outer).map(|at| fold(&a[at * middle..(at + 1) * middle], start, &f)).collect();
+        let lines = (0..outer).map(|at| fold(&a[at * middle..(at + 1) * middle], start, &f));
+        return memory::collected(&[outer], lines);
     }
-    let mut out = vec![start; outer * inner];
+    let mut out = memory::filled(&[outer, inner], start)?;
     for at in 0..outer {
         let out = &mut out[at * inner..(at + 1) * inner];
         for line in a[at * middle * inner..(at + 1) * middle * inner].chunks_exact(inner) {
             out.iter_mut().zip(line).for_each(|(out, &x)| *out = f(*out, x));
         }
     }
-    out
+    Ok(out)
 }
 
 /// The larger one; NaN wins.
@@ -55,9 +62,9 @@ fn smaller<T: Scalar>(a: T, b: T) -> T {
 }
 
 /// Reduces over ascending axes. The sum of n equal floats is computed as a product with n.
-pub(super) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Array {
+pub(super) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Result<Array, OutOfMemory> {
     if axes.is_empty() {
-        return T::wrap(a);
+        return Ok(T::wrap(a));
     }
     let shape: Shape = (0..a.shape().len()).filter(|axis| !axes.contains(axis)).map(|axis| a.shape()[axis]).collect();
     let nothing = match op {
@@ -66,7 +73,7 @@ pub(super) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Ar
         Reduction::Min => T::HIGHEST,
     };
     if size(a.shape()) == 0 {
-        return T::wrap(Data::Uniform(shape, nothing));
+        return Ok(T::wrap(Data::Uniform(shape, nothing)));
     }
     let mut extents = Shape::from_slice(a.shape());
     let mut elements: Option<Vec<T>> = None;
@@ -79,7 +86,7 @@ pub(super) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Ar
                 (Reduction::Sum, None) => extents().fold(*x, T::repeated),
                 _ => *x,
             };
-            return T::wrap(Data::Uniform(shape, x));
+            return Ok(T::wrap(Data::Uniform(shape, x)));
         }
         dense => dense.as_slice().unwrap_or_default(),
     };
@@ -98,35 +105,37 @@ pub(super) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Ar
             Reduction::Max => fold_middle(from, three, nothing, larger),
             Reduction::Min => fold_middle(from, three, nothing, smaller),
         };
-        elements = Some(reduced);
+        elements = Some(reduced?);
         extents.drain(first..=last);
         end = begin;
     }
     debug_assert_eq!(extents, shape);
-    T::wrap(Data::from_vec(&shape, elements.unwrap_or_default()))
+    Ok(T::wrap(Data::from_vec(&shape, elements.unwrap_or_default())))
 }
 
 /// The position of the first extreme along an axis, or of the first NaN; 0 when the axis is empty.
-pub(super) fn arg_reduce<T: Scalar>(op: Extreme, a: &Data<T>, axis: usize) -> Array {
+pub(super) fn arg_reduce<T: Scalar>(op: Extreme, a: &Data<T>, axis: usize) -> Result<Array, OutOfMemory> {
     let mut shape = Shape::from_slice(a.shape());
     shape.remove(axis);
     let Some(elements) = a.as_slice().filter(|elements| !elements.is_empty()) else {
-        return i64::wrap(Data::zeros(&shape));
+        return Ok(i64::wrap(Data::zeros(&shape)));
     };
     let three = [size(&a.shape()[..axis]), a.shape()[axis], size(&a.shape()[axis + 1..])];
-    i64::wrap(Data::from_vec(
-        &shape,
-        match op {
-            Extreme::Max => positions(elements, three, |x, best| x > best),
-            Extreme::Min => positions(elements, three, |x, best| x < best),
-        },
-    ))
+    let positions = match op {
+        Extreme::Max => positions(elements, three, |x, best| x > best),
+        Extreme::Min => positions(elements, three, |x, best| x < best),
+    };
+    Ok(i64::wrap(Data::from_vec(&shape, positions?)))
 }
 
-fn positions<T: Scalar>(a: &[T], [outer, middle, inner]: [usize; 3], better: impl Fn(T, T) -> bool) -> Vec<i64> {
-    let mut out = vec![0; outer * inner];
+fn positions<T: Scalar>(
+    a: &[T],
+    [outer, middle, inner]: [usize; 3],
+    better: impl Fn(T, T) -> bool,
+) -> Result<Vec<i64>, OutOfMemory> {
+    let mut out = memory::filled(&[outer, inner], 0)?;
     let wins = |x: T, best: T| better(x, best) || (x.is_nan() && !best.is_nan());
-    let mut best = Vec::with_capacity(inner);
+    let mut best = memory::room(&[inner])?;
     for at in 0..outer {
         let out = &mut out[at * inner..(at + 1) * inner];
         let lines = &a[at * middle * inner..(at + 1) * middle * inner];
@@ -142,5 +151,5 @@ fn positions<T: Scalar>(a: &[T], [outer, middle, inner]: [usize; 3], better: imp
             }
         }
     }
-    out
+    Ok(out)
 }

@@ -1,5 +1,6 @@
 //! The five element types, as Rust types.
 
+use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::{Array, Data};
 use crate::shape::{DType, Shape, Value, size};
 use ndarray::{ArcArray, IxDyn};
@@ -247,6 +248,8 @@ impl<T: Scalar> Data<T> {
         assert_eq!(elements.len(), size(shape), "the number of elements for shape {shape:?}");
         match (shape, elements.first()) {
             ([], Some(&x)) => Data::Uniform(Shape::new(), x),
+            // Beside an axis of length 0 there may be extents that a buffer's can not be.
+            (_, None) => Data::zeros(shape),
             _ => Data::Dense(ArcArray::from_shape_vec(IxDyn(shape), elements).expect("the size was checked")),
         }
     }
@@ -260,10 +263,14 @@ impl<T: Scalar> Data<T> {
     }
 
     /// The row-major elements: the buffer itself if nobody else holds it, else a copy.
-    pub fn into_vec(self) -> Vec<T> {
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for them.
+    pub fn into_vec(self) -> Result<Vec<T>, OutOfMemory> {
         match self {
-            Data::Uniform(shape, x) => vec![x; size(&shape)],
-            Data::Dense(array) => unique(array).unwrap_or_else(|array| slice_of(&array).to_vec()),
+            Data::Uniform(shape, x) => memory::filled(&shape, x),
+            Data::Dense(array) => own(array),
         }
     }
 
@@ -279,6 +286,19 @@ impl<T: Scalar> Data<T> {
 /// The row-major elements of a buffer.
 pub(super) fn slice_of<T>(array: &ArcArray<T, IxDyn>) -> &[T] {
     array.as_slice().expect("standard layout")
+}
+
+/// The row-major elements of a buffer: the buffer itself if nobody else holds it, else a copy.
+pub(super) fn own<T: Scalar>(array: ArcArray<T, IxDyn>) -> Result<Vec<T>, OutOfMemory> {
+    match unique(array) {
+        Ok(elements) => Ok(elements),
+        Err(shared) => copied(&shared),
+    }
+}
+
+/// A copy of the row-major elements of a buffer.
+pub(super) fn copied<T: Scalar>(array: &ArcArray<T, IxDyn>) -> Result<Vec<T>, OutOfMemory> {
+    memory::collected(array.shape(), slice_of(array).iter().copied())
 }
 
 /// The row-major elements of a buffer that nobody else holds.

@@ -1,13 +1,14 @@
 //! Counting, other shapes, and joining.
 
+use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data, for_data};
 use crate::shape::{Shape, size};
 use ndarray::IxDyn;
 
 /// `[0, 1, .., n-1]`.
-pub(super) fn iota(n: usize) -> Array {
-    i64::wrap(Data::from_vec(&[n], (0..n as i64).collect()))
+pub(super) fn iota(n: usize) -> Result<Array, OutOfMemory> {
+    Ok(i64::wrap(Data::from_vec(&[n], memory::collected(&[n], 0..n as i64)?)))
 }
 
 /// The same elements in another shape of the same size; the buffer is shared.
@@ -21,23 +22,23 @@ pub(super) fn reshape<T: Scalar>(a: Data<T>, shape: &[usize]) -> Array {
 }
 
 /// Arrays one after the other along an axis.
-pub(super) fn concatenate(axis: usize, mut parts: Vec<Array>) -> Array {
+pub(super) fn concatenate(axis: usize, mut parts: Vec<Array>) -> Result<Array, OutOfMemory> {
     if parts.len() == 1 {
-        return parts.remove(0);
+        return Ok(parts.remove(0));
     }
     for_data!(&parts[0], first => concatenate_data(axis, first, &parts))
 }
 
-fn concatenate_data<T: Scalar>(axis: usize, first: &Data<T>, parts: &[Array]) -> Array {
+fn concatenate_data<T: Scalar>(axis: usize, first: &Data<T>, parts: &[Array]) -> Result<Array, OutOfMemory> {
     let parts: Vec<&Data<T>> = parts.iter().map(|part| T::unwrap(part).expect("parts have one element type")).collect();
     let mut shape = Shape::from_slice(first.shape());
     shape[axis] = parts.iter().map(|part| part.shape()[axis]).sum();
     if let Data::Uniform(_, x) = first
         && parts.iter().all(|part| matches!(part, Data::Uniform(_, y) if x.same_bits(*y)))
     {
-        return T::wrap(Data::Uniform(shape, *x));
+        return Ok(T::wrap(Data::Uniform(shape, *x)));
     }
-    let mut out = Vec::with_capacity(size(&shape));
+    let mut out = memory::room(&shape)?;
     let chunks: Vec<usize> = parts.iter().map(|part| size(&part.shape()[axis..])).collect();
     if size(&shape) > 0 {
         for outer in 0..size(&shape[..axis]) {
@@ -52,20 +53,21 @@ fn concatenate_data<T: Scalar>(axis: usize, first: &Data<T>, parts: &[Array]) ->
             }
         }
     }
-    T::wrap(Data::from_vec(&shape, out))
+    Ok(T::wrap(Data::from_vec(&shape, out)))
 }
 
 /// Slice `position` along the outermost axis, which it removes.
-pub(super) fn outer_slice<T: Scalar>(a: &Data<T>, position: usize) -> Array {
+pub(super) fn outer_slice<T: Scalar>(a: &Data<T>, position: usize) -> Result<Array, OutOfMemory> {
     let shape = &a.shape()[1..];
-    T::wrap(match a {
+    Ok(T::wrap(match a {
         Data::Uniform(_, x) => Data::Uniform(Shape::from_slice(shape), *x),
         dense => {
             let count = size(shape);
             let elements = dense.as_slice().unwrap_or_default();
-            Data::from_vec(shape, elements[position * count..(position + 1) * count].to_vec())
+            let slice = elements[position * count..(position + 1) * count].iter().copied();
+            Data::from_vec(shape, memory::collected(shape, slice)?)
         }
-    })
+    }))
 }
 
 /// Writes slice `position` along the outermost axis of a buffer.

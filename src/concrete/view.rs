@@ -1,10 +1,11 @@
 //! Affine reads and their adjoint, as walks over runs: stretches of the result along its innermost axis.
 
 use crate::affine::AffineMap;
+use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::reduce::sum_of;
 use crate::concrete::scalar::{Scalar, slice_of};
 use crate::concrete::{Array, Data};
-use crate::shape::{Shape, size, strides};
+use crate::shape::{Axes, Shape, size, strides};
 use smallvec::SmallVec;
 
 /// Positions `result..result + count` of the result read positions `source, source + step, ..` of the source.
@@ -189,28 +190,28 @@ fn copy_tiled<T: Scalar>(walk: &Walk, fast: usize, source: &[T], out: &mut [T]) 
 }
 
 /// `result[j] = a[matrix · j + offset]`, 0 outside.
-pub(super) fn view<T: Scalar>(a: Data<T>, map: &AffineMap) -> Array {
+pub(super) fn view<T: Scalar>(a: Data<T>, map: &AffineMap) -> Result<Array, OutOfMemory> {
     debug_assert_eq!(a.shape(), map.source());
     if map.is_identity() {
-        return T::wrap(a);
+        return Ok(T::wrap(a));
     }
     let shape = map.result();
     if size(shape) == 0 || size(map.source()) == 0 {
-        return T::wrap(Data::zeros(shape));
+        return Ok(T::wrap(Data::zeros(shape)));
     }
     let source = match &a {
         Data::Uniform(_, x) if map.is_inside() || x.same_bits(T::ZERO) => {
-            return T::wrap(Data::Uniform(Shape::from_slice(shape), *x));
+            return Ok(T::wrap(Data::Uniform(Shape::from_slice(shape), *x)));
         }
         Data::Uniform(_, x) => {
-            let mut out = vec![T::ZERO; size(shape)];
+            let mut out = memory::filled(shape, T::ZERO)?;
             clipped_runs(map, |run| out[run.result..run.result + run.count].fill(*x));
-            return T::wrap(Data::from_vec(shape, out));
+            return Ok(T::wrap(Data::from_vec(shape, out)));
         }
         Data::Dense(array) => slice_of(array),
     };
     if !map.is_inside() {
-        let mut out = vec![T::ZERO; size(shape)];
+        let mut out = memory::filled(shape, T::ZERO)?;
         clipped_runs(map, |run| {
             let out = &mut out[run.result..run.result + run.count];
             match run.step {
@@ -219,54 +220,74 @@ pub(super) fn view<T: Scalar>(a: Data<T>, map: &AffineMap) -> Array {
                 _ => out.iter_mut().zip(positions(run)).for_each(|(out, at)| *out = source[at]),
             }
         });
-        return T::wrap(Data::from_vec(shape, out));
+        return Ok(T::wrap(Data::from_vec(shape, out)));
     }
     let walk = Walk::new(map);
     if walk.steps.iter().all(|&step| step == 0) {
-        return T::wrap(Data::Uniform(Shape::from_slice(shape), source[walk.base as usize]));
+        return Ok(T::wrap(Data::Uniform(Shape::from_slice(shape), source[walk.base as usize])));
     }
     let inner = walk.steps.len() - 1;
     if walk.steps[inner].unsigned_abs() > 1
         && let Some(fast) = (0..inner).find(|&axis| walk.steps[axis] == 1)
     {
-        let mut out = vec![T::ZERO; size(shape)];
+        let mut out = memory::filled(shape, T::ZERO)?;
         copy_tiled(&walk, fast, source, &mut out);
-        return T::wrap(Data::from_vec(shape, out));
+        return Ok(T::wrap(Data::from_vec(shape, out)));
     }
-    let mut out = Vec::with_capacity(size(shape));
+    let mut out = memory::room(shape)?;
     walk.runs(|run| match run.step {
         1 => out.extend_from_slice(&source[run.source..run.source + run.count]),
         0 => out.resize(out.len() + run.count, source[run.source]),
         _ => out.extend(positions(run).map(|at| source[at])),
     });
-    T::wrap(Data::from_vec(shape, out))
+    Ok(T::wrap(Data::from_vec(shape, out)))
+}
+
+/// A map without the columns along which it reads the same positions again, and those columns' extents.
+fn without_repetition(map: &AffineMap) -> (AffineMap, Shape) {
+    let rows = map.source().len();
+    let repeats = |&column: &usize| (0..rows).all(|row| map.coefficient(row, column) == 0);
+    let (repeated, kept): (Axes, Axes) = (0..map.result().len()).partition(repeats);
+    let extents = |columns: &[usize]| -> Shape { columns.iter().map(|&column| map.result()[column]).collect() };
+    let coefficients: Vec<SmallVec<[i64; 4]>> =
+        (0..rows).map(|row| kept.iter().map(|&column| map.coefficient(row, column)).collect()).collect();
+    let offsets: SmallVec<[i64; 4]> = (0..rows).map(|row| map.offset(row)).collect();
+    (AffineMap::new(map.source(), &extents(&kept), &coefficients, &offsets), extents(&repeated))
 }
 
 /// `target`, of the map's source shape, with every element of `updates`, of its result shape, added at the position that
 /// the view reads for it: in the row-major order of the updates, but that a run onto one position is summed first.
-pub(super) fn accumulate_onto<T: Scalar>(target: Data<T>, updates: Data<T>, map: &AffineMap) -> Array {
+pub(super) fn accumulate_onto<T: Scalar>(
+    target: Data<T>,
+    updates: Data<T>,
+    map: &AffineMap,
+) -> Result<Array, OutOfMemory> {
     debug_assert_eq!(target.shape(), map.source());
     debug_assert_eq!(updates.shape(), map.result());
     let shape = Shape::from_slice(map.source());
     if size(map.source()) == 0 || size(map.result()) == 0 {
-        return T::wrap(target);
+        return Ok(T::wrap(target));
     }
     let repeated: Vec<T>;
-    let updates = match &updates {
-        Data::Uniform(_, x) if x.same_bits(T::ZERO) => return T::wrap(target),
+    let reduced: AffineMap;
+    let (map, updates, whole) = match &updates {
+        Data::Uniform(_, x) if x.same_bits(T::ZERO) => return Ok(T::wrap(target)),
         Data::Uniform(_, x) => {
-            let longest = match map.is_inside() {
-                true => Walk::new(map).extents.last().copied(),
-                false => map.result().iter().copied().max(),
+            // What is added again and again is added once, multiplied, as in a sum of equal elements; and equal elements are
+            // the same wherever they are read, so that those of the longest run will do.
+            let (once, times) = without_repetition(map);
+            reduced = once;
+            let longest = match reduced.is_inside() {
+                true => Walk::new(&reduced).extents.last().copied(),
+                // A run moves along some axis of the source, and is cut to it.
+                false => reduced.source().iter().copied().max(),
             };
-            repeated = vec![*x; longest.unwrap_or(1)];
-            &repeated
+            repeated = memory::filled(&[longest.unwrap_or(1)], times.iter().copied().fold(*x, T::repeated))?;
+            (&reduced, &repeated[..], false)
         }
-        Data::Dense(array) => slice_of(array),
+        Data::Dense(array) => (map, slice_of(array), true),
     };
-    // Elements of a uniform array are the same wherever they are read.
-    let whole = updates.len() == size(map.result());
-    let mut out = target.into_vec();
+    let mut out = target.into_vec()?;
     let add = |run: Run| {
         let start = if whole { run.result } else { 0 };
         let updates = &updates[start..start + run.count];
@@ -281,13 +302,13 @@ pub(super) fn accumulate_onto<T: Scalar>(target: Data<T>, updates: Data<T>, map:
     } else {
         clipped_runs(map, add)
     }
-    T::wrap(Data::from_vec(&shape, out))
+    Ok(T::wrap(Data::from_vec(&shape, out)))
 }
 
 /// The adjoint of [`view`].
-pub(super) fn accumulate<T: Scalar>(updates: Data<T>, map: &AffineMap) -> Array {
+pub(super) fn accumulate<T: Scalar>(updates: Data<T>, map: &AffineMap) -> Result<Array, OutOfMemory> {
     if map.is_identity() {
-        return T::wrap(updates);
+        return Ok(T::wrap(updates));
     }
     accumulate_onto(Data::zeros(map.source()), updates, map)
 }

@@ -77,6 +77,7 @@ fn typed_pullback<A: Algebra, In: Tree<A>, Out: Tree<A>>(
             Err(problem) => refuse::<A>("vjp", format!("value and cotangent differ: {problem}"), &expected, place),
         };
         let cotangents = active_cotangents::<A>(leaves, &expected, auxiliaries);
+        let _place = concrete::ReportedAt::place(place);
         rebuild_gradient::<A, In>(&like, pullback(cotangents))
     })
 }
@@ -181,6 +182,7 @@ where
     let one = A::constant(concrete::Array::full(&[], E::ONE.into_value()));
     let mut cotangents = vec![Some(one)];
     cotangents.extend(auxiliary.types().iter().map(|_| None));
+    let _place = concrete::ReportedAt::place(Location::caller());
     let gradient = rebuild_gradient::<A, X::First>(args.first(), pullback(cotangents));
     ((value, auxiliary), gradient)
 }

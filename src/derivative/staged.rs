@@ -2,12 +2,11 @@
 
 use super::program;
 use super::signature::Signature;
-use crate::concrete::{self, Concrete};
+use crate::concrete::{self, Concrete, Failure};
 use crate::error::{Error, Result};
 use crate::shape::{Type, Value};
 use crate::staged::{self, Staged};
 use crate::tensor::{Args, Family, Outline, Tree, outline_of};
-use crate::term::interpret::interpret;
 use crate::term::{Body, Build, NodeId};
 use std::fmt;
 use std::panic::Location;
@@ -96,7 +95,8 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// # Errors
     ///
     /// When the arguments have another structure, or an array another element type or shape, than the function was staged
-    /// for.
+    /// for; and when there is no memory for an array that the program computes.
+    #[track_caller]
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
         let mut found = Outline::default();
         arguments.outline(&mut found);
@@ -123,7 +123,9 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
                 });
             }
         }
-        let results = interpret::<Concrete>(self.program(), arguments);
+        let place = Location::caller();
+        let results = concrete::run(self.program(), arguments)
+            .map_err(|Failure { operation, problem }| problem.error(&operation, place))?;
         Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
     }
 

@@ -80,60 +80,78 @@ macro_rules! delegate {
         fn constant(value: Array) -> Self::Array {
             $array { primal: A::constant(value), $derivative: None }
         }
+        #[track_caller]
         fn iota(n: usize) -> Self::Array {
             $array { primal: A::iota(n), $derivative: None }
         }
+        #[track_caller]
         fn compare(op: Comparison, a: Self::Array, b: Self::Array) -> Self::Array {
             $array { primal: A::compare(op, a.primal, b.primal), $derivative: None }
         }
+        #[track_caller]
         fn arg_reduce(op: Extreme, a: Self::Array, axis: usize) -> Self::Array {
             $array { primal: A::arg_reduce(op, a.primal, axis), $derivative: None }
         }
 
+        #[track_caller]
         fn unary(op: Unary, a: Self::Array) -> Self::Array {
             rules::unary::<A, _>(op, a.into()).into()
         }
+        #[track_caller]
         fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array {
             rules::binary::<A, _>(op, a.into(), b.into()).into()
         }
+        #[track_caller]
         fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array {
             rules::select::<A, _>(mask.primal, yes.into(), no.into()).into()
         }
+        #[track_caller]
         fn cast(a: Self::Array, dtype: DType) -> Self::Array {
             rules::cast::<A, _>(a.into(), dtype).into()
         }
+        #[track_caller]
         fn mark(a: Self::Array) -> Self::Array {
             rules::mark::<A, _>(a.into()).into()
         }
+        #[track_caller]
         fn view(a: Self::Array, map: &AffineMap) -> Self::Array {
             rules::view::<A, _>(a.into(), map).into()
         }
+        #[track_caller]
         fn accumulate(a: Self::Array, map: &AffineMap) -> Self::Array {
             rules::accumulate::<A, _>(a.into(), map).into()
         }
+        #[track_caller]
         fn reshape(a: Self::Array, shape: &[usize]) -> Self::Array {
             rules::reshape::<A, _>(a.into(), shape).into()
         }
+        #[track_caller]
         fn concatenate(axis: usize, parts: Vec<Self::Array>) -> Self::Array {
             rules::concatenate::<A, _>(axis, parts.into_iter().map(Into::into).collect()).into()
         }
+        #[track_caller]
         fn gather(a: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
             rules::gather::<A, _>(a.into(), indices.into_iter().map(|index| index.primal).collect()).into()
         }
+        #[track_caller]
         fn scatter(updates: Self::Array, indices: Vec<Self::Array>, extents: &[usize]) -> Self::Array {
             let indices = indices.into_iter().map(|index| index.primal).collect();
             rules::scatter::<A, _>(updates.into(), indices, extents).into()
         }
+        #[track_caller]
         fn scatter_onto(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
             let indices = indices.into_iter().map(|index| index.primal).collect();
             rules::scatter_onto::<A, _>(target.into(), updates.into(), indices).into()
         }
+        #[track_caller]
         fn accumulate_onto(target: Self::Array, updates: Self::Array, map: &AffineMap) -> Self::Array {
             rules::accumulate_onto::<A, _>(target.into(), updates.into(), map).into()
         }
+        #[track_caller]
         fn reduce(op: Reduction, a: Self::Array, axes: &[usize]) -> Self::Array {
             rules::reduce::<A, _>(op, a.into(), axes).into()
         }
+        #[track_caller]
         fn contract(spec: &Contraction, a: Self::Array, b: Self::Array) -> Self::Array {
             rules::contract::<A, _>(spec, a.into(), b.into()).into()
         }
@@ -144,12 +162,14 @@ macro_rules! delegate {
         fn lift_forward(a: Self::Array) -> crate::dual::TangentArray<Self> {
             crate::dual::TangentArray { primal: a, tangent: None }
         }
+        #[track_caller]
         fn vjp(
             f: &dyn Fn(Vec<crate::dual::DualArray<Self>>) -> Vec<crate::dual::DualArray<Self>>,
             at: Vec<Self::Array>,
         ) -> (Vec<Self::Array>, Pullback<Self>) {
             crate::dual::vjp::<Self>(f, at)
         }
+        #[track_caller]
         fn jvp(
             f: &dyn Fn(Vec<crate::dual::TangentArray<Self>>) -> Vec<crate::dual::TangentArray<Self>>,
             at: Vec<Self::Array>,

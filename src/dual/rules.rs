@@ -83,6 +83,7 @@ fn sum<A: Algebra, D: Derivative<A>>(a: Option<D>, b: Option<D>) -> Option<D> {
 }
 
 /// Elementwise, one operand.
+#[track_caller]
 pub(crate) fn unary<A: Algebra, D: Derivative<A>>(op: Unary, (x, dx): Pair<A, D>) -> Pair<A, D> {
     let Some(dx) = dx else { return (A::unary(op, x), None) };
     let y = A::unary(op, x.clone());
@@ -91,6 +92,7 @@ pub(crate) fn unary<A: Algebra, D: Derivative<A>>(op: Unary, (x, dx): Pair<A, D>
 }
 
 /// Elementwise, two operands: the sum of both, times the factor that both have in common.
+#[track_caller]
 pub(crate) fn binary<A: Algebra, D: Derivative<A>>(op: Binary, (a, da): Pair<A, D>, (b, db): Pair<A, D>) -> Pair<A, D> {
     if da.is_none() && db.is_none() {
         return (A::binary(op, a, b), None);
@@ -116,6 +118,7 @@ pub(crate) fn binary<A: Algebra, D: Derivative<A>>(op: Binary, (a, da): Pair<A, 
 }
 
 /// Elementwise choice. The derivative of the side not taken is without influence.
+#[track_caller]
 pub(crate) fn select<A: Algebra, D: Derivative<A>>(
     mask: A::Array,
     (yes, dyes): Pair<A, D>,
@@ -128,6 +131,7 @@ pub(crate) fn select<A: Algebra, D: Derivative<A>>(
 }
 
 /// Conversion of the element type: a derivative passes between floats only.
+#[track_caller]
 pub(crate) fn cast<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, to: DType) -> Pair<A, D> {
     let from = A::dtype(&x);
     let dy = if from == to { dx } else { dx.filter(|_| to.is_float()).map(|dx| dx.cast(from, to).shared()) };
@@ -140,22 +144,26 @@ pub(crate) fn mark<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>) -> Pair<A,
 }
 
 /// An affine read.
+#[track_caller]
 pub(crate) fn view<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, map: &AffineMap) -> Pair<A, D> {
     (A::view(x, map), dx.map(|dx| dx.view(map).shared()))
 }
 
 /// An affine add.
+#[track_caller]
 pub(crate) fn accumulate<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, map: &AffineMap) -> Pair<A, D> {
     (A::accumulate(x, map), dx.map(|dx| dx.accumulate(map).shared()))
 }
 
 /// Another shape.
+#[track_caller]
 pub(crate) fn reshape<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, shape: &[usize]) -> Pair<A, D> {
     let dy = dx.map(|dx| dx.reshape(&A::shape(&x), shape).shared());
     (A::reshape(x, shape), dy)
 }
 
 /// Arrays one after the other.
+#[track_caller]
 pub(crate) fn concatenate<A: Algebra, D: Derivative<A>>(axis: usize, parts: Vec<Pair<A, D>>) -> Pair<A, D> {
     let (arrays, derivatives): (Vec<A::Array>, Vec<Option<D>>) = parts.into_iter().unzip();
     if derivatives.iter().all(Option::is_none) {
@@ -166,22 +174,24 @@ pub(crate) fn concatenate<A: Algebra, D: Derivative<A>>(axis: usize, parts: Vec<
 }
 
 /// Reads at computed positions.
+#[track_caller]
 pub(crate) fn gather<A: Algebra, D: Derivative<A>>((x, dx): Pair<A, D>, indices: Vec<A::Array>) -> Pair<A, D> {
-    let dy = dx.map(|dx| dx.gather(indices.clone(), &A::shape(&x)[..indices.len()]).shared());
-    (A::gather(x, indices), dy)
+    let extents = Shape::from_slice(&A::shape(&x)[..indices.len()]);
+    (A::gather(x, indices.clone()), dx.map(|dx| dx.gather(indices, &extents).shared()))
 }
 
 /// Adds at computed positions.
+#[track_caller]
 pub(crate) fn scatter<A: Algebra, D: Derivative<A>>(
     (x, dx): Pair<A, D>,
     indices: Vec<A::Array>,
     extents: &[usize],
 ) -> Pair<A, D> {
-    let dy = dx.map(|dx| dx.scatter(indices.clone(), extents).shared());
-    (A::scatter(x, indices, extents), dy)
+    (A::scatter(x, indices.clone(), extents), dx.map(|dx| dx.scatter(indices, extents).shared()))
 }
 
 /// Adds at computed positions of an array.
+#[track_caller]
 pub(crate) fn scatter_onto<A: Algebra, D: Derivative<A>>(
     (target, dtarget): Pair<A, D>,
     (x, dx): Pair<A, D>,
@@ -193,6 +203,7 @@ pub(crate) fn scatter_onto<A: Algebra, D: Derivative<A>>(
 }
 
 /// An affine add onto an array.
+#[track_caller]
 pub(crate) fn accumulate_onto<A: Algebra, D: Derivative<A>>(
     (target, dtarget): Pair<A, D>,
     (x, dx): Pair<A, D>,
@@ -203,6 +214,7 @@ pub(crate) fn accumulate_onto<A: Algebra, D: Derivative<A>>(
 }
 
 /// Reductions: a sum is linear, an extreme moves with the first element that attains it.
+#[track_caller]
 pub(crate) fn reduce<A: Algebra, D: Derivative<A>>(op: Reduction, (x, dx): Pair<A, D>, axes: &[usize]) -> Pair<A, D> {
     let Some(dx) = dx else { return (A::reduce(op, x, axes), None) };
     let shape = A::shape(&x);
@@ -254,12 +266,14 @@ fn first_extreme<A: Algebra>(extreme: Extreme, x: &A::Array, axes: &[usize]) -> 
 }
 
 /// A sum of products: of both derivatives, each with the other operand fixed.
+#[track_caller]
 pub(crate) fn contract<A: Algebra, D: Derivative<A>>(
     spec: &Contraction,
     (a, da): Pair<A, D>,
     (b, db): Pair<A, D>,
 ) -> Pair<A, D> {
-    let left = da.map(|da| da.contract_left(spec, b.clone()));
-    let right = db.map(|db| db.contract_right(spec, a.clone()));
-    (A::contract(spec, a, b), sum(left, right).map(D::shared))
+    let y = A::contract(spec, a.clone(), b.clone());
+    let left = da.map(|da| da.contract_left(spec, b));
+    let right = db.map(|db| db.contract_right(spec, a));
+    (y, sum(left, right).map(D::shared))
 }

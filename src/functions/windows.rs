@@ -86,7 +86,7 @@ fn convolution<A: Algebra, E: Number, R: Rank, const D: usize>(
 ) -> Tensor<A, E, R> {
     let (shape, weights) = (x.shape(), kernel.shape());
     let (channels, outputs) = (shape[1], weights[0]);
-    let grouped = |count: usize| groups > 0 && count % groups == 0;
+    let grouped = |count: usize| groups > 0 && count.is_multiple_of(groups);
     if !grouped(channels) || !grouped(outputs) || channels / groups != weights[1] {
         let problem =
             format!("an array of shape {:?} and kernels of shape {:?} in {groups} groups", &shape[..], &weights[..]);

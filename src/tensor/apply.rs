@@ -31,8 +31,8 @@ pub(super) fn apply<A: Algebra, E: Element, R: Rank>(
 fn run<A: Algebra>(op: &Op, operands: SmallVec<[A::Array; 3]>) -> Result<A::Array, (String, Shape)> {
     let types: SmallVec<[Type; 3]> = operands.iter().map(A::type_of).collect();
     let references: SmallVec<[&Type; 3]> = types.iter().collect();
-    match infer::output(op, &references) {
-        Ok(_) => Ok(interpret::apply::<A, Never>(op, operands)),
+    match infer::output(op, &references).and_then(|ty| ty.check_size()) {
+        Ok(()) => Ok(interpret::apply::<A, Never>(op, operands)),
         Err(problem) => Err((problem, types.first().map_or_else(Shape::new, |ty| ty.shape.clone()))),
     }
 }
@@ -106,11 +106,15 @@ pub(super) fn align<A: Algebra>(a: A::Array, b: A::Array) -> Result<(A::Array, A
     if left == right {
         return Ok((a, b));
     }
+    let placeholder = if right.len() > left.len() { right.clone() } else { left.clone() };
     match broadcast_shape(&left, &right) {
-        Some(shape) => Ok((stretch::<A>(a, &shape), stretch::<A>(b, &shape))),
+        Some(shape) => match Type::new(A::dtype(&a), &shape).check_size() {
+            Ok(()) => Ok((stretch::<A>(a, &shape), stretch::<A>(b, &shape))),
+            Err(problem) => Err((problem, placeholder)),
+        },
         None => {
             let problem = format!("shapes {:?} and {:?} do not broadcast together", &left[..], &right[..]);
-            Err((problem, if right.len() > left.len() { right } else { left }))
+            Err((problem, placeholder))
         }
     }
 }

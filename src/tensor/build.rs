@@ -90,6 +90,11 @@ extents! {
     R6 6 (a, b, c, d, e, f);
 }
 
+/// The type of an array of these outer extents and elements of a type.
+fn built(extents: &[usize], element: &Type) -> Type {
+    Type { dtype: element.dtype, shape: extents.iter().chain(&element.shape).copied().collect() }
+}
+
 /// The array whose element, or inner array, at each position of new outer axes is what the closure gives for it:
 /// `build(n, |i| ..)`, `build((n, m), |(i, j)| ..)`, `build([n, m], |[i, j]| ..)` (P 3.2).
 ///
@@ -104,6 +109,10 @@ pub fn build<A: Algebra, X: Extents, E: Element, R: Rank>(
     let parameters = vec![Type::scalar(DType::I64); shape.len()];
     let traced = A::trace(&parameters, false, &mut |indices| vec![element(X::indices::<A>(indices)).into_array()]);
     if let Some((body, captures)) = traced {
+        let checked = body.result_types().try_for_each(|element| built(&shape, element).check_size());
+        if let Err(problem) = checked {
+            return fail("build", problem, &[]);
+        }
         return Tensor::wrap(A::build(Build { extents: shape, body }, captures));
     }
     let elements = run::<A>(&shape, &mut |indices| element(X::indices::<A>(indices)).into_array());
@@ -127,12 +136,19 @@ fn run<A: Algebra>(
     // The first position exists for an empty array too: what it reads is out of bounds, thus 0, and only the shape counts.
     let first = element(at(&position));
     let ty = A::type_of(&first);
-    let mut shape = Shape::from_slice(extents);
-    shape.extend_from_slice(&ty.shape);
+    let whole = built(extents, &ty);
+    whole.check_size().map_err(|problem| (problem, Shape::new()))?;
+    let shape = whole.shape;
     if count == 0 {
         return Ok(A::constant(concrete::Array::full(&shape, Value::from_i64(ty.dtype, 0))));
     }
-    let mut elements = Vec::with_capacity(count);
+    let mut elements = Vec::new();
+    if elements.try_reserve_exact(count).is_err() {
+        return Err((
+            format!("there is no memory for the elements of an array of shape {:?}", &shape[..]),
+            Shape::new(),
+        ));
+    }
     elements.push(first);
     for _ in 1..count {
         for axis in (0..extents.len()).rev() {

@@ -2,26 +2,44 @@
 
 use crate::algebra::Algebra;
 use crate::concrete::{self, Concrete};
+use crate::shape::Type;
+use crate::tensor::apply::{apply, fail};
 use crate::tensor::{Element, Family, IntoShape, Number, R0, R1, Tensor, Tree};
+use crate::term::Op;
 
 /// The array `[0, 1, .., n-1]`.
+#[track_caller]
 pub fn iota<A: Algebra>(n: usize) -> Tensor<A, i64, R1> {
-    Tensor::wrap(A::iota(n))
+    apply("iota", Op::Iota(n), [])
 }
 
 /// The array of a shape whose elements all have one value; it takes no memory for them.
+///
+/// A shape that no memory could hold, of more than `isize::MAX` bytes, is reported at the caller's line all the same.
+#[track_caller]
 pub fn full<A: Algebra, E: Element, S: IntoShape>(shape: S, value: E) -> Tensor<A, E, S::Rank> {
-    Tensor::wrap(A::constant(concrete::Array::full(&shape.into_shape(), value.into_value())))
+    filled("full", shape, value)
 }
 
-/// The array of a shape whose elements are 0.
+/// The array of a shape whose elements are 0, as [`full`].
+#[track_caller]
 pub fn zeros<A: Algebra, E: Element, S: IntoShape>(shape: S) -> Tensor<A, E, S::Rank> {
-    full(shape, E::ZERO)
+    filled("zeros", shape, E::ZERO)
 }
 
-/// The array of a shape whose elements are 1.
+/// The array of a shape whose elements are 1, as [`full`].
+#[track_caller]
 pub fn ones<A: Algebra, E: Number, S: IntoShape>(shape: S) -> Tensor<A, E, S::Rank> {
-    full(shape, E::ONE)
+    filled("ones", shape, E::ONE)
+}
+
+#[track_caller]
+fn filled<A: Algebra, E: Element, S: IntoShape>(name: &str, shape: S, value: E) -> Tensor<A, E, S::Rank> {
+    let shape = shape.into_shape();
+    match Type::new(E::DTYPE, &shape).check_size() {
+        Ok(()) => Tensor::wrap(A::constant(concrete::Array::full(&shape, value.into_value()))),
+        Err(problem) => fail(name, problem, &[]),
+    }
 }
 
 /// The array without axes of one value.

@@ -1,20 +1,25 @@
 //! Conversions from and to Rust values and `ndarray`, and printing, of plain tensors.
 
 use crate::algebra::Algebra;
-use crate::concrete::{Array, Concrete, Data};
+use crate::concrete::{self, Array, Concrete, Data, available};
 use crate::shape::Shape;
 use crate::tensor::{Element, IntoShape, OfDimension, R0, R1, Rank, Tensor};
-use ndarray::{ArcArray, ArrayBase, ArrayView, Dimension, IxDyn};
+use ndarray::{ArcArray, ArrayBase, ArrayView, Dimension};
 use std::fmt;
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// A known array in any algebra; it has no derivative.
+    ///
+    /// # Panics
+    ///
+    /// When there is no memory for the elements, of which a view of an `ndarray` may repeat some.
+    #[track_caller]
     pub fn from_ndarray<S, D>(array: &ArrayBase<S, D>) -> Self
     where
         S: ndarray::Data<Elem = E>,
         D: OfDimension<Rank = R>,
     {
-        Tensor::wrap(A::constant(Array::from(array.to_shared())))
+        Tensor::wrap(A::constant(Array::from(array.view())))
     }
 
     /// A known array in any algebra from its elements, row-major.
@@ -46,20 +51,24 @@ impl<E: Element, R: Rank> Tensor<Concrete, E, R> {
     }
 
     /// The elements as an owned `ndarray` array.
+    ///
+    /// # Panics
+    ///
+    /// When there is no memory for them: equal elements take none here.
+    #[track_caller]
     pub fn to_ndarray(&self) -> ndarray::Array<E, R::Dim> {
-        let array = match self.data() {
-            Data::Uniform(shape, x) => ndarray::Array::from_elem(IxDyn(shape), *x),
-            Data::Dense(array) => array.to_owned(),
-        };
+        let array = available(self.data().clone().into_ndarray(), || "to_ndarray".into());
         array.into_dimensionality().expect("the rank that the tensor's type says")
     }
 
     /// The elements, row-major.
+    ///
+    /// # Panics
+    ///
+    /// When there is no memory for them: equal elements take none here.
+    #[track_caller]
     pub fn to_vec(&self) -> Vec<E> {
-        match self.data() {
-            Data::Uniform(shape, x) => vec![*x; crate::shape::size(shape)],
-            Data::Dense(array) => array.iter().copied().collect(),
-        }
+        available(self.data().clone().into_vec(), || "to_vec".into())
     }
 
     /// The element at a position, or `None` outside.
@@ -81,70 +90,81 @@ impl<E: Element> Tensor<Concrete, E, R0> {
 }
 
 impl<E: Element> From<E> for Tensor<Concrete, E, R0> {
+    #[track_caller]
     fn from(value: E) -> Self {
         crate::tensor::scalar(value)
     }
 }
 
 impl<E: Element> From<Vec<E>> for Tensor<Concrete, E, R1> {
+    #[track_caller]
     fn from(elements: Vec<E>) -> Self {
         Tensor::wrap(Array::from_vec(&[elements.len()], elements))
     }
 }
 
 impl<E: Element, const N: usize> From<[E; N]> for Tensor<Concrete, E, R1> {
+    #[track_caller]
     fn from(elements: [E; N]) -> Self {
         Tensor::from_slice(&elements)
     }
 }
 
 impl<E: Element, const N: usize, const M: usize> From<[[E; M]; N]> for Tensor<Concrete, E, crate::tensor::R2> {
+    #[track_caller]
     fn from(rows: [[E; M]; N]) -> Self {
         Tensor::wrap(Array::from_vec(&[N, M], rows.into_iter().flatten().collect()))
     }
 }
 
 impl<E: Element, D: OfDimension> From<ndarray::Array<E, D>> for Tensor<Concrete, E, D::Rank> {
+    #[track_caller]
     fn from(array: ndarray::Array<E, D>) -> Self {
         Tensor::wrap(Array::from(array))
     }
 }
 
 impl<E: Element, D: OfDimension> From<ArcArray<E, D>> for Tensor<Concrete, E, D::Rank> {
+    #[track_caller]
     fn from(array: ArcArray<E, D>) -> Self {
         Tensor::wrap(Array::from(array))
     }
 }
 
 impl<E: Element, D: OfDimension> From<ArrayView<'_, E, D>> for Tensor<Concrete, E, D::Rank> {
+    #[track_caller]
     fn from(array: ArrayView<'_, E, D>) -> Self {
         Tensor::wrap(Array::from(array))
     }
 }
 
 impl<E: Element, D: OfDimension> From<&ndarray::Array<E, D>> for Tensor<Concrete, E, D::Rank> {
+    #[track_caller]
     fn from(array: &ndarray::Array<E, D>) -> Self {
         Tensor::from_ndarray(array)
     }
 }
 
 impl<E: Element, R: Rank<Dim = D>, D: Dimension> From<Tensor<Concrete, E, R>> for ndarray::Array<E, D> {
+    #[track_caller]
     fn from(tensor: Tensor<Concrete, E, R>) -> Self {
         tensor.to_ndarray()
     }
 }
 
 impl<E: Element, R: Rank<Dim = D>, D: Dimension> From<&Tensor<Concrete, E, R>> for ndarray::Array<E, D> {
+    #[track_caller]
     fn from(tensor: &Tensor<Concrete, E, R>) -> Self {
         tensor.to_ndarray()
     }
 }
 
 impl<E: Element, R: Rank<Dim = D>, D: Dimension> From<Tensor<Concrete, E, R>> for ArcArray<E, D> {
+    #[track_caller]
     fn from(tensor: Tensor<Concrete, E, R>) -> Self {
         let array = match tensor.data() {
-            Data::Uniform(shape, x) => ArcArray::from_elem(IxDyn(shape), *x),
             Data::Dense(array) => array.clone(),
+            uniform => available(uniform.clone().into_ndarray(), || "to_ndarray".into()).into_shared(),
         };
         array.into_dimensionality().expect("the rank that the tensor's type says")
     }
@@ -152,7 +172,10 @@ impl<E: Element, R: Rank<Dim = D>, D: Dimension> From<Tensor<Concrete, E, R>> fo
 
 impl<E: Element, R: Rank> fmt::Display for Tensor<Concrete, E, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.to_ndarray(), f)
+        match self.data().as_view() {
+            Some(view) => fmt::Display::fmt(&view, f),
+            None => f.write_str("[]"),
+        }
     }
 }
 
@@ -160,7 +183,16 @@ impl<A: Algebra, E: Element, R: Rank> fmt::Debug for Tensor<A, E, R> {
     /// The elements, where they are known, with element type and shape after them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.known() {
-            Some(known) => write!(f, "{} : {}", known.to_ndarray().map(|x| format!("{x:?}")), self.ty()),
+            Some(known) => {
+                match known.data() {
+                    Data::Uniform(shape, x) => match concrete::repeated(shape, &format!("{x:?}")) {
+                        Some(view) => write!(f, "{view}")?,
+                        None => f.write_str("[]")?,
+                    },
+                    Data::Dense(array) => write!(f, "{}", array.map(|x| format!("{x:?}")))?,
+                }
+                write!(f, " : {}", self.ty())
+            }
             None => write!(f, ".. : {}", self.ty()),
         }
     }
@@ -177,6 +209,15 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
 impl<E: Element, R: Rank> PartialEq for Tensor<Concrete, E, R> {
     /// Equality of shapes and elements; NaN differs from itself.
     fn eq(&self, other: &Self) -> bool {
-        self.shape() == other.shape() && self.to_vec() == other.to_vec()
+        if self.shape() != other.shape() {
+            return false;
+        }
+        match (self.data(), other.data()) {
+            (Data::Uniform(_, x), Data::Uniform(_, y)) => self.is_empty() || x == y,
+            (Data::Uniform(_, x), dense) | (dense, Data::Uniform(_, x)) => {
+                dense.as_slice().unwrap_or_default().iter().all(|y| x == y)
+            }
+            (Data::Dense(x), Data::Dense(y)) => x == y,
+        }
     }
 }

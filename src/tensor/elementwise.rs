@@ -2,8 +2,10 @@
 
 use crate::algebra::Algebra;
 use crate::operation::{Binary, Comparison, Unary};
+use crate::tensor::apply::apply;
 use crate::tensor::operators::compare;
 use crate::tensor::{Element, Float, Integer, Number, Operand, Rank, Tensor};
+use crate::term::Op;
 
 macro_rules! unary_methods {
     ($($(#[$doc:meta])* $method:ident $op:ident;)*) => {
@@ -204,6 +206,6 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// `true` is 1. The derivative passes between floats, and is 0 elsewhere.
     #[track_caller]
     pub fn cast<F: Element>(&self) -> Tensor<A, F, R> {
-        Tensor::wrap(A::cast(self.array.clone(), F::DTYPE))
+        apply("cast", Op::Cast(F::DTYPE), [self.array.clone()])
     }
 }

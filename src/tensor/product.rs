@@ -84,7 +84,7 @@ fn sum_of_products<A: Algebra>(
     let (a, left) = normalise::<A>(a, left, |label| right.contains(&label) || result.contains(&label))?;
     let (b, right) = normalise::<A>(b, right, |label| left.contains(&label) || result.contains(&label))?;
     let op = Op::<Never>::Contract(Contraction::new(&left, &right, result));
-    infer::output(&op, &[&A::type_of(&a), &A::type_of(&b)])?;
+    infer::output(&op, &[&A::type_of(&a), &A::type_of(&b)])?.check_size()?;
     let Op::Contract(spec) = op else { unreachable!("just made") };
     Ok(A::contract(&spec, a, b))
 }

@@ -117,7 +117,11 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
     #[track_caller]
     pub fn mean_axes<X: AxisList>(&self, axes: X) -> Tensor<A, E, <X::Count as Rank>::TakenFrom<R>> {
         let shape = self.shape();
-        let count = axes.axes().iter().filter_map(|&axis| shape.get(axis)).product();
+        let count = axes
+            .axes()
+            .iter()
+            .filter_map(|&axis| shape.get(axis))
+            .fold(1, |n: usize, &extent| n.saturating_mul(extent));
         self.reduce_axes::<<X::Count as Rank>::TakenFrom<R>>("mean_axes", Reduction::Sum, axes.axes()).divided_by(count)
     }
 

@@ -184,6 +184,13 @@ fn scan_directed<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     }
     let mut results = match A::trace(&parameters, false, &mut body) {
         Some((closed, captures)) => {
+            for ty in closed.result_types().skip(count) {
+                let mut stacked = ty.clone();
+                stacked.shape.insert(0, n);
+                if let Err(problem) = stacked.check_size() {
+                    A::fail(crate::Error::operands(name, problem, place), Type::scalar(DType::Bool));
+                }
+            }
             let scan = Scan { body: closed, carries: count, inputs: sources.len(), length: n, reverse };
             A::scan_source(scan, first, sources, captures)
         }

@@ -2,8 +2,8 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::shape::{Axes, Shape};
-use crate::tensor::apply::{apply, broadcast_shape, check_axis, fail, stretch};
+use crate::shape::{Axes, Shape, Type};
+use crate::tensor::apply::{apply, broadcast_shape, check_axis, fail};
 use crate::tensor::{Element, IntoShape, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Tensor};
 use crate::term::Op;
 use std::ops::{Bound, RangeBounds};
@@ -68,7 +68,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         let mut result = shape.clone();
         result.insert(0, n);
         let axes: Axes = (1..result.len()).collect();
-        Tensor::wrap(A::view(self.array.clone(), &AffineMap::broadcast(&shape, &result, &axes)))
+        self.view("replicate", AffineMap::broadcast(&shape, &result, &axes))
     }
 
     /// The array stretched to a shape as broadcasting does: trailing axes are aligned, and an axis of extent 1 repeats.
@@ -79,7 +79,8 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
             let problem = format!("shape {:?} does not broadcast to {:?}", &source[..], &result[..]);
             return fail("broadcast_to", problem, &result);
         }
-        Tensor::wrap(stretch::<A>(self.array.clone(), &result))
+        let axes: Axes = (result.len() - source.len()..result.len()).collect();
+        self.view("broadcast_to", AffineMap::broadcast(&source, &result, &axes))
     }
 
     /// The array with its axes in the opposite order.
@@ -255,6 +256,10 @@ pub fn stack<A: Algebra, E: Element, R: Rank>(parts: &[Tensor<A, E, R>]) -> Tens
     let shape = first.shape();
     if let Some(other) = parts.iter().map(Tensor::shape).find(|other| *other != shape) {
         return fail("stack", format!("shapes {:?} and {:?} differ", &shape[..], &other[..]), &shape);
+    }
+    let stacked: Shape = std::iter::once(parts.len()).chain(shape.iter().copied()).collect();
+    if let Err(problem) = Type::new(E::DTYPE, &stacked).check_size() {
+        return fail("stack", problem, &shape);
     }
     Tensor::wrap(stack_arrays::<A>(parts.iter().map(|part| part.array.clone()).collect()))
 }

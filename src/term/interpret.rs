@@ -4,50 +4,61 @@ use crate::algebra::Algebra;
 use crate::term::body::{Body, Node};
 use crate::term::op::{Extension, Never, Op};
 use smallvec::SmallVec;
+use std::convert::Infallible;
 
 /// What a node evaluates to: one array, or the outputs of a loop or conditional.
-pub(super) enum Slot<T> {
+pub(crate) enum Slot<T> {
     Empty,
     One(T),
     Several(Vec<Option<T>>),
 }
 
 /// The operands of one node.
-pub(super) type Operands<A> = SmallVec<[<A as Algebra>::Array; 3]>;
+pub(crate) type Operands<A> = SmallVec<[<A as Algebra>::Array; 3]>;
 
 /// Runs a bulk program on the arrays of an algebra: the values of its results.
 ///
 /// An array is given away at its last use, so that an instance can reuse its buffer. The arguments are the parameters and
 /// captures, of the types that the body declares.
 pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Array> {
-    run::<A, Never>(body, arguments, |node, args| match &node.op {
-        Op::Scan(scan) => {
-            let mut args = args.into_iter();
-            let carries = args.by_ref().take(scan.carries).collect();
-            let inputs = args.by_ref().take(scan.inputs).collect();
-            several(A::scan(scan, carries, inputs, args.collect()))
-        }
-        Op::Branch(branch) => {
-            let mut args = args.into_iter();
-            let condition = args.next().expect("a branch has a condition");
-            several(A::branch(condition, &branch.then, &branch.otherwise, args.collect()))
-        }
-        Op::Extra(never) => match *never {},
-        op => Slot::One(apply::<A, Never>(op, args)),
-    })
+    let result = run::<A, Never, Infallible>(body, arguments, |node, args| {
+        Ok(match &node.op {
+            Op::Scan(scan) => {
+                let mut args = args.into_iter();
+                let carries = args.by_ref().take(scan.carries).collect();
+                let inputs = args.by_ref().take(scan.inputs).collect();
+                several(A::scan(scan, carries, inputs, args.collect()))
+            }
+            Op::Branch(branch) => {
+                let mut args = args.into_iter();
+                let condition = args.next().expect("a branch has a condition");
+                several(A::branch(condition, &branch.then, &branch.otherwise, args.collect()))
+            }
+            Op::Extra(never) => match *never {},
+            op => Slot::One(apply::<A, Never>(op, args)),
+        })
+    });
+    match result {
+        Ok(values) => values,
+        Err(never) => match never {},
+    }
 }
 
 /// The outputs of a loop or conditional.
-pub(super) fn several<T>(outputs: Vec<T>) -> Slot<T> {
+pub(crate) fn several<T>(outputs: Vec<T>) -> Slot<T> {
     Slot::Several(outputs.into_iter().map(Some).collect())
 }
 
 /// Walks the arena of a body once, asks `evaluate` for each node that is used, and hands every array over at its last use.
-pub(super) fn run<A: Algebra, X: Extension>(
+///
+/// # Errors
+///
+/// The first error of `evaluate`.
+pub(crate) fn run<A: Algebra, X: Extension, E>(
     body: &Body<X>,
     arguments: Vec<A::Array>,
-    evaluate: impl Fn(&Node<X>, Operands<A>) -> Slot<A::Array>,
-) -> Vec<A::Array> {
+    evaluate: impl Fn(&Node<X>, Operands<A>) -> Result<Slot<A::Array>, E>,
+) -> Result<Vec<A::Array>, E> {
     debug_assert_eq!(arguments.len(), body.arity());
     let mut remaining = body.use_counts();
     let mut slots: Vec<Slot<A::Array>> = Vec::with_capacity(body.nodes.len());
@@ -79,9 +90,9 @@ pub(super) fn run<A: Algebra, X: Extension>(
         for &arg in &node.args {
             args.push(take::<A>(&mut slots, &mut remaining, arg as usize));
         }
-        slots.push(evaluate(node, args));
+        slots.push(evaluate(node, args)?);
     }
-    body.results.iter().map(|&result| take::<A>(&mut slots, &mut remaining, result as usize)).collect()
+    Ok(body.results.iter().map(|&result| take::<A>(&mut slots, &mut remaining, result as usize)).collect())
 }
 
 fn release<T>(slots: &mut [Slot<T>], remaining: &mut [u32], at: usize) {

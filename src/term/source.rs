@@ -7,22 +7,30 @@ use crate::shape::{Shape, Type, Value, size};
 use crate::term::body::Body;
 use crate::term::interpret::{Slot, apply, run, several};
 use crate::term::op::{Build, Op, Scan};
+use std::convert::Infallible;
 
 /// Runs a source program on the arrays of an eager algebra: the values of its results.
 ///
 /// A `build` runs its body once for every element, a loop once for every step; a conditional runs one side. Slow, and the
 /// reference for everything faster. The arguments are the parameters and captures, of the types that the body declares.
 pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>) -> Vec<A::Array> {
-    run::<A, Build>(body, arguments, |node, args| match &node.op {
-        Op::Extra(build) => Slot::One(run_build::<A>(build, &args)),
-        Op::Scan(scan) => several(run_scan::<A>(scan, args.into_vec())),
-        Op::Branch(branch) => {
-            let condition = A::known(&args[0]).expect("an eager algebra knows the value of a condition");
-            let side = if condition.element(0) == Value::Bool(true) { &branch.then } else { &branch.otherwise };
-            several(interpret_source::<A>(side, args[1..].to_vec()))
-        }
-        op => Slot::One(apply::<A, Build>(op, args)),
-    })
+    let result = run::<A, Build, Infallible>(body, arguments, |node, args| {
+        Ok(match &node.op {
+            Op::Extra(build) => Slot::One(run_build::<A>(build, &args)),
+            Op::Scan(scan) => several(run_scan::<A>(scan, args.into_vec())),
+            Op::Branch(branch) => {
+                let condition = A::known(&args[0]).expect("an eager algebra knows the value of a condition");
+                let chosen = condition.element(0) == Value::Bool(true);
+                let side = if chosen { &branch.then } else { &branch.otherwise };
+                several(interpret_source::<A>(side, args[1..].to_vec()))
+            }
+            op => Slot::One(apply::<A, Build>(op, args)),
+        })
+    });
+    match result {
+        Ok(values) => values,
+        Err(never) => match never {},
+    }
 }
 
 pub(crate) fn run_build<A: Algebra>(build: &Build, captures: &[A::Array]) -> A::Array {

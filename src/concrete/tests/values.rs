@@ -83,7 +83,7 @@ fn every_elementwise_operation_on_buffers_and_uniform_operands() {
         let uniform = |v: Value| Array::full(&[3], v);
         let dense = |v: Value| {
             let full = Array::full(&[3], v);
-            for_data!(&full, data => Array::from_vec(&[3], data.clone().into_vec()))
+            for_data!(&full, data => Array::from_vec(&[3], data.clone().into_vec().unwrap()))
         };
         let same = |arrays: &[Array]| {
             for array in arrays {
@@ -127,7 +127,7 @@ fn every_elementwise_operation_on_buffers_and_uniform_operands() {
         let mask = Array::from_vec(&[3], vec![true, false, true]);
         for yes in [uniform(x), dense(x)] {
             for no in [uniform(y), dense(y)] {
-                let unique = for_data!(&yes, data => Array::from_vec(&[3], data.clone().into_vec()));
+                let unique = for_data!(&yes, data => Array::from_vec(&[3], data.clone().into_vec().unwrap()));
                 for yes in [yes.clone(), unique] {
                     let chosen = Concrete::select(mask.clone(), yes, no.clone());
                     assert_eq!([0, 1, 2].map(|at| chosen.element(at)), [x, y, x]);

@@ -40,7 +40,7 @@ pub(super) fn concatenate_constants(arena: &mut Simplifier, op: &Op, args: &[Nod
     };
     // The first part that is not constant ends the search.
     let parts: Vec<Array> = args.iter().map_while(constant).collect();
-    if parts.len() < args.len() || parts.iter().map(Array::size).sum::<usize>() > TABLE {
+    if parts.len() < args.len() || parts.iter().map(Array::size).fold(0, usize::saturating_add) > TABLE {
         return None;
     }
     let joined = Concrete::concatenate(axis, parts);

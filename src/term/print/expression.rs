@@ -209,6 +209,55 @@ fn mapped(head: &str, shape: &[usize], map: &crate::affine::AffineMap, operand: 
     Expression::new(text, Level::Application, operand.depth_at(Level::Atom))
 }
 
+/// The word that an operation is printed with; that of a view or gather that prints as an index is `at`.
+pub(crate) fn name<X>(op: &Op<X>) -> String {
+    let word = |head: &str| head.split('[').next().unwrap_or(head).to_string();
+    match op {
+        Op::Parameter(_) => "parameter".into(),
+        Op::Constant(_) => "constant".into(),
+        Op::Iota(_) => "iota".into(),
+        Op::Unary(op) => op.name().into(),
+        Op::Binary(op) => op.name().into(),
+        Op::Compare(op) => op.name().into(),
+        Op::Select => "select".into(),
+        Op::Cast(_) => "cast".into(),
+        Op::View(map) => match view_names::recognise(map) {
+            ViewName::Applied(head) => word(&head),
+            ViewName::Index(_) => "at".into(),
+            ViewName::General => "view".into(),
+        },
+        Op::Accumulate(_) => "accumulate".into(),
+        Op::Reshape(_) => "reshape".into(),
+        Op::Concatenate(_) => "concatenate".into(),
+        Op::Gather => "gather".into(),
+        Op::Scatter(_) => "scatter".into(),
+        Op::Reduce(reduction, _) => reduction_name(*reduction).into(),
+        Op::ArgReduce(extreme, _) => extreme_name(*extreme).into(),
+        Op::Contract(_) => "contract".into(),
+        Op::Scan(_) => "scan".into(),
+        Op::Branch(_) => "branch".into(),
+        Op::Output(_) => "output".into(),
+        Op::Alias => "alias".into(),
+        Op::Mark => "mark".into(),
+        Op::Extra(_) => "build".into(),
+    }
+}
+
+fn reduction_name(reduction: Reduction) -> &'static str {
+    match reduction {
+        Reduction::Sum => "sum",
+        Reduction::Max => "max",
+        Reduction::Min => "min",
+    }
+}
+
+fn extreme_name(extreme: Extreme) -> &'static str {
+    match extreme {
+        Extreme::Max => "argmax",
+        Extreme::Min => "argmin",
+    }
+}
+
 /// An operation that is neither a parameter nor a constant and has no body.
 pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
     match op {
@@ -241,21 +290,8 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
             let text = format!("scatter {:?} {} [{text}]", &extents[..], updates.at(Level::Atom));
             Expression::new(text, Level::Application, depth.max(updates.depth_at(Level::Atom)))
         }
-        Op::Reduce(reduction, axes) => {
-            let name = match reduction {
-                Reduction::Sum => "sum",
-                Reduction::Max => "max",
-                Reduction::Min => "min",
-            };
-            apply(&format!("{name}{:?}", &axes[..]), operands)
-        }
-        Op::ArgReduce(extreme, axis) => {
-            let name = match extreme {
-                Extreme::Max => "argmax",
-                Extreme::Min => "argmin",
-            };
-            apply(&format!("{name}[{axis}]"), operands)
-        }
+        Op::Reduce(reduction, axes) => apply(&format!("{}{:?}", reduction_name(*reduction), &axes[..]), operands),
+        Op::ArgReduce(extreme, axis) => apply(&format!("{}[{axis}]", extreme_name(*extreme)), operands),
         Op::Contract(spec) => apply(&format!("contract \"{}\"", contraction_labels(spec)), operands),
         Op::Alias => apply("alias", operands),
         Op::Mark => apply("mark", operands),

@@ -11,6 +11,8 @@ mod names;
 mod view_names;
 mod writer;
 
+pub(crate) use expression::name;
+
 #[cfg(test)]
 mod tests;
 

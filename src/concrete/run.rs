@@ -1,0 +1,139 @@
+//! Bulk programs run on plain arrays, as far as there is memory: the interpretation of [`crate::term::interpret`], but that
+//! it ends with an error where another operation could not have its result.
+
+use crate::concrete::memory::{self, OutOfMemory};
+use crate::concrete::scalar::Scalar;
+use crate::concrete::{
+    Array, Concrete, Data, contract, elementwise, for_data, for_pair, gather, reduce, structure, view,
+};
+use crate::shape::{Shape, Type, Value};
+use crate::term::interpret::{self, Operands, Slot};
+use crate::term::{Body, Never, Op, Scan, print};
+
+/// What ended a program: the operation, by the name that it is printed with, and the array that there was no memory for.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) operation: String,
+    pub(crate) problem: OutOfMemory,
+}
+
+/// Runs a bulk program: the values of its results.
+///
+/// # Errors
+///
+/// The first operation for which there is no memory.
+pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Failure> {
+    interpret::run::<Concrete, Never, Failure>(body, arguments, |node, args| match &node.op {
+        Op::Scan(scan) => {
+            let mut args = args.into_iter();
+            let carries = args.by_ref().take(scan.carries).collect();
+            let inputs: Vec<Array> = args.by_ref().take(scan.inputs).collect();
+            let captures: Vec<Array> = args.collect();
+            Ok(interpret::several(run_scan(scan, carries, &inputs, &captures)?))
+        }
+        Op::Branch(branch) => {
+            let mut args = args.into_iter();
+            let condition = args.next().expect("a branch has a condition");
+            let side = if is_true(&condition) { &branch.then } else { &branch.otherwise };
+            Ok(interpret::several(run(side, args.collect())?))
+        }
+        op => {
+            let result = apply(op, args).map_err(|problem| Failure { operation: print::name(op), problem })?;
+            debug_assert_eq!(result.ty(), *node.ty());
+            Ok(Slot::One(result))
+        }
+    })
+}
+
+/// Whether a rank-0 boolean is true.
+pub(super) fn is_true(condition: &Array) -> bool {
+    condition.element(0) == Value::Bool(true)
+}
+
+/// One operation without a sub-program.
+fn apply(op: &Op, args: Operands<Concrete>) -> Result<Array, OutOfMemory> {
+    let mut args = args.into_iter();
+    let mut next = || args.next().expect("the arena is well formed");
+    match op {
+        Op::Constant(array) => Ok(array.clone()),
+        Op::Iota(n) => structure::iota(*n),
+        Op::Unary(op) => elementwise::unary(*op, next()),
+        Op::Binary(op) => elementwise::binary(*op, next(), next()),
+        Op::Compare(op) => elementwise::compare(*op, next(), next()),
+        Op::Select => elementwise::select(next(), next(), next()),
+        Op::Cast(dtype) => elementwise::cast(next(), *dtype),
+        Op::View(map) => for_data!(next(), data => view::view(data, map)),
+        Op::Accumulate(map) => for_data!(next(), data => view::accumulate(data, map)),
+        Op::Reshape(shape) => Ok(for_data!(next(), data => structure::reshape(data, shape))),
+        Op::Concatenate(axis) => structure::concatenate(*axis, args.collect()),
+        Op::Gather => {
+            let a = next();
+            let indices: Vec<Array> = args.collect();
+            for_data!(a, data => gather::gather(data, &indices))
+        }
+        Op::Scatter(extents) => {
+            let updates = next();
+            let indices: Vec<Array> = args.collect();
+            for_data!(updates, updates => gather::scatter(updates, &indices, extents))
+        }
+        Op::Reduce(op, axes) => for_data!(next(), data => reduce::reduce(*op, data, axes)),
+        Op::ArgReduce(op, axis) => for_data!(&next(), data => reduce::arg_reduce(*op, data, *axis)),
+        Op::Contract(spec) => contract::contract_arrays(spec, next(), next()),
+        Op::Alias | Op::Mark => Ok(next()),
+        Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Extra(_) => {
+            unreachable!("handled by the caller")
+        }
+    }
+}
+
+/// Runs a loop; outputs are written slice by slice into buffers for the whole.
+pub(super) fn run_scan(
+    scan: &Scan,
+    mut carries: Vec<Array>,
+    inputs: &[Array],
+    captures: &[Array],
+) -> Result<Vec<Array>, Failure> {
+    let failure = |problem| Failure { operation: "scan".into(), problem };
+    let slices: Vec<Type> = scan.body.result_types().skip(scan.carries).cloned().collect();
+    let mut outputs: Vec<Array> = slices
+        .iter()
+        .map(|ty| {
+            let mut shape = ty.shape.clone();
+            shape.insert(0, scan.length);
+            Array::full(&shape, Value::from_i64(ty.dtype, 0))
+        })
+        .collect();
+    for step in 0..scan.length {
+        let position = if scan.reverse { scan.length - 1 - step } else { step };
+        let mut arguments = std::mem::take(&mut carries);
+        for input in inputs {
+            let slice = for_data!(input, data => structure::outer_slice(data, position));
+            arguments.push(slice.map_err(failure)?);
+        }
+        arguments.extend(captures.iter().cloned());
+        let mut results = run(&scan.body, arguments)?.into_iter();
+        carries = results.by_ref().take(scan.carries).collect();
+        for (output, slice) in outputs.iter_mut().zip(results) {
+            for_pair!(output, &slice, (output, slice) => write_slice(output, slice, position)).map_err(failure)?;
+        }
+    }
+    carries.extend(outputs);
+    Ok(carries)
+}
+
+/// Writes one slice of a loop's output, whose buffer is made at the first slice that its one value does not fit.
+fn write_slice<T: Scalar>(output: &mut Data<T>, slice: &Data<T>, position: usize) -> Result<(), OutOfMemory> {
+    if let (Data::Uniform(_, x), Data::Uniform(_, y)) = (&*output, slice)
+        && x.same_bits(*y)
+    {
+        return Ok(());
+    }
+    if let Data::Uniform(shape, x) = output {
+        let shape: Shape = shape.clone();
+        *output = Data::from_vec(&shape, memory::filled(&shape, *x)?);
+    }
+    if let Data::Dense(buffer) = output {
+        structure::write_outer_slice(buffer.as_slice_mut().expect("standard layout"), slice, position);
+    }
+    Ok(())
+}
