@@ -55,7 +55,7 @@ fn windows() -> Vec<Row> {
 
 fn models() -> Vec<Row> {
     vec![
-        row!("softmax": V => V, |x| softmax(x, 0) * x, v([1.0, 2.0, 3.0])).smooth(),
+        row!("softmax, the function": V => V, |x| softmax(x, 0) * x, v([1.0, 2.0, 3.0])).smooth(),
         row!("softmax, known": V => V, |x| softmax(x, 0), v([0.0, 0.0, std::f64::consts::LN_2]))
             .value([0.25, 0.25, 0.5])
             .gradient([0.0; 3])
