@@ -33,6 +33,15 @@ pub enum Extreme {
     Min,
 }
 
+/// How a sort orders elements; NaN comes last in either order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Order {
+    /// Smallest first.
+    Ascending,
+    /// Largest first.
+    Descending,
+}
+
 /// A label of an axis in a [`Contraction`].
 pub type Label = u8;
 
@@ -162,6 +171,9 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     fn reduce(op: Reduction, a: Self::Array, axes: &[usize]) -> Self::Array;
     /// The position of an extreme along an axis, as `i64`; 0 when the axis is empty.
     fn arg_reduce(op: Extreme, a: Self::Array, axis: usize) -> Self::Array;
+    /// The positions along an axis in the order of their elements; equal elements keep their order. `i64`, of the array's
+    /// shape.
+    fn arg_sort(order: Order, a: Self::Array, axis: usize) -> Self::Array;
     /// A sum of products with labelled axes; floats and integers.
     fn contract(spec: &Contraction, a: Self::Array, b: Self::Array) -> Self::Array;
 

@@ -66,6 +66,11 @@ fn functions() {
 }
 
 #[test]
+fn sorting() {
+    check(corpus::sorting::rows());
+}
+
+#[test]
 fn products() {
     check(corpus::products::rows());
 }

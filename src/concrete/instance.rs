@@ -1,10 +1,10 @@
 //! The instance of the array type class.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction};
 use crate::concrete::memory::{OutOfMemory, available};
 use crate::concrete::run::{self, Failure};
-use crate::concrete::{Array, contract, elementwise, for_data, for_pair, gather, reduce, structure, view};
+use crate::concrete::{Array, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
@@ -156,6 +156,11 @@ impl Algebra for Concrete {
         call.one(for_data!(&a, data => reduce::arg_reduce(op, data, axis)))
     }
 
+    #[track_caller]
+    fn arg_sort(order: Order, a: Array, axis: usize) -> Array {
+        let call = Call::new(|| Op::ArgSort(order, axis), &[std::slice::from_ref(&a)]);
+        call.one(for_data!(&a, data => sort::arg_sort(order, data, axis)))
+    }
     #[track_caller]
     fn contract(spec: &Contraction, a: Array, b: Array) -> Array {
         let operands = [std::slice::from_ref(&a), std::slice::from_ref(&b)];

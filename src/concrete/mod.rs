@@ -10,6 +10,7 @@ mod products;
 mod reduce;
 mod run;
 mod scalar;
+mod sort;
 mod structure;
 #[cfg(test)]
 mod tests;

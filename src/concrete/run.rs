@@ -4,7 +4,7 @@
 use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::Scalar;
 use crate::concrete::{
-    Array, Concrete, Data, contract, elementwise, for_data, for_pair, gather, reduce, structure, view,
+    Array, Concrete, Data, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
 };
 use crate::shape::{Shape, Type, Value};
 use crate::term::interpret::{self, Operands, Slot};
@@ -78,6 +78,7 @@ fn apply(op: &Op, args: Operands<Concrete>) -> Result<Array, OutOfMemory> {
         }
         Op::Reduce(op, axes) => for_data!(next(), data => reduce::reduce(*op, data, axes)),
         Op::ArgReduce(op, axis) => for_data!(&next(), data => reduce::arg_reduce(*op, data, *axis)),
+        Op::ArgSort(order, axis) => for_data!(&next(), data => sort::arg_sort(*order, data, *axis)),
         Op::Contract(spec) => contract::contract_arrays(spec, next(), next()),
         Op::Alias | Op::Mark => Ok(next()),
         Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Extra(_) => {

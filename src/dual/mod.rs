@@ -26,7 +26,7 @@ pub use print::{PrintedDelta, print_delta};
 pub use tangent::{Tangent, TangentArray, jvp};
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
@@ -87,6 +87,10 @@ macro_rules! delegate {
         #[track_caller]
         fn compare(op: Comparison, a: Self::Array, b: Self::Array) -> Self::Array {
             $array { primal: A::compare(op, a.primal, b.primal), $derivative: None }
+        }
+        #[track_caller]
+        fn arg_sort(order: Order, a: Self::Array, axis: usize) -> Self::Array {
+            $array { primal: A::arg_sort(order, a.primal, axis), $derivative: None }
         }
         #[track_caller]
         fn arg_reduce(op: Extreme, a: Self::Array, axis: usize) -> Self::Array {

@@ -2,7 +2,7 @@
 //! rules add to it. It is where the derivative of a loop's body is made.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
@@ -111,6 +111,9 @@ impl Algebra for Recorded {
     }
     fn reduce(op: Reduction, a: NodeId, axes: &[usize]) -> NodeId {
         add(Op::Reduce(op, axes.into()), &[a])
+    }
+    fn arg_sort(order: Order, a: NodeId, axis: usize) -> NodeId {
+        add(Op::ArgSort(order, axis), &[a])
     }
     fn arg_reduce(op: Extreme, a: NodeId, axis: usize) -> NodeId {
         add(Op::ArgReduce(op, axis), &[a])

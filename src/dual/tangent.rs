@@ -4,7 +4,7 @@ use super::forward;
 use super::rules::{self, Derivative, Pair, Scaling, zeros};
 use super::{Dual, delegate};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};

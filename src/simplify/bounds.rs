@@ -157,7 +157,7 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
         }
         Op::Reshape(_) | Op::Alias | Op::Mark => args[0].interval,
         Op::Concatenate(_) => args.iter().map(|fact| fact.interval).reduce(hull).unwrap_or(unknown),
-        Op::ArgReduce(_, axis) => (0, (ty(node.args[0]).shape[*axis] as i64 - 1).max(0)),
+        Op::ArgReduce(_, axis) | Op::ArgSort(_, axis) => (0, (ty(node.args[0]).shape[*axis] as i64 - 1).max(0)),
         _ => unknown,
     }
 }

@@ -112,6 +112,7 @@ pub(super) fn operations(body: &Body) -> Vec<&'static str> {
             Op::Scatter(_) => "scatter",
             Op::Reduce(..) => "reduce",
             Op::ArgReduce(..) => "arg_reduce",
+            Op::ArgSort(..) => "arg_sort",
             Op::Contract(_) => "contract",
             Op::Scan(_) => "scan",
             Op::Branch(_) => "branch",

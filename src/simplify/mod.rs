@@ -67,7 +67,7 @@ fn tables(op: &Op) -> &'static [Rules] {
         Op::Reduce(..) | Op::ArgReduce(..) => &[reductions::RULES, contract::RULES],
         Op::Contract(_) => &[contract::RULES],
         Op::Scan(_) | Op::Branch(_) | Op::Output(_) => &[loops::RULES],
-        Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::Alias => &[],
+        Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::Alias | Op::ArgSort(..) => &[],
         Op::Extra(never) => match *never {},
     }
 }

@@ -4,7 +4,7 @@ use super::close::{Closed, close};
 use super::node::{Node, StagedArray, fresh};
 use super::session::{self, Scope};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Pullback, Reduction, Traced};
+use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction, Traced};
 use crate::concrete;
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
@@ -166,6 +166,10 @@ impl Algebra for Staged {
     #[track_caller]
     fn reduce(op: Reduction, a: StagedArray, axes: &[usize]) -> StagedArray {
         node(Op::Reduce(op, axes.into()), smallvec![a])
+    }
+    #[track_caller]
+    fn arg_sort(order: Order, a: StagedArray, axis: usize) -> StagedArray {
+        node(Op::ArgSort(order, axis), smallvec![a])
     }
     #[track_caller]
     fn arg_reduce(op: Extreme, a: StagedArray, axis: usize) -> StagedArray {

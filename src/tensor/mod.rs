@@ -21,6 +21,7 @@ mod product;
 mod rank;
 mod reduce;
 mod scan;
+mod sort;
 mod structure;
 mod tree;
 

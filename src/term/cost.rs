@@ -48,7 +48,9 @@ impl<X: Extension> Body<X> {
             Op::Iota(_) | Op::Select | Op::Cast(_) | Op::Concatenate(_) | Op::Gather => plain(0),
             Op::Unary(_) | Op::Binary(_) => plain(float(node.ty())),
             Op::Compare(_) => plain(float(operand(0))),
-            Op::Accumulate(_) | Op::Scatter(_) | Op::Reduce(..) | Op::ArgReduce(..) => plain(float(operand(0))),
+            Op::Accumulate(_) | Op::Scatter(_) | Op::Reduce(..) | Op::ArgReduce(..) | Op::ArgSort(..) => {
+                plain(float(operand(0)))
+            }
             Op::Contract(spec) => {
                 let (left, right) = (operand(0), operand(1));
                 let mut terms = float(node.ty());

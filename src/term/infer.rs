@@ -225,6 +225,11 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
             shape.remove(*axis);
             one(Type { dtype: DType::I64, shape })
         }
+        Op::ArgSort(_, axis) => {
+            arity(operands, 1)?;
+            axis_of(operands[0], *axis)?;
+            one(Type { dtype: DType::I64, shape: operands[0].shape.clone() })
+        }
         Op::Contract(spec) => {
             arity(operands, 2)?;
             let (left, right) = (operands[0], operands[1]);

@@ -138,6 +138,7 @@ pub(crate) fn apply<A: Algebra, X: Extension>(op: &Op<X>, args: Operands<A>) -> 
         Op::Scatter(extents) => A::scatter(next(), args.collect(), extents),
         Op::Reduce(op, axes) => A::reduce(*op, next(), axes),
         Op::ArgReduce(op, axis) => A::arg_reduce(*op, next(), *axis),
+        Op::ArgSort(order, axis) => A::arg_sort(*order, next(), *axis),
         Op::Contract(spec) => A::contract(spec, next(), next()),
         Op::Alias => next(),
         Op::Mark => A::mark(next()),

@@ -1,7 +1,7 @@
 //! The operations of the term language.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Extreme, Reduction};
+use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::concrete;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape};
@@ -108,6 +108,8 @@ pub enum Op<X = Never> {
     Reduce(Reduction, Axes),
     /// Position of an extreme along an axis.
     ArgReduce(Extreme, usize),
+    /// Positions along an axis in the order of their elements.
+    ArgSort(Order, usize),
     /// A sum of products.
     Contract(Contraction),
     /// A rolled loop, of several outputs.
@@ -151,6 +153,7 @@ impl Op {
             Op::Scatter(extents) => Op::Scatter(extents),
             Op::Reduce(op, axes) => Op::Reduce(op, axes),
             Op::ArgReduce(op, axis) => Op::ArgReduce(op, axis),
+            Op::ArgSort(order, axis) => Op::ArgSort(order, axis),
             Op::Contract(spec) => Op::Contract(spec),
             Op::Scan(scan) => Op::Scan(Arc::new(Scan {
                 body: Arc::new(scan.body.widen()),

@@ -232,6 +232,7 @@ impl Lifter<'_> {
                 self.aligned(Op::Reduce(*reduction, axes.iter().map(|axis| axis + leading).collect()), args)
             }
             Op::ArgReduce(extreme, axis) => self.aligned(Op::ArgReduce(*extreme, axis + args[0].axes.len()), args),
+            Op::ArgSort(order, axis) => self.aligned(Op::ArgSort(*order, axis + args[0].axes.len()), args),
             Op::Gather => self.gather(&args[0], &args[1..]),
             Op::Scatter(extents) => self.scatter(&args[0], &args[1..], extents),
             Op::Contract(spec) => self.contract(spec, &args[0], &args[1]),

@@ -19,6 +19,7 @@ pub mod reductions;
 pub mod row;
 pub mod scalars;
 pub mod shared;
+pub mod sorting;
 pub mod structure;
 
 use row::Row;
@@ -37,6 +38,7 @@ pub fn all() -> Vec<Row> {
         loops::rows,
         conditionals::rows,
         models::rows,
+        sorting::rows,
         functions::rows,
         derivatives::rows,
         benchmarks::rows,

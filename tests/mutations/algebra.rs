@@ -1,7 +1,7 @@
 //! An instance of arrays that does one thing wrong, when told to.
 
 use deltaray::affine::AffineMap;
-use deltaray::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Pullback, Reduction};
+use deltaray::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction};
 use deltaray::concrete::{Array, Concrete, Data};
 use deltaray::dual::{Dual, DualArray};
 use deltaray::error::Error;
@@ -220,6 +220,9 @@ impl<A: Instance> Algebra for Mutated<A> {
             }
             _ => A::reduce(op, a, axes),
         }
+    }
+    fn arg_sort(order: Order, a: A::Array, axis: usize) -> A::Array {
+        A::arg_sort(order, a, axis)
     }
     fn arg_reduce(op: Extreme, a: A::Array, axis: usize) -> A::Array {
         A::arg_reduce(op, a, axis)

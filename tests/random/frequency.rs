@@ -174,6 +174,7 @@ fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet
             Op::Reduce(Reduction::Sum, _) => found.extend(["sum"]),
             Op::Reduce(..) => found.extend(["max or min over axes"]),
             Op::ArgReduce(..) => found.extend(["argmax or argmin"]),
+            Op::ArgSort(..) => found.extend(["argsort"]),
             Op::Contract(_) => found.extend(["contraction"]),
             Op::Iota(_) => found.extend(["iota"]),
             Op::Constant(array) if array.uniform().is_none() => found.extend(["table constant"]),

@@ -2,7 +2,7 @@
 
 use super::literal;
 use super::view_names::{self, ViewName};
-use crate::algebra::{Contraction, Extreme, Label, Reduction};
+use crate::algebra::{Contraction, Extreme, Label, Order, Reduction};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Type, Value};
 use crate::term::op::Op;
@@ -233,6 +233,7 @@ pub(crate) fn name<X>(op: &Op<X>) -> String {
         Op::Scatter(_) => "scatter".into(),
         Op::Reduce(reduction, _) => reduction_name(*reduction).into(),
         Op::ArgReduce(extreme, _) => extreme_name(*extreme).into(),
+        Op::ArgSort(order, _) => order_name(*order).into(),
         Op::Contract(_) => "contract".into(),
         Op::Scan(_) => "scan".into(),
         Op::Branch(_) => "branch".into(),
@@ -255,6 +256,13 @@ fn extreme_name(extreme: Extreme) -> &'static str {
     match extreme {
         Extreme::Max => "argmax",
         Extreme::Min => "argmin",
+    }
+}
+
+fn order_name(order: Order) -> &'static str {
+    match order {
+        Order::Ascending => "argsort",
+        Order::Descending => "argsort_descending",
     }
 }
 
@@ -292,6 +300,7 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
         }
         Op::Reduce(reduction, axes) => apply(&format!("{}{:?}", reduction_name(*reduction), &axes[..]), operands),
         Op::ArgReduce(extreme, axis) => apply(&format!("{}[{axis}]", extreme_name(*extreme)), operands),
+        Op::ArgSort(order, axis) => apply(&format!("{}[{axis}]", order_name(*order)), operands),
         Op::Contract(spec) => apply(&format!("contract \"{}\"", contraction_labels(spec)), operands),
         Op::Alias => apply("alias", operands),
         Op::Mark => apply("mark", operands),

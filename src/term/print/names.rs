@@ -38,6 +38,8 @@ pub(super) const KEYWORDS: &[&str] = &[
     "sum",
     "argmax",
     "argmin",
+    "argsort",
+    "argsort_descending",
     "contract",
     "scan",
     "from",

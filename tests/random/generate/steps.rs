@@ -3,7 +3,7 @@
 use super::super::arrays::full;
 use super::{DEEPEST, LARGEST, TAME, Writer};
 use deltaray::affine::AffineMap;
-use deltaray::algebra::{Contraction, Extreme, Label, Reduction};
+use deltaray::algebra::{Contraction, Extreme, Label, Order, Reduction};
 use deltaray::operation::{BINARY_ROWS, Binary, Domain, UNARY_ROWS, Unary};
 use deltaray::shape::{Axes, DType, Shape, Type, size};
 use deltaray::term::{NodeId, Op};
@@ -27,6 +27,7 @@ const STEPS: &[(usize, usize, Step)] = &[
     (8, 2, |writer| writer.scatter()),
     (9, 5, |writer| writer.reduce()),
     (4, 2, |writer| writer.arg_reduce()),
+    (2, 1, |writer| writer.arg_sort()),
     (9, 4, |writer| writer.contract()),
     (2, 2, |writer| writer.leaf()),
     (1, 1, |writer| writer.mark()),
@@ -362,6 +363,15 @@ impl Writer<'_> {
         let axis = self.random.below(ty.rank());
         let op = self.random.pick(&[Extreme::Max, Extreme::Min]);
         self.add(Op::ArgReduce(op, axis), &[id], ty.shape[axis] as f64);
+    }
+
+    fn arg_sort(&mut self) {
+        let floats = self.random.chance(0.8);
+        let Some(id) = self.choose(|ty| ty.rank() >= 1 && ty.dtype.is_float() == floats) else { return };
+        let ty = self.ty(id);
+        let axis = self.random.below(ty.rank());
+        let order = self.random.pick(&[Order::Ascending, Order::Descending]);
+        self.add(Op::ArgSort(order, axis), &[id], ty.shape[axis] as f64);
     }
 
     fn contract(&mut self) {

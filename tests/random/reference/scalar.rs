@@ -150,7 +150,8 @@ fn float_unary(op: Unary, x: f64, exact: bool, watch: &mut Watch) -> (f64, bool)
             }
         }
         Unary::StopGradient => {
-            watch.fragile_derivative |= !exact;
+            // Differences see through it.
+            watch.fragile_derivative = true;
             return (x, exact);
         }
         Unary::Exp => x.exp(),

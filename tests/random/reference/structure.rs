@@ -3,7 +3,7 @@
 use super::scalar::{self, add, replaces, replaces_position};
 use super::{Cell, Plain, Watch, positions, run, signed};
 use deltaray::affine::AffineMap;
-use deltaray::algebra::{Contraction, Extreme, Reduction};
+use deltaray::algebra::{Contraction, Extreme, Order, Reduction};
 use deltaray::operation::Binary;
 use deltaray::shape::{DType, Shape, Type};
 use deltaray::term::{Body, Extension, Op};
@@ -68,6 +68,7 @@ pub(super) fn apply<X: Extension>(op: &Op<X>, args: &[Rc<Plain>], watch: &mut Wa
         Op::Scatter(extents) => one(scatter(a(), &args[1..], extents, watch)),
         Op::Reduce(op, axes) => one(reduce(*op, a(), axes, watch)),
         Op::ArgReduce(op, axis) => one(arg_reduce(*op, a(), *axis, watch)),
+        Op::ArgSort(order, axis) => one(arg_sort(*order, a(), *axis, watch)),
         Op::Contract(spec) => one(contract(spec, a(), &args[1], watch)),
         Op::Scan(scan) => {
             let mut carries: Vec<Rc<Plain>> = args[..scan.carries].to_vec();
@@ -265,6 +266,35 @@ fn arg_reduce(op: Extreme, a: &Plain, axis: usize, watch: &mut Watch) -> Plain {
         cells.push(Cell::Whole(best as i64));
     }
     Plain { ty: Type { dtype: DType::I64, shape }, cells }
+}
+
+/// By insertion: each position goes in front of those that it comes before.
+fn arg_sort(order: Order, a: &Plain, axis: usize, watch: &mut Watch) -> Plain {
+    let extent = a.ty.shape[axis];
+    let mut lines = a.ty.shape.clone();
+    lines[axis] = extent.min(1);
+    let ty = Type { dtype: DType::I64, shape: a.ty.shape.clone() };
+    let mut cells = vec![Cell::Whole(0); deltaray::shape::size(&ty.shape)];
+    for position in positions(&lines) {
+        let at = |along: usize| {
+            let mut position = signed(&position);
+            position[axis] = along as i64;
+            a.read(&position)
+        };
+        let mut sorted: Vec<usize> = Vec::new();
+        for along in 0..extent {
+            let mut before = |&&other: &&usize| !replaces_position(order == Order::Descending, at(other), at(along), watch);
+            let place = sorted.iter().rev().take_while(|other| !before(other)).count();
+            sorted.insert(sorted.len() - place, along);
+        }
+        for (place, along) in sorted.into_iter().enumerate() {
+            let mut position: Vec<usize> = position.to_vec();
+            position[axis] = place;
+            let flat = position.iter().zip(&ty.shape).fold(0, |flat, (&at, &extent)| flat * extent + at);
+            cells[flat] = Cell::Whole(along as i64);
+        }
+    }
+    Plain { ty, cells }
 }
 
 fn contract(spec: &Contraction, a: &Plain, b: &Plain, watch: &mut Watch) -> Plain {
