@@ -71,6 +71,11 @@ fn sorting() {
 }
 
 #[test]
+fn segments() {
+    check(corpus::segments::rows());
+}
+
+#[test]
 fn products() {
     check(corpus::products::rows());
 }

@@ -18,6 +18,7 @@ pub mod products;
 pub mod reductions;
 pub mod row;
 pub mod scalars;
+pub mod segments;
 pub mod shared;
 pub mod sorting;
 pub mod structure;
@@ -38,6 +39,7 @@ pub fn all() -> Vec<Row> {
         loops::rows,
         conditionals::rows,
         models::rows,
+        segments::rows,
         sorting::rows,
         functions::rows,
         derivatives::rows,

@@ -283,7 +283,8 @@ fn arg_sort(order: Order, a: &Plain, axis: usize, watch: &mut Watch) -> Plain {
         };
         let mut sorted: Vec<usize> = Vec::new();
         for along in 0..extent {
-            let mut before = |&&other: &&usize| !replaces_position(order == Order::Descending, at(other), at(along), watch);
+            let mut before =
+                |&&other: &&usize| !replaces_position(order == Order::Descending, at(other), at(along), watch);
             let place = sorted.iter().rev().take_while(|other| !before(other)).count();
             sorted.insert(sorted.len() - place, along);
         }
