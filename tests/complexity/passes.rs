@@ -123,3 +123,37 @@ fn bulk_programs_do_no_more_work() {
         assert!(after <= before, "{name}: {before} and {after}:\n{}\n{staged}", staged.source());
     }
 }
+
+/// Long bodies of loops and conditionals, each output of which is asked for; and loops in loops. What would take quadratic
+/// time ends by the guard.
+#[test]
+fn bodies_are_gone_through_once() {
+    guarded(|| {
+        assert_linear(200, &|n, x| {
+            let step = |c: Scalar<Staged, f64>, e: Scalar<Staged, f64>| {
+                let last = (0..n).fold(c, |y, _| (y * &e).sin());
+                (last, ())
+            };
+            scan(x.at(0), x, x.len(), step).0 * x
+        });
+    });
+    guarded(|| {
+        assert_linear(100, &|n, x| {
+            let long = || (0..n).fold(x.dot(x) * x, |y, _| (y * x).sin());
+            cond(x.at(0).gt(0.0), long, || x.clone())
+        });
+    });
+    guarded(|| {
+        fn nest(x: &Scalar<Staged, f64>, y: &Scalar<Staged, f64>, depth: usize) -> Scalar<Staged, f64> {
+            match depth {
+                0 => (x * y).sin(),
+                _ => scan(x.clone(), &(), 3, |c, ()| (nest(&c, y, depth - 1), ())).0,
+            }
+        }
+        let nested = |depth| sizes(&move |x| nest(&x.at(0), &x.at(1), depth) * x);
+        // The text is indented, and deeper with every level.
+        for ((pass, (nodes, _)), (_, (more, _))) in nested(10).into_iter().zip(nested(20)) {
+            assert!(10 * more <= 22 * nodes + 50, "{pass}: {nodes} nodes for 10 levels, {more} for 20");
+        }
+    });
+}
