@@ -61,6 +61,11 @@ fn derivatives() {
 }
 
 #[test]
+fn custom() {
+    check(corpus::custom::rows());
+}
+
+#[test]
 fn functions() {
     check(corpus::functions::rows());
 }

@@ -5,6 +5,7 @@
 //! pass. The derivative rules are one page (`rules`), the transpose of Delta another (`transpose`), loops a third
 //! (`loops`). [`Tangent<A>`] reads the same rules forwards.
 
+mod custom;
 mod delta;
 mod extract;
 mod forward;
@@ -26,7 +27,7 @@ pub use print::{PrintedDelta, print_delta};
 pub use tangent::{Tangent, TangentArray, jvp};
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
@@ -216,6 +217,10 @@ impl<A: Algebra> Algebra for Dual<A> {
         captures: Vec<DualArray<A>>,
     ) -> Vec<DualArray<A>> {
         rolled::branch_dual(condition.primal, then, otherwise, captures)
+    }
+
+    fn custom<F: CustomFunction>(function: &F, inputs: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
+        custom::custom_dual(function, inputs)
     }
 }
 

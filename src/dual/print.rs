@@ -95,6 +95,7 @@ impl Printer {
             Map::Rolled(rolled) => match **rolled {
                 Rolled::Loop(..) => "Loop".into(),
                 Rolled::Branch(..) => "Branch".into(),
+                Rolled::Custom(..) => "Custom".into(),
             },
             Map::Output(position) => format!("Output {position}"),
         };

@@ -1,9 +1,10 @@
-//! Loops and conditionals in Delta, and conditionals over dual arrays.
+//! Loops, conditionals and functions with rules of their own in Delta, and conditionals over dual arrays.
 //!
 //! A conditional is derived as a loop is (see `loops`), with two bodies: the forward conditional returns the
 //! residuals of both sides, zeros for the side that is not taken, and the backward one, on the same condition, runs the
 //! transpose of the side that was.
 
+use super::custom::CustomMap;
 use super::extract::{Level, extract, levels, needs};
 use super::loops::{Active, Recording, Residual, RolledLoop};
 use super::memo::Memo;
@@ -15,10 +16,11 @@ use crate::shape::{Type, Value};
 use crate::term::{Body, Graph, NodeId, Op};
 use std::sync::Arc;
 
-/// A loop or conditional as a linear map of several outputs.
+/// A linear map of several outputs.
 pub(crate) enum Rolled<A: Algebra> {
     Loop(RolledLoop<A>),
     Branch(RolledBranch<A>),
+    Custom(CustomMap<A>),
 }
 
 impl<A: Algebra> Rolled<A> {
@@ -27,6 +29,7 @@ impl<A: Algebra> Rolled<A> {
         match self {
             Rolled::Loop(rolled) => rolled.transpose(cotangents),
             Rolled::Branch(rolled) => rolled.transpose(cotangents),
+            Rolled::Custom(map) => map.transpose(cotangents),
         }
     }
 }

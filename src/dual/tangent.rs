@@ -1,10 +1,11 @@
 //! The instance of forward mode: arrays with tangents, and no tape.
 
+use super::custom;
 use super::forward;
 use super::rules::{self, Derivative, Pair, Scaling, zeros};
 use super::{Dual, delegate};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
@@ -150,6 +151,10 @@ impl<A: Algebra> Algebra for Tangent<A> {
         captures: Vec<TangentArray<A>>,
     ) -> Vec<TangentArray<A>> {
         forward::branch_tangent(condition.primal, then, otherwise, captures)
+    }
+
+    fn custom<F: CustomFunction>(function: &F, inputs: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
+        custom::custom_tangent(function, inputs)
     }
 }
 

@@ -73,6 +73,8 @@ impl<X: Extension> Body<X> {
                     largest: then.largest.max(otherwise.largest),
                 }
             }
+            // Rules run where a derivative is taken, and then stand in the program.
+            Op::Custom(custom) => custom.value.cost(),
             Op::Extra(extra) => {
                 let build = extra.as_build();
                 let times = crate::shape::size(&build.extents) as u128;

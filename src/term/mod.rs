@@ -6,6 +6,7 @@
 
 mod body;
 mod cost;
+mod custom;
 mod graph;
 pub mod infer;
 pub mod interpret;
@@ -15,6 +16,7 @@ pub(crate) mod source;
 
 pub use body::{Body, Node, NodeId};
 pub use cost::Cost;
+pub use custom::Custom;
 pub use graph::Graph;
 pub use op::{Branch, Build, Extension, Never, Op, Scan};
 pub use source::interpret_source;

@@ -5,7 +5,7 @@ use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::concrete;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape};
-use crate::term::Body;
+use crate::term::{Body, Custom};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -116,7 +116,9 @@ pub enum Op<X = Never> {
     Scan(Arc<Scan<X>>),
     /// A lazy conditional, of several outputs.
     Branch(Arc<Branch<X>>),
-    /// One output of the operand, which is a loop or conditional.
+    /// A function with derivative rules of its own, of several outputs.
+    Custom(Arc<Custom<X>>),
+    /// One output of the operand, which has several.
     Output(usize),
     /// The operand, under a new identity: the point of a derivative taken inside a staged program.
     Alias,
@@ -129,7 +131,7 @@ pub enum Op<X = Never> {
 impl<X> Op<X> {
     /// Whether the operation has several outputs, which [`Op::Output`] picks from.
     pub fn is_multiple(&self) -> bool {
-        matches!(self, Op::Scan(_) | Op::Branch(_))
+        matches!(self, Op::Scan(_) | Op::Branch(_) | Op::Custom(_))
     }
 }
 
@@ -166,6 +168,7 @@ impl Op {
                 then: Arc::new(branch.then.widen()),
                 otherwise: Arc::new(branch.otherwise.widen()),
             })),
+            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| Arc::new(body.widen())))),
             Op::Output(position) => Op::Output(position),
             Op::Alias => Op::Alias,
             Op::Mark => Op::Mark,

@@ -6,6 +6,7 @@ pub mod builds;
 pub mod check;
 pub mod conditionals;
 pub mod cumulative;
+pub mod custom;
 pub mod derivatives;
 pub mod edges;
 pub mod families;
@@ -43,6 +44,7 @@ pub fn all() -> Vec<Row> {
         sorting::rows,
         functions::rows,
         derivatives::rows,
+        custom::rows,
         benchmarks::rows,
         families::rows,
         edges::rows,

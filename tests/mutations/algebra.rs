@@ -1,7 +1,9 @@
 //! An instance of arrays that does one thing wrong, when told to.
 
 use deltaray::affine::AffineMap;
-use deltaray::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction};
+use deltaray::algebra::{
+    Algebra, Contraction, CustomFunction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction,
+};
 use deltaray::concrete::{Array, Concrete, Data};
 use deltaray::dual::{Dual, DualArray};
 use deltaray::error::Error;
@@ -272,6 +274,9 @@ impl<A: Instance> Algebra for Mutated<A> {
             Wrong::TurnsBranch => A::branch(condition, otherwise, then, captures),
             _ => A::branch(condition, then, otherwise, captures),
         }
+    }
+    fn custom<F: CustomFunction>(function: &F, inputs: Vec<A::Array>) -> Vec<A::Array> {
+        A::custom(function, inputs)
     }
     fn lift(a: A::Array) -> NestedArray<Self> {
         A::lift(a)
