@@ -7,7 +7,7 @@
 use super::rolled::Rolled;
 use super::rules::zeros;
 use super::transpose::{Cotangent, transpose};
-use super::{Delta, Dual, DualArray, TangentArray};
+use super::{Delta, Dual, DualArray, Tangent, TangentArray};
 use crate::algebra::{Algebra, CustomFunction, Rule};
 use crate::shape::Type;
 
@@ -49,10 +49,32 @@ impl<A: Algebra, F: CustomFunction> Pull<A> for F {
         let marked = cotangents.iter().flatten().any(|cotangent| cotangent.marked);
         let given = cotangents.into_iter().zip(outputs);
         let given = given.map(|(cotangent, ty)| cotangent.map_or_else(|| zeros::<A>(ty), |cotangent| cotangent.array));
-        let parts = self.rule::<A>(Rule::Vjp, inputs.to_vec(), given.collect());
-        let float = |array: &A::Array| A::dtype(array).is_float();
-        parts.into_iter().map(|array| float(&array).then_some(Cotangent { array, marked })).collect()
+        let parts = applied::<A, F>(self, Rule::Vjp, inputs.to_vec(), given.collect(), marked);
+        parts.into_iter().map(|part| part.map(|array| Cotangent { array, marked })).collect()
     }
+}
+
+/// A rule at directions, for the floats among its results. Where the directions are marked the rule is run forwards, which
+/// is the same since it is linear in them, but that zeros in them stay zeros.
+fn applied<A: Algebra, F: CustomFunction>(
+    function: &F,
+    rule: Rule,
+    inputs: Vec<A::Array>,
+    directions: Vec<A::Array>,
+    marked: bool,
+) -> Vec<Option<A::Array>> {
+    let results: Vec<Option<A::Array>> = if marked {
+        let fixed = |primal: A::Array| TangentArray { primal, tangent: None };
+        let moving = |primal: A::Array| TangentArray { tangent: Some(primal.clone()), primal };
+        let inputs = inputs.into_iter().map(fixed).collect();
+        let directions = directions.into_iter();
+        let directions = directions.map(|array| if A::dtype(&array).is_float() { moving(array) } else { fixed(array) });
+        let results = function.rule::<Tangent<A, true>>(rule, inputs, directions.collect());
+        results.into_iter().map(|result| result.tangent).collect()
+    } else {
+        function.rule::<A>(rule, inputs, directions).into_iter().map(Some).collect()
+    };
+    results.into_iter().map(|result| result.filter(|array| A::dtype(array).is_float())).collect()
 }
 
 fn types<A: Algebra>(arrays: &[A::Array]) -> Vec<Type> {
@@ -98,7 +120,7 @@ pub(super) fn custom_dual<A: Algebra, F: CustomFunction>(function: &F, inputs: V
 }
 
 /// A function with rules of its own over arrays with tangents.
-pub(super) fn custom_tangent<A: Algebra, F: CustomFunction>(
+pub(super) fn custom_tangent<A: Algebra, F: CustomFunction, const MARKED: bool>(
     function: &F,
     inputs: Vec<TangentArray<A>>,
 ) -> Vec<TangentArray<A>> {
@@ -110,16 +132,12 @@ pub(super) fn custom_tangent<A: Algebra, F: CustomFunction>(
     } else if function.has(Rule::Jvp) {
         let given = tangents.into_iter().zip(&primals);
         let given = given.map(|(tangent, primal)| tangent.unwrap_or_else(|| zeros::<A>(&A::type_of(primal)))).collect();
-        function.rule::<A>(Rule::Jvp, primals, given).into_iter().map(Some).collect()
+        applied::<A, F>(function, Rule::Jvp, primals, given, MARKED)
     } else {
-        let cotangent = |tangent: Option<A::Array>| Some(Cotangent { array: tangent?, marked: false });
+        let cotangent = |tangent: Option<A::Array>| Some(Cotangent { array: tangent?, marked: MARKED });
         let cotangents = tangents.into_iter().map(cotangent).collect();
         let parts = transposed::<A, F>(function, Rule::Vjp, &primals, &types::<A>(&outputs), cotangents);
         parts.into_iter().map(|part| part.map(|part| part.array)).collect()
     };
-    let pair = |(primal, tangent): (A::Array, Option<A::Array>)| {
-        let tangent = tangent.filter(|_| A::dtype(&primal).is_float());
-        TangentArray { primal, tangent }
-    };
-    outputs.into_iter().zip(moved).map(pair).collect()
+    outputs.into_iter().zip(moved).map(|(primal, tangent)| TangentArray { primal, tangent }).collect()
 }
