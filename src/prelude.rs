@@ -3,9 +3,9 @@
 pub use crate::algebra::Algebra;
 pub use crate::concrete::Concrete;
 pub use crate::derivative::{
-    ArrayFn, Compose, CustomJvp, CustomRules, CustomVjp, Function, Grad, Jvp, ValueAndGrad, Vjp, custom_jvp,
-    custom_rules, custom_vjp, grad, grad_aux, hessian, hvp, jacfwd, jacrev, jvp, jvp_aux, stage, value_and_grad,
-    value_and_grad_aux, vjp, vjp_aux, vmap,
+    ArrayFn, CheckGrad, Compose, CustomJvp, CustomRules, CustomVjp, Function, Grad, Jvp, ValueAndGrad, Vjp, check_grad,
+    custom_jvp, custom_rules, custom_vjp, grad, grad_aux, hessian, hvp, jacfwd, jacrev, jvp, jvp_aux, stage,
+    value_and_grad, value_and_grad_aux, vjp, vjp_aux, vmap,
 };
 pub use crate::tensor::{
     Element, Family, Float, Integer, Matrix, Number, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Scalar, Tensor, Tensor3,
