@@ -110,24 +110,30 @@ pub type Traced<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);
 /// Which derivative a rule gives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rule {
-    /// From the inputs and cotangents of the outputs to cotangents of the inputs.
+    /// From the inputs, the outputs and cotangents of the outputs to cotangents of the inputs.
     Vjp,
-    /// From the inputs and tangents of them to tangents of the outputs.
+    /// From the inputs, the outputs and tangents of the inputs to tangents of the outputs.
     Jvp,
 }
 
 /// A function of arrays with derivative rules of its own, one at least, in every algebra. Users write
 /// [`CustomVjp`](crate::derivative::CustomVjp) and its relatives.
 ///
-/// Rules are linear in what is given beside the inputs. There is an array for every input and output, also for integers
+/// Rules are linear in cotangents and tangents. There is an array for every input and output, also for integers
 /// and booleans, whose values are ignored.
 pub trait CustomFunction: Clone + Send + Sync + 'static {
     /// The function.
     fn value<A: Algebra>(&self, inputs: Vec<A::Array>) -> Vec<A::Array>;
     /// Whether there is a rule.
     fn has(&self, rule: Rule) -> bool;
-    /// A rule that there is, given inputs, and cotangents or tangents; the function was run before.
-    fn rule<A: Algebra>(&self, rule: Rule, inputs: Vec<A::Array>, directions: Vec<A::Array>) -> Vec<A::Array>;
+    /// A rule that there is, given the inputs, the outputs there, and cotangents or tangents.
+    fn rule<A: Algebra>(
+        &self,
+        rule: Rule,
+        inputs: Vec<A::Array>,
+        outputs: Vec<A::Array>,
+        directions: Vec<A::Array>,
+    ) -> Vec<A::Array>;
     /// The function as a bulk program, if it is one.
     fn bulk(&self) -> Option<&Arc<Custom>> {
         None

@@ -27,15 +27,15 @@ macro_rules! function {
 }
 
 function!(Square: V => V, |x| x * x);
-function!(SquarePulled: (V, V) => V, |(x, c)| 2.0 * x * c);
-function!(Shortened: (V, V) => V, |(x, c)| c.slice(0, 1..));
-function!(Halved: (V, V) => V, |(x, c)| x * c);
-function!(Third: (V, V) => V, |(x, c)| 2.0 * x * c * iota(x.len()).equal(2).select(1.5, 1.0));
+function!(SquarePulled: (V, V, V) => V, |(x, _, c)| 2.0 * x * c);
+function!(Shortened: (V, V, V) => V, |(x, _, c)| c.slice(0, 1..));
+function!(Halved: (V, V, V) => V, |(x, _, c)| x * c);
+function!(Third: (V, V, V) => V, |(x, _, c)| 2.0 * x * c * iota(x.len()).equal(2).select(1.5, 1.0));
 function!(Plane: (V, S) => V, |(x, w)| x * w);
-function!(PlanePulled: ((V, S), V) => (V, S), |((x, w), c)| (c * w, (c * x).sum() * 2.0));
+function!(PlanePulled: ((V, S), V, V) => (V, S), |((x, w), _, c)| (c * w, (c * x).sum() * 2.0));
 function!(Recursive: S => S, |x| custom_vjp(&Sine, &RecursivePulled, x));
 function!(Sine: S => S, |x| x.sin());
-function!(RecursivePulled: (S, S) => S, |(x, c)| Recursive.call::<A>(&(x + std::f64::consts::FRAC_PI_2)) * c);
+function!(RecursivePulled: (S, S, S) => S, |(x, _, c)| Recursive.call::<A>(&(x + std::f64::consts::FRAC_PI_2)) * c);
 
 fn x() -> V {
     vec![1.0, 2.0, 3.0].into()
@@ -116,7 +116,7 @@ fn the_differentiable_program_shows_the_rules() {
     let text = staged.differentiable().to_string();
     let expected = "\
 let m1: f64[3] = custom (p0) λ(s1: f64[3]). s1 * s1
-    vjp λ(s2: f64[3], e1: f64[3]). s2 * 2.0 * e1
+    vjp λ(s2: f64[3], e1: f64[3], e2: f64[3]). s2 * 2.0 * e2
     m1";
     assert!(text.trim_end().ends_with(expected), "{text}");
 }

@@ -67,9 +67,9 @@ const ELEMENTS: usize = 1000;
 /// #[derive(Clone)]
 /// struct Wrong;
 /// impl ArrayFn for Wrong {
-///     type In = (Vector<Concrete, f64>, Vector<Concrete, f64>);
+///     type In = (Vector<Concrete, f64>, Vector<Concrete, f64>, Vector<Concrete, f64>);
 ///     type Out = Vector<Concrete, f64>;
-///     fn call<A: Algebra>(&self, (x, cotangent): &(Vector<A, f64>, Vector<A, f64>)) -> Vector<A, f64> {
+///     fn call<A: Algebra>(&self, (x, _, cotangent): &<Self::In as Family>::At<A>) -> Vector<A, f64> {
 ///         x * cotangent
 ///     }
 /// }

@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 /// A tree of family `F` over the algebra `A`.
 type At<F, A> = <F as Family>::At<A>;
 
-/// A function, and a rule for its derivative in reverse mode: from the point and a cotangent of the value to the cotangent
-/// of the argument, which is linear in the cotangent.
+/// A function, and a rule for its derivative in reverse mode: from the point, the value there and a cotangent of the value to
+/// the cotangent of the argument, which is linear in the cotangent.
 ///
 /// Where a derivative is taken, in whatever mode and order, the rule stands in for the function, which need not be
 /// differentiable; higher derivatives are those of the rule. Forward mode transposes the rule. The function takes all that
@@ -42,14 +42,17 @@ type At<F, A> = <F as Family>::At<A>;
 ///     }
 /// }
 ///
-/// /// Its gradient, without a largest element.
+/// /// Its gradient, which needs no largest element.
 /// #[derive(Clone)]
 /// struct Softmax;
 /// impl ArrayFn for Softmax {
-///     type In = (Vector<Concrete, f64>, Scalar<Concrete, f64>);
+///     type In = (Vector<Concrete, f64>, Scalar<Concrete, f64>, Scalar<Concrete, f64>);
 ///     type Out = Vector<Concrete, f64>;
-///     fn call<A: Algebra>(&self, (x, cotangent): &(Vector<A, f64>, Scalar<A, f64>)) -> Vector<A, f64> {
-///         (x - LogSumExp.call::<A>(x)).exp() * cotangent
+///     fn call<A: Algebra>(
+///         &self,
+///         (x, value, cotangent): &(Vector<A, f64>, Scalar<A, f64>, Scalar<A, f64>),
+///     ) -> Vector<A, f64> {
+///         (x - value).exp() * cotangent
 ///     }
 /// }
 ///
@@ -59,8 +62,8 @@ type At<F, A> = <F as Family>::At<A>;
 #[derive(Clone, Copy, Debug)]
 pub struct CustomVjp<F, V>(pub F, pub V);
 
-/// A function, and a rule for its derivative in forward mode: from the point and a tangent of it to the tangent of the value,
-/// which is linear in the tangent. Reverse mode transposes the rule. Otherwise as [`CustomVjp`].
+/// A function, and a rule for its derivative in forward mode: from the point, the value there and a tangent of the point to
+/// the tangent of the value, which is linear in the tangent. Reverse mode transposes the rule. Otherwise as [`CustomVjp`].
 #[derive(Clone, Copy, Debug)]
 pub struct CustomJvp<F, J>(pub F, pub J);
 
@@ -75,7 +78,7 @@ pub fn custom_vjp<A, F, V>(f: &F, vjp: &V, x: &At<F::In, A>) -> At<F::Out, A>
 where
     A: Algebra,
     F: ArrayFn + Clone + Send + Sync + 'static,
-    V: ArrayFn<In = (F::In, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
 {
     run::<A, F, OfReverse<V>>("custom_vjp", f, OfReverse(vjp.clone()), x)
 }
@@ -86,7 +89,7 @@ pub fn custom_jvp<A, F, J>(f: &F, jvp: &J, x: &At<F::In, A>) -> At<F::Out, A>
 where
     A: Algebra,
     F: ArrayFn + Clone + Send + Sync + 'static,
-    J: ArrayFn<In = (F::In, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
 {
     run::<A, F, OfForward<J>>("custom_jvp", f, OfForward(jvp.clone()), x)
 }
@@ -97,8 +100,8 @@ pub fn custom_rules<A, F, V, J>(f: &F, vjp: &V, jvp: &J, x: &At<F::In, A>) -> At
 where
     A: Algebra,
     F: ArrayFn + Clone + Send + Sync + 'static,
-    V: ArrayFn<In = (F::In, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
-    J: ArrayFn<In = (F::In, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
 {
     run::<A, F, OfBoth<V, J>>("custom_rules", f, OfBoth(vjp.clone(), jvp.clone()), x)
 }
@@ -106,7 +109,7 @@ where
 impl<F, V> ArrayFn for CustomVjp<F, V>
 where
     F: ArrayFn + Clone + Send + Sync + 'static,
-    V: ArrayFn<In = (F::In, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
 {
     type In = F::In;
     type Out = F::Out;
@@ -119,7 +122,7 @@ where
 impl<F, J> ArrayFn for CustomJvp<F, J>
 where
     F: ArrayFn + Clone + Send + Sync + 'static,
-    J: ArrayFn<In = (F::In, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
 {
     type In = F::In;
     type Out = F::Out;
@@ -132,8 +135,8 @@ where
 impl<F, V, J> ArrayFn for CustomRules<F, V, J>
 where
     F: ArrayFn + Clone + Send + Sync + 'static,
-    V: ArrayFn<In = (F::In, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
-    J: ArrayFn<In = (F::In, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
 {
     type In = F::In;
     type Out = F::Out;
@@ -146,8 +149,8 @@ where
 /// The rules that there are of a function's two.
 trait RuleSet<F: ArrayFn>: Clone + Send + Sync + 'static {
     fn has(&self, rule: Rule) -> bool;
-    fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out), A>) -> At<F::In, A>;
-    fn jvp<A: Algebra>(&self, given: &At<(F::In, F::In), A>) -> At<F::Out, A>;
+    fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A>;
+    fn jvp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::In), A>) -> At<F::Out, A>;
 }
 
 #[derive(Clone)]
@@ -164,15 +167,15 @@ const ABSENT: &str = "callers ask which rules there are";
 impl<F, V> RuleSet<F> for OfReverse<V>
 where
     F: ArrayFn,
-    V: ArrayFn<In = (F::In, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
 {
     fn has(&self, rule: Rule) -> bool {
         rule == Rule::Vjp
     }
-    fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out), A>) -> At<F::In, A> {
+    fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
         self.0.call::<A>(given)
     }
-    fn jvp<A: Algebra>(&self, _: &At<(F::In, F::In), A>) -> At<F::Out, A> {
+    fn jvp<A: Algebra>(&self, _: &At<(F::In, F::Out, F::In), A>) -> At<F::Out, A> {
         unreachable!("{ABSENT}")
     }
 }
@@ -180,15 +183,15 @@ where
 impl<F, J> RuleSet<F> for OfForward<J>
 where
     F: ArrayFn,
-    J: ArrayFn<In = (F::In, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
 {
     fn has(&self, rule: Rule) -> bool {
         rule == Rule::Jvp
     }
-    fn vjp<A: Algebra>(&self, _: &At<(F::In, F::Out), A>) -> At<F::In, A> {
+    fn vjp<A: Algebra>(&self, _: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
         unreachable!("{ABSENT}")
     }
-    fn jvp<A: Algebra>(&self, given: &At<(F::In, F::In), A>) -> At<F::Out, A> {
+    fn jvp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::In), A>) -> At<F::Out, A> {
         self.0.call::<A>(given)
     }
 }
@@ -196,16 +199,16 @@ where
 impl<F, V, J> RuleSet<F> for OfBoth<V, J>
 where
     F: ArrayFn,
-    V: ArrayFn<In = (F::In, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
-    J: ArrayFn<In = (F::In, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
 {
     fn has(&self, _: Rule) -> bool {
         true
     }
-    fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out), A>) -> At<F::In, A> {
+    fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
         self.0.call::<A>(given)
     }
-    fn jvp<A: Algebra>(&self, given: &At<(F::In, F::In), A>) -> At<F::Out, A> {
+    fn jvp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::In), A>) -> At<F::Out, A> {
         self.1.call::<A>(given)
     }
 }
@@ -307,17 +310,24 @@ where
         self.rules.has(rule)
     }
 
-    fn rule<A: Algebra>(&self, rule: Rule, inputs: Vec<A::Array>, directions: Vec<A::Array>) -> Vec<A::Array> {
+    fn rule<A: Algebra>(
+        &self,
+        rule: Rule,
+        inputs: Vec<A::Array>,
+        outputs: Vec<A::Array>,
+        directions: Vec<A::Array>,
+    ) -> Vec<A::Array> {
         let mut directions = directions.into_iter();
         let argument = take::<F::In, A>(&self.argument, &mut inputs.into_iter());
+        let value = take::<F::Out, A>(self.output(), &mut outputs.into_iter());
         match rule {
             Rule::Vjp => {
-                let given = (argument, take::<F::Out, A>(self.output(), &mut directions));
+                let given = (argument, value, take::<F::Out, A>(self.output(), &mut directions));
                 let found = self.rules.vjp::<A>(&given);
                 self.checked::<A, _, _>("the argument", &*self.argument, &found)
             }
             Rule::Jvp => {
-                let given = (argument, take::<F::In, A>(&self.argument, &mut directions));
+                let given = (argument, value, take::<F::In, A>(&self.argument, &mut directions));
                 let found = self.rules.jvp::<A>(&given);
                 self.checked::<A, _, _>("the value", self.output(), &found)
             }

@@ -15,7 +15,7 @@ use crate::shape::Type;
 pub(crate) struct CustomMap<A: Algebra> {
     rules: Box<dyn Pull<A> + Send + Sync>,
     inputs: Vec<A::Array>,
-    outputs: Vec<Type>,
+    outputs: Vec<A::Array>,
 }
 
 impl<A: Algebra> CustomMap<A> {
@@ -31,7 +31,7 @@ trait Pull<A: Algebra> {
     fn pull(
         &self,
         inputs: &[A::Array],
-        outputs: &[Type],
+        outputs: &[A::Array],
         cotangents: Vec<Option<Cotangent<A>>>,
     ) -> Vec<Option<Cotangent<A>>>;
 }
@@ -40,16 +40,18 @@ impl<A: Algebra, F: CustomFunction> Pull<A> for F {
     fn pull(
         &self,
         inputs: &[A::Array],
-        outputs: &[Type],
+        outputs: &[A::Array],
         cotangents: Vec<Option<Cotangent<A>>>,
     ) -> Vec<Option<Cotangent<A>>> {
         if !self.has(Rule::Vjp) {
-            return transposed::<A, F>(self, Rule::Jvp, inputs, &types::<A>(inputs), cotangents);
+            return transposed::<A, F>(self, Rule::Jvp, (inputs, outputs), &types::<A>(inputs), cotangents);
         }
         let marked = cotangents.iter().flatten().any(|cotangent| cotangent.marked);
         let given = cotangents.into_iter().zip(outputs);
-        let given = given.map(|(cotangent, ty)| cotangent.map_or_else(|| zeros::<A>(ty), |cotangent| cotangent.array));
-        let parts = applied::<A, F>(self, Rule::Vjp, inputs.to_vec(), given.collect(), marked);
+        let given = given.map(|(cotangent, output)| {
+            cotangent.map_or_else(|| zeros::<A>(&A::type_of(output)), |cotangent| cotangent.array)
+        });
+        let parts = applied::<A, F>(self, Rule::Vjp, (inputs, outputs), given.collect(), marked);
         parts.into_iter().map(|part| part.map(|array| Cotangent { array, marked })).collect()
     }
 }
@@ -59,20 +61,22 @@ impl<A: Algebra, F: CustomFunction> Pull<A> for F {
 fn applied<A: Algebra, F: CustomFunction>(
     function: &F,
     rule: Rule,
-    inputs: Vec<A::Array>,
+    (inputs, outputs): (&[A::Array], &[A::Array]),
     directions: Vec<A::Array>,
     marked: bool,
 ) -> Vec<Option<A::Array>> {
     let results: Vec<Option<A::Array>> = if marked {
-        let fixed = |primal: A::Array| TangentArray { primal, tangent: None };
-        let moving = |primal: A::Array| TangentArray { tangent: Some(primal.clone()), primal };
-        let inputs = inputs.into_iter().map(fixed).collect();
-        let directions = directions.into_iter();
-        let directions = directions.map(|array| if A::dtype(&array).is_float() { moving(array) } else { fixed(array) });
-        let results = function.rule::<Tangent<A, true>>(rule, inputs, directions.collect());
+        let fixed = |array: &A::Array| TangentArray { primal: array.clone(), tangent: None };
+        let moving = |primal: A::Array| {
+            let tangent = A::dtype(&primal).is_float().then(|| primal.clone());
+            TangentArray { primal, tangent }
+        };
+        let (inputs, outputs) = (inputs.iter().map(fixed).collect(), outputs.iter().map(fixed).collect());
+        let directions = directions.into_iter().map(moving).collect();
+        let results = function.rule::<Tangent<A, true>>(rule, inputs, outputs, directions);
         results.into_iter().map(|result| result.tangent).collect()
     } else {
-        function.rule::<A>(rule, inputs, directions).into_iter().map(Some).collect()
+        function.rule::<A>(rule, inputs.to_vec(), outputs.to_vec(), directions).into_iter().map(Some).collect()
     };
     results.into_iter().map(|result| result.filter(|array| A::dtype(array).is_float())).collect()
 }
@@ -85,16 +89,17 @@ fn types<A: Algebra>(arrays: &[A::Array]) -> Vec<Type> {
 fn transposed<A: Algebra, F: CustomFunction>(
     function: &F,
     rule: Rule,
-    inputs: &[A::Array],
+    (inputs, outputs): (&[A::Array], &[A::Array]),
     directions: &[Type],
     cotangents: Vec<Option<Cotangent<A>>>,
 ) -> Vec<Option<Cotangent<A>>> {
     let variables: Vec<Option<Delta<A>>> = directions.iter().map(|ty| ty.dtype.is_float().then(Delta::input)).collect();
-    let fixed = inputs.iter().map(|primal| DualArray { primal: primal.clone(), delta: None });
+    let fixed = |array: &A::Array| DualArray { primal: array.clone(), delta: None };
+    let (inputs, outputs) = (inputs.iter().map(fixed).collect(), outputs.iter().map(fixed).collect());
     // The rule is linear, so that where it is derived makes no difference.
     let moving = directions.iter().zip(&variables);
     let moving = moving.map(|(ty, variable)| DualArray { primal: zeros::<A>(ty), delta: variable.clone() });
-    let results = function.rule::<Dual<A>>(rule, fixed.collect(), moving.collect());
+    let results = function.rule::<Dual<A>>(rule, inputs, outputs, moving.collect());
     let outputs = results.into_iter().zip(cotangents);
     let outputs = outputs.filter_map(|(result, cotangent)| Some((result.delta?, cotangent?)));
     transpose(outputs.collect(), &variables).0
@@ -110,7 +115,7 @@ pub(super) fn custom_dual<A: Algebra, F: CustomFunction>(function: &F, inputs: V
     }
     // In the algebra beneath it is a function with rules again, for derivatives of other levels.
     let outputs = A::custom(function, primals.clone());
-    let map = CustomMap { rules: Box::new(function.clone()), inputs: primals, outputs: types::<A>(&outputs) };
+    let map = CustomMap { rules: Box::new(function.clone()), inputs: primals, outputs: outputs.clone() };
     let delta = Delta::rolled(Rolled::Custom(map), deltas);
     let pick = |(position, primal): (usize, A::Array)| {
         let moves = A::dtype(&primal).is_float();
@@ -132,11 +137,11 @@ pub(super) fn custom_tangent<A: Algebra, F: CustomFunction, const MARKED: bool>(
     } else if function.has(Rule::Jvp) {
         let given = tangents.into_iter().zip(&primals);
         let given = given.map(|(tangent, primal)| tangent.unwrap_or_else(|| zeros::<A>(&A::type_of(primal)))).collect();
-        applied::<A, F>(function, Rule::Jvp, primals, given, MARKED)
+        applied::<A, F>(function, Rule::Jvp, (&primals, &outputs), given, MARKED)
     } else {
         let cotangent = |tangent: Option<A::Array>| Some(Cotangent { array: tangent?, marked: MARKED });
         let cotangents = tangents.into_iter().map(cotangent).collect();
-        let parts = transposed::<A, F>(function, Rule::Vjp, &primals, &types::<A>(&outputs), cotangents);
+        let parts = transposed::<A, F>(function, Rule::Vjp, (&primals, &outputs), &types::<A>(&outputs), cotangents);
         parts.into_iter().map(|part| part.map(|part| part.array)).collect()
     };
     outputs.into_iter().zip(moved).map(|(primal, tangent)| TangentArray { primal, tangent }).collect()

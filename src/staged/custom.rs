@@ -58,9 +58,10 @@ pub(super) fn trace<F: CustomFunction>(function: &F, inputs: &[StagedArray]) -> 
     let results: Vec<Type> = value.result_types().cloned().collect();
     let rule = |rule: Rule, directions: &[Type]| {
         function.has(rule).then(|| {
-            close(&[&types[..], directions].concat(), &mut |mut inputs| {
-                let directions = inputs.split_off(types.len());
-                function.rule::<Staged>(rule, inputs, directions)
+            close(&[&types[..], &results, directions].concat(), &mut |mut inputs| {
+                let mut outputs = inputs.split_off(types.len());
+                let directions = outputs.split_off(results.len());
+                function.rule::<Staged>(rule, inputs, outputs, directions)
             })
         })
     };

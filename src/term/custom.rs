@@ -14,10 +14,10 @@ use std::sync::Arc;
 pub struct Custom<X = Never> {
     /// The function.
     pub value: Arc<Body<X>>,
-    /// From the parameters and a cotangent of each result to a cotangent of each parameter. What stands for integers and
+    /// From the parameters, the results and a cotangent of each result to a cotangent of each parameter. What stands for integers and
     /// booleans is ignored.
     pub vjp: Option<Arc<Body<X>>>,
-    /// From the parameters and a tangent of each to a tangent of each result. What stands for integers and booleans is
+    /// From the parameters, the results and a tangent of each parameter to a tangent of each result. What stands for integers and booleans is
     /// ignored.
     pub jvp: Option<Arc<Body<X>>>,
 }
@@ -61,7 +61,14 @@ impl CustomFunction for Arc<Custom> {
     fn has(&self, rule: Rule) -> bool {
         Custom::has(self, rule)
     }
-    fn rule<A: Algebra>(&self, rule: Rule, mut inputs: Vec<A::Array>, directions: Vec<A::Array>) -> Vec<A::Array> {
+    fn rule<A: Algebra>(
+        &self,
+        rule: Rule,
+        mut inputs: Vec<A::Array>,
+        outputs: Vec<A::Array>,
+        directions: Vec<A::Array>,
+    ) -> Vec<A::Array> {
+        inputs.extend(outputs);
         inputs.extend(directions);
         interpret::<A>(Custom::rule(self, rule), inputs)
     }
@@ -77,7 +84,14 @@ impl CustomFunction for Arc<Custom<Build>> {
     fn has(&self, rule: Rule) -> bool {
         Custom::has(self, rule)
     }
-    fn rule<A: Algebra>(&self, rule: Rule, mut inputs: Vec<A::Array>, directions: Vec<A::Array>) -> Vec<A::Array> {
+    fn rule<A: Algebra>(
+        &self,
+        rule: Rule,
+        mut inputs: Vec<A::Array>,
+        outputs: Vec<A::Array>,
+        directions: Vec<A::Array>,
+    ) -> Vec<A::Array> {
+        inputs.extend(outputs);
         inputs.extend(directions);
         interpret_source::<A>(Custom::rule(self, rule), inputs)
     }

@@ -310,7 +310,7 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
             let rules = [("vjp rule", &custom.vjp, &results, &inputs), ("jvp rule", &custom.jvp, &inputs, &results)];
             for (name, rule, given, expected) in rules {
                 let Some(rule) = rule else { continue };
-                signature(name, rule, &[&inputs[..], given].concat())?;
+                signature(name, rule, &[&inputs[..], &results, given].concat())?;
                 if !rule.result_types().eq(expected) {
                     let found: Vec<&Type> = rule.result_types().collect();
                     return Err(format!("the {name} results in {found:?} instead of {expected:?}"));

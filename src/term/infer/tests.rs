@@ -269,21 +269,21 @@ fn the_rules_of_a_function_take_and_give_what_its_derivatives_do() {
         let (vjp, jvp) = (vjp.cloned(), jvp.cloned());
         Op::Custom(Arc::new(Custom { value: body(&[&x, &y], &[0]), vjp, jvp }))
     };
-    // Parameters x, y and a cotangent of x; or tangents of x and y.
-    let (vjp, jvp) = (body(&[&x, &y, &x], &[2, 1]), body(&[&x, &y, &x, &y], &[2]));
+    // Parameters x, y, the result x, and a cotangent of it; or tangents of x and y.
+    let (vjp, jvp) = (body(&[&x, &y, &x, &x], &[3, 1]), body(&[&x, &y, &x, &x, &y], &[3]));
     for rules in [custom(Some(&vjp), None), custom(None, Some(&jvp)), custom(Some(&vjp), Some(&jvp))] {
         gives(rules, &[x.clone(), y.clone()], x.clone());
     }
     fails(custom(None, None), &[x.clone(), y.clone()], "has no derivative rule");
-    fails(custom(Some(&jvp), None), &[x.clone(), y.clone()], "the vjp rule takes 4 values, not 3");
-    fails(custom(None, Some(&vjp)), &[x.clone(), y.clone()], "the jvp rule takes 3 values, not 4");
-    let shorter = body(&[&x, &y, &x], &[2]);
+    fails(custom(Some(&jvp), None), &[x.clone(), y.clone()], "the vjp rule takes 5 values, not 4");
+    fails(custom(None, Some(&vjp)), &[x.clone(), y.clone()], "the jvp rule takes 4 values, not 5");
+    let shorter = body(&[&x, &y, &x, &x], &[3]);
     fails(
         custom(Some(&shorter), None),
         &[x.clone(), y.clone()],
         "the vjp rule results in [f64[3]] instead of [f64[3], f64]",
     );
-    let another = body(&[&x, &y, &x, &y], &[3]);
+    let another = body(&[&x, &y, &x, &x, &y], &[4]);
     fails(custom(None, Some(&another)), &[x.clone(), y.clone()], "the jvp rule results in [f64] instead of [f64[3]]");
     fails(custom(Some(&vjp), None), &[x.clone(), x.clone()], "the function takes f64 at position 1, not f64[3]");
 }

@@ -16,8 +16,14 @@ impl Lifter<'_> {
         let results = vec![all.clone(); custom.value.results.len()];
         let lifted = Custom {
             value: self.on_axes(&custom.value, inputs.clone(), &results),
-            vjp: custom.vjp.as_ref().map(|body| self.on_axes(body, [&inputs[..], &results].concat(), &inputs)),
-            jvp: custom.jvp.as_ref().map(|body| self.on_axes(body, [&inputs[..], &inputs].concat(), &results)),
+            vjp: custom
+                .vjp
+                .as_ref()
+                .map(|body| self.on_axes(body, [&inputs[..], &results, &results].concat(), &inputs)),
+            jvp: custom
+                .jvp
+                .as_ref()
+                .map(|body| self.on_axes(body, [&inputs[..], &results, &inputs].concat(), &results)),
         };
         let operands: Vec<NodeId> = args.iter().map(|arg| arg.node).collect();
         let node = self.graph.add(Op::Custom(Arc::new(lifted)), &operands);
