@@ -13,9 +13,11 @@ mod harvest;
 mod loops;
 mod memo;
 mod print;
+mod recompute;
 mod record;
 mod rolled;
 mod rules;
+mod sweeps;
 mod tangent;
 mod transpose;
 
@@ -27,12 +29,12 @@ pub use print::{PrintedDelta, print_delta};
 pub use tangent::{Tangent, TangentArray, jvp};
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Function, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::term::{Body, Scan};
+use crate::term::{Body, Scan, Sweeps};
 use rules::{Pair, zeros};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -221,6 +223,14 @@ impl<A: Algebra> Algebra for Dual<A> {
 
     fn custom<F: CustomFunction>(function: &F, inputs: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
         custom::custom_dual(function, inputs)
+    }
+
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
+        sweeps::sweeps_dual(sweeps, operands)
+    }
+
+    fn recompute(f: &Function<Self>, at: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
+        recompute::recompute_dual(f, at)
     }
 }
 

@@ -96,6 +96,8 @@ impl Printer {
                 Rolled::Loop(..) => "Loop".into(),
                 Rolled::Branch(..) => "Branch".into(),
                 Rolled::Custom(..) => "Custom".into(),
+                Rolled::Sweeps(..) => "Sweeps".into(),
+                Rolled::Recomputed(..) => "Recomputed".into(),
             },
             Map::Output(position) => format!("Output {position}"),
         };

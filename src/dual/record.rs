@@ -6,7 +6,7 @@ use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullb
 use crate::concrete::Array;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
+use crate::term::{Body, Branch, Graph, NodeId, Op, Scan, Sweeps};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -134,6 +134,10 @@ impl Algebra for Recorded {
             Some(custom) => outputs(Op::Custom(custom.clone()), &inputs),
             None => unreachable!("functions in bulk programs are bodies"),
         }
+    }
+
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<NodeId>) -> Vec<NodeId> {
+        outputs(Op::Sweeps(sweeps.clone()), &operands)
     }
     fn mark(a: NodeId) -> NodeId {
         add(Op::Mark, &[a])

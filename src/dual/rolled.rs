@@ -8,6 +8,8 @@ use super::custom::CustomMap;
 use super::extract::{Level, extract, levels, needs};
 use super::loops::{Active, Recording, Residual, RolledLoop};
 use super::memo::Memo;
+use super::recompute::Recomputed;
+use super::sweeps::RolledSweeps;
 use super::transpose::Cotangent;
 use super::{Delta, DualArray};
 use crate::algebra::Algebra;
@@ -16,11 +18,13 @@ use crate::shape::{Type, Value};
 use crate::term::{Body, Graph, NodeId, Op};
 use std::sync::Arc;
 
-/// A linear map of several outputs.
+/// A linear map of several outputs: a loop, a conditional, a function with rules of its own, or one that is run again.
 pub(crate) enum Rolled<A: Algebra> {
     Loop(RolledLoop<A>),
     Branch(RolledBranch<A>),
     Custom(CustomMap<A>),
+    Sweeps(RolledSweeps<A>),
+    Recomputed(Recomputed<A>),
 }
 
 impl<A: Algebra> Rolled<A> {
@@ -30,6 +34,8 @@ impl<A: Algebra> Rolled<A> {
             Rolled::Loop(rolled) => rolled.transpose(cotangents),
             Rolled::Branch(rolled) => rolled.transpose(cotangents),
             Rolled::Custom(map) => map.transpose(cotangents),
+            Rolled::Sweeps(rolled) => rolled.transpose(cotangents),
+            Rolled::Recomputed(_) => unreachable!("what is run again has no operands of its own"),
         }
     }
 }

@@ -1,16 +1,15 @@
 //! The instance of forward mode: arrays with tangents, and no tape.
 
-use super::custom;
-use super::forward;
 use super::rules::{self, Derivative, Pair, Scaling, zeros};
 use super::{Dual, delegate};
+use super::{custom, forward, sweeps};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::term::{Body, Scan};
+use crate::term::{Body, Scan, Sweeps};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -158,6 +157,10 @@ impl<A: Algebra, const MARKED: bool> Algebra for Tangent<A, MARKED> {
 
     fn custom<F: CustomFunction>(function: &F, inputs: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
         custom::custom_tangent::<A, F, MARKED>(function, inputs)
+    }
+
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
+        sweeps::sweeps_tangent::<A, MARKED>(sweeps, operands)
     }
 }
 

@@ -35,6 +35,7 @@ pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Ar
                 several(A::branch(condition, &branch.then, &branch.otherwise, args.collect()))
             }
             Op::Custom(custom) => several(A::custom(custom, args.into_vec())),
+            Op::Sweeps(sweeps) => several(A::sweeps(sweeps, args.into_vec())),
             Op::Extra(never) => match *never {},
             op => Slot::One(apply::<A, Never>(op, args)),
         })
@@ -143,7 +144,13 @@ pub(crate) fn apply<A: Algebra, X: Extension>(op: &Op<X>, args: Operands<A>) -> 
         Op::Contract(spec) => A::contract(spec, next(), next()),
         Op::Alias => next(),
         Op::Mark => A::mark(next()),
-        Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Custom(_) | Op::Extra(_) => {
+        Op::Parameter(_)
+        | Op::Output(_)
+        | Op::Scan(_)
+        | Op::Branch(_)
+        | Op::Sweeps(_)
+        | Op::Custom(_)
+        | Op::Extra(_) => {
             unreachable!("handled by the caller")
         }
     }

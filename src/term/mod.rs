@@ -13,6 +13,7 @@ pub mod interpret;
 mod op;
 pub mod print;
 pub(crate) mod source;
+mod sweeps;
 
 pub use body::{Body, Node, NodeId};
 pub use cost::Cost;
@@ -20,3 +21,5 @@ pub use custom::Custom;
 pub use graph::Graph;
 pub use op::{Branch, Build, Extension, Never, Op, Scan};
 pub use source::interpret_source;
+pub(crate) use sweeps::advance_by;
+pub use sweeps::{Checkpoints, Steps, Sweep, Sweeps};

@@ -5,6 +5,7 @@ use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::concrete;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape};
+use crate::term::sweeps::Sweeps;
 use crate::term::{Body, Custom};
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -116,6 +117,8 @@ pub enum Op<X = Never> {
     Scan(Arc<Scan<X>>),
     /// A lazy conditional, of several outputs.
     Branch(Arc<Branch<X>>),
+    /// A loop that is gone through several times, of several outputs.
+    Sweeps(Arc<Sweeps<X>>),
     /// A function with derivative rules of its own, of several outputs.
     Custom(Arc<Custom<X>>),
     /// One output of the operand, which has several.
@@ -131,7 +134,7 @@ pub enum Op<X = Never> {
 impl<X> Op<X> {
     /// Whether the operation has several outputs, which [`Op::Output`] picks from.
     pub fn is_multiple(&self) -> bool {
-        matches!(self, Op::Scan(_) | Op::Branch(_) | Op::Custom(_))
+        matches!(self, Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_))
     }
 }
 
@@ -169,6 +172,7 @@ impl Op {
                 otherwise: Arc::new(branch.otherwise.widen()),
             })),
             Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| Arc::new(body.widen())))),
+            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.widen())),
             Op::Output(position) => Op::Output(position),
             Op::Alias => Op::Alias,
             Op::Mark => Op::Mark,

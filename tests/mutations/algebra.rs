@@ -9,7 +9,7 @@ use deltaray::dual::{Dual, DualArray};
 use deltaray::error::Error;
 use deltaray::operation::{Binary, Comparison, Unary};
 use deltaray::shape::{DType, Shape, Type, Value};
-use deltaray::term::{Body, Scan};
+use deltaray::term::{Body, Scan, Sweeps};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -277,6 +277,10 @@ impl<A: Instance> Algebra for Mutated<A> {
     }
     fn custom<F: CustomFunction>(function: &F, inputs: Vec<A::Array>) -> Vec<A::Array> {
         A::custom(function, inputs)
+    }
+
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<A::Array>) -> Vec<A::Array> {
+        A::sweeps(sweeps, operands)
     }
     fn lift(a: A::Array) -> NestedArray<Self> {
         A::lift(a)

@@ -98,6 +98,7 @@ fn body_weight(body: &Body<Build>) -> usize {
         Op::Scan(scan) => 4 + body_weight(&scan.body),
         Op::Branch(branch) => 4 + body_weight(&branch.then) + body_weight(&branch.otherwise),
         Op::Custom(custom) => 4 + custom.bodies().map(|body| body_weight(body)).sum::<usize>(),
+        Op::Sweeps(sweeps) => 4 + sweeps.bodies().map(|body| body_weight(body)).sum::<usize>(),
         Op::Extra(build) => 4 + body_weight(&build.body),
         _ => 2,
     };

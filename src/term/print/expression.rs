@@ -238,6 +238,7 @@ pub(crate) fn name<X>(op: &Op<X>) -> String {
         Op::Scan(_) => "scan".into(),
         Op::Branch(_) => "branch".into(),
         Op::Custom(_) => "custom".into(),
+        Op::Sweeps(_) => "sweeps".into(),
         Op::Output(_) => "output".into(),
         Op::Alias => "alias".into(),
         Op::Mark => "mark".into(),
@@ -310,9 +311,8 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
         | Op::Output(_)
         | Op::Scan(_)
         | Op::Branch(_)
+        | Op::Sweeps(_)
         | Op::Custom(_)
-        | Op::Extra(_) => {
-            unreachable!("written by the writer of bodies")
-        }
+        | Op::Extra(_) => unreachable!("written by the writer of bodies"),
     }
 }

@@ -253,6 +253,7 @@ impl<'a> Push<'a> {
                 Op::Branch(Arc::new(Branch { then, otherwise }))
             }
             Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| self.nested(body)))),
+            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(|body| self.nested(body)))),
             op => op.clone(),
         };
         let args: SmallVec<[ValueId; 3]> = node.args.iter().map(|&arg| whole(self, arg)).collect();
