@@ -66,6 +66,11 @@ fn custom() {
 }
 
 #[test]
+fn implicit() {
+    check(corpus::implicit::rows());
+}
+
+#[test]
 fn functions() {
     check(corpus::functions::rows());
 }

@@ -11,6 +11,7 @@ pub mod derivatives;
 pub mod edges;
 pub mod families;
 pub mod functions;
+pub mod implicit;
 pub mod indexing;
 pub mod laws;
 pub mod loops;
@@ -46,6 +47,7 @@ pub fn all() -> Vec<Row> {
         functions::rows,
         derivatives::rows,
         custom::rows,
+        implicit::rows,
         benchmarks::rows,
         families::rows,
         while_loops::rows,
