@@ -48,7 +48,7 @@ fn layer() -> impl Part + ArrayFn<In = (V, (M, V)), Out = V> {
 }
 
 fn with(linear: LinearSolver) -> Implicit {
-    Implicit { linear: Some(linear), ..Implicit::default() }
+    Implicit { linear: Some(linear), orders: 1, ..Implicit::default() }
 }
 
 /// The rows.
