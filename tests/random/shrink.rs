@@ -144,6 +144,7 @@ fn body_edits(body: &Body<Build>, emit: &mut dyn FnMut(Edit)) {
                 let leading = build.extents.len();
                 (0..node.args.len()).filter(|p| used[leading + p] == 0).for_each(|p| emit(Edit::Uncapture(id, p)));
             }
+            Op::Custom(_) => emit(Edit::Inline(id, 0)),
             Op::Branch(branch) => {
                 emit(Edit::Inline(id, 0));
                 emit(Edit::Inline(id, 1));
@@ -237,6 +238,12 @@ fn apply_to_body(body: &Body<Build>, edit: &Edit) -> Body<Build> {
                     let leading = build.extents.len();
                     let axes: Vec<usize> = (leading..leading + from.len()).collect();
                     graph.add(Op::View(AffineMap::broadcast(&from, &node.ty().shape, &axes)), &[element])
+                }
+                Op::Custom(custom) => {
+                    let outputs = inline(&mut graph, &custom.value, &args);
+                    let first = outputs[0];
+                    inlined.insert(id, outputs);
+                    first
                 }
                 Op::Branch(branch) => {
                     let body = if *side == 0 { &branch.then } else { &branch.otherwise };
