@@ -13,6 +13,8 @@ mod implicit;
 mod memory;
 #[path = "complexity/passes.rs"]
 mod passes;
+#[path = "complexity/rules.rs"]
+mod rules;
 
 use counting::{MEGABYTE, measured};
 use deltaray::algebra::Algebra;
