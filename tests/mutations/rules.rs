@@ -6,7 +6,7 @@ use deltaray::affine::AffineMap;
 use deltaray::algebra::{Contraction, Reduction};
 use deltaray::operation::{Binary, Unary};
 use deltaray::simplify::{Rule, Simplifier, rules};
-use deltaray::term::{Body, Custom, Graph, NodeId, Op, Scan};
+use deltaray::term::{Body, Graph, NodeId, Op, Scan};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub const WRONG_RULES: &[(&str, &str, Rule, In)] = &[
     ("scan body", "runs in the other direction", scan_turned, In::Programs),
     ("branch bodies", "exchanges the sides", branch_turned, In::Programs),
     ("sweep bodies", "go in the other direction", sweeps_turned, In::Programs),
-    ("custom bodies", "double a result", custom_doubled, In::Programs),
+    ("custom bodies", "take the operands in reverse order", custom_turned, In::Programs),
 ];
 
 /// The program with every selection made twice by its mask, and once more by the opposite mask.
@@ -214,23 +214,11 @@ fn scan_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
     }
 }
 
-fn custom_doubled(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+fn custom_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let result = right("custom bodies")(arena, op, args)?;
     let node = arena.node(result).clone();
-    let Op::Custom(custom) = &node.op else { return Some(result) };
-    let body = &custom.value;
-    let mut graph = Graph::like(body);
-    let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
-    for node in &body.nodes[body.arity()..] {
-        let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-        ids.push(graph.add(node.op.clone(), &args));
-    }
-    let mut results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
-    if graph.ty(results[0]).dtype.is_float() {
-        results[0] = graph.add(Op::Binary(Binary::Add), &[results[0], results[0]]);
-    }
-    let doubled = Custom { value: Arc::new(graph.finish(&results)), ..Custom::clone(custom) };
-    Some(instead(arena, result, Op::Custom(Arc::new(doubled)), &node.args))
+    let turned: Vec<NodeId> = node.args.iter().rev().copied().collect();
+    Some(instead(arena, result, node.op, &turned))
 }
 
 fn branch_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
