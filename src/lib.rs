@@ -92,6 +92,7 @@ pub mod operation;
 pub mod prelude;
 pub mod shape;
 pub mod simplify;
+pub mod sparse;
 pub mod staged;
 pub mod tensor;
 pub mod term;

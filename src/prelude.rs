@@ -6,6 +6,7 @@ pub use crate::derivative::{
     ArrayFn, Compose, Function, Grad, Jvp, ValueAndGrad, Vjp, grad, grad_aux, hessian, hvp, jacfwd, jacrev, jvp,
     jvp_aux, stage, value_and_grad, value_and_grad_aux, vjp, vjp_aux, vmap,
 };
+pub use crate::sparse::{Csr, Fixed, SparseHessian, SparseJacobian, fixed};
 pub use crate::tensor::{
     Element, Family, Float, Integer, Matrix, Number, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Scalar, Tensor, Tensor3,
     Tensor4, Tensor5, Tensor6, TensorD, Tree, Vector, associative_scan, build, concatenate, cond, constant, fold,

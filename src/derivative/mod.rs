@@ -14,4 +14,5 @@ mod staged;
 pub use eager::{TreePullback, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux, vjp, vjp_aux};
 pub use function::{ArrayFn, Compose, Grad, Jvp, ValueAndGrad, Vjp};
 pub use jacobian::{hessian, hvp, jacfwd, jacrev, vmap};
+pub(crate) use staged::checked_arguments;
 pub use staged::{Function, stage};
