@@ -62,6 +62,40 @@ pub struct Compressed {
 }
 
 impl Compressed {
+    /// The Jacobian of a bulk program, of its float results by the float arrays among its first `active` parameters, which
+    /// are of one element type.
+    ///
+    /// What is known of integer parameters, and of floats beyond the first `active`, shapes the pattern. Without a
+    /// compression the one of fewest seeds is chosen.
+    ///
+    /// # Errors
+    ///
+    /// Of [`Compression::Star`]; when there are more than 2³² columns; and when there is no memory for a pattern.
+    #[track_caller]
+    pub fn jacobian<E: Float>(
+        body: &Body,
+        active: usize,
+        parameters: Vec<SparsityArray>,
+        compression: Option<Compression>,
+    ) -> Result<Compressed> {
+        let place = Location::caller();
+        if compression == Some(Compression::Star) {
+            let problem = "a star colouring compresses Hessians, which are symmetric";
+            return Err(Error::operands("sparse_jacobian", problem, place));
+        }
+        Request { body, active, parameters, given: None, compression, place }.jacobian::<E>()
+    }
+
+    /// The matrix at a point: the values of all of the program's parameters.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory.
+    #[track_caller]
+    pub fn evaluate<E: Float>(&self, arguments: Vec<Array>) -> Result<Csr<E>> {
+        self.evaluated(arguments, Location::caller())
+    }
+
     /// Where entries are.
     pub fn pattern(&self) -> &Arc<Pattern> {
         &self.pattern
@@ -92,8 +126,7 @@ impl Compressed {
         self.program.as_ref()
     }
 
-    /// The matrix at a point.
-    pub(super) fn evaluate<E: Float>(&self, arguments: Vec<Array>, place: &Location<'_>) -> Result<Csr<E>> {
+    pub(super) fn evaluated<E: Float>(&self, arguments: Vec<Array>, place: &Location<'_>) -> Result<Csr<E>> {
         let mut values = vec![E::ZERO; self.nonzeros()];
         if let Some(program) = &self.program {
             let results = concrete::run(program, arguments).map_err(|failure| error(failure, place))?;
