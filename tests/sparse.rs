@@ -21,12 +21,18 @@ use deltaray::prelude::*;
 
 #[path = "sparse/bundle.rs"]
 mod bundle;
+#[path = "complexity/counting.rs"]
+mod counting;
 #[path = "sparse/interface.rs"]
 mod interface;
 #[path = "sparse/everything.rs"]
 mod everything;
+#[path = "sparse/hessians.rs"]
+mod hessians;
 #[path = "sparse/matrices.rs"]
 mod matrices;
+#[path = "sparse/rules.rs"]
+mod rules;
 
 type C = Concrete;
 

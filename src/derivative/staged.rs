@@ -117,11 +117,7 @@ pub(crate) fn checked_arguments<X: Args<Concrete>>(
     for (position, argument) in arguments.iter().enumerate() {
         let expected = program.parameter_type(position);
         if argument.ty() != *expected {
-            return Err(Error::Argument {
-                position,
-                expected: expected.to_string(),
-                found: argument.ty().to_string(),
-            });
+            return Err(Error::Argument { position, expected: expected.to_string(), found: argument.ty().to_string() });
         }
     }
     Ok(arguments)

@@ -333,7 +333,10 @@ mod tests {
         let none = pattern(0, Vec::<Vec<usize>>::new());
         assert_eq!((Colouring::of_columns(&none).count(), Colouring::star(&none).unwrap().count()), (0, 0));
         let zero = pattern(3, vec![vec![]; 2]);
-        assert_eq!((Colouring::of_columns(&zero).colours(), Colouring::of_rows(&zero).colours()), (&[0; 3][..], &[0; 2][..]));
+        assert_eq!(
+            (Colouring::of_columns(&zero).colours(), Colouring::of_rows(&zero).colours()),
+            (&[0; 3][..], &[0; 2][..])
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::compress::{self, Layout};
 use super::instance::SparsityArray;
 use super::pattern::{Csr, Pattern};
 use super::reads::{self, Reads};
-use super::run::run;
+use super::run::{room, run};
 use crate::concrete::{self, Array, Failure};
 use crate::error::{Error, Result};
 use crate::shape::Type;
@@ -135,7 +135,10 @@ impl Compressed {
             match &self.targets {
                 None => values.iter_mut().zip(sources).for_each(|(value, found)| *value = found),
                 Some(targets) => {
-                    targets.iter().zip(sources).for_each(|(&target, found)| values[target] = values[target].plus(found));
+                    targets
+                        .iter()
+                        .zip(sources)
+                        .for_each(|(&target, found)| values[target] = values[target].plus(found));
                 }
             }
         }
@@ -155,17 +158,18 @@ fn parameter_types(body: &Body, count: usize) -> Vec<Type> {
 ///
 /// # Errors
 ///
-/// When there are more of them than columns may be.
+/// When there are more of them than columns may be, or no memory for them.
 fn columns_of(layout: &Layout, place: &Location<'_>) -> Result<Vec<SparsityArray>> {
-    let input = |(ty, first): &(Type, Option<usize>)| match first {
-        None => Some(SparsityArray::unknown(ty.clone())),
-        Some(first) => SparsityArray::input(ty.clone(), u32::try_from(*first).ok()?),
+    let input = |(ty, first): &(Type, Option<usize>)| {
+        let Some(first) = first else { return Ok(SparsityArray::unknown(ty.clone())) };
+        room(ty).map_err(|problem| problem.error("sparse derivatives", place))?;
+        let columns = u32::try_from(*first).ok().and_then(|first| SparsityArray::input(ty.clone(), first));
+        columns.ok_or_else(|| {
+            let problem = format!("there are {} columns, and 2³² at most are counted", layout.size);
+            Error::operands("sparse derivatives", problem, place)
+        })
     };
-    let columns: Option<Vec<SparsityArray>> = layout.arrays.iter().map(input).collect();
-    columns.ok_or_else(|| {
-        let problem = format!("there are {} columns, and 2³² at most are counted", layout.size);
-        Error::operands("sparse derivatives", problem, place)
-    })
+    layout.arrays.iter().map(input).collect()
 }
 
 /// The rows of float results, as what they depend on.

@@ -108,7 +108,11 @@ impl Derivative {
     /// # Errors
     ///
     /// When the pattern or the compression is not one for this matrix, or not for each other.
-    fn with(mut self, given: Option<Arc<Pattern>>, compression: Option<Compression>) -> std::result::Result<Self, String> {
+    fn with(
+        mut self,
+        given: Option<Arc<Pattern>>,
+        compression: Option<Compression>,
+    ) -> std::result::Result<Self, String> {
         if let Some(given) = &given {
             let columns = Layout::new((0..self.active).map(|at| self.body.parameter_type(at))).size;
             let expected = (Layout::new(self.body.result_types()).size, columns);
@@ -168,9 +172,7 @@ macro_rules! sparse {
         impl<In: Family, E: Float> $name<In, E> {
             #[track_caller]
             fn new(body: Arc<Body>, active: usize, outline: Outline) -> Result<Self> {
-                let wrong = |problem| Error::operands($matrix, problem, Location::caller());
-                let derivative = Derivative::new::<E>($matrix == "sparse_hessian", body, active, outline);
-                Ok($name { derivative: derivative.map_err(wrong)?, types: PhantomData })
+                Self::checked(Derivative::new::<E>($matrix == "sparse_hessian", body, active, outline))
             }
 
             /// The same with a pattern that is known already, and is not looked for then. An entry that it lacks is
@@ -187,7 +189,12 @@ macro_rules! sparse {
 
             #[track_caller]
             fn with(self, given: Option<Arc<Pattern>>, compression: Option<Compression>) -> Result<Self> {
-                match self.derivative.with(given, compression) {
+                Self::checked(self.derivative.with(given, compression))
+            }
+
+            #[track_caller]
+            fn checked(derivative: std::result::Result<Derivative, String>) -> Result<Self> {
+                match derivative {
                     Ok(derivative) => Ok($name { derivative, types: PhantomData }),
                     Err(problem) => Err(Error::operands($matrix, problem, Location::caller())),
                 }

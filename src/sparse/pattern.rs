@@ -31,7 +31,8 @@ impl Pattern {
             let Some(entries) = column_indices.get(ends[0]..ends[1]) else {
                 return wrong(format!("row {row} ends at {} before it begins, at {}", ends[1], ends[0]));
             };
-            if entries.windows(2).any(|pair| pair[0] >= pair[1]) || entries.last().is_some_and(|&last| last >= columns) {
+            if entries.windows(2).any(|pair| pair[0] >= pair[1]) || entries.last().is_some_and(|&last| last >= columns)
+            {
                 return wrong(format!("the columns of row {row} do not ascend below {columns}"));
             }
         }

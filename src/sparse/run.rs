@@ -50,7 +50,11 @@ fn apply(node: &Node, args: Operands<Sparsity>) -> Result<SparsityArray, OutOfMe
 }
 
 /// An empty buffer with room for a set for each element of an array.
-fn room(ty: &Type) -> Result<Vec<Columns>, OutOfMemory> {
+///
+/// # Errors
+///
+/// When there is no memory for it.
+pub(super) fn room(ty: &Type) -> Result<Vec<Columns>, OutOfMemory> {
     let mut sets = Vec::new();
     match sets.try_reserve_exact(ty.size()) {
         Ok(()) => Ok(sets),

@@ -67,9 +67,8 @@ struct Problem {
 impl Problem {
     fn new(Size(cameras, points, observations): Size, seed: u64) -> Problem {
         let mut random = Random::new(seed);
-        let mut between = |count: usize, low: f64, high: f64| -> Vec<f64> {
-            (0..count).map(|_| random.between(low, high)).collect()
-        };
+        let mut between =
+            |count: usize, low: f64, high: f64| -> Vec<f64> { (0..count).map(|_| random.between(low, high)).collect() };
         let mut camera_rows = Vec::new();
         for _ in 0..cameras {
             camera_rows.extend(between(3, 0.1, 0.4));
@@ -77,7 +76,8 @@ impl Problem {
             camera_rows.extend(between(1, 1.0, 2.0));
             camera_rows.extend(between(4, -0.1, 0.1));
         }
-        let point_rows: Vec<f64> = (0..points).flat_map(|_| [between(2, -1.0, 1.0), between(1, 4.0, 6.0)].concat()).collect();
+        let point_rows: Vec<f64> =
+            (0..points).flat_map(|_| [between(2, -1.0, 1.0), between(1, 4.0, 6.0)].concat()).collect();
         let weights = between(observations, 0.5, 1.5);
         let features = between(2 * observations, -0.5, 0.5);
         let index = |count: usize, step: usize| -> Vector<C, i64> {
