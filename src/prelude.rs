@@ -8,8 +8,9 @@ pub use crate::derivative::{
 };
 pub use crate::sparse::{Csr, Fixed, SparseHessian, SparseJacobian, fixed};
 pub use crate::tensor::{
-    Element, Family, Float, Integer, Matrix, Number, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Scalar, Tensor, Tensor3,
-    Tensor4, Tensor5, Tensor6, TensorD, Tree, Vector, associative_scan, build, concatenate, cond, constant, fold,
-    fold_reverse, full, iota, iterate, ones, reduce, reduce_by_index, scalar, scan, scan_reverse, select, stack, zeros,
+    Checkpoints, Element, Family, Float, Integer, Matrix, Number, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Scalar,
+    Tensor, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Tree, Vector, associative_scan, build, checkpoint,
+    concatenate, cond, constant, fold, fold_reverse, full, iota, iterate, ones, reduce, reduce_by_index, scalar, scan,
+    scan_reverse, select, stack, while_loop, zeros,
 };
 pub use deltaray_derive::Tree;

@@ -22,6 +22,7 @@ pub mod segments;
 pub mod shared;
 pub mod sorting;
 pub mod structure;
+pub mod while_loops;
 
 use row::Row;
 
@@ -45,6 +46,7 @@ pub fn all() -> Vec<Row> {
         derivatives::rows,
         benchmarks::rows,
         families::rows,
+        while_loops::rows,
         edges::rows,
     ];
     themes.iter().flat_map(|rows| rows()).collect()

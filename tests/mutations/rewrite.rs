@@ -3,7 +3,7 @@
 use deltaray::affine::AffineMap;
 use deltaray::operation::Binary;
 use deltaray::shape::Type;
-use deltaray::term::{Body, Branch, Build, Extension, NodeId, Op, Scan, infer};
+use deltaray::term::{Body, Branch, Build, Extension, NodeId, Op, Scan, Steps, infer};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -41,6 +41,7 @@ pub fn rewritten(body: &Body<Build>, place: &Place, rewrite: Rewrite<'_>) -> Bod
             Op::Branch(branch) => {
                 Op::Branch(Arc::new(Branch { then: nested(&branch.then), otherwise: nested(&branch.otherwise) }))
             }
+            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(nested))),
             op => op.clone(),
         };
         changed.nodes[at].op = op;
@@ -65,6 +66,7 @@ pub fn operations<X: Extension>(body: &Body<X>) -> Vec<(&Op<X>, usize)> {
         found.push((&node.op, node.args.len()));
         match &node.op {
             Op::Scan(scan) => found.extend(operations(&scan.body)),
+            Op::Sweeps(sweeps) => sweeps.bodies().for_each(|body| found.extend(operations(body))),
             Op::Branch(branch) => {
                 found.extend(operations(&branch.then));
                 found.extend(operations(&branch.otherwise));
@@ -248,4 +250,17 @@ pub fn overwritten(body: &Body<Build>) -> Body<Build> {
         changed.results.iter_mut().for_each(redirect);
     }
     changed
+}
+
+/// Whether a program has a loop with a condition, which a wrong rule might make endless.
+pub fn has_condition(body: &Body<Build>) -> bool {
+    body.nodes.iter().any(|node| match &node.op {
+        Op::Sweeps(sweeps) => {
+            matches!(sweeps.steps, Steps::While(_)) || sweeps.bodies().any(|body| has_condition(body))
+        }
+        Op::Scan(scan) => has_condition(&scan.body),
+        Op::Branch(branch) => has_condition(&branch.then) || has_condition(&branch.otherwise),
+        Op::Extra(build) => has_condition(&build.body),
+        _ => false,
+    })
 }
