@@ -1,14 +1,14 @@
 //! The instance of dependence: which elements of the input every element of an array may depend on.
 
 use super::columns::{Columns, zip_unions};
-use super::{rules, run};
+use super::{loops, rules};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction};
 use crate::concrete::{Array, Concrete, Failure, available};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::operation::{Binary, Comparison, Partial, Unary};
 use crate::shape::{Axes, DType, Shape, Type};
-use crate::term::{Body, Scan};
+use crate::term::{Body, Scan, Sweeps};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -87,6 +87,25 @@ impl SparsityArray {
         &self.columns
     }
 
+    /// What is one of two arrays.
+    pub(super) fn join(&self, other: &SparsityArray) -> SparsityArray {
+        match (&self.known, &other.known) {
+            (Some(a), Some(b)) if same_elements(a, b) => self.clone(),
+            _ => SparsityArray::dependent(self.ty.clone(), union(self.columns.clone(), other.columns.clone())),
+        }
+    }
+
+    /// Whether two arrays of one type depend on the same, and are both known or both not.
+    pub(super) fn is_as_dependent_as(&self, other: &SparsityArray) -> bool {
+        let equal = |position: usize| self.columns(position) == other.columns(position);
+        self.known.is_some() == other.known.is_some()
+            && match (&self.columns, &other.columns) {
+                (None, None) => true,
+                (Some(a), Some(b)) if Rc::ptr_eq(a, b) => true,
+                _ => (0..self.ty.size()).all(equal),
+            }
+    }
+
     /// The same without dependence: what factors of derivatives are computed of.
     fn bare(&self) -> SparsityArray {
         SparsityArray { ty: self.ty.clone(), columns: None, known: self.known.clone() }
@@ -104,6 +123,11 @@ impl SparsityArray {
             None => dependent(),
         }
     }
+}
+
+/// Whether two arrays have the same elements, bit by bit.
+pub(super) fn same_elements(a: &Array, b: &Array) -> bool {
+    a == b || (a.ty() == b.ty() && (0..a.size()).all(|position| a.element(position) == b.element(position)))
 }
 
 /// The union of what two arrays depend on, element by element.
@@ -292,7 +316,7 @@ impl Algebra for Sparsity {
         inputs: Vec<SparsityArray>,
         captures: Vec<SparsityArray>,
     ) -> Vec<SparsityArray> {
-        several(run::scan(scan, carries, &inputs, captures))
+        several(loops::scan(scan, carries, &inputs, captures))
     }
     #[track_caller]
     fn branch(
@@ -301,7 +325,11 @@ impl Algebra for Sparsity {
         otherwise: &Arc<Body>,
         captures: Vec<SparsityArray>,
     ) -> Vec<SparsityArray> {
-        several(run::branch(&condition, then, otherwise, captures))
+        several(loops::branch(&condition, then, otherwise, captures))
+    }
+    #[track_caller]
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<SparsityArray>) -> Vec<SparsityArray> {
+        several(loops::sweeps(sweeps, &operands))
     }
 
     fn lift(a: SparsityArray) -> NestedArray<Self> {

@@ -2,7 +2,7 @@
 
 use super::compress::Layout;
 use super::compressed::{Compressed, Compression, Request};
-use super::instance::SparsityArray;
+use super::instance::{SparsityArray, same_elements};
 use super::pattern::{Csr, Pattern};
 use crate::concrete::{Array, Concrete};
 use crate::derivative::Function;
@@ -81,11 +81,6 @@ struct Last {
     compressed: Arc<Compressed>,
 }
 
-/// Whether two arrays have the same elements, bit by bit.
-fn same(a: &Array, b: &Array) -> bool {
-    a == b || (a.ty() == b.ty() && (0..a.size()).all(|position| a.element(position) == b.element(position)))
-}
-
 impl Derivative {
     /// The derivative of a program, whose float arrays of the results and of the first arguments are all of type `E`.
     fn new<E: Float>(
@@ -139,7 +134,7 @@ impl Derivative {
         // What panicked while it held the lock left what was there.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = &*last
-            && last.fixed.iter().zip(&fixed).all(|(a, b)| same(a, b))
+            && last.fixed.iter().zip(&fixed).all(|(a, b)| same_elements(a, b))
         {
             return Ok(last.compressed.clone());
         }

@@ -28,6 +28,7 @@ mod compressed;
 mod fixed;
 mod instance;
 mod jacobian;
+mod loops;
 mod pattern;
 mod reads;
 mod rules;

@@ -63,6 +63,21 @@ patterns! {
         let x = x.clone();
         scan(p.at(1), &(), 3, |i, ()| (&i + 2, x.at(i.modulo(4)).sin())).1
     }, "x... ..x. x...", "xxxx xxxx xxxx";
+    // Each step moves everything by one place: two steps from position 0, or any number.
+    loops_with_a_condition: |x, p| {
+        let start = (p.at(1), x.slice(0, ..2), x.clone());
+        let moved = |x: &Vector<Staged, f64>| build(4, |j| x.at(j + 1));
+        while_loop(start, |(i, ..)| i.lt(2), |(i, y, x)| (i + 1, y + x.slice(0, ..2), moved(&x))).1
+    }, "xx.. .xx.", "xxxx .xxx";
+    loops_with_a_condition_on_the_input: |x, _| {
+        let step = |x: Vector<Staged, f64>| {
+            concatenate(0, &[x.slice(0, ..1), x.slice(0, ..1) * x.slice(0, 1..2), x.slice(0, 2..)])
+        };
+        while_loop(x.clone(), |x| x.at(1).gt(0.01), step)
+    }, "x... xx.. ..x. ...x", "x... xx.. ..x. ...x";
+    checkpointed_loops: |x, _| {
+        Checkpoints::Every(2).scan(scalar(0.0), x, 4, |sum, x| (&sum * 0.5 + &x, sum.sin() + x)).1
+    }, "x... xx.. xxx. xxxx", "x... xx.. xxx. xxxx";
     sorting: |x, _| x.sort(0), "xxxx xxxx xxxx xxxx", "xxxx xxxx xxxx xxxx";
 }
 
