@@ -78,7 +78,9 @@ pub(super) fn body_with_tangents(
     captures: Range<usize>,
     results: &[Range<usize>],
 ) -> Arc<Body> {
-    let recording = Recording::new(active, moving);
+    let mut recording = Recording::new(active, moving);
+    // A loop inside, whose tangents are carried from its first step on, may give some that are zero.
+    recording.tangents.iter_mut().zip(moving).filter(|(_, moves)| !**moves).for_each(|(tangent, _)| *tangent = None);
     debug_assert_eq!(recording.moving(), moving);
     let arity = active.body.arity();
     let nodes: Vec<NodeId> = (0..arity as NodeId).collect();
