@@ -23,12 +23,12 @@ use deltaray::prelude::*;
 mod bundle;
 #[path = "complexity/counting.rs"]
 mod counting;
-#[path = "sparse/interface.rs"]
-mod interface;
 #[path = "sparse/everything.rs"]
 mod everything;
 #[path = "sparse/hessians.rs"]
 mod hessians;
+#[path = "sparse/interface.rs"]
+mod interface;
 #[path = "sparse/matrices.rs"]
 mod matrices;
 #[path = "sparse/rules.rs"]
