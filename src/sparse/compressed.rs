@@ -86,6 +86,22 @@ impl Compressed {
         Request { body, active, parameters, given: None, compression, place }.jacobian::<E>()
     }
 
+    /// The Hessian of the function whose gradient a bulk program computes: by the float arrays among its first `active`
+    /// parameters, which are of one element type, and of which its float results are the derivatives, in the same order.
+    ///
+    /// What is known of other parameters shapes the pattern, as for [`Compressed::jacobian`]. The matrix is taken to be
+    /// symmetric: of an entry and its mirror image one is evaluated.
+    ///
+    /// # Errors
+    ///
+    /// When the program's results are not as many as what they are derivatives by, when there are more than 2³² columns, and
+    /// when there is no memory for a pattern.
+    #[track_caller]
+    pub fn hessian<E: Float>(gradient: &Body, active: usize, parameters: Vec<SparsityArray>) -> Result<Compressed> {
+        let place = Location::caller();
+        Request { body: gradient, active, parameters, given: None, compression: None, place }.hessian::<E>()
+    }
+
     /// The matrix at a point: the values of all of the program's parameters.
     ///
     /// # Errors
@@ -301,6 +317,11 @@ impl Request<'_> {
             Some(given) => given.clone(),
             None => Arc::new(self.pattern()?),
         };
+        let (rows, columns) = found.shape();
+        if rows != columns {
+            let problem = format!("a gradient of {rows} elements by {columns}");
+            return Err(Error::operands("sparse_hessian", problem, self.place));
+        }
         // The matrix is symmetric; a pattern that is found need not be.
         let pattern = Arc::new(found.symmetric());
         let colouring = Colouring::star(&pattern)?;

@@ -128,7 +128,8 @@ impl Derivative {
 
     fn compressed<E: Float>(&self, arguments: &[Array], place: &Location<'_>) -> Result<Arc<Compressed>> {
         let marked = self.outline.fixed_arrays();
-        let is_fixed = |position: usize| marked.get(position).copied().unwrap_or(false);
+        // What has a given pattern does not depend on fixed arguments.
+        let is_fixed = |position: usize| self.given.is_none() && marked.get(position).copied().unwrap_or(false);
         let fixed: Vec<Array> =
             arguments.iter().enumerate().filter(|(at, _)| is_fixed(*at)).map(|(_, array)| array.clone()).collect();
         // What panicked while it held the lock left what was there.

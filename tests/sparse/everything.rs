@@ -106,7 +106,7 @@ fn check_jacobian(name: &str, body: &Body, inputs: &[Array]) {
 /// Small enough for a dense Jacobian, a column at a time.
 fn is_small(body: &Body, inputs: &[Array]) -> bool {
     let columns: usize = floats(inputs).map(Array::size).sum();
-    columns <= 80 && body.cost().elements * columns as u128 <= 2_000_000
+    columns <= 80 && body.cost().elements * columns as u128 <= 400_000
 }
 
 fn is_f64(body: &Body) -> bool {
@@ -146,12 +146,45 @@ fn jacobians_of_the_corpus() {
     let mut programs = 0;
     for row in corpus::all().iter().filter(|row| !row.heavy && !row.large && row.differentiable) {
         let body = program::bulk(&corpus::check::stage(row));
-        if is_small(&body, &row.inputs) && is_f64(&body) && body.cost().elements < 2_000 {
+        if is_small(&body, &row.inputs) && is_f64(&body) && body.cost().elements < 500 {
             programs += 1;
             check_jacobian(row.name, &body, &row.inputs);
         }
     }
     assert!(programs > 200, "{programs} programs");
+}
+
+#[test]
+fn hessians_of_the_corpus() {
+    let mut programs = 0;
+    for row in corpus::all().iter().filter(|row| !row.heavy && !row.large && row.smooth && row.twice) {
+        let body = program::bulk(&corpus::check::stage(row));
+        let types: Vec<_> = body.result_types().cloned().collect();
+        if !matches!(&types[..], [loss] if loss.dtype.is_float() && loss.rank() == 0) || !is_f64(&body) {
+            continue;
+        }
+        let mut gradient = program::value_and_gradient(&body, body.arity()).unwrap();
+        gradient.results.remove(0);
+        let gradient = program::tidy(&gradient);
+        if !is_small(&gradient, &row.inputs) || gradient.cost().elements >= 4_000 {
+            continue;
+        }
+        let dense = columns(&gradient, &row.inputs);
+        if dense.iter().flatten().any(|x| !x.is_finite()) {
+            continue;
+        }
+        programs += 1;
+        let compressed = Compressed::hessian::<f64>(&gradient, body.arity(), parameters(&row.inputs, true)).unwrap();
+        let found = compressed.evaluate::<f64>(row.inputs.clone()).unwrap().to_dense().to_vec();
+        let largest = dense.iter().flatten().fold(1.0, |largest: f64, x| largest.max(x.abs()));
+        for (column, elements) in dense.iter().enumerate() {
+            for (line, &y) in elements.iter().enumerate() {
+                let x = found[line * dense.len() + column];
+                assert!((x - y).abs() <= 1e-8 * largest, "{}: row {line}, column {column}: {x}, not {y}", row.name);
+            }
+        }
+    }
+    assert!(programs > 100, "{programs} programs");
 }
 
 #[test]

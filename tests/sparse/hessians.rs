@@ -1,5 +1,6 @@
 //! Hessians: star colourings, and products with the matrix.
 
+use super::random::chance::Random;
 use super::*;
 use deltaray::sparse::Compression::Star;
 use deltaray::staged::Staged;
@@ -110,6 +111,23 @@ fn the_cost_of_clusters_is_diagonal() {
     }
     let expected: Vec<f64> = nearest.iter().flat_map(|&count| [count, count]).collect();
     close(&found.values().to_vec(), &expected);
+}
+
+/// Sums over the edges of graphs by chance, so that star colourings of all kinds are read back.
+#[test]
+fn graphs_by_chance() {
+    for seed in 0..30 {
+        let mut random = Random::new(seed);
+        let n = 4 + random.below(14);
+        let edges: Vec<i64> = (0..2 * (1 + random.below(3 * n))).map(|_| random.below(n) as i64).collect();
+        let edges = Matrix::<C, i64>::from_elements((edges.len() / 2, 2), edges);
+        let energy = |x: &Vector<Staged, f64>| {
+            let edges: Matrix<Staged, i64> = constant(&edges);
+            build(edges.len(), |e| (x.at(edges.at((&e, 0))) * x.at(edges.at((&e, 1)))).sin()).sum()
+        };
+        let (count, entries) = seeds(energy, |x| hessian(energy, x), &numbers(n));
+        assert!(count <= n && entries <= n * n, "seed {seed}");
+    }
 }
 
 #[test]

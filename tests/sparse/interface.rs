@@ -235,6 +235,12 @@ fn programs_are_compressed_without_types() {
     let found = compressed.evaluate::<f64>(vec![Array::from_vec(&[4], x.to_vec())]).unwrap();
     close(&found.to_dense().to_vec(), &jacfwd(|x| x * x.at(0), &x).to_vec());
     assert!(Compressed::jacobian::<f64>(body, 1, parameters(), Some(Star)).is_err());
+    let error = text(Compressed::hessian::<f64>(
+        stage(|x: &Vector<Staged, f64>| x.sum(), &x).unwrap().differentiable(),
+        1,
+        parameters(),
+    ));
+    assert!(error.starts_with("sparse_hessian: a gradient of 1 elements by 4"), "{error}");
     // The pattern of the same matrix times a vector, which is a program too.
     let product = program::tidy(&program::jvp(body, 1).unwrap());
     let both = vec![SparsityArray::unknown(Type::new(DType::F64, &[4])); 2];
