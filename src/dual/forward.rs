@@ -79,9 +79,11 @@ pub(super) fn body_with_tangents(
     results: &[Range<usize>],
 ) -> Arc<Body> {
     let mut recording = Recording::new(active, moving);
-    // A loop inside, whose tangents are carried from its first step on, may give some that are zero.
-    recording.tangents.iter_mut().zip(moving).filter(|(_, moves)| !**moves).for_each(|(tangent, _)| *tangent = None);
-    debug_assert_eq!(recording.moving(), moving);
+    // Where reverse mode found that nothing moves, a tangent is zero, though one may be there.
+    for (tangent, &moves) in recording.tangents.iter_mut().zip(moving) {
+        debug_assert!(tangent.is_some() || !moves);
+        *tangent = tangent.filter(|_| moves);
+    }
     let arity = active.body.arity();
     let nodes: Vec<NodeId> = (0..arity as NodeId).collect();
     let tangent = |at: usize| active.parameters[at].then_some((arity + at) as NodeId);

@@ -215,3 +215,56 @@ fn gathers_of_whole_rows() {
         }
     }
 }
+
+/// The camera, point and picture of ADBench's test, which repeats them: each observation has its known rows.
+#[test]
+fn the_rows_of_adbench() {
+    let camera = [
+        1.797201, 0.590697, -0.635786, 90.85955, 29.361415, 28.777534, 211.628116, -0.284531, -14.762924, 0.058931,
+        0.069976,
+    ];
+    let first_row = [
+        228.877202208247,
+        634.574811495545,
+        -782.222866259341,
+        2.42892615607160,
+        -11.7828079628011,
+        2.54169312487743,
+        -1.03657084958519,
+        0.417022,
+        // The second coordinate of the principal point has no part in the first.
+        -350.739521096005,
+        -912.107773668009,
+        -2.42892615607160,
+        11.7828079628011,
+        -2.54169312487743,
+        -0.645167039712987,
+    ];
+    let (cameras, points, observations) = (2, 10, 10);
+    let parameters: Parameters<C> = (
+        Matrix::from_elements((cameras, 11), camera.repeat(cameras)),
+        Matrix::from_elements((points, 3), [4.173048, 5.586898, 1.403869].repeat(points)),
+        full(observations, 0.417022),
+    );
+    let features = Matrix::from_elements((observations, 2), [-525.672849, 161.811929].repeat(observations));
+    let of = |count: i64| -> Vector<C, i64> { Vector::from((0..10).map(|o| o % count).collect::<Vec<i64>>()) };
+    let indices = fixed((of(2), of(10)));
+    let jacobian = stage(residuals, (&parameters, &features, &indices)).unwrap().sparse_jacobian().unwrap();
+    let found = jacobian.call((&parameters, &features, &indices)).unwrap();
+    assert_eq!(found.shape(), (30, 62));
+    assert_eq!(jacobian.compressed((&parameters, &features, &indices)).unwrap().seeds(), 2);
+    let values = found.values().to_vec();
+    for observation in 0..observations {
+        let start = found.row_offsets()[2 * observation];
+        for (x, y) in values[start..].iter().zip(&first_row) {
+            assert!((x - y).abs() <= 1e-9 * y.abs(), "{x} instead of {y}");
+        }
+        let camera = 11 * (observation % cameras);
+        assert_eq!(found.column_indices()[start], camera);
+        assert_eq!(found.column_indices()[start + 8], camera + 9);
+        // The residual of the weight has the last rows, and its derivative by the weight.
+        let weight = found.row_offsets()[20 + observation];
+        assert_eq!(found.column_indices()[weight], 52 + observation);
+        assert!((values[weight] + 0.834044).abs() < 1e-12);
+    }
+}
