@@ -124,3 +124,17 @@ fn columns_of_the_same_colour_need_not_be_used() {
     assert_eq!(jacobian.call(&x).unwrap().pattern().to_string(), "..x.\n....\n....\n....\n");
     assert_eq!(jacobian.call(&x).unwrap().values().to_vec(), [3.0]);
 }
+
+#[test]
+fn results_that_are_the_input() {
+    let x = numbers(3);
+    let function = stage(|x: &Vector<_, f64>| (x.clone(), x.sum(), x.slice(0, 1..)), &x).unwrap();
+    for compression in [Columns, Rows, Reads] {
+        let jacobian = function.sparse_jacobian().unwrap().with_compression(compression).unwrap();
+        let found = jacobian.call(&x).unwrap();
+        assert_eq!(found.pattern().to_string(), "x..\n.x.\n..x\nxxx\n.x.\n..x\n");
+        assert_eq!(found.values().to_vec(), [1.0; 8]);
+    }
+    let jacobian = function.sparse_jacobian().unwrap();
+    assert_eq!(jacobian.compressed(&x).unwrap().seeds(), 1);
+}
