@@ -1,9 +1,11 @@
 //! The instance of dependence: which elements of the input every element of an array may depend on.
 
 use super::columns::{Columns, zip_unions};
-use super::{loops, rules};
+use super::{custom, loops, rules};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction};
+use crate::algebra::{
+    Algebra, Contraction, CustomFunction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction,
+};
 use crate::concrete::{Array, Concrete, Failure, available};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::operation::{Binary, Comparison, Partial, Unary};
@@ -107,7 +109,7 @@ impl SparsityArray {
     }
 
     /// The same without dependence: what factors of derivatives are computed of.
-    fn bare(&self) -> SparsityArray {
+    pub(super) fn bare(&self) -> SparsityArray {
         SparsityArray { ty: self.ty.clone(), columns: None, known: self.known.clone() }
     }
 
@@ -326,6 +328,10 @@ impl Algebra for Sparsity {
         captures: Vec<SparsityArray>,
     ) -> Vec<SparsityArray> {
         several(loops::branch(&condition, then, otherwise, captures))
+    }
+    #[track_caller]
+    fn custom<F: CustomFunction>(function: &F, inputs: Vec<SparsityArray>) -> Vec<SparsityArray> {
+        several(custom::custom(&custom::AnyFunction(function), inputs))
     }
     #[track_caller]
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<SparsityArray>) -> Vec<SparsityArray> {

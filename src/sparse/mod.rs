@@ -25,6 +25,7 @@ mod colouring;
 mod columns;
 mod compress;
 mod compressed;
+mod custom;
 mod fixed;
 mod instance;
 mod jacobian;

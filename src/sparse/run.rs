@@ -2,7 +2,7 @@
 
 use super::columns::Columns;
 use super::instance::{Sparsity, SparsityArray};
-use super::loops;
+use super::{custom, loops};
 use crate::concrete::{self, Concrete, Failure, OutOfMemory};
 use crate::shape::Type;
 use crate::term::interpret::{self, Operands, Slot};
@@ -21,6 +21,7 @@ pub(super) fn run(body: &Body, arguments: Vec<SparsityArray>) -> Result<Vec<Spar
             let inputs: Vec<SparsityArray> = args.by_ref().take(loop_.inputs).collect();
             Ok(interpret::several(loops::scan(loop_, carries, &inputs, args.collect())?))
         }
+        Op::Custom(function) => Ok(interpret::several(custom::custom(&**function, args.into_vec())?)),
         Op::Sweeps(sweeps) => Ok(interpret::several(loops::sweeps(sweeps, &args)?)),
         Op::Branch(sides) => {
             let mut args = args.into_iter();
