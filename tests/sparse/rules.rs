@@ -1,5 +1,6 @@
 //! What the pattern of each construct is, to the entry.
 
+use super::corpus::prelude::{V, function};
 use super::*;
 use deltaray::staged::Staged;
 
@@ -78,6 +79,20 @@ patterns! {
     checkpointed_loops: |x, _| {
         Checkpoints::Every(2).scan(scalar(0.0), x, 4, |sum, x| (&sum * 0.5 + &x, sum.sin() + x)).1
     }, "x... xx.. xxx. xxxx", "x... xx.. xxx. xxxx";
+    rounding_that_is_passed_straight_through: |x, _| {
+        custom_vjp(&function!(V => V, |x| x.round()), &function!((V, V, V) => V, |(_, _, c)| c.clone()), x)
+    }, "x... .x.. ..x. ...x", "x... .x.. ..x. ...x";
+    // No derivatives of the function, so that it shows which one is used.
+    rules_in_reverse: |x, _| {
+        let rule = function!((V, V, V) => V, |(_, _, c)| concatenate(0, &[zeros(1), c.slice(0, ..2), c.slice(0, 2..3)]));
+        custom_vjp(&function!(V => V, |x| x.slice(0, ..3)), &rule, &x.sin())
+    }, ".x.. ..x. ...x", ".x.. ..x. ...x";
+    rules_forwards: |x, _| {
+        custom_jvp(&function!(V => V, |x| x * x.sum()), &function!((V, V, V) => V, |(_, _, t)| t.reverse(0)), &x.exp())
+    }, "...x ..x. .x.. x...", "...x ..x. .x.. x...";
+    constants_with_a_rule: |x, _| {
+        custom_vjp(&function!(V => V, |x| ones(x.len())), &function!((V, V, V) => V, |(_, _, c)| c * 2.0), x)
+    }, "x... .x.. ..x. ...x", "x... .x.. ..x. ...x";
     sorting: |x, _| x.sort(0), "xxxx xxxx xxxx xxxx", "xxxx xxxx xxxx xxxx";
 }
 
