@@ -1,13 +1,12 @@
 //! Sparse Jacobians and Hessians of staged functions.
 
 use super::compress::Layout;
-use super::compressed::{Compressed, Compression, Request};
+use super::compressed::{Compressed, Compression, Request, check_floats};
 use super::instance::{SparsityArray, same_elements};
 use super::pattern::{Csr, Pattern};
 use crate::concrete::{Array, Concrete};
 use crate::derivative::Function;
 use crate::error::{Error, Result};
-use crate::shape::Type;
 use crate::tensor::{Args, Family, Float, Outline, Rank, Scalar, Tensor};
 use crate::term::Body;
 use std::marker::PhantomData;
@@ -89,11 +88,7 @@ impl Derivative {
         active: usize,
         outline: Outline,
     ) -> std::result::Result<Derivative, String> {
-        let other = |ty: &&Type| ty.dtype.is_float() && ty.dtype != E::DTYPE;
-        let types = || (0..active).map(|position| body.parameter_type(position)).chain(body.result_types());
-        if let Some(ty) = types().find(other) {
-            return Err(format!("all floats of the first argument and the result are {}, but one is {ty}", E::DTYPE));
-        }
+        check_floats::<E>(&body, active)?;
         let last = Mutex::new(None);
         Ok(Derivative { hessian, body, active, outline, given: None, compression: None, last })
     }
