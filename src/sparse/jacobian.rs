@@ -153,7 +153,7 @@ impl Derivative {
 }
 
 macro_rules! sparse {
-    ($(#[$doc:meta])* $name:ident $matrix:literal) => {
+    ($(#[$doc:meta])* $name:ident $matrix:literal, hessian: $hessian:literal) => {
         $(#[$doc])*
         pub struct $name<In: Family, E: Float> {
             derivative: Derivative,
@@ -163,7 +163,7 @@ macro_rules! sparse {
         impl<In: Family, E: Float> $name<In, E> {
             #[track_caller]
             fn new(body: Arc<Body>, active: usize, outline: Outline) -> Result<Self> {
-                Self::checked(Derivative::new::<E>($matrix == "sparse_hessian", body, active, outline))
+                Self::checked(Derivative::new::<E>($hessian, body, active, outline))
             }
 
             /// The same with a pattern that is known already, and is not looked for then. An entry that it lacks is
@@ -225,7 +225,7 @@ sparse! {
     /// Rows are the elements of all float results, columns those of all float arrays of the first argument, in the order of
     /// the trees. At the first call the pattern is found, and the derivatives along all colours become one program; both
     /// are kept for calls with the same [`fixed`](super::fixed()) arguments, and made anew where these have other values.
-    SparseJacobian "sparse_jacobian"
+    SparseJacobian "sparse_jacobian", hessian: false
 }
 
 sparse! {
@@ -235,7 +235,7 @@ sparse! {
     /// Rows and columns are the elements of all float arrays of the first argument. The pattern is that of the gradient
     /// program; a star colouring of it says which products with the matrix are needed. As with [`SparseJacobian`], all of
     /// that is done at the first call.
-    SparseHessian "sparse_hessian"
+    SparseHessian "sparse_hessian", hessian: true
 }
 
 impl<In: Family, E: Float> SparseJacobian<In, E> {
