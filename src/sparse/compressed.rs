@@ -8,7 +8,7 @@ use super::reads::{self, Reads};
 use super::run::{room, run};
 use crate::concrete::{self, Array, Failure};
 use crate::error::{Error, Result};
-use crate::shape::Type;
+use crate::shape::{DType, Type};
 use crate::tensor::{Float, Vector};
 use crate::term::Body;
 use std::panic::Location;
@@ -70,7 +70,8 @@ impl Compressed {
     ///
     /// # Errors
     ///
-    /// Of [`Compression::Star`]; when there are more than 2³² columns; and when there is no memory for a pattern.
+    /// Of [`Compression::Star`]; when the parameters or `E` have other types than the program's; when there are more than 2³²
+    /// columns; and when there is no memory for a pattern.
     #[track_caller]
     pub fn jacobian<E: Float>(
         body: &Body,
@@ -83,7 +84,9 @@ impl Compressed {
             let problem = "a star colouring compresses Hessians, which are symmetric";
             return Err(Error::operands("sparse_jacobian", problem, place));
         }
-        Request { body, active, parameters, given: None, compression, place }.jacobian::<E>()
+        Request { body, active, parameters, given: None, compression, place }
+            .checked::<E>("sparse_jacobian")?
+            .jacobian::<E>()
     }
 
     /// The Hessian of the function whose gradient a bulk program computes: by the float arrays among its first `active`
@@ -94,22 +97,29 @@ impl Compressed {
     ///
     /// # Errors
     ///
-    /// When the program's results are not as many as what they are derivatives by, when there are more than 2³² columns, and
-    /// when there is no memory for a pattern.
+    /// When the program's results are not as many as what they are derivatives by; else as [`Compressed::jacobian`].
     #[track_caller]
     pub fn hessian<E: Float>(gradient: &Body, active: usize, parameters: Vec<SparsityArray>) -> Result<Compressed> {
         let place = Location::caller();
-        Request { body: gradient, active, parameters, given: None, compression: None, place }.hessian::<E>()
+        let request = Request { body: gradient, active, parameters, given: None, compression: None, place };
+        request.checked::<E>("sparse_hessian")?.hessian::<E>()
     }
 
     /// The matrix at a point: the values of all of the program's parameters.
     ///
     /// # Errors
     ///
-    /// When there is no memory.
+    /// When the arguments or `E` have other types than the program's, and when there is no memory.
     #[track_caller]
     pub fn evaluate<E: Float>(&self, arguments: Vec<Array>) -> Result<Csr<E>> {
-        self.evaluated(arguments, Location::caller())
+        let place = Location::caller();
+        if let Some(program) = &self.program {
+            let element = program.result_types().next().map(|ty| ty.dtype);
+            let expected = parameter_types(program, program.arity());
+            check_types(&expected, arguments.iter().map(Array::ty), element, E::DTYPE)
+                .map_err(|problem| Error::operands("evaluate", problem, place))?;
+        }
+        self.evaluated(arguments, place)
     }
 
     /// Where entries are.
@@ -162,6 +172,32 @@ impl Compressed {
     }
 }
 
+/// Checks the types of a program's parameters, and that of the elements of a matrix.
+fn check_types(
+    expected: &[Type],
+    found: impl Iterator<Item = Type>,
+    element: Option<DType>,
+    wanted: DType,
+) -> std::result::Result<(), String> {
+    let found: Vec<Type> = found.collect();
+    if expected != found {
+        return Err(format!("the program takes {expected:?}, but {found:?} are given"));
+    }
+    match element {
+        Some(element) if element != wanted => Err(format!("the matrix is of {element}, but {wanted} is wanted")),
+        _ => Ok(()),
+    }
+}
+
+/// Checks that all floats of a program's first `active` parameters and of its results are of one type.
+pub(super) fn check_floats<E: Float>(body: &Body, active: usize) -> std::result::Result<(), String> {
+    let mut types = (0..active).map(|position| body.parameter_type(position)).chain(body.result_types());
+    match types.find(|ty| ty.dtype.is_float() && ty.dtype != E::DTYPE) {
+        Some(ty) => Err(format!("all floats of the first argument and the result are {}, but one is {ty}", E::DTYPE)),
+        None => Ok(()),
+    }
+}
+
 fn error(Failure { operation, problem }: Failure, place: &Location<'_>) -> Error {
     problem.error(&operation, place)
 }
@@ -199,6 +235,19 @@ fn pattern_of(results: &[SparsityArray], columns: usize) -> Result<Pattern> {
 }
 
 impl Request<'_> {
+    /// The same, if its parts fit together.
+    fn checked<E: Float>(self, operation: &str) -> Result<Self> {
+        let expected = parameter_types(self.body, self.body.arity());
+        let found = self.parameters.iter().map(|parameter| parameter.ty().clone());
+        check_types(&expected, found, None, E::DTYPE)
+            .and_then(|()| match self.active <= expected.len() {
+                true => check_floats::<E>(self.body, self.active),
+                false => Err(format!("a derivative by {} of {} parameters", self.active, expected.len())),
+            })
+            .map_err(|problem| Error::operands(operation, problem, self.place))?;
+        Ok(self)
+    }
+
     fn columns(&self) -> Layout {
         Layout::new(&parameter_types(self.body, self.active))
     }

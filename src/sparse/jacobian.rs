@@ -1,13 +1,12 @@
 //! Sparse Jacobians and Hessians of staged functions.
 
 use super::compress::Layout;
-use super::compressed::{Compressed, Compression, Request};
+use super::compressed::{Compressed, Compression, Request, check_floats};
 use super::instance::{SparsityArray, same_elements};
 use super::pattern::{Csr, Pattern};
 use crate::concrete::{Array, Concrete};
 use crate::derivative::Function;
 use crate::error::{Error, Result};
-use crate::shape::Type;
 use crate::tensor::{Args, Family, Float, Outline, Rank, Scalar, Tensor};
 use crate::term::Body;
 use std::marker::PhantomData;
@@ -89,11 +88,7 @@ impl Derivative {
         active: usize,
         outline: Outline,
     ) -> std::result::Result<Derivative, String> {
-        let other = |ty: &&Type| ty.dtype.is_float() && ty.dtype != E::DTYPE;
-        let types = || (0..active).map(|position| body.parameter_type(position)).chain(body.result_types());
-        if let Some(ty) = types().find(other) {
-            return Err(format!("all floats of the first argument and the result are {}, but one is {ty}", E::DTYPE));
-        }
+        check_floats::<E>(&body, active)?;
         let last = Mutex::new(None);
         Ok(Derivative { hessian, body, active, outline, given: None, compression: None, last })
     }
@@ -158,7 +153,7 @@ impl Derivative {
 }
 
 macro_rules! sparse {
-    ($(#[$doc:meta])* $name:ident $matrix:literal) => {
+    ($(#[$doc:meta])* $name:ident $matrix:literal, hessian: $hessian:literal) => {
         $(#[$doc])*
         pub struct $name<In: Family, E: Float> {
             derivative: Derivative,
@@ -168,7 +163,7 @@ macro_rules! sparse {
         impl<In: Family, E: Float> $name<In, E> {
             #[track_caller]
             fn new(body: Arc<Body>, active: usize, outline: Outline) -> Result<Self> {
-                Self::checked(Derivative::new::<E>($matrix == "sparse_hessian", body, active, outline))
+                Self::checked(Derivative::new::<E>($hessian, body, active, outline))
             }
 
             /// The same with a pattern that is known already, and is not looked for then. An entry that it lacks is
@@ -230,7 +225,7 @@ sparse! {
     /// Rows are the elements of all float results, columns those of all float arrays of the first argument, in the order of
     /// the trees. At the first call the pattern is found, and the derivatives along all colours become one program; both
     /// are kept for calls with the same [`fixed`](super::fixed()) arguments, and made anew where these have other values.
-    SparseJacobian "sparse_jacobian"
+    SparseJacobian "sparse_jacobian", hessian: false
 }
 
 sparse! {
@@ -240,7 +235,7 @@ sparse! {
     /// Rows and columns are the elements of all float arrays of the first argument. The pattern is that of the gradient
     /// program; a star colouring of it says which products with the matrix are needed. As with [`SparseJacobian`], all of
     /// that is done at the first call.
-    SparseHessian "sparse_hessian"
+    SparseHessian "sparse_hessian", hessian: true
 }
 
 impl<In: Family, E: Float> SparseJacobian<In, E> {

@@ -235,6 +235,17 @@ fn programs_are_compressed_without_types() {
     let found = compressed.evaluate::<f64>(vec![Array::from_vec(&[4], x.to_vec())]).unwrap();
     close(&found.to_dense().to_vec(), &jacfwd(|x| x * x.at(0), &x).to_vec());
     assert!(Compressed::jacobian::<f64>(body, 1, parameters(), Some(Star)).is_err());
+    let five = || vec![SparsityArray::unknown(Type::new(DType::F64, &[5]))];
+    let error = text(Compressed::jacobian::<f64>(body, 1, five(), None));
+    assert!(error.starts_with("sparse_jacobian: the program takes [f64[4]], but [f64[5]] are given"), "{error}");
+    let error = text(Compressed::jacobian::<f64>(body, 2, parameters(), None));
+    assert!(error.starts_with("sparse_jacobian: a derivative by 2 of 1 parameters"), "{error}");
+    let error = text(Compressed::jacobian::<f32>(body, 1, parameters(), None));
+    assert!(error.starts_with("sparse_jacobian: all floats of the first argument and the result are f32"), "{error}");
+    let error = text(compressed.evaluate::<f64>(vec![]));
+    assert!(error.starts_with("evaluate: the program takes [f64[4]], but [] are given"), "{error}");
+    let error = text(compressed.evaluate::<f32>(vec![Array::from_vec(&[4], x.to_vec())]));
+    assert!(error.starts_with("evaluate: the matrix is of f64, but f32 is wanted"), "{error}");
     let error = text(Compressed::hessian::<f64>(
         stage(|x: &Vector<Staged, f64>| x.sum(), &x).unwrap().differentiable(),
         1,
