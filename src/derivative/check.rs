@@ -77,7 +77,7 @@ const ELEMENTS: usize = 1000;
 /// let x = Vector::from(vec![1.0, 3.0]);
 /// assert!(check_grad(&Square, &x, &CheckGrad::default()).is_ok());
 /// let error = check_grad(&CustomVjp(Square, Wrong), &x, &CheckGrad::default()).unwrap_err().to_string();
-/// assert!(error.starts_with("check_grad: derivatives by input 0, element [1], disagree"), "{error}");
+/// assert!(error.starts_with("check_grad: derivatives by input 0, element [0], disagree"), "{error}");
 /// ```
 #[track_caller]
 pub fn check_grad<F: ArrayFn>(f: &F, at: &Plain<F::In>, options: &CheckGrad) -> Result<()> {

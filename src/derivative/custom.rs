@@ -4,7 +4,7 @@ use super::ArrayFn;
 use crate::algebra::{Algebra, CustomFunction, Rule};
 use crate::concrete::{self, Concrete};
 use crate::error::Error;
-use crate::shape::{Type, Value};
+use crate::shape::{DType, Type, Value};
 use crate::tensor::{Family, Tree, check_same_trees};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
@@ -238,18 +238,14 @@ impl<F: ArrayFn + Clone, R: Clone> Clone for Typed<F, R> {
     }
 }
 
-fn zeros(ty: &Type) -> concrete::Array {
+/// Plain zeros.
+pub(super) fn zero(ty: &Type) -> concrete::Array {
     concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0))
 }
 
 /// The structure of a tree, with zeros.
 fn structure<A: Algebra, T: Tree<A>>(tree: &T) -> At<T::Family, Concrete> {
-    T::Family::rebuild::<A, Concrete>(tree, &mut tree.types().iter().map(zeros))
-}
-
-/// Puts a tree together from arrays for it, in front of others.
-fn take<F: Family, A: Algebra>(like: &F::At<Concrete>, arrays: &mut dyn Iterator<Item = A::Array>) -> F::At<A> {
-    F::rebuild::<Concrete, A>(like, arrays)
+    T::Family::rebuild::<A, Concrete>(tree, &mut tree.types().iter().map(zero))
 }
 
 #[track_caller]
@@ -269,7 +265,7 @@ where
     };
     let outputs = A::custom(&typed, x.leaves());
     let like = typed.output.get().expect("every algebra runs the function");
-    take::<F::Out, A>(like, &mut outputs.into_iter())
+    F::Out::rebuild::<Concrete, A>(like, &mut outputs.into_iter())
 }
 
 impl<F, R> Typed<F, R>
@@ -288,7 +284,7 @@ where
         let fail = |ty| A::fail(Error::operands(self.name, problem.clone(), self.place), ty);
         let types = expected.types();
         if types.is_empty() {
-            fail(Type::scalar(crate::shape::DType::Bool));
+            fail(Type::scalar(DType::Bool));
         }
         types.into_iter().map(fail).collect()
     }
@@ -300,7 +296,7 @@ where
     R: RuleSet<F>,
 {
     fn value<A: Algebra>(&self, inputs: Vec<A::Array>) -> Vec<A::Array> {
-        let argument = take::<F::In, A>(&self.argument, &mut inputs.into_iter());
+        let argument = F::In::rebuild::<Concrete, A>(&self.argument, &mut inputs.into_iter());
         let value = self.function.call::<A>(&argument);
         self.output.get_or_init(|| structure::<A, _>(&value));
         value.leaves()
@@ -318,16 +314,16 @@ where
         directions: Vec<A::Array>,
     ) -> Vec<A::Array> {
         let mut directions = directions.into_iter();
-        let argument = take::<F::In, A>(&self.argument, &mut inputs.into_iter());
-        let value = take::<F::Out, A>(self.output(), &mut outputs.into_iter());
+        let argument = F::In::rebuild::<Concrete, A>(&self.argument, &mut inputs.into_iter());
+        let value = F::Out::rebuild::<Concrete, A>(self.output(), &mut outputs.into_iter());
         match rule {
             Rule::Vjp => {
-                let given = (argument, value, take::<F::Out, A>(self.output(), &mut directions));
+                let given = (argument, value, F::Out::rebuild::<Concrete, A>(self.output(), &mut directions));
                 let found = self.rules.vjp::<A>(&given);
                 self.checked::<A, _, _>("the argument", &*self.argument, &found)
             }
             Rule::Jvp => {
-                let given = (argument, value, take::<F::In, A>(&self.argument, &mut directions));
+                let given = (argument, value, F::In::rebuild::<Concrete, A>(&self.argument, &mut directions));
                 let found = self.rules.jvp::<A>(&given);
                 self.checked::<A, _, _>("the value", self.output(), &found)
             }

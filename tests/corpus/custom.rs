@@ -2,15 +2,11 @@
 
 use super::prelude::*;
 
-/// A function or rule that can be part of a custom function.
-trait Part: ArrayFn + Copy + Send + Sync + 'static {}
-impl<F: ArrayFn + Copy + Send + Sync + 'static> Part for F {}
-
-fn sine() -> impl Part + ArrayFn<In = S, Out = S> {
+fn sine() -> impl Part<In = S, Out = S> {
     function!(S => S, |x| x.sin())
 }
 
-fn sine_pulled() -> impl Part + ArrayFn<In = (S, S, S), Out = S> {
+fn sine_pulled() -> impl Part<In = (S, S, S), Out = S> {
     function!((S, S, S) => S, |(x, _, c)| x.cos() * c)
 }
 

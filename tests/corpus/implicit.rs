@@ -2,12 +2,8 @@
 
 use super::prelude::*;
 
-/// A function or equation that can be part of an implicit function.
-trait Part: ArrayFn + Copy + Send + Sync + 'static {}
-impl<F: ArrayFn + Copy + Send + Sync + 'static> Part for F {}
-
 /// x² − a.
-fn square() -> impl Part + ArrayFn<In = (S, S), Out = S> {
+fn square() -> impl Part<In = (S, S), Out = S> {
     function!((S, S) => S, |(x, a)| x * x - a)
 }
 
@@ -26,12 +22,12 @@ fn cosine<A: Algebra>(a: &Scalar<A, f64>) -> Scalar<A, f64> {
 }
 
 /// x − e sin x − m.
-fn kepler() -> impl Part + ArrayFn<In = (S, (S, S)), Out = S> {
+fn kepler() -> impl Part<In = (S, (S, S)), Out = S> {
     function!((S, (S, S)) => S, |(x, (e, m))| x - e * x.sin() - m)
 }
 
 /// The squared error of a linear model, and its weights, times a penalty.
-fn ridge() -> impl Part + ArrayFn<In = (V, (M, V, S)), Out = S> {
+fn ridge() -> impl Part<In = (V, (M, V, S)), Out = S> {
     function!((V, (M, V, S)) => S, |(w, (x, y, penalty))| {
         let error = x.dot(w) - y;
         error.dot(&error) + penalty * w.dot(w)
@@ -43,7 +39,7 @@ fn ridge_weights<A: Algebra>(data: &(Matrix<A, f64>, Vector<A, f64>, Scalar<A, f
 }
 
 /// x ↦ tanh(W x + b).
-fn layer() -> impl Part + ArrayFn<In = (V, (M, V)), Out = V> {
+fn layer() -> impl Part<In = (V, (M, V)), Out = V> {
     function!((V, (M, V)) => V, |(x, (w, b))| (w.dot(x) + b).tanh())
 }
 

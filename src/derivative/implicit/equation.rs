@@ -1,12 +1,13 @@
 //! An equation `g(x, θ) = 0` on lists of arrays, and its derivatives.
 
-use super::error;
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, ForwardArray, NestedArray};
-use crate::concrete::{self, Concrete};
+use crate::concrete::Concrete;
 use crate::derivative::ArrayFn;
+use crate::derivative::custom::zero;
+use crate::error::Error;
 use crate::operation::Binary;
-use crate::shape::{DType, Shape, Type, Value, size};
+use crate::shape::{DType, Type};
 use crate::tensor::{Family, Tensor, Tree, Vector, check_same_trees, concatenate, zeros};
 use std::panic::Location;
 use std::sync::Arc;
@@ -27,13 +28,9 @@ pub(super) struct Equation<F: ArrayFn> {
     pub(super) unknowns: Vec<Type>,
 }
 
-fn zeros_of(ty: &Type) -> concrete::Array {
-    concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0))
-}
-
 /// Zeros of an array's type.
 pub(super) fn zeros_like<A: Algebra>(array: &A::Array) -> A::Array {
-    A::constant(zeros_of(&A::type_of(array)))
+    A::constant(zero(&A::type_of(array)))
 }
 
 impl<F: ArrayFn> Equation<F> {
@@ -52,8 +49,8 @@ impl<F: ArrayFn> Equation<F> {
         P: Family,
     {
         let unknowns = start.types();
-        let like = || X::rebuild::<A, Concrete>(start, &mut unknowns.iter().map(zeros_of));
-        let parameters = P::rebuild::<A, Concrete>(parameters, &mut parameters.types().iter().map(zeros_of));
+        let like = || X::rebuild::<A, Concrete>(start, &mut unknowns.iter().map(zero));
+        let parameters = P::rebuild::<A, Concrete>(parameters, &mut parameters.types().iter().map(zero));
         Arc::new(Equation {
             name,
             place: Location::caller(),
@@ -80,7 +77,7 @@ impl<F: ArrayFn> Equation<F> {
     /// Reports a problem; where that returns, the result is a tree with a placeholder.
     pub(super) fn refused<A: Algebra>(&self, problem: String, start: &At<F::Out, A>) -> At<F::Out, A> {
         let mut leaves = start.leaves();
-        let fail = |ty: Type| A::fail(error(self.name, problem.clone(), self.place), ty);
+        let fail = |ty: Type| A::fail(Error::operands(self.name, problem.clone(), self.place), ty);
         match leaves.first_mut() {
             Some(first) => *first = fail(A::type_of(first)),
             None => drop(fail(Type::scalar(DType::Bool))),
@@ -102,7 +99,7 @@ impl<F: ArrayFn> Equation<F> {
             Ok(()) => value.leaves(),
             Err(problem) => {
                 let problem = format!("the unknowns and what {what} gives differ: {problem}");
-                let fail = |ty: &Type| A::fail(error(self.name, problem.clone(), self.place), ty.clone());
+                let fail = |ty: &Type| A::fail(Error::operands(self.name, problem.clone(), self.place), ty.clone());
                 if self.unknowns.is_empty() {
                     fail(&Type::scalar(DType::Bool));
                 }
@@ -204,7 +201,7 @@ pub(super) fn unflatten<A: Algebra>(flat: &Vector<A, f64>, types: &[Type]) -> Ve
     let whole = flat.shape();
     let mut start = 0;
     let mut part = |ty: &Type| {
-        let count = size(&ty.shape);
+        let count = ty.size();
         let array = flat.array().clone();
         let part = match whole[0] == count {
             true => array,
@@ -214,6 +211,5 @@ pub(super) fn unflatten<A: Algebra>(flat: &Vector<A, f64>, types: &[Type]) -> Ve
         let shaped = if ty.rank() == 1 { part } else { A::reshape(part, &ty.shape) };
         if ty.dtype == DType::F64 { shaped } else { A::cast(shaped, ty.dtype) }
     };
-    let _: &Shape = &whole;
     types.iter().map(&mut part).collect()
 }

@@ -11,12 +11,10 @@ mod linear;
 use super::{ArrayFn, grad};
 use crate::algebra::{Algebra, CustomFunction, Rule};
 use crate::concrete::Concrete;
-use crate::error::Error;
-use crate::shape::Type;
-use crate::tensor::{Family, Float, Scalar, Tree, Vector, while_loop};
+use crate::shape::{DType, Type};
+use crate::tensor::{Family, Float, Scalar, Tree, Vector, scalar, while_loop};
 use equation::{Equation, flatten, unflatten, zeros_like};
 use linear::LinearSolve;
-use std::panic::Location;
 use std::sync::Arc;
 
 /// A tree of family `F` over the algebra `A`.
@@ -300,8 +298,8 @@ fn iterated<A: Algebra>(
 ) -> Vector<A, f64> {
     let tolerance = convergence.tolerance_for(types);
     let steps = i64::try_from(convergence.steps).unwrap_or(i64::MAX);
-    let count: Scalar<A, i64> = crate::tensor::scalar(0);
-    let unfinished: Scalar<A, bool> = crate::tensor::scalar(true);
+    let count: Scalar<A, i64> = scalar(0);
+    let unfinished: Scalar<A, bool> = scalar(true);
     let goes_on = |(_, count, unfinished): &(Vector<A, f64>, Scalar<A, i64>, Scalar<A, bool>)| {
         unfinished.clone() & count.lt(steps)
     };
@@ -322,7 +320,7 @@ fn largest<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
 impl Convergence {
     /// The tolerance that arrays of these types can keep.
     fn tolerance_for(&self, types: &[Type]) -> f64 {
-        let single = types.iter().any(|ty| ty.dtype == crate::shape::DType::F32);
+        let single = types.iter().any(|ty| ty.dtype == DType::F32);
         if single { self.tolerance.max(1e-6) } else { self.tolerance }
     }
 }
@@ -466,9 +464,4 @@ where
             }
         }
     }
-}
-
-/// An error of this module's functions.
-fn error(name: &str, problem: String, place: &Location<'_>) -> Error {
-    Error::operands(name, problem, place)
 }
