@@ -61,6 +61,16 @@ fn derivatives() {
 }
 
 #[test]
+fn custom() {
+    check(corpus::custom::rows());
+}
+
+#[test]
+fn implicit() {
+    check(corpus::implicit::rows());
+}
+
+#[test]
 fn functions() {
     check(corpus::functions::rows());
 }

@@ -4,14 +4,24 @@
 //! [`Forward`](crate::algebra::Algebra::Forward), so that values of the outer program enter it by an explicit
 //! [`lift`](crate::tensor::Tensor::lift) and derivatives of different levels can not be mixed up.
 
+mod check;
+mod custom;
 mod eager;
 mod function;
+mod implicit;
 mod jacobian;
 pub mod program;
 mod signature;
 mod staged;
 
+pub use check::{CheckGrad, check_grad};
+pub use custom::{CustomJvp, CustomRules, CustomVjp, custom_jvp, custom_rules, custom_vjp};
 pub use eager::{TreePullback, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux, vjp, vjp_aux};
 pub use function::{ArrayFn, Compose, Grad, Jvp, ValueAndGrad, Vjp};
+pub use implicit::{
+    Convergence, DENSE, FixedPoint, GradFirst, Implicit, LinearSolver, Minimum, Newton, Root, fixed_point, minimum,
+    root,
+};
 pub use jacobian::{hessian, hvp, jacfwd, jacrev, vmap};
+pub(crate) use staged::checked_arguments;
 pub use staged::{Function, stage};

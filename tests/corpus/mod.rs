@@ -6,10 +6,12 @@ pub mod builds;
 pub mod check;
 pub mod conditionals;
 pub mod cumulative;
+pub mod custom;
 pub mod derivatives;
 pub mod edges;
 pub mod families;
 pub mod functions;
+pub mod implicit;
 pub mod indexing;
 pub mod laws;
 pub mod loops;
@@ -44,6 +46,8 @@ pub fn all() -> Vec<Row> {
         sorting::rows,
         functions::rows,
         derivatives::rows,
+        custom::rows,
+        implicit::rows,
         benchmarks::rows,
         families::rows,
         while_loops::rows,
