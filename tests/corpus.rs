@@ -76,6 +76,11 @@ fn segments() {
 }
 
 #[test]
+fn writes() {
+    check(corpus::writes::rows());
+}
+
+#[test]
 fn products() {
     check(corpus::products::rows());
 }

@@ -22,6 +22,7 @@ pub mod segments;
 pub mod shared;
 pub mod sorting;
 pub mod structure;
+pub mod writes;
 
 use row::Row;
 
@@ -41,6 +42,7 @@ pub fn all() -> Vec<Row> {
         models::rows,
         segments::rows,
         sorting::rows,
+        writes::rows,
         functions::rows,
         derivatives::rows,
         benchmarks::rows,
