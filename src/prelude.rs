@@ -4,7 +4,7 @@ pub use crate::algebra::Algebra;
 pub use crate::concrete::Concrete;
 pub use crate::derivative::{
     ArrayFn, Compose, Function, Grad, Jvp, ValueAndGrad, Vjp, grad, grad_aux, hessian, hvp, jacfwd, jacrev, jvp,
-    jvp_aux, stage, value_and_grad, value_and_grad_aux, vjp, vjp_aux, vmap,
+    jvp_aux, jvp_batch, linearize, stage, value_and_grad, value_and_grad_aux, vjp, vjp_aux, vjp_batch, vmap, vmap_axes,
 };
 pub use crate::tensor::{
     Element, Family, Float, Integer, Matrix, Number, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Scalar, Segments, Tensor,

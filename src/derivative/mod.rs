@@ -4,14 +4,18 @@
 //! [`Forward`](crate::algebra::Algebra::Forward), so that values of the outer program enter it by an explicit
 //! [`lift`](crate::tensor::Tensor::lift) and derivatives of different levels can not be mixed up.
 
+mod batch;
 mod eager;
 mod function;
 mod jacobian;
+mod linear;
 pub mod program;
 mod signature;
 mod staged;
 
+pub use batch::{BatchPullback, jvp_batch, vjp_batch, vmap, vmap_axes};
 pub use eager::{TreePullback, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux, vjp, vjp_aux};
 pub use function::{ArrayFn, Compose, Grad, Jvp, ValueAndGrad, Vjp};
-pub use jacobian::{hessian, hvp, jacfwd, jacrev, vmap};
+pub use jacobian::{hessian, hvp, jacfwd, jacrev};
+pub use linear::{LinearMap, linearize};
 pub use staged::{Function, stage};
