@@ -91,6 +91,9 @@ fn moved<A: Algebra>(
     arrays.into_iter().enumerate().map(one).collect()
 }
 
+/// The tree of as many slices like a tree as there may be, along a new outermost axis.
+type Stack<A, T> = <T as Stacked<A>>::Stack;
+
 /// Takes a stack of cotangents of a function's value, and returns the stack of those of the argument.
 pub type BatchPullback<In, Out> = Box<dyn Fn(&Out) -> In>;
 
@@ -100,25 +103,26 @@ pub type BatchPullback<In, Out> = Box<dyn Fn(&Out) -> In>;
 ///
 /// Tangents of other shapes are reported at the caller's line.
 #[track_caller]
-pub fn jvp_batch<A, X, O, T>(
+pub fn jvp_batch<A, X, O>(
     f: impl Fn(&Parameter<A, A::Forward, X>) -> O,
     args: X,
-    tangents: &T,
-) -> (Over<A, A::Forward, O>, <Over<A, A::Forward, O> as Stacked<A>>::Stack)
+    tangents: &Stack<A, X::First>,
+) -> (Over<A, A::Forward, O>, Stack<A, Over<A, A::Forward, O>>)
 where
     A: Algebra,
     X: Args<A>,
     O: Tree<A::Forward>,
-    T: Sliced<A, Slice = X::First>,
+    X::First: Stacked<A, Stack: Sliced<A, Slice = X::First>>,
     Over<A, A::Forward, O>: Stacked<A>,
 {
+    let place = Location::caller();
     // The value alone: along no direction.
     let nothing = |ty: &Type| A::constant(crate::concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)));
     let mut zeros = args.first().types().iter().map(nothing).collect::<Vec<_>>().into_iter();
     let still = <X::First as Tree<A>>::Family::rebuild::<A, A>(args.first(), &mut zeros);
-    let (value, _, ()) = forward::<A, X, O, ()>("jvp_batch", |x| (f(x), ()), &args, &still);
-    let along = |tangent: X::First| forward::<A, X, O, ()>("jvp_batch", |x| (f(x), ()), &args, &tangent).1;
-    let n = slices("jvp_batch", tangents, Location::caller());
+    let (value, _, ()) = forward::<A, X, O, ()>(("jvp_batch", place), |x| (f(x), ()), &args, &still);
+    let along = |tangent: X::First| forward::<A, X, O, ()>(("jvp_batch", place), |x| (f(x), ()), &args, &tangent).1;
+    let n = slices("jvp_batch", tangents, place);
     (value, scan((), tangents, n, |(), tangent| ((), along(tangent))).1)
 }
 
@@ -128,20 +132,20 @@ where
 /// As [`vjp`]; the pullback's cotangents are as many in every array.
 #[track_caller]
 #[allow(clippy::type_complexity)]
-pub fn vjp_batch<A, X, O, C>(
+pub fn vjp_batch<A, X, O>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> O,
     args: X,
-) -> (Over<A, A::Nested, O>, BatchPullback<<X::First as Stacked<A>>::Stack, C>)
+) -> (Over<A, A::Nested, O>, BatchPullback<Stack<A, X::First>, Stack<A, Over<A, A::Nested, O>>>)
 where
     A: Algebra,
     X: Args<A>,
     X::First: Stacked<A>,
     O: Tree<A::Nested>,
-    C: Sliced<A, Slice = Over<A, A::Nested, O>>,
+    Over<A, A::Nested, O>: Stacked<A, Stack: Sliced<A, Slice = Over<A, A::Nested, O>>>,
 {
     let place = Location::caller();
     let (value, pullback) = vjp::<A, X, O>(f, args);
-    let batched = move |cotangents: &C| {
+    let batched = move |cotangents: &Stack<A, Over<A, A::Nested, O>>| {
         let n = slices("vjp_batch", cotangents, place);
         scan((), cotangents, n, |(), cotangent| ((), pullback(&cotangent))).1
     };

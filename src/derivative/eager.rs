@@ -250,13 +250,12 @@ where
     O: Tree<A::Forward>,
     U: Tree<A::Forward>,
 {
-    forward::<A, X, O, U>("jvp", f, &args, tangent)
+    forward::<A, X, O, U>(("jvp", Location::caller()), f, &args, tangent)
 }
 
-/// The value, its tangent, and the auxiliary output; what does not fit is reported under this name.
-#[track_caller]
+/// The value, its tangent, and the auxiliary output; what does not fit is reported under this name and place.
 pub(super) fn forward<A, X, O, U>(
-    name: &str,
+    (name, place): (&str, &Location<'_>),
     f: impl Fn(&Parameter<A, A::Forward, X>) -> (O, U),
     args: &X,
     tangent: &X::First,
@@ -272,7 +271,7 @@ where
     let types: Vec<Type> = at.iter().map(A::type_of).collect();
     let mut directions = tangent.leaves();
     if let Err(problem) = crate::tensor::check_same_trees(args.first(), tangent) {
-        directions = refuse::<A>(name, format!("argument and tangent differ: {problem}"), &types, Location::caller());
+        directions = refuse::<A>(name, format!("argument and tangent differ: {problem}"), &types, place);
     }
     let directions = directions.into_iter().zip(&types).map(|(t, ty)| ty.dtype.is_float().then_some(t)).collect();
     let result: RefCell<Option<(O, U)>> = RefCell::new(None);

@@ -1,15 +1,20 @@
 //! Linearisation: the value of a function at a point, and the linear map of tangents there, to be applied many times.
 //!
-//! The map is the transpose of the pullback, which is linear in its cotangent: whatever the function computes at the point
+//! A function that runs is linearised by [`linearize`], one that was staged by [`Function::linearize`]. Either way the map is
+//! the transpose of the pullback, which is linear in its cotangent: whatever the function computes at the point
 //! is held by the pullback already. So nothing new is recorded, loops keep their residuals, and every instance that can take
 //! a pullback twice can linearise.
 
 use super::eager::{Over, Parameter, refuse};
+use super::{Function, program};
 use crate::algebra::{Algebra, Pullback};
-use crate::concrete;
+use crate::concrete::{self, Concrete, Failure};
+use crate::error::{Error, Result};
 use crate::shape::{Type, Value};
 use crate::tensor::{Args, Family, Tree, check_same_trees, duplicate};
+use crate::term::Body;
 use std::cell::RefCell;
+use std::fmt;
 use std::panic::Location;
 
 /// Takes a tangent of a function's argument, a tree like it, and returns that of the value; callable many times, without
@@ -90,4 +95,70 @@ where
         <Over<A, Twice<A>, O> as Tree<A>>::Family::rebuild::<A, A>(&value, &mut transposed(tangents).into_iter())
     };
     (output, Box::new(map))
+}
+
+/// The derivative of a staged function at a point, as a program of tangents: from a tree of family `First` to one of family
+/// `Out`. What it needs of the point was computed by [`Function::linearize`].
+///
+/// `Display` prints the program: its parameters are the tangents, then the residuals, as what was computed at the point is
+/// called.
+pub struct Linearized<Out: Family, First: Family> {
+    program: Body,
+    residuals: Vec<concrete::Array>,
+    output: Out::At<Concrete>,
+    first: First::At<Concrete>,
+}
+
+impl<Out: Family, First: Family> Linearized<Out, First> {
+    /// The tangent of the value along a tangent of the first argument. Tangents of integers are ignored, and zero in results.
+    ///
+    /// # Errors
+    ///
+    /// When the tangent has another structure, element type or shape than the argument; and when there is no memory for an
+    /// array that the program computes.
+    #[track_caller]
+    pub fn call(&self, tangent: &First::At<Concrete>) -> Result<Out::At<Concrete>> {
+        if let Err(problem) = check_same_trees(&self.first, tangent) {
+            return Err(Error::Structure(format!("argument and tangent differ: {problem}")));
+        }
+        let arguments = tangent.leaves().into_iter().chain(self.residuals.iter().cloned()).collect();
+        let place = Location::caller();
+        let results = concrete::run(&self.program, arguments)
+            .map_err(|Failure { operation, problem }| problem.error(&operation, place))?;
+        Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
+    }
+
+    /// The program of the tangents, then the residuals.
+    pub fn program(&self) -> &Body {
+        &self.program
+    }
+}
+
+impl<Out: Family, First: Family> fmt::Display for Linearized<Out, First> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.program, f)
+    }
+}
+
+impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
+    /// Runs the program at a point, and linearises it there: the value, and the program from tangents of the first argument to
+    /// those of the value, which may be called many times and computes nothing of the point again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Function::call`].
+    #[track_caller]
+    pub fn linearize<X: Args<Concrete, Family = In>>(
+        &self,
+        arguments: X,
+    ) -> Result<(Out::At<Concrete>, Linearized<Out, First>)> {
+        let (computing, program) = program::linearize(self.differentiable(), self.active())?;
+        let mut values = self.run(&computing, arguments)?;
+        let output = self.output();
+        let residuals = values.split_off(output.types().len());
+        let copied =
+            |values: &[concrete::Array]| Out::rebuild::<Concrete, Concrete>(output, &mut values.iter().cloned());
+        let first = First::rebuild::<Concrete, Concrete>(self.first(), &mut self.first().leaves().into_iter());
+        Ok((copied(&values), Linearized { program, residuals, output: copied(&values), first }))
+    }
 }

@@ -17,5 +17,5 @@ pub use batch::{BatchPullback, jvp_batch, vjp_batch, vmap, vmap_axes};
 pub use eager::{TreePullback, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux, vjp, vjp_aux};
 pub use function::{ArrayFn, Compose, Grad, Jvp, ValueAndGrad, Vjp};
 pub use jacobian::{hessian, hvp, jacfwd, jacrev};
-pub use linear::{LinearMap, linearize};
+pub use linear::{LinearMap, Linearized, linearize};
 pub use staged::{Function, stage};

@@ -39,11 +39,12 @@ const TEXT: Law = Law {
 };
 
 /// All laws.
-pub const ALL: [Law; 9] = [
+pub const ALL: [Law; 10] = [
     TEXT,
     Law { name: "simplifying twice", judge: idempotent, ..TEXT },
     Law { name: "operations", judge: no_more_operations, ..TEXT },
     Law { name: "tangents", of_derivatives: true, judge: tangents, ..TEXT },
+    Law { name: "linearised", of_derivatives: true, judge: linearised, ..TEXT },
     Law { name: "eager tangents", of_derivatives: true, element_by_element: true, judge: eager_tangents, ..TEXT },
     Law { name: "adjoint", of_derivatives: true, judge: adjoint, ..TEXT },
     Law { name: "eager adjoint", of_derivatives: true, element_by_element: true, judge: eager_adjoint, ..TEXT },
@@ -158,6 +159,21 @@ fn tangents(subject: &Subject<'_>) -> Finding {
         compare(&expected, &found, &subject.scale).map_err(|problem| format!("{name}: {problem}"))?;
     }
     Ok(())
+}
+
+/// The program of values and residuals, and the linear program of tangents, give values and tangents.
+fn linearised(subject: &Subject<'_>) -> Finding {
+    let inputs = &subject.row.inputs;
+    let along = direction(inputs, 9);
+    let expected = bulk_tangents(subject, &along);
+    let (computing, tangents) =
+        program::linearize(&subject.bulk, inputs.len()).expect("well-formed programs can be differentiated");
+    assert!(computing.is_well_formed() && tangents.is_well_formed(), "the programs are not well-formed");
+    let mut found = interpret::<Concrete>(&computing, inputs.clone());
+    let residuals = found.split_off(subject.bulk.results.len());
+    let arguments = or_zeros(&along, inputs).into_iter().chain(residuals).collect();
+    found.extend(interpret::<Concrete>(&tangents, arguments));
+    compare(&expected, &found, &subject.scale)
 }
 
 /// Tangents of the function as it is written are those of the bulk program.
