@@ -9,8 +9,9 @@ use crate::concrete;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value};
-use crate::term::{Body, Build, Scan, interpret_source, source};
+use crate::term::{Body, Build, Scan, Sweeps, interpret_source, source};
 use smallvec::SmallVec;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// What a reduction over axes computes.
@@ -106,6 +107,9 @@ pub type Pullback<A> = Box<dyn Fn(Vec<Option<<A as Algebra>::Array>>) -> Vec<<A 
 
 /// A closed body, and the arrays that it captures.
 pub type Traced<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);
+
+/// A function on arrays that can be kept, and run again.
+pub type Function<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>) -> Vec<<A as Algebra>::Array>>;
 
 /// An array of the algebra under a reverse derivative.
 pub type NestedArray<A> = <<A as Algebra>::Nested as Algebra>::Array;
@@ -203,6 +207,9 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         captures: Vec<Self::Array>,
     ) -> Vec<Self::Array>;
 
+    /// A loop that is gone through several times, on its operands in one list: see [`Sweeps`].
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<Self::Array>) -> Vec<Self::Array>;
+
     /// An array of this algebra as a constant of the one under a reverse derivative.
     fn lift(a: Self::Array) -> NestedArray<Self>;
     /// An array of this algebra as a constant of the one under a forward derivative.
@@ -247,12 +254,22 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     ) -> Vec<Self::Array> {
         source::run_scan::<Self>(&scan, carries.into_iter().chain(inputs).chain(captures).collect())
     }
+    /// As [`Algebra::sweeps`], over bodies that may still contain builds.
+    fn sweeps_source(sweeps: Sweeps<Build>, operands: Vec<Self::Array>) -> Vec<Self::Array> {
+        source::run_sweeps::<Self>(&sweeps, operands)
+    }
     /// A conditional on closed bodies without parameters, which takes place at run time, one side only. The sides result in
     /// arrays of the same types.
     fn cond_source(condition: Self::Array, then: Traced<Self>, otherwise: Traced<Self>) -> Vec<Self::Array> {
         let holds = Self::known(&condition).is_some_and(|array| array.element(0) == Value::Bool(true));
         let (body, captures) = if holds { then } else { otherwise };
         interpret_source::<Self>(&body, captures)
+    }
+
+    /// The values of a function at a point, of which nothing is kept but the point: a reverse derivative runs the function
+    /// again. Eager algebras only; a staged one has [`Sweeps`] for it.
+    fn recompute(f: &Function<Self>, at: Vec<Self::Array>) -> Vec<Self::Array> {
+        f(at)
     }
 
     /// Marks the derivative of an array as one of a chosen branch: see the guide on semantics. Identity on

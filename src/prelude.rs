@@ -7,9 +7,9 @@ pub use crate::derivative::{
     jvp_aux, jvp_batch, linearize, stage, value_and_grad, value_and_grad_aux, vjp, vjp_aux, vjp_batch, vmap, vmap_axes,
 };
 pub use crate::tensor::{
-    Element, Family, Float, Integer, Matrix, Number, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Scalar, Segments, Tensor,
-    Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Tree, Vector, associative_scan, build, concatenate, cond, constant,
-    fold, fold_reverse, full, iota, iterate, masked, ones, reduce, reduce_by_index, reduce_segments, scalar, scan,
-    scan_reverse, select, stack, zeros,
+    Checkpoints, Element, Family, Float, Integer, Matrix, Number, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Scalar,
+    Segments, Tensor, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Tree, Vector, associative_scan, build, checkpoint,
+    concatenate, cond, constant, fold, fold_reverse, full, iota, iterate, masked, ones, reduce, reduce_by_index,
+    reduce_segments, scalar, scan, scan_reverse, select, stack, while_loop, zeros,
 };
 pub use deltaray_derive::Tree;

@@ -111,6 +111,11 @@ fn families() {
 }
 
 #[test]
+fn while_loops() {
+    check(corpus::while_loops::rows());
+}
+
+#[test]
 fn edges() {
     check(corpus::edges::rows());
 }

@@ -4,11 +4,12 @@ use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction};
 use crate::concrete::memory::{OutOfMemory, available};
 use crate::concrete::run::{self, Failure};
+use crate::concrete::sweeps::run_sweeps;
 use crate::concrete::{Array, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::term::{Body, Branch, Op, Scan, infer, print};
+use crate::term::{Body, Branch, Op, Scan, Sweeps, infer, print};
 use std::sync::Arc;
 
 /// The algebra of plain arrays: every operation runs at once, in place where it may.
@@ -198,6 +199,12 @@ impl Algebra for Concrete {
         let call = Call::new(branch, &[std::slice::from_ref(&condition), &captures]);
         let chosen = if run::is_true(&condition) { then } else { otherwise };
         call.several(run::run(chosen, captures))
+    }
+
+    #[track_caller]
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<Array>) -> Vec<Array> {
+        let call = Call::new(|| Op::Sweeps(sweeps.clone()), &[&operands]);
+        call.several(run_sweeps(sweeps, operands))
     }
 
     fn lift(a: Array) -> NestedArray<Self> {

@@ -12,6 +12,7 @@ mod run;
 mod scalar;
 mod sort;
 mod structure;
+mod sweeps;
 #[cfg(test)]
 mod tests;
 mod view;

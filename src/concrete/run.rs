@@ -3,6 +3,7 @@
 
 use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::Scalar;
+use crate::concrete::sweeps::run_sweeps;
 use crate::concrete::{
     Array, Concrete, Data, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
 };
@@ -37,6 +38,7 @@ pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Fail
             let side = if is_true(&condition) { &branch.then } else { &branch.otherwise };
             Ok(interpret::several(run(side, args.collect())?))
         }
+        Op::Sweeps(sweeps) => Ok(interpret::several(run_sweeps(sweeps, args.into_vec())?)),
         op => {
             let result = apply(op, args).map_err(|problem| Failure { operation: print::name(op), problem })?;
             debug_assert_eq!(result.ty(), *node.ty());
@@ -81,7 +83,7 @@ fn apply(op: &Op, args: Operands<Concrete>) -> Result<Array, OutOfMemory> {
         Op::ArgSort(order, axis) => for_data!(&next(), data => sort::arg_sort(*order, data, *axis)),
         Op::Contract(spec) => contract::contract_arrays(spec, next(), next()),
         Op::Alias | Op::Mark => Ok(next()),
-        Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Extra(_) => {
+        Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Extra(_) => {
             unreachable!("handled by the caller")
         }
     }
@@ -123,7 +125,11 @@ pub(super) fn run_scan(
 }
 
 /// Writes one slice of a loop's output, whose buffer is made at the first slice that its one value does not fit.
-fn write_slice<T: Scalar>(output: &mut Data<T>, slice: &Data<T>, position: usize) -> Result<(), OutOfMemory> {
+pub(super) fn write_slice<T: Scalar>(
+    output: &mut Data<T>,
+    slice: &Data<T>,
+    position: usize,
+) -> Result<(), OutOfMemory> {
     if let (Data::Uniform(_, x), Data::Uniform(_, y)) = (&*output, slice)
         && x.same_bits(*y)
     {

@@ -10,6 +10,7 @@ use crate::algebra::Algebra;
 use crate::shape::Type;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Graph, NodeId, Scan};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A body with tangents, recorded. The graph's parameters are the body's, and then a tangent for each of them.
@@ -65,6 +66,28 @@ struct ForwardLoop {
     active: Active,
     /// Which results have a tangent.
     moving: Vec<bool>,
+}
+
+/// A body that computes tangents beside values: its parameters are, for each of some ranges of them and then for the
+/// captures, the values and then the tangents of those that move; its results the same, for ranges of results, of which
+/// `moving` have a tangent.
+pub(super) fn body_with_tangents(
+    active: &Active,
+    moving: &[bool],
+    parameters: &[Range<usize>],
+    captures: Range<usize>,
+    results: &[Range<usize>],
+) -> Arc<Body> {
+    let recording = Recording::new(active, moving);
+    debug_assert_eq!(recording.moving(), moving);
+    let arity = active.body.arity();
+    let nodes: Vec<NodeId> = (0..arity as NodeId).collect();
+    let tangent = |at: usize| active.parameters[at].then_some((arity + at) as NodeId);
+    let of = |range: &Range<usize>| with_tangents(&nodes, tangent, range.clone());
+    let own: Vec<NodeId> = parameters.iter().flat_map(of).collect();
+    let captures = of(&captures);
+    let results: Vec<NodeId> = results.iter().flat_map(|range| recording.results(range.clone())).collect();
+    extract(&recording.graph, &[&own[..], &captures].concat(), captures.len(), &results)
 }
 
 type Key = (Active, usize, usize);
@@ -145,7 +168,7 @@ pub(crate) fn scan_tangent<A: Algebra>(
 }
 
 /// Takes as many values as there are results, and a tangent for each that moves.
-fn pair<A: Algebra>(values: &mut impl Iterator<Item = A::Array>, moving: &[bool]) -> Vec<TangentArray<A>> {
+pub(super) fn pair<A: Algebra>(values: &mut impl Iterator<Item = A::Array>, moving: &[bool]) -> Vec<TangentArray<A>> {
     let primals: Vec<A::Array> = values.by_ref().take(moving.len()).collect();
     let with_tangent = |(primal, &moves): (A::Array, &bool)| TangentArray {
         primal,

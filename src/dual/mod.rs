@@ -12,9 +12,11 @@ mod harvest;
 mod loops;
 mod memo;
 mod print;
+mod recompute;
 mod record;
 mod rolled;
 mod rules;
+mod sweeps;
 mod tangent;
 mod transpose;
 
@@ -26,12 +28,12 @@ pub use print::{PrintedDelta, print_delta};
 pub use tangent::{Tangent, TangentArray, jvp};
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, Extreme, Function, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::term::{Body, Scan};
+use crate::term::{Body, Scan, Sweeps};
 use rules::{Pair, zeros};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -216,6 +218,14 @@ impl<A: Algebra> Algebra for Dual<A> {
         captures: Vec<DualArray<A>>,
     ) -> Vec<DualArray<A>> {
         rolled::branch_dual(condition.primal, then, otherwise, captures)
+    }
+
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
+        sweeps::sweeps_dual(sweeps, operands)
+    }
+
+    fn recompute(f: &Function<Self>, at: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
+        recompute::recompute_dual(f, at)
     }
 }
 

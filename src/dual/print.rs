@@ -95,6 +95,8 @@ impl Printer {
             Map::Rolled(rolled) => match **rolled {
                 Rolled::Loop(..) => "Loop".into(),
                 Rolled::Branch(..) => "Branch".into(),
+                Rolled::Sweeps(..) => "Sweeps".into(),
+                Rolled::Recomputed(..) => "Recomputed".into(),
             },
             Map::Output(position) => format!("Output {position}"),
         };

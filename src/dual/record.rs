@@ -6,7 +6,7 @@ use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
+use crate::term::{Body, Branch, Graph, NodeId, Op, Scan, Sweeps};
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -128,6 +128,9 @@ impl Algebra for Recorded {
     fn branch(condition: NodeId, then: &Arc<Body>, otherwise: &Arc<Body>, captures: Vec<NodeId>) -> Vec<NodeId> {
         let branch = Branch { then: then.clone(), otherwise: otherwise.clone() };
         outputs(Op::Branch(Arc::new(branch)), &with(condition, captures))
+    }
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<NodeId>) -> Vec<NodeId> {
+        outputs(Op::Sweeps(sweeps.clone()), &operands)
     }
     fn mark(a: NodeId) -> NodeId {
         add(Op::Mark, &[a])

@@ -7,6 +7,8 @@
 use super::extract::{Level, extract, levels, needs};
 use super::loops::{Active, Recording, Residual, RolledLoop};
 use super::memo::Memo;
+use super::recompute::Recomputed;
+use super::sweeps::RolledSweeps;
 use super::transpose::Cotangent;
 use super::{Delta, DualArray};
 use crate::algebra::Algebra;
@@ -15,10 +17,12 @@ use crate::shape::{Type, Value};
 use crate::term::{Body, Graph, NodeId, Op};
 use std::sync::Arc;
 
-/// A loop or conditional as a linear map of several outputs.
+/// A loop, a conditional, or a function that is run again, as a linear map of several outputs.
 pub(crate) enum Rolled<A: Algebra> {
     Loop(RolledLoop<A>),
     Branch(RolledBranch<A>),
+    Sweeps(RolledSweeps<A>),
+    Recomputed(Recomputed<A>),
 }
 
 impl<A: Algebra> Rolled<A> {
@@ -27,6 +31,8 @@ impl<A: Algebra> Rolled<A> {
         match self {
             Rolled::Loop(rolled) => rolled.transpose(cotangents),
             Rolled::Branch(rolled) => rolled.transpose(cotangents),
+            Rolled::Sweeps(rolled) => rolled.transpose(cotangents),
+            Rolled::Recomputed(_) => unreachable!("what is run again has no operands of its own"),
         }
     }
 }

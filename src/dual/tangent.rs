@@ -1,15 +1,15 @@
 //! The instance of forward mode: arrays with tangents, and no tape.
 
-use super::forward;
 use super::rules::{self, Derivative, Pair, Scaling, zeros};
 use super::{Dual, delegate};
+use super::{forward, sweeps};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::term::{Body, Scan};
+use crate::term::{Body, Scan, Sweeps};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -150,6 +150,10 @@ impl<A: Algebra> Algebra for Tangent<A> {
         captures: Vec<TangentArray<A>>,
     ) -> Vec<TangentArray<A>> {
         forward::branch_tangent(condition.primal, then, otherwise, captures)
+    }
+
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
+        sweeps::sweeps_tangent(sweeps, operands)
     }
 }
 

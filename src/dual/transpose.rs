@@ -1,6 +1,7 @@
 //! The transpose of Delta: from cotangents of outputs to cotangents of inputs (P 2.6 and 6.4, figures 5 and 17).
 
 use super::delta::{Delta, Map, ShareId};
+use super::rolled::Rolled;
 use super::rules::{Scaling, zeros};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
@@ -107,6 +108,13 @@ impl<A: Algebra> Evaluator<A> {
         match &delta.node().map {
             Map::Input => {
                 self.gradient.extend(cotangents.pop().flatten().map(|cotangent| (id, cotangent)));
+            }
+            Map::Rolled(rolled) if let Rolled::Recomputed(recomputed) = &**rolled => {
+                for (result, cotangent) in recomputed.again().into_iter().zip(cotangents) {
+                    if let (Some(delta), Some(cotangent)) = (result.delta, cotangent) {
+                        self.add(&delta, Contribution::Whole(cotangent.array), cotangent.marked);
+                    }
+                }
             }
             Map::Rolled(rolled) => {
                 let parts = rolled.transpose(cotangents.into_iter().collect());

@@ -12,7 +12,7 @@ use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::simplify::simplify;
 use crate::term::interpret::interpret;
-use crate::term::{Body, Branch, Build, Op, Scan, infer};
+use crate::term::{Body, Branch, Build, Op, Scan, Sweeps, infer};
 use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -209,6 +209,11 @@ impl Algebra for Staged {
         outputs(Op::Branch(Arc::new(branch)), args)
     }
 
+    #[track_caller]
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<StagedArray>) -> Vec<StagedArray> {
+        outputs(Op::Sweeps(Arc::new(sweeps.widen())), operands.into())
+    }
+
     fn lift(a: StagedArray) -> StagedArray {
         a
     }
@@ -274,6 +279,10 @@ impl Algebra for Staged {
         outputs(Op::Scan(Arc::new(scan)), args)
     }
     #[track_caller]
+    fn sweeps_source(sweeps: Sweeps<Build>, operands: Vec<StagedArray>) -> Vec<StagedArray> {
+        outputs(Op::Sweeps(Arc::new(sweeps)), operands.into())
+    }
+    #[track_caller]
     fn cond_source(
         condition: StagedArray,
         (then, then_captures): Traced<Staged>,
@@ -328,7 +337,7 @@ impl Algebra for Staged {
 /// Whether a side of a conditional holds a loop or a contraction, so that it pays to run it only where it is chosen.
 fn is_worth_skipping(body: &Body<Build>) -> bool {
     body.nodes.iter().any(|node| match &node.op {
-        Op::Scan(_) | Op::Branch(_) | Op::Contract(_) => true,
+        Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Contract(_) => true,
         Op::Extra(build) => is_worth_skipping(&build.body),
         _ => false,
     })

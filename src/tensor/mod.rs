@@ -26,7 +26,9 @@ mod segments;
 mod sort;
 mod structure;
 mod tree;
+mod while_loop;
 
+pub use crate::term::Checkpoints;
 pub use associative::{
     associative_scan, associative_scan_axis, associative_scan_reverse, fold, fold_reverse, iterate, linear_recurrence,
     reduce, reduce_axis,
@@ -46,6 +48,7 @@ pub use segments::{Segments, reduce_by_index, reduce_segments};
 pub use structure::{AxisList, concatenate, stack};
 pub use tree::{Args, Family, Tree, check_same_structure, check_same_trees, duplicate, rebuild_field};
 pub(crate) use tree::{check_same_outlines, outline_of};
+pub use while_loop::{WHILE_LOOP_BYTES, checkpoint, while_loop};
 
 use crate::algebra::{Algebra, ForwardArray, NestedArray};
 use crate::shape::{Shape, Type};

@@ -6,8 +6,11 @@ use crate::concrete;
 use crate::shape::{DType, Shape, Type, Value};
 use crate::tensor::structure::stack_arrays;
 use crate::tensor::tree::{check_same_structure, check_same_trees};
-use crate::tensor::{Element, Family, Rank, Tensor, Tree};
+use crate::tensor::{Element, Family, Rank, Tensor, Tree, duplicate};
 use crate::term::Scan;
+use std::cell::RefCell;
+use std::marker::PhantomData;
+use std::panic::Location;
 
 /// Trees that a loop reads slice by slice along the outermost axis: tensors, and tuples, `Vec`s, `Option`s and Rust arrays
 /// of such.
@@ -135,6 +138,97 @@ pub fn scan_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     scan_directed(carry, inputs, n, true, step)
 }
 
+/// A loop's step on arrays: what it needs to know of the trees.
+pub(super) struct Untyped<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>> {
+    name: &'static str,
+    place: &'static Location<'static>,
+    carry: C,
+    inputs: X,
+    carry_types: Vec<Type>,
+    /// The outputs of a step.
+    outputs: RefCell<Option<Y>>,
+    algebra: PhantomData<A>,
+}
+
+impl<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>> Untyped<A, C, X, Y> {
+    pub(super) fn new(name: &'static str, place: &'static Location<'static>, carry: C, inputs: &X) -> Self {
+        let carry_types = carry.types();
+        let (inputs, outputs) = (duplicate(inputs), RefCell::new(None));
+        Untyped { name, place, carry, inputs, carry_types, outputs, algebra: PhantomData }
+    }
+
+    pub(super) fn carries(&self) -> Vec<A::Array> {
+        self.carry.leaves()
+    }
+
+    pub(super) fn report(&self, problem: String, ty: Type) -> A::Array {
+        A::fail(crate::Error::operands(self.name, problem, self.place), ty)
+    }
+
+    /// The inputs, each of which has `n` slices.
+    pub(super) fn sources(&self, n: usize) -> Vec<A::Array> {
+        let mut sources = self.inputs.leaves();
+        for source in &mut sources {
+            let ty = A::type_of(source);
+            if ty.shape.first() != Some(&n) {
+                let problem = format!("an input of shape {:?} in a loop of {n} steps", &ty.shape[..]);
+                // A placeholder with as many slices, so that the loop can go on.
+                let mut shape = Shape::from_slice(ty.shape.get(1..).unwrap_or(&[]));
+                shape.insert(0, n);
+                *source = self.report(problem, Type { dtype: ty.dtype, shape });
+            }
+        }
+        sources
+    }
+
+    /// The types of a step's carries and slices.
+    pub(super) fn parameters(&self, sources: &[A::Array]) -> Vec<Type> {
+        let mut parameters = self.carry_types.clone();
+        for source in sources {
+            let mut ty = A::type_of(source);
+            ty.shape.remove(0);
+            parameters.push(ty);
+        }
+        parameters
+    }
+
+    /// One step: carries and slices to carries and outputs.
+    pub(super) fn step(&self, mut arrays: Vec<A::Array>, step: &mut dyn FnMut(C, X::Slice) -> (C, Y)) -> Vec<A::Array> {
+        let slices = arrays.split_off(self.carry_types.len());
+        let before = C::Family::rebuild::<A, A>(&self.carry, &mut arrays.into_iter());
+        let (mut after, output) = step(before, self.inputs.slice_from(&mut slices.into_iter()));
+        if let Err(problem) = check_same_trees(&self.carry, &after) {
+            let problem = format!("what a step is given and what it passes on differ: {problem}");
+            let placeholders = report_all::<A>(&self.carry_types, &|ty| self.report(problem.clone(), ty));
+            after = C::Family::rebuild::<A, A>(&self.carry, &mut placeholders.into_iter());
+        }
+        let mut results = after.leaves();
+        results.extend(output.leaves());
+        *self.outputs.borrow_mut() = Some(output);
+        results
+    }
+
+    /// Reports stacks of so many outputs of these types that are larger than can be.
+    pub(super) fn check_stacks<'t>(&self, outputs: impl Iterator<Item = &'t Type>, n: usize) {
+        for ty in outputs {
+            let mut stacked = ty.clone();
+            stacked.shape.insert(0, n);
+            if let Err(problem) = stacked.check_size() {
+                self.report(problem, Type::scalar(DType::Bool));
+            }
+        }
+    }
+
+    /// The last carries and the stacked outputs as trees.
+    pub(super) fn finish(&self, mut results: Vec<A::Array>) -> (C, Y::Stack) {
+        let stacks = results.split_off(self.carry_types.len());
+        let outputs = self.outputs.borrow();
+        let output = outputs.as_ref().expect("a step was run");
+        let carry = C::Family::rebuild::<A, A>(&self.carry, &mut results.into_iter());
+        (carry, output.stack_from(&mut stacks.into_iter()))
+    }
+}
+
 #[track_caller]
 fn scan_directed<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     carry: C,
@@ -144,68 +238,23 @@ fn scan_directed<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     mut step: impl FnMut(C, X::Slice) -> (C, Y),
 ) -> (C, Y::Stack) {
     let name = if reverse { "scan_reverse" } else { "scan" };
-    let place = std::panic::Location::caller();
-    let carry_types = carry.types();
-    let count = carry_types.len();
-    let mut sources = inputs.leaves();
-    for source in &mut sources {
-        let ty = A::type_of(source);
-        if ty.shape.first() != Some(&n) {
-            let problem = format!("an input of shape {:?} in a loop of {n} steps", &ty.shape[..]);
-            // A placeholder with as many slices, so that the loop can go on.
-            let mut shape = Shape::from_slice(ty.shape.get(1..).unwrap_or(&[]));
-            shape.insert(0, n);
-            *source = A::fail(crate::Error::operands(name, problem, place), Type { dtype: ty.dtype, shape });
-        }
-    }
-    let mut outputs: Option<Y> = None;
-    // One step, untyped: carries and slices to carries and outputs.
-    let mut body = |mut arrays: Vec<A::Array>| -> Vec<A::Array> {
-        let slices = arrays.split_off(count);
-        let before = C::Family::rebuild::<A, A>(&carry, &mut arrays.into_iter());
-        let (mut after, output) = step(before, inputs.slice_from(&mut slices.into_iter()));
-        if let Err(problem) = check_same_trees(&carry, &after) {
-            let problem = format!("what a step is given and what it passes on differ: {problem}");
-            let placeholders =
-                report_all::<A>(&carry_types, &|ty| A::fail(crate::Error::operands(name, problem.clone(), place), ty));
-            after = C::Family::rebuild::<A, A>(&carry, &mut placeholders.into_iter());
-        }
-        let mut results = after.leaves();
-        results.extend(output.leaves());
-        outputs = Some(output);
-        results
-    };
-    let first = carry.leaves();
-    let mut parameters = carry_types.clone();
-    for source in &sources {
-        let mut ty = A::type_of(source);
-        ty.shape.remove(0);
-        parameters.push(ty);
-    }
-    let mut results = match A::trace(&parameters, false, &mut body) {
+    let untyped = Untyped::<A, C, X, Y>::new(name, Location::caller(), carry, inputs);
+    let sources = untyped.sources(n);
+    let first = untyped.carries();
+    let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &mut step);
+    let results = match A::trace(&untyped.parameters(&sources), false, &mut body) {
         Some((closed, captures)) => {
-            for ty in closed.result_types().skip(count) {
-                let mut stacked = ty.clone();
-                stacked.shape.insert(0, n);
-                if let Err(problem) = stacked.check_size() {
-                    A::fail(crate::Error::operands(name, problem, place), Type::scalar(DType::Bool));
-                }
-            }
-            let scan = Scan { body: closed, carries: count, inputs: sources.len(), length: n, reverse };
+            untyped.check_stacks(closed.result_types().skip(first.len()), n);
+            let scan = Scan { body: closed, carries: first.len(), inputs: sources.len(), length: n, reverse };
             A::scan_source(scan, first, sources, captures)
         }
-        None => {
-            let report = |problem: String, ty: Type| A::fail(crate::Error::operands(name, problem, place), ty);
-            run::<A>(first, &sources, n, reverse, &mut body, &report)
-        }
+        None => run::<A>(first, &sources, n, reverse, &mut body, &|problem, ty| untyped.report(problem, ty)),
     };
-    let stacks = results.split_off(count);
-    let output = outputs.expect("a step was run");
-    (C::Family::rebuild::<A, A>(&carry, &mut results.into_iter()), output.stack_from(&mut stacks.into_iter()))
+    untyped.finish(results)
 }
 
 /// Reports a problem; where that returns, the result is placeholders of these types.
-fn report_all<A: Algebra>(types: &[Type], fail: &dyn Fn(Type) -> A::Array) -> Vec<A::Array> {
+pub(super) fn report_all<A: Algebra>(types: &[Type], fail: &dyn Fn(Type) -> A::Array) -> Vec<A::Array> {
     if types.is_empty() {
         fail(Type::scalar(DType::Bool));
     }

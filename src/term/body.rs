@@ -64,6 +64,7 @@ impl<X: Extension> Body<X> {
             Op::Constant(array) if array.uniform().is_none() => array.size().saturating_mul(array.dtype().bytes()),
             Op::Scan(scan) => scan.body.constant_bytes(),
             Op::Branch(branch) => branch.then.constant_bytes().saturating_add(branch.otherwise.constant_bytes()),
+            Op::Sweeps(sweeps) => sweeps.bodies().fold(0, |sum: usize, body| sum.saturating_add(body.constant_bytes())),
             Op::Extra(extra) => extra.as_build().body.constant_bytes(),
             _ => 0,
         };
@@ -98,6 +99,7 @@ impl<X: Extension> Body<X> {
                 1 + match &node.op {
                     Op::Scan(scan) => scan.body.node_count(),
                     Op::Branch(branch) => branch.then.node_count() + branch.otherwise.node_count(),
+                    Op::Sweeps(sweeps) => sweeps.bodies().map(|body| body.node_count()).sum(),
                     Op::Extra(extra) => extra.as_build().body.node_count(),
                     _ => 0,
                 }
@@ -117,6 +119,23 @@ impl<X: Extension> Body<X> {
             counts[result as usize] += 1;
         }
         counts
+    }
+
+    /// The body with these results, without the nodes that they don't need.
+    pub(crate) fn with_results(&self, results: &[NodeId]) -> Body<X> {
+        let mut graph = Graph::like(self);
+        let mut ids: Vec<NodeId> = (0..self.arity() as NodeId).collect();
+        for node in &self.nodes[self.arity()..] {
+            let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+            ids.push(graph.add(node.op.clone(), &args));
+        }
+        let results: Vec<NodeId> = results.iter().map(|&id| ids[id as usize]).collect();
+        graph.finish(&results)
+    }
+
+    /// The body whose parameters are captures.
+    pub(crate) fn with_parameters_captured(&self) -> Body<X> {
+        Body { parameters: 0, captures: self.arity(), ..self.clone() }
     }
 
     /// Checks the invariants of the arena; for `debug_assert!`s.
@@ -166,6 +185,7 @@ impl Body {
             Op::Mark | Op::Unary(Unary::StopGradient) => true,
             Op::Scan(scan) => scan.body.has_marks(),
             Op::Branch(branch) => branch.then.has_marks() || branch.otherwise.has_marks(),
+            Op::Sweeps(sweeps) => sweeps.bodies().any(|body| body.has_marks()),
             _ => false,
         })
     }
@@ -187,6 +207,10 @@ impl Body {
                     let then = Arc::new(branch.then.without_marks());
                     let otherwise = Arc::new(branch.otherwise.without_marks());
                     graph.add(Op::Branch(Arc::new(Branch { then, otherwise })), &args)
+                }
+                Op::Sweeps(sweeps) => {
+                    let sweeps = sweeps.map_bodies(|body| Arc::new(body.without_marks()));
+                    graph.add(Op::Sweeps(Arc::new(sweeps)), &args)
                 }
                 op => graph.add(op.clone(), &args),
             });

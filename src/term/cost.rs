@@ -2,6 +2,7 @@
 
 use crate::shape::Type;
 use crate::term::op::{Extension, Op};
+use crate::term::sweeps::Steps;
 use crate::term::{Body, Node};
 
 /// Counts of work. Nested bodies count as often as they run; of a conditional, both sides count.
@@ -72,6 +73,25 @@ impl<X: Extension> Body<X> {
                     elements: then.elements.saturating_add(otherwise.elements),
                     largest: then.largest.max(otherwise.largest),
                 }
+            }
+            Op::Sweeps(sweeps) => {
+                // How often a condition holds is not known: its steps are counted once.
+                let times = match sweeps.steps {
+                    Steps::Count(count) => count as u128,
+                    Steps::While(_) => 1,
+                };
+                let mut cost = sweeps.bodies().fold(Cost::default(), |sum, body| {
+                    let body = body.cost();
+                    Cost {
+                        float_operations: sum.float_operations.saturating_add(body.float_operations),
+                        elements: sum.elements.saturating_add(body.elements),
+                        largest: sum.largest.max(body.largest),
+                    }
+                });
+                cost = repeated(cost, times);
+                cost.elements = cost.elements.saturating_add(stored());
+                cost.largest = cost.largest.max(stored());
+                cost
             }
             Op::Extra(extra) => {
                 let build = extra.as_build();

@@ -71,7 +71,7 @@ fn index_arrays(indices: &[&Type]) -> Result<Shape, String> {
     Ok(first.shape.clone())
 }
 
-fn signature<X: Extension>(what: &str, body: &Body<X>, expected: &[Type]) -> Result<(), String> {
+pub(super) fn signature<X: Extension>(what: &str, body: &Body<X>, expected: &[Type]) -> Result<(), String> {
     if body.arity() != expected.len() {
         return Err(format!("the {what} takes {} values, not {}", body.arity(), expected.len()));
     }
@@ -300,6 +300,7 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
             }
             Ok(types)
         }
+        Op::Sweeps(sweeps) => sweeps.output_types(operands),
         Op::Output(_) => Err("takes an operand with several outputs".into()),
         Op::Alias | Op::Mark => {
             arity(operands, 1)?;

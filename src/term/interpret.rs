@@ -34,6 +34,7 @@ pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Ar
                 let condition = args.next().expect("a branch has a condition");
                 several(A::branch(condition, &branch.then, &branch.otherwise, args.collect()))
             }
+            Op::Sweeps(sweeps) => several(A::sweeps(sweeps, args.into_vec())),
             Op::Extra(never) => match *never {},
             op => Slot::One(apply::<A, Never>(op, args)),
         })
@@ -142,7 +143,7 @@ pub(crate) fn apply<A: Algebra, X: Extension>(op: &Op<X>, args: Operands<A>) -> 
         Op::Contract(spec) => A::contract(spec, next(), next()),
         Op::Alias => next(),
         Op::Mark => A::mark(next()),
-        Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Extra(_) => {
+        Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Extra(_) => {
             unreachable!("handled by the caller")
         }
     }

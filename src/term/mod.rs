@@ -12,9 +12,12 @@ pub mod interpret;
 mod op;
 pub mod print;
 pub(crate) mod source;
+mod sweeps;
 
 pub use body::{Body, Node, NodeId};
 pub use cost::Cost;
 pub use graph::Graph;
 pub use op::{Branch, Build, Extension, Never, Op, Scan};
 pub use source::interpret_source;
+pub(crate) use sweeps::advance_by;
+pub use sweeps::{Checkpoints, Steps, Sweep, Sweeps};

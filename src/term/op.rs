@@ -6,6 +6,7 @@ use crate::concrete;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape};
 use crate::term::Body;
+use crate::term::sweeps::Sweeps;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -116,6 +117,8 @@ pub enum Op<X = Never> {
     Scan(Arc<Scan<X>>),
     /// A lazy conditional, of several outputs.
     Branch(Arc<Branch<X>>),
+    /// A loop that is gone through several times, of several outputs.
+    Sweeps(Arc<Sweeps<X>>),
     /// One output of the operand, which is a loop or conditional.
     Output(usize),
     /// The operand, under a new identity: the point of a derivative taken inside a staged program.
@@ -129,7 +132,7 @@ pub enum Op<X = Never> {
 impl<X> Op<X> {
     /// Whether the operation has several outputs, which [`Op::Output`] picks from.
     pub fn is_multiple(&self) -> bool {
-        matches!(self, Op::Scan(_) | Op::Branch(_))
+        matches!(self, Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_))
     }
 }
 
@@ -166,6 +169,7 @@ impl Op {
                 then: Arc::new(branch.then.widen()),
                 otherwise: Arc::new(branch.otherwise.widen()),
             })),
+            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.widen())),
             Op::Output(position) => Op::Output(position),
             Op::Alias => Op::Alias,
             Op::Mark => Op::Mark,

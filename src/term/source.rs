@@ -7,6 +7,7 @@ use crate::shape::{Shape, Type, Value, size};
 use crate::term::body::Body;
 use crate::term::interpret::{Slot, apply, run, several};
 use crate::term::op::{Build, Op, Scan};
+use crate::term::sweeps::{Steps, Sweeps};
 use std::convert::Infallible;
 
 /// Runs a source program on the arrays of an eager algebra: the values of its results.
@@ -24,6 +25,7 @@ pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>
                 let side = if chosen { &branch.then } else { &branch.otherwise };
                 several(interpret_source::<A>(side, args[1..].to_vec()))
             }
+            Op::Sweeps(sweeps) => several(run_sweeps::<A>(sweeps, args.into_vec())),
             op => Slot::One(apply::<A, Build>(op, args)),
         })
     });
@@ -89,4 +91,66 @@ pub(crate) fn run_scan<A: Algebra>(scan: &Scan<Build>, operands: Vec<A::Array>) 
         carries.push(stack::<A>(slices, ty));
     }
     carries
+}
+
+/// All sweeps of a loop, with everything kept.
+pub(crate) fn run_sweeps<A: Algebra>(sweeps: &Sweeps<Build>, operands: Vec<A::Array>) -> Vec<A::Array> {
+    let captures = &operands[sweeps.captures()..];
+    let mut kept: Vec<Vec<Vec<A::Array>>> = Vec::new();
+    let mut results = Vec::new();
+    let mut count = match &sweeps.steps {
+        Steps::Count(count) => Some(*count),
+        Steps::While(_) => None,
+    };
+    for (at, sweep) in sweeps.sweeps.iter().enumerate() {
+        let (carries, inputs) = sweeps.operands(at);
+        let mut carries = operands[carries].to_vec();
+        let mut tape: Vec<Vec<A::Array>> = Vec::new();
+        let mut outputs: Vec<Vec<A::Array>> = vec![Vec::new(); sweep.outputs()];
+        let mut made = 0;
+        while match (count, &sweeps.steps) {
+            (None, Steps::While(condition)) => {
+                let arguments = carries.iter().chain(captures).cloned().collect();
+                let holds = A::known(&interpret_source::<A>(condition, arguments)[0]);
+                let holds = holds.expect("an eager algebra knows the value of a condition");
+                holds.element(0) == Value::Bool(true)
+            }
+            (count, _) => made < count.expect("the first sweep counts the steps"),
+        } {
+            let step =
+                if at.is_multiple_of(2) { made } else { count.expect("the first sweep counts the steps") - 1 - made };
+            let mut arguments = std::mem::take(&mut carries);
+            for input in &operands[inputs.clone()] {
+                let length = A::shape(input)[0];
+                let position = if sweeps.reverse { length - 1 - step } else { step };
+                arguments.push(A::view(input.clone(), &AffineMap::pick(&A::shape(input), 0, position as i64)));
+            }
+            arguments.extend(sweep.reads.iter().map(|&(from, position)| {
+                let steps = &kept[from];
+                let row = if from.is_multiple_of(2) { step } else { steps.len() - 1 - step };
+                steps[row][position].clone()
+            }));
+            arguments.extend_from_slice(captures);
+            carries = interpret_source::<A>(&sweep.body, arguments);
+            let mut rest = carries.split_off(sweep.carries);
+            let slices = rest.split_off(sweep.keeps);
+            tape.push(rest);
+            for (stacked, slice) in outputs.iter_mut().zip(slices) {
+                stacked.push(slice);
+            }
+            made += 1;
+        }
+        count = Some(made);
+        kept.push(tape);
+        results.extend(carries);
+        let types: Vec<Type> = sweep.body.result_types().skip(sweep.carries + sweep.keeps).cloned().collect();
+        for (mut slices, ty) in outputs.into_iter().zip(&types) {
+            // In the order of the slices, not in that of the steps.
+            if at.is_multiple_of(2) == sweeps.reverse {
+                slices.reverse();
+            }
+            results.push(stack::<A>(slices, ty));
+        }
+    }
+    results
 }

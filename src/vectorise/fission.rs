@@ -105,7 +105,7 @@ pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
     let moved = inputs.iter().chain(written).fold(1, |sum: usize, &id| sum.saturating_add(elements(body.node(id))));
     let needed = needed(body, &nodes, &[]);
     let fits = |(node, needed): (&Node<Build>, &bool)| {
-        !needed || !matches!(node.op, Op::Branch(_)) && elements(node) <= moved.saturating_mul(GROWTH)
+        !needed || !matches!(node.op, Op::Branch(_) | Op::Sweeps(_)) && elements(node) <= moved.saturating_mul(GROWTH)
     };
     if !body.nodes[body.arity()..].iter().zip(&needed[body.arity()..]).all(fits) {
         return None;
@@ -152,6 +152,7 @@ pub(crate) fn can_be_split(body: &Body) -> bool {
             split(&widened).is_some() || can_be_split(&scan.body)
         }
         Op::Branch(branch) => can_be_split(&branch.then) || can_be_split(&branch.otherwise),
+        Op::Sweeps(sweeps) => sweeps.bodies().any(|body| can_be_split(body)),
         _ => false,
     })
 }

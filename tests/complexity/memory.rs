@@ -95,3 +95,67 @@ fn calls_reuse_buffers() {
     let (_, peak, _) = measured(|| staged.call(&x).unwrap());
     assert!(peak <= 3 * 8 * n + MEGABYTE, "{} MB", peak / MEGABYTE);
 }
+
+/// The gradient of a loop whose steps are all needed again holds so many states as it has snapshots, and the intermediate
+/// values of one step.
+#[test]
+fn checkpoints_hold_what_they_say() {
+    let (n, width) = (10_000, 256);
+    let state = 8 * width;
+    let x: Vector<C, f64> = full(width, 0.5) + 0.0;
+    fn loss<A: Algebra>(checkpoints: Option<Checkpoints>, n: usize, x: &Vector<A, f64>) -> Scalar<A, f64> {
+        let step = |y: Vector<A, f64>, ()| ((&y * 1.01).sin() * 1.02, ());
+        match checkpoints {
+            Some(checkpoints) => checkpoints.scan(x.clone(), &(), n, step).0.sum(),
+            None => scan(x.clone(), &(), n, step).0.sum(),
+        }
+    }
+    let gradient = |checkpoints| {
+        let staged = stage(|x| loss::<Staged>(checkpoints, n, x), &x).unwrap().grad().unwrap();
+        let (value, peak, _) = measured(|| staged.call(&x).unwrap().to_vec());
+        (value, peak, staged.program().node_count())
+    };
+    let (expected, all, _) = gradient(None);
+    assert!(all > n * state, "{all} bytes");
+    // Beside the snapshots: the steps that everything is kept of, and what a step is computed in.
+    for (checkpoints, states) in [
+        (Checkpoints::Snapshots(20), 20),
+        (Checkpoints::Every(100), 100 + 2 * 100),
+        (Checkpoints::Bytes(100 * state), 100),
+    ] {
+        let (value, peak, nodes) = gradient(Some(checkpoints));
+        assert_eq!(value, expected);
+        assert!(peak <= (states + 12) * state + MEGABYTE / 8, "{checkpoints:?}: {} states", peak / state);
+        assert!(nodes < 40, "{nodes} nodes");
+        // The eager loop keeps no more than the snapshots' Deltas either.
+        let (value, peak, _) = measured(|| grad(|x| loss(Some(checkpoints), 1000, x), &x).to_vec());
+        assert_eq!(value, grad(|x| loss(None, 1000, x), &x).to_vec());
+        if let Checkpoints::Snapshots(_) = checkpoints {
+            assert!(peak <= 60 * state + MEGABYTE, "{checkpoints:?}: {} states", peak / state);
+        }
+    }
+}
+
+/// A step of a loop without checkpoints is computed once, forwards; of one with snapshots so often as theory says.
+#[test]
+fn eager_checkpoints_run_steps_again_as_often_as_theory_says() {
+    use std::cell::Cell;
+    use std::rc::Rc;
+    for (n, snapshots, advances) in [(1000, 20, 2747), (100, 1, 4950), (10_000, 20, 37_976)] {
+        let count = Rc::new(Cell::new(0));
+        let counted = count.clone();
+        let gradient = grad(
+            move |x: &Scalar<deltaray::dual::Dual<C>, f64>| {
+                let counted = counted.clone();
+                let step = move |y: Scalar<deltaray::dual::Dual<C>, f64>, ()| {
+                    counted.set(counted.get() + 1);
+                    (y.sin(), ())
+                };
+                Checkpoints::Snapshots(snapshots).scan(x.clone(), &(), n, step).0
+            },
+            &scalar(0.7),
+        );
+        assert!(gradient.item().is_finite());
+        assert_eq!(count.get(), advances + n, "{n} steps with {snapshots} snapshots");
+    }
+}

@@ -107,6 +107,9 @@ fn in_order_of_use(body: &Body) -> Body {
                     let body = Arc::new(in_order_of_use(&scan.body));
                     *scan = Arc::new(Scan { body, ..(**scan).clone() });
                 }
+                Op::Sweeps(sweeps) => {
+                    *sweeps = Arc::new(sweeps.map_bodies(|body| Arc::new(in_order_of_use(body))));
+                }
                 Op::Branch(branch) => {
                     let [then, otherwise] =
                         [&branch.then, &branch.otherwise].map(|side| Arc::new(in_order_of_use(side)));

@@ -22,6 +22,7 @@ pub mod segments;
 pub mod shared;
 pub mod sorting;
 pub mod structure;
+pub mod while_loops;
 pub mod writes;
 
 use row::Row;
@@ -47,6 +48,7 @@ pub fn all() -> Vec<Row> {
         derivatives::rows,
         benchmarks::rows,
         families::rows,
+        while_loops::rows,
         edges::rows,
     ];
     themes.iter().flat_map(|rows| rows()).collect()

@@ -7,7 +7,7 @@ use deltaray::dual::{Dual, DualArray};
 use deltaray::error::Error;
 use deltaray::operation::{Binary, Comparison, Unary};
 use deltaray::shape::{DType, Shape, Type, Value};
-use deltaray::term::{Body, Scan};
+use deltaray::term::{Body, Scan, Sweeps};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -272,6 +272,9 @@ impl<A: Instance> Algebra for Mutated<A> {
             Wrong::TurnsBranch => A::branch(condition, otherwise, then, captures),
             _ => A::branch(condition, then, otherwise, captures),
         }
+    }
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<A::Array>) -> Vec<A::Array> {
+        A::sweeps(sweeps, operands)
     }
     fn lift(a: A::Array) -> NestedArray<Self> {
         A::lift(a)

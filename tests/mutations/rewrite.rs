@@ -41,6 +41,7 @@ pub fn rewritten(body: &Body<Build>, place: &Place, rewrite: Rewrite<'_>) -> Bod
             Op::Branch(branch) => {
                 Op::Branch(Arc::new(Branch { then: nested(&branch.then), otherwise: nested(&branch.otherwise) }))
             }
+            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(nested))),
             op => op.clone(),
         };
         changed.nodes[at].op = op;
@@ -65,6 +66,7 @@ pub fn operations<X: Extension>(body: &Body<X>) -> Vec<(&Op<X>, usize)> {
         found.push((&node.op, node.args.len()));
         match &node.op {
             Op::Scan(scan) => found.extend(operations(&scan.body)),
+            Op::Sweeps(sweeps) => sweeps.bodies().for_each(|body| found.extend(operations(body))),
             Op::Branch(branch) => {
                 found.extend(operations(&branch.then));
                 found.extend(operations(&branch.otherwise));

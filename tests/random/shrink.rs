@@ -97,6 +97,7 @@ fn body_weight(body: &Body<Build>) -> usize {
         Op::Constant(array) if array.uniform().is_some_and(|value| value.to_f64() == 0.0) => 1,
         Op::Scan(scan) => 4 + body_weight(&scan.body),
         Op::Branch(branch) => 4 + body_weight(&branch.then) + body_weight(&branch.otherwise),
+        Op::Sweeps(sweeps) => 4 + sweeps.bodies().map(|body| body_weight(body)).sum::<usize>(),
         Op::Extra(build) => 4 + body_weight(&build.body),
         _ => 2,
     };

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 pub(super) use prune::prune;
 
-pub(super) const RULES: Rules = &[("scan body", scan_body), ("branch bodies", branch_bodies)];
+pub(super) const RULES: Rules =
+    &[("scan body", scan_body), ("branch bodies", branch_bodies), ("sweep bodies", sweep_bodies)];
 
 /// The simplified body, if it differs; every body is simplified once.
 fn simplified(arena: &mut Simplifier, body: &Arc<Body>) -> Option<Arc<Body>> {
@@ -44,4 +45,16 @@ fn branch_bodies(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<Nod
     let then = then.unwrap_or_else(|| branch.then.clone());
     let otherwise = otherwise.unwrap_or_else(|| branch.otherwise.clone());
     Some(arena.add(Op::Branch(Arc::new(Branch { then, otherwise })), args))
+}
+
+/// Every sweep of a loop runs its simplified body: less work in each step.
+fn sweep_bodies(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Sweeps(sweeps) = op else { return None };
+    let mut changed = false;
+    let simple = sweeps.map_bodies(|body| {
+        let simple = simplified(arena, body);
+        changed |= simple.is_some();
+        simple.unwrap_or_else(|| body.clone())
+    });
+    changed.then(|| arena.add(Op::Sweeps(Arc::new(simple)), args))
 }

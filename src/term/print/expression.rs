@@ -237,6 +237,7 @@ pub(crate) fn name<X>(op: &Op<X>) -> String {
         Op::Contract(_) => "contract".into(),
         Op::Scan(_) => "scan".into(),
         Op::Branch(_) => "branch".into(),
+        Op::Sweeps(_) => "sweeps".into(),
         Op::Output(_) => "output".into(),
         Op::Alias => "alias".into(),
         Op::Mark => "mark".into(),
@@ -304,8 +305,12 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
         Op::Contract(spec) => apply(&format!("contract \"{}\"", contraction_labels(spec)), operands),
         Op::Alias => apply("alias", operands),
         Op::Mark => apply("mark", operands),
-        Op::Parameter(_) | Op::Constant(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Extra(_) => {
-            unreachable!("written by the writer of bodies")
-        }
+        Op::Parameter(_)
+        | Op::Constant(_)
+        | Op::Output(_)
+        | Op::Scan(_)
+        | Op::Branch(_)
+        | Op::Sweeps(_)
+        | Op::Extra(_) => unreachable!("written by the writer of bodies"),
     }
 }

@@ -1,5 +1,7 @@
 //! From the shared graph to lines with lets.
 
+mod sweeps;
+
 use super::expression::{Expression, Level, Operand, operation};
 use super::literal::{self, Constants};
 use super::names::{DTYPES, Name, Names};
@@ -159,6 +161,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             }
             Op::Scan(scan) => self.scan(at, scan),
             Op::Branch(branch) => self.branch(at, branch),
+            Op::Sweeps(sweeps) => self.sweeps(at, sweeps),
             Op::Extra(extra) => self.build(at, extra.as_build()),
             _ => {
                 let expression = self.operation(node);
@@ -424,10 +427,11 @@ fn fits(head: &str, result: &Expression, indent: usize) -> bool {
 }
 
 /// How many of an operation's operands are evaluated beside it; the others are captured by its bodies.
-fn own_operands<X>(op: &Op<X>) -> usize {
+fn own_operands<X: Extension>(op: &Op<X>) -> usize {
     match op {
         Op::Scan(scan) => scan.carries + scan.inputs,
         Op::Branch(_) => 1,
+        Op::Sweeps(sweeps) => sweeps.captures(),
         Op::Extra(_) => 0,
         _ => usize::MAX,
     }

@@ -119,7 +119,7 @@ impl Lifter<'_> {
     }
 
     /// The node with one axis at another place.
-    fn move_axis(&mut self, node: NodeId, from: usize, to: usize) -> NodeId {
+    pub(super) fn move_axis(&mut self, node: NodeId, from: usize, to: usize) -> NodeId {
         if from == to {
             return node;
         }
@@ -150,7 +150,7 @@ impl Lifter<'_> {
     }
 
     /// A choice by a mask of rank 0 between values of any one shape.
-    fn select(&mut self, mask: &Lifted, yes: &Lifted, no: &Lifted) -> Lifted {
+    pub(super) fn select(&mut self, mask: &Lifted, yes: &Lifted, no: &Lifted) -> Lifted {
         let axes = union(&mask.axes, &union(&yes.axes, &no.axes));
         let mut shape = self.extents_of(&axes);
         shape.extend_from_slice(&self.element_shape(yes));

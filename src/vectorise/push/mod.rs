@@ -252,6 +252,7 @@ impl<'a> Push<'a> {
                 let (then, otherwise) = (self.nested(&branch.then), self.nested(&branch.otherwise));
                 Op::Branch(Arc::new(Branch { then, otherwise }))
             }
+            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(|body| self.nested(body)))),
             op => op.clone(),
         };
         let args: SmallVec<[ValueId; 3]> = node.args.iter().map(|&arg| whole(self, arg)).collect();

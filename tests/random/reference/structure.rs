@@ -6,7 +6,7 @@ use deltaray::affine::AffineMap;
 use deltaray::algebra::{Contraction, Extreme, Order, Reduction};
 use deltaray::operation::Binary;
 use deltaray::shape::{DType, Shape, Type};
-use deltaray::term::{Body, Extension, Op};
+use deltaray::term::{Body, Extension, Op, Steps, Sweeps};
 use std::rc::Rc;
 
 /// The outputs of an operation.
@@ -98,6 +98,7 @@ pub(super) fn apply<X: Extension>(op: &Op<X>, args: &[Rc<Plain>], watch: &mut Wa
             }
             carries.into_iter().chain(outputs.into_iter().map(Rc::new)).collect()
         }
+        Op::Sweeps(sweeps) => go_over(sweeps, args, watch),
         Op::Branch(branch) => {
             // Both sides run: other pipelines may compute both, and the watch must see them.
             let then = run(&branch.then, args[1..].to_vec(), watch);
@@ -110,6 +111,62 @@ pub(super) fn apply<X: Extension>(op: &Op<X>, args: &[Rc<Plain>], watch: &mut Wa
             one(build_elements(&build.extents, &build.body, args, watch))
         }
     }
+}
+
+/// A loop of several sweeps, with everything kept.
+fn go_over<X: Extension>(sweeps: &Sweeps<X>, args: &[Rc<Plain>], watch: &mut Watch) -> Vec<Rc<Plain>> {
+    let captures = &args[sweeps.captures()..];
+    let mut count = match &sweeps.steps {
+        Steps::Count(count) => Some(*count),
+        Steps::While(_) => None,
+    };
+    let mut kept: Vec<Vec<Vec<Rc<Plain>>>> = Vec::new();
+    let mut results = Vec::new();
+    for (number, sweep) in sweeps.sweeps.iter().enumerate() {
+        let (carries, inputs) = sweeps.operands(number);
+        let mut carries = args[carries].to_vec();
+        // By step, what is kept and what is written.
+        let mut rows: Vec<(usize, Vec<Rc<Plain>>, Vec<Rc<Plain>>)> = Vec::new();
+        loop {
+            match (count, &sweeps.steps) {
+                (Some(count), _) if rows.len() == count => break,
+                (None, Steps::While(condition)) => {
+                    let arguments = carries.iter().chain(captures).cloned().collect();
+                    if !run(condition, arguments, watch)[0].cells[0].truth() {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+            let step = if number.is_multiple_of(2) { rows.len() } else { count.expect("counted") - 1 - rows.len() };
+            let at = if sweeps.reverse { count.expect("no condition") - 1 - step } else { step };
+            let mut arguments = carries;
+            arguments.extend(args[inputs.clone()].iter().map(|input| Rc::new(slice(input, at))));
+            arguments.extend(sweep.reads.iter().map(|&(from, position)| kept[from][step][position].clone()));
+            arguments.extend(captures.iter().cloned());
+            carries = run(&sweep.body, arguments, watch);
+            let mut row = carries.split_off(sweep.carries);
+            let written = row.split_off(sweep.keeps);
+            rows.push((at, row, written));
+        }
+        count = Some(rows.len());
+        results.extend(carries);
+        for (output, ty) in sweep.body.result_types().skip(sweep.carries + sweep.keeps).enumerate() {
+            let mut stacked = ty.clone();
+            stacked.shape.insert(0, rows.len());
+            let mut stack = Plain::zeros(&stacked);
+            for (at, _, written) in &rows {
+                let cells = &written[output].cells;
+                stack.cells[at * cells.len()..(at + 1) * cells.len()].copy_from_slice(cells);
+            }
+            results.push(Rc::new(stack));
+        }
+        if !number.is_multiple_of(2) {
+            rows.reverse();
+        }
+        kept.push(rows.into_iter().map(|(_, row, _)| row).collect());
+    }
+    results
 }
 
 fn build_elements<X: Extension>(extents: &Shape, body: &Body<X>, captures: &[Rc<Plain>], watch: &mut Watch) -> Plain {

@@ -1,0 +1,39 @@
+//! Functions of which nothing is kept: the reverse derivative runs them again.
+
+use super::rolled::Rolled;
+use super::{Delta, Dual, DualArray};
+use crate::algebra::{Algebra, Function};
+
+/// A function and where it was run.
+pub(crate) struct Recomputed<A: Algebra> {
+    f: Function<Dual<A>>,
+    at: Vec<DualArray<A>>,
+}
+
+impl<A: Algebra> Recomputed<A> {
+    /// The function's results once more, with Deltas that lead back to those of the point, and of what the function
+    /// captures: all of them older than this one, and all in between newer.
+    pub(crate) fn again(&self) -> Vec<DualArray<A>> {
+        (self.f)(self.at.clone())
+    }
+}
+
+/// The results of a function, which is run without a derivative, but may capture arrays that have one.
+pub(crate) fn recompute_dual<A: Algebra>(f: &Function<Dual<A>>, at: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
+    let constants = at.iter().map(|array| DualArray { primal: array.primal.clone(), delta: None });
+    let results = f(constants.collect());
+    let moves = |array: &DualArray<A>| array.delta.is_some();
+    if !at.iter().chain(&results).any(moves) {
+        return results;
+    }
+    let all = at.iter().any(moves);
+    let moving: Vec<bool> =
+        results.iter().map(|result| moves(result) || all && A::dtype(&result.primal).is_float()).collect();
+    let primals: Vec<A::Array> = results.into_iter().map(|result| result.primal).collect();
+    let delta = Delta::rolled(Rolled::Recomputed(Recomputed { f: f.clone(), at }), Vec::new());
+    let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
+        primal,
+        delta: moves.then(|| delta.output(position)),
+    };
+    primals.into_iter().enumerate().zip(moving).map(pick).collect()
+}

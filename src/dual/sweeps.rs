@@ -1,0 +1,442 @@
+//! Loops whose tape is the engine's, in reverse and in forward mode.
+//!
+//! The reverse derivative of a loop of k sweeps is the loop of those and of k further ones, which go over the steps the
+//! other way, each with the cotangents of what the sweep at its mirror image carries. It reads what that sweep kept for it
+//! of each step (what the transpose of a step needs of its values), and keeps, for the earlier sweeps, the cotangents of
+//! what was read of theirs. So the derivative is such a loop again, and the rule closes under itself, however many steps
+//! there turn out to be. The cotangents of captures are summed over the steps.
+//!
+//! In forward mode every sweep computes tangents beside its values.
+
+use super::extract::{Level, extract, levels, needs};
+use super::forward;
+use super::loops::{Active, Recording};
+use super::memo::{Key, Memo};
+use super::rules::zeros;
+use super::transpose::Cotangent;
+use super::{Delta, DualArray, TangentArray};
+use crate::algebra::Algebra;
+use crate::concrete::Array;
+use crate::operation::Binary;
+use crate::shape::{Type, Value};
+use crate::term::{Body, Graph, NodeId, Op, Steps, Sweep, Sweeps};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl Key for Arc<Sweeps> {
+    fn bodies(&self) -> impl Iterator<Item = &Body> {
+        Sweeps::bodies(self).map(|body| &**body)
+    }
+}
+
+/// Which parameters of a sweep's body move with the inputs, and which of its results.
+pub(super) struct Activity {
+    pub(super) active: Active,
+    pub(super) moving: Vec<bool>,
+}
+
+/// A fixed point over the steps, sweep by sweep, given which operands move. A carry that moves before a step or after one
+/// does in both places: there may be no step at all.
+pub(super) fn activity(sweeps: &Sweeps, operands: &[bool]) -> Vec<Activity> {
+    let mut found: Vec<Activity> = Vec::with_capacity(sweeps.sweeps.len());
+    for (at, sweep) in sweeps.sweeps.iter().enumerate() {
+        let (carries, inputs) = sweeps.operands(at);
+        let mut parameters = operands[carries.start..inputs.end].to_vec();
+        let kept = |&(from, kept): &(usize, usize)| found[from].moving[sweeps.sweeps[from].carries + kept];
+        parameters.extend(sweep.reads.iter().map(kept));
+        parameters.extend_from_slice(&operands[sweeps.captures()..]);
+        let mut active = Active { body: sweep.body.clone(), parameters };
+        let none = vec![false; sweep.body.results.len()];
+        let moving = loop {
+            let mut moving = Recording::new(&active, &none, false).moving;
+            let grows: Vec<usize> = (0..sweep.carries).filter(|&at| moving[at] && !active.parameters[at]).collect();
+            if grows.is_empty() {
+                moving[..sweep.carries].copy_from_slice(&active.parameters[..sweep.carries]);
+                break moving;
+            }
+            grows.into_iter().for_each(|at| active.parameters[at] = true);
+        };
+        found.push(Activity { active, moving });
+    }
+    found
+}
+
+/// A loop, which of its operands move, and which outputs have a cotangent.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Request {
+    sweeps: Arc<Sweeps>,
+    operands: Vec<bool>,
+    present: Vec<bool>,
+    marked: bool,
+}
+
+impl Key for Request {
+    fn bodies(&self) -> impl Iterator<Item = &Body> {
+        Sweeps::bodies(&self.sweeps).map(|body| &**body)
+    }
+}
+
+/// A sweep with cotangents, and what its operands and outputs are, as positions among those of the sweep that it is the
+/// transpose of.
+struct Adjoint {
+    sweep: Sweep,
+    /// Carries whose cotangents are carried.
+    carried: Vec<usize>,
+    /// Captures whose cotangents are summed; they are carried too.
+    captures: Vec<usize>,
+    /// Outputs whose cotangents are read step by step.
+    read: Vec<usize>,
+    /// Inputs that are read again, step by step.
+    inputs: Vec<usize>,
+    /// Inputs whose cotangents are written.
+    written: Vec<usize>,
+}
+
+/// The loop with the sweeps of its transpose.
+struct Transposed {
+    sweeps: Arc<Sweeps>,
+    /// From the last of the original sweeps that matter to the first.
+    adjoints: Vec<Adjoint>,
+}
+
+/// Where the parameters of a sweep's body are: carries, inputs, what is read, captures.
+fn roles(sweep: &Sweep) -> [Range<usize>; 4] {
+    let inputs = sweep.carries + sweep.inputs;
+    let (parameters, arity) = (sweep.body.parameters, sweep.body.arity());
+    [0..sweep.carries, sweep.carries..inputs, inputs..parameters, parameters..arity]
+}
+
+/// Zeros of a node's type.
+fn zero_like(graph: &mut Graph, like: usize) -> NodeId {
+    let ty = graph.ty(like as NodeId).clone();
+    graph.add(Op::Constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0))), &[])
+}
+
+impl Transposed {
+    fn new(request: &Request) -> Transposed {
+        let Request { sweeps, operands, present, marked } = request;
+        let found = activity(sweeps, operands);
+        // Of each sweep, which last carries and which outputs have a cotangent.
+        let given: Vec<Vec<bool>> = (0..found.len())
+            .map(|at| {
+                let (carries, outputs) = sweeps.results(at);
+                let (moving, keeps) = (&found[at].moving, sweeps.sweeps[at].keeps);
+                let own = present[carries.clone()].iter().copied();
+                let own = own.chain(std::iter::repeat_n(false, keeps)).chain(present[outputs].iter().copied());
+                own.zip(moving).map(|(present, &moving)| present && moving).collect()
+            })
+            .collect();
+        let count = given.iter().rposition(|given| given.contains(&true)).map_or(0, |last| last + 1);
+        // What sweeps keep once more for another reader, and where the cotangents of what they keep are found.
+        let mut copies: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut cotangents: Vec<Vec<Option<(usize, usize)>>> =
+            sweeps.sweeps.iter().map(|sweep| vec![None; sweep.keeps]).collect();
+        let mut forward: Vec<Sweep> = Vec::new();
+        let mut adjoints: Vec<Adjoint> = Vec::new();
+        for at in (0..count).rev() {
+            let (sweep, Activity { active, .. }) = (&sweeps.sweeps[at], &found[at]);
+            let [carries, inputs, reads, captures] = roles(sweep);
+            let arity = sweep.body.arity();
+            let mut present = given[at].clone();
+            for (kept, cotangent) in cotangents[at].iter().enumerate() {
+                present[sweep.carries + kept] = cotangent.is_some();
+            }
+            let recording = loop {
+                let recording = Recording::new(active, &present, *marked);
+                let grows = |&at: &usize| recording.adjoints[at].is_some() && !present[at];
+                let grows: Vec<usize> = carries.clone().filter(grows).collect();
+                if grows.is_empty() {
+                    break recording;
+                }
+                grows.into_iter().for_each(|at| present[at] = true);
+            };
+            let Recording { mut graph, results, adjoints: parts, proper, .. } = recording;
+            let reached = |range: &Range<usize>| -> Vec<usize> {
+                range.clone().filter(|&at| parts[at].is_some()).map(|at| at - range.start).collect()
+            };
+            let carried: Vec<usize> = carries.clone().filter(|&at| present[at]).collect();
+            let (written, summed, passed) = (reached(&inputs), reached(&captures), reached(&reads));
+            let part = |range: &Range<usize>, at: usize| parts[range.start + at].expect("it was reached");
+
+            let mut outcome: Vec<NodeId> = Vec::new();
+            for &at in &carried {
+                outcome.push(parts[at].unwrap_or_else(|| zero_like(&mut graph, at)));
+            }
+            // Sums so far are parameters: new nodes of their types.
+            let mut sums: Vec<NodeId> = Vec::new();
+            for &at in &summed {
+                let addend = part(&captures, at);
+                sums.push(graph.add(Op::Alias, &[addend]));
+                outcome.push(graph.add(Op::Binary(Binary::Add), &[sums[sums.len() - 1], addend]));
+            }
+            let own_number = 2 * count - 1 - at;
+            for (position, &read) in passed.iter().enumerate() {
+                let (from, kept) = sweep.reads[read];
+                cotangents[from][kept] = Some((own_number, position));
+                outcome.push(part(&reads, read));
+            }
+            outcome.extend(written.iter().map(|&at| part(&inputs, at)));
+
+            let level = |at: usize| match at {
+                _ if at < sweep.body.parameters => Level::Step,
+                // Captures of the sweep are those of its transpose.
+                _ if at < arity => Level::Known,
+                _ => Level::Backward,
+            };
+            let levels_given: Vec<Level> = (0..arity + results.len()).map(level).collect();
+            let (_, needed) = needs(&graph, &levels(&graph, &levels_given), &outcome, proper);
+            let (mut again, mut copied, mut stored) = (Vec::new(), Vec::new(), Vec::new());
+            for id in needed {
+                let place = id as usize;
+                if inputs.contains(&place) {
+                    again.push(place - inputs.start);
+                } else if reads.contains(&place) {
+                    let (from, kept) = sweep.reads[place - reads.start];
+                    copies[from].push(kept);
+                    copied.push((id, (from, sweeps.sweeps[from].keeps + copies[from].len() - 1)));
+                } else {
+                    stored.push(id);
+                }
+            }
+
+            let kept: Vec<NodeId> = results[sweep.carries..sweep.carries + sweep.keeps].to_vec();
+            let mut forward_results = results[..sweep.carries + sweep.keeps].to_vec();
+            forward_results.extend(copies[at].iter().map(|&copy| kept[copy]));
+            let first_stored = forward_results.len() - sweep.carries;
+            forward_results.extend(&stored);
+            let parameters: Vec<NodeId> = (0..arity as NodeId).collect();
+            forward.push(Sweep {
+                body: extract(&graph, &parameters, sweep.body.captures, &forward_results),
+                keeps: forward_results.len() - sweep.carries,
+                ..sweep.clone()
+            });
+
+            let cotangent = |result: usize| (arity + result) as NodeId;
+            let first_output = sweep.carries + sweep.keeps;
+            let read: Vec<usize> =
+                (first_output..results.len()).filter(|&at| present[at]).map(|at| at - first_output).collect();
+            let mut parameters: Vec<NodeId> = carried.iter().map(|&at| cotangent(at)).collect();
+            parameters.extend(&sums);
+            parameters.extend(read.iter().map(|&at| cotangent(first_output + at)));
+            parameters.extend(again.iter().map(|&at| (inputs.start + at) as NodeId));
+            let mut backward_reads = Vec::new();
+            for (kept, place) in cotangents[at].iter().enumerate() {
+                if let Some(place) = place {
+                    backward_reads.push(*place);
+                    parameters.push(cotangent(sweep.carries + kept));
+                }
+            }
+            for (position, &id) in stored.iter().enumerate() {
+                backward_reads.push((at, first_stored + position));
+                parameters.push(id);
+            }
+            for (id, place) in copied {
+                backward_reads.push(place);
+                parameters.push(id);
+            }
+            parameters.extend(captures.clone().map(|at| at as NodeId));
+            let backward = Sweep {
+                body: extract(&graph, &parameters, sweep.body.captures, &outcome),
+                carries: carried.len() + summed.len(),
+                inputs: read.len() + again.len(),
+                reads: backward_reads,
+                keeps: passed.len(),
+            };
+            adjoints.push(Adjoint { sweep: backward, carried, captures: summed, read, inputs: again, written });
+        }
+        forward.reverse();
+        let all = forward.into_iter().chain(adjoints.iter().map(|adjoint| adjoint.sweep.clone())).collect();
+        let (steps, reverse, checkpoints) = (sweeps.steps.clone(), sweeps.reverse, sweeps.checkpoints);
+        Transposed { sweeps: Arc::new(Sweeps { steps, sweeps: all, reverse, checkpoints }), adjoints }
+    }
+}
+
+static TRANSPOSED: Memo<Request, Arc<Transposed>> = Memo::new();
+
+/// A loop as a linear map: how it was run.
+pub(crate) struct RolledSweeps<A: Algebra> {
+    sweeps: Arc<Sweeps>,
+    operands: Vec<A::Array>,
+    active: Vec<bool>,
+}
+
+/// A loop over dual arrays.
+pub(crate) fn sweeps_dual<A: Algebra>(sweeps: &Arc<Sweeps>, operands: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
+    let (primals, deltas): (Vec<A::Array>, Vec<Option<Delta<A>>>) =
+        operands.into_iter().map(|array| (array.primal, array.delta)).unzip();
+    let active: Vec<bool> = deltas.iter().map(Option::is_some).collect();
+    if !active.contains(&true) {
+        let outputs = A::sweeps(sweeps, primals);
+        return outputs.into_iter().map(|primal| DualArray { primal, delta: None }).collect();
+    }
+    let moving: Vec<bool> = activity(sweeps, &active)
+        .into_iter()
+        .zip(&sweeps.sweeps)
+        .flat_map(|(Activity { mut moving, .. }, sweep)| {
+            moving.drain(sweep.carries..sweep.carries + sweep.keeps);
+            moving
+        })
+        .collect();
+    let outputs = A::sweeps(sweeps, primals.clone());
+    let rolled = RolledSweeps { sweeps: sweeps.clone(), operands: primals, active };
+    let delta = Delta::rolled(super::rolled::Rolled::Sweeps(rolled), deltas);
+    let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
+        primal,
+        delta: moves.then(|| delta.output(position)),
+    };
+    outputs.into_iter().enumerate().zip(moving).map(pick).collect()
+}
+
+impl<A: Algebra> RolledSweeps<A> {
+    /// From the cotangents of the outputs to those of the operands.
+    pub(crate) fn transpose(&self, mut cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
+        let sweeps = &self.sweeps;
+        cotangents.resize_with(sweeps.sweeps.iter().map(|sweep| sweep.carries + sweep.outputs()).sum(), || None);
+        let present: Vec<bool> = cotangents.iter().map(Option::is_some).collect();
+        // A last carry without a cotangent starts from zeros, which must not harm: those are marked.
+        let missing = (0..sweeps.sweeps.len()).any(|at| sweeps.results(at).0.any(|carry| !present[carry]));
+        let marked = missing || cotangents.iter().flatten().any(|cotangent| cotangent.marked);
+        let request = Request { sweeps: sweeps.clone(), operands: self.active.clone(), present, marked };
+        let transposed = TRANSPOSED.get(request, |request| Arc::new(Transposed::new(request)));
+
+        let count = transposed.adjoints.len();
+        let mut operands: Vec<A::Array> = Vec::new();
+        for at in 0..count {
+            let (carries, inputs) = sweeps.operands(at);
+            operands.extend_from_slice(&self.operands[carries.start..inputs.end]);
+        }
+        let captures = &self.operands[sweeps.captures()..];
+        for (adjoint, at) in transposed.adjoints.iter().zip((0..count).rev()) {
+            let ((own_carries, own_inputs), (last, outputs)) = (sweeps.operands(at), sweeps.results(at));
+            for &carry in &adjoint.carried {
+                let given = cotangents[last.start + carry].take().map(|cotangent| cotangent.array);
+                let like = &self.operands[own_carries.start + carry];
+                operands.push(given.unwrap_or_else(|| zeros::<A>(&A::type_of(like))));
+            }
+            operands.extend(adjoint.captures.iter().map(|&at| zeros::<A>(&A::type_of(&captures[at]))));
+            for &output in &adjoint.read {
+                operands.extend(cotangents[outputs.start + output].take().map(|cotangent| cotangent.array));
+            }
+            operands.extend(adjoint.inputs.iter().map(|&at| self.operands[own_inputs.start + at].clone()));
+        }
+        operands.extend_from_slice(captures);
+        let results = A::sweeps(&transposed.sweeps, operands);
+
+        let mut parts: Vec<Option<Cotangent<A>>> = Vec::new();
+        parts.resize_with(self.operands.len(), || None);
+        let mut sums: Vec<Option<A::Array>> = vec![None; captures.len()];
+        for (position, (adjoint, at)) in transposed.adjoints.iter().zip((0..count).rev()).enumerate() {
+            let (own_carries, own_inputs) = sweeps.operands(at);
+            let (carries, outputs) = transposed.sweeps.results(count + position);
+            let (carried, summed) = results[carries].split_at(adjoint.carried.len());
+            let mut put = |at: usize, array: &A::Array| {
+                parts[at] = Some(Cotangent { array: array.clone(), marked });
+            };
+            adjoint.carried.iter().zip(carried).for_each(|(&at, array)| put(own_carries.start + at, array));
+            let written = adjoint.written.iter().zip(&results[outputs]);
+            written.for_each(|(&at, array)| put(own_inputs.start + at, array));
+            for (&at, array) in adjoint.captures.iter().zip(summed) {
+                sums[at] = Some(match sums[at].take() {
+                    Some(sum) => A::binary(Binary::Add, sum, array.clone()),
+                    None => array.clone(),
+                });
+            }
+        }
+        for (at, sum) in sums.into_iter().enumerate() {
+            parts[sweeps.captures() + at] = sum.map(|array| Cotangent { array, marked });
+        }
+        parts
+    }
+}
+
+/// The loop with tangents, and which outputs have one.
+type WithTangents = (Arc<Sweeps>, Vec<Activity>);
+
+static FORWARD: Memo<(Arc<Sweeps>, Vec<bool>), Arc<WithTangents>> = Memo::new();
+
+/// The loop that carries, reads and keeps tangents beside the values of everything that moves.
+fn with_tangents(sweeps: &Sweeps, operands: &[bool]) -> WithTangents {
+    let found = activity(sweeps, operands);
+    let captures = &operands[sweeps.captures()..];
+    // Where the tangent of what a sweep keeps is among what it keeps, if there is one.
+    let kept = |at: usize, kept: usize| {
+        let sweep = &sweeps.sweeps[at];
+        let moving = &found[at].moving[sweep.carries..sweep.carries + sweep.keeps];
+        moving[kept].then(|| sweep.keeps + moving[..kept].iter().filter(|&&moves| moves).count())
+    };
+    let extended = sweeps.sweeps.iter().zip(&found).map(|(sweep, Activity { active, moving })| {
+        let [carries, inputs, reads, captures] = roles(sweep);
+        let (carried, keeps) = (sweep.carries, sweep.carries..sweep.carries + sweep.keeps);
+        let results = [0..carried, keeps.clone(), keeps.end..sweep.body.results.len()];
+        let body = forward::body_with_tangents(active, moving, &[carries, inputs, reads], captures, &results);
+        let moves = |range: Range<usize>, flags: &[bool]| flags[range].iter().filter(|&&moves| moves).count();
+        let tangents = sweep.reads.iter().filter_map(|&(from, at)| Some((from, kept(from, at)?)));
+        Sweep {
+            body,
+            carries: carried + moves(0..carried, &active.parameters),
+            inputs: sweep.inputs + moves(carried..carried + sweep.inputs, &active.parameters),
+            reads: sweep.reads.iter().copied().chain(tangents).collect(),
+            keeps: sweep.keeps + moves(keeps, moving),
+        }
+    });
+    let steps = match &sweeps.steps {
+        Steps::Count(count) => Steps::Count(*count),
+        Steps::While(condition) => {
+            // The condition takes the tangents too, and does without them.
+            let carries = &found[0].active.parameters[..sweeps.sweeps[0].carries];
+            let types: Vec<Type> = (0..condition.arity()).map(|at| condition.parameter_type(at).clone()).collect();
+            let (own, captured) = types.split_at(condition.parameters);
+            let of = |types: &[Type], flags: &[bool]| -> Vec<Type> {
+                let tangents = types.iter().zip(flags).filter(|(_, moves)| **moves).map(|(ty, _)| ty.clone());
+                types.iter().cloned().chain(tangents).collect()
+            };
+            let (own, captured) = (of(own, carries), of(captured, captures));
+            let mut graph = Graph::new(&[&own[..], &captured].concat(), captured.len());
+            let mut ids: Vec<NodeId> = (0..condition.parameters as NodeId).collect();
+            ids.extend((0..condition.captures).map(|at| (own.len() + at) as NodeId));
+            for node in &condition.nodes[condition.arity()..] {
+                let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+                ids.push(graph.add(node.op.clone(), &args));
+            }
+            Steps::While(Arc::new(graph.finish(&[ids[condition.results[0] as usize]])))
+        }
+    };
+    let sweeps = Sweeps { steps, sweeps: extended.collect(), reverse: sweeps.reverse, checkpoints: sweeps.checkpoints };
+    (Arc::new(sweeps), found)
+}
+
+/// A loop over arrays with tangents.
+pub(crate) fn sweeps_tangent<A: Algebra>(sweeps: &Arc<Sweeps>, operands: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
+    let (primals, tangents): (Vec<A::Array>, Vec<Option<A::Array>>) =
+        operands.into_iter().map(|operand| (operand.primal, operand.tangent)).unzip();
+    let active: Vec<bool> = tangents.iter().map(Option::is_some).collect();
+    if !active.contains(&true) {
+        let outputs = A::sweeps(sweeps, primals);
+        return outputs.into_iter().map(|primal| TangentArray { primal, tangent: None }).collect();
+    }
+    let derived = FORWARD.get((sweeps.clone(), active), |(sweeps, active)| Arc::new(with_tangents(sweeps, active)));
+    let (extended, found) = &*derived;
+    let mut all: Vec<A::Array> = Vec::new();
+    // The values of a range of operands, and then the tangents of those that move.
+    let mut push = |range: Range<usize>, moving: &[bool]| {
+        all.extend_from_slice(&primals[range.clone()]);
+        for (at, _) in range.zip(moving).filter(|(_, moves)| **moves) {
+            all.push(tangents[at].clone().unwrap_or_else(|| zeros::<A>(&A::type_of(&primals[at]))));
+        }
+    };
+    for (at, Activity { active, .. }) in found.iter().enumerate() {
+        let (carries, inputs) = sweeps.operands(at);
+        let own = carries.len();
+        push(carries, &active.parameters[..own]);
+        push(inputs.clone(), &active.parameters[own..own + inputs.len()]);
+    }
+    let captures: Vec<bool> = tangents[sweeps.captures()..].iter().map(Option::is_some).collect();
+    push(sweeps.captures()..primals.len(), &captures);
+    let mut outputs = A::sweeps(extended, all).into_iter();
+    let mut results = Vec::new();
+    for (sweep, Activity { moving, .. }) in sweeps.sweeps.iter().zip(found) {
+        results.extend(forward::pair(&mut outputs, &moving[..sweep.carries]));
+        results.extend(forward::pair(&mut outputs, &moving[sweep.carries + sweep.keeps..]));
+    }
+    results
+}

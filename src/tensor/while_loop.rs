@@ -1,0 +1,328 @@
+//! Loops that end when a condition does not hold any more, and loops that keep little of their steps.
+
+use crate::affine::AffineMap;
+use crate::algebra::{Algebra, Function};
+use crate::concrete;
+use crate::shape::{Shape, Type, Value, size};
+use crate::tensor::scan::{Untyped, report_all};
+use crate::tensor::structure::stack_arrays;
+use crate::tensor::tree::check_same_trees;
+use crate::tensor::{Family, R0, Sliced, Stacked, Tensor, Tree, duplicate};
+use crate::term::{Checkpoints, Steps, Sweep, Sweeps, advance_by};
+use std::panic::Location;
+use std::rc::Rc;
+
+/// How many bytes [`while_loop`] may keep of its steps for a derivative; beyond, it keeps snapshots.
+pub const WHILE_LOOP_BYTES: usize = 1 << 30;
+
+/// What is left of a value when the condition does not hold of it any more: as long as it does, a step makes the next
+/// value of it, of the same shapes.
+///
+/// The closures may use whatever arrays they capture. An eager algebra runs them as often as it takes; a staged one runs
+/// them once and keeps the loop, whose number of steps is then found when the program runs. In a `build` the steps go on
+/// until no element has any left. Forward and reverse derivatives exist whatever the number of steps; those of a staged
+/// program keep no more than [`WHILE_LOOP_BYTES`] of the steps, and otherwise compute some again: see
+/// [`Checkpoints::while_loop`] to choose.
+///
+/// Where the condition always holds, the loop never ends.
+#[track_caller]
+pub fn while_loop<A: Algebra, C: Tree<A>>(
+    carry: C,
+    condition: impl Fn(&C) -> Tensor<A, bool, R0>,
+    step: impl Fn(C) -> C,
+) -> C {
+    let place = Location::caller();
+    match traced(&carry, &condition, &step, Checkpoints::Bytes(WHILE_LOOP_BYTES), place) {
+        Some(last) => last,
+        None => {
+            let mut carry = carry;
+            while holds(&condition(&carry)) {
+                carry = checked(duplicate(&carry), &step, place);
+            }
+            carry
+        }
+    }
+}
+
+fn holds<A: Algebra>(condition: &Tensor<A, bool, R0>) -> bool {
+    let known = A::known(condition.array()).expect("an eager algebra knows the value of a condition");
+    known.element(0) == Value::Bool(true)
+}
+
+/// One step; where it changes shapes that is reported, and the value is a placeholder.
+fn checked<A: Algebra, C: Tree<A>>(carry: C, step: &impl Fn(C) -> C, place: &'static Location<'static>) -> C {
+    let after = step(duplicate(&carry));
+    match check_same_trees(&carry, &after) {
+        Ok(()) => after,
+        Err(problem) => {
+            let problem = format!("what a step is given and what it passes on differ: {problem}");
+            let error = |ty| A::fail(crate::Error::operands("while_loop", problem.clone(), place), ty);
+            C::Family::rebuild::<A, A>(&carry, &mut report_all::<A>(&carry.types(), &error).into_iter())
+        }
+    }
+}
+
+/// The loop as a term, in a staged algebra.
+fn traced<A: Algebra, C: Tree<A>>(
+    carry: &C,
+    condition: &impl Fn(&C) -> Tensor<A, bool, R0>,
+    step: &impl Fn(C) -> C,
+    checkpoints: Checkpoints,
+    place: &'static Location<'static>,
+) -> Option<C> {
+    let mut both = |arrays: Vec<A::Array>| {
+        let before = C::Family::rebuild::<A, A>(carry, &mut arrays.into_iter());
+        let mut results = vec![condition(&before).into_array()];
+        results.extend(checked(before, step, place).leaves());
+        results
+    };
+    let (closed, captures) = A::trace(&carry.types(), false, &mut both)?;
+    let first = carry.leaves();
+    let sweep = Sweep {
+        body: closed.with_results(&closed.results[1..]).into(),
+        carries: first.len(),
+        inputs: 0,
+        reads: Vec::new(),
+        keeps: 0,
+    };
+    let steps = Steps::While(closed.with_results(&closed.results[..1]).into());
+    let sweeps = Sweeps { steps, sweeps: vec![sweep], reverse: false, checkpoints };
+    let last = A::sweeps_source(sweeps, first.into_iter().chain(captures).collect());
+    Some(C::Family::rebuild::<A, A>(carry, &mut last.into_iter()))
+}
+
+/// The value of a function at a point, of which reverse derivatives keep nothing but the point and what the function
+/// captures: they run it again.
+///
+/// A program's derivative holds what it needs of the values in between from the time they are computed; what is computed
+/// in `f` is held only while the derivative of `f` is. Values and derivatives are those of `f(x)`. The function may be run
+/// several times, so it must do the same each time.
+#[track_caller]
+pub fn checkpoint<A: Algebra, X: Tree<A>, Y: Tree<A>>(x: &X, f: impl Fn(&X) -> Y + 'static) -> Y {
+    let rebuild = |like: &X, arrays: Vec<A::Array>| X::Family::rebuild::<A, A>(like, &mut arrays.into_iter());
+    let at = x.leaves();
+    let mut value: Option<Y> = None;
+    let traced = A::trace(&x.types(), true, &mut |arrays| value.insert(f(&rebuild(x, arrays))).leaves());
+    let results = match traced {
+        Some((closed, captures)) => {
+            // A loop of one step that carries nothing: its results are outputs, with an axis of extent 1.
+            let body = closed.with_parameters_captured();
+            let sweep = Sweep { body: body.into(), carries: 0, inputs: 0, reads: Vec::new(), keeps: 0 };
+            let (steps, checkpoints) = (Steps::Count(1), Checkpoints::All);
+            let sweeps = Sweeps { steps, sweeps: vec![sweep], reverse: false, checkpoints };
+            let stacks = A::sweeps_source(sweeps, at.into_iter().chain(captures).collect());
+            let flat = |stack: A::Array| {
+                let shape = Shape::from_slice(&A::shape(&stack)[1..]);
+                A::reshape(stack, &shape)
+            };
+            stacks.into_iter().map(flat).collect()
+        }
+        None => {
+            // The kept function has no use for the point, only for its structure.
+            let like = Rc::new(duplicate(x));
+            let seen = Rc::new(std::cell::RefCell::new(None));
+            let result = seen.clone();
+            let function: Function<A> = Rc::new(move |arrays| {
+                let value = f(&X::Family::rebuild::<A, A>(&like, &mut arrays.into_iter()));
+                let leaves = value.leaves();
+                *result.borrow_mut() = Some(value);
+                leaves
+            });
+            let results = A::recompute(&function, at);
+            value = seen.borrow_mut().take();
+            results
+        }
+    };
+    let like = value.expect("the function was run");
+    Y::Family::rebuild::<A, A>(&like, &mut results.into_iter())
+}
+
+/// One step of an eager loop: the carries, and the position of the slices, to the carries and the outputs.
+type Step<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>, usize) -> Vec<<A as Algebra>::Array>>;
+
+/// The steps `from..to` of an eager loop, of which as little is kept as is asked for: the carries, then the outputs of every
+/// step.
+fn run<A: Algebra>(
+    step: &Step<A>,
+    carries: Vec<A::Array>,
+    (mut from, to): (usize, usize),
+    checkpoints: Checkpoints,
+) -> Vec<A::Array> {
+    let (count, mut carries, mut rows) = (carries.len(), carries, Vec::new());
+    let mut snapshots = match checkpoints {
+        Checkpoints::Snapshots(snapshots) => snapshots.max(1),
+        _ => 1,
+    };
+    while from < to {
+        let (length, inside) = match checkpoints {
+            Checkpoints::Every(steps) if to - from > steps.max(1) => (steps.max(1), Checkpoints::All),
+            Checkpoints::Snapshots(_) if to - from > 1 => {
+                (advance_by(to - from, snapshots), Checkpoints::Snapshots(snapshots))
+            }
+            _ => {
+                carries = step(carries, from);
+                rows.extend(carries.split_off(count));
+                from += 1;
+                continue;
+            }
+        };
+        snapshots = snapshots.saturating_sub(1);
+        let (again, range) = (step.clone(), (from, from + length));
+        let function: Function<A> = Rc::new(move |carries| run::<A>(&again, carries, range, inside));
+        carries = A::recompute(&function, carries);
+        rows.extend(carries.split_off(count));
+        from += length;
+    }
+    carries.extend(rows);
+    carries
+}
+
+/// The bytes of arrays' elements.
+fn bytes<A: Algebra>(arrays: &[A::Array]) -> usize {
+    let bytes = |array: &A::Array| size(&A::shape(array)).saturating_mul(A::dtype(array).bytes());
+    arrays.iter().map(bytes).fold(0, usize::saturating_add)
+}
+
+impl Checkpoints {
+    /// What it means for a loop that carries these, in an eager algebra, which does not know what a step keeps.
+    fn of_steps<A: Algebra>(self, carries: &[A::Array]) -> Checkpoints {
+        match self {
+            Checkpoints::Bytes(bound) => Checkpoints::Snapshots((bound / bytes::<A>(carries).max(1)).max(1)),
+            other => other,
+        }
+    }
+
+    #[track_caller]
+    fn check(self) -> Checkpoints {
+        match self {
+            Checkpoints::Every(0) => Checkpoints::Every(1),
+            Checkpoints::Snapshots(0) => Checkpoints::Snapshots(1),
+            other => other,
+        }
+    }
+
+    /// As [`crate::tensor::scan`], of which a reverse derivative keeps so much, and computes the rest again. Forward
+    /// derivatives keep nothing in any case.
+    ///
+    /// An eager algebra may run the closure again when the derivative is computed, so it must do the same each time, and
+    /// owns what it captures. Of [`Checkpoints::Bytes`] an eager algebra makes as many snapshots as there is room for.
+    #[track_caller]
+    pub fn scan<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
+        self,
+        carry: C,
+        inputs: &X,
+        n: usize,
+        step: impl Fn(C, X::Slice) -> (C, Y) + 'static,
+    ) -> (C, Y::Stack) {
+        self.scan_directed("scan", carry, inputs, n, step)
+    }
+
+    /// As [`Checkpoints::scan`], from the last slice to the first.
+    #[track_caller]
+    pub fn scan_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
+        self,
+        carry: C,
+        inputs: &X,
+        n: usize,
+        step: impl Fn(C, X::Slice) -> (C, Y) + 'static,
+    ) -> (C, Y::Stack) {
+        self.scan_directed("scan_reverse", carry, inputs, n, step)
+    }
+
+    #[track_caller]
+    fn scan_directed<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
+        self,
+        name: &'static str,
+        carry: C,
+        inputs: &X,
+        n: usize,
+        step: impl Fn(C, X::Slice) -> (C, Y) + 'static,
+    ) -> (C, Y::Stack) {
+        let checkpoints = self.check();
+        let reverse = name == "scan_reverse";
+        let untyped = Rc::new(Untyped::<A, C, X, Y>::new(name, Location::caller(), carry, inputs));
+        let sources = untyped.sources(n);
+        let first = untyped.carries();
+        let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &mut |carry, slice| step(carry, slice));
+        let parameters = untyped.parameters(&sources);
+        if let Some((closed, captures)) = A::trace(&parameters, false, &mut body) {
+            untyped.check_stacks(closed.result_types().skip(first.len()), n);
+            let (carries, inputs) = (first.len(), sources.len());
+            let sweep = Sweep { body: closed, carries, inputs, reads: Vec::new(), keeps: 0 };
+            let sweeps = Sweeps { steps: Steps::Count(n), sweeps: vec![sweep], reverse, checkpoints };
+            let operands = first.into_iter().chain(sources).chain(captures).collect();
+            return untyped.finish(A::sweeps_source(sweeps, operands));
+        }
+        if n == 0 {
+            // One step on zeros, to see the types of its outputs.
+            let zero = |ty: &Type| A::constant(concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)));
+            let slices = parameters[first.len()..].iter().map(zero);
+            let outputs = body(first.iter().cloned().chain(slices).collect()).split_off(first.len());
+            let empty = outputs.iter().map(|output| {
+                let mut ty = A::type_of(output);
+                ty.shape.insert(0, 0);
+                zero(&ty)
+            });
+            return untyped.finish(first.into_iter().chain(empty).collect());
+        }
+        let checkpoints = checkpoints.of_steps::<A>(&first);
+        let (count, inner) = (first.len(), untyped.clone());
+        let one: Step<A> = Rc::new(move |carries, at| {
+            let position = if reverse { n - 1 - at } else { at };
+            let mut arrays = carries;
+            for source in &sources {
+                arrays.push(A::view(source.clone(), &AffineMap::pick(&A::shape(source), 0, position as i64)));
+            }
+            inner.step(arrays, &mut |carry, slice| step(carry, slice))
+        });
+        let mut results = run::<A>(&one, first, (0, n), checkpoints);
+        let rows = results.split_off(count);
+        let width = rows.len() / n;
+        for output in 0..width {
+            let mut slices: Vec<A::Array> = (0..n).map(|at| rows[at * width + output].clone()).collect();
+            if reverse {
+                slices.reverse();
+            }
+            results.push(stack_arrays::<A>(slices));
+        }
+        untyped.finish(results)
+    }
+
+    /// As [`while_loop`], of which a reverse derivative keeps so much, and computes the rest again: see
+    /// [`Checkpoints::scan`]. With snapshots the steps are counted first, which runs all of them once more.
+    #[track_caller]
+    pub fn while_loop<A: Algebra, C: Tree<A>>(
+        self,
+        carry: C,
+        condition: impl Fn(&C) -> Tensor<A, bool, R0> + 'static,
+        step: impl Fn(C) -> C + 'static,
+    ) -> C {
+        let checkpoints = self.check();
+        let place = Location::caller();
+        if let Some(last) = traced(&carry, &condition, &step, checkpoints, place) {
+            return last;
+        }
+        let first = carry.leaves();
+        let like = Rc::new(duplicate(&carry));
+        let rebuild = |like: &C, arrays: &[A::Array]| C::Family::rebuild::<A, A>(like, &mut arrays.iter().cloned());
+        // The steps are counted on values of which nothing is kept.
+        let counted = Rc::new(std::cell::Cell::new(0));
+        let step = Rc::new(step);
+        let (inner_like, inner_step, inner_count) = (like.clone(), step.clone(), counted.clone());
+        let all: Function<A> = Rc::new(move |mut arrays| {
+            let mut steps = 0;
+            while holds(&condition(&rebuild(&inner_like, &arrays))) {
+                arrays = checked(rebuild(&inner_like, &arrays), &*inner_step, place).leaves();
+                steps += 1;
+            }
+            inner_count.set(steps);
+            arrays
+        });
+        drop(A::recompute(&all, first.clone()));
+        let checkpoints = checkpoints.of_steps::<A>(&first);
+        let inner_like = like.clone();
+        let one: Step<A> = Rc::new(move |arrays, _| checked(rebuild(&inner_like, &arrays), &*step, place).leaves());
+        let last = run::<A>(&one, first, (0, counted.get()), checkpoints);
+        rebuild(&like, &last)
+    }
+}
