@@ -9,6 +9,8 @@ mod counting;
 mod doublings;
 #[path = "complexity/memory.rs"]
 mod memory;
+#[path = "complexity/parallel.rs"]
+mod parallel;
 #[path = "complexity/passes.rs"]
 mod passes;
 

@@ -225,11 +225,17 @@ impl<'a> Push<'a> {
 
     /// Whether the reads that are asked of a node move into it: where nothing else is asked and they read no more than it
     /// has, or it is index arithmetic.
+    ///
+    /// Several reads make several nodes of one that computes: only where that saves computing, by at least half. A level of
+    /// a reduction that reads the even and the odd positions of the one below would else become a tree.
     fn moves(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
         let reads = || pending.iter().map(|(read, _)| read).filter(|read| **read != Read::Whole);
         let elements = |read: &Read| size(&self.result_shape(at, read));
         let total = reads().fold(0usize, |total, read| total.saturating_add(elements(read)));
-        let free = reads().count() == pending.len() && total <= self.node(at).ty().size();
+        let arrangement =
+            matches!(self.node(at).op, Op::View(_) | Op::Reshape(_) | Op::Concatenate(_) | Op::Constant(_));
+        let factor = if pending.len() > 1 && !arrangement { 2 } else { 1 };
+        let free = reads().count() == pending.len() && total.saturating_mul(factor) <= self.node(at).ty().size();
         pending.len() <= READS && (free || self.arithmetic[at as usize]) && reads().all(|read| self.admits(at, read))
     }
 
