@@ -254,6 +254,7 @@ where
 }
 
 /// The value, its tangent, and the auxiliary output; what does not fit is reported under this name and place.
+#[track_caller]
 pub(super) fn forward<A, X, O, U>(
     (name, place): (&str, &Location<'_>),
     f: impl Fn(&Parameter<A, A::Forward, X>) -> (O, U),
