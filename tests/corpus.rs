@@ -61,6 +61,11 @@ fn derivatives() {
 }
 
 #[test]
+fn nestings() {
+    check(corpus::nestings::rows());
+}
+
+#[test]
 fn functions() {
     check(corpus::functions::rows());
 }

@@ -14,6 +14,7 @@ pub mod indexing;
 pub mod laws;
 pub mod loops;
 pub mod models;
+pub mod nestings;
 pub mod products;
 pub mod reductions;
 pub mod row;
@@ -46,6 +47,7 @@ pub fn all() -> Vec<Row> {
         writes::rows,
         functions::rows,
         derivatives::rows,
+        nestings::rows,
         benchmarks::rows,
         families::rows,
         while_loops::rows,
