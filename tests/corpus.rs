@@ -51,6 +51,11 @@ fn cumulative() {
 }
 
 #[test]
+fn constructs() {
+    check(corpus::constructs::rows());
+}
+
+#[test]
 fn associative() {
     check(corpus::associative::rows());
 }

@@ -5,6 +5,7 @@ pub mod benchmarks;
 pub mod builds;
 pub mod check;
 pub mod conditionals;
+pub mod constructs;
 pub mod cumulative;
 pub mod derivatives;
 pub mod edges;
@@ -38,6 +39,7 @@ pub fn all() -> Vec<Row> {
         reductions::rows,
         associative::rows,
         cumulative::rows,
+        constructs::rows,
         products::rows,
         loops::rows,
         conditionals::rows,
