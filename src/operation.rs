@@ -290,10 +290,8 @@ binary_table! {
         left: |a, b, y| Partial::Zero; right: |a, b, y| Partial::Zero;
     /// a raised to the power b.
     Pow "pow" Float float: |a, b| a.powf(b); zero: false; finite: false; test: (0.3, 2.0);
-        left: |a, b, y| {
-            let slope = b * a.binary(Binary::Pow, &(b + -1.0));
-            factor(b.compare(Comparison::Equal, 0.0).select(&b.filled(0.0), &slope))
-        };
+        // 0 where b is 0, but in b a product: the mixed second derivative there is that of others.
+        left: |a, b, y| factor(b.binary(Binary::KeepZero, &a.binary(Binary::Pow, &(b + -1.0))));
         right: |a, b, y| {
             let slope = y * a.unary(Unary::Ln);
             factor(a.compare(Comparison::Equal, 0.0).select(&a.filled(0.0), &slope))

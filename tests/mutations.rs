@@ -109,6 +109,9 @@ fn seeded_mistakes_are_found() {
                         break;
                     }
                     let case = Case::from_seed(seed_at(SEED, position));
+                    if rewrite::has_condition(&case.body) {
+                        continue;
+                    }
                     let stages = Stages::of(&case.body);
                     let derivatives = open.iter().any(|&at| mutants[at].kind != Kind::Values);
                     let Some(expected) = Expected::of(&case, &stages, derivatives) else { continue };

@@ -85,7 +85,7 @@ fn every_construct_is_common() {
 #[test]
 fn a_rare_construct_is_found() {
     let cases = || (0..500).map(|position| Case::from_seed(seed_at(1, position)).body);
-    let has_scan = |body: &Body<Build>| body.nodes.iter().any(|node| matches!(node.op, Op::Scan(_)));
+    let has_scan = |body: &Body<Build>| body.nodes.iter().any(|node| matches!(node.op, Op::Scan(_) | Op::Sweeps(_)));
     let mut frequency = Frequency::default();
     cases().filter(|body| !has_scan(body)).for_each(|body| frequency.count(&body));
     cases().filter(has_scan).take(3).for_each(|body| frequency.count(&body));

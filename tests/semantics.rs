@@ -14,6 +14,8 @@ mod bad_input;
 mod choices;
 #[path = "semantics/integers.rs"]
 mod integers;
+#[path = "semantics/loops.rs"]
+mod loops;
 #[path = "semantics/numbers.rs"]
 mod numbers;
 #[path = "semantics/positions.rs"]

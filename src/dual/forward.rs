@@ -78,8 +78,12 @@ pub(super) fn body_with_tangents(
     captures: Range<usize>,
     results: &[Range<usize>],
 ) -> Arc<Body> {
-    let recording = Recording::new(active, moving);
-    debug_assert_eq!(recording.moving(), moving);
+    let mut recording = Recording::new(active, moving);
+    // Where reverse mode found that nothing moves, a tangent is zero, though one may be there.
+    for (tangent, &moves) in recording.tangents.iter_mut().zip(moving) {
+        debug_assert!(tangent.is_some() || !moves);
+        *tangent = tangent.filter(|_| moves);
+    }
     let arity = active.body.arity();
     let nodes: Vec<NodeId> = (0..arity as NodeId).collect();
     let tangent = |at: usize| active.parameters[at].then_some((arity + at) as NodeId);

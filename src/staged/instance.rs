@@ -12,7 +12,7 @@ use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::simplify::simplify;
 use crate::term::interpret::interpret;
-use crate::term::{Body, Branch, Build, Op, Scan, Sweeps, infer};
+use crate::term::{Body, Branch, Build, Op, Scan, Steps, Sweeps, infer};
 use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -56,7 +56,11 @@ fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArray {
     if !args.iter().all(|arg| session::check_scope(arg, place)) && types.len() == 1 {
         return placeholder(&types[0]);
     }
-    let scope = args.iter().map(|arg| arg.0.scope).max().unwrap_or(0);
+    let mut scope = args.iter().map(|arg| arg.0.scope).max().unwrap_or(0);
+    if matches!(&op, Op::Sweeps(sweeps) if matches!(sweeps.steps, Steps::While(_))) {
+        // It may never end, so it stays in the loop around it, which may have no step.
+        scope = scope.max(session::innermost());
+    }
     StagedArray(Arc::new(Node { id: fresh(), scope, op, args, types }))
 }
 

@@ -67,6 +67,11 @@ pub(crate) fn check_scope(array: &StagedArray, place: &Location<'_>) -> bool {
     open
 }
 
+/// The innermost open scope; 0 for none.
+pub(crate) fn innermost() -> u64 {
+    SESSION.with_borrow(|session| session.open.last().copied().unwrap_or(0))
+}
+
 /// The results of a body, checked like operands: what escaped from another binder is reported and replaced by zeros, for
 /// it must not be closed over.
 pub(crate) fn check_results(results: &mut [StagedArray], place: &Location<'_>) {

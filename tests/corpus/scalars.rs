@@ -23,6 +23,11 @@ pub fn rows() -> Vec<Row> {
 fn functions() -> Vec<Row> {
     let pi = std::f64::consts::PI;
     vec![
+        row!("a power's mixed second derivative where the exponent is 0": (V, V) => V,
+            |(x, y)| grad(|x| x.pow(y.lift()).sum(), x), (v([1.0, 2.0, 0.5]), v([0.0, 0.0, 0.0])))
+            .value([0.0; 3])
+            .gradient([0.0, 0.0, 0.0, 1.0, 0.5, 2.0])
+            .smooth(),
         row!("roots and powers": V => V, |x| x.cbrt() * x.exp2() - x.log2() / x.log10() + x.hypot(2.0), v([8.0, 0.5, 2.0]))
             .smooth(),
         row!("inverse trigonometric": V => V, |x| x.asin() * x.acos() + x.atan(), v([0.5, -0.25, 0.0])).smooth(),

@@ -120,6 +120,21 @@ fn conditions() -> Vec<Row> {
             .value([9.0 * 1.3f64.powi(8), 32.0, 8.0])
             .digits(1e-12)
             .smooth(),
+        row!("while: what does not move, though forward mode gives it a tangent": S => (S, S),
+            |x| {
+                let still = |y: Scalar<A, f64>| scan(y.cos(), &(), 1, |y, ()| (y.sign(), ())).0;
+                let last = while_loop((scalar(0i64), x.clone()), |(n, _)| n.lt(3), |(n, _)| (n + 1, still(x.exp())));
+                (last.1, x.clone())
+            }, s(0.7))
+            .smooth(),
+        row!("while that never ends, in a loop of no steps": S => S,
+            |x| {
+                let endless = |x: &Scalar<A, f64>| while_loop(x.exp(), |y| y.gt(0.0), |y| &y + 1.0);
+                while_loop(x.clone(), |y| y.lt(0.0), |y| y * endless(x) + 1.0)
+            }, s(0.7))
+            .value([0.7])
+            .gradient([1.0])
+            .smooth(),
         row!("second derivative of a while": S => S, |x| grad(|x| grad(|x| powers(x, 10.0), x), x), s(2.0))
             .value([48.0])
             .gradient([48.0])

@@ -7,7 +7,7 @@ use deltaray::dual::{Dual, DualArray};
 use deltaray::error::Error;
 use deltaray::operation::{Binary, Comparison, Unary};
 use deltaray::shape::{DType, Shape, Type, Value};
-use deltaray::term::{Body, Scan, Sweeps};
+use deltaray::term::{Body, Scan, Steps, Sweeps};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub enum Wrong {
     TurnsSelect,
     /// A product that keeps zeros is its left operand.
     ForgetsFactor,
+    /// Loops of several sweeps read and write in the other direction.
+    TurnsSweeps,
     /// Loops run in the other direction.
     TurnsScan,
     /// The last array that a loop reads step by step is read in the other direction.
@@ -274,7 +276,10 @@ impl<A: Instance> Algebra for Mutated<A> {
         }
     }
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<A::Array>) -> Vec<A::Array> {
-        A::sweeps(sweeps, operands)
+        match WRONG.get() {
+            Wrong::TurnsSweeps => A::sweeps(&Arc::new(turned(sweeps)), operands),
+            _ => A::sweeps(sweeps, operands),
+        }
     }
     fn lift(a: A::Array) -> NestedArray<Self> {
         A::lift(a)
@@ -305,4 +310,10 @@ impl<A: Instance> Algebra for Mutated<A> {
     fn fail(error: Error, placeholder: Type) -> A::Array {
         A::fail(error, placeholder)
     }
+}
+
+/// The loop that reads and writes its slices in the other direction, if it does.
+pub fn turned(sweeps: &Sweeps) -> Sweeps {
+    let counted = matches!(sweeps.steps, Steps::Count(_));
+    Sweeps { reverse: sweeps.reverse != counted, ..sweeps.clone() }
 }

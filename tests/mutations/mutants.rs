@@ -234,6 +234,7 @@ fn transposed(list: &mut List) {
     push("transpose", "select: the other side", Wrong::TurnsSelect);
     push("transpose", "masked product: factor forgotten", Wrong::ForgetsFactor);
     push("loops", "backward loop in the same direction", Wrong::TurnsScan);
+    push("loops", "sweeps in the other direction", Wrong::TurnsSweeps);
     push("loops", "last residual in the other direction", Wrong::TurnsLastInput);
     push("loops", "first carried cotangent forgotten", Wrong::ForgetsCarry);
     push("loops", "backward conditional on the other side", Wrong::TurnsBranch);

@@ -3,7 +3,7 @@
 use deltaray::affine::AffineMap;
 use deltaray::operation::Binary;
 use deltaray::shape::Type;
-use deltaray::term::{Body, Branch, Build, Extension, NodeId, Op, Scan, infer};
+use deltaray::term::{Body, Branch, Build, Extension, NodeId, Op, Scan, Steps, infer};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -250,4 +250,17 @@ pub fn overwritten(body: &Body<Build>) -> Body<Build> {
         changed.results.iter_mut().for_each(redirect);
     }
     changed
+}
+
+/// Whether a program has a loop with a condition, which a wrong rule might make endless.
+pub fn has_condition(body: &Body<Build>) -> bool {
+    body.nodes.iter().any(|node| match &node.op {
+        Op::Sweeps(sweeps) => {
+            matches!(sweeps.steps, Steps::While(_)) || sweeps.bodies().any(|body| has_condition(body))
+        }
+        Op::Scan(scan) => has_condition(&scan.body),
+        Op::Branch(branch) => has_condition(&branch.then) || has_condition(&branch.otherwise),
+        Op::Extra(build) => has_condition(&build.body),
+        _ => false,
+    })
 }

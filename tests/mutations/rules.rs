@@ -1,5 +1,6 @@
 //! Wrong rules of the simplifier: each is the right rule on an operation that it misreads, or with a result that is off.
 
+use super::algebra::turned;
 use super::rewrite::shifted;
 use deltaray::affine::AffineMap;
 use deltaray::algebra::{Contraction, Reduction};
@@ -38,6 +39,7 @@ pub const WRONG_RULES: &[(&str, &str, Rule, In)] = &[
     ("sum of a concatenation", "forgets the last part", parts_forgotten, In::Programs),
     ("scan body", "runs in the other direction", scan_turned, In::Programs),
     ("branch bodies", "exchanges the sides", branch_turned, In::Programs),
+    ("sweep bodies", "go in the other direction", sweeps_turned, In::Programs),
 ];
 
 /// The program with every selection made twice by its mask, and once more by the opposite mask.
@@ -186,6 +188,15 @@ fn parts_forgotten(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<N
     let node = arena.node(result).clone();
     match node.op {
         Op::Binary(Binary::Add) => Some(node.args[0]),
+        _ => Some(result),
+    }
+}
+
+fn sweeps_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let result = right("sweep bodies")(arena, op, args)?;
+    let node = arena.node(result).clone();
+    match &node.op {
+        Op::Sweeps(sweeps) => Some(arena.add(Op::Sweeps(Arc::new(turned(sweeps))), &node.args)),
         _ => Some(result),
     }
 }

@@ -3,7 +3,7 @@
 use deltaray::algebra::Reduction;
 use deltaray::operation::Binary;
 use deltaray::shape::DType;
-use deltaray::term::{Body, Build, NodeId, Op};
+use deltaray::term::{Body, Build, NodeId, Op, Steps};
 use std::collections::BTreeSet;
 
 /// The constructs that are counted.
@@ -24,6 +24,8 @@ pub const CONSTRUCTS: &[&str] = &[
     "scan",
     "reverse scan",
     "scan with a captured array",
+    "sweeps",
+    "sweeps with a condition",
     "integers",
     "integer quotient or remainder",
     "comparison",
@@ -191,6 +193,24 @@ fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet
                     found.insert("build with a loop or conditional inside");
                 }
                 look(&scan.body, &inner(0, &node.args), &Around { build: false, indices: 0 }, found);
+            }
+            Op::Sweeps(sweeps) => {
+                found.insert("sweeps");
+                if matches!(sweeps.steps, Steps::While(_)) {
+                    found.insert("sweeps with a condition");
+                }
+                if around.build {
+                    found.insert("build with a loop or conditional inside");
+                }
+                let captures = &node.args[sweeps.captures()..];
+                for sweep in &sweeps.sweeps {
+                    look(
+                        &sweep.body,
+                        &inner(sweep.body.parameters, captures),
+                        &Around { build: false, indices: 0 },
+                        found,
+                    );
+                }
             }
             Op::Branch(branch) => {
                 found.extend(["branch", "cond (select or branch)"]);

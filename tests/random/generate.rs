@@ -8,6 +8,7 @@
 mod loops;
 mod operands;
 mod steps;
+mod sweeps;
 
 use super::arrays;
 use super::chance::Random;

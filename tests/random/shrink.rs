@@ -5,7 +5,7 @@ use super::generate::Case;
 use deltaray::affine::AffineMap;
 use deltaray::concrete::Array;
 use deltaray::shape::{DType, Type, Value};
-use deltaray::term::{Body, Branch, Build, Graph, NodeId, Op, Scan};
+use deltaray::term::{Body, Branch, Build, Graph, NodeId, Op, Scan, Steps};
 use quickcheck::{Arbitrary, Gen};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -175,6 +175,12 @@ fn body_edits(body: &Body<Build>, emit: &mut dyn FnMut(Edit)) {
         match &node.op {
             Op::Extra(build) => body_edits(&build.body, &mut |edit| emit(Edit::Inner(id, 0, Box::new(edit)))),
             Op::Scan(scan) => body_edits(&scan.body, &mut |edit| emit(Edit::Inner(id, 0, Box::new(edit)))),
+            // With a condition, an edit might make the loop endless.
+            Op::Sweeps(sweeps) if matches!(sweeps.steps, Steps::Count(_)) => {
+                for (side, body) in sweeps.bodies().enumerate() {
+                    body_edits(body, &mut |edit| emit(Edit::Inner(id, side, Box::new(edit))));
+                }
+            }
             Op::Branch(branch) => {
                 body_edits(&branch.then, &mut |edit| emit(Edit::Inner(id, 0, Box::new(edit))));
                 body_edits(&branch.otherwise, &mut |edit| emit(Edit::Inner(id, 1, Box::new(edit))));
@@ -279,6 +285,7 @@ fn captures_of(op: &Op<Build>, operands: usize) -> usize {
     match op {
         Op::Scan(scan) => operands - scan.carries - scan.inputs,
         Op::Branch(_) => operands - 1,
+        Op::Sweeps(sweeps) => operands - sweeps.captures(),
         Op::Extra(_) => operands,
         other => unreachable!("no nested body: {other:?}"),
     }
@@ -289,6 +296,11 @@ fn with_bodies(op: &Op<Build>, change: impl Fn(usize, &Body<Build>) -> Body<Buil
     match op {
         Op::Extra(build) => Op::Extra(Build { extents: build.extents.clone(), body: Arc::new(change(0, &build.body)) }),
         Op::Scan(scan) => Op::Scan(Arc::new(Scan { body: Arc::new(change(0, &scan.body)), ..(**scan).clone() })),
+        Op::Sweeps(sweeps) => {
+            let mut side = 0..;
+            let change = |body: &Arc<Body<Build>>| Arc::new(change(side.next().expect("endless"), body));
+            Op::Sweeps(Arc::new(sweeps.map_bodies(change)))
+        }
         Op::Branch(branch) => Op::Branch(Arc::new(Branch {
             then: Arc::new(change(0, &branch.then)),
             otherwise: Arc::new(change(1, &branch.otherwise)),

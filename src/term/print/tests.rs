@@ -11,7 +11,7 @@ use crate::concrete::{Array, Data};
 use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, Domain, UNARY_ROWS, Unary};
 use crate::shape::{DType, Value};
 use crate::term::op::{Branch, Build, Never, Op, Scan};
-use crate::term::{Graph, NodeId};
+use crate::term::{Checkpoints, Graph, NodeId, Steps, Sweep, Sweeps};
 use ndarray::{ArcArray, IxDyn};
 use smallvec::smallvec;
 use std::collections::HashSet;

@@ -7,15 +7,15 @@ use deltaray::term::{Body, Branch, Build, Graph, NodeId, Op, Scan};
 use std::sync::Arc;
 
 /// A parameter of a nested body: its type, a bound, and its extent if it is the index of a build.
-struct Leading {
-    ty: Type,
-    bound: f64,
-    index: Option<usize>,
+pub(super) struct Leading {
+    pub(super) ty: Type,
+    pub(super) bound: f64,
+    pub(super) index: Option<usize>,
 }
 
 impl Writer<'_> {
     /// Nodes that a nested body captures: enclosing indices, arrays, anything.
-    fn captures(&mut self, most: i64) -> Vec<NodeId> {
+    pub(super) fn captures(&mut self, most: i64) -> Vec<NodeId> {
         let mut captures: Vec<NodeId> = Vec::new();
         for at in 0..self.indices.len() {
             if self.random.chance(0.75) {
@@ -37,7 +37,7 @@ impl Writer<'_> {
     }
 
     /// Writes a nested body.
-    fn nested(
+    pub(super) fn nested(
         &mut self,
         leading: &[Leading],
         captures: &[NodeId],
@@ -115,14 +115,8 @@ impl Writer<'_> {
         self.add(Op::Extra(Build { extents, body }), &captures, bounds[0]);
     }
 
-    pub(super) fn scan(&mut self) {
-        let length = self.random.weighted(&[(1, 0), (2, 1), (2, 2), (4, 3), (2, 4)]);
-        if !self.may_nest(length) {
-            return;
-        }
-        let mut leading = Vec::new();
-        let mut operands: Vec<NodeId> = Vec::new();
-        let carries = self.random.weighted(&[(1, 0), (4, 1), (2, 2)]);
+    /// The first values of so many carries.
+    pub(super) fn loop_carries(&mut self, carries: usize, leading: &mut Vec<Leading>, operands: &mut Vec<NodeId>) {
         for _ in 0..carries {
             let floats = self.random.chance(0.75);
             let chosen = self.choose(|ty| ty.size() <= 20 && ty.dtype.is_float() == floats);
@@ -140,7 +134,16 @@ impl Writer<'_> {
             leading.push(Leading { ty, bound: self.bound(id).max(9.0), index: None });
             operands.push(id);
         }
-        let inputs = self.random.weighted(&[(2, 0), (4, 1), (2, 2)]);
+    }
+
+    /// So many arrays that a loop reads slice by slice.
+    pub(super) fn loop_inputs(
+        &mut self,
+        inputs: usize,
+        length: usize,
+        leading: &mut Vec<Leading>,
+        operands: &mut Vec<NodeId>,
+    ) {
         for _ in 0..inputs {
             let chosen = self.choose(|ty| ty.shape.first() == Some(&length));
             let id = match chosen {
@@ -157,6 +160,19 @@ impl Writer<'_> {
             leading.push(Leading { ty, bound: self.bound(id), index: None });
             operands.push(id);
         }
+    }
+
+    pub(super) fn scan(&mut self) {
+        let length = self.random.weighted(&[(1, 0), (2, 1), (2, 2), (4, 3), (2, 4)]);
+        if !self.may_nest(length) {
+            return;
+        }
+        let mut leading = Vec::new();
+        let mut operands: Vec<NodeId> = Vec::new();
+        let carries = self.random.weighted(&[(1, 0), (4, 1), (2, 2)]);
+        self.loop_carries(carries, &mut leading, &mut operands);
+        let inputs = self.random.weighted(&[(2, 0), (4, 1), (2, 2)]);
+        self.loop_inputs(inputs, length, &mut leading, &mut operands);
         let captures = self.captures(2);
         operands.extend_from_slice(&captures);
         let outputs = self.random.weighted(&[(if carries > 0 { 2 } else { 0 }, 0), (4, 1), (1, 2)]);
@@ -189,7 +205,7 @@ impl Writer<'_> {
     }
 
     /// What a step makes of a carry: something new, and no larger than a carry may be.
-    fn next_carry(&mut self, ty: &Type) -> NodeId {
+    pub(super) fn next_carry(&mut self, ty: &Type) -> NodeId {
         let id = self.result(ty, 9.0);
         if !self.is_parameter(id) || self.random.chance(0.1) {
             return id;

@@ -33,6 +33,7 @@ const STEPS: &[(usize, usize, Step)] = &[
     (1, 1, |writer| writer.mark()),
     (24, 14, |writer| writer.build()),
     (8, 4, |writer| writer.scan()),
+    (6, 3, |writer| writer.sweeps()),
     (6, 5, |writer| writer.branch()),
 ];
 

@@ -91,6 +91,40 @@ program run(xs: f64[10], bias: f64) -> (last: f64, all: f64[10]):
 }
 
 #[test]
+fn sweeps_print_one_after_the_other() {
+    let condition = program(&[floats(&[]), floats(&[])], |graph| {
+        let bound = graph.add(number(&[], 10.0), &[]);
+        graph.add(Op::Compare(Comparison::Less), &[0, bound])
+    });
+    let condition = Body { parameters: 1, captures: 1, ..condition };
+    let mut forwards: Graph = Graph::new(&[floats(&[]), floats(&[])], 1);
+    let product = forwards.add(Op::Binary(Binary::Mul), &[0, 1]);
+    let mut backwards: Graph = Graph::new(&[floats(&[]), floats(&[]), floats(&[]), floats(&[])], 1);
+    let passed = backwards.add(Op::Binary(Binary::Mul), &[0, 3]);
+    let part = backwards.add(Op::Binary(Binary::Mul), &[0, 2]);
+    let sum = backwards.add(Op::Binary(Binary::Add), &[1, part]);
+    let sweep = |body: Body, carries, reads, keeps| Sweep { body: Arc::new(body), carries, inputs: 0, reads, keeps };
+    let sweeps = Sweeps {
+        steps: Steps::While(Arc::new(condition)),
+        sweeps: vec![
+            sweep(forwards.finish(&[product, 0]), 1, vec![], 1),
+            sweep(backwards.finish(&[passed, sum]), 2, vec![(0, 0)], 0),
+        ],
+        reverse: false,
+        checkpoints: Checkpoints::Bytes(1000),
+    };
+    let mut graph: Graph = Graph::new(&[floats(&[])], 0);
+    let (one, zero) = (graph.add(number(&[], 1.0), &[]), graph.add(number(&[], 0.0), &[]));
+    let run = graph.add(Op::Sweeps(Arc::new(sweeps)), &[0, one, zero, 0]);
+    let (first, second) = (graph.add(Op::Output(1), &[run]), graph.add(Op::Output(2), &[run]));
+    let sum = graph.add(Op::Binary(Binary::Add), &[first, second]);
+    let text = Printer::new(&graph.finish(&[sum])).program("gradient").parameters(["x"]).to_string();
+    check_tokens(&text);
+    let page: String = PAGE.split("```text\n").filter(|part| part.starts_with("program gradient")).collect();
+    assert_eq!(text, page.split("```").next().unwrap());
+}
+
+#[test]
 fn conditionals_print_both_sides() {
     let side = |op: Unary, twice: bool| {
         let mut graph: Graph = Graph::new(&[floats(&[3])], 1);
