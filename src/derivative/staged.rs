@@ -44,6 +44,9 @@ fn zeros(types: &[Type]) -> Vec<concrete::Array> {
 /// The function runs once, on variables, and must be pure in the arrays that it is given. It takes what `like` is a
 /// reference to, or the tuple of the values where `like` is a tuple of references.
 ///
+/// Plain Rust values are static arguments: a closure captures them, `stage(|x| layers(x, depth), &x)`, or they are fields of
+/// a tree that are marked `#[tree(skip)]`. The program is for these values; another one is staged for others.
+///
 /// # Errors
 ///
 /// The first operation whose operands do not fit, with the place in the function, or a value that was used outside of
@@ -132,11 +135,20 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// for; and when there is no memory for an array that the program computes.
     #[track_caller]
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
+        let results = self.run(self.program(), arguments)?;
+        Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
+    }
+
+    /// Runs a program of this function's arguments.
+    #[track_caller]
+    pub(super) fn run<X: Args<Concrete, Family = In>>(
+        &self,
+        program: &Body,
+        arguments: X,
+    ) -> Result<Vec<concrete::Array>> {
         let arguments = checked_arguments(arguments, &self.outline, &self.differentiable)?;
         let place = Location::caller();
-        let results = concrete::run(self.program(), arguments)
-            .map_err(|Failure { operation, problem }| problem.error(&operation, place))?;
-        Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
+        concrete::run(program, arguments).map_err(|Failure { operation, problem }| problem.error(&operation, place))
     }
 
     /// A function with another program, whose results have another structure.
@@ -152,6 +164,16 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         let outline = outline_of(&input);
         let program = OnceLock::new();
         Function { source, differentiable, program, active, input, output, first, outline, signature }
+    }
+
+    /// A tree of the result's structure.
+    pub(super) fn output(&self) -> &Out::At<Concrete> {
+        &self.output
+    }
+
+    /// A tree of the first argument's structure.
+    pub(super) fn first(&self) -> &First::At<Concrete> {
+        &self.first
     }
 
     /// Checks that the first result is a float without axes.
