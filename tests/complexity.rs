@@ -11,6 +11,8 @@ mod doublings;
 mod implicit;
 #[path = "complexity/memory.rs"]
 mod memory;
+#[path = "complexity/parallel.rs"]
+mod parallel;
 #[path = "complexity/passes.rs"]
 mod passes;
 #[path = "complexity/rules.rs"]

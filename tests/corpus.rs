@@ -51,6 +51,11 @@ fn cumulative() {
 }
 
 #[test]
+fn constructs() {
+    check(corpus::constructs::rows());
+}
+
+#[test]
 fn associative() {
     check(corpus::associative::rows());
 }
@@ -71,6 +76,11 @@ fn implicit() {
 }
 
 #[test]
+fn nestings() {
+    check(corpus::nestings::rows());
+}
+
+#[test]
 fn functions() {
     check(corpus::functions::rows());
 }
@@ -83,6 +93,11 @@ fn sorting() {
 #[test]
 fn segments() {
     check(corpus::segments::rows());
+}
+
+#[test]
+fn writes() {
+    check(corpus::writes::rows());
 }
 
 #[test]

@@ -20,3 +20,5 @@ mod loops;
 mod numbers;
 #[path = "semantics/positions.rs"]
 mod positions;
+#[path = "semantics/table.rs"]
+mod table;

@@ -206,3 +206,70 @@ fn a_value_that_escaped_is_named_at_the_line_of_the_derivative() {
     let error = error.err().unwrap().to_string();
     assert!(error.contains("surface_staged.rs"), "{error}");
 }
+
+#[test]
+fn staged_functions_are_linearised_at_a_point() {
+    fn f<A: Algebra>((x, w): &(Vector<A, f64>, Vector<A, f64>)) -> (Vector<A, f64>, Scalar<A, i64>) {
+        let (last, all) = scan(scalar(0.5), x, x.len(), |c, x| {
+            let c = (c * &x).sin() + w.dot(w) * x;
+            (c.clone(), c)
+        });
+        (all * last, w.sum().floor().cast())
+    }
+    let (x, w) = (v(&[1.0, -2.0, 0.5]), v(&[0.5, 0.25]));
+    let staged = stage(f, (&x, &w)).unwrap();
+    let ((value, whole), linear) = staged.linearize((&x, &w)).unwrap();
+    assert_eq!((value, whole.item()), (f(&(x.clone(), w.clone())).0, 0));
+    for direction in [[1.0, 0.0, 0.0], [0.0, -1.0, 2.0]] {
+        let (tangent, none) = linear.call(&v(&direction)).unwrap();
+        let (expected, _) = jvp(f, (&x, &w), &v(&direction)).1;
+        for (a, b) in tangent.to_vec().into_iter().zip(expected.to_vec()) {
+            assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{a} and {b}");
+        }
+        assert_eq!(none.item(), 0);
+    }
+    // The loop of tangents is there, and nothing of the point is computed again.
+    let text = linear.to_string();
+    assert!(
+        text.contains("scan") && !text.contains("sin") && !text.contains("cos") && !text.contains("contract"),
+        "{text}"
+    );
+    assert!(matches!(linear.call(&v(&[1.0])), Err(Error::Structure(_))));
+    assert!(staged.linearize((&w, &x)).is_err());
+}
+
+#[test]
+fn plain_values_are_static_arguments() {
+    /// What a program depends on but takes no gradient of: captured by a closure, or a skipped field of a tree.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Activation {
+        Relu,
+        Square,
+    }
+    fn layers<A: Algebra>(x: &Vector<A, f64>, activation: Activation, depth: usize) -> Vector<A, f64> {
+        (0..depth).fold(x.clone(), |x, _| match activation {
+            Activation::Relu => x.relu(),
+            Activation::Square => &x * &x,
+        })
+    }
+    let x = v(&[-3.0, 2.0]);
+    for (activation, depth) in [(Activation::Relu, 1), (Activation::Square, 2)] {
+        let staged = stage(|x| layers(x, activation, depth), &x).unwrap();
+        assert_eq!(staged.call(&x).unwrap(), layers(&x, activation, depth));
+        let gradient = stage(|x| layers(x, activation, depth).sum(), &x).unwrap().grad().unwrap();
+        assert_eq!(gradient.call(&x).unwrap(), grad(|x| layers(x, activation, depth).sum(), &x));
+    }
+
+    #[derive(Tree)]
+    struct Network<A: Algebra> {
+        x: Vector<A, f64>,
+        #[tree(skip)]
+        activation: Activation,
+        #[tree(skip)]
+        depth: usize,
+    }
+    let network = Network { x: x.clone(), activation: Activation::Square, depth: 2 };
+    let gradient = stage(|n| layers(&n.x, n.activation, n.depth).sum(), &network).unwrap().grad().unwrap();
+    let found = gradient.call(&network).unwrap();
+    assert_eq!((found.x.to_vec(), found.activation, found.depth), (vec![-108.0, 32.0], Activation::Square, 2));
+}

@@ -54,7 +54,7 @@ pub(super) fn is_true(condition: &Array) -> bool {
 }
 
 /// One operation without a sub-program.
-fn apply(op: &Op, args: Operands<Concrete>) -> Result<Array, OutOfMemory> {
+pub(crate) fn apply(op: &Op, args: Operands<Concrete>) -> Result<Array, OutOfMemory> {
     let mut args = args.into_iter();
     let mut next = || args.next().expect("the arena is well formed");
     match op {

@@ -15,10 +15,10 @@ use std::panic::Location;
 pub type TreePullback<In, Out> = Box<dyn Fn(&Out) -> In>;
 
 /// A tree of algebra `B` as the tree of the same structure over `A`.
-type Over<A, B, T> = <<T as Tree<B>>::Family as Family>::At<A>;
+pub(super) type Over<A, B, T> = <<T as Tree<B>>::Family as Family>::At<A>;
 
 /// The parameter, over `B`, of a function with arguments `X` over `A`.
-type Parameter<A, B, X> = <<X as Args<A>>::Family as Family>::At<B>;
+pub(super) type Parameter<A, B, X> = <<X as Args<A>>::Family as Family>::At<B>;
 
 /// The value at the point, the auxiliary output, and the untyped pullback for the value's arrays and no others.
 #[track_caller]
@@ -95,7 +95,7 @@ fn active_cotangents<A: Algebra>(
 }
 
 /// Reports a problem; where that returns, the result is placeholders of these types.
-fn refuse<A: Algebra>(name: &str, problem: String, types: &[Type], place: &Location<'_>) -> Vec<A::Array> {
+pub(super) fn refuse<A: Algebra>(name: &str, problem: String, types: &[Type], place: &Location<'_>) -> Vec<A::Array> {
     let fail = |ty: Type| A::fail(crate::Error::operands(name, problem.clone(), place), ty);
     if types.is_empty() {
         fail(Type::scalar(crate::shape::DType::Bool));
@@ -250,12 +250,29 @@ where
     O: Tree<A::Forward>,
     U: Tree<A::Forward>,
 {
+    forward::<A, X, O, U>(("jvp", Location::caller()), f, &args, tangent)
+}
+
+/// The value, its tangent, and the auxiliary output; what does not fit is reported under this name and place.
+#[track_caller]
+pub(super) fn forward<A, X, O, U>(
+    (name, place): (&str, &Location<'_>),
+    f: impl Fn(&Parameter<A, A::Forward, X>) -> (O, U),
+    args: &X,
+    tangent: &X::First,
+) -> (Over<A, A::Forward, O>, Over<A, A::Forward, O>, Over<A, A::Forward, U>)
+where
+    A: Algebra,
+    X: Args<A>,
+    O: Tree<A::Forward>,
+    U: Tree<A::Forward>,
+{
     let mut at = args.leaves();
     let passive: Vec<_> = at.split_off(args.active()).into_iter().map(A::lift_forward).collect();
     let types: Vec<Type> = at.iter().map(A::type_of).collect();
     let mut directions = tangent.leaves();
     if let Err(problem) = crate::tensor::check_same_trees(args.first(), tangent) {
-        directions = refuse::<A>("jvp", format!("argument and tangent differ: {problem}"), &types, Location::caller());
+        directions = refuse::<A>(name, format!("argument and tangent differ: {problem}"), &types, place);
     }
     let directions = directions.into_iter().zip(&types).map(|(t, ty)| ty.dtype.is_float().then_some(t)).collect();
     let result: RefCell<Option<(O, U)>> = RefCell::new(None);

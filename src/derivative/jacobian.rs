@@ -1,4 +1,4 @@
-//! Whole matrices of derivatives, and functions mapped over an axis.
+//! Whole matrices of derivatives.
 //!
 //! Each column or row is a derivative along one direction, written as a `build` over the directions: staged, the bulk
 //! transform makes one batched derivative of it.
@@ -7,7 +7,7 @@ use super::{grad, jvp, vjp};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::shape::{Axes, Shape};
-use crate::tensor::{Float, R1, RDyn, Rank, Scalar, Sliced, Stacked, Tensor, build, iota, scan};
+use crate::tensor::{Float, R1, RDyn, Rank, Scalar, Tensor, build, iota};
 
 /// The array of this shape that is 1 at a row-major position, and 0 elsewhere.
 #[track_caller]
@@ -74,15 +74,4 @@ pub fn hessian<A: Algebra, E: Float, R: Rank>(
     x: &Tensor<A, E, R>,
 ) -> Tensor<A, E, R::Plus<R>> {
     jacfwd(|y: &Tensor<A::Forward, E, R>| grad(|z: &Tensor<<A::Forward as Algebra>::Nested, E, R>| f(z), y), x)
-}
-
-/// A function applied to each slice of a tree of arrays along their outermost axis; the values are stacked.
-///
-/// Staged, it runs on all slices at once, unless its intermediates are so much larger than what it takes and gives that it
-/// stays a loop. The slices are as many in every array; others are reported at the caller's line.
-#[track_caller]
-pub fn vmap<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(f: impl Fn(X::Slice) -> Y, xs: &X) -> Y::Stack {
-    let mut n = 0;
-    xs.visit(&mut |array| n = A::shape(array).first().copied().unwrap_or(0));
-    scan((), xs, n, |(), slice| ((), f(slice))).1
 }

@@ -11,8 +11,9 @@ use crate::shape::{Type, Value};
 use crate::simplify::simplify;
 use crate::staged::{Staged, StagedArray, stage};
 use crate::term::interpret::interpret;
-use crate::term::{Body, Build, Extension};
+use crate::term::{Body, Build, Extension, Graph, NodeId, Op};
 use crate::vectorise::{can_be_split, push_reads, vectorise};
+use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 /// Prints a step where the environment asks for it.
@@ -177,7 +178,91 @@ pub fn jvp(body: &Body, active: usize) -> Result<Body> {
     Ok(body)
 }
 
+/// A program in two: the first computes the results before `values` and what the others need of the first `known`
+/// parameters alone, the residuals; the second computes the other results from the other parameters, then the residuals.
+/// The results before `values` need no others than the known parameters.
+fn split(body: &Body, known: usize, values: usize) -> (Body, Body) {
+    let mut depends: Vec<bool> = Vec::with_capacity(body.nodes.len());
+    for node in &body.nodes {
+        depends.push(match node.op {
+            Op::Parameter(position) => position >= known,
+            _ => node.args.iter().any(|&arg| depends[arg as usize]),
+        });
+    }
+    let (first, second) = body.results.split_at(values);
+    // What does not depend on the other parameters, but is used by what does; constants are cheaper to have twice.
+    let constant = |id: NodeId| matches!(body.node(id).op, Op::Constant(_) | Op::Iota(_));
+    let mut residuals: Vec<NodeId> = Vec::new();
+    let mut found: HashSet<NodeId> = HashSet::new();
+    let dependent = body.nodes.iter().zip(&depends).filter(|(_, depends)| **depends);
+    for &id in dependent.flat_map(|(node, _)| &node.args).chain(second) {
+        if !depends[id as usize] && !constant(id) && found.insert(id) {
+            residuals.push(id);
+        }
+    }
+    let types = parameter_types(body);
+    let results = [first, &residuals[..]].concat();
+    let computing = part(body, &types[..known], (0..known as NodeId).collect(), &results, |id| !depends[id as usize]);
+    let residual_types = residuals.iter().map(|&id| body.node(id).ty().clone());
+    let types: Vec<Type> = types[known..].iter().cloned().chain(residual_types).collect();
+    let inputs = (known as NodeId..body.arity() as NodeId).chain(residuals).collect();
+    (computing, part(body, &types, inputs, second, |id| depends[id as usize] || constant(id)))
+}
+
+/// The nodes of a program that are wanted, as a program of its own: its parameters, of these types, are some of the nodes.
+fn part(body: &Body, types: &[Type], inputs: Vec<NodeId>, results: &[NodeId], wanted: impl Fn(NodeId) -> bool) -> Body {
+    let mut graph = Graph::new(types, 0);
+    let mut places: HashMap<NodeId, NodeId> = inputs.into_iter().zip(0..).collect();
+    for id in (body.arity() as NodeId..).take(body.nodes.len() - body.arity()) {
+        if wanted(id) && !places.contains_key(&id) {
+            let args: Vec<NodeId> = body.node(id).args.iter().map(|arg| places[arg]).collect();
+            places.insert(id, graph.add(body.node(id).op.clone(), &args));
+        }
+    }
+    let results: Vec<NodeId> = results.iter().map(|id| places[id]).collect();
+    graph.finish(&results)
+}
+
+/// A program linearised with respect to its first `active` parameters: one program computes its results, and then what its
+/// derivative needs of the point, the residuals; another computes the tangents of the results from the tangents of the
+/// active parameters, then the residuals. Tangents of integers are ignored, and zeros in the results. Both are simplified,
+/// and are not to be differentiated: marks of chosen branches are left out.
+///
+/// The second is the transpose of the program's pullback, which is linear in its cotangents, and transposed at zeros.
+///
+/// # Errors
+///
+/// As [`vjp`].
+pub fn linearize(body: &Body, active: usize) -> Result<(Body, Body)> {
+    let reverse = tidy(&vjp(body, active)?);
+    let (arity, values) = (body.arity(), body.results.len());
+    let mut types = parameter_types(body);
+    types.extend_from_within(..active);
+    let source = stage(&types, |variables| {
+        let (point, tangents) = variables.split_at(arity);
+        let pullback = |cotangents: Vec<DualArray<Staged>>| {
+            let passive = point.iter().map(|array| DualArray { primal: array.clone(), delta: None });
+            let mut results = interpret::<Dual<Staged>>(&reverse, passive.chain(cotangents).collect());
+            results.rotate_left(values);
+            results
+        };
+        let cotangents = body.result_types().map(zero_of).collect();
+        let (mut results, transposed) = dual::vjp::<Staged>(&pullback, cotangents);
+        let floats = tangents.iter().map(|tangent| tangent.ty().dtype.is_float().then(|| tangent.clone()));
+        let pushed = transposed(floats.chain((0..values).map(|_| None)).collect());
+        results.drain(..active);
+        results.extend(pushed);
+        results
+    })?;
+    let whole = tidy(&vectorise(&source).without_marks());
+    // The parts are not simplified again: of a parameter it is not known that it may be infinite.
+    Ok(split(&whole, arity, values))
+}
+
 fn zero_like(array: &StagedArray) -> StagedArray {
-    let ty = array.ty();
+    zero_of(array.ty())
+}
+
+fn zero_of(ty: &Type) -> StagedArray {
     Staged::constant(concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)))
 }

@@ -44,6 +44,9 @@ fn zeros(types: &[Type]) -> Vec<concrete::Array> {
 /// The function runs once, on variables, and must be pure in the arrays that it is given. It takes what `like` is a
 /// reference to, or the tuple of the values where `like` is a tuple of references.
 ///
+/// Plain Rust values are static arguments: a closure captures them, `stage(|x| layers(x, depth), &x)`, or they are fields of
+/// a tree that are marked `#[tree(skip)]`. The program is for these values; another one is staged for others.
+///
 /// # Errors
 ///
 /// The first operation whose operands do not fit, with the place in the function, or a value that was used outside of
@@ -89,6 +92,40 @@ fn copy<F: Family>(tree: &F::At<Concrete>) -> F::At<Concrete> {
     F::rebuild::<Concrete, Concrete>(tree, &mut tree.leaves().into_iter())
 }
 
+/// The arrays of the arguments of a program that was staged for this structure.
+///
+/// # Errors
+///
+/// When the arguments have another structure, or an array another element type or shape.
+pub(crate) fn checked_arguments<X: Args<Concrete>>(
+    arguments: X,
+    outline: &Outline,
+    program: &Body,
+) -> Result<Vec<concrete::Array>> {
+    let mut found = Outline::default();
+    arguments.outline(&mut found);
+    if let Some(difference) = outline.difference(&found) {
+        return Err(Error::Structure(format!(
+            "an argument differs from what the function was staged for: {difference}"
+        )));
+    }
+    let arguments = arguments.leaves();
+    if arguments.len() != program.parameters {
+        return Err(Error::Structure(format!(
+            "the program takes {} arrays, but {} were given",
+            program.parameters,
+            arguments.len()
+        )));
+    }
+    for (position, argument) in arguments.iter().enumerate() {
+        let expected = program.parameter_type(position);
+        if argument.ty() != *expected {
+            return Err(Error::Argument { position, expected: expected.to_string(), found: argument.ty().to_string() });
+        }
+    }
+    Ok(arguments)
+}
+
 impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// Runs the program.
     ///
@@ -98,35 +135,20 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// for; and when there is no memory for an array that the program computes.
     #[track_caller]
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
-        let mut found = Outline::default();
-        arguments.outline(&mut found);
-        if let Some(difference) = self.outline.difference(&found) {
-            return Err(Error::Structure(format!(
-                "an argument differs from what the function was staged for: {difference}"
-            )));
-        }
-        let arguments = arguments.leaves();
-        if arguments.len() != self.differentiable.parameters {
-            return Err(Error::Structure(format!(
-                "the program takes {} arrays, but {} were given",
-                self.differentiable.parameters,
-                arguments.len()
-            )));
-        }
-        for (position, argument) in arguments.iter().enumerate() {
-            let expected = self.differentiable.parameter_type(position);
-            if argument.ty() != *expected {
-                return Err(Error::Argument {
-                    position,
-                    expected: expected.to_string(),
-                    found: argument.ty().to_string(),
-                });
-            }
-        }
-        let place = Location::caller();
-        let results = concrete::run(self.program(), arguments)
-            .map_err(|Failure { operation, problem }| problem.error(&operation, place))?;
+        let results = self.run(self.program(), arguments)?;
         Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
+    }
+
+    /// Runs a program of this function's arguments.
+    #[track_caller]
+    pub(super) fn run<X: Args<Concrete, Family = In>>(
+        &self,
+        program: &Body,
+        arguments: X,
+    ) -> Result<Vec<concrete::Array>> {
+        let arguments = checked_arguments(arguments, &self.outline, &self.differentiable)?;
+        let place = Location::caller();
+        concrete::run(program, arguments).map_err(|Failure { operation, problem }| problem.error(&operation, place))
     }
 
     /// A function with another program, whose results have another structure.
@@ -142,6 +164,16 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         let outline = outline_of(&input);
         let program = OnceLock::new();
         Function { source, differentiable, program, active, input, output, first, outline, signature }
+    }
+
+    /// A tree of the result's structure.
+    pub(super) fn output(&self) -> &Out::At<Concrete> {
+        &self.output
+    }
+
+    /// A tree of the first argument's structure.
+    pub(super) fn first(&self) -> &First::At<Concrete> {
+        &self.first
     }
 
     /// Checks that the first result is a float without axes.
@@ -257,6 +289,21 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// The program that the derivatives of this function are taken of: in bulk form, simplified.
     pub fn differentiable(&self) -> &Body {
         &self.differentiable
+    }
+
+    /// As [`Function::differentiable`], shared.
+    pub(crate) fn shared_program(&self) -> Arc<Body> {
+        self.differentiable.clone()
+    }
+
+    /// The number of arrays of the first argument.
+    pub(crate) fn active(&self) -> usize {
+        self.active
+    }
+
+    /// What the structure of the arguments must be.
+    pub(crate) fn outline(&self) -> &Outline {
+        &self.outline
     }
 
     /// The program as it runs: in bulk form, simplified.

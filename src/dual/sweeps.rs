@@ -258,6 +258,8 @@ pub(crate) struct RolledSweeps<A: Algebra> {
     sweeps: Arc<Sweeps>,
     operands: Vec<A::Array>,
     active: Vec<bool>,
+    /// Of the outputs.
+    moving: Vec<bool>,
 }
 
 /// A loop over dual arrays.
@@ -278,7 +280,7 @@ pub(crate) fn sweeps_dual<A: Algebra>(sweeps: &Arc<Sweeps>, operands: Vec<DualAr
         })
         .collect();
     let outputs = A::sweeps(sweeps, primals.clone());
-    let rolled = RolledSweeps { sweeps: sweeps.clone(), operands: primals, active };
+    let rolled = RolledSweeps { sweeps: sweeps.clone(), operands: primals, active, moving: moving.clone() };
     let delta = Delta::rolled(super::rolled::Rolled::Sweeps(rolled), deltas);
     let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
         primal,
@@ -294,7 +296,8 @@ impl<A: Algebra> RolledSweeps<A> {
         cotangents.resize_with(sweeps.sweeps.iter().map(|sweep| sweep.carries + sweep.outputs()).sum(), || None);
         let present: Vec<bool> = cotangents.iter().map(Option::is_some).collect();
         // A last carry without a cotangent starts from zeros, which must not harm: those are marked.
-        let missing = (0..sweeps.sweeps.len()).any(|at| sweeps.results(at).0.any(|carry| !present[carry]));
+        let mut carries = (0..sweeps.sweeps.len()).flat_map(|at| sweeps.results(at).0);
+        let missing = carries.any(|carry| self.moving[carry] && !present[carry]);
         let marked = missing || cotangents.iter().flatten().any(|cotangent| cotangent.marked);
         let request = Request { sweeps: sweeps.clone(), operands: self.active.clone(), present, marked };
         let transposed = TRANSPOSED.get(request, |request| Arc::new(Transposed::new(request)));

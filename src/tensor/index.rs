@@ -108,8 +108,8 @@ macro_rules! array_index {
 
 array_index!(R1 1, R2 2, R3 3, R4 4, R5 5, R6 6);
 
-/// What [`Tensor::gather`] and [`Tensor::scatter`] take: one array of positions, or a tuple of up to four that broadcast
-/// to one shape; `i64`, by value or reference.
+/// What [`Tensor::gather`], [`Tensor::scatter`] and their relatives take: one array of positions, or a tuple of up to four
+/// that broadcast to one shape; `i64`, by value or reference; with a mask where [`masked`](crate::tensor::masked) makes them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not arrays of positions",
     note = "positions are arrays of `i64`, by value or reference, one or a tuple of up to four of one rank"
@@ -119,7 +119,8 @@ pub trait IndexArrays<A: Algebra> {
     type Rank: Rank;
     /// As many axes as there are arrays.
     type Count: Rank;
-    /// The arrays, outermost axis first.
+    /// The arrays, outermost axis first; at least one.
+    #[track_caller]
     fn arrays(self) -> Vec<A::Array>;
 }
 
@@ -163,7 +164,7 @@ tuple_index_arrays! {
 
 /// Stretches index arrays to one shape.
 #[track_caller]
-fn align_indices<A: Algebra>(arrays: Vec<A::Array>) -> Result<Vec<A::Array>, (String, Shape)> {
+pub(super) fn align_indices<A: Algebra>(arrays: Vec<A::Array>) -> Result<Vec<A::Array>, (String, Shape)> {
     let mut aligned: Vec<A::Array> = Vec::with_capacity(arrays.len());
     for array in arrays {
         let mut array = array;

@@ -1,4 +1,4 @@
-//! Reductions by key: histograms with any associative operator, and what is written at keys.
+//! Reductions by segment: histograms with any associative operator, by keys or by offsets.
 //!
 //! Slices are brought into the order of their keys, a scan by segments combines those of one key (Blelloch, 1990), and the
 //! last of each segment is written. All of it is the language's own: derivatives of every order are exact.
@@ -8,32 +8,109 @@ use crate::algebra::Algebra;
 use crate::concrete::Array;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Value};
-use crate::tensor::apply::fail;
+use crate::tensor::apply::{fail, stretch};
 use crate::tensor::{
-    Family, Number, Rank, Scalar, Sliced, Stacked, Tensor, Tree, Vector, associative_scan, iota, select,
+    Family, Float, Number, R1, RDyn, Rank, Scalar, Sliced, Stacked, Tensor, Tree, Vector, associative_scan, iota,
+    select,
 };
 
+/// Which slices of an array, along its outermost axis, belong together: by a key for each slice, or by the offsets at which
+/// segments of neighbouring slices begin. What [`Tensor::segment_sum`] and its relatives take.
+///
+/// Segments are of one algebra: under a derivative they are made of lifted keys.
+#[derive(Clone, Debug)]
+pub struct Segments<A: Algebra> {
+    keys: Vector<A, i64>,
+    count: usize,
+    /// Whether keys never descend, so that nothing has to be sorted.
+    ascending: bool,
+}
+
+impl<A: Algebra> Segments<A> {
+    /// Segment k, of `count`, has the slices with key k, in any places; slices with other keys are in none.
+    pub fn by_key(keys: &Vector<A, i64>, count: usize) -> Segments<A> {
+        Segments { keys: keys.clone(), count, ascending: false }
+    }
+
+    /// Of `len` slices, segment k has those from `offsets[k]` to before `offsets[k + 1]`, as rows of a sparse matrix are given:
+    /// one segment less than offsets, none where there are no offsets. Slices before the first offset, and from the last one
+    /// on, are in no segment.
+    ///
+    /// Offsets ascend; where one is less than an earlier one, the two count as if they were exchanged.
+    #[track_caller]
+    pub fn by_offset(offsets: &Vector<A, i64>, len: usize) -> Segments<A> {
+        let ones: Tensor<A, i64, R1> = Tensor::wrap(A::constant(Array::full(&offsets.shape(), Value::I64(1))));
+        // The key of a slice is the number of offsets up to it, less the one that begins its own segment.
+        let keys = ones.scatter(offsets.max(0), len).cumsum(0) - 1;
+        Segments { keys, count: offsets.len().saturating_sub(1), ascending: true }
+    }
+
+    /// The key of each slice; those outside of `0..count` stand for slices in no segment.
+    pub fn keys(&self) -> &Vector<A, i64> {
+        &self.keys
+    }
+
+    /// The number of segments.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// What does not fit, where arrays have another number of slices than there are keys, or there are more segments than
+    /// memory could hold.
+    fn misfit(&self, arrays: &[A::Array]) -> Option<String> {
+        let keys = self.keys.len();
+        arrays.iter().find_map(|array| {
+            let mut ty = A::type_of(array);
+            if ty.shape.first() != Some(&keys) {
+                return Some(format!("{keys} keys for an array of shape {:?}", &ty.shape[..]));
+            }
+            ty.shape[0] = self.count;
+            ty.check_size().err()
+        })
+    }
+
+    /// For each slice what belongs to its segment, 0 where it is in none.
+    fn spread(&self, of_segments: A::Array) -> A::Array {
+        A::gather(of_segments, vec![self.keys.array().clone()])
+    }
+
+    /// A value for each segment from one for each slice, which are added.
+    fn total(&self, of_slices: A::Array) -> A::Array {
+        A::scatter(of_slices, vec![self.keys.array().clone()], &[self.count])
+    }
+}
+
+/// A mask of outer axes, for an array that has more.
+pub(super) fn along_outer<A: Algebra>(mask: A::Array, shape: &[usize]) -> A::Array {
+    let outer = A::shape(&mask);
+    let axes: Axes = (0..outer.len()).collect();
+    A::view(mask, &AffineMap::broadcast(&outer, shape, &axes))
+}
+
 /// Slices in the order of their keys.
-struct Segments<A: Algebra> {
-    /// Where each came from.
-    order: Vector<A, i64>,
+pub(super) struct Sorted<A: Algebra> {
+    /// Where each came from; `None` where they were in order.
+    order: Option<Vector<A, i64>>,
     /// Whether it is the first of its key.
     first: Vector<A, bool>,
     /// Its key, where it is the last one of it; elsewhere −1.
     last: Vector<A, i64>,
 }
 
-impl<A: Algebra> Segments<A> {
+impl<A: Algebra> Sorted<A> {
     #[track_caller]
-    fn new(keys: &Vector<A, i64>) -> Segments<A> {
-        let n = keys.len();
-        let order = keys.argsort(0);
-        let sorted = keys.gather(&order);
+    pub(super) fn new(segments: &Segments<A>) -> Sorted<A> {
+        let n = segments.keys.len();
+        let order = (!segments.ascending).then(|| segments.keys.argsort(0));
+        let sorted = match &order {
+            Some(order) => segments.keys.gather(order),
+            None => segments.keys.clone(),
+        };
         let at: Vector<A, i64> = iota(n);
         let neighbour = |step: i64| sorted.gather(&(&at + step));
         let first = at.equal(0) | sorted.not_equal(&neighbour(-1));
         let last = at.equal(n as i64 - 1) | sorted.not_equal(&neighbour(1));
-        Segments { order, first, last: last.select(&sorted, -1) }
+        Sorted { order, first, last: last.select(&sorted, -1) }
     }
 
     /// Whether anything is written at each of `count` positions.
@@ -44,30 +121,24 @@ impl<A: Algebra> Segments<A> {
     }
 
     /// The slices that are the last of their keys at those, of `count` positions, and elsewhere what is in `others`.
-    fn put(&self, slices: A::Array, others: A::Array, count: usize) -> A::Array {
+    pub(super) fn put(&self, slices: A::Array, others: A::Array, count: usize) -> A::Array {
         let scattered = A::scatter(slices, vec![self.last.array().clone()], &[count]);
-        let shape = A::shape(&scattered);
-        let mask = A::view(self.written(count), &AffineMap::broadcast(&[count], &shape, &[0]));
+        let mask = along_outer::<A>(self.written(count), &A::shape(&scattered));
         A::select(mask, scattered, others)
     }
 
-    fn sorted(&self, array: A::Array) -> A::Array {
-        A::gather(array, vec![self.order.array().clone()])
+    pub(super) fn sorted(&self, array: A::Array) -> A::Array {
+        match &self.order {
+            Some(order) => A::gather(array, vec![order.array().clone()]),
+            None => array,
+        }
     }
-}
-
-/// What does not fit, where arrays have another number of slices than there are keys.
-fn misfit<A: Algebra>(keys: usize, arrays: &[A::Array]) -> Option<String> {
-    let shape = arrays.iter().map(|array| A::shape(array)).find(|shape| shape.first() != Some(&keys))?;
-    Some(format!("{keys} keys for an array of shape {:?}", &shape[..]))
 }
 
 /// Combines the slices of each key, in their order, by an associative operator: position k of the result, of `count`, is what
 /// the slices with key k combine to, or the neutral element where there are none. Slices with other keys are left out.
 ///
-/// The operator takes and gives trees of slices, need not be commutative, and may use arrays that it captures. It must be
-/// associative, which can not be checked. The slices are sorted by key, then combined in ⌈log₂ n⌉ levels when staged.
-/// Sums are better written as [`Tensor::scatter`].
+/// As [`reduce_segments`], by key.
 #[track_caller]
 pub fn reduce_by_index<A, X, F>(neutral: X::Slice, keys: &Vector<A, i64>, xs: &X, count: usize, op: F) -> X
 where
@@ -76,104 +147,186 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
+    segmented("reduce_by_index", neutral, &Segments::by_key(keys, count), xs, op)
+}
+
+/// Combines the slices of each segment, in their order, by an associative operator: position k of the result is what segment
+/// k combines to, or the neutral element where it is empty.
+///
+/// The operator takes and gives trees of slices, need not be commutative, and may use arrays that it captures. It must be
+/// associative, which can not be checked. Slices are sorted by key, where segments are given by keys, then combined in
+/// ⌈log₂ n⌉ levels when staged. Sums are better written as [`Tensor::segment_sum`].
+///
+/// Arrays with another number of slices than the segments are of are reported at the caller's line.
+#[track_caller]
+pub fn reduce_segments<A, X, F>(neutral: X::Slice, segments: &Segments<A>, xs: &X, op: F) -> X
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    segmented("reduce_segments", neutral, segments, xs, op)
+}
+
+#[track_caller]
+fn segmented<A, X, F>(name: &str, neutral: X::Slice, segments: &Segments<A>, xs: &X, op: F) -> X
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
     let arrays = xs.leaves();
-    let misfit = misfit::<A>(keys.len(), &arrays);
-    let segments = Segments::new(keys);
-    let sorted: Vec<A::Array> = match misfit {
-        None => arrays.into_iter().map(|array| segments.sorted(array)).collect(),
+    let misfit = segments.misfit(&arrays);
+    let sorted = Sorted::new(segments);
+    let slices: Vec<A::Array> = match misfit {
+        None => arrays.into_iter().map(|array| sorted.sorted(array)).collect(),
         Some(problem) => {
             let mut reported = Vec::new();
             for array in &arrays {
                 let mut shape = A::shape(array);
                 if let Some(outer) = shape.first_mut() {
-                    *outer = keys.len();
+                    *outer = segments.keys.len();
                 }
-                let found: Tensor<A, i64, crate::tensor::RDyn> = fail("reduce_by_index", problem.clone(), &shape);
+                let found: Tensor<A, i64, RDyn> = fail(name, problem.clone(), &shape);
                 reported.push(A::cast(found.into_array(), A::dtype(array)));
             }
             reported
         }
     };
-    let sorted = X::Family::rebuild::<A, A>(xs, &mut sorted.into_iter());
-    let flagged = (segments.first.clone(), sorted);
+    let flagged = (sorted.first.clone(), X::Family::rebuild::<A, A>(xs, &mut slices.into_iter()));
     let (_, totals) = associative_scan(&flagged, |(f, a): (Scalar<A, bool>, X::Slice), (g, b)| {
         let both = op(a, crate::tensor::duplicate(&b));
         (f | &g, select(&g, &b, &both))
     });
     let mut results = Vec::new();
     for (slices, neutral) in totals.leaves().into_iter().zip(neutral.leaves()) {
-        let row = A::shape(&neutral);
-        let mut shape = Shape::from_slice(&[count]);
-        shape.extend_from_slice(&row);
-        let axes: Axes = (1..shape.len()).collect();
-        let others = A::view(neutral, &AffineMap::broadcast(&row, &shape, &axes));
-        results.push(segments.put(slices, others, count));
+        let mut shape = Shape::from_slice(&[segments.count]);
+        shape.extend_from_slice(&A::shape(&neutral));
+        results.push(sorted.put(slices, stretch::<A>(neutral, &shape), segments.count));
     }
     X::Family::rebuild::<A, A>(xs, &mut results.into_iter())
 }
 
 impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     #[track_caller]
-    fn segments(&self, name: &str, keys: &Vector<A, i64>, count: usize, neutral: Value, op: Binary) -> Self {
+    fn segments(&self, name: &str, segments: &Segments<A>, neutral: Value, op: Binary) -> Self {
         let shape = self.shape();
-        if let Some(problem) = misfit::<A>(keys.len(), std::slice::from_ref(self.array())) {
+        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array())) {
             return fail(name, problem, &shape);
         }
-        let segments = Segments::new(keys);
         let mut whole = shape.clone();
-        whole[0] = count;
+        whole[0] = segments.count;
         let others = A::constant(Array::full(&whole, neutral));
         if shape[0] == 0 {
             return Tensor::wrap(others);
         }
+        let sorted = Sorted::new(segments);
         // A value and whether a segment begins there, as one pair of arrays on every level.
         let mut combine = |left: Vec<A::Array>, right: Vec<A::Array>| -> Vec<A::Array> {
             let both = A::binary(op, left[1].clone(), right[1].clone());
-            let level = A::shape(&both);
-            let begins = A::view(right[0].clone(), &AffineMap::broadcast(&level[..1], &level, &[0]));
+            let begins = along_outer::<A>(right[0].clone(), &A::shape(&both));
             let flag = A::binary(Binary::Or, left[0].clone(), right[0].clone());
             vec![flag, A::select(begins, right[1].clone(), both)]
         };
-        let arrays = vec![segments.first.array().clone(), segments.sorted(self.array().clone())];
+        let arrays = vec![sorted.first.array().clone(), sorted.sorted(self.array().clone())];
         let totals = super::cumulative::running::<A>(arrays, 0, &mut combine).remove(1);
-        Tensor::wrap(segments.put(totals, others, count))
+        Tensor::wrap(sorted.put(totals, others, segments.count))
     }
 
-    /// The products of the slices of each key: position k of the result, of `count`, for key k; 1 where there are none. The
-    /// derivative is exact where elements are 0. (Sums of slices by key are [`Tensor::scatter`].)
+    /// The sum of each segment's slices: position k of the result for segment k, of the slices' shape; 0 where it is empty.
+    ///
+    /// Of this and the following methods: an array that has not as many slices as the segments are of is reported at the
+    /// caller's line.
     #[track_caller]
-    pub fn segment_product(&self, keys: &Vector<A, i64>, count: usize) -> Self {
-        self.segments("segment_product", keys, count, Value::from_i64(E::DTYPE, 1), Binary::Mul)
-    }
-
-    /// The largest elements of the slices of each key; −infinity or the smallest integer where there are none. The derivative
-    /// goes to the first of equal ones.
-    #[track_caller]
-    pub fn segment_max(&self, keys: &Vector<A, i64>, count: usize) -> Self {
-        let least = Value::from_f64(E::DTYPE, f64::NEG_INFINITY);
-        self.segments("segment_max", keys, count, least, Binary::Max)
-    }
-
-    /// The smallest elements of the slices of each key; +infinity or the largest integer where there are none. The derivative
-    /// goes to the first of equal ones.
-    #[track_caller]
-    pub fn segment_min(&self, keys: &Vector<A, i64>, count: usize) -> Self {
-        let most = Value::from_f64(E::DTYPE, f64::INFINITY);
-        self.segments("segment_min", keys, count, most, Binary::Min)
-    }
-
-    /// This array with the slices of another one written at keys along the outermost axis, the last of one key; keys outside
-    /// are ignored.
-    #[track_caller]
-    pub fn put(&self, keys: &Vector<A, i64>, slices: &Self) -> Self {
-        let (shape, found) = (self.shape(), slices.shape());
-        let fits = !shape.is_empty() && found.first() == Some(&keys.len()) && shape[1..] == found[1..];
-        if !fits {
-            let problem = format!("{} keys for slices of shape {:?} in shape {:?}", keys.len(), &found[..], &shape[..]);
-            return fail("put", problem, &shape);
+    pub fn segment_sum(&self, segments: &Segments<A>) -> Self {
+        match segments.misfit(std::slice::from_ref(self.array())) {
+            None => Tensor::wrap(segments.total(self.array().clone())),
+            Some(problem) => fail("segment_sum", problem, &self.shape()),
         }
-        let segments = Segments::new(keys);
-        let sorted = segments.sorted(slices.array().clone());
-        Tensor::wrap(segments.put(sorted, self.array().clone(), shape[0]))
+    }
+
+    /// The product of each segment's slices; 1 where it is empty. The derivative is exact where elements are 0.
+    #[track_caller]
+    pub fn segment_product(&self, segments: &Segments<A>) -> Self {
+        self.segments("segment_product", segments, Value::from_i64(E::DTYPE, 1), Binary::Mul)
+    }
+
+    /// The largest elements of each segment's slices; −infinity or the smallest integer where it is empty; NaN wins. The
+    /// derivative goes to the first of equal ones.
+    #[track_caller]
+    pub fn segment_max(&self, segments: &Segments<A>) -> Self {
+        let least = Value::from_f64(E::DTYPE, f64::NEG_INFINITY);
+        self.segments("segment_max", segments, least, Binary::Max)
+    }
+
+    /// The smallest elements of each segment's slices; +infinity or the largest integer where it is empty; NaN wins. The
+    /// derivative goes to the first of equal ones.
+    #[track_caller]
+    pub fn segment_min(&self, segments: &Segments<A>) -> Self {
+        let most = Value::from_f64(E::DTYPE, f64::INFINITY);
+        self.segments("segment_min", segments, most, Binary::Min)
+    }
+}
+
+impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
+    /// The mean of each segment's slices; NaN where it is empty.
+    #[track_caller]
+    pub fn segment_mean(&self, segments: &Segments<A>) -> Self {
+        let shape = self.shape();
+        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array())) {
+            return fail("segment_mean", problem, &shape);
+        }
+        let one = Value::from_i64(E::DTYPE, 1);
+        let counts = segments.total(A::constant(Array::full(&[segments.keys.len()], one)));
+        let sums = segments.total(self.array().clone());
+        let counts = along_outer::<A>(counts, &A::shape(&sums));
+        Tensor::wrap(A::binary(Binary::Div, sums, counts))
+    }
+
+    /// The largest elements of each segment, for each of its slices: what exponentials are kept small by. Nothing is
+    /// differentiated through them, and infinite ones are taken for 0.
+    #[track_caller]
+    fn segment_offsets(&self, segments: &Segments<A>) -> A::Array {
+        let largest = self.segment_max(segments).stop_gradient();
+        let infinite = largest.abs().equal(largest.filled(f64::INFINITY));
+        let zero = A::constant(Array::full(&largest.shape(), Value::from_i64(E::DTYPE, 0)));
+        A::select(infinite.into_array(), zero, largest.into_array())
+    }
+
+    /// ln Σ exp(x) of each segment's slices, without overflow; −infinity where it is empty.
+    #[track_caller]
+    pub fn segment_logsumexp(&self, segments: &Segments<A>) -> Self {
+        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array())) {
+            return fail("segment_logsumexp", problem, &self.shape());
+        }
+        let offsets = self.segment_offsets(segments);
+        let shifted = A::binary(Binary::Sub, self.array().clone(), segments.spread(offsets.clone()));
+        let exponentials = Self::wrap(shifted).exp();
+        let sums = Self::wrap(segments.total(exponentials.into_array()));
+        let logarithms = A::binary(Binary::Add, sums.ln().into_array(), offsets);
+        // Through the logarithm of an empty sum a tangent of 0 would be NaN.
+        let ones = A::constant(Array::full(&[segments.keys.len()], Value::I64(1)));
+        let filled = Vector::<A, i64>::wrap(segments.total(ones)).gt(0);
+        let nothing = sums.filled(f64::NEG_INFINITY).into_array();
+        Tensor::wrap(A::select(along_outer::<A>(filled.into_array(), &sums.shape()), logarithms, nothing))
+    }
+
+    /// exp(x), divided by the sum of those of the same segment, without overflow: an array of this one's shape, 0 for slices
+    /// in no segment.
+    #[track_caller]
+    pub fn segment_softmax(&self, segments: &Segments<A>) -> Self {
+        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array())) {
+            return fail("segment_softmax", problem, &self.shape());
+        }
+        let offsets = segments.spread(self.segment_offsets(segments));
+        let exponentials = Self::wrap(A::binary(Binary::Sub, self.array().clone(), offsets)).exp();
+        let sums = segments.spread(segments.total(exponentials.array().clone()));
+        let inside = segments.keys.ge(0) & segments.keys.lt(segments.count);
+        let quotients = A::binary(Binary::Div, exponentials.into_array(), sums);
+        let inside = along_outer::<A>(inside.into_array(), &self.shape());
+        let nothing = A::constant(Array::full(&self.shape(), Value::from_i64(E::DTYPE, 0)));
+        Tensor::wrap(A::select(inside, quotients, nothing))
     }
 }

@@ -1,5 +1,6 @@
 //! What a program costs, counted from its types alone.
 
+use crate::affine::AffineMap;
 use crate::shape::Type;
 use crate::term::op::{Extension, Op};
 use crate::term::sweeps::Steps;
@@ -14,18 +15,44 @@ pub struct Cost {
     pub elements: u128,
     /// The largest number of elements of one result, views and reshapes left out.
     pub largest: u128,
+    /// The longest chain of operations each of which needs the one before: how long a run takes on a machine that does
+    /// everything at once that it can. Sums of n terms, sorts of n elements, and scatters and accumulations that add n
+    /// elements at one position, count as ⌈log₂ n⌉ and 1; a loop as its body's depth at every step, or once where it carries
+    /// nothing. Views, reshapes and conversions are free.
+    pub depth: u128,
+}
+
+/// The depth of a sum of so many terms.
+fn levels(terms: usize) -> u128 {
+    u128::from(usize::BITS - terms.saturating_sub(1).leading_zeros()) + 1
+}
+
+/// How many elements an accumulation may add at one position.
+fn most_at_one_position(map: &AffineMap) -> usize {
+    let ignored = map.ignored();
+    let columns: Vec<usize> = (0..map.result().len()).filter(|column| !ignored.contains(column)).collect();
+    // Where every row moves with one column alone, different positions are written to different ones.
+    let moving = |row: usize| columns.iter().filter(|&&column| map.coefficient(row, column) != 0).count();
+    let alone = (0..map.source().len()).all(|row| moving(row) <= 1);
+    let written = if alone { &ignored[..] } else { &[] };
+    let extents = map.result().iter().enumerate().filter(|(column, _)| !alone || written.contains(column));
+    extents.fold(1usize, |product, (_, &extent)| product.saturating_mul(extent))
 }
 
 impl<X: Extension> Body<X> {
     /// What one run costs.
     pub fn cost(&self) -> Cost {
         let mut total = Cost::default();
+        let mut depths: Vec<u128> = vec![0; self.arity()];
         for node in &self.nodes[self.arity()..] {
             let own = self.node_cost(node);
             total.float_operations = total.float_operations.saturating_add(own.float_operations);
             total.elements = total.elements.saturating_add(own.elements);
             total.largest = total.largest.max(own.largest);
+            let before = node.args.iter().map(|&arg| depths[arg as usize]).max().unwrap_or(0);
+            depths.push(before.saturating_add(own.depth));
         }
+        total.depth = self.results.iter().map(|&result| depths[result as usize]).max().unwrap_or(0);
         total
     }
 
@@ -35,33 +62,49 @@ impl<X: Extension> Body<X> {
         let stored = || node.types.iter().map(|ty| ty.size() as u128).fold(0, u128::saturating_add);
         let plain = |float_operations: u128| {
             let elements = stored();
-            Cost { float_operations, elements, largest: elements }
+            Cost { float_operations, elements, largest: elements, depth: 1 }
         };
+        let deep = |cost: Cost, depth: u128| Cost { depth, ..cost };
         let repeated = |body: Cost, times: u128| Cost {
             float_operations: body.float_operations.saturating_mul(times),
             elements: body.elements.saturating_mul(times),
             largest: body.largest,
+            depth: body.depth.saturating_mul(times),
         };
         match &node.op {
             Op::Parameter(_) | Op::Constant(_) | Op::Output(_) | Op::Alias | Op::Mark => Cost::default(),
             // A view that repeats its source is stored only by engines that do not fuse it; others are not counted at all.
             Op::View(_) | Op::Reshape(_) => Cost::default(),
-            Op::Iota(_) | Op::Select | Op::Cast(_) | Op::Concatenate(_) | Op::Gather => plain(0),
+            Op::Iota(_) | Op::Cast(_) => deep(plain(0), 0),
+            Op::Select | Op::Concatenate(_) | Op::Gather => plain(0),
             Op::Unary(_) | Op::Binary(_) => plain(float(node.ty())),
             Op::Compare(_) => plain(float(operand(0))),
-            Op::Accumulate(_) | Op::Scatter(_) | Op::Reduce(..) | Op::ArgReduce(..) | Op::ArgSort(..) => {
-                plain(float(operand(0)))
+            Op::Accumulate(map) => deep(plain(float(operand(0))), levels(most_at_one_position(map))),
+            Op::Scatter(_) => deep(plain(float(operand(0))), levels(self.node(node.args[1]).ty().size())),
+            Op::Reduce(_, axes) => {
+                let terms = axes.iter().fold(1usize, |terms, &axis| terms.saturating_mul(operand(0).shape[axis]));
+                deep(plain(float(operand(0))), levels(terms))
+            }
+            Op::ArgReduce(_, axis) | Op::ArgSort(_, axis) => {
+                deep(plain(float(operand(0))), levels(operand(0).shape[*axis]))
             }
             Op::Contract(spec) => {
                 let (left, right) = (operand(0), operand(1));
                 let mut terms = float(node.ty());
+                let mut summed = 1usize;
                 for &label in spec.left.iter().filter(|label| !spec.result.contains(label)) {
-                    terms = terms.saturating_mul(spec.extent(label, &left.shape, &right.shape) as u128);
+                    let extent = spec.extent(label, &left.shape, &right.shape);
+                    terms = terms.saturating_mul(extent as u128);
+                    summed = summed.saturating_mul(extent);
                 }
-                plain(terms.saturating_mul(2))
+                deep(plain(terms.saturating_mul(2)), levels(summed))
             }
             Op::Scan(scan) => {
-                let mut cost = repeated(scan.body.cost(), scan.length as u128);
+                let body = scan.body.cost();
+                let mut cost = repeated(body, scan.length as u128);
+                if scan.carries == 0 {
+                    cost.depth = body.depth;
+                }
                 cost.elements = cost.elements.saturating_add(stored());
                 cost.largest = cost.largest.max(stored());
                 cost
@@ -72,6 +115,7 @@ impl<X: Extension> Body<X> {
                     float_operations: then.float_operations.saturating_add(otherwise.float_operations),
                     elements: then.elements.saturating_add(otherwise.elements),
                     largest: then.largest.max(otherwise.largest),
+                    depth: then.depth.max(otherwise.depth),
                 }
             }
             // Rules run where a derivative is taken, and then stand in the program.
@@ -88,6 +132,7 @@ impl<X: Extension> Body<X> {
                         float_operations: sum.float_operations.saturating_add(body.float_operations),
                         elements: sum.elements.saturating_add(body.elements),
                         largest: sum.largest.max(body.largest),
+                        depth: sum.depth.saturating_add(body.depth),
                     }
                 });
                 cost = repeated(cost, times);
@@ -98,7 +143,9 @@ impl<X: Extension> Body<X> {
             Op::Extra(extra) => {
                 let build = extra.as_build();
                 let times = crate::shape::size(&build.extents) as u128;
-                let mut cost = repeated(build.body.cost(), times);
+                let body = build.body.cost();
+                let mut cost = repeated(body, times);
+                cost.depth = body.depth;
                 cost.elements = cost.elements.saturating_add(stored());
                 cost.largest = cost.largest.max(stored());
                 cost

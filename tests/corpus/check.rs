@@ -205,7 +205,7 @@ fn check_row(row: &Row) -> Vec<String> {
                     && (row.smooth || !law.of_smooth)
                     && (row.twice || !law.of_second)
                     && !(row.large && law.element_by_element)
-                    && !row.heavy;
+                    && (!row.heavy || law.of_texts);
                 if applies {
                     findings.note(law.name, || (law.judge)(&subject));
                 }

@@ -6,9 +6,13 @@ use crate::random::derivatives::{
     Form, direction, forward_over_reverse, inner, only_floats, or_zeros, pushed, reverse_over_reverse, symbolic_second,
     symbolic_tangents,
 };
+use deltaray::algebra::{Algebra, Reduction};
 use deltaray::concrete::{Array, Concrete};
 use deltaray::derivative::program;
 use deltaray::dual::{self, DualArray, Tangent, TangentArray};
+use deltaray::operation::Binary;
+use deltaray::shape::{DType, Type};
+use deltaray::staged::{self, Staged, StagedArray};
 use deltaray::term::interpret::interpret;
 use deltaray::term::{Body, Branch, NodeId, Op, Scan};
 use std::sync::Arc;
@@ -25,6 +29,8 @@ pub struct Law {
     pub of_second: bool,
     /// Whether it runs the program element by element.
     pub element_by_element: bool,
+    /// Whether it runs no program, so that it is judged of those that take long too.
+    pub of_texts: bool,
     /// Judges.
     pub judge: fn(&Subject<'_>) -> Finding,
 }
@@ -35,15 +41,18 @@ const TEXT: Law = Law {
     of_smooth: false,
     of_second: false,
     element_by_element: false,
+    of_texts: false,
     judge: same_text,
 };
 
 /// All laws.
-pub const ALL: [Law; 9] = [
+pub const ALL: [Law; 11] = [
     TEXT,
     Law { name: "simplifying twice", judge: idempotent, ..TEXT },
     Law { name: "operations", judge: no_more_operations, ..TEXT },
     Law { name: "tangents", of_derivatives: true, judge: tangents, ..TEXT },
+    Law { name: "size of the gradient", of_texts: true, judge: small_gradient, ..TEXT },
+    Law { name: "linearised", of_derivatives: true, judge: linearised, ..TEXT },
     Law { name: "eager tangents", of_derivatives: true, element_by_element: true, judge: eager_tangents, ..TEXT },
     Law { name: "adjoint", of_derivatives: true, judge: adjoint, ..TEXT },
     Law { name: "eager adjoint", of_derivatives: true, element_by_element: true, judge: eager_adjoint, ..TEXT },
@@ -162,6 +171,44 @@ fn tangents(subject: &Subject<'_>) -> Finding {
         compare(&expected, &found, &subject.scale).map_err(|problem| format!("{name}: {problem}"))?;
     }
     Ok(())
+}
+
+/// The program of the sum of all float results and its gradient has at most 5 times as many nodes as that of the sum, and
+/// 20 more; those of bodies count.
+fn small_gradient(subject: &Subject<'_>) -> Finding {
+    let types: Vec<Type> = subject.row.inputs.iter().map(Array::ty).collect();
+    let source = staged::stage(&types, |variables| vec![sum_of_floats(subject.row.program.staged(variables))])
+        .unwrap_or_else(|error| panic!("{error}"));
+    let sum = program::bulk(&source);
+    let gradient = program::value_and_gradient(&sum, types.len()).expect("well-formed programs can be differentiated");
+    let gradient = program::tidy(&gradient);
+    let (nodes, more) = (sum.node_count(), gradient.node_count());
+    if more <= 5 * nodes + 20 { Ok(()) } else { Err(format!("{nodes} nodes, gradient {more}:\n{sum}\n{gradient}")) }
+}
+
+fn sum_of_floats(arrays: Vec<StagedArray>) -> StagedArray {
+    let zero = Staged::constant(full(&Type::scalar(DType::F64), 0.0));
+    let floats = arrays.into_iter().filter(|array| array.ty().dtype.is_float());
+    floats.fold(zero, |sum, array| {
+        let axes: Vec<usize> = (0..array.ty().rank()).collect();
+        let part = Staged::cast(Staged::reduce(Reduction::Sum, array, &axes), DType::F64);
+        Staged::binary(Binary::Add, sum, part)
+    })
+}
+
+/// The program of values and residuals, and the linear program of tangents, give values and tangents.
+fn linearised(subject: &Subject<'_>) -> Finding {
+    let inputs = &subject.row.inputs;
+    let along = direction(inputs, 9);
+    let expected = bulk_tangents(subject, &along);
+    let (computing, tangents) =
+        program::linearize(&subject.bulk, inputs.len()).expect("well-formed programs can be differentiated");
+    assert!(computing.is_well_formed() && tangents.is_well_formed(), "the programs are not well-formed");
+    let mut found = interpret::<Concrete>(&computing, inputs.clone());
+    let residuals = found.split_off(subject.bulk.results.len());
+    let arguments = or_zeros(&along, inputs).into_iter().chain(residuals).collect();
+    found.extend(interpret::<Concrete>(&tangents, arguments));
+    compare(&expected, &found, &subject.scale)
 }
 
 /// Tangents of the function as it is written are those of the bulk program.

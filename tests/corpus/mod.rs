@@ -5,6 +5,7 @@ pub mod benchmarks;
 pub mod builds;
 pub mod check;
 pub mod conditionals;
+pub mod constructs;
 pub mod cumulative;
 pub mod custom;
 pub mod derivatives;
@@ -16,6 +17,7 @@ pub mod indexing;
 pub mod laws;
 pub mod loops;
 pub mod models;
+pub mod nestings;
 pub mod products;
 pub mod reductions;
 pub mod row;
@@ -25,6 +27,7 @@ pub mod shared;
 pub mod sorting;
 pub mod structure;
 pub mod while_loops;
+pub mod writes;
 
 use row::Row;
 
@@ -38,16 +41,19 @@ pub fn all() -> Vec<Row> {
         reductions::rows,
         associative::rows,
         cumulative::rows,
+        constructs::rows,
         products::rows,
         loops::rows,
         conditionals::rows,
         models::rows,
         segments::rows,
         sorting::rows,
+        writes::rows,
         functions::rows,
         derivatives::rows,
         custom::rows,
         implicit::rows,
+        nestings::rows,
         benchmarks::rows,
         families::rows,
         while_loops::rows,

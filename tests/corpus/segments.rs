@@ -1,4 +1,4 @@
-//! Reductions by key, and slices written at keys.
+//! Reductions by segment, by keys and by offsets.
 
 use super::prelude::*;
 
@@ -6,26 +6,26 @@ use super::prelude::*;
 pub fn rows() -> Vec<Row> {
     let keys = || ns([1, 0, 1, 3, 1]);
     vec![
-        row!("products by key": (V, Ns) => V, |(x, k)| x.segment_product(k, 4), (v([2.0, 3.0, 5.0, 7.0, 0.5]), keys()))
+        row!("products by key": (V, Ns) => V, |(x, k)| x.segment_product(&Segments::by_key(k, 4)), (v([2.0, 3.0, 5.0, 7.0, 0.5]), keys()))
             .value([3.0, 5.0, 1.0, 7.0])
             .gradient([2.5, 1.0, 1.0, 1.0, 10.0])
             .smooth(),
-        row!("products by key with zeros": (V, Ns) => V, |(x, k)| x.segment_product(k, 2), (v([2.0, 0.0, 5.0, 0.0, 0.0]), ns([0, 0, 0, 1, 1])))
+        row!("products by key with zeros": (V, Ns) => V, |(x, k)| x.segment_product(&Segments::by_key(k, 2)), (v([2.0, 0.0, 5.0, 0.0, 0.0]), ns([0, 0, 0, 1, 1])))
             .value([0.0, 0.0])
             .gradient([0.0, 10.0, 0.0, 0.0, 0.0])
             .smooth(),
-        row!("largest by key": (V, Ns) => V, |(x, k)| x.segment_max(k, 4), (v([2.0, 3.0, 5.0, 7.0, 5.0]), keys()))
+        row!("largest by key": (V, Ns) => V, |(x, k)| x.segment_max(&Segments::by_key(k, 4)), (v([2.0, 3.0, 5.0, 7.0, 5.0]), keys()))
             .value([3.0, 5.0, f64::NEG_INFINITY, 7.0])
             .gradient([0.0, 1.0, 1.0, 1.0, 0.0]),
-        row!("smallest rows by key": (M, Ns) => M, |(x, k)| x.segment_min(k, 2), (some((5, 2), 421), ns([1, 0, 1, 0, 1])))
+        row!("smallest rows by key": (M, Ns) => M, |(x, k)| x.segment_min(&Segments::by_key(k, 2)), (some((5, 2), 421), ns([1, 0, 1, 0, 1])))
             .smooth(),
-        row!("largest integers by key": (V, Ns) => V, |(x, k)| x.gather(&k.segment_max(&(k % 2), 2)), (some(6, 422), ns([1, 4, 3, 2])))
+        row!("largest integers by key": (V, Ns) => V, |(x, k)| x.gather(&k.segment_max(&Segments::by_key(&(k % 2), 2))), (some(6, 422), ns([1, 4, 3, 2])))
             .smooth(),
-        row!("keys outside are left out": (V, Ns) => V, |(x, k)| x.segment_product(k, 2), (v([2.0, 3.0, 5.0, 7.0]), ns([-1, 0, 2, 0])))
+        row!("keys outside are left out": (V, Ns) => V, |(x, k)| x.segment_product(&Segments::by_key(k, 2)), (v([2.0, 3.0, 5.0, 7.0]), ns([-1, 0, 2, 0])))
             .value([21.0, 1.0])
             .gradient([0.0, 7.0, 0.0, 3.0])
             .smooth(),
-        row!("nothing by key": (V, Ns) => V, |(x, k)| x.segment_product(k, 2), (v([]), ns([]))).value([1.0, 1.0]).gradient([]),
+        row!("nothing by key": (V, Ns) => V, |(x, k)| x.segment_product(&Segments::by_key(k, 2)), (v([]), ns([]))).value([1.0, 1.0]).gradient([]),
         row!("reduce by key": (V, Ns, S) => V,
             |(x, k, w)| reduce_by_index(scalar(0.0), k, x, 3, |a, b| (&a + &b) / (1.0 + a * b * w)),
             (some(6, 423) * 0.5, ns([2, 0, 2, 2, 0, 0]), s(1.0)))
@@ -42,14 +42,82 @@ pub fn rows() -> Vec<Row> {
         row!("a histogram of logsumexp": (V, Ns) => V,
             |(x, k)| reduce_by_index(scalar(-1e3), k, x, 3, |a, b| a.logaddexp(&b)), (some(6, 427), ns([0, 1, 0, 0, 2, 1])))
             .smooth(),
-        row!("written at keys, the last wins": (V, Ns, V) => V, |(x, k, u)| x.put(k, u), (v([1.0, 2.0, 3.0]), ns([2, 0, 2, 9]), v([10.0, 20.0, 30.0, 40.0])))
-            .value([20.0, 2.0, 30.0])
-            .gradient([0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0])
-            .smooth(),
-        row!("rows written at keys": (M, Ns, M) => M, |(a, k, b)| a.put(k, &(b * 2.0)), (some((4, 2), 428), ns([3, 1, 3]), some((3, 2), 429)))
-            .smooth(),
         row!("reduce by key in a build": (M, Ns) => M,
-            |(a, k)| build(2, |i| a.at(&i).segment_product(k, 3)), (some((2, 5), 430), ns([0, 2, 0, 1, 2])))
+            |(a, k)| build(2, |i| a.at(&i).segment_product(&Segments::by_key(k, 3))), (some((2, 5), 430), ns([0, 2, 0, 1, 2])))
+            .smooth(),
+        row!("sums by key": (M, Ns) => M, |(x, k)| x.segment_sum(&Segments::by_key(k, 3)),
+            (m([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]), ns([2, 0, 2, 9])))
+            .value([3.0, 4.0, 0.0, 0.0, 6.0, 8.0])
+            .gradient([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
+            .smooth(),
+        row!("means by key": (V, Ns) => V, |(x, k)| x.segment_mean(&Segments::by_key(k, 2)),
+            (v([1.0, 2.0, 6.0]), ns([1, 0, 1])))
+            .value([2.0, 3.5])
+            .gradient([0.5, 1.0, 0.5])
+            .smooth(),
+        row!("logsumexp by key": (V, Ns) => V, |(x, k)| x.segment_logsumexp(&Segments::by_key(k, 3)),
+            (v([1000.0, 1000.0, -2.0, 3.0]), ns([2, 2, 0, 7])))
+            .value([-2.0, f64::NEG_INFINITY, 1000.0 + 2.0f64.ln()])
+            .gradient([0.5, 0.5, 1.0, 0.0])
+            .once(),
+        row!("logsumexp of rows by key": (M, Ns) => M, |(x, k)| x.segment_logsumexp(&Segments::by_key(k, 2)),
+            (some((5, 2), 431), ns([1, 0, 1, 0, 1])))
+            .smooth(),
+        row!("softmax by key": (V, Ns) => V, |(x, k)| x.segment_softmax(&Segments::by_key(k, 2)),
+            (v([1000.0, 1000.0, -2.0, 3.0]), ns([1, 1, 0, 7])))
+            .value([0.5, 0.5, 1.0, 0.0])
+            .gradient([0.0; 4]),
+        row!("weighted softmax by key": (V, V, Ns) => V, |(x, w, k)| x.segment_softmax(&Segments::by_key(k, 3)) * w,
+            (some(6, 432), some(6, 433), ns([0, 2, 0, 1, 2, 0])))
+            .smooth(),
+        row!("sums by offset": (V, Ns) => V, |(x, o)| x.segment_sum(&Segments::by_offset(o, x.len())),
+            (v([1.0, 2.0, 3.0, 4.0, 5.0]), ns([1, 3, 3, 4])))
+            .value([5.0, 0.0, 4.0])
+            .gradient([0.0, 1.0, 1.0, 1.0, 0.0])
+            .smooth(),
+        row!("products by offset": (V, Ns) => V, |(x, o)| x.segment_product(&Segments::by_offset(o, x.len())),
+            (v([2.0, 3.0, 0.0, 5.0, 7.0]), ns([0, 2, 5])))
+            .value([6.0, 0.0])
+            .gradient([3.0, 2.0, 35.0, 0.0, 0.0])
+            .smooth(),
+        row!("largest rows by offset": (M, Ns) => M, |(x, o)| x.segment_max(&Segments::by_offset(o, x.len())),
+            (some((5, 2), 434), ns([0, 1, 4])))
+            .smooth(),
+        row!("smallest by offset, the first of equal ones": (V, Ns) => V,
+            |(x, o)| x.segment_min(&Segments::by_offset(o, x.len())), (v([2.0, 1.0, 1.0, 3.0, 3.0]), ns([0, 3, 3, 5])))
+            .value([1.0, f64::INFINITY, 3.0])
+            .gradient([0.0, 1.0, 0.0, 1.0, 0.0]),
+        row!("means by offset": (V, Ns) => V, |(x, o)| x.segment_mean(&Segments::by_offset(o, x.len())),
+            (some(5, 435), ns([0, 2, 5])))
+            .smooth(),
+        row!("softmax by offset": (V, V, Ns) => V, |(x, w, o)| x.segment_softmax(&Segments::by_offset(o, x.len())) * w,
+            (some(6, 436), some(6, 437), ns([0, 4, 6])))
+            .smooth(),
+        row!("logsumexp by offset": (V, Ns) => V, |(x, o)| x.segment_logsumexp(&Segments::by_offset(o, x.len())),
+            (some(6, 438), ns([0, 4, 5, 6])))
+            .smooth(),
+        row!("matrices multiplied by offset": (T3, Ns) => T3, |(a, o)| {
+                let one = build((2, 2), |(i, j)| i.equal(j).cast::<f64>());
+                reduce_segments(one, &Segments::by_offset(o, a.len()), a, |a, b| a.dot(&b))
+            }, (some((4, 2, 2), 439), ns([0, 3, 3, 4])))
+            .smooth(),
+        row!("a sparse matrix by offset": (V, Ns, Ns, V) => V, |(values, columns, offsets, x)| {
+                (values * x.gather(columns)).segment_sum(&Segments::by_offset(offsets, columns.len()))
+            }, (v([1.0, 2.0, 3.0]), ns([0, 2, 1]), ns([0, 2, 2, 3]), v([10.0, 20.0, 30.0])))
+            .value([70.0, 0.0, 60.0])
+            .gradient([10.0, 30.0, 20.0, 1.0, 3.0, 2.0])
+            .smooth(),
+        row!("offsets outside": (V, Ns) => V, |(x, o)| x.segment_sum(&Segments::by_offset(o, x.len())),
+            (v([1.0, 2.0, 3.0]), ns([-5, 1, 9, 12])))
+            .value([1.0, 5.0, 0.0])
+            .gradient([1.0, 1.0, 1.0])
+            .smooth(),
+        row!("no offsets": (V, Ns) => V, |(x, o)| x.segment_max(&Segments::by_offset(o, x.len())), (v([1.0, 2.0]), ns([])))
+            .value([])
+            .gradient([0.0, 0.0]),
+        row!("segments of each row": (M, Ns) => M,
+            |(a, o)| build(2, |i| a.at(&i).segment_softmax(&Segments::by_offset(o, a.shape()[1])).powi(2)),
+            (some((2, 5), 440), ns([0, 3, 5])))
             .smooth(),
     ]
 }

@@ -287,3 +287,42 @@ fn variants_of_a_sum_of_products_of_neighbours() {
         "#,
     );
 }
+
+#[test]
+fn components_of_small_vectors_are_no_arrays() {
+    // What is put together only to be read part by part is not put together, with what is computed in between.
+    let like = (vector(10), vector(10));
+    let products = stage(
+        |(x, y)| {
+            build(10, |i| {
+                let p = stack(&[x.at(&i), y.at(&i)]).sin() * 2.0;
+                p.at(0) * p.at(1)
+            })
+        },
+        &like,
+    )
+    .unwrap();
+    prints(
+        checked(&products),
+        "x y",
+        r#"
+        program f(x: f64[10], y: f64[10]) -> f64[10]:
+            sin x * 2.0 * (sin y * 2.0)
+        "#,
+    );
+}
+
+#[test]
+fn levels_of_a_reduction_stay_levels() {
+    let product = stage(|x| reduce(scalar(1.0), x, |a, b| a * b), &vector(8)).unwrap();
+    prints(
+        checked(&product),
+        "x",
+        r#"
+        program f(x: f64[8]) -> f64:
+            let m1: f64[4] = slice[0: 0..7 by 2] x * slice[0: 1..8 by 2] x
+            let m2: f64[2] = slice[0: 0..3 by 2] m1 * slice[0: 1..4 by 2] m1
+            m2[0] * m2[1]
+        "#,
+    );
+}

@@ -345,7 +345,7 @@ impl Suite {
                         }
                         let case = Case::from_seed(seed_at(seed, position));
                         *at.lock().expect("no panics") = (case.seed, Instant::now());
-                        frequency.count(&case.body);
+                        frequency.count(&case);
                         self.examine(case, report, stop, most_failures);
                     }
                     report.lock().expect("no panics").frequency.merge(&frequency);

@@ -1,5 +1,6 @@
 //! How often each construct occurs, so that nobody trusts a comparison of programs that lack one.
 
+use super::generate::{Case, LIBRARY};
 use deltaray::algebra::Reduction;
 use deltaray::operation::Binary;
 use deltaray::shape::DType;
@@ -40,6 +41,7 @@ pub const CONSTRUCTS: &[&str] = &[
     "sum",
     "max or min over axes",
     "argmax or argmin",
+    "argsort",
     "contraction",
     "iota",
     "table constant",
@@ -51,6 +53,11 @@ pub const CONSTRUCTS: &[&str] = &[
     "several results",
 ];
 
+/// All that is counted: what is found in programs, and what of the library was written into them.
+fn names() -> impl Iterator<Item = &'static str> {
+    CONSTRUCTS.iter().chain(LIBRARY).copied()
+}
+
 /// Counts over many programs.
 #[derive(Clone, Default, Debug)]
 pub struct Frequency {
@@ -61,8 +68,9 @@ pub struct Frequency {
 
 impl Frequency {
     /// Counts the constructs of one more program.
-    pub fn count(&mut self, body: &Body<Build>) {
-        self.counts.resize(CONSTRUCTS.len(), 0);
+    pub fn count(&mut self, case: &Case) {
+        let body = &case.body;
+        self.counts.resize(CONSTRUCTS.len() + LIBRARY.len(), 0);
         self.programs += 1;
         self.nodes += body.node_count();
         let mut found = BTreeSet::new();
@@ -72,14 +80,15 @@ impl Frequency {
         if body.results.len() > 1 {
             found.insert("several results");
         }
-        for (count, construct) in self.counts.iter_mut().zip(CONSTRUCTS) {
+        found.extend(&case.library);
+        for (count, construct) in self.counts.iter_mut().zip(names()) {
             *count += usize::from(found.contains(construct));
         }
     }
 
     /// Adds the counts of another part of the run.
     pub fn merge(&mut self, other: &Frequency) {
-        self.counts.resize(CONSTRUCTS.len(), 0);
+        self.counts.resize(CONSTRUCTS.len() + LIBRARY.len(), 0);
         self.programs += other.programs;
         self.nodes += other.nodes;
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
@@ -91,7 +100,7 @@ impl Frequency {
     pub fn table(&self) -> String {
         let mut text =
             format!("{} programs, {:.1} nodes each\n", self.programs, self.nodes as f64 / self.programs.max(1) as f64);
-        for (count, construct) in self.counts.iter().zip(CONSTRUCTS) {
+        for (count, construct) in self.counts.iter().zip(names()) {
             let share = 100.0 * *count as f64 / self.programs.max(1) as f64;
             text.push_str(&format!("{share:6.1} %  {construct}\n"));
         }
@@ -102,9 +111,9 @@ impl Frequency {
     pub fn rarer_than(&self, share: f64) -> Vec<&'static str> {
         self.counts
             .iter()
-            .zip(CONSTRUCTS)
+            .zip(names())
             .filter(|(count, _)| (**count as f64) < share * self.programs as f64)
-            .map(|(_, construct)| *construct)
+            .map(|(_, construct)| construct)
             .collect()
     }
 }

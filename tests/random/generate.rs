@@ -6,6 +6,7 @@
 //! `tanh`, `sin` and the like, so that nearly every program has finite, moderate values.
 
 mod custom;
+mod library;
 mod loops;
 mod operands;
 mod steps;
@@ -16,6 +17,9 @@ use super::chance::Random;
 use deltaray::concrete::Array;
 use deltaray::shape::{DType, Shape, Type, Value, size};
 use deltaray::term::{Body, Build, Graph, NodeId, Op};
+use std::collections::BTreeSet;
+
+pub use library::LIBRARY;
 
 /// The largest size of an array.
 const LARGEST: usize = 200;
@@ -37,6 +41,8 @@ pub struct Case {
     pub body: Body<Build>,
     /// An array for each parameter.
     pub inputs: Vec<Array>,
+    /// What of the library was written.
+    pub library: BTreeSet<&'static str>,
 }
 
 /// What the nodes of one program have in common, so that shapes and element types often fit.
@@ -73,6 +79,8 @@ struct Writer<'a> {
     runs: usize,
     /// How many bodies are around this one.
     depth: usize,
+    /// What of the library was written.
+    wrote: &'a mut BTreeSet<&'static str>,
 }
 
 impl Case {
@@ -82,6 +90,7 @@ impl Case {
         let style = Style::new(&mut random);
         let parameters = parameters(&mut random, &style);
         let bounds: Vec<f64> = parameters.iter().map(|ty| if ty.dtype.is_float() { 1.5 } else { 6.0 }).collect();
+        let mut library = BTreeSet::new();
         let body = {
             let mut writer = Writer {
                 random: &mut random,
@@ -92,6 +101,7 @@ impl Case {
                 indices: Vec::new(),
                 runs: 1,
                 depth: 0,
+                wrote: &mut library,
             };
             let steps = writer.random.whole(4, 14);
             for _ in 0..steps {
@@ -100,7 +110,7 @@ impl Case {
             writer.finish()
         };
         let inputs = parameters.iter().map(|ty| input(ty, &mut random)).collect();
-        Case { seed, body, inputs }
+        Case { seed, body, inputs, library }
     }
 
     /// Other inputs for the program.

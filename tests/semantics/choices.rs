@@ -105,6 +105,9 @@ fn steps_have_derivative_0() {
     rows! {
         |x, i| x.floor(); [0.5, -0.5, 1.5, 2.0, -2.5], [] => [0.0, -1.0, 1.0, 2.0, -3.0], [0.0; 5];
         |x, i| x.round(); [0.5, -0.5, 1.5, 2.5, -2.5, 0.25], [] => [1.0, -1.0, 2.0, 3.0, -3.0, 0.0], [0.0; 6];
+        |x, i| x.ceil(); [0.5, -0.5, 2.0, -2.5], [] => [1.0, 0.0, 2.0, -2.0], [0.0; 4];
+        |x, i| x.argsort(0).cast::<E>() * x; [2.0, 1.0], [] => [2.0, 0.0], [1.0, 0.0];
+        |x, i| x.stop_gradient() * x; [2.0, -3.0], [] => [4.0, 9.0], [2.0, -3.0];
         |x, i| x.sign(); [0.0, -0.0, 2.0, -3.0, NAN, -INF], [] => [0.0, 0.0, 1.0, -1.0, NAN, -1.0], [0.0; 6];
         |x, i| x.floor() * x; [1.5, -0.5], [] => [1.5, 0.5], [1.0, -1.0];
         |x, i| x.gt(1.0).cast::<E>() * x + x.le(1.0).cast::<E>(); [0.5, 2.0], [] => [1.0, 2.0], [0.0, 1.0];
@@ -203,5 +206,83 @@ fn ties_of_reductions_go_to_the_first() {
         |x, i| x.append(0, x).max_all().reshape(1); [1.0, 2.0], [] => [2.0], [0.0, 1.0];
         |x, i| x.argmax().cast::<E>().reshape(1); [1.0, 3.0, 3.0], [] => [1.0], [0.0; 3];
         |x, i| x.argmin().cast::<E>().reshape(1); [3.0, 1.0, 1.0], [] => [1.0], [0.0; 3];
+    }
+}
+
+#[test]
+fn ties_of_running_extremes_go_to_the_first() {
+    rows! {
+        |x, i| x.cummax(0); [1.0, 3.0, 3.0, 2.0], [] => [1.0, 3.0, 3.0, 3.0], [1.0, 3.0, 0.0, 0.0];
+        |x, i| x.cummin(0); [3.0, 1.0, 1.0, 2.0], [] => [3.0, 1.0, 1.0, 1.0], [1.0, 3.0, 0.0, 0.0];
+        |x, i| x.cummax(0) * x; [2.0, 2.0, 1.0], [] => [4.0, 4.0, 2.0], [7.0, 2.0, 2.0];
+        |x, i| x.reshape((2, 2)).cummax(0).flatten(); [1.0, 2.0, 1.0, 3.0], [] => [1.0, 2.0, 1.0, 3.0], [2.0, 1.0, 0.0, 1.0];
+        // From the last to the first, the first is the last.
+        |x, i| x.cummax_reverse(0); [1.0, 3.0, 3.0], [] => [3.0, 3.0, 3.0], [0.0, 0.0, 3.0];
+    }
+}
+
+#[test]
+fn ties_of_windows_go_to_the_first() {
+    use deltaray::functions::{Window, max_pool_1d};
+    rows! {
+        |x, i| max_pool_1d(&x.reshape((1, 1, 4)), [2], &Window::default()).flatten();
+            [3.0, 3.0, 1.0, 1.0], [] => [3.0, 3.0, 1.0], [1.0, 1.0, 1.0, 0.0];
+    }
+}
+
+#[test]
+fn ties_of_segments_go_to_the_first() {
+    rows! {
+        |x, i| x.segment_max(&Segments::by_key(i, 2)); [3.0, 1.0, 3.0, 1.0], [0, 1, 0, 1] => [3.0, 1.0], [1.0, 1.0, 0.0, 0.0];
+        |x, i| x.segment_min(&Segments::by_key(i, 2)); [3.0, 1.0, 3.0, 1.0], [1, 0, 1, 0] => [1.0, 3.0], [1.0, 1.0, 0.0, 0.0];
+        |x, i| x.segment_max(&Segments::by_offset(i, 4)); [3.0, 3.0, 1.0, 1.0], [0, 2, 4] => [3.0, 1.0], [1.0, 0.0, 1.0, 0.0];
+    }
+}
+
+#[test]
+fn ties_of_writes_go_to_what_is_there_then_to_the_first() {
+    rows! {
+        |x, i| x.slice(0, ..2).scatter_max(i, &x.slice(0, 2..)); [3.0, 1.0, 3.0, 2.0, 2.0], [0, 1, 1]
+            => [3.0, 2.0], [1.0, 0.0, 0.0, 1.0, 0.0];
+        |x, i| x.slice(0, ..2).scatter_min(i, &x.slice(0, 2..)); [3.0, 1.0, 2.0, 2.0, 1.0], [0, 0, 1]
+            => [2.0, 1.0], [0.0, 1.0, 1.0, 0.0, 0.0];
+    }
+}
+
+#[test]
+fn equal_elements_keep_their_order_when_sorted() {
+    rows! {
+        |x, i| x.sort(0) * i.cast::<E>(); [2.0, 1.0, 2.0, 1.0], [1, 10, 100, 1000]
+            => [1.0, 10.0, 200.0, 2000.0], [100.0, 1.0, 1000.0, 10.0];
+        |x, i| x.sort_descending(0) * i.cast::<E>(); [2.0, 1.0, 2.0, 1.0], [1, 10, 100, 1000]
+            => [2.0, 20.0, 100.0, 1000.0], [1.0, 100.0, 10.0, 1000.0];
+        |x, i| x.top_k(1, 0).0; [2.0, 3.0, 3.0], [] => [3.0], [0.0, 1.0, 0.0];
+        |x, i| x.argsort(0).cast::<E>(); [2.0, 1.0, 2.0, 1.0], [] => [1.0, 3.0, 0.0, 2.0], [0.0; 4];
+    }
+}
+
+#[test]
+fn products_are_exact_where_elements_are_0() {
+    rows! {
+        |x, i| x.product().reshape(1); [2.0, 0.0, 5.0], [] => [0.0], [0.0, 10.0, 0.0];
+        |x, i| x.product().reshape(1); [0.0, 0.0, 5.0], [] => [0.0], [0.0, 0.0, 0.0];
+        |x, i| x.cumprod(0); [2.0, 0.0, 5.0], [] => [2.0, 0.0, 0.0], [1.0, 12.0, 0.0];
+        |x, i| x.segment_product(&Segments::by_key(i, 1)); [2.0, 0.0, 5.0], [0, 0, 0] => [0.0], [0.0, 10.0, 0.0];
+        |x, i| x.slice(0, ..1).scatter_multiply(i, &x.slice(0, 1..)); [0.0, 3.0, 5.0], [0, 0] => [0.0], [15.0, 0.0, 0.0];
+        |x, i| x.slice(0, ..1).scatter_multiply(i, &x.slice(0, 1..)); [2.0, 0.0, 0.0], [0, 0] => [0.0], [0.0, 0.0, 0.0];
+        |x, i| reduce(scalar(1.0), x, |a, b| a * b).reshape(1); [2.0, 0.0, 5.0], [] => [0.0], [0.0, 10.0, 0.0];
+    }
+}
+
+#[test]
+fn what_is_subtracted_to_keep_exponentials_small_has_no_derivative() {
+    use deltaray::functions::{log_softmax, softmax};
+    let half = 0.5f64;
+    rows! {
+        |x, i| x.logsumexp().reshape(1); [1000.0, 1000.0], [] => [1000.0 + 2.0f64.ln()], [half, half];
+        |x, i| softmax(x, 0) * i.cast::<E>(); [1000.0, 1000.0], [1, 3] => [0.5, 1.5], [-half, half];
+        |x, i| log_softmax(x, 0).slice(0, ..1); [-1000.0, -1000.0], [] => [-(2.0f64.ln())], [half, -half];
+        |x, i| x.segment_logsumexp(&Segments::by_key(i, 1)); [1000.0, 1000.0], [0, 0] => [1000.0 + 2.0f64.ln()], [half, half];
+        |x, i| x.cumlogsumexp(0).slice(0, 1..); [1000.0, 1000.0], [] => [1000.0 + 2.0f64.ln()], [half, half];
     }
 }

@@ -40,6 +40,11 @@ fn nan() {
         |x, i| x.abs(); [NAN, -INF, -0.0], [] => [NAN, INF, 0.0];
         |x, i| x.softplus(); [1000.0, -1000.0], [] => [1000.0, 0.0], [1.0, 0.0];
         |x, i| x.sigmoid(); [1000.0, -1000.0], [] => [1.0, 0.0], [0.0, 0.0];
+        |x, i| x.sort(0); [NAN, 1.0, 0.0], [] => [0.0, 1.0, NAN], [1.0; 3];
+        |x, i| x.sort_descending(0); [NAN, 1.0, 2.0], [] => [2.0, 1.0, NAN], [1.0; 3];
+        |x, i| x.cummax(0); [1.0, NAN, 3.0], [] => [1.0, NAN, NAN];
+        |x, i| x.segment_min(&Segments::by_key(i, 2)); [1.0, NAN, 3.0], [0, 0, 1] => [NAN, 3.0];
+        |x, i| x.slice(0, ..2).scatter_max(i, &x.slice(0, 2..)); [1.0, NAN, NAN, 3.0], [0, 1] => [NAN, NAN];
         |x, i| x.tanh(); [1000.0, -1000.0], [] => [1.0, -1.0], [0.0, 0.0];
     }
 }
@@ -68,6 +73,11 @@ fn infinite_slopes() {
         |x, i| x.asin() * 2.0; [1.0], [] => [std::f64::consts::PI], [INF];
         |x, i| x.acos(); [-1.0], [] => [std::f64::consts::PI], [-INF];
         |x, i| x.acosh(); [1.0], [] => [0.0], [INF];
+        |x, i| x.ln(); [0.0], [] => [-INF], [INF];
+        |x, i| x.recip(); [0.0], [] => [INF], [-INF];
+        |x, i| x.atanh(); [1.0], [] => [INF], [INF];
+        |x, i| x.ln1p(); [-1.0], [] => [-INF], [INF];
+        |x, i| x.slice(0, ..1).atan2(x.slice(0, 1..)); [0.0, 0.0], [] => [0.0], [NAN, NAN];
     }
 }
 
@@ -165,6 +175,18 @@ fn reductions_of_nothing() {
         |x, i| x.reshape((3, 0)).min_axis(1); [], [] => [INF; 3], [];
         |x, i| x.reshape((0, 3)).sum_axis(1); [], [] => [], [];
         |x, i| x.reshape((0, 3)).argmax_axis(0).cast::<E>(); [], [] => [0.0; 3], [];
+        |x, i| x.product().reshape(1); [], [] => [1.0], [];
+        |x, i| x.logsumexp().reshape(1); [], [] => [-INF], [];
+        |x, i| x.variance().reshape(1); [], [] => [NAN], [];
+        |x, i| x.cumsum(0).append(0, &x.cumprod(0)).append(0, &x.cummax(0)); [], [] => [], [];
+        |x, i| x.sort(0).append(0, &x.top_k(0, 0).0); [], [] => [], [];
+        |x, i| reduce(scalar(E::ONE), x, |a, b| a / b).reshape(1); [], [] => [1.0], [];
+        |x, i| x.segment_sum(&Segments::by_key(i, 1)); [], [] => [0.0], [];
+        |x, i| x.segment_product(&Segments::by_key(i, 1)); [], [] => [1.0], [];
+        |x, i| x.segment_max(&Segments::by_key(i, 1)); [], [] => [-INF], [];
+        |x, i| x.segment_min(&Segments::by_key(i, 1)); [], [] => [INF], [];
+        |x, i| x.segment_mean(&Segments::by_key(i, 1)); [], [] => [NAN], [];
+        |x, i| x.segment_logsumexp(&Segments::by_key(i, 1)); [], [] => [-INF], [];
         |x, i| x.slice(0, 1..1).max_all() + x; [2.0, 3.0], [] => [-INF, -INF], [1.0, 1.0];
         |x, i| build(2, |j| x.at(j) + build(0, |k| x.at(k)).sum()); [2.0, 3.0], [] => [2.0, 3.0], [1.0, 1.0];
         |x, i| x.slice(0, 0..0).dot(&x.slice(0, 0..0)).reshape(1); [2.0], [] => [0.0], [0.0];

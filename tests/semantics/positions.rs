@@ -84,6 +84,61 @@ fn writes_out_of_bounds_are_ignored() {
     }
 }
 
+#[test]
+fn writes_out_of_bounds_are_ignored_in_every_mode() {
+    let at = [0, 3, -1, MIN, MAX];
+    let x = [2.0, 3.0, 5.0, 7.0, 11.0];
+    rows! {
+        |x, i| ones::<A, E, _>(3).scatter_set(i, x); x, at => [2.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0, 0.0];
+        |x, i| ones::<A, E, _>(3).scatter_add(i, x); x, at => [3.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0, 0.0];
+        |x, i| ones::<A, E, _>(3).scatter_multiply(i, x); x, at => [2.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0, 0.0];
+        |x, i| ones::<A, E, _>(3).scatter_max(i, x); x, at => [2.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0, 0.0];
+        |x, i| ones::<A, E, _>(3).scatter_min(i, &-x); x, at => [-2.0, 1.0, 1.0], [-1.0, 0.0, 0.0, 0.0, 0.0];
+        // A pair is outside where one of its positions is, whatever row that would be.
+        |x, i| ones::<A, E, _>((2, 2)).scatter_set((i * 0, i), x).flatten();
+            [2.0, 3.0, 5.0], [2, 1, -1] => [1.0, 3.0, 1.0, 1.0], [0.0, 1.0, 0.0];
+        |x, i| ones::<A, E, _>((2, 2)).scatter_max((i, i * 0 + 1), x).flatten();
+            [2.0, 3.0, 5.0], [MAX, 1, MIN] => [1.0, 1.0, 1.0, 3.0], [0.0, 1.0, 0.0];
+        |x, i| zeros::<A, E, _>(0).scatter_set(i, x); [2.0], [0] => [], [0.0];
+    }
+}
+
+#[test]
+fn positions_masked_out_are_outside() {
+    rows! {
+        |x, i| x.gather(masked(&i.gt(0), i)); [2.0, 3.0], [1, 0, 2] => [3.0, 0.0, 0.0], [0.0, 1.0];
+        |x, i| x.gather_or(masked(&i.gt(0), i), 4.0); [2.0, 3.0], [1, 0, 2, MIN] => [3.0, 4.0, 4.0, 4.0], [0.0, 1.0];
+        |x, i| x.gather_or(i, x.sum()); [2.0, 3.0], [1, -1] => [3.0, 5.0], [1.0, 2.0];
+        |x, i| x.scatter(masked(&i.gt(0), i), 2); [2.0, 3.0], [1, 0] => [0.0, 2.0], [1.0, 0.0];
+        |x, i| ones::<A, E, _>(2).scatter_set(masked(&x.gt(0.0), i), x); [2.0, -3.0], [0, 0] => [2.0, 1.0], [1.0, 0.0];
+        |x, i| ones::<A, E, _>(2).scatter_multiply(masked(&x.gt(0.0), i), x); [2.0, -3.0], [0, 0] => [2.0, 1.0], [1.0, 0.0];
+    }
+}
+
+#[test]
+fn the_last_write_to_a_position_wins() {
+    rows! {
+        |x, i| zeros::<A, E, _>(2).scatter_set(i, x); [2.0, 3.0, 5.0], [1, 0, 1] => [3.0, 5.0], [0.0, 1.0, 1.0];
+        |x, i| x.scatter_set(i, &x.slice(0, ..2)); [2.0, 3.0, 5.0], [2, 2] => [2.0, 3.0, 3.0], [1.0, 2.0, 0.0];
+        |x, i| zeros::<A, E, _>(2).scatter_set(i.reshape((2, 2)), &x.reshape((2, 2)));
+            [2.0, 3.0, 5.0, 7.0], [1, 1, 1, 0] => [7.0, 5.0], [0.0, 0.0, 1.0, 1.0];
+    }
+}
+
+#[test]
+fn slices_in_no_segment_have_no_influence() {
+    rows! {
+        |x, i| x.segment_sum(&Segments::by_key(i, 2)); [2.0, 3.0, 5.0, 7.0], [0, 2, MIN, MAX] => [2.0, 0.0], [1.0, 0.0, 0.0, 0.0];
+        |x, i| x.segment_product(&Segments::by_key(i, 2)); [2.0, 3.0, 5.0], [0, 2, -1] => [2.0, 1.0], [1.0, 0.0, 0.0];
+        |x, i| x.segment_softmax(&Segments::by_key(i, 1)); [2.0, 3.0, 5.0], [-1, 0, 1] => [0.0, 1.0, 0.0], [0.0, 0.0, 0.0];
+        |x, i| x.segment_sum(&Segments::by_offset(i, 4)); [2.0, 3.0, 5.0, 7.0], [1, 3] => [8.0], [0.0, 1.0, 1.0, 0.0];
+        |x, i| x.segment_sum(&Segments::by_offset(i, 2)); [2.0, 3.0], [MIN, 1, MAX] => [2.0, 3.0], [1.0, 1.0];
+        |x, i| x.segment_sum(&Segments::by_offset(i, 2)); [2.0, 3.0], [7] => [], [0.0, 0.0];
+        // Offsets that descend count as if they were exchanged.
+        |x, i| x.segment_sum(&Segments::by_offset(i, 3)); [2.0, 3.0, 5.0], [0, 2, 1, 3] => [2.0, 3.0, 5.0], [1.0, 1.0, 1.0];
+    }
+}
+
 /// Reads and writes at positions given by a formula, and by the same formula on wrapping numbers.
 macro_rules! wrapping {
     ($(|$j:ident| $position:expr, $number:expr;)*) => {$(

@@ -136,3 +136,57 @@ fn functions_as_values() {
     let hessian_vector = Jvp(Grad(Cube)).call::<C>(&(x, v(&[1.0, 1.0]))).1;
     assert_eq!(hessian_vector.to_vec(), [6.0, 12.0]);
 }
+
+#[test]
+fn what_is_linearised_runs_once() {
+    let runs = std::cell::Cell::new(0);
+    let f = |x: &Vector<_, f64>| {
+        runs.set(runs.get() + 1);
+        // Any control flow: what it decides is decided at the point.
+        if x.known().is_some_and(|x| x.to_vec()[0] > 0.0) { x.sin() } else { x.cos() }
+    };
+    let x = v(&[0.5, 2.0]);
+    let (value, map) = linearize(f, &x);
+    close(&value.to_vec(), &[0.5f64.sin(), 2.0f64.sin()]);
+    for scale in [0.0, 1.0, -3.0] {
+        close(&map(&v(&[scale, 1.0])).to_vec(), &[scale * 0.5f64.cos(), 2.0f64.cos()]);
+    }
+    assert_eq!(runs.get(), 1);
+    // The second argument has no tangent; other trees and integers.
+    let (value, map) = linearize(|(x, k)| (x * k.cast::<f64>(), k.sum()), (&x, &Vector::from(vec![3i64, 5])));
+    assert_eq!((value.0.to_vec(), value.1.item()), (vec![1.5, 10.0], 8));
+    let (tangent, none) = map(&v(&[1.0, 10.0]));
+    assert_eq!((tangent.to_vec(), none.item()), (vec![3.0, 50.0], 0));
+    // At nothing, and with a value that does not depend on the argument.
+    assert_eq!(linearize(|x| x.sum(), &v(&[])).1(&v(&[])).item(), 0.0);
+    assert_eq!(linearize(|_| scalar(2.0), &x).1(&x).item(), 0.0);
+}
+
+#[test]
+fn many_tangents_and_cotangents() {
+    let runs = std::cell::Cell::new(0);
+    let f = |x: &Vector<_, f64>| {
+        runs.set(runs.get() + 1);
+        (x * x, x.sum())
+    };
+    let x = v(&[1.0, 2.0]);
+    let (value, pullback) = vjp_batch(f, &x);
+    assert_eq!((value.0.to_vec(), value.1.item()), (vec![1.0, 4.0], 3.0));
+    let cotangents = ([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]].into(), v(&[0.0, 0.0, 1.0]));
+    assert_eq!(pullback(&cotangents), [[2.0, 0.0], [0.0, 4.0], [1.0, 1.0]].into());
+    assert_eq!(runs.get(), 1);
+    let f = |(x, w): &(Vector<_, f64>, Vector<_, f64>)| x.dot(w);
+    let (value, tangents) = jvp_batch(f, (&x, &v(&[3.0, 5.0])), &[[1.0, 0.0], [1.0, 1.0]].into());
+    assert_eq!((value.item(), tangents.to_vec()), (13.0, vec![3.0, 8.0]));
+}
+
+#[test]
+fn maps_over_any_axes_of_any_tree() {
+    let a: Matrix<C, f64> = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]].into();
+    assert_eq!(vmap_axes(|column| column.sum(), &a, [1], [0]).to_vec(), [5.0, 7.0, 9.0]);
+    assert_eq!(vmap_axes(|column| column.reverse(0), &a, [1], [1]), [[4.0, 5.0, 6.0], [1.0, 2.0, 3.0]].into());
+    let pair = (a.clone(), Some(vec![v(&[10.0, 20.0, 30.0])]));
+    let (sums, rest) =
+        vmap_axes(|(column, other)| (column.sum() + &other.unwrap()[0], [column]), &pair, [1, 0], [0, 1]);
+    assert_eq!((sums.to_vec(), rest), (vec![15.0, 27.0, 39.0], [a]));
+}

@@ -2,7 +2,7 @@
 //!
 //! The walk goes from the results to the parameters. When it comes to a node, it knows all that is asked of it: all of it,
 //! or some reads. *The reads move into the node only if they are all that is asked, and together they read at most its
-//! size; index arithmetic always moves.* Then each read becomes the node's operation on reads of its operands, which are
+//! size; index arithmetic always moves.* (Several of them only where that saves work, or parts what was put together.) Then each read becomes the node's operation on reads of its operands, which are
 //! asked for in turn, so that one walk takes a read as far as it goes. Otherwise the node is computed, and read: it counts
 //! as the theorem's variable. So no work is repeated, however much is shared.
 //!
@@ -225,12 +225,40 @@ impl<'a> Push<'a> {
 
     /// Whether the reads that are asked of a node move into it: where nothing else is asked and they read no more than it
     /// has, or it is index arithmetic.
+    ///
+    /// Several reads make several nodes of one that computes: only where that saves computing, by at least half, or where
+    /// they part what was put together. A level of a reduction that reads the even and the odd positions of the one below
+    /// would else become a tree.
     fn moves(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
         let reads = || pending.iter().map(|(read, _)| read).filter(|read| **read != Read::Whole);
         let elements = |read: &Read| size(&self.result_shape(at, read));
         let total = reads().fold(0usize, |total, read| total.saturating_add(elements(read)));
-        let free = reads().count() == pending.len() && total <= self.node(at).ty().size();
+        let extent = || self.node(at).ty().size();
+        let arrangement =
+            matches!(self.node(at).op, Op::View(_) | Op::Reshape(_) | Op::Concatenate(_) | Op::Constant(_));
+        let worth = || pending.len() == 1 || arrangement || total <= extent() / 2 || self.parts(at, pending);
+        let free = reads().count() == pending.len() && total <= extent() && worth();
         pending.len() <= READS && (free || self.arithmetic[at as usize]) && reads().all(|read| self.admits(at, read))
+    }
+
+    /// Whether elementwise operations lead from a node to a concatenation of which each read lies in one part.
+    fn parts(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
+        let mut open: SmallVec<[NodeId; 8]> = smallvec![at];
+        // Long chains are not gone through again and again.
+        for _ in 0..READS {
+            let Some(next) = open.pop() else { return false };
+            let node = self.node(next);
+            match &node.op {
+                Op::Concatenate(axis) if pending.iter().all(|(read, _)| self.lies_in_one_part(next, *axis, read)) => {
+                    return true;
+                }
+                Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_) | Op::Mark => {
+                    open.extend(node.args.iter().rev().copied());
+                }
+                _ => {}
+            }
+        }
+        false
     }
 
     /// The value of a node as it is.

@@ -312,6 +312,11 @@ impl Push<'_> {
         (self.demand(at, Read::Gather { indices, outside }), order)
     }
 
+    /// Whether a read of a concatenation along an axis lies in one of its parts.
+    pub(super) fn lies_in_one_part(&self, at: NodeId, axis: usize, read: &Read) -> bool {
+        *read != Read::Whole && matches!(self.part(at, axis, read), Some(Part::One(..)))
+    }
+
     fn part(&self, at: NodeId, axis: usize, read: &Read) -> Option<Part> {
         let (low, high) = match read {
             Read::View { map, .. } => {

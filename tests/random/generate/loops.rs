@@ -68,6 +68,7 @@ impl Writer<'_> {
             indices,
             runs: self.runs * times.max(1),
             depth: self.depth + 1,
+            wrote: &mut *self.wrote,
         };
         for _ in 0..writer.random.whole(steps.0, steps.1) {
             writer.step();

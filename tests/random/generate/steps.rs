@@ -31,11 +31,12 @@ const STEPS: &[(usize, usize, Step)] = &[
     (9, 4, |writer| writer.contract()),
     (2, 2, |writer| writer.leaf()),
     (1, 1, |writer| writer.mark()),
-    (24, 14, |writer| writer.build()),
+    (26, 18, |writer| writer.build()),
     (8, 4, |writer| writer.scan()),
     (6, 3, |writer| writer.sweeps()),
     (6, 5, |writer| writer.branch()),
     (5, 3, |writer| writer.custom()),
+    (12, 1, |writer| writer.library()),
 ];
 
 impl Writer<'_> {

@@ -1,0 +1,153 @@
+//! Functions mapped over an axis, and derivatives along many directions at once.
+//!
+//! All are loops that carry nothing, which the bulk transform makes batched operations of when they are staged.
+
+use super::eager::{Over, Parameter, forward};
+use super::vjp;
+use crate::affine::AffineMap;
+use crate::algebra::Algebra;
+use crate::error::Error;
+use crate::shape::{Axes, DType, Type, Value};
+use crate::tensor::{Args, AxisList, Family, Sliced, Stacked, Tree, scan};
+use std::panic::Location;
+
+/// A function applied to each slice of a tree of arrays along their outermost axis; the values are stacked.
+///
+/// Staged, it runs on all slices at once, unless its intermediates are so much larger than what it takes and gives that it
+/// stays a loop. The slices are as many in every array; others are reported at the caller's line.
+///
+/// Trees are tensors, and tuples, `Vec`s, `Option`s and Rust arrays of such; of a struct, the tuple of its fields is mapped,
+/// since its slices are of another type. What is the same for all slices is captured by the closure.
+#[track_caller]
+pub fn vmap<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(f: impl Fn(X::Slice) -> Y, xs: &X) -> Y::Stack {
+    let n = slices("vmap", xs, Location::caller());
+    scan((), xs, n, |(), slice| ((), f(slice))).1
+}
+
+/// As [`vmap`], over any axes: `in_axes` of the arrays of `xs`, `out_axes` of the arrays of the value, in the order of fields
+/// and positions. A list of one axis is for all arrays, any other has an axis for each.
+///
+/// Axes that are not there, and lists of another length, are reported at the caller's line.
+#[track_caller]
+pub fn vmap_axes<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(
+    f: impl Fn(X::Slice) -> Y,
+    xs: &X,
+    in_axes: impl AxisList,
+    out_axes: impl AxisList,
+) -> Y::Stack {
+    let place = Location::caller();
+    let inner = |arrays: Vec<A::Array>| moved::<A>(arrays, in_axes.axes(), Direction::Inwards, place);
+    let turned = X::Family::rebuild::<A, A>(xs, &mut inner(xs.leaves()).into_iter());
+    let stack = vmap(f, &turned);
+    let outer = moved::<A>(stack.leaves(), out_axes.axes(), Direction::Outwards, place);
+    <Y::Stack as Tree<A>>::Family::rebuild::<A, A>(&stack, &mut outer.into_iter())
+}
+
+/// The number of slices of all arrays; others than those of the first are reported.
+fn slices<A: Algebra, X: Tree<A>>(name: &str, xs: &X, place: &Location<'_>) -> usize {
+    let mut extents = Vec::new();
+    xs.visit(&mut |array| extents.push(A::shape(array).first().copied().unwrap_or(0)));
+    let first = extents.first().copied().unwrap_or(0);
+    if let Some(other) = extents.iter().find(|&&other| other != first) {
+        let problem = format!("arrays of {first} and {other} slices");
+        A::fail(Error::operands(name, problem, place), Type::scalar(DType::Bool));
+    }
+    first
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    /// The axis becomes the outermost one.
+    Inwards,
+    /// The outermost axis goes to this place.
+    Outwards,
+}
+
+/// The arrays with axes moved; what does not fit is reported, and left as it is.
+fn moved<A: Algebra>(
+    arrays: Vec<A::Array>,
+    axes: &[usize],
+    direction: Direction,
+    place: &Location<'_>,
+) -> Vec<A::Array> {
+    let report = |problem: String, ty: Type| A::fail(Error::operands("vmap_axes", problem, place), ty);
+    if axes.len() != 1 && axes.len() != arrays.len() {
+        let problem = format!("{} axes for {} arrays", axes.len(), arrays.len());
+        return arrays.iter().map(|array| report(problem.clone(), A::type_of(array))).collect();
+    }
+    let one = |(position, array): (usize, A::Array)| {
+        let (shape, axis) = (A::shape(&array), axes[if axes.len() == 1 { 0 } else { position }]);
+        if axis >= shape.len() {
+            return report(format!("there is no axis {axis} in shape {:?}", &shape[..]), A::type_of(&array));
+        }
+        let (from, to) = match direction {
+            Direction::Inwards => (axis, 0),
+            Direction::Outwards => (0, axis),
+        };
+        let mut permutation: Axes = (0..shape.len()).filter(|&other| other != from).collect();
+        permutation.insert(to, from);
+        if axis == 0 { array } else { A::view(array, &AffineMap::transpose(&shape, &permutation)) }
+    };
+    arrays.into_iter().enumerate().map(one).collect()
+}
+
+/// The tree of as many slices like a tree as there may be, along a new outermost axis.
+type Stack<A, T> = <T as Stacked<A>>::Stack;
+
+/// Takes a stack of cotangents of a function's value, and returns the stack of those of the argument.
+pub type BatchPullback<In, Out> = Box<dyn Fn(&Out) -> In>;
+
+/// The value of a function at a point, and its tangents along a stack of tangents of the argument, or of the first of
+/// several: a tree like it whose arrays have one more axis, the outermost. The function is linearised for all of them at
+/// once when it is staged; eagerly it runs for each, see [`linearize`](super::linearize) for many.
+///
+/// Tangents of other shapes are reported at the caller's line.
+#[track_caller]
+pub fn jvp_batch<A, X, O>(
+    f: impl Fn(&Parameter<A, A::Forward, X>) -> O,
+    args: X,
+    tangents: &Stack<A, X::First>,
+) -> (Over<A, A::Forward, O>, Stack<A, Over<A, A::Forward, O>>)
+where
+    A: Algebra,
+    X: Args<A>,
+    O: Tree<A::Forward>,
+    X::First: Stacked<A, Stack: Sliced<A, Slice = X::First>>,
+    Over<A, A::Forward, O>: Stacked<A>,
+{
+    let place = Location::caller();
+    // The value alone: along no direction.
+    let nothing = |ty: &Type| A::constant(crate::concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)));
+    let mut zeros = args.first().types().iter().map(nothing).collect::<Vec<_>>().into_iter();
+    let still = <X::First as Tree<A>>::Family::rebuild::<A, A>(args.first(), &mut zeros);
+    let (value, _, ()) = forward::<A, X, O, ()>(("jvp_batch", place), |x| (f(x), ()), &args, &still);
+    let along = |tangent: X::First| forward::<A, X, O, ()>(("jvp_batch", place), |x| (f(x), ()), &args, &tangent).1;
+    let n = slices("jvp_batch", tangents, place);
+    (value, scan((), tangents, n, |(), tangent| ((), along(tangent))).1)
+}
+
+/// The value of a function at a point, and its pullback there for a whole stack of cotangents: trees like the value whose
+/// arrays have one more axis, the outermost. The function runs once, eagerly too.
+///
+/// As [`vjp`]; the pullback's cotangents are as many in every array.
+#[track_caller]
+#[allow(clippy::type_complexity)]
+pub fn vjp_batch<A, X, O>(
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> O,
+    args: X,
+) -> (Over<A, A::Nested, O>, BatchPullback<Stack<A, X::First>, Stack<A, Over<A, A::Nested, O>>>)
+where
+    A: Algebra,
+    X: Args<A>,
+    X::First: Stacked<A>,
+    O: Tree<A::Nested>,
+    Over<A, A::Nested, O>: Stacked<A, Stack: Sliced<A, Slice = Over<A, A::Nested, O>>>,
+{
+    let place = Location::caller();
+    let (value, pullback) = vjp::<A, X, O>(f, args);
+    let batched = move |cotangents: &Stack<A, Over<A, A::Nested, O>>| {
+        let n = slices("vjp_batch", cotangents, place);
+        scan((), cotangents, n, |(), cotangent| ((), pullback(&cotangent))).1
+    };
+    (value, Box::new(batched))
+}

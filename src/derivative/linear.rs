@@ -1,0 +1,164 @@
+//! Linearisation: the value of a function at a point, and the linear map of tangents there, to be applied many times.
+//!
+//! A function that runs is linearised by [`linearize`], one that was staged by [`Function::linearize`]. Either way the map is
+//! the transpose of the pullback, which is linear in its cotangent: whatever the function computes at the point
+//! is held by the pullback already. So nothing new is recorded, loops keep their residuals, and every instance that can take
+//! a pullback twice can linearise.
+
+use super::eager::{Over, Parameter, refuse};
+use super::{Function, program};
+use crate::algebra::{Algebra, Pullback};
+use crate::concrete::{self, Concrete, Failure};
+use crate::error::{Error, Result};
+use crate::shape::{Type, Value};
+use crate::tensor::{Args, Family, Tree, check_same_trees, duplicate};
+use crate::term::Body;
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::Location;
+
+/// Takes a tangent of a function's argument, a tree like it, and returns that of the value; callable many times, without
+/// running the function. Integer and boolean arrays have no derivative: what stands for them in tangents is ignored, and is
+/// zero in results.
+pub type LinearMap<In, Out> = Box<dyn Fn(&In) -> Out>;
+
+/// The algebra in which a function is linearised: two reverse derivatives inside.
+type Twice<A> = <<A as Algebra>::Nested as Algebra>::Nested;
+
+fn zeros<A: Algebra>(ty: &Type) -> A::Array {
+    A::constant(concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)))
+}
+
+/// The value of a function at a point, and the linear map from tangents of the argument, or of the first of several, to
+/// those of the value: what [`jvp`](super::jvp) gives for each, but the function runs once.
+///
+/// Inside of a staged function too; what the map needs of the point is computed once there. A function that was staged has
+/// [`Function::linearize`](super::Function::linearize).
+///
+/// # Panics
+///
+/// The map, when its tangent has other shapes than the argument; staged, that is recorded instead.
+#[track_caller]
+#[allow(clippy::type_complexity)]
+pub fn linearize<A, X, O>(
+    f: impl Fn(&Parameter<A, Twice<A>, X>) -> O,
+    args: X,
+) -> (Over<A, Twice<A>, O>, LinearMap<X::First, Over<A, Twice<A>, O>>)
+where
+    A: Algebra,
+    X: Args<A>,
+    O: Tree<Twice<A>>,
+{
+    let place = Location::caller();
+    let mut at: Vec<_> = args.leaves().into_iter().map(A::lift).collect();
+    let passive: Vec<_> = at.split_off(args.active()).into_iter().map(A::Nested::lift).collect();
+    let result: RefCell<Option<O>> = RefCell::new(None);
+    let inner: RefCell<Option<Pullback<A::Nested>>> = RefCell::new(None);
+    // A derivative by nothing: its function has the pullback of `f` at the point, in the algebra under a derivative.
+    let (values, _) = A::vjp(
+        &|_| {
+            let on_duals = |active: Vec<_>| {
+                let parameter = args.rebuild::<Twice<A>>(&mut active.into_iter().chain(passive.iter().cloned()));
+                let output = f(&parameter);
+                let leaves = output.leaves();
+                *result.borrow_mut() = Some(output);
+                leaves
+            };
+            let (values, pullback) = A::Nested::vjp(&on_duals, at.clone());
+            *inner.borrow_mut() = Some(pullback);
+            values
+        },
+        Vec::new(),
+    );
+    let inner = inner.into_inner().expect("the algebra runs the function");
+    let output = result.into_inner().expect("the algebra runs the function");
+    let output: Over<A, Twice<A>, O> = O::Family::rebuild::<Twice<A>, A>(&output, &mut values.into_iter());
+    let expected = output.types();
+    // At cotangents of zero, which a linear map does not depend on.
+    let seeds: Vec<A::Array> = expected.iter().map(zeros::<A>).collect();
+    let floats = |arrays: Vec<_>| {
+        arrays.into_iter().zip(&expected).map(|(array, ty)| ty.dtype.is_float().then_some(array)).collect()
+    };
+    let (_, transposed) = A::vjp(&|cotangents| inner(floats(cotangents)), seeds);
+    let (like, value) = (duplicate(args.first()), duplicate(&output));
+    let map = move |tangent: &X::First| {
+        let types = like.types();
+        let leaves = match check_same_trees(&like, tangent) {
+            Ok(()) => tangent.leaves(),
+            Err(problem) => {
+                let problem = format!("argument and tangent differ: {problem}");
+                refuse::<A>("linearize", problem, &types, place)
+            }
+        };
+        let tangents = leaves.into_iter().zip(&types).map(|(leaf, ty)| ty.dtype.is_float().then_some(leaf)).collect();
+        let _place = concrete::ReportedAt::place(place);
+        <Over<A, Twice<A>, O> as Tree<A>>::Family::rebuild::<A, A>(&value, &mut transposed(tangents).into_iter())
+    };
+    (output, Box::new(map))
+}
+
+/// The derivative of a staged function at a point, as a program of tangents: from a tree of family `First` to one of family
+/// `Out`. What it needs of the point was computed by [`Function::linearize`].
+///
+/// `Display` prints the program: its parameters are the tangents, then the residuals, as what was computed at the point is
+/// called.
+pub struct Linearized<Out: Family, First: Family> {
+    program: Body,
+    residuals: Vec<concrete::Array>,
+    output: Out::At<Concrete>,
+    first: First::At<Concrete>,
+}
+
+impl<Out: Family, First: Family> Linearized<Out, First> {
+    /// The tangent of the value along a tangent of the first argument. Tangents of integers are ignored, and zero in results.
+    ///
+    /// # Errors
+    ///
+    /// When the tangent has another structure, element type or shape than the argument; and when there is no memory for an
+    /// array that the program computes.
+    #[track_caller]
+    pub fn call(&self, tangent: &First::At<Concrete>) -> Result<Out::At<Concrete>> {
+        if let Err(problem) = check_same_trees(&self.first, tangent) {
+            return Err(Error::Structure(format!("argument and tangent differ: {problem}")));
+        }
+        let arguments = tangent.leaves().into_iter().chain(self.residuals.iter().cloned()).collect();
+        let place = Location::caller();
+        let results = concrete::run(&self.program, arguments)
+            .map_err(|Failure { operation, problem }| problem.error(&operation, place))?;
+        Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
+    }
+
+    /// The program of the tangents, then the residuals.
+    pub fn program(&self) -> &Body {
+        &self.program
+    }
+}
+
+impl<Out: Family, First: Family> fmt::Display for Linearized<Out, First> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.program, f)
+    }
+}
+
+impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
+    /// Runs the program at a point, and linearises it there: the value, and the program from tangents of the first argument to
+    /// those of the value, which may be called many times and computes nothing of the point again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Function::call`].
+    #[track_caller]
+    pub fn linearize<X: Args<Concrete, Family = In>>(
+        &self,
+        arguments: X,
+    ) -> Result<(Out::At<Concrete>, Linearized<Out, First>)> {
+        let (computing, program) = program::linearize(self.differentiable(), self.active())?;
+        let mut values = self.run(&computing, arguments)?;
+        let output = self.output();
+        let residuals = values.split_off(output.types().len());
+        let copied =
+            |values: &[concrete::Array]| Out::rebuild::<Concrete, Concrete>(output, &mut values.iter().cloned());
+        let first = First::rebuild::<Concrete, Concrete>(self.first(), &mut self.first().leaves().into_iter());
+        Ok((copied(&values), Linearized { program, residuals, output: copied(&values), first }))
+    }
+}

@@ -1,0 +1,256 @@
+//! What is written at computed positions of an array, in every mode; positions with a mask; reads with a fill value.
+//!
+//! Every mode but adding groups what is written by its position, as a reduction by segments does: so which update wins, and
+//! where the derivative of equal ones goes, does not depend on the instance.
+
+use super::index::align_indices;
+use super::segments::{Segments, Sorted, along_outer};
+use crate::algebra::Algebra;
+use crate::operation::Binary;
+use crate::shape::{Shape, size};
+use crate::tensor::apply::{broadcast_shape, fail, fail_array, stretch};
+use crate::tensor::{Element, IndexArrays, Number, Operand, RDyn, Rank, Tensor, Vector};
+
+/// Arrays of positions with a mask, see [`masked`].
+pub struct Masked<A: Algebra, I> {
+    mask: A::Array,
+    positions: I,
+}
+
+/// The positions where a mask is true; where it is false they are outside of any array. So what is read there is 0, or the
+/// fill value of [`Tensor::gather_or`], and what is written there is ignored, both without a derivative.
+///
+/// Mask and positions broadcast together; shapes that do not are reported at the line that reads or writes.
+pub fn masked<A: Algebra, I: IndexArrays<A>>(mask: &Tensor<A, bool, I::Rank>, positions: I) -> Masked<A, I> {
+    Masked { mask: mask.array().clone(), positions }
+}
+
+impl<A: Algebra, I: IndexArrays<A>> IndexArrays<A> for Masked<A, I> {
+    type Rank = I::Rank;
+    type Count = I::Count;
+    #[track_caller]
+    fn arrays(self) -> Vec<A::Array> {
+        let mut arrays = self.positions.arrays();
+        let mask: Tensor<A, bool, RDyn> = Tensor::wrap(self.mask);
+        if let Some(first) = arrays.first_mut() {
+            let (found, positions) = (mask.shape(), A::shape(first));
+            *first = match broadcast_shape(&found, &positions) {
+                Some(_) => mask.select(Tensor::<A, i64, RDyn>::wrap(first.clone()), -1).into_array(),
+                None => {
+                    let problem =
+                        format!("a mask of shape {:?} for positions of shape {:?}", &found[..], &positions[..]);
+                    fail_array::<A>("masked", problem, A::type_of(first))
+                }
+            };
+        }
+        arrays
+    }
+}
+
+/// Where all positions are inside of these extents.
+fn inside<A: Algebra>(positions: &[A::Array], extents: &[usize]) -> A::Array {
+    let inner = |position: &A::Array, extent: usize| {
+        let position: Tensor<A, i64, RDyn> = Tensor::wrap(position.clone());
+        (position.ge(0) & position.lt(extent)).into_array()
+    };
+    let mut masks = positions.iter().zip(extents).map(|(position, &extent)| inner(position, extent));
+    let first = masks.next().expect("positions along at least one axis");
+    masks.fold(first, |all, mask| A::binary(Binary::And, all, mask))
+}
+
+/// What [`Tensor::scatter_add`] and its relatives write at positions of an array that has these as its outer axes.
+type Updates<A, E, R, I> =
+    Tensor<A, E, <<I as IndexArrays<A>>::Rank as Rank>::Plus<<<I as IndexArrays<A>>::Count as Rank>::TakenFrom<R>>>;
+
+/// Positions along the outer axes as one key for each update, and the arrays as rows for such keys.
+struct Rows<A: Algebra> {
+    segments: Segments<A>,
+    /// The array's rows, and the updates.
+    target: A::Array,
+    updates: A::Array,
+    /// The array's shape.
+    shape: Shape,
+}
+
+impl<A: Algebra> Rows<A> {
+    /// # Errors
+    ///
+    /// What does not fit.
+    #[track_caller]
+    fn new(target: &A::Array, positions: Vec<A::Array>, updates: &A::Array) -> Result<Rows<A>, String> {
+        let (positions, shape) = fitting::<A>(target, positions, updates)?;
+        let (extents, inner) = shape.split_at(positions.len());
+        let written = A::shape(&positions[0]);
+        let key = match &positions[..] {
+            [only] => only.clone(),
+            _ => {
+                let within = Tensor::<A, bool, RDyn>::wrap(inside::<A>(&positions, extents));
+                let key =
+                    positions.iter().zip(extents).fold(None, |key: Option<Tensor<A, i64, RDyn>>, (at, &extent)| {
+                        let at = Tensor::wrap(at.clone());
+                        Some(match key {
+                            None => at,
+                            Some(key) => key * extent + at,
+                        })
+                    });
+                within.select(key.expect("positions along at least one axis"), -1).into_array()
+            }
+        };
+        let rows = |array: A::Array, count: usize| {
+            let mut shape = Shape::from_slice(&[count]);
+            shape.extend_from_slice(inner);
+            A::reshape(array, &shape)
+        };
+        let (count, writes) = (size(extents), size(&written));
+        let keys: Vector<A, i64> = Tensor::wrap(A::reshape(key, &[writes]));
+        Ok(Rows {
+            segments: Segments::by_key(&keys, count),
+            target: rows(target.clone(), count),
+            updates: rows(updates.clone(), writes),
+            shape,
+        })
+    }
+
+    /// The array from its rows.
+    fn restored(&self, rows: A::Array) -> A::Array {
+        A::reshape(rows, &self.shape)
+    }
+}
+
+/// Positions of one shape, and the shape of the array that is written to, where the updates have the shape that is read at
+/// such positions.
+///
+/// # Errors
+///
+/// What does not fit.
+#[track_caller]
+fn fitting<A: Algebra>(
+    target: &A::Array,
+    positions: Vec<A::Array>,
+    updates: &A::Array,
+) -> Result<(Vec<A::Array>, Shape), String> {
+    let positions = align_indices::<A>(positions).map_err(|(problem, _)| problem)?;
+    let (shape, found) = (A::shape(target), A::shape(updates));
+    let written = A::shape(&positions[0]);
+    let Some(inner) = shape.get(positions.len()..) else {
+        return Err(format!("{} arrays of positions into shape {:?}", positions.len(), &shape[..]));
+    };
+    let expected: Shape = written.iter().chain(inner).copied().collect();
+    if expected == found {
+        return Ok((positions, shape));
+    }
+    let (into, read) = (&shape[..], &expected[..]);
+    Err(format!("updates of shape {:?} into shape {into:?}, of which the positions read shape {read:?}", &found[..]))
+}
+
+impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    /// As [`Tensor::gather`], with this value instead of 0 where a position is outside, or masked out, see [`masked`]. There
+    /// is no derivative with respect to this array there, but one with respect to the value.
+    #[track_caller]
+    pub fn gather_or<I: IndexArrays<A>, F: Operand<A, E, R>>(&self, positions: I, fill: F) -> Updates<A, E, R, I> {
+        let shape = self.shape();
+        let positions = match align_indices::<A>(positions.arrays()) {
+            Ok(positions) if positions.len() <= shape.len() => positions,
+            Ok(positions) => {
+                let problem = format!("{} arrays of positions into shape {:?}", positions.len(), &shape[..]);
+                return fail("gather_or", problem, &shape);
+            }
+            Err((problem, _)) => return fail("gather_or", problem, &shape),
+        };
+        let within = inside::<A>(&positions, &shape);
+        let read: Tensor<A, E, RDyn> = super::apply::apply(
+            "gather_or",
+            crate::term::Op::Gather,
+            std::iter::once(self.array.clone()).chain(positions),
+        );
+        let found = read.shape();
+        let fill = fill.into_operand(read.array());
+        let filling = A::shape(&fill);
+        if broadcast_shape(&found, &filling).as_ref() != Some(&found) {
+            let problem = format!("a value of shape {:?} where shape {:?} is read", &filling[..], &found[..]);
+            return fail("gather_or", problem, &found);
+        }
+        let mask = along_outer::<A>(within, &found);
+        Tensor::wrap(A::select(mask, read.into_array(), stretch::<A>(fill, &found)))
+    }
+
+    /// This array with `updates[s, r]` written at `[positions[0][s], .., r]`: of several at one position the last in row-major
+    /// order. Positions outside are ignored, as are those that are masked out, see [`masked`].
+    ///
+    /// The updates have the shape that [`Tensor::gather`] reads at the positions; others are reported at the caller's line.
+    /// What is written over has derivative 0.
+    #[track_caller]
+    pub fn scatter_set<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
+        match Rows::<A>::new(self.array(), positions.arrays(), updates.array()) {
+            Ok(rows) => {
+                let sorted = Sorted::new(&rows.segments);
+                let latest = sorted.sorted(rows.updates.clone());
+                Tensor::wrap(rows.restored(sorted.put(latest, rows.target.clone(), rows.segments.count())))
+            }
+            Err(problem) => fail("scatter_set", problem, &self.shape()),
+        }
+    }
+}
+
+impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
+    /// This array with every `updates[s, r]` added at `[positions[0][s], .., r]`.
+    ///
+    /// Positions and updates are those of [`Tensor::scatter_set`]. Onto zeros it is [`Tensor::scatter`].
+    #[track_caller]
+    pub fn scatter_add<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
+        match fitting::<A>(self.array(), positions.arrays(), updates.array()) {
+            Ok((positions, _)) => {
+                Tensor::wrap(A::scatter_onto(self.array().clone(), updates.array().clone(), positions))
+            }
+            Err(problem) => fail("scatter_add", problem, &self.shape()),
+        }
+    }
+
+    #[track_caller]
+    fn scatter_by<I: IndexArrays<A>>(
+        &self,
+        name: &str,
+        op: Binary,
+        positions: I,
+        updates: &Updates<A, E, R, I>,
+        combined: impl FnOnce(&Tensor<A, E, RDyn>, &Segments<A>) -> Tensor<A, E, RDyn>,
+    ) -> Self {
+        match Rows::<A>::new(self.array(), positions.arrays(), updates.array()) {
+            Ok(rows) => {
+                let combined = combined(&Tensor::wrap(rows.updates.clone()), &rows.segments);
+                Tensor::wrap(rows.restored(A::binary(op, rows.target.clone(), combined.into_array())))
+            }
+            Err(problem) => fail(name, problem, &self.shape()),
+        }
+    }
+
+    /// This array with its element at `[positions[0][s], .., r]` multiplied by every `updates[s, r]`. The derivative is exact
+    /// where elements are 0.
+    ///
+    /// Positions and updates are those of [`Tensor::scatter_set`].
+    #[track_caller]
+    pub fn scatter_multiply<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
+        let product = |updates: &Tensor<A, E, RDyn>, segments: &Segments<A>| updates.segment_product(segments);
+        self.scatter_by("scatter_multiply", Binary::Mul, positions, updates, product)
+    }
+
+    /// This array with the larger of its element at `[positions[0][s], .., r]` and every `updates[s, r]`; NaN wins. Of equal
+    /// ones the derivative goes to this array's, else to the first update.
+    ///
+    /// Positions and updates are those of [`Tensor::scatter_set`].
+    #[track_caller]
+    pub fn scatter_max<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
+        let largest = |updates: &Tensor<A, E, RDyn>, segments: &Segments<A>| updates.segment_max(segments);
+        self.scatter_by("scatter_max", Binary::Max, positions, updates, largest)
+    }
+
+    /// This array with the smaller of its element at `[positions[0][s], .., r]` and every `updates[s, r]`; NaN wins. Of equal
+    /// ones the derivative goes to this array's, else to the first update.
+    ///
+    /// Positions and updates are those of [`Tensor::scatter_set`].
+    #[track_caller]
+    pub fn scatter_min<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
+        let smallest = |updates: &Tensor<A, E, RDyn>, segments: &Segments<A>| updates.segment_min(segments);
+        self.scatter_by("scatter_min", Binary::Min, positions, updates, smallest)
+    }
+}
