@@ -168,3 +168,17 @@ fn no_unknowns_are_a_fixed_point() {
     let solved = grad(|a| root(&Nothing, &newton(Nothing), &zeros(0), a, &Implicit::default()).sum(), &scalar(2.0));
     assert_eq!(solved.item(), 0.0);
 }
+
+/// A derivative that is linearised is transposed where cotangents are zero: how many steps a linear solver takes must not
+/// depend on that.
+#[test]
+fn linearised_derivatives_do_not_stop_at_zeros() {
+    let one = scalar(1.0);
+    for orders in [0, 1, 2] {
+        let f = |a: &Scalar<_, f64>| fixed_point(&Cosine, &scalar(0.5), a, &Implicit { orders, ..Implicit::default() });
+        let staged = stage(f, &one).unwrap();
+        let (_, tangent) = staged.linearize(&one).unwrap();
+        let expected = grad(|a| fixed_point(&Cosine, &scalar(0.5), a, &Implicit::default()), &one).item();
+        assert!((tangent.call(&one).unwrap().item() - expected).abs() < 1e-9);
+    }
+}

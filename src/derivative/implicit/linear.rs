@@ -13,7 +13,8 @@ pub(super) struct LinearSolve<F: ArrayFn> {
     pub(super) equation: Arc<Equation<F>>,
     pub(super) transposed: bool,
     pub(super) linear: LinearSolver,
-    /// For so many orders, derivatives of the solution, this one included, are solutions of linear systems.
+    /// For so many orders derivatives of the solution are solutions by the same solver; those of higher order are by
+    /// elimination, whose steps are differentiated.
     pub(super) orders: usize,
 }
 
@@ -29,7 +30,8 @@ impl<F: ArrayFn> Clone for LinearSolve<F> {
 }
 
 impl<F: ArrayFn + Clone + Send + Sync + 'static> LinearSolve<F> {
-    /// The solution; the last of the orders is solved by a loop that is differentiated as such.
+    /// The solution. Beyond the last of the orders it is found by elimination, which is linear in the right side step by
+    /// step: how many steps other solvers take depends on it, so that their derivatives at 0 would be wrong.
     pub(super) fn solved<A: Algebra>(
         &self,
         unknowns: Vec<A::Array>,
@@ -37,10 +39,9 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> LinearSolve<F> {
         right: Vector<A, f64>,
     ) -> Vector<A, f64> {
         let inputs: Vec<A::Array> = unknowns.into_iter().chain(parameters).chain([right.into_array()]).collect();
-        let below = LinearSolve { orders: self.orders.saturating_sub(1), ..self.clone() };
-        let mut solution = match self.orders {
-            0 | 1 => below.value::<A>(inputs),
-            _ => A::custom(&below, inputs),
+        let mut solution = match self.orders.checked_sub(1) {
+            None => LinearSolve { linear: LinearSolver::Dense, ..self.clone() }.value::<A>(inputs),
+            Some(orders) => A::custom(&LinearSolve { orders, ..self.clone() }, inputs),
         };
         Tensor::wrap(solution.remove(0))
     }

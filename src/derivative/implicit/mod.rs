@@ -58,8 +58,8 @@ pub struct Implicit {
     /// How linear systems are solved. `None` is, for a fixed point, iteration to the same convergence; for a root,
     /// elimination for up to [`DENSE_UNKNOWNS`] unknowns, and conjugate gradients beyond.
     pub linear: Option<LinearSolver>,
-    /// Up to which order derivatives keep nothing of a solver's steps. Higher ones are right too: they differentiate the
-    /// steps of the linear solver. A staged program doubles with each order.
+    /// Up to which order derivatives are by this linear solver, and keep nothing of its steps. Higher ones are right too:
+    /// they differentiate the steps of elimination, on the whole matrix. A staged program doubles with each order.
     pub orders: usize,
 }
 
