@@ -9,7 +9,7 @@ use crate::concrete;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value};
-use crate::term::{Body, Build, Scan, Sweeps, interpret_source, source};
+use crate::term::{Body, Build, Custom, Scan, Sweeps, interpret_source, source};
 use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -107,6 +107,39 @@ pub type Pullback<A> = Box<dyn Fn(Vec<Option<<A as Algebra>::Array>>) -> Vec<<A 
 
 /// A closed body, and the arrays that it captures.
 pub type Traced<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);
+
+/// Which derivative a rule gives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Rule {
+    /// From the inputs, the outputs and cotangents of the outputs to cotangents of the inputs.
+    Vjp,
+    /// From the inputs, the outputs and tangents of the inputs to tangents of the outputs.
+    Jvp,
+}
+
+/// A function of arrays with derivative rules of its own, one at least, in every algebra. Users write
+/// [`CustomVjp`](crate::derivative::CustomVjp) and its relatives.
+///
+/// Rules are linear in cotangents and tangents. There is an array for every input and output, also for integers
+/// and booleans, whose values are ignored.
+pub trait CustomFunction: Clone + Send + Sync + 'static {
+    /// The function.
+    fn value<A: Algebra>(&self, inputs: Vec<A::Array>) -> Vec<A::Array>;
+    /// Whether there is a rule.
+    fn has(&self, rule: Rule) -> bool;
+    /// A rule that there is, given the inputs, the outputs there, and cotangents or tangents.
+    fn rule<A: Algebra>(
+        &self,
+        rule: Rule,
+        inputs: Vec<A::Array>,
+        outputs: Vec<A::Array>,
+        directions: Vec<A::Array>,
+    ) -> Vec<A::Array>;
+    /// The function as a bulk program, if it is one.
+    fn bulk(&self) -> Option<&Arc<Custom>> {
+        None
+    }
+}
 
 /// A function on arrays that can be kept, and run again.
 pub type Function<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>) -> Vec<<A as Algebra>::Array>>;
@@ -206,6 +239,11 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         otherwise: &Arc<Body>,
         captures: Vec<Self::Array>,
     ) -> Vec<Self::Array>;
+
+    /// A function whose derivatives are taken by its own rules. An algebra without derivatives just runs it.
+    fn custom<F: CustomFunction>(function: &F, inputs: Vec<Self::Array>) -> Vec<Self::Array> {
+        function.value::<Self>(inputs)
+    }
 
     /// A loop that is gone through several times, on its operands in one list: see [`Sweeps`].
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<Self::Array>) -> Vec<Self::Array>;

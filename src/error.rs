@@ -41,6 +41,9 @@ pub enum Error {
         /// The user's line, `file:line:column`: of the operation, or of the call of a staged program.
         place: String,
     },
+    /// Derivatives disagree with each other or with finite differences: what
+    /// [`check_grad`](crate::derivative::check_grad) finds.
+    Derivative(String),
     /// A tree of arrays has another structure than the one it must match, as that of a staged program's arguments.
     Structure(String),
 }
@@ -63,7 +66,7 @@ impl fmt::Display for Error {
             Error::Memory { operation, ty, place } => {
                 write!(f, "{operation}: there is no memory for an array of type {ty} (at {place})")
             }
-            Error::Structure(problem) => f.write_str(problem),
+            Error::Derivative(problem) | Error::Structure(problem) => f.write_str(problem),
         }
     }
 }

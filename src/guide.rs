@@ -6,6 +6,9 @@ pub mod tutorial {}
 #[doc = include_str!("../docs/semantics.md")]
 pub mod semantics {}
 
+#[doc = include_str!("../docs/sparse.md")]
+pub mod sparse_derivatives {}
+
 #[doc = include_str!("../docs/one-operation.md")]
 pub mod one_operation {}
 

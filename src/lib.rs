@@ -46,13 +46,16 @@
 //! [`algebra::Algebra`]. The elementwise operations stand in one table, [`operation`]; what a structural operation results
 //! in is stated in one place, [`term::infer`].
 //!
-//! Four instances of the class do the work:
+//! Four instances of the class do most of the work:
 //!
 //! - [`concrete::Concrete`] computes, on ndarray's storage;
 //! - [`dual::Dual`] pairs an array of any other algebra with its Delta: over plain arrays that is reverse mode as the program
 //!   runs, over itself higher order, over terms the symbolic pass;
 //! - [`dual::Tangent`] is forward mode, without a tape;
 //! - [`staged::Staged`] builds [terms](term).
+//!
+//! A fifth, [`sparse::Sparsity`], says which elements of the input an element may depend on, for sparse Jacobians and
+//! Hessians.
 //!
 //! A term goes one way, and each step is a function from one printable program to the next:
 //!
@@ -71,6 +74,7 @@
 //! # Where to read on
 //!
 //! - [`guide::tutorial`]: from a function to trained parameters, step by step.
+//! - [`guide::sparse_derivatives`]: Jacobians and Hessians that are mostly zero.
 //! - [`guide::semantics`]: what happens out of bounds, at ties, at zero.
 //! - [`guide::one_operation`]: one operation from the trait to its gradient.
 //! - [`guide::adding_an_operation`]: how to add one.
@@ -92,6 +96,7 @@ pub mod operation;
 pub mod prelude;
 pub mod shape;
 pub mod simplify;
+pub mod sparse;
 pub mod staged;
 pub mod tensor;
 pub mod term;

@@ -3,9 +3,12 @@
 pub use crate::algebra::Algebra;
 pub use crate::concrete::Concrete;
 pub use crate::derivative::{
-    ArrayFn, Compose, Function, Grad, Jvp, ValueAndGrad, Vjp, grad, grad_aux, hessian, hvp, jacfwd, jacrev, jvp,
-    jvp_aux, jvp_batch, linearize, stage, value_and_grad, value_and_grad_aux, vjp, vjp_aux, vjp_batch, vmap, vmap_axes,
+    ArrayFn, CheckGrad, Compose, Convergence, CustomJvp, CustomRules, CustomVjp, FixedPoint, Function, Grad, GradFirst,
+    Implicit, Jvp, LinearSolver, Minimum, Newton, Root, ValueAndGrad, Vjp, check_grad, custom_jvp, custom_rules,
+    custom_vjp, fixed_point, grad, grad_aux, hessian, hvp, jacfwd, jacrev, jvp, jvp_aux, jvp_batch, linearize, minimum,
+    root, stage, value_and_grad, value_and_grad_aux, vjp, vjp_aux, vjp_batch, vmap, vmap_axes,
 };
+pub use crate::sparse::{Csr, Fixed, SparseHessian, SparseJacobian, fixed};
 pub use crate::tensor::{
     Checkpoints, Element, Family, Float, Integer, Matrix, Number, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Scalar,
     Segments, Tensor, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Tree, Vector, associative_scan, build, checkpoint,

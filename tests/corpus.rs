@@ -71,6 +71,16 @@ fn nestings() {
 }
 
 #[test]
+fn custom() {
+    check(corpus::custom::rows());
+}
+
+#[test]
+fn implicit() {
+    check(corpus::implicit::rows());
+}
+
+#[test]
 fn functions() {
     check(corpus::functions::rows());
 }

@@ -29,6 +29,7 @@ fn exps<X: Extension>(body: &Body<X>) -> usize {
         Op::Unary(Unary::Exp) => 1,
         Op::Scan(scan) => exps(&scan.body),
         Op::Branch(branch) => exps(&branch.then) + exps(&branch.otherwise),
+        Op::Custom(custom) => custom.bodies().map(|body| exps(body)).sum(),
         Op::Extra(extra) => exps(&extra.as_build().body),
         _ => 0,
     };

@@ -21,7 +21,7 @@ pub(crate) use convert::repeated;
 pub use instance::Concrete;
 pub use memory::OutOfMemory;
 pub(crate) use memory::{ReportedAt, available};
-pub(crate) use run::{Failure, run};
+pub(crate) use run::{Failure, apply, run};
 pub use scalar::Scalar;
 
 use crate::shape::{DType, Shape, Type, Value, size};

@@ -38,6 +38,7 @@ pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Fail
             let side = if is_true(&condition) { &branch.then } else { &branch.otherwise };
             Ok(interpret::several(run(side, args.collect())?))
         }
+        Op::Custom(custom) => Ok(interpret::several(run(&custom.value, args.into_vec())?)),
         Op::Sweeps(sweeps) => Ok(interpret::several(run_sweeps(sweeps, args.into_vec())?)),
         op => {
             let result = apply(op, args).map_err(|problem| Failure { operation: print::name(op), problem })?;
@@ -53,7 +54,7 @@ pub(super) fn is_true(condition: &Array) -> bool {
 }
 
 /// One operation without a sub-program.
-fn apply(op: &Op, args: Operands<Concrete>) -> Result<Array, OutOfMemory> {
+pub(crate) fn apply(op: &Op, args: Operands<Concrete>) -> Result<Array, OutOfMemory> {
     let mut args = args.into_iter();
     let mut next = || args.next().expect("the arena is well formed");
     match op {
@@ -83,7 +84,13 @@ fn apply(op: &Op, args: Operands<Concrete>) -> Result<Array, OutOfMemory> {
         Op::ArgSort(order, axis) => for_data!(&next(), data => sort::arg_sort(*order, data, *axis)),
         Op::Contract(spec) => contract::contract_arrays(spec, next(), next()),
         Op::Alias | Op::Mark => Ok(next()),
-        Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Extra(_) => {
+        Op::Parameter(_)
+        | Op::Output(_)
+        | Op::Scan(_)
+        | Op::Branch(_)
+        | Op::Sweeps(_)
+        | Op::Custom(_)
+        | Op::Extra(_) => {
             unreachable!("handled by the caller")
         }
     }

@@ -11,9 +11,9 @@ use crate::tensor::{Family, Float, Scalar};
 /// tuple. Custom rules and the test corpus are made of these.
 pub trait ArrayFn {
     /// The structure of the argument.
-    type In: Family;
+    type In: Family<At<Concrete>: Send + Sync>;
     /// The structure of the value.
-    type Out: Family;
+    type Out: Family<At<Concrete>: Send + Sync>;
     /// The value at a point of any algebra.
     fn call<A: Algebra>(&self, x: &<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A>;
 }

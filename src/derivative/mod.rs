@@ -5,8 +5,11 @@
 //! [`lift`](crate::tensor::Tensor::lift) and derivatives of different levels can not be mixed up.
 
 mod batch;
+mod check;
+mod custom;
 mod eager;
 mod function;
+mod implicit;
 mod jacobian;
 mod linear;
 pub mod program;
@@ -14,8 +17,15 @@ mod signature;
 mod staged;
 
 pub use batch::{BatchPullback, jvp_batch, vjp_batch, vmap, vmap_axes};
+pub use check::{CheckGrad, check_grad};
+pub use custom::{CustomJvp, CustomRules, CustomVjp, custom_jvp, custom_rules, custom_vjp};
 pub use eager::{TreePullback, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux, vjp, vjp_aux};
 pub use function::{ArrayFn, Compose, Grad, Jvp, ValueAndGrad, Vjp};
+pub use implicit::{
+    Convergence, DENSE, FixedPoint, GradFirst, Implicit, LinearSolver, Minimum, Newton, Root, fixed_point, minimum,
+    root,
+};
 pub use jacobian::{hessian, hvp, jacfwd, jacrev};
 pub use linear::{LinearMap, Linearized, linearize};
+pub(crate) use staged::checked_arguments;
 pub use staged::{Function, stage};

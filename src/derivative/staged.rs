@@ -92,6 +92,40 @@ fn copy<F: Family>(tree: &F::At<Concrete>) -> F::At<Concrete> {
     F::rebuild::<Concrete, Concrete>(tree, &mut tree.leaves().into_iter())
 }
 
+/// The arrays of the arguments of a program that was staged for this structure.
+///
+/// # Errors
+///
+/// When the arguments have another structure, or an array another element type or shape.
+pub(crate) fn checked_arguments<X: Args<Concrete>>(
+    arguments: X,
+    outline: &Outline,
+    program: &Body,
+) -> Result<Vec<concrete::Array>> {
+    let mut found = Outline::default();
+    arguments.outline(&mut found);
+    if let Some(difference) = outline.difference(&found) {
+        return Err(Error::Structure(format!(
+            "an argument differs from what the function was staged for: {difference}"
+        )));
+    }
+    let arguments = arguments.leaves();
+    if arguments.len() != program.parameters {
+        return Err(Error::Structure(format!(
+            "the program takes {} arrays, but {} were given",
+            program.parameters,
+            arguments.len()
+        )));
+    }
+    for (position, argument) in arguments.iter().enumerate() {
+        let expected = program.parameter_type(position);
+        if argument.ty() != *expected {
+            return Err(Error::Argument { position, expected: expected.to_string(), found: argument.ty().to_string() });
+        }
+    }
+    Ok(arguments)
+}
+
 impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// Runs the program.
     ///
@@ -112,31 +146,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         program: &Body,
         arguments: X,
     ) -> Result<Vec<concrete::Array>> {
-        let mut found = Outline::default();
-        arguments.outline(&mut found);
-        if let Some(difference) = self.outline.difference(&found) {
-            return Err(Error::Structure(format!(
-                "an argument differs from what the function was staged for: {difference}"
-            )));
-        }
-        let arguments = arguments.leaves();
-        if arguments.len() != self.differentiable.parameters {
-            return Err(Error::Structure(format!(
-                "the program takes {} arrays, but {} were given",
-                self.differentiable.parameters,
-                arguments.len()
-            )));
-        }
-        for (position, argument) in arguments.iter().enumerate() {
-            let expected = self.differentiable.parameter_type(position);
-            if argument.ty() != *expected {
-                return Err(Error::Argument {
-                    position,
-                    expected: expected.to_string(),
-                    found: argument.ty().to_string(),
-                });
-            }
-        }
+        let arguments = checked_arguments(arguments, &self.outline, &self.differentiable)?;
         let place = Location::caller();
         concrete::run(program, arguments).map_err(|Failure { operation, problem }| problem.error(&operation, place))
     }
@@ -164,11 +174,6 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// A tree of the first argument's structure.
     pub(super) fn first(&self) -> &First::At<Concrete> {
         &self.first
-    }
-
-    /// How many of the leading parameters are the first argument's.
-    pub(super) fn active(&self) -> usize {
-        self.active
     }
 
     /// Checks that the first result is a float without axes.
@@ -284,6 +289,21 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// The program that the derivatives of this function are taken of: in bulk form, simplified.
     pub fn differentiable(&self) -> &Body {
         &self.differentiable
+    }
+
+    /// As [`Function::differentiable`], shared.
+    pub(crate) fn shared_program(&self) -> Arc<Body> {
+        self.differentiable.clone()
+    }
+
+    /// The number of arrays of the first argument.
+    pub(crate) fn active(&self) -> usize {
+        self.active
+    }
+
+    /// What the structure of the arguments must be.
+    pub(crate) fn outline(&self) -> &Outline {
+        &self.outline
     }
 
     /// The program as it runs: in bulk form, simplified.

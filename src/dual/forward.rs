@@ -22,7 +22,7 @@ struct Recording {
 
 impl Recording {
     /// Tangents are zeros, if they are none, where `wanted` says so.
-    fn new(active: &Active, wanted: &[bool]) -> Recording {
+    fn new(active: &Active, wanted: &[bool], marked: bool) -> Recording {
         let body = &active.body;
         let types: Vec<Type> = (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect();
         let (graph, (results, tangents)) = record(&[&types[..], &types].concat(), |nodes| {
@@ -30,7 +30,10 @@ impl Recording {
             let arguments = primals.iter().zip(tangents).zip(&active.parameters);
             let arguments =
                 arguments.map(|((&primal, &tangent), &a)| TangentArray { primal, tangent: a.then_some(tangent) });
-            let results = interpret::<Tangent<Recorded>>(body, arguments.collect());
+            let results = match marked {
+                true => interpret::<Tangent<Recorded, true>>(body, arguments.collect()),
+                false => interpret::<Tangent<Recorded>>(body, arguments.collect()),
+            };
             let or_zeros = |(result, &wanted): (&TangentArray<Recorded>, &bool)| {
                 result.tangent.or_else(|| wanted.then(|| zeros::<Recorded>(&Recorded::type_of(&result.primal))))
             };
@@ -73,12 +76,12 @@ struct ForwardLoop {
 /// `moving` have a tangent.
 pub(super) fn body_with_tangents(
     active: &Active,
-    moving: &[bool],
+    (moving, marked): (&[bool], bool),
     parameters: &[Range<usize>],
     captures: Range<usize>,
     results: &[Range<usize>],
 ) -> Arc<Body> {
-    let mut recording = Recording::new(active, moving);
+    let mut recording = Recording::new(active, moving, marked);
     // Where reverse mode found that nothing moves, a tangent is zero, though one may be there.
     for (tangent, &moves) in recording.tangents.iter_mut().zip(moving) {
         debug_assert!(tangent.is_some() || !moves);
@@ -94,18 +97,19 @@ pub(super) fn body_with_tangents(
     extract(&recording.graph, &[&own[..], &captures].concat(), captures.len(), &results)
 }
 
-type Key = (Active, usize, usize);
+/// A body with its numbers of carries and inputs, and whether tangents are marked.
+type Key = (Active, (usize, usize), bool);
 
 static LOOPS: Memo<Key, Arc<ForwardLoop>> = Memo::new();
 
-fn derive_loop((active, carries, inputs): &Key) -> ForwardLoop {
+fn derive_loop((active, (carries, inputs), marked): &Key) -> ForwardLoop {
     let mut active = active.clone();
     let body = active.body.clone();
     let recording = loop {
         // A carry that has a tangent before a step has one after it.
         let mut wanted = active.parameters[..*carries].to_vec();
         wanted.resize(body.results.len(), false);
-        let recording = Recording::new(&active, &wanted);
+        let recording = Recording::new(&active, &wanted, *marked);
         let moving = recording.moving();
         if (0..*carries).all(|at| !moving[at] || active.parameters[at]) {
             break recording;
@@ -127,7 +131,7 @@ fn derive_loop((active, carries, inputs): &Key) -> ForwardLoop {
 }
 
 /// A loop over arrays with tangents.
-pub(crate) fn scan_tangent<A: Algebra>(
+pub(crate) fn scan_tangent<A: Algebra, const MARKED: bool>(
     scan: &Arc<Scan>,
     carries: Vec<TangentArray<A>>,
     inputs: Vec<TangentArray<A>>,
@@ -151,7 +155,7 @@ pub(crate) fn scan_tangent<A: Algebra>(
         return outputs.into_iter().map(|primal| TangentArray { primal, tangent: None }).collect();
     }
     let active = Active { body: scan.body.clone(), parameters };
-    let derived = LOOPS.get((active, scan.carries, scan.inputs), |key| Arc::new(derive_loop(key)));
+    let derived = LOOPS.get((active, (scan.carries, scan.inputs), MARKED), |key| Arc::new(derive_loop(key)));
 
     let tangent = |at: usize| {
         let or_zeros = || zeros::<A>(&A::type_of(&primals[at]));
@@ -184,19 +188,22 @@ pub(super) fn pair<A: Algebra>(values: &mut impl Iterator<Item = A::Array>, movi
 /// Both sides with tangents of the captures that have some; which results have some.
 type Sides = ([Arc<Body>; 2], Vec<bool>);
 
-static BRANCHES: Memo<(Active, Active), Arc<Sides>> = Memo::new();
+/// The sides, and whether tangents are marked.
+type BranchKey = ((Active, Active), bool);
 
-fn derive_branch((then, otherwise): &(Active, Active)) -> Sides {
+static BRANCHES: Memo<BranchKey, Arc<Sides>> = Memo::new();
+
+fn derive_branch(((then, otherwise), marked): &BranchKey) -> Sides {
     let sides = [then, otherwise];
     let none = vec![false; then.body.results.len()];
-    let [a, b] = sides.map(|side| Recording::new(side, &none).moving());
+    let [a, b] = sides.map(|side| Recording::new(side, &none, *marked).moving());
     let moving: Vec<bool> = a.iter().zip(&b).map(|(a, b)| a | b).collect();
     let arity = then.body.arity();
     let nodes: Vec<NodeId> = (0..arity as NodeId).collect();
     let tangent = |at: usize| then.parameters[at].then_some((arity + at) as NodeId);
     let parameters = with_tangents(&nodes, tangent, 0..arity);
     let bodies = sides.map(|side| {
-        let recording = Recording::new(side, &moving);
+        let recording = Recording::new(side, &moving, *marked);
         let results: Vec<NodeId> = recording.results(0..moving.len()).collect();
         extract(&recording.graph, &parameters, parameters.len(), &results)
     });
@@ -204,7 +211,7 @@ fn derive_branch((then, otherwise): &(Active, Active)) -> Sides {
 }
 
 /// A conditional over arrays with tangents.
-pub(crate) fn branch_tangent<A: Algebra>(
+pub(crate) fn branch_tangent<A: Algebra, const MARKED: bool>(
     condition: A::Array,
     then: &Arc<Body>,
     otherwise: &Arc<Body>,
@@ -218,7 +225,7 @@ pub(crate) fn branch_tangent<A: Algebra>(
         return outputs.into_iter().map(|primal| TangentArray { primal, tangent: None }).collect();
     }
     let active = |body: &Arc<Body>| Active { body: body.clone(), parameters: parameters.clone() };
-    let derived = BRANCHES.get((active(then), active(otherwise)), |sides| Arc::new(derive_branch(sides)));
+    let derived = BRANCHES.get(((active(then), active(otherwise)), MARKED), |key| Arc::new(derive_branch(key)));
     let ([then, otherwise], moving) = &*derived;
     primals.extend(tangents.into_iter().flatten());
     pair(&mut A::branch(condition, then, otherwise, primals).into_iter(), moving)

@@ -23,6 +23,13 @@ impl<K: Key, L: Key> Key for (K, L) {
     }
 }
 
+/// Whether derivatives are marked, which holds on to nothing.
+impl Key for bool {
+    fn bodies(&self) -> impl Iterator<Item = &Body> {
+        std::iter::empty()
+    }
+}
+
 /// Which results have a cotangent, which holds on to nothing.
 impl Key for Vec<bool> {
     fn bodies(&self) -> impl Iterator<Item = &Body> {

@@ -5,6 +5,7 @@
 //! pass. The derivative rules are one page (`rules`), the transpose of Delta another (`transpose`), loops a third
 //! (`loops`). [`Tangent<A>`] reads the same rules forwards.
 
+mod custom;
 mod delta;
 mod extract;
 mod forward;
@@ -28,7 +29,7 @@ pub use print::{PrintedDelta, print_delta};
 pub use tangent::{Tangent, TangentArray, jvp};
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Function, Order, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Function, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
@@ -71,7 +72,7 @@ impl<A: Algebra> From<Pair<A, Delta<A>>> for DualArray<A> {
 
 /// The methods that both instances hand to the rules: all but loops and conditionals.
 macro_rules! delegate {
-    ($array:ident, $derivative:ident) => {
+    ($array:ident, $derivative:ident: $rules:ty) => {
         fn dtype(a: &Self::Array) -> DType {
             A::dtype(&a.primal)
         }
@@ -101,65 +102,65 @@ macro_rules! delegate {
 
         #[track_caller]
         fn unary(op: Unary, a: Self::Array) -> Self::Array {
-            rules::unary::<A, _>(op, a.into()).into()
+            rules::unary::<A, $rules>(op, a.into()).into()
         }
         #[track_caller]
         fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array {
-            rules::binary::<A, _>(op, a.into(), b.into()).into()
+            rules::binary::<A, $rules>(op, a.into(), b.into()).into()
         }
         #[track_caller]
         fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array {
-            rules::select::<A, _>(mask.primal, yes.into(), no.into()).into()
+            rules::select::<A, $rules>(mask.primal, yes.into(), no.into()).into()
         }
         #[track_caller]
         fn cast(a: Self::Array, dtype: DType) -> Self::Array {
-            rules::cast::<A, _>(a.into(), dtype).into()
+            rules::cast::<A, $rules>(a.into(), dtype).into()
         }
         #[track_caller]
         fn mark(a: Self::Array) -> Self::Array {
-            rules::mark::<A, _>(a.into()).into()
+            rules::mark::<A, $rules>(a.into()).into()
         }
         #[track_caller]
         fn view(a: Self::Array, map: &AffineMap) -> Self::Array {
-            rules::view::<A, _>(a.into(), map).into()
+            rules::view::<A, $rules>(a.into(), map).into()
         }
         #[track_caller]
         fn accumulate(a: Self::Array, map: &AffineMap) -> Self::Array {
-            rules::accumulate::<A, _>(a.into(), map).into()
+            rules::accumulate::<A, $rules>(a.into(), map).into()
         }
         #[track_caller]
         fn reshape(a: Self::Array, shape: &[usize]) -> Self::Array {
-            rules::reshape::<A, _>(a.into(), shape).into()
+            rules::reshape::<A, $rules>(a.into(), shape).into()
         }
         #[track_caller]
         fn concatenate(axis: usize, parts: Vec<Self::Array>) -> Self::Array {
-            rules::concatenate::<A, _>(axis, parts.into_iter().map(Into::into).collect()).into()
+            rules::concatenate::<A, $rules>(axis, parts.into_iter().map(Into::into).collect()).into()
         }
         #[track_caller]
         fn gather(a: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
-            rules::gather::<A, _>(a.into(), indices.into_iter().map(|index| index.primal).collect()).into()
+            rules::gather::<A, $rules>(a.into(), indices.into_iter().map(|index| index.primal).collect()).into()
         }
         #[track_caller]
         fn scatter(updates: Self::Array, indices: Vec<Self::Array>, extents: &[usize]) -> Self::Array {
             let indices = indices.into_iter().map(|index| index.primal).collect();
-            rules::scatter::<A, _>(updates.into(), indices, extents).into()
+            rules::scatter::<A, $rules>(updates.into(), indices, extents).into()
         }
         #[track_caller]
         fn scatter_onto(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
             let indices = indices.into_iter().map(|index| index.primal).collect();
-            rules::scatter_onto::<A, _>(target.into(), updates.into(), indices).into()
+            rules::scatter_onto::<A, $rules>(target.into(), updates.into(), indices).into()
         }
         #[track_caller]
         fn accumulate_onto(target: Self::Array, updates: Self::Array, map: &AffineMap) -> Self::Array {
-            rules::accumulate_onto::<A, _>(target.into(), updates.into(), map).into()
+            rules::accumulate_onto::<A, $rules>(target.into(), updates.into(), map).into()
         }
         #[track_caller]
         fn reduce(op: Reduction, a: Self::Array, axes: &[usize]) -> Self::Array {
-            rules::reduce::<A, _>(op, a.into(), axes).into()
+            rules::reduce::<A, $rules>(op, a.into(), axes).into()
         }
         #[track_caller]
         fn contract(spec: &Contraction, a: Self::Array, b: Self::Array) -> Self::Array {
-            rules::contract::<A, _>(spec, a.into(), b.into()).into()
+            rules::contract::<A, $rules>(spec, a.into(), b.into()).into()
         }
 
         fn lift(a: Self::Array) -> crate::dual::DualArray<Self> {
@@ -200,7 +201,7 @@ impl<A: Algebra> Algebra for Dual<A> {
     type Nested = Dual<Dual<A>>;
     type Forward = Tangent<Dual<A>>;
 
-    delegate!(DualArray, delta);
+    delegate!(DualArray, delta: Delta<A>);
 
     fn scan(
         scan: &Arc<Scan>,
@@ -218,6 +219,10 @@ impl<A: Algebra> Algebra for Dual<A> {
         captures: Vec<DualArray<A>>,
     ) -> Vec<DualArray<A>> {
         rolled::branch_dual(condition.primal, then, otherwise, captures)
+    }
+
+    fn custom<F: CustomFunction>(function: &F, inputs: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
+        custom::custom_dual(function, inputs)
     }
 
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<DualArray<A>>) -> Vec<DualArray<A>> {

@@ -95,6 +95,7 @@ impl Printer {
             Map::Rolled(rolled) => match **rolled {
                 Rolled::Loop(..) => "Loop".into(),
                 Rolled::Branch(..) => "Branch".into(),
+                Rolled::Custom(..) => "Custom".into(),
                 Rolled::Sweeps(..) => "Sweeps".into(),
                 Rolled::Recomputed(..) => "Recomputed".into(),
             },

@@ -2,7 +2,7 @@
 //! rules add to it. It is where the derivative of a loop's body is made.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
@@ -129,6 +129,13 @@ impl Algebra for Recorded {
         let branch = Branch { then: then.clone(), otherwise: otherwise.clone() };
         outputs(Op::Branch(Arc::new(branch)), &with(condition, captures))
     }
+    fn custom<F: CustomFunction>(function: &F, inputs: Vec<NodeId>) -> Vec<NodeId> {
+        match function.bulk() {
+            Some(custom) => outputs(Op::Custom(custom.clone()), &inputs),
+            None => unreachable!("functions in bulk programs are bodies"),
+        }
+    }
+
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<NodeId>) -> Vec<NodeId> {
         outputs(Op::Sweeps(sweeps.clone()), &operands)
     }

@@ -1,9 +1,10 @@
-//! Loops and conditionals in Delta, and conditionals over dual arrays.
+//! Loops, conditionals and functions with rules of their own in Delta, and conditionals over dual arrays.
 //!
 //! A conditional is derived as a loop is (see `loops`), with two bodies: the forward conditional returns the
 //! residuals of both sides, zeros for the side that is not taken, and the backward one, on the same condition, runs the
 //! transpose of the side that was.
 
+use super::custom::CustomMap;
 use super::extract::{Level, extract, levels, needs};
 use super::loops::{Active, Recording, Residual, RolledLoop};
 use super::memo::Memo;
@@ -17,10 +18,11 @@ use crate::shape::{Type, Value};
 use crate::term::{Body, Graph, NodeId, Op};
 use std::sync::Arc;
 
-/// A loop, a conditional, or a function that is run again, as a linear map of several outputs.
+/// A linear map of several outputs: a loop, a conditional, a function with rules of its own, or one that is run again.
 pub(crate) enum Rolled<A: Algebra> {
     Loop(RolledLoop<A>),
     Branch(RolledBranch<A>),
+    Custom(CustomMap<A>),
     Sweeps(RolledSweeps<A>),
     Recomputed(Recomputed<A>),
 }
@@ -31,6 +33,7 @@ impl<A: Algebra> Rolled<A> {
         match self {
             Rolled::Loop(rolled) => rolled.transpose(cotangents),
             Rolled::Branch(rolled) => rolled.transpose(cotangents),
+            Rolled::Custom(map) => map.transpose(cotangents),
             Rolled::Sweeps(rolled) => rolled.transpose(cotangents),
             Rolled::Recomputed(_) => unreachable!("what is run again has no operands of its own"),
         }

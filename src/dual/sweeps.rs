@@ -258,6 +258,8 @@ pub(crate) struct RolledSweeps<A: Algebra> {
     sweeps: Arc<Sweeps>,
     operands: Vec<A::Array>,
     active: Vec<bool>,
+    /// Of the outputs.
+    moving: Vec<bool>,
 }
 
 /// A loop over dual arrays.
@@ -278,7 +280,7 @@ pub(crate) fn sweeps_dual<A: Algebra>(sweeps: &Arc<Sweeps>, operands: Vec<DualAr
         })
         .collect();
     let outputs = A::sweeps(sweeps, primals.clone());
-    let rolled = RolledSweeps { sweeps: sweeps.clone(), operands: primals, active };
+    let rolled = RolledSweeps { sweeps: sweeps.clone(), operands: primals, active, moving: moving.clone() };
     let delta = Delta::rolled(super::rolled::Rolled::Sweeps(rolled), deltas);
     let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
         primal,
@@ -294,7 +296,8 @@ impl<A: Algebra> RolledSweeps<A> {
         cotangents.resize_with(sweeps.sweeps.iter().map(|sweep| sweep.carries + sweep.outputs()).sum(), || None);
         let present: Vec<bool> = cotangents.iter().map(Option::is_some).collect();
         // A last carry without a cotangent starts from zeros, which must not harm: those are marked.
-        let missing = (0..sweeps.sweeps.len()).any(|at| sweeps.results(at).0.any(|carry| !present[carry]));
+        let mut carries = (0..sweeps.sweeps.len()).flat_map(|at| sweeps.results(at).0);
+        let missing = carries.any(|carry| self.moving[carry] && !present[carry]);
         let marked = missing || cotangents.iter().flatten().any(|cotangent| cotangent.marked);
         let request = Request { sweeps: sweeps.clone(), operands: self.active.clone(), present, marked };
         let transposed = TRANSPOSED.get(request, |request| Arc::new(Transposed::new(request)));
@@ -352,10 +355,10 @@ impl<A: Algebra> RolledSweeps<A> {
 /// The loop with tangents, and which outputs have one.
 type WithTangents = (Arc<Sweeps>, Vec<Activity>);
 
-static FORWARD: Memo<(Arc<Sweeps>, Vec<bool>), Arc<WithTangents>> = Memo::new();
+static FORWARD: Memo<((Arc<Sweeps>, Vec<bool>), bool), Arc<WithTangents>> = Memo::new();
 
-/// The loop that carries, reads and keeps tangents beside the values of everything that moves.
-fn with_tangents(sweeps: &Sweeps, operands: &[bool]) -> WithTangents {
+/// The loop that carries, reads and keeps tangents, perhaps marked ones, beside the values of everything that moves.
+fn with_tangents(sweeps: &Sweeps, operands: &[bool], marked: bool) -> WithTangents {
     let found = activity(sweeps, operands);
     let captures = &operands[sweeps.captures()..];
     // Where the tangent of what a sweep keeps is among what it keeps, if there is one.
@@ -368,7 +371,7 @@ fn with_tangents(sweeps: &Sweeps, operands: &[bool]) -> WithTangents {
         let [carries, inputs, reads, captures] = roles(sweep);
         let (carried, keeps) = (sweep.carries, sweep.carries..sweep.carries + sweep.keeps);
         let results = [0..carried, keeps.clone(), keeps.end..sweep.body.results.len()];
-        let body = forward::body_with_tangents(active, moving, &[carries, inputs, reads], captures, &results);
+        let body = forward::body_with_tangents(active, (moving, marked), &[carries, inputs, reads], captures, &results);
         let moves = |range: Range<usize>, flags: &[bool]| flags[range].iter().filter(|&&moves| moves).count();
         let tangents = sweep.reads.iter().filter_map(|&(from, at)| Some((from, kept(from, at)?)));
         Sweep {
@@ -406,7 +409,10 @@ fn with_tangents(sweeps: &Sweeps, operands: &[bool]) -> WithTangents {
 }
 
 /// A loop over arrays with tangents.
-pub(crate) fn sweeps_tangent<A: Algebra>(sweeps: &Arc<Sweeps>, operands: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
+pub(crate) fn sweeps_tangent<A: Algebra, const MARKED: bool>(
+    sweeps: &Arc<Sweeps>,
+    operands: Vec<TangentArray<A>>,
+) -> Vec<TangentArray<A>> {
     let (primals, tangents): (Vec<A::Array>, Vec<Option<A::Array>>) =
         operands.into_iter().map(|operand| (operand.primal, operand.tangent)).unzip();
     let active: Vec<bool> = tangents.iter().map(Option::is_some).collect();
@@ -414,7 +420,9 @@ pub(crate) fn sweeps_tangent<A: Algebra>(sweeps: &Arc<Sweeps>, operands: Vec<Tan
         let outputs = A::sweeps(sweeps, primals);
         return outputs.into_iter().map(|primal| TangentArray { primal, tangent: None }).collect();
     }
-    let derived = FORWARD.get((sweeps.clone(), active), |(sweeps, active)| Arc::new(with_tangents(sweeps, active)));
+    let derived = FORWARD.get(((sweeps.clone(), active), MARKED), |((sweeps, active), marked)| {
+        Arc::new(with_tangents(sweeps, active, *marked))
+    });
     let (extended, found) = &*derived;
     let mut all: Vec<A::Array> = Vec::new();
     // The values of a range of operands, and then the tangents of those that move.

@@ -2,9 +2,9 @@
 
 use super::rules::{self, Derivative, Pair, Scaling, zeros};
 use super::{Dual, delegate};
-use super::{forward, sweeps};
+use super::{custom, forward, sweeps};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
@@ -14,8 +14,11 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// Forward mode over any algebra: an array paired with its tangent.
+///
+/// Where tangents are `MARKED`, zeros in them stay zeros whatever factor they meet, as in marked cotangents: for linear
+/// functions of a cotangent, which are run forwards.
 #[derive(Clone, Debug)]
-pub struct Tangent<A>(PhantomData<A>);
+pub struct Tangent<A, const MARKED: bool = false>(PhantomData<A>);
 
 /// An array and its tangent; `None` is zero, always so for integers, booleans and constants.
 pub struct TangentArray<A: Algebra> {
@@ -32,35 +35,35 @@ impl<A: Algebra> Clone for TangentArray<A> {
 }
 
 /// A tangent as what the derivative rules compute with.
-pub(crate) struct Direction<A: Algebra>(A::Array);
+pub(crate) struct Direction<A: Algebra, const MARKED: bool>(A::Array);
 
-impl<A: Algebra> Clone for Direction<A> {
+impl<A: Algebra, const MARKED: bool> Clone for Direction<A, MARKED> {
     fn clone(&self) -> Self {
         Direction(self.0.clone())
     }
 }
 
-impl<A: Algebra> From<TangentArray<A>> for Pair<A, Direction<A>> {
+impl<A: Algebra, const MARKED: bool> From<TangentArray<A>> for Pair<A, Direction<A, MARKED>> {
     fn from(array: TangentArray<A>) -> Self {
         (array.primal, array.tangent.map(Direction))
     }
 }
 
-impl<A: Algebra> From<Pair<A, Direction<A>>> for TangentArray<A> {
-    fn from((primal, direction): Pair<A, Direction<A>>) -> Self {
+impl<A: Algebra, const MARKED: bool> From<Pair<A, Direction<A, MARKED>>> for TangentArray<A> {
+    fn from((primal, direction): Pair<A, Direction<A, MARKED>>) -> Self {
         TangentArray { primal, tangent: direction.map(|direction| direction.0) }
     }
 }
 
-impl<A: Algebra> Derivative<A> for Direction<A> {
+impl<A: Algebra, const MARKED: bool> Derivative<A> for Direction<A, MARKED> {
     fn add(self, other: Self) -> Self {
         Direction(A::binary(Binary::Add, self.0, other.0))
     }
 
     fn scale(self, factor: A::Array, scaling: Scaling) -> Self {
         Direction(match scaling {
-            Scaling::Product => A::binary(Binary::Mul, self.0, factor),
-            Scaling::KeepDerivative => A::binary(Binary::KeepZero, self.0, factor),
+            Scaling::Product if !MARKED => A::binary(Binary::Mul, self.0, factor),
+            Scaling::Product | Scaling::KeepDerivative => A::binary(Binary::KeepZero, self.0, factor),
             Scaling::KeepFactor => A::binary(Binary::KeepZero, factor, self.0),
         })
     }
@@ -127,12 +130,12 @@ impl<A: Algebra> Derivative<A> for Direction<A> {
     }
 }
 
-impl<A: Algebra> Algebra for Tangent<A> {
+impl<A: Algebra, const MARKED: bool> Algebra for Tangent<A, MARKED> {
     type Array = TangentArray<A>;
-    type Nested = Dual<Tangent<A>>;
-    type Forward = Tangent<Tangent<A>>;
+    type Nested = Dual<Self>;
+    type Forward = Tangent<Self>;
 
-    delegate!(TangentArray, tangent);
+    delegate!(TangentArray, tangent: Direction<A, MARKED>);
 
     fn scan(
         scan: &Arc<Scan>,
@@ -140,7 +143,7 @@ impl<A: Algebra> Algebra for Tangent<A> {
         inputs: Vec<TangentArray<A>>,
         captures: Vec<TangentArray<A>>,
     ) -> Vec<TangentArray<A>> {
-        forward::scan_tangent(scan, carries, inputs, captures)
+        forward::scan_tangent::<A, MARKED>(scan, carries, inputs, captures)
     }
 
     fn branch(
@@ -149,11 +152,15 @@ impl<A: Algebra> Algebra for Tangent<A> {
         otherwise: &Arc<Body>,
         captures: Vec<TangentArray<A>>,
     ) -> Vec<TangentArray<A>> {
-        forward::branch_tangent(condition.primal, then, otherwise, captures)
+        forward::branch_tangent::<A, MARKED>(condition.primal, then, otherwise, captures)
+    }
+
+    fn custom<F: CustomFunction>(function: &F, inputs: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
+        custom::custom_tangent::<A, F, MARKED>(function, inputs)
     }
 
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<TangentArray<A>>) -> Vec<TangentArray<A>> {
-        sweeps::sweeps_tangent(sweeps, operands)
+        sweeps::sweeps_tangent::<A, MARKED>(sweeps, operands)
     }
 }
 

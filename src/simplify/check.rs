@@ -116,6 +116,7 @@ pub(super) fn operations(body: &Body) -> Vec<&'static str> {
             Op::Contract(_) => "contract",
             Op::Scan(_) => "scan",
             Op::Branch(_) => "branch",
+            Op::Custom(_) => "custom",
             Op::Sweeps(_) => "sweeps",
             Op::Output(_) => "output",
             Op::Mark => "mark",

@@ -66,7 +66,7 @@ fn tables(op: &Op) -> &'static [Rules] {
         Op::Gather | Op::Scatter(_) => &[gathers::RULES],
         Op::Reduce(..) | Op::ArgReduce(..) => &[reductions::RULES, contract::RULES],
         Op::Contract(_) => &[contract::RULES],
-        Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Output(_) => &[loops::RULES],
+        Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_) | Op::Output(_) => &[loops::RULES],
         Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::Alias | Op::ArgSort(..) => &[],
         Op::Extra(never) => match *never {},
     }

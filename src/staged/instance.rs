@@ -1,10 +1,11 @@
 //! The algebra of terms.
 
 use super::close::{Closed, close};
+use super::custom;
 use super::node::{Node, StagedArray, fresh};
 use super::session::{self, Scope};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, Order, Pullback, Reduction, Traced};
+use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction, Traced};
 use crate::concrete;
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
@@ -214,6 +215,19 @@ impl Algebra for Staged {
     }
 
     #[track_caller]
+    fn custom<F: CustomFunction>(function: &F, inputs: Vec<StagedArray>) -> Vec<StagedArray> {
+        let custom = match function.bulk() {
+            Some(custom) => custom.map(|body| Arc::new(body.widen())),
+            None => match custom::trace(function, &inputs) {
+                Some(custom) => custom,
+                // An error was recorded.
+                None => return function.value::<Staged>(inputs),
+            },
+        };
+        outputs(Op::Custom(Arc::new(custom)), inputs.into())
+    }
+
+    #[track_caller]
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<StagedArray>) -> Vec<StagedArray> {
         outputs(Op::Sweeps(Arc::new(sweeps.widen())), operands.into())
     }
@@ -343,6 +357,7 @@ fn is_worth_skipping(body: &Body<Build>) -> bool {
     body.nodes.iter().any(|node| match &node.op {
         Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Contract(_) => true,
         Op::Extra(build) => is_worth_skipping(&build.body),
+        Op::Custom(custom) => is_worth_skipping(&custom.value),
         _ => false,
     })
 }

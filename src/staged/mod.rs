@@ -5,6 +5,7 @@
 //! smaller scope is a capture, computed outside, so that loop-invariant code moves out for free.
 
 mod close;
+mod custom;
 mod instance;
 mod node;
 mod session;

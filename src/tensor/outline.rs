@@ -11,6 +11,8 @@ enum Step {
     Position(usize),
     /// Into a part of a tuple.
     Part(usize),
+    /// Into what is fixed.
+    Fixed,
     /// Out of the field or part that was entered last.
     Leave,
     Array,
@@ -51,6 +53,11 @@ impl Outline {
         self.within(Step::Part(position), inside);
     }
 
+    /// What is inside is fixed: see [`Fixed`](crate::sparse::Fixed).
+    pub fn fixed(&mut self, inside: impl FnOnce(&mut Outline)) {
+        self.within(Step::Fixed, inside);
+    }
+
     fn within(&mut self, step: Step, inside: impl FnOnce(&mut Outline)) {
         self.steps.push(step);
         inside(self);
@@ -70,6 +77,19 @@ impl Outline {
             walk.take(step);
         }
         names
+    }
+
+    /// For each array whether it is inside of what is fixed.
+    pub(crate) fn fixed_arrays(&self) -> Vec<bool> {
+        let mut fixed = Vec::new();
+        let mut walk = Walk::default();
+        for &step in &self.steps {
+            if step == Step::Array {
+                fixed.push(walk.path.contains(&Step::Fixed));
+            }
+            walk.take(step);
+        }
+        fixed
     }
 
     /// Where two outlines first differ, and how.
@@ -101,7 +121,7 @@ impl Walk {
     fn take(&mut self, step: Step) {
         match step {
             Step::Length(_) | Step::Array => {}
-            Step::Field(_) | Step::Position(_) | Step::Part(_) => self.path.push(step),
+            Step::Field(_) | Step::Position(_) | Step::Part(_) | Step::Fixed => self.path.push(step),
             Step::Leave => {
                 let left = self.path.pop();
                 debug_assert!(left.is_some(), "what is left was entered");

@@ -5,6 +5,7 @@ use crate::shape::Type;
 use crate::term::graph::Graph;
 use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
 use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -64,6 +65,7 @@ impl<X: Extension> Body<X> {
             Op::Constant(array) if array.uniform().is_none() => array.size().saturating_mul(array.dtype().bytes()),
             Op::Scan(scan) => scan.body.constant_bytes(),
             Op::Branch(branch) => branch.then.constant_bytes().saturating_add(branch.otherwise.constant_bytes()),
+            Op::Custom(custom) => custom.bodies().fold(0, |sum: usize, body| sum.saturating_add(body.constant_bytes())),
             Op::Sweeps(sweeps) => sweeps.bodies().fold(0, |sum: usize, body| sum.saturating_add(body.constant_bytes())),
             Op::Extra(extra) => extra.as_build().body.constant_bytes(),
             _ => 0,
@@ -99,6 +101,7 @@ impl<X: Extension> Body<X> {
                 1 + match &node.op {
                     Op::Scan(scan) => scan.body.node_count(),
                     Op::Branch(branch) => branch.then.node_count() + branch.otherwise.node_count(),
+                    Op::Custom(custom) => custom.bodies().map(|body| body.node_count()).sum(),
                     Op::Sweeps(sweeps) => sweeps.bodies().map(|body| body.node_count()).sum(),
                     Op::Extra(extra) => extra.as_build().body.node_count(),
                     _ => 0,
@@ -178,11 +181,11 @@ impl Body {
         Body { parameters: self.parameters, captures: self.captures, nodes, results: self.results.clone() }
     }
 
-    /// Whether some node, also of a nested body, says something to differentiation only: [`Op::Mark`], and
-    /// [`Unary::StopGradient`].
+    /// Whether some node, also of a nested body, says something to differentiation only: [`Op::Mark`],
+    /// [`Unary::StopGradient`], and the rules of [`Op::Custom`].
     pub(crate) fn has_marks(&self) -> bool {
         self.nodes.iter().any(|node| match &node.op {
-            Op::Mark | Op::Unary(Unary::StopGradient) => true,
+            Op::Mark | Op::Unary(Unary::StopGradient) | Op::Custom(_) => true,
             Op::Scan(scan) => scan.body.has_marks(),
             Op::Branch(branch) => branch.then.has_marks() || branch.otherwise.has_marks(),
             Op::Sweeps(sweeps) => sweeps.bodies().any(|body| body.has_marks()),
@@ -194,10 +197,31 @@ impl Body {
     pub(crate) fn without_marks(&self) -> Body {
         let types: Vec<Type> = (0..self.arity()).map(|at| self.parameter_type(at).clone()).collect();
         let mut graph = Graph::new(&types, self.captures);
-        let mut ids: Vec<NodeId> = (0..self.arity() as NodeId).collect();
-        for node in &self.nodes[self.arity()..] {
+        let arguments = (0..self.arity() as NodeId).collect();
+        let results = self.unmarked(&mut graph, arguments);
+        graph.finish(&results)
+    }
+
+    /// Writes the body without marks into a graph, with these nodes for its parameters.
+    fn unmarked(&self, graph: &mut Graph, arguments: Vec<NodeId>) -> Vec<NodeId> {
+        let mut ids = arguments;
+        // The results of custom functions, which are written where they stand.
+        let mut inlined: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        for (at, node) in self.nodes.iter().enumerate().skip(self.arity()) {
+            if let Op::Output(position) = node.op
+                && let Some(results) = inlined.get(&node.args[0])
+            {
+                ids.push(results[position]);
+                continue;
+            }
             let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
             ids.push(match &node.op {
+                Op::Custom(custom) => {
+                    let results = custom.value.unmarked(graph, args.to_vec());
+                    inlined.insert(at as NodeId, results);
+                    // Never looked up: only outputs use the node.
+                    NodeId::MAX
+                }
                 Op::Mark | Op::Unary(Unary::StopGradient) => args[0],
                 Op::Scan(scan) => {
                     let scan = Scan { body: Arc::new(scan.body.without_marks()), ..Scan::clone(scan) };
@@ -215,7 +239,6 @@ impl Body {
                 op => graph.add(op.clone(), &args),
             });
         }
-        let results: Vec<NodeId> = self.results.iter().map(|&id| ids[id as usize]).collect();
-        graph.finish(&results)
+        self.results.iter().map(|&id| ids[id as usize]).collect()
     }
 }

@@ -118,6 +118,8 @@ impl<X: Extension> Body<X> {
                     depth: then.depth.max(otherwise.depth),
                 }
             }
+            // Rules run where a derivative is taken, and then stand in the program.
+            Op::Custom(custom) => custom.value.cost(),
             Op::Sweeps(sweeps) => {
                 // How often a condition holds is not known: its steps are counted once.
                 let times = match sweeps.steps {

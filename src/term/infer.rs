@@ -300,6 +300,24 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
             }
             Ok(types)
         }
+        Op::Custom(custom) => {
+            let inputs: Vec<Type> = operands.iter().map(|&ty| ty.clone()).collect();
+            signature("function", &custom.value, &inputs)?;
+            let results: Vec<Type> = custom.value.result_types().cloned().collect();
+            if custom.vjp.is_none() && custom.jvp.is_none() {
+                return Err("has no derivative rule".into());
+            }
+            let rules = [("vjp rule", &custom.vjp, &results, &inputs), ("jvp rule", &custom.jvp, &inputs, &results)];
+            for (name, rule, given, expected) in rules {
+                let Some(rule) = rule else { continue };
+                signature(name, rule, &[&inputs[..], &results, given].concat())?;
+                if !rule.result_types().eq(expected) {
+                    let found: Vec<&Type> = rule.result_types().collect();
+                    return Err(format!("the {name} results in {found:?} instead of {expected:?}"));
+                }
+            }
+            Ok(results.into())
+        }
         Op::Sweeps(sweeps) => sweeps.output_types(operands),
         Op::Output(_) => Err("takes an operand with several outputs".into()),
         Op::Alias | Op::Mark => {

@@ -6,7 +6,7 @@ use crate::term::op::{Extension, Never, Op};
 use smallvec::SmallVec;
 use std::convert::Infallible;
 
-/// What a node evaluates to: one array, or the outputs of a loop or conditional.
+/// What a node evaluates to: one array, or the outputs of an operation that has several.
 pub(crate) enum Slot<T> {
     Empty,
     One(T),
@@ -34,6 +34,7 @@ pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Ar
                 let condition = args.next().expect("a branch has a condition");
                 several(A::branch(condition, &branch.then, &branch.otherwise, args.collect()))
             }
+            Op::Custom(custom) => several(A::custom(custom, args.into_vec())),
             Op::Sweeps(sweeps) => several(A::sweeps(sweeps, args.into_vec())),
             Op::Extra(never) => match *never {},
             op => Slot::One(apply::<A, Never>(op, args)),
@@ -45,7 +46,7 @@ pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Ar
     }
 }
 
-/// The outputs of a loop or conditional.
+/// The outputs of an operation that has several.
 pub(crate) fn several<T>(outputs: Vec<T>) -> Slot<T> {
     Slot::Several(outputs.into_iter().map(Some).collect())
 }
@@ -143,7 +144,13 @@ pub(crate) fn apply<A: Algebra, X: Extension>(op: &Op<X>, args: Operands<A>) -> 
         Op::Contract(spec) => A::contract(spec, next(), next()),
         Op::Alias => next(),
         Op::Mark => A::mark(next()),
-        Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Extra(_) => {
+        Op::Parameter(_)
+        | Op::Output(_)
+        | Op::Scan(_)
+        | Op::Branch(_)
+        | Op::Sweeps(_)
+        | Op::Custom(_)
+        | Op::Extra(_) => {
             unreachable!("handled by the caller")
         }
     }

@@ -6,6 +6,7 @@
 
 mod body;
 mod cost;
+mod custom;
 mod graph;
 pub mod infer;
 pub mod interpret;
@@ -16,6 +17,7 @@ mod sweeps;
 
 pub use body::{Body, Node, NodeId};
 pub use cost::Cost;
+pub use custom::Custom;
 pub use graph::Graph;
 pub use op::{Branch, Build, Extension, Never, Op, Scan};
 pub use source::interpret_source;

@@ -5,8 +5,8 @@ use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::concrete;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape};
-use crate::term::Body;
 use crate::term::sweeps::Sweeps;
+use crate::term::{Body, Custom};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -119,7 +119,9 @@ pub enum Op<X = Never> {
     Branch(Arc<Branch<X>>),
     /// A loop that is gone through several times, of several outputs.
     Sweeps(Arc<Sweeps<X>>),
-    /// One output of the operand, which is a loop or conditional.
+    /// A function with derivative rules of its own, of several outputs.
+    Custom(Arc<Custom<X>>),
+    /// One output of the operand, which has several.
     Output(usize),
     /// The operand, under a new identity: the point of a derivative taken inside a staged program.
     Alias,
@@ -132,7 +134,7 @@ pub enum Op<X = Never> {
 impl<X> Op<X> {
     /// Whether the operation has several outputs, which [`Op::Output`] picks from.
     pub fn is_multiple(&self) -> bool {
-        matches!(self, Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_))
+        matches!(self, Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_))
     }
 }
 
@@ -169,6 +171,7 @@ impl Op {
                 then: Arc::new(branch.then.widen()),
                 otherwise: Arc::new(branch.otherwise.widen()),
             })),
+            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| Arc::new(body.widen())))),
             Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.widen())),
             Op::Output(position) => Op::Output(position),
             Op::Alias => Op::Alias,

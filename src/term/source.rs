@@ -25,6 +25,7 @@ pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>
                 let side = if chosen { &branch.then } else { &branch.otherwise };
                 several(interpret_source::<A>(side, args[1..].to_vec()))
             }
+            Op::Custom(custom) => several(A::custom(custom, args.into_vec())),
             Op::Sweeps(sweeps) => several(run_sweeps::<A>(sweeps, args.into_vec())),
             op => Slot::One(apply::<A, Build>(op, args)),
         })

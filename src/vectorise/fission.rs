@@ -151,6 +151,7 @@ pub(crate) fn can_be_split(body: &Body) -> bool {
             };
             split(&widened).is_some() || can_be_split(&scan.body)
         }
+        Op::Custom(custom) => can_be_split(&custom.value),
         Op::Branch(branch) => can_be_split(&branch.then) || can_be_split(&branch.otherwise),
         Op::Sweeps(sweeps) => sweeps.bodies().any(|body| can_be_split(body)),
         _ => false,

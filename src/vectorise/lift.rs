@@ -6,6 +6,7 @@
 //! where they meet. Every source node is visited once, so sharing is kept and the work is linear.
 
 mod bodies;
+mod custom;
 mod sweeps;
 
 use crate::affine::AffineMap;
@@ -185,6 +186,7 @@ impl Lifter<'_> {
                     match op {
                         Op::Scan(scan) => Slot::Several(self.scan(scan, &args)),
                         Op::Branch(branch) => Slot::Several(self.branch(branch, &args)),
+                        Op::Custom(custom) => Slot::Several(self.custom(custom, &args)),
                         Op::Sweeps(sweeps) => Slot::Several(self.sweeps(sweeps, &args)),
                         op => Slot::One(self.node(op, &args)),
                     }
@@ -240,7 +242,7 @@ impl Lifter<'_> {
             Op::Scatter(extents) => self.scatter(&args[0], &args[1..], extents),
             Op::Contract(spec) => self.contract(spec, &args[0], &args[1]),
             Op::Extra(build) => self.build(build, args),
-            Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) => {
+            Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_) => {
                 unreachable!("handled by the caller")
             }
         }

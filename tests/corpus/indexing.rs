@@ -55,6 +55,12 @@ fn tables() -> Vec<Row> {
             .value([150.0])
             .gradient([50.0])
             .smooth(),
+        row!("reads at fixed positions": (V, Fixed<(Ns, Nm)>) => V, |(x, positions)| {
+                let (rows, pairs) = &**positions;
+                build(4, |i| x.at(rows.at(&i)).sin() * x.at(pairs.at((i, 1))))
+            }, (v([0.5, 1.5, 2.5]), fixed((ns([2, 0, 7, 1]), Nm::from([[9, 0], [9, 1], [9, 2], [9, 1]])))))
+        .value([2.5f64.sin() * 0.5, 0.5f64.sin() * 1.5, 0.0, 1.5f64.sin() * 1.5])
+        .smooth(),
         row!("first gather": M => V, |x| build(2, |i| x.at((2 * &i, &i))), table()).gradient(FIRST).smooth(),
         row!("second gather": M => M, |x| second_gather(x), table()).gradient(SECOND).smooth(),
         row!("third gather": M => M, |x| third_gather(x), table()).gradient(THIRD).smooth(),

@@ -123,6 +123,7 @@ fn in_order_of_use(body: &Body) -> Body {
                         [&branch.then, &branch.otherwise].map(|side| Arc::new(in_order_of_use(side)));
                     *branch = Arc::new(Branch { then, otherwise });
                 }
+                Op::Custom(custom) => *custom = Arc::new(custom.map(|body| Arc::new(in_order_of_use(body)))),
                 _ => {}
             }
             place[next as usize] = Some(nodes.len() as NodeId);

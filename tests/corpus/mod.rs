@@ -7,10 +7,12 @@ pub mod check;
 pub mod conditionals;
 pub mod constructs;
 pub mod cumulative;
+pub mod custom;
 pub mod derivatives;
 pub mod edges;
 pub mod families;
 pub mod functions;
+pub mod implicit;
 pub mod indexing;
 pub mod laws;
 pub mod loops;
@@ -50,6 +52,8 @@ pub fn all() -> Vec<Row> {
         functions::rows,
         derivatives::rows,
         nestings::rows,
+        custom::rows,
+        implicit::rows,
         benchmarks::rows,
         families::rows,
         while_loops::rows,

@@ -114,3 +114,7 @@ pub const T16B: [f64; 16] =
 pub fn twice<T: Clone>(x: T) -> (T, T) {
     (x.clone(), x)
 }
+
+/// A function that can be part of a function with rules, or of an equation.
+pub trait Part: ArrayFn + Copy + Send + Sync + 'static {}
+impl<F: ArrayFn + Copy + Send + Sync + 'static> Part for F {}

@@ -103,6 +103,17 @@ fn conditions() -> Vec<Row> {
             |(a, x)| while_loop((scalar(0i64), a.clone()), |(n, _)| n.lt(3), |(n, y)| (n + 1, fold(y, x, |c, x| (c * x).cos()))).1,
             (s(0.4), some(3, 506)))
             .smooth(),
+        // The inner loop's last carry does not move, though its first one does.
+        row!("scan in a while, which forgets what it began with": (V, V) => V,
+            |(a, x)| {
+                let start: (Scalar<_, i64>, Vector<_, f64>) = (scalar(0), zeros(2));
+                while_loop(start, |(n, _)| n.lt(2), |(n, y)| {
+                    let last = scan(a.clone(), x, 3, |c, x| (stack(&[c.at(2), c.at(7)]) + y.cos(), c * x)).0;
+                    (n + 1, last.sin())
+                }).1
+            },
+            (some(2, 510), some(3, 511)))
+            .smooth(),
         row!("while in a while": S => S,
             |x| while_loop(x.clone(), |y| y.lt(20.0), |y| while_loop(y.clone(), |z| z.lt(1.5 * &y), |z| z + 0.3 * x)), s(1.3))
             .smooth(),

@@ -3,6 +3,7 @@
 use super::{checked, count, gradient, matrix, prints, vector, vector_32};
 use deltaray::derivative::stage;
 use deltaray::prelude::*;
+use deltaray::staged::Staged;
 use deltaray::term::Op;
 
 #[test]
@@ -83,4 +84,68 @@ fn outputs_that_depend_on_no_carry_leave_the_loop() {
     };
     assert_eq!(count(checked(&waves(1000)), |op| matches!(op, Op::Scan(_))), 1);
     assert_eq!(count(checked(&waves(3)), |op| matches!(op, Op::Scan(_))), 0);
+}
+
+#[test]
+fn the_gradient_of_a_loop_with_a_condition_goes_forwards_and_back() {
+    // It ends wherever it begins.
+    let powers = |x: &Scalar<Staged, f64>| {
+        while_loop((scalar(0), x.clone()), |(n, y)| n.lt(20) & y.lt(10.0), |(n, y)| (n + 1, y * x)).1
+    };
+    prints(
+        &gradient(checked(&stage(powers, &scalar(2.0)).unwrap())),
+        "x dt",
+        r#"
+        program f(x: f64, dt: f64) -> f64:
+            let (m1: i32, m2: f64, m3: f64, m4: f64) = sweeps[while, bytes 1073741824]
+                while λ(s1: i32, s2: f64). and(s1 < 20, s2 < 10.0)
+                forwards from (0_i32, x) keep 1 λ(s3: i32, s4: f64). (s3 + 1, s4 * x, s4)
+                backwards from (dt, 0.0) read (0.0) λ(s5: f64, s6: f64, e1: f64). (s5 * x, s6 + s5 * e1)
+            m3 + m4
+        "#,
+    );
+    let elements = |x: &Vector<Staged, f64>| build(5, |i| powers(&x.at(i))).sum();
+    prints(
+        &gradient(checked(&stage(elements, &vector(5)).unwrap())),
+        "x dt",
+        r#"
+        program f(x: f64[5], dt: f64) -> f64[5]:
+            let (m1: i32[5], m2: f64[5], m3: f64[5], m4: f64[5]) = sweeps[while, bytes 1073741824]
+                while λ(s1: i32[5], s2: f64[5]). sum[0] and(s1 < 20, s2 < 10.0)
+                forwards from (full 0_i32 [5], x) keep 2 λ(s3: i32[5], s4: f64[5]).
+                    let m5: bool[5] = and(s3 < 20, s4 < 10.0)
+                    (select(m5, s3 + 1, s3), select(m5, s4 * x, s4), s4, m5)
+                backwards from (replicate[5] dt, full 0.0 [5]) read (0.0, 0.1) λ(s5: f64[5], s6: f64[5],
+                        e1: f64[5], e2: bool[5]).
+                    let m6: f64[5] = select(e2, s5, 0.0)
+                    (select(e2, 0.0, s5) + keep_zero(m6, x), s6 + keep_zero(m6, e1))
+            m3 + m4
+        "#,
+    );
+    let snapshots = stage(
+        |(a, x)| {
+            let a = a.clone();
+            Checkpoints::Snapshots(20)
+                .scan(x.clone(), &(), 1000, move |x: Vector<Staged, f64>, ()| (a.dot(&x).tanh(), ()))
+                .0
+                .sum()
+        },
+        &(matrix(3, 3), vector(3)),
+    );
+    prints(
+        &gradient(checked(&snapshots.unwrap())),
+        "a x dt",
+        r#"
+        program f(a: f64[3, 3], x: f64[3], dt: f64) -> (f64[3, 3], f64[3]):
+            let (m1: f64[3], m2: f64[3], m3: f64[3, 3]) = sweeps[1000, snapshots 20]
+                forwards from (x) keep 2 λ(s1: f64[3]).
+                    let m4: f64[3] = tanh (contract "ij,j->i" a s1)
+                    (m4, s1, 1.0 - m4 * m4)
+                backwards from (replicate[3] dt, full 0.0 [3, 3]) read (0.0, 0.1) λ(s2: f64[3],
+                        s3: f64[3, 3], e1: f64[3], e2: f64[3]).
+                    let m5: f64[3] = s2 * e2
+                    (contract "ij,i->j" a m5, s3 + contract "i,j->ij" m5 e1)
+            (m3, m2)
+        "#,
+    );
 }

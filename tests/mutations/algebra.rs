@@ -1,7 +1,9 @@
 //! An instance of arrays that does one thing wrong, when told to.
 
 use deltaray::affine::AffineMap;
-use deltaray::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction};
+use deltaray::algebra::{
+    Algebra, Contraction, CustomFunction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction,
+};
 use deltaray::concrete::{Array, Concrete, Data};
 use deltaray::dual::{Dual, DualArray};
 use deltaray::error::Error;
@@ -275,6 +277,10 @@ impl<A: Instance> Algebra for Mutated<A> {
             _ => A::branch(condition, then, otherwise, captures),
         }
     }
+    fn custom<F: CustomFunction>(function: &F, inputs: Vec<A::Array>) -> Vec<A::Array> {
+        A::custom(function, inputs)
+    }
+
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<A::Array>) -> Vec<A::Array> {
         match WRONG.get() {
             Wrong::TurnsSweeps => A::sweeps(&Arc::new(turned(sweeps)), operands),

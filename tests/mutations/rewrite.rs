@@ -41,6 +41,7 @@ pub fn rewritten(body: &Body<Build>, place: &Place, rewrite: Rewrite<'_>) -> Bod
             Op::Branch(branch) => {
                 Op::Branch(Arc::new(Branch { then: nested(&branch.then), otherwise: nested(&branch.otherwise) }))
             }
+            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(nested))),
             Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(nested))),
             op => op.clone(),
         };
@@ -71,6 +72,7 @@ pub fn operations<X: Extension>(body: &Body<X>) -> Vec<(&Op<X>, usize)> {
                 found.extend(operations(&branch.then));
                 found.extend(operations(&branch.otherwise));
             }
+            Op::Custom(custom) => custom.bodies().for_each(|body| found.extend(operations(body))),
             _ => {}
         }
     }

@@ -27,6 +27,7 @@ pub const CONSTRUCTS: &[&str] = &[
     "scan with a captured array",
     "sweeps",
     "sweeps with a condition",
+    "function with rules",
     "integers",
     "integer quotient or remainder",
     "comparison",
@@ -229,6 +230,10 @@ fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet
                 for side in [&branch.then, &branch.otherwise] {
                     look(side, &inner(0, &node.args[1..]), &Around { build: around.build, indices: 0 }, found);
                 }
+            }
+            Op::Custom(custom) => {
+                found.insert("function with rules");
+                look(&custom.value, &inner(0, &node.args), &Around { build: around.build, indices: 0 }, found);
             }
             Op::Extra(build) => {
                 found.insert("build");

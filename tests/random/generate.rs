@@ -5,6 +5,7 @@
 //! sharing is common and little is dead. Every node has a rough bound on its magnitude; what grows too large is tamed by
 //! `tanh`, `sin` and the like, so that nearly every program has finite, moderate values.
 
+mod custom;
 mod library;
 mod loops;
 mod operands;

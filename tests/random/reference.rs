@@ -166,6 +166,7 @@ pub fn is_single<X: Extension>(body: &Body<X>) -> bool {
             || match &node.op {
                 Op::Scan(scan) => is_single(&scan.body),
                 Op::Branch(branch) => is_single(&branch.then) || is_single(&branch.otherwise),
+                Op::Custom(custom) => custom.bodies().any(|body| is_single(body)),
                 Op::Sweeps(sweeps) => sweeps.bodies().any(|body| is_single(body)),
                 Op::Extra(extra) => is_single(&extra.as_build().body),
                 _ => false,

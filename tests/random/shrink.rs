@@ -97,6 +97,7 @@ fn body_weight(body: &Body<Build>) -> usize {
         Op::Constant(array) if array.uniform().is_some_and(|value| value.to_f64() == 0.0) => 1,
         Op::Scan(scan) => 4 + body_weight(&scan.body),
         Op::Branch(branch) => 4 + body_weight(&branch.then) + body_weight(&branch.otherwise),
+        Op::Custom(custom) => 4 + custom.bodies().map(|body| body_weight(body)).sum::<usize>(),
         Op::Sweeps(sweeps) => 4 + sweeps.bodies().map(|body| body_weight(body)).sum::<usize>(),
         Op::Extra(build) => 4 + body_weight(&build.body),
         _ => 2,
@@ -143,6 +144,7 @@ fn body_edits(body: &Body<Build>, emit: &mut dyn FnMut(Edit)) {
                 let leading = build.extents.len();
                 (0..node.args.len()).filter(|p| used[leading + p] == 0).for_each(|p| emit(Edit::Uncapture(id, p)));
             }
+            Op::Custom(_) => emit(Edit::Inline(id, 0)),
             Op::Branch(branch) => {
                 emit(Edit::Inline(id, 0));
                 emit(Edit::Inline(id, 1));
@@ -236,6 +238,12 @@ fn apply_to_body(body: &Body<Build>, edit: &Edit) -> Body<Build> {
                     let leading = build.extents.len();
                     let axes: Vec<usize> = (leading..leading + from.len()).collect();
                     graph.add(Op::View(AffineMap::broadcast(&from, &node.ty().shape, &axes)), &[element])
+                }
+                Op::Custom(custom) => {
+                    let outputs = inline(&mut graph, &custom.value, &args);
+                    let first = outputs[0];
+                    inlined.insert(id, outputs);
+                    first
                 }
                 Op::Branch(branch) => {
                     let body = if *side == 0 { &branch.then } else { &branch.otherwise };

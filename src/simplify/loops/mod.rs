@@ -10,8 +10,12 @@ use std::sync::Arc;
 
 pub(super) use prune::prune;
 
-pub(super) const RULES: Rules =
-    &[("scan body", scan_body), ("branch bodies", branch_bodies), ("sweep bodies", sweep_bodies)];
+pub(super) const RULES: Rules = &[
+    ("scan body", scan_body),
+    ("branch bodies", branch_bodies),
+    ("sweep bodies", sweep_bodies),
+    ("custom bodies", custom_bodies),
+];
 
 /// The simplified body, if it differs; every body is simplified once.
 fn simplified(arena: &mut Simplifier, body: &Arc<Body>) -> Option<Arc<Body>> {
@@ -33,6 +37,13 @@ fn scan_body(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId>
     let body = simplified(arena, &scan.body)?;
     let scan = Scan { body, ..Scan::clone(scan) };
     Some(arena.add(Op::Scan(Arc::new(scan)), args))
+}
+
+/// A function with rules of its own runs its simplified body, and its derivatives are taken by simplified rules.
+fn custom_bodies(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Custom(custom) = op else { return None };
+    let simple = custom.map(|body| simplified(arena, body).unwrap_or_else(|| body.clone()));
+    (simple != **custom).then(|| arena.add(Op::Custom(Arc::new(simple)), args))
 }
 
 /// A conditional runs its simplified bodies: less work in the side that is chosen.

@@ -1,6 +1,8 @@
 //! A pass over whole programs: what no user needs is dropped from loops and conditionals, what stays the same in every
 //! step is taken out, and known sides are put in the place of their conditional.
 
+mod sweeps;
+
 use crate::affine::AffineMap;
 use crate::concrete::Array;
 use crate::shape::{Axes, Shape, Type, Value, size};
@@ -47,6 +49,11 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
                 let args: Vec<NodeId> = node.args.iter().map(operand).collect();
                 pass.branch(branch, &args, &used[at])
             }
+            Op::Sweeps(sweeps) => {
+                used[at].resize(node.types.len(), false);
+                let args: Vec<NodeId> = node.args.iter().map(operand).collect();
+                pass.sweeps(sweeps, &args, &used[at])
+            }
             _ => None,
         };
         match replaced {
@@ -71,6 +78,7 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
 }
 
 /// What a parameter of a nested body becomes.
+#[derive(Clone)]
 enum Binding {
     /// Nothing needs it.
     Dropped,
@@ -121,6 +129,10 @@ impl Pass {
         result.insert(0, length);
         let axes: Axes = (1..result.len()).collect();
         self.graph.add(Op::View(AffineMap::broadcast(&shape, &result, &axes)), &[node])
+    }
+
+    fn types(&self, operands: &Operands) -> Vec<Type> {
+        operands.nodes.iter().map(|&node| self.graph.ty(node).clone()).collect()
     }
 
     fn capture(&self, captures: &mut Operands, node: NodeId) -> Binding {
@@ -230,7 +242,7 @@ impl Pass {
             return Some(outputs);
         }
         let starts = (carries.len(), carries.len() + inputs.nodes.len());
-        let smaller = rebuild(body, &bindings, starts, kept - starts.1, &results);
+        let smaller = rebuild(body, &bindings, starts, &self.types(&captures), &results);
         let smaller = Scan {
             body: Arc::new(smaller),
             carries: carries.len(),
@@ -299,8 +311,8 @@ impl Pass {
         }
         let [then, otherwise] = sides.map(|side| {
             let results: Vec<NodeId> = wanted.iter().map(|&at| side.results[at]).collect();
-            let own = if side.captures == 0 { 0 } else { captures.nodes.len() };
-            Arc::new(rebuild(side, &bindings, (0, 0), own, &results))
+            let own = if side.captures == 0 { Vec::new() } else { self.types(&captures) };
+            Arc::new(rebuild(side, &bindings, (0, 0), &own, &results))
         });
         let mut operands = vec![args[0]];
         operands.extend(captures.nodes);
@@ -330,8 +342,8 @@ impl Pass {
 }
 
 /// The body with other parameters and some of its results. `starts` are the positions of the first input and of the first
-/// capture among the new parameters, the last `captures` of which are captures.
-fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: usize, results: &[NodeId]) -> Body {
+/// capture among the new parameters; `captures` are the types of all captures, perhaps more than the body has a use for.
+fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: &[Type], results: &[NodeId]) -> Body {
     let position = |binding: &Binding| match binding {
         Binding::Carry(at) => Some(*at),
         Binding::Input(at) => Some(starts.0 + at),
@@ -345,8 +357,11 @@ fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: 
             types[position] = Some(body.parameter_type(at).clone());
         }
     }
-    let types: Vec<Type> = types.into_iter().map(|ty| ty.expect("every parameter is bound")).collect();
-    let mut graph = Graph::new(&types, captures);
+    types.resize(types.len().max(starts.1), None);
+    types.truncate(starts.1);
+    let own = types.into_iter().map(|ty| ty.expect("every parameter is bound"));
+    let types: Vec<Type> = own.chain(captures.iter().cloned()).collect();
+    let mut graph = Graph::new(&types, captures.len());
     let mut live = vec![false; body.nodes.len()];
     results.iter().for_each(|&id| live[id as usize] = true);
     for at in (0..body.nodes.len()).rev().filter(|&at| at >= body.arity()) {

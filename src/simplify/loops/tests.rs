@@ -3,7 +3,7 @@ use crate::concrete::Array;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::simplify::check::{checked, f64s, operations, program};
-use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
+use crate::term::{Body, Branch, Checkpoints, Graph, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use std::sync::Arc;
 
 fn body(parameters: &[Type], captures: usize, build: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Arc<Body> {
@@ -147,4 +147,56 @@ fn bodies_are_simplified() {
     });
     let simple = checked(&program);
     assert!(!operations(&scan_of(&simple).expect("a loop").body).contains(&"view"));
+}
+
+#[test]
+fn what_nobody_needs_is_dropped_from_sweeps() {
+    // First: a counter, which the condition needs, a carry that stays, and one that nobody needs; it keeps the counter and
+    // a sine. Second: a product with what stays, a copy of what is kept. Third: nothing that is asked for.
+    let s = || f64s(&[]);
+    let first = body(&vec![s(); 5], 2, |g| {
+        let (count, stays, idle) = (0, 1, 2);
+        let one = g.add(Op::Constant(Array::full(&[], Value::F64(1.0))), &[]);
+        let next = add(g, count, one);
+        let sine = g.add(Op::Unary(Unary::Sin), &[count]);
+        let idle = mul(g, idle, sine);
+        vec![next, stays, idle, count, sine, stays]
+    });
+    let second = body(&vec![s(); 6], 2, |g| {
+        let (product, other, kept, stays) = (0, 1, 2, 3);
+        let product = mul(g, product, stays);
+        vec![product, mul(g, other, kept)]
+    });
+    let third = body(&vec![s(); 3], 2, |g| vec![g.add(Op::Unary(Unary::Cos), &[0])]);
+    let condition = body(&vec![s(); 5], 2, |g| vec![g.add(Op::Compare(Comparison::Less), &[0, 3])]);
+    let sweep = |body: Arc<Body>, carries, reads: &[(usize, usize)], keeps| Sweep {
+        body,
+        carries,
+        inputs: 0,
+        reads: reads.to_vec(),
+        keeps,
+    };
+    let sweeps = Sweeps {
+        steps: Steps::While(condition),
+        sweeps: vec![sweep(first, 3, &[], 3), sweep(second, 2, &[(0, 1), (0, 2)], 0), sweep(third, 1, &[], 0)],
+        reverse: false,
+        checkpoints: Checkpoints::All,
+    };
+    let program = program(&vec![s(); 8], |g| {
+        let node = g.add(Op::Sweeps(Arc::new(sweeps)), &[0, 1, 2, 3, 4, 5, 6, 7]);
+        outputs(g, node, &[1, 3])
+    });
+    let simple = checked(&program);
+    let found = simple.nodes.iter().find_map(|node| match &node.op {
+        Op::Sweeps(sweeps) => Some((sweeps, node.args.len())),
+        _ => None,
+    });
+    let (sweeps, operands) = found.expect("a loop");
+    // The counter, the product, what stays, and the bound: the other capture and the other carries are gone.
+    assert_eq!(operands, 4);
+    assert_eq!(sweeps.sweeps.len(), 2);
+    let sizes: Vec<_> = sweeps.sweeps.iter().map(|sweep| (sweep.carries, sweep.keeps, sweep.reads.clone())).collect();
+    assert_eq!(sizes, [(1, 1, vec![]), (1, 0, vec![(0, 0)])]);
+    // What stays what it is comes from outside.
+    assert_eq!(simple.results[0], 1);
 }

@@ -6,7 +6,7 @@ use crate::algebra::Contraction;
 use crate::concrete::Array;
 use crate::operation::{BINARY_ROWS, Binary, Comparison, UNARY_ROWS, Unary};
 use crate::shape::Value;
-use crate::term::{Branch, Build, Graph, Scan};
+use crate::term::{Branch, Build, Custom, Graph, Scan};
 use std::sync::Arc;
 
 const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
@@ -256,4 +256,34 @@ fn several_outputs_are_picked_from_before_they_are_used() {
     let used: Result<Types, String> = outputs::<crate::term::Never>(&Op::Unary(Unary::Exp), &[&two]);
     assert_eq!(used, Err("an operand with several outputs was used as one array".to_string()));
     assert!(outputs::<crate::term::Never>(&Op::Output(0), &[]).is_err());
+}
+
+#[test]
+fn the_rules_of_a_function_take_and_give_what_its_derivatives_do() {
+    let (x, y) = (floats(&[3]), floats(&[]));
+    let body = |parameters: &[&Type], results: &[u32]| {
+        let types: Vec<Type> = parameters.iter().map(|&ty| ty.clone()).collect();
+        Arc::new(Graph::new(&types, 0).finish(results))
+    };
+    let custom = |vjp: Option<&Arc<Body>>, jvp: Option<&Arc<Body>>| -> Op {
+        let (vjp, jvp) = (vjp.cloned(), jvp.cloned());
+        Op::Custom(Arc::new(Custom { value: body(&[&x, &y], &[0]), vjp, jvp }))
+    };
+    // Parameters x, y, the result x, and a cotangent of it; or tangents of x and y.
+    let (vjp, jvp) = (body(&[&x, &y, &x, &x], &[3, 1]), body(&[&x, &y, &x, &x, &y], &[3]));
+    for rules in [custom(Some(&vjp), None), custom(None, Some(&jvp)), custom(Some(&vjp), Some(&jvp))] {
+        gives(rules, &[x.clone(), y.clone()], x.clone());
+    }
+    fails(custom(None, None), &[x.clone(), y.clone()], "has no derivative rule");
+    fails(custom(Some(&jvp), None), &[x.clone(), y.clone()], "the vjp rule takes 5 values, not 4");
+    fails(custom(None, Some(&vjp)), &[x.clone(), y.clone()], "the jvp rule takes 4 values, not 5");
+    let shorter = body(&[&x, &y, &x, &x], &[3]);
+    fails(
+        custom(Some(&shorter), None),
+        &[x.clone(), y.clone()],
+        "the vjp rule results in [f64[3]] instead of [f64[3], f64]",
+    );
+    let another = body(&[&x, &y, &x, &x, &y], &[4]);
+    fails(custom(None, Some(&another)), &[x.clone(), y.clone()], "the jvp rule results in [f64] instead of [f64[3]]");
+    fails(custom(Some(&vjp), None), &[x.clone(), x.clone()], "the function takes f64 at position 1, not f64[3]");
 }

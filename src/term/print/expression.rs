@@ -237,6 +237,7 @@ pub(crate) fn name<X>(op: &Op<X>) -> String {
         Op::Contract(_) => "contract".into(),
         Op::Scan(_) => "scan".into(),
         Op::Branch(_) => "branch".into(),
+        Op::Custom(_) => "custom".into(),
         Op::Sweeps(_) => "sweeps".into(),
         Op::Output(_) => "output".into(),
         Op::Alias => "alias".into(),
@@ -311,6 +312,7 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
         | Op::Scan(_)
         | Op::Branch(_)
         | Op::Sweeps(_)
+        | Op::Custom(_)
         | Op::Extra(_) => unreachable!("written by the writer of bodies"),
     }
 }

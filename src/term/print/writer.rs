@@ -7,6 +7,7 @@ use super::literal::{self, Constants};
 use super::names::{DTYPES, Name, Names};
 use crate::concrete::Array;
 use crate::shape::Type;
+use crate::term::Custom;
 use crate::term::body::{Body, Node, NodeId};
 use crate::term::op::{Branch, Build, Extension, Op, Scan};
 use std::mem;
@@ -161,6 +162,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             }
             Op::Scan(scan) => self.scan(at, scan),
             Op::Branch(branch) => self.branch(at, branch),
+            Op::Custom(custom) => self.custom(at, custom),
             Op::Sweeps(sweeps) => self.sweeps(at, sweeps),
             Op::Extra(extra) => self.build(at, extra.as_build()),
             _ => {
@@ -380,6 +382,27 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             self.lines.extend(then.into_lines(self.indent + STEP));
             self.line("else".to_string());
             self.lines.extend(otherwise.into_lines(self.indent + STEP));
+        }
+        Slot::Outputs(outputs)
+    }
+
+    fn custom(&mut self, at: usize, custom: &Custom<X>) -> Slot {
+        let args = &self.body.nodes[at].args;
+        self.fit(args, WIDTH / 2);
+        let operands = self.listed(args);
+        let (binders, outputs) = self.outputs(at);
+        let heads = [format!("{binders} custom ({operands})"), "vjp".into(), "jvp".into()];
+        let bodies = [Some(&custom.value), custom.vjp.as_ref(), custom.jvp.as_ref()];
+        for (head, body) in heads.into_iter().zip(bodies) {
+            let Some(body) = body else { continue };
+            let names = &mut self.writer.names;
+            let mut parameters: Vec<Name> = (0..args.len()).map(|_| names.carry()).collect();
+            parameters.extend((args.len()..body.arity()).map(|_| names.slice()));
+            let typed = parameters.iter().enumerate();
+            let typed: Vec<String> =
+                typed.map(|(position, name)| format!("{name}: {}", body.parameter_type(position))).collect();
+            let block = self.writer.body(body, parameters, self.indent + STEP);
+            self.write_block(format!("{head} λ({}).", typed.join(", ")), block);
         }
         Slot::Outputs(outputs)
     }

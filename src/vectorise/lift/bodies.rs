@@ -166,7 +166,7 @@ impl Lifter<'_> {
 
     /// A body lifted in an arena of its own, for values that enter it as stated. The first `carries` results have at least
     /// the axes of the parameters in the same places.
-    fn closed(&mut self, body: &Arc<Body<Build>>, entries: &[Entry], carries: usize) -> Closed {
+    pub(super) fn closed(&mut self, body: &Arc<Body<Build>>, entries: &[Entry], carries: usize) -> Closed {
         let extents = entries.iter().flat_map(|entry| &entry.axes).map(|&axis| self.extents[axis]).collect();
         let key = Key { body: Arc::as_ptr(body), entries: entries.to_vec(), extents, carries };
         if let Some(closed) = self.memo.bodies.get(&key) {

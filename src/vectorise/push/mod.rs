@@ -280,6 +280,7 @@ impl<'a> Push<'a> {
                 let (then, otherwise) = (self.nested(&branch.then), self.nested(&branch.otherwise));
                 Op::Branch(Arc::new(Branch { then, otherwise }))
             }
+            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| self.nested(body)))),
             Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(|body| self.nested(body)))),
             op => op.clone(),
         };

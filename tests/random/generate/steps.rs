@@ -35,6 +35,7 @@ const STEPS: &[(usize, usize, Step)] = &[
     (8, 4, |writer| writer.scan()),
     (6, 3, |writer| writer.sweeps()),
     (6, 5, |writer| writer.branch()),
+    (5, 3, |writer| writer.custom()),
     (12, 1, |writer| writer.library()),
 ];
 

@@ -105,6 +105,7 @@ pub(super) fn apply<X: Extension>(op: &Op<X>, args: &[Rc<Plain>], watch: &mut Wa
             let otherwise = run(&branch.otherwise, args[1..].to_vec(), watch);
             if a().cells[0].truth() { then } else { otherwise }
         }
+        Op::Custom(custom) => run(&custom.value, args.to_vec(), watch),
         Op::Alias | Op::Mark => vec![args[0].clone()],
         Op::Extra(extra) => {
             let build = extra.as_build();

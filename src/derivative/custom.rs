@@ -1,0 +1,332 @@
+//! Functions with derivative rules of their own.
+
+use super::ArrayFn;
+use crate::algebra::{Algebra, CustomFunction, Rule};
+use crate::concrete::{self, Concrete};
+use crate::error::Error;
+use crate::shape::{DType, Type, Value};
+use crate::tensor::{Family, Tree, check_same_trees};
+use std::panic::Location;
+use std::sync::{Arc, OnceLock};
+
+/// A tree of family `F` over the algebra `A`.
+type At<F, A> = <F as Family>::At<A>;
+
+/// A function, and a rule for its derivative in reverse mode: from the point, the value there and a cotangent of the value to
+/// the cotangent of the argument, which is linear in the cotangent.
+///
+/// Where a derivative is taken, in whatever mode and order, the rule stands in for the function, which need not be
+/// differentiable; higher derivatives are those of the rule. Forward mode transposes the rule. The function takes all that
+/// it depends on as its argument: what the two objects hold is constant. What stands for integers and booleans in the
+/// cotangents is ignored.
+///
+/// The rule must be linear in the cotangent, and should be the function's derivative, which
+/// [`check_grad`](super::check_grad) tests. A rule that uses the custom function itself runs in eager algebras; staged it is
+/// an error, since it has no end: there it uses the plain function.
+///
+/// A cotangent that the rule gives must be a tree like the argument; another one is reported, with both shapes, at the line
+/// of the call: when the rule is run, and when the function is staged.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// /// The logarithm of the sum of exponentials.
+/// #[derive(Clone)]
+/// struct LogSumExp;
+/// impl ArrayFn for LogSumExp {
+///     type In = Vector<Concrete, f64>;
+///     type Out = Scalar<Concrete, f64>;
+///     fn call<A: Algebra>(&self, x: &Vector<A, f64>) -> Scalar<A, f64> {
+///         let largest = x.max_all();
+///         (x - &largest).exp().sum().ln() + largest
+///     }
+/// }
+///
+/// /// Its gradient, which needs no largest element.
+/// #[derive(Clone)]
+/// struct Softmax;
+/// impl ArrayFn for Softmax {
+///     type In = (Vector<Concrete, f64>, Scalar<Concrete, f64>, Scalar<Concrete, f64>);
+///     type Out = Vector<Concrete, f64>;
+///     fn call<A: Algebra>(
+///         &self,
+///         (x, value, cotangent): &(Vector<A, f64>, Scalar<A, f64>, Scalar<A, f64>),
+///     ) -> Vector<A, f64> {
+///         (x - value).exp() * cotangent
+///     }
+/// }
+///
+/// let slope = grad(|x| custom_vjp(&LogSumExp, &Softmax, x), &Vector::from(vec![0.0, 0.0]));
+/// assert_eq!(slope.to_vec(), [0.5, 0.5]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct CustomVjp<F, V>(pub F, pub V);
+
+/// A function, and a rule for its derivative in forward mode: from the point, the value there and a tangent of the point to
+/// the tangent of the value, which is linear in the tangent. Reverse mode transposes the rule. Otherwise as [`CustomVjp`].
+#[derive(Clone, Copy, Debug)]
+pub struct CustomJvp<F, J>(pub F, pub J);
+
+/// A function with a rule for either mode, as in [`CustomVjp`] and [`CustomJvp`], so that no rule is transposed: the function,
+/// the rule of reverse mode, the rule of forward mode. The rules should be each other's transposes.
+#[derive(Clone, Copy, Debug)]
+pub struct CustomRules<F, V, J>(pub F, pub V, pub J);
+
+/// The value of [`CustomVjp`] at a point.
+#[track_caller]
+pub fn custom_vjp<A, F, V>(f: &F, vjp: &V, x: &At<F::In, A>) -> At<F::Out, A>
+where
+    A: Algebra,
+    F: ArrayFn + Clone + Send + Sync + 'static,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+{
+    run::<A, F, OfReverse<V>>("custom_vjp", f, OfReverse(vjp.clone()), x)
+}
+
+/// The value of [`CustomJvp`] at a point.
+#[track_caller]
+pub fn custom_jvp<A, F, J>(f: &F, jvp: &J, x: &At<F::In, A>) -> At<F::Out, A>
+where
+    A: Algebra,
+    F: ArrayFn + Clone + Send + Sync + 'static,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+{
+    run::<A, F, OfForward<J>>("custom_jvp", f, OfForward(jvp.clone()), x)
+}
+
+/// The value of [`CustomRules`] at a point.
+#[track_caller]
+pub fn custom_rules<A, F, V, J>(f: &F, vjp: &V, jvp: &J, x: &At<F::In, A>) -> At<F::Out, A>
+where
+    A: Algebra,
+    F: ArrayFn + Clone + Send + Sync + 'static,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+{
+    run::<A, F, OfBoth<V, J>>("custom_rules", f, OfBoth(vjp.clone(), jvp.clone()), x)
+}
+
+impl<F, V> ArrayFn for CustomVjp<F, V>
+where
+    F: ArrayFn + Clone + Send + Sync + 'static,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+{
+    type In = F::In;
+    type Out = F::Out;
+    #[track_caller]
+    fn call<A: Algebra>(&self, x: &At<F::In, A>) -> At<F::Out, A> {
+        custom_vjp::<A, F, V>(&self.0, &self.1, x)
+    }
+}
+
+impl<F, J> ArrayFn for CustomJvp<F, J>
+where
+    F: ArrayFn + Clone + Send + Sync + 'static,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+{
+    type In = F::In;
+    type Out = F::Out;
+    #[track_caller]
+    fn call<A: Algebra>(&self, x: &At<F::In, A>) -> At<F::Out, A> {
+        custom_jvp::<A, F, J>(&self.0, &self.1, x)
+    }
+}
+
+impl<F, V, J> ArrayFn for CustomRules<F, V, J>
+where
+    F: ArrayFn + Clone + Send + Sync + 'static,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+{
+    type In = F::In;
+    type Out = F::Out;
+    #[track_caller]
+    fn call<A: Algebra>(&self, x: &At<F::In, A>) -> At<F::Out, A> {
+        custom_rules::<A, F, V, J>(&self.0, &self.1, &self.2, x)
+    }
+}
+
+/// The rules that there are of a function's two.
+trait RuleSet<F: ArrayFn>: Clone + Send + Sync + 'static {
+    fn has(&self, rule: Rule) -> bool;
+    fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A>;
+    fn jvp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::In), A>) -> At<F::Out, A>;
+}
+
+#[derive(Clone)]
+struct OfReverse<V>(V);
+
+#[derive(Clone)]
+struct OfForward<J>(J);
+
+#[derive(Clone)]
+struct OfBoth<V, J>(V, J);
+
+const ABSENT: &str = "callers ask which rules there are";
+
+impl<F, V> RuleSet<F> for OfReverse<V>
+where
+    F: ArrayFn,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+{
+    fn has(&self, rule: Rule) -> bool {
+        rule == Rule::Vjp
+    }
+    fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
+        self.0.call::<A>(given)
+    }
+    fn jvp<A: Algebra>(&self, _: &At<(F::In, F::Out, F::In), A>) -> At<F::Out, A> {
+        unreachable!("{ABSENT}")
+    }
+}
+
+impl<F, J> RuleSet<F> for OfForward<J>
+where
+    F: ArrayFn,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+{
+    fn has(&self, rule: Rule) -> bool {
+        rule == Rule::Jvp
+    }
+    fn vjp<A: Algebra>(&self, _: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
+        unreachable!("{ABSENT}")
+    }
+    fn jvp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::In), A>) -> At<F::Out, A> {
+        self.0.call::<A>(given)
+    }
+}
+
+impl<F, V, J> RuleSet<F> for OfBoth<V, J>
+where
+    F: ArrayFn,
+    V: ArrayFn<In = (F::In, F::Out, F::Out), Out = F::In> + Clone + Send + Sync + 'static,
+    J: ArrayFn<In = (F::In, F::Out, F::In), Out = F::Out> + Clone + Send + Sync + 'static,
+{
+    fn has(&self, _: Rule) -> bool {
+        true
+    }
+    fn vjp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::Out), A>) -> At<F::In, A> {
+        self.0.call::<A>(given)
+    }
+    fn jvp<A: Algebra>(&self, given: &At<(F::In, F::Out, F::In), A>) -> At<F::Out, A> {
+        self.1.call::<A>(given)
+    }
+}
+
+/// A function and its rules, at one call: what the algebras are given.
+struct Typed<F: ArrayFn, R> {
+    function: F,
+    rules: R,
+    name: &'static str,
+    place: &'static Location<'static>,
+    /// A tree of the argument's structure, zeros for its arrays.
+    argument: Arc<At<F::In, Concrete>>,
+    /// One of the value's structure, once the function was run.
+    output: Arc<OnceLock<At<F::Out, Concrete>>>,
+}
+
+impl<F: ArrayFn + Clone, R: Clone> Clone for Typed<F, R> {
+    fn clone(&self) -> Self {
+        Typed {
+            function: self.function.clone(),
+            rules: self.rules.clone(),
+            name: self.name,
+            place: self.place,
+            argument: self.argument.clone(),
+            output: self.output.clone(),
+        }
+    }
+}
+
+/// Plain zeros.
+pub(super) fn zero(ty: &Type) -> concrete::Array {
+    concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0))
+}
+
+/// The structure of a tree, with zeros.
+fn structure<A: Algebra, T: Tree<A>>(tree: &T) -> At<T::Family, Concrete> {
+    T::Family::rebuild::<A, Concrete>(tree, &mut tree.types().iter().map(zero))
+}
+
+#[track_caller]
+fn run<A, F, R>(name: &'static str, f: &F, rules: R, x: &At<F::In, A>) -> At<F::Out, A>
+where
+    A: Algebra,
+    F: ArrayFn + Clone + Send + Sync + 'static,
+    R: RuleSet<F>,
+{
+    let typed = Typed {
+        function: f.clone(),
+        rules,
+        name,
+        place: Location::caller(),
+        argument: Arc::new(structure::<A, _>(x)),
+        output: Arc::default(),
+    };
+    let outputs = A::custom(&typed, x.leaves());
+    let like = typed.output.get().expect("every algebra runs the function");
+    F::Out::rebuild::<Concrete, A>(like, &mut outputs.into_iter())
+}
+
+impl<F, R> Typed<F, R>
+where
+    F: ArrayFn + Clone + Send + Sync + 'static,
+    R: RuleSet<F>,
+{
+    fn output(&self) -> &At<F::Out, Concrete> {
+        self.output.get().expect("the function is run before its rules")
+    }
+
+    /// The arrays of what a rule gives, or, where it is not like `expected`, placeholders.
+    fn checked<A: Algebra, T: Tree<Concrete>, U: Tree<A>>(&self, what: &str, expected: &T, found: &U) -> Vec<A::Array> {
+        let Err(problem) = check_same_trees(expected, found) else { return found.leaves() };
+        let problem = format!("{what} and what the rule gives for it differ: {problem}");
+        let fail = |ty| A::fail(Error::operands(self.name, problem.clone(), self.place), ty);
+        let types = expected.types();
+        if types.is_empty() {
+            fail(Type::scalar(DType::Bool));
+        }
+        types.into_iter().map(fail).collect()
+    }
+}
+
+impl<F, R> CustomFunction for Typed<F, R>
+where
+    F: ArrayFn + Clone + Send + Sync + 'static,
+    R: RuleSet<F>,
+{
+    fn value<A: Algebra>(&self, inputs: Vec<A::Array>) -> Vec<A::Array> {
+        let argument = F::In::rebuild::<Concrete, A>(&self.argument, &mut inputs.into_iter());
+        let value = self.function.call::<A>(&argument);
+        self.output.get_or_init(|| structure::<A, _>(&value));
+        value.leaves()
+    }
+
+    fn has(&self, rule: Rule) -> bool {
+        self.rules.has(rule)
+    }
+
+    fn rule<A: Algebra>(
+        &self,
+        rule: Rule,
+        inputs: Vec<A::Array>,
+        outputs: Vec<A::Array>,
+        directions: Vec<A::Array>,
+    ) -> Vec<A::Array> {
+        let mut directions = directions.into_iter();
+        let argument = F::In::rebuild::<Concrete, A>(&self.argument, &mut inputs.into_iter());
+        let value = F::Out::rebuild::<Concrete, A>(self.output(), &mut outputs.into_iter());
+        match rule {
+            Rule::Vjp => {
+                let given = (argument, value, F::Out::rebuild::<Concrete, A>(self.output(), &mut directions));
+                let found = self.rules.vjp::<A>(&given);
+                self.checked::<A, _, _>("the argument", &*self.argument, &found)
+            }
+            Rule::Jvp => {
+                let given = (argument, value, F::In::rebuild::<Concrete, A>(&self.argument, &mut directions));
+                let found = self.rules.jvp::<A>(&given);
+                self.checked::<A, _, _>("the value", self.output(), &found)
+            }
+        }
+    }
+}

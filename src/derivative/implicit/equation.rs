@@ -1,0 +1,215 @@
+//! An equation `g(x, θ) = 0` on lists of arrays, and its derivatives.
+
+use crate::affine::AffineMap;
+use crate::algebra::{Algebra, ForwardArray, NestedArray};
+use crate::concrete::Concrete;
+use crate::derivative::ArrayFn;
+use crate::derivative::custom::zero;
+use crate::error::Error;
+use crate::operation::Binary;
+use crate::shape::{DType, Type};
+use crate::tensor::{Family, Tensor, Tree, Vector, check_same_trees, concatenate, zeros};
+use std::panic::Location;
+use std::sync::Arc;
+
+type At<F, A> = <F as Family>::At<A>;
+
+/// A function of unknowns and parameters, `g(x, θ) = 0` or `x = f(x, θ)`, at one call.
+pub(super) struct Equation<F: ArrayFn> {
+    name: &'static str,
+    place: &'static Location<'static>,
+    function: F,
+    /// Whether the equation says that the unknowns are the function's value, and not that the value is zero.
+    fixed_point: bool,
+    /// A tree of the structure of the argument, and one of the unknowns', with zeros.
+    argument: At<F::In, Concrete>,
+    like: At<F::Out, Concrete>,
+    /// The types of the unknowns.
+    pub(super) unknowns: Vec<Type>,
+}
+
+/// Zeros of an array's type.
+pub(super) fn zeros_like<A: Algebra>(array: &A::Array) -> A::Array {
+    A::constant(zero(&A::type_of(array)))
+}
+
+impl<F: ArrayFn> Equation<F> {
+    #[track_caller]
+    pub(super) fn new<A, X, P>(
+        name: &'static str,
+        f: &F,
+        fixed_point: bool,
+        start: &At<X, A>,
+        parameters: &At<P, A>,
+    ) -> Arc<Equation<F>>
+    where
+        A: Algebra,
+        F: ArrayFn<In = (X, P), Out = X> + Clone,
+        X: Family,
+        P: Family,
+    {
+        let unknowns = start.types();
+        let like = || X::rebuild::<A, Concrete>(start, &mut unknowns.iter().map(zero));
+        let parameters = P::rebuild::<A, Concrete>(parameters, &mut parameters.types().iter().map(zero));
+        Arc::new(Equation {
+            name,
+            place: Location::caller(),
+            function: f.clone(),
+            fixed_point,
+            argument: (like(), parameters),
+            like: like(),
+            unknowns,
+        })
+    }
+
+    /// Checks that the unknowns are floats.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that names the first that are not.
+    pub(super) fn check(&self) -> Result<(), String> {
+        match self.unknowns.iter().find(|ty| !ty.dtype.is_float()) {
+            None => Ok(()),
+            Some(ty) => Err(format!("the unknowns are floats, and not {ty}")),
+        }
+    }
+
+    /// Reports a problem; where that returns, the result is a tree with a placeholder.
+    pub(super) fn refused<A: Algebra>(&self, problem: String, start: &At<F::Out, A>) -> At<F::Out, A> {
+        let mut leaves = start.leaves();
+        let fail = |ty: Type| A::fail(Error::operands(self.name, problem.clone(), self.place), ty);
+        match leaves.first_mut() {
+            Some(first) => *first = fail(A::type_of(first)),
+            None => drop(fail(Type::scalar(DType::Bool))),
+        }
+        F::Out::rebuild::<A, A>(start, &mut leaves.into_iter())
+    }
+
+    /// What a function of the same signature gives, which must be like the unknowns; elsewhere that is reported.
+    pub(super) fn run<A: Algebra, S: ArrayFn<In = F::In, Out = F::Out>>(
+        &self,
+        what: &str,
+        function: &S,
+        unknowns: Vec<A::Array>,
+        parameters: Vec<A::Array>,
+    ) -> Vec<A::Array> {
+        let argument = F::In::rebuild::<Concrete, A>(&self.argument, &mut unknowns.into_iter().chain(parameters));
+        let value = function.call::<A>(&argument);
+        match check_same_trees(&self.like, &value) {
+            Ok(()) => value.leaves(),
+            Err(problem) => {
+                let problem = format!("the unknowns and what {what} gives differ: {problem}");
+                let fail = |ty: &Type| A::fail(Error::operands(self.name, problem.clone(), self.place), ty.clone());
+                if self.unknowns.is_empty() {
+                    fail(&Type::scalar(DType::Bool));
+                }
+                self.unknowns.iter().map(fail).collect()
+            }
+        }
+    }
+
+    /// The function's value.
+    pub(super) fn value<A: Algebra>(&self, unknowns: Vec<A::Array>, parameters: Vec<A::Array>) -> Vec<A::Array> {
+        self.run::<A, F>("the function", &self.function, unknowns, parameters)
+    }
+
+    /// What is zero at a solution.
+    pub(super) fn residual<A: Algebra>(&self, unknowns: Vec<A::Array>, parameters: Vec<A::Array>) -> Vec<A::Array> {
+        if !self.fixed_point {
+            return self.value::<A>(unknowns, parameters);
+        }
+        let values = self.value::<A>(unknowns.clone(), parameters);
+        unknowns.into_iter().zip(values).map(|(x, value)| A::binary(Binary::Sub, x, value)).collect()
+    }
+
+    /// The residual's derivative by the unknowns, times a vector.
+    pub(super) fn push<A: Algebra>(
+        &self,
+        unknowns: &[A::Array],
+        parameters: &[A::Array],
+        along: &Vector<A, f64>,
+    ) -> Vector<A, f64> {
+        let fixed: Vec<ForwardArray<A>> = parameters.iter().map(|array| A::lift_forward(array.clone())).collect();
+        let run = |x: Vec<ForwardArray<A>>| self.residual::<A::Forward>(x, fixed.clone());
+        let along = unflatten::<A>(along, &self.unknowns).into_iter().map(Some).collect();
+        let (values, tangents) = A::jvp(&run, unknowns.to_vec(), along);
+        flatten::<A>(&or_zeros::<A>(values, tangents))
+    }
+
+    /// A vector, times the residual's derivative by the unknowns: a function that can be called many times.
+    pub(super) fn pullback<A: Algebra>(
+        &self,
+        unknowns: &[A::Array],
+        parameters: &[A::Array],
+    ) -> impl Fn(&Vector<A, f64>) -> Vector<A, f64> {
+        let fixed: Vec<NestedArray<A>> = parameters.iter().map(|array| A::lift(array.clone())).collect();
+        let run = |x: Vec<NestedArray<A>>| self.residual::<A::Nested>(x, fixed.clone());
+        let (_, pullback) = A::vjp(&run, unknowns.to_vec());
+        move |seed| flatten::<A>(&pullback(unflatten::<A>(seed, &self.unknowns).into_iter().map(Some).collect()))
+    }
+
+    /// The residual's derivative by the parameters, times tangents.
+    pub(super) fn push_parameters<A: Algebra>(
+        &self,
+        unknowns: &[A::Array],
+        parameters: Vec<A::Array>,
+        along: Vec<A::Array>,
+    ) -> Vec<A::Array> {
+        let fixed: Vec<ForwardArray<A>> = unknowns.iter().map(|array| A::lift_forward(array.clone())).collect();
+        let run = |parameters: Vec<ForwardArray<A>>| self.residual::<A::Forward>(fixed.clone(), parameters);
+        let float = |array: A::Array| A::dtype(&array).is_float().then_some(array);
+        let (values, tangents) = A::jvp(&run, parameters, along.into_iter().map(float).collect());
+        or_zeros::<A>(values, tangents)
+    }
+
+    /// Cotangents, times the residual's derivative by the parameters.
+    pub(super) fn pull_parameters<A: Algebra>(
+        &self,
+        unknowns: &[A::Array],
+        parameters: Vec<A::Array>,
+        seed: Vec<A::Array>,
+    ) -> Vec<A::Array> {
+        let fixed: Vec<NestedArray<A>> = unknowns.iter().map(|array| A::lift(array.clone())).collect();
+        let run = |parameters: Vec<NestedArray<A>>| self.residual::<A::Nested>(fixed.clone(), parameters);
+        let (_, pullback) = A::vjp(&run, parameters);
+        pullback(seed.into_iter().map(Some).collect())
+    }
+}
+
+/// Tangents, zeros where there are none.
+pub(super) fn or_zeros<A: Algebra>(values: Vec<A::Array>, tangents: Vec<Option<A::Array>>) -> Vec<A::Array> {
+    let pairs = values.iter().zip(tangents);
+    pairs.map(|(value, tangent)| tangent.unwrap_or_else(|| zeros_like::<A>(value))).collect()
+}
+
+/// The elements of floats, one after the other.
+pub(super) fn flatten<A: Algebra>(arrays: &[A::Array]) -> Vector<A, f64> {
+    let flat = |array: &A::Array| -> Vector<A, f64> {
+        let ty = A::type_of(array);
+        let array = if ty.dtype == DType::F64 { array.clone() } else { A::cast(array.clone(), DType::F64) };
+        Tensor::wrap(if ty.rank() == 1 { array } else { A::reshape(array, &[ty.size()]) })
+    };
+    match arrays {
+        [] => zeros(0),
+        [one] => flat(one),
+        several => concatenate(0, &several.iter().map(flat).collect::<Vec<Vector<A, f64>>>()),
+    }
+}
+
+/// The floats of these types that [`flatten`] makes a vector of.
+pub(super) fn unflatten<A: Algebra>(flat: &Vector<A, f64>, types: &[Type]) -> Vec<A::Array> {
+    let whole = flat.shape();
+    let mut start = 0;
+    let mut part = |ty: &Type| {
+        let count = ty.size();
+        let array = flat.array().clone();
+        let part = match whole[0] == count {
+            true => array,
+            false => A::view(array, &AffineMap::along(&whole, 0, start, 1, count)),
+        };
+        start += count as i64;
+        let shaped = if ty.rank() == 1 { part } else { A::reshape(part, &ty.shape) };
+        if ty.dtype == DType::F64 { shaped } else { A::cast(shaped, ty.dtype) }
+    };
+    types.iter().map(&mut part).collect()
+}

@@ -1,0 +1,206 @@
+//! Linear systems with the derivative of an equation by its unknowns for their matrix.
+
+use super::equation::Equation;
+use super::{Convergence, LinearSolver, iterated};
+use crate::algebra::{Algebra, CustomFunction, ForwardArray, NestedArray, Rule};
+use crate::derivative::ArrayFn;
+use crate::tensor::{Matrix, Scalar, Tensor, Vector, build, concatenate, iota, iterate, scalar, while_loop, zeros};
+use std::sync::Arc;
+
+/// The solution `y` of `M y = b`, where `M` is `∂g/∂x` at a point, or its transpose. Inputs are the arrays of the unknowns
+/// and the parameters, and `b` as one vector; the output is `y`.
+pub(super) struct LinearSolve<F: ArrayFn> {
+    pub(super) equation: Arc<Equation<F>>,
+    pub(super) transposed: bool,
+    pub(super) linear: LinearSolver,
+    /// For so many orders, derivatives of the solution, this one included, are solutions of linear systems.
+    pub(super) orders: usize,
+}
+
+impl<F: ArrayFn> Clone for LinearSolve<F> {
+    fn clone(&self) -> Self {
+        LinearSolve {
+            equation: self.equation.clone(),
+            transposed: self.transposed,
+            linear: self.linear,
+            orders: self.orders,
+        }
+    }
+}
+
+impl<F: ArrayFn + Clone + Send + Sync + 'static> LinearSolve<F> {
+    /// The solution; the last of the orders is solved by a loop that is differentiated as such.
+    pub(super) fn solved<A: Algebra>(
+        &self,
+        unknowns: Vec<A::Array>,
+        parameters: Vec<A::Array>,
+        right: Vector<A, f64>,
+    ) -> Vector<A, f64> {
+        let inputs: Vec<A::Array> = unknowns.into_iter().chain(parameters).chain([right.into_array()]).collect();
+        let below = LinearSolve { orders: self.orders.saturating_sub(1), ..self.clone() };
+        let mut solution = match self.orders {
+            0 | 1 => below.value::<A>(inputs),
+            _ => A::custom(&below, inputs),
+        };
+        Tensor::wrap(solution.remove(0))
+    }
+
+    /// The unknowns, the parameters and the right side among inputs.
+    #[allow(clippy::type_complexity)]
+    fn parts<A: Algebra>(&self, mut inputs: Vec<A::Array>) -> (Vec<A::Array>, Vec<A::Array>, Vector<A, f64>) {
+        let right = inputs.pop().expect("a system has a right side");
+        let parameters = inputs.split_off(self.equation.unknowns.len());
+        (inputs, parameters, Tensor::wrap(right))
+    }
+
+    /// The product of the matrix with a vector.
+    fn product<A: Algebra>(
+        &self,
+        unknowns: &[A::Array],
+        parameters: &[A::Array],
+        vector: &Vector<A, f64>,
+    ) -> Vector<A, f64> {
+        match self.transposed {
+            true => self.equation.pullback::<A>(unknowns, parameters)(vector),
+            false => self.equation.push::<A>(unknowns, parameters, vector),
+        }
+    }
+}
+
+impl<F: ArrayFn + Clone + Send + Sync + 'static> CustomFunction for LinearSolve<F> {
+    fn value<A: Algebra>(&self, inputs: Vec<A::Array>) -> Vec<A::Array> {
+        let (unknowns, parameters, right) = self.parts::<A>(inputs);
+        let equation = &*self.equation;
+        let pullback = equation.pullback::<A>(&unknowns, &parameters);
+        let push = |vector: &Vector<A, f64>| equation.push::<A>(&unknowns, &parameters, vector);
+        let (forwards, backwards): (&dyn Fn(&_) -> _, &dyn Fn(&_) -> _) =
+            if self.transposed { (&pullback, &push) } else { (&push, &pullback) };
+        let solution = match self.linear {
+            LinearSolver::Iteration(convergence) => {
+                let step = |y: Vector<A, f64>| &y + (&right - forwards(&y));
+                iterated::<A>(right.clone(), convergence, &equation.unknowns, &step)
+            }
+            LinearSolver::NormalEquations(convergence) => {
+                let tolerance = convergence.tolerance_for(&equation.unknowns);
+                conjugate_gradients(&right, forwards, backwards, Convergence { tolerance, ..convergence })
+            }
+            LinearSolver::Dense => {
+                let matrix = matrix::<A, F>(equation, &unknowns, &parameters);
+                eliminated(&if self.transposed { matrix.transpose() } else { matrix }, &right)
+            }
+        };
+        vec![solution.into_array()]
+    }
+
+    fn has(&self, _: Rule) -> bool {
+        true
+    }
+
+    fn rule<A: Algebra>(
+        &self,
+        rule: Rule,
+        inputs: Vec<A::Array>,
+        outputs: Vec<A::Array>,
+        mut directions: Vec<A::Array>,
+    ) -> Vec<A::Array> {
+        let (unknowns, parameters, _) = self.parts::<A>(inputs);
+        let count = unknowns.len();
+        let last = Tensor::wrap(directions.pop().expect("a system has a right side"));
+        let solution: Vector<A, f64> = Tensor::wrap(outputs[0].clone());
+        let point: Vec<A::Array> = unknowns.iter().chain(&parameters).cloned().collect();
+        match rule {
+            // b̄ = M⁻ᵀ ȳ, and M y pulls −b̄ back to the point.
+            Rule::Vjp => {
+                let flipped = LinearSolve { transposed: !self.transposed, ..self.clone() };
+                let adjoint = flipped.solved::<A>(unknowns, parameters, last);
+                let fixed: Vector<A::Nested, f64> = solution.lift();
+                let run = |mut point: Vec<NestedArray<A>>| {
+                    let parameters = point.split_off(count);
+                    vec![self.product::<A::Nested>(&point, &parameters, &fixed).into_array()]
+                };
+                let (_, pullback) = A::vjp(&run, point);
+                let mut parts = pullback(vec![Some((-&adjoint).into_array())]);
+                parts.push(adjoint.into_array());
+                parts
+            }
+            // M ẏ = ḃ − Ṁ y.
+            Rule::Jvp => {
+                let fixed: Vector<A::Forward, f64> = solution.lift_forward();
+                let run = |mut point: Vec<ForwardArray<A>>| {
+                    let parameters = point.split_off(count);
+                    vec![self.product::<A::Forward>(&point, &parameters, &fixed).into_array()]
+                };
+                let float = |array: A::Array| A::dtype(&array).is_float().then_some(array);
+                let (_, mut moved) = A::jvp(&run, point, directions.into_iter().map(float).collect());
+                let right = match moved.remove(0) {
+                    Some(moved) => last - Vector::wrap(moved),
+                    None => last,
+                };
+                vec![self.solved::<A>(unknowns, parameters, right).into_array()]
+            }
+        }
+    }
+}
+
+/// The derivative of an equation by its unknowns, row by row.
+pub(super) fn matrix<A: Algebra, F: ArrayFn>(
+    equation: &Equation<F>,
+    unknowns: &[A::Array],
+    parameters: &[A::Array],
+) -> Matrix<A, f64> {
+    let pullback = equation.pullback::<A>(unknowns, parameters);
+    let n = equation.unknowns.iter().map(|ty| ty.size()).sum::<usize>();
+    build(n, |row| pullback(&iota(n).equal(&row).cast::<f64>()))
+}
+
+/// The solution of `a y = b` by elimination: in each step the largest of the remaining elements of a column, by magnitude,
+/// is brought to the diagonal, and the column cleared elsewhere.
+pub(super) fn eliminated<A: Algebra>(a: &Matrix<A, f64>, b: &Vector<A, f64>) -> Vector<A, f64> {
+    let n = b.len();
+    if n == 1 {
+        return b / a.reshape(1);
+    }
+    let whole = concatenate(1, &[a.clone(), b.reshape((n, 1))]);
+    let first: Scalar<A, i64> = scalar(0);
+    let (reduced, _) = iterate((whole, first), n, |(rows, column)| {
+        let numbers: Vector<A, i64> = iota(n);
+        let magnitudes = numbers.ge(&column).select(rows.index_axis(1, &column).abs(), -1.0);
+        let pivot = magnitudes.argmax();
+        let swapped = numbers.equal(&pivot).select(&column, &numbers);
+        let order = numbers.equal(&column).select(&pivot, swapped);
+        let rows = rows.gather(&order);
+        let of_column = rows.index_axis(1, &column);
+        let row = rows.at(&column);
+        let factors = numbers.equal(&column).select(0.0, of_column / row.at(&column));
+        (rows - factors.outer(&row), column + 1)
+    });
+    reduced.index_axis(1, n as i64) / reduced.slice(1, ..n).diagonal()
+}
+
+/// The solution of `mᵀ m y = mᵀ b` by conjugate gradients from 0, given the products with `m` and with its transpose.
+fn conjugate_gradients<A: Algebra>(
+    b: &Vector<A, f64>,
+    product: &dyn Fn(&Vector<A, f64>) -> Vector<A, f64>,
+    transposed: &dyn Fn(&Vector<A, f64>) -> Vector<A, f64>,
+    convergence: Convergence,
+) -> Vector<A, f64> {
+    let steps = i64::try_from(convergence.steps).unwrap_or(i64::MAX);
+    let bound = (convergence.tolerance * convergence.tolerance) * b.stop_gradient().dot(&b.stop_gradient());
+    // The solution, the residual, the direction, the square of the gradient, the number of steps.
+    type State<A> = (Vector<A, f64>, Vector<A, f64>, Vector<A, f64>, Scalar<A, f64>, Scalar<A, i64>);
+    let gradient = transposed(b);
+    let first: State<A> = (zeros(b.len()), b.clone(), gradient.clone(), gradient.dot(&gradient), scalar(0));
+    let goes_on = |(_, residual, _, square, count): &State<A>| {
+        residual.dot(residual).gt(&bound) & square.gt(0.0) & count.lt(steps)
+    };
+    let (solution, ..) = while_loop(first, goes_on, |(y, residual, direction, square, count): State<A>| {
+        let image = product(&direction);
+        let step = &square / image.dot(&image);
+        let residual = residual - &step * image;
+        let gradient = transposed(&residual);
+        let next = gradient.dot(&gradient);
+        let y = y + step * &direction;
+        (y, residual, gradient + &next / square * direction, next, count + 1)
+    });
+    solution
+}

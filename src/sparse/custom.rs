@@ -1,0 +1,114 @@
+//! Functions with derivative rules of their own: what their results depend on is what the rules say.
+
+use super::columns::Columns;
+use super::instance::{Sets, SparsityArray, union};
+use super::run::run;
+use crate::algebra::{CustomFunction, Rule};
+use crate::concrete::{Array, Failure, OutOfMemory};
+use crate::shape::{Type, Value};
+use crate::term::Custom;
+use std::rc::Rc;
+
+/// A function and its rules, run on dependence.
+pub(super) trait Rules {
+    /// The function.
+    fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure>;
+    /// A rule, if there is one, given inputs, outputs and cotangents or tangents.
+    fn rule(&self, rule: Rule, arguments: [Vec<SparsityArray>; 3]) -> Result<Option<Vec<SparsityArray>>, Failure>;
+}
+
+impl Rules for Custom {
+    fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
+        run(&self.value, inputs)
+    }
+    fn rule(&self, rule: Rule, arguments: [Vec<SparsityArray>; 3]) -> Result<Option<Vec<SparsityArray>>, Failure> {
+        let body = match rule {
+            Rule::Vjp => &self.vjp,
+            Rule::Jvp => &self.jvp,
+        };
+        body.as_ref().map(|body| run(body, arguments.concat())).transpose()
+    }
+}
+
+/// A function of any kind; where there is no memory it panics.
+pub(super) struct AnyFunction<'a, F>(pub(super) &'a F);
+
+impl<F: CustomFunction> Rules for AnyFunction<'_, F> {
+    fn value(&self, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
+        Ok(self.0.value::<super::Sparsity>(inputs))
+    }
+    fn rule(&self, rule: Rule, arguments: [Vec<SparsityArray>; 3]) -> Result<Option<Vec<SparsityArray>>, Failure> {
+        let [inputs, outputs, directions] = arguments;
+        Ok(self.0.has(rule).then(|| self.0.rule::<super::Sparsity>(rule, inputs, outputs, directions)))
+    }
+}
+
+/// Zeros, which nothing depends on.
+fn zeros(ty: &Type) -> SparsityArray {
+    SparsityArray::known(Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)))
+}
+
+/// Runs a function for its values, and its rules for what these depend on: of two rules, what either says.
+pub(super) fn custom(rules: &impl Rules, inputs: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
+    let bare: Vec<SparsityArray> = inputs.iter().map(SparsityArray::bare).collect();
+    let outputs = rules.value(bare.clone())?;
+    if inputs.iter().all(|input| input.sets().is_none()) {
+        return Ok(outputs);
+    }
+    let mut sets: Vec<Sets> = vec![None; outputs.len()];
+    // Tangents depend on what inputs depend on, and a rule is linear in them.
+    let tangent = |input: &SparsityArray| match input.sets() {
+        None => zeros(input.ty()),
+        sets => SparsityArray::dependent(input.ty().clone(), sets.clone()),
+    };
+    let tangents = inputs.iter().map(tangent).collect();
+    if let Some(moved) = rules.rule(Rule::Jvp, [bare.clone(), outputs.clone(), tangents])? {
+        sets = moved.iter().map(|tangent| tangent.sets().clone()).collect();
+    }
+    let (cotangents, count) = numbered(&outputs)?;
+    if let Some(reached) = rules.rule(Rule::Vjp, [bare, outputs.clone(), cotangents])? {
+        let found = transposed(&inputs, &reached, count);
+        let mut first = 0;
+        for (set, output) in sets.iter_mut().zip(&outputs).filter(|(_, output)| output.ty().dtype.is_float()) {
+            let own = &found[first..first + output.ty().size()];
+            first += own.len();
+            *set = union(set.take(), Some(Rc::new(own.to_vec())));
+        }
+    }
+    let output = |(output, sets): (SparsityArray, Sets)| match sets {
+        None => output,
+        sets => SparsityArray::dependent(output.ty().clone(), sets),
+    };
+    Ok(outputs.into_iter().zip(sets).map(output).collect())
+}
+
+/// Cotangents of outputs, of which every element is a column of its own, and their number.
+fn numbered(outputs: &[SparsityArray]) -> Result<(Vec<SparsityArray>, usize), Failure> {
+    let mut count = 0;
+    let mut cotangents = Vec::with_capacity(outputs.len());
+    for output in outputs {
+        let ty = output.ty();
+        cotangents.push(match ty.dtype.is_float() {
+            false => zeros(ty),
+            true => {
+                let cotangent = u32::try_from(count).ok().and_then(|first| SparsityArray::input(ty.clone(), first));
+                count += ty.size();
+                let problem = OutOfMemory { ty: ty.clone() };
+                cotangent.ok_or(Failure { operation: "custom".into(), problem })?
+            }
+        });
+    }
+    Ok((cotangents, count))
+}
+
+/// What each output's element depends on, given which of them reach each input's element.
+fn transposed(inputs: &[SparsityArray], reached: &[SparsityArray], count: usize) -> Vec<Columns> {
+    let mut terms: Vec<Vec<&Columns>> = vec![Vec::new(); count];
+    for (input, cotangent) in inputs.iter().zip(reached) {
+        let Some(sets) = input.sets() else { continue };
+        for (position, set) in sets.iter().enumerate() {
+            cotangent.columns(position).iter().for_each(|&output| terms[output as usize].push(set));
+        }
+    }
+    terms.into_iter().map(Columns::union_of).collect()
+}

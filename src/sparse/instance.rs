@@ -1,0 +1,364 @@
+//! The instance of dependence: which elements of the input every element of an array may depend on.
+
+use super::columns::{Columns, zip_unions};
+use super::{custom, loops, rules};
+use crate::affine::AffineMap;
+use crate::algebra::{
+    Algebra, Contraction, CustomFunction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction,
+};
+use crate::concrete::{Array, Concrete, Failure, available};
+use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
+use crate::operation::{Binary, Comparison, Partial, Unary};
+use crate::shape::{Axes, DType, Shape, Type};
+use crate::term::{Body, Scan, Sweeps};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The algebra of dependence, by which sparsity patterns are found.
+///
+/// An array is its element type and shape, and for every element the *columns* that it may depend on: elements of the input,
+/// counted from 0. Elements of constants are known beside that, and so is what is computed of them; of what is known
+/// nothing depends on the input. Dependence is that of derivatives: comparisons, conversions to integers, `floor` and the
+/// like have none, a factor that is known to be 0 cuts it off, and where a choice or a position is not known, all that
+/// could be chosen counts.
+///
+/// It is made to interpret bulk programs, as [`Function::differentiable`](crate::derivative::Function::differentiable) is.
+/// Like every instance that does not know its values it can not run closures of `cond` whose condition is not known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Sparsity;
+
+/// An array of [`Sparsity`].
+#[derive(Clone, Debug)]
+pub struct SparsityArray {
+    ty: Type,
+    /// Row-major; `None` where no element depends on any column.
+    columns: Sets,
+    known: Option<Array>,
+}
+
+/// A set of columns for every element, row-major; `None` where all are empty.
+pub(super) type Sets = Option<Rc<Vec<Columns>>>;
+
+impl SparsityArray {
+    /// The input itself: element `p`, row-major, is column `first + p`. `None` where that is beyond the number of columns
+    /// that there may be, 2³²; integers and booleans depend on nothing.
+    pub fn input(ty: Type, first: u32) -> Option<SparsityArray> {
+        if !ty.dtype.is_float() {
+            return Some(SparsityArray::unknown(ty));
+        }
+        let columns = match u32::try_from(ty.size()).ok()? {
+            0 => None,
+            size => Some(Rc::new((first..=first.checked_add(size - 1)?).map(Columns::One).collect())),
+        };
+        Some(SparsityArray { ty, columns, known: None })
+    }
+
+    /// An array whose elements are not known and depend on no column.
+    pub fn unknown(ty: Type) -> SparsityArray {
+        SparsityArray { ty, columns: None, known: None }
+    }
+
+    /// A known array.
+    pub fn known(array: Array) -> SparsityArray {
+        SparsityArray { ty: array.ty(), columns: None, known: Some(array) }
+    }
+
+    /// What elements of this type depend on; integers and booleans have no derivative, thus no columns.
+    pub(super) fn dependent(ty: Type, columns: Sets) -> SparsityArray {
+        debug_assert!(columns.as_ref().is_none_or(|columns| columns.len() == ty.size()));
+        let columns = columns.filter(|_| ty.dtype.is_float());
+        SparsityArray { ty, columns, known: None }
+    }
+
+    /// The columns that the element at a row-major position may depend on, ascending.
+    pub fn columns(&self, position: usize) -> &[u32] {
+        self.columns.as_ref().map_or(&[], |columns| columns[position].as_slice())
+    }
+
+    /// The elements, where they are known.
+    pub fn elements(&self) -> Option<&Array> {
+        self.known.as_ref()
+    }
+
+    /// Element type and shape.
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    pub(super) fn sets(&self) -> &Sets {
+        &self.columns
+    }
+
+    /// What is one of two arrays.
+    pub(super) fn join(&self, other: &SparsityArray) -> SparsityArray {
+        match (&self.known, &other.known) {
+            (Some(a), Some(b)) if same_elements(a, b) => self.clone(),
+            _ => SparsityArray::dependent(self.ty.clone(), union(self.columns.clone(), other.columns.clone())),
+        }
+    }
+
+    /// Whether two arrays of one type depend on the same, and are both known or both not.
+    pub(super) fn is_as_dependent_as(&self, other: &SparsityArray) -> bool {
+        let equal = |position: usize| self.columns(position) == other.columns(position);
+        self.known.is_some() == other.known.is_some()
+            && match (&self.columns, &other.columns) {
+                (None, None) => true,
+                (Some(a), Some(b)) if Rc::ptr_eq(a, b) => true,
+                _ => (0..self.ty.size()).all(equal),
+            }
+    }
+
+    /// The same without dependence: what factors of derivatives are computed of.
+    pub(super) fn bare(&self) -> SparsityArray {
+        SparsityArray { ty: self.ty.clone(), columns: None, known: self.known.clone() }
+    }
+
+    /// The known elements by an operation on plain arrays; else what the operation's result depends on.
+    fn computed(
+        operands: &[&SparsityArray],
+        known: impl FnOnce(Vec<Array>) -> Array,
+        dependent: impl FnOnce() -> SparsityArray,
+    ) -> SparsityArray {
+        let elements: Option<Vec<Array>> = operands.iter().map(|operand| operand.known.clone()).collect();
+        match elements {
+            Some(elements) => SparsityArray::known(known(elements)),
+            None => dependent(),
+        }
+    }
+}
+
+/// Whether two arrays have the same elements, bit by bit.
+pub(super) fn same_elements(a: &Array, b: &Array) -> bool {
+    a == b || (a.ty() == b.ty() && (0..a.size()).all(|position| a.element(position) == b.element(position)))
+}
+
+/// The union of what two arrays depend on, element by element.
+pub(super) fn union(a: Sets, b: Sets) -> Sets {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(zip_unions(&a, &b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// What moves by this derivative of what depends on those columns.
+fn through(columns: &Sets, partial: impl FnOnce() -> Partial<Sparsity>) -> Sets {
+    let columns = columns.as_ref()?;
+    match partial() {
+        Partial::Zero => None,
+        Partial::One => Some(columns.clone()),
+        Partial::Factor(factor) | Partial::Mask(factor) => match factor.known {
+            Some(factor) => rules::where_not_zero(columns, &factor),
+            None => Some(columns.clone()),
+        },
+    }
+}
+
+/// The results of a sub-program. Panics at the caller's line where there was no memory.
+#[track_caller]
+fn several(results: Result<Vec<SparsityArray>, Failure>) -> Vec<SparsityArray> {
+    match results {
+        Ok(arrays) => arrays,
+        Err(Failure { operation, problem }) => available(Err(problem), || operation),
+    }
+}
+
+/// The one operand of an operation on plain arrays, out of the list of them.
+fn only(mut elements: Vec<Array>) -> Array {
+    elements.pop().expect("one operand")
+}
+
+impl Algebra for Sparsity {
+    type Array = SparsityArray;
+    type Nested = Dual<Sparsity>;
+    type Forward = Tangent<Sparsity>;
+
+    fn dtype(a: &SparsityArray) -> DType {
+        a.ty.dtype
+    }
+    fn shape(a: &SparsityArray) -> Shape {
+        a.ty.shape.clone()
+    }
+
+    fn constant(value: Array) -> SparsityArray {
+        SparsityArray::known(value)
+    }
+    #[track_caller]
+    fn iota(n: usize) -> SparsityArray {
+        SparsityArray::known(Concrete::iota(n))
+    }
+
+    #[track_caller]
+    fn unary(op: Unary, a: SparsityArray) -> SparsityArray {
+        let dependent = || {
+            let partial = || op.partial::<Sparsity>(&a.bare(), &SparsityArray::unknown(a.ty.clone()));
+            SparsityArray::dependent(a.ty.clone(), through(&a.columns, partial))
+        };
+        SparsityArray::computed(&[&a], |elements| Concrete::unary(op, only(elements)), dependent)
+    }
+    #[track_caller]
+    fn binary(op: Binary, a: SparsityArray, b: SparsityArray) -> SparsityArray {
+        let known = |mut elements: Vec<Array>| {
+            let right = elements.pop().expect("two operands");
+            Concrete::binary(op, only(elements), right)
+        };
+        let dependent = || {
+            let (x, y, result) = (a.bare(), b.bare(), SparsityArray::unknown(a.ty.clone()));
+            let left = through(&a.columns, || op.left_partial::<Sparsity>(&x, &y, &result));
+            let right = through(&b.columns, || op.right_partial::<Sparsity>(&x, &y, &result));
+            SparsityArray::dependent(a.ty.clone(), union(left, right))
+        };
+        SparsityArray::computed(&[&a, &b], known, dependent)
+    }
+    #[track_caller]
+    fn compare(op: Comparison, a: SparsityArray, b: SparsityArray) -> SparsityArray {
+        let known = |mut elements: Vec<Array>| {
+            let right = elements.pop().expect("two operands");
+            Concrete::compare(op, only(elements), right)
+        };
+        let ty = Type::new(DType::Bool, &a.ty.shape);
+        SparsityArray::computed(&[&a, &b], known, || SparsityArray::unknown(ty))
+    }
+    #[track_caller]
+    fn select(mask: SparsityArray, yes: SparsityArray, no: SparsityArray) -> SparsityArray {
+        let known = |mut elements: Vec<Array>| {
+            let (no, yes) = (elements.pop().expect("three operands"), elements.pop().expect("three operands"));
+            Concrete::select(only(elements), yes, no)
+        };
+        SparsityArray::computed(&[&mask, &yes, &no], known, || rules::select(&mask, &yes, &no))
+    }
+    #[track_caller]
+    fn cast(a: SparsityArray, dtype: DType) -> SparsityArray {
+        let ty = Type::new(dtype, &a.ty.shape);
+        // Integers and booleans have no columns, so that what is converted from them has none.
+        let dependent = || SparsityArray::dependent(ty, a.columns.clone());
+        SparsityArray::computed(&[&a], |elements| Concrete::cast(only(elements), dtype), dependent)
+    }
+
+    #[track_caller]
+    fn view(a: SparsityArray, map: &AffineMap) -> SparsityArray {
+        let dependent = || {
+            let columns = rules::view(&a.columns, map);
+            SparsityArray::dependent(Type::new(a.ty.dtype, map.result()), columns)
+        };
+        SparsityArray::computed(&[&a], |elements| Concrete::view(only(elements), map), dependent)
+    }
+    #[track_caller]
+    fn accumulate(a: SparsityArray, map: &AffineMap) -> SparsityArray {
+        let dependent = || {
+            let columns = rules::accumulate(&a.columns, map);
+            SparsityArray::dependent(Type::new(a.ty.dtype, map.source()), columns)
+        };
+        SparsityArray::computed(&[&a], |elements| Concrete::accumulate(only(elements), map), dependent)
+    }
+    #[track_caller]
+    fn reshape(a: SparsityArray, shape: &[usize]) -> SparsityArray {
+        let dependent = || SparsityArray::dependent(Type::new(a.ty.dtype, shape), a.columns.clone());
+        SparsityArray::computed(&[&a], |elements| Concrete::reshape(only(elements), shape), dependent)
+    }
+    #[track_caller]
+    fn concatenate(axis: usize, parts: Vec<SparsityArray>) -> SparsityArray {
+        let operands: Vec<&SparsityArray> = parts.iter().collect();
+        SparsityArray::computed(
+            &operands,
+            |elements| Concrete::concatenate(axis, elements),
+            || rules::concatenate(axis, &parts),
+        )
+    }
+    #[track_caller]
+    fn gather(a: SparsityArray, indices: Vec<SparsityArray>) -> SparsityArray {
+        let operands: Vec<&SparsityArray> = std::iter::once(&a).chain(&indices).collect();
+        let known = |mut elements: Vec<Array>| {
+            let a = elements.remove(0);
+            Concrete::gather(a, elements)
+        };
+        SparsityArray::computed(&operands, known, || rules::gather(&a, &indices))
+    }
+    #[track_caller]
+    fn scatter(updates: SparsityArray, indices: Vec<SparsityArray>, extents: &[usize]) -> SparsityArray {
+        let operands: Vec<&SparsityArray> = std::iter::once(&updates).chain(&indices).collect();
+        let known = |mut elements: Vec<Array>| {
+            let updates = elements.remove(0);
+            Concrete::scatter(updates, elements, extents)
+        };
+        SparsityArray::computed(&operands, known, || rules::scatter(&updates, &indices, extents))
+    }
+    #[track_caller]
+    fn reduce(op: Reduction, a: SparsityArray, axes: &[usize]) -> SparsityArray {
+        let dependent = || {
+            let (columns, shape) = rules::unions_over(&a.columns, &a.ty.shape, axes);
+            SparsityArray::dependent(Type { dtype: a.ty.dtype, shape }, columns)
+        };
+        SparsityArray::computed(&[&a], |elements| Concrete::reduce(op, only(elements), axes), dependent)
+    }
+    #[track_caller]
+    fn arg_reduce(op: Extreme, a: SparsityArray, axis: usize) -> SparsityArray {
+        let mut shape: Axes = a.ty.shape.clone();
+        shape.remove(axis);
+        let unknown = || SparsityArray::unknown(Type { dtype: DType::I64, shape });
+        SparsityArray::computed(&[&a], |elements| Concrete::arg_reduce(op, only(elements), axis), unknown)
+    }
+    #[track_caller]
+    fn arg_sort(order: Order, a: SparsityArray, axis: usize) -> SparsityArray {
+        let unknown = || SparsityArray::unknown(Type::new(DType::I64, &a.ty.shape));
+        SparsityArray::computed(&[&a], |elements| Concrete::arg_sort(order, only(elements), axis), unknown)
+    }
+    #[track_caller]
+    fn contract(spec: &Contraction, a: SparsityArray, b: SparsityArray) -> SparsityArray {
+        let known = |mut elements: Vec<Array>| {
+            let right = elements.pop().expect("two operands");
+            Concrete::contract(spec, only(elements), right)
+        };
+        SparsityArray::computed(&[&a, &b], known, || rules::contract(spec, &a, &b))
+    }
+
+    #[track_caller]
+    fn scan(
+        scan: &Arc<Scan>,
+        carries: Vec<SparsityArray>,
+        inputs: Vec<SparsityArray>,
+        captures: Vec<SparsityArray>,
+    ) -> Vec<SparsityArray> {
+        several(loops::scan(scan, carries, &inputs, captures))
+    }
+    #[track_caller]
+    fn branch(
+        condition: SparsityArray,
+        then: &Arc<Body>,
+        otherwise: &Arc<Body>,
+        captures: Vec<SparsityArray>,
+    ) -> Vec<SparsityArray> {
+        several(loops::branch(&condition, then, otherwise, captures))
+    }
+    #[track_caller]
+    fn custom<F: CustomFunction>(function: &F, inputs: Vec<SparsityArray>) -> Vec<SparsityArray> {
+        several(custom::custom(&custom::AnyFunction(function), inputs))
+    }
+    #[track_caller]
+    fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<SparsityArray>) -> Vec<SparsityArray> {
+        several(loops::sweeps(sweeps, &operands))
+    }
+
+    fn lift(a: SparsityArray) -> NestedArray<Self> {
+        DualArray { primal: a, delta: None }
+    }
+    fn lift_forward(a: SparsityArray) -> ForwardArray<Self> {
+        TangentArray { primal: a, tangent: None }
+    }
+    fn vjp(
+        f: &dyn Fn(Vec<NestedArray<Self>>) -> Vec<NestedArray<Self>>,
+        at: Vec<SparsityArray>,
+    ) -> (Vec<SparsityArray>, Pullback<Self>) {
+        dual::vjp::<Sparsity>(f, at)
+    }
+    fn jvp(
+        f: &dyn Fn(Vec<ForwardArray<Self>>) -> Vec<ForwardArray<Self>>,
+        at: Vec<SparsityArray>,
+        tangents: Vec<Option<SparsityArray>>,
+    ) -> (Vec<SparsityArray>, Vec<Option<SparsityArray>>) {
+        dual::jvp::<Sparsity>(f, at, tangents)
+    }
+
+    fn known(a: &SparsityArray) -> Option<Array> {
+        a.known.clone()
+    }
+}

@@ -1,0 +1,277 @@
+//! Sparse Jacobians and Hessians of staged functions.
+
+use super::compress::Layout;
+use super::compressed::{Compressed, Compression, Request, check_floats};
+use super::instance::{SparsityArray, same_elements};
+use super::pattern::{Csr, Pattern};
+use crate::concrete::{Array, Concrete};
+use crate::derivative::Function;
+use crate::error::{Error, Result};
+use crate::tensor::{Args, Family, Float, Outline, Rank, Scalar, Tensor};
+use crate::term::Body;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Structures of float arrays, and of which element type these are: what a Jacobian's rows are made of.
+///
+/// Tensors are, and tuples, `Vec`, `Option`, `Box` and Rust arrays of them, by their first part; for a struct of arrays an
+/// implementation says it in one line: `impl FloatTree for Residuals<Concrete> { type Element = f64; }`.
+pub trait FloatTree: Family {
+    /// The element type of all float arrays.
+    type Element: Float;
+}
+
+impl<E: Float, R: Rank> FloatTree for Tensor<Concrete, E, R> {
+    type Element = E;
+}
+
+impl<F: FloatTree> FloatTree for Vec<F> {
+    type Element = F::Element;
+}
+
+impl<F: FloatTree> FloatTree for Option<F> {
+    type Element = F::Element;
+}
+
+impl<F: FloatTree> FloatTree for Box<F> {
+    type Element = F::Element;
+}
+
+impl<F: FloatTree, const N: usize> FloatTree for [F; N] {
+    type Element = F::Element;
+}
+
+macro_rules! tuples {
+    ($(($first:ident $(, $name:ident)*);)*) => {
+        $(impl<$first: FloatTree $(, $name: Family)*> FloatTree for ($first, $($name,)*) {
+            type Element = $first::Element;
+        })*
+    };
+}
+
+tuples! {
+    (T);
+    (T, U);
+    (T, U, V);
+    (T, U, V, W);
+    (T, U, V, W, X);
+    (T, U, V, W, X, Y);
+    (T, U, V, W, X, Y, Z);
+    (T, U, V, W, X, Y, Z, S);
+}
+
+/// What Jacobians and Hessians have in common: a program, and how its derivative is compressed for the fixed arguments of
+/// the last call.
+struct Derivative {
+    hessian: bool,
+    /// The function, or of a Hessian its gradient.
+    body: Arc<Body>,
+    active: usize,
+    outline: Outline,
+    given: Option<Arc<Pattern>>,
+    compression: Option<Compression>,
+    last: Mutex<Option<Last>>,
+}
+
+/// A compression, and the fixed arguments that it is for.
+struct Last {
+    fixed: Vec<Array>,
+    compressed: Arc<Compressed>,
+}
+
+impl Derivative {
+    /// The derivative of a program, whose float arrays of the results and of the first arguments are all of type `E`.
+    fn new<E: Float>(
+        hessian: bool,
+        body: Arc<Body>,
+        active: usize,
+        outline: Outline,
+    ) -> std::result::Result<Derivative, String> {
+        check_floats::<E>(&body, active)?;
+        let last = Mutex::new(None);
+        Ok(Derivative { hessian, body, active, outline, given: None, compression: None, last })
+    }
+
+    /// How the matrix is found is another from now on.
+    ///
+    /// # Errors
+    ///
+    /// When the pattern or the compression is not one for this matrix, or not for each other.
+    fn with(
+        mut self,
+        given: Option<Arc<Pattern>>,
+        compression: Option<Compression>,
+    ) -> std::result::Result<Self, String> {
+        if let Some(given) = &given {
+            let columns = Layout::new((0..self.active).map(|at| self.body.parameter_type(at))).size;
+            let expected = (Layout::new(self.body.result_types()).size, columns);
+            if given.shape() != expected {
+                return Err(format!("the given pattern is {:?}, but the matrix is {expected:?}", given.shape()));
+            }
+        }
+        match compression {
+            Some(Compression::Star) => return Err("a star colouring compresses Hessians, which are symmetric".into()),
+            Some(Compression::Reads) if given.is_some() => {
+                return Err("what a program reads has a pattern of its own, which can not be given".into());
+            }
+            _ => {}
+        }
+        (self.given, self.compression, self.last) = (given, compression, Mutex::new(None));
+        Ok(self)
+    }
+
+    fn compressed<E: Float>(&self, arguments: &[Array], place: &Location<'_>) -> Result<Arc<Compressed>> {
+        let marked = self.outline.fixed_arrays();
+        // What has a given pattern does not depend on fixed arguments.
+        let is_fixed = |position: usize| self.given.is_none() && marked.get(position).copied().unwrap_or(false);
+        let fixed: Vec<Array> =
+            arguments.iter().enumerate().filter(|(at, _)| is_fixed(*at)).map(|(_, array)| array.clone()).collect();
+        // What panicked while it held the lock left what was there.
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = &*last
+            && last.fixed.iter().zip(&fixed).all(|(a, b)| same_elements(a, b))
+        {
+            return Ok(last.compressed.clone());
+        }
+        let parameter = |(position, array): (usize, &Array)| match is_fixed(position) {
+            true => SparsityArray::known(array.clone()),
+            false => SparsityArray::unknown(array.ty()),
+        };
+        let request = Request {
+            body: &self.body,
+            active: self.active,
+            parameters: arguments.iter().enumerate().map(parameter).collect(),
+            given: self.given.clone(),
+            compression: self.compression,
+            place,
+        };
+        let compressed = Arc::new(if self.hessian { request.hessian::<E>()? } else { request.jacobian::<E>()? });
+        *last = Some(Last { fixed, compressed: compressed.clone() });
+        Ok(compressed)
+    }
+}
+
+macro_rules! sparse {
+    ($(#[$doc:meta])* $name:ident $matrix:literal, hessian: $hessian:literal) => {
+        $(#[$doc])*
+        pub struct $name<In: Family, E: Float> {
+            derivative: Derivative,
+            types: PhantomData<fn(In) -> E>,
+        }
+
+        impl<In: Family, E: Float> $name<In, E> {
+            #[track_caller]
+            fn new(body: Arc<Body>, active: usize, outline: Outline) -> Result<Self> {
+                Self::checked(Derivative::new::<E>($hessian, body, active, outline))
+            }
+
+            /// The same with a pattern that is known already, and is not looked for then. An entry that it lacks is
+            /// wrongly part of others.
+            ///
+            /// # Errors
+            ///
+            /// When the pattern has another shape than the matrix, or [`Compression::Reads`] was chosen.
+            #[track_caller]
+            pub fn with_pattern(self, pattern: Pattern) -> Result<Self> {
+                let compression = self.derivative.compression;
+                self.with(Some(Arc::new(pattern)), compression)
+            }
+
+            #[track_caller]
+            fn with(self, given: Option<Arc<Pattern>>, compression: Option<Compression>) -> Result<Self> {
+                Self::checked(self.derivative.with(given, compression))
+            }
+
+            #[track_caller]
+            fn checked(derivative: std::result::Result<Derivative, String>) -> Result<Self> {
+                match derivative {
+                    Ok(derivative) => Ok($name { derivative, types: PhantomData }),
+                    Err(problem) => Err(Error::operands($matrix, problem, Location::caller())),
+                }
+            }
+
+            /// The matrix at a point.
+            ///
+            /// # Errors
+            ///
+            /// When the arguments differ from those that the function was staged for, when there are more than 2³²
+            /// columns, or when there is no memory.
+            #[track_caller]
+            pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Csr<E>> {
+                let place = Location::caller();
+                let arguments = crate::derivative::checked_arguments(arguments, &self.derivative.outline, &self.derivative.body)?;
+                self.derivative.compressed::<E>(&arguments, place)?.evaluated(arguments, place)
+            }
+
+            /// How the matrix is compressed for the fixed arguments among these, found as at a call, and kept for the
+            /// next one.
+            ///
+            /// # Errors
+            ///
+            /// As a call.
+            #[track_caller]
+            pub fn compressed<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Arc<Compressed>> {
+                let arguments = crate::derivative::checked_arguments(arguments, &self.derivative.outline, &self.derivative.body)?;
+                self.derivative.compressed::<E>(&arguments, Location::caller())
+            }
+        }
+    };
+}
+
+sparse! {
+    /// The Jacobian of a staged function, with respect to its first argument, in compressed sparse rows.
+    ///
+    /// Rows are the elements of all float results, columns those of all float arrays of the first argument, in the order of
+    /// the trees. At the first call the pattern is found, and the derivatives along all colours become one program; both
+    /// are kept for calls with the same [`fixed`](super::fixed()) arguments, and made anew where these have other values.
+    SparseJacobian "sparse_jacobian", hessian: false
+}
+
+sparse! {
+    /// The Hessian of a staged function of one float, with respect to its first argument, in compressed sparse rows: all of
+    /// the symmetric matrix.
+    ///
+    /// Rows and columns are the elements of all float arrays of the first argument. The pattern is that of the gradient
+    /// program; a star colouring of it says which products with the matrix are needed. As with [`SparseJacobian`], all of
+    /// that is done at the first call.
+    SparseHessian "sparse_hessian", hessian: true
+}
+
+impl<In: Family, E: Float> SparseJacobian<In, E> {
+    /// The same by these derivatives, however many seeds they take; else by those that take fewest.
+    ///
+    /// # Errors
+    ///
+    /// Of [`Compression::Star`], and of [`Compression::Reads`] with a given pattern.
+    #[track_caller]
+    pub fn with_compression(self, compression: Compression) -> Result<Self> {
+        let given = self.derivative.given.clone();
+        self.with(given, Some(compression))
+    }
+}
+
+impl<In: Family, Out: FloatTree, First: Family> Function<In, Out, First> {
+    /// The Jacobian with respect to the first argument, in compressed sparse rows: see [`SparseJacobian`].
+    ///
+    /// # Errors
+    ///
+    /// When a float array of the result, or of the first argument, has another element type than the first of the result.
+    #[track_caller]
+    pub fn sparse_jacobian(&self) -> Result<SparseJacobian<In, Out::Element>> {
+        SparseJacobian::new(self.shared_program(), self.active(), self.outline().clone())
+    }
+}
+
+impl<In: Family, E: Float, First: Family> Function<In, Scalar<Concrete, E>, First> {
+    /// The Hessian with respect to the first argument, in compressed sparse rows: see [`SparseHessian`].
+    ///
+    /// # Errors
+    ///
+    /// When a float array of the first argument has another element type than the result.
+    #[track_caller]
+    pub fn sparse_hessian(&self) -> Result<SparseHessian<In, E>> {
+        let gradient = self.grad()?;
+        SparseHessian::new(gradient.shared_program(), gradient.active(), gradient.outline().clone())
+    }
+}

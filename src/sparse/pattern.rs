@@ -1,0 +1,273 @@
+//! Where a matrix may be other than zero, and the matrix.
+
+use crate::concrete::{Array, Concrete};
+use crate::error::{Error, Result};
+use crate::tensor::{Float, Matrix, Vector};
+use std::fmt;
+use std::sync::Arc;
+
+/// Where a matrix may be other than zero: compressed sparse rows without values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    columns: usize,
+    row_offsets: Vec<usize>,
+    column_indices: Vec<usize>,
+}
+
+impl Pattern {
+    /// A pattern of `columns` columns in the form of compressed sparse rows: row `i` has the entries
+    /// `row_offsets[i]..row_offsets[i + 1]` of `column_indices`.
+    ///
+    /// # Errors
+    ///
+    /// When the offsets do not ascend from 0 to the number of entries, or when the columns of a row do not ascend strictly
+    /// below `columns`.
+    pub fn new(columns: usize, row_offsets: Vec<usize>, column_indices: Vec<usize>) -> Result<Pattern> {
+        let wrong = |problem: String| Err(Error::Structure(format!("a sparsity pattern: {problem}")));
+        if row_offsets.first() != Some(&0) || row_offsets.last() != Some(&column_indices.len()) {
+            return wrong(format!("the offsets of rows do not run from 0 to {}", column_indices.len()));
+        }
+        for (row, ends) in row_offsets.windows(2).enumerate() {
+            let Some(entries) = column_indices.get(ends[0]..ends[1]) else {
+                return wrong(format!("row {row} ends at {} before it begins, at {}", ends[1], ends[0]));
+            };
+            if entries.windows(2).any(|pair| pair[0] >= pair[1]) || entries.last().is_some_and(|&last| last >= columns)
+            {
+                return wrong(format!("the columns of row {row} do not ascend below {columns}"));
+            }
+        }
+        Ok(Pattern { columns, row_offsets, column_indices })
+    }
+
+    /// A pattern of `columns` columns from the columns of each row, in any order.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such column.
+    pub fn from_rows<R: IntoIterator<Item = usize>>(
+        columns: usize,
+        rows: impl IntoIterator<Item = R>,
+    ) -> Result<Pattern> {
+        let (mut row_offsets, mut column_indices) = (vec![0], Vec::new());
+        for row in rows {
+            let mut entries: Vec<usize> = row.into_iter().collect();
+            entries.sort_unstable();
+            entries.dedup();
+            column_indices.append(&mut entries);
+            row_offsets.push(column_indices.len());
+        }
+        Pattern::new(columns, row_offsets, column_indices)
+    }
+
+    /// Numbers of rows and columns.
+    pub fn shape(&self) -> (usize, usize) {
+        (self.rows(), self.columns)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.row_offsets.len() - 1
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Where the rows begin among the entries, and where the last one ends.
+    pub fn row_offsets(&self) -> &[usize] {
+        &self.row_offsets
+    }
+
+    /// The column of every entry, row by row, ascending in each.
+    pub fn column_indices(&self) -> &[usize] {
+        &self.column_indices
+    }
+
+    /// The columns of the entries of a row, ascending.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such row.
+    pub fn row(&self, row: usize) -> &[usize] {
+        &self.column_indices[self.row_offsets[row]..self.row_offsets[row + 1]]
+    }
+
+    /// Number of entries.
+    pub fn nonzeros(&self) -> usize {
+        self.column_indices.len()
+    }
+
+    /// Whether there is an entry at a row and column; none is outside.
+    pub fn contains(&self, row: usize, column: usize) -> bool {
+        row < self.rows() && self.row(row).binary_search(&column).is_ok()
+    }
+
+    /// Rows as columns.
+    pub fn transpose(&self) -> Pattern {
+        let mut row_offsets = vec![0; self.columns + 1];
+        self.column_indices.iter().for_each(|&column| row_offsets[column + 1] += 1);
+        for column in 0..self.columns {
+            row_offsets[column + 1] += row_offsets[column];
+        }
+        let mut next = row_offsets.clone();
+        let mut column_indices = vec![0; self.nonzeros()];
+        for row in 0..self.rows() {
+            for &column in self.row(row) {
+                column_indices[next[column]] = row;
+                next[column] += 1;
+            }
+        }
+        Pattern { columns: self.rows(), row_offsets, column_indices }
+    }
+
+    /// All entries of this square pattern and of its transpose.
+    pub(super) fn symmetric(&self) -> Pattern {
+        debug_assert_eq!(self.rows(), self.columns);
+        let transpose = self.transpose();
+        let (mut row_offsets, mut column_indices) = (vec![0], Vec::with_capacity(self.nonzeros()));
+        for row in 0..self.rows() {
+            let start = column_indices.len();
+            column_indices.extend_from_slice(self.row(row));
+            column_indices.extend_from_slice(transpose.row(row));
+            column_indices[start..].sort_unstable();
+            // Each row is shorter than what follows it was: what is kept moves down.
+            let mut kept = start;
+            for at in start..column_indices.len() {
+                if kept == start || column_indices[kept - 1] != column_indices[at] {
+                    column_indices[kept] = column_indices[at];
+                    kept += 1;
+                }
+            }
+            column_indices.truncate(kept);
+            row_offsets.push(kept);
+        }
+        Pattern { columns: self.columns, row_offsets, column_indices }
+    }
+}
+
+impl fmt::Display for Pattern {
+    /// A line for each row: `x` where there is an entry, else a dot.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for row in 0..self.rows() {
+            let mut line = vec!['.'; self.columns];
+            self.row(row).iter().for_each(|&column| line[column] = 'x');
+            writeln!(f, "{}", line.into_iter().collect::<String>())?;
+        }
+        Ok(())
+    }
+}
+
+/// A sparse matrix in compressed sparse rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Csr<E: Float> {
+    pattern: Arc<Pattern>,
+    values: Vector<Concrete, E>,
+}
+
+impl<E: Float> Csr<E> {
+    /// The matrix with these values at the entries of a pattern, in their order.
+    ///
+    /// # Errors
+    ///
+    /// When there are not as many values as entries.
+    pub fn new(pattern: Arc<Pattern>, values: Vector<Concrete, E>) -> Result<Csr<E>> {
+        if values.len() != pattern.nonzeros() {
+            let problem = format!("{} values for a pattern of {} entries", values.len(), pattern.nonzeros());
+            return Err(Error::Structure(problem));
+        }
+        Ok(Csr { pattern, values })
+    }
+
+    /// Numbers of rows and columns.
+    pub fn shape(&self) -> (usize, usize) {
+        self.pattern.shape()
+    }
+
+    /// Where entries are.
+    pub fn pattern(&self) -> &Arc<Pattern> {
+        &self.pattern
+    }
+
+    /// Where the rows begin among the entries, and where the last one ends.
+    pub fn row_offsets(&self) -> &[usize] {
+        self.pattern.row_offsets()
+    }
+
+    /// The column of every entry, row by row, ascending in each.
+    pub fn column_indices(&self) -> &[usize] {
+        self.pattern.column_indices()
+    }
+
+    /// The value of every entry, row by row; some may be 0.
+    pub fn values(&self) -> &Vector<Concrete, E> {
+        &self.values
+    }
+
+    /// Number of entries.
+    pub fn nonzeros(&self) -> usize {
+        self.pattern.nonzeros()
+    }
+
+    /// The matrix with all its zeros; for small ones.
+    ///
+    /// # Panics
+    ///
+    /// When there is no memory for it.
+    #[track_caller]
+    pub fn to_dense(&self) -> Matrix<Concrete, E> {
+        let (rows, columns) = self.shape();
+        let values = self.values.to_vec();
+        let mut dense = crate::tensor::zeros::<Concrete, E, _>((rows, columns)).to_vec();
+        for row in 0..rows {
+            for at in self.row_offsets()[row]..self.row_offsets()[row + 1] {
+                dense[row * columns + self.column_indices()[at]] = values[at];
+            }
+        }
+        Matrix::wrap(Array::from_vec(&[rows, columns], dense))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_checked() {
+        assert!(Pattern::new(3, vec![0, 2, 2, 3], vec![0, 2, 1]).is_ok());
+        for (columns, offsets, indices) in [
+            (3, vec![], vec![]),
+            (3, vec![0, 2], vec![0, 2, 1]),
+            (3, vec![1, 3], vec![0, 2, 1]),
+            (3, vec![0, 4, 3], vec![0, 1, 2]),
+            (3, vec![0, 2, 1, 3], vec![0, 1, 2]),
+            (3, vec![0, 2], vec![1, 1]),
+            (3, vec![0, 2], vec![2, 0]),
+            (2, vec![0, 2], vec![0, 2]),
+        ] {
+            let text = format!("{columns} {offsets:?} {indices:?}");
+            assert!(Pattern::new(columns, offsets, indices).is_err(), "{text}");
+        }
+        assert!(Pattern::from_rows(2, [vec![0, 2]]).is_err());
+    }
+
+    #[test]
+    fn transposing_and_symmetry() {
+        let pattern = Pattern::from_rows(3, [vec![2, 0], vec![], vec![1]]).unwrap();
+        assert_eq!(pattern.to_string(), "x.x\n...\n.x.\n");
+        assert_eq!(pattern.transpose().to_string(), "x..\n..x\nx..\n");
+        assert_eq!(pattern.transpose().transpose(), pattern);
+        assert_eq!(pattern.symmetric().to_string(), "x.x\n..x\nxx.\n");
+        assert!(pattern.contains(2, 1) && !pattern.contains(1, 2) && !pattern.contains(3, 0));
+        let empty = Pattern::from_rows(4, Vec::<Vec<usize>>::new()).unwrap();
+        assert_eq!((empty.shape(), empty.transpose().shape()), ((0, 4), (4, 0)));
+    }
+
+    #[test]
+    fn a_matrix_has_a_value_for_each_entry() {
+        let pattern = Arc::new(Pattern::from_rows(3, [vec![2, 0], vec![], vec![1]]).unwrap());
+        let matrix = Csr::new(pattern.clone(), Vector::from(vec![1.0, 2.0, 3.0])).unwrap();
+        assert_eq!(matrix.to_dense().to_vec(), [1.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0]);
+        assert!(Csr::new(pattern, Vector::from(vec![1.0])).is_err());
+    }
+}

@@ -1,0 +1,271 @@
+//! What the result of each operation depends on.
+
+use super::columns::Columns;
+use super::instance::{Sets, SparsityArray, union};
+use crate::affine::AffineMap;
+use crate::algebra::{Contraction, Label};
+use crate::concrete::Array;
+use crate::shape::{Axes, Shape, Type, Value, size, strides};
+use smallvec::SmallVec;
+use std::rc::Rc;
+
+/// Calls a function for every position of a shape, row-major.
+fn each_position(shape: &[usize], mut f: impl FnMut(&[usize])) {
+    let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, shape.len());
+    for _ in 0..size(shape) {
+        f(&at);
+        for axis in (0..shape.len()).rev() {
+            at[axis] += 1;
+            if at[axis] < shape[axis] {
+                break;
+            }
+            at[axis] = 0;
+        }
+    }
+}
+
+/// The row-major position of the source that a map reads for every element of its result; `None` outside.
+fn reads(map: &AffineMap) -> Vec<Option<usize>> {
+    let strides = strides(map.source());
+    let mut positions = Vec::with_capacity(size(map.result()));
+    each_position(map.result(), |at| {
+        let position = map.position(at);
+        positions.push(position.map(|position| position.iter().zip(&strides).map(|(at, stride)| at * stride).sum()));
+    });
+    positions
+}
+
+/// The sets at these positions, none outside.
+fn picked(columns: &[Columns], positions: impl IntoIterator<Item = Option<usize>>) -> Sets {
+    let pick = |position: Option<usize>| position.map_or(Columns::None, |position| columns[position].clone());
+    Some(Rc::new(positions.into_iter().map(pick).collect()))
+}
+
+/// For each of `count` positions the union of the sets that are put there; what is put nowhere is left out.
+fn collected(columns: &[Columns], targets: &[Option<usize>], count: usize) -> Sets {
+    debug_assert_eq!(columns.len(), targets.len());
+    let moved = || columns.iter().zip(targets).filter_map(|(set, target)| Some((set, (*target)?)));
+    let mut ends = vec![0; count];
+    moved().for_each(|(_, target)| ends[target] += 1);
+    let mut sum = 0;
+    for end in &mut ends {
+        // Where the sets of a position begin; filling them in moves it to their end.
+        let length = std::mem::replace(end, sum);
+        sum += length;
+    }
+    let mut sorted: Vec<&Columns> = vec![&Columns::None; sum];
+    for (set, target) in moved() {
+        sorted[ends[target]] = set;
+        ends[target] += 1;
+    }
+    let mut start = 0;
+    let union = |end: usize| Columns::union_of(sorted[std::mem::replace(&mut start, end)..end].iter().copied());
+    Some(Rc::new(ends.into_iter().map(union).collect()))
+}
+
+/// The sets where the factor of a derivative is not 0.
+pub(super) fn where_not_zero(columns: &Rc<Vec<Columns>>, factor: &Array) -> Sets {
+    match factor.uniform() {
+        Some(factor) => (factor.to_f64() != 0.0).then(|| columns.clone()),
+        None => {
+            let keep = |(position, set): (usize, &Columns)| match factor.element(position).to_f64() == 0.0 {
+                true => Columns::None,
+                false => set.clone(),
+            };
+            Some(Rc::new(columns.iter().enumerate().map(keep).collect()))
+        }
+    }
+}
+
+/// A known mask takes one side of each element, another both.
+pub(super) fn select(mask: &SparsityArray, yes: &SparsityArray, no: &SparsityArray) -> SparsityArray {
+    let columns = match mask.elements() {
+        None => union(yes.sets().clone(), no.sets().clone()),
+        Some(mask) => match mask.uniform() {
+            Some(value) => if value == Value::Bool(true) { yes } else { no }.sets().clone(),
+            None => (yes.sets().is_some() || no.sets().is_some()).then(|| {
+                let set = |side: &SparsityArray, at: usize| side.sets().as_ref().map(|sets| sets[at].clone());
+                let side = |at: usize| if mask.element(at) == Value::Bool(true) { yes } else { no };
+                Rc::new((0..mask.size()).map(|at| set(side(at), at).unwrap_or_default()).collect())
+            }),
+        },
+    };
+    SparsityArray::dependent(yes.ty().clone(), columns)
+}
+
+/// What is read.
+pub(super) fn view(columns: &Sets, map: &AffineMap) -> Sets {
+    picked(columns.as_ref()?, reads(map))
+}
+
+/// All that is added at a position.
+pub(super) fn accumulate(columns: &Sets, map: &AffineMap) -> Sets {
+    collected(columns.as_ref()?, &reads(map), size(map.source()))
+}
+
+/// All that lies along the axes, and the shape of what is left.
+pub(super) fn unions_over(columns: &Sets, shape: &[usize], axes: &[usize]) -> (Sets, Shape) {
+    let kept: Axes = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
+    let rest: Shape = kept.iter().map(|&axis| shape[axis]).collect();
+    if axes.is_empty() {
+        return (columns.clone(), rest);
+    }
+    let unions = columns.as_ref().and_then(|columns| {
+        let targets = reads(&AffineMap::broadcast(&rest, shape, &kept));
+        collected(columns, &targets, size(&rest))
+    });
+    (unions, rest)
+}
+
+/// The parts after each other.
+pub(super) fn concatenate(axis: usize, parts: &[SparsityArray]) -> SparsityArray {
+    let mut ty = parts[0].ty().clone();
+    ty.shape[axis] = parts.iter().map(|part| part.ty().shape[axis]).sum();
+    let any = parts.iter().any(|part| part.sets().is_some());
+    let columns = any.then(|| {
+        let outer = size(&ty.shape[..axis]);
+        let mut columns = Vec::with_capacity(ty.size());
+        for block in 0..outer {
+            for part in parts {
+                let width = size(&part.ty().shape[axis..]);
+                match part.sets() {
+                    Some(sets) => columns.extend_from_slice(&sets[block * width..(block + 1) * width]),
+                    None => columns.resize(columns.len() + width, Columns::None),
+                }
+            }
+        }
+        Rc::new(columns)
+    });
+    SparsityArray::dependent(ty, columns)
+}
+
+/// Index arrays, of which some may be known, against the extents of the axes that they index.
+struct Known {
+    /// The axes whose positions are not known.
+    unknown: Axes,
+    /// The extents of the others.
+    extents: Shape,
+    /// For each element of the index arrays the row-major position along the others; `None` outside.
+    positions: Vec<Option<usize>>,
+}
+
+impl Known {
+    fn new(indices: &[SparsityArray], extents: &[usize]) -> Known {
+        let count = indices.first().map_or(1, |index| index.ty().size());
+        let (mut known, mut unknown): (Vec<(&Array, usize)>, Axes) = Default::default();
+        for (axis, index) in indices.iter().enumerate() {
+            match index.elements() {
+                Some(elements) => known.push((elements, extents[axis])),
+                None => unknown.push(axis),
+            }
+        }
+        let position = |at: usize| {
+            known.iter().try_fold(0, |position, (index, extent)| {
+                let index = index.element(at).to_integer().and_then(|index| usize::try_from(index).ok());
+                index.filter(|index| index < extent).map(|index| position * extent + index)
+            })
+        };
+        let positions = (0..count).map(position).collect();
+        Known { extents: known.iter().map(|&(_, extent)| extent).collect(), unknown, positions }
+    }
+
+    /// Elements of rows at these positions, as positions of the known axes and the row's.
+    fn of_rows(&self, width: usize) -> impl Iterator<Item = Option<usize>> {
+        self.positions.iter().flat_map(move |&at| (0..width).map(move |inner| at.map(|at| at * width + inner)))
+    }
+}
+
+/// What is read at known positions; along an axis where they are not known, anything.
+pub(super) fn gather(a: &SparsityArray, indices: &[SparsityArray]) -> SparsityArray {
+    let shape = &a.ty().shape;
+    let row = &shape[indices.len()..];
+    let result: Shape = indices.first().map_or(&[][..], |index| &index.ty().shape).iter().chain(row).copied().collect();
+    let columns = a.sets().is_some().then(|| Known::new(indices, &shape[..indices.len()])).and_then(|known| {
+        let (unions, _) = unions_over(a.sets(), shape, &known.unknown);
+        picked(&unions?, known.of_rows(size(row)))
+    });
+    SparsityArray::dependent(Type { dtype: a.ty().dtype, shape: result }, columns)
+}
+
+/// What is put at a known position; along an axis where positions are not known, anything.
+pub(super) fn scatter(updates: &SparsityArray, indices: &[SparsityArray], extents: &[usize]) -> SparsityArray {
+    let rank = indices.first().map_or(0, |index| index.ty().rank());
+    let row = &updates.ty().shape[rank..];
+    let result: Shape = extents.iter().chain(row).copied().collect();
+    let columns = updates.sets().as_ref().and_then(|columns| {
+        let known = Known::new(indices, extents);
+        let targets: Vec<Option<usize>> = known.of_rows(size(row)).collect();
+        let shape: Shape = known.extents.iter().chain(row).copied().collect();
+        let sums = collected(columns, &targets, size(&shape));
+        let axes: Axes = (0..result.len()).filter(|axis| !known.unknown.contains(axis)).collect();
+        match known.unknown.is_empty() {
+            true => sums,
+            false => view(&sums, &AffineMap::broadcast(&shape, &result, &axes)),
+        }
+    });
+    SparsityArray::dependent(Type { dtype: updates.ty().dtype, shape: result }, columns)
+}
+
+/// All terms of each sum; those whose other factor is known to be 0 are left out.
+pub(super) fn contract(spec: &Contraction, a: &SparsityArray, b: &SparsityArray) -> SparsityArray {
+    let ty = Type { dtype: a.ty().dtype, shape: spec.shape(&a.ty().shape, &b.ty().shape) };
+    let side = |own: &SparsityArray, labels: &[Label], other: &SparsityArray, others: &[Label]| -> Sets {
+        let columns = own.sets().as_ref()?;
+        match other.elements() {
+            Some(factor) if has_zero(factor) => {
+                terms(spec, &ty.shape, (&columns[..], labels, &own.ty().shape), (factor, others))
+            }
+            _ => {
+                let summed: Axes = (0..labels.len()).filter(|&axis| !spec.result.contains(&labels[axis])).collect();
+                let (unions, rest) = unions_over(own.sets(), &own.ty().shape, &summed);
+                let place = |label: &Label| spec.result.iter().position(|other| other == label);
+                let axes: Axes = labels.iter().filter_map(place).collect();
+                view(&unions, &AffineMap::broadcast(&rest, &ty.shape, &axes))
+            }
+        }
+    };
+    let left = side(a, &spec.left, b, &spec.right);
+    let right = side(b, &spec.right, a, &spec.left);
+    SparsityArray::dependent(ty, union(left, right))
+}
+
+/// Whether some element is 0.
+fn has_zero(factor: &Array) -> bool {
+    match factor.uniform() {
+        Some(factor) => factor.to_f64() == 0.0,
+        None => (0..factor.size()).any(|position| factor.element(position).to_f64() == 0.0),
+    }
+}
+
+/// For each element of a contraction's result the union of one operand's sets over the terms whose known factor is not 0.
+fn terms(
+    spec: &Contraction,
+    result: &[usize],
+    (columns, labels, shape): (&[Columns], &[Label], &[usize]),
+    (factor, others): (&Array, &[Label]),
+) -> Sets {
+    let summed: SmallVec<[Label; 4]> = labels.iter().copied().filter(|label| !spec.result.contains(label)).collect();
+    let run: SmallVec<[Label; 6]> = spec.result.iter().chain(&summed).copied().collect();
+    let extent = |label: &Label| shape[labels.iter().position(|own| own == label).expect("a label of the operand")];
+    let inner: Shape = summed.iter().map(extent).collect();
+    // How far an operand's row-major position moves with each label.
+    let steps = |labels: &[Label], shape: &[usize]| -> SmallVec<[usize; 6]> {
+        let strides = strides(shape);
+        run.iter().map(|label| labels.iter().position(|own| own == label).map_or(0, |axis| strides[axis])).collect()
+    };
+    let (own, other) = (steps(labels, shape), steps(others, factor.shape()));
+    let offset = |at: &[usize], steps: &[usize]| -> usize { at.iter().zip(steps).map(|(at, step)| at * step).sum() };
+    let mut sets = Vec::with_capacity(size(result));
+    let outer = spec.result.len();
+    each_position(result, |at| {
+        let (base, other_base) = (offset(at, &own), offset(at, &other));
+        let mut found: Vec<&Columns> = Vec::new();
+        each_position(&inner, |at| {
+            if factor.element(other_base + offset(at, &other[outer..])).to_f64() != 0.0 {
+                found.push(&columns[base + offset(at, &own[outer..])]);
+            }
+        });
+        sets.push(Columns::union_of(found));
+    });
+    Some(Rc::new(sets))
+}

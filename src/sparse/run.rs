@@ -1,0 +1,62 @@
+//! Programs run on dependence, as far as there is memory.
+
+use super::columns::Columns;
+use super::instance::{Sparsity, SparsityArray};
+use super::{custom, loops};
+use crate::concrete::{self, Concrete, Failure, OutOfMemory};
+use crate::shape::Type;
+use crate::term::interpret::{self, Operands, Slot};
+use crate::term::{Body, Never, Node, Op, print};
+
+/// Runs a bulk program: what its results depend on.
+///
+/// # Errors
+///
+/// The first operation for which there is no memory.
+pub(super) fn run(body: &Body, arguments: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
+    interpret::run::<Sparsity, Never, Failure>(body, arguments, |node, args| match &node.op {
+        Op::Scan(loop_) => {
+            let mut args = args.into_iter();
+            let carries = args.by_ref().take(loop_.carries).collect();
+            let inputs: Vec<SparsityArray> = args.by_ref().take(loop_.inputs).collect();
+            Ok(interpret::several(loops::scan(loop_, carries, &inputs, args.collect())?))
+        }
+        Op::Custom(function) => Ok(interpret::several(custom::custom(&**function, args.into_vec())?)),
+        Op::Sweeps(sweeps) => Ok(interpret::several(loops::sweeps(sweeps, &args)?)),
+        Op::Branch(sides) => {
+            let mut args = args.into_iter();
+            let condition = args.next().expect("a branch has a condition");
+            Ok(interpret::several(loops::branch(&condition, &sides.then, &sides.otherwise, args.collect())?))
+        }
+        op => {
+            let result = apply(node, args).map_err(|problem| Failure { operation: print::name(op), problem })?;
+            debug_assert_eq!(result.ty(), node.ty());
+            Ok(Slot::One(result))
+        }
+    })
+}
+
+/// One operation without a sub-program.
+fn apply(node: &Node, args: Operands<Sparsity>) -> Result<SparsityArray, OutOfMemory> {
+    let known: Option<Operands<Concrete>> = args.iter().map(|operand| operand.elements().cloned()).collect();
+    if let Some(known) = known {
+        return concrete::apply(&node.op, known).map(SparsityArray::known);
+    }
+    if args.iter().any(|operand| operand.sets().is_some()) {
+        drop(room(node.ty())?);
+    }
+    Ok(interpret::apply::<Sparsity, Never>(&node.op, args))
+}
+
+/// An empty buffer with room for a set for each element of an array.
+///
+/// # Errors
+///
+/// When there is no memory for it.
+pub(super) fn room(ty: &Type) -> Result<Vec<Columns>, OutOfMemory> {
+    let mut sets = Vec::new();
+    match sets.try_reserve_exact(ty.size()) {
+        Ok(()) => Ok(sets),
+        Err(_) => Err(OutOfMemory { ty: ty.clone() }),
+    }
+}

@@ -1,0 +1,169 @@
+//! What functions with derivative rules of their own do beyond the rows of the corpus: wrong rules, programs, and the check
+//! of derivatives.
+
+use deltaray::algebra::Algebra;
+use deltaray::prelude::*;
+use deltaray::term::{Body, Op};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+type S = Scalar<Concrete, f64>;
+type V = Vector<Concrete, f64>;
+
+/// A function of arrays, by its types and its body.
+macro_rules! function {
+    ($name:ident: $in:ty => $out:ty, |$input:pat_param| $body:expr) => {
+        #[derive(Clone, Copy)]
+        struct $name;
+        impl ArrayFn for $name {
+            type In = $in;
+            type Out = $out;
+            #[allow(unused_variables)]
+            fn call<A: Algebra>(&self, input: &<$in as Family>::At<A>) -> <$out as Family>::At<A> {
+                let $input = input;
+                $body
+            }
+        }
+    };
+}
+
+function!(Square: V => V, |x| x * x);
+function!(SquarePulled: (V, V, V) => V, |(x, _, c)| 2.0 * x * c);
+function!(Shortened: (V, V, V) => V, |(x, _, c)| c.slice(0, 1..));
+function!(Halved: (V, V, V) => V, |(x, _, c)| x * c);
+function!(Third: (V, V, V) => V, |(x, _, c)| 2.0 * x * c * iota(x.len()).equal(2).select(1.5, 1.0));
+function!(Plane: (V, S) => V, |(x, w)| x * w);
+function!(PlanePulled: ((V, S), V, V) => (V, S), |((x, w), _, c)| (c * w, (c * x).sum() * 2.0));
+function!(Recursive: S => S, |x| custom_vjp(&Sine, &RecursivePulled, x));
+function!(Sine: S => S, |x| x.sin());
+function!(RecursivePulled: (S, S, S) => S, |(x, _, c)| Recursive.call::<A>(&(x + std::f64::consts::FRAC_PI_2)) * c);
+
+fn x() -> V {
+    vec![1.0, 2.0, 3.0].into()
+}
+
+/// The text of a panic.
+fn panic_of(work: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(work)).expect_err("a wrong rule is reported");
+    payload.downcast_ref::<String>().expect("panics have a text").clone()
+}
+
+fn customs(body: &Body) -> usize {
+    let nested = |op: &Op| match op {
+        Op::Custom(_) => 1,
+        Op::Scan(scan) => customs(&scan.body),
+        Op::Branch(branch) => customs(&branch.then) + customs(&branch.otherwise),
+        _ => 0,
+    };
+    body.nodes.iter().map(|node| nested(&node.op)).sum()
+}
+
+#[test]
+fn a_cotangent_of_another_shape_is_an_error() {
+    let expected =
+        "the argument and what the rule gives for it differ: array 0 is f64[3] and f64[2] (at tests/custom_rules.rs:";
+    let line = line!() + 1;
+    let eager = panic_of(|| drop(grad(|x| custom_vjp(&Square, &Shortened, x).sum(), &x())));
+    assert!(eager.starts_with(&format!("custom_vjp: {expected}{line}:")), "{eager}");
+    let forward = panic_of(|| drop(jvp(|x| custom_vjp(&Square, &Shortened, x), &x(), &x())));
+    assert!(forward.starts_with(&format!("custom_vjp: {expected}")), "{forward}");
+    let line = line!() + 1;
+    let staged = stage(|x| CustomVjp(Square, Shortened).call(x), &x()).err();
+    let staged = staged.expect("staging runs the rule").to_string();
+    assert!(staged.starts_with(&format!("custom_vjp: {expected}{line}:")), "{staged}");
+    let nested = stage(|x| fold(x.clone(), x, |s, _| custom_vjp(&Square, &Shortened, &s)), &x()).err();
+    assert!(nested.expect("staging runs the rule").to_string().starts_with(&format!("custom_vjp: {expected}")));
+}
+
+#[test]
+fn a_tangent_of_another_shape_is_an_error() {
+    let expected = "custom_jvp: the value and what the rule gives for it differ: array 0 is f64[3] and f64[2] (at tests/custom_rules.rs:";
+    let forward = panic_of(|| drop(jvp(|x| custom_jvp(&Square, &Shortened, x), &x(), &x())));
+    assert!(forward.starts_with(expected), "{forward}");
+    let reverse = panic_of(|| drop(grad(|x| custom_jvp(&Square, &Shortened, x).sum(), &x())));
+    assert!(reverse.starts_with(expected), "{reverse}");
+    let staged = stage(|x| custom_jvp(&Square, &Shortened, x), &x()).err().expect("staging runs the rule").to_string();
+    assert!(staged.starts_with(expected), "{staged}");
+    // The value alone needs no rule.
+    assert_eq!(custom_jvp(&Square, &Shortened, &x()).to_vec(), [1.0, 4.0, 9.0]);
+}
+
+#[test]
+fn a_rule_that_uses_its_own_function_runs_eagerly_and_is_an_error_staged() {
+    let at = scalar(0.5);
+    let third = grad(|x| grad(|x| grad(|x| Recursive.call(x), x), x), &at).item();
+    assert!((third + 0.5_f64.cos()).abs() < 1e-12);
+    let error = stage(|x| Recursive.call(x), &at).err().expect("the rule has no end").to_string();
+    assert!(error.starts_with("custom rule: a rule that uses the function it belongs to, 8 rules deep"), "{error}");
+    // What was staged before does not count.
+    assert!(stage(|x| custom_vjp(&Square, &SquarePulled, x), &x()).is_ok());
+}
+
+#[test]
+fn a_program_that_runs_holds_no_rules() {
+    let staged = stage(|x| custom_vjp(&Square, &SquarePulled, x).sum(), &x()).unwrap();
+    assert_eq!((customs(staged.differentiable()), customs(staged.program())), (1, 0));
+    let gradient = staged.grad().unwrap();
+    assert_eq!(gradient.to_string().trim(), "program grad_f(p0: f64[3]) -> gradient: f64[3]:\n    p0 * 2.0");
+    let both = staged.value_and_grad().unwrap();
+    assert_eq!((customs(both.differentiable()), customs(both.program())), (1, 0));
+    let in_a_loop = stage(|x| fold(x.clone(), x, |s, w| custom_vjp(&Square, &SquarePulled, &(s * w))), &x()).unwrap();
+    assert_eq!((customs(in_a_loop.differentiable()), customs(in_a_loop.program())), (1, 0));
+}
+
+#[test]
+fn the_differentiable_program_shows_the_rules() {
+    let staged = stage(|x| custom_vjp(&Square, &SquarePulled, x), &x()).unwrap();
+    let text = staged.differentiable().to_string();
+    let expected = "\
+let m1: f64[3] = custom (p0) λ(s1: f64[3]). s1 * s1
+    vjp λ(s2: f64[3], e1: f64[3], e2: f64[3]). s2 * 2.0 * e2
+    m1";
+    assert!(text.trim_end().ends_with(expected), "{text}");
+}
+
+#[test]
+fn right_rules_pass_the_check() {
+    let options = CheckGrad::default();
+    check_grad(&CustomVjp(Square, SquarePulled), &x(), &options).unwrap();
+    check_grad(&CustomJvp(Square, SquarePulled), &x(), &options).unwrap();
+    check_grad(&Plane, &(x(), scalar(2.0)), &options).unwrap();
+    function!(Single: Vector<Concrete, f32> => Vector<Concrete, f32>, |x| x.sin());
+    check_grad(&Single, &vec![0.5_f32, 1.5].into(), &options).unwrap();
+    function!(Positions: (V, Vector<Concrete, i64>) => V, |(x, i)| build(i.len(), |k| x.at(i.at(k)).exp()));
+    check_grad(&Positions, &(x(), vec![2, 0].into()), &options).unwrap();
+}
+
+#[test]
+fn wrong_rules_are_found() {
+    let report = |result: deltaray::Result<()>| result.expect_err("the rule is wrong").to_string();
+    let options = CheckGrad::default();
+    let halved = report(check_grad(&CustomVjp(Square, Halved), &x(), &options));
+    assert!(halved.starts_with("check_grad: derivatives by input 0, element ["), "{halved}");
+    let all = "; reverse, forward, staged reverse, staged forward differ from the finite differences by more than";
+    assert!(halved.contains(all), "{halved}");
+    // One element is wrong, and it is named.
+    let third = report(check_grad(&CustomVjp(Square, Third), &x(), &options));
+    assert!(third.starts_with("check_grad: derivatives by input 0, element [2], disagree: reverse "), "{third}");
+    // One of two inputs is.
+    let plane = report(check_grad(&CustomVjp(Plane, PlanePulled), &(x(), scalar(2.0)), &options));
+    assert!(plane.starts_with("check_grad: derivatives by input 1, element [], disagree: reverse "), "{plane}");
+    // The two modes have different rules, and one is wrong.
+    let one = report(check_grad(&CustomRules(Square, SquarePulled, Halved), &x(), &options));
+    assert!(one.contains("; forward, staged forward differ from the finite differences by more than"), "{one}");
+    let other = report(check_grad(&CustomRules(Square, Halved, SquarePulled), &x(), &options));
+    assert!(other.contains("; reverse, staged reverse differ from the finite differences by more than"), "{other}");
+}
+
+#[test]
+fn a_kink_is_told_from_a_wrong_rule() {
+    function!(Magnitude: S => S, |x| x.abs());
+    let error = check_grad(&Magnitude, &scalar(0.0005), &CheckGrad::default()).unwrap_err().to_string();
+    assert!(error.contains("with a step twice as large the differences are"), "{error}");
+    check_grad(&Magnitude, &scalar(0.5), &CheckGrad::default()).unwrap();
+}
+
+#[test]
+fn a_check_of_shapes_that_do_not_fit_is_an_error() {
+    let error = check_grad(&CustomVjp(Square, Shortened), &x(), &CheckGrad::default()).unwrap_err().to_string();
+    assert!(error.starts_with("custom_vjp: the argument and what the rule gives for it differ"), "{error}");
+}

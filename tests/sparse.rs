@@ -1,0 +1,53 @@
+//! Sparse Jacobians and Hessians: patterns against dense derivatives, colours against known optima, and what evaluation
+//! takes.
+
+// Rows of the corpus are written in whatever way a user may write them.
+#![allow(
+    clippy::approx_constant,
+    clippy::assign_op_pattern,
+    clippy::cloned_ref_to_slice_refs,
+    clippy::eq_op,
+    clippy::erasing_op,
+    clippy::modulo_one,
+    clippy::redundant_closure
+)]
+
+#[path = "corpus/mod.rs"]
+#[allow(dead_code, unused_imports)]
+mod corpus;
+mod random;
+
+use deltaray::prelude::*;
+
+#[path = "sparse/bundle.rs"]
+mod bundle;
+#[path = "complexity/counting.rs"]
+mod counting;
+#[path = "sparse/everything.rs"]
+mod everything;
+#[path = "sparse/hessians.rs"]
+mod hessians;
+#[path = "sparse/interface.rs"]
+mod interface;
+#[path = "sparse/matrices.rs"]
+mod matrices;
+#[path = "sparse/rules.rs"]
+mod rules;
+
+type C = Concrete;
+
+fn v(elements: &[f64]) -> Vector<C, f64> {
+    Vector::from_slice(elements)
+}
+
+/// The numbers 1 to n, moved a little so that no two functions of them agree by chance.
+fn numbers(n: usize) -> Vector<C, f64> {
+    Vector::from((0..n).map(|i| 0.3 + (i as f64 * 0.7).sin().abs() + i as f64 / n as f64).collect::<Vec<f64>>())
+}
+
+fn close(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    for (at, (a, b)) in found.iter().zip(expected).enumerate() {
+        assert!((a - b).abs() <= 1e-9 * (1.0 + b.abs()), "element {at} is {a} instead of {b}");
+    }
+}
