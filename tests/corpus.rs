@@ -16,6 +16,8 @@
 #[path = "corpus/mod.rs"]
 mod corpus;
 mod random;
+#[path = "corpus/sparsity.rs"]
+mod sparsity;
 
 use corpus::check::check;
 use std::collections::HashSet;

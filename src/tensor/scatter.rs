@@ -177,7 +177,8 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// This array with `updates[s, r]` written at `[positions[0][s], .., r]`: of several at one position the last in row-major
     /// order. Positions outside are ignored, as are those that are masked out, see [`masked`].
     ///
-    /// The updates have the shape that [`Tensor::gather`] reads at the positions; others are reported at the caller's line.
+    /// The updates have the shape that [`Tensor::gather`] reads at the positions; others are reported at the caller's line. One
+    /// element is written at positions without axes: `x.scatter_set((&i, &j), &value)`.
     /// What is written over has derivative 0.
     #[track_caller]
     pub fn scatter_set<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {

@@ -29,7 +29,7 @@ pub struct Segments<A: Algebra> {
 impl<A: Algebra> Segments<A> {
     /// Segment k, of `count`, has the slices with key k, in any places; slices with other keys are in none.
     pub fn by_key(keys: &Vector<A, i64>, count: usize) -> Segments<A> {
-        Segments { keys: keys.clone(), count, ascending: false }
+        Segments { keys: keys.clone(), count, ascending: keys.len() <= 1 }
     }
 
     /// Of `len` slices, segment k has those from `offsets[k]` to before `offsets[k + 1]`, as rows of a sparse matrix are given:

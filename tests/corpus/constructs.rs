@@ -134,7 +134,7 @@ fn scatters() -> Vec<Row> {
             .smooth(),
         row!("construct: a permutation by scatter": (V, Ns) => V, |(x, k)| x.scatter_set(k, &x.exp()), (some(4, 565), ns([2, 0, 3, 1]))).smooth(),
         row!("construct: a scatter in a loop": (V, V) => V, |(x, u)| {
-                fold(x.clone(), &(iota(3), u.clone()), |x, (i, u)| x.scatter_set(i.replicate(1), &(x.at(i + 1) * u).replicate(1)))
+                fold(x.clone(), &(iota(3), u.clone()), |x, (i, u)| x.scatter_set(&i, &(x.at(&i + 1) * u)))
             }, (some(4, 566), some(3, 567)))
             .smooth(),
         row!("construct: gathered, changed and put back": (V, Ns) => V, |(x, k)| x.scatter_set(k, &x.gather(k).cos()), (some(5, 568), ns([4, 0]))).smooth(),
@@ -148,7 +148,7 @@ fn loops() -> Vec<Row> {
             .gradient([5.0 * 1.3f64.powi(4)])
             .smooth(),
         row!("construct: a loop over an array that it changes": V => V, |x| {
-                scan(x.clone(), &iota(4), 4, |y, i| (y.scatter_add(i.replicate(1), &y.at(&i - 1).replicate(1)), ())).0
+                scan(x.clone(), &iota(4), 4, |y, i| (y.scatter_add(&i, &y.at(&i - 1)), ())).0
             }, some(4, 581))
             .smooth(),
         row!("construct: a loop in a loop": V => S, |x| {

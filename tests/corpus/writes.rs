@@ -68,6 +68,12 @@ fn modes() -> Vec<Row> {
                 x * (sums - products).scatter_set(k, k).cast::<f64>()
             }, (some(3, 443), ns([1, 0, 2])))
             .smooth(),
+        row!("one element written, multiplied and added to": (V, N, S) => V,
+            |(x, i, u)| x.scatter_set(i, u).scatter_multiply(i - 1, u).scatter_add(i + 1, &u.sin()).scatter_max(i + 9, u),
+            (some(4, 455), n(1), s(0.7)))
+            .smooth(),
+        row!("one row written": (M, N, V) => M, |(a, i, u)| a.scatter_set(i, u).powi(2), (some((3, 2), 456), n(2), some(2, 457)))
+            .smooth(),
         row!("written nowhere": (V, Ns, V) => V, |(x, k, u)| x.scatter_max(k, u).scatter_set(k, u), (x(), ns([]), v([])))
             .value([1.0, 2.0, 3.0])
             .gradient([1.0; 3]),
@@ -80,7 +86,7 @@ fn modes() -> Vec<Row> {
             .smooth(),
         row!("written in a loop": (V, Ns, V) => V, |(x, k, u)| {
                 fold(x.clone(), &(k.clone(), u.clone()), |x, (k, u)| {
-                    x.scatter_multiply(k.replicate(1), &u.replicate(1)).scatter_add((k + 1).replicate(1), &u.sin().replicate(1))
+                    x.scatter_multiply(&k, &u).scatter_add(k + 1, &u.sin())
                 })
             }, (some(4, 446), ns([2, 0, 2, 3, 1]), some(5, 447)))
             .smooth(),
