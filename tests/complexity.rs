@@ -15,6 +15,8 @@ mod memory;
 mod parallel;
 #[path = "complexity/passes.rs"]
 mod passes;
+#[path = "complexity/rules.rs"]
+mod rules;
 
 use counting::{MEGABYTE, measured};
 use deltaray::algebra::Algebra;

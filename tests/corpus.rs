@@ -16,6 +16,8 @@
 #[path = "corpus/mod.rs"]
 mod corpus;
 mod random;
+#[path = "corpus/sparsity.rs"]
+mod sparsity;
 
 use corpus::check::check;
 use std::collections::HashSet;
@@ -66,11 +68,6 @@ fn derivatives() {
 }
 
 #[test]
-fn nestings() {
-    check(corpus::nestings::rows());
-}
-
-#[test]
 fn custom() {
     check(corpus::custom::rows());
 }
@@ -78,6 +75,11 @@ fn custom() {
 #[test]
 fn implicit() {
     check(corpus::implicit::rows());
+}
+
+#[test]
+fn nestings() {
+    check(corpus::nestings::rows());
 }
 
 #[test]

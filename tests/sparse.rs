@@ -1,30 +1,20 @@
 //! Sparse Jacobians and Hessians: patterns against dense derivatives, colours against known optima, and what evaluation
 //! takes.
 
-// Rows of the corpus are written in whatever way a user may write them.
-#![allow(
-    clippy::approx_constant,
-    clippy::assign_op_pattern,
-    clippy::cloned_ref_to_slice_refs,
-    clippy::eq_op,
-    clippy::erasing_op,
-    clippy::modulo_one,
-    clippy::redundant_closure
-)]
-
-#[path = "corpus/mod.rs"]
-#[allow(dead_code, unused_imports)]
-mod corpus;
-mod random;
-
 use deltaray::prelude::*;
+
+mod random {
+    #![allow(dead_code)]
+    pub mod chance;
+}
+#[path = "corpus/row.rs"]
+#[allow(dead_code, unused_imports, unused_macros)]
+mod row;
 
 #[path = "sparse/bundle.rs"]
 mod bundle;
 #[path = "complexity/counting.rs"]
 mod counting;
-#[path = "sparse/everything.rs"]
-mod everything;
 #[path = "sparse/hessians.rs"]
 mod hessians;
 #[path = "sparse/interface.rs"]

@@ -131,6 +131,21 @@ fn nests() -> Vec<Row> {
                 build(a.len(), |i| fold(scalar(0.3), &a.at(i), |s, x| reverse_sine(&(s * x))))
             }, some((2, 3), 393))
             .smooth(),
+        row!("a rule in a loop with a condition": (S, S) => S, |(w, x)| {
+                while_loop(x.clone(), |y| y.lt(0.95), |y| 0.4 + reverse_sine(&(w * &y)))
+            }, (s(0.8), s(0.1)))
+            .smooth(),
+        row!("rules in loops with conditions in a build": (S, V) => V, |(w, x)| {
+                build(x.len(), |i| while_loop(x.at(&i), |y| y.lt(0.95), |y| 0.4 + ruled_product(w, &forward_sine(&y))))
+            }, (s(0.8), v([0.1, 2.0, 0.5])))
+            .overhead(2, 20)
+            .smooth(),
+        row!("a rule in a loop with checkpoints": (S, V) => S, |(w, x)| {
+                let w = w.clone();
+                Checkpoints::Snapshots(2).scan(scalar(0.1), x, x.len(), move |s, x| (reverse_sine(&(s + &w * x)), ())).0
+            }, (s(0.8), some(5, 406)))
+            .smooth(),
+        row!("a rule in a checkpoint": V => V, |x| checkpoint(x, |x| build(x.len(), |i| reverse_sine(&x.at(i)).exp())), some(3, 407)).smooth(),
         row!("a rule in a side": S => S, |x| cond(x.gt(0.0), || reverse_sine(x), || x * x), s(0.5)).value([0.5_f64.sin()]).gradient([0.5_f64.cos()]).smooth(),
         row!("a rule in the other side": S => S, |x| cond(x.gt(0.0), || reverse_sine(x), || x * x), s(-0.5)).value([0.25]).gradient([-1.0]).smooth(),
         row!("a rule of the side not taken": V => V, |x| {

@@ -136,6 +136,10 @@ fn nests() -> Vec<Row> {
         row!("fixed points in a build": V => V, |a| build(a.len(), |i| cosine(&a.at(i))), v([0.5, 1.0])).smooth(),
         row!("roots in a loop": V => S, |a| fold(scalar(1.0), a, |s, a| square_root(&(s + &a * &a))), v([1.0, 2.0]))
             .smooth(),
+        row!("roots in a loop with a condition": S => S, |a| while_loop(a.clone(), |a| a.gt(1.5), |a| square_root(&a)), s(9.0))
+            .value([3.0_f64.sqrt().sqrt()])
+            .gradient([1.0 / (8.0 * 9.0_f64.powf(0.875))])
+            .smooth(),
         row!("a root in a side": S => S, |a| cond(a.gt(0.0), || square_root(a), || a * a), s(4.0))
             .value([2.0])
             .gradient([0.25])

@@ -40,6 +40,7 @@ pub const WRONG_RULES: &[(&str, &str, Rule, In)] = &[
     ("scan body", "runs in the other direction", scan_turned, In::Programs),
     ("branch bodies", "exchanges the sides", branch_turned, In::Programs),
     ("sweep bodies", "go in the other direction", sweeps_turned, In::Programs),
+    ("custom bodies", "take the operands in reverse order", custom_turned, In::Programs),
 ];
 
 /// The program with every selection made twice by its mask, and once more by the opposite mask.
@@ -211,6 +212,13 @@ fn scan_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
         }
         _ => Some(result),
     }
+}
+
+fn custom_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let result = right("custom bodies")(arena, op, args)?;
+    let node = arena.node(result).clone();
+    let turned: Vec<NodeId> = node.args.iter().rev().copied().collect();
+    Some(instead(arena, result, node.op, &turned))
 }
 
 fn branch_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {

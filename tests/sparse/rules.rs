@@ -1,8 +1,10 @@
 //! What the pattern of each construct is, to the entry.
 
-use super::corpus::prelude::{V, function};
+use super::row::function;
 use super::*;
 use deltaray::staged::Staged;
+
+type V = Vector<C, f64>;
 
 /// The pattern of a function of four numbers and two positions, as rows with spaces between them; the positions are fixed
 /// or not.

@@ -40,10 +40,10 @@ impl Default for Convergence {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum LinearSolver {
     /// `y ← y + (b − M y)`, which for a fixed point of `f` is `y ← b + ∂f/∂x · y`: it converges where the iteration of `f`
-    /// does, and as fast. No matrix is made.
+    /// does, and as fast. For a root it converges where `M` is near the unit matrix only. No matrix is made.
     Iteration(Convergence),
     /// Conjugate gradients for `Mᵀ M y = Mᵀ b`, for any `M` that is not singular; rounding is amplified by the square of its
-    /// condition. No matrix is made; there are as many steps as unknowns, or fewer.
+    /// condition. No matrix is made; without rounding there are no more steps than unknowns.
     NormalEquations(Convergence),
     /// Elimination with row pivots on the whole matrix: exact, in n³ operations for n unknowns. Where `M` is singular the
     /// result is not finite.
@@ -56,7 +56,7 @@ pub struct Implicit {
     /// When the iteration of [`fixed_point`] ends. A [`root`] has a solver of its own.
     pub convergence: Convergence,
     /// How linear systems are solved. `None` is, for a fixed point, iteration to the same convergence; for a root,
-    /// elimination for up to [`DENSE`] unknowns, and conjugate gradients beyond.
+    /// elimination for up to [`DENSE_UNKNOWNS`] unknowns, and conjugate gradients beyond.
     pub linear: Option<LinearSolver>,
     /// Up to which order derivatives keep nothing of a solver's steps. Higher ones are right too: they differentiate the
     /// steps of the linear solver. A staged program doubles with each order.
@@ -70,7 +70,7 @@ impl Default for Implicit {
 }
 
 /// Up to how many unknowns a root's linear systems are solved by elimination, unless [`Implicit::linear`] says otherwise.
-pub const DENSE: usize = 128;
+pub const DENSE_UNKNOWNS: usize = 128;
 
 /// The fixed point `x = f(x, θ)`, iterated from `start`: see [`fixed_point`].
 #[derive(Clone, Copy, Debug)]
@@ -177,7 +177,7 @@ where
 {
     let equation = Equation::new("root", g, false, start, parameters);
     let unknowns = equation.unknowns.iter().fold(0, |sum: usize, ty| sum.saturating_add(ty.size()));
-    let linear = options.linear.unwrap_or(match unknowns <= DENSE {
+    let linear = options.linear.unwrap_or(match unknowns <= DENSE_UNKNOWNS {
         true => LinearSolver::Dense,
         false => LinearSolver::NormalEquations(options.convergence),
     });
