@@ -3,10 +3,9 @@
 
 use deltaray::prelude::*;
 
-mod random {
-    #![allow(dead_code)]
-    pub mod chance;
-}
+#[path = "random/chance.rs"]
+#[allow(dead_code)]
+mod chance;
 #[path = "corpus/row.rs"]
 #[allow(dead_code, unused_imports, unused_macros)]
 mod row;

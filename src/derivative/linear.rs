@@ -10,6 +10,7 @@ use super::{Function, program};
 use crate::algebra::{Algebra, Pullback};
 use crate::concrete::{self, Concrete, Failure};
 use crate::error::{Error, Result};
+use crate::operation::{Binary, Unary};
 use crate::shape::{Type, Value};
 use crate::tensor::{Args, Family, Tree, check_same_trees, duplicate};
 use crate::term::Body;
@@ -25,8 +26,16 @@ pub type LinearMap<In, Out> = Box<dyn Fn(&In) -> Out>;
 /// The algebra in which a function is linearised: two reverse derivatives inside.
 type Twice<A> = <<A as Algebra>::Nested as Algebra>::Nested;
 
-fn zeros<A: Algebra>(ty: &Type) -> A::Array {
-    A::constant(concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)))
+/// Cotangents of a type at which a pullback is transposed. A linear map's derivative is the same everywhere; but where a rule
+/// solves equations step by step, the steps that it makes depend on the right-hand side, and for zeros there would be none.
+/// So these are numbers without a pattern.
+pub(super) fn generic<A: Algebra>(ty: &Type) -> A::Array {
+    if !ty.dtype.is_float() {
+        return A::constant(concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)));
+    }
+    let positions = A::cast(A::iota(crate::shape::size(&ty.shape)), ty.dtype);
+    let one = A::constant(concrete::Array::full(&A::shape(&positions), Value::from_i64(ty.dtype, 1)));
+    A::reshape(A::unary(Unary::Sin, A::binary(Binary::Add, positions, one)), &ty.shape)
 }
 
 /// The value of a function at a point, and the linear map from tangents of the argument, or of the first of several, to
@@ -74,8 +83,7 @@ where
     let output = result.into_inner().expect("the algebra runs the function");
     let output: Over<A, Twice<A>, O> = O::Family::rebuild::<Twice<A>, A>(&output, &mut values.into_iter());
     let expected = output.types();
-    // At cotangents of zero, which a linear map does not depend on.
-    let seeds: Vec<A::Array> = expected.iter().map(zeros::<A>).collect();
+    let seeds: Vec<A::Array> = expected.iter().map(generic::<A>).collect();
     let floats = |arrays: Vec<_>| {
         arrays.into_iter().zip(&expected).map(|(array, ty)| ty.dtype.is_float().then_some(array)).collect()
     };

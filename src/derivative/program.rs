@@ -3,6 +3,7 @@
 //! With `DELTARAY_TRACE=stage,vectorise,simplify,differentiate` in the environment (any of these, or `all`) every step is
 //! printed to the standard error.
 
+use super::linear::generic;
 use crate::algebra::Algebra;
 use crate::concrete;
 use crate::dual::{self, Delta, Dual, DualArray, Tangent, TangentArray};
@@ -228,7 +229,8 @@ fn part(body: &Body, types: &[Type], inputs: Vec<NodeId>, results: &[NodeId], wa
 /// active parameters, then the residuals. Tangents of integers are ignored, and zeros in the results. Both are simplified,
 /// and are not to be differentiated: marks of chosen branches are left out.
 ///
-/// The second is the transpose of the program's pullback, which is linear in its cotangents, and transposed at zeros.
+/// The second is the transpose of the program's pullback, which is linear in its cotangents, and transposed at numbers without
+/// a pattern.
 ///
 /// # Errors
 ///
@@ -246,7 +248,7 @@ pub fn linearize(body: &Body, active: usize) -> Result<(Body, Body)> {
             results.rotate_left(values);
             results
         };
-        let cotangents = body.result_types().map(zero_of).collect();
+        let cotangents = body.result_types().map(generic::<Staged>).collect();
         let (mut results, transposed) = dual::vjp::<Staged>(&pullback, cotangents);
         let floats = tangents.iter().map(|tangent| tangent.ty().dtype.is_float().then(|| tangent.clone()));
         let pushed = transposed(floats.chain((0..values).map(|_| None)).collect());
@@ -260,9 +262,6 @@ pub fn linearize(body: &Body, active: usize) -> Result<(Body, Body)> {
 }
 
 fn zero_like(array: &StagedArray) -> StagedArray {
-    zero_of(array.ty())
-}
-
-fn zero_of(ty: &Type) -> StagedArray {
+    let ty = array.ty();
     Staged::constant(concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)))
 }

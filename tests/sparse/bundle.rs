@@ -1,6 +1,6 @@
 //! Bundle adjustment: each observation reads one camera and one point.
 
-use super::random::chance::Random;
+use super::chance::Random;
 use super::*;
 use deltaray::derivative::Function;
 use deltaray::sparse::Compression::{self, Columns, Reads, Rows};

@@ -1,6 +1,6 @@
 //! Hessians: star colourings, and products with the matrix.
 
-use super::random::chance::Random;
+use super::chance::Random;
 use super::*;
 use deltaray::sparse::Compression::Star;
 use deltaray::staged::Staged;
