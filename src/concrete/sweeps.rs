@@ -138,8 +138,7 @@ impl Engine<'_> {
                 if let Some(finals) = self.evenly(starts.clone(), usize::MAX, bound)? {
                     return Ok(finals);
                 }
-                let of_step = (self.counts.bytes / self.counts.kept.max(1)).max(1);
-                let of_state = starts.iter().flatten().map(bytes).sum::<usize>().max(1);
+                let (of_step, of_state) = self.sizes(&starts);
                 let count = self.count(&starts[0])?;
                 match several {
                     // What is stored, of n / l states and l steps, is least here.
@@ -154,6 +153,18 @@ impl Engine<'_> {
                 }
             }
         }
+    }
+
+    /// The bytes of what is kept of a step by all sweeps, and of what they carry, by their types: elements that are all equal
+    /// in the beginning may differ later.
+    fn sizes(&self, starts: &[State]) -> (usize, usize) {
+        let of = |ty: &Type| size_of::<Array>() + ty.size().saturating_mul(ty.dtype.bytes());
+        let kept = self.sweeps.sweeps.iter().zip(&self.read).flat_map(|(sweep, read)| {
+            let types = sweep.body.result_types().skip(sweep.carries);
+            types.zip(read).filter(|(_, read)| **read).map(|(ty, _)| of(ty))
+        });
+        let state = starts.iter().flatten().map(|array| of(&array.ty()));
+        (kept.fold(1, usize::saturating_add), state.fold(1, usize::saturating_add))
     }
 
     /// Whether there is another step.

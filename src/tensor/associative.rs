@@ -6,7 +6,9 @@ use crate::algebra::Algebra;
 use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Type};
-use crate::tensor::{Family, Float, Rank, Sliced, Stacked, Tensor, Tree, duplicate, scan};
+use crate::tensor::{
+    Family, Float, Rank, Sliced, Stacked, Tensor, Tree, check_same_structure, check_same_trees, duplicate, scan,
+};
 use std::panic::Location;
 
 /// The common extent of an axis, or what differs.
@@ -49,9 +51,46 @@ fn unstacked<A: Algebra>(arrays: Vec<A::Array>) -> Vec<A::Array> {
         .collect()
 }
 
+/// The operator's result, which must be like what it takes; else that is reported, and the result is a placeholder.
+pub(super) fn alike<A: Algebra, T: Tree<A>>(
+    name: &str,
+    place: &Location<'_>,
+    op: &impl Fn(T, T) -> T,
+    a: T,
+    b: T,
+) -> T {
+    let like = duplicate(&b);
+    let result = op(a, b);
+    match check_same_trees(&like, &result) {
+        Ok(()) => result,
+        Err(problem) => {
+            let problem = format!("what the operator takes and what it gives differ: {problem}");
+            let fail = |ty: Type| A::fail(Error::operands(name, problem.clone(), place), ty);
+            let placeholders: Vec<A::Array> = like.types().into_iter().map(fail).collect();
+            T::Family::rebuild::<A, A>(&like, &mut placeholders.into_iter())
+        }
+    }
+}
+
+/// What is wrong with a neutral element for slices of these arrays along an axis.
+pub(super) fn neutral_misfit<A: Algebra>(arrays: &[A::Array], axis: usize, neutral: &[Type]) -> Option<String> {
+    let slices = arrays.iter().map(A::type_of).map(|mut ty| {
+        ty.shape.remove(axis);
+        ty
+    });
+    let problem = check_same_structure(&slices.collect::<Vec<Type>>(), neutral).err()?;
+    Some(format!("slices and the neutral element differ: {problem}"))
+}
+
 /// The operator on whole levels: for each position of two stacks. As a loop that carries nothing it becomes bulk
-/// operations when it is staged.
-fn levelwise<A, X, F>(like: &X, op: &F) -> impl FnMut(Vec<A::Array>, Vec<A::Array>) -> Vec<A::Array>
+/// operations when it is staged. What the operator gives must be like what it takes; else that is reported, and the second
+/// operand is what it gives.
+pub(super) fn levelwise<A, X, F>(
+    name: &'static str,
+    place: &'static Location<'static>,
+    like: &X,
+    op: &F,
+) -> impl FnMut(Vec<A::Array>, Vec<A::Array>) -> Vec<A::Array>
 where
     A: Algebra,
     X: Sliced<A>,
@@ -62,7 +101,7 @@ where
         let n = extent::<A>(&left, 0).unwrap_or(0);
         let stack = |arrays: Vec<A::Array>| X::Family::rebuild::<A, A>(like, &mut arrays.into_iter());
         let pairs = (stack(left), stack(right));
-        scan((), &pairs, n, |(), (a, b)| ((), op(a, b))).1.leaves()
+        scan((), &pairs, n, |(), (a, b)| ((), alike(name, place, op, a, b))).1.leaves()
     }
 }
 
@@ -105,10 +144,12 @@ where
 {
     let arrays = xs.leaves();
     let slice = |arrays: Vec<A::Array>| xs.slice_from(&mut arrays.into_iter());
-    match extent::<A>(&arrays, axis) {
+    let found = extent::<A>(&arrays, axis);
+    let found = found.and_then(|n| neutral_misfit::<A>(&arrays, axis, &neutral.types()).map_or(Ok(n), Err));
+    match found {
         Ok(0) => neutral,
         Ok(_) => {
-            let mut combine = levelwise::<A, X, F>(xs, &op);
+            let mut combine = levelwise::<A, X, F>("reduce", Location::caller(), xs, &op);
             slice(unstacked::<A>(total::<A>(moved::<A>(arrays, axis, 0), 0, &mut combine)))
         }
         Err(problem) => slice(report::<A>("reduce", problem, &neutral.leaves())),
@@ -155,7 +196,7 @@ where
 }
 
 #[track_caller]
-fn scanned<A, X, F>(name: &str, axis: usize, xs: &X, op: &F, reverse: bool) -> X
+fn scanned<A, X, F>(name: &'static str, axis: usize, xs: &X, op: &F, reverse: bool) -> X
 where
     A: Algebra,
     X: Sliced<A>,
@@ -169,7 +210,7 @@ where
             let turned = |arrays: Vec<A::Array>| -> Vec<A::Array> {
                 if reverse { arrays.into_iter().map(|array| reversed::<A>(array, 0)).collect() } else { arrays }
             };
-            let mut combine = levelwise::<A, X, F>(xs, op);
+            let mut combine = levelwise::<A, X, F>(name, Location::caller(), xs, op);
             moved::<A>(turned(running::<A>(turned(moved::<A>(arrays, axis, 0)), 0, &mut combine)), 0, axis)
         }
         Err(problem) => report::<A>(name, problem, &arrays),
@@ -189,10 +230,13 @@ pub fn iterate<A: Algebra, C: Tree<A>>(first: C, n: usize, step: impl Fn(C) -> C
 #[track_caller]
 fn steps<A: Algebra, X: Sliced<A>>(name: &str, inputs: &X) -> usize {
     let arrays = inputs.leaves();
-    extent::<A>(&arrays, 0).unwrap_or_else(|problem| {
-        report::<A>(name, problem, &arrays);
-        0
-    })
+    match extent::<A>(&arrays, 0) {
+        Ok(n) => n,
+        Err(problem) => {
+            report::<A>(name, problem, &arrays);
+            0
+        }
+    }
 }
 
 /// What is left of a value after a step for each slice of the inputs along their outermost axis, from the first to the
@@ -226,19 +270,25 @@ pub fn linear_recurrence<A: Algebra, E: Float, R: Rank>(
         let problem = format!("shapes {:?}, {:?} and {:?}", &first.shape()[..], &shape[..], &others[..]);
         return crate::tensor::apply::fail("linear_recurrence", problem, &shape);
     }
-    let arrays = vec![factors.array().clone(), terms.array().clone()];
     if shape[0] == 0 {
         return terms.clone();
     }
     let mul = |a: &A::Array, b: &A::Array| A::binary(Binary::Mul, a.clone(), b.clone());
+    // The first value is a part of the first term, so that no product of all factors meets it: that may overflow.
+    let outer = |array: &A::Array, from: usize, count: usize| {
+        A::view(array.clone(), &AffineMap::along(&shape, 0, from as i64, 1, count))
+    };
+    let mut one = rest.clone();
+    one.insert(0, 1);
+    let start = A::reshape(first.array().clone(), &one);
+    let (factors, terms) = (factors.array(), terms.array());
+    let start = A::binary(Binary::Add, mul(&outer(factors, 0, 1), &start), outer(terms, 0, 1));
+    let terms = A::concatenate(0, vec![start, outer(terms, 1, shape[0] - 1)]);
+    let arrays = vec![factors.clone(), terms];
     // x ↦ a·x + b, then x ↦ c·x + d.
     let mut combine = |left: Vec<A::Array>, right: Vec<A::Array>| -> Vec<A::Array> {
         let (a, b, c, d) = (&left[0], &left[1], &right[0], &right[1]);
         vec![mul(a, c), A::binary(Binary::Add, mul(c, b), d.clone())]
     };
-    let mut totals = running::<A>(arrays, 0, &mut combine);
-    let (term, factor) = (totals.remove(1), totals.remove(0));
-    let axes: Axes = (1..shape.len()).collect();
-    let first = A::view(first.array().clone(), &AffineMap::broadcast(&rest, &shape, &axes));
-    Tensor::wrap(A::binary(Binary::Add, mul(&factor, &first), term))
+    Tensor::wrap(running::<A>(arrays, 0, &mut combine).remove(1))
 }

@@ -9,6 +9,7 @@ use crate::concrete::Array;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Value};
 use crate::tensor::apply::{fail, stretch};
+use crate::tensor::associative::{alike, neutral_misfit};
 use crate::tensor::{
     Family, Float, Number, R1, RDyn, Rank, Scalar, Sliced, Stacked, Tensor, Tree, Vector, associative_scan, iota,
     select,
@@ -170,7 +171,7 @@ where
 }
 
 #[track_caller]
-fn segmented<A, X, F>(name: &str, neutral: X::Slice, segments: &Segments<A>, xs: &X, op: F) -> X
+fn segmented<A, X, F>(name: &'static str, neutral: X::Slice, segments: &Segments<A>, xs: &X, op: F) -> X
 where
     A: Algebra,
     X: Sliced<A>,
@@ -178,7 +179,8 @@ where
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
     let arrays = xs.leaves();
-    let misfit = segments.misfit(&arrays);
+    let place = std::panic::Location::caller();
+    let misfit = segments.misfit(&arrays).or_else(|| neutral_misfit::<A>(&arrays, 0, &neutral.types()));
     let sorted = Sorted::new(segments);
     let slices: Vec<A::Array> = match misfit {
         None => arrays.into_iter().map(|array| sorted.sorted(array)).collect(),
@@ -197,11 +199,17 @@ where
     };
     let flagged = (sorted.first.clone(), X::Family::rebuild::<A, A>(xs, &mut slices.into_iter()));
     let (_, totals) = associative_scan(&flagged, |(f, a): (Scalar<A, bool>, X::Slice), (g, b)| {
-        let both = op(a, crate::tensor::duplicate(&b));
+        let both = alike(name, place, &op, a, crate::tensor::duplicate(&b));
         (f | &g, select(&g, &b, &both))
     });
     let mut results = Vec::new();
     for (slices, neutral) in totals.leaves().into_iter().zip(neutral.leaves()) {
+        // Where the neutral element did not fit, that was reported: anything that fits stands for it.
+        let slice = Shape::from_slice(&A::shape(&slices)[1..]);
+        let neutral = match A::shape(&neutral) == slice {
+            true => neutral,
+            false => A::constant(Array::full(&slice, Value::from_i64(A::dtype(&slices), 0))),
+        };
         let mut shape = Shape::from_slice(&[segments.count]);
         shape.extend_from_slice(&A::shape(&neutral));
         results.push(sorted.put(slices, stretch::<A>(neutral, &shape), segments.count));

@@ -9,6 +9,7 @@ use crate::tensor::structure::stack_arrays;
 use crate::tensor::tree::check_same_trees;
 use crate::tensor::{Family, R0, Sliced, Stacked, Tensor, Tree, duplicate};
 use crate::term::{Checkpoints, Steps, Sweep, Sweeps, advance_by};
+use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::rc::Rc;
 
@@ -120,12 +121,15 @@ pub fn checkpoint<A: Algebra, X: Tree<A>, Y: Tree<A>>(x: &X, f: impl Fn(&X) -> Y
         None => {
             // The kept function has no use for the point, only for its structure.
             let like = Rc::new(duplicate(x));
-            let seen = Rc::new(std::cell::RefCell::new(None));
-            let result = seen.clone();
+            let seen: Rc<RefCell<Option<Y>>> = Rc::new(RefCell::new(None));
+            // The structure is that of the first run; a later one's value must not be held.
+            let (result, wanted) = (seen.clone(), Cell::new(true));
             let function: Function<A> = Rc::new(move |arrays| {
                 let value = f(&X::Family::rebuild::<A, A>(&like, &mut arrays.into_iter()));
                 let leaves = value.leaves();
-                *result.borrow_mut() = Some(value);
+                if wanted.replace(false) {
+                    *result.borrow_mut() = Some(value);
+                }
                 leaves
             });
             let results = A::recompute(&function, at);
@@ -289,7 +293,8 @@ impl Checkpoints {
     }
 
     /// As [`while_loop`], of which a reverse derivative keeps so much, and computes the rest again: see
-    /// [`Checkpoints::scan`]. With snapshots the steps are counted first, which runs all of them once more.
+    /// [`Checkpoints::scan`]. For snapshots an eager algebra counts the steps
+    /// first, which runs all of them once more.
     #[track_caller]
     pub fn while_loop<A: Algebra, C: Tree<A>>(
         self,
@@ -302,27 +307,43 @@ impl Checkpoints {
         if let Some(last) = traced(&carry, &condition, &step, checkpoints, place) {
             return last;
         }
-        let first = carry.leaves();
+        let (first, condition) = (carry.leaves(), Rc::new(condition));
         let like = Rc::new(duplicate(&carry));
         let rebuild = |like: &C, arrays: &[A::Array]| C::Family::rebuild::<A, A>(like, &mut arrays.iter().cloned());
-        // The steps are counted on values of which nothing is kept.
-        let counted = Rc::new(std::cell::Cell::new(0));
         let step = Rc::new(step);
-        let (inner_like, inner_step, inner_count) = (like.clone(), step.clone(), counted.clone());
-        let all: Function<A> = Rc::new(move |mut arrays| {
-            let mut steps = 0;
-            while holds(&condition(&rebuild(&inner_like, &arrays))) {
-                arrays = checked(rebuild(&inner_like, &arrays), &*inner_step, place).leaves();
-                steps += 1;
+        let counted = Rc::new(Cell::new(0));
+        // No more than so many steps; how many they were is told beside.
+        let some = |most: usize| -> Function<A> {
+            let (like, step, condition, counted) = (like.clone(), step.clone(), condition.clone(), counted.clone());
+            Rc::new(move |mut arrays| {
+                let mut steps = 0;
+                while steps < most && holds(&condition(&rebuild(&like, &arrays))) {
+                    arrays = checked(rebuild(&like, &arrays), &*step, place).leaves();
+                    steps += 1;
+                }
+                counted.set(steps);
+                arrays
+            })
+        };
+        let last = match checkpoints.of_steps::<A>(&first) {
+            Checkpoints::All => some(usize::MAX)(first),
+            Checkpoints::Every(steps) => {
+                let (stretch, mut arrays) = (some(steps), first);
+                loop {
+                    arrays = A::recompute(&stretch, arrays);
+                    if counted.get() < steps {
+                        break arrays;
+                    }
+                }
             }
-            inner_count.set(steps);
-            arrays
-        });
-        drop(A::recompute(&all, first.clone()));
-        let checkpoints = checkpoints.of_steps::<A>(&first);
-        let inner_like = like.clone();
-        let one: Step<A> = Rc::new(move |arrays, _| checked(rebuild(&inner_like, &arrays), &*step, place).leaves());
-        let last = run::<A>(&one, first, (0, counted.get()), checkpoints);
+            snapshots => {
+                // The steps are counted on values of which nothing is kept.
+                drop(A::recompute(&some(usize::MAX), first.clone()));
+                let (like, steps) = (like.clone(), counted.get());
+                let one: Step<A> = Rc::new(move |arrays, _| checked(rebuild(&like, &arrays), &*step, place).leaves());
+                run::<A>(&one, first, (0, steps), snapshots)
+            }
+        };
         rebuild(&like, &last)
     }
 }

@@ -214,7 +214,7 @@ impl Sweeps {
 /// C(s + r, s): how many steps s snapshots reach when none is run more than r times in advance.
 fn reach(snapshots: usize, times: usize) -> usize {
     let (mut product, few) = (1u128, snapshots.min(times) as u128);
-    let all = (snapshots + times) as u128;
+    let all = snapshots as u128 + times as u128;
     for k in 1..=few {
         product = product * (all - few + k) / k;
         if product > usize::MAX as u128 {

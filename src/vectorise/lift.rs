@@ -85,6 +85,8 @@ struct Memo {
     bodies: HashMap<Key, Closed>,
     /// Loops by the address of their body, which is kept, so that no other body gets it.
     splits: HashMap<*const Body<Build>, (Arc<Body<Build>>, Option<Arc<Split>>)>,
+    /// Bodies that were made here, and are kept as long as others are known by their address.
+    guarded: Vec<Arc<Body<Build>>>,
 }
 
 struct Lifter<'m> {

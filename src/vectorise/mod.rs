@@ -6,6 +6,7 @@
 //! of a node are reads and that costs nothing.
 
 mod fission;
+mod guard;
 mod lift;
 mod push;
 

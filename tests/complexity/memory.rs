@@ -136,6 +136,43 @@ fn checkpoints_hold_what_they_say() {
     }
 }
 
+/// A checkpointed function keeps what it is given, and while its derivative runs what it computes.
+#[test]
+fn checkpointed_functions_hold_their_arguments() {
+    let (blocks, width) = (20, 4096);
+    let x: Vector<C, f64> = Vector::from((0..width).map(|i| i as f64 / 1e4).collect::<Vec<f64>>());
+    fn block<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
+        (0..10).fold(x.clone(), |x, _| x.sin() * 1.01)
+    }
+    let (plain, all, _) = measured(|| grad(|x| (0..blocks).fold(x.clone(), |x, _| block(&x)).sum(), &x).to_vec());
+    let (checkpointed, peak, _) =
+        measured(|| grad(|x| (0..blocks).fold(x.clone(), |x, _| checkpoint(&x, block)).sum(), &x).to_vec());
+    assert_eq!(plain, checkpointed);
+    let states = |bytes: usize| bytes / (8 * width);
+    assert!(states(all) > 10 * blocks, "{} states", states(all));
+    assert!(states(peak) < blocks + 40, "{} states", states(peak));
+}
+
+/// However a loop begins, `Bytes` says how much of its steps is kept.
+#[test]
+fn bytes_are_met_from_constants_too() {
+    let width = 20_000;
+    let rates: Vector<C, f64> = Vector::from((0..width).map(|i| 2.5 + i as f64 / 1e5).collect::<Vec<f64>>());
+    for bound in [MEGABYTE, 4 * MEGABYTE] {
+        let staged = stage(
+            move |r| {
+                let (r, n) = (r.clone(), r.len());
+                let step = move |x: Vector<Staged, f64>, ()| (&r * &x * (1.0 - &x), ());
+                Checkpoints::Bytes(bound).scan(full(n, 0.3), &(), 300, step).0.sum()
+            },
+            &rates,
+        );
+        let gradient = staged.unwrap().grad().unwrap();
+        let (_, peak, _) = measured(|| gradient.call(&rates).unwrap());
+        assert!(peak < bound + 30 * 8 * width, "{} bytes for {bound}", peak);
+    }
+}
+
 /// A step of a loop without checkpoints is computed once, forwards; of one with snapshots so often as theory says.
 #[test]
 fn eager_checkpoints_run_steps_again_as_often_as_theory_says() {

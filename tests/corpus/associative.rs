@@ -16,6 +16,10 @@ fn after<A: Algebra, R: Rank>(
 /// The rows.
 pub fn rows() -> Vec<Row> {
     vec![
+        row!("a linear recurrence whose factors' product overflows": (V, V) => V,
+            |(a, b)| deltaray::tensor::linear_recurrence(&scalar(0.0), a, b), (v([1e200, 1e200, 1.0, 0.5]), v([0.0, 1.0, 2.0, 3.0])))
+            .value([0.0, 1.0, 3.0, 4.5])
+            .values_only(),
         row!("reduce by a product": V => S, |x| reduce(scalar(1.0), x, |a, b| a * b), v([2.0, 0.5, 3.0, -1.0, 4.0]))
             .value([-12.0])
             .gradient([-6.0, -24.0, -4.0, 12.0, -3.0])

@@ -25,12 +25,23 @@ fn endless<A: Algebra>(x: &Scalar<A, f64>) -> Scalar<A, f64> {
 
 #[test]
 fn endless_loops_that_are_not_reached() {
-    fn programs<A: Algebra>(x: &Scalar<A, f64>) -> [Scalar<A, f64>; 2] {
-        [cond(x.lt(0.0), || endless(x), || 2.0 * x), while_loop(x.clone(), |y| y.lt(0.0), |y| y * endless(x))]
+    fn programs<A: Algebra>(x: &Scalar<A, f64>) -> [Scalar<A, f64>; 3] {
+        // In a build both sides run for all elements, but steps only where they are chosen.
+        let elements = build(2, |i| {
+            let y = x * (i * 2 - 1).cast::<f64>();
+            let other =
+                || fold(2.0 * &y, &ones(2), |c, _: Scalar<A, f64>| cond(c.lt(-9.0), || endless(&y), || c * 1.0));
+            cond(y.gt(0.0), || y.clone(), other)
+        });
+        [
+            elements.sum(),
+            cond(x.lt(0.0), || endless(x), || 2.0 * x),
+            while_loop(x.clone(), |y| y.lt(0.0), |y| y * endless(x)),
+        ]
     }
     ends(|| {
         let x = scalar(0.5);
-        for (at, expected) in [(0, (1.0, 2.0)), (1, (0.5, 1.0))] {
+        for (at, expected) in [(0, (-0.5, -1.0)), (1, (1.0, 2.0)), (2, (0.5, 1.0))] {
             assert_eq!(programs::<C>(&x)[at].item(), expected.0);
             let (value, slope) = value_and_grad(|x| programs::<Dual<C>>(x)[at].clone(), &x);
             assert_eq!((value.item(), slope.item()), expected);
@@ -40,7 +51,17 @@ fn endless_loops_that_are_not_reached() {
             let (value, slope) = staged.value_and_grad().unwrap().call(&x).unwrap();
             assert_eq!((value.item(), slope.item()), expected);
         }
+        // A Jacobian maps over directions, on which the condition does not depend.
+        let x: Vector<C, f64> = Vector::from_slice(&[0.5, 0.8]);
+        fn side<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
+            x * cond(x.at(0).lt(0.0), || endless(&x.at(1)), || x.at(1))
+        }
+        let jacobian = stage(|x| jacfwd(side, x), &x).unwrap();
+        assert_eq!(jacobian.call(&x).unwrap(), jacfwd(side, &x));
+        let jacobian = stage(|x| jacrev(side, x), &x).unwrap();
+        assert_eq!(jacobian.call(&x).unwrap(), jacrev(side, &x));
         // A loop of no steps, staged. Eager loops run one step on zeros, to see the types of their outputs.
+        let x = scalar(0.5);
         let staged = stage(|x| scan(x.clone(), &(), 0, |y, ()| (y * endless(x), ())).0, &x).unwrap();
         let (value, slope) = staged.value_and_grad().unwrap().call(&x).unwrap();
         assert_eq!((value.item(), slope.item()), (0.5, 1.0));
@@ -70,6 +91,9 @@ fn few_steps() {
         Checkpoints::Snapshots(9),
         Checkpoints::Bytes(0),
         Checkpoints::Bytes(1 << 40),
+        Checkpoints::Bytes(usize::MAX),
+        Checkpoints::Snapshots(usize::MAX),
+        Checkpoints::Every(usize::MAX),
     ];
     for n in [0usize, 1, 2, 5] {
         let xs: Vec<f64> = (0..n).map(|at| 0.3 + at as f64).collect();

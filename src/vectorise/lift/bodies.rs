@@ -6,7 +6,7 @@ use crate::algebra::Reduction;
 use crate::operation::Binary;
 use crate::shape::{Axes, Type};
 use crate::term::{Body, Branch, Build, Graph, NodeId, Op, Scan};
-use crate::vectorise::fission;
+use crate::vectorise::{fission, guard};
 use smallvec::smallvec;
 use std::sync::Arc;
 
@@ -129,22 +129,33 @@ impl Lifter<'_> {
         self.graph.add(Op::View(AffineMap::transpose(&shape, &permutation)), &[node])
     }
 
-    /// A conditional stays lazy where nothing of it depends on a build's variable; elsewhere both sides are computed.
+    /// A conditional stays lazy where its condition depends on no variable of a build; elsewhere both sides are computed,
+    /// but for steps of loops that might have no end.
     pub(super) fn branch(&mut self, branch: &Branch<Build>, args: &[Lifted]) -> Vec<Lifted> {
         let captures = &args[1..];
-        if args.iter().all(|arg| arg.axes.is_empty()) {
+        if args[0].axes.is_empty() {
             let entries: Vec<Entry> = captures.iter().map(|arg| self.entry(arg)).collect();
-            let then = self.closed(&branch.then, &entries, 0).body;
-            let otherwise = self.closed(&branch.otherwise, &entries, 0).body;
-            let operands: Vec<NodeId> = args.iter().map(|arg| arg.node).collect();
-            let count = then.results.len();
+            let (then, otherwise) =
+                (self.closed(&branch.then, &entries, 0), self.closed(&branch.otherwise, &entries, 0));
+            let axes: Vec<Axes> = then.axes.iter().zip(&otherwise.axes).map(|(a, b)| union(a, b)).collect();
+            let (then, otherwise) = (self.with_axes(&then, &axes), self.with_axes(&otherwise, &axes));
+            let own = captures.iter().zip(&entries).filter(|(_, entry)| !entry.variable).map(|(arg, _)| arg.node);
+            let operands: Vec<NodeId> = std::iter::once(args[0].node).chain(own).collect();
             let node = self.graph.add(Op::Branch(Arc::new(Branch { then, otherwise })), &operands);
-            return (0..count)
-                .map(|position| Lifted::invariant(self.graph.add(Op::Output(position), &[node])))
-                .collect();
+            let output = |(position, axes)| Lifted { node: self.graph.add(Op::Output(position), &[node]), axes };
+            return axes.into_iter().enumerate().map(output).collect();
         }
-        let then = self.body(&branch.then, captures);
-        let otherwise = self.body(&branch.otherwise, captures);
+        let mut side = |body: &Arc<Body<Build>>, chosen: bool| match guard::has_condition(body) {
+            false => self.body(body, captures),
+            true => {
+                let body = Arc::new(guard::guarded(body, chosen));
+                // Kept, so that no other body gets the address of a part of it.
+                self.memo.guarded.push(body.clone());
+                let all: Vec<Lifted> = captures.iter().chain(&args[..1]).cloned().collect();
+                self.body(&body, &all)
+            }
+        };
+        let (then, otherwise) = (side(&branch.then, true), side(&branch.otherwise, false));
         let sides = then.into_iter().zip(otherwise);
         sides.map(|(yes, no)| self.select(&args[0], &yes, &no)).collect()
     }
@@ -162,6 +173,25 @@ impl Lifter<'_> {
         }
         let operands = [mask, self.align(yes, &axes), self.align(no, &axes)];
         Lifted { node: self.graph.add(Op::Select, &operands), axes }
+    }
+
+    /// A lifted body whose results have these axes, which are at least those that they have.
+    fn with_axes(&mut self, closed: &Closed, axes: &[Axes]) -> Arc<Body> {
+        if closed.axes == *axes {
+            return closed.body.clone();
+        }
+        let body = &closed.body;
+        let mut inner = Lifter { graph: Graph::like(&**body), extents: self.extents.clone(), memo: &mut *self.memo };
+        let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
+        for node in &body.nodes[body.arity()..] {
+            let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+            ids.push(inner.graph.add(node.op.clone(), &args));
+        }
+        let results = body.results.iter().zip(&closed.axes).zip(axes);
+        let results: Vec<NodeId> = results
+            .map(|((&result, own), axes)| inner.align(&Lifted { node: ids[result as usize], axes: own.clone() }, axes))
+            .collect();
+        Arc::new(inner.graph.finish(&results))
     }
 
     /// A body lifted in an arena of its own, for values that enter it as stated. The first `carries` results have at least
