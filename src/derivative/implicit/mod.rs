@@ -20,7 +20,8 @@ use std::sync::Arc;
 /// A tree of family `F` over the algebra `A`.
 type At<F, A> = <F as Family>::At<A>;
 
-/// When an iteration ends.
+/// When an iteration ends. Whether it converged is not told: where the steps ran out, or there is nothing to converge to,
+/// the last iterate is the result, and derivatives mean nothing. What `g(x, θ)` is at the result shows it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Convergence {
     /// The change of a step, relative to one plus the largest element, at which it ends. Single precision gets no closer
