@@ -1,6 +1,9 @@
 //! What functions with derivative rules of their own do beyond the rows of the corpus: wrong rules, programs, and the check
 //! of derivatives.
 
+#[macro_use]
+mod named_functions;
+
 use deltaray::algebra::Algebra;
 use deltaray::prelude::*;
 use deltaray::term::{Body, Op};
@@ -8,23 +11,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type S = Scalar<Concrete, f64>;
 type V = Vector<Concrete, f64>;
-
-/// A function of arrays, by its types and its body.
-macro_rules! function {
-    ($name:ident: $in:ty => $out:ty, |$input:pat_param| $body:expr) => {
-        #[derive(Clone, Copy)]
-        struct $name;
-        impl ArrayFn for $name {
-            type In = $in;
-            type Out = $out;
-            #[allow(unused_variables)]
-            fn call<A: Algebra>(&self, input: &<$in as Family>::At<A>) -> <$out as Family>::At<A> {
-                let $input = input;
-                $body
-            }
-        }
-    };
-}
 
 function!(Square: V => V, |x| x * x);
 function!(SquarePulled: (V, V, V) => V, |(x, _, c)| 2.0 * x * c);

@@ -1,5 +1,8 @@
 //! Fixed points, roots and minima beyond the rows of the corpus: mistakes, limits, and derivatives checked by differences.
 
+#[macro_use]
+mod named_functions;
+
 use deltaray::algebra::Algebra;
 use deltaray::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,23 +11,6 @@ type S = Scalar<Concrete, f64>;
 type V = Vector<Concrete, f64>;
 type M = Matrix<Concrete, f64>;
 type Ns = Vector<Concrete, i64>;
-
-/// A function of arrays, by its types and its body.
-macro_rules! function {
-    ($name:ident: $in:ty => $out:ty, |$input:pat_param| $body:expr) => {
-        #[derive(Clone, Copy)]
-        struct $name;
-        impl ArrayFn for $name {
-            type In = $in;
-            type Out = $out;
-            #[allow(unused_variables)]
-            fn call<A: Algebra>(&self, input: &<$in as Family>::At<A>) -> <$out as Family>::At<A> {
-                let $input = input;
-                $body
-            }
-        }
-    };
-}
 
 function!(Cosine: (S, S) => S, |(x, a)| (a * x).cos());
 function!(Layer: (V, (M, V)) => V, |(x, (w, b))| (w.dot(x) + b).tanh());

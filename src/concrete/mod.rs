@@ -92,6 +92,11 @@ macro_rules! for_pair {
 pub(crate) use for_pair;
 
 impl Array {
+    /// Zeros of a type; of booleans, `false`.
+    pub fn zeros(ty: &Type) -> Array {
+        Array::full(&ty.shape, Value::from_i64(ty.dtype, 0))
+    }
+
     /// An array whose elements all have one value; it takes no memory for them.
     pub fn full(shape: &[usize], value: Value) -> Array {
         let shape = Shape::from_slice(shape);

@@ -7,7 +7,7 @@ use super::vjp;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::error::Error;
-use crate::shape::{Axes, DType, Type, Value};
+use crate::shape::{Axes, DType, Type};
 use crate::tensor::{Args, AxisList, Family, Sliced, Stacked, Tree, scan};
 use std::panic::Location;
 
@@ -117,7 +117,7 @@ where
 {
     let place = Location::caller();
     // The value alone: along no direction.
-    let nothing = |ty: &Type| A::constant(crate::concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)));
+    let nothing = |ty: &Type| A::constant(crate::concrete::Array::zeros(ty));
     let mut zeros = args.first().types().iter().map(nothing).collect::<Vec<_>>().into_iter();
     let still = <X::First as Tree<A>>::Family::rebuild::<A, A>(args.first(), &mut zeros);
     let (value, _, ()) = forward::<A, X, O, ()>(("jvp_batch", place), |x| (f(x), ()), &args, &still);

@@ -4,7 +4,7 @@ use super::ArrayFn;
 use crate::algebra::{Algebra, CustomFunction, Rule};
 use crate::concrete::{self, Concrete};
 use crate::error::Error;
-use crate::shape::{DType, Type, Value};
+use crate::shape::{DType, Type};
 use crate::tensor::{Family, Tree, check_same_trees};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
@@ -240,7 +240,7 @@ impl<F: ArrayFn + Clone, R: Clone> Clone for Typed<F, R> {
 
 /// Plain zeros.
 pub(super) fn zero(ty: &Type) -> concrete::Array {
-    concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0))
+    concrete::Array::zeros(ty)
 }
 
 /// The structure of a tree, with zeros.

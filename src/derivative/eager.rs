@@ -4,7 +4,7 @@
 
 use crate::algebra::{Algebra, Pullback};
 use crate::concrete;
-use crate::shape::{Type, Value};
+use crate::shape::Type;
 use crate::tensor::{Args, Family, Float, Scalar, Tree, check_same_outlines, check_same_structure, outline_of};
 use std::cell::RefCell;
 use std::panic::Location;
@@ -55,7 +55,7 @@ where
 
 /// Zeros of a type.
 fn zeros<A: Algebra>(ty: &Type) -> A::Array {
-    A::constant(concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)))
+    A::constant(concrete::Array::zeros(ty))
 }
 
 /// The pullback over trees; a cotangent that does not fit is reported at the line that took the derivative.

@@ -31,7 +31,7 @@ type Twice<A> = <<A as Algebra>::Nested as Algebra>::Nested;
 /// So these are numbers without a pattern.
 pub(super) fn generic<A: Algebra>(ty: &Type) -> A::Array {
     if !ty.dtype.is_float() {
-        return A::constant(concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)));
+        return A::constant(concrete::Array::zeros(ty));
     }
     let positions = A::cast(A::iota(crate::shape::size(&ty.shape)), ty.dtype);
     let one = A::constant(concrete::Array::full(&A::shape(&positions), Value::from_i64(ty.dtype, 1)));

@@ -263,5 +263,5 @@ pub fn linearize(body: &Body, active: usize) -> Result<(Body, Body)> {
 
 fn zero_like(array: &StagedArray) -> StagedArray {
     let ty = array.ty();
-    Staged::constant(concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)))
+    Staged::constant(concrete::Array::zeros(ty))
 }

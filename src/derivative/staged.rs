@@ -4,7 +4,7 @@ use super::program;
 use super::signature::Signature;
 use crate::concrete::{self, Concrete, Failure};
 use crate::error::{Error, Result};
-use crate::shape::{Type, Value};
+use crate::shape::Type;
 use crate::staged::{self, Staged};
 use crate::tensor::{Args, Family, Outline, Tree, outline_of};
 use crate::term::{Body, Build, NodeId};
@@ -36,7 +36,7 @@ pub struct Function<In: Family, Out: Family, First: Family> {
 }
 
 fn zeros(types: &[Type]) -> Vec<concrete::Array> {
-    types.iter().map(|ty| concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0))).collect()
+    types.iter().map(concrete::Array::zeros).collect()
 }
 
 /// Stages a function for arguments of the types of `like`, whose values don't matter.

@@ -395,12 +395,8 @@ fn with_tangents(sweeps: &Sweeps, operands: &[bool], marked: bool) -> WithTangen
             };
             let (own, captured) = (of(own, carries), of(captured, captures));
             let mut graph = Graph::new(&[&own[..], &captured].concat(), captured.len());
-            let mut ids: Vec<NodeId> = (0..condition.parameters as NodeId).collect();
-            ids.extend((0..condition.captures).map(|at| (own.len() + at) as NodeId));
-            for node in &condition.nodes[condition.arity()..] {
-                let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-                ids.push(graph.add(node.op.clone(), &args));
-            }
+            let captures = (0..condition.captures).map(|at| (own.len() + at) as NodeId);
+            let ids = graph.append(condition, (0..condition.parameters as NodeId).chain(captures));
             Steps::While(Arc::new(graph.finish(&[ids[condition.results[0] as usize]])))
         }
     };

@@ -6,7 +6,7 @@ use crate::algebra::Algebra;
 use crate::concrete::{Array, Scalar as Element};
 use crate::derivative::program;
 use crate::error::Result;
-use crate::shape::{Type, Value};
+use crate::shape::Type;
 use crate::staged::{self, Staged, StagedArray};
 use crate::tensor::{Float, Scalar, TensorD, Vector, build};
 use crate::term::Body;
@@ -37,7 +37,7 @@ impl Layout {
     /// The sums of the unit vectors of one colour, as arrays of these types; without a colour, ones.
     fn seeds<E: Float>(&self, colouring: &Colouring, colour: Option<&Scalar<Staged, i64>>) -> Vec<StagedArray> {
         let seed = |(ty, first): &(Type, Option<usize>)| match (first, colour) {
-            (None, _) => Staged::constant(Array::full(&ty.shape, Value::from_i64(ty.dtype, 0))),
+            (None, _) => Staged::constant(Array::zeros(ty)),
             (Some(_), None) => Staged::constant(Array::full(&ty.shape, E::ONE.into_value())),
             (Some(first), Some(colour)) => {
                 let own = colouring.colours()[*first..first + ty.size()].iter().map(|&colour| colour as i64);

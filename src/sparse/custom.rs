@@ -5,7 +5,7 @@ use super::instance::{Sets, SparsityArray, union};
 use super::run::run;
 use crate::algebra::{CustomFunction, Rule};
 use crate::concrete::{Array, Failure, OutOfMemory};
-use crate::shape::{Type, Value};
+use crate::shape::Type;
 use crate::term::Custom;
 use std::rc::Rc;
 
@@ -45,7 +45,7 @@ impl<F: CustomFunction> Rules for AnyFunction<'_, F> {
 
 /// Zeros, which nothing depends on.
 fn zeros(ty: &Type) -> SparsityArray {
-    SparsityArray::known(Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)))
+    SparsityArray::known(Array::zeros(ty))
 }
 
 /// Runs a function for its values, and its rules for what these depend on: of two rules, what either says.

@@ -21,18 +21,6 @@ pub(super) struct Reads {
     pub(super) selection: Body,
 }
 
-/// The program with other results, without what they don't need.
-fn with_results(body: &Body, results: &[NodeId]) -> Body {
-    let mut graph = Graph::like(body);
-    let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
-    for node in &body.nodes[body.arity()..] {
-        let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-        ids.push(graph.add(node.op.clone(), &args));
-    }
-    let results: Vec<NodeId> = results.iter().map(|&id| ids[id as usize]).collect();
-    graph.finish(&results)
-}
-
 /// Which nodes of a program do nothing but read one of its first `active` parameters, if it is a float; gathers only where
 /// `known` says that their positions are known.
 fn selections(body: &Body, active: usize, known: impl Fn(&[NodeId]) -> bool) -> Vec<bool> {
@@ -64,7 +52,7 @@ pub(super) fn cut(body: &Body, active: usize, parameters: &[SparsityArray]) -> R
     }
     positions.sort_unstable();
     positions.dedup();
-    let values = run(&with_results(body, &positions), parameters.to_vec())?;
+    let values = run(&body.with_results(&positions), parameters.to_vec())?;
     let known = |indices: &[NodeId]| {
         let is_known = |index: &NodeId| positions.binary_search(index).is_ok_and(|at| values[at].elements().is_some());
         indices.iter().all(is_known)
@@ -102,5 +90,5 @@ pub(super) fn cut(body: &Body, active: usize, parameters: &[SparsityArray]) -> R
     }
     let results: Vec<NodeId> =
         body.results.iter().enumerate().map(|(position, &result)| place(&ids, result, of_result(position))).collect();
-    Ok(Reads { body: graph.finish(&results), selection: with_results(body, &copies) })
+    Ok(Reads { body: graph.finish(&results), selection: body.with_results(&copies) })
 }

@@ -10,7 +10,7 @@ use crate::concrete;
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
-use crate::shape::{DType, Shape, Type, Value};
+use crate::shape::{DType, Shape, Type};
 use crate::simplify::simplify;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Branch, Build, Op, Scan, Steps, Sweeps, infer};
@@ -26,7 +26,7 @@ pub struct Staged;
 
 /// A zero of a type, where an error made the real value impossible.
 pub(super) fn placeholder(ty: &Type) -> StagedArray {
-    let zero = concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0));
+    let zero = concrete::Array::zeros(ty);
     StagedArray(Arc::new(Node {
         id: fresh(),
         scope: 0,

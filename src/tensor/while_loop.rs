@@ -8,7 +8,7 @@ use crate::tensor::scan::{Untyped, report_all};
 use crate::tensor::structure::stack_arrays;
 use crate::tensor::tree::check_same_trees;
 use crate::tensor::{Family, R0, Sliced, Stacked, Tensor, Tree, duplicate};
-use crate::term::{Checkpoints, Steps, Sweep, Sweeps, advance_by};
+use crate::term::{Checkpoints, Steps, Sweeps, advance_by};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
 use std::rc::Rc;
@@ -79,15 +79,9 @@ fn traced<A: Algebra, C: Tree<A>>(
     };
     let (closed, captures) = A::trace(&carry.types(), false, &mut both)?;
     let first = carry.leaves();
-    let sweep = Sweep {
-        body: closed.with_results(&closed.results[1..]).into(),
-        carries: first.len(),
-        inputs: 0,
-        reads: Vec::new(),
-        keeps: 0,
-    };
+    let body = closed.with_results(&closed.results[1..]).into();
     let steps = Steps::While(closed.with_results(&closed.results[..1]).into());
-    let sweeps = Sweeps { steps, sweeps: vec![sweep], reverse: false, checkpoints };
+    let sweeps = Sweeps::single(steps, body, (first.len(), 0), false, checkpoints);
     let last = A::sweeps_source(sweeps, first.into_iter().chain(captures).collect());
     Some(C::Family::rebuild::<A, A>(carry, &mut last.into_iter()))
 }
@@ -108,9 +102,7 @@ pub fn checkpoint<A: Algebra, X: Tree<A>, Y: Tree<A>>(x: &X, f: impl Fn(&X) -> Y
         Some((closed, captures)) => {
             // A loop of one step that carries nothing: its results are outputs, with an axis of extent 1.
             let body = closed.with_parameters_captured();
-            let sweep = Sweep { body: body.into(), carries: 0, inputs: 0, reads: Vec::new(), keeps: 0 };
-            let (steps, checkpoints) = (Steps::Count(1), Checkpoints::All);
-            let sweeps = Sweeps { steps, sweeps: vec![sweep], reverse: false, checkpoints };
+            let sweeps = Sweeps::single(Steps::Count(1), body.into(), (0, 0), false, Checkpoints::All);
             let stacks = A::sweeps_source(sweeps, at.into_iter().chain(captures).collect());
             let flat = |stack: A::Array| {
                 let shape = Shape::from_slice(&A::shape(&stack)[1..]);
@@ -154,12 +146,12 @@ fn run<A: Algebra>(
 ) -> Vec<A::Array> {
     let (count, mut carries, mut rows) = (carries.len(), carries, Vec::new());
     let mut snapshots = match checkpoints {
-        Checkpoints::Snapshots(snapshots) => snapshots.max(1),
+        Checkpoints::Snapshots(snapshots) => snapshots,
         _ => 1,
     };
     while from < to {
         let (length, inside) = match checkpoints {
-            Checkpoints::Every(steps) if to - from > steps.max(1) => (steps.max(1), Checkpoints::All),
+            Checkpoints::Every(steps) if to - from > steps => (steps, Checkpoints::All),
             Checkpoints::Snapshots(_) if to - from > 1 => {
                 (advance_by(to - from, snapshots), Checkpoints::Snapshots(snapshots))
             }
@@ -196,8 +188,8 @@ impl Checkpoints {
         }
     }
 
-    #[track_caller]
-    fn check(self) -> Checkpoints {
+    /// With numbers of at least 1.
+    fn at_least_one(self) -> Checkpoints {
         match self {
             Checkpoints::Every(0) => Checkpoints::Every(1),
             Checkpoints::Snapshots(0) => Checkpoints::Snapshots(1),
@@ -242,7 +234,7 @@ impl Checkpoints {
         n: usize,
         step: impl Fn(C, X::Slice) -> (C, Y) + 'static,
     ) -> (C, Y::Stack) {
-        let checkpoints = self.check();
+        let checkpoints = self.at_least_one();
         let reverse = name == "scan_reverse";
         let untyped = Rc::new(Untyped::<A, C, X, Y>::new(name, Location::caller(), carry, inputs));
         let sources = untyped.sources(n);
@@ -251,15 +243,14 @@ impl Checkpoints {
         let parameters = untyped.parameters(&sources);
         if let Some((closed, captures)) = A::trace(&parameters, false, &mut body) {
             untyped.check_stacks(closed.result_types().skip(first.len()), n);
-            let (carries, inputs) = (first.len(), sources.len());
-            let sweep = Sweep { body: closed, carries, inputs, reads: Vec::new(), keeps: 0 };
-            let sweeps = Sweeps { steps: Steps::Count(n), sweeps: vec![sweep], reverse, checkpoints };
+            let sizes = (first.len(), sources.len());
+            let sweeps = Sweeps::single(Steps::Count(n), closed, sizes, reverse, checkpoints);
             let operands = first.into_iter().chain(sources).chain(captures).collect();
             return untyped.finish(A::sweeps_source(sweeps, operands));
         }
         if n == 0 {
             // One step on zeros, to see the types of its outputs.
-            let zero = |ty: &Type| A::constant(concrete::Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)));
+            let zero = |ty: &Type| A::constant(concrete::Array::zeros(ty));
             let slices = parameters[first.len()..].iter().map(zero);
             let outputs = body(first.iter().cloned().chain(slices).collect()).split_off(first.len());
             let empty = outputs.iter().map(|output| {
@@ -293,8 +284,7 @@ impl Checkpoints {
     }
 
     /// As [`while_loop`], of which a reverse derivative keeps so much, and computes the rest again: see
-    /// [`Checkpoints::scan`]. For snapshots an eager algebra counts the steps
-    /// first, which runs all of them once more.
+    /// [`Checkpoints::scan`]. For snapshots an eager algebra counts the steps first, which runs all of them once more.
     #[track_caller]
     pub fn while_loop<A: Algebra, C: Tree<A>>(
         self,
@@ -302,7 +292,7 @@ impl Checkpoints {
         condition: impl Fn(&C) -> Tensor<A, bool, R0> + 'static,
         step: impl Fn(C) -> C + 'static,
     ) -> C {
-        let checkpoints = self.check();
+        let checkpoints = self.at_least_one();
         let place = Location::caller();
         if let Some(last) = traced(&carry, &condition, &step, checkpoints, place) {
             return last;

@@ -127,11 +127,7 @@ impl<X: Extension> Body<X> {
     /// The body with these results, without the nodes that they don't need.
     pub(crate) fn with_results(&self, results: &[NodeId]) -> Body<X> {
         let mut graph = Graph::like(self);
-        let mut ids: Vec<NodeId> = (0..self.arity() as NodeId).collect();
-        for node in &self.nodes[self.arity()..] {
-            let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-            ids.push(graph.add(node.op.clone(), &args));
-        }
+        let ids = graph.append(self, 0..self.arity() as NodeId);
         let results: Vec<NodeId> = results.iter().map(|&id| ids[id as usize]).collect();
         graph.finish(&results)
     }
@@ -159,12 +155,8 @@ impl Body<Build> {
         let mut inputs: Vec<Type> = (0..self.parameters).map(|at| self.parameter_type(at).clone()).collect();
         inputs.extend_from_slice(types);
         let mut graph = Graph::new(&inputs, types.len());
-        let mut ids: Vec<NodeId> = (0..self.parameters as NodeId).collect();
-        ids.extend(positions.iter().map(|&position| (self.parameters + position) as NodeId));
-        for node in &self.nodes[self.arity()..] {
-            let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-            ids.push(graph.add(node.op.clone(), &args));
-        }
+        let captures = positions.iter().map(|&position| (self.parameters + position) as NodeId);
+        let ids = graph.append(self, (0..self.parameters as NodeId).chain(captures));
         let results: Vec<NodeId> = self.results.iter().map(|&id| ids[id as usize]).collect();
         graph.finish(&results)
     }

@@ -67,6 +67,18 @@ impl<X: Extension> Graph<X> {
         id
     }
 
+    /// A body's nodes, with these for its parameters and captures: where each of its nodes is now.
+    pub fn append(&mut self, body: &Body<X>, parameters: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
+        let mut ids: Vec<NodeId> = parameters.into_iter().collect();
+        debug_assert_eq!(ids.len(), body.arity());
+        for node in &body.nodes[body.arity()..] {
+            let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+            let id = self.add(node.op.clone(), &args);
+            ids.push(id);
+        }
+        ids
+    }
+
     /// The node for an operation on operands, if there is one.
     pub fn find(&self, op: &Op<X>, args: &[NodeId]) -> Option<NodeId> {
         self.lookup(hash(op, args), op, args)

@@ -84,6 +84,18 @@ pub struct Sweeps<X = Never> {
 }
 
 impl<X: Extension> Sweeps<X> {
+    /// A loop of one sweep, as users write it.
+    pub(crate) fn single(
+        steps: Steps<X>,
+        body: Arc<Body<X>>,
+        (carries, inputs): (usize, usize),
+        reverse: bool,
+        checkpoints: Checkpoints,
+    ) -> Sweeps<X> {
+        let sweep = Sweep { body, carries, inputs, reads: Vec::new(), keeps: 0 };
+        Sweeps { steps, sweeps: vec![sweep], reverse, checkpoints }
+    }
+
     /// All bodies: the condition's, if there is one, then the sweeps'.
     pub fn bodies(&self) -> impl Iterator<Item = &Arc<Body<X>>> {
         let condition = match &self.steps {

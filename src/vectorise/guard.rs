@@ -68,11 +68,7 @@ fn guarded_sweeps(sweeps: &Sweeps<Build>) -> Sweeps<Build> {
     if let Steps::While(condition) = &mut all.steps {
         let mask = condition.arity() as NodeId - 1;
         let mut graph = Graph::like(&**condition);
-        let mut ids: Vec<NodeId> = (0..=mask).collect();
-        for node in &condition.nodes[condition.arity()..] {
-            let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-            ids.push(graph.add(node.op.clone(), &args));
-        }
+        let ids = graph.append(condition, 0..=mask);
         let holds = graph.add(Op::Binary(Binary::And), &[mask, ids[condition.results[0] as usize]]);
         *condition = Arc::new(graph.finish(&[holds]));
     }

@@ -326,11 +326,7 @@ impl Pass {
 
     /// The used results of a body on operands; floats keep the mark of a chosen side.
     fn inline(&mut self, body: &Body, operands: &[NodeId], used: &[bool]) -> Outputs {
-        let mut ids: Vec<NodeId> = operands.to_vec();
-        for node in &body.nodes[body.arity()..] {
-            let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-            ids.push(self.graph.add(node.op.clone(), &args));
-        }
+        let ids = self.graph.append(body, operands.iter().copied());
         let mut outputs: Outputs = vec![None; used.len()];
         for at in (0..used.len()).filter(|&at| used[at]) {
             let value = ids[body.results[at] as usize];

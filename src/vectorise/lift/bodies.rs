@@ -175,23 +175,25 @@ impl Lifter<'_> {
         Lifted { node: self.graph.add(Op::Select, &operands), axes }
     }
 
-    /// A lifted body whose results have these axes, which are at least those that they have.
-    fn with_axes(&mut self, closed: &Closed, axes: &[Axes]) -> Arc<Body> {
-        if closed.axes == *axes {
+    /// A lifted body whose results are on just these axes: repeated along those that they lack, summed over others.
+    pub(super) fn with_axes(&mut self, closed: &Closed, wanted: &[Axes]) -> Arc<Body> {
+        if closed.axes == *wanted {
             return closed.body.clone();
         }
         let body = &closed.body;
         let mut inner = Lifter { graph: Graph::like(&**body), extents: self.extents.clone(), memo: &mut *self.memo };
-        let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
-        for node in &body.nodes[body.arity()..] {
-            let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-            ids.push(inner.graph.add(node.op.clone(), &args));
+        let ids = inner.graph.append(body, 0..body.arity() as NodeId);
+        let mut finished: Vec<NodeId> = Vec::with_capacity(wanted.len());
+        for ((&result, axes), wanted) in body.results.iter().zip(&closed.axes).zip(wanted) {
+            let others: Axes = (0..axes.len()).filter(|&at| !wanted.contains(&axes[at])).collect();
+            let kept: Axes = axes.iter().copied().filter(|axis| wanted.contains(axis)).collect();
+            let mut node = ids[result as usize];
+            if !others.is_empty() {
+                node = inner.graph.add(Op::Reduce(Reduction::Sum, others), &[node]);
+            }
+            finished.push(inner.align(&Lifted { node, axes: kept }, wanted));
         }
-        let results = body.results.iter().zip(&closed.axes).zip(axes);
-        let results: Vec<NodeId> = results
-            .map(|((&result, own), axes)| inner.align(&Lifted { node: ids[result as usize], axes: own.clone() }, axes))
-            .collect();
-        Arc::new(inner.graph.finish(&results))
+        Arc::new(inner.graph.finish(&finished))
     }
 
     /// A body lifted in an arena of its own, for values that enter it as stated. The first `carries` results have at least

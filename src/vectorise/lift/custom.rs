@@ -1,9 +1,8 @@
 //! Builds over functions with derivative rules of their own: the function and its rules are lifted alike.
 
 use super::{Entry, Lifted, Lifter, union};
-use crate::algebra::Reduction;
 use crate::shape::Axes;
-use crate::term::{Body, Build, Custom, Graph, NodeId, Op};
+use crate::term::{Body, Build, Custom, NodeId, Op};
 use std::sync::Arc;
 
 impl Lifter<'_> {
@@ -31,31 +30,10 @@ impl Lifter<'_> {
         (0..results.len()).map(output).collect()
     }
 
-    /// A body lifted for parameters on these axes, whose results are on just those: repeated along axes that they lack,
-    /// summed over others.
+    /// A body lifted for parameters on these axes, whose results are on just those.
     fn on_axes(&mut self, body: &Arc<Body<Build>>, parameters: Vec<Axes>, results: &[Axes]) -> Arc<Body> {
         let entries: Vec<Entry> = parameters.into_iter().map(|axes| Entry { axes, variable: false }).collect();
         let closed = self.closed(body, &entries, 0);
-        if closed.axes == results {
-            return closed.body;
-        }
-        let mut inner =
-            Lifter { graph: Graph::like(&closed.body), extents: self.extents.clone(), memo: &mut *self.memo };
-        let mut ids: Vec<NodeId> = (0..closed.body.arity() as NodeId).collect();
-        for node in &closed.body.nodes[closed.body.arity()..] {
-            let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-            ids.push(inner.graph.add(node.op.clone(), &args));
-        }
-        let mut finished: Vec<NodeId> = Vec::with_capacity(results.len());
-        for ((&result, axes), wanted) in closed.body.results.iter().zip(&closed.axes).zip(results) {
-            let others: Axes = (0..axes.len()).filter(|&at| !wanted.contains(&axes[at])).collect();
-            let kept: Axes = axes.iter().copied().filter(|axis| wanted.contains(axis)).collect();
-            let mut node = ids[result as usize];
-            if !others.is_empty() {
-                node = inner.graph.add(Op::Reduce(Reduction::Sum, others), &[node]);
-            }
-            finished.push(inner.align(&Lifted { node, axes: kept }, wanted));
-        }
-        Arc::new(inner.graph.finish(&finished))
+        self.with_axes(&closed, results)
     }
 }

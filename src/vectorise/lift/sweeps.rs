@@ -26,21 +26,27 @@ impl Lifter<'_> {
         let captures: Vec<Axes> = args[sweeps.captures()..].iter().map(|arg| arg.axes.clone()).collect();
         let mut lifted: Vec<Sweep> = Vec::with_capacity(sweeps.sweeps.len());
         let mut entered: Vec<Vec<Axes>> = Vec::new();
-        let mut steps: Vec<Step> = Vec::new();
+        let mut bodies: Vec<Step> = Vec::new();
+        // How long it lasts: with a condition, what the last round of the first sweep's fixed point makes of that.
+        let mut lasts = match sweeps.steps {
+            Steps::Count(count) => Some(Steps::Count(count)),
+            Steps::While(_) => None,
+        };
         let mut mask = Axes::new();
         for (at, sweep) in sweeps.sweeps.iter().enumerate() {
             let (carries, inputs) = sweeps.operands(at);
             let mut own: Vec<Axes> = args[carries.start..inputs.end].iter().map(|arg| arg.axes.clone()).collect();
             let masked = usize::from(!mask.is_empty());
             own.extend(sweep.reads.iter().map(|&(from, kept)| {
-                steps[from].axes[sweeps.sweeps[from].carries + masked * usize::from(from == 0) + kept].clone()
+                bodies[from].axes[sweeps.sweeps[from].carries + masked * usize::from(from == 0) + kept].clone()
             }));
             let step = loop {
                 if at == 0
                     && let Steps::While(condition) = &sweeps.steps
                 {
                     let own = &own[..sweep.carries];
-                    mask = self.condition(condition, &Entries { own, captures: &captures }).1;
+                    let (body, axes) = self.condition(condition, &Entries { own, captures: &captures });
+                    (lasts, mask) = (Some(Steps::While(body)), axes);
                 }
                 let step = self.step(sweeps, at, &Entries { own: &own, captures: &captures }, &mask);
                 let mut grown = false;
@@ -53,12 +59,12 @@ impl Lifter<'_> {
                 }
             };
             entered.push(own);
-            steps.push(step);
+            bodies.push(step);
         }
         // Each later sweep reads the mask: the first keeps it once for each of them, behind what it keeps for others.
         let later = sweeps.sweeps.len() - 1;
         let masked = !mask.is_empty();
-        for (at, (sweep, step)) in sweeps.sweeps.iter().zip(&steps).enumerate() {
+        for (at, (sweep, step)) in sweeps.sweeps.iter().zip(&bodies).enumerate() {
             let mut body = Body::clone(&step.body);
             let mut reads = sweep.reads.clone();
             let mut keeps = sweep.keeps;
@@ -73,13 +79,6 @@ impl Lifter<'_> {
             let (carries, inputs) = (sweep.carries, sweep.inputs);
             lifted.push(Sweep { body: Arc::new(body), carries, inputs, reads, keeps });
         }
-        let condition = match &sweeps.steps {
-            Steps::Count(count) => Steps::Count(*count),
-            Steps::While(condition) => {
-                let own = &entered[0][..sweeps.sweeps[0].carries];
-                Steps::While(self.condition(condition, &Entries { own, captures: &captures }).0)
-            }
-        };
         let mut operands: Vec<NodeId> = Vec::with_capacity(args.len());
         for (at, own) in entered.iter().enumerate() {
             let (carries, inputs) = sweeps.operands(at);
@@ -91,10 +90,11 @@ impl Lifter<'_> {
         }
         operands.extend(args[sweeps.captures()..].iter().map(|arg| arg.node));
         let (reverse, checkpoints) = (sweeps.reverse, sweeps.checkpoints);
-        let all = Sweeps { steps: condition, sweeps: lifted, reverse, checkpoints };
+        let steps = lasts.expect("the first sweep's rounds lift the condition");
+        let all = Sweeps { steps, sweeps: lifted, reverse, checkpoints };
         let node = self.graph.add(Op::Sweeps(Arc::new(all)), &operands);
         let mut outputs = Vec::new();
-        for (at, (sweep, step)) in sweeps.sweeps.iter().zip(steps).enumerate() {
+        for (at, (sweep, step)) in sweeps.sweeps.iter().zip(bodies).enumerate() {
             let first_output = sweep.carries + sweep.keeps + usize::from(masked && at == 0);
             for (result, axes) in step.axes.into_iter().enumerate() {
                 if result < sweep.carries {
