@@ -3,7 +3,8 @@
 
 mod tree;
 
-/// Makes a struct of trees a tree: implements `deltaray::tensor::Tree` for it, and `deltaray::tensor::Family`.
+/// Makes a struct of trees a tree: implements `deltaray::tensor::Tree` for it, `deltaray::tensor::Family`, and
+/// `deltaray::tensor::Stacked`, whose stack is a `deltaray::tensor::Batch`.
 ///
 /// The struct is generic over the algebra, `struct Mlp<A: Algebra> { weights: Matrix<A, f32>, .. }`, and its fields are
 /// trees over that algebra. Further type parameters with a bound `Tree<A>` stand for trees; all others are kept as they

@@ -235,6 +235,17 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
         }
 
         #[automatically_derived]
+        impl<#(#tree_parameters),*> #library::tensor::Stacked<#over> for #own #tree_where {
+            type Stack = #library::tensor::Batch<#over, #family>;
+            fn stack_from(
+                &self,
+                leaves: &mut dyn ::core::iter::Iterator<Item = <#over as #library::algebra::Algebra>::Array>,
+            ) -> Self::Stack {
+                #library::tensor::Batch::from_arrays(self, leaves)
+            }
+        }
+
+        #[automatically_derived]
         impl<#(#family_parameters),*> #library::tensor::Family for #family_self #family_where {
             type At<#first: #library::algebra::Algebra> = #at;
             #[allow(unused_variables)]

@@ -16,8 +16,8 @@ use std::panic::Location;
 /// Staged, it runs on all slices at once, unless its intermediates are so much larger than what it takes and gives that it
 /// stays a loop. The slices are as many in every array; others are reported at the caller's line.
 ///
-/// Trees are tensors, and tuples, `Vec`s, `Option`s and Rust arrays of such; of a struct, the tuple of its fields is mapped,
-/// since its slices are of another type. What is the same for all slices is captured by the closure.
+/// Trees are tensors, and tuples, `Vec`s, `Option`s and Rust arrays of such. A [`Batch`](crate::tensor::Batch) has structs for
+/// slices, and structs are stacked to one. What is the same for all slices is captured by the closure.
 #[track_caller]
 pub fn vmap<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(f: impl Fn(X::Slice) -> Y, xs: &X) -> Y::Stack {
     let n = slices("vmap", xs, Location::caller());

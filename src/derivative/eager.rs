@@ -187,6 +187,33 @@ where
     ((value, auxiliary), gradient)
 }
 
+/// The gradient of a scalar function over an inner algebra `B`, with respect to the first argument, at these arrays of all
+/// arguments.
+#[track_caller]
+pub(super) fn gradient<A, B, X, E>(
+    f: impl Fn(&Parameter<A, B::Nested, X>) -> Scalar<B::Nested, E>,
+    args: &X,
+    mut at: Vec<B::Array>,
+) -> Over<B, A, X::First>
+where
+    A: Algebra,
+    B: Algebra,
+    X: Args<A>,
+    E: Float,
+{
+    let passive: Vec<_> = at.split_off(args.active()).into_iter().map(B::lift).collect();
+    let (_, pullback) = B::vjp(
+        &|active| {
+            let parameter = args.rebuild::<B::Nested>(&mut active.into_iter().chain(passive.iter().cloned()));
+            vec![f(&parameter).into_array()]
+        },
+        at,
+    );
+    let one = B::constant(concrete::Array::full(&[], E::ONE.into_value()));
+    let _place = concrete::ReportedAt::place(Location::caller());
+    <X::First as Tree<A>>::Family::rebuild::<A, B>(args.first(), &mut pullback(vec![Some(one)]).into_iter())
+}
+
 /// The gradient of a scalar function at a point: with respect to the whole of a single argument `&x`, or the first of a
 /// tuple `(&x, &y)`. Integer and boolean arrays in it are zeros.
 #[track_caller]
@@ -196,7 +223,7 @@ where
     X: Args<A>,
     E: Float,
 {
-    value_and_grad::<A, X, E>(f, args).1
+    gradient::<A, A, X, E>(f, &args, args.leaves())
 }
 
 /// The gradient as [`grad`], then the auxiliary output, of a function that returns its value and an auxiliary output.

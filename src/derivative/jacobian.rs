@@ -2,12 +2,20 @@
 //!
 //! Each column or row is a derivative along one direction, written as a `build` over the directions: staged, the bulk
 //! transform makes one batched derivative of it.
+//!
+//! All are by one tensor: by a single argument `&x`, or by the first of several, `(&x, &data)`. The parameters in a tree
+//! become one vector by [`ravel`](crate::tensor::ravel).
 
-use super::{grad, jvp, vjp};
+use super::eager::{Over, Parameter, forward, gradient};
+use super::vjp;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::shape::{Axes, Shape};
-use crate::tensor::{Float, R1, RDyn, Rank, Scalar, Tensor, build, iota};
+use crate::tensor::{Args, Float, R1, RDyn, Rank, Scalar, Tensor, Tree, build, iota};
+use std::panic::Location;
+
+/// The algebra in which second derivatives are taken: a reverse derivative inside of a forward one.
+type Twice<A> = <<A as Algebra>::Forward as Algebra>::Nested;
 
 /// The array of this shape that is 1 at a row-major position, and 0 elsewhere.
 #[track_caller]
@@ -21,18 +29,14 @@ fn joined(value: &[usize], argument: &[usize]) -> Shape {
     value.iter().chain(argument).copied().collect()
 }
 
-/// The Jacobian of a function at a point, column by column in forward mode: position `[o.., i..]` is how the value's element
-/// `o..` moves with the argument's element `i..`. Best where the argument has fewer elements than the value.
+/// The columns of a Jacobian that this function gives along a direction, as the Jacobian.
 #[track_caller]
-pub fn jacfwd<A: Algebra, E: Float, R: Rank, S: Rank>(
-    f: impl Fn(&Tensor<A::Forward, E, R>) -> Tensor<A::Forward, E, S>,
+fn by_columns<A: Algebra, E: Float, R: Rank, S: Rank>(
     x: &Tensor<A, E, R>,
+    along: impl Fn(&Tensor<A, E, R>) -> Tensor<A, E, S>,
 ) -> Tensor<A, E, S::Plus<R>> {
     let shape = x.shape();
-    let column = |i: Scalar<A, i64>| {
-        let along = direction::<A, E, R>(&i, &shape);
-        jvp(|y: &Tensor<A::Forward, E, R>| f(y), x, &along).1.into_dyn()
-    };
+    let column = |i: Scalar<A, i64>| along(&direction::<A, E, R>(&i, &shape)).into_dyn();
     let columns: Tensor<A, E, RDyn> = build(x.size(), column).into_dyn();
     let found = columns.shape();
     // The directions are the last axis, and the argument's shape.
@@ -42,36 +46,105 @@ pub fn jacfwd<A: Algebra, E: Float, R: Rank, S: Rank>(
     Tensor::wrap(A::reshape(turned, &joined(&found[1..], &shape)))
 }
 
+/// The Jacobian of a function at a point, column by column in forward mode: position `[o.., i..]` is how the value's element
+/// `o..` moves with the argument's element `i..`. Best where the argument has fewer elements than the value.
+///
+/// The argument is a tensor, or the first of several, `(&x, &data)`.
+#[track_caller]
+pub fn jacfwd<A, X, E, R, S>(
+    f: impl Fn(&Parameter<A, A::Forward, X>) -> Tensor<A::Forward, E, S>,
+    args: X,
+) -> Tensor<A, E, S::Plus<R>>
+where
+    A: Algebra,
+    X: Args<A, First = Tensor<A, E, R>>,
+    E: Float,
+    R: Rank,
+    S: Rank,
+{
+    let place = Location::caller();
+    by_columns(args.first(), |along| {
+        forward::<A, X, Tensor<A::Forward, E, S>, ()>(("jacfwd", place), |x| (f(x), ()), &args, along).1
+    })
+}
+
 /// The Jacobian of a function at a point, row by row in reverse mode: as [`jacfwd`]. Best where the value has fewer elements
 /// than the argument.
 #[track_caller]
-pub fn jacrev<A: Algebra, E: Float, R: Rank, S: Rank>(
-    f: impl Fn(&Tensor<A::Nested, E, R>) -> Tensor<A::Nested, E, S>,
-    x: &Tensor<A, E, R>,
-) -> Tensor<A, E, S::Plus<R>> {
-    let (value, pullback) = vjp(|y: &Tensor<A::Nested, E, R>| f(y), x);
+pub fn jacrev<A, X, E, R, S>(
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> Tensor<A::Nested, E, S>,
+    args: X,
+) -> Tensor<A, E, S::Plus<R>>
+where
+    A: Algebra,
+    X: Args<A, First = Tensor<A, E, R>>,
+    E: Float,
+    R: Rank,
+    S: Rank,
+{
+    let argument = args.first().shape();
+    let (value, pullback) = vjp::<A, X, Tensor<A::Nested, E, S>>(f, args);
     let shape = value.shape();
     let rows = build(value.size(), |j| pullback(&direction::<A, E, S>(&j, &shape)));
-    Tensor::wrap(A::reshape(rows.into_array(), &joined(&shape, &x.shape())))
+    Tensor::wrap(A::reshape(rows.into_array(), &joined(&shape, &argument)))
+}
+
+/// The gradient, moved along a direction; what does not fit is reported under this name and place.
+#[track_caller]
+fn gradient_along<A, X, E>(
+    (name, place): (&str, &Location<'_>),
+    f: &impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    args: &X,
+    along: &X::First,
+) -> X::First
+where
+    A: Algebra,
+    X: Args<A>,
+    E: Float,
+{
+    let inner = |x: &Parameter<A, A::Forward, X>| (gradient::<A, A::Forward, X, E>(f, args, x.leaves()), ());
+    forward::<A, X, Over<A::Forward, A, X::First>, ()>((name, place), inner, args, along).1
 }
 
 /// The second derivative of a scalar function at a point, times a direction: the Hessian is not made. One gradient, moved
 /// along the direction.
+///
+/// The derivative is by the whole of a single argument `&x`, any tree, or by the first of a tuple `(&x, &data)`; the direction
+/// is a tree like it, and so is the result. Integer and boolean arrays are ignored in directions, and are zero in results.
+///
+/// # Panics
+///
+/// When the direction has other shapes than the argument; staged, that is recorded instead.
 #[track_caller]
-pub fn hvp<A: Algebra, E: Float, R: Rank>(
-    f: impl Fn(&Tensor<<A::Forward as Algebra>::Nested, E, R>) -> Scalar<<A::Forward as Algebra>::Nested, E>,
-    x: &Tensor<A, E, R>,
-    along: &Tensor<A, E, R>,
-) -> Tensor<A, E, R> {
-    jvp(|y: &Tensor<A::Forward, E, R>| grad(|z: &Tensor<<A::Forward as Algebra>::Nested, E, R>| f(z), y), x, along).1
+pub fn hvp<A, X, E>(
+    f: impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    args: X,
+    along: &X::First,
+) -> X::First
+where
+    A: Algebra,
+    X: Args<A>,
+    E: Float,
+{
+    gradient_along::<A, X, E>(("hvp", Location::caller()), &f, &args, along)
 }
 
 /// The matrix of second derivatives of a scalar function at a point: position `[i.., j..]` is that by the elements `i..` and
 /// `j..`. One product with the Hessian for each element, see [`hvp`].
+///
+/// The argument is a tensor, or the first of several, `(&x, &data)`; the Hessian by a tree of parameters is that by their
+/// vector, see [`ravel`](crate::tensor::ravel).
 #[track_caller]
-pub fn hessian<A: Algebra, E: Float, R: Rank>(
-    f: impl Fn(&Tensor<<A::Forward as Algebra>::Nested, E, R>) -> Scalar<<A::Forward as Algebra>::Nested, E>,
-    x: &Tensor<A, E, R>,
-) -> Tensor<A, E, R::Plus<R>> {
-    jacfwd(|y: &Tensor<A::Forward, E, R>| grad(|z: &Tensor<<A::Forward as Algebra>::Nested, E, R>| f(z), y), x)
+pub fn hessian<A, X, E, R>(
+    f: impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
+    args: X,
+) -> Tensor<A, E, R::Plus<R>>
+where
+    A: Algebra,
+    X: Args<A, First = Tensor<A, E, R>>,
+    E: Float,
+    R: Rank,
+{
+    let place = Location::caller();
+    by_columns(args.first(), |along| gradient_along::<A, X, E>(("hessian", place), &f, &args, along))
 }

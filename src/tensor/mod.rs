@@ -7,6 +7,7 @@
 
 mod apply;
 mod associative;
+mod batch;
 mod build;
 mod condition;
 mod construct;
@@ -19,6 +20,7 @@ mod operators;
 mod outline;
 mod product;
 mod rank;
+mod ravel;
 mod reduce;
 mod scan;
 mod scatter;
@@ -33,6 +35,7 @@ pub use associative::{
     associative_scan, associative_scan_axis, associative_scan_reverse, fold, fold_reverse, iterate, linear_recurrence,
     reduce, reduce_axis,
 };
+pub use batch::{Batch, stack_trees, unstack_trees};
 pub use build::{Extents, build};
 pub use condition::{cond, select};
 pub use construct::{constant, full, iota, ones, scalar, zeros};
@@ -42,6 +45,8 @@ pub use operators::{Bits, Operand};
 pub use outline::Outline;
 pub use product::Dot;
 pub use rank::{IntoShape, Max, OfDimension, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank};
+pub use ravel::{Unravel, ravel};
+pub(crate) use ravel::{flatten, unflatten};
 pub use scan::{Sliced, Stacked, scan, scan_reverse};
 pub use scatter::{Masked, masked};
 pub use segments::{Segments, reduce_by_index, reduce_segments};

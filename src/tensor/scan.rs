@@ -12,11 +12,12 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::panic::Location;
 
-/// Trees that a loop reads slice by slice along the outermost axis: tensors, and tuples, `Vec`s, `Option`s and Rust arrays
-/// of such.
+/// Trees that a loop reads slice by slice along the outermost axis: tensors, batches of structs, and tuples, `Vec`s, `Option`s
+/// and Rust arrays of such.
 #[diagnostic::on_unimplemented(
     message = "a loop can not read `{Self}` slice by slice",
-    note = "inputs of a loop are tensors, and tuples, `Vec`s, `Option`s and Rust arrays of tensors"
+    note = "inputs of a loop are tensors, and tuples, `Vec`s, `Option`s and Rust arrays of tensors",
+    note = "structs are read from a `Batch`, which `stack_trees` makes"
 )]
 pub trait Sliced<A: Algebra>: Tree<A> {
     /// The tree of one slice.
@@ -25,11 +26,11 @@ pub trait Sliced<A: Algebra>: Tree<A> {
     fn slice_from(&self, leaves: &mut dyn Iterator<Item = A::Array>) -> Self::Slice;
 }
 
-/// Trees that a loop writes slice by slice along a new outermost axis: tensors, and tuples, `Vec`s, `Option`s and Rust
-/// arrays of such.
+/// Trees that a loop writes slice by slice along a new outermost axis: tensors, structs with `#[derive(Tree)]`, and tuples,
+/// `Vec`s, `Option`s and Rust arrays of such.
 #[diagnostic::on_unimplemented(
     message = "a loop can not stack `{Self}`",
-    note = "outputs of a loop are tensors, and tuples, `Vec`s, `Option`s and Rust arrays of tensors"
+    note = "outputs of a loop are tensors, structs with `#[derive(Tree)]`, and tuples, `Vec`s, `Option`s and Rust arrays of such"
 )]
 pub trait Stacked<A: Algebra>: Tree<A> {
     /// The tree of all slices.

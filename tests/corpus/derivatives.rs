@@ -45,6 +45,25 @@ fn matrices() -> Vec<Row> {
         row!("Hessian of a function of a matrix": M => T4, |a| hessian(|a| a.exp().sum().ln(), a), some((2, 2), 363))
             .overhead(1, 20)
             .smooth(),
+        row!("Hessian by the first of two": (V, V) => M, |(x, y)| hessian(|(x, y)| (x * x * y).sum() * x.product(), (x, y)),
+            (some(3, 367), some(3, 368)))
+        .smooth(),
+        row!("Jacobians by the first of two": (V, V) => (M, M), |(x, y)| (jacfwd(|(x, y)| x.sin() * y, (x, y)),
+            jacrev(|(x, y)| x.sin() * y, (x, y))), (some(3, 369), some(3, 370)))
+        .smooth(),
+        row!("Hessian of a pair times a pair": (V, V) => (V, V), |(x, y)| {
+                let pair = (x.clone(), y.clone());
+                hvp(|(x, y)| (x.sin() * y).sum().exp(), &pair, &(y.cos(), x * y))
+            },
+            (some(3, 371), some(3, 372)))
+        .smooth(),
+        row!("Hessian of a pair as a vector": (V, S) => M, |(x, s)| {
+                let pair = (x.clone(), s.clone());
+                let (vector, unravel): (Vector<_, f64>, _) = ravel(&pair);
+                hessian(|at| { let (x, s) = unravel.tree(at); (x * s.sin()).exp().sum() }, &vector)
+            },
+            (some(3, 373), s(0.5)))
+        .smooth(),
         row!("Hessian times a vector": (V, V) => V, |(x, d)| hvp(|x| (x.at(0) * x.at(1)).exp() + x.sum(), x, d),
             (v([0.0, 2.0]), v([1.0, 1.0])))
         .value([5.0, 1.0])

@@ -1,6 +1,5 @@
 //! An equation `g(x, θ) = 0` on lists of arrays, and its derivatives.
 
-use crate::affine::AffineMap;
 use crate::algebra::{Algebra, ForwardArray, NestedArray};
 use crate::concrete::Concrete;
 use crate::derivative::ArrayFn;
@@ -8,7 +7,7 @@ use crate::derivative::custom::zero;
 use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::{DType, Type};
-use crate::tensor::{Family, Tensor, Tree, Vector, check_same_trees, concatenate, zeros};
+use crate::tensor::{Family, Tree, Vector, check_same_trees, flatten, unflatten};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -131,9 +130,9 @@ impl<F: ArrayFn> Equation<F> {
     ) -> Vector<A, f64> {
         let fixed: Vec<ForwardArray<A>> = parameters.iter().map(|array| A::lift_forward(array.clone())).collect();
         let run = |x: Vec<ForwardArray<A>>| self.residual::<A::Forward>(x, fixed.clone());
-        let along = unflatten::<A>(along, &self.unknowns).into_iter().map(Some).collect();
+        let along = unflatten::<A, f64>(along, &self.unknowns).into_iter().map(Some).collect();
         let (values, tangents) = A::jvp(&run, unknowns.to_vec(), along);
-        flatten::<A>(&or_zeros::<A>(values, tangents))
+        flatten::<A, f64>(&or_zeros::<A>(values, tangents))
     }
 
     /// A vector, times the residual's derivative by the unknowns: a function that can be called many times.
@@ -145,7 +144,9 @@ impl<F: ArrayFn> Equation<F> {
         let fixed: Vec<NestedArray<A>> = parameters.iter().map(|array| A::lift(array.clone())).collect();
         let run = |x: Vec<NestedArray<A>>| self.residual::<A::Nested>(x, fixed.clone());
         let (_, pullback) = A::vjp(&run, unknowns.to_vec());
-        move |seed| flatten::<A>(&pullback(unflatten::<A>(seed, &self.unknowns).into_iter().map(Some).collect()))
+        move |seed| {
+            flatten::<A, f64>(&pullback(unflatten::<A, f64>(seed, &self.unknowns).into_iter().map(Some).collect()))
+        }
     }
 
     /// The residual's derivative by the parameters, times tangents.
@@ -180,36 +181,4 @@ impl<F: ArrayFn> Equation<F> {
 pub(super) fn or_zeros<A: Algebra>(values: Vec<A::Array>, tangents: Vec<Option<A::Array>>) -> Vec<A::Array> {
     let pairs = values.iter().zip(tangents);
     pairs.map(|(value, tangent)| tangent.unwrap_or_else(|| zeros_like::<A>(value))).collect()
-}
-
-/// The elements of floats, one after the other.
-pub(super) fn flatten<A: Algebra>(arrays: &[A::Array]) -> Vector<A, f64> {
-    let flat = |array: &A::Array| -> Vector<A, f64> {
-        let ty = A::type_of(array);
-        let array = if ty.dtype == DType::F64 { array.clone() } else { A::cast(array.clone(), DType::F64) };
-        Tensor::wrap(if ty.rank() == 1 { array } else { A::reshape(array, &[ty.size()]) })
-    };
-    match arrays {
-        [] => zeros(0),
-        [one] => flat(one),
-        several => concatenate(0, &several.iter().map(flat).collect::<Vec<Vector<A, f64>>>()),
-    }
-}
-
-/// The floats of these types that [`flatten`] makes a vector of.
-pub(super) fn unflatten<A: Algebra>(flat: &Vector<A, f64>, types: &[Type]) -> Vec<A::Array> {
-    let whole = flat.shape();
-    let mut start = 0;
-    let mut part = |ty: &Type| {
-        let count = ty.size();
-        let array = flat.array().clone();
-        let part = match whole[0] == count {
-            true => array,
-            false => A::view(array, &AffineMap::along(&whole, 0, start, 1, count)),
-        };
-        start += count as i64;
-        let shaped = if ty.rank() == 1 { part } else { A::reshape(part, &ty.shape) };
-        if ty.dtype == DType::F64 { shaped } else { A::cast(shaped, ty.dtype) }
-    };
-    types.iter().map(&mut part).collect()
 }

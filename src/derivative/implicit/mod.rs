@@ -12,8 +12,8 @@ use super::{ArrayFn, grad};
 use crate::algebra::{Algebra, CustomFunction, Rule};
 use crate::concrete::Concrete;
 use crate::shape::{DType, Type};
-use crate::tensor::{Family, Float, Scalar, Tree, Vector, scalar, while_loop};
-use equation::{Equation, flatten, unflatten, zeros_like};
+use crate::tensor::{Family, Float, Scalar, Tree, Vector, flatten, scalar, unflatten, while_loop};
+use equation::{Equation, zeros_like};
 use linear::LinearSolve;
 use std::sync::Arc;
 
@@ -281,12 +281,12 @@ where
             return equation.refused::<A>(problem, start);
         }
         let parameters = parameters.leaves();
-        let last = iterated::<A>(flatten::<A>(&start.leaves()), self.1, &equation.unknowns, &|x| {
-            let unknowns = unflatten::<A>(&x, &equation.unknowns);
-            let residual = flatten::<A>(&equation.residual::<A>(unknowns.clone(), parameters.clone()));
+        let last = iterated::<A>(flatten::<A, f64>(&start.leaves()), self.1, &equation.unknowns, &|x| {
+            let unknowns = unflatten::<A, f64>(&x, &equation.unknowns);
+            let residual = flatten::<A, f64>(&equation.residual::<A>(unknowns.clone(), parameters.clone()));
             x - linear::eliminated(&linear::matrix::<A, _>(&equation, &unknowns, &parameters), &residual)
         });
-        X::rebuild::<A, A>(start, &mut unflatten::<A>(&last, &equation.unknowns).into_iter())
+        X::rebuild::<A, A>(start, &mut unflatten::<A, f64>(&last, &equation.unknowns).into_iter())
     }
 }
 
@@ -348,10 +348,10 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> Solver for Iterate<F> {
     fn solve<A: Algebra>(&self, start: Vec<A::Array>, parameters: Vec<A::Array>) -> Vec<A::Array> {
         let types = &self.equation.unknowns;
         let step = |x: Vector<A, f64>| {
-            let unknowns = unflatten::<A>(&x, types);
-            flatten::<A>(&self.equation.value::<A>(unknowns, parameters.clone()))
+            let unknowns = unflatten::<A, f64>(&x, types);
+            flatten::<A, f64>(&self.equation.value::<A>(unknowns, parameters.clone()))
         };
-        unflatten::<A>(&iterated::<A>(flatten::<A>(&start), self.convergence, types, &step), types)
+        unflatten::<A, f64>(&iterated::<A>(flatten::<A, f64>(&start), self.convergence, types, &step), types)
     }
 }
 
@@ -451,8 +451,8 @@ where
         match rule {
             // θ̄ = −(∂g/∂θ)ᵀ λ, where (∂g/∂x)ᵀ λ is the cotangent of x.
             Rule::Vjp => {
-                let adjoint = solve(true, flatten::<A>(&directions));
-                let seed = unflatten::<A>(&-adjoint, &equation.unknowns);
+                let adjoint = solve(true, flatten::<A, f64>(&directions));
+                let seed = unflatten::<A, f64>(&-adjoint, &equation.unknowns);
                 let mut parts: Vec<A::Array> = inputs.iter().map(zeros_like::<A>).collect();
                 parts.extend(equation.pull_parameters::<A>(&outputs, parameters.clone(), seed));
                 parts
@@ -461,7 +461,7 @@ where
             Rule::Jvp => {
                 let along = directions.split_off(equation.unknowns.len());
                 let moved = equation.push_parameters::<A>(&outputs, parameters.clone(), along);
-                unflatten::<A>(&solve(false, -flatten::<A>(&moved)), &equation.unknowns)
+                unflatten::<A, f64>(&solve(false, -flatten::<A, f64>(&moved)), &equation.unknowns)
             }
         }
     }
