@@ -5,7 +5,7 @@ use crate::shape::Type;
 use crate::term::graph::Graph;
 use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -63,12 +63,8 @@ impl<X: Extension> Body<X> {
     pub(crate) fn constant_bytes(&self) -> usize {
         let bytes = |node: &Node<X>| match &node.op {
             Op::Constant(array) if array.uniform().is_none() => array.size().saturating_mul(array.dtype().bytes()),
-            Op::Scan(scan) => scan.body.constant_bytes(),
-            Op::Branch(branch) => branch.then.constant_bytes().saturating_add(branch.otherwise.constant_bytes()),
-            Op::Custom(custom) => custom.bodies().fold(0, |sum: usize, body| sum.saturating_add(body.constant_bytes())),
-            Op::Sweeps(sweeps) => sweeps.bodies().fold(0, |sum: usize, body| sum.saturating_add(body.constant_bytes())),
             Op::Extra(extra) => extra.as_build().body.constant_bytes(),
-            _ => 0,
+            op => op.bodies().iter().fold(0, |sum: usize, body| sum.saturating_add(body.constant_bytes())),
         };
         self.nodes.iter().fold(0, |sum, node| sum.saturating_add(bytes(node)))
     }
@@ -95,19 +91,11 @@ impl<X: Extension> Body<X> {
 
     /// Number of nodes, those of nested bodies included.
     pub fn node_count(&self) -> usize {
-        self.nodes
-            .iter()
-            .map(|node| {
-                1 + match &node.op {
-                    Op::Scan(scan) => scan.body.node_count(),
-                    Op::Branch(branch) => branch.then.node_count() + branch.otherwise.node_count(),
-                    Op::Custom(custom) => custom.bodies().map(|body| body.node_count()).sum(),
-                    Op::Sweeps(sweeps) => sweeps.bodies().map(|body| body.node_count()).sum(),
-                    Op::Extra(extra) => extra.as_build().body.node_count(),
-                    _ => 0,
-                }
-            })
-            .sum()
+        let nested = |node: &Node<X>| match &node.op {
+            Op::Extra(extra) => extra.as_build().body.node_count(),
+            op => op.bodies().iter().map(|body| body.node_count()).sum(),
+        };
+        self.nodes.iter().map(|node| 1 + nested(node)).sum()
     }
 
     /// How often each node is used, as an operand or a result.
@@ -178,11 +166,22 @@ impl Body {
     pub(crate) fn has_marks(&self) -> bool {
         self.nodes.iter().any(|node| match &node.op {
             Op::Mark | Op::Unary(Unary::StopGradient) | Op::Custom(_) => true,
-            Op::Scan(scan) => scan.body.has_marks(),
-            Op::Branch(branch) => branch.then.has_marks() || branch.otherwise.has_marks(),
-            Op::Sweeps(sweeps) => sweeps.bodies().any(|body| body.has_marks()),
-            _ => false,
+            op => op.bodies().iter().any(|body| body.has_marks()),
         })
+    }
+
+    /// Number of nodes, those of nested bodies included, where of equal bodies one counts. A loop with checkpoints that is
+    /// differentiated has its step in several places, on its own and as a part of its derivative: so [`Body::node_count`]
+    /// grows with the square of the nesting of such loops, and this does in proportion.
+    pub fn distinct_node_count(&self) -> usize {
+        let (mut seen, mut open, mut count) = (HashSet::new(), vec![self], 0);
+        while let Some(body) = open.pop() {
+            if seen.insert(body) {
+                count += body.nodes.len();
+                open.extend(body.nodes.iter().flat_map(|node| node.op.bodies()).map(|body| &**body));
+            }
+        }
+        count
     }
 
     /// The same values without what says something to differentiation only.

@@ -7,6 +7,7 @@ use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape};
 use crate::term::sweeps::Sweeps;
 use crate::term::{Body, Custom};
+use smallvec::{SmallVec, smallvec};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -135,6 +136,19 @@ impl<X> Op<X> {
     /// Whether the operation has several outputs, which [`Op::Output`] picks from.
     pub fn is_multiple(&self) -> bool {
         matches!(self, Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_))
+    }
+}
+
+impl<X: Extension> Op<X> {
+    /// The bodies of a loop, a conditional or a custom function. That of a `build` is not among them.
+    pub(crate) fn bodies(&self) -> SmallVec<[&Arc<Body<X>>; 2]> {
+        match self {
+            Op::Scan(scan) => smallvec![&scan.body],
+            Op::Branch(branch) => smallvec![&branch.then, &branch.otherwise],
+            Op::Sweeps(sweeps) => sweeps.bodies().collect(),
+            Op::Custom(custom) => custom.bodies().collect(),
+            _ => SmallVec::new(),
+        }
     }
 }
 

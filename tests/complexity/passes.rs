@@ -157,3 +157,33 @@ fn bodies_are_gone_through_once() {
         }
     });
 }
+
+/// Loops with a condition in such loops: the derivative of each goes over its steps anew, so that bodies occur again in
+/// bodies. Counted once, they grow with the nesting, in gradients and in gradients of gradients.
+#[test]
+fn nested_while_loops_have_few_bodies() {
+    fn nest<A: Algebra>(x: &Scalar<A, f64>, y: &Scalar<A, f64>, depth: usize) -> Scalar<A, f64> {
+        match depth {
+            0 => (x * y).sin(),
+            _ => {
+                let step = |(c, n): (Scalar<A, f64>, Scalar<A, i64>)| (nest(&c, y, depth - 1), n + 1);
+                while_loop((x.clone(), scalar(0_i64)), |(_, n)| n.lt(3), step).0
+            }
+        }
+    }
+    fn first(depth: usize) -> usize {
+        let (x, y) = (scalar(0.5), scalar(0.7));
+        let slope = stage(|(x, y)| nest(x, y, depth), (&x, &y)).unwrap().grad().unwrap();
+        slope.program().distinct_node_count()
+    }
+    fn second(depth: usize) -> usize {
+        let (x, y) = (scalar(0.5), scalar(0.7));
+        let slope = stage(|(x, y)| grad(|(x, y)| nest(x, y, depth), (x, y)), (&x, &y)).unwrap();
+        slope.grad().unwrap().program().distinct_node_count()
+    }
+    let counts: [(fn(usize) -> usize, [usize; 3]); 2] = [(first, [4, 8, 12]), (second, [2, 4, 6])];
+    for (count, depths) in counts {
+        let [few, more, most] = depths.map(count);
+        assert!(most - more <= more - few + 5, "{few}, {more} and {most} nodes of distinct bodies");
+    }
+}
