@@ -12,6 +12,12 @@ use crate::tensor::outline::Outline;
 use crate::tensor::{Element, Rank, Tensor};
 
 /// A structure of arrays over every algebra.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not name a family of trees",
+    note = "a family is named by its member over `Concrete`, in generic code too: `type In = Vector<Concrete, f64>`",
+    note = "families are `Tensor<Concrete, _, _>` and its aliases, `()`, tuples, `Vec`, `Option`, `Box` and Rust arrays of \
+            families, and structs with `#[derive(Tree)]` over `Concrete`"
+)]
 pub trait Family: Sized + 'static {
     /// The structure over one algebra.
     type At<A: Algebra>: Tree<A, Family = Self>;
