@@ -37,7 +37,9 @@ pub trait Family: Sized + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of arrays of `{A}`",
     note = "trees are tensors, tuples, `Vec`, `Option`, `Box` and Rust arrays of trees, and structs with `#[derive(Tree)]`",
-    note = "a field that holds no arrays is marked `#[tree(skip)]`"
+    note = "a field that holds no arrays, or plain ones in a struct over another algebra, is marked `#[tree(skip)]`",
+    note = "a closure results in arrays of the algebra of its parameter: what comes from outside enters by `lift()` \
+            under `grad` and `vjp`, by `lift_forward()` under `jvp`, plain arrays by `constant`"
 )]
 pub trait Tree<A: Algebra>: Sized + 'static {
     /// The structure over every algebra.
