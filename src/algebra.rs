@@ -155,6 +155,11 @@ pub type ForwardArray<A> = <<A as Algebra>::Forward as Algebra>::Array;
 /// Operands come by value, so that an instance can reuse the buffer of one that nobody else holds. Shapes fit: callers
 /// check. All instances agree on the semantics: a read out of bounds is 0 with derivative 0, a write out of bounds is
 /// ignored, integer arithmetic wraps.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an algebra",
+    note = "the first parameter of an array is its algebra: plain ones are `Vector<Concrete, f64>`, those of a function or a \
+            struct that is generic over `A: Algebra` are `Vector<A, f64>`"
+)]
 pub trait Algebra: Clone + std::fmt::Debug + 'static {
     /// An array of any shape and element type; a handle that is cheap to clone.
     type Array: Clone + 'static;

@@ -74,6 +74,7 @@
 //! # Where to read on
 //!
 //! - [`guide::tutorial`]: from a function to trained parameters, step by step.
+//! - [`guide::from_numpy`]: what one writes in NumPy and JAX, and here.
 //! - [`guide::sparse_derivatives`]: Jacobians and Hessians that are mostly zero.
 //! - [`guide::semantics`]: what happens out of bounds, at ties, at zero.
 //! - [`guide::one_operation`]: one operation from the trait to its gradient.

@@ -1,6 +1,7 @@
 //! The procedural macros of `deltaray`.
 #![warn(missing_docs)]
 
+mod missing;
 mod tree;
 
 /// Makes a struct of trees a tree: implements `deltaray::tensor::Tree` for it, `deltaray::tensor::Family`, and
@@ -8,8 +9,9 @@ mod tree;
 ///
 /// The struct is generic over the algebra, `struct Mlp<A: Algebra> { weights: Matrix<A, f32>, .. }`, and its fields are
 /// trees over that algebra. Further type parameters with a bound `Tree<A>` stand for trees; all others are kept as they
-/// are. A field with `#[tree(skip)]` is no tree and is carried along by `Clone`; its type does not depend on the algebra. A staged function keeps the value that it had then.
-/// A struct without a parameter that is bounded by `Algebra` holds no arrays.
+/// are. A field with `#[tree(skip)]` is no tree and is carried along by `Clone`; its type does not depend on the algebra. A staged
+/// function keeps the value that it had then. A struct without a parameter that is bounded by `Algebra` holds no arrays;
+/// where it does, the error says what to write.
 #[proc_macro_derive(Tree, attributes(tree))]
 pub fn derive_tree(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);

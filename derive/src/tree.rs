@@ -1,5 +1,6 @@
 //! The derive of `Tree`.
 
+use crate::missing;
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
@@ -178,6 +179,11 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
         if is_skipped(field)? {
             rebuilds.push(quote!(#member: ::core::clone::Clone::clone(&like.#member)));
         } else {
+            if algebra.is_none()
+                && let Some(error) = missing::algebra(input, field)
+            {
+                return Err(error);
+            }
             let ty = &field.ty;
             visits.push(quote!(<#ty as #library::tensor::Tree<#over>>::visit(&self.#member, visitor);));
             let inside =

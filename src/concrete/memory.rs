@@ -40,7 +40,7 @@ pub(super) fn room<T: Scalar>(shape: &[usize]) -> Result<Vec<T>, OutOfMemory> {
 }
 
 /// A buffer for a shape whose elements all have one value.
-pub(super) fn filled<T: Scalar>(shape: &[usize], x: T) -> Result<Vec<T>, OutOfMemory> {
+pub(crate) fn filled<T: Scalar>(shape: &[usize], x: T) -> Result<Vec<T>, OutOfMemory> {
     let mut buffer = room(shape)?;
     buffer.resize(size(shape), x);
     Ok(buffer)

@@ -20,7 +20,7 @@ mod view;
 pub(crate) use convert::repeated;
 pub use instance::Concrete;
 pub use memory::OutOfMemory;
-pub(crate) use memory::{ReportedAt, available};
+pub(crate) use memory::{ReportedAt, available, filled};
 pub(crate) use run::{Failure, apply, run};
 pub use scalar::Scalar;
 

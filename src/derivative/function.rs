@@ -9,6 +9,13 @@ use crate::tensor::{Family, Float, Scalar};
 ///
 /// Families are named by their members over [`Concrete`]: `type In = Vector<Concrete, f64>`. Several arguments are a
 /// tuple. Custom rules and the test corpus are made of these.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an `ArrayFn`, a function that runs in every algebra",
+    label = "`ArrayFn` is not implemented for this",
+    note = "a closure, or a function such as `f::<Concrete>`, runs in one algebra: implement `ArrayFn` for a struct, with \
+            `type In = Vector<Concrete, f64>;`, `type Out` likewise, and `fn call<A: Algebra>(&self, x: &Vector<A, f64>)`",
+    note = "what a closure would capture is a field of the struct, or a part of the argument if it has a derivative"
+)]
 pub trait ArrayFn {
     /// The structure of the argument.
     type In: Family<At<Concrete>: Send + Sync>;

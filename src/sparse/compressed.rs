@@ -2,8 +2,9 @@
 
 use super::colouring::{Colouring, most_in_a_column, most_in_a_row};
 use super::compress::{self, Layout};
+use super::csr::Csr;
 use super::instance::SparsityArray;
-use super::pattern::{Csr, Pattern};
+use super::pattern::Pattern;
 use super::reads::{self, Reads};
 use super::run::{room, run};
 use crate::concrete::{self, Array, Failure};

@@ -2,8 +2,9 @@
 
 use super::compress::Layout;
 use super::compressed::{Compressed, Compression, Request, check_floats};
+use super::csr::Csr;
 use super::instance::{SparsityArray, same_elements};
-use super::pattern::{Csr, Pattern};
+use super::pattern::Pattern;
 use crate::concrete::{Array, Concrete};
 use crate::derivative::Function;
 use crate::error::{Error, Result};

@@ -25,6 +25,7 @@ mod colouring;
 mod columns;
 mod compress;
 mod compressed;
+mod csr;
 mod custom;
 mod fixed;
 mod instance;
@@ -37,7 +38,8 @@ mod run;
 
 pub use colouring::Colouring;
 pub use compressed::{Compressed, Compression};
+pub use csr::Csr;
 pub use fixed::{Fixed, fixed};
 pub use instance::{Sparsity, SparsityArray};
 pub use jacobian::{FloatTree, SparseHessian, SparseJacobian};
-pub use pattern::{Csr, Pattern};
+pub use pattern::Pattern;

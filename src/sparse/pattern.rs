@@ -1,10 +1,7 @@
-//! Where a matrix may be other than zero, and the matrix.
+//! Where a matrix may be other than zero.
 
-use crate::concrete::{Array, Concrete};
 use crate::error::{Error, Result};
-use crate::tensor::{Float, Matrix, Vector};
 use std::fmt;
-use std::sync::Arc;
 
 /// Where a matrix may be other than zero: compressed sparse rows without values.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -105,20 +102,26 @@ impl Pattern {
 
     /// Rows as columns.
     pub fn transpose(&self) -> Pattern {
+        self.transposed().0
+    }
+
+    /// Rows as columns, and which entry of this pattern each entry of that one was.
+    pub(super) fn transposed(&self) -> (Pattern, Vec<usize>) {
         let mut row_offsets = vec![0; self.columns + 1];
         self.column_indices.iter().for_each(|&column| row_offsets[column + 1] += 1);
         for column in 0..self.columns {
             row_offsets[column + 1] += row_offsets[column];
         }
         let mut next = row_offsets.clone();
-        let mut column_indices = vec![0; self.nonzeros()];
+        let (mut column_indices, mut order) = (vec![0; self.nonzeros()], vec![0; self.nonzeros()]);
         for row in 0..self.rows() {
-            for &column in self.row(row) {
-                column_indices[next[column]] = row;
-                next[column] += 1;
+            for entry in self.row_offsets[row]..self.row_offsets[row + 1] {
+                let place = &mut next[self.column_indices[entry]];
+                (column_indices[*place], order[*place]) = (row, entry);
+                *place += 1;
             }
         }
-        Pattern { columns: self.rows(), row_offsets, column_indices }
+        (Pattern { columns: self.rows(), row_offsets, column_indices }, order)
     }
 
     /// All entries of this square pattern and of its transpose.
@@ -158,76 +161,6 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// A sparse matrix in compressed sparse rows.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Csr<E: Float> {
-    pattern: Arc<Pattern>,
-    values: Vector<Concrete, E>,
-}
-
-impl<E: Float> Csr<E> {
-    /// The matrix with these values at the entries of a pattern, in their order.
-    ///
-    /// # Errors
-    ///
-    /// When there are not as many values as entries.
-    pub fn new(pattern: Arc<Pattern>, values: Vector<Concrete, E>) -> Result<Csr<E>> {
-        if values.len() != pattern.nonzeros() {
-            let problem = format!("{} values for a pattern of {} entries", values.len(), pattern.nonzeros());
-            return Err(Error::Structure(problem));
-        }
-        Ok(Csr { pattern, values })
-    }
-
-    /// Numbers of rows and columns.
-    pub fn shape(&self) -> (usize, usize) {
-        self.pattern.shape()
-    }
-
-    /// Where entries are.
-    pub fn pattern(&self) -> &Arc<Pattern> {
-        &self.pattern
-    }
-
-    /// Where the rows begin among the entries, and where the last one ends.
-    pub fn row_offsets(&self) -> &[usize] {
-        self.pattern.row_offsets()
-    }
-
-    /// The column of every entry, row by row, ascending in each.
-    pub fn column_indices(&self) -> &[usize] {
-        self.pattern.column_indices()
-    }
-
-    /// The value of every entry, row by row; some may be 0.
-    pub fn values(&self) -> &Vector<Concrete, E> {
-        &self.values
-    }
-
-    /// Number of entries.
-    pub fn nonzeros(&self) -> usize {
-        self.pattern.nonzeros()
-    }
-
-    /// The matrix with all its zeros; for small ones.
-    ///
-    /// # Panics
-    ///
-    /// When there is no memory for it.
-    #[track_caller]
-    pub fn to_dense(&self) -> Matrix<Concrete, E> {
-        let (rows, columns) = self.shape();
-        let values = self.values.to_vec();
-        let mut dense = crate::tensor::zeros::<Concrete, E, _>((rows, columns)).to_vec();
-        for row in 0..rows {
-            for at in self.row_offsets()[row]..self.row_offsets()[row + 1] {
-                dense[row * columns + self.column_indices()[at]] = values[at];
-            }
-        }
-        Matrix::wrap(Array::from_vec(&[rows, columns], dense))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,13 +194,5 @@ mod tests {
         assert!(pattern.contains(2, 1) && !pattern.contains(1, 2) && !pattern.contains(3, 0));
         let empty = Pattern::from_rows(4, Vec::<Vec<usize>>::new()).unwrap();
         assert_eq!((empty.shape(), empty.transpose().shape()), ((0, 4), (4, 0)));
-    }
-
-    #[test]
-    fn a_matrix_has_a_value_for_each_entry() {
-        let pattern = Arc::new(Pattern::from_rows(3, [vec![2, 0], vec![], vec![1]]).unwrap());
-        let matrix = Csr::new(pattern.clone(), Vector::from(vec![1.0, 2.0, 3.0])).unwrap();
-        assert_eq!(matrix.to_dense().to_vec(), [1.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0]);
-        assert!(Csr::new(pattern, Vector::from(vec![1.0])).is_err());
     }
 }

@@ -42,7 +42,10 @@ fn filled<A: Algebra, E: Element, S: IntoShape>(name: &str, shape: S, value: E) 
     }
 }
 
-/// The array without axes of one value.
+/// The array without axes of one value, in the algebra that it is used in.
+///
+/// Where nothing else tells the compiler which one that is, the type does: `let x: Scalar<A, f64> = scalar(2.0);`, or
+/// `scalar::<A, f64>(2.0)`, with `Concrete` for `A` where arrays are plain.
 pub fn scalar<A: Algebra, E: Element>(value: E) -> Tensor<A, E, R0> {
     full((), value)
 }

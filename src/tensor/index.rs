@@ -20,8 +20,10 @@ pub enum Position<A: Algebra> {
 /// What [`Tensor::at`] takes: one position, or a tuple of up to six, each a Rust integer (`i32`, `i64`, `usize`) or a
 /// scalar of `i32` or `i64` by value or reference.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an index",
-    note = "an index is an integer, a scalar of `i64` or `i32`, a reference to one, or a tuple of these"
+    message = "`{Self}` is not an index into arrays over `{A}`",
+    note = "an index is an integer, a scalar of `i64` or `i32`, a reference to one, or a tuple of these",
+    note = "a position from outside enters the closure of `grad` or `vjp` by `w.lift()`, of `jvp` by `w.lift_forward()`; \
+            a plain one enters any by `constant(&w)`"
 )]
 pub trait Index<A: Algebra> {
     /// As many axes as there are positions.
@@ -111,8 +113,10 @@ array_index!(R1 1, R2 2, R3 3, R4 4, R5 5, R6 6);
 /// What [`Tensor::gather`], [`Tensor::scatter`] and their relatives take: one array of positions, or a tuple of up to four
 /// that broadcast to one shape; `i64`, by value or reference; with a mask where [`masked`](crate::tensor::masked) makes them.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` are not arrays of positions",
-    note = "positions are arrays of `i64`, by value or reference, one or a tuple of up to four of one rank"
+    message = "`{Self}` are not arrays of positions over `{A}`",
+    note = "positions are arrays of `i64`, by value or reference, one or a tuple of up to four of one rank",
+    note = "positions from outside enter the closure of `grad` or `vjp` by `w.lift()`, of `jvp` by `w.lift_forward()`; \
+            plain ones enter any by `constant(&w)`"
 )]
 pub trait IndexArrays<A: Algebra> {
     /// The rank of the arrays of positions.

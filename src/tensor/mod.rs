@@ -63,6 +63,26 @@ use std::marker::PhantomData;
 ///
 /// A handle that is cheap to clone. Operators take values and references; a value gives its buffer away where nobody else
 /// holds it.
+///
+/// # Comparing
+///
+/// Rust's `<`, `>` and `==` result in one `bool`, and a function that is staged has no values yet. So comparisons are methods,
+/// which result in an array of `bool`: [`lt`](Tensor::lt), [`le`](Tensor::le), [`gt`](Tensor::gt), [`ge`](Tensor::ge),
+/// [`equal`](Tensor::equal) and [`not_equal`](Tensor::not_equal), of an array or a literal. To choose by the result there are
+/// [`select`](Tensor::select), element by element, and [`cond`], by one condition; masks are combined by `&`, `|`, `^` and `!`.
+/// `x > 1.0` does not compile, and of arrays only plain ones are compared as wholes by `==`, for tests.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// fn leaky<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
+///     x.gt(0.0).select(x, 0.1 * x)
+/// }
+/// let x = Vector::from(vec![-10.0, 0.0, 2.0]);
+/// assert_eq!(leaky(&x), Vector::from(vec![-1.0, 0.0, 2.0]));
+/// assert_eq!((x.ge(0.0) & x.lt(1.0)).to_vec(), [false, true, false]);
+/// assert!(x.lt(5.0).all().item());
+/// ```
 pub struct Tensor<A: Algebra, E: Element, R: Rank> {
     array: A::Array,
     types: PhantomData<fn() -> (E, R)>,

@@ -11,10 +11,11 @@ use std::ops;
 /// What may stand at the right of an operator, or be given to an elementwise method, of an array of algebra `A`, element
 /// type `E` and rank `R`: an array, a reference to one, or a literal.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` does not go together with an array of `{E}`",
+    message = "`{Self}` does not go together with an array of `{E}` over `{A}`",
     note = "operands are arrays with the same algebra and element type, references to them, and literals",
-    note = "inside a derivative, an array from outside enters by `.lift()`, a plain one by `constant(&x)`; an integer \
-            literal goes with integers, a float literal with floats"
+    note = "an array `w` from outside enters the closure of `grad` or `vjp` by `w.lift()`, of `jvp` by `w.lift_forward()`, \
+            of `hessian` or `hvp` by `w.lift_forward().lift()`; a plain array enters any by `constant(&w)`",
+    note = "an integer literal goes with integers, a float literal with floats; element types are changed by `cast`"
 )]
 pub trait Operand<A: Algebra, E: Element, R: Rank> {
     /// The rank of the co-broadcast.

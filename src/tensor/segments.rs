@@ -18,7 +18,7 @@ use crate::tensor::{
 /// Which slices of an array, along its outermost axis, belong together: by a key for each slice, or by the offsets at which
 /// segments of neighbouring slices begin. What [`Tensor::segment_sum`] and its relatives take.
 ///
-/// Segments are of one algebra: under a derivative they are made of lifted keys.
+/// Segments are of one algebra: they enter a derivative by [`Segments::lift`] or [`Segments::lift_forward`].
 #[derive(Clone, Debug)]
 pub struct Segments<A: Algebra> {
     keys: Vector<A, i64>,
@@ -44,6 +44,31 @@ impl<A: Algebra> Segments<A> {
         // The key of a slice is the number of offsets up to it, less the one that begins its own segment.
         let keys = ones.scatter(offsets.max(0), len).cumsum(0) - 1;
         Segments { keys, count: offsets.len().saturating_sub(1), ascending: true }
+    }
+
+    /// The same segments under a reverse derivative, see [`Tensor::lift`].
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// fn slope<A: Algebra>(x: &Vector<A, f64>, segments: &Segments<A>) -> Vector<A, f64> {
+    ///     grad(|x| x.segment_product(&segments.lift()).sum(), x)
+    /// }
+    /// let x = Vector::from(vec![2.0, 3.0, 5.0]);
+    /// let segments = Segments::by_key(&vec![0, 1, 0].into(), 2);
+    /// assert_eq!(slope(&x, &segments).to_vec(), [5.0, 1.0, 2.0]);
+    /// let (_, tangent) = jvp(|x| x.segment_product(&segments.lift_forward()), &x, &x);
+    /// assert_eq!(tangent.to_vec(), [20.0, 3.0]);
+    /// ```
+    #[track_caller]
+    pub fn lift(&self) -> Segments<A::Nested> {
+        Segments { keys: self.keys.lift(), count: self.count, ascending: self.ascending }
+    }
+
+    /// The same segments under a forward derivative, see [`Tensor::lift_forward`].
+    #[track_caller]
+    pub fn lift_forward(&self) -> Segments<A::Forward> {
+        Segments { keys: self.keys.lift_forward(), count: self.count, ascending: self.ascending }
     }
 
     /// The key of each slice; those outside of `0..count` stand for slices in no segment.
