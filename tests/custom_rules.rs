@@ -140,16 +140,137 @@ fn wrong_rules_are_found() {
     assert!(other.contains("; reverse, staged reverse differ from the finite differences by more than"), "{other}");
 }
 
+function!(Magnitude: S => S, |x| x.abs());
+function!(Logarithm: V => V, |x| x.ln());
+function!(LogarithmPulled: (V, V, V) => V, |(x, _, c)| c / x);
+function!(LogarithmWrong: (V, V, V) => V, |(x, _, c)| x.lt(1.0).select(2.0, 1.0) * c / x);
+function!(Wave: S => S, |x| x.sin());
+function!(Cancelled: V => V, |x| x.sin().powi(2) + x.cos().powi(2) - 1.0);
+
+/// The error of a check.
+fn found<F: ArrayFn>(f: &F, at: &<F::In as Family>::At<Concrete>) -> String {
+    check_grad(f, at, &CheckGrad::default()).expect_err("the derivative is wrong").to_string()
+}
+
 #[test]
 fn a_kink_is_told_from_a_wrong_rule() {
-    function!(Magnitude: S => S, |x| x.abs());
-    let error = check_grad(&Magnitude, &scalar(0.0005), &CheckGrad::default()).unwrap_err().to_string();
-    assert!(error.contains("with a step twice as large the differences are"), "{error}");
+    // At the point, and between the points that are sampled, whatever the step.
+    let error = found(&Magnitude, &scalar(0.0));
+    let start = "check_grad: derivatives by input 0, element [], disagree: reverse 0.0, ";
+    assert!(error.starts_with(start), "{error}");
+    assert!(error.contains("; to the left and to the right the differences are -0."), "{error}");
+    assert!(error.ends_with("so the function is not smooth there"), "{error}");
+    function!(Steps: S => S, |x| (x * 1e12).floor());
+    let error = found(&Steps, &scalar(0.3));
+    assert!(error.ends_with("so the function is not smooth there"), "{error}");
+    // A kink that is far beside the magnitude of the element does no harm.
     check_grad(&Magnitude, &scalar(0.5), &CheckGrad::default()).unwrap();
+    check_grad(&Magnitude, &scalar(0.0005), &CheckGrad::default()).unwrap();
+}
+
+#[test]
+fn elements_of_all_magnitudes_are_checked() {
+    let options = CheckGrad::default();
+    let mixed: V = vec![1e-6, 1e6, -3.0, 0.0, 1e-17].into();
+    check_grad(&Square, &mixed, &options).unwrap();
+    check_grad(&CustomVjp(Square, SquarePulled), &mixed, &options).unwrap();
+    check_grad(&Plane, &(mixed, scalar(1e-4)), &options).unwrap();
+    // Smooth only for steps that are small beside the element, and beside the usual ones.
+    let small: V = vec![1e-8, 2.0, 1e6, 1e-14].into();
+    check_grad(&CustomVjp(Logarithm, LogarithmPulled), &small, &options).unwrap();
+    let error = found(&CustomVjp(Logarithm, LogarithmWrong), &small);
+    let places =
+        ["[0]", "[3]"].map(|element| format!("check_grad: derivatives by input 0, element {element}, disagree"));
+    assert!(places.iter().any(|start| error.starts_with(start)), "{error}");
+    assert!(
+        error.contains("; reverse, forward, staged reverse, staged forward differ from the finite differences by more")
+    );
+    // Smooth only for steps that are small beside a large element.
+    check_grad(&Wave, &scalar(1e5), &options).unwrap();
+    // Nothing but rounding.
+    check_grad(&Cancelled, &vec![0.3, 1.0, 2.0, 100.0].into(), &options).unwrap();
+    let single: Vector<Concrete, f32> = vec![1e-6, 1e6, -3.0, 0.0].into();
+    function!(Roots: Vector<Concrete, f32> => Vector<Concrete, f32>, |x| (x * x + 1.0).sqrt());
+    check_grad(&Roots, &single, &options).unwrap();
+    function!(RootsWrong: (Vector<Concrete, f32>, Vector<Concrete, f32>, Vector<Concrete, f32>) => Vector<Concrete, f32>,
+        |(x, y, c)| x.gt(1e5).select(1.1, 1.0) * c * x / y);
+    let error = found(&CustomVjp(Roots, RootsWrong), &single);
+    assert!(error.starts_with("check_grad: derivatives by input 0, element [1], disagree"), "{error}");
+}
+
+#[test]
+fn a_derivative_by_an_element_of_another_magnitude_is_judged() {
+    // The derivative by the small element alone is wrong.
+    function!(Sum: V => S, |x| x.sum());
+    function!(SumWrong: (V, S, S) => V, |(x, _, c)| c * x.lt(1e-2).select(1.5, 1.0));
+    check_grad(&Sum, &vec![1e-3, 2e3].into(), &CheckGrad::default()).unwrap();
+    let error = found(&CustomVjp(Sum, SumWrong), &vec![1e-3, 2e3].into());
+    assert!(error.starts_with("check_grad: derivatives by input 0, element [0], disagree: reverse "), "{error}");
+}
+
+#[test]
+fn what_is_not_finite_is_said() {
+    function!(Root: V => V, |x| x.sqrt());
+    let error = found(&Root, &vec![1.0, 0.0].into());
+    let start = "check_grad: result 0, element [1], is not finite, but NaN, at -1";
+    assert!(error.starts_with(start), "{error}");
+    assert!(
+        error.contains(" of input 0, element [1], which is 1 step of 1") && error.ends_with(" from the point"),
+        "{error}"
+    );
+    function!(Inverse: V => V, |x| 1.0 / x);
+    let error = found(&Inverse, &vec![1.0, 0.0].into());
+    assert_eq!(error, "check_grad: result 0, element [1], is not finite, but inf, at the point");
+    // An element that does not move does no harm.
+    function!(Masked: V => V, |x| iota(x.len()).equal(1).select(f64::NEG_INFINITY, x.exp()));
+    check_grad(&Masked, &vec![1.0, 0.0].into(), &CheckGrad::default()).unwrap();
 }
 
 #[test]
 fn a_check_of_shapes_that_do_not_fit_is_an_error() {
+    let line = line!() + 1;
     let error = check_grad(&CustomVjp(Square, Shortened), &x(), &CheckGrad::default()).unwrap_err().to_string();
     assert!(error.starts_with("custom_vjp: the argument and what the rule gives for it differ"), "{error}");
+    assert!(error.contains(&format!("(at tests/custom_rules.rs:{line}:")), "{error}");
+    let composed = Compose(Square, CustomJvp(Square, Shortened));
+    let line = line!() + 1;
+    let error = check_grad(&composed, &x(), &CheckGrad::default()).unwrap_err().to_string();
+    assert!(error.contains(&format!("(at tests/custom_rules.rs:{line}:")), "{error}");
+    let line = line!() + 1;
+    function!(Inside: V => V, |x| custom_vjp(&Square, &Shortened, x));
+    let error = check_grad(&Inside, &x(), &CheckGrad::default()).unwrap_err().to_string();
+    assert!(error.contains(&format!("(at tests/custom_rules.rs:{line}:")), "{error}");
+}
+
+/// Half of the cotangent, by as many steps as its size needs.
+fn halved_in_steps<A: Algebra>(c: &Scalar<A, f64>) -> Scalar<A, f64> {
+    let first = (scalar(0.0), c.clone());
+    while_loop(first, |(_, rest)| rest.abs().gt(1e-12), |(sum, rest)| (sum + &rest / 4.0, rest / 2.0)).0
+}
+
+function!(HalfOf: S => S, |x| x / 2.0);
+function!(HalvedInSteps: (S, S, S) => S, |(_, _, c)| halved_in_steps(c));
+
+/// A rule that is transposed is derived where what it is linear in is not 0, since its loops would have no steps there.
+#[test]
+fn a_rule_with_a_loop_that_depends_on_the_cotangent_is_transposed() {
+    let (at, one) = (scalar(0.7), scalar(1.0));
+    let close = |found: f64| assert!((found - 0.5).abs() < 1e-9, "{found}");
+    let reverse = CustomVjp(HalfOf, HalvedInSteps);
+    let forward = CustomJvp(HalfOf, HalvedInSteps);
+    close(jvp(|x| reverse.call(x), &at, &one).1.item());
+    close(grad(|x| forward.call(x), &at).item());
+    close(linearize(|x| reverse.call(x), &at).1(&one).item());
+    close(linearize(|x| forward.call(x), &at).1(&one).item());
+    let staged = stage(|x| reverse.call(x), &at).unwrap();
+    close(staged.jvp().unwrap().call((&at, &one)).unwrap().1.item());
+    close(staged.linearize(&at).unwrap().1.call(&one).unwrap().item());
+    close(stage(|x| jvp(|x| reverse.call(x), x, &scalar(1.0)).1, &at).unwrap().call(&at).unwrap().item());
+    let staged = stage(|x| forward.call(x), &at).unwrap();
+    close(staged.grad().unwrap().call(&at).unwrap().item());
+    close(staged.linearize(&at).unwrap().1.call(&one).unwrap().item());
+    let mapped = stage(|x| build(2, |_| forward.call(&x.clone())).sum(), &at).unwrap();
+    close(mapped.grad().unwrap().call(&at).unwrap().item() / 2.0);
+    check_grad(&reverse, &at, &CheckGrad::default()).unwrap();
+    check_grad(&forward, &at, &CheckGrad::default()).unwrap();
 }

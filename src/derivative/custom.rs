@@ -24,6 +24,12 @@ type At<F, A> = <F as Family>::At<A>;
 /// [`check_grad`](super::check_grad) tests. A rule that uses the custom function itself runs in eager algebras; staged it is
 /// an error, since it has no end: there it uses the plain function.
 ///
+/// A rule may have loops whose number of steps depends on the cotangent, as solvers have. Where it is transposed they make the
+/// steps that they need for numbers without a pattern, so that such a loop should end by a tolerance that is relative to the
+/// cotangent. Where a derivative of the rule is taken, for one of higher order, it is that of the steps that were made at
+/// the cotangent that there is: none, and so a wrong one, where that is 0, as at the minimum of a squared error. There the
+/// loop has to be a function with rules of its own, in which its solution is given by another such loop.
+///
 /// A cotangent that the rule gives must be a tree like the argument; another one is reported, with both shapes, at the line
 /// of the call: when the rule is run, and when the function is staged.
 ///

@@ -28,6 +28,7 @@ pub trait ArrayFn {
 impl<F: ArrayFn> ArrayFn for &F {
     type In = F::In;
     type Out = F::Out;
+    #[track_caller]
     fn call<A: Algebra>(&self, x: &<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A> {
         F::call(self, x)
     }
@@ -89,6 +90,7 @@ pub struct Compose<F, G>(pub F, pub G);
 impl<F: ArrayFn, G: ArrayFn<In = F::Out>> ArrayFn for Compose<F, G> {
     type In = F::In;
     type Out = G::Out;
+    #[track_caller]
     fn call<A: Algebra>(&self, x: &<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A> {
         self.1.call::<A>(&self.0.call::<A>(x))
     }

@@ -9,9 +9,8 @@ use super::eager::{Over, Parameter, refuse};
 use super::{Function, program};
 use crate::algebra::{Algebra, Pullback};
 use crate::concrete::{self, Concrete, Failure};
+use crate::dual::generic;
 use crate::error::{Error, Result};
-use crate::operation::{Binary, Unary};
-use crate::shape::{Type, Value};
 use crate::tensor::{Args, Family, Tree, check_same_trees, duplicate};
 use crate::term::Body;
 use std::cell::RefCell;
@@ -25,18 +24,6 @@ pub type LinearMap<In, Out> = Box<dyn Fn(&In) -> Out>;
 
 /// The algebra in which a function is linearised: two reverse derivatives inside.
 type Twice<A> = <<A as Algebra>::Nested as Algebra>::Nested;
-
-/// Cotangents of a type at which a pullback is transposed. A linear map's derivative is the same everywhere; but where a rule
-/// solves equations step by step, the steps that it makes depend on the right-hand side, and for zeros there would be none.
-/// So these are numbers without a pattern.
-pub(super) fn generic<A: Algebra>(ty: &Type) -> A::Array {
-    if !ty.dtype.is_float() {
-        return A::constant(concrete::Array::zeros(ty));
-    }
-    let positions = A::cast(A::iota(crate::shape::size(&ty.shape)), ty.dtype);
-    let one = A::constant(concrete::Array::full(&A::shape(&positions), Value::from_i64(ty.dtype, 1)));
-    A::reshape(A::unary(Unary::Sin, A::binary(Binary::Add, positions, one)), &ty.shape)
-}
 
 /// The value of a function at a point, and the linear map from tangents of the argument, or of the first of several, to
 /// those of the value: what [`jvp`](super::jvp) gives for each, but the function runs once.

@@ -3,10 +3,9 @@
 //! With `DELTARAY_TRACE=stage,vectorise,simplify,differentiate` in the environment (any of these, or `all`) every step is
 //! printed to the standard error.
 
-use super::linear::generic;
 use crate::algebra::Algebra;
 use crate::concrete;
-use crate::dual::{self, Delta, Dual, DualArray, Tangent, TangentArray};
+use crate::dual::{self, Delta, Dual, DualArray, Tangent, TangentArray, generic};
 use crate::error::Result;
 use crate::shape::{Type, Value};
 use crate::simplify::simplify;

@@ -5,7 +5,7 @@
 //! is run on dual arrays with that as the variable.
 
 use super::rolled::Rolled;
-use super::rules::zeros;
+use super::rules::{generic, zeros};
 use super::transpose::{Cotangent, transpose};
 use super::{Delta, Dual, DualArray, Tangent, TangentArray};
 use crate::algebra::{Algebra, CustomFunction, Rule};
@@ -96,9 +96,9 @@ fn transposed<A: Algebra, F: CustomFunction>(
     let variables: Vec<Option<Delta<A>>> = directions.iter().map(|ty| ty.dtype.is_float().then(Delta::input)).collect();
     let fixed = |array: &A::Array| DualArray { primal: array.clone(), delta: None };
     let (inputs, outputs) = (inputs.iter().map(fixed).collect(), outputs.iter().map(fixed).collect());
-    // The rule is linear, so that where it is derived makes no difference.
+    // The rule is linear, so that where it is derived makes no difference but to its loops.
     let moving = directions.iter().zip(&variables);
-    let moving = moving.map(|(ty, variable)| DualArray { primal: zeros::<A>(ty), delta: variable.clone() });
+    let moving = moving.map(|(ty, variable)| DualArray { primal: generic::<A>(ty), delta: variable.clone() });
     let results = function.rule::<Dual<A>>(rule, inputs, outputs, moving.collect());
     let outputs = results.into_iter().zip(cotangents);
     let outputs = outputs.filter_map(|(result, cotangent)| Some((result.delta?, cotangent?)));

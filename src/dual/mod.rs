@@ -35,6 +35,7 @@ use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
 use crate::term::{Body, Scan, Sweeps};
+pub(crate) use rules::generic;
 use rules::{Pair, zeros};
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -1,0 +1,352 @@
+//! Derivatives compared with finite differences.
+
+mod differences;
+
+use super::{ArrayFn, jvp, stage, vjp};
+use crate::algebra::Algebra;
+use crate::concrete::{self, Concrete};
+use crate::error::{Error, Result};
+use crate::shape::DType;
+use crate::staged::Staged;
+use crate::tensor::{Family, Tree, outline_of};
+use differences::{Differences, NotFinite, Sampler, apart, epsilon, floats, groups, inner, scales};
+use std::fmt::Write;
+use std::panic::Location;
+
+/// How [`check_grad`] looks for mistakes.
+///
+/// It moves each element of the argument relative to its magnitude, and derivatives are by such relative movements: of an
+/// element `x` they are `x ∂f/∂x`, in the units of the results. An element that is 0, or less than the rounding of the largest
+/// of its array, is moved as that one is, but as 1 at most; in an array of zeros as 1.
+#[derive(Clone, Debug)]
+pub struct CheckGrad {
+    /// How far derivatives may be apart, relative to the magnitude of their terms plus that of the results, but of those 1 at
+    /// most. `None` is 1e-6, and 1e-2 where an array is single precision. What rounding may do to the differences is
+    /// permitted in addition: 32 units in the last place of each element of the results, or of 1 if it is smaller, divided by
+    /// the step.
+    pub tolerance: Option<f64>,
+    /// The largest step of the finite differences, relative to the magnitude of each element. `None` is 1e-3, and 2e-2 where
+    /// an array is single precision. Where the function is not smooth or not finite within four such steps, steps are
+    /// made smaller, by factors of 10, as long as rounding stays below the tolerance.
+    pub step: Option<f64>,
+    /// The number of random directions. Where magnitudes differ by more than 1000, elements of like magnitude have so many
+    /// directions of their own.
+    pub directions: usize,
+    /// What directions are drawn from: equal seeds give equal directions.
+    pub seed: u64,
+}
+
+impl Default for CheckGrad {
+    fn default() -> Self {
+        CheckGrad { tolerance: None, step: None, directions: 3, seed: 0 }
+    }
+}
+
+/// A tree of family `F` of plain arrays.
+type Plain<F> = <F as Family>::At<Concrete>;
+
+/// The ways in which a derivative along a direction is found; the last one is what the others are judged by.
+const MODES: [&str; 5] = ["reverse", "forward", "staged reverse", "staged forward", "finite differences"];
+
+/// Up to how many elements of the argument are tried one by one to find where derivatives disagree.
+const ELEMENTS: usize = 1000;
+
+/// How many steps are tried, each a tenth of the one before.
+const STEPS: usize = 16;
+
+/// Checks the derivatives of a function at a point: along random directions, those of reverse and of forward mode, eager
+/// and staged, must agree with each other and with five-point finite differences; so must the values, eager and staged.
+///
+/// It is the test to write for a custom rule. The function must be smooth and finite around the point, if only for steps that
+/// are small beside an element's magnitude: where no step's differences show that it is, that is the error. Only float
+/// inputs are moved, and only float results are looked at. Directions are drawn from a seed, so that the answer is always
+/// the same.
+///
+/// # Errors
+///
+/// That of [`stage`]; else an [`Error::Derivative`] with the input and the element, the derivatives by it of a random sum of
+/// the results, and which of them disagree; or with the element of a result that is not finite, and where.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// #[derive(Clone)]
+/// struct Square;
+/// impl ArrayFn for Square {
+///     type In = Vector<Concrete, f64>;
+///     type Out = Vector<Concrete, f64>;
+///     fn call<A: Algebra>(&self, x: &Vector<A, f64>) -> Vector<A, f64> {
+///         x * x
+///     }
+/// }
+///
+/// /// Lacks a factor of 2.
+/// #[derive(Clone)]
+/// struct Wrong;
+/// impl ArrayFn for Wrong {
+///     type In = (Vector<Concrete, f64>, Vector<Concrete, f64>, Vector<Concrete, f64>);
+///     type Out = Vector<Concrete, f64>;
+///     fn call<A: Algebra>(&self, (x, _, cotangent): &<Self::In as Family>::At<A>) -> Vector<A, f64> {
+///         x * cotangent
+///     }
+/// }
+///
+/// let x = Vector::from(vec![1.0, 3.0]);
+/// assert!(check_grad(&Square, &x, &CheckGrad::default()).is_ok());
+/// let error = check_grad(&CustomVjp(Square, Wrong), &x, &CheckGrad::default()).unwrap_err().to_string();
+/// assert!(error.starts_with("check_grad: derivatives by input 0, element ["), "{error}");
+/// ```
+#[track_caller]
+pub fn check_grad<F: ArrayFn>(f: &F, at: &Plain<F::In>, options: &CheckGrad) -> Result<()> {
+    let place = Location::caller();
+    let staged = stage(|x| f.call::<Staged>(x), at).map_err(|error| placed(error, place))?;
+    let (reverse, forward) = (staged.vjp()?, staged.jvp()?);
+    let value: Plain<F::Out> = f.call::<Concrete>(at);
+    let values = value.leaves();
+    let mut random = Random(options.seed);
+    let single = at.types().iter().chain(&value.types()).any(|ty| ty.dtype == DType::F32);
+    let tolerance = options.tolerance.unwrap_or(if single { 1e-2 } else { 1e-6 });
+    let largest_step = options.step.unwrap_or(if single { 2e-2 } else { 1e-3 });
+
+    let other = staged.call(at)?.leaves();
+    if let Some(problem) = differing(&values, &other, tolerance) {
+        return Err(Error::Derivative(format!("check_grad: the values, eager and staged, differ: {problem}")));
+    }
+    let weights: Vec<concrete::Array> = values.iter().map(|array| random.like(array)).collect();
+    let cotangent = F::Out::rebuild::<Concrete, Concrete>(&value, &mut weights.iter().cloned());
+    let (_, pullback) = vjp(|x| f.call::<<Concrete as Algebra>::Nested>(x), at);
+    let pulled = pullback(&cotangent).leaves();
+    let staged_pulled = reverse.call((at, &cotangent))?.1.leaves();
+
+    let inputs = at.leaves();
+    let tree = |leaves: &[concrete::Array]| F::In::rebuild::<Concrete, Concrete>(at, &mut leaves.iter().cloned());
+    let weighted = |leaves: &[concrete::Array]| inner(&weights, leaves);
+    let sampler = Sampler {
+        run: &|leaves| f.call::<Concrete>(&tree(leaves)).leaves(),
+        inputs: &inputs,
+        values: &values,
+        weights: &weights,
+        epsilon: epsilon(if single { DType::F32 } else { DType::F64 }),
+    };
+    let along = |direction: &[concrete::Array]| -> Result<Outcome> {
+        let tangent = tree(direction);
+        let pushed = jvp(|x| f.call::<<Concrete as Algebra>::Forward>(x), at, &tangent).1.leaves();
+        let staged_pushed = forward.call((at, &tangent))?.1.leaves();
+        let (by_reverse, terms) = inner(&pulled, direction);
+        let (by_forward, others) = weighted(&pushed);
+        let modes = [by_reverse, by_forward, inner(&staged_pulled, direction).0, weighted(&staged_pushed).0];
+        let terms = terms.max(others);
+        // A function that turns often between two points may look smooth by chance, but not with two steps alike.
+        let (mut step, mut last, mut problem, mut before) = (largest_step, None, None, None);
+        for _ in 0..STEPS {
+            match sampler.differences(direction, step) {
+                Err(not_finite) => problem = Some(not_finite),
+                Ok(differences) => {
+                    let wanted = tolerance * (differences.magnitude.min(1.0) + terms);
+                    let (bound, rounding) = (wanted + differences.rounding, differences.rounding);
+                    let slope = differences.smooth(bound).then_some(differences.slope);
+                    let alike = before.zip(slope).is_some_and(|(before, slope)| !apart(before, slope, bound));
+                    before = slope;
+                    let found = Found { modes, differences, bound };
+                    let agrees = found.excess() <= 1.0;
+                    last = Some(found);
+                    if agrees || alike || rounding > wanted {
+                        break;
+                    }
+                }
+            }
+            step /= 10.0;
+        }
+        Ok(match (last, problem) {
+            (Some(found), _) => Outcome::Found(found),
+            (None, Some(problem)) => Outcome::NotFinite(problem),
+            (None, None) => unreachable!("one step at least is tried"),
+        })
+    };
+
+    let names = outline_of(at).names();
+    let scales: Vec<Vec<f64>> =
+        inputs.iter().map(|input| if input.dtype().is_float() { scales(input) } else { Vec::new() }).collect();
+    for group in groups(&scales) {
+        for number in 0..options.directions {
+            let mut direction = Vec::new();
+            for (input, (scales, members)) in inputs.iter().zip(scales.iter().zip(&group)) {
+                let mut element = |at: usize| if members[at] { scales[at] * random.number() } else { 0.0 };
+                direction.push(floats(&input.ty(), &mut element));
+            }
+            let mut worst = along(&direction)?;
+            if worst.excess() <= 1.0 {
+                continue;
+            }
+            let mut place = format!("along random direction {number} of seed {}", options.seed);
+            let (mut excess, mut unit) = (1.0, None);
+            let candidates = if scales.iter().map(Vec::len).sum::<usize>() <= ELEMENTS { &scales[..] } else { &[] };
+            for (position, scales) in candidates.iter().enumerate() {
+                for (element, &scale) in scales.iter().enumerate() {
+                    let mut direction: Vec<concrete::Array> = inputs.iter().map(zeros_like).collect();
+                    let moved = |at: usize| if at == element { scale } else { 0.0 };
+                    direction[position] = floats(&inputs[position].ty(), &mut { moved });
+                    let found = along(&direction)?;
+                    if found.excess() > excess {
+                        excess = found.excess();
+                        let input = &inputs[position];
+                        place = format!("{}, element {:?},", named(position, &names), index(element, input.shape()));
+                        (worst, unit) = (found, Some((input.element(element).to_f64(), scale)));
+                    }
+                }
+            }
+            return Err(Error::Derivative(match worst {
+                Outcome::Found(found) => found.report(&place, unit.map(|(_, scale)| scale)),
+                Outcome::NotFinite(problem) => not_finite(&problem, &values, &place, unit),
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// The error at the caller's line, where it is at one of this file.
+fn placed(error: Error, caller: &Location<'_>) -> Error {
+    match error {
+        Error::Operands { operation, problem, place } if place.starts_with(file!()) => {
+            Error::Operands { operation, problem, place: caller.to_string() }
+        }
+        other => other,
+    }
+}
+
+/// What was found along a direction.
+enum Outcome {
+    Found(Found),
+    NotFinite(NotFinite),
+}
+
+impl Outcome {
+    /// The largest distance between two derivatives, in units of what is allowed.
+    fn excess(&self) -> f64 {
+        match self {
+            Outcome::Found(found) => found.excess(),
+            Outcome::NotFinite(_) => f64::INFINITY,
+        }
+    }
+}
+
+/// A derivative along a direction, by each of the modes.
+struct Found {
+    modes: [f64; 4],
+    differences: Differences,
+    /// How far apart derivatives may be.
+    bound: f64,
+}
+
+impl Found {
+    /// The largest distance to the finite differences, in units of what is allowed; the largest number where one is not a
+    /// number.
+    fn excess(&self) -> f64 {
+        let Differences { slope, coarse, bend, .. } = self.differences;
+        let others = self.modes.iter().chain([&coarse]).map(|number| number - slope).chain([bend]);
+        let distances = others.map(|distance| distance.abs() / self.bound);
+        distances.fold(0.0, |largest: f64, distance| if distance.is_nan() { f64::MAX } else { largest.max(distance) })
+    }
+
+    /// What disagrees, and how: in units of the result, or of the derivative by an element that moves by a number.
+    fn report(&self, place: &str, unit: Option<f64>) -> String {
+        let Differences { step, slope, coarse, sides, .. } = self.differences;
+        let scale = unit.unwrap_or(1.0);
+        let by = if unit.is_some() { "by " } else { "" };
+        let mut text = format!("check_grad: derivatives {by}{place} disagree:");
+        for (position, (mode, number)) in MODES.iter().zip(self.modes.into_iter().chain([slope])).enumerate() {
+            let separator = if position == 0 { "" } else { "," };
+            write!(text, "{separator} {mode} {:?}", number / scale).expect("a string takes all text");
+        }
+        let wrong: Vec<&str> = MODES
+            .iter()
+            .zip(self.modes)
+            .filter(|&(_, number)| apart(number, slope, self.bound))
+            .map(|(&mode, _)| mode)
+            .collect();
+        let rough = "so the function is not smooth there";
+        let verdict = if self.differences.bends(self.bound) {
+            let [left, right] = sides.map(|side| side / scale);
+            format!(
+                "to the left and to the right the differences are {left:?} and {right:?}, down to steps of {step:e}, {rough}"
+            )
+        } else if self.differences.disagrees(self.bound) {
+            let coarse = coarse / scale;
+            format!("with a step twice as large the differences are {coarse:?}, down to steps of {step:e}, {rough}")
+        } else {
+            let bound = self.bound / scale;
+            format!("{} differ from the finite differences by more than {bound:e}", wrong.join(", "))
+        };
+        write!(text, "; {verdict}").expect("a string takes all text");
+        text
+    }
+}
+
+/// A result that is not finite: where one input's element, of this value, moves by its scale, or many do.
+fn not_finite(problem: &NotFinite, values: &[concrete::Array], place: &str, moved: Option<(f64, f64)>) -> String {
+    let &NotFinite { result, element, value, steps, step } = problem;
+    let element = index(element, values[result].shape());
+    let what = format!("check_grad: result {result}, element {element:?}, is not finite, but {value:?}, at");
+    let count = steps.unsigned_abs();
+    let count = format!("{count} step{} of", if count == 1 { "" } else { "s" });
+    match moved {
+        _ if steps == 0 => format!("{what} the point"),
+        Some((at, scale)) => {
+            let (there, step) = (at + f64::from(steps) * step * scale, step * scale);
+            format!("{what} {there:?} of {place} which is {count} {step:e} from the point")
+        }
+        None => format!("{what} a point {place}, which is {count} {step:e} from the point"),
+    }
+}
+
+/// Numbers between −1 and 1 from a seed (the generator splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn number(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
+        (bits >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+
+    /// An array of such numbers; zeros for integers and booleans.
+    fn like(&mut self, array: &concrete::Array) -> concrete::Array {
+        floats(&array.ty(), &mut |_| self.number())
+    }
+}
+
+fn zeros_like(array: &concrete::Array) -> concrete::Array {
+    floats(&array.ty(), &mut |_| 0.0)
+}
+
+/// The first place where values differ.
+fn differing(left: &[concrete::Array], right: &[concrete::Array], tolerance: f64) -> Option<String> {
+    for (position, (a, b)) in left.iter().zip(right).enumerate() {
+        for at in 0..a.size() {
+            let (x, y) = (a.element(at).to_f64(), b.element(at).to_f64());
+            let close = x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= tolerance * (1.0 + x.abs());
+            if !close {
+                return Some(format!("result {position}, element {:?}, is {x:?} and {y:?}", index(at, a.shape())));
+            }
+        }
+    }
+    None
+}
+
+/// An input by its position, and its name, if it has one.
+fn named(position: usize, names: &[String]) -> String {
+    match names.get(position).map(String::as_str) {
+        None | Some("") => format!("input {position}"),
+        Some(name) => format!("input {position} (`{name}`)"),
+    }
+}
+
+/// The position along each axis of an element in row-major order.
+fn index(mut element: usize, shape: &[usize]) -> Vec<usize> {
+    let mut index: Vec<usize> = shape.iter().rev().map(|&extent| (element % extent, element /= extent).0).collect();
+    index.reverse();
+    index
+}
