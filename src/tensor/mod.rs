@@ -8,6 +8,7 @@
 mod apply;
 mod associative;
 mod build;
+mod combination;
 mod condition;
 mod construct;
 mod convert;

@@ -24,6 +24,12 @@ type Program = fn(&V1) -> S1;
 fn programs() -> Vec<(&'static str, Program)> {
     vec![
         ("reduce", |x| reduce(scalar(1.0), x, |a, b| a * b)),
+        ("reduce by a sum", |x| reduce(scalar(0.0), x, |a, b| a + b)),
+        ("reduce by the largest", |x| reduce(scalar(0.0), x, |a, b| a.max(b))),
+        ("reduce of pairs by two operations", |x| {
+            let (a, b) = reduce((scalar(0.0), scalar(0.0)), &(x.clone(), x.sin()), |(a, b), (c, d)| (a + c, b.min(d)));
+            a * b
+        }),
         ("reduce, not linear", |x| reduce(scalar(0.0), x, |a, b| (&a + &b) / (1.0 + a * b))),
         ("reduce of pairs", |x| {
             let (a, b) = reduce((scalar(1.0), scalar(0.0)), &(x.clone(), x.sin()), affine);
@@ -55,6 +61,14 @@ fn programs() -> Vec<(&'static str, Program)> {
         ("reduce by index", |x| {
             let keys = iota(x.len()) % 5;
             reduce_by_index(scalar(1.0), &keys, x, 5, |a, b| a * b).sum()
+        }),
+        ("sums by index", |x| {
+            let keys = iota(x.len()) % 5;
+            reduce_by_index(scalar(1.0), &keys, x, 5, |a, b| a + b).sum()
+        }),
+        ("largest by index", |x| {
+            let keys = iota(x.len()) % 5;
+            reduce_by_index(scalar(1.0), &keys, x, 5, |a, b| a.max(b)).sum()
         }),
         ("segments by offset", |x| {
             let offsets = iota(6) * (x.len() / 5);
@@ -167,6 +181,51 @@ fn reductions_have_a_few_nodes_for_each_level() {
         for (before, after) in less.into_iter().zip(more) {
             assert!(after <= before + 100, "{name}: {before} nodes for 256 elements, {after} for 1024");
         }
+    }
+}
+
+/// The numbers of nodes and operations do not depend on the closure being seen through, but are those of a reduction.
+#[test]
+fn sums_and_extremes_are_single_operations() {
+    let programs: [(&str, Program); 3] = [
+        ("sum", |x| reduce(scalar(0.0), x, |a, b| a + b)),
+        ("largest", |x| reduce(scalar(0.0), x, |a, b| a.max(b))),
+        ("sums by index", |x| reduce_by_index(scalar(0.0), &x.cast::<i64>(), x, 1, |a, b| a + b).at(0)),
+    ];
+    for (name, f) in programs {
+        let measure = |n: usize| {
+            let staged = stage(f, &full(n, 0.5)).unwrap();
+            let gradient = staged.grad().unwrap();
+            (staged.program().node_count(), gradient.program().node_count(), staged.program().cost().float_operations)
+        };
+        let (less, more) = (measure(64), measure(1024));
+        assert_eq!((less.0, less.1), (more.0, more.1), "{name}");
+        assert!(less.2 <= 64 + 64 && more.2 <= 1024 + 1024, "{name}: {less:?}, {more:?}");
+    }
+}
+
+/// However many levels there are, a closure runs once; of a reduction by index once more, with the marks of segments.
+#[test]
+fn a_staged_operator_runs_once() {
+    type Run = fn(&V1, &dyn Fn(S1, S1) -> S1);
+    let runs: [(&str, usize, Run); 4] = [
+        ("reduce", 1, |x, op| drop(reduce(scalar(0.0), x, op))),
+        ("associative_scan", 1, |x, op| drop(associative_scan(x, op))),
+        ("reduce_by_index", 2, |x, op| drop(reduce_by_index(scalar(0.0), &iota(x.len()), x, 3, op))),
+        ("reduce of one", 0, |x, op| drop(reduce(scalar(0.0), &x.slice(0, ..1), op))),
+    ];
+    for (name, expected, run) in runs {
+        let count = std::cell::Cell::new(0);
+        let op = |a: S1, b: S1| {
+            count.set(count.get() + 1);
+            (&a + &b) / (1.0 + a * b)
+        };
+        let staged = |x: &V1| {
+            run(x, &op);
+            x.sum()
+        };
+        stage(staged, &full(100, 0.5)).unwrap();
+        assert_eq!(count.get(), expected, "{name}");
     }
 }
 
