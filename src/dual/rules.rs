@@ -47,6 +47,14 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
     fn gather(self, indices: Vec<A::Array>, extents: &[usize]) -> Self;
     /// Adds at computed positions of zeros whose indexed axes have these extents.
     fn scatter(self, indices: Vec<A::Array>, extents: &[usize]) -> Self;
+    /// This, added at computed positions of another derivative; in place where it can be.
+    fn scatter_onto(self, target: Self, indices: Vec<A::Array>, extents: &[usize]) -> Self {
+        target.add(self.scatter(indices, extents))
+    }
+    /// This, added to another derivative by an affine add; in place where it can be.
+    fn accumulate_onto(self, target: Self, map: &AffineMap) -> Self {
+        target.add(self.accumulate(map))
+    }
     /// Sum over axes of an array of this shape.
     fn sum(self, axes: &[usize], shape: &[usize]) -> Self;
     /// A contraction with a fixed right operand.
@@ -210,8 +218,11 @@ pub(crate) fn scatter_onto<A: Algebra, D: Derivative<A>>(
     indices: Vec<A::Array>,
 ) -> Pair<A, D> {
     let extents = Shape::from_slice(&A::shape(&target)[..indices.len()]);
-    let added = dx.map(|dx| dx.scatter(indices.clone(), &extents));
-    (A::scatter_onto(target, x, indices), sum(dtarget, added).map(D::shared))
+    let dy = match (dtarget, dx) {
+        (Some(dtarget), Some(dx)) => Some(dx.scatter_onto(dtarget, indices.clone(), &extents)),
+        (dtarget, dx) => dtarget.or_else(|| dx.map(|dx| dx.scatter(indices.clone(), &extents))),
+    };
+    (A::scatter_onto(target, x, indices), dy.map(D::shared))
 }
 
 /// An affine add onto an array.
@@ -221,8 +232,11 @@ pub(crate) fn accumulate_onto<A: Algebra, D: Derivative<A>>(
     (x, dx): Pair<A, D>,
     map: &AffineMap,
 ) -> Pair<A, D> {
-    let added = dx.map(|dx| dx.accumulate(map));
-    (A::accumulate_onto(target, x, map), sum(dtarget, added).map(D::shared))
+    let dy = match (dtarget, dx) {
+        (Some(dtarget), Some(dx)) => Some(dx.accumulate_onto(dtarget, map)),
+        (dtarget, dx) => dtarget.or_else(|| dx.map(|dx| dx.accumulate(map))),
+    };
+    (A::accumulate_onto(target, x, map), dy.map(D::shared))
 }
 
 /// Reductions: a sum is linear, an extreme moves with the first element that attains it.

@@ -113,6 +113,14 @@ impl<A: Algebra, const MARKED: bool> Derivative<A> for Direction<A, MARKED> {
         Direction(A::scatter(self.0, indices, extents))
     }
 
+    fn scatter_onto(self, target: Self, indices: Vec<A::Array>, _extents: &[usize]) -> Self {
+        Direction(A::scatter_onto(target.0, self.0, indices))
+    }
+
+    fn accumulate_onto(self, target: Self, map: &AffineMap) -> Self {
+        Direction(A::accumulate_onto(target.0, self.0, map))
+    }
+
     fn sum(self, axes: &[usize], _shape: &[usize]) -> Self {
         Direction(A::reduce(Reduction::Sum, self.0, axes))
     }

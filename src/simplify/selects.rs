@@ -1,8 +1,9 @@
 //! Selections: decided, merged, and combined with others under the same mask.
 
 use super::{Rules, Simplifier};
+use crate::affine::AffineMap;
 use crate::operation::{Binary, Unary};
-use crate::shape::{DType, Value};
+use crate::shape::{Axes, DType, Value};
 use crate::term::{NodeId, Op};
 
 #[cfg(test)]
@@ -16,6 +17,7 @@ pub(super) const RULES: Rules = &[
     ("selection by a negated mask", negated_mask),
     ("selection twice by one mask", same_mask),
     ("selection of a selection or zero", nested_zero),
+    ("selection of what is written", written),
     ("operation on selections by one mask", joined),
     ("sum of complementary selections", complementary),
     ("view of one side", view_of_side),
@@ -120,6 +122,24 @@ fn nested_zero(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
     let (inner, yes) = masked(arena, yes)?;
     let both = arena.add(Op::Binary(Binary::And), &[mask, inner]);
     Some(arena.add(Op::Select, &[both, yes, no]))
+}
+
+/// What is scattered is 0 where nothing is written: it needs no mask that says where.
+fn written(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let (mask, yes, no) = parts(op, args)?;
+    let mask = match arena.parts(mask) {
+        (Op::View(map), &[source]) => {
+            let axes: Axes = (0..map.source().len()).collect();
+            let outer = map.result().starts_with(map.source());
+            (outer && *map == AffineMap::broadcast(map.source(), map.result(), &axes)).then_some(source)?
+        }
+        _ => mask,
+    };
+    let ((Op::Scatter(shape), places), (Op::Scatter(other), written)) = (arena.parts(yes), arena.parts(mask)) else {
+        return None;
+    };
+    let everywhere = arena.uniform(written[0]) == Some(Value::Bool(true));
+    (is_zero(arena, no) && everywhere && shape == other && places[1..] == written[1..]).then_some(yes)
 }
 
 /// Sums, differences and products of what one mask leaves are masked once.

@@ -1,14 +1,13 @@
 //! Reductions and scans with the user's own associative operator, on trees of arrays; loops without inputs or outputs.
 
-use super::cumulative::{reversed, running, total};
+use super::combination::Operator;
+use super::cumulative::{reversed, running, running_over, total, total_over};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Type};
-use crate::tensor::{
-    Family, Float, Rank, Sliced, Stacked, Tensor, Tree, check_same_structure, check_same_trees, duplicate, scan,
-};
+use crate::tensor::{Family, Float, Rank, Sliced, Stacked, Tensor, Tree, check_same_structure, duplicate, scan};
 use std::panic::Location;
 
 /// The common extent of an axis, or what differs.
@@ -51,58 +50,19 @@ fn unstacked<A: Algebra>(arrays: Vec<A::Array>) -> Vec<A::Array> {
         .collect()
 }
 
-/// The operator's result, which must be like what it takes; else that is reported, and the result is a placeholder.
-pub(super) fn alike<A: Algebra, T: Tree<A>>(
-    name: &str,
-    place: &Location<'_>,
-    op: &impl Fn(T, T) -> T,
-    a: T,
-    b: T,
-) -> T {
-    let like = duplicate(&b);
-    let result = op(a, b);
-    match check_same_trees(&like, &result) {
-        Ok(()) => result,
-        Err(problem) => {
-            let problem = format!("what the operator takes and what it gives differ: {problem}");
-            let fail = |ty: Type| A::fail(Error::operands(name, problem.clone(), place), ty);
-            let placeholders: Vec<A::Array> = like.types().into_iter().map(fail).collect();
-            T::Family::rebuild::<A, A>(&like, &mut placeholders.into_iter())
-        }
-    }
+/// The types of slices of arrays that have this axis.
+pub(super) fn slice_types<A: Algebra>(arrays: &[A::Array], axis: usize) -> Vec<Type> {
+    let slice = |mut ty: Type| {
+        ty.shape.remove(axis);
+        ty
+    };
+    arrays.iter().map(A::type_of).map(slice).collect()
 }
 
 /// What is wrong with a neutral element for slices of these arrays along an axis.
 pub(super) fn neutral_misfit<A: Algebra>(arrays: &[A::Array], axis: usize, neutral: &[Type]) -> Option<String> {
-    let slices = arrays.iter().map(A::type_of).map(|mut ty| {
-        ty.shape.remove(axis);
-        ty
-    });
-    let problem = check_same_structure(&slices.collect::<Vec<Type>>(), neutral).err()?;
+    let problem = check_same_structure(&slice_types::<A>(arrays, axis), neutral).err()?;
     Some(format!("slices and the neutral element differ: {problem}"))
-}
-
-/// The operator on whole levels: for each position of two stacks. As a loop that carries nothing it becomes bulk
-/// operations when it is staged. What the operator gives must be like what it takes; else that is reported, and the second
-/// operand is what it gives.
-pub(super) fn levelwise<A, X, F>(
-    name: &'static str,
-    place: &'static Location<'static>,
-    like: &X,
-    op: &F,
-) -> impl FnMut(Vec<A::Array>, Vec<A::Array>) -> Vec<A::Array>
-where
-    A: Algebra,
-    X: Sliced<A>,
-    X::Slice: Stacked<A, Stack = X>,
-    F: Fn(X::Slice, X::Slice) -> X::Slice,
-{
-    move |left, right| {
-        let n = extent::<A>(&left, 0).unwrap_or(0);
-        let stack = |arrays: Vec<A::Array>| X::Family::rebuild::<A, A>(like, &mut arrays.into_iter());
-        let pairs = (stack(left), stack(right));
-        scan((), &pairs, n, |(), (a, b)| ((), alike(name, place, op, a, b))).1.leaves()
-    }
 }
 
 /// Reports what does not fit; where that returns, the placeholders are what is there.
@@ -119,7 +79,15 @@ fn report<A: Algebra>(name: &str, problem: String, like: &[A::Array]) -> Vec<A::
 /// The operator takes and gives trees of slices, need not be commutative, and may use arrays that it captures. It must be
 /// associative, which can not be checked: in which pairs the slices are combined is the library's choice. It is applied
 /// n − 1 times, in ⌈log₂ n⌉ levels when staged; so is, a constant factor more often, its derivative. An eager algebra runs
-/// the closure for every application.
+/// the closure for every application, a staged one once.
+///
+/// Where the operator is `+`, `max` or `min` of its operands and nothing else, or of booleans `|` or `&`, in each array of the
+/// tree by itself, the staged reduction is that of the library ([`Tensor::sum_axis`] and its relatives), with its derivative;
+/// other operations, as `*`, are applied to whole levels. An operator that uses a captured array, or one array of a tree for
+/// another, is combined as it is.
+///
+/// An operator that has an inverse needs no rule of its own. "All but one" by division would be no less work than the
+/// derivative is anyway, and wrong where there is no inverse: the derivative of a product is exact with zeros in it.
 ///
 /// Arrays of different extents are reported at the caller's line.
 #[track_caller]
@@ -130,7 +98,7 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
-    reduce_axis(0, neutral, xs, op)
+    reduced("reduce", 0, neutral, xs, &op)
 }
 
 /// As [`reduce`], along this axis of every array: slices lack it.
@@ -142,24 +110,46 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
+    reduced("reduce_axis", axis, neutral, xs, &op)
+}
+
+#[track_caller]
+fn reduced<A, X, F>(name: &'static str, axis: usize, neutral: X::Slice, xs: &X, op: &F) -> X::Slice
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
     let arrays = xs.leaves();
-    let slice = |arrays: Vec<A::Array>| xs.slice_from(&mut arrays.into_iter());
     let found = extent::<A>(&arrays, axis);
     let found = found.and_then(|n| neutral_misfit::<A>(&arrays, axis, &neutral.types()).map_or(Ok(n), Err));
-    match found {
-        Ok(0) => neutral,
+    let results = match found {
+        Ok(0) => return neutral,
+        Ok(1) => unstacked::<A>(moved::<A>(arrays, axis, 0)),
         Ok(_) => {
-            let mut combine = levelwise::<A, X, F>("reduce", Location::caller(), xs, &op);
-            slice(unstacked::<A>(total::<A>(moved::<A>(arrays, axis, 0), 0, &mut combine)))
+            let operator = Operator::new(name, Location::caller(), xs, slice_types::<A>(&arrays, axis), op);
+            match operator.combinations() {
+                Some(combinations) => {
+                    let parts = combinations.into_iter().zip(arrays);
+                    parts.map(|(combination, array)| total_over::<A>(combination, array, axis)).collect()
+                }
+                None => {
+                    let mut combine = |earlier, later| operator.on_stacks(earlier, later);
+                    unstacked::<A>(total::<A>(moved::<A>(arrays, axis, 0), 0, &mut combine))
+                }
+            }
         }
-        Err(problem) => slice(report::<A>("reduce", problem, &neutral.leaves())),
-    }
+        Err(problem) => report::<A>(name, problem, &neutral.leaves()),
+    };
+    xs.slice_from(&mut results.into_iter())
 }
 
 /// The combinations of all slices so far along the outermost axis, by an associative operator, each one's own included:
 /// position i of the result is `x₀ ∘ .. ∘ xᵢ`.
 ///
-/// As [`reduce`]; the operator is applied less than 2 n times.
+/// As [`reduce`]; the operator is applied less than 2 n times. An operation of its operands and nothing else is applied to
+/// whole levels, as by [`Tensor::cumsum`] and its relatives.
 #[track_caller]
 pub fn associative_scan<A, X, F>(xs: &X, op: F) -> X
 where
@@ -205,13 +195,23 @@ where
 {
     let arrays = xs.leaves();
     let arrays = match extent::<A>(&arrays, axis) {
-        Ok(0) => return duplicate(xs),
+        Ok(0 | 1) => return duplicate(xs),
         Ok(_) => {
-            let turned = |arrays: Vec<A::Array>| -> Vec<A::Array> {
-                if reverse { arrays.into_iter().map(|array| reversed::<A>(array, 0)).collect() } else { arrays }
-            };
-            let mut combine = levelwise::<A, X, F>(name, Location::caller(), xs, op);
-            moved::<A>(turned(running::<A>(turned(moved::<A>(arrays, axis, 0)), 0, &mut combine)), 0, axis)
+            let operator = Operator::new(name, Location::caller(), xs, slice_types::<A>(&arrays, axis), op);
+            match operator.combinations() {
+                Some(combinations) => {
+                    let parts = combinations.into_iter().zip(arrays);
+                    parts.map(|(combination, array)| running_over::<A>(combination, array, axis, reverse)).collect()
+                }
+                None => {
+                    let turned = |arrays: Vec<A::Array>| -> Vec<A::Array> {
+                        if reverse { arrays.into_iter().map(|array| reversed::<A>(array, 0)).collect() } else { arrays }
+                    };
+                    let mut combine = |earlier, later| operator.on_stacks(earlier, later);
+                    let slices = turned(moved::<A>(arrays, axis, 0));
+                    moved::<A>(turned(running::<A>(slices, 0, &mut combine)), 0, axis)
+                }
+            }
         }
         Err(problem) => report::<A>(name, problem, &arrays),
     };

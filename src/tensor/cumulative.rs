@@ -4,6 +4,7 @@
 //! neighbours are combined, then pairs of those, and so on. Each level is bulk operations of the language, so that
 //! derivatives of every order are exact, those of products with zeros too, and take as many levels again.
 
+use super::combination::Combination;
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Reduction, sorted_axes};
 use crate::concrete::Array;
@@ -49,6 +50,21 @@ pub(super) fn total<A: Algebra>(mut arrays: Vec<A::Array>, axis: usize, combine:
         arrays = combine(arrays, rest);
     }
     arrays
+}
+
+/// The combination of all `n > 0` positions of an array along an axis, which is removed.
+pub(super) fn total_over<A: Algebra>(combination: Combination, array: A::Array, axis: usize) -> A::Array {
+    if let Some(reduction) = combination.reduction() {
+        return A::reduce(reduction, array, &[axis]);
+    }
+    let mut shape = A::shape(&array);
+    shape.remove(axis);
+    A::reshape(total::<A>(vec![array], axis, &mut elementwise::<A>(combination)).remove(0), &shape)
+}
+
+/// An operation on each of several arrays.
+fn elementwise<A: Algebra>(combination: Combination) -> impl FnMut(Vec<A::Array>, Vec<A::Array>) -> Vec<A::Array> {
+    move |earlier, later| earlier.into_iter().zip(later).map(|(a, b)| combination.apply::<A>(a, b)).collect()
 }
 
 /// For each position along an axis the combination of all up to it, in order.
@@ -97,6 +113,17 @@ fn interleaved<A: Algebra>(even: A::Array, odd: A::Array, axis: usize, count: us
     if rest == 0 { pairs } else { A::concatenate(axis, vec![pairs, last]) }
 }
 
+/// For each of `n > 0` positions of an array along an axis the combination of all up to it, or from the last one down to it.
+pub(super) fn running_over<A: Algebra>(
+    combination: Combination,
+    array: A::Array,
+    axis: usize,
+    reverse: bool,
+) -> A::Array {
+    let turned = |array: A::Array| if reverse { reversed::<A>(array, axis) } else { array };
+    turned(running::<A>(vec![turned(array)], axis, &mut elementwise::<A>(combination)).remove(0))
+}
+
 /// The array read backwards along an axis.
 pub(super) fn reversed<A: Algebra>(array: A::Array, axis: usize) -> A::Array {
     let shape = A::shape(&array);
@@ -111,12 +138,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         if let Err(problem) = check_axis(axis, &shape) {
             return fail(name, problem, &shape);
         }
-        let turned = |array: A::Array| if reverse { reversed::<A>(array, axis) } else { array };
-        let mut combine = |left: Vec<A::Array>, right: Vec<A::Array>| -> Vec<A::Array> {
-            left.into_iter().zip(right).map(|(a, b)| A::binary(op, a, b)).collect()
-        };
-        let totals = running::<A>(vec![turned(self.array.clone())], axis, &mut combine).remove(0);
-        Tensor::wrap(turned(totals))
+        Tensor::wrap(running_over::<A>(op.into(), self.array.clone(), axis, reverse))
     }
 }
 
@@ -185,16 +207,11 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
 /// The product along an axis that is there.
 fn product_over<A: Algebra, E: Number, S: Rank>(array: A::Array, axis: usize) -> Tensor<A, E, S> {
     let mut shape = A::shape(&array);
-    let count = shape.remove(axis);
-    if count == 0 {
+    if shape.remove(axis) == 0 {
         let one = Value::from_i64(E::DTYPE, 1);
         return Tensor::wrap(A::constant(Array::full(&shape, one)));
     }
-    let mut combine = |left: Vec<A::Array>, right: Vec<A::Array>| -> Vec<A::Array> {
-        left.into_iter().zip(right).map(|(a, b)| A::binary(Binary::Mul, a, b)).collect()
-    };
-    let product = total::<A>(vec![array], axis, &mut combine).remove(0);
-    Tensor::wrap(A::reshape(product, &shape))
+    Tensor::wrap(total_over::<A>(Binary::Mul.into(), array, axis))
 }
 
 impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {

@@ -9,6 +9,7 @@ mod apply;
 mod associative;
 mod batch;
 mod build;
+mod combination;
 mod condition;
 mod construct;
 mod convert;

@@ -7,9 +7,10 @@ use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::Array;
 use crate::operation::Binary;
-use crate::shape::{Axes, Shape, Value};
+use crate::shape::{Axes, Shape, Type, Value};
 use crate::tensor::apply::{fail, stretch};
-use crate::tensor::associative::{alike, neutral_misfit};
+use crate::tensor::associative::{neutral_misfit, slice_types};
+use crate::tensor::combination::{Combination, Operator, alike};
 use crate::tensor::{
     Family, Float, Number, R1, RDyn, Rank, Scalar, Sliced, Stacked, Tensor, Tree, Vector, associative_scan, iota,
     select,
@@ -106,6 +107,13 @@ impl<A: Algebra> Segments<A> {
     }
 }
 
+impl<A: Algebra> Segments<A> {
+    /// Whether there are slices in each segment.
+    fn filled(&self) -> A::Array {
+        self.total(A::constant(Array::full(&[self.keys.len()], Value::Bool(true))))
+    }
+}
+
 /// A mask of outer axes, for an array that has more.
 pub(super) fn along_outer<A: Algebra>(mask: A::Array, shape: &[usize]) -> A::Array {
     let outer = A::shape(&mask);
@@ -153,6 +161,21 @@ impl<A: Algebra> Sorted<A> {
         A::select(mask, scattered, others)
     }
 
+    /// The combinations of an array's slices by key; where there is none, what is in `others`.
+    fn combine(&self, combination: Combination, array: A::Array, others: A::Array) -> A::Array {
+        // A value and whether a segment begins there, as one pair of arrays on every level.
+        let mut combine = |left: Vec<A::Array>, right: Vec<A::Array>| -> Vec<A::Array> {
+            let both = combination.apply::<A>(left[1].clone(), right[1].clone());
+            let begins = along_outer::<A>(right[0].clone(), &A::shape(&both));
+            let flag = A::binary(Binary::Or, left[0].clone(), right[0].clone());
+            vec![flag, A::select(begins, right[1].clone(), both)]
+        };
+        let arrays = vec![self.first.array().clone(), self.sorted(array)];
+        let totals = super::cumulative::running::<A>(arrays, 0, &mut combine).remove(1);
+        let count = A::shape(&others)[0];
+        self.put(totals, others, count)
+    }
+
     pub(super) fn sorted(&self, array: A::Array) -> A::Array {
         match &self.order {
             Some(order) => A::gather(array, vec![order.array().clone()]),
@@ -181,7 +204,8 @@ where
 ///
 /// The operator takes and gives trees of slices, need not be commutative, and may use arrays that it captures. It must be
 /// associative, which can not be checked. Slices are sorted by key, where segments are given by keys, then combined in
-/// ⌈log₂ n⌉ levels when staged. Sums are better written as [`Tensor::segment_sum`].
+/// ⌈log₂ n⌉ levels when staged. A sum, seen as by [`reduce`](crate::tensor::reduce), is added up in any order without sorting
+/// when it is staged; eager sums are better written as [`Tensor::segment_sum`].
 ///
 /// Arrays with another number of slices than the segments are of are reported at the caller's line.
 #[track_caller]
@@ -203,42 +227,57 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
-    let arrays = xs.leaves();
+    let mut arrays = xs.leaves();
+    let mut neutral = neutral.leaves();
     let place = std::panic::Location::caller();
-    let misfit = segments.misfit(&arrays).or_else(|| neutral_misfit::<A>(&arrays, 0, &neutral.types()));
-    let sorted = Sorted::new(segments);
-    let slices: Vec<A::Array> = match misfit {
-        None => arrays.into_iter().map(|array| sorted.sorted(array)).collect(),
-        Some(problem) => {
-            let mut reported = Vec::new();
-            for array in &arrays {
-                let mut shape = A::shape(array);
-                if let Some(outer) = shape.first_mut() {
-                    *outer = segments.keys.len();
-                }
-                let found: Tensor<A, i64, RDyn> = fail(name, problem.clone(), &shape);
-                reported.push(A::cast(found.into_array(), A::dtype(array)));
+    let types: Vec<Type> = neutral.iter().map(A::type_of).collect();
+    if let Some(problem) = segments.misfit(&arrays).or_else(|| neutral_misfit::<A>(&arrays, 0, &types)) {
+        for array in &mut arrays {
+            let mut shape = A::shape(array);
+            match shape.first_mut() {
+                Some(outer) => *outer = segments.keys.len(),
+                None => shape.push(segments.keys.len()),
             }
-            reported
+            let found: Tensor<A, i64, RDyn> = fail(name, problem.clone(), &shape);
+            *array = A::cast(found.into_array(), A::dtype(array));
         }
-    };
-    let flagged = (sorted.first.clone(), X::Family::rebuild::<A, A>(xs, &mut slices.into_iter()));
-    let (_, totals) = associative_scan(&flagged, |(f, a): (Scalar<A, bool>, X::Slice), (g, b)| {
-        let both = alike(name, place, &op, a, crate::tensor::duplicate(&b));
-        (f | &g, select(&g, &b, &both))
-    });
-    let mut results = Vec::new();
-    for (slices, neutral) in totals.leaves().into_iter().zip(neutral.leaves()) {
-        // Where the neutral element did not fit, that was reported: anything that fits stands for it.
-        let slice = Shape::from_slice(&A::shape(&slices)[1..]);
-        let neutral = match A::shape(&neutral) == slice {
-            true => neutral,
-            false => A::constant(Array::full(&slice, Value::from_i64(A::dtype(&slices), 0))),
-        };
+        let zeros = |ty: Type| A::constant(Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)));
+        neutral = slice_types::<A>(&arrays, 0).into_iter().map(zeros).collect();
+    }
+    let others = neutral.into_iter().map(|neutral| {
         let mut shape = Shape::from_slice(&[segments.count]);
         shape.extend_from_slice(&A::shape(&neutral));
-        results.push(sorted.put(slices, stretch::<A>(neutral, &shape), segments.count));
-    }
+        stretch::<A>(neutral, &shape)
+    });
+    let combinations = match segments.keys.len() {
+        0 | 1 => None,
+        _ => Operator::new(name, place, xs, slice_types::<A>(&arrays, 0), &op).combinations(),
+    };
+    let results: Vec<A::Array> = match combinations {
+        Some(combinations) => {
+            let sorted = std::cell::OnceCell::new();
+            let parts = combinations.into_iter().zip(arrays).zip(others);
+            let combined = parts.map(|((combination, array), others)| match combination.scatters() {
+                true => {
+                    let sums = segments.total(array);
+                    A::select(along_outer::<A>(segments.filled(), &A::shape(&sums)), sums, others)
+                }
+                false => sorted.get_or_init(|| Sorted::new(segments)).combine(combination, array, others),
+            });
+            combined.collect()
+        }
+        None => {
+            let sorted = Sorted::new(segments);
+            let mut slices = arrays.into_iter().map(|array| sorted.sorted(array));
+            let flagged = (sorted.first.clone(), X::Family::rebuild::<A, A>(xs, &mut slices));
+            let (_, totals) = associative_scan(&flagged, |(f, a): (Scalar<A, bool>, X::Slice), (g, b)| {
+                let both = alike(name, place, &op, a, crate::tensor::duplicate(&b));
+                (f | &g, select(&g, &b, &both))
+            });
+            let totals = totals.leaves().into_iter().zip(others);
+            totals.map(|(slices, others)| sorted.put(slices, others, segments.count)).collect()
+        }
+    };
     X::Family::rebuild::<A, A>(xs, &mut results.into_iter())
 }
 
@@ -255,17 +294,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         if shape[0] == 0 {
             return Tensor::wrap(others);
         }
-        let sorted = Sorted::new(segments);
-        // A value and whether a segment begins there, as one pair of arrays on every level.
-        let mut combine = |left: Vec<A::Array>, right: Vec<A::Array>| -> Vec<A::Array> {
-            let both = A::binary(op, left[1].clone(), right[1].clone());
-            let begins = along_outer::<A>(right[0].clone(), &A::shape(&both));
-            let flag = A::binary(Binary::Or, left[0].clone(), right[0].clone());
-            vec![flag, A::select(begins, right[1].clone(), both)]
-        };
-        let arrays = vec![sorted.first.array().clone(), sorted.sorted(self.array().clone())];
-        let totals = super::cumulative::running::<A>(arrays, 0, &mut combine).remove(1);
-        Tensor::wrap(sorted.put(totals, others, segments.count))
+        Tensor::wrap(Sorted::new(segments).combine(op.into(), self.array().clone(), others))
     }
 
     /// The sum of each segment's slices: position k of the result for segment k, of the slices' shape; 0 where it is empty.
@@ -340,10 +369,9 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         let sums = Self::wrap(segments.total(exponentials.into_array()));
         let logarithms = A::binary(Binary::Add, sums.ln().into_array(), offsets);
         // Through the logarithm of an empty sum a tangent of 0 would be NaN.
-        let ones = A::constant(Array::full(&[segments.keys.len()], Value::I64(1)));
-        let filled = Vector::<A, i64>::wrap(segments.total(ones)).gt(0);
+        let filled = along_outer::<A>(segments.filled(), &sums.shape());
         let nothing = sums.filled(f64::NEG_INFINITY).into_array();
-        Tensor::wrap(A::select(along_outer::<A>(filled.into_array(), &sums.shape()), logarithms, nothing))
+        Tensor::wrap(A::select(filled, logarithms, nothing))
     }
 
     /// exp(x), divided by the sum of those of the same segment, without overflow: an array of this one's shape, 0 for slices

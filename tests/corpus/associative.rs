@@ -58,6 +58,96 @@ pub fn rows() -> Vec<Row> {
             .gradient([0.0, 1.0, 0.0, 0.0, 0.0]),
         row!("reduce in a build": M => V, |a| build(3, |i| reduce(scalar(1.0), &a.at(&i), |x, y| x * y * 0.5)), some((3, 5), 338))
             .smooth(),
+        row!("reduce by a sum": V => S, |x| reduce(scalar(0.0), x, |a, b| a + b), v([1.0, 2.0, 4.0, 8.0, 16.0]))
+            .value([31.0])
+            .gradient([1.0; 5])
+            .smooth(),
+        row!("reduce by a sum of exchanged operands": V => S, |x| reduce(scalar(0.0), x, |a, b| b + a).powi(2), v([1.0, 2.0, 4.0]))
+            .value([49.0])
+            .gradient([14.0; 3])
+            .smooth(),
+        row!("reduce with two zeros": V => S, |x| reduce(scalar(1.0), x, |a, b| a * b), v([2.0, 0.0, 3.0, 0.0]))
+            .value([0.0])
+            .gradient([0.0; 4])
+            .smooth(),
+        row!("reduce by the largest of equal ones": V => S,
+            |x| reduce(scalar(f64::NEG_INFINITY), x, |a, b| a.max(b)), v([1.0, 3.0, 2.0, 3.0, 3.0]))
+            .value([3.0])
+            .gradient([0.0, 1.0, 0.0, 0.0, 0.0]),
+        row!("reduce by the smallest of equal ones, the last": V => S,
+            |x| reduce(scalar(f64::INFINITY), x, |a, b| b.min(a)), v([2.0, 1.0, 4.0, 1.0, 3.0]))
+            .value([1.0])
+            .gradient([0.0, 0.0, 0.0, 1.0, 0.0]),
+        row!("reduce a tree by an operation on each array": (V, V, Ns) => (S, S, N), |(x, y, k)| {
+                let first = (scalar(0.0), scalar(1.0), scalar(i64::MIN));
+                let tree = (x.clone(), y.clone(), k.clone());
+                reduce(first, &tree, |(a, b, i), (c, d, j)| (a + c, d * b, i.max(j)))
+            }, (v([1.0, 2.0, 3.0]), v([2.0, 5.0, 0.5]), ns([4, 9, -1])))
+            .value([6.0, 5.0, 9.0])
+            .gradient([1.0, 1.0, 1.0, 2.5, 1.0, 10.0])
+            .smooth(),
+        row!("reduce by exchanged arrays of a tree": (V, V) => (S, S), |(x, y)| {
+                // Not associative, but of two slices there is one combination.
+                reduce((scalar(0.0), scalar(0.0)), &(x.clone(), y.clone()), |(a, b), (c, d)| (b + d, a + c))
+            }, (v([1.0, 2.0]), v([3.0, 4.0])))
+            .value([7.0, 3.0])
+            .gradient([1.0, 1.0, 1.0, 1.0])
+            .smooth(),
+        row!("reduce by a sum and one of products": V => (S, S), |x| {
+                let first = (scalar(0.0), scalar(0.0));
+                reduce(first, &(x.clone(), x * 0.0), |(a, p), (b, q)| (&a + &b, p + q + a * b))
+            }, v([1.0, 2.0, 3.0]))
+            .value([6.0, 11.0])
+            .gradient([6.0, 5.0, 4.0])
+            .smooth(),
+        row!("reduce by a sum less a captured array": (M, V) => V,
+            |(a, w)| reduce(w.clone(), a, |x, y| x + y - w), (m([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), v([0.5, 2.0])))
+            .value([8.0, 8.0])
+            .gradient([1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -2.0, -2.0])
+            .smooth(),
+        row!("reduce truth values": V => S, |x| {
+                let any = reduce(scalar(false), &x.gt(1.0), |a, b| a | b);
+                let all = reduce(scalar(true), &x.gt(1.0), |a, b| b & a);
+                any.select(x.sum(), 0.0) + all.select(x.product(), 0.0)
+            }, v([2.0, 0.5, 3.0]))
+            .value([5.5])
+            .gradient([1.0; 3])
+            .smooth(),
+        row!("reduce integers that overflow": (V, Ns) => V,
+            |(x, k)| x * reduce(scalar(0), k, |i, j| i + j).cast::<f64>(), (v([0.5, 2.0]), ns([i64::MAX, i64::MAX, 5])))
+            .value([1.5, 6.0])
+            .gradient([3.0, 3.0])
+            .smooth(),
+        row!("reduce by a sum in a build": M => V, |a| build(3, |i| reduce(scalar(0.0), &a.at(&i), |x, y| x + y) * a.at((i, 0))), some((3, 4), 351))
+            .smooth(),
+        row!("reduce by the largest along the inner axis": M => V,
+            |a| reduce_axis(1, full(2, -9.0), a, |a, b| a.max(b)), m([[1.0, 5.0, 5.0], [4.0, 0.0, 4.0]]))
+            .value([5.0, 4.0])
+            .gradient([0.0, 1.0, 0.0, 1.0, 0.0, 0.0]),
+        row!("reduce by logaddexp": V => S, |x| reduce(scalar(f64::NEG_INFINITY), x, |a, b| a.logaddexp(&b)), some(5, 352)).smooth(),
+        row!("reduce by logaddexp of infinite ones": V => S,
+            |x| reduce(scalar(f64::NEG_INFINITY), x, |a, b| a.logaddexp(&b)), v([f64::NEG_INFINITY, 1.0, f64::NEG_INFINITY]))
+            .value([1.0])
+            .gradient([0.0, 1.0, 0.0]),
+        row!("scan by the largest of equal ones": V => V, |x| associative_scan(x, |a, b| a.max(b)), v([2.0, 2.0, 1.0, 3.0]))
+            .value([2.0, 2.0, 2.0, 3.0])
+            .gradient([3.0, 0.0, 0.0, 1.0]),
+        row!("scan by the largest of equal ones, the last": V => V, |x| associative_scan(x, |a, b| b.max(a)), v([2.0, 2.0, 1.0, 3.0]))
+            .value([2.0, 2.0, 2.0, 3.0])
+            .gradient([1.0, 2.0, 0.0, 1.0]),
+        row!("scan backwards by the smallest of equal ones": V => V, |x| associative_scan_reverse(x, |a, b| a.min(b)), v([2.0, 1.0, 1.0]))
+            .value([1.0; 3])
+            .gradient([0.0, 0.0, 3.0]),
+        row!("scan a tree by an operation on each array": (V, Ns) => (V, Ns),
+            |(x, k)| associative_scan(&(x.clone(), k.clone()), |(a, i), (b, j)| (a * b, i + j)),
+            (v([2.0, 0.0, 3.0]), ns([1, 2, 3])))
+            .value([2.0, 0.0, 0.0, 1.0, 3.0, 6.0])
+            .gradient([1.0, 8.0, 0.0])
+            .smooth(),
+        row!("scan by sums less a captured array": (V, S) => V, |(x, w)| associative_scan(x, |a, b| a + b - w), (v([1.0, 2.0, 3.0]), s(0.5)))
+            .value([1.0, 2.5, 5.0])
+            .gradient([3.0, 2.0, 1.0, -3.0])
+            .smooth(),
         row!("scan by sums": V => V, |x| associative_scan(x, |a, b| a + b), v([1.0, 2.0, 3.0, 4.0]))
             .value([1.0, 3.0, 6.0, 10.0])
             .gradient([4.0, 3.0, 2.0, 1.0])

@@ -30,6 +30,50 @@ pub fn rows() -> Vec<Row> {
             |(x, k, w)| reduce_by_index(scalar(0.0), k, x, 3, |a, b| (&a + &b) / (1.0 + a * b * w)),
             (some(6, 423) * 0.5, ns([2, 0, 2, 2, 0, 0]), s(1.0)))
             .smooth(),
+        row!("sums by key with an operator": (V, Ns) => V,
+            |(x, k)| reduce_by_index(scalar(0.0), k, x, 4, |a, b| b + a), (v([2.0, 3.0, 5.0, 7.0, 0.5]), keys()))
+            .value([3.0, 7.5, 0.0, 7.0])
+            .gradient([1.0; 5])
+            .smooth(),
+        row!("sums of rows by key, of nothing what is given": (M, Ns, V) => M,
+            |(x, k, n)| reduce_by_index(n.clone(), k, x, 3, |a, b| a + b),
+            (m([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), ns([2, 2, -1]), v([0.5, 0.25])))
+            .value([0.5, 0.25, 0.5, 0.25, 4.0, 6.0])
+            .gradient([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 2.0, 2.0])
+            .smooth(),
+        row!("a tree combined by key, each array by an operation": (V, V, Ns) => (V, V, Ns), |(x, y, k)| {
+                let first = (scalar(0.0), scalar(1.0), scalar(7));
+                let tree = (x.clone(), y.clone(), k.clone());
+                reduce_by_index(first, k, &tree, 2, |(a, b, i), (c, d, j)| (a + c, b * d, i.min(j)))
+            }, (v([1.0, 2.0, 3.0]), v([4.0, 0.0, 6.0]), ns([1, 1, 5])))
+            .value([0.0, 3.0, 1.0, 0.0, 7.0, 1.0])
+            .gradient([1.0, 1.0, 0.0, 0.0, 4.0, 0.0])
+            .smooth(),
+        row!("the largest by key with an operator, of equal ones": (V, Ns) => V,
+            |(x, k)| reduce_by_index(scalar(-1.0), k, x, 3, |a, b| a.max(b)), (v([2.0, 5.0, 2.0, 5.0, 5.0]), ns([0, 2, 0, 2, 2])))
+            .value([2.0, -1.0, 5.0])
+            .gradient([1.0, 1.0, 0.0, 0.0, 0.0]),
+        row!("the largest by key with an operator, the last of equal ones": (V, Ns) => V,
+            |(x, k)| reduce_by_index(scalar(-1.0), k, x, 3, |a, b| b.max(a)), (v([2.0, 5.0, 2.0, 5.0, 5.0]), ns([0, 2, 0, 2, 2])))
+            .value([2.0, -1.0, 5.0])
+            .gradient([0.0, 0.0, 1.0, 0.0, 1.0]),
+        row!("whether any is true, by key": (V, Ns) => V, |(x, k)| {
+                let any = reduce_by_index(scalar(false), k, &x.gt(2.0), 3, |a, b| a | b);
+                let all = reduce_by_index(scalar(true), k, &x.gt(2.0), 3, |a, b| a & b);
+                any.select(x.slice(0, ..3), 0.0) + all.select(x.slice(0, ..3).powi(2), 0.0)
+            }, (v([1.0, 3.0, 4.0, 5.0]), ns([0, 0, 2, 2])))
+            .value([1.0, 9.0, 20.0])
+            .gradient([1.0, 6.0, 9.0, 0.0])
+            .smooth(),
+        row!("sums by key in a build": (M, Ns) => M,
+            |(a, k)| build(2, |i| reduce_by_index(scalar(0.0), k, &a.at(&i), 3, |x, y| x + y)), (some((2, 5), 431), ns([0, 2, 0, 1, 2])))
+            .smooth(),
+        row!("sums by offset, of nothing what is given": (V, Ns, S) => V,
+            |(x, o, n)| reduce_segments(n.clone(), &Segments::by_offset(o, x.len()), x, |a, b| a + b),
+            (v([1.0, 2.0, 3.0, 4.0, 5.0]), ns([0, 2, 2, 4]), s(0.5)))
+            .value([3.0, 0.5, 7.0])
+            .gradient([1.0, 1.0, 1.0, 1.0, 0.0, 1.0])
+            .smooth(),
         row!("maps composed by key": (V, V, Ns) => (V, V), |(a, b, k)| {
                 reduce_by_index((scalar(1.0), scalar(0.0)), k, &(a.clone(), b.clone()), 3, |(a, b), (c, d)| (&a * &c, &c * b + d))
             }, (some(6, 424), some(6, 425), ns([2, 0, 2, 2, 0, 0])))

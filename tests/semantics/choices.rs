@@ -181,6 +181,10 @@ fn ties_of_two_go_to_a_literal_or_the_first() {
 fn ties_of_reductions_go_to_the_first() {
     let six = [1.0, 3.0, 3.0, 3.0, 3.0, 1.0];
     rows! {
+        |x, i| reduce(scalar(E::from_number(-INF)), x, |a, b| a.max(b)).reshape(1);
+            [1.0, 3.0, 3.0], [] => [3.0], [0.0, 1.0, 0.0];
+        |x, i| reduce(scalar(E::from_number(INF)), x, |a, b| b.min(a)).reshape(1);
+            [1.0, 3.0, 1.0], [] => [1.0], [0.0, 0.0, 1.0];
         |x, i| x.max_all().reshape(1); [1.0, 1.0], [] => [1.0], [1.0, 0.0];
         |x, i| x.min_all().reshape(1); [1.0, 1.0], [] => [1.0], [1.0, 0.0];
         |x, i| x.max_all() * x; [2.0, 5.0, 5.0], [] => [10.0, 25.0, 25.0], [5.0, 17.0, 5.0];
@@ -284,5 +288,22 @@ fn what_is_subtracted_to_keep_exponentials_small_has_no_derivative() {
         |x, i| log_softmax(x, 0).slice(0, ..1); [-1000.0, -1000.0], [] => [-(2.0f64.ln())], [half, -half];
         |x, i| x.segment_logsumexp(&Segments::by_key(i, 1)); [1000.0, 1000.0], [0, 0] => [1000.0 + 2.0f64.ln()], [half, half];
         |x, i| x.cumlogsumexp(0).slice(0, 1..); [1000.0, 1000.0], [] => [1000.0 + 2.0f64.ln()], [half, half];
+    }
+}
+
+/// The one difference between running and staging that is one of values: see the guide.
+#[test]
+fn a_nan_that_an_operator_keeps_has_a_derivative_where_it_is_staged() {
+    fn largest<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+        reduce(scalar(-INF), x, |a, b| a.max(b))
+    }
+    let x: Vector<C, f64> = Vector::from(vec![2.0, NAN, 1.0, NAN]);
+    assert!(largest(&x).item().is_nan());
+    assert_eq!(grad(largest, &x).to_vec(), [0.0; 4]);
+    let staged = stage(largest, &x).unwrap();
+    assert!(staged.call(&x).unwrap().item().is_nan());
+    let reduction = stage(|x: &Vector<_, f64>| x.max_all(), &x).unwrap();
+    for function in [staged, reduction] {
+        assert_eq!(function.grad().unwrap().call(&x).unwrap().to_vec(), [0.0, 1.0, 0.0, 0.0]);
     }
 }

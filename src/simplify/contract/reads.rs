@@ -35,10 +35,23 @@ fn read(
     Some((labels, map.restricted(shape, &rows, &used)))
 }
 
+/// Whether a view reads a part of its source, each axis by itself.
+fn is_selection(map: &AffineMap) -> bool {
+    let (rows, columns) = (map.source().len(), map.result().len());
+    let moves = |row: usize, column: usize| map.coefficient(row, column) != 0;
+    let alone = (0..rows).all(|row| (0..columns).filter(|&column| moves(row, column)).count() <= 1)
+        && (0..columns).all(|column| (0..rows).filter(|&row| moves(row, column)).count() <= 1);
+    alone && size(map.result()) < size(map.source())
+}
+
 /// A sum of a view of a contraction is a contraction of views of its operands, which are together no larger than the
 /// contraction and the view: the array that is summed is not needed.
 ///
 /// Where the view reads outside of the contraction's result, an operand is read outside, and the product is 0.
+///
+/// A view that only leaves positions out is left to [`push_reads`](crate::vectorise::push_reads), which knows whether the
+/// contraction is computed anyway. Of a tree of products each level of which is summed, as of a scan by matrix products, the
+/// sum of every level would be computed from the leaves, and its derivative be spread over all levels below.
 pub(super) fn sum_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Reduce(Reduction::Sum, axes) = op else { return None };
     let (Op::View(map), sources) = arena.parts(args[0]) else { return None };
@@ -46,6 +59,9 @@ pub(super) fn sum_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> O
     let ((spec, map), operands): (_, SmallVec<[NodeId; 2]>) = ((spec.clone(), map.clone()), operands.into());
     let (whole, columns) = (size(map.result()), map.result().len());
     if whole == 0 || whole > size(map.source()).saturating_mul(2) || columns > LABELS {
+        return None;
+    }
+    if is_selection(&map) {
         return None;
     }
     let ignored = map.ignored();

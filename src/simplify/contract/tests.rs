@@ -250,3 +250,14 @@ fn a_sum_of_a_view_of_a_contraction_reads_the_operands() {
     });
     assert!(form.starts_with("contract{") && form.contains("[i, j, k] -> [i - j + 2, k]"), "{form}");
 }
+
+/// The contraction may be needed anyway: `push_reads` knows whether it is.
+#[test]
+fn a_sum_of_a_part_of_a_contraction_leaves_the_contraction() {
+    let form = simplified_finite(&matrices(DType::F64), |p, ids| {
+        let product = contract(p, &[0, 1], &[1, 2], &[0, 2], ids);
+        let part = p.graph.add(Op::View(AffineMap::along(&[I, J], 0, 0, 2, 2)), &[product]);
+        p.sum(part, &[1])
+    });
+    assert_eq!(form, "sum[1](view{[i, j] -> [2*i, j]}(contract{ij,jk->ik}(a, b)))");
+}

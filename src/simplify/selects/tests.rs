@@ -142,3 +142,23 @@ fn a_view_of_positions_of_one_side() {
     assert_eq!(slice(6, 9), "view{[i] -> [i + 6]}(Mark(b))");
     assert!(slice(4, 2).contains("select"));
 }
+
+#[test]
+fn what_is_scattered_needs_no_mask_that_says_where() {
+    let types = [(DType::I64, &[5][..]), (DType::F64, &[5, 2]), (DType::I64, &[5])];
+    let types = types.map(|(dtype, shape)| Type::new(dtype, shape));
+    let masked = |keys: usize, other: f64| {
+        let form = simplified(&types, |p, ids| {
+            let scatter = Op::Scatter([3].into_iter().collect());
+            let sums = p.graph.add(scatter.clone(), &[ids[1], ids[0]]);
+            let all = p.constant(&[5], Value::Bool(true));
+            let filled = p.graph.add(scatter, &[all, ids[keys]]);
+            let mask = p.spread(filled, &[3, 2], &[0]);
+            let other = p.number(sums, other);
+            p.select(mask, sums, other)
+        });
+        form.starts_with("select")
+    };
+    assert!(!masked(0, 0.0));
+    assert!(masked(0, 1.0) && masked(2, 0.0));
+}

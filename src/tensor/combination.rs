@@ -1,0 +1,145 @@
+//! Associative operators as reductions and scans are given them: seen through where that is possible, else as closures.
+
+use crate::algebra::{Algebra, Reduction, Traced};
+use crate::error::Error;
+use crate::operation::Binary;
+use crate::shape::Type;
+use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_trees, duplicate, scan};
+use crate::term::{Body, Build, NodeId, Op, Scan};
+use std::panic::Location;
+
+/// An operation of two operands, of which the first comes earlier, and nothing else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Combination {
+    op: Binary,
+    /// Whether the later operand is the operation's first.
+    exchanged: bool,
+}
+
+impl From<Binary> for Combination {
+    fn from(op: Binary) -> Self {
+        Combination { op, exchanged: false }
+    }
+}
+
+impl Combination {
+    pub(super) fn apply<A: Algebra>(self, earlier: A::Array, later: A::Array) -> A::Array {
+        match self.exchanged {
+            false => A::binary(self.op, earlier, later),
+            true => A::binary(self.op, later, earlier),
+        }
+    }
+
+    /// The reduction that it is, with the same derivative. The largest of exchanged operands is none: at a tie the
+    /// derivative goes to the last. Nor is `logaddexp`, the derivative of which is finite at infinite operands too.
+    pub(super) fn reduction(self) -> Option<Reduction> {
+        match (self.op, self.exchanged) {
+            (Binary::Add, _) => Some(Reduction::Sum),
+            (Binary::Or, _) | (Binary::Max, false) => Some(Reduction::Max),
+            (Binary::And, _) | (Binary::Min, false) => Some(Reduction::Min),
+            _ => None,
+        }
+    }
+
+    /// Whether adding at computed positions combines by it.
+    pub(super) fn scatters(self) -> bool {
+        matches!(self.op, Binary::Add | Binary::Or)
+    }
+
+    /// What a body that combines trees of so many arrays does to each of them, if that is an operation of its two operands.
+    fn of_body(body: &Body<Build>, arrays: usize) -> Option<Vec<Combination>> {
+        let of_result = |(at, &result): (usize, &NodeId)| {
+            let node = body.node(result);
+            let Op::Binary(op) = node.op else { return None };
+            let (earlier, later) = (at as NodeId, (arrays + at) as NodeId);
+            let exchanged = match node.args[..] {
+                [left, right] if (left, right) == (earlier, later) => false,
+                [left, right] if (left, right) == (later, earlier) => true,
+                _ => return None,
+            };
+            Some(Combination { op, exchanged })
+        };
+        body.results.iter().enumerate().map(of_result).collect()
+    }
+}
+
+/// The operator's result, which must be like what it takes; else that is reported, and the result is a placeholder.
+pub(super) fn alike<A: Algebra, T: Tree<A>>(
+    name: &str,
+    place: &Location<'_>,
+    op: &impl Fn(T, T) -> T,
+    a: T,
+    b: T,
+) -> T {
+    let like = duplicate(&b);
+    let result = op(a, b);
+    match check_same_trees(&like, &result) {
+        Ok(()) => result,
+        Err(problem) => {
+            let problem = format!("what the operator takes and what it gives differ: {problem}");
+            let fail = |ty: Type| A::fail(Error::operands(name, problem.clone(), place), ty);
+            let placeholders: Vec<A::Array> = like.types().into_iter().map(fail).collect();
+            T::Family::rebuild::<A, A>(&like, &mut placeholders.into_iter())
+        }
+    }
+}
+
+/// A user's operator on slices of arrays.
+pub(super) struct Operator<'a, A: Algebra, X, F> {
+    name: &'static str,
+    place: &'static Location<'static>,
+    like: &'a X,
+    op: &'a F,
+    /// The operator as a body, in a staged algebra, which runs the closure for it once.
+    traced: Option<Traced<A>>,
+}
+
+impl<'a, A, X, F> Operator<'a, A, X, F>
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    /// An operator that is applied to slices of these types at least once.
+    pub(super) fn new(
+        name: &'static str,
+        place: &'static Location<'static>,
+        like: &'a X,
+        slices: Vec<Type>,
+        op: &'a F,
+    ) -> Self {
+        let count = slices.len();
+        let slice = |arrays: Vec<A::Array>| like.slice_from(&mut arrays.into_iter());
+        let parameters: Vec<Type> = slices.iter().chain(&slices).cloned().collect();
+        let traced = A::trace(&parameters, false, &mut |mut earlier| {
+            let later = earlier.split_off(count);
+            alike(name, place, op, slice(earlier), slice(later)).leaves()
+        });
+        Operator { name, place, like, op, traced }
+    }
+
+    /// What the operator does to each array of the tree, if it can be seen, and is an operation of the two arrays in this
+    /// place and nothing else.
+    pub(super) fn combinations(&self) -> Option<Vec<Combination>> {
+        let (body, _) = self.traced.as_ref()?;
+        Combination::of_body(body, body.results.len())
+    }
+
+    /// The operator for each position of two stacks. As a loop that carries nothing it becomes bulk operations when it is
+    /// staged. What it gives must be like what it takes; else that is reported, and placeholders are what it gives.
+    pub(super) fn on_stacks(&self, earlier: Vec<A::Array>, later: Vec<A::Array>) -> Vec<A::Array> {
+        let length = earlier.first().map_or(0, |array| A::shape(array)[0]);
+        match &self.traced {
+            Some((body, captures)) => {
+                let scan = Scan { body: body.clone(), carries: 0, inputs: 2 * earlier.len(), length, reverse: false };
+                A::scan_source(scan, Vec::new(), earlier.into_iter().chain(later).collect(), captures.clone())
+            }
+            None => {
+                let stack = |arrays: Vec<A::Array>| X::Family::rebuild::<A, A>(self.like, &mut arrays.into_iter());
+                let step = |(), (a, b)| ((), alike(self.name, self.place, self.op, a, b));
+                scan((), &(stack(earlier), stack(later)), length, step).1.leaves()
+            }
+        }
+    }
+}
