@@ -6,11 +6,13 @@
 //! `tanh`, `sin` and the like, so that nearly every program has finite, moderate values.
 
 mod custom;
+mod implicit;
 mod library;
 mod loops;
 mod operands;
 mod steps;
 mod sweeps;
+mod windows;
 
 use super::arrays;
 use super::chance::Random;

@@ -9,6 +9,7 @@ mod scalar;
 mod structure;
 
 use super::arrays;
+use deltaray::algebra::Reduction;
 use deltaray::concrete::Array;
 use deltaray::shape::{DType, Shape, Type, Value};
 use deltaray::term::{Body, Extension, Op};
@@ -183,9 +184,42 @@ pub fn evaluate<X: Extension>(body: &Body<X>, inputs: &[Array]) -> (Vec<Array>, 
     (results.iter().map(|result| result.array()).collect(), watch)
 }
 
+/// Of each node, whether floats lead from it to a float that is a result. Through others no derivative passes, such as what
+/// a loop measures to see whether it goes on.
+fn differentiated<X: Extension>(body: &Body<X>) -> Vec<bool> {
+    let is_float = |types: &[Type]| types.iter().any(|ty| ty.dtype.is_float());
+    let mut leads = vec![false; body.nodes.len()];
+    body.results.iter().for_each(|&id| leads[id as usize] = is_float(&body.nodes[id as usize].types));
+    for (at, node) in body.nodes.iter().enumerate().rev() {
+        if leads[at] {
+            node.args.iter().for_each(|&arg| leads[arg as usize] |= is_float(&body.nodes[arg as usize].types));
+        }
+    }
+    leads
+}
+
+/// Of each node, whether it is a constant, or a choice of elements, that extremes are taken of and nothing else: −∞ in it
+/// stands for what is not to be counted, and is no overflow.
+fn padded<X: Extension>(body: &Body<X>) -> Vec<bool> {
+    let (mut used, mut others) = (vec![false; body.nodes.len()], vec![false; body.nodes.len()]);
+    body.results.iter().for_each(|&id| others[id as usize] = true);
+    for (at, node) in body.nodes.iter().enumerate().rev() {
+        let chosen = matches!(node.op, Op::Select) && used[at] && !others[at];
+        let extreme = matches!(node.op, Op::Reduce(Reduction::Max | Reduction::Min, _));
+        for &arg in &node.args {
+            used[arg as usize] = true;
+            others[arg as usize] |= !(chosen || extreme);
+        }
+    }
+    let may_hold = |op: &Op<X>| matches!(op, Op::Constant(_) | Op::Select);
+    body.nodes.iter().enumerate().map(|(at, node)| used[at] && !others[at] && may_hold(&node.op)).collect()
+}
+
 fn run<X: Extension>(body: &Body<X>, arguments: Vec<Rc<Plain>>, watch: &mut Watch) -> Vec<Rc<Plain>> {
     let mut values: Vec<Vec<Rc<Plain>>> = Vec::with_capacity(body.nodes.len());
+    let (differentiated, padded) = (differentiated(body), padded(body));
     for (at, node) in body.nodes.iter().enumerate() {
+        let before = (watch.fragile_derivative, watch.decisions);
         let outputs = match &node.op {
             Op::Parameter(position) => vec![arguments[*position].clone()],
             Op::Output(position) => vec![values[node.args[0] as usize][*position].clone()],
@@ -194,8 +228,15 @@ fn run<X: Extension>(body: &Body<X>, arguments: Vec<Rc<Plain>>, watch: &mut Watc
                 structure::apply(op, &args, watch)
             }
         };
+        // Which way a float was computed says nothing where only decisions follow from it: these are watched themselves.
+        if !differentiated[at] && node.types.iter().all(|ty| ty.dtype.is_float()) {
+            (watch.fragile_derivative, watch.decisions) = before;
+        }
         for (output, ty) in outputs.iter().zip(&node.types) {
             assert_eq!(output.ty, *ty, "the reference and the shape rules disagree on node {at}: {:?}", node.op);
+            if padded[at] {
+                continue;
+            }
             for cell in &output.cells {
                 if let Cell::Float(x, _) = cell {
                     watch.see(*x);

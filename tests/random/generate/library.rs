@@ -1,9 +1,9 @@
 //! Steps that write what the library composes of the primitive operations: running totals, reductions with an operator, by
-//! segment, sorts, writes in all modes.
+//! segment, sorts, writes in all modes, convolutions, pooling, functions that are given by an equation.
 //!
 //! The function is staged with the library's own methods, and its term copied.
 
-use super::Writer;
+use super::{Writer, implicit, windows};
 use deltaray::prelude::*;
 use deltaray::shape::{DType, Type};
 use deltaray::staged::{self, Staged, StagedArray};
@@ -22,7 +22,15 @@ pub const LIBRARY: &[&str] = &[
     "read with a mask or a fill value",
     "fold",
     "map over an axis",
+    "convolution",
+    "pooling",
+    IMPLICIT,
 ];
+
+/// A function that is given by an equation.
+const IMPLICIT: &str = "fixed point or root";
+/// In bodies that run more often none is written: it takes dozens of steps.
+const IMPLICIT_RUNS: usize = 6;
 
 type Any<E> = TensorD<Staged, E>;
 type Keys = Vector<Staged, i64>;
@@ -126,6 +134,9 @@ fn construct<E: Float>(name: &str, choice: &Choice, x: &Any<E>, y: &Any<E>, keys
             _ => iterate(y.clone(), choice.count, |c| (c * x).tanh()),
         },
         "map over an axis" => vmap_axes(|row| (&row * row.sum()).into_dyn(), x, [axis], [axis]),
+        "convolution" => windows::convolution(which, x, y),
+        "pooling" => windows::pooling(which, x) * fill,
+        IMPLICIT => implicit::solution(which, x, y),
         _ => unreachable!("a construct of the library"),
     }
 }
@@ -135,6 +146,10 @@ impl Writer<'_> {
     pub(super) fn library(&mut self) {
         let name = self.random.pick(LIBRARY);
         let dtype = self.style.floats[0];
+        // In single precision an iteration ends where it converges, which rounding decides.
+        if name == IMPLICIT && (dtype == DType::F32 || self.runs > IMPLICIT_RUNS) {
+            return;
+        }
         let Some(x) = self.choose(|ty| ty.dtype == dtype && ty.rank() >= 1 && ty.size() > 0 && ty.size() <= 60) else {
             return;
         };
