@@ -128,14 +128,159 @@ fn unknowns_that_are_no_floats_are_errors() {
     assert!(staged.expect("integers have no derivative").to_string().starts_with(expected));
 }
 
+function!(Away: (S, S) => S, |(x, a)| 2.0 * x - a);
+function!(Line: (S, S) => S, |(x, a)| a * x + 1.0);
+function!(Lines: (V, V) => V, |(x, a)| a * x + 1.0);
+function!(SquareRoot: (S, S) => S, |(x, a)| x * x - a);
+
+fn steps(steps: usize) -> Convergence {
+    Convergence { steps, ..Convergence::default() }
+}
+
+fn options(convergence: Convergence) -> Implicit {
+    Implicit { convergence, ..Implicit::default() }
+}
+
+/// The value of a function of numbers and its derivative, eager and staged, which are the same.
+macro_rules! both_ways {
+    ($f:expr, $at:expr) => {{
+        let at = scalar($at);
+        let (value, slope) = value_and_grad($f, &at);
+        let staged = stage($f, &at).unwrap().value_and_grad().unwrap().call(&at).unwrap();
+        let same = |a: f64, b: f64| assert!((a.is_nan() && b.is_nan()) || (a - b).abs() < 1e-9, "{a} and {b}");
+        same(value.item(), staged.0.item());
+        same(slope.item(), staged.1.item());
+        (value.item(), slope.item())
+    }};
+}
+
 #[test]
-fn iterations_end() {
-    // It has no fixed point that attracts, and ends all the same.
-    let options = Implicit { convergence: Convergence { steps: 50, ..Convergence::default() }, ..Implicit::default() };
-    function!(Away: (S, S) => S, |(x, a)| 2.0 * x + a);
-    assert!(fixed_point(&Away, &scalar(1.0), &scalar(1.0), &options).item() > 1e10);
-    // NaN ends it at once.
+fn iterations_that_do_not_converge_give_nan() {
+    // There is no fixed point that attracts; the number of steps is too small; there is no step at all.
+    let (value, slope) = both_ways!(|a| fixed_point(&Away, &scalar(0.5), a, &options(steps(50))), 1.0);
+    assert!(value.is_nan() && slope.is_nan());
+    let (value, slope) = both_ways!(|a| fixed_point(&Cosine, &scalar(0.5), a, &options(steps(5))), 1.0);
+    assert!(value.is_nan() && slope.is_nan());
+    assert!(fixed_point(&Cosine, &scalar(0.5), &scalar(1.0), &options(steps(0))).item().is_nan());
+    // Numbers that are none end it at once.
     assert!(fixed_point(&Cosine, &scalar(f64::NAN), &scalar(1.0), &Implicit::default()).item().is_nan());
+    // The same of Newton's method: there is no root, and three steps are too few.
+    let found = |convergence, a: f64| {
+        let newton = Newton(SquareRoot, convergence);
+        let implicit = Implicit::default();
+        both_ways!(|a| root(&SquareRoot, &newton, &scalar(1.0), a, &implicit), a)
+    };
+    let (value, slope) = found(steps(100), -1.0);
+    assert!(value.is_nan() && slope.is_nan());
+    let (value, slope) = found(steps(3), 100.0);
+    assert!(value.is_nan() && slope.is_nan());
+    let (value, slope) = found(steps(20), 100.0);
+    assert!((value - 10.0).abs() < 1e-9 && (slope - 0.05).abs() < 1e-9);
+    // All elements are, whichever did not converge.
+    let lines = FixedPoint(Lines, options(steps(100)));
+    assert!(lines.call::<Concrete>(&(V::from(vec![0.5, 0.5]), V::from(vec![0.5, 3.0]))).to_vec()[0].is_nan());
+}
+
+#[test]
+fn linear_iterations_that_do_not_converge_give_nan() {
+    // The start is the fixed point, which repels, so that only the derivative's iteration diverges.
+    let with = |linear| Implicit { linear: Some(linear), ..Implicit::default() };
+    let (value, slope) =
+        both_ways!(|a| fixed_point(&Away, &scalar(1.0), a, &with(LinearSolver::Iteration(steps(60)))), 1.0);
+    assert!(value == 1.0 && slope.is_nan());
+    let (value, slope) = both_ways!(|a| fixed_point(&Away, &scalar(1.0), a, &with(LinearSolver::Dense)), 1.0);
+    assert!(value == 1.0 && (slope - 1.0).abs() < 1e-12);
+    // Conjugate gradients need as many steps as there are unlike unknowns.
+    let a = V::from(vec![0.5, 2.0, 5.0]);
+    let slope = |count| {
+        let options = with(LinearSolver::NormalEquations(steps(count)));
+        let newton = newton(Cubes);
+        let eager = grad(|a| root(&Cubes, &newton, &zeros(3), a, &options).sum(), &a).to_vec();
+        let staged = stage(|a| root(&Cubes, &newton, &zeros(3), a, &options).sum(), &a).unwrap().grad().unwrap();
+        let staged = staged.call(&a).unwrap().to_vec();
+        assert_eq!(
+            eager.iter().map(|x| x.is_nan()).collect::<Vec<_>>(),
+            staged.iter().map(|x| x.is_nan()).collect::<Vec<_>>()
+        );
+        eager
+    };
+    for few in [0, 1] {
+        assert!(slope(few).iter().all(|x| x.is_nan()));
+    }
+    assert!(slope(10).iter().all(|x| x.is_finite() && *x > 0.0));
+}
+
+#[test]
+fn stagnation_above_the_tolerance_gives_values() {
+    // Rounding keeps some changes above such a tolerance.
+    let never = |steps| options(Convergence { tolerance: 1e-300, steps });
+    let (value, _) = both_ways!(|a| fixed_point(&Cosine, &scalar(0.5), a, &never(200)), 1.0);
+    assert!((value - 0.739085133215161).abs() < 1e-12);
+    let half = |steps| options(Convergence { tolerance: 1e-8, steps });
+    let value = |steps| fixed_point(&Line, &scalar(0.0), &scalar(0.5), &half(steps)).item();
+    // The change of step n is 2¹⁻ⁿ, relative to 3, and 1e-4 is enough.
+    assert!(value(11).is_nan());
+    assert!((value(14) - 2.0).abs() < 1e-3 && value(14) != 2.0);
+    let single = Vector::<Concrete, f32>::from(vec![0.5, 1.0]);
+    let few =
+        |steps| fixed_point(&Single, &zeros(2), &single, &options(Convergence { tolerance: 1e-13, steps })).to_vec();
+    assert!(few(8).iter().all(|x| x.is_nan()));
+    // Single precision counts from 1e-3 on.
+    assert!(few(25).iter().all(|x| x.is_finite()));
+}
+
+#[test]
+fn each_of_many_iterations_is_judged_alone() {
+    let (a, start) = (V::from(vec![0.5, 3.0, -0.5, -1.0]), V::from(vec![0.0; 4]));
+    fn mapped<A: Algebra>(a: &Vector<A, f64>, start: &Vector<A, f64>) -> Vector<A, f64> {
+        vmap(|(a, start)| fixed_point(&Line, &start, &a, &options(steps(100))), &(a.clone(), start.clone()))
+    }
+    let check = |values: Vec<f64>| {
+        assert!((values[0] - 2.0).abs() < 1e-9 && (values[2] - 2.0 / 3.0).abs() < 1e-9, "{values:?}");
+        assert!(values[1].is_nan() && values[3].is_nan(), "{values:?}");
+    };
+    check(mapped(&a, &start).to_vec());
+    let staged = stage(|(a, start)| mapped(a, start), (&a, &start)).unwrap();
+    check(staged.call((&a, &start)).unwrap().to_vec());
+    // The derivative of 1 / (1 − a).
+    let check = |slopes: Vec<f64>| {
+        assert!((slopes[0] - 4.0).abs() < 1e-9 && (slopes[2] - 4.0 / 9.0).abs() < 1e-9, "{slopes:?}");
+        assert!(slopes[1].is_nan() && slopes[3].is_nan(), "{slopes:?}");
+    };
+    check(grad(|a| mapped(a, &start.lift()).sum(), &a).to_vec());
+    check(stage(|a| mapped(a, &zeros(4)).sum(), &a).unwrap().grad().unwrap().call(&a).unwrap().to_vec());
+}
+
+#[test]
+fn an_iteration_on_a_side_not_taken_does_no_harm() {
+    fn positive<A: Algebra>(a: &Vector<A, f64>) -> Vector<A, f64> {
+        build(a.len(), |i| {
+            let a = a.at(i);
+            let newton = Newton(SquareRoot, steps(30));
+            cond(a.gt(0.0), || root(&SquareRoot, &newton, &scalar(1.0), &a, &Implicit::default()), || scalar(0.0))
+        })
+    }
+    fn selected<A: Algebra>(a: &Vector<A, f64>) -> Vector<A, f64> {
+        build(a.len(), |i| {
+            let a = a.at(i);
+            let linear = Some(LinearSolver::Iteration(steps(200)));
+            let found = fixed_point(&Line, &scalar(0.0), &a, &Implicit { linear, ..options(steps(200)) });
+            a.abs().lt(0.9).select(found, 0.0)
+        })
+    }
+    let a = V::from(vec![4.0, -1.0, 0.25]);
+    let expected = [0.25, 0.0, 1.0];
+    let check = |found: Vec<f64>, expected: [f64; 3]| {
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9), "{found:?}");
+    };
+    check(grad(|a| positive(a).sum(), &a).to_vec(), expected);
+    check(stage(|a| positive(a).sum(), &a).unwrap().grad().unwrap().call(&a).unwrap().to_vec(), expected);
+    check(jvp(positive, &a, &V::from(vec![1.0; 3])).1.to_vec(), expected);
+    let staged = stage(positive, &a).unwrap().jvp().unwrap();
+    check(staged.call((&a, &V::from(vec![1.0; 3]))).unwrap().1.to_vec(), expected);
+    let (a, expected) = (V::from(vec![0.5, 3.0, -0.5]), [4.0, 0.0, 4.0 / 9.0]);
+    check(grad(|a| selected(a).sum(), &a).to_vec(), expected);
+    check(stage(|a| selected(a).sum(), &a).unwrap().grad().unwrap().call(&a).unwrap().to_vec(), expected);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Linear systems with the derivative of an equation by its unknowns for their matrix.
 
+use super::convergence::iterated;
 use super::equation::Equation;
-use super::{Convergence, LinearSolver, iterated};
+use super::{Convergence, LinearSolver};
 use crate::algebra::{Algebra, CustomFunction, ForwardArray, NestedArray, Rule};
 use crate::derivative::ArrayFn;
 use crate::tensor::{Matrix, Scalar, Tensor, Vector, build, concatenate, iota, iterate, scalar, while_loop, zeros};
@@ -82,8 +83,7 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> CustomFunction for LinearSolve<
                 iterated::<A>(right.clone(), convergence, &equation.unknowns, &step)
             }
             LinearSolver::NormalEquations(convergence) => {
-                let tolerance = convergence.tolerance_for(&equation.unknowns);
-                conjugate_gradients(&right, forwards, backwards, Convergence { tolerance, ..convergence })
+                conjugate_gradients(&right, forwards, backwards, convergence.of(&equation.unknowns))
             }
             LinearSolver::Dense => {
                 let matrix = matrix::<A, F>(equation, &unknowns, &parameters);
@@ -178,23 +178,24 @@ pub(super) fn eliminated<A: Algebra>(a: &Matrix<A, f64>, b: &Vector<A, f64>) -> 
     reduced.index_axis(1, n as i64) / reduced.slice(1, ..n).diagonal()
 }
 
-/// The solution of `mᵀ m y = mᵀ b` by conjugate gradients from 0, given the products with `m` and with its transpose.
+/// The solution of `mᵀ m y = mᵀ b` by conjugate gradients from 0, given the products with `m` and with its transpose; NaN
+/// where much of `b` is left.
 fn conjugate_gradients<A: Algebra>(
     b: &Vector<A, f64>,
     product: &dyn Fn(&Vector<A, f64>) -> Vector<A, f64>,
     transposed: &dyn Fn(&Vector<A, f64>) -> Vector<A, f64>,
     convergence: Convergence,
 ) -> Vector<A, f64> {
-    let steps = i64::try_from(convergence.steps).unwrap_or(i64::MAX);
-    let bound = (convergence.tolerance * convergence.tolerance) * b.stop_gradient().dot(&b.stop_gradient());
+    let whole = b.stop_gradient().dot(&b.stop_gradient());
+    let bound = (convergence.tolerance * convergence.tolerance) * &whole;
     // The solution, the residual, the direction, the square of the gradient, the number of steps.
     type State<A> = (Vector<A, f64>, Vector<A, f64>, Vector<A, f64>, Scalar<A, f64>, Scalar<A, i64>);
     let gradient = transposed(b);
     let first: State<A> = (zeros(b.len()), b.clone(), gradient.clone(), gradient.dot(&gradient), scalar(0));
     let goes_on = |(_, residual, _, square, count): &State<A>| {
-        residual.dot(residual).gt(&bound) & square.gt(0.0) & count.lt(steps)
+        residual.dot(residual).gt(&bound) & square.gt(0.0) & count.lt(convergence.steps())
     };
-    let (solution, ..) = while_loop(first, goes_on, |(y, residual, direction, square, count): State<A>| {
+    let (solution, residual, ..) = while_loop(first, goes_on, |(y, residual, direction, square, count): State<A>| {
         let image = product(&direction);
         let step = &square / image.dot(&image);
         let residual = residual - &step * image;
@@ -203,5 +204,7 @@ fn conjugate_gradients<A: Algebra>(
         let y = y + step * &direction;
         (y, residual, gradient + &next / square * direction, next, count + 1)
     });
-    solution
+    // What is left of zeros is nothing.
+    let left = (residual.dot(&residual) / whole.equal(0.0).select(1.0, whole)).sqrt();
+    solution * convergence.counts(&(left + convergence.before()))
 }

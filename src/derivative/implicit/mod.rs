@@ -5,37 +5,22 @@
 //! derivative costs is one linear system, transposed in reverse mode. The solution of that system is again a function given
 //! by an equation, so that higher derivatives keep nothing of its solver either.
 
+mod convergence;
 mod equation;
 mod linear;
 
 use super::{ArrayFn, grad};
 use crate::algebra::{Algebra, CustomFunction, Rule};
 use crate::concrete::Concrete;
-use crate::shape::{DType, Type};
-use crate::tensor::{Family, Float, Scalar, Tree, Vector, flatten, scalar, unflatten, while_loop};
+use crate::tensor::{Family, Float, Scalar, Tree, Vector, flatten, unflatten};
+pub use convergence::Convergence;
+use convergence::iterated;
 use equation::{Equation, zeros_like};
 use linear::LinearSolve;
 use std::sync::Arc;
 
 /// A tree of family `F` over the algebra `A`.
 type At<F, A> = <F as Family>::At<A>;
-
-/// When an iteration ends. Whether it converged is not told: where the steps ran out, or there is nothing to converge to,
-/// the last iterate is the result, and derivatives mean nothing. What `g(x, θ)` is at the result shows it.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Convergence {
-    /// The change of a step, relative to one plus the largest element, at which it ends. Single precision gets no closer
-    /// than 1e-6.
-    pub tolerance: f64,
-    /// The number of steps after which it ends in any case.
-    pub steps: usize,
-}
-
-impl Default for Convergence {
-    fn default() -> Self {
-        Convergence { tolerance: 1e-13, steps: 1000 }
-    }
-}
 
 /// How the linear systems of derivatives are solved: `M y = b`, where `M` is the derivative of the equation by the unknowns.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -87,7 +72,7 @@ pub struct Root<G, S>(pub G, pub S, pub Implicit);
 pub struct Minimum<L, S>(pub L, pub S, pub Implicit);
 
 /// Newton's method for `g(x, θ) = 0`: from a start and the parameters to the root, a solver for [`root`]. Each step solves a
-/// dense linear system.
+/// dense linear system. Where it does not converge the result is NaN.
 #[derive(Clone, Copy, Debug)]
 pub struct Newton<G>(pub G, pub Convergence);
 
@@ -100,8 +85,8 @@ pub struct GradFirst<L>(pub L);
 ///
 /// It is differentiable in the parameters, not in the start, by the rule of implicit functions, in any mode and order.
 /// Nothing of the iteration is kept for that: memory does not depend on the number of steps. The derivatives are those of
-/// the exact fixed point, and as far from them as the iteration is; where it did not converge they mean nothing. The
-/// iteration must be a contraction around the fixed point, or [`Implicit::linear`] another method than iteration.
+/// the exact fixed point, and as far from them as the iteration is; where it did not converge the result is NaN, see
+/// [`Convergence`]. The iteration must be a contraction around the fixed point, or [`Implicit::linear`] another method than iteration.
 ///
 /// A value of another shape than `x` is reported at the caller's line.
 ///
@@ -188,6 +173,29 @@ where
 
 /// A stationary point of a loss in its first argument, as its minimum: the [`root`] of `∂loss/∂x(x, θ)` that the solver
 /// gives for `(start, parameters)`. The matrix of its linear systems is the Hessian, which must not be singular there.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// /// (x − a)² + exp x, least where 2 (x − a) + exp x = 0.
+/// #[derive(Clone)]
+/// struct Loss;
+/// impl ArrayFn for Loss {
+///     type In = (Scalar<Concrete, f64>, Scalar<Concrete, f64>);
+///     type Out = Scalar<Concrete, f64>;
+///     fn call<A: Algebra>(&self, (x, a): &(Scalar<A, f64>, Scalar<A, f64>)) -> Scalar<A, f64> {
+///         (x - a).powi(2) + x.exp()
+///     }
+/// }
+///
+/// let newton = Newton(GradFirst(Loss), Convergence::default());
+/// let a = scalar(0.5);
+/// let x = minimum(&Loss, &newton, &scalar(1.0), &a, &Implicit::default());
+/// assert!(x.item().abs() < 1e-12);
+/// let slope = grad(|a| minimum(&Loss, &newton, &scalar(1.0), a, &Implicit::default()), &a);
+/// // From (2 + exp x) dx = 2 da at x = 0.
+/// assert!((slope.item() - 2.0 / 3.0).abs() < 1e-12);
+/// ```
 #[track_caller]
 pub fn minimum<A, L, S, X, P, E>(
     loss: &L,
@@ -287,42 +295,6 @@ where
             x - linear::eliminated(&linear::matrix::<A, _>(&equation, &unknowns, &parameters), &residual)
         });
         X::rebuild::<A, A>(start, &mut unflatten::<A, f64>(&last, &equation.unknowns).into_iter())
-    }
-}
-
-/// Repeats a step until it changes little.
-fn iterated<A: Algebra>(
-    first: Vector<A, f64>,
-    convergence: Convergence,
-    types: &[Type],
-    step: &dyn Fn(Vector<A, f64>) -> Vector<A, f64>,
-) -> Vector<A, f64> {
-    let tolerance = convergence.tolerance_for(types);
-    let steps = i64::try_from(convergence.steps).unwrap_or(i64::MAX);
-    let count: Scalar<A, i64> = scalar(0);
-    let unfinished: Scalar<A, bool> = scalar(true);
-    let goes_on = |(_, count, unfinished): &(Vector<A, f64>, Scalar<A, i64>, Scalar<A, bool>)| {
-        unfinished.clone() & count.lt(steps)
-    };
-    let (last, _, _) = while_loop((first, count, unfinished), goes_on, |(x, count, _)| {
-        let next = step(x.clone());
-        let change = largest(&(&next - x).stop_gradient());
-        let unfinished = change.gt(tolerance * (1.0 + largest(&next.stop_gradient())));
-        (next, count + 1, unfinished)
-    });
-    last
-}
-
-/// The largest magnitude; 0 where there are no elements.
-fn largest<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
-    x.abs().max_all().max(0.0)
-}
-
-impl Convergence {
-    /// The tolerance that arrays of these types can keep.
-    fn tolerance_for(&self, types: &[Type]) -> f64 {
-        let single = types.iter().any(|ty| ty.dtype == DType::F32);
-        if single { self.tolerance.max(1e-6) } else { self.tolerance }
     }
 }
 
