@@ -179,6 +179,10 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
 
     /// A known array; it has no derivative.
     fn constant(value: concrete::Array) -> Self::Array;
+    /// Zeros of a type, or `false`s.
+    fn zeros(ty: &Type) -> Self::Array {
+        Self::constant(concrete::Array::zeros(ty))
+    }
     /// `[0, 1, .., n-1]`, of `i64`.
     fn iota(n: usize) -> Self::Array;
 
@@ -304,8 +308,8 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     /// A conditional on closed bodies without parameters, which takes place at run time, one side only. The sides result in
     /// arrays of the same types.
     fn cond_source(condition: Self::Array, then: Traced<Self>, otherwise: Traced<Self>) -> Vec<Self::Array> {
-        let holds = Self::known(&condition).is_some_and(|array| array.element(0) == Value::Bool(true));
-        let (body, captures) = if holds { then } else { otherwise };
+        let holds = Self::holds(&condition);
+        let (body, captures) = if holds == Some(true) { then } else { otherwise };
         interpret_source::<Self>(&body, captures)
     }
 
@@ -324,6 +328,11 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     /// The elements, where they are known already: in eager algebras.
     fn known(_a: &Self::Array) -> Option<concrete::Array> {
         None
+    }
+
+    /// Whether a boolean without axes is true, where that is known already.
+    fn holds(condition: &Self::Array) -> Option<bool> {
+        Some(Self::known(condition)?.element(0) == Value::Bool(true))
     }
 
     /// What happens when operands do not fit: eager algebras panic with the error's text at the caller's line; staged ones

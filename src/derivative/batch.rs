@@ -117,8 +117,7 @@ where
 {
     let place = Location::caller();
     // The value alone: along no direction.
-    let nothing = |ty: &Type| A::constant(crate::concrete::Array::zeros(ty));
-    let mut zeros = args.first().types().iter().map(nothing).collect::<Vec<_>>().into_iter();
+    let mut zeros = args.first().types().iter().map(A::zeros).collect::<Vec<_>>().into_iter();
     let still = <X::First as Tree<A>>::Family::rebuild::<A, A>(args.first(), &mut zeros);
     let (value, _, ()) = forward::<A, X, O, ()>(("jvp_batch", place), |x| (f(x), ()), &args, &still);
     let along = |tangent: X::First| forward::<A, X, O, ()>(("jvp_batch", place), |x| (f(x), ()), &args, &tangent).1;

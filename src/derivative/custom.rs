@@ -244,14 +244,9 @@ impl<F: ArrayFn + Clone, R: Clone> Clone for Typed<F, R> {
     }
 }
 
-/// Plain zeros.
-pub(super) fn zero(ty: &Type) -> concrete::Array {
-    concrete::Array::zeros(ty)
-}
-
 /// The structure of a tree, with zeros.
 fn structure<A: Algebra, T: Tree<A>>(tree: &T) -> At<T::Family, Concrete> {
-    T::Family::rebuild::<A, Concrete>(tree, &mut tree.types().iter().map(zero))
+    T::Family::rebuild::<A, Concrete>(tree, &mut tree.types().iter().map(concrete::Array::zeros))
 }
 
 #[track_caller]

@@ -53,11 +53,6 @@ where
     (output, auxiliary, pullback)
 }
 
-/// Zeros of a type.
-fn zeros<A: Algebra>(ty: &Type) -> A::Array {
-    A::constant(concrete::Array::zeros(ty))
-}
-
 /// The pullback over trees; a cotangent that does not fit is reported at the line that took the derivative.
 #[track_caller]
 fn typed_pullback<A: Algebra, In: Tree<A>, Out: Tree<A>>(
@@ -321,7 +316,7 @@ where
     tangents.truncate(count);
     let auxiliary = U::Family::rebuild::<A::Forward, A>(&auxiliary, &mut rest.into_iter());
     let mut tangents =
-        tangents.into_iter().zip(&values).map(|(t, value)| t.unwrap_or_else(|| zeros::<A>(&A::type_of(value))));
+        tangents.into_iter().zip(&values).map(|(t, value)| t.unwrap_or_else(|| A::zeros(&A::type_of(value))));
     let tangent = O::Family::rebuild::<A::Forward, A>(&output, &mut tangents);
     let value = O::Family::rebuild::<A::Forward, A>(&output, &mut values.iter().cloned());
     (value, tangent, auxiliary)

@@ -261,6 +261,5 @@ pub fn linearize(body: &Body, active: usize) -> Result<(Body, Body)> {
 }
 
 fn zero_like(array: &StagedArray) -> StagedArray {
-    let ty = array.ty();
-    Staged::constant(concrete::Array::zeros(ty))
+    Staged::zeros(array.ty())
 }

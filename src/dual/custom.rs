@@ -5,7 +5,7 @@
 //! is run on dual arrays with that as the variable.
 
 use super::rolled::Rolled;
-use super::rules::{generic, zeros};
+use super::rules::generic;
 use super::transpose::{Cotangent, transpose};
 use super::{Delta, Dual, DualArray, Tangent, TangentArray};
 use crate::algebra::{Algebra, CustomFunction, Rule};
@@ -49,7 +49,7 @@ impl<A: Algebra, F: CustomFunction> Pull<A> for F {
         let marked = cotangents.iter().flatten().any(|cotangent| cotangent.marked);
         let given = cotangents.into_iter().zip(outputs);
         let given = given.map(|(cotangent, output)| {
-            cotangent.map_or_else(|| zeros::<A>(&A::type_of(output)), |cotangent| cotangent.array)
+            cotangent.map_or_else(|| A::zeros(&A::type_of(output)), |cotangent| cotangent.array)
         });
         let parts = applied::<A, F>(self, Rule::Vjp, (inputs, outputs), given.collect(), marked);
         parts.into_iter().map(|part| part.map(|array| Cotangent { array, marked })).collect()
@@ -136,7 +136,7 @@ pub(super) fn custom_tangent<A: Algebra, F: CustomFunction, const MARKED: bool>(
         vec![None; outputs.len()]
     } else if function.has(Rule::Jvp) {
         let given = tangents.into_iter().zip(&primals);
-        let given = given.map(|(tangent, primal)| tangent.unwrap_or_else(|| zeros::<A>(&A::type_of(primal)))).collect();
+        let given = given.map(|(tangent, primal)| tangent.unwrap_or_else(|| A::zeros(&A::type_of(primal)))).collect();
         applied::<A, F>(function, Rule::Jvp, (&primals, &outputs), given, MARKED)
     } else {
         let cotangent = |tangent: Option<A::Array>| Some(Cotangent { array: tangent?, marked: MARKED });

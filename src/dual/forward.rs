@@ -4,7 +4,6 @@ use super::extract::extract;
 use super::loops::{Active, scan_flat};
 use super::memo::Memo;
 use super::record::{Recorded, record};
-use super::rules::zeros;
 use super::tangent::{Tangent, TangentArray};
 use crate::algebra::Algebra;
 use crate::shape::Type;
@@ -35,7 +34,7 @@ impl Recording {
                 false => interpret::<Tangent<Recorded>>(body, arguments.collect()),
             };
             let or_zeros = |(result, &wanted): (&TangentArray<Recorded>, &bool)| {
-                result.tangent.or_else(|| wanted.then(|| zeros::<Recorded>(&Recorded::type_of(&result.primal))))
+                result.tangent.or_else(|| wanted.then(|| Recorded::zeros(&Recorded::type_of(&result.primal))))
             };
             let tangents = results.iter().zip(wanted).map(or_zeros).collect();
             (results.iter().map(|result| result.primal).collect(), tangents)
@@ -142,7 +141,7 @@ pub(crate) fn scan_tangent<A: Algebra, const MARKED: bool>(
         let outputs = scan.body.result_types().skip(scan.carries).map(|ty| {
             let mut stacked = ty.clone();
             stacked.shape.insert(0, 0);
-            TangentArray { primal: zeros::<A>(&stacked), tangent: None }
+            TangentArray { primal: A::zeros(&stacked), tangent: None }
         });
         return carries.into_iter().chain(outputs).collect();
     }
@@ -158,7 +157,7 @@ pub(crate) fn scan_tangent<A: Algebra, const MARKED: bool>(
     let derived = LOOPS.get((active, (scan.carries, scan.inputs), MARKED), |key| Arc::new(derive_loop(key)));
 
     let tangent = |at: usize| {
-        let or_zeros = || zeros::<A>(&A::type_of(&primals[at]));
+        let or_zeros = || A::zeros(&A::type_of(&primals[at]));
         derived.active.parameters[at].then(|| tangents[at].clone().unwrap_or_else(or_zeros))
     };
     let slices = scan.carries + scan.inputs;

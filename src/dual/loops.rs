@@ -14,7 +14,6 @@ use super::harvest::{Harvest, harvest};
 use super::memo::{Key, Memo};
 use super::record::{Recorded, record, recorded};
 use super::rolled::Rolled;
-use super::rules::zeros;
 use super::transpose::{Cotangent, transpose};
 use super::{Delta, Dual, DualArray};
 use crate::algebra::Algebra;
@@ -322,7 +321,7 @@ pub(crate) fn scan_dual<A: Algebra>(
         let outputs = scan.body.result_types().skip(scan.carries).map(|ty| {
             let mut stacked = ty.clone();
             stacked.shape.insert(0, 0);
-            DualArray { primal: zeros::<A>(&stacked), delta: None }
+            DualArray { primal: A::zeros(&stacked), delta: None }
         });
         return carries.into_iter().chain(outputs).collect();
     }
@@ -379,12 +378,12 @@ impl<A: Algebra> RolledLoop<A> {
         let backward = BACKWARD.get(incoming, |incoming| Arc::new(BackwardLoop::new(incoming, &self.forward)));
 
         let or_zeros = |at: usize, cotangent: Option<Cotangent<A>>| {
-            cotangent.map_or_else(|| zeros::<A>(step.active.body.parameter_type(at)), |cotangent| cotangent.array)
+            cotangent.map_or_else(|| A::zeros(step.active.body.parameter_type(at)), |cotangent| cotangent.array)
         };
         let mut carries: Vec<A::Array> =
             backward.carried.iter().map(|&at| or_zeros(at, cotangents[at].take())).collect();
         let sums = carries.len()..carries.len() + backward.harvest.sums.len();
-        carries.extend(sums.clone().map(|at| zeros::<A>(backward.body.parameter_type(at))));
+        carries.extend(sums.clone().map(|at| A::zeros(backward.body.parameter_type(at))));
         let taken = backward.read.iter().filter_map(|&at| cotangents[at].take().map(|cotangent| cotangent.array));
         let mut inputs: Vec<A::Array> = taken.collect();
         inputs.extend(backward.residuals.iter().map(|&at| self.residuals[at].clone()));

@@ -35,8 +35,8 @@ use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
 use crate::term::{Body, Scan, Sweeps};
+use rules::Pair;
 pub(crate) use rules::generic;
-use rules::{Pair, zeros};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use transpose::{Cotangent, transpose};
@@ -254,7 +254,7 @@ pub fn vjp<A: Algebra>(
             .zip(cotangents)
             .filter_map(|(delta, cotangent)| Some((delta.clone()?, Cotangent { array: cotangent?, marked: false })));
         let (gradient, _) = transpose(outputs.collect(), &inputs);
-        let or_zeros = |(part, ty): (Option<Cotangent<A>>, &Type)| part.map_or_else(|| zeros::<A>(ty), |c| c.array);
+        let or_zeros = |(part, ty): (Option<Cotangent<A>>, &Type)| part.map_or_else(|| A::zeros(ty), |c| c.array);
         gradient.into_iter().zip(&types).map(or_zeros).collect()
     };
     (values, Box::new(pullback))

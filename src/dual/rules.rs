@@ -68,17 +68,12 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
 /// An array and its derivative.
 pub(crate) type Pair<A, D> = (<A as Algebra>::Array, Option<D>);
 
-/// Zeros of a type.
-pub(crate) fn zeros<A: Algebra>(ty: &Type) -> A::Array {
-    A::constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0)))
-}
-
 /// Numbers of a type at which linear maps are transposed. Their derivative is the same everywhere; but where one solves
 /// equations step by step, the steps that it makes depend on the right-hand side, and for zeros there would be none. So
 /// these are numbers without a pattern.
 pub(crate) fn generic<A: Algebra>(ty: &Type) -> A::Array {
     if !ty.dtype.is_float() {
-        return zeros::<A>(ty);
+        return A::zeros(ty);
     }
     let positions = A::cast(A::iota(size(&ty.shape)), ty.dtype);
     let one = A::constant(Array::full(&A::shape(&positions), Value::from_f64(ty.dtype, 1.0)));

@@ -12,7 +12,6 @@ use super::extract::{Level, extract, levels, needs};
 use super::forward;
 use super::loops::{Active, Recording};
 use super::memo::{Key, Memo};
-use super::rules::zeros;
 use super::transpose::Cotangent;
 use super::{Delta, DualArray, TangentArray};
 use crate::algebra::Algebra;
@@ -314,9 +313,9 @@ impl<A: Algebra> RolledSweeps<A> {
             for &carry in &adjoint.carried {
                 let given = cotangents[last.start + carry].take().map(|cotangent| cotangent.array);
                 let like = &self.operands[own_carries.start + carry];
-                operands.push(given.unwrap_or_else(|| zeros::<A>(&A::type_of(like))));
+                operands.push(given.unwrap_or_else(|| A::zeros(&A::type_of(like))));
             }
-            operands.extend(adjoint.captures.iter().map(|&at| zeros::<A>(&A::type_of(&captures[at]))));
+            operands.extend(adjoint.captures.iter().map(|&at| A::zeros(&A::type_of(&captures[at]))));
             for &output in &adjoint.read {
                 operands.extend(cotangents[outputs.start + output].take().map(|cotangent| cotangent.array));
             }
@@ -425,7 +424,7 @@ pub(crate) fn sweeps_tangent<A: Algebra, const MARKED: bool>(
     let mut push = |range: Range<usize>, moving: &[bool]| {
         all.extend_from_slice(&primals[range.clone()]);
         for (at, _) in range.zip(moving).filter(|(_, moves)| **moves) {
-            all.push(tangents[at].clone().unwrap_or_else(|| zeros::<A>(&A::type_of(&primals[at]))));
+            all.push(tangents[at].clone().unwrap_or_else(|| A::zeros(&A::type_of(&primals[at]))));
         }
     };
     for (at, Activity { active, .. }) in found.iter().enumerate() {

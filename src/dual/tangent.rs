@@ -1,6 +1,6 @@
 //! The instance of forward mode: arrays with tangents, and no tape.
 
-use super::rules::{self, Derivative, Pair, Scaling, zeros};
+use super::rules::{self, Derivative, Pair, Scaling};
 use super::{Dual, delegate};
 use super::{custom, forward, sweeps};
 use crate::affine::AffineMap;
@@ -69,13 +69,13 @@ impl<A: Algebra, const MARKED: bool> Derivative<A> for Direction<A, MARKED> {
     }
 
     fn mask(self, mask: A::Array) -> Self {
-        let zero = zeros::<A>(&A::type_of(&self.0));
+        let zero = A::zeros(&A::type_of(&self.0));
         Direction(A::select(mask, self.0, zero))
     }
 
     fn select(mask: A::Array, yes: Option<Self>, no: Option<Self>) -> Self {
         let ty = A::type_of(&yes.as_ref().or(no.as_ref()).expect("one side has a tangent").0);
-        let or_zero = |side: Option<Self>| side.map_or_else(|| zeros::<A>(&ty), |direction| direction.0);
+        let or_zero = |side: Option<Self>| side.map_or_else(|| A::zeros(&ty), |direction| direction.0);
         Direction(A::select(mask, or_zero(yes), or_zero(no)))
     }
 
@@ -101,7 +101,7 @@ impl<A: Algebra, const MARKED: bool> Derivative<A> for Direction<A, MARKED> {
 
     fn concatenate(axis: usize, parts: Vec<Option<Self>>, types: &[Type]) -> Self {
         let parts = parts.into_iter().zip(types);
-        let whole = parts.map(|(part, ty)| part.map_or_else(|| zeros::<A>(ty), |direction| direction.0));
+        let whole = parts.map(|(part, ty)| part.map_or_else(|| A::zeros(ty), |direction| direction.0));
         Direction(A::concatenate(axis, whole.collect()))
     }
 

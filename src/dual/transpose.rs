@@ -2,7 +2,7 @@
 
 use super::delta::{Delta, Map, ShareId};
 use super::rolled::Rolled;
-use super::rules::{Scaling, zeros};
+use super::rules::Scaling;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::operation::Binary;
@@ -154,11 +154,11 @@ impl<A: Algebra> Evaluator<A> {
                 self.add(operand(), Whole(product), marked);
             }
             Map::Mask(mask) => {
-                let zero = zeros::<A>(&A::type_of(&c));
+                let zero = A::zeros(&A::type_of(&c));
                 self.add(operand(), Whole(A::select(mask.clone(), c, zero)), marked);
             }
             Map::Select(mask) => {
-                let zero = zeros::<A>(&A::type_of(&c));
+                let zero = A::zeros(&A::type_of(&c));
                 if let Some(yes) = &node.operands[0] {
                     self.add(yes, Whole(A::select(mask.clone(), c.clone(), zero.clone())), true);
                 }

@@ -37,7 +37,7 @@ impl Layout {
     /// The sums of the unit vectors of one colour, as arrays of these types; without a colour, ones.
     fn seeds<E: Float>(&self, colouring: &Colouring, colour: Option<&Scalar<Staged, i64>>) -> Vec<StagedArray> {
         let seed = |(ty, first): &(Type, Option<usize>)| match (first, colour) {
-            (None, _) => Staged::constant(Array::zeros(ty)),
+            (None, _) => Staged::zeros(ty),
             (Some(_), None) => Staged::constant(Array::full(&ty.shape, E::ONE.into_value())),
             (Some(first), Some(colour)) => {
                 let own = colouring.colours()[*first..first + ty.size()].iter().map(|&colour| colour as i64);

@@ -26,7 +26,7 @@ fn extent<A: Algebra>(arrays: &[A::Array], axis: usize) -> Result<usize, String>
 }
 
 /// The arrays with one axis outermost, or there again.
-fn moved<A: Algebra>(arrays: Vec<A::Array>, from: usize, to: usize) -> Vec<A::Array> {
+pub(super) fn moved<A: Algebra>(arrays: Vec<A::Array>, from: usize, to: usize) -> Vec<A::Array> {
     if from == to {
         return arrays;
     }
@@ -183,6 +183,18 @@ where
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
     scanned("associative_scan_reverse", 0, xs, &op, true)
+}
+
+/// As [`associative_scan_reverse`], along this axis of every array.
+#[track_caller]
+pub fn associative_scan_reverse_axis<A, X, F>(axis: usize, xs: &X, op: F) -> X
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    scanned("associative_scan_reverse_axis", axis, xs, &op, true)
 }
 
 #[track_caller]

@@ -140,7 +140,7 @@ fn run<A: Algebra>(
     whole.check_size().map_err(|problem| (problem, Shape::new()))?;
     let shape = whole.shape;
     if count == 0 {
-        return Ok(A::constant(concrete::Array::full(&shape, Value::from_i64(ty.dtype, 0))));
+        return Ok(A::zeros(&Type { dtype: ty.dtype, shape }));
     }
     let mut elements = Vec::new();
     if elements.try_reserve_exact(count).is_err() {

@@ -1,7 +1,7 @@
 //! Choices: of elements by a mask, of computations by a condition.
 
 use crate::algebra::Algebra;
-use crate::shape::{DType, Shape, Type, Value};
+use crate::shape::{DType, Shape, Type};
 use crate::tensor::apply::{align, broadcast_shape, fail_array, stretch};
 use crate::tensor::tree::check_same_trees;
 use crate::tensor::{Element, Family, Max, Operand, R0, Rank, Tensor, Tree};
@@ -84,8 +84,8 @@ pub fn cond<A: Algebra, T: Tree<A>>(
     otherwise: impl FnOnce() -> T,
 ) -> T {
     let condition = condition.borrow();
-    if let Some(known) = A::known(&condition.array) {
-        let chosen = if known.element(0) == Value::Bool(true) { then() } else { otherwise() };
+    if let Some(holds) = A::holds(&condition.array) {
+        let chosen = if holds { then() } else { otherwise() };
         let mut marked = chosen.leaves().into_iter().map(A::mark);
         return T::Family::rebuild::<A, A>(&chosen, &mut marked);
     }

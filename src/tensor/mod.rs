@@ -33,8 +33,8 @@ mod while_loop;
 
 pub use crate::term::Checkpoints;
 pub use associative::{
-    associative_scan, associative_scan_axis, associative_scan_reverse, fold, fold_reverse, iterate, linear_recurrence,
-    reduce, reduce_axis,
+    associative_scan, associative_scan_axis, associative_scan_reverse, associative_scan_reverse_axis, fold,
+    fold_reverse, iterate, linear_recurrence, reduce, reduce_axis,
 };
 pub use batch::{Batch, stack_trees, unstack_trees};
 pub use build::{Extents, build};
@@ -50,7 +50,7 @@ pub use ravel::{Unravel, ravel};
 pub(crate) use ravel::{flatten, unflatten};
 pub use scan::{Sliced, Stacked, scan, scan_reverse};
 pub use scatter::{Masked, masked};
-pub use segments::{Segments, reduce_by_index, reduce_segments};
+pub use segments::{Segments, reduce_by_index, reduce_by_index_axis, reduce_segments, reduce_segments_axis};
 pub use structure::{AxisList, concatenate, stack};
 pub use tree::{Args, Family, Tree, check_same_structure, check_same_trees, duplicate, rebuild_field};
 pub(crate) use tree::{check_same_outlines, outline_of};

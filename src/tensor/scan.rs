@@ -2,8 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete;
-use crate::shape::{DType, Shape, Type, Value};
+use crate::shape::{DType, Shape, Type};
 use crate::tensor::structure::stack_arrays;
 use crate::tensor::tree::{check_same_structure, check_same_trees};
 use crate::tensor::{Element, Family, Rank, Tensor, Tree, duplicate};
@@ -302,10 +301,9 @@ fn run<A: Algebra>(
     let width = rows[0].len();
     for output in 0..width {
         if n == 0 {
-            let ty = A::type_of(&rows[0][output]);
-            let mut shape = ty.shape.clone();
-            shape.insert(0, 0);
-            carries.push(A::constant(concrete::Array::full(&shape, Value::from_i64(ty.dtype, 0))));
+            let mut ty = A::type_of(&rows[0][output]);
+            ty.shape.insert(0, 0);
+            carries.push(A::zeros(&ty));
         } else {
             carries.push(stack_arrays::<A>(rows.iter().map(|row| row[output].clone()).collect()));
         }

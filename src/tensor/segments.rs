@@ -6,14 +6,14 @@
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::Array;
+use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Type, Value};
 use crate::tensor::apply::{fail, stretch};
-use crate::tensor::associative::{neutral_misfit, slice_types};
+use crate::tensor::associative::{moved, neutral_misfit, slice_types};
 use crate::tensor::combination::{Combination, Operator, alike};
 use crate::tensor::{
-    Family, Float, Number, R1, RDyn, Rank, Scalar, Sliced, Stacked, Tensor, Tree, Vector, associative_scan, iota,
-    select,
+    Family, Float, Number, R1, Rank, Scalar, Sliced, Stacked, Tensor, Tree, Vector, associative_scan, iota, select,
 };
 
 /// Which slices of an array, along its outermost axis, belong together: by a key for each slice, or by the offsets at which
@@ -82,18 +82,29 @@ impl<A: Algebra> Segments<A> {
         self.count
     }
 
-    /// What does not fit, where arrays have another number of slices than there are keys, or there are more segments than
-    /// memory could hold.
-    fn misfit(&self, arrays: &[A::Array]) -> Option<String> {
+    /// What does not fit, where arrays have another number of slices along an axis than there are keys, or there are more
+    /// segments than memory could hold.
+    fn misfit(&self, arrays: &[A::Array], axis: usize) -> Option<String> {
         let keys = self.keys.len();
         arrays.iter().find_map(|array| {
-            let mut ty = A::type_of(array);
-            if ty.shape.first() != Some(&keys) {
-                return Some(format!("{keys} keys for an array of shape {:?}", &ty.shape[..]));
+            let ty = A::type_of(array);
+            match ty.shape.get(axis) {
+                Some(&extent) if extent == keys => self.result_type(ty, axis).check_size().err(),
+                Some(_) if axis > 0 => {
+                    Some(format!("{keys} keys for axis {axis} of an array of shape {:?}", &ty.shape[..]))
+                }
+                None if axis > 0 => Some(format!("there is no axis {axis} in shape {:?}", &ty.shape[..])),
+                _ => Some(format!("{keys} keys for an array of shape {:?}", &ty.shape[..])),
             }
-            ty.shape[0] = self.count;
-            ty.check_size().err()
         })
+    }
+
+    /// The type of an array with one slice for each segment along an axis.
+    fn result_type(&self, mut ty: Type, axis: usize) -> Type {
+        if let Some(extent) = ty.shape.get_mut(axis) {
+            *extent = self.count;
+        }
+        ty
     }
 
     /// For each slice what belongs to its segment, 0 where it is in none.
@@ -196,7 +207,27 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
-    segmented("reduce_by_index", neutral, &Segments::by_key(keys, count), xs, op)
+    segmented("reduce_by_index", 0, neutral, &Segments::by_key(keys, count), xs, op)
+}
+
+/// As [`reduce_by_index`], of slices along this axis of every array: the slices lack it, and in the result it is that of the
+/// keys.
+#[track_caller]
+pub fn reduce_by_index_axis<A, X, F>(
+    axis: usize,
+    neutral: X::Slice,
+    keys: &Vector<A, i64>,
+    xs: &X,
+    count: usize,
+    op: F,
+) -> X
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    segmented("reduce_by_index_axis", axis, neutral, &Segments::by_key(keys, count), xs, op)
 }
 
 /// Combines the slices of each segment, in their order, by an associative operator: position k of the result is what segment
@@ -216,11 +247,24 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
-    segmented("reduce_segments", neutral, segments, xs, op)
+    segmented("reduce_segments", 0, neutral, segments, xs, op)
+}
+
+/// As [`reduce_segments`], of slices along this axis of every array: the slices lack it, and in the result it is that of the
+/// segments.
+#[track_caller]
+pub fn reduce_segments_axis<A, X, F>(axis: usize, neutral: X::Slice, segments: &Segments<A>, xs: &X, op: F) -> X
+where
+    A: Algebra,
+    X: Sliced<A>,
+    X::Slice: Stacked<A, Stack = X>,
+    F: Fn(X::Slice, X::Slice) -> X::Slice,
+{
+    segmented("reduce_segments_axis", axis, neutral, segments, xs, op)
 }
 
 #[track_caller]
-fn segmented<A, X, F>(name: &'static str, neutral: X::Slice, segments: &Segments<A>, xs: &X, op: F) -> X
+fn segmented<A, X, F>(name: &'static str, axis: usize, neutral: X::Slice, segments: &Segments<A>, xs: &X, op: F) -> X
 where
     A: Algebra,
     X: Sliced<A>,
@@ -228,22 +272,20 @@ where
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
     let mut arrays = xs.leaves();
-    let mut neutral = neutral.leaves();
+    let neutral = neutral.leaves();
     let place = std::panic::Location::caller();
     let types: Vec<Type> = neutral.iter().map(A::type_of).collect();
-    if let Some(problem) = segments.misfit(&arrays).or_else(|| neutral_misfit::<A>(&arrays, 0, &types)) {
-        for array in &mut arrays {
-            let mut shape = A::shape(array);
-            match shape.first_mut() {
-                Some(outer) => *outer = segments.keys.len(),
-                None => shape.push(segments.keys.len()),
+    if let Some(problem) = segments.misfit(&arrays, axis).or_else(|| neutral_misfit::<A>(&arrays, axis, &types)) {
+        let mut placeholders = arrays.iter().map(|array| {
+            let mut ty = segments.result_type(A::type_of(array), axis);
+            if ty.check_size().is_err() {
+                ty = A::type_of(array);
             }
-            let found: Tensor<A, i64, RDyn> = fail(name, problem.clone(), &shape);
-            *array = A::cast(found.into_array(), A::dtype(array));
-        }
-        let zeros = |ty: Type| A::constant(Array::full(&ty.shape, Value::from_i64(ty.dtype, 0)));
-        neutral = slice_types::<A>(&arrays, 0).into_iter().map(zeros).collect();
+            A::fail(Error::operands(name, problem.clone(), place), ty)
+        });
+        return X::Family::rebuild::<A, A>(xs, &mut placeholders);
     }
+    arrays = moved::<A>(arrays, axis, 0);
     let others = neutral.into_iter().map(|neutral| {
         let mut shape = Shape::from_slice(&[segments.count]);
         shape.extend_from_slice(&A::shape(&neutral));
@@ -278,14 +320,14 @@ where
             totals.map(|(slices, others)| sorted.put(slices, others, segments.count)).collect()
         }
     };
-    X::Family::rebuild::<A, A>(xs, &mut results.into_iter())
+    X::Family::rebuild::<A, A>(xs, &mut moved::<A>(results, 0, axis).into_iter())
 }
 
 impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     #[track_caller]
     fn segments(&self, name: &str, segments: &Segments<A>, neutral: Value, op: Binary) -> Self {
         let shape = self.shape();
-        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array())) {
+        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array()), 0) {
             return fail(name, problem, &shape);
         }
         let mut whole = shape.clone();
@@ -303,7 +345,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// caller's line.
     #[track_caller]
     pub fn segment_sum(&self, segments: &Segments<A>) -> Self {
-        match segments.misfit(std::slice::from_ref(self.array())) {
+        match segments.misfit(std::slice::from_ref(self.array()), 0) {
             None => Tensor::wrap(segments.total(self.array().clone())),
             Some(problem) => fail("segment_sum", problem, &self.shape()),
         }
@@ -337,7 +379,7 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
     #[track_caller]
     pub fn segment_mean(&self, segments: &Segments<A>) -> Self {
         let shape = self.shape();
-        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array())) {
+        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array()), 0) {
             return fail("segment_mean", problem, &shape);
         }
         let one = Value::from_i64(E::DTYPE, 1);
@@ -353,14 +395,14 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
     fn segment_offsets(&self, segments: &Segments<A>) -> A::Array {
         let largest = self.segment_max(segments).stop_gradient();
         let infinite = largest.abs().equal(largest.filled(f64::INFINITY));
-        let zero = A::constant(Array::full(&largest.shape(), Value::from_i64(E::DTYPE, 0)));
+        let zero = A::zeros(&A::type_of(largest.array()));
         A::select(infinite.into_array(), zero, largest.into_array())
     }
 
     /// ln Σ exp(x) of each segment's slices, without overflow; −infinity where it is empty.
     #[track_caller]
     pub fn segment_logsumexp(&self, segments: &Segments<A>) -> Self {
-        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array())) {
+        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array()), 0) {
             return fail("segment_logsumexp", problem, &self.shape());
         }
         let offsets = self.segment_offsets(segments);
@@ -378,7 +420,7 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
     /// in no segment.
     #[track_caller]
     pub fn segment_softmax(&self, segments: &Segments<A>) -> Self {
-        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array())) {
+        if let Some(problem) = segments.misfit(std::slice::from_ref(self.array()), 0) {
             return fail("segment_softmax", problem, &self.shape());
         }
         let offsets = segments.spread(self.segment_offsets(segments));
@@ -387,7 +429,7 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         let inside = segments.keys.ge(0) & segments.keys.lt(segments.count);
         let quotients = A::binary(Binary::Div, exponentials.into_array(), sums);
         let inside = along_outer::<A>(inside.into_array(), &self.shape());
-        let nothing = A::constant(Array::full(&self.shape(), Value::from_i64(E::DTYPE, 0)));
+        let nothing = A::zeros(&A::type_of(self.array()));
         Tensor::wrap(A::select(inside, quotients, nothing))
     }
 }

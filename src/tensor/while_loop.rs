@@ -2,8 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Function};
-use crate::concrete;
-use crate::shape::{Shape, Type, Value, size};
+use crate::shape::{Shape, size};
 use crate::tensor::scan::{Untyped, report_all};
 use crate::tensor::structure::stack_arrays;
 use crate::tensor::tree::check_same_trees;
@@ -37,7 +36,7 @@ pub fn while_loop<A: Algebra, C: Tree<A>>(
         Some(last) => last,
         None => {
             let mut carry = carry;
-            while holds(&condition(&carry)) {
+            while holds::<A>(&condition(&carry)) {
                 carry = checked(duplicate(&carry), &step, place);
             }
             carry
@@ -46,8 +45,7 @@ pub fn while_loop<A: Algebra, C: Tree<A>>(
 }
 
 fn holds<A: Algebra>(condition: &Tensor<A, bool, R0>) -> bool {
-    let known = A::known(condition.array()).expect("an eager algebra knows the value of a condition");
-    known.element(0) == Value::Bool(true)
+    A::holds(condition.array()).expect("an eager algebra knows the value of a condition")
 }
 
 /// One step; where it changes shapes that is reported, and the value is a placeholder.
@@ -250,13 +248,12 @@ impl Checkpoints {
         }
         if n == 0 {
             // One step on zeros, to see the types of its outputs.
-            let zero = |ty: &Type| A::constant(concrete::Array::zeros(ty));
-            let slices = parameters[first.len()..].iter().map(zero);
+            let slices = parameters[first.len()..].iter().map(A::zeros);
             let outputs = body(first.iter().cloned().chain(slices).collect()).split_off(first.len());
             let empty = outputs.iter().map(|output| {
                 let mut ty = A::type_of(output);
                 ty.shape.insert(0, 0);
-                zero(&ty)
+                A::zeros(&ty)
             });
             return untyped.finish(first.into_iter().chain(empty).collect());
         }

@@ -20,8 +20,7 @@ pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>
             Op::Extra(build) => Slot::One(run_build::<A>(build, &args)),
             Op::Scan(scan) => several(run_scan::<A>(scan, args.into_vec())),
             Op::Branch(branch) => {
-                let condition = A::known(&args[0]).expect("an eager algebra knows the value of a condition");
-                let chosen = condition.element(0) == Value::Bool(true);
+                let chosen = A::holds(&args[0]).expect("an eager algebra knows the value of a condition");
                 let side = if chosen { &branch.then } else { &branch.otherwise };
                 several(interpret_source::<A>(side, args[1..].to_vec()))
             }
@@ -62,7 +61,7 @@ fn stack<A: Algebra>(elements: Vec<A::Array>, ty: &Type) -> A::Array {
     unit.extend_from_slice(&ty.shape);
     if elements.is_empty() {
         unit[0] = 0;
-        return A::constant(concrete::Array::full(&unit, Value::from_i64(ty.dtype, 0)));
+        return A::zeros(&Type { dtype: ty.dtype, shape: unit });
     }
     A::concatenate(0, elements.into_iter().map(|element| A::reshape(element, &unit)).collect())
 }
@@ -112,9 +111,8 @@ pub(crate) fn run_sweeps<A: Algebra>(sweeps: &Sweeps<Build>, operands: Vec<A::Ar
         while match (count, &sweeps.steps) {
             (None, Steps::While(condition)) => {
                 let arguments = carries.iter().chain(captures).cloned().collect();
-                let holds = A::known(&interpret_source::<A>(condition, arguments)[0]);
-                let holds = holds.expect("an eager algebra knows the value of a condition");
-                holds.element(0) == Value::Bool(true)
+                let holds = A::holds(&interpret_source::<A>(condition, arguments)[0]);
+                holds.expect("an eager algebra knows the value of a condition")
             }
             (count, _) => made < count.expect("the first sweep counts the steps"),
         } {

@@ -1,7 +1,9 @@
 //! Reductions and scans with an associative operator, on trees; folds, iterations, linear recurrences.
 
 use super::prelude::*;
-use deltaray::tensor::{associative_scan_axis, associative_scan_reverse, linear_recurrence, reduce_axis};
+use deltaray::tensor::{
+    associative_scan_axis, associative_scan_reverse, associative_scan_reverse_axis, linear_recurrence, reduce_axis,
+};
 
 /// x ↦ a·x + b, then x ↦ c·x + d: associative, not commutative.
 fn after<A: Algebra, R: Rank>(
@@ -160,6 +162,9 @@ pub fn rows() -> Vec<Row> {
             .smooth(),
         row!("scan of matrices": T3 => T3, |a| associative_scan(a, |a, b| a.dot(&b)), some((4, 2, 2), 343)).smooth(),
         row!("scan along the inner axis": M => M, |a| associative_scan_axis(1, a, |a, b| a * b), some((2, 5), 344)).smooth(),
+        row!("scan backwards along the inner axis": M => M,
+            |a| associative_scan_reverse_axis(1, a, |a, b| (&a + &b) / (1.0 + a * b)), some((2, 5), 345))
+            .smooth(),
         row!("scan of nothing": V => V, |x| associative_scan(x, |a, b| a * b), v([])).value([]).gradient([]),
         row!("scan of one": V => V, |x| associative_scan(x, |a, b| a * b), v([3.0])).value([3.0]).gradient([1.0]),
         row!("scan by segments": (V, Bs) => V, |(x, starts)| {

@@ -1,6 +1,7 @@
 //! Reductions by segment, by keys and by offsets.
 
 use super::prelude::*;
+use deltaray::tensor::{reduce_by_index_axis, reduce_segments_axis};
 
 /// The rows.
 pub fn rows() -> Vec<Row> {
@@ -64,6 +65,15 @@ pub fn rows() -> Vec<Row> {
             }, (v([1.0, 3.0, 4.0, 5.0]), ns([0, 0, 2, 2])))
             .value([1.0, 9.0, 20.0])
             .gradient([1.0, 6.0, 9.0, 0.0])
+            .smooth(),
+        row!("products by key along the inner axis": (M, Ns) => M,
+            |(a, k)| reduce_by_index_axis(1, ones(2), k, a, 3, |x, y| x * y), (some((2, 5), 432), ns([0, 2, 0, 7, 2])))
+            .smooth(),
+        row!("maps composed by offset along the middle axis": (T3, T3, Ns) => (T3, T3), |(a, b, o)| {
+                let neutral = (ones((2, 2)), zeros((2, 2)));
+                let pairs = (a.clone(), b.clone());
+                reduce_segments_axis(1, neutral, &Segments::by_offset(o, 4), &pairs, |(a, b), (c, d)| (&a * &c, &c * b + d))
+            }, (some((2, 4, 2), 433), some((2, 4, 2), 434), ns([0, 1, 4])))
             .smooth(),
         row!("sums by key in a build": (M, Ns) => M,
             |(a, k)| build(2, |i| reduce_by_index(scalar(0.0), k, &a.at(&i), 3, |x, y| x + y)), (some((2, 5), 431), ns([0, 2, 0, 1, 2])))

@@ -3,7 +3,6 @@
 use crate::algebra::{Algebra, ForwardArray, NestedArray};
 use crate::concrete::Concrete;
 use crate::derivative::ArrayFn;
-use crate::derivative::custom::zero;
 use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::{DType, Type};
@@ -29,7 +28,7 @@ pub(super) struct Equation<F: ArrayFn> {
 
 /// Zeros of an array's type.
 pub(super) fn zeros_like<A: Algebra>(array: &A::Array) -> A::Array {
-    A::constant(zero(&A::type_of(array)))
+    A::zeros(&A::type_of(array))
 }
 
 impl<F: ArrayFn> Equation<F> {
@@ -48,8 +47,9 @@ impl<F: ArrayFn> Equation<F> {
         P: Family,
     {
         let unknowns = start.types();
-        let like = || X::rebuild::<A, Concrete>(start, &mut unknowns.iter().map(zero));
-        let parameters = P::rebuild::<A, Concrete>(parameters, &mut parameters.types().iter().map(zero));
+        let like = || X::rebuild::<A, Concrete>(start, &mut unknowns.iter().map(crate::concrete::Array::zeros));
+        let parameters =
+            P::rebuild::<A, Concrete>(parameters, &mut parameters.types().iter().map(crate::concrete::Array::zeros));
         Arc::new(Equation {
             name,
             place: Location::caller(),

@@ -88,9 +88,8 @@ fn pull<A: Algebra>(body: &Body, at: Vec<A::Array>, cotangents: &[A::Array]) -> 
 fn push<A: Algebra>(body: &Body, at: Vec<A::Array>, tangents: &[A::Array]) -> Vec<A::Array> {
     let f = |x: Vec<TangentArray<A>>| run::<Tangent<A>>(body, x);
     let (values, tangents) = super::jvp::<A>(&f, at, tangents.iter().cloned().map(Some).collect());
-    let or_zeros = |(value, tangent): (A::Array, Option<A::Array>)| {
-        tangent.unwrap_or_else(|| super::rules::zeros::<A>(&A::type_of(&value)))
-    };
+    let or_zeros =
+        |(value, tangent): (A::Array, Option<A::Array>)| tangent.unwrap_or_else(|| A::zeros(&A::type_of(&value)));
     values.into_iter().zip(tangents).map(or_zeros).collect()
 }
 
@@ -156,11 +155,8 @@ fn check_within(interval: (f64, f64), body: &Body) {
         pull::<Tangent<Concrete>>(body, x, &c)
     };
     let (_, second) = super::jvp::<Concrete>(&at_tangent, x.clone(), d.iter().cloned().map(Some).collect());
-    let second: Vec<Array> = second
-        .into_iter()
-        .zip(&types)
-        .map(|(part, ty)| part.unwrap_or_else(|| super::rules::zeros::<Concrete>(ty)))
-        .collect();
+    let second: Vec<Array> =
+        second.into_iter().zip(&types).map(|(part, ty)| part.unwrap_or_else(|| Concrete::zeros(ty))).collect();
     let second = dot(&second, &w);
     let over_dual = |x: Vec<DualArray<Concrete>>| {
         let c: Vec<DualArray<Concrete>> = c.iter().cloned().map(Concrete::lift).collect();
