@@ -1,7 +1,8 @@
 //! Reductions by segment: histograms with any associative operator, by keys or by offsets.
 //!
 //! Slices are brought into the order of their keys, a scan by segments combines those of one key (Blelloch, 1990), and the
-//! last of each segment is written. All of it is the language's own: derivatives of every order are exact.
+//! last of each segment is written; sums need no order, and are added up where they belong. All of it is the language's own:
+//! derivatives of every order are exact.
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
@@ -116,9 +117,7 @@ impl<A: Algebra> Segments<A> {
     fn total(&self, of_slices: A::Array) -> A::Array {
         A::scatter(of_slices, vec![self.keys.array().clone()], &[self.count])
     }
-}
 
-impl<A: Algebra> Segments<A> {
     /// Whether there are slices in each segment.
     fn filled(&self) -> A::Array {
         self.total(A::constant(Array::full(&[self.keys.len()], Value::Bool(true))))

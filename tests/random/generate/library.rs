@@ -57,10 +57,12 @@ fn segments(keys: &Keys, choice: &Choice, n: usize) -> Segments<Staged> {
 
 /// An associative operator, of moderate numbers to moderate ones.
 fn operator<E: Float>(which: usize) -> impl Fn(Any<E>, Any<E>) -> Any<E> {
-    move |a, b| match which % 4 {
+    move |a, b| match which % 6 {
         0 => a * b,
         1 => a.max(&b),
         2 => a.logaddexp(&b),
+        3 => b.min(&a),
+        4 => a + b,
         _ => {
             let quarter = a.filled(0.25);
             &a + &b + a * b * quarter
@@ -114,7 +116,7 @@ fn construct<E: Float>(name: &str, choice: &Choice, x: &Any<E>, y: &Any<E>, keys
                 // Empty segments have no largest element: programs keep to finite values.
                 2 => y.scatter_max(segments.keys(), x),
                 3 => x.segment_softmax(&segments),
-                4 => reduce_segments(slice(0), &segments, x, operator(which / 6)),
+                4 => reduce_segments(slice(0), &segments, x, operator(which / 6 + choice.count)),
                 _ => x.segment_logsumexp(&segments).gather(segments.keys()).into_dyn() * y,
             }
         }
