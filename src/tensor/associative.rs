@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Type};
 use crate::tensor::{
-    Family, Float, Rank, Sliced, Stacked, Tensor, Tree, check_same_structure, check_same_trees, duplicate, scan,
+    Family, Float, Rank, Sliced, Stacked, Tensor, Tree, check_same_structure, check_same_trees, duplicate, scan_as,
 };
 use std::panic::Location;
 
@@ -101,7 +101,7 @@ where
         let n = extent::<A>(&left, 0).unwrap_or(0);
         let stack = |arrays: Vec<A::Array>| X::Family::rebuild::<A, A>(like, &mut arrays.into_iter());
         let pairs = (stack(left), stack(right));
-        scan((), &pairs, n, |(), (a, b)| ((), alike(name, place, op, a, b))).1.leaves()
+        scan_as((name, place), false, (), &pairs, n, |(), (a, b)| ((), alike(name, place, op, a, b))).1.leaves()
     }
 }
 
@@ -220,10 +220,10 @@ where
 
 /// What is left of a value after so many steps, each of which takes and gives it: a loop that carries it, without inputs.
 ///
-/// As [`scan`]; the value keeps its shapes.
+/// As [`scan`](crate::tensor::scan); the value keeps its shapes.
 #[track_caller]
 pub fn iterate<A: Algebra, C: Tree<A>>(first: C, n: usize, step: impl Fn(C) -> C) -> C {
-    scan(first, &(), n, |carry, ()| (step(carry), ())).0
+    scan_as(("iterate", Location::caller()), false, first, &(), n, |carry, ()| (step(carry), ())).0
 }
 
 /// The number of slices of a loop's inputs.
@@ -242,18 +242,20 @@ fn steps<A: Algebra, X: Sliced<A>>(name: &str, inputs: &X) -> usize {
 /// What is left of a value after a step for each slice of the inputs along their outermost axis, from the first to the
 /// last: a loop that carries it, without outputs.
 ///
-/// As [`scan`]; the value keeps its shapes. An associative operator is better served by [`reduce`].
+/// As [`scan`](crate::tensor::scan); the value keeps its shapes. An associative operator is better served by [`reduce`].
 #[track_caller]
 pub fn fold<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: impl Fn(C, X::Slice) -> C) -> C {
     let n = steps("fold", inputs);
-    scan(first, inputs, n, |carry, slice| (step(carry, slice), ())).0
+    let called = ("fold", Location::caller());
+    scan_as(called, false, first, inputs, n, |carry, slice| (step(carry, slice), ())).0
 }
 
 /// As [`fold`], from the last slice to the first.
 #[track_caller]
 pub fn fold_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: impl Fn(C, X::Slice) -> C) -> C {
     let n = steps("fold_reverse", inputs);
-    crate::tensor::scan_reverse(first, inputs, n, |carry, slice| (step(carry, slice), ())).0
+    let called = ("fold_reverse", Location::caller());
+    scan_as(called, true, first, inputs, n, |carry, slice| (step(carry, slice), ())).0
 }
 
 /// The linear recurrence `y_i = a_i · y_{i−1} + b_i` along the outermost axis, from `y_{−1} = first`, elementwise in the other

@@ -42,6 +42,7 @@ pub use operators::{Bits, Operand};
 pub use outline::Outline;
 pub use product::Dot;
 pub use rank::{IntoShape, Max, OfDimension, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank};
+pub(crate) use scan::scan_as;
 pub use scan::{Sliced, Stacked, scan, scan_reverse};
 pub use scatter::{Masked, masked};
 pub use segments::{Segments, reduce_by_index, reduce_segments};
