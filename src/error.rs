@@ -25,8 +25,10 @@ pub enum Error {
     },
     /// A staged program was called with an argument of another type than it was staged for.
     Argument {
-        /// Position among the flattened inputs.
+        /// The position of the argument.
         position: usize,
+        /// The fields and positions that lead to the array in it, joined by dots; empty where it is the whole argument.
+        path: String,
         /// The type the program was staged for.
         expected: String,
         /// The type that was given.
@@ -60,8 +62,9 @@ impl fmt::Display for Error {
         match self {
             Error::Operands { operation, problem, place } => write!(f, "{operation}: {problem} (at {place})"),
             Error::Scope { problem, place } => write!(f, "{problem} (at {place})"),
-            Error::Argument { position, expected, found } => {
-                write!(f, "argument {position}: the program was staged for {expected}, but {found} was given")
+            Error::Argument { position, path, expected, found } => {
+                let path = if path.is_empty() { String::new() } else { format!(", `{path}`") };
+                write!(f, "argument {position}{path}: the program was staged for {expected}, but {found} was given")
             }
             Error::Memory { operation, ty, place } => {
                 write!(f, "{operation}: there is no memory for an array of type {ty} (at {place})")

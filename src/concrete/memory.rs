@@ -71,6 +71,16 @@ impl ReportedAt {
     pub(crate) fn place(place: &'static Location<'static>) -> ReportedAt {
         ReportedAt { outer: PLACE.replace(Some(place)) }
     }
+
+    /// While a function of the user runs, whose lines are its own.
+    pub(crate) fn own_lines() -> ReportedAt {
+        ReportedAt { outer: PLACE.replace(None) }
+    }
+
+    /// The place, if the library's own code is what runs, and else that of the operation.
+    pub(crate) fn or<'a>(operation: &'a Location<'a>) -> &'a Location<'a> {
+        PLACE.get().unwrap_or(operation)
+    }
 }
 
 impl Drop for ReportedAt {
@@ -86,6 +96,6 @@ impl Drop for ReportedAt {
 pub(crate) fn available<T>(result: Result<T, OutOfMemory>, operation: impl FnOnce() -> String) -> T {
     match result {
         Ok(value) => value,
-        Err(problem) => panic!("{}", problem.error(&operation(), PLACE.get().unwrap_or(Location::caller()))),
+        Err(problem) => panic!("{}", problem.error(&operation(), ReportedAt::or(Location::caller()))),
     }
 }

@@ -6,9 +6,10 @@ use super::eager::{Over, Parameter, forward};
 use super::vjp;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
+use crate::concrete::ReportedAt;
 use crate::error::Error;
 use crate::shape::{Axes, DType, Type};
-use crate::tensor::{Args, AxisList, Family, Sliced, Stacked, Tree, scan};
+use crate::tensor::{Args, AxisList, Family, Sliced, Stacked, Tree, scan_as};
 use std::panic::Location;
 
 /// A function applied to each slice of a tree of arrays along their outermost axis; the values are stacked.
@@ -20,8 +21,18 @@ use std::panic::Location;
 /// slices, and structs are stacked to one. What is the same for all slices is captured by the closure.
 #[track_caller]
 pub fn vmap<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(f: impl Fn(X::Slice) -> Y, xs: &X) -> Y::Stack {
-    let n = slices("vmap", xs, Location::caller());
-    scan((), xs, n, |(), slice| ((), f(slice))).1
+    mapped(("vmap", Location::caller()), f, xs)
+}
+
+/// As [`vmap`], for what was called.
+#[track_caller]
+fn mapped<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(
+    called: (&'static str, &'static Location<'static>),
+    f: impl Fn(X::Slice) -> Y,
+    xs: &X,
+) -> Y::Stack {
+    let n = slices(called.0, xs, called.1);
+    scan_as(called, false, (), xs, n, |(), slice| ((), f(slice))).1
 }
 
 /// As [`vmap`], over any axes: `in_axes` of the arrays of `xs`, `out_axes` of the arrays of the value, in the order of fields
@@ -38,7 +49,7 @@ pub fn vmap_axes<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(
     let place = Location::caller();
     let inner = |arrays: Vec<A::Array>| moved::<A>(arrays, in_axes.axes(), Direction::Inwards, place);
     let turned = X::Family::rebuild::<A, A>(xs, &mut inner(xs.leaves()).into_iter());
-    let stack = vmap(f, &turned);
+    let stack = mapped(("vmap_axes", place), f, &turned);
     let outer = moved::<A>(stack.leaves(), out_axes.axes(), Direction::Outwards, place);
     <Y::Stack as Tree<A>>::Family::rebuild::<A, A>(&stack, &mut outer.into_iter())
 }
@@ -68,8 +79,9 @@ fn moved<A: Algebra>(
     arrays: Vec<A::Array>,
     axes: &[usize],
     direction: Direction,
-    place: &Location<'_>,
+    place: &'static Location<'static>,
 ) -> Vec<A::Array> {
+    let _place = ReportedAt::place(place);
     let report = |problem: String, ty: Type| A::fail(Error::operands("vmap_axes", problem, place), ty);
     if axes.len() != 1 && axes.len() != arrays.len() {
         let problem = format!("{} axes for {} arrays", axes.len(), arrays.len());
@@ -121,8 +133,7 @@ where
     let still = <X::First as Tree<A>>::Family::rebuild::<A, A>(args.first(), &mut zeros);
     let (value, _, ()) = forward::<A, X, O, ()>(("jvp_batch", place), |x| (f(x), ()), &args, &still);
     let along = |tangent: X::First| forward::<A, X, O, ()>(("jvp_batch", place), |x| (f(x), ()), &args, &tangent).1;
-    let n = slices("jvp_batch", tangents, place);
-    (value, scan((), tangents, n, |(), tangent| ((), along(tangent))).1)
+    (value, mapped(("jvp_batch", place), along, tangents))
 }
 
 /// The value of a function at a point, and its pullback there for a whole stack of cotangents: trees like the value whose
@@ -145,8 +156,8 @@ where
     let place = Location::caller();
     let (value, pullback) = vjp::<A, X, O>(f, args);
     let batched = move |cotangents: &Stack<A, Over<A, A::Nested, O>>| {
-        let n = slices("vjp_batch", cotangents, place);
-        scan((), cotangents, n, |(), cotangent| ((), pullback(&cotangent))).1
+        let _place = ReportedAt::place(place);
+        mapped(("vjp_batch", place), |cotangent| pullback(&cotangent), cotangents)
     };
     (value, Box::new(batched))
 }

@@ -35,10 +35,14 @@ where
     let mut at = args.leaves();
     let passive: Vec<_> = at.split_off(args.active()).into_iter().map(A::lift).collect();
     let result: RefCell<Option<(O, U)>> = RefCell::new(None);
+    let _place = concrete::ReportedAt::place(Location::caller());
     let (mut values, pullback) = A::vjp(
         &|active| {
             let parameter = args.rebuild::<A::Nested>(&mut active.into_iter().chain(passive.iter().cloned()));
-            let (output, auxiliary) = f(&parameter);
+            let (output, auxiliary) = {
+                let _own = concrete::ReportedAt::own_lines();
+                f(&parameter)
+            };
             let mut leaves = output.leaves();
             leaves.extend(auxiliary.leaves());
             *result.borrow_mut() = Some((output, auxiliary));
@@ -278,7 +282,7 @@ where
 /// The value, its tangent, and the auxiliary output; what does not fit is reported under this name and place.
 #[track_caller]
 pub(super) fn forward<A, X, O, U>(
-    (name, place): (&str, &Location<'_>),
+    (name, place): (&str, &'static Location<'static>),
     f: impl Fn(&Parameter<A, A::Forward, X>) -> (O, U),
     args: &X,
     tangent: &X::First,
@@ -298,10 +302,14 @@ where
     }
     let directions = directions.into_iter().zip(&types).map(|(t, ty)| ty.dtype.is_float().then_some(t)).collect();
     let result: RefCell<Option<(O, U)>> = RefCell::new(None);
+    let _place = concrete::ReportedAt::place(place);
     let (mut values, mut tangents) = A::jvp(
         &|active| {
             let parameter = args.rebuild::<A::Forward>(&mut active.into_iter().chain(passive.iter().cloned()));
-            let (output, auxiliary) = f(&parameter);
+            let (output, auxiliary) = {
+                let _own = concrete::ReportedAt::own_lines();
+                f(&parameter)
+            };
             let mut leaves = output.leaves();
             leaves.extend(auxiliary.leaves());
             *result.borrow_mut() = Some((output, auxiliary));

@@ -92,7 +92,7 @@ where
 /// The gradient, moved along a direction; what does not fit is reported under this name and place.
 #[track_caller]
 fn gradient_along<A, X, E>(
-    (name, place): (&str, &Location<'_>),
+    (name, place): (&'static str, &'static Location<'static>),
     f: &impl Fn(&Parameter<A, Twice<A>, X>) -> Scalar<Twice<A>, E>,
     args: &X,
     along: &X::First,

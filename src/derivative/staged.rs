@@ -120,7 +120,9 @@ pub(crate) fn checked_arguments<X: Args<Concrete>>(
     for (position, argument) in arguments.iter().enumerate() {
         let expected = program.parameter_type(position);
         if argument.ty() != *expected {
-            return Err(Error::Argument { position, expected: expected.to_string(), found: argument.ty().to_string() });
+            let (expected, found) = (expected.to_string(), argument.ty().to_string());
+            let (position, path) = outline.arguments().swap_remove(position);
+            return Err(Error::Argument { position, path, expected, found });
         }
     }
     Ok(arguments)

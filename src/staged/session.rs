@@ -2,6 +2,7 @@
 
 use super::close::{Closed, close};
 use super::node::{Node, StagedArray, fresh};
+use crate::concrete::ReportedAt;
 use crate::error::Error;
 use crate::shape::Type;
 use crate::term::Op;
@@ -61,7 +62,7 @@ pub(crate) fn check_scope(array: &StagedArray, place: &Location<'_>) -> bool {
     if !open {
         record(Error::Scope {
             problem: "an index, loop value or parameter was used outside of its build, loop or staged function".into(),
-            place: place.to_string(),
+            place: ReportedAt::or(place).to_string(),
         });
     }
     open

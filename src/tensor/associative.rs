@@ -7,7 +7,7 @@ use crate::algebra::Algebra;
 use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Type};
-use crate::tensor::{Family, Float, Rank, Sliced, Stacked, Tensor, Tree, check_same_structure, duplicate, scan};
+use crate::tensor::{Family, Float, Rank, Sliced, Stacked, Tensor, Tree, check_same_structure, duplicate, scan_as};
 use std::panic::Location;
 
 /// The common extent of an axis, or what differs.
@@ -232,10 +232,10 @@ where
 
 /// What is left of a value after so many steps, each of which takes and gives it: a loop that carries it, without inputs.
 ///
-/// As [`scan`]; the value keeps its shapes.
+/// As [`scan`](crate::tensor::scan); the value keeps its shapes.
 #[track_caller]
 pub fn iterate<A: Algebra, C: Tree<A>>(first: C, n: usize, step: impl Fn(C) -> C) -> C {
-    scan(first, &(), n, |carry, ()| (step(carry), ())).0
+    scan_as(("iterate", Location::caller()), false, first, &(), n, |carry, ()| (step(carry), ())).0
 }
 
 /// The number of slices of a loop's inputs.
@@ -254,18 +254,20 @@ fn steps<A: Algebra, X: Sliced<A>>(name: &str, inputs: &X) -> usize {
 /// What is left of a value after a step for each slice of the inputs along their outermost axis, from the first to the
 /// last: a loop that carries it, without outputs.
 ///
-/// As [`scan`]; the value keeps its shapes. An associative operator is better served by [`reduce`].
+/// As [`scan`](crate::tensor::scan); the value keeps its shapes. An associative operator is better served by [`reduce`].
 #[track_caller]
 pub fn fold<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: impl Fn(C, X::Slice) -> C) -> C {
     let n = steps("fold", inputs);
-    scan(first, inputs, n, |carry, slice| (step(carry, slice), ())).0
+    let called = ("fold", Location::caller());
+    scan_as(called, false, first, inputs, n, |carry, slice| (step(carry, slice), ())).0
 }
 
 /// As [`fold`], from the last slice to the first.
 #[track_caller]
 pub fn fold_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, step: impl Fn(C, X::Slice) -> C) -> C {
     let n = steps("fold_reverse", inputs);
-    crate::tensor::scan_reverse(first, inputs, n, |carry, slice| (step(carry, slice), ())).0
+    let called = ("fold_reverse", Location::caller());
+    scan_as(called, true, first, inputs, n, |carry, slice| (step(carry, slice), ())).0
 }
 
 /// The linear recurrence `y_i = a_i · y_{i−1} + b_i` along the outermost axis, from `y_{−1} = first`, elementwise in the other

@@ -4,7 +4,7 @@ use crate::algebra::{Algebra, Reduction, Traced};
 use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::Type;
-use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_trees, duplicate, scan};
+use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_trees, duplicate, scan_as};
 use crate::term::{Body, Build, NodeId, Op, Scan};
 use std::panic::Location;
 
@@ -138,7 +138,8 @@ where
             None => {
                 let stack = |arrays: Vec<A::Array>| X::Family::rebuild::<A, A>(self.like, &mut arrays.into_iter());
                 let step = |(), (a, b)| ((), alike(self.name, self.place, self.op, a, b));
-                scan((), &(stack(earlier), stack(later)), length, step).1.leaves()
+                let pairs = (stack(earlier), stack(later));
+                scan_as((self.name, self.place), false, (), &pairs, length, step).1.leaves()
             }
         }
     }

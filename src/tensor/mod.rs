@@ -48,6 +48,7 @@ pub use product::Dot;
 pub use rank::{IntoShape, Max, OfDimension, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank};
 pub use ravel::{Unravel, ravel};
 pub(crate) use ravel::{flatten, unflatten};
+pub(crate) use scan::scan_as;
 pub use scan::{Sliced, Stacked, scan, scan_reverse};
 pub use scatter::{Masked, masked};
 pub use segments::{Segments, reduce_by_index, reduce_by_index_axis, reduce_segments, reduce_segments_axis};

@@ -18,6 +18,17 @@ enum Step {
     Array,
 }
 
+impl Step {
+    /// How a step into something is called.
+    fn name(&self) -> Option<String> {
+        match self {
+            Step::Field(name) => Some(name.to_string()),
+            Step::Position(position) | Step::Part(position) => Some(position.to_string()),
+            Step::Length(_) | Step::Fixed | Step::Leave | Step::Array => None,
+        }
+    }
+}
+
 /// The outline of a tree of arrays: its lengths, the fields, and where the arrays are. See
 /// [`Tree::outline`](crate::tensor::Tree::outline).
 ///
@@ -79,6 +90,26 @@ impl Outline {
         names
     }
 
+    /// For each array the position of the argument that it is in, where these are the arguments of a function, and the
+    /// fields and positions that lead to it there, joined by dots.
+    pub(crate) fn arguments(&self) -> Vec<(usize, String)> {
+        let mut places = Vec::new();
+        let mut walk = Walk::default();
+        for &step in &self.steps {
+            if step == Step::Array {
+                let path: Vec<&Step> = walk.path.iter().filter(|&&step| step != Step::Fixed).collect();
+                let (argument, inside) = match path[..] {
+                    [Step::Part(argument), ref inside @ ..] => (*argument, inside),
+                    _ => (0, &path[..]),
+                };
+                let names: Vec<String> = inside.iter().filter_map(|step| step.name()).collect();
+                places.push((argument, names.join(".")));
+            }
+            walk.take(step);
+        }
+        places
+    }
+
     /// For each array whether it is inside of what is fixed.
     pub(crate) fn fixed_arrays(&self) -> Vec<bool> {
         let mut fixed = Vec::new();
@@ -130,15 +161,9 @@ impl Walk {
     }
 
     fn name(&self) -> String {
-        let mut parts: Vec<String> = Vec::new();
-        for step in &self.path {
-            match step {
-                Step::Field(name) => parts.push(name.to_string()),
-                Step::Position(position) => parts.push(position.to_string()),
-                Step::Part(position) if !parts.is_empty() => parts.push(position.to_string()),
-                _ => {}
-            }
-        }
-        parts.join(".")
+        // Parts of a tuple are named inside of fields and lists only.
+        let unnamed = |step: &&Step| !matches!(step, Step::Field(_) | Step::Position(_));
+        let names: Vec<String> = self.path.iter().skip_while(unnamed).filter_map(Step::name).collect();
+        names.join(".")
     }
 }

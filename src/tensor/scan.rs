@@ -2,6 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
+use crate::concrete::ReportedAt;
 use crate::shape::{DType, Shape, Type};
 use crate::tensor::structure::stack_arrays;
 use crate::tensor::tree::{check_same_structure, check_same_trees};
@@ -124,7 +125,7 @@ pub fn scan<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     n: usize,
     step: impl FnMut(C, X::Slice) -> (C, Y),
 ) -> (C, Y::Stack) {
-    scan_directed(carry, inputs, n, false, step)
+    scan_as(("scan", Location::caller()), false, carry, inputs, n, step)
 }
 
 /// As [`scan`], from the last slice to the first: the first step reads and writes the last slice.
@@ -135,7 +136,7 @@ pub fn scan_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     n: usize,
     step: impl FnMut(C, X::Slice) -> (C, Y),
 ) -> (C, Y::Stack) {
-    scan_directed(carry, inputs, n, true, step)
+    scan_as(("scan_reverse", Location::caller()), true, carry, inputs, n, step)
 }
 
 /// A loop's step on arrays: what it needs to know of the trees.
@@ -229,16 +230,20 @@ impl<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>> Untyped<A, C, X, Y> {
     }
 }
 
+/// What users call, and their line: how mistakes in a loop are reported.
+pub(crate) type Called = (&'static str, &'static Location<'static>);
+
+/// As [`scan`], from the last slice to the first where it is `reverse`, for what was called.
 #[track_caller]
-fn scan_directed<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
+pub(crate) fn scan_as<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
+    (name, place): Called,
+    reverse: bool,
     carry: C,
     inputs: &X,
     n: usize,
-    reverse: bool,
     mut step: impl FnMut(C, X::Slice) -> (C, Y),
 ) -> (C, Y::Stack) {
-    let name = if reverse { "scan_reverse" } else { "scan" };
-    let untyped = Untyped::<A, C, X, Y>::new(name, Location::caller(), carry, inputs);
+    let untyped = Untyped::<A, C, X, Y>::new(name, place, carry, inputs);
     let sources = untyped.sources(n);
     let first = untyped.carries();
     let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &mut step);
@@ -248,7 +253,7 @@ fn scan_directed<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
             let scan = Scan { body: closed, carries: first.len(), inputs: sources.len(), length: n, reverse };
             A::scan_source(scan, first, sources, captures)
         }
-        None => run::<A>(first, &sources, n, reverse, &mut body, &|problem, ty| untyped.report(problem, ty)),
+        None => run::<A>(first, &sources, (n, reverse, place), &mut body, &|problem, ty| untyped.report(problem, ty)),
     };
     untyped.finish(results)
 }
@@ -265,8 +270,7 @@ pub(super) fn report_all<A: Algebra>(types: &[Type], fail: &dyn Fn(Type) -> A::A
 fn run<A: Algebra>(
     mut carries: Vec<A::Array>,
     inputs: &[A::Array],
-    n: usize,
-    reverse: bool,
+    (n, reverse, place): (usize, bool, &'static Location<'static>),
     body: &mut dyn FnMut(Vec<A::Array>) -> Vec<A::Array>,
     report: &dyn Fn(String, Type) -> A::Array,
 ) -> Vec<A::Array> {
@@ -299,6 +303,7 @@ fn run<A: Algebra>(
         rows.reverse();
     }
     let width = rows[0].len();
+    let _place = ReportedAt::place(place);
     for output in 0..width {
         if n == 0 {
             let mut ty = A::type_of(&rows[0][output]);

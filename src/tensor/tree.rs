@@ -79,7 +79,7 @@ pub trait Tree<A: Algebra>: Sized + 'static {
         for (position, (ty, leaf)) in types.iter().zip(&leaves).enumerate() {
             let found = B::type_of(leaf);
             if found.dtype != ty.dtype || found.rank() != ty.rank() {
-                return Err(Error::Argument { position, expected: ty.to_string(), found: found.to_string() });
+                return Err(Error::Structure(format!("array {position} of a tree is {ty}, but {found} was given")));
             }
         }
         Ok(Self::Family::rebuild::<A, B>(self, &mut leaves.into_iter()))

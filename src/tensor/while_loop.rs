@@ -2,6 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Function};
+use crate::concrete::ReportedAt;
 use crate::shape::{Shape, size};
 use crate::tensor::scan::{Untyped, report_all};
 use crate::tensor::structure::stack_arrays;
@@ -233,8 +234,8 @@ impl Checkpoints {
         step: impl Fn(C, X::Slice) -> (C, Y) + 'static,
     ) -> (C, Y::Stack) {
         let checkpoints = self.at_least_one();
-        let reverse = name == "scan_reverse";
-        let untyped = Rc::new(Untyped::<A, C, X, Y>::new(name, Location::caller(), carry, inputs));
+        let (reverse, place) = (name == "scan_reverse", Location::caller());
+        let untyped = Rc::new(Untyped::<A, C, X, Y>::new(name, place, carry, inputs));
         let sources = untyped.sources(n);
         let first = untyped.carries();
         let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &mut |carry, slice| step(carry, slice));
@@ -270,6 +271,7 @@ impl Checkpoints {
         let mut results = run::<A>(&one, first, (0, n), checkpoints);
         let rows = results.split_off(count);
         let width = rows.len() / n;
+        let _place = ReportedAt::place(place);
         for output in 0..width {
             let mut slices: Vec<A::Array> = (0..n).map(|at| rows[at * width + output].clone()).collect();
             if reverse {

@@ -120,6 +120,9 @@ fn operands_that_do_not_fit() {
         mistake!("reduce_segments_axis" ["f64[2]", "f64[3]"] |x, m| deltaray::tensor::reduce_segments_axis(1, m.at(0), &Segments::by_key(&iota(3), 3), m, |a, b| a * b)),
         mistake!("associative_scan_reverse_axis" ["axis 2", "[2, 3]"] |x, m| deltaray::tensor::associative_scan_reverse_axis(2, m, |a, b| a * b)),
         mistake!("fold"["extents 2 and 1"] | x, m | fold(m.at(0), &(x.clone(), x.slice(0, 1..)), |c, _| c)),
+        mistake!("fold" ["f64[2]", "f64[3]"] |x, m| fold(x.clone(), m, |c, _| c.pad(0, 0, 1))),
+        mistake!("fold_reverse" ["f64[2]", "f64[3]"] |x, m| fold_reverse(x.clone(), m, |c, _| c.pad(0, 0, 1))),
+        mistake!("iterate" ["f64[2]", "f64[3]"] |x, m| iterate(x.clone(), 2, |_| m.at(0))),
         mistake!("while_loop" ["f64[2]", "f64[3]"] |x, m| while_loop(x.clone(), |c| c.sum().lt(1e9), |_| m.at(0))),
         mistake!("scan" ["f64[2]", "f64[3]"] |x, m| Checkpoints::Every(2).scan(x.clone(), &(), 3, |c, ()| (c.pad(0, 0, 1), ())).0),
         mistake!("scan_reverse" ["[2, 3]", "3 steps"] |x, m| Checkpoints::All.scan_reverse(x.clone(), m, 3, |c, _| (c, ())).0),
@@ -219,6 +222,66 @@ fn calls_with_other_arguments() {
     // A gradient of what is not one number.
     let Err(error) = stage(|x| x * 2.0, &at.0).unwrap().grad() else { panic!("no error") };
     assert!(error.to_string().contains("f64[2]"), "{error}");
+}
+
+#[test]
+fn arguments_are_named() {
+    #[derive(Tree)]
+    struct Layer<A: Algebra> {
+        weights: Matrix<A, f64>,
+        biases: Vector<A, f64>,
+    }
+    let layer = |rows: usize, biases: usize| Layer::<C> { weights: zeros((rows, 2)), biases: zeros(biases) };
+    let message = |result: deltaray::Result<Scalar<C, f64>>| result.expect_err("shapes differ").to_string();
+    let (layers, x) = (vec![layer(2, 2), layer(2, 2)], v(&[1.0, 2.0]));
+    let program = |(layers, x): &(Vec<Layer<Staged>>, Vector<Staged, f64>)| {
+        layers.iter().fold(x.clone(), |x, layer| layer.weights.dot(&x) + &layer.biases).sum()
+    };
+    let staged = stage(program, (&layers, &x)).unwrap();
+    let found = message(staged.call((&vec![layer(2, 2), layer(2, 3)], &x)));
+    assert_eq!(found, "argument 0, `1.biases`: the program was staged for f64[2], but f64[3] was given");
+    let found = message(staged.call((&layers, &v(&[1.0]))));
+    assert_eq!(found, "argument 1: the program was staged for f64[2], but f64[1] was given");
+    // One argument, and tuples in arguments.
+    let staged = stage(|layer: &Layer<Staged>| layer.weights.dot(&layer.biases).sum(), &layer(1, 2)).unwrap();
+    let found = message(staged.call(&layer(3, 2)));
+    assert_eq!(found, "argument 0, `weights`: the program was staged for f64[1, 2], but f64[3, 2] was given");
+    let (pair, wrong) = ((x.clone(), x.clone()), (x.clone(), v(&[])));
+    let staged = stage(|(pair, x)| (&pair.0 * &pair.1 * x).sum(), (&pair, &x)).unwrap();
+    let found = message(staged.call((&wrong, &x)));
+    assert_eq!(found, "argument 0, `1`: the program was staged for f64[2], but f64[0] was given");
+    let found = message(stage(|x| x.sum(), &x).unwrap().call(&v(&[])));
+    assert_eq!(found, "argument 0: the program was staged for f64[2], but f64[0] was given");
+}
+
+/// What the library calls by itself, in loops and derivatives, is reported at the user's line.
+#[test]
+fn the_librarys_own_lines_are_not_reported() {
+    let (x, m) = (v(&[1.0, 2.0]), zeros::<C, f64, _>((3, 2)));
+    let here = |message: String, line: u32| {
+        assert!(message.contains(&format!("bad_input.rs:{line}:")), "{message}");
+    };
+    // There is no memory for the stacks of loops.
+    let rows: Vector<C, f64> = v(&[1.0, 2.0]);
+    let line = line!() + 1;
+    here(panic_of(|| scan((), &rows, 2, |(), row: Scalar<C, f64>| ((), row.replicate(1 << 58)))), line);
+    let line = line!() + 1;
+    here(panic_of(|| vmap(|row: Scalar<C, f64>| row.replicate(1 << 58), &rows)), line);
+    let line = line!() + 1;
+    here(panic_of(|| jvp_batch(|x| x * ones(1 << 58), &scalar(1.0), &rows)), line);
+    // What is too large for any memory, of all directions only.
+    let line = line!() + 1;
+    let large = stage(|x| jvp_batch(|x| x.replicate(1 << 59), &x.at(0), x).1, &rows).err().expect("it is too large");
+    assert!(large.to_string().starts_with("jvp_batch: an array of type f64[2, 576460752303423488]"), "{large}");
+    here(large.to_string(), line);
+    let escaped = RefCell::new(None);
+    stage(|m| escaped.borrow_mut().insert((m.clone(), m.at(0))).0.sum(), &m).unwrap();
+    let (m, row): (Matrix<Staged, f64>, Vector<Staged, f64>) = escaped.take().unwrap();
+    assert_scope(stage(|x| jvp_batch(|y| y * 2.0, x, &m).1, &x), line!());
+    assert_scope(stage(|x| vjp_batch(|y| y * 2.0, x).1(&m), &x), line!());
+    assert_scope(stage(|x| vmap_axes(|y| y.sum() * x, &m, [1], [0]), &x), line!());
+    assert_scope(stage(|x| vjp(|y| y * 2.0, x).1(&row), &x), line!());
+    assert_scope(stage(|x| jvp(|y| y * 2.0, x, &row).1, &x), line!());
 }
 
 fn assert_scope<T>(result: deltaray::Result<T>, line: u32) {

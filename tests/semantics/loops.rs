@@ -121,3 +121,16 @@ fn few_steps() {
         }
     }
 }
+
+/// Where running and staging differ: a step that is not run is seen when it is staged.
+#[test]
+fn steps_that_are_not_run_are_checked_when_they_are_staged() {
+    fn never<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
+        while_loop(x.clone(), |c| c.sum().gt(1e9), |c| c.pad(0, 0, 1))
+    }
+    let x: Vector<C, f64> = Vector::from_slice(&[0.5, 0.8]);
+    assert_eq!(never(&x), x);
+    assert_eq!(grad(|x| never(x).sum(), &x).to_vec(), [1.0; 2]);
+    let error = stage(never, &x).err().expect("the step gives another shape").to_string();
+    assert!(error.starts_with("while_loop: what a step is given and what it passes on differ"), "{error}");
+}
