@@ -92,16 +92,6 @@ fn a_rare_construct_is_found() {
     assert!(frequency.rarer_than(SHARE).contains(&"reverse scan"), "{}", frequency.table());
 }
 
-/// Programs that once found a mistake: loops within loops, whose residuals were told apart by where they were recorded.
-#[test]
-fn found_before() {
-    for seed in [4112232925286450140, 202700804350214808] {
-        if let Verdict::Differ(problem) = everything().judge(&Case::from_seed(seed)) {
-            panic!("seed {seed}: {problem}");
-        }
-    }
-}
-
 #[test]
 fn one_program() {
     let Some(seed) = setting("DELTARAY_PROGRAM") else { return };

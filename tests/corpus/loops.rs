@@ -322,6 +322,34 @@ fn nests() -> Vec<Row> {
         row!("a fold in a fold over captures": S => S,
             |a| fold(a.clone(), 3, |x| fold(x.sin(), 4, |y| (y * a).cos())), s(1.1))
         .smooth(),
+        // Residuals of loops in loops were told apart by where they had been recorded.
+        row!("a scan in a scan in a build, read beside its end": S => M, |x| {
+                let fourth = (x * x) * (x * x);
+                build((1, 3), |(i, j)| {
+                    let v = fourth.replicate(1);
+                    let (_, rows) = scan(i, &v, 1, |_, e| {
+                        let inner = scan(e.tanh(), &(), 1, |c, ()| (c, (v.at(1), v.clone()))).1.0;
+                        (scalar(1), inner.at(1))
+                    });
+                    rows.at(j / 3) + v.at(0)
+                })
+            }, s(-1.4)),
+        row!("a scan over computed positions in a scan backwards": M => (M, S), |a| {
+                let one = a.sum().reshape((1, 1));
+                let at = full((1, 1), 0_i64);
+                let start = one.scatter((&at, &at), (3, 2));
+                let waves = start.sin();
+                let (last, rows) = scan_reverse(waves.clone(), &waves, 3, |s, e| {
+                    let keys = full(4, -2_i64);
+                    let first = s.at((1, 1)).cast::<i64>();
+                    let (_, reads) = scan(first, &(keys.clone(), keys), 4, |k, (e, f)| {
+                        let read = start.at((start.at((2, 1)).round().cast::<i64>(), &e));
+                        ((f + k) % 2, read)
+                    });
+                    ((s + &start).tanh() * e.sum(), reads)
+                });
+                (last, one.sum() + rows.sum())
+            }, some((2, 3), 137)),
         row!("a fold in a build": V => V, |x| build(3, |i| fold(x.at(&i), 4, |y| (y * x.at(0)).sin())), some(3, 127))
             .smooth(),
         row!("a fold of the index in a build": S => V,
