@@ -210,6 +210,35 @@ fn linear_iterations_that_do_not_converge_give_nan() {
     assert!(slope(10).iter().all(|x| x.is_finite() && *x > 0.0));
 }
 
+/// The linear systems are scaled: neither what is small beside 1 is taken for solved, nor what diverges slowly from little.
+#[test]
+fn derivatives_are_linear_in_cotangents_and_tangents() {
+    let solvers = [
+        LinearSolver::Iteration(Convergence::default()),
+        LinearSolver::NormalEquations(Convergence::default()),
+        LinearSolver::Dense,
+    ];
+    let a = scalar(1.0);
+    let x = fixed_point(&Cosine, &scalar(0.5), &a, &Implicit::default()).item();
+    let expected = -x * x.sin() / (1.0 + x.sin());
+    for linear in solvers {
+        let options = Implicit { linear: Some(linear), ..Implicit::default() };
+        for size in [1e-300, 1e-170, 1e-30, 1e-12, 1e-6, 1e6, 1e150] {
+            let close =
+                |found: f64| assert!((found / size / expected - 1.0).abs() < 1e-9, "{linear:?}, {size}: {found}");
+            close(grad(|a| fixed_point(&Cosine, &scalar(0.5), a, &options) * size, &a).item());
+            close(jvp(|a| fixed_point(&Cosine, &scalar(0.5), a, &options), &a, &scalar(size)).1.item());
+            let staged = stage(|a| fixed_point(&Cosine, &scalar(0.5), a, &options) * size, &a).unwrap();
+            close(staged.grad().unwrap().call(&a).unwrap().item());
+        }
+    }
+    let slope = grad(|a| fixed_point(&Away, &scalar(1.0), a, &Implicit::default()) * 1e-14, &a);
+    assert!(slope.item().is_nan());
+    let many = Vector::<Concrete, f32>::from(vec![1.0; 10_000]);
+    let slopes = grad(|a| fixed_point(&Single, &full(10_000, 0.5), a, &Implicit::default()).mean(), &many);
+    assert!(slopes.to_vec().iter().all(|&slope| (f64::from(slope) * 1e4 / expected - 1.0).abs() < 1e-4));
+}
+
 #[test]
 fn stagnation_above_the_tolerance_gives_values() {
     // Rounding keeps some changes above such a tolerance.

@@ -85,6 +85,10 @@ fn addend(body: &Body<Build>, uses: &[u32], carry: usize) -> Option<NodeId> {
 /// Splits a loop that has results which depend on no carry, or which add up what depends on none; `None` where there are
 /// none, where a step chooses between sides of which it runs just one, or where an intermediate is so much larger than
 /// what a step reads and writes that all steps should not be kept at once.
+///
+/// A loop inside that ends when it will, or that keeps little, is run for all steps at once where the outer loop carries
+/// nothing: that is a function mapped over slices. In other loops it stays, since it would have to go on for all steps until
+/// the last of them ends.
 pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
     let body = &*scan.body;
     let mut carried = vec![false; body.nodes.len()];
@@ -105,7 +109,12 @@ pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
     let moved = inputs.iter().chain(written).fold(1, |sum: usize, &id| sum.saturating_add(elements(body.node(id))));
     let needed = needed(body, &nodes, &[]);
     let fits = |(node, needed): (&Node<Build>, &bool)| {
-        !needed || !matches!(node.op, Op::Branch(_) | Op::Sweeps(_)) && elements(node) <= moved.saturating_mul(GROWTH)
+        let runs_in_bulk = match node.op {
+            Op::Branch(_) => false,
+            Op::Sweeps(_) => scan.carries == 0,
+            _ => true,
+        };
+        !needed || runs_in_bulk && elements(node) <= moved.saturating_mul(GROWTH)
     };
     if !body.nodes[body.arity()..].iter().zip(&needed[body.arity()..]).all(fits) {
         return None;

@@ -1,6 +1,7 @@
 //! What passes make of programs: how much larger, and how much more work.
 
 use super::*;
+use deltaray::term::{Body, Op};
 
 #[test]
 fn grow_with_the_program() {
@@ -156,6 +157,37 @@ fn bodies_are_gone_through_once() {
             assert!(10 * more <= 22 * nodes + 50, "{pass}: {nodes} nodes for 10 levels, {more} for 20");
         }
     });
+}
+
+/// A function mapped over slices runs on all at once, loops inside included, and so does its derivative.
+#[test]
+fn mapped_loops_are_not_loops_over_slices() {
+    fn is_bulk(body: &Body) -> bool {
+        body.nodes.iter().all(|node| !matches!(node.op, Op::Scan(_)))
+    }
+    let a: Vector<C, f64> = v(&[0.5, 1.0, 2.0]);
+    fn halved<A: Algebra>(a: Scalar<A, f64>) -> Scalar<A, f64> {
+        while_loop(scalar(1.0), |x| x.gt(0.1), |x| &x - 0.1 * (1.0 + &a) * &x)
+    }
+    fn stepped<A: Algebra>(a: Scalar<A, f64>) -> Scalar<A, f64> {
+        let first = a.clone();
+        Checkpoints::Snapshots(3).scan(first, &(), 10, move |x, ()| ((&x * &a).sin(), ())).0
+    }
+    macro_rules! check {
+        ($f:ident) => {
+            let mapped = stage(|a| vmap(|a| $f(a), a), &a).unwrap();
+            let expected: Vec<f64> = a.to_vec().into_iter().map(|a| $f(scalar::<C, f64>(a)).item()).collect();
+            assert!(is_bulk(mapped.program()), "{mapped}");
+            assert_eq!(mapped.call(&a).unwrap().to_vec(), expected);
+            let slopes = stage(|a| vmap(|a| grad(|a| $f(a.clone()), &a), a), &a).unwrap();
+            assert!(is_bulk(slopes.program()), "{slopes}");
+            let found = slopes.call(&a).unwrap();
+            let expected = vmap(|a| grad(|a| $f(a.clone()), &a), &a);
+            assert!((found - expected).abs().max_all().item() < 1e-12);
+        };
+    }
+    check!(halved);
+    check!(stepped);
 }
 
 /// Loops with a condition in such loops: the derivative of each goes over its steps anew, so that bodies occur again in

@@ -73,6 +73,6 @@ pub(super) fn iterated<A: Algebra>(
 }
 
 /// The largest magnitude; 0 where there are no elements.
-fn largest<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+pub(super) fn largest<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
     x.abs().max_all().max(0.0)
 }

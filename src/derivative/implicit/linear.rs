@@ -1,6 +1,6 @@
 //! Linear systems with the derivative of an equation by its unknowns for their matrix.
 
-use super::convergence::iterated;
+use super::convergence::{iterated, largest};
 use super::equation::Equation;
 use super::{Convergence, LinearSolver};
 use crate::algebra::{Algebra, CustomFunction, ForwardArray, NestedArray, Rule};
@@ -77,13 +77,18 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> CustomFunction for LinearSolve<
         let push = |vector: &Vector<A, f64>| equation.push::<A>(&unknowns, &parameters, vector);
         let (forwards, backwards): (&dyn Fn(&_) -> _, &dyn Fn(&_) -> _) =
             if self.transposed { (&pullback, &push) } else { (&push, &pullback) };
+        // Solved for a right side of magnitude 1, so that when the steps end does not depend on how large it is.
+        let size = largest(&right).stop_gradient();
+        let size = size.equal(0.0).select(1.0, size);
         let solution = match self.linear {
             LinearSolver::Iteration(convergence) => {
-                let step = |y: Vector<A, f64>| &y + (&right - forwards(&y));
-                iterated::<A>(right.clone(), convergence, &equation.unknowns, &step)
+                let unit = right / &size;
+                let step = |y: Vector<A, f64>| &y + (&unit - forwards(&y));
+                iterated::<A>(unit.clone(), convergence, &equation.unknowns, &step) * size
             }
             LinearSolver::NormalEquations(convergence) => {
-                conjugate_gradients(&right, forwards, backwards, convergence.of(&equation.unknowns))
+                let convergence = convergence.of(&equation.unknowns);
+                conjugate_gradients(&(right / &size), forwards, backwards, convergence) * size
             }
             LinearSolver::Dense => {
                 let matrix = matrix::<A, F>(equation, &unknowns, &parameters);
