@@ -325,3 +325,10 @@ impl<In: Family, Out: Family, First: Family> fmt::Display for Function<In, Out, 
         fmt::Display::fmt(&self.signature.printer(self.program()), f)
     }
 }
+
+/// The program, as it is displayed.
+impl<In: Family, Out: Family, First: Family> fmt::Debug for Function<In, Out, First> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

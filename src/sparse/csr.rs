@@ -1,6 +1,6 @@
 //! Sparse matrices of numbers, and what they are used for: products with vectors and dense matrices.
 
-use super::pattern::Pattern;
+use super::pattern::{Pattern, room_for_offsets};
 use crate::concrete::{Array, Concrete, available, filled};
 use crate::error::{Error, Result};
 use crate::shape::size;
@@ -61,7 +61,7 @@ impl<E: Float> Csr<E> {
     ///
     /// # Errors
     ///
-    /// When there is no such row or column.
+    /// When there is no such row or column, or there are more rows or columns than memory holds.
     pub fn from_triplets(
         (rows, columns): (usize, usize),
         triplets: impl IntoIterator<Item = (usize, usize, E)>,
@@ -72,7 +72,9 @@ impl<E: Float> Csr<E> {
             return Err(Error::Structure(problem));
         }
         triplets.sort_by_key(|&(row, column, _)| (row, column));
-        let (mut row_offsets, mut column_indices, mut values) = (vec![0; rows + 1], Vec::new(), Vec::<E>::new());
+        let mut row_offsets = room_for_offsets(rows, "rows").map_err(Error::Structure)?;
+        row_offsets.resize(rows + 1, 0);
+        let (mut column_indices, mut values) = (Vec::new(), Vec::<E>::new());
         let mut previous = None;
         for (row, column, value) in triplets {
             match values.last_mut() {
@@ -337,6 +339,14 @@ mod tests {
             let expected =
                 format!("dot: operands of shapes [3, 4] and {shape}: 4 columns and 3 rows (at src/sparse/csr.rs:");
             assert!(found.starts_with(&expected), "{found}");
+        }
+    }
+
+    #[test]
+    fn shapes_beyond_memory_are_errors() {
+        for shape in [(usize::MAX, 1), (1, usize::MAX), (1 << 61, 1), (1, 1 << 61), (1 << 58, 1), (1, 1 << 58)] {
+            let error = Csr::<f64>::from_triplets(shape, []).unwrap_err().to_string();
+            assert!(error.contains("more than memory holds"), "{shape:?}: {error}");
         }
     }
 

@@ -11,6 +11,13 @@ pub struct Pattern {
     column_indices: Vec<usize>,
 }
 
+/// Room for the offsets of so many rows, or what is wrong.
+pub(super) fn room_for_offsets(rows: usize, what: &str) -> std::result::Result<Vec<usize>, String> {
+    let mut offsets = Vec::new();
+    let room = rows.checked_add(1).is_some_and(|count| offsets.try_reserve_exact(count).is_ok());
+    if room { Ok(offsets) } else { Err(format!("{rows} {what} are more than memory holds")) }
+}
+
 impl Pattern {
     /// A pattern of `columns` columns in the form of compressed sparse rows: row `i` has the entries
     /// `row_offsets[i]..row_offsets[i + 1]` of `column_indices`.
@@ -18,11 +25,14 @@ impl Pattern {
     /// # Errors
     ///
     /// When the offsets do not ascend from 0 to the number of entries, or when the columns of a row do not ascend strictly
-    /// below `columns`.
+    /// below `columns`; when there are more columns than memory could hold as the rows of the transpose.
     pub fn new(columns: usize, row_offsets: Vec<usize>, column_indices: Vec<usize>) -> Result<Pattern> {
         let wrong = |problem: String| Err(Error::Structure(format!("a sparsity pattern: {problem}")));
         if row_offsets.first() != Some(&0) || row_offsets.last() != Some(&column_indices.len()) {
             return wrong(format!("the offsets of rows do not run from 0 to {}", column_indices.len()));
+        }
+        if let Err(problem) = room_for_offsets(columns, "columns") {
+            return wrong(problem);
         }
         for (row, ends) in row_offsets.windows(2).enumerate() {
             let Some(entries) = column_indices.get(ends[0]..ends[1]) else {

@@ -78,7 +78,7 @@ fn report<A: Algebra>(name: &str, problem: String, like: &[A::Array]) -> Vec<A::
 ///
 /// The operator takes and gives trees of slices, need not be commutative, and may use arrays that it captures. It must be
 /// associative, which can not be checked: in which pairs the slices are combined is the library's choice. It is applied
-/// n − 1 times, in ⌈log₂ n⌉ levels when staged; so is, a constant factor more often, its derivative. An eager algebra runs
+/// n − 1 times, in 2 ⌈log₂ n⌉ levels at most when staged; so is, a constant factor more often, its derivative. An eager algebra runs
 /// the closure for every application, a staged one once.
 ///
 /// Where the operator is `+`, `max` or `min` of its operands and nothing else, or of booleans `|` or `&`, in each array of the

@@ -3,6 +3,7 @@
 //! Of tensors and of what is made of them a batch is of a type that says so: that of a `(Vector, Scalar)` is a
 //! `(Matrix, Vector)`. The fields of a struct are of the types that the struct says, so its batch is a [`Batch`].
 
+use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::{self, Concrete};
 use crate::error::Error;
@@ -140,7 +141,8 @@ impl<A: Algebra, F: Family> Stacked<A> for Batch<A, F> {
 }
 
 /// At least one tree, all of one structure and equal shapes, as a batch: each array of the result is those of the trees
-/// along a new outermost axis. Of structs it is a [`Batch`].
+/// along a new outermost axis. Of structs it is a [`Batch`]; fields that are no trees are those of the first. How many trees
+/// there are is known by the arrays alone: trees without arrays are as many as none.
 ///
 /// Trees that differ, and none at all, are reported at the caller's line.
 ///
@@ -177,12 +179,12 @@ pub fn unstack_trees<A: Algebra, X: Sliced<A>>(batch: &X) -> Vec<X::Slice> {
     if let Some(other) = arrays.iter().find(|array| outermost(array) != Some(n)) {
         let problem = format!("an array of shape {:?} in a batch of {n}", &A::shape(other)[..]);
         A::fail(Error::operands("unstack_trees", problem, place), Type::scalar(crate::shape::DType::Bool));
-        return Vec::new();
     }
     let slice = |position: usize| {
         let pick = |array: A::Array| {
             let shape: Shape = A::shape(&array);
-            A::view(array, &crate::affine::AffineMap::pick(&shape, 0, position as i64))
+            // What was reported has a placeholder: a slice beyond the last is zeros.
+            if shape.is_empty() { array } else { A::view(array, &AffineMap::pick(&shape, 0, position as i64)) }
         };
         batch.slice_from(&mut arrays.iter().cloned().map(pick))
     };

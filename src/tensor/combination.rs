@@ -64,13 +64,7 @@ impl Combination {
 }
 
 /// The operator's result, which must be like what it takes; else that is reported, and the result is a placeholder.
-pub(super) fn alike<A: Algebra, T: Tree<A>>(
-    name: &str,
-    place: &Location<'_>,
-    op: &impl Fn(T, T) -> T,
-    a: T,
-    b: T,
-) -> T {
+fn checked_result<A: Algebra, T: Tree<A>>(name: &str, place: &Location<'_>, op: &impl Fn(T, T) -> T, a: T, b: T) -> T {
     let like = duplicate(&b);
     let result = op(a, b);
     match check_same_trees(&like, &result) {
@@ -114,7 +108,7 @@ where
         let parameters: Vec<Type> = slices.iter().chain(&slices).cloned().collect();
         let traced = A::trace(&parameters, false, &mut |mut earlier| {
             let later = earlier.split_off(count);
-            alike(name, place, op, slice(earlier), slice(later)).leaves()
+            checked_result(name, place, op, slice(earlier), slice(later)).leaves()
         });
         Operator { name, place, like, op, traced }
     }
@@ -137,7 +131,7 @@ where
             }
             None => {
                 let stack = |arrays: Vec<A::Array>| X::Family::rebuild::<A, A>(self.like, &mut arrays.into_iter());
-                let step = |(), (a, b)| ((), alike(self.name, self.place, self.op, a, b));
+                let step = |(), (a, b)| ((), checked_result(self.name, self.place, self.op, a, b));
                 let pairs = (stack(earlier), stack(later));
                 scan_as((self.name, self.place), false, (), &pairs, length, step).1.leaves()
             }

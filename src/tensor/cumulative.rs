@@ -63,7 +63,9 @@ pub(super) fn total_over<A: Algebra>(combination: Combination, array: A::Array, 
 }
 
 /// An operation on each of several arrays.
-fn elementwise<A: Algebra>(combination: Combination) -> impl FnMut(Vec<A::Array>, Vec<A::Array>) -> Vec<A::Array> {
+pub(super) fn elementwise<A: Algebra>(
+    combination: Combination,
+) -> impl FnMut(Vec<A::Array>, Vec<A::Array>) -> Vec<A::Array> {
     move |earlier, later| earlier.into_iter().zip(later).map(|(a, b)| combination.apply::<A>(a, b)).collect()
 }
 

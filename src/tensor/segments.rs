@@ -12,10 +12,9 @@ use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Type, Value};
 use crate::tensor::apply::{fail, stretch};
 use crate::tensor::associative::{moved, neutral_misfit, slice_types};
-use crate::tensor::combination::{Combination, Operator, alike};
-use crate::tensor::{
-    Family, Float, Number, R1, Rank, Scalar, Sliced, Stacked, Tensor, Tree, Vector, associative_scan, iota, select,
-};
+use crate::tensor::combination::{Combination, Operator};
+use crate::tensor::cumulative::{Combine, elementwise, running};
+use crate::tensor::{Family, Float, Number, R1, Rank, Sliced, Stacked, Tensor, Tree, Vector, iota};
 
 /// Which slices of an array, along its outermost axis, belong together: by a key for each slice, or by the offsets at which
 /// segments of neighbouring slices begin. What [`Tensor::segment_sum`] and its relatives take.
@@ -171,19 +170,34 @@ impl<A: Algebra> Sorted<A> {
         A::select(mask, scattered, others)
     }
 
-    /// The combinations of an array's slices by key; where there is none, what is in `others`.
-    fn combine(&self, combination: Combination, array: A::Array, others: A::Array) -> A::Array {
-        // A value and whether a segment begins there, as one pair of arrays on every level.
-        let mut combine = |left: Vec<A::Array>, right: Vec<A::Array>| -> Vec<A::Array> {
-            let both = combination.apply::<A>(left[1].clone(), right[1].clone());
-            let begins = along_outer::<A>(right[0].clone(), &A::shape(&both));
-            let flag = A::binary(Binary::Or, left[0].clone(), right[0].clone());
-            vec![flag, A::select(begins, right[1].clone(), both)]
+    /// The combinations of arrays' slices by key; where there is none, what is in `others`.
+    fn combine(&self, arrays: Vec<A::Array>, others: Vec<A::Array>, operator: Combine<'_, A>) -> Vec<A::Array> {
+        // Whether a segment begins there goes along with the values on every level.
+        let mut combine = |mut left: Vec<A::Array>, mut right: Vec<A::Array>| -> Vec<A::Array> {
+            let (earlier, begins) = (left.remove(0), right.remove(0));
+            let both = operator(left, right.clone());
+            let chosen = right.into_iter().zip(both).map(|(right, both)| {
+                let begins = along_outer::<A>(begins.clone(), &A::shape(&both));
+                A::select(begins, right, both)
+            });
+            let chosen: Vec<A::Array> = chosen.collect();
+            std::iter::once(A::binary(Binary::Or, earlier, begins)).chain(chosen).collect()
         };
-        let arrays = vec![self.first.array().clone(), self.sorted(array)];
-        let totals = super::cumulative::running::<A>(arrays, 0, &mut combine).remove(1);
-        let count = A::shape(&others)[0];
-        self.put(totals, others, count)
+        let sorted = arrays.into_iter().map(|array| self.sorted(array));
+        let flagged = std::iter::once(self.first.array().clone()).chain(sorted).collect();
+        let totals = running::<A>(flagged, 0, &mut combine).into_iter().skip(1);
+        totals
+            .zip(others)
+            .map(|(totals, others)| {
+                let count = A::shape(&others)[0];
+                self.put(totals, others, count)
+            })
+            .collect()
+    }
+
+    /// As [`Sorted::combine`], of one array by an operation.
+    fn combine_by(&self, combination: Combination, array: A::Array, others: A::Array) -> A::Array {
+        self.combine(vec![array], vec![others], &mut elementwise::<A>(combination)).remove(0)
     }
 
     pub(super) fn sorted(&self, array: A::Array) -> A::Array {
@@ -234,7 +248,7 @@ where
 ///
 /// The operator takes and gives trees of slices, need not be commutative, and may use arrays that it captures. It must be
 /// associative, which can not be checked. Slices are sorted by key, where segments are given by keys, then combined in
-/// ⌈log₂ n⌉ levels when staged. A sum, seen as by [`reduce`](crate::tensor::reduce), is added up in any order without sorting
+/// 2 ⌈log₂ n⌉ levels at most when staged. A sum, seen as by [`reduce`](crate::tensor::reduce), is added up in any order without sorting
 /// when it is staged; eager sums are better written as [`Tensor::segment_sum`].
 ///
 /// Arrays with another number of slices than the segments are of are reported at the caller's line.
@@ -290,11 +304,11 @@ where
         shape.extend_from_slice(&A::shape(&neutral));
         stretch::<A>(neutral, &shape)
     });
-    let combinations = match segments.keys.len() {
-        0 | 1 => None,
-        _ => Operator::new(name, place, xs, slice_types::<A>(&arrays, 0), &op).combinations(),
-    };
-    let results: Vec<A::Array> = match combinations {
+    let others: Vec<A::Array> = others.collect();
+    // Of a single slice there is nothing to combine.
+    let several = segments.keys.len() > 1;
+    let operator = several.then(|| Operator::new(name, place, xs, slice_types::<A>(&arrays, 0), &op));
+    let results: Vec<A::Array> = match operator.as_ref().and_then(Operator::combinations) {
         Some(combinations) => {
             let sorted = std::cell::OnceCell::new();
             let parts = combinations.into_iter().zip(arrays).zip(others);
@@ -303,20 +317,16 @@ where
                     let sums = segments.total(array);
                     A::select(along_outer::<A>(segments.filled(), &A::shape(&sums)), sums, others)
                 }
-                false => sorted.get_or_init(|| Sorted::new(segments)).combine(combination, array, others),
+                false => sorted.get_or_init(|| Sorted::new(segments)).combine_by(combination, array, others),
             });
             combined.collect()
         }
         None => {
-            let sorted = Sorted::new(segments);
-            let mut slices = arrays.into_iter().map(|array| sorted.sorted(array));
-            let flagged = (sorted.first.clone(), X::Family::rebuild::<A, A>(xs, &mut slices));
-            let (_, totals) = associative_scan(&flagged, |(f, a): (Scalar<A, bool>, X::Slice), (g, b)| {
-                let both = alike(name, place, &op, a, crate::tensor::duplicate(&b));
-                (f | &g, select(&g, &b, &both))
-            });
-            let totals = totals.leaves().into_iter().zip(others);
-            totals.map(|(slices, others)| sorted.put(slices, others, segments.count)).collect()
+            let mut combine = |earlier, later| match &operator {
+                Some(operator) => operator.on_stacks(earlier, later),
+                None => later,
+            };
+            Sorted::new(segments).combine(arrays, others, &mut combine)
         }
     };
     X::Family::rebuild::<A, A>(xs, &mut moved::<A>(results, 0, axis).into_iter())
@@ -335,7 +345,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         if shape[0] == 0 {
             return Tensor::wrap(others);
         }
-        Tensor::wrap(Sorted::new(segments).combine(op.into(), self.array().clone(), others))
+        Tensor::wrap(Sorted::new(segments).combine_by(op.into(), self.array().clone(), others))
     }
 
     /// The sum of each segment's slices: position k of the result for segment k, of the slices' shape; 0 where it is empty.

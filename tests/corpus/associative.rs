@@ -1,9 +1,6 @@
 //! Reductions and scans with an associative operator, on trees; folds, iterations, linear recurrences.
 
 use super::prelude::*;
-use deltaray::tensor::{
-    associative_scan_axis, associative_scan_reverse, associative_scan_reverse_axis, linear_recurrence, reduce_axis,
-};
 
 /// x ↦ a·x + b, then x ↦ c·x + d: associative, not commutative.
 fn after<A: Algebra, R: Rank>(

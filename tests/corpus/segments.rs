@@ -1,7 +1,6 @@
 //! Reductions by segment, by keys and by offsets.
 
 use super::prelude::*;
-use deltaray::tensor::{reduce_by_index_axis, reduce_segments_axis};
 
 /// The rows.
 pub fn rows() -> Vec<Row> {

@@ -1,7 +1,6 @@
 //! Batches of structs, derivatives by trees, and trees as vectors.
 
 use super::*;
-use deltaray::tensor::{reduce, unstack_trees};
 
 #[derive(Tree, Clone)]
 struct Line<A: Algebra> {
@@ -97,7 +96,10 @@ fn trees_that_differ_are_not_stacked() {
     assert!(text.starts_with("stack_trees: ") && text.contains("[1]") && text.contains(here), "{text}");
     let text = panic_of(|| stack_trees::<C, Line<C>>(&[]));
     assert!(text.starts_with("stack_trees: ") && text.contains(here), "{text}");
-    let text = panic_of(|| unstack_trees(&(v(&[1.0]), v(&[1.0, 2.0]))));
+    let both = (v(&[1.0]), v(&[1.0, 2.0]));
+    let staged = stage(|both| unstack_trees(both).into_iter().fold(scalar(0.0), |sum, (a, b)| sum + a * b), &both);
+    assert!(staged.unwrap_err().to_string().starts_with("unstack_trees: "));
+    let text = panic_of(|| unstack_trees(&both));
     assert!(text.starts_with("unstack_trees: ") && text.contains("[2]") && text.contains(here), "{text}");
 }
 
