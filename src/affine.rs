@@ -219,6 +219,52 @@ impl AffineMap {
         AffineMap::new(shape, &result, &matrix, &offsets)
     }
 
+    /// The read of the positions of the result that can lie inside, and the padding that makes it this read. Of each result
+    /// axis they are those that no source axis which moves with that axis alone leaves; where several result axes take a
+    /// source axis outside together, the first map does so too. `None` where nothing is inside.
+    pub(crate) fn padded(&self) -> Option<(AffineMap, AffineMap)> {
+        if self.inside {
+            return Some((self.clone(), AffineMap::identity(&self.result)));
+        }
+        let mut parts: SmallVec<[(i128, i128); 4]> = self.result.iter().map(|&extent| (0, extent as i128)).collect();
+        for (row, &extent) in self.source.iter().enumerate() {
+            let (low, high) = self.range(row);
+            if low >= 0 && high < extent as i128 {
+                continue;
+            }
+            let moves = |&column: &usize| self.result[column] > 1 && self.coefficient(row, column) != 0;
+            let mut moving = (0..self.result.len()).filter(moves);
+            let (offset, last) = (self.offset[row] as i128, extent as i128 - 1);
+            match (moving.next(), moving.next()) {
+                (None, _) => return None,
+                (Some(column), None) => {
+                    let coefficient = self.coefficient(row, column) as i128;
+                    let (first, end) = if coefficient > 0 { (-offset, last - offset) } else { (offset - last, offset) };
+                    let step = coefficient.abs();
+                    let (start, stop) = &mut parts[column];
+                    *start = (*start).max(-(-first).div_euclid(step));
+                    *stop = (*stop).min(end.div_euclid(step) + 1);
+                }
+                _ => {}
+            }
+        }
+        let (mut inner, mut outer) = (self.clone(), AffineMap::identity(&self.result));
+        for (column, &(start, stop)) in parts.iter().enumerate() {
+            if start >= stop {
+                return None;
+            }
+            let (start, count) = (start as i64, (stop - start) as usize);
+            inner.result[column] = count;
+            outer.source[column] = count;
+            outer.offset[column] = -start;
+            for row in 0..self.source.len() {
+                inner.offset[row] += self.coefficient(row, column) * start;
+            }
+        }
+        let assembled = |map: AffineMap| AffineMap::assemble(map.source, map.result, map.matrix, map.offset);
+        Some((assembled(inner), assembled(outer)))
+    }
+
     /// The map that reads through `self` first and `inner` second: `view(view(x, inner), self) = view(x, composed)`.
     ///
     /// `None` where that would not be exact: where `self` reads outside of what `inner` results in, which is 0, while the

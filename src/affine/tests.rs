@@ -203,3 +203,26 @@ fn maps_print_as_formulas() {
 fn rows_that_do_not_fit_the_source_panic() {
     AffineMap::new(&[3, 3], &[3], &[smallvec![1]], &[0, 0]);
 }
+
+#[test]
+fn a_read_is_the_padding_of_the_read_of_what_can_lie_inside() {
+    let mut random = Random(7);
+    let (mut smaller, mut inside) = (0, 0);
+    for _ in 0..5000 {
+        let (source, result) = (random.shape(3), random.shape(3));
+        let map = random.map(&source, &result);
+        let Some((inner, outer)) = map.padded() else {
+            assert!(reads(&map).iter().all(Option::is_none), "{map:?}");
+            continue;
+        };
+        assert_eq!((inner.source(), inner.result(), outer.result()), (map.source(), outer.source(), map.result()));
+        let padded = |at: &Shape| outer.position(at).and_then(|at| inner.position(&at));
+        assert_eq!(positions(&result).iter().map(padded).collect::<Vec<_>>(), reads(&map), "{map:?}");
+        let alone = (0..source.len()).all(|row| map.row(row).iter().filter(|&&c| c != 0).count() <= 1);
+        assert!(inner.is_inside() || !alone, "{map:?}");
+        assert!(!map.is_inside() || (inner == map && outer.is_identity()), "{map:?}");
+        smaller += usize::from(size(inner.result()) < size(&result));
+        inside += usize::from(map.is_inside());
+    }
+    assert!(smaller > 500 && inside > 500);
+}

@@ -311,6 +311,48 @@ fn a_row_of_a_product_is_a_product_with_a_row() {
 }
 
 #[test]
+fn a_read_outside_of_a_product_is_0_whatever_its_factors_hold() {
+    const INF: f64 = f64::INFINITY;
+    let types = [f64s(&[4, 2]), f64s(&[2, 3]), i64s(&[2])];
+    let arguments = [
+        Array::from_vec(&[4, 2], vec![1.0, INF, 2.0, -3.0, INF, 1.0, 0.5, INF]),
+        Array::from_vec(&[2, 3], vec![1.0, INF, INF, 4.0, 5.0, -1.0]),
+        Array::from_vec(&[2], vec![1i64, 4]),
+    ];
+    let map = |result: &[usize], rows: [&[i64]; 2], offset: [i64; 2]| {
+        AffineMap::new(&[4, 3], result, &rows.map(smallvec::SmallVec::from_slice), &offset)
+    };
+    let views = [
+        (map(&[3], [&[1], &[1]], [0, 1]), 0),
+        (map(&[3], [&[2], &[-1]], [-1, 2]), 0),
+        (map(&[2, 3], [&[1, 0], &[0, 1]], [3, 0]), 0),
+        (map(&[3], [&[1], &[0]], [0, 3]), 0),
+        // Two axes go outside together.
+        (map(&[2, 2], [&[1, 1], &[0, 0]], [2, 0]), 1),
+    ];
+    for (view, guards) in views {
+        let mut g: Graph<Build> = graph(&types);
+        let product = g.add(Op::Contract(Contraction::new(&[0, 1], &[1, 2], &[0, 2])), &[0, 1]);
+        let read = g.add(Op::View(view.clone()), &[product]);
+        let pushed = check(&g.finish(&[read]), &arguments);
+        assert_eq!(count(&pushed, |op| *op == Op::Select), guards, "{view}");
+        assert!(largest(&pushed) <= 8, "{view}");
+    }
+    let mut g: Graph<Build> = graph(&types);
+    let product = g.add(Op::Contract(Contraction::new(&[0, 1], &[1, 2], &[0, 2])), &[0, 1]);
+    let read = g.add(Op::Gather, &[product, 2]);
+    let pushed = check(&g.finish(&[read]), &arguments);
+    assert_eq!(count(&pushed, |op| *op == Op::Select), 1);
+    // A label of both factors takes both outside.
+    let mut g: Graph<Build> = graph(&[f64s(&[4, 2]), f64s(&[4, 2]), i64s(&[2])]);
+    let product = g.add(Op::Contract(Contraction::new(&[0, 1], &[0, 1], &[0])), &[0, 1]);
+    let read = g.add(Op::Gather, &[product, 2]);
+    let [rows, _, positions] = arguments;
+    let pushed = check(&g.finish(&[read]), &[rows.clone(), rows, positions]);
+    assert_eq!(count(&pushed, |op| *op == Op::Select), 0);
+}
+
+#[test]
 fn a_loop_inside_a_build_is_a_loop_over_a_batch() {
     // build(3, |i| scan over x of (sum, count): sum' = sum + x[t] * y[i]; outputs sum), and its count, which is
     // squared in each step so that the loop has to keep it, has no axis.

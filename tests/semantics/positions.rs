@@ -4,6 +4,7 @@ use deltaray::prelude::*;
 
 const MIN: i64 = i64::MIN;
 const MAX: i64 = i64::MAX;
+const INF: f64 = f64::INFINITY;
 
 #[test]
 fn reads_out_of_bounds_are_0() {
@@ -209,5 +210,39 @@ fn positions_of_several_indices_wrap() {
         |x, i| build(i.len(), |p| build(4, |q| x.at(q) + 1.0).at(i.at(p)));
             [2.0, 3.0], [1, MAX, MIN, 3, 4] => [4.0, 0.0, 0.0, 1.0, 0.0], [0.0, 1.0];
         |x, i| x.gather(i).gather(&(i + 1)); [2.0, 3.0], [1, MAX, MIN, -1] => [0.0, 0.0, 0.0, 3.0], [0.0, 1.0];
+    }
+}
+
+/// A read out of bounds of a sum of products is 0, whatever the factors are.
+#[test]
+fn reads_out_of_bounds_of_products_of_infinite_factors_are_0() {
+    let x = [1.0, 2.0, INF, 1.0];
+    rows! {
+        |x, i| {
+            let p = x.reshape((2, 2)).dot(&build((2, 2), |(j, k)| (j * 2 + k * 3).cast::<E>() + 1.0));
+            build(2, |j| p.at((j.clone(), j + 1)))
+        }; x, [] => [16.0, 0.0];
+        |x, i| {
+            let p = x.reshape((2, 2)).dot(&build((2, 2), |(j, k)| (j * 2 + k * 3).cast::<E>() + 1.0));
+            build(2, |j| p.at((j.clone(), j + 1))).sum().reshape(1)
+        }; x, [] => [16.0];
+        |x, i| {
+            let m = x.reshape((2, 2));
+            let p = m.dot(&m);
+            build(2, |j| p.at((0, j * 3 - 1)) + p.at((1, 2)))
+        }; [1.0, INF, 1.0, 1.0], [] => [0.0, 0.0];
+        |x, i| {
+            let m = x.reshape((2, 2));
+            let p = m.dot(&m.transpose());
+            build(2, |j| p.at((&j, 2)) + p.at((-1, j))).sum().reshape(1)
+        }; x, [] => [0.0];
+        |x, i| {
+            let m = x.reshape((2, 2));
+            m.dot(&m).gather(i).sum_axis(1)
+        }; [1.0, INF, 1.0, 1.0], [5, -1, 2] => [0.0, 0.0, 0.0];
+        |x, i| {
+            let p = x.outer(x);
+            build(2, |j| p.at((&j * 4, j + 3)))
+        }; x, [] => [1.0, 0.0];
     }
 }

@@ -6,7 +6,7 @@ use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label, Reduction};
 use crate::shape::size;
 use crate::simplify::Simplifier;
-use crate::simplify::views_of::permutation;
+use crate::simplify::views_of::{permutation, view};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
@@ -47,7 +47,9 @@ fn is_selection(map: &AffineMap) -> bool {
 /// A sum of a view of a contraction is a contraction of views of its operands, which are together no larger than the
 /// contraction and the view: the array that is summed is not needed.
 ///
-/// Where the view reads outside of the contraction's result, an operand is read outside, and the product is 0.
+/// Where the view reads outside of the contraction's result, it is 0, though a factor may be infinite: such positions along
+/// an axis are left out, and padded after the sum. Only where several axes take a read outside together, as where the sum
+/// is the derivative of a convolution, does an operand that is read outside make the product 0.
 ///
 /// A view that only leaves positions out is left to [`push_reads`](crate::vectorise::push_reads), which knows whether the
 /// contraction is computed anyway. Of a tree of products each level of which is summed, as of a scan by matrix products, the
@@ -58,10 +60,7 @@ pub(super) fn sum_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> O
     let (Op::Contract(spec), operands) = arena.parts(sources[0]) else { return None };
     let ((spec, map), operands): (_, SmallVec<[NodeId; 2]>) = ((spec.clone(), map.clone()), operands.into());
     let (whole, columns) = (size(map.result()), map.result().len());
-    if whole == 0 || whole > size(map.source()).saturating_mul(2) || columns > LABELS {
-        return None;
-    }
-    if is_selection(&map) {
+    if whole == 0 || whole > size(map.source()).saturating_mul(2) || columns > LABELS || is_selection(&map) {
         return None;
     }
     let ignored = map.ignored();
@@ -69,15 +68,26 @@ pub(super) fn sum_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> O
         return None;
     }
     let shapes = [0, 1].map(|at: usize| arena.ty(operands[at]).shape.clone());
-    let (left, left_map) = read(&spec, &spec.left, &shapes[0], &map, &ignored)?;
-    let (right, right_map) = read(&spec, &spec.right, &shapes[1], &map, &[])?;
+    let (_, left_map) = read(&spec, &spec.left, &shapes[0], &map, &ignored)?;
+    let (_, right_map) = read(&spec, &spec.right, &shapes[1], &map, &[])?;
     let stored = |map: &AffineMap| if permutation(map).is_some() { 0 } else { size(map.result()) };
     if stored(&left_map).saturating_add(stored(&right_map)) > whole.saturating_add(size(map.source())) {
         return None;
     }
+    let (map, padding) = match arena.ty(args[0]).dtype.is_float() {
+        true => map.padded()?,
+        false => (map.clone(), AffineMap::identity(map.result())),
+    };
+    // An axis of which one position is left may be one that no source axis moves with.
+    let ignored = map.ignored();
+    let (left, left_map) = read(&spec, &spec.left, &shapes[0], &map, &ignored)?;
+    let (right, right_map) = read(&spec, &spec.right, &shapes[1], &map, &[])?;
     let left_node = arena.add(Op::View(left_map), &operands[..1]);
     let right_node = arena.add(Op::View(right_map), &operands[1..]);
-    let kept = (0..columns).filter(|column| !axes.contains(column)).map(Label::try_from);
-    let result: Labels = kept.collect::<Result<_, _>>().ok()?;
-    plan_contraction(arena, &left, &right, result, &[left_node, right_node])
+    let kept: SmallVec<[usize; 4]> = (0..columns).filter(|column| !axes.contains(column)).collect();
+    let result: Labels = kept.iter().map(|&column| Label::try_from(column)).collect::<Result<_, _>>().ok()?;
+    let sum = plan_contraction(arena, &left, &right, result, &[left_node, right_node])?;
+    let rows: SmallVec<[Option<usize>; 4]> = kept.iter().map(|&column| Some(column)).collect();
+    let padding = padding.restricted(&arena.ty(sum).shape.clone(), &rows, &kept);
+    Some(view(arena, sum, padding))
 }

@@ -251,6 +251,38 @@ fn a_sum_of_a_view_of_a_contraction_reads_the_operands() {
     assert!(form.starts_with("contract{") && form.contains("[i, j, k] -> [i - j + 2, k]"), "{form}");
 }
 
+/// What the factors hold that would meet the zeros may be infinite.
+#[test]
+fn a_sum_of_a_view_that_leaves_a_contraction_reads_the_operands_inside_only() {
+    let squares = [Type::new(DType::F64, &[4, K]), Type::new(DType::F64, &[K, 4])];
+    let diagonal = |p: &mut Program, ids: &[NodeId], rows: usize| {
+        let product = contract(p, &[0, 1], &[1, 2], &[0, 2], ids);
+        let coefficients = [[1, 0].into_iter().collect(), [1, 0].into_iter().collect()];
+        p.graph.add(Op::View(AffineMap::new(&[4, 4], &[4, rows], &coefficients, &[0, 1])), &[product])
+    };
+    let form = simplified(&squares, |p, ids| {
+        let view = diagonal(p, ids, 1);
+        p.sum(view, &[0, 1])
+    });
+    assert_eq!(form, "contract{ij,ji->}(view{[i, j] -> [i, j]}(a), view{[i, j] -> [i, j + 1]}(b))");
+    // An axis that is not summed is padded after the sum.
+    let batched = [Type::new(DType::F64, &[3, 4]), Type::new(DType::F64, &[3, 4])];
+    let form = simplified(&batched, |p, ids| {
+        let product = contract(p, &[0, 1], &[0, 2], &[0, 1, 2], ids);
+        let rows = [[1, 0], [0, 1], [0, 1]].map(|row| row.into_iter().collect());
+        let view = p.graph.add(Op::View(AffineMap::new(&[3, 4, 4], &[5, 4], &rows, &[-1, 0, 1])), &[product]);
+        p.sum(view, &[1])
+    });
+    assert!(form.starts_with("view{[i] -> [i - 1]}(contract{"), "{form}");
+    // Integers have no infinity.
+    let integers = squares.map(|ty| Type::new(DType::I64, &ty.shape));
+    let form = simplified(&integers, |p, ids| {
+        let view = diagonal(p, ids, 1);
+        p.sum(view, &[0, 1])
+    });
+    assert!(form.starts_with("contract{ij,ji->}(a, "), "{form}");
+}
+
 /// The contraction may be needed anyway: `push_reads` knows whether it is.
 #[test]
 fn a_sum_of_a_part_of_a_contraction_leaves_the_contraction() {

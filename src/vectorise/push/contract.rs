@@ -114,6 +114,16 @@ impl Push<'_> {
         })
     }
 
+    /// Whether the product is 0 where a read falls outside along these axes: where both operands are read outside, or where
+    /// no factor is infinite, with which a 0 of the other operand would be a NaN.
+    pub(super) fn contraction_keeps_zero(&self, at: NodeId, spec: &Contraction, leaving: &[usize]) -> bool {
+        let in_both = |&axis: &usize| {
+            let label = &spec.result[axis];
+            spec.left.contains(label) && spec.right.contains(label)
+        };
+        !self.node(at).ty().dtype.is_float() || leaving.iter().all(in_both)
+    }
+
     pub(super) fn through_contraction(&mut self, at: NodeId, spec: &Contraction, read: &Read) -> ValueId {
         let (mut moved, sides) = self.sides(at, spec, read).expect("admitted");
         let operands = self.node(at).args.clone();

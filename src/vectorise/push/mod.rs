@@ -303,6 +303,20 @@ impl<'a> Push<'a> {
         if leaving.is_empty() || self.keeps_zero(at, read, &leaving) {
             return self.through(at, read);
         }
+        // The positions that are outside along one axis of the read are not computed.
+        if let (Op::Contract(_), Read::View { map, outside }) = (&self.node(at).op, read) {
+            let Some((inner, padding)) = map.padded() else {
+                return self.values.zeros(&Type { dtype: self.node(at).ty().dtype, shape: map.result().into() });
+            };
+            if !padding.is_identity() {
+                let outside = if inner.is_inside() { Outside::Never } else { *outside };
+                let shape = Shape::from_slice(inner.result());
+                let (core, places) = without_repetition(&inner).unwrap_or_else(|| (inner, (0..shape.len()).collect()));
+                let core = self.moved(at, &Read::View { map: core, outside });
+                let inner = self.values.spread(core, &shape, &places);
+                return self.values.make(Op::View(padding), &[inner]);
+            }
+        }
         let inner = self.through(at, &read.relaxed());
         let result = self.result_shape(at, read);
         let mask = self.guard(at, read, &leaving, &result);

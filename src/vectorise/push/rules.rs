@@ -82,7 +82,8 @@ impl Push<'_> {
                 (Some(_), Some(_)) => false,
             },
             Op::Select => node.args[1..].iter().all(|&arg| self.uniform(arg).is_none_or(is_zero)),
-            Op::Reduce(..) | Op::ArgReduce(..) | Op::Contract(_) => true,
+            Op::Reduce(..) | Op::ArgReduce(..) => true,
+            Op::Contract(spec) => self.contraction_keeps_zero(at, spec, leaving),
             Op::Constant(array) => array.uniform().is_some_and(is_zero),
             Op::Gather => {
                 let outer = self.shape(node.args.get(1).copied().unwrap_or(at)).len();
