@@ -227,6 +227,121 @@ fn what_is_not_finite_is_said() {
 }
 
 #[test]
+fn options_that_check_nothing_are_errors() {
+    let wrong = CustomVjp(Square, Halved);
+    let error = |options: CheckGrad| check_grad(&wrong, &x(), &options).expect_err("nothing is checked").to_string();
+    let none = error(CheckGrad { directions: 0, ..CheckGrad::default() });
+    assert_eq!(none, "check_grad: 0 directions check nothing, at least 1 is needed");
+    for value in [0.0, -1e-3, f64::NAN, f64::INFINITY] {
+        let step = error(CheckGrad { step: Some(value), ..CheckGrad::default() });
+        assert_eq!(step, format!("check_grad: the step {value:?} is not a positive finite number"));
+        let tolerance = error(CheckGrad { tolerance: Some(value), ..CheckGrad::default() });
+        assert_eq!(tolerance, format!("check_grad: the tolerance {value:?} is not a positive finite number"));
+    }
+}
+
+function!(Far: V => V, |x| x * x + 1e10);
+function!(Doubled: (V, V, V) => V, |(x, _, c)| 4.0 * x * c);
+function!(Negative: (V, V, V) => V, |(x, _, c)| -2.0 * x * c);
+function!(Vanished: (V, V, V) => V, |(x, _, c)| 0.0 * x * c);
+
+#[test]
+fn small_derivatives_are_judged_by_their_own_magnitude() {
+    let options = CheckGrad::default();
+    // Beside large results, where differences need larger steps.
+    let at: V = vec![0.1, 0.2].into();
+    check_grad(&CustomVjp(Far, SquarePulled), &at, &options).unwrap();
+    for error in [
+        found(&CustomVjp(Far, Doubled), &at),
+        found(&CustomVjp(Far, Halved), &at),
+        found(&CustomVjp(Far, Negative), &at),
+        found(&CustomVjp(Far, Vanished), &at),
+    ] {
+        assert!(error.contains("staged forward differ from the finite differences by more than"), "{error}");
+    }
+    // Small results.
+    for at in [[1e-7, 2e-7], [1e-12, 3e-12], [1e-3, 1e-2]] {
+        let at: V = at.to_vec().into();
+        check_grad(&CustomVjp(Square, SquarePulled), &at, &options).unwrap();
+        for error in [
+            found(&CustomVjp(Square, Negative), &at),
+            found(&CustomVjp(Square, Doubled), &at),
+            found(&CustomVjp(Square, Vanished), &at),
+            found(&CustomRules(Square, SquarePulled, Halved), &at),
+        ] {
+            assert!(error.contains("forward differ from the finite differences by more than"), "{error}");
+        }
+    }
+    type Singles = Vector<Concrete, f32>;
+    function!(Single: Singles => Singles, |x| x * x);
+    function!(SingleRight: (Singles, Singles, Singles) => Singles, |(x, _, c)| 2.0 * x * c);
+    function!(SingleWrong: (Singles, Singles, Singles) => Singles, |(x, _, c)| 2.2 * x * c);
+    let at: Singles = vec![0.01, 0.02].into();
+    check_grad(&CustomVjp(Single, SingleRight), &at, &options).unwrap();
+    let error = found(&CustomVjp(Single, SingleWrong), &at);
+    assert!(error.contains("differ from the finite differences by more than"), "{error}");
+}
+
+#[test]
+fn a_derivative_that_rounding_hides_is_not_passed() {
+    let at: V = vec![1e-4, 1e-4].into();
+    for error in [found(&CustomVjp(Far, SquarePulled), &at), found(&CustomVjp(Far, Negative), &at)] {
+        assert!(error.starts_with("check_grad: derivatives by input 0, element ["), "{error}");
+        assert!(
+            error.contains("] cannot be decided by finite differences") || error.contains("], cannot be"),
+            "{error}"
+        );
+        assert!(error.contains("check at another point"), "{error}");
+    }
+    // The modes have no rounding of differences.
+    let error = found(&CustomRules(Far, SquarePulled, Halved), &at);
+    let end = "; reverse, forward, staged reverse, staged forward differ from each other by more than ";
+    assert!(error.contains(end), "{error}");
+    // The function does not move at all.
+    function!(Farther: V => V, |x| x * x + 1e20);
+    let error = found(&Farther, &vec![0.1].into());
+    assert!(error.contains("cannot be decided by finite differences"), "{error}");
+}
+
+#[test]
+fn derivatives_of_zero_pass() {
+    let options = CheckGrad::default();
+    function!(Constant: S => S, |x| x * 0.0 + 3.0);
+    function!(Cosine: S => S, |x| x.cos());
+    function!(Powers: S => V, |x| build(6, |i| x.powi(2) * x.pow(i.cast::<f64>())));
+    function!(Normalised: V => V, |x| deltaray::functions::softmax(x, 0).sum() * iota(3).cast::<f64>());
+    function!(Lowest: S => V, |x| build(3, |i| (x - 1.0).powi(2) * 1e6_f64 + x.exp() - x * 1.0_f64.exp() + i.cast::<f64>()));
+    function!(Remainder: S => S, |x| x - x.sin());
+    for at in [0.0, 0.3, 1e-9] {
+        check_grad(&Constant, &scalar(at), &options).unwrap();
+    }
+    for at in [0.0, std::f64::consts::PI] {
+        check_grad(&Cosine, &scalar(at), &options).unwrap();
+    }
+    check_grad(&Powers, &scalar(0.0), &options).unwrap();
+    check_grad(&Normalised, &vec![0.3, -1.0, 2.0].into(), &options).unwrap();
+    check_grad(&Lowest, &scalar(1.0), &options).unwrap();
+    check_grad(&Remainder, &scalar(0.0), &options).unwrap();
+    function!(SingleCosine: Scalar<Concrete, f32> => Scalar<Concrete, f32>, |x| x.cos());
+    check_grad(&SingleCosine, &scalar(0.0_f32), &options).unwrap();
+    // A derivative that is not zero, but is said to be.
+    let error = found(&CustomVjp(Square, Vanished), &vec![1e-5].into());
+    assert!(error.contains("differ from the finite differences by more than"), "{error}");
+}
+
+#[test]
+fn what_is_not_finite_and_does_not_move_is_said() {
+    let error = found(&Square, &vec![f64::INFINITY, 0.0].into());
+    assert_eq!(error, "check_grad: result 0, element [0], is not finite, but inf, at the point");
+    let error = found(&Wave, &scalar(f64::NAN));
+    assert_eq!(error, "check_grad: result 0, element [], is not finite, but NaN, at the point");
+    // The result is finite, but not the derivative by a relative movement.
+    function!(Exponential: S => S, |x| x.exp());
+    let error = found(&Exponential, &scalar(709.7));
+    assert!(error.contains("are not finite") && !error.contains("NaN"), "{error}");
+}
+
+#[test]
 fn a_check_of_shapes_that_do_not_fit_is_an_error() {
     let line = line!() + 1;
     let error = check_grad(&CustomVjp(Square, Shortened), &x(), &CheckGrad::default()).unwrap_err().to_string();

@@ -20,18 +20,17 @@ pub(super) struct Differences {
     pub(super) sides: [f64; 2],
     /// By how much those of the two sides differ in the limit of small steps.
     pub(super) bend: f64,
-    /// The magnitude of the values that move.
-    pub(super) magnitude: f64,
+    /// The sum of the magnitudes of the terms of the derivative, one for each element.
+    pub(super) terms: f64,
+    /// The same for the derivatives to the left and to the right, whichever is larger.
+    pub(super) steepness: f64,
+    /// The sum of the magnitudes of the weights of the elements that have a part in it.
+    pub(super) weight: f64,
     /// How large the rounding of the derivatives may be.
     pub(super) rounding: f64,
 }
 
 impl Differences {
-    /// Whether the function looks smooth with this step, up to a bound.
-    pub(super) fn smooth(&self, bound: f64) -> bool {
-        !self.disagrees(bound) && !self.bends(bound)
-    }
-
     /// Whether a step twice as large gives another derivative.
     pub(super) fn disagrees(&self, bound: f64) -> bool {
         apart(self.coarse, self.slope, bound)
@@ -71,55 +70,92 @@ pub(super) struct Sampler<'a> {
 }
 
 impl Sampler<'_> {
-    /// The differences of the weighted sum of the results, element by element: those that do not move have no part in it.
+    /// The differences of the weighted sum of the results, element by element: those that neither move nor have a tangent
+    /// have no part in it.
     ///
     /// # Errors
     ///
     /// The element that moves and is not finite in the fewest steps from the point.
-    pub(super) fn differences(&self, direction: &[Array], step: f64) -> Result<Differences, NotFinite> {
+    pub(super) fn differences(
+        &self,
+        direction: &[Array],
+        has_tangent: &dyn Fn(usize, usize) -> bool,
+        step: f64,
+    ) -> Result<Differences, NotFinite> {
         let moved = |steps: i8| -> Vec<Array> {
             let distance = f64::from(steps) * step;
             let pairs = self.inputs.iter().zip(direction);
             (self.run)(&pairs.map(|(input, direction)| shifted(input, direction, distance)).collect::<Vec<Array>>())
         };
         let samples = SAMPLES.map(moved);
-        let unit = ROUNDING * self.epsilon / step;
-        let (sides, bend, magnitude) = ([0.0; 2], 0.0, 0.0);
-        let mut found = Differences { step, slope: 0.0, coarse: 0.0, sides, bend, magnitude, rounding: unit };
+        let (sides, bend, terms, steepness, weight, rounding) = ([0.0; 2], 0.0, 0.0, 0.0, 0.0, 0.0);
+        let mut found = Differences { step, slope: 0.0, coarse: 0.0, sides, bend, terms, steepness, weight, rounding };
         let mut problem: Option<NotFinite> = None;
-        let results = self.values.iter().zip(self.weights).enumerate();
-        for (result, (values, weights)) in results.filter(|(_, (values, _))| values.dtype().is_float()) {
-            for element in 0..values.size() {
-                let center = values.element(element).to_f64();
-                let around = samples.each_ref().map(|sample| sample[result].element(element).to_f64());
-                if around.iter().all(|&value| value == center || (value.is_nan() && center.is_nan())) {
-                    continue;
-                }
-                let all = [(0, center)].into_iter().chain(SAMPLES.into_iter().zip(around));
-                let infinite =
-                    all.filter(|(_, value)| !value.is_finite()).min_by_key(|(steps, _)| steps.unsigned_abs());
-                if let Some((steps, value)) = infinite {
-                    if problem.as_ref().is_none_or(|other| steps.unsigned_abs() < other.steps.unsigned_abs()) {
-                        problem = Some(NotFinite { result, element, value, steps, step });
-                    }
-                    continue;
-                }
-                let weight = weights.element(element).to_f64();
-                let [far_left, left, near_left, near_right, right, far_right] = around;
-                let slope = |outer: f64, inner: f64, step: f64| (8.0 * inner - outer) / (12.0 * step);
-                found.slope += weight * slope(right - left, near_right - near_left, step);
-                found.coarse += weight * slope(far_right - far_left, right - left, 2.0 * step);
-                found.sides[0] += weight * (center - near_left) / step;
-                found.sides[1] += weight * (near_right - center) / step;
-                let curved = |left: f64, right: f64| (right - center) - (center - left);
-                found.bend += weight * (2.0 * curved(near_left, near_right) - curved(left, right) / 2.0) / step;
-                let largest = around.iter().fold(center.abs(), |largest, value| largest.max(value.abs()));
-                found.magnitude += weight.abs() * largest;
-                found.rounding += unit * weight.abs() * largest.max(1.0);
+        for (result, element) in elements(self.values) {
+            let center = self.values[result].element(element).to_f64();
+            let around = samples.each_ref().map(|sample| sample[result].element(element).to_f64());
+            let stays = around.iter().all(|&value| value == center || (value.is_nan() && center.is_nan()));
+            if stays && !has_tangent(result, element) {
+                continue;
             }
+            let all = [(0, center)].into_iter().chain(SAMPLES.into_iter().zip(around));
+            let infinite = all.filter(|(_, value)| !value.is_finite()).min_by_key(|(steps, _)| steps.unsigned_abs());
+            if let Some((steps, value)) = infinite {
+                if problem.as_ref().is_none_or(|other| steps.unsigned_abs() < other.steps.unsigned_abs()) {
+                    problem = Some(NotFinite { result, element, value, steps, step });
+                }
+                continue;
+            }
+            let weight = self.weights[result].element(element).to_f64();
+            let [far_left, left, near_left, near_right, right, far_right] = around;
+            let slope = |outer: f64, inner: f64, step: f64| (8.0 * inner - outer) / (12.0 * step);
+            let fine = slope(right - left, near_right - near_left, step);
+            let sides = [(center - near_left) / step, (near_right - center) / step];
+            found.slope += weight * fine;
+            found.coarse += weight * slope(far_right - far_left, right - left, 2.0 * step);
+            found.sides[0] += weight * sides[0];
+            found.sides[1] += weight * sides[1];
+            let curved = |left: f64, right: f64| (right - center) - (center - left);
+            found.bend += weight * (2.0 * curved(near_left, near_right) - curved(left, right) / 2.0) / step;
+            found.terms += (weight * fine).abs();
+            found.steepness += weight.abs() * sides[0].abs().max(sides[1].abs());
+            found.weight += weight.abs();
+            found.rounding += weight.abs() * self.rounding(center, around, step) / step;
         }
         problem.map_or(Ok(found), Err)
     }
+
+    /// How large the rounding of an element of the results may be: some units in the last place, or the noise of the samples,
+    /// as long as that could be rounding of numbers around 1, or of the inputs.
+    fn rounding(&self, center: f64, around: [f64; 6], step: f64) -> f64 {
+        let [far_left, left, near_left, near_right, right, far_right] = around;
+        let largest = around.iter().fold(center.abs(), |largest, value| largest.max(value.abs()));
+        let spread = around.iter().fold(0.0, |spread: f64, value| spread.max((value - center).abs()));
+        // What no polynomial of degree 4 explains: its even and its odd part, for independent noise as large as that.
+        let sum = |left: f64, right: f64| (left - center) + (right - center);
+        let even = sum(far_left, far_right) - 20.0 * sum(left, right) + 64.0 * sum(near_left, near_right);
+        let odd = (far_right - far_left) - 10.0 * (right - left) + 16.0 * (near_right - near_left);
+        let noise = (even.abs() / 131.0).max(odd.abs() / 26.7);
+        let ulps = ROUNDING * self.epsilon;
+        (ulps * largest).max((ROUNDING * noise).min(ulps.max(ulps / 2.0 * spread / step)))
+    }
+
+    /// The sum of the magnitudes of all weights.
+    pub(super) fn weight(&self) -> f64 {
+        elements(self.values).map(|(result, element)| self.weights[result].element(element).to_f64().abs()).sum()
+    }
+
+    /// How large the rounding of a derivative may be that is found without differences, for weights of this sum, where numbers
+    /// around 1 are added.
+    pub(super) fn unit(&self, weight: f64) -> f64 {
+        ROUNDING * self.epsilon * weight
+    }
+}
+
+/// The positions of all elements of the floats among arrays.
+pub(super) fn elements(arrays: &[Array]) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let floats = arrays.iter().enumerate().filter(|(_, array)| array.dtype().is_float());
+    floats.flat_map(|(position, array)| (0..array.size()).map(move |element| (position, element)))
 }
 
 /// By how much each element of an input is moved, times the step: its magnitude. An element that is 0, or less than the

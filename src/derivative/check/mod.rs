@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::shape::DType;
 use crate::staged::Staged;
 use crate::tensor::{Family, Tree, outline_of};
-use differences::{Differences, NotFinite, Sampler, apart, epsilon, floats, groups, inner, scales};
+use differences::{Differences, NotFinite, Sampler, apart, elements, epsilon, floats, groups, inner, scales};
 use std::fmt::Write;
 use std::panic::Location;
 
@@ -20,16 +20,16 @@ use std::panic::Location;
 /// of its array, is moved as that one is, but as 1 at most; in an array of zeros as 1.
 #[derive(Clone, Debug)]
 pub struct CheckGrad {
-    /// How far derivatives may be apart, relative to the magnitude of their terms plus that of the results, but of those 1 at
-    /// most. `None` is 1e-6, and 1e-2 where an array is single precision. What rounding may do to the differences is
-    /// permitted in addition: 32 units in the last place of each element of the results, or of 1 if it is smaller, divided by
-    /// the step.
+    /// How far derivatives may be apart, relative to the magnitude of their terms. `None` is 1e-6, and 1e-2 where an array is
+    /// single precision. What rounding may do to the differences is permitted in addition: 32 units in the last place of each
+    /// element of the results, or more where they are seen to be noisy, divided by the step.
     pub tolerance: Option<f64>,
-    /// The largest step of the finite differences, relative to the magnitude of each element. `None` is 1e-3, and 2e-2 where
-    /// an array is single precision. Where the function is not smooth or not finite within four such steps, steps are
-    /// made smaller, by factors of 10, as long as rounding stays below the tolerance.
+    /// The step of the finite differences, relative to the magnitude of each element. `None` is 1e-3, and 2e-2 where an array
+    /// is single precision. Where the function is not smooth or not finite within four such steps, steps are made smaller, by
+    /// factors of 10, as long as rounding stays far below the derivative. Where rounding is not far below, and the function
+    /// is smooth, they are made larger, up to 0.2.
     pub step: Option<f64>,
-    /// The number of random directions. Where magnitudes differ by more than 1000, elements of like magnitude have so many
+    /// The number of random directions, at least 1. Where magnitudes differ by more than 1000, elements of like magnitude have so many
     /// directions of their own.
     pub directions: usize,
     /// What directions are drawn from: equal seeds give equal directions.
@@ -39,6 +39,25 @@ pub struct CheckGrad {
 impl Default for CheckGrad {
     fn default() -> Self {
         CheckGrad { tolerance: None, step: None, directions: 3, seed: 0 }
+    }
+}
+
+impl CheckGrad {
+    /// That something is checked by these options.
+    fn valid(&self) -> Result<()> {
+        let wrong = |option: &str, value: f64| {
+            let problem = format!("check_grad: the {option} {value:?} is not a positive finite number");
+            Err(Error::Derivative(problem))
+        };
+        let good = |value: f64| value.is_finite() && value > 0.0;
+        match self {
+            CheckGrad { directions: 0, .. } => {
+                Err(Error::Derivative("check_grad: 0 directions check nothing, at least 1 is needed".into()))
+            }
+            &CheckGrad { step: Some(step), .. } if !good(step) => wrong("step", step),
+            &CheckGrad { tolerance: Some(tolerance), .. } if !good(tolerance) => wrong("tolerance", tolerance),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -54,17 +73,22 @@ const ELEMENTS: usize = 1000;
 /// How many steps are tried, each a tenth of the one before.
 const STEPS: usize = 16;
 
+/// The largest step that is tried where rounding is too large with the usual ones: four of them stay below an element's
+/// magnitude.
+const LARGEST_STEP: f64 = 0.2;
+
 /// Checks the derivatives of a function at a point: along random directions, those of reverse and of forward mode, eager
 /// and staged, must agree with each other and with five-point finite differences; so must the values, eager and staged.
 ///
 /// It is the test to write for a custom rule. The function must be smooth and finite around the point, if only for steps that
-/// are small beside an element's magnitude: where no step's differences show that it is, that is the error. Only float
+/// are small beside an element's magnitude: where no step's differences show that it is, that is the error, and also where
+/// rounding is so large with all steps that the differences could not tell a wrong derivative from the right one. Only float
 /// inputs are moved, and only float results are looked at. Directions are drawn from a seed, so that the answer is always
 /// the same.
 ///
 /// # Errors
 ///
-/// That of [`stage`]; else an [`Error::Derivative`] with the input and the element, the derivatives by it of a random sum of
+/// That of [`stage`]; else an [`Error::Derivative`] with the option that is no number to check by; or with the input and the element, the derivatives by it of a random sum of
 /// the results, and which of them disagree; or with the element of a result that is not finite, and where.
 ///
 /// ```
@@ -99,6 +123,7 @@ const STEPS: usize = 16;
 #[track_caller]
 pub fn check_grad<F: ArrayFn>(f: &F, at: &Plain<F::In>, options: &CheckGrad) -> Result<()> {
     let place = Location::caller();
+    options.valid()?;
     let staged = stage(|x| f.call::<Staged>(x), at).map_err(|error| placed(error, place))?;
     let (reverse, forward) = (staged.vjp()?, staged.jvp()?);
     let value: Plain<F::Out> = f.call::<Concrete>(at);
@@ -136,32 +161,79 @@ pub fn check_grad<F: ArrayFn>(f: &F, at: &Plain<F::In>, options: &CheckGrad) -> 
         let (by_forward, others) = weighted(&pushed);
         let modes = [by_reverse, by_forward, inner(&staged_pulled, direction).0, weighted(&staged_pushed).0];
         let terms = terms.max(others);
+        let has_tangent = |result: usize, element: usize| {
+            [&pushed, &staged_pushed].iter().any(|tangents| tangents[result].element(element).to_f64() != 0.0)
+        };
+        let infinite = |&(result, element): &(usize, usize)| {
+            !values[result].element(element).to_f64().is_finite() && has_tangent(result, element)
+        };
+        if let Some((result, element)) = elements(&values).find(infinite) {
+            let value = values[result].element(element).to_f64();
+            return Ok(Outcome::NotFinite(NotFinite { result, element, value, steps: 0, step: largest_step }));
+        }
+        // Where the modes find no derivative, that of the differences may vanish with the step, as that of a power at 0 does:
+        // it is then judged beside what it was with larger steps.
+        let mut vanishing = 0.0_f64;
+        let judged = |differences: Differences, vanishing: f64| {
+            let weight = if differences.weight > 0.0 { differences.weight } else { sampler.weight() };
+            let unit = sampler.unit(weight);
+            let zero = terms <= unit;
+            let rounding = if differences.weight > 0.0 { differences.rounding } else { unit };
+            let magnitude = terms.max(differences.terms);
+            let wanted = tolerance * if zero { magnitude.max(vanishing) } else { magnitude };
+            let bound = wanted + rounding;
+            let curved = bound + 16.0 * tolerance * differences.steepness;
+            Found { modes, differences, bound, curved, apart: tolerance * terms + unit, rounding, magnitude, zero }
+        };
         // A function that turns often between two points may look smooth by chance, but not with two steps alike.
-        let (mut step, mut last, mut problem, mut before) = (largest_step, None, None, None);
+        let (mut step, mut problem, mut before) = (largest_step, None, None);
+        let mut last: Option<Found> = None;
         for _ in 0..STEPS {
-            match sampler.differences(direction, step) {
+            match sampler.differences(direction, &has_tangent, step) {
                 Err(not_finite) => problem = Some(not_finite),
                 Ok(differences) => {
-                    let wanted = tolerance * (differences.magnitude.min(1.0) + terms);
-                    let (bound, rounding) = (wanted + differences.rounding, differences.rounding);
-                    let slope = differences.smooth(bound).then_some(differences.slope);
-                    let alike = before.zip(slope).is_some_and(|(before, slope)| !apart(before, slope, bound));
+                    let found = judged(differences, vanishing);
+                    vanishing = vanishing.max(found.differences.steepness);
+                    let precise = found.rounding <= found.magnitude.max(if found.zero { vanishing } else { 0.0 }) / 1e3;
+                    // Smaller steps say less from here on: only that the function is not smooth, where derivatives disagree.
+                    let worse = |last: &Found| !precise && found.rounding >= last.rounding;
+                    let worsens = last.as_ref().is_some_and(worse);
+                    let enough = |last: &Found| last.smooth() && (last.excess() <= 1.0 || found.smooth());
+                    if worsens && last.as_ref().is_some_and(enough) {
+                        break;
+                    }
+                    let slope = found.smooth().then_some(found.differences.slope);
+                    let alike = before.zip(slope).is_some_and(|(before, slope)| !apart(before, slope, found.bound));
                     before = slope;
-                    let found = Found { modes, differences, bound };
-                    let agrees = found.excess() <= 1.0;
+                    let agrees = precise && found.excess() <= 1.0;
+                    let done = agrees || worsens || (alike && !found.zero);
                     last = Some(found);
-                    if agrees || alike || rounding > wanted {
+                    if done {
                         break;
                     }
                 }
             }
             step /= 10.0;
         }
-        Ok(match (last, problem) {
-            (Some(found), _) => Outcome::Found(found),
-            (None, Some(problem)) => Outcome::NotFinite(problem),
-            (None, None) => unreachable!("one step at least is tried"),
-        })
+        let Some(mut found) = last else {
+            return Ok(Outcome::NotFinite(problem.expect("one step at least is tried")));
+        };
+        while found.excess() <= 1.0 && found.rounding > found.magnitude / 100.0 {
+            let step = 10.0 * found.differences.step;
+            let larger = (step <= LARGEST_STEP).then(|| sampler.differences(direction, &has_tangent, step));
+            match larger {
+                Some(Ok(differences)) => {
+                    let larger = judged(differences, 0.0);
+                    if !larger.smooth() {
+                        break;
+                    }
+                    found = larger;
+                }
+                _ => break,
+            }
+        }
+        let undecided = !found.zero && found.excess() <= 1.0 && found.rounding > found.magnitude / 4.0;
+        Ok(if undecided { Outcome::Undecided(found) } else { Outcome::Found(found) })
     };
 
     let names = outline_of(at).names();
@@ -197,6 +269,7 @@ pub fn check_grad<F: ArrayFn>(f: &F, at: &Plain<F::In>, options: &CheckGrad) -> 
             }
             return Err(Error::Derivative(match worst {
                 Outcome::Found(found) => found.report(&place, unit.map(|(_, scale)| scale)),
+                Outcome::Undecided(found) => found.undecided(&place, unit.map(|(_, scale)| scale)),
                 Outcome::NotFinite(problem) => not_finite(&problem, &values, &place, unit),
             }));
         }
@@ -217,14 +290,17 @@ fn placed(error: Error, caller: &Location<'_>) -> Error {
 /// What was found along a direction.
 enum Outcome {
     Found(Found),
+    /// Nothing disagrees, but the rounding of the differences would hide it.
+    Undecided(Found),
     NotFinite(NotFinite),
 }
 
 impl Outcome {
-    /// The largest distance between two derivatives, in units of what is allowed.
+    /// The largest distance between two derivatives, in units of what is allowed; barely too much where that is unknown.
     fn excess(&self) -> f64 {
         match self {
             Outcome::Found(found) => found.excess(),
+            Outcome::Undecided(_) => 1.0 + f64::EPSILON,
             Outcome::NotFinite(_) => f64::INFINITY,
         }
     }
@@ -234,18 +310,52 @@ impl Outcome {
 struct Found {
     modes: [f64; 4],
     differences: Differences,
-    /// How far apart derivatives may be.
+    /// How far derivatives may be apart from the differences.
     bound: f64,
+    /// How far those of the two sides may be apart in the limit of small steps.
+    curved: f64,
+    /// How far the derivatives of the modes may be apart from each other.
+    apart: f64,
+    /// How large the rounding of the differences may be.
+    rounding: f64,
+    /// The magnitude of the derivative: of its terms, by the modes and by the differences.
+    magnitude: f64,
+    /// Whether the modes find no derivative but rounding.
+    zero: bool,
 }
 
 impl Found {
-    /// The largest distance to the finite differences, in units of what is allowed; the largest number where one is not a
-    /// number.
+    /// Whether the function looks smooth.
+    fn smooth(&self) -> bool {
+        !self.differences.disagrees(self.bound) && !self.differences.bends(self.curved)
+    }
+
+    /// The largest distance between the derivatives of two modes.
+    fn dissent(&self) -> f64 {
+        let distances = self.modes.iter().flat_map(|a| self.modes.iter().map(move |b| (a - b).abs()));
+        distances.fold(0.0, |largest: f64, distance| if distance.is_nan() { f64::NAN } else { largest.max(distance) })
+    }
+
+    /// The largest distance to the finite differences, or between two modes, in units of what is allowed; the largest number
+    /// where one is not a number.
     fn excess(&self) -> f64 {
         let Differences { slope, coarse, bend, .. } = self.differences;
-        let others = self.modes.iter().chain([&coarse]).map(|number| number - slope).chain([bend]);
-        let distances = others.map(|distance| distance.abs() / self.bound);
-        distances.fold(0.0, |largest: f64, distance| if distance.is_nan() { f64::MAX } else { largest.max(distance) })
+        let others = self.modes.iter().chain([&coarse]).map(|number| (number - slope, self.bound));
+        let distances = others.chain([(bend, self.curved), (self.dissent(), self.apart)]);
+        let relative = |(distance, bound): (f64, f64)| if distance == 0.0 { 0.0 } else { distance.abs() / bound };
+        let worst = |largest: f64, distance: f64| if distance.is_nan() { f64::MAX } else { largest.max(distance) };
+        distances.map(relative).fold(0.0, worst)
+    }
+
+    /// That the differences cannot tell whether the derivative is right.
+    fn undecided(&self, place: &str, unit: Option<f64>) -> String {
+        let by = if unit.is_some() { "by " } else { "" };
+        let (rounding, magnitude) = (self.rounding / unit.unwrap_or(1.0), self.magnitude / unit.unwrap_or(1.0));
+        format!(
+            "check_grad: derivatives {by}{place} cannot be decided by finite differences at this point: their rounding may be \
+             {rounding:e}, but the derivative is {magnitude:e}; check at another point, or with results that are smaller \
+             beside their derivatives"
+        )
     }
 
     /// What disagrees, and how: in units of the result, or of the derivative by an element that moves by a number.
@@ -264,8 +374,17 @@ impl Found {
             .filter(|&(_, number)| apart(number, slope, self.bound))
             .map(|(&mode, _)| mode)
             .collect();
+        let infinite: Vec<&str> = MODES
+            .iter()
+            .zip(self.modes.iter().chain([&slope]))
+            .filter(|(_, n)| !n.is_finite())
+            .map(|(&m, _)| m)
+            .collect();
         let rough = "so the function is not smooth there";
-        let verdict = if self.differences.bends(self.bound) {
+        let verdict = if let [.., last] = infinite[..] {
+            let verb = if infinite.len() == 1 && last != MODES[4] { "is" } else { "are" };
+            format!("{} {verb} not finite", infinite.join(", "))
+        } else if self.differences.bends(self.curved) {
             let [left, right] = sides.map(|side| side / scale);
             format!(
                 "to the left and to the right the differences are {left:?} and {right:?}, down to steps of {step:e}, {rough}"
@@ -273,6 +392,9 @@ impl Found {
         } else if self.differences.disagrees(self.bound) {
             let coarse = coarse / scale;
             format!("with a step twice as large the differences are {coarse:?}, down to steps of {step:e}, {rough}")
+        } else if wrong.is_empty() {
+            let bound = self.apart / scale;
+            format!("{} differ from each other by more than {bound:e}", MODES[..4].join(", "))
         } else {
             let bound = self.bound / scale;
             format!("{} differ from the finite differences by more than {bound:e}", wrong.join(", "))
