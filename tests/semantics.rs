@@ -8,6 +8,9 @@
 #[macro_use]
 mod harness;
 
+#[macro_use]
+mod named_functions;
+
 #[path = "semantics/bad_input.rs"]
 mod bad_input;
 #[path = "semantics/choices.rs"]

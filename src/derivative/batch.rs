@@ -2,8 +2,7 @@
 //!
 //! All are loops that carry nothing, which the bulk transform makes batched operations of when they are staged.
 
-use super::eager::{Over, Parameter, forward};
-use super::vjp;
+use super::eager::{Over, Parameter, forward, vjp_as};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::ReportedAt;
@@ -139,7 +138,7 @@ where
 /// The value of a function at a point, and its pullback there for a whole stack of cotangents: trees like the value whose
 /// arrays have one more axis, the outermost. The function runs once, eagerly too.
 ///
-/// As [`vjp`]; the pullback's cotangents are as many in every array.
+/// As [`vjp`](super::vjp); the pullback's cotangents are as many in every array.
 #[track_caller]
 #[allow(clippy::type_complexity)]
 pub fn vjp_batch<A, X, O>(
@@ -154,7 +153,7 @@ where
     Over<A, A::Nested, O>: Stacked<A, Stack: Sliced<A, Slice = Over<A, A::Nested, O>>>,
 {
     let place = Location::caller();
-    let (value, pullback) = vjp::<A, X, O>(f, args);
+    let (value, pullback) = vjp_as::<A, X, O>("vjp_batch", f, args);
     let batched = move |cotangents: &Stack<A, Over<A, A::Nested, O>>| {
         let _place = ReportedAt::place(place);
         mapped(("vjp_batch", place), |cotangent| pullback(&cotangent), cotangents)

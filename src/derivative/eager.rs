@@ -60,6 +60,7 @@ where
 /// The pullback over trees; a cotangent that does not fit is reported at the line that took the derivative.
 #[track_caller]
 fn typed_pullback<A: Algebra, In: Tree<A>, Out: Tree<A>>(
+    name: &'static str,
     like: &In,
     output: &Out,
     auxiliaries: usize,
@@ -73,7 +74,7 @@ fn typed_pullback<A: Algebra, In: Tree<A>, Out: Tree<A>>(
             .and_then(|()| check_same_outlines(&outline, &outline_of(cotangent)));
         let leaves = match same {
             Ok(()) => cotangent.leaves(),
-            Err(problem) => refuse::<A>("vjp", format!("value and cotangent differ: {problem}"), &expected, place),
+            Err(problem) => refuse::<A>(name, format!("value and cotangent differ: {problem}"), &expected, place),
         };
         let cotangents = active_cotangents::<A>(leaves, &expected, auxiliaries);
         let _place = concrete::ReportedAt::place(place);
@@ -125,8 +126,23 @@ where
     X: Args<A>,
     O: Tree<A::Nested>,
 {
+    vjp_as::<A, X, O>("vjp", f, args)
+}
+
+/// As [`vjp`], which problems are reported as by another name.
+#[track_caller]
+pub(super) fn vjp_as<A, X, O>(
+    name: &'static str,
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> O,
+    args: X,
+) -> (Over<A, A::Nested, O>, TreePullback<X::First, Over<A, A::Nested, O>>)
+where
+    A: Algebra,
+    X: Args<A>,
+    O: Tree<A::Nested>,
+{
     let (output, (), pullback) = reverse::<A, X, O, ()>(|x| (f(x), ()), &args);
-    let pullback = typed_pullback(args.first(), &output, 0, pullback);
+    let pullback = typed_pullback(name, args.first(), &output, 0, pullback);
     (output, pullback)
 }
 
@@ -144,7 +160,7 @@ where
     U: Tree<A::Nested>,
 {
     let (output, auxiliary, pullback) = reverse::<A, X, O, U>(f, &args);
-    let pullback = typed_pullback(args.first(), &output, auxiliary.types().len(), pullback);
+    let pullback = typed_pullback("vjp_aux", args.first(), &output, auxiliary.types().len(), pullback);
     (output, auxiliary, pullback)
 }
 

@@ -1,6 +1,7 @@
 //! Losses: how far predictions are from what was seen.
 
 use crate::algebra::Algebra;
+use crate::functions::{check_broadcast, fail};
 use crate::tensor::{Float, Matrix, Rank, Scalar, Tensor, Vector, build};
 
 /// The mean cross-entropy between softmax of scores, one row for each sample, and labels, the positions of the right scores.
@@ -19,6 +20,9 @@ pub fn binary_cross_entropy<A: Algebra, E: Float, R: Rank>(
     scores: &Tensor<A, E, R>,
     truth: &Tensor<A, bool, R>,
 ) -> Scalar<A, E> {
+    if let Err(problem) = check_broadcast(&scores.shape(), &truth.shape()) {
+        return fail("binary_cross_entropy", problem, &[]);
+    }
     truth.select(&(-scores).softplus(), &scores.softplus()).into_dyn().mean()
 }
 
@@ -28,6 +32,9 @@ pub fn mean_squared_error<A: Algebra, E: Float, R: Rank>(
     predicted: &Tensor<A, E, R>,
     seen: &Tensor<A, E, R>,
 ) -> Scalar<A, E> {
+    if let Err(problem) = check_broadcast(&predicted.shape(), &seen.shape()) {
+        return fail("mean_squared_error", problem, &[]);
+    }
     let difference = predicted.clone().into_dyn() - seen.clone().into_dyn();
     (&difference * &difference).mean()
 }
@@ -39,6 +46,9 @@ pub fn huber<A: Algebra, E: Float, R: Rank>(
     seen: &Tensor<A, E, R>,
     threshold: f64,
 ) -> Scalar<A, E> {
+    if let Err(problem) = check_broadcast(&predicted.shape(), &seen.shape()) {
+        return fail("huber", problem, &[]);
+    }
     let difference = (predicted.clone().into_dyn() - seen.clone().into_dyn()).abs();
     let limit = difference.filled(threshold);
     let half = difference.filled(0.5);

@@ -1,21 +1,32 @@
 //! Arrays brought to a scale along an axis.
 
 use crate::algebra::Algebra;
-use crate::tensor::{Float, Max, Operand, RDyn, Rank, Tensor};
+use crate::concrete::ReportedAt;
+use crate::functions::{check_broadcast, fail};
+use crate::tensor::{Float, Max, Operand, RDyn, Rank, Tensor, check_axis};
+use std::panic::Location;
 
-/// A function of an array and an axis, untyped in the rank: where reductions and what they are taken from meet.
+/// A function of an array and an axis, untyped in the rank: where reductions and what they are taken from meet. What does not
+/// fit is reported by this name, and everything at the caller's line.
 #[track_caller]
 fn along<A: Algebra, E: Float, R: Rank>(
+    name: &str,
     x: &Tensor<A, E, R>,
+    axis: usize,
     f: impl FnOnce(Tensor<A, E, RDyn>) -> Tensor<A, E, RDyn>,
 ) -> Tensor<A, E, R> {
+    let shape = x.shape();
+    if let Err(problem) = check_axis(axis, &shape) {
+        return fail(name, problem, &shape);
+    }
+    let _place = ReportedAt::place(Location::caller());
     Tensor::wrap(f(x.clone().into_dyn()).into_array())
 }
 
 /// exp(x) / Σ exp(x) along an axis: positive numbers that add up to 1.
 #[track_caller]
 pub fn softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize) -> Tensor<A, E, R> {
-    along(x, |x| {
+    along("softmax", x, axis, |x| {
         let powers = (&x - x.max_axis(axis).insert_axis(axis).stop_gradient()).exp();
         &powers / powers.sum_axis(axis).insert_axis(axis)
     })
@@ -24,7 +35,7 @@ pub fn softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize) 
 /// The logarithm of [`softmax`], exact where that is next to 0.
 #[track_caller]
 pub fn log_softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize) -> Tensor<A, E, R> {
-    along(x, |x| {
+    along("log_softmax", x, axis, |x| {
         let shifted = &x - x.max_axis(axis).insert_axis(axis).stop_gradient();
         let logarithm = shifted.exp().sum_axis(axis).ln();
         shifted - logarithm.insert_axis(axis)
@@ -34,7 +45,18 @@ pub fn log_softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usi
 /// The array less its mean along an axis, divided by √(variance + epsilon).
 #[track_caller]
 pub fn standardise<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize, epsilon: f64) -> Tensor<A, E, R> {
-    along(x, |x| {
+    standardised("standardise", x, axis, epsilon)
+}
+
+/// As [`standardise`], which problems are reported as by another name.
+#[track_caller]
+fn standardised<A: Algebra, E: Float, R: Rank>(
+    name: &str,
+    x: &Tensor<A, E, R>,
+    axis: usize,
+    epsilon: f64,
+) -> Tensor<A, E, R> {
+    along(name, x, axis, |x| {
         let centred = &x - x.mean_axis(axis).insert_axis(axis);
         let variance = (&centred * &centred).mean_axis(axis);
         let scale = (&variance + variance.filled(epsilon)).sqrt();
@@ -59,5 +81,11 @@ where
     S: Rank,
     for<'a> &'a Tensor<A, E, S>: Operand<A, E, R, Rank = R>,
 {
-    standardise(x, axis, epsilon) * scale + shift
+    let shape = x.shape();
+    for other in [scale.shape(), shift.shape()] {
+        if let Err(problem) = check_broadcast(&shape, &other) {
+            return fail("layer_norm", problem, &shape);
+        }
+    }
+    standardised("layer_norm", x, axis, epsilon) * scale + shift
 }

@@ -6,11 +6,10 @@
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Label, Reduction};
 use crate::concrete::Array;
-use crate::error::Error;
-use crate::shape::{Axes, Shape, Type, Value};
+use crate::functions::fail;
+use crate::shape::{Axes, Shape, Value};
 use crate::tensor::{Float, Number, Rank, Tensor, Tensor3, Tensor4, Tensor5};
 use smallvec::SmallVec;
-use std::panic::Location;
 
 /// How windows move over `D` axes: by how much, over how many zeros on either side, and how far apart what they read is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,13 +66,6 @@ impl<const D: usize> Window<D> {
         }
         AffineMap::new(source, &result, &rows, &offsets)
     }
-}
-
-/// Reports what does not fit; where that returns, the result is a placeholder of this shape.
-#[track_caller]
-fn fail<A: Algebra, E: Number, R: Rank>(name: &str, problem: String, like: &[usize]) -> Tensor<A, E, R> {
-    let ty = Type { dtype: E::DTYPE, shape: Shape::from_slice(like) };
-    Tensor::wrap(A::fail(Error::operands(name, problem, Location::caller()), ty))
 }
 
 #[track_caller]

@@ -70,7 +70,7 @@ fn placeholder<R: Rank>(like: &[usize]) -> Shape {
 
 /// The shape of the co-broadcast of two arrays, as in numpy and ndarray: trailing axes are aligned, and an axis of extent
 /// 1 stretches.
-pub(super) fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Shape> {
+pub(crate) fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Shape> {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
     let mut shape = Shape::from_slice(long);
     for (extent, &other) in shape[long.len() - short.len()..].iter_mut().zip(short) {
@@ -120,6 +120,6 @@ pub(super) fn align<A: Algebra>(a: A::Array, b: A::Array) -> Result<(A::Array, A
 }
 
 /// An axis that exists, or the problem.
-pub(super) fn check_axis(axis: usize, shape: &[usize]) -> Result<(), String> {
+pub(crate) fn check_axis(axis: usize, shape: &[usize]) -> Result<(), String> {
     if axis < shape.len() { Ok(()) } else { Err(format!("there is no axis {axis} in shape {shape:?}")) }
 }

@@ -75,7 +75,7 @@ impl<F: Family> Unravel<F> {
         } else {
             let problem = format!("a vector of {} elements for a tree of {}", vector.len(), self.size());
             let place = Location::caller();
-            report_all::<A>(&self.types, &|ty| A::fail(Error::operands("unravel", problem.clone(), place), ty))
+            report_all::<A>(&self.types, &|ty| A::fail(Error::operands("tree", problem.clone(), place), ty))
         };
         self.template.fill::<A>(&mut leaves.into_iter())
     }

@@ -9,7 +9,7 @@ use crate::algebra::Algebra;
 use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::Binary;
-use crate::shape::{Axes, Shape, Type, Value};
+use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::tensor::apply::{fail, stretch};
 use crate::tensor::associative::{moved, neutral_misfit, slice_types};
 use crate::tensor::combination::{Combination, Operator};
@@ -41,6 +41,11 @@ impl<A: Algebra> Segments<A> {
     /// Offsets ascend; where one is less than an earlier one, the two count as if they were exchanged.
     #[track_caller]
     pub fn by_offset(offsets: &Vector<A, i64>, len: usize) -> Segments<A> {
+        let size = Type::new(DType::I64, &[len]).check_size();
+        if let Err(problem) = size {
+            let keys = fail("by_offset", problem, &offsets.shape());
+            return Segments { keys, count: offsets.len().saturating_sub(1), ascending: true };
+        }
         let ones: Tensor<A, i64, R1> = Tensor::wrap(A::constant(Array::full(&offsets.shape(), Value::I64(1))));
         // The key of a slice is the number of offsets up to it, less the one that begins its own segment.
         let keys = ones.scatter(offsets.max(0), len).cumsum(0) - 1;

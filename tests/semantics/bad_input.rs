@@ -6,6 +6,10 @@ use deltaray::Error;
 use deltaray::algebra::Algebra;
 use deltaray::derivative::stage;
 use deltaray::dual::{Dual, Tangent};
+use deltaray::functions::{
+    Window, binary_cross_entropy, convolution_1d, huber, layer_norm, log_softmax, mean_pool_1d, mean_squared_error,
+    softmax, standardise,
+};
 use deltaray::prelude::*;
 use deltaray::staged::Staged;
 use std::cell::RefCell;
@@ -22,6 +26,9 @@ fn panic_of<T>(f: impl FnOnce() -> T) -> String {
         Err(payload) => *payload.downcast::<String>().expect("a panic with text"),
     }
 }
+
+function!(Shortened: (Vector<C, f64>, Vector<C, f64>) => Vector<C, f64>, |(x, a)| (x - a).slice(0, 1..));
+function!(Total: (Vector<C, f64>, Vector<C, f64>) => Scalar<C, f64>, |(x, a)| ((x - a) * (x - a)).sum());
 
 type At<A> = (Vector<A, f64>, Matrix<A, f64>);
 
@@ -127,6 +134,24 @@ fn operands_that_do_not_fit() {
         mistake!("scan" ["f64[2]", "f64[3]"] |x, m| Checkpoints::Every(2).scan(x.clone(), &(), 3, |c, ()| (c.pad(0, 0, 1), ())).0),
         mistake!("scan_reverse" ["[2, 3]", "3 steps"] |x, m| Checkpoints::All.scan_reverse(x.clone(), m, 3, |c, _| (c, ())).0),
         mistake!("while_loop" ["f64[2]", "f64[3]"] |x, m| Checkpoints::All.while_loop(x.clone(), |c| c.sum().lt(1e9), |c| c.pad(0, 0, 1))),
+        mistake!("softmax" ["axis 2", "[2, 3]"] |x, m| softmax(m, 2)),
+        mistake!("log_softmax" ["axis 3", "[2]"] |x, m| log_softmax(x, 3)),
+        mistake!("standardise" ["axis 2", "[2, 3]"] |x, m| standardise(m, 2, 1e-5)),
+        mistake!("layer_norm" ["axis 2", "[2, 3]"] |x, m| layer_norm(m, 2, &m.at(0), &m.at(0), 1e-5)),
+        mistake!("layer_norm" ["[2, 3]", "[2]"] |x, m| layer_norm(m, 1, x, x, 1e-5)),
+        mistake!("layer_norm" ["[2]", "[3]"] |x, m| layer_norm(x, 0, x, &m.at(0), 1e-5)),
+        mistake!("mean_squared_error" ["[2]", "[3]"] |x, m| mean_squared_error(x, &m.at(0))),
+        mistake!("huber" ["[2, 3]", "[3, 2]"] |x, m| huber(m, &m.transpose(), 1.0)),
+        mistake!("binary_cross_entropy" ["[2]", "[3]"] |x, m| binary_cross_entropy(x, &m.at(0).gt(0.0))),
+        mistake!("convolution_1d" ["[2, 3, 1]", "2 groups"] |x, m| convolution_1d(&m.insert_axis(2), &m.insert_axis(2), &Window::default(), 2)),
+        mistake!("mean_pool_1d" ["[4]", "[3]"] |x, m| mean_pool_1d(&m.insert_axis(0), [4], &Window::default())),
+        mistake!("by_offset" ["i64[18446744073709551615]", "too large"] |x, m| x.segment_sum(&Segments::by_offset(&iota(3), usize::MAX))),
+        mistake!("tree" ["3 elements", "2"] |x, m| ravel::<A, f64, _>(x).1.tree(&m.at(0))),
+        mistake!("root" ["f64[2]", "f64[1]"] |x, m| root(&Shortened, &Shortened, x, x, &Implicit::default())),
+        mistake!("minimum" ["f64[2]", "f64[1]"] |x, m| minimum(&Total, &Shortened, x, x, &Implicit::default())),
+        mistake!("Newton" ["f64[2]", "f64[1]"] |x, m| Newton(Shortened, Convergence::default()).call::<A>(&(x.clone(), x.clone()))),
+        mistake!("Newton" ["f64[2]", "f64[1]"] |x, m| root(&Shortened, &Newton(Shortened, Convergence::default()), x, x, &Implicit::default())),
+        mistake!("Newton" ["f64[2]", "f64[1]"] |x, m| minimum(&Total, &Newton(Shortened, Convergence::default()), x, x, &Implicit::default())),
         mistake!("zeros"["f64[1152921504606846976]"] | x, m | zeros::<A, f64, _>(1usize << 60)),
         mistake!("iota"["i64[1152921504606846976]"] | x, m | iota::<A>(1 << 60).cast::<f64>()),
         mistake!("replicate"["f64[1152921504606846976, 2]"] | x, m | x.replicate(1 << 60)),
@@ -135,7 +160,8 @@ fn operands_that_do_not_fit() {
         mistake!("jvp" ["f64[2]", "f64[3]"] |x, m| jvp(|y| y * 2.0, x, &m.at(0)).1),
         mistake!("linearize" ["f64[2]", "f64[3]"] |x, m| linearize(|y| y * 2.0, x).1(&m.at(0))),
         mistake!("jvp_batch" ["f64[2]", "f64[3]"] |x, m| jvp_batch(|y| y * 2.0, x, m).1),
-        mistake!("vjp" ["f64[2]", "f64[3]"] |x, m| vjp_batch(|y| y * 2.0, x).1(m)),
+        mistake!("vjp_batch" ["f64[2]", "f64[3]"] |x, m| vjp_batch(|y| y * 2.0, x).1(m)),
+        mistake!("vjp_aux" ["f64[2]", "f64[3]"] |x, m| vjp_aux(|y| (y * 2.0, ()), x).2(&m.at(0))),
         mistake!("vjp_batch" ["3 and 2", "slices"] |x, m| vjp_batch(|y| (y * 2.0, y.sum()), x).1(&(m.transpose(), x + 0.0))),
         mistake!("vmap"["2 and 3 slices"] | x, m | vmap(|(a, b)| a * b, &(x.clone(), m.at(0)))),
         mistake!("vmap_axes" ["axis 2", "[2, 3]"] |x, m| vmap_axes(|row| row * 2.0, m, [2], [0])),
@@ -274,6 +300,12 @@ fn the_librarys_own_lines_are_not_reported() {
     let large = stage(|x| jvp_batch(|x| x.replicate(1 << 59), &x.at(0), x).1, &rows).err().expect("it is too large");
     assert!(large.to_string().starts_with("jvp_batch: an array of type f64[2, 576460752303423488]"), "{large}");
     here(large.to_string(), line);
+    // What a function uses that is written in the language itself.
+    let escaped = RefCell::new(None);
+    stage(|x| escaped.borrow_mut().insert(x.clone()).sum(), &x).unwrap();
+    let vector: Vector<Staged, f64> = escaped.take().unwrap();
+    assert_scope(stage(|_| softmax(&vector, 0), &x), line!());
+    assert_scope(stage(|_| standardise(&vector, 0, 1e-5), &x), line!());
     let escaped = RefCell::new(None);
     stage(|m| escaped.borrow_mut().insert((m.clone(), m.at(0))).0.sum(), &m).unwrap();
     let (m, row): (Matrix<Staged, f64>, Vector<Staged, f64>) = escaped.take().unwrap();

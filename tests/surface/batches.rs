@@ -153,5 +153,5 @@ fn trees_are_vectors() {
     assert!(text.starts_with("ravel: ") && text.contains("i64") && text.contains(file!()), "{text}");
     let (_, unravel): (Vector<C, f64>, _) = ravel(&point);
     let text = panic_of(|| unravel.tree(&v(&[1.0])).slope);
-    assert!(text.starts_with("unravel: ") && text.contains("3") && text.contains(file!()), "{text}");
+    assert!(text.starts_with("tree: ") && text.contains("3") && text.contains(file!()), "{text}");
 }

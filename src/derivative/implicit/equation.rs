@@ -7,6 +7,7 @@ use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::{DType, Type};
 use crate::tensor::{Family, Tree, Vector, check_same_trees, flatten, unflatten};
+use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -24,6 +25,32 @@ pub(super) struct Equation<F: ArrayFn> {
     like: At<F::Out, Concrete>,
     /// The types of the unknowns.
     pub(super) unknowns: Vec<Type>,
+}
+
+thread_local! {
+    static CALLING: Cell<Option<&'static Location<'static>>> = const { Cell::new(None) };
+}
+
+/// While it lives, an equation's function or solver is called for a call of the user.
+struct Calling {
+    outer: Option<&'static Location<'static>>,
+}
+
+impl Calling {
+    fn at(place: &'static Location<'static>) -> Calling {
+        Calling { outer: CALLING.replace(Some(place)) }
+    }
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        CALLING.set(self.outer);
+    }
+}
+
+/// The user's line of a call: for a solver that is called here, that of what it solves.
+fn called_at(caller: &'static Location<'static>) -> &'static Location<'static> {
+    CALLING.get().filter(|_| caller.file() == file!()).unwrap_or(caller)
 }
 
 /// Zeros of an array's type.
@@ -52,7 +79,7 @@ impl<F: ArrayFn> Equation<F> {
             P::rebuild::<A, Concrete>(parameters, &mut parameters.types().iter().map(crate::concrete::Array::zeros));
         Arc::new(Equation {
             name,
-            place: Location::caller(),
+            place: called_at(Location::caller()),
             function: f.clone(),
             fixed_point,
             argument: (like(), parameters),
@@ -93,7 +120,10 @@ impl<F: ArrayFn> Equation<F> {
         parameters: Vec<A::Array>,
     ) -> Vec<A::Array> {
         let argument = F::In::rebuild::<Concrete, A>(&self.argument, &mut unknowns.into_iter().chain(parameters));
-        let value = function.call::<A>(&argument);
+        let value = {
+            let _calling = Calling::at(self.place);
+            function.call::<A>(&argument)
+        };
         match check_same_trees(&self.like, &value) {
             Ok(()) => value.leaves(),
             Err(problem) => {

@@ -161,7 +161,25 @@ where
     X: Family<At<Concrete>: Send + Sync>,
     P: Family<At<Concrete>: Send + Sync>,
 {
-    let equation = Equation::new("root", g, false, start, parameters);
+    root_as::<A, G, S, X, P>("root", (g, solver), (start, parameters), options)
+}
+
+/// As [`root`], which problems are reported as by another name.
+#[track_caller]
+fn root_as<A, G, S, X, P>(
+    name: &'static str,
+    (g, solver): (&G, &S),
+    (start, parameters): (&At<X, A>, &At<P, A>),
+    options: &Implicit,
+) -> At<X, A>
+where
+    A: Algebra,
+    G: ArrayFn<In = (X, P), Out = X> + Clone + Send + Sync + 'static,
+    S: ArrayFn<In = (X, P), Out = X> + Clone + Send + Sync + 'static,
+    X: Family<At<Concrete>: Send + Sync>,
+    P: Family<At<Concrete>: Send + Sync>,
+{
+    let equation = Equation::new(name, g, false, start, parameters);
     let unknowns = equation.unknowns.iter().fold(0, |sum: usize, ty| sum.saturating_add(ty.size()));
     let linear = options.linear.unwrap_or(match unknowns <= DENSE_UNKNOWNS {
         true => LinearSolver::Dense,
@@ -212,7 +230,8 @@ where
     P: Family<At<Concrete>: Send + Sync>,
     E: Float,
 {
-    root::<A, GradFirst<L>, S, X, P>(&GradFirst(loss.clone()), solver, start, parameters, options)
+    let equation = GradFirst(loss.clone());
+    root_as::<A, GradFirst<L>, S, X, P>("minimum", (&equation, solver), (start, parameters), options)
 }
 
 impl<F, X, P> ArrayFn for FixedPoint<F>
