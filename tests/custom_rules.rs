@@ -67,7 +67,7 @@ fn a_tangent_of_another_shape_is_an_error() {
     assert!(forward.starts_with(expected), "{forward}");
     let reverse = panic_of(|| drop(grad(|x| custom_jvp(&Square, &Shortened, x).sum(), &x())));
     assert!(reverse.starts_with(expected), "{reverse}");
-    let staged = stage(|x| custom_jvp(&Square, &Shortened, x), &x()).err().expect("staging runs the rule").to_string();
+    let staged = stage(|x| custom_jvp(&Square, &Shortened, x), &x()).expect_err("staging runs the rule").to_string();
     assert!(staged.starts_with(expected), "{staged}");
     // The value alone needs no rule.
     assert_eq!(custom_jvp(&Square, &Shortened, &x()).to_vec(), [1.0, 4.0, 9.0]);
@@ -78,7 +78,7 @@ fn a_rule_that_uses_its_own_function_runs_eagerly_and_is_an_error_staged() {
     let at = scalar(0.5);
     let third = grad(|x| grad(|x| grad(|x| Recursive.call(x), x), x), &at).item();
     assert!((third + 0.5_f64.cos()).abs() < 1e-12);
-    let error = stage(|x| Recursive.call(x), &at).err().expect("the rule has no end").to_string();
+    let error = stage(|x| Recursive.call(x), &at).expect_err("the rule has no end").to_string();
     assert!(error.starts_with("custom rule: a rule that uses the function it belongs to, 8 rules deep"), "{error}");
     // What was staged before does not count.
     assert!(stage(|x| custom_vjp(&Square, &SquarePulled, x), &x()).is_ok());

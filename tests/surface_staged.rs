@@ -185,7 +185,7 @@ fn another_structure_is_named_by_its_place() {
         (0..n).map(|_| Layer { weights: v(&[1.0, 2.0]), r#type: scalar::<C, _>(3.0) }).collect()
     };
     let program = stage(network, (&layers(2), &v(&[1.0, 2.0]))).unwrap();
-    let error = program.call((&layers(3), &v(&[1.0, 2.0]))).err().unwrap().to_string();
+    let error = program.call((&layers(3), &v(&[1.0, 2.0]))).unwrap_err().to_string();
     assert!(error.ends_with("3 parts instead of 2"), "{error}");
 }
 
@@ -203,7 +203,7 @@ fn a_value_that_escaped_is_named_at_the_line_of_the_derivative() {
         },
         &v(&[1.0, 2.0]),
     );
-    let error = error.err().unwrap().to_string();
+    let error = error.unwrap_err().to_string();
     assert!(error.contains("surface_staged.rs"), "{error}");
 }
 

@@ -297,7 +297,7 @@ fn the_librarys_own_lines_are_not_reported() {
     here(panic_of(|| jvp_batch(|x| x * ones(1 << 58), &scalar(1.0), &rows)), line);
     // What is too large for any memory, of all directions only.
     let line = line!() + 1;
-    let large = stage(|x| jvp_batch(|x| x.replicate(1 << 59), &x.at(0), x).1, &rows).err().expect("it is too large");
+    let large = stage(|x| jvp_batch(|x| x.replicate(1 << 59), &x.at(0), x).1, &rows).expect_err("it is too large");
     assert!(large.to_string().starts_with("jvp_batch: an array of type f64[2, 576460752303423488]"), "{large}");
     here(large.to_string(), line);
     // What a function uses that is written in the language itself.

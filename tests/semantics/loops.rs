@@ -131,6 +131,6 @@ fn steps_that_are_not_run_are_checked_when_they_are_staged() {
     let x: Vector<C, f64> = Vector::from_slice(&[0.5, 0.8]);
     assert_eq!(never(&x), x);
     assert_eq!(grad(|x| never(x).sum(), &x).to_vec(), [1.0; 2]);
-    let error = stage(never, &x).err().expect("the step gives another shape").to_string();
+    let error = stage(never, &x).expect_err("the step gives another shape").to_string();
     assert!(error.starts_with("while_loop: what a step is given and what it passes on differ"), "{error}");
 }
