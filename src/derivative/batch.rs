@@ -3,12 +3,11 @@
 //! All are loops that carry nothing, which the bulk transform makes batched operations of when they are staged.
 
 use super::eager::{Over, Parameter, forward, vjp_as};
-use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::ReportedAt;
 use crate::error::Error;
-use crate::shape::{Axes, DType, Type};
-use crate::tensor::{Args, AxisList, Family, Sliced, Stacked, Tree, scan_as};
+use crate::shape::{DType, Type};
+use crate::tensor::{Args, AxisList, Family, Sliced, Stacked, Tree, move_axis, scan_as};
 use std::panic::Location;
 
 /// A function applied to each slice of a tree of arrays along their outermost axis; the values are stacked.
@@ -91,13 +90,10 @@ fn moved<A: Algebra>(
         if axis >= shape.len() {
             return report(format!("there is no axis {axis} in shape {:?}", &shape[..]), A::type_of(&array));
         }
-        let (from, to) = match direction {
-            Direction::Inwards => (axis, 0),
-            Direction::Outwards => (0, axis),
-        };
-        let mut permutation: Axes = (0..shape.len()).filter(|&other| other != from).collect();
-        permutation.insert(to, from);
-        if axis == 0 { array } else { A::view(array, &AffineMap::transpose(&shape, &permutation)) }
+        match direction {
+            Direction::Inwards => move_axis::<A>(array, axis, 0),
+            Direction::Outwards => move_axis::<A>(array, 0, axis),
+        }
     };
     arrays.into_iter().enumerate().map(one).collect()
 }

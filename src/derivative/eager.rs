@@ -20,25 +20,27 @@ pub(super) type Over<A, B, T> = <<T as Tree<B>>::Family as Family>::At<A>;
 /// The parameter, over `B`, of a function with arguments `X` over `A`.
 pub(super) type Parameter<A, B, X> = <<X as Args<A>>::Family as Family>::At<B>;
 
-/// The value at the point, the auxiliary output, and the untyped pullback for the value's arrays and no others.
+/// Of a function over an inner algebra `B`, at these arrays of all arguments: the value, the auxiliary output, and the untyped
+/// pullback for the value's arrays and no others.
 #[track_caller]
-fn reverse<A, X, O, U>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> (O, U),
+fn reverse<A, B, X, O, U>(
+    f: impl Fn(&Parameter<A, B::Nested, X>) -> (O, U),
     args: &X,
-) -> (Over<A, A::Nested, O>, Over<A, A::Nested, U>, Pullback<A>)
+    mut at: Vec<B::Array>,
+) -> (Over<B, B::Nested, O>, Over<B, B::Nested, U>, Pullback<B>)
 where
     A: Algebra,
+    B: Algebra,
     X: Args<A>,
-    O: Tree<A::Nested>,
-    U: Tree<A::Nested>,
+    O: Tree<B::Nested>,
+    U: Tree<B::Nested>,
 {
-    let mut at = args.leaves();
-    let passive: Vec<_> = at.split_off(args.active()).into_iter().map(A::lift).collect();
+    let passive: Vec<_> = at.split_off(args.active()).into_iter().map(B::lift).collect();
     let result: RefCell<Option<(O, U)>> = RefCell::new(None);
     let _place = concrete::ReportedAt::place(Location::caller());
-    let (mut values, pullback) = A::vjp(
+    let (mut values, pullback) = B::vjp(
         &|active| {
-            let parameter = args.rebuild::<A::Nested>(&mut active.into_iter().chain(passive.iter().cloned()));
+            let parameter = args.rebuild::<B::Nested>(&mut active.into_iter().chain(passive.iter().cloned()));
             let (output, auxiliary) = {
                 let _own = concrete::ReportedAt::own_lines();
                 f(&parameter)
@@ -52,8 +54,8 @@ where
     );
     let (output, auxiliary) = result.into_inner().expect("the algebra runs the function");
     let rest = values.split_off(output.types().len());
-    let auxiliary = U::Family::rebuild::<A::Nested, A>(&auxiliary, &mut rest.into_iter());
-    let output = O::Family::rebuild::<A::Nested, A>(&output, &mut values.into_iter());
+    let auxiliary = U::Family::rebuild::<B::Nested, B>(&auxiliary, &mut rest.into_iter());
+    let output = O::Family::rebuild::<B::Nested, B>(&output, &mut values.into_iter());
     (output, auxiliary, pullback)
 }
 
@@ -78,7 +80,7 @@ fn typed_pullback<A: Algebra, In: Tree<A>, Out: Tree<A>>(
         };
         let cotangents = active_cotangents::<A>(leaves, &expected, auxiliaries);
         let _place = concrete::ReportedAt::place(place);
-        rebuild_gradient::<A, In>(&like, pullback(cotangents))
+        rebuild_gradient::<A, A, In>(&like, pullback(cotangents))
     })
 }
 
@@ -103,9 +105,9 @@ pub(super) fn refuse<A: Algebra>(name: &str, problem: String, types: &[Type], pl
     types.iter().cloned().map(fail).collect()
 }
 
-fn rebuild_gradient<A: Algebra, In: Tree<A>>(like: &In, cotangents: Vec<A::Array>) -> In {
-    debug_assert_eq!(like.types(), cotangents.iter().map(A::type_of).collect::<Vec<_>>());
-    In::Family::rebuild::<A, A>(like, &mut cotangents.into_iter())
+fn rebuild_gradient<A: Algebra, B: Algebra, In: Tree<A>>(like: &In, cotangents: Vec<B::Array>) -> Over<B, A, In> {
+    debug_assert_eq!(like.types(), cotangents.iter().map(B::type_of).collect::<Vec<_>>());
+    In::Family::rebuild::<A, B>(like, &mut cotangents.into_iter())
 }
 
 /// The value of a function at a point, and its pullback there.
@@ -141,7 +143,7 @@ where
     X: Args<A>,
     O: Tree<A::Nested>,
 {
-    let (output, (), pullback) = reverse::<A, X, O, ()>(|x| (f(x), ()), &args);
+    let (output, (), pullback) = reverse::<A, A, X, O, ()>(|x| (f(x), ()), &args, args.leaves());
     let pullback = typed_pullback(name, args.first(), &output, 0, pullback);
     (output, pullback)
 }
@@ -159,7 +161,7 @@ where
     O: Tree<A::Nested>,
     U: Tree<A::Nested>,
 {
-    let (output, auxiliary, pullback) = reverse::<A, X, O, U>(f, &args);
+    let (output, auxiliary, pullback) = reverse::<A, A, X, O, U>(f, &args, args.leaves());
     let pullback = typed_pullback("vjp_aux", args.first(), &output, auxiliary.types().len(), pullback);
     (output, auxiliary, pullback)
 }
@@ -193,40 +195,32 @@ where
     E: Float,
     U: Tree<A::Nested>,
 {
-    let (value, auxiliary, pullback) = reverse::<A, X, Scalar<A::Nested, E>, U>(f, &args);
-    let one = A::constant(concrete::Array::full(&[], E::ONE.into_value()));
-    let mut cotangents = vec![Some(one)];
-    cotangents.extend(auxiliary.types().iter().map(|_| None));
-    let _place = concrete::ReportedAt::place(Location::caller());
-    let gradient = rebuild_gradient::<A, X::First>(args.first(), pullback(cotangents));
-    ((value, auxiliary), gradient)
+    value_and_grad_at::<A, A, X, E, U>(f, &args, args.leaves())
 }
 
-/// The gradient of a scalar function over an inner algebra `B`, with respect to the first argument, at these arrays of all
-/// arguments.
+/// The value, the auxiliary output and the gradient with respect to the first argument, of a scalar function over an inner
+/// algebra `B`, at these arrays of all arguments.
 #[track_caller]
-pub(super) fn gradient<A, B, X, E>(
-    f: impl Fn(&Parameter<A, B::Nested, X>) -> Scalar<B::Nested, E>,
+#[allow(clippy::type_complexity)]
+pub(super) fn value_and_grad_at<A, B, X, E, U>(
+    f: impl Fn(&Parameter<A, B::Nested, X>) -> (Scalar<B::Nested, E>, U),
     args: &X,
-    mut at: Vec<B::Array>,
-) -> Over<B, A, X::First>
+    at: Vec<B::Array>,
+) -> ((Scalar<B, E>, Over<B, B::Nested, U>), Over<B, A, X::First>)
 where
     A: Algebra,
     B: Algebra,
     X: Args<A>,
     E: Float,
+    U: Tree<B::Nested>,
 {
-    let passive: Vec<_> = at.split_off(args.active()).into_iter().map(B::lift).collect();
-    let (_, pullback) = B::vjp(
-        &|active| {
-            let parameter = args.rebuild::<B::Nested>(&mut active.into_iter().chain(passive.iter().cloned()));
-            vec![f(&parameter).into_array()]
-        },
-        at,
-    );
+    let (value, auxiliary, pullback) = reverse::<A, B, X, Scalar<B::Nested, E>, U>(f, args, at);
     let one = B::constant(concrete::Array::full(&[], E::ONE.into_value()));
+    let mut cotangents = vec![Some(one)];
+    cotangents.extend(auxiliary.types().iter().map(|_| None));
     let _place = concrete::ReportedAt::place(Location::caller());
-    <X::First as Tree<A>>::Family::rebuild::<A, B>(args.first(), &mut pullback(vec![Some(one)]).into_iter())
+    let gradient = rebuild_gradient::<A, B, X::First>(args.first(), pullback(cotangents));
+    ((value, auxiliary), gradient)
 }
 
 /// The gradient of a scalar function at a point: with respect to the whole of a single argument `&x`, or the first of a
@@ -238,7 +232,7 @@ where
     X: Args<A>,
     E: Float,
 {
-    gradient::<A, A, X, E>(f, &args, args.leaves())
+    value_and_grad::<A, X, E>(f, args).1
 }
 
 /// The gradient as [`grad`], then the auxiliary output, of a function that returns its value and an auxiliary output.

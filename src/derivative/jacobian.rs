@@ -6,7 +6,7 @@
 //! All are by one tensor: by a single argument `&x`, or by the first of several, `(&x, &data)`. The parameters in a tree
 //! become one vector by [`ravel`](crate::tensor::ravel).
 
-use super::eager::{Over, Parameter, forward, gradient};
+use super::eager::{Over, Parameter, forward, value_and_grad_at};
 use super::vjp;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
@@ -102,7 +102,10 @@ where
     X: Args<A>,
     E: Float,
 {
-    let inner = |x: &Parameter<A, A::Forward, X>| (gradient::<A, A::Forward, X, E>(f, args, x.leaves()), ());
+    let inner = |x: &Parameter<A, A::Forward, X>| {
+        let (_, gradient) = value_and_grad_at::<A, A::Forward, X, E, ()>(|y| (f(y), ()), args, x.leaves());
+        (gradient, ())
+    };
     forward::<A, X, Over<A::Forward, A, X::First>, ()>((name, place), inner, args, along).1
 }
 

@@ -6,7 +6,8 @@ use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::error::Error;
 use crate::operation::Binary;
-use crate::shape::{Axes, Shape, Type};
+use crate::shape::{Shape, Type};
+use crate::tensor::structure::move_axis;
 use crate::tensor::{Family, Float, Rank, Sliced, Stacked, Tensor, Tree, check_same_structure, duplicate, scan_as};
 use std::panic::Location;
 
@@ -27,16 +28,7 @@ fn extent<A: Algebra>(arrays: &[A::Array], axis: usize) -> Result<usize, String>
 
 /// The arrays with one axis outermost, or there again.
 pub(super) fn moved<A: Algebra>(arrays: Vec<A::Array>, from: usize, to: usize) -> Vec<A::Array> {
-    if from == to {
-        return arrays;
-    }
-    let transpose = |array: A::Array| {
-        let shape = A::shape(&array);
-        let mut permutation: Axes = (0..shape.len()).filter(|&axis| axis != from).collect();
-        permutation.insert(to, from);
-        A::view(array, &AffineMap::transpose(&shape, &permutation))
-    };
-    arrays.into_iter().map(transpose).collect()
+    arrays.into_iter().map(|array| move_axis::<A>(array, from, to)).collect()
 }
 
 /// The arrays without their outermost axis of extent 1.

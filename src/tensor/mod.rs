@@ -53,6 +53,7 @@ pub(crate) use scan::scan_as;
 pub use scan::{Sliced, Stacked, scan, scan_reverse};
 pub use scatter::{Masked, masked};
 pub use segments::{Segments, reduce_by_index, reduce_by_index_axis, reduce_segments, reduce_segments_axis};
+pub(crate) use structure::move_axis;
 pub use structure::{AxisList, concatenate, stack};
 pub use tree::{Args, Family, Tree, check_same_structure, check_same_trees, duplicate, rebuild_field};
 pub(crate) use tree::{check_same_outlines, outline_of};

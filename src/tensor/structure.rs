@@ -264,6 +264,17 @@ pub fn stack<A: Algebra, E: Element, R: Rank>(parts: &[Tensor<A, E, R>]) -> Tens
     Tensor::wrap(stack_arrays::<A>(parts.iter().map(|part| part.array.clone()).collect()))
 }
 
+/// The array with one of its axes at another place.
+pub(crate) fn move_axis<A: Algebra>(array: A::Array, from: usize, to: usize) -> A::Array {
+    if from == to {
+        return array;
+    }
+    let shape = A::shape(&array);
+    let mut permutation: Axes = (0..shape.len()).filter(|&axis| axis != from).collect();
+    permutation.insert(to, from);
+    A::view(array, &AffineMap::transpose(&shape, &permutation))
+}
+
 /// At least one array, all of one shape, along a new outermost axis.
 #[track_caller]
 pub(super) fn stack_arrays<A: Algebra>(parts: Vec<A::Array>) -> A::Array {

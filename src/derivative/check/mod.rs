@@ -29,8 +29,8 @@ pub struct CheckGrad {
     /// factors of 10, as long as rounding stays far below the derivative. Where rounding is not far below, and the function
     /// is smooth, they are made larger, up to 0.2.
     pub step: Option<f64>,
-    /// The number of random directions, at least 1. Where magnitudes differ by more than 1000, elements of like magnitude have so many
-    /// directions of their own.
+    /// The number of random directions, at least 1. Where magnitudes differ by more than 1000, elements of like magnitude have
+    /// so many directions of their own.
     pub directions: usize,
     /// What directions are drawn from: equal seeds give equal directions.
     pub seed: u64,
@@ -88,8 +88,9 @@ const LARGEST_STEP: f64 = 0.2;
 ///
 /// # Errors
 ///
-/// That of [`stage`]; else an [`Error::Derivative`] with the option that is no number to check by; or with the input and the element, the derivatives by it of a random sum of
-/// the results, and which of them disagree; or with the element of a result that is not finite, and where.
+/// That of [`stage`]; else an [`Error::Derivative`] with the option that is no number to check by; or with the input and the
+/// element, the derivatives by it of a random sum of the results, and which of them disagree; or with the element of a result
+/// that is not finite, and where.
 ///
 /// ```
 /// use deltaray::prelude::*;
