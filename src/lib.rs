@@ -90,6 +90,7 @@ pub mod algebra;
 pub mod concrete;
 pub mod derivative;
 pub mod dual;
+pub mod engine;
 pub mod error;
 pub mod functions;
 pub mod guide;

@@ -1,0 +1,313 @@
+//! Kernels of elementwise operations, compiled from the closures of the operation table.
+
+use super::level::{Level, Loop, Product, kernel};
+use super::{Instructions, Kernel, Operand};
+use crate::concrete::Scalar;
+use crate::operation::{Binary, BinaryLoop, Comparison, Unary, UnaryLoop};
+use crate::shape::DType;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// Elements that are computed before the first of them is written.
+///
+/// A result may lie where an operand lies, which the compiler can not rule out; it makes vectors of a whole block, since
+/// nothing is written in between.
+pub(super) const BLOCK: usize = 32;
+
+/// Writes a function of the position at every position.
+///
+/// # Safety
+///
+/// The result has room for `count` elements, and the function may be called for positions below `count`. It reads nothing
+/// of the result but elements at its own position or later.
+#[inline(always)]
+pub(super) unsafe fn fill_with<T>(result: *mut T, count: usize, f: impl Fn(usize) -> T) {
+    let mut start = 0;
+    while count - start >= BLOCK {
+        let mut block = [const { MaybeUninit::<T>::uninit() }; BLOCK];
+        for (at, element) in block.iter_mut().enumerate() {
+            element.write(f(start + at));
+        }
+        // SAFETY: there is room for `count` elements, of which as many as a block are left; all of the block is written.
+        unsafe { result.add(start).cast::<[MaybeUninit<T>; BLOCK]>().write(block) };
+        start += BLOCK;
+    }
+    for at in start..count {
+        // SAFETY: there is room for `count` elements.
+        unsafe { result.add(at).write(f(at)) };
+    }
+}
+
+/// Where the elements of an operand come from.
+pub(super) trait Source<T> {
+    /// # Safety
+    ///
+    /// The pointer points at valid elements: as many as there are positions, or one, as the implementation says.
+    unsafe fn new(start: *const u8) -> Self;
+    /// # Safety
+    ///
+    /// The position is below the number of elements.
+    unsafe fn at(&self, position: usize) -> T;
+}
+
+/// An operand of as many elements as the result has.
+pub(super) struct Run<T>(*const T);
+
+/// An operand of one element.
+pub(super) struct One<T>(T);
+
+impl<T: Copy> Source<T> for Run<T> {
+    #[inline(always)]
+    unsafe fn new(start: *const u8) -> Self {
+        Run(start.cast())
+    }
+    #[inline(always)]
+    unsafe fn at(&self, position: usize) -> T {
+        // SAFETY: the caller promises a valid element there.
+        unsafe { self.0.add(position).read() }
+    }
+}
+
+impl<T: Copy> Source<T> for One<T> {
+    #[inline(always)]
+    unsafe fn new(start: *const u8) -> Self {
+        // SAFETY: the caller promises one valid element.
+        One(unsafe { start.cast::<T>().read() })
+    }
+    #[inline(always)]
+    unsafe fn at(&self, _: usize) -> T {
+        self.0
+    }
+}
+
+/// The kernel of a loop over two operands, for their kinds of source.
+macro_rules! for_operands {
+    ($isa:expr, $left:expr, $right:expr, $loop:ident<$T:ty $(, $argument:ty)*>) => {
+        match ($left, $right) {
+            (Operand::Run, Operand::Run) => kernel::<$loop<$T $(, $argument)*, Run<$T>, Run<$T>>>($isa),
+            (Operand::Run, Operand::One) => kernel::<$loop<$T $(, $argument)*, Run<$T>, One<$T>>>($isa),
+            (Operand::One, Operand::Run) => kernel::<$loop<$T $(, $argument)*, One<$T>, Run<$T>>>($isa),
+            (Operand::One, Operand::One) => kernel::<$loop<$T $(, $argument)*, One<$T>, One<$T>>>($isa),
+        }
+    };
+}
+
+/// Evaluates to an expression in which the name stands for the Rust type of an element type.
+macro_rules! for_dtype {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            DType::F32 => {
+                type $T = f32;
+                $body
+            }
+            DType::F64 => {
+                type $T = f64;
+                $body
+            }
+            DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            DType::I64 => {
+                type $T = i64;
+                $body
+            }
+            DType::Bool => {
+                type $T = bool;
+                $body
+            }
+        }
+    };
+}
+pub(super) use for_dtype;
+
+/// The value of a function's type that holds no data; a kernel, being a mere pointer, has no place for any.
+///
+/// # Safety
+///
+/// A value of this type exists.
+#[inline(always)]
+unsafe fn without_data<F>() -> F {
+    assert!(size_of::<F>() == 0, "a row with a parameter needs a kernel that reads it");
+    // SAFETY: there are no bytes to initialise, and the caller knows that the type has a value.
+    unsafe { MaybeUninit::uninit().assume_init() }
+}
+
+/// The loop of a function of one element.
+struct Map<T, F>(PhantomData<(T, F)>);
+
+impl<T: Scalar, F: Fn(T) -> T> Loop for Map<T, F> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
+        // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
+        unsafe {
+            let (f, a) = (without_data::<F>(), Run::<T>::new(a));
+            fill_with(result.cast::<T>(), count, |at| f(a.at(at)));
+        }
+    }
+}
+
+/// The loop of a function of two elements.
+struct Combine<T, U, F, A, B>(PhantomData<(T, U, F, A, B)>);
+
+impl<T: Scalar, U: Scalar, F: Fn(T, T) -> U, A: Source<T>, B: Source<T>> Loop for Combine<T, U, F, A, B> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
+        // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
+        unsafe {
+            let (f, a, b) = (without_data::<F>(), A::new(a), B::new(b));
+            fill_with(result.cast::<U>(), count, |at| f(a.at(at), b.at(at)));
+        }
+    }
+}
+
+/// Makes the kernel of whatever function it is given.
+struct Choose {
+    isa: Instructions,
+    operands: (Operand, Operand),
+}
+
+impl<T: Scalar> UnaryLoop<T> for Choose {
+    type Output = Kernel;
+    fn run<F: Fn(T) -> T>(self, _: F) -> Kernel {
+        kernel::<Map<T, F>>(self.isa)
+    }
+}
+
+impl<T: Scalar, U: Scalar> BinaryLoop<T, U> for Choose {
+    type Output = Kernel;
+    fn run<F: Fn(T, T) -> U>(self, _: F) -> Kernel {
+        for_operands!(self.isa, self.operands.0, self.operands.1, Combine<T, U, F>)
+    }
+}
+
+/// The loop of the table's function, in place; for rows with a parameter, of which a kernel has it at each call.
+struct InPlace<'a, T>(&'a mut [T]);
+
+impl<T: Scalar> UnaryLoop<T> for InPlace<'_, T> {
+    type Output = ();
+    fn run<F: Fn(T) -> T>(self, f: F) {
+        for x in self.0 {
+            *x = f(*x);
+        }
+    }
+}
+
+/// The loop of a polygamma function.
+struct Polygamma<T>(PhantomData<T>);
+
+macro_rules! polygamma {
+    ($t:ty, $run:ident) => {
+        impl Loop for Polygamma<$t> {
+            #[inline(always)]
+            unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
+                // SAFETY: the caller promises the order at `b`.
+                let order = unsafe { b.cast::<i64>().read() };
+                let op = Unary::Polygamma(u32::try_from(order).unwrap_or(u32::MAX));
+                for at in 0..count {
+                    // SAFETY: the caller promises elements and room at these positions.
+                    unsafe {
+                        let mut element = [a.cast::<$t>().add(at).read()];
+                        op.$run(InPlace(&mut element));
+                        result.cast::<$t>().add(at).write(element[0]);
+                    }
+                }
+            }
+        }
+    };
+}
+
+polygamma!(f32, run_f32);
+polygamma!(f64, run_f64);
+
+/// The kernel of a row of the table.
+pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
+    let choose = Choose { isa, operands: (Operand::Run, Operand::Run) };
+    match (op, dtype) {
+        (Unary::Polygamma(_), DType::F32) => kernel::<Polygamma<f32>>(isa),
+        (Unary::Polygamma(_), DType::F64) => kernel::<Polygamma<f64>>(isa),
+        (_, DType::F32) => op.run_f32(choose),
+        (_, DType::F64) => op.run_f64(choose),
+        (_, DType::I32) => op.run_i32(choose),
+        (_, DType::I64) => op.run_i64(choose),
+        (_, DType::Bool) => op.run_bool(choose),
+    }
+}
+
+/// The kernel of a row of the table.
+pub(super) fn binary(isa: Instructions, op: Binary, dtype: DType, a: Operand, b: Operand) -> Kernel {
+    let choose = Choose { isa, operands: (a, b) };
+    match dtype {
+        DType::F32 => op.run_f32(choose),
+        DType::F64 => op.run_f64(choose),
+        DType::I32 => op.run_i32(choose),
+        DType::I64 => op.run_i64(choose),
+        DType::Bool => op.run_bool(choose),
+    }
+}
+
+/// The kernel of a row of the table.
+pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operand, b: Operand) -> Kernel {
+    for_dtype!(dtype, T => op.run::<T, _>(Choose { isa, operands: (a, b) }))
+}
+
+/// The loop of a choice between two elements.
+struct Select<T, A, B>(PhantomData<(T, A, B)>);
+
+impl<T: Scalar, A: Source<T>, B: Source<T>> Loop for Select<T, A, B> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize) {
+        // SAFETY: what the caller promises.
+        unsafe {
+            let (mask, yes, no) = (Run::<bool>::new(a), A::new(b), B::new(c));
+            fill_with(result.cast::<T>(), count, |at| {
+                // Both are there; reading both leaves nothing to jump over.
+                let (yes, no) = (yes.at(at), no.at(at));
+                if mask.at(at) { yes } else { no }
+            });
+        }
+    }
+}
+
+/// The kernel of a choice between two elements.
+pub(super) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand) -> Kernel {
+    for_dtype!(dtype, T => for_operands!(isa, yes, no, Select<T>))
+}
+
+/// The loop of a conversion.
+struct Cast<T, U>(PhantomData<(T, U)>);
+
+impl<T: Scalar, U: Scalar> Loop for Cast<T, U> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
+        // SAFETY: what the caller promises.
+        unsafe {
+            let a = Run::<T>::new(a);
+            fill_with(result.cast::<U>(), count, |at| a.at(at).cast());
+        }
+    }
+}
+
+/// The kernel of a conversion.
+pub(super) fn cast(isa: Instructions, from: DType, to: DType) -> Kernel {
+    for_dtype!(from, T => for_dtype!(to, U => kernel::<Cast<T, U>>(isa)))
+}
+
+/// The loop of a sum of products.
+struct MultiplyAdd<T, A, B>(PhantomData<(T, A, B)>);
+
+impl<T: Product, A: Source<T>, B: Source<T>> Loop for MultiplyAdd<T, A, B> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
+        // SAFETY: what the caller promises; the result is read at the position that is to be written.
+        unsafe {
+            let (sum, a, b) = (Run::<T>::new(result), A::new(a), B::new(b));
+            fill_with(result.cast::<T>(), count, |at| a.at(at).times_plus::<L>(b.at(at), sum.at(at)));
+        }
+    }
+}
+
+/// The kernel of a sum of products.
+pub(super) fn multiply_add(isa: Instructions, dtype: DType, a: Operand, b: Operand) -> Kernel {
+    for_dtype!(dtype, T => for_operands!(isa, a, b, MultiplyAdd<T>))
+}

@@ -1,0 +1,167 @@
+//! The instructions of the processor's engine: compiled loops over short runs of elements.
+//!
+//! A kernel is a function pointer, chosen once for an operation, an element type and the machine's widest vectors, and
+//! then called for run after run. What it means is what the operation table says: the kernels of elementwise operations
+//! are compiled from the table's own closures, so that a new row has its kernels without a line here. The transcendental
+//! functions, of which the standard library has only calls for one element, have [vector versions](functions) beside.
+//!
+//! All loops are plain Rust, compiled once for every set of instructions in [`level`]; the compiler makes the vectors.
+
+mod elementwise;
+mod functions;
+mod level;
+mod movement;
+mod reduction;
+#[cfg(test)]
+mod tests;
+
+use crate::algebra::Reduction;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::DType;
+use std::sync::OnceLock;
+
+/// Which instructions kernels are compiled to.
+///
+/// NEON would stand between `Portable` and `Avx2`, with fused multiply-add and vectors of 16 bytes. It needs no entry for
+/// correctness, nor for vectors, which are part of the portable instructions of that architecture; what it would add are
+/// the fused forms of the vector functions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Instructions {
+    /// What every machine of the architecture has, without fused multiply-add.
+    Portable,
+    /// Vectors of 32 bytes, with fused multiply-add.
+    Avx2,
+    /// Vectors of 64 bytes, with fused multiply-add and masks.
+    Avx512,
+}
+
+impl Instructions {
+    /// The widest that this machine has.
+    pub(crate) fn detect() -> Instructions {
+        static WIDEST: OnceLock<Instructions> = OnceLock::new();
+        *WIDEST.get_or_init(level::detect)
+    }
+
+    /// All that this machine has, narrowest first.
+    pub(crate) fn available() -> impl Iterator<Item = Instructions> {
+        let all = [Instructions::Portable, Instructions::Avx2, Instructions::Avx512];
+        all.into_iter().filter(|&instructions| instructions <= Instructions::detect())
+    }
+}
+
+/// A loop over runs of elements, with one signature for all; operands that an operation does not have are ignored.
+///
+/// # Safety
+///
+/// The machine has the instructions that the kernel was chosen for. The result has room for `count` elements of its type,
+/// or for one where the kernel reduces; each operand that is used has `count` valid elements, or one where it is
+/// [`Operand::One`]. Pointers need no alignment beyond that of their elements. An operand that is a run either does not
+/// overlap the result or starts where it starts and has elements that are at least as large; one that is a single element
+/// may lie anywhere.
+pub(crate) type Kernel = unsafe fn(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize);
+
+/// A loop over elements at regular distances, in bytes, which may be negative or 0.
+///
+/// # Safety
+///
+/// As for [`Kernel`], for the elements at these distances; the operand does not overlap the result.
+pub(crate) type StridedKernel =
+    unsafe fn(result: *mut u8, result_stride: isize, a: *const u8, a_stride: isize, count: usize);
+
+/// Writes `start + i · step` for every position `i`, wrapping.
+///
+/// # Safety
+///
+/// The machine has the instructions that the kernel was chosen for, and the result has room for `count` elements.
+pub(crate) type RampKernel = unsafe fn(result: *mut i64, start: i64, step: i64, count: usize);
+
+/// Writes the element at `index[i]` strides, in bytes, from the source, or zero where the index is not in `0..extent`.
+///
+/// # Safety
+///
+/// The machine has the instructions that the kernel was chosen for. The result has room for `count` elements, the index
+/// has as many, and the source has an element at each of the `extent` places. The result overlaps neither.
+pub(crate) type GatherKernel =
+    unsafe fn(result: *mut u8, source: *const u8, stride: isize, index: *const i64, extent: i64, count: usize);
+
+/// Whether an operand is a run of elements or one element for all.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Operand {
+    /// As many elements as the result has.
+    Run,
+    /// One element, which meets every element of the other operand.
+    One,
+}
+
+/// An elementwise operation of one operand. Of operations with a parameter, `b` points at it, an `i64`; the kernel is the
+/// same whatever the parameter.
+pub(crate) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
+    functions::unary(isa, op, dtype).unwrap_or_else(|| elementwise::unary(isa, op, dtype))
+}
+
+/// An elementwise operation of two operands of one type.
+pub(crate) fn binary(isa: Instructions, op: Binary, dtype: DType, a: Operand, b: Operand) -> Kernel {
+    elementwise::binary(isa, op, dtype, a, b)
+}
+
+/// An elementwise comparison; the result is boolean, one byte, 0 or 1.
+pub(crate) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operand, b: Operand) -> Kernel {
+    elementwise::compare(isa, op, dtype, a, b)
+}
+
+/// Where the mask `a`, a run, is true `b`, else `c`.
+pub(crate) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand) -> Kernel {
+    elementwise::select(isa, dtype, yes, no)
+}
+
+/// Conversion of the element type; to integers it saturates.
+pub(crate) fn cast(isa: Instructions, from: DType, to: DType) -> Kernel {
+    elementwise::cast(isa, from, to)
+}
+
+/// A run as it is.
+pub(crate) fn copy(dtype: DType) -> Kernel {
+    movement::copy(dtype)
+}
+
+/// One element, repeated.
+pub(crate) fn fill(isa: Instructions, dtype: DType) -> Kernel {
+    movement::fill(isa, dtype)
+}
+
+/// Adds the product of `a` and `b` to the result; that of floats is not rounded where the instructions have fused
+/// multiply-add.
+pub(crate) fn multiply_add(isa: Instructions, dtype: DType, a: Operand, b: Operand) -> Kernel {
+    elementwise::multiply_add(isa, dtype, a, b)
+}
+
+/// Combines the elements of `a`, in an order that depends on their number alone, and the one element of the result.
+pub(crate) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
+    reduction::reduce(isa, op, dtype)
+}
+
+/// Adds the sum of the products of `a` and `b`, in an order that depends on their number alone, to the one element of the
+/// result; as [`multiply_add`], products of floats are not rounded where the instructions allow it.
+pub(crate) fn dot(isa: Instructions, dtype: DType) -> Kernel {
+    reduction::dot(isa, dtype)
+}
+
+/// Adds the sum of (a − b)² of floats, in an order that depends on their number alone, to the one element of the result.
+pub(crate) fn square_distance(isa: Instructions, dtype: DType) -> Kernel {
+    reduction::square_distance(isa, dtype)
+}
+
+/// Elements at one distance to elements at another.
+pub(crate) fn strided_copy(isa: Instructions, dtype: DType) -> StridedKernel {
+    movement::strided_copy(isa, dtype)
+}
+
+/// Numbers at regular distances.
+pub(crate) fn ramp(isa: Instructions) -> RampKernel {
+    movement::ramp(isa)
+}
+
+/// Elements by their positions; zero, all of its bytes, outside.
+pub(crate) fn gather(isa: Instructions, dtype: DType) -> GatherKernel {
+    movement::gather(isa, dtype)
+}
