@@ -94,6 +94,7 @@ pub mod engine;
 pub mod error;
 pub mod functions;
 pub mod guide;
+pub(crate) mod kernel;
 pub mod operation;
 pub mod prelude;
 pub mod shape;

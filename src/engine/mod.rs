@@ -1,3 +1,3 @@
-//! Engines: what runs a program whose every step is known, instead of interpreting it operation by operation.
+//! Engines: what runs loop nests.
 
-pub(crate) mod cpu;
+pub mod cpu;

@@ -4,6 +4,7 @@ use super::laws;
 use super::row::Row;
 use crate::random::arrays::{elements, full, numbers};
 use crate::random::derivatives::{gradient, only_floats};
+use crate::random::pipelines::kernels;
 use crate::random::reference::{self, is_single};
 use deltaray::concrete::{Array, Concrete};
 use deltaray::derivative::program;
@@ -225,6 +226,7 @@ fn check_values(findings: &mut Findings, subject: &Subject<'_>, expected: &[Arra
         findings.note("value", || compare_known(known, expected, row, scale));
     }
     findings.note("bulk", || compare(expected, &run(bulk, row.inputs.clone()), scale));
+    findings.note("kernels(bulk)", || compare(expected, &kernels(bulk, &row.inputs), scale));
     if row.large || row.heavy {
         return;
     }
@@ -279,13 +281,15 @@ fn check_gradients(findings: &mut Findings, subject: &Subject<'_>, values: &[Arr
     }
     // Gradients must be computed even where they are not defined.
     let same = |found: Vec<Array>| if row.differentiable { compare(&expected, &found, scale) } else { Ok(()) };
-    let both = |body: &Body| {
-        let mut found = run(body, with_ones(row, bulk));
+    let both_by = |body: &Body, run: fn(&Body, &[Array]) -> Vec<Array>| {
+        let mut found = run(body, &with_ones(row, bulk));
         let cotangents = only_floats(found.split_off(count));
         compare(values, &found, scale).map_err(|problem| format!("values: {problem}"))?;
         same(cotangents)
     };
+    let both = |body: &Body| both_by(body, |body, inputs| run(body, inputs.to_vec()));
     findings.note("tidy(vjp(bulk))", || both(tidied));
+    findings.note("kernels(tidy(vjp(bulk)))", || both_by(tidied, kernels));
     if row.heavy {
         return;
     }

@@ -10,6 +10,7 @@ use super::generate::Case;
 use super::stages::{Stages, transposed};
 use deltaray::concrete::{Array, Concrete};
 use deltaray::dual::{Dual, DualArray, Tangent, vjp};
+use deltaray::engine::cpu::{Cpu, Program};
 use deltaray::simplify::simplify;
 use deltaray::term::interpret::interpret;
 use deltaray::term::{Body, interpret_source};
@@ -24,6 +25,8 @@ pub fn everything() -> Suite {
     suite.values.push(value("simplify(vectorise)", 1, |stages| stages.simplified().clone()));
     suite.values.push(value("push_reads(vectorise)", 2, |stages| push_reads(stages.vectorised())));
     suite.values.push(value("bulk", 1, |stages| stages.bulk().clone()));
+    suite.values.push(Pipeline::new("kernels(bulk)", 1, |stages, inputs| kernels(stages.bulk(), inputs)));
+    suite.values.push(Pipeline::new("kernels(vectorise)", 4, |stages, inputs| kernels(stages.vectorised(), inputs)));
 
     suite.gradients.push(Pipeline::new("eager dual arrays", 1, |stages, inputs| {
         let run = |at: Vec<DualArray<Concrete>>| interpret_source::<Dual<Concrete>>(stages.source, at);
@@ -35,11 +38,24 @@ pub fn everything() -> Suite {
     suite.gradients.push(symbolic("vjp(bulk)", 1, |stages| stages.reverse().clone()));
     suite.gradients.push(symbolic("tidy(vjp(bulk))", 1, |stages| stages.tidy_reverse().clone()));
 
+    suite.gradients.push(Pipeline::new("kernels(tidy(vjp(bulk)))", 1, |stages, inputs| {
+        let mut arguments = inputs.to_vec();
+        arguments.extend(stages.source.result_types().map(|ty| full(ty, 1.0)));
+        let results = kernels(stages.tidy_reverse(), &arguments);
+        only_floats(results[stages.source.results.len()..].to_vec())
+    }));
+
     suite.laws.push(law("forward and reverse mode are adjoint", 2, adjoint));
     suite.laws.push(law("the symbolic tangents", 4, same_tangents));
     suite.laws.push(law("second derivatives by two nestings", 6, second_derivatives));
     suite.laws.push(Law { of_derivatives: false, ..law("simplifying twice", 3, idempotent) });
     suite
+}
+
+/// The results of a program, compiled for the processor.
+pub fn kernels(body: &Body, inputs: &[Array]) -> Vec<Array> {
+    let program = Program::new(body, &Cpu::default()).unwrap_or_else(|error| panic!("{error}"));
+    program.run(inputs).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A pipeline that interprets the program that passes make.

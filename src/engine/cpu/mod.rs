@@ -1,5 +1,133 @@
-//! The engine of the processor.
+//! The engine on the processor: no system library, no compiler.
 
-// The kernels stand complete before the parts that call them.
-#[allow(dead_code)]
+mod assemble;
+mod code;
+mod machine;
+mod memory;
+mod order;
+mod product;
+mod scatter;
 pub(crate) mod vector;
+
+use crate::concrete::{Array, Failure, OutOfMemory};
+use crate::error::{Error, Result};
+use crate::kernel::{Procedure, lower};
+use crate::shape::{DType, Type};
+use crate::term::Body;
+use code::Scratch;
+use machine::{Machine, Workspace, array_from, dense, elements};
+use std::fmt;
+use std::panic::Location;
+use std::sync::Mutex;
+use vector::Instructions;
+
+/// How programs run on the processor.
+#[derive(Clone, Debug, Default)]
+pub struct Cpu {
+    threads: Option<usize>,
+}
+
+impl Cpu {
+    /// With so many threads at most; 0 stands for as many as the machine has.
+    pub fn threads(self, threads: usize) -> Cpu {
+        Cpu { threads: (threads > 0).then_some(threads) }
+    }
+}
+
+/// A bulk program, compiled for the processor.
+///
+/// `Display` prints its kernels.
+#[derive(Debug)]
+pub struct Program {
+    procedure: Procedure,
+    machine: Machine,
+    result_types: Vec<Type>,
+    /// Memory of runs that have ended.
+    idle: Mutex<Vec<(Workspace, Scratch)>>,
+}
+
+impl Program {
+    /// Compiles a program.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes of its memory can't be counted, or there is no memory for its constants.
+    #[track_caller]
+    pub fn new(body: &Body, options: &Cpu) -> Result<Program> {
+        let place = Location::caller();
+        Program::compiled(body, options).map_err(|problem| problem.error("compile", place))
+    }
+
+    fn compiled(body: &Body, _options: &Cpu) -> std::result::Result<Program, OutOfMemory> {
+        let procedure = lower(body);
+        let result_types: Vec<Type> = body.result_types().cloned().collect();
+        let too_large = |ty: &Type| OutOfMemory { ty: ty.clone() };
+        if let Some(buffer) = procedure.buffers.iter().find(|buffer| buffer.ty.bytes().is_none()) {
+            return Err(too_large(&buffer.ty));
+        }
+        match Machine::new(Instructions::detect(), &procedure)? {
+            Some(machine) => Ok(Program { procedure, machine, result_types, idle: Mutex::default() }),
+            None => Err(too_large(&Type::new(DType::Bool, &[usize::MAX]))),
+        }
+    }
+
+    /// Bytes of memory that a run takes beside its arguments and results.
+    pub fn memory(&self) -> usize {
+        self.machine.total_memory()
+    }
+
+    /// Runs the program on arguments of its parameters' types.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory, or an argument is of another type.
+    #[track_caller]
+    pub fn run(&self, arguments: &[Array]) -> Result<Vec<Array>> {
+        let place = Location::caller();
+        for (position, argument) in arguments.iter().enumerate() {
+            let expected = &self.procedure.buffers[position].ty;
+            if argument.ty() != *expected {
+                let (expected, found) = (expected.to_string(), argument.ty().to_string());
+                return Err(Error::Argument { position, path: String::new(), expected, found });
+            }
+        }
+        self.execute(arguments).map_err(|Failure { operation, problem }| problem.error(&operation, place))
+    }
+
+    fn execute(&self, arguments: &[Array]) -> std::result::Result<Vec<Array>, Failure> {
+        let failure = |problem| Failure { operation: "call".into(), problem };
+        let idle = self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+        let (mut workspace, mut scratch) = match idle {
+            Some(idle) => idle,
+            None => {
+                let mut scratch = Scratch::default();
+                (self.machine.workspace(&mut scratch).map_err(failure)?, scratch)
+            }
+        };
+        let arguments =
+            arguments.iter().map(dense).collect::<std::result::Result<Vec<Array>, OutOfMemory>>().map_err(failure)?;
+        let pointers: Vec<*mut u8> = arguments.iter().map(elements).collect();
+        let mut results: Vec<Vec<u64>> = Vec::new();
+        for ty in &self.result_types {
+            let mut room: Vec<u64> = Vec::new();
+            let words = ty.bytes().unwrap_or(usize::MAX).div_ceil(8).max(1);
+            room.try_reserve_exact(words).map_err(|_| failure(OutOfMemory { ty: ty.clone() }))?;
+            room.resize(words, 0);
+            results.push(room);
+        }
+        let places: Vec<*mut u8> = results.iter_mut().map(|room| room.as_mut_ptr().cast()).collect();
+        // SAFETY: there is a pointer for each argument and result, with elements of its type.
+        unsafe { self.machine.run(&mut workspace, &mut scratch, &pointers, &places)? };
+        let arrays = self.result_types.iter().zip(&places);
+        // SAFETY: the results are as large as their types say.
+        let arrays = arrays.map(|(ty, &place)| unsafe { array_from(ty, place) }.map_err(failure)).collect();
+        self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((workspace, scratch));
+        arrays
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.procedure, f)
+    }
+}

@@ -1,0 +1,326 @@
+//! What a nest is run as: instructions on short runs of elements, between loops that move pointers.
+//!
+//! The innermost loop of a nest, its *vector axis*, is cut into tiles. An instruction works on one tile: it is a compiled
+//! loop over elements that stay in the first-level cache, so that its choice costs some nanoseconds for hundreds of
+//! elements. What does not move with the vector axis is computed at the loop that it moves with, once.
+
+use super::vector::{GatherKernel, Kernel, StridedKernel};
+use smallvec::SmallVec;
+
+/// Position in the table of pointers that instructions take their operands from.
+pub(super) type Slot = u16;
+
+/// Where a pointer points before the first step of every loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Base {
+    /// Into the registers, in bytes.
+    Register(usize),
+    /// Into the known numbers, in bytes.
+    Constant(usize),
+    /// Into a buffer, in bytes.
+    Buffer(u32, isize),
+}
+
+/// An affine function of the loops' positions, for numbers and guards.
+#[derive(Clone, Debug)]
+pub(super) struct Linear {
+    pub(super) offset: i64,
+    /// Loops and coefficients, of the vector axis too.
+    pub(super) terms: SmallVec<[(u8, i64); 4]>,
+    /// The coefficient of the vector axis.
+    pub(super) step: i64,
+}
+
+impl Linear {
+    fn at(&self, index: &[i64]) -> i64 {
+        self.terms.iter().fold(self.offset, |sum, &(axis, coefficient)| {
+            sum.wrapping_add(coefficient.wrapping_mul(index[axis as usize]))
+        })
+    }
+}
+
+/// Holds on a stretch of a tile.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    pub(super) position: Linear,
+    pub(super) extent: i64,
+}
+
+/// The stretch of a tile on which all guards hold.
+fn stretch(bounds: &[Bound], index: &[i64], count: usize) -> (usize, usize) {
+    let (mut low, mut high) = (0i64, count as i64);
+    for bound in bounds {
+        let (start, step) = (bound.position.at(index), bound.position.step);
+        // 0 ≤ start + step · k < extent.
+        let (first, end) = match step {
+            0 if (0..bound.extent).contains(&start) => continue,
+            0 => return (0, 0),
+            1.. => (-(start.div_euclid(step)), (bound.extent - 1 - start).div_euclid(step) + 1),
+            _ => {
+                let (step, last) = (-step, bound.extent - 1);
+                (-((last - start).div_euclid(step)), start.div_euclid(step) + 1)
+            }
+        };
+        low = low.max(first);
+        high = high.min(end);
+    }
+    if low < high { (low as usize, high as usize) } else { (0, 0) }
+}
+
+/// Goes over elements one by one: a place, how far it moves with each element and with each step of an index, the index
+/// and its distance, its extent, other elements and their distance, and how many there are; distances in bytes.
+pub(super) type AlongKernel = unsafe fn(*mut u8, isize, isize, (*const u8, isize), i64, (*const u8, isize), usize);
+
+/// One instruction; at the vector axis for a tile, at outer loops for one element.
+#[derive(Clone, Debug)]
+pub(super) enum Instruction {
+    /// Elementwise work and reductions of runs.
+    Kernel { run: Kernel, result: Slot, a: Slot, b: Slot, c: Slot },
+    /// A copy between strided runs; strides in bytes.
+    Strided { run: StridedKernel, result: Slot, result_stride: isize, a: Slot, a_stride: isize },
+    /// Positions, as numbers.
+    Ramp { result: Slot, at: Linear },
+    /// A copy of the stretch on which guards hold, zeros elsewhere.
+    Masked { run: StridedKernel, result: Slot, a: Slot, a_stride: isize, width: usize, bounds: Box<[Bound]> },
+    /// A read at a computed position for each element.
+    Gather { run: GatherKernel, result: Slot, source: Slot, stride: isize, index: Slot, extent: i64 },
+    /// A copy of a run that begins at a computed position, zeros where that is outside; strides and width in bytes.
+    Row {
+        run: StridedKernel,
+        result: Slot,
+        width: usize,
+        source: Slot,
+        source_stride: isize,
+        stride: isize,
+        index: Slot,
+        extent: i64,
+    },
+    /// A kernel on the stretch of the result and the operands `a` and `b` on which guards hold; strides in bytes.
+    Within { run: Kernel, result: Slot, result_stride: isize, operands: [(Slot, isize); 2], bounds: Box<[Bound]> },
+    /// Element by element, at computed positions: see [`AlongKernel`].
+    Along {
+        run: AlongKernel,
+        result: Slot,
+        along: isize,
+        stride: isize,
+        index: (Slot, isize),
+        extent: i64,
+        value: (Slot, isize),
+    },
+}
+
+/// A loop.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    pub(super) extent: usize,
+    /// The pointers that move with it, and by how many bytes a step.
+    pub(super) moves: Vec<(Slot, isize)>,
+}
+
+/// A nest as instructions.
+#[derive(Clone, Debug)]
+pub(super) struct Code {
+    /// The loops, outermost first; the last is the vector axis.
+    pub(super) axes: Vec<Axis>,
+    /// The most elements of a tile.
+    pub(super) tile: usize,
+    pub(super) slots: Vec<Base>,
+    /// What runs once, what runs at each step of the outermost loop, and so on; the last for tiles.
+    pub(super) levels: Vec<Vec<Instruction>>,
+    /// Known numbers, eight bytes each.
+    pub(super) constants: Vec<u64>,
+    /// Bytes of registers.
+    pub(super) registers: usize,
+}
+
+/// Registers and pointers of one thread.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// 64-byte lines, so that registers are aligned for every vector.
+    registers: Vec<Line>,
+    pointers: Vec<*mut u8>,
+    index: Vec<i64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Line([u8; 64]);
+
+// SAFETY: the pointers are set before they are read, by whoever holds the scratch.
+unsafe impl Send for Scratch {}
+
+impl Scratch {
+    /// Makes room for a nest.
+    pub(super) fn reserve(&mut self, code: &Code) {
+        let lines = code.registers.div_ceil(64);
+        if self.registers.len() < lines {
+            self.registers.resize(lines, Line([0; 64]));
+        }
+        if self.pointers.len() < code.slots.len() {
+            self.pointers.resize(code.slots.len(), std::ptr::null_mut());
+        }
+        if self.index.len() < code.axes.len() {
+            self.index.resize(code.axes.len(), 0);
+        }
+    }
+}
+
+impl Code {
+    /// The extent of the outermost loop.
+    pub(super) fn outer_extent(&self) -> usize {
+        self.axes[0].extent
+    }
+
+    /// Runs the steps `first..end` of the outermost loop.
+    ///
+    /// # Safety
+    ///
+    /// `bases` points at the procedure's buffers, each as large as its type says, and no other thread writes to what the
+    /// nest reads or writes meanwhile. The scratch was reserved for this nest.
+    pub(super) unsafe fn run(&self, bases: &[*mut u8], scratch: &mut Scratch, first: usize, end: usize) {
+        if first >= end || self.axes.iter().any(|axis| axis.extent == 0) {
+            return;
+        }
+        let registers = scratch.registers.as_mut_ptr().cast::<u8>();
+        let pointers = &mut scratch.pointers[..];
+        for (pointer, base) in pointers.iter_mut().zip(&self.slots) {
+            *pointer = match *base {
+                Base::Register(offset) => registers.wrapping_add(offset),
+                Base::Constant(offset) => self.constants.as_ptr().cast::<u8>().cast_mut().wrapping_add(offset),
+                Base::Buffer(id, offset) => bases[id as usize].wrapping_offset(offset),
+            };
+        }
+        let index = &mut scratch.index[..self.axes.len()];
+        index.fill(0);
+        index[0] = first as i64;
+        advance(pointers, &self.axes[0].moves, first as isize);
+        let inner = self.axes.len() - 1;
+        let stop = |axis: usize| if axis == 0 { end } else { self.axes[axis].extent };
+        // SAFETY: operands are slots of this table, which point at runs that are at least as long as a tile, or at what a
+        // nest may read and write at these positions: the lowering's accesses are inside, or guarded.
+        unsafe {
+            self.execute(&self.levels[0], pointers, index, 1);
+            let mut changed = 1;
+            loop {
+                for level in &self.levels[changed..=inner.max(changed - 1)] {
+                    self.execute(level, pointers, index, 1);
+                }
+                self.tiles(pointers, index, if inner == 0 { first } else { 0 }, stop(inner));
+                let mut axis = inner;
+                loop {
+                    let Some(outer) = axis.checked_sub(1) else { return };
+                    axis = outer;
+                    index[axis] += 1;
+                    if (index[axis] as usize) < stop(axis) {
+                        advance(pointers, &self.axes[axis].moves, 1);
+                        break;
+                    }
+                    let start = if axis == 0 { first } else { 0 };
+                    advance(pointers, &self.axes[axis].moves, -((stop(axis) - 1 - start) as isize));
+                    index[axis] = start as i64;
+                }
+                changed = axis + 1;
+            }
+        }
+    }
+
+    /// All tiles of the vector axis, at one position of the other loops.
+    unsafe fn tiles(&self, pointers: &mut [*mut u8], index: &mut [i64], first: usize, end: usize) {
+        let inner = self.axes.len() - 1;
+        let instructions = &self.levels[inner + 1];
+        let mut at = first;
+        while end - at > self.tile {
+            // SAFETY: as the caller's.
+            unsafe { self.execute(instructions, pointers, index, self.tile) };
+            at += self.tile;
+            index[inner] = at as i64;
+            advance(pointers, &self.axes[inner].moves, self.tile as isize);
+        }
+        // SAFETY: as the caller's.
+        unsafe { self.execute(instructions, pointers, index, end - at) };
+        if at > first {
+            advance(pointers, &self.axes[inner].moves, -((at - first) as isize));
+            index[inner] = first as i64;
+        }
+    }
+
+    #[inline]
+    unsafe fn execute(&self, instructions: &[Instruction], pointers: &mut [*mut u8], index: &[i64], count: usize) {
+        // SAFETY: slots are positions in this table, by construction.
+        let at = |pointers: &[*mut u8], slot: Slot| unsafe { *pointers.get_unchecked(slot as usize) };
+        for instruction in instructions {
+            // SAFETY: as the caller's: every operand is a run of `count` elements of its type, or one element where the
+            // kernel was chosen for that.
+            unsafe {
+                match instruction {
+                    Instruction::Kernel { run, result, a, b, c } => {
+                        run(at(pointers, *result), at(pointers, *a), at(pointers, *b), at(pointers, *c), count);
+                    }
+                    Instruction::Strided { run, result, result_stride, a, a_stride } => {
+                        run(at(pointers, *result), *result_stride, at(pointers, *a), *a_stride, count);
+                    }
+                    Instruction::Ramp { result, at: position } => {
+                        let result = at(pointers, *result).cast::<i64>();
+                        let (mut value, step) = (position.at(index), position.step);
+                        for k in 0..count {
+                            *result.add(k) = value;
+                            value = value.wrapping_add(step);
+                        }
+                    }
+                    Instruction::Masked { run, result, a, a_stride, width, bounds } => {
+                        let (low, high) = stretch(bounds, index, count);
+                        let result = at(pointers, *result);
+                        let step = *width as isize;
+                        std::ptr::write_bytes(result, 0, low * width);
+                        if low < high {
+                            let from = at(pointers, *a).wrapping_offset(low as isize * a_stride);
+                            run(result.add(low * width), step, from, *a_stride, high - low);
+                        }
+                        std::ptr::write_bytes(result.add(high * width), 0, (count - high) * width);
+                    }
+                    Instruction::Gather { run, result, source, stride, index, extent } => {
+                        let index = at(pointers, *index).cast::<i64>();
+                        run(at(pointers, *result), at(pointers, *source), *stride, index, *extent, count);
+                    }
+                    Instruction::Row { run, result, width, source, source_stride, stride, index, extent } => {
+                        let index = *at(pointers, *index).cast::<i64>();
+                        let result = at(pointers, *result);
+                        if (0..*extent).contains(&index) {
+                            let row = at(pointers, *source).wrapping_offset(*stride * index as isize);
+                            run(result, *width as isize, row, *source_stride, count);
+                        } else {
+                            std::ptr::write_bytes(result, 0, count * width);
+                        }
+                    }
+                    Instruction::Within { run, result, result_stride, operands, bounds } => {
+                        let (low, high) = stretch(bounds, index, count);
+                        if low < high {
+                            let moved =
+                                |slot: Slot, stride: isize| at(pointers, slot).wrapping_offset(stride * low as isize);
+                            let [a, b] = operands.map(|(slot, stride)| moved(slot, stride));
+                            run(moved(*result, *result_stride), a, b, b, high - low);
+                        }
+                    }
+                    Instruction::Along { run, result, along, stride, index, extent, value } => run(
+                        at(pointers, *result),
+                        *along,
+                        *stride,
+                        (at(pointers, index.0), index.1),
+                        *extent,
+                        (at(pointers, value.0), value.1),
+                        count,
+                    ),
+                }
+            }
+        }
+    }
+}
+
+/// Moves pointers by so many steps of a loop.
+#[inline]
+fn advance(pointers: &mut [*mut u8], moves: &[(Slot, isize)], steps: isize) {
+    for &(slot, bytes) in moves {
+        let pointer = &mut pointers[slot as usize];
+        *pointer = pointer.wrapping_offset(bytes * steps);
+    }
+}

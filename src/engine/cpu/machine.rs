@@ -1,0 +1,458 @@
+//! Procedures, ready to run, and the memory that they run in.
+
+use super::assemble::assemble;
+use super::code::{Code, Scratch};
+use super::memory::{Place, plan};
+use super::product;
+use super::vector::Instructions;
+use crate::algebra::Reduction;
+use crate::concrete::{self, Arithmetic, Array, Data, Failure, OutOfMemory, Scalar, filled, for_data};
+use crate::kernel::{BufferId, Call, Loop, Mode, Nest, Procedure, Product, Source, Step};
+use crate::shape::{DType, Shape, Type, Value};
+use std::collections::HashMap;
+
+/// A procedure as instructions.
+#[derive(Debug)]
+pub(super) struct Machine {
+    types: Vec<Type>,
+    places: Vec<Place>,
+    /// Known arrays that are read as buffers.
+    constants: HashMap<BufferId, Array>,
+    /// Bytes of the procedure's memory.
+    pub(super) memory: usize,
+    steps: Vec<Compiled>,
+    results: Vec<BufferId>,
+    arguments: usize,
+}
+
+#[derive(Debug)]
+enum Compiled {
+    Nest { fills: Vec<Fill>, code: Code },
+    Product(Product, DType),
+    Loop(Box<CompiledLoop>),
+    Call(Call),
+}
+
+/// A buffer whose elements all get one value.
+#[derive(Debug)]
+struct Fill {
+    buffer: BufferId,
+    count: usize,
+    value: Value,
+}
+
+#[derive(Debug)]
+struct CompiledLoop {
+    arguments: Vec<BufferId>,
+    results: Vec<BufferId>,
+    carries: usize,
+    inputs: usize,
+    length: usize,
+    reverse: bool,
+    step: Machine,
+    /// Bytes of carries, and of slices of inputs and of outputs.
+    carry_bytes: Vec<usize>,
+    input_bytes: Vec<usize>,
+    output_bytes: Vec<usize>,
+}
+
+/// The memory of one run.
+#[derive(Debug, Default)]
+pub(super) struct Workspace {
+    memory: Vec<Line>,
+    bases: Vec<*mut u8>,
+    /// Those of the loops among the steps.
+    inner: Vec<Workspace>,
+    /// Arguments and results of a loop's step.
+    pointers: Vec<*mut u8>,
+    /// The other place of carries, whose places take turns.
+    turns: Vec<Line>,
+}
+
+/// A cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Line(#[allow(dead_code)] [u8; 64]);
+
+// SAFETY: the pointers are set at the beginning of a run, by whoever holds the workspace.
+unsafe impl Send for Workspace {}
+
+/// Room for so many bytes.
+fn lines(bytes: usize) -> Result<Vec<Line>, OutOfMemory> {
+    let (mut lines, count) = (Vec::new(), bytes.div_ceil(64));
+    match lines.try_reserve_exact(count) {
+        Ok(()) => lines.resize(count, Line([0; 64])),
+        Err(_) => return Err(OutOfMemory { ty: Type::new(DType::Bool, &[bytes]) }),
+    }
+    Ok(lines)
+}
+
+fn neutral(op: Reduction, dtype: DType) -> Value {
+    fn of<T: Scalar>(op: Reduction) -> Value {
+        let x = match op {
+            Reduction::Sum => T::ZERO,
+            Reduction::Max => T::LOWEST,
+            Reduction::Min => T::HIGHEST,
+        };
+        T::wrap(Data::Uniform(Shape::new(), x)).element(0)
+    }
+    match dtype {
+        DType::F32 => of::<f32>(op),
+        DType::F64 => of::<f64>(op),
+        DType::I32 => of::<i32>(op),
+        DType::I64 => of::<i64>(op),
+        DType::Bool => of::<bool>(op),
+    }
+}
+
+/// An array with a buffer.
+pub(super) fn dense(array: &Array) -> Result<Array, OutOfMemory> {
+    fn of<T: Scalar>(data: &Data<T>) -> Result<Array, OutOfMemory> {
+        Ok(match data {
+            // Rank-0 arrays have none: one element in a row stands for them.
+            Data::Uniform(shape, x) if shape.is_empty() => T::wrap(Data::from_vec(&[1], vec![*x])),
+            Data::Uniform(shape, x) => T::wrap(Data::from_vec(shape, filled(shape, *x)?)),
+            dense => T::wrap(dense.clone()),
+        })
+    }
+    for_data!(array, data => of(data))
+}
+
+/// The elements of an array that has a buffer.
+pub(super) fn elements(array: &Array) -> *mut u8 {
+    for_data!(array, data => match data {
+        Data::Dense(array) => array.as_ptr().cast::<u8>().cast_mut(),
+        Data::Uniform(_, x) => std::ptr::from_ref(x).cast::<u8>().cast_mut(),
+    })
+}
+
+impl Machine {
+    /// A procedure as instructions; `None` where its memory can't be counted.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for a known array.
+    pub(super) fn new(isa: Instructions, procedure: &Procedure) -> Result<Option<Machine>, OutOfMemory> {
+        let Some((places, memory)) = plan(procedure) else { return Ok(None) };
+        let mut constants = HashMap::new();
+        for (id, buffer) in procedure.buffers.iter().enumerate() {
+            if let Source::Constant(array) = &buffer.source
+                && places[id] != Place::Unused
+            {
+                constants.insert(id as BufferId, dense(array)?);
+            }
+        }
+        let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
+        let mut steps = Vec::new();
+        for step in &procedure.steps {
+            steps.push(match step {
+                Step::Nest(nest) => Compiled::Nest { fills: fills(nest, &types), code: assemble(isa, nest) },
+                Step::Product(product) => {
+                    Compiled::Product(product.clone(), types[product.result.buffer as usize].dtype)
+                }
+                Step::Loop(repeated) => match CompiledLoop::new(isa, repeated, &types)? {
+                    Some(compiled) => Compiled::Loop(Box::new(compiled)),
+                    None => return Ok(None),
+                },
+                Step::Call(call) => Compiled::Call(call.clone()),
+            });
+        }
+        let (results, arguments) = (procedure.results.clone(), procedure.parameters);
+        Ok(Some(Machine { types, places, constants, memory, steps, results, arguments }))
+    }
+
+    /// The bytes of memory of the procedure, and of those of its loops.
+    pub(super) fn total_memory(&self) -> usize {
+        let inner = self.steps.iter().map(|step| match step {
+            Compiled::Loop(repeated) => {
+                let turns: usize = repeated.carry_bytes.iter().map(|bytes| bytes.next_multiple_of(64)).sum();
+                turns.saturating_add(repeated.step.total_memory())
+            }
+            _ => 0,
+        });
+        inner.fold(self.memory, usize::saturating_add)
+    }
+
+    /// Memory for a run.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub(super) fn workspace(&self, scratch: &mut Scratch) -> Result<Workspace, OutOfMemory> {
+        let mut inner = Vec::new();
+        for step in &self.steps {
+            match step {
+                Compiled::Nest { code, .. } => scratch.reserve(code),
+                Compiled::Loop(repeated) => {
+                    let mut workspace = repeated.step.workspace(scratch)?;
+                    let turns: usize = repeated.carry_bytes.iter().map(|bytes| bytes.next_multiple_of(64)).sum();
+                    workspace.turns = lines(turns)?;
+                    let count = repeated.step.arguments + repeated.step.results.len();
+                    workspace.pointers = vec![std::ptr::null_mut(); count];
+                    inner.push(workspace);
+                }
+                _ => {}
+            }
+        }
+        Ok(Workspace {
+            memory: lines(self.memory)?,
+            bases: vec![std::ptr::null_mut(); self.places.len()],
+            inner,
+            ..Workspace::default()
+        })
+    }
+
+    /// Runs the procedure.
+    ///
+    /// # Errors
+    ///
+    /// The first operation that is left to plain arrays and finds no memory.
+    ///
+    /// # Safety
+    ///
+    /// The workspace is this machine's. There is a pointer for each argument, to as many elements as its type says, and
+    /// one for each result, to room for as many, which overlap nothing else.
+    pub(super) unsafe fn run(
+        &self,
+        workspace: &mut Workspace,
+        scratch: &mut Scratch,
+        arguments: &[*mut u8],
+        results: &[*mut u8],
+    ) -> Result<(), Failure> {
+        let Workspace { memory, bases, inner, .. } = workspace;
+        let memory = memory.as_mut_ptr().cast::<u8>();
+        for (base, place) in bases.iter_mut().zip(&self.places) {
+            *base = match *place {
+                Place::Argument(position) => arguments[position],
+                Place::Result(position) => results[position],
+                Place::Local(offset) => memory.wrapping_add(offset),
+                Place::Constant(id) => elements(&self.constants[&id]),
+                Place::Unused => std::ptr::null_mut(),
+            };
+        }
+        let mut loops = inner.iter_mut();
+        for step in &self.steps {
+            // SAFETY: buffers are as large as their types say, at places that overlap only when they are not in use at
+            // the same time; the accesses of steps are inside them.
+            unsafe {
+                match step {
+                    Compiled::Nest { fills, code } => {
+                        fills.iter().for_each(|fill| fill.run(bases));
+                        code.run(bases, scratch, 0, code.outer_extent());
+                    }
+                    Compiled::Product(step, dtype) => product::run(step, *dtype, bases),
+                    Compiled::Loop(repeated) => {
+                        let workspace = loops.next().expect("a workspace for each loop");
+                        repeated.run(workspace, scratch, bases)?;
+                    }
+                    Compiled::Call(call) => self.call(call, bases)?,
+                }
+            }
+        }
+        for (position, &result) in self.results.iter().enumerate() {
+            if self.places[result as usize] != Place::Result(position) {
+                let bytes = self.bytes(result);
+                // SAFETY: both are as large as the type says, and a result overlaps nothing else.
+                unsafe { std::ptr::copy_nonoverlapping(bases[result as usize], results[position], bytes) };
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self, buffer: BufferId) -> usize {
+        bytes(&self.types[buffer as usize])
+    }
+
+    /// Runs an operation on plain arrays.
+    unsafe fn call(&self, call: &Call, bases: &[*mut u8]) -> Result<(), Failure> {
+        let failure = |problem| Failure { operation: "call".into(), problem };
+        let mut arguments = Vec::with_capacity(call.arguments.len());
+        for &id in &call.arguments {
+            let ty = &self.types[id as usize];
+            // SAFETY: the buffer is as large as its type says.
+            arguments.push(unsafe { array_from(ty, bases[id as usize]) }.map_err(failure)?);
+        }
+        let results = concrete::run(&call.body, arguments)?;
+        for (&id, array) in call.results.iter().zip(results) {
+            // SAFETY: as above; an unused result has no buffer.
+            unsafe {
+                if self.places[id as usize] != Place::Unused {
+                    write_array(&array, bases[id as usize]);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn bytes(ty: &Type) -> usize {
+    ty.bytes().expect("sizes are counted when memory is planned")
+}
+
+/// A copy of a buffer as an array.
+///
+/// # Safety
+///
+/// There are as many elements as the type says.
+pub(super) unsafe fn array_from(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
+    unsafe fn of<T: Scalar>(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
+        if ty.shape.is_empty() {
+            // SAFETY: there is one element.
+            return Ok(T::wrap(Data::Uniform(Shape::new(), unsafe { *from.cast::<T>() })));
+        }
+        let mut buffer = filled(&ty.shape, T::ZERO)?;
+        // SAFETY: as the caller's; a new buffer overlaps nothing.
+        unsafe { std::ptr::copy_nonoverlapping(from.cast::<T>(), buffer.as_mut_ptr(), buffer.len()) };
+        Ok(T::wrap(Data::from_vec(&ty.shape, buffer)))
+    }
+    // SAFETY: as the caller's.
+    unsafe {
+        match ty.dtype {
+            DType::F32 => of::<f32>(ty, from),
+            DType::F64 => of::<f64>(ty, from),
+            DType::I32 => of::<i32>(ty, from),
+            DType::I64 => of::<i64>(ty, from),
+            DType::Bool => of::<bool>(ty, from),
+        }
+    }
+}
+
+/// Writes the elements of an array to a buffer.
+///
+/// # Safety
+///
+/// There is room for them.
+unsafe fn write_array(array: &Array, to: *mut u8) {
+    unsafe fn of<T: Scalar>(data: &Data<T>, to: *mut T) {
+        // SAFETY: as the caller's.
+        unsafe {
+            match data {
+                Data::Uniform(shape, x) => (0..crate::shape::size(shape)).for_each(|at| *to.add(at) = *x),
+                Data::Dense(array) => std::ptr::copy_nonoverlapping(array.as_ptr(), to, array.len()),
+            }
+        }
+    }
+    // SAFETY: as the caller's.
+    for_data!(array, data => unsafe { of(data, to.cast()) });
+}
+
+/// The buffers that a nest combines into, with what they hold before.
+fn fills(nest: &Nest, types: &[Type]) -> Vec<Fill> {
+    let mut fills: Vec<Fill> = Vec::new();
+    for store in &nest.stores {
+        if let Mode::Reduce(op) = store.mode {
+            let ty = &types[store.buffer as usize];
+            fills.push(Fill { buffer: store.buffer, count: ty.size(), value: neutral(op, ty.dtype) });
+        }
+    }
+    fills
+}
+
+impl Fill {
+    /// # Safety
+    ///
+    /// The buffer has room for as many elements.
+    unsafe fn run(&self, bases: &[*mut u8]) {
+        unsafe fn of<T: Arithmetic>(to: *mut u8, count: usize, x: T) {
+            // SAFETY: as the caller's.
+            unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), count) }.fill(x);
+        }
+        if self.count == 0 {
+            return;
+        }
+        let to = bases[self.buffer as usize];
+        // SAFETY: as the caller's.
+        unsafe {
+            match self.value {
+                Value::F32(x) => of(to, self.count, x),
+                Value::F64(x) => of(to, self.count, x),
+                Value::I32(x) => of(to, self.count, x),
+                Value::I64(x) => of(to, self.count, x),
+                Value::Bool(x) => of(to, self.count, x),
+            }
+        }
+    }
+}
+
+impl CompiledLoop {
+    fn new(isa: Instructions, repeated: &Loop, types: &[Type]) -> Result<Option<CompiledLoop>, OutOfMemory> {
+        let Some(step) = Machine::new(isa, &repeated.step)? else { return Ok(None) };
+        let scan = &repeated.scan;
+        let of = |ids: &[BufferId]| -> Vec<usize> { ids.iter().map(|&id| bytes(&types[id as usize])).collect() };
+        let slices = |whole: Vec<usize>| whole.into_iter().map(|bytes| bytes / scan.length.max(1)).collect();
+        let (carries, inputs) = (scan.carries, scan.inputs);
+        Ok(Some(CompiledLoop {
+            arguments: repeated.arguments.clone(),
+            results: repeated.results.clone(),
+            carries,
+            inputs,
+            length: scan.length,
+            reverse: scan.reverse,
+            step,
+            carry_bytes: of(&repeated.arguments[..carries]),
+            input_bytes: slices(of(&repeated.arguments[carries..carries + inputs])),
+            output_bytes: slices(of(&repeated.results[carries..])),
+        }))
+    }
+
+    /// Runs all steps.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::run`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Machine::run`], of the procedure that the loop is a step of.
+    unsafe fn run(&self, workspace: &mut Workspace, scratch: &mut Scratch, bases: &[*mut u8]) -> Result<(), Failure> {
+        let base = |id: BufferId| bases[id as usize];
+        // A step writes its carries to the results' buffers and to the other place in turns, so that the last writes to the
+        // results'.
+        let turns = workspace.turns.as_mut_ptr().cast::<u8>();
+        let mut offsets = 0;
+        let places: smallvec::SmallVec<[[*mut u8; 2]; 8]> = (0..self.carries)
+            .map(|carry| {
+                let other = turns.wrapping_add(offsets);
+                offsets += self.carry_bytes[carry].next_multiple_of(64);
+                [base(self.results[carry]), other]
+            })
+            .collect();
+        let mut pointers = std::mem::take(&mut workspace.pointers);
+        let (arguments, results) = pointers.split_at_mut(self.step.arguments);
+        for (argument, &id) in arguments.iter_mut().zip(&self.arguments) {
+            *argument = base(id);
+        }
+        for step in 0..self.length {
+            let position = if self.reverse { self.length - 1 - step } else { step };
+            let turn = (self.length - 1 - step) % 2;
+            for carry in 0..self.carries {
+                results[carry] = places[carry][turn];
+            }
+            for input in 0..self.inputs {
+                let whole = base(self.arguments[self.carries + input]);
+                arguments[self.carries + input] = whole.wrapping_add(position * self.input_bytes[input]);
+            }
+            for (output, &bytes) in self.output_bytes.iter().enumerate() {
+                let whole = base(self.results[self.carries + output]);
+                results[self.carries + output] = whole.wrapping_add(position * bytes);
+            }
+            // SAFETY: slices are inside of their arrays, and the carries that are read are not those that are written.
+            unsafe { self.step.run(workspace, scratch, arguments, results)? };
+            arguments[..self.carries].copy_from_slice(&results[..self.carries]);
+        }
+        if self.length == 0 {
+            for carry in 0..self.carries {
+                // SAFETY: the argument and the result are as large as the carry.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(
+                        base(self.arguments[carry]),
+                        base(self.results[carry]),
+                        self.carry_bytes[carry],
+                    );
+                }
+            }
+        }
+        workspace.pointers = pointers;
+        Ok(())
+    }
+}

@@ -1,0 +1,144 @@
+//! Where the buffers of a procedure lie: planned before it runs, so that memory is used again as soon as it may be.
+
+use crate::kernel::{BufferId, Procedure, Source, Step, Value};
+use std::collections::BTreeMap;
+
+/// Where a buffer is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// An argument, by its position.
+    Argument(usize),
+    /// A result, by its position.
+    Result(usize),
+    /// In the procedure's memory, at so many bytes.
+    Local(usize),
+    /// A known array, by the buffer.
+    Constant(BufferId),
+    /// Nothing reads it.
+    Unused,
+}
+
+/// Buffers begin at whole cache lines.
+const LINE: usize = 64;
+
+/// The buffers that a step reads, and those that it fills.
+pub(super) fn touched(step: &Step) -> (Vec<BufferId>, Vec<BufferId>) {
+    match step {
+        Step::Nest(nest) => {
+            let read = nest.values.iter().filter_map(|(value, _)| match value {
+                Value::Load { buffer, .. } | Value::Gather { buffer, .. } => Some(*buffer),
+                _ => None,
+            });
+            (read.collect(), nest.stores.iter().map(|store| store.buffer).collect())
+        }
+        Step::Product(product) => (vec![product.left.buffer, product.right.buffer], vec![product.result.buffer]),
+        Step::Loop(repeated) => (repeated.arguments.clone(), repeated.results.clone()),
+        Step::Call(call) => (call.arguments.clone(), call.results.clone()),
+    }
+}
+
+/// The places of all buffers, and the bytes of the procedure's memory; `None` where they can't be counted.
+pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
+    let count = procedure.buffers.len();
+    // The steps that fill a buffer first and touch it last.
+    let mut first = vec![usize::MAX; count];
+    let mut last = vec![0; count];
+    for (at, step) in procedure.steps.iter().enumerate() {
+        let (read, filled) = touched(step);
+        for buffer in read.into_iter().chain(filled) {
+            let origin = procedure.origin(buffer) as usize;
+            first[origin] = first[origin].min(at);
+            last[origin] = at;
+        }
+    }
+    let mut places = vec![Place::Unused; count];
+    for (position, &result) in procedure.results.iter().enumerate() {
+        let origin = procedure.origin(result) as usize;
+        if matches!(procedure.buffers[origin].source, Source::Local) && places[origin] == Place::Unused {
+            places[origin] = Place::Result(position);
+        }
+    }
+    let mut starting: Vec<Vec<usize>> = vec![Vec::new(); procedure.steps.len()];
+    let mut ending: Vec<Vec<usize>> = vec![Vec::new(); procedure.steps.len()];
+    let is_result = |id: usize| procedure.results.iter().any(|&result| procedure.origin(result) as usize == id);
+    for (id, buffer) in procedure.buffers.iter().enumerate() {
+        let used = first[id] != usize::MAX;
+        match buffer.source {
+            Source::Parameter(position) => places[id] = Place::Argument(position),
+            Source::Constant(_) if used || is_result(id) => places[id] = Place::Constant(id as BufferId),
+            Source::Local if used && places[id] == Place::Unused => {
+                starting[first[id]].push(id);
+                ending[last[id]].push(id);
+            }
+            _ => {}
+        }
+    }
+    let mut space = Space::default();
+    for (starting, ending) in starting.iter().zip(&ending) {
+        for &id in starting {
+            let bytes = procedure.buffers[id].ty.bytes()?.checked_next_multiple_of(LINE)?;
+            places[id] = Place::Local(space.take(bytes)?);
+        }
+        for &id in ending {
+            let Place::Local(at) = places[id] else { unreachable!("what ends has begun") };
+            space.give(at, procedure.buffers[id].ty.bytes()?.next_multiple_of(LINE));
+        }
+    }
+    for id in 0..count {
+        places[id] = places[procedure.origin(id as BufferId) as usize];
+    }
+    Some((places, space.size))
+}
+
+/// A stretch of memory, with holes.
+#[derive(Default)]
+struct Space {
+    size: usize,
+    /// Lengths of holes, by their beginnings.
+    holes: BTreeMap<usize, usize>,
+}
+
+impl Space {
+    /// The beginning of so many bytes: in the smallest hole that has them, or at the end.
+    fn take(&mut self, bytes: usize) -> Option<usize> {
+        if bytes == 0 {
+            return Some(0);
+        }
+        let fitting = self.holes.iter().filter(|(_, length)| **length >= bytes).min_by_key(|(_, length)| **length);
+        if let Some((&at, &length)) = fitting {
+            self.holes.remove(&at);
+            if length > bytes {
+                self.holes.insert(at + bytes, length - bytes);
+            }
+            return Some(at);
+        }
+        // A hole at the end grows.
+        let at = match self.holes.last_key_value() {
+            Some((&at, &length)) if at + length == self.size => {
+                self.holes.remove(&at);
+                at
+            }
+            _ => self.size,
+        };
+        self.size = at.checked_add(bytes).filter(|&size| isize::try_from(size).is_ok())?;
+        Some(at)
+    }
+
+    fn give(&mut self, at: usize, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        let (mut at, mut bytes) = (at, bytes);
+        if let Some((&before, &length)) = self.holes.range(..at).next_back()
+            && before + length == at
+        {
+            self.holes.remove(&before);
+            (at, bytes) = (before, bytes + length);
+        }
+        if let Some(&length) = self.holes.get(&(at + bytes)) {
+            self.holes.remove(&(at + bytes));
+            bytes += length;
+        }
+        self.holes.insert(at, bytes);
+    }
+}

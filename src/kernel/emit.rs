@@ -1,0 +1,237 @@
+//! Scalar code for one stored value: a demand for a node at an access, turned into values of a nest.
+
+use crate::kernel::access::{Access, Affine, Guard, Guards};
+use crate::kernel::nest::{NestBuilder, Value, ValueId};
+use crate::kernel::procedure::BufferId;
+use crate::operation::{Binary, Comparison};
+use crate::shape::{self, DType, Shape};
+use crate::term::{Body, NodeId, Op};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// A node whose operand can not be read as needed, so that it must be stored first: a guarded reshape, or a position that
+/// overflows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Obstacle(pub(crate) NodeId);
+
+/// A wanted value.
+type Demand = (NodeId, Access);
+
+/// Writes values of a program's nodes into a nest.
+pub(crate) struct Emitter<'a> {
+    pub(crate) body: &'a Body,
+    /// The buffers of stored nodes.
+    pub(crate) buffers: &'a HashMap<NodeId, BufferId>,
+    pub(crate) nest: NestBuilder,
+    values: HashMap<Demand, ValueId>,
+}
+
+impl<'a> Emitter<'a> {
+    pub(crate) fn new(body: &'a Body, buffers: &'a HashMap<NodeId, BufferId>, nest: NestBuilder) -> Emitter<'a> {
+        Emitter { body, buffers, nest, values: HashMap::new() }
+    }
+
+    fn extents(&self) -> Shape {
+        self.nest.nest.extents.clone()
+    }
+
+    /// The value of a node at an access; `root` is computed though it has a buffer.
+    pub(crate) fn emit(&mut self, node: NodeId, access: Access, root: NodeId) -> Result<ValueId, Obstacle> {
+        let first: Demand = (node, access);
+        let mut open: Vec<Demand> = vec![first.clone()];
+        while let Some(demand) = open.last() {
+            if self.values.contains_key(demand) {
+                open.pop();
+                continue;
+            }
+            let demand = demand.clone();
+            let (needed, guards) = self.demands(&demand, root)?;
+            let missing: Vec<Demand> =
+                needed.iter().filter(|demand| !self.values.contains_key(*demand)).cloned().collect();
+            if missing.is_empty() {
+                let operands: SmallVec<[ValueId; 3]> = needed.iter().map(|demand| self.values[demand]).collect();
+                let value = self.value(&demand, &operands, guards, root)?;
+                self.values.insert(demand, value);
+                open.pop();
+            } else {
+                open.extend(missing);
+            }
+        }
+        Ok(self.values[&first])
+    }
+
+    fn is_buffer(&self, node: NodeId, root: NodeId) -> bool {
+        node != root && self.buffers.contains_key(&node)
+    }
+
+    /// The operands of a demand, and the guards that the node itself needs.
+    fn demands(&self, (id, access): &Demand, root: NodeId) -> Result<(SmallVec<[Demand; 3]>, Guards), Obstacle> {
+        let node = self.body.node(*id);
+        let none = Guards::new();
+        if self.is_buffer(*id, root) {
+            return Ok((SmallVec::new(), none));
+        }
+        let same = || node.args.iter().map(|&arg| (arg, access.clone())).collect();
+        let extents = self.extents();
+        match &node.op {
+            Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) => Ok((SmallVec::new(), none)),
+            Op::View(map) => {
+                let (inner, guards) = access.through_view(map, &extents).ok_or(Obstacle(*id))?;
+                Ok((SmallVec::from_vec(vec![(node.args[0], inner)]), guards))
+            }
+            Op::Reshape(_) => {
+                let source = &self.body.node(node.args[0]).ty().shape;
+                let guarded = Access { rows: access.rows.clone(), guards: Guards::new() };
+                let inner = guarded.through_reshape(source, &node.ty().shape, &extents).ok_or(Obstacle(*id))?;
+                let inner = Access { guards: access.guards.clone(), ..inner };
+                Ok((SmallVec::from_vec(vec![(node.args[0], inner)]), none))
+            }
+            Op::Gather => {
+                // The index arrays are read along the result's outer axes.
+                let rank = self.body.node(node.args[1]).ty().rank();
+                let outer = Access { rows: access.rows[..rank].into(), guards: access.guards.clone() };
+                Ok((node.args[1..].iter().map(|&arg| (arg, outer.clone())).collect(), none))
+            }
+            Op::Contract(spec) => {
+                let read = |labels: &[u8]| Access {
+                    rows: labels
+                        .iter()
+                        .map(|label| {
+                            let axis = spec.result.iter().position(|l| l == label).expect("nothing is summed");
+                            access.rows[axis].clone()
+                        })
+                        .collect(),
+                    guards: access.guards.clone(),
+                };
+                let operands = [(node.args[0], read(&spec.left)), (node.args[1], read(&spec.right))];
+                Ok((operands.into_iter().collect(), none))
+            }
+            _ => Ok((same(), none)),
+        }
+    }
+
+    fn value(
+        &mut self,
+        (id, access): &Demand,
+        operands: &[ValueId],
+        guards: Guards,
+        root: NodeId,
+    ) -> Result<ValueId, Obstacle> {
+        let node = self.body.node(*id);
+        let dtype = node.ty().dtype;
+        let extents = self.extents();
+        if let Op::Constant(array) = &node.op
+            && let Some(value) = array.uniform()
+        {
+            return Ok(self.nest.add(Value::Constant(value), dtype));
+        }
+        if self.is_buffer(*id, root) {
+            let at = access.linear(&node.ty().shape, &extents).ok_or(Obstacle(*id))?;
+            let guards = needed(&access.guards, &extents);
+            return Ok(self.nest.add(Value::Load { buffer: self.buffers[id], at, guards }, dtype));
+        }
+        let value = match &node.op {
+            Op::Iota(_) => Value::Position(access.rows[0].clone()),
+            Op::Unary(op) => Value::Unary(*op, operands[0]),
+            Op::Binary(op) => Value::Binary(*op, operands[0], operands[1]),
+            Op::Compare(op) => Value::Compare(*op, operands[0], operands[1]),
+            Op::Select => Value::Select(operands[0], operands[1], operands[2]),
+            Op::Cast(dtype) => Value::Cast(*dtype, operands[0]),
+            Op::Contract(_) => Value::Binary(Binary::Mul, operands[0], operands[1]),
+            Op::Gather => return self.gather(*id, access, operands),
+            Op::View(_) => {
+                // A load is guarded already.
+                let is_load = matches!(self.nest.nest.values[operands[0] as usize].0, Value::Load { .. });
+                if guards.is_empty() || is_load {
+                    return Ok(operands[0]);
+                }
+                Value::Guarded(operands[0], guards)
+            }
+            Op::Reshape(_) | Op::Alias | Op::Mark => return Ok(operands[0]),
+            _ => unreachable!("stored before it is read"),
+        };
+        Ok(self.nest.add(value, dtype))
+    }
+
+    fn integer(&mut self, value: i64) -> ValueId {
+        self.nest.add(Value::Constant(shape::Value::I64(value)), DType::I64)
+    }
+
+    /// Whether an index lies between 0 and an extent.
+    fn is_inside(&mut self, index: ValueId, extent: i64) -> ValueId {
+        let (zero, end) = (self.integer(0), self.integer(extent));
+        let above = self.nest.add(Value::Compare(Comparison::GreaterEqual, index, zero), DType::Bool);
+        let below = self.nest.add(Value::Compare(Comparison::Less, index, end), DType::Bool);
+        self.nest.add(Value::Binary(Binary::And, above, below), DType::Bool)
+    }
+
+    /// Several indices of consecutive axes as one of their product, −1 where one is outside.
+    pub(crate) fn joined(&mut self, indices: &[(ValueId, i64)], guards: &Guards) -> (ValueId, i64) {
+        if let ([(index, extent)], true) = (indices, guards.is_empty()) {
+            return (*index, *extent);
+        }
+        let mut inside: Option<ValueId> = None;
+        let mut joined: Option<ValueId> = None;
+        let mut product: i64 = 1;
+        let both = |builder: &mut NestBuilder, a: Option<ValueId>, b: ValueId| match a {
+            None => b,
+            Some(a) => builder.add(Value::Binary(Binary::And, a, b), DType::Bool),
+        };
+        for guard in guards {
+            let position = self.nest.add(Value::Position(guard.position.clone()), DType::I64);
+            let holds = self.is_inside(position, guard.extent);
+            inside = Some(both(&mut self.nest, inside, holds));
+        }
+        for &(index, extent) in indices {
+            let holds = self.is_inside(index, extent);
+            inside = Some(both(&mut self.nest, inside, holds));
+            joined = Some(match joined {
+                None => index,
+                Some(outer) => {
+                    let extent = self.integer(extent);
+                    let scaled = self.nest.add(Value::Binary(Binary::Mul, outer, extent), DType::I64);
+                    self.nest.add(Value::Binary(Binary::Add, scaled, index), DType::I64)
+                }
+            });
+            product = product.saturating_mul(extent);
+        }
+        let joined = joined.unwrap_or_else(|| self.integer(0));
+        let outside = self.integer(-1);
+        let inside = inside.expect("there is an index or a guard");
+        (self.nest.add(Value::Select(inside, joined, outside), DType::I64), product)
+    }
+
+    fn gather(&mut self, id: NodeId, access: &Access, operands: &[ValueId]) -> Result<ValueId, Obstacle> {
+        let node = self.body.node(id);
+        let source = node.args[0];
+        let shape = self.body.node(source).ty().shape.clone();
+        if let Op::Constant(array) = &self.body.node(source).op
+            && array.uniform().is_some()
+        {
+            // One value everywhere, which has no buffer: it is read where the indices are inside.
+            return Err(Obstacle(id));
+        }
+        let extents = self.extents();
+        let indexed = operands.len();
+        let rank = self.body.node(node.args[1]).ty().rank();
+        let stride: i64 = crate::shape::size(&shape[indexed..]) as i64;
+        let inner = Access { rows: access.rows[rank..].into(), guards: Guards::new() };
+        let at = inner.linear(&shape[indexed..], &extents).ok_or(Obstacle(id))?;
+        let indices: SmallVec<[(ValueId, i64); 3]> =
+            operands.iter().zip(&shape).map(|(&index, &extent)| (index, extent as i64)).collect();
+        let (index, extent) = self.joined(&indices, &needed(&access.guards, &extents));
+        let buffer = self.buffers[&source];
+        Ok(self.nest.add(Value::Gather { buffer, at, stride, index, extent }, node.ty().dtype))
+    }
+}
+
+/// The guards that do not hold everywhere.
+pub(crate) fn needed(guards: &Guards, extents: &[usize]) -> Guards {
+    let holds = |guard: &&Guard| !guard.position.stays_inside(extents, guard.extent as usize);
+    guards.iter().filter(holds).cloned().collect()
+}
+
+/// The position of an axis that is not moved along.
+pub(crate) fn at_zero(axes: usize) -> Affine {
+    Affine::constant(0, axes)
+}

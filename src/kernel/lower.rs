@@ -1,0 +1,427 @@
+//! From a bulk program to a procedure of loop nests.
+
+use crate::kernel::access::{Access, Affine, Guards};
+use crate::kernel::emit::{Emitter, Obstacle, at_zero, needed};
+use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
+use crate::kernel::procedure::{Buffer, BufferId, Call, Loop, Procedure, Product, Source, Step, Strided};
+use crate::kernel::roots::{self, Class, class, domain, domain_labels, roles, strided_source};
+use crate::shape::{Shape, Type, size, strides};
+use crate::term::{Body, Graph, NodeId, Op};
+use smallvec::SmallVec;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Lowers a program: decides what is stored, and writes the rest into the nests that need it.
+pub(crate) fn lower(body: &Body) -> Procedure {
+    let mut calls: HashSet<NodeId> = HashSet::new();
+    loop {
+        match Lowering::new(body, &calls).run() {
+            Ok(procedure) => return procedure,
+            // What can't be read by affine positions is left to the instance of plain arrays.
+            Err(Obstacle(node)) => assert!(calls.insert(node), "a node is an obstacle once: {:?}", body.node(node).op),
+        }
+    }
+}
+
+/// A step that is not yet closed to more stores, if it is a nest.
+enum Place {
+    Nest(NestBuilder),
+    Fixed(Step),
+}
+
+struct Lowering<'a> {
+    body: &'a Body,
+    calls: &'a HashSet<NodeId>,
+    stored: Vec<bool>,
+    procedure: Procedure,
+    /// The buffers of stored nodes.
+    buffers: HashMap<NodeId, BufferId>,
+    /// The buffers of the outputs of nodes that have several.
+    outputs: HashMap<NodeId, Vec<BufferId>>,
+    places: Vec<Place>,
+    /// The place that fills a buffer, by the buffer; parameters and constants have none.
+    filled_at: HashMap<BufferId, usize>,
+    /// The latest nest of a domain.
+    nests: HashMap<Shape, usize>,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(body: &'a Body, calls: &'a HashSet<NodeId>) -> Lowering<'a> {
+        let mut stored = roots::stored(body);
+        for &node in calls {
+            stored[node as usize] = true;
+            for &arg in &body.node(node).args {
+                stored[arg as usize] = true;
+            }
+        }
+        Lowering {
+            body,
+            calls,
+            stored,
+            procedure: Procedure::default(),
+            buffers: HashMap::new(),
+            outputs: HashMap::new(),
+            places: Vec::new(),
+            filled_at: HashMap::new(),
+            nests: HashMap::new(),
+        }
+    }
+
+    fn buffer(&mut self, ty: &Type, source: Source) -> BufferId {
+        self.procedure.buffers.push(Buffer { ty: ty.clone(), source });
+        (self.procedure.buffers.len() - 1) as BufferId
+    }
+
+    fn class(&self, id: NodeId) -> Class {
+        if self.calls.contains(&id) { Class::Call } else { class(self.body, self.body.node(id)) }
+    }
+
+    fn run(mut self) -> Result<Procedure, Obstacle> {
+        let body = self.body;
+        self.procedure.parameters = body.arity();
+        for position in 0..body.arity() {
+            let id = self.buffer(body.parameter_type(position), Source::Parameter(position));
+            self.buffers.insert(position as NodeId, id);
+        }
+        for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
+            let id = at as NodeId;
+            if !self.stored[at] {
+                continue;
+            }
+            if let Op::Constant(array) = &node.op {
+                let buffer = self.buffer(node.ty(), Source::Constant(array.clone()));
+                self.buffers.insert(id, buffer);
+                continue;
+            }
+            match self.class(id) {
+                Class::Pointwise => self.pointwise(id)?,
+                Class::Reducing => self.reducing(id)?,
+                Class::Product => self.product(id)?,
+                Class::Parts => self.parts(id)?,
+                Class::Alias => {
+                    let of = self.buffers[&node.args[0]];
+                    let buffer = self.buffer(node.ty(), Source::Alias(of));
+                    self.buffers.insert(id, buffer);
+                    if let Some(&place) = self.filled_at.get(&of) {
+                        self.filled_at.insert(buffer, place);
+                    }
+                }
+                Class::Output => {
+                    let Op::Output(position) = node.op else { unreachable!("the class of outputs") };
+                    self.buffers.insert(id, self.outputs[&node.args[0]][position]);
+                }
+                Class::Loop => self.scan(id),
+                Class::Call => self.call(id),
+            }
+        }
+        self.procedure.results = body.results.iter().map(|result| self.buffers[result]).collect();
+        let steps = self.places.into_iter().map(|place| match place {
+            Place::Nest(builder) => Step::Nest(builder.nest),
+            Place::Fixed(step) => step,
+        });
+        self.procedure.steps = steps.collect();
+        Ok(self.procedure)
+    }
+
+    /// A buffer of the procedure's own for a node.
+    fn local(&mut self, id: NodeId) -> BufferId {
+        let buffer = self.buffer(self.body.node(id).ty(), Source::Local);
+        self.buffers.insert(id, buffer);
+        buffer
+    }
+
+    fn fixed(&mut self, step: Step, filled: &[BufferId]) {
+        self.places.push(Place::Fixed(step));
+        for &buffer in filled {
+            self.filled_at.insert(buffer, self.places.len() - 1);
+        }
+    }
+
+    fn pointwise(&mut self, id: NodeId) -> Result<(), Obstacle> {
+        let shape = &self.body.node(id).ty().shape;
+        let store = |emitter: &mut Emitter| {
+            let access = Access::identity(shape.len());
+            let at = access.linear(shape, shape).ok_or(Obstacle(id))?;
+            let value = emitter.emit(id, access, id)?;
+            Ok((value, at, Guards::new(), None))
+        };
+        let buffer = self.local(id);
+        self.nest(shape, buffer, Mode::Write, store)
+    }
+
+    fn parts(&mut self, id: NodeId) -> Result<(), Obstacle> {
+        let node = self.body.node(id);
+        let Op::Concatenate(axis) = node.op else { unreachable!("the class of concatenations") };
+        let buffer = self.local(id);
+        let mut start = 0;
+        for &part in &node.args {
+            let shape = &self.body.node(part).ty().shape;
+            let store = |emitter: &mut Emitter| {
+                let access = Access::identity(shape.len());
+                let mut place = access.clone();
+                place.rows[axis].offset = start as i64;
+                let at = place.linear(&node.ty().shape, shape).ok_or(Obstacle(id))?;
+                Ok((emitter.emit(part, access, NodeId::MAX)?, at, Guards::new(), None))
+            };
+            self.nest(shape, buffer, Mode::Write, store)?;
+            start += shape[axis];
+        }
+        Ok(())
+    }
+
+    fn reducing(&mut self, id: NodeId) -> Result<(), Obstacle> {
+        let (body, node) = (self.body, self.body.node(id));
+        let domain = domain(body, node);
+        let buffer = self.local(id);
+        let (axes, result) = (domain.len(), &node.ty().shape);
+        let operand = |emitter: &mut Emitter| emitter.emit(node.args[0], Access::identity(axes), NodeId::MAX);
+        let plain = |at: Access| -> Result<(Affine, Guards), Obstacle> {
+            Ok((at.linear(result, &domain).ok_or(Obstacle(id))?, needed(&at.guards, &domain)))
+        };
+        let sum = Mode::Reduce(crate::algebra::Reduction::Sum);
+        match &node.op {
+            Op::Reduce(op, reduced) => {
+                let kept = (0..axes).filter(|axis| !reduced.contains(axis)).map(|axis| Affine::axis(axis, axes));
+                let (at, guards) = plain(Access { rows: kept.collect(), guards: Guards::new() })?;
+                let store = |emitter: &mut Emitter| Ok((operand(emitter)?, at, guards, None));
+                self.nest(&domain, buffer, Mode::Reduce(*op), store)
+            }
+            Op::Accumulate(map) => {
+                let (access, _) = Access::identity(axes).through_view(map, &domain).ok_or(Obstacle(id))?;
+                let (at, guards) = plain(access)?;
+                let store = |emitter: &mut Emitter| Ok((operand(emitter)?, at, guards, None));
+                self.nest(&domain, buffer, sum, store)
+            }
+            Op::Scatter(extents) => {
+                let indexed = body.node(node.args[1]).ty().rank();
+                let outer = (0..indexed).map(|axis| Affine::axis(axis, axes)).collect();
+                let outer = Access { rows: outer, guards: Guards::new() };
+                let rows = (indexed..axes).map(|axis| Affine::axis(axis, axes)).collect();
+                let inner = Access { rows, guards: Guards::new() };
+                let row = &domain[indexed..];
+                let at = inner.linear(row, &domain).ok_or(Obstacle(id))?;
+                let stride = size(row) as i64;
+                let store = |emitter: &mut Emitter| {
+                    let mut indices: SmallVec<[(ValueId, i64); 3]> = SmallVec::new();
+                    for (&arg, &extent) in node.args[1..].iter().zip(extents) {
+                        indices.push((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64));
+                    }
+                    let (index, extent) = emitter.joined(&indices, &Guards::new());
+                    Ok((operand(emitter)?, at, Guards::new(), Some((index, stride, extent))))
+                };
+                self.nest(&domain, buffer, sum, store)
+            }
+            Op::Contract(spec) => {
+                let labels = domain_labels(spec);
+                let read = |of: &[u8]| Access {
+                    rows: of
+                        .iter()
+                        .map(|label| Affine::axis(labels.iter().position(|l| l == label).expect("a label"), axes))
+                        .collect(),
+                    guards: Guards::new(),
+                };
+                let (at, guards) = plain(read(&spec.result))?;
+                let store = |emitter: &mut Emitter| {
+                    let left = emitter.emit(node.args[0], read(&spec.left), NodeId::MAX)?;
+                    let right = emitter.emit(node.args[1], read(&spec.right), NodeId::MAX)?;
+                    let product = Value::Binary(crate::operation::Binary::Mul, left, right);
+                    Ok((emitter.nest.add(product, node.ty().dtype), at, guards, None))
+                };
+                self.nest(&domain, buffer, sum, store)
+            }
+            op => unreachable!("no reduction: {op:?}"),
+        }
+    }
+
+    /// Adds a store to a nest of this domain: to the latest one, if what is read is known there, or to a new one.
+    #[allow(clippy::type_complexity)]
+    fn nest(
+        &mut self,
+        extents: &Shape,
+        buffer: BufferId,
+        mode: Mode,
+        store: impl FnOnce(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
+    ) -> Result<(), Obstacle> {
+        let mut emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(extents));
+        let mut at = at_zero(extents.len());
+        if size(extents) == 0 {
+            // Nothing runs: what is reduced over nothing is its neutral element, a value that no element has.
+            let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
+            let value = emitter.nest.add(Value::Constant(zero), zero.dtype());
+            at.offset = 0;
+            let built = emitter.nest;
+            return self.join(built, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
+        }
+        let (value, at, guards, index) = store(&mut emitter)?;
+        let built = emitter.nest;
+        self.join(built, Store { value, buffer, at, guards, index, mode })
+    }
+
+    fn join(&mut self, built: NestBuilder, store: Store) -> Result<(), Obstacle> {
+        let extents = built.nest.extents.clone();
+        let place = match self.nests.get(&extents) {
+            Some(&place) if self.is_known(&built.nest, place) => place,
+            _ => {
+                self.places.push(Place::Nest(NestBuilder::new(&extents)));
+                self.nests.insert(extents, self.places.len() - 1);
+                self.places.len() - 1
+            }
+        };
+        let Place::Nest(nest) = &mut self.places[place] else { unreachable!("a place of a nest") };
+        // What is stored here is at hand.
+        let known: HashMap<(BufferId, Affine), ValueId> = nest
+            .nest
+            .stores
+            .iter()
+            .filter(|store| store.mode == Mode::Write && store.index.is_none())
+            .map(|store| ((store.buffer, store.at.clone()), store.value))
+            .collect();
+        let mut ids: Vec<ValueId> = Vec::with_capacity(built.nest.values.len());
+        for (value, dtype) in &built.nest.values {
+            if let Value::Load { buffer, at, guards } = value
+                && guards.is_empty()
+                && let Some(&id) = known.get(&(*buffer, at.clone()))
+            {
+                ids.push(id);
+                continue;
+            }
+            ids.push(nest.add(value.map(|id| ids[id as usize]), *dtype));
+        }
+        let moved = Store {
+            value: ids[store.value as usize],
+            index: store.index.map(|(index, stride, extent)| (ids[index as usize], stride, extent)),
+            ..store
+        };
+        self.filled_at.insert(moved.buffer, place);
+        nest.nest.stores.push(moved);
+        Ok(())
+    }
+
+    /// Whether all that a nest reads is known where another one runs, or is stored by that one just where it is read.
+    fn is_known(&self, nest: &Nest, place: usize) -> bool {
+        let Place::Nest(there) = &self.places[place] else { unreachable!("a place of a nest") };
+        nest.values.iter().all(|(value, _)| {
+            let (buffer, own) = match value {
+                Value::Load { buffer, at, guards } => (*buffer, guards.is_empty().then_some(at)),
+                Value::Gather { buffer, .. } => (*buffer, None),
+                _ => return true,
+            };
+            match self.filled_at.get(&buffer) {
+                None => true,
+                Some(&filled) if filled < place => true,
+                Some(&filled) if filled == place => own.is_some_and(|at| {
+                    there.nest.stores.iter().any(|store| {
+                        store.buffer == buffer
+                            && store.mode == Mode::Write
+                            && store.guards.is_empty()
+                            && store.at == *at
+                    })
+                }),
+                Some(_) => false,
+            }
+        })
+    }
+
+    fn product(&mut self, id: NodeId) -> Result<(), Obstacle> {
+        let (body, node) = (self.body, self.body.node(id));
+        let Op::Contract(spec) = &node.op else { unreachable!("the class of products") };
+        let buffer = self.local(id);
+        // An operand as a buffer and the stride of each label.
+        let operand = |arg: NodeId, labels: &[u8]| -> Result<(BufferId, Affine, SmallVec<[u8; 4]>), Obstacle> {
+            let source = strided_source(body, arg);
+            let shape = &body.node(arg).ty().shape;
+            let mut access = Access::identity(shape.len());
+            let mut at = arg;
+            while at != source {
+                let Op::View(map) = &body.node(at).op else { unreachable!("a chain of views") };
+                access = access.through_view(map, shape).ok_or(Obstacle(id))?.0;
+                at = body.node(at).args[0];
+            }
+            let linear = access.linear(&body.node(source).ty().shape, shape).ok_or(Obstacle(id))?;
+            Ok((self.buffers[&source], linear, labels.into()))
+        };
+        let left = operand(node.args[0], &spec.left)?;
+        let right = operand(node.args[1], &spec.right)?;
+        let result_strides = strides(&node.ty().shape);
+        let at = Affine { offset: 0, coefficients: result_strides.iter().map(|&stride| stride as i64).collect() };
+        let result = (buffer, at, spec.result.clone());
+        let extent =
+            |label: u8| spec.extent(label, &body.node(node.args[0]).ty().shape, &body.node(node.args[1]).ty().shape);
+        let stride = |operand: &(BufferId, Affine, SmallVec<[u8; 4]>), label: u8| -> usize {
+            let axis = operand.2.iter().position(|&l| l == label);
+            axis.map_or(0, |axis| operand.1.coefficients[axis] as usize)
+        };
+        let [mut batches, rows, summed, columns] = roles(spec);
+        // Of several labels in a role, those that run together in both of their arrays are one; others are batches.
+        let mut merge = |labels: &[u8], arrays: [&(BufferId, Affine, SmallVec<[u8; 4]>); 2]| {
+            let mut order: SmallVec<[u8; 4]> = labels.iter().copied().filter(|&label| extent(label) != 1).collect();
+            order.sort_by_key(|&label| (stride(arrays[0], label), stride(arrays[1], label)));
+            let Some(&first) = order.first() else { return (1, [1, 1]) };
+            let (mut length, inner) = (extent(first), [stride(arrays[0], first), stride(arrays[1], first)]);
+            for &label in &order[1..] {
+                let fits = |k: usize| stride(arrays[k], label) == inner[k] * length;
+                if fits(0) && fits(1) {
+                    length *= extent(label);
+                } else {
+                    batches.push(label);
+                }
+            }
+            (length, inner)
+        };
+        let (m, [left_rows, result_rows]) = merge(&rows, [&left, &result]);
+        let (k, [left_columns, right_rows]) = merge(&summed, [&left, &right]);
+        let (n, [right_columns, result_columns]) = merge(&columns, [&right, &result]);
+        let strided = |operand: &(BufferId, Affine, SmallVec<[u8; 4]>), rows: usize, columns: usize| Strided {
+            buffer: operand.0,
+            offset: operand.1.offset as usize,
+            batches: batches.iter().map(|&label| stride(operand, label)).collect(),
+            rows,
+            columns,
+        };
+        let step = Product {
+            sizes: [m, k, n],
+            left: strided(&left, left_rows, left_columns),
+            right: strided(&right, right_rows, right_columns),
+            result: strided(&result, result_rows, result_columns),
+            batches: batches.iter().map(|&label| extent(label)).collect(),
+        };
+        self.fixed(Step::Product(step), &[buffer]);
+        Ok(())
+    }
+
+    /// Buffers for all outputs of a node that has several.
+    fn several(&mut self, id: NodeId) -> Vec<BufferId> {
+        let types = self.body.node(id).types.clone();
+        let results: Vec<BufferId> = types.iter().map(|ty| self.buffer(ty, Source::Local)).collect();
+        self.outputs.insert(id, results.clone());
+        results
+    }
+
+    fn scan(&mut self, id: NodeId) {
+        let node = self.body.node(id);
+        let Op::Scan(scan) = &node.op else { unreachable!("the class of loops") };
+        let arguments = node.args.iter().map(|arg| self.buffers[arg]).collect();
+        let results = self.several(id);
+        let step = lower(&scan.body);
+        let repeated = Loop { scan: scan.clone(), step, arguments, results: results.clone() };
+        self.fixed(Step::Loop(Box::new(repeated)), &results);
+    }
+
+    fn call(&mut self, id: NodeId) {
+        let node = self.body.node(id);
+        let types: Vec<Type> = node.args.iter().map(|&arg| self.body.node(arg).ty().clone()).collect();
+        let mut graph = Graph::new(&types, 0);
+        let operands: Vec<NodeId> = (0..types.len() as NodeId).collect();
+        let whole = graph.add(node.op.clone(), &operands);
+        let (results, outputs) = if node.op.is_multiple() {
+            let outputs: Vec<NodeId> =
+                (0..node.types.len()).map(|position| graph.add(Op::Output(position), &[whole])).collect();
+            (self.several(id), outputs)
+        } else {
+            (vec![self.local(id)], vec![whole])
+        };
+        let arguments = node.args.iter().map(|arg| self.buffers[arg]).collect();
+        let call = Call { body: Arc::new(graph.finish(&outputs)), arguments, results: results.clone() };
+        self.fixed(Step::Call(call), &results);
+    }
+}

@@ -1,0 +1,21 @@
+//! Loop nests: what engines run and exporters print.
+//!
+//! A bulk program is lowered to a [`Procedure`]: buffers, and steps that fill them in order. Nearly all steps are
+//! [nests](Nest), perfectly nested loops whose body is a graph of scalar operations: elementwise work, views, reads at
+//! computed positions, guards and reductions fuse into them. Which values get a buffer, and which are computed again where
+//! they are needed, is decided by cost ([`roots`]); values of one domain share a nest.
+
+mod access;
+mod emit;
+mod lower;
+mod nest;
+mod print;
+mod procedure;
+mod roots;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use access::{Affine, Guard};
+pub(crate) use lower::lower;
+pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
+pub(crate) use procedure::{BufferId, Call, Loop, Procedure, Product, Source, Step};

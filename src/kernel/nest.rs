@@ -1,0 +1,129 @@
+//! Nests: loops around a graph of scalar operations.
+
+use crate::algebra::Reduction;
+use crate::kernel::access::{Affine, Guards};
+use crate::kernel::procedure::BufferId;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{self, DType, Shape};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// Position of a value in its nest.
+pub(crate) type ValueId = u32;
+
+/// A scalar that a nest computes at each of its positions. Operands come before their users.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Value {
+    /// A known number.
+    Constant(shape::Value),
+    /// A function of the loops' positions, an `i64`.
+    Position(Affine),
+    /// The element at this place of a buffer, counted in elements; 0 where a guard does not hold.
+    Load { buffer: BufferId, at: Affine, guards: Guards },
+    /// The element at `at + stride · index`, counted in elements; 0 where the index is not between 0 and `extent`. The
+    /// affine part is inside for every index that is.
+    Gather { buffer: BufferId, at: Affine, stride: i64, index: ValueId, extent: i64 },
+    /// Elementwise, one operand.
+    Unary(Unary, ValueId),
+    /// Elementwise, two operands.
+    Binary(Binary, ValueId, ValueId),
+    /// A comparison.
+    Compare(Comparison, ValueId, ValueId),
+    /// A choice: mask, yes, no.
+    Select(ValueId, ValueId, ValueId),
+    /// A conversion.
+    Cast(DType, ValueId),
+    /// The operand; 0 where a guard does not hold.
+    Guarded(ValueId, Guards),
+}
+
+impl Value {
+    /// The operands.
+    pub(crate) fn operands(&self) -> SmallVec<[ValueId; 3]> {
+        match self {
+            Value::Constant(_) | Value::Position(_) | Value::Load { .. } => SmallVec::new(),
+            Value::Gather { index, .. } => SmallVec::from_slice(&[*index]),
+            Value::Unary(_, a) | Value::Cast(_, a) | Value::Guarded(a, _) => SmallVec::from_slice(&[*a]),
+            Value::Binary(_, a, b) | Value::Compare(_, a, b) => SmallVec::from_slice(&[*a, *b]),
+            Value::Select(a, b, c) => SmallVec::from_slice(&[*a, *b, *c]),
+        }
+    }
+
+    /// The same value of other operands, asked for in the order of [`Value::operands`].
+    pub(crate) fn map(&self, mut operand: impl FnMut(ValueId) -> ValueId) -> Value {
+        match self.clone() {
+            Value::Gather { buffer, at, stride, index, extent } => {
+                Value::Gather { buffer, at, stride, index: operand(index), extent }
+            }
+            Value::Unary(op, a) => Value::Unary(op, operand(a)),
+            Value::Cast(dtype, a) => Value::Cast(dtype, operand(a)),
+            Value::Guarded(a, guards) => Value::Guarded(operand(a), guards),
+            Value::Binary(op, a, b) => Value::Binary(op, operand(a), operand(b)),
+            Value::Compare(op, a, b) => Value::Compare(op, operand(a), operand(b)),
+            Value::Select(a, b, c) => Value::Select(operand(a), operand(b), operand(c)),
+            leaf => leaf,
+        }
+    }
+}
+
+/// What a store does to the element that it finds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Mode {
+    /// Overwrites it.
+    Write,
+    /// Combines with it. The buffer is filled with the reduction's neutral element first.
+    Reduce(Reduction),
+}
+
+/// Where a value goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    pub(crate) value: ValueId,
+    pub(crate) buffer: BufferId,
+    /// The place, counted in elements.
+    pub(crate) at: Affine,
+    /// Nothing is stored where one does not hold.
+    pub(crate) guards: Guards,
+    /// For writes at computed positions: index, the stride of its axis, and its extent, outside of which nothing is stored.
+    pub(crate) index: Option<(ValueId, i64, i64)>,
+    pub(crate) mode: Mode,
+}
+
+/// Loops, all of which may run in any order but for the rounding of reductions, around a graph of scalar operations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nest {
+    /// The extents of the loops.
+    pub(crate) extents: Shape,
+    /// The values, in topological order, with their element types.
+    pub(crate) values: Vec<(Value, DType)>,
+    /// The stores, after whose values nothing is read.
+    pub(crate) stores: Vec<Store>,
+}
+
+/// A nest under construction, in which no value stands twice.
+#[derive(Default)]
+pub(crate) struct NestBuilder {
+    pub(crate) nest: Nest,
+    table: HashMap<Value, ValueId>,
+}
+
+impl NestBuilder {
+    /// A nest without values.
+    pub(crate) fn new(extents: &[usize]) -> NestBuilder {
+        NestBuilder { nest: Nest { extents: Shape::from_slice(extents), ..Nest::default() }, table: HashMap::new() }
+    }
+
+    /// The position of a value, which is added if it is new.
+    pub(crate) fn add(&mut self, value: Value, dtype: DType) -> ValueId {
+        let values = &mut self.nest.values;
+        *self.table.entry(value).or_insert_with_key(|value| {
+            values.push((value.clone(), dtype));
+            (values.len() - 1) as ValueId
+        })
+    }
+
+    /// The element type of a value.
+    pub(crate) fn dtype(&self, id: ValueId) -> DType {
+        self.nest.values[id as usize].1
+    }
+}

@@ -1,0 +1,109 @@
+//! Procedures as text, for people.
+
+use crate::kernel::access::{Affine, Guards};
+use crate::kernel::nest::{Mode, Nest, Value};
+use crate::kernel::procedure::{Procedure, Step};
+use std::fmt::{self, Display, Write};
+
+const NAMES: [char; 8] = ['i', 'j', 'k', 'l', 'm', 'n', 'o', 'p'];
+
+impl Display for Affine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        for (axis, &coefficient) in self.coefficients.iter().enumerate().filter(|(_, coefficient)| **coefficient != 0) {
+            if !text.is_empty() {
+                text.push_str(" + ");
+            }
+            match coefficient {
+                1 => write!(text, "{}", NAMES[axis % NAMES.len()])?,
+                _ => write!(text, "{coefficient}*{}", NAMES[axis % NAMES.len()])?,
+            }
+        }
+        match (text.is_empty(), self.offset) {
+            (true, offset) => write!(f, "{offset}"),
+            (false, 0) => f.write_str(&text),
+            (false, offset) => write!(f, "{text} + {offset}"),
+        }
+    }
+}
+
+fn guarded(guards: &Guards) -> String {
+    guards.iter().map(|guard| format!(" if 0 <= {} < {}", guard.position, guard.extent)).collect()
+}
+
+impl Display for Nest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let loops: Vec<String> =
+            self.extents.iter().enumerate().map(|(axis, n)| format!("{} < {n}", NAMES[axis % NAMES.len()])).collect();
+        writeln!(f, "  for {}:", loops.join(", "))?;
+        for (id, (value, dtype)) in self.values.iter().enumerate() {
+            let text = match value {
+                Value::Constant(value) => format!("{value:?}"),
+                Value::Position(at) => format!("{at}"),
+                Value::Load { buffer, at, guards } => format!("b{buffer}[{at}]{}", guarded(guards)),
+                Value::Gather { buffer, at, stride, index, extent } => {
+                    format!("b{buffer}[{at} + {stride}*v{index}] if 0 <= v{index} < {extent}")
+                }
+                Value::Unary(op, a) => match op.parameter() {
+                    Some(parameter) => format!("{} {parameter} v{a}", op.name()),
+                    None => format!("{} v{a}", op.name()),
+                },
+                Value::Binary(op, a, b) => format!("{} v{a} v{b}", op.name()),
+                Value::Compare(op, a, b) => format!("{} v{a} v{b}", op.name()),
+                Value::Select(mask, yes, no) => format!("select v{mask} v{yes} v{no}"),
+                Value::Cast(_, a) => format!("cast v{a}"),
+                Value::Guarded(a, guards) => format!("v{a}{}", guarded(guards)),
+            };
+            writeln!(f, "    v{id}: {dtype} = {text}")?;
+        }
+        for store in &self.stores {
+            let mode = match store.mode {
+                Mode::Write => "=".to_string(),
+                Mode::Reduce(op) => format!("{op:?}="),
+            };
+            let index = store.index.map(|(index, stride, _)| format!(" + {stride}*v{index}")).unwrap_or_default();
+            let guards = guarded(&store.guards);
+            writeln!(f, "    b{}[{}{index}] {mode} v{}{guards}", store.buffer, store.at, store.value)?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for Procedure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (id, buffer) in self.buffers.iter().enumerate() {
+            writeln!(f, "  b{id}: {} {:?}", buffer.ty, source(&buffer.source))?;
+        }
+        for step in &self.steps {
+            match step {
+                Step::Nest(nest) => write!(f, "{nest}")?,
+                Step::Product(product) => writeln!(
+                    f,
+                    "  b{} = b{} · b{}: {:?}, batches {:?}",
+                    product.result.buffer, product.left.buffer, product.right.buffer, product.sizes, product.batches
+                )?,
+                Step::Loop(inner) => {
+                    writeln!(f, "  loop {} times: {:?} -> {:?}", inner.scan.length, inner.arguments, inner.results)?;
+                    for line in inner.step.to_string().lines() {
+                        writeln!(f, "    {line}")?;
+                    }
+                }
+                Step::Call(call) => {
+                    let op = call.body.nodes.get(call.body.arity()).map(|node| crate::term::print::name(&node.op));
+                    writeln!(f, "  call {} {:?} -> {:?}", op.unwrap_or_default(), call.arguments, call.results)?;
+                }
+            }
+        }
+        writeln!(f, "  results {:?}", self.results)
+    }
+}
+
+fn source(source: &crate::kernel::procedure::Source) -> String {
+    use crate::kernel::procedure::Source;
+    match source {
+        Source::Parameter(position) => format!("parameter {position}"),
+        Source::Constant(_) => "constant".into(),
+        Source::Local => "local".into(),
+        Source::Alias(of) => format!("as b{of}"),
+    }
+}

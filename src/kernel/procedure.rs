@@ -1,0 +1,102 @@
+//! Lowered programs: buffers, and the steps that fill them.
+
+use crate::concrete::Array;
+use crate::kernel::nest::Nest;
+use crate::shape::Type;
+use crate::term::{Body, Scan};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Position of a buffer in its procedure.
+pub(crate) type BufferId = u32;
+
+/// Where the elements of a buffer are.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// An argument, by its position, which is only read.
+    Parameter(usize),
+    /// A known array.
+    Constant(Array),
+    /// Memory of the procedure's own.
+    Local,
+    /// That of an earlier buffer of the same size.
+    Alias(BufferId),
+}
+
+/// Elements of one type, row-major.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    pub(crate) ty: Type,
+    pub(crate) source: Source,
+}
+
+/// An operand or the result of a matrix product: element (i, j) is at `offset + i · rows + j · columns`.
+#[derive(Clone, Debug)]
+pub(crate) struct Strided {
+    pub(crate) buffer: BufferId,
+    pub(crate) offset: usize,
+    /// The strides of the labels that run over matrices, by their place in [`Product::batches`].
+    pub(crate) batches: SmallVec<[usize; 2]>,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+}
+
+/// Matrix products `result = left · right`, one for each position of the batches.
+#[derive(Clone, Debug)]
+pub(crate) struct Product {
+    /// Rows of the left operand, its columns, and columns of the right one.
+    pub(crate) sizes: [usize; 3],
+    pub(crate) batches: SmallVec<[usize; 2]>,
+    pub(crate) left: Strided,
+    pub(crate) right: Strided,
+    pub(crate) result: Strided,
+}
+
+/// An operation that is left to the instance of plain arrays.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// The operation alone, as a program.
+    pub(crate) body: Arc<Body>,
+    pub(crate) arguments: Vec<BufferId>,
+    pub(crate) results: Vec<BufferId>,
+}
+
+/// A rolled loop: the procedure of its step runs once for each.
+#[derive(Clone, Debug)]
+pub(crate) struct Loop {
+    pub(crate) scan: Arc<Scan>,
+    pub(crate) step: Procedure,
+    /// First carries, inputs, captures.
+    pub(crate) arguments: Vec<BufferId>,
+    /// Last carries, stacked outputs.
+    pub(crate) results: Vec<BufferId>,
+}
+
+/// What fills buffers.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Nest(Nest),
+    Product(Product),
+    Loop(Box<Loop>),
+    Call(Call),
+}
+
+/// A program of loop nests.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Procedure {
+    /// The buffers; those of the parameters first.
+    pub(crate) buffers: Vec<Buffer>,
+    pub(crate) parameters: usize,
+    pub(crate) results: Vec<BufferId>,
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Procedure {
+    /// The buffer that holds the elements: the end of a chain of aliases.
+    pub(crate) fn origin(&self, mut id: BufferId) -> BufferId {
+        while let Source::Alias(of) = self.buffers[id as usize].source {
+            id = of;
+        }
+        id
+    }
+}

@@ -1,0 +1,274 @@
+//! Which values of a program get a buffer, and which are computed where they are needed.
+//!
+//! Recomputing cheap scalar work inside its consumers beats storing it (Smeding 2021, section 5 on fusion). So a value is
+//! stored where it must be: results, what a reduction results in, what is read at computed positions, operands of what
+//! runs on whole buffers; and where computing it once and reading it back costs less than computing it at each use.
+
+use crate::algebra::Contraction;
+use crate::operation::{Binary, Unary};
+use crate::shape::{Shape, size};
+use crate::term::{Body, Node, NodeId, Op};
+use smallvec::SmallVec;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// How an operation is lowered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Class {
+    /// A scalar function of operands at positions of its own choice: fuses with whatever uses it.
+    Pointwise,
+    /// A nest over a domain of its own, into which operands fuse, with a store that combines.
+    Reducing,
+    /// A matrix product on buffers.
+    Product,
+    /// Nests that write to parts of one buffer.
+    Parts,
+    /// The buffer of its operand.
+    Alias,
+    /// A rolled loop.
+    Loop,
+    /// One output of an operation with several.
+    Output,
+    /// Left to the instance of plain arrays.
+    Call,
+}
+
+/// Products with fewer multiplications than this, or an extent below [`PRODUCT_EXTENT`], are nests, into which operands fuse.
+const PRODUCT_WORK: usize = 4096;
+const PRODUCT_EXTENT: usize = 4;
+
+/// The labels of a contraction in the order of a nest's domain: those of the result, then those that are summed.
+pub(crate) fn domain_labels(spec: &Contraction) -> SmallVec<[u8; 4]> {
+    let summed = spec.left.iter().filter(|label| !spec.result.contains(label));
+    spec.result.iter().chain(summed).copied().collect()
+}
+
+/// The labels that both operands and the result have, that the right one lacks, that are summed, and that the left one lacks.
+pub(crate) fn roles(spec: &Contraction) -> [SmallVec<[u8; 4]>; 4] {
+    let of = |left: bool, right: bool, result: bool| {
+        let labels = domain_labels(spec).into_iter();
+        let fits = |label: &u8| {
+            spec.left.contains(label) == left
+                && spec.right.contains(label) == right
+                && spec.result.contains(label) == result
+        };
+        labels.filter(fits).collect()
+    };
+    [of(true, true, true), of(true, false, true), of(true, true, false), of(false, true, true)]
+}
+
+fn contraction_class(spec: &Contraction, left: &[usize], right: &[usize]) -> Class {
+    let [_, rows, summed, columns] = roles(spec);
+    if summed.is_empty() {
+        return Class::Pointwise;
+    }
+    let extent = |labels: &[u8]| labels.iter().map(|&l| spec.extent(l, left, right)).product::<usize>();
+    let sizes = [extent(&rows), extent(&summed), extent(&columns)];
+    let large = sizes.iter().product::<usize>() >= PRODUCT_WORK && sizes.iter().all(|&n| n >= PRODUCT_EXTENT);
+    if large { Class::Product } else { Class::Reducing }
+}
+
+/// How a node is lowered.
+pub(crate) fn class(body: &Body, node: &Node) -> Class {
+    let shape = |arg: usize| -> &[usize] { &body.node(node.args[arg]).ty().shape };
+    match &node.op {
+        Op::Parameter(_)
+        | Op::Constant(_)
+        | Op::Iota(_)
+        | Op::Unary(_)
+        | Op::Binary(_)
+        | Op::Compare(_)
+        | Op::Select
+        | Op::Cast(_)
+        | Op::View(_)
+        | Op::Gather
+        | Op::Alias
+        | Op::Mark => Class::Pointwise,
+        Op::Reshape(_) if is_trivial_reshape(shape(0), &node.ty().shape) => Class::Pointwise,
+        Op::Reshape(_) => Class::Alias,
+        Op::Reduce(..) | Op::Accumulate(_) | Op::Scatter(_) => Class::Reducing,
+        Op::Contract(spec) => contraction_class(spec, shape(0), shape(1)),
+        Op::Concatenate(_) => Class::Parts,
+        Op::Scan(_) => Class::Loop,
+        Op::Output(_) => Class::Output,
+        Op::ArgReduce(..) | Op::ArgSort(..) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_) => Class::Call,
+        Op::Extra(never) => match *never {},
+    }
+}
+
+/// Whether shapes differ in axes of extent 1 only.
+pub(crate) fn is_trivial_reshape(source: &[usize], result: &[usize]) -> bool {
+    let long = |shape: &[usize]| -> Shape { shape.iter().copied().filter(|&extent| extent != 1).collect() };
+    !source.contains(&0) && long(source) == long(result)
+}
+
+/// The domain of the nest that stores a node.
+pub(crate) fn domain(body: &Body, node: &Node) -> Shape {
+    let shape = |arg: usize| &body.node(node.args[arg]).ty().shape;
+    match &node.op {
+        Op::Reduce(..) | Op::Accumulate(_) | Op::Scatter(_) => shape(0).clone(),
+        Op::Contract(spec) => domain_labels(spec).iter().map(|&label| spec.extent(label, shape(0), shape(1))).collect(),
+        _ => node.ty().shape.clone(),
+    }
+}
+
+/// What a scalar of an operation costs, in units of a simple operation.
+fn own_cost(op: &Op) -> f64 {
+    match op {
+        Op::Unary(op) => match op {
+            Unary::Neg | Unary::Abs | Unary::Sign | Unary::Relu | Unary::Not | Unary::BitNot => 1.0,
+            Unary::Floor | Unary::Ceil | Unary::Round | Unary::StopGradient => 1.0,
+            Unary::Powi(n) => 1.0 + f64::from(n.unsigned_abs().max(1).ilog2()) * 2.0,
+            Unary::Sqrt | Unary::Recip => 4.0,
+            Unary::Lgamma | Unary::Digamma | Unary::Polygamma(_) | Unary::Erf | Unary::Erfc => 60.0,
+            _ => 12.0,
+        },
+        Op::Binary(op) => match op {
+            Binary::Div => 4.0,
+            Binary::Pow | Binary::Atan2 | Binary::Hypot | Binary::LogAddExp | Binary::Xlogy => 30.0,
+            Binary::Quot | Binary::Rem | Binary::FloorDiv | Binary::Modulo => 20.0,
+            _ => 1.0,
+        },
+        Op::Gather => 4.0,
+        Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::View(_) | Op::Reshape(_) | Op::Alias | Op::Mark => 0.0,
+        _ => 1.0,
+    }
+}
+
+/// A place where a value would be computed: the domain of a nest, and by what reads the value is reached from there.
+#[derive(Clone, Copy)]
+struct Use {
+    /// Of domain and reads.
+    key: u64,
+    /// Of the domain alone.
+    domain: u64,
+    /// How many times.
+    times: f64,
+}
+
+/// A value with more uses than this is stored.
+const USES: usize = 8;
+
+/// What another nest costs, in simple operations.
+const NEST: f64 = 100.0;
+
+fn hash(x: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    x.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The root of a chain of views without guards whose strides are positive or 0, which a product reads as it is.
+pub(crate) fn strided_source(body: &Body, mut id: NodeId) -> NodeId {
+    while let Op::View(map) = &body.node(id).op {
+        let forward = |row: usize| map.row(row).iter().all(|&coefficient| coefficient >= 0);
+        if !map.is_inside() || size(map.result()) == 0 || !(0..map.source().len()).all(forward) {
+            break;
+        }
+        id = body.node(id).args[0];
+    }
+    id
+}
+
+/// For each node, whether it is stored; of parameters and constants, whether they are read as buffers is not said here.
+pub(crate) fn stored(body: &Body) -> Vec<bool> {
+    let count = body.nodes.len();
+    let mut classes = Vec::with_capacity(count);
+    let mut costs: Vec<f64> = Vec::with_capacity(count);
+    // How many nests at least run one after the other before a node is known.
+    let mut depths: Vec<u32> = Vec::with_capacity(count);
+    for node in &body.nodes {
+        let class = class(body, node);
+        let operands = || node.args.iter().map(|&arg| arg as usize);
+        let pointwise = class == Class::Pointwise;
+        let inner: f64 = operands().map(|arg| costs[arg]).sum();
+        costs.push(if pointwise { (own_cost(&node.op) + inner).min(1e9) } else { 1.0 });
+        depths.push(operands().map(|arg| depths[arg]).max().unwrap_or(0) + u32::from(!pointwise));
+        classes.push(class);
+    }
+    let is_leaf = |id: NodeId| matches!(body.node(id).op, Op::Parameter(_) | Op::Constant(_));
+    let mut stored: Vec<bool> = classes.iter().map(|&class| class != Class::Pointwise).collect();
+    for &result in &body.results {
+        stored[result as usize] = true;
+    }
+    let mut uses: Vec<SmallVec<[Use; 4]>> = vec![SmallVec::new(); count];
+    for at in (0..count).rev() {
+        let node = &body.nodes[at];
+        if is_leaf(at as NodeId) {
+            stored[at] = true;
+            continue;
+        }
+        let own = std::mem::take(&mut uses[at]);
+        if !stored[at] {
+            let own_size = node.ty().size() as f64;
+            let evaluated: f64 = own.iter().map(|place| place.times).sum();
+            let domain = hash((&node.ty().shape, depths[at]));
+            let nest = if own.iter().any(|place| place.domain == domain) { 0.0 } else { NEST };
+            let storing = costs[at] * own_size + 2.0 * own_size + evaluated + nest;
+            stored[at] = own.len() > USES || costs[at] * evaluated > storing;
+        }
+        match classes[at] {
+            Class::Pointwise | Class::Reducing | Class::Parts => {
+                let places: SmallVec<[Use; 4]> = match stored[at] {
+                    false => own,
+                    true => {
+                        let depth = depths[at] - u32::from(classes[at] != Class::Pointwise);
+                        let domain = domain(body, node);
+                        let key = hash((&domain, depth));
+                        SmallVec::from_slice(&[Use { key, domain: key, times: size(&domain) as f64 }])
+                    }
+                };
+                for (position, &arg) in node.args.iter().enumerate() {
+                    if node.op == Op::Gather && position == 0 {
+                        stored[arg as usize] = true;
+                        continue;
+                    }
+                    for place in &places {
+                        add_use(&mut uses[arg as usize], moved(*place, body, node, position));
+                    }
+                }
+            }
+            Class::Product => {
+                for &arg in &node.args {
+                    stored[strided_source(body, arg) as usize] = true;
+                }
+            }
+            Class::Alias | Class::Loop | Class::Call => {
+                for &arg in &node.args {
+                    stored[arg as usize] = true;
+                }
+            }
+            Class::Output => {}
+        }
+    }
+    stored
+}
+
+/// A use of a node, as one of its operand at a position.
+fn moved(place: Use, body: &Body, node: &Node, position: usize) -> Use {
+    match &node.op {
+        Op::View(map) => {
+            // What repeats along inner axes is computed once for all of them.
+            let ignored = map.ignored();
+            let inner = (0..map.result().len()).rev().take_while(|axis| ignored.contains(axis));
+            let repeated: usize = inner.map(|axis| map.result()[axis]).product();
+            Use { key: hash((place.key, map)), times: place.times / repeated.max(1) as f64, ..place }
+        }
+        Op::Gather | Op::Scatter(_) if position > 0 => {
+            let (own, read) = (node.ty().size().max(1), body.node(node.args[position]).ty().size());
+            Use { key: hash((place.key, 1)), times: place.times * (read as f64 / own as f64).min(1.0), ..place }
+        }
+        Op::Contract(_) => Use { key: hash((place.key, node.args[0] == node.args[1], position, &node.op)), ..place },
+        Op::Concatenate(_) => {
+            let (own, read) = (node.ty().size().max(1), body.node(node.args[position]).ty().size());
+            let key = hash((place.key, position));
+            Use { key, domain: key, times: place.times * read as f64 / own as f64 }
+        }
+        _ => place,
+    }
+}
+
+fn add_use(uses: &mut SmallVec<[Use; 4]>, new: Use) {
+    if uses.len() <= USES && !uses.iter().any(|place| place.key == new.key) {
+        uses.push(new);
+    }
+}
