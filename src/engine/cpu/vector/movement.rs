@@ -60,13 +60,7 @@ struct StridedCopy<T>(PhantomData<T>);
 
 impl<T: Copy> StridedLoop for StridedCopy<T> {
     #[inline(always)]
-    unsafe fn run<L: Level>(
-        result: *mut u8,
-        result_stride: isize,
-        a: *const u8,
-        a_stride: isize,
-        count: usize,
-    ) {
+    unsafe fn run<L: Level>(result: *mut u8, result_stride: isize, a: *const u8, a_stride: isize, count: usize) {
         let size = size_of::<T>() as isize;
         // SAFETY: the caller promises elements and room at these distances. Loops whose distances the compiler knows are
         // made of vectors.

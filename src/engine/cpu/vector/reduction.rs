@@ -18,12 +18,7 @@ const LANES: usize = 32;
 ///
 /// The step may be called for positions below `count`.
 #[inline(always)]
-unsafe fn in_lanes<T: Copy>(
-    count: usize,
-    start: T,
-    step: impl Fn(T, usize) -> T,
-    join: impl Fn(T, T) -> T,
-) -> T {
+unsafe fn in_lanes<T: Copy>(count: usize, start: T, step: impl Fn(T, usize) -> T, join: impl Fn(T, T) -> T) -> T {
     let mut lanes = [start; LANES];
     let mut block = 0;
     while count - block >= LANES {
