@@ -220,10 +220,65 @@ macro_rules! polygamma {
 polygamma!(f32, run_f32);
 polygamma!(f64, run_f64);
 
+/// The loop of whole powers: the products that make up the table's meaning, in its order, but for a block at once.
+struct Powers<T>(PhantomData<T>);
+
+macro_rules! powers {
+    ($t:ident) => {
+        impl Loop for Powers<$t> {
+            #[inline(always)]
+            unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
+                // SAFETY: the caller promises the exponent at `b`.
+                let exponent = unsafe { b.cast::<i64>().read() };
+                let inverse = exponent < 0;
+                let mut start = 0;
+                while start < count {
+                    let length = (count - start).min(BLOCK);
+                    let (mut bases, mut products) = ([1.0; BLOCK], [1.0; BLOCK]);
+                    // SAFETY: the caller promises elements at these positions.
+                    unsafe {
+                        std::ptr::copy_nonoverlapping(a.cast::<$t>().add(start), bases.as_mut_ptr(), length);
+                    }
+                    let mut rest = exponent.unsigned_abs();
+                    loop {
+                        if rest % 2 == 1 {
+                            for (product, base) in products.iter_mut().zip(&bases) {
+                                *product *= base;
+                            }
+                        }
+                        rest /= 2;
+                        if rest == 0 {
+                            break;
+                        }
+                        for base in &mut bases {
+                            *base *= *base;
+                        }
+                    }
+                    if inverse {
+                        for product in &mut products {
+                            *product = 1.0 / *product;
+                        }
+                    }
+                    // SAFETY: the caller promises room at these positions.
+                    unsafe {
+                        std::ptr::copy_nonoverlapping(products.as_ptr(), result.cast::<$t>().add(start), length);
+                    }
+                    start += length;
+                }
+            }
+        }
+    };
+}
+
+powers!(f32);
+powers!(f64);
+
 /// The kernel of a row of the table.
 pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
     let choose = Choose { isa, operands: (Operand::Run, Operand::Run) };
     match (op, dtype) {
+        (Unary::Powi(_), DType::F32) => kernel::<Powers<f32>>(isa),
+        (Unary::Powi(_), DType::F64) => kernel::<Powers<f64>>(isa),
         (Unary::Polygamma(_), DType::F32) => kernel::<Polygamma<f32>>(isa),
         (Unary::Polygamma(_), DType::F64) => kernel::<Polygamma<f64>>(isa),
         (_, DType::F32) => op.run_f32(choose),

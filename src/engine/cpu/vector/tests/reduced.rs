@@ -1,0 +1,93 @@
+//! Reductions against sums of one element after the other.
+
+use super::*;
+
+fn kernel_on<T: Tested>(kernel: Kernel, start: T, a: &[T], b: &[T]) -> T {
+    let mut result = [start];
+    // SAFETY: both operands have this many elements, and the result one.
+    unsafe { kernel(result.as_mut_ptr().cast(), a.as_ptr().cast(), b.as_ptr().cast(), std::ptr::null(), a.len()) };
+    result[0]
+}
+
+fn extremes<T: Tested>() {
+    let larger = |a: T, b: T| if a >= b || a.is_nan() { a } else { b };
+    let smaller = |a: T, b: T| if a <= b || a.is_nan() { a } else { b };
+    for isa in Instructions::available() {
+        for count in lengths() {
+            for seed in 0..3 {
+                let a = T::elements(count, seed);
+                let numbers: Vec<T> = a.iter().copied().filter(|x| !x.is_nan()).collect();
+                for a in [&a, &numbers] {
+                    let found = kernel_on(reduce(isa, Reduction::Max, T::DTYPE), T::LOWEST, a, a);
+                    let expected = a.iter().copied().fold(T::LOWEST, larger);
+                    assert!(found == expected || (found.is_nan() && expected.is_nan()), "{found:?} not {expected:?}");
+                    let found = kernel_on(reduce(isa, Reduction::Min, T::DTYPE), T::HIGHEST, a, a);
+                    let expected = a.iter().copied().fold(T::HIGHEST, smaller);
+                    assert!(found == expected || (found.is_nan() && expected.is_nan()), "{found:?} not {expected:?}");
+                }
+            }
+        }
+    }
+}
+
+fn exact_sums<T: Tested>() {
+    for isa in Instructions::available() {
+        for count in lengths() {
+            let (a, b, start) = (T::elements(count, 1), T::elements(count, 2), T::SPECIAL[1]);
+            let sum = a.iter().fold(start, |sum, &x| sum.plus(x));
+            assert_eq!(kernel_on(reduce(isa, Reduction::Sum, T::DTYPE), start, &a, &b), sum);
+            let products = a.iter().zip(&b).fold(start, |sum, (&a, &b)| sum.plus(a.times(b)));
+            assert_eq!(kernel_on(dot(isa, T::DTYPE), start, &a, &b), products);
+        }
+    }
+}
+
+#[test]
+fn extremes_and_sums_of_integers() {
+    extremes::<f32>();
+    extremes::<f64>();
+    extremes::<i32>();
+    extremes::<i64>();
+    extremes::<bool>();
+    exact_sums::<i32>();
+    exact_sums::<i64>();
+    exact_sums::<bool>();
+}
+
+/// Sums of floats are within some units of the sum of sizes; those of small integers are exact.
+fn sums_of_floats<T: Tested>(make: impl Fn(f64) -> T, value: impl Fn(T) -> f64, epsilon: f64) {
+    let mut random = Random(1);
+    for count in lengths() {
+        for whole in [false, true] {
+            let mut draw = || {
+                let x = random.within(-9.0, 9.0);
+                make(if whole { x.round() } else { x })
+            };
+            let a: Vec<T> = (0..count).map(|_| draw()).collect();
+            let b: Vec<T> = (0..count).map(|_| draw()).collect();
+            let pairs = || a.iter().zip(&b).map(|(&a, &b)| (value(a), value(b)));
+            let sum: f64 = pairs().map(|(a, _)| a).sum();
+            let products: f64 = pairs().map(|(a, b)| a * b).sum();
+            let squares: f64 = pairs().map(|(a, b)| (a - b) * (a - b)).sum();
+            let size: f64 = pairs().map(|(a, b)| (a.abs() + b.abs() + 1.0).powi(2)).sum::<f64>() + 1.0;
+            let mut sums: Vec<T> = Vec::new();
+            for isa in Instructions::available() {
+                let kernels =
+                    [reduce(isa, Reduction::Sum, T::DTYPE), dot(isa, T::DTYPE), square_distance(isa, T::DTYPE)];
+                for (kernel, expected) in kernels.into_iter().zip([sum, products, squares]) {
+                    let found = value(kernel_on(kernel, make(1.0), &a, &b));
+                    let error = if whole { 0.0 } else { 4.0 * epsilon * size };
+                    assert!((found - 1.0 - expected).abs() <= error, "{found} not 1 + {expected}, {isa:?} {count}");
+                }
+                sums.push(kernel_on(kernels[0], make(1.0), &a, &b));
+            }
+            assert!(sums.iter().all(|sum| sum.same_bits(sums[0])), "the order of a sum depends on the instructions");
+        }
+    }
+}
+
+#[test]
+fn sums_products_and_distances_of_floats() {
+    sums_of_floats(|x| x as f32, f64::from, f64::from(f32::EPSILON));
+    sums_of_floats(|x| x, |x| x, f64::EPSILON);
+}

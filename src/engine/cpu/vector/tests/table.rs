@@ -1,0 +1,224 @@
+//! Kernels of elementwise operations against the closures of the table.
+
+use super::*;
+use crate::operation::{BINARY_ROWS, COMPARISON_ROWS, UNARY_ROWS};
+use crate::shape::DType;
+use std::ptr::null;
+
+const OPERANDS: [Operand; 2] = [Operand::Run, Operand::One];
+
+/// How far a kernel may be from the table's function, in steps of the type: functions with vector versions are within
+/// two units of the exact result, and those of the standard library within one.
+fn allowed(op: Unary, dtype: DType) -> u64 {
+    if functions::unary(Instructions::Portable, op, dtype).is_some() { 3 } else { 0 }
+}
+
+fn pointer<T>(elements: &[T]) -> *const u8 {
+    elements.as_ptr().cast()
+}
+
+fn position(operand: Operand, at: usize) -> usize {
+    if operand == Operand::Run { at } else { 0 }
+}
+
+fn unary_rows<T: Tested>() {
+    for &op in UNARY_ROWS.iter().filter(|op| op.domain().accepts(T::DTYPE)) {
+        for isa in Instructions::available() {
+            let kernel = unary(isa, op, T::DTYPE);
+            for count in lengths() {
+                let a = T::elements(count, count as u64);
+                let what = |at: usize| format!("{op:?} {isa:?} {count} at {:?}", a[at]);
+                // SAFETY: the operand and the result have this many elements.
+                let found = result_of(count, |out| unsafe { kernel(out, pointer(&a), null(), null(), count) });
+                assert_close(&found, |at| T::unary(op, a[at]), allowed(op, T::DTYPE), &what);
+                // In place, the same bits.
+                let mut own = a.clone();
+                let place = own.as_mut_ptr().cast::<u8>();
+                // SAFETY: as above; the operand is the result.
+                unsafe { kernel(place, place, null(), null(), count) };
+                assert_close(&own, |at| found[at], 0, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_unary_row() {
+    unary_rows::<f32>();
+    unary_rows::<f64>();
+    unary_rows::<i32>();
+    unary_rows::<i64>();
+    unary_rows::<bool>();
+}
+
+#[test]
+fn rows_with_a_parameter_read_it() {
+    fn rows<T: Tested>(make: impl Fn(i64) -> Unary, parameters: &[i64]) {
+        for isa in Instructions::available() {
+            let kernel = unary(isa, make(0), T::DTYPE);
+            for &parameter in parameters {
+                for count in [1, 5, 33, 70] {
+                    let a = T::elements(count, parameter as u64);
+                    let b = [parameter];
+                    // SAFETY: the operand and the result have this many elements, and the parameter is one.
+                    let run = |out| unsafe { kernel(out, pointer(&a), pointer(&b), null(), count) };
+                    let op = make(parameter);
+                    let what = |at: usize| format!("{op:?} {isa:?} {count} at {:?}", a[at]);
+                    assert_close(&result_of(count, run), |at| T::unary(op, a[at]), 0, &what);
+                }
+            }
+        }
+    }
+    let powers = [0, 1, 2, 3, 4, 5, 7, 10, 64, 1023, -1, -2, -3, -17, i64::from(i32::MAX), i64::from(i32::MIN)];
+    rows::<f32>(|n| Unary::Powi(n as i32), &powers);
+    rows::<f64>(|n| Unary::Powi(n as i32), &powers);
+    rows::<f32>(|n| Unary::Polygamma(n as u32), &[0, 1, 2]);
+    rows::<f64>(|n| Unary::Polygamma(n as u32), &[0, 1, 2]);
+}
+
+/// Runs a kernel of two operands out of place, and checks it.
+fn pair<T: Tested, U: Tested>(
+    kernel: Kernel,
+    kinds: (Operand, Operand),
+    (a, b): (&[T], &[T]),
+    expected: impl Fn(T, T) -> U,
+    name: &dyn Fn() -> String,
+) {
+    let count = a.len();
+    if count == 0 {
+        return;
+    }
+    let at_both = |at| (a[position(kinds.0, at)], b[position(kinds.1, at)]);
+    // SAFETY: the operands and the result have this many elements.
+    let found: Vec<U> = result_of(count, |out| unsafe { kernel(out, pointer(a), pointer(b), null(), count) });
+    let what = |at| format!("{} {kinds:?} {count} at {:?}", name(), at_both(at));
+    assert_close(&found, |at| expected(at_both(at).0, at_both(at).1), 0, &what);
+}
+
+fn binary_rows<T: Tested>() {
+    for &op in BINARY_ROWS.iter().filter(|op| op.domain().accepts(T::DTYPE)) {
+        for isa in Instructions::available() {
+            for kinds in OPERANDS.iter().flat_map(|&left| OPERANDS.map(|right| (left, right))) {
+                let kernel = binary(isa, op, T::DTYPE, kinds.0, kinds.1);
+                for count in lengths() {
+                    let (a, b) = (T::elements(count, count as u64), T::elements(count, count as u64 + 7));
+                    let name = || format!("{op:?} {isa:?}");
+                    pair(kernel, kinds, (&a, &b), |a, b| T::binary(op, a, b), &name);
+                    if kinds != (Operand::Run, Operand::Run) {
+                        continue;
+                    }
+                    let (mut left, mut right) = (a.clone(), b.clone());
+                    let (at_left, at_right) = (left.as_mut_ptr().cast::<u8>(), right.as_mut_ptr().cast::<u8>());
+                    // SAFETY: the operands have this many elements; one is the result.
+                    unsafe {
+                        kernel(at_left, at_left, pointer(&b), null(), count);
+                        kernel(at_right, pointer(&a), at_right, null(), count);
+                    }
+                    assert_close(&left, |at| T::binary(op, a[at], b[at]), 0, &|_| format!("{op:?} {isa:?} in place"));
+                    assert_close(&right, |at| left[at], 0, &|_| format!("{op:?} {isa:?} in the other's place"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_binary_row() {
+    binary_rows::<f32>();
+    binary_rows::<f64>();
+    binary_rows::<i32>();
+    binary_rows::<i64>();
+    binary_rows::<bool>();
+}
+
+fn comparison_rows<T: Tested>() {
+    for &op in COMPARISON_ROWS {
+        for isa in Instructions::available() {
+            for kinds in OPERANDS.iter().flat_map(|&left| OPERANDS.map(|right| (left, right))) {
+                let kernel = compare(isa, op, T::DTYPE, kinds.0, kinds.1);
+                for count in lengths() {
+                    let (a, b) = (T::elements(count, count as u64), T::elements(count, count as u64 + 7));
+                    pair(kernel, kinds, (&a, &b), |a, b| op.run(Apply(a, b)), &|| format!("{op:?} {isa:?}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_comparison_row() {
+    comparison_rows::<f32>();
+    comparison_rows::<f64>();
+    comparison_rows::<i32>();
+    comparison_rows::<i64>();
+    comparison_rows::<bool>();
+}
+
+fn choices<T: Tested>() {
+    for isa in Instructions::available() {
+        for kinds in OPERANDS.iter().flat_map(|&left| OPERANDS.map(|right| (left, right))) {
+            let kernel = select(isa, T::DTYPE, kinds.0, kinds.1);
+            for count in lengths().skip(1) {
+                let mask = bool::elements(count, count as u64 + 1);
+                let (yes, no) = (T::elements(count, 3), T::elements(count, 4));
+                // SAFETY: the mask, the operands and the result have this many elements.
+                let run = |out| unsafe { kernel(out, pointer(&mask), pointer(&yes), pointer(&no), count) };
+                let expected = |at| if mask[at] { yes[position(kinds.0, at)] } else { no[position(kinds.1, at)] };
+                assert_close(&result_of(count, run), expected, 0, &|at| format!("{isa:?} {kinds:?} {count} at {at}"));
+            }
+        }
+    }
+}
+
+fn conversions<T: Tested, U: Tested>() {
+    for isa in Instructions::available() {
+        let kernel = cast(isa, T::DTYPE, U::DTYPE);
+        for count in lengths() {
+            let a = T::elements(count, count as u64 + 3);
+            // SAFETY: the operand and the result have this many elements.
+            let found: Vec<U> = result_of(count, |out| unsafe { kernel(out, pointer(&a), null(), null(), count) });
+            assert_close(&found, |at| a[at].cast(), 0, &|at| format!("{isa:?} {count} at {:?}", a[at]));
+        }
+    }
+}
+
+/// Products with sums: of integers exactly; of floats with one rounding or two, whatever the instructions.
+fn sums_of_products<T: Tested>(one_rounding: impl Fn(T, T, T) -> T) {
+    for isa in Instructions::available() {
+        for kinds in OPERANDS.iter().flat_map(|&left| OPERANDS.map(|right| (left, right))) {
+            let kernel = multiply_add(isa, T::DTYPE, kinds.0, kinds.1);
+            for count in lengths().skip(1) {
+                let (a, b, sum) = (T::elements(count, 5), T::elements(count, 6), T::elements(count, 7));
+                let mut found = sum.clone();
+                // SAFETY: the operands and the result have this many elements.
+                unsafe { kernel(found.as_mut_ptr().cast(), pointer(&a), pointer(&b), null(), count) };
+                let expected = |at: usize| {
+                    let (a, b) = (a[position(kinds.0, at)], b[position(kinds.1, at)]);
+                    let fused = isa != Instructions::Portable;
+                    if fused { one_rounding(a, b, sum[at]) } else { a.times(b).plus(sum[at]) }
+                };
+                assert_close(&found, expected, 0, &|at| format!("{isa:?} {kinds:?} {count} at {at}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn choices_conversions_and_sums_of_products() {
+    macro_rules! for_each {
+        ($($t:ident)*) => {$(
+            choices::<$t>();
+            conversions::<$t, f32>();
+            conversions::<$t, f64>();
+            conversions::<$t, i32>();
+            conversions::<$t, i64>();
+            conversions::<$t, bool>();
+        )*};
+    }
+    for_each!(f32 f64 i32 i64 bool);
+    sums_of_products::<f32>(f32::mul_add);
+    sums_of_products::<f64>(f64::mul_add);
+    sums_of_products::<i32>(|a, b, c| a.wrapping_mul(b).wrapping_add(c));
+    sums_of_products::<i64>(|a, b, c| a.wrapping_mul(b).wrapping_add(c));
+    sums_of_products::<bool>(|a, b, c| a & b | c);
+}
