@@ -292,7 +292,9 @@ impl<'a> Lowering<'a> {
             index: store.index.map(|(index, stride, extent)| (ids[index as usize], stride, extent)),
             ..store
         };
-        self.filled_at.insert(moved.buffer, place);
+        // A concatenation is known when its last part is.
+        let filled = self.filled_at.entry(moved.buffer).or_insert(place);
+        *filled = place.max(*filled);
         nest.nest.stores.push(moved);
         Ok(())
     }

@@ -323,7 +323,7 @@ impl Assembler<'_> {
             Value::Position(at) => {
                 let at = self.linear(at);
                 let result = result(self);
-                self.emit(level, Instruction::Ramp { result, at });
+                self.emit(level, Instruction::Ramp { run: vector::ramp(isa), result, at });
                 result
             }
             Value::Load { buffer, at, guards } => self.load(level, *buffer, at, guards, *dtype),

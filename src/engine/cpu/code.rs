@@ -4,7 +4,7 @@
 //! loop over elements that stay in the first-level cache, so that its choice costs some nanoseconds for hundreds of
 //! elements. What does not move with the vector axis is computed at the loop that it moves with, once.
 
-use super::vector::{GatherKernel, Kernel, StridedKernel};
+use super::vector::{GatherKernel, Kernel, RampKernel, StridedKernel};
 use smallvec::SmallVec;
 
 /// Position in the table of pointers that instructions take their operands from.
@@ -79,7 +79,7 @@ pub(super) enum Instruction {
     /// A copy between strided runs; strides in bytes.
     Strided { run: StridedKernel, result: Slot, result_stride: isize, a: Slot, a_stride: isize },
     /// Positions, as numbers.
-    Ramp { result: Slot, at: Linear },
+    Ramp { run: RampKernel, result: Slot, at: Linear },
     /// A copy of the stretch on which guards hold, zeros elsewhere.
     Masked { run: StridedKernel, result: Slot, a: Slot, a_stride: isize, width: usize, bounds: Box<[Bound]> },
     /// A read at a computed position for each element.
@@ -259,13 +259,8 @@ impl Code {
                     Instruction::Strided { run, result, result_stride, a, a_stride } => {
                         run(at(pointers, *result), *result_stride, at(pointers, *a), *a_stride, count);
                     }
-                    Instruction::Ramp { result, at: position } => {
-                        let result = at(pointers, *result).cast::<i64>();
-                        let (mut value, step) = (position.at(index), position.step);
-                        for k in 0..count {
-                            *result.add(k) = value;
-                            value = value.wrapping_add(step);
-                        }
+                    Instruction::Ramp { run, result, at: position } => {
+                        run(at(pointers, *result).cast(), position.at(index), position.step, count);
                     }
                     Instruction::Masked { run, result, a, a_stride, width, bounds } => {
                         let (low, high) = stretch(bounds, index, count);
