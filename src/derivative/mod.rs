@@ -6,6 +6,7 @@
 
 mod batch;
 mod check;
+mod compiled;
 mod custom;
 mod eager;
 mod function;
@@ -18,6 +19,7 @@ mod staged;
 
 pub use batch::{BatchPullback, jvp_batch, vjp_batch, vmap, vmap_axes};
 pub use check::{CheckGrad, check_grad};
+pub use compiled::Compiled;
 pub use custom::{CustomJvp, CustomRules, CustomVjp, custom_jvp, custom_rules, custom_vjp};
 pub use eager::{TreePullback, grad, grad_aux, jvp, jvp_aux, value_and_grad, value_and_grad_aux, vjp, vjp_aux};
 pub use function::{ArrayFn, Compose, Grad, Jvp, ValueAndGrad, Vjp};

@@ -1,8 +1,10 @@
 //! Staged functions: staged once for given shapes, differentiated as programs, called many times.
 
+use super::compiled::Compiled;
 use super::program;
 use super::signature::Signature;
 use crate::concrete::{self, Concrete, Failure};
+use crate::engine::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::staged::{self, Staged};
@@ -281,6 +283,18 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
             trees,
             self.signature.jvp(self.active),
         ))
+    }
+
+    /// The function as kernels, for an engine. It is called in the same way, and not differentiated any more.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes of its memory can't be counted, or there is no memory for its constants.
+    #[track_caller]
+    pub fn compile(&self, options: Cpu) -> Result<Compiled<In, Out>> {
+        self.program();
+        let program = self.program.get().expect("was just made").clone();
+        Compiled::new(program, copy::<Out>(&self.output), outline_of(&self.input), &options)
     }
 
     /// The program as it was staged, with `build`.
