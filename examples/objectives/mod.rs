@@ -1,0 +1,5 @@
+//! What ADBench and GradBench both differentiate.
+
+pub mod ba;
+pub mod gmm;
+pub mod lstm;
