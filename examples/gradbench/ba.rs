@@ -1,10 +1,11 @@
 //! Bundle adjustment. The input says one camera, one point and one observation, of which there are to be many.
 
-use crate::objectives::ba::{Errors, Observations, Scene, errors};
+use crate::objectives::ba::{Errors, Observations, Scene, errors, jacobian, pattern};
 use crate::protocol::{Answer, Evaluation, unknown};
 use deltaray::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 #[derive(Deserialize)]
 struct Input {
@@ -31,7 +32,7 @@ impl Input {
             points: repeated(&self.x, self.m),
             weights: vec![self.w; self.p].into(),
         };
-        let pairs = fixed(Matrix::from_elements((self.p, 2), pairs));
+        let pairs = Matrix::from_elements((self.p, 2), pairs);
         (scene, Observations { pairs, features: repeated(&self.feat, self.p) })
     }
 }
@@ -57,13 +58,11 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
             })
         }
         "jacobian" => {
-            // The pattern and its colouring belong to the program, not to a point.
-            let prepare = || {
-                let jacobian = objective()?.sparse_jacobian()?;
-                jacobian.compressed(arguments)?;
-                Ok(jacobian)
-            };
-            let matrix = evaluation.measure(sizes, prepare, |jacobian| jacobian.call(arguments))?;
+            // The pattern belongs to the program, not to a point.
+            let prepare = || Ok((stage(jacobian, arguments)?, Arc::new(pattern(&scene, &observed)?)));
+            let matrix = evaluation.measure(sizes, prepare, |(entries, pattern)| {
+                Csr::new(Arc::clone(pattern), entries.call(arguments)?)
+            })?;
             json!({
                 "rows": ends(matrix.row_offsets()),
                 "cols": ends(matrix.column_indices()),
@@ -77,8 +76,6 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
 pub fn print() -> deltaray::Result<String> {
     let input = Input { n: 3, m: 5, p: 12, cam: vec![1.0; 11], x: vec![1.0; 3], w: 1.0, feat: vec![0.0; 2] };
     let (scene, observed) = input.scene();
-    let objective = stage(errors, (&scene, &observed))?;
-    let jacobian = objective.sparse_jacobian()?.compressed((&scene, &observed))?;
-    let program = jacobian.program().map(ToString::to_string).unwrap_or_default();
-    Ok(format!("{objective}\n{:?}, {} seeds\n{program}", jacobian.compression(), jacobian.seeds()))
+    let arguments = (&scene, &observed);
+    Ok(format!("{}{}", stage(errors, arguments)?, stage(jacobian, arguments)?))
 }
