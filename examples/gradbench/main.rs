@@ -8,6 +8,7 @@
 //! ```
 
 mod ba;
+mod det;
 mod gmm;
 mod hello;
 mod kmeans;
@@ -16,6 +17,7 @@ mod lse;
 mod lstm;
 #[path = "../objectives/mod.rs"]
 mod objectives;
+mod ode;
 mod protocol;
 
 use protocol::{Answer, Evaluation, Message, Programs};
@@ -37,7 +39,7 @@ macro_rules! modules {
 }
 
 fn module(name: &str) -> Option<Module> {
-    modules! { ba gmm hello kmeans llsq lse lstm }.into_iter().find(|module| module.name == name)
+    modules! { ba det gmm hello kmeans llsq lse lstm ode }.into_iter().find(|module| module.name == name)
 }
 
 /// The answer to a message, without its number.
