@@ -11,6 +11,7 @@ mod ba;
 mod det;
 mod gmm;
 mod hello;
+mod ht;
 mod kmeans;
 mod llsq;
 mod lse;
@@ -39,7 +40,7 @@ macro_rules! modules {
 }
 
 fn module(name: &str) -> Option<Module> {
-    modules! { ba det gmm hello kmeans llsq lse lstm ode }.into_iter().find(|module| module.name == name)
+    modules! { ba det gmm hello ht kmeans llsq lse lstm ode }.into_iter().find(|module| module.name == name)
 }
 
 /// The answer to a message, without its number.

@@ -2,4 +2,5 @@
 
 pub mod ba;
 pub mod gmm;
+pub mod hand;
 pub mod lstm;
