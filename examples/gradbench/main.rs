@@ -8,6 +8,7 @@
 //! ```
 
 mod ba;
+mod descent;
 mod det;
 mod gmm;
 mod hello;
@@ -19,7 +20,9 @@ mod lstm;
 #[path = "../objectives/mod.rs"]
 mod objectives;
 mod ode;
+mod particle;
 mod protocol;
+mod saddle;
 
 use protocol::{Answer, Evaluation, Message, Programs};
 use serde_json::{Value, json};
@@ -40,7 +43,7 @@ macro_rules! modules {
 }
 
 fn module(name: &str) -> Option<Module> {
-    modules! { ba det gmm hello ht kmeans llsq lse lstm ode }.into_iter().find(|module| module.name == name)
+    modules! { ba det gmm hello ht kmeans llsq lse lstm ode particle saddle }.into_iter().find(|module| module.name == name)
 }
 
 /// The answer to a message, without its number.
