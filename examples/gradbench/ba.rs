@@ -1,41 +1,10 @@
-//! Bundle adjustment. The input says one camera, one point and one observation, of which there are to be many.
+//! Bundle adjustment.
 
-use crate::objectives::ba::{Errors, Observations, Scene, errors, jacobian, pattern};
+use crate::objectives::ba::{Errors, Instance, errors, jacobian, pattern};
 use crate::protocol::{Answer, Evaluation, unknown};
 use deltaray::prelude::*;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-#[derive(Deserialize)]
-struct Input {
-    n: usize,
-    m: usize,
-    p: usize,
-    cam: Vec<f64>,
-    x: Vec<f64>,
-    w: f64,
-    feat: Vec<f64>,
-}
-
-/// As many rows as asked for, all equal.
-fn repeated(row: &[f64], count: usize) -> Matrix<Concrete, f64> {
-    Matrix::from_elements((count, row.len()), row.repeat(count))
-}
-
-impl Input {
-    /// Camera and point number i, counted around, are those of observation i.
-    fn scene(&self) -> (Scene<Concrete>, Observations<Concrete>) {
-        let pairs = (0..self.p).flat_map(|at| [(at % self.n) as i64, (at % self.m) as i64]).collect();
-        let scene = Scene {
-            cameras: repeated(&self.cam, self.n),
-            points: repeated(&self.x, self.m),
-            weights: vec![self.w; self.p].into(),
-        };
-        let pairs = Matrix::from_elements((self.p, 2), pairs);
-        (scene, Observations { pairs, features: repeated(&self.feat, self.p) })
-    }
-}
 
 /// The first and the last elements, which is what the eval wants to see.
 fn ends<T: Copy>(elements: &[T]) -> Vec<T> {
@@ -43,7 +12,7 @@ fn ends<T: Copy>(elements: &[T]) -> Vec<T> {
 }
 
 pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> Answer {
-    let input: Input = serde_json::from_value(input)?;
+    let input: Instance = serde_json::from_value(input)?;
     let (scene, observed) = input.scene();
     let arguments = (&scene, &observed);
     let sizes = (input.n, input.m, input.p);
@@ -74,7 +43,7 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
 }
 
 pub fn print() -> deltaray::Result<String> {
-    let input = Input { n: 3, m: 5, p: 12, cam: vec![1.0; 11], x: vec![1.0; 3], w: 1.0, feat: vec![0.0; 2] };
+    let input = Instance { n: 3, m: 5, p: 12, cam: vec![1.0; 11], x: vec![1.0; 3], w: 1.0, feat: vec![0.0; 2] };
     let (scene, observed) = input.scene();
     let arguments = (&scene, &observed);
     Ok(format!("{}{}", stage(errors, arguments)?, stage(jacobian, arguments)?))

@@ -1,6 +1,6 @@
 //! Fitting a mixture of Gaussians.
 
-use crate::objectives::gmm::{Mixture, Wishart, log_posterior};
+use crate::objectives::gmm::{Mixture, Wishart, log_likelihood, log_prior};
 use crate::protocol::{Answer, Evaluation, matrix, rows, unknown};
 use deltaray::prelude::*;
 use serde::Deserialize;
@@ -16,6 +16,12 @@ struct Input {
     mu: Vec<Vec<f64>>,
     q: Vec<Vec<f64>>,
     l: Vec<Vec<f64>>,
+}
+
+type Arguments<A> = (Mixture<A>, Matrix<A, f64>, Wishart<A>);
+
+fn log_posterior<A: Algebra>((mixture, points, prior): &Arguments<A>) -> Scalar<A, f64> {
+    log_likelihood(mixture, points) + log_prior(mixture, prior)
 }
 
 pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> Answer {

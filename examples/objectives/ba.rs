@@ -3,6 +3,7 @@
 use deltaray::Result;
 use deltaray::prelude::*;
 use deltaray::sparse::Pattern;
+use serde::Deserialize;
 
 /// What is adjusted: n cameras, m points and the weights of p observations.
 #[derive(Tree)]
@@ -105,4 +106,35 @@ pub fn pattern(scene: &Scene<Concrete>, observed: &Observations<Concrete>) -> Re
     columns.extend((0..p).map(|at| 11 * n + 3 * m + at));
     let offsets = (0..2 * p).map(|row| 15 * row).chain((0..=p).map(|row| 30 * p + row));
     Pattern::new(11 * n + 3 * m + p, offsets.collect(), columns)
+}
+
+/// A scene as benchmarks write it: one camera, one point and one observation, and how many of each there are to be.
+#[derive(Deserialize)]
+pub struct Instance {
+    pub n: usize,
+    pub m: usize,
+    pub p: usize,
+    pub cam: Vec<f64>,
+    pub x: Vec<f64>,
+    pub w: f64,
+    pub feat: Vec<f64>,
+}
+
+/// As many rows as asked for, all equal.
+fn repeated(row: &[f64], count: usize) -> Matrix<Concrete, f64> {
+    Matrix::from_elements((count, row.len()), row.repeat(count))
+}
+
+impl Instance {
+    /// Camera and point number i, counted around, are those of observation i.
+    pub fn scene(&self) -> (Scene<Concrete>, Observations<Concrete>) {
+        let pairs = (0..self.p).flat_map(|at| [(at % self.n) as i64, (at % self.m) as i64]).collect();
+        let scene = Scene {
+            cameras: repeated(&self.cam, self.n),
+            points: repeated(&self.x, self.m),
+            weights: vec![self.w; self.p].into(),
+        };
+        let pairs = Matrix::from_elements((self.p, 2), pairs);
+        (scene, Observations { pairs, features: repeated(&self.feat, self.p) })
+    }
 }

@@ -45,23 +45,24 @@ fn multivariate_lgamma<A: Algebra>(a: Scalar<A, f64>, d: usize) -> Scalar<A, f64
     (a - halves).lgamma().sum() + (d * (d - 1)) as f64 / 4.0 * std::f64::consts::PI.ln()
 }
 
-/// The log-posterior of a mixture for points [n, d] and a prior of the inverses of covariances.
-pub fn log_posterior<A: Algebra>(
-    (mixture, points, prior): &(Mixture<A>, Matrix<A, f64>, Wishart<A>),
-) -> Scalar<A, f64> {
-    let (n, d, k) = (points.len() as f64, points.shape()[1], mixture.alpha.len() as f64);
+/// ln of the density of points [n, d] in a mixture.
+pub fn log_likelihood<A: Algebra>(mixture: &Mixture<A>, points: &Matrix<A, f64>) -> Scalar<A, f64> {
+    let (n, d) = (points.len() as f64, points.shape()[1] as f64);
     let factors = factors(mixture);
     let means: Matrix<A, f64> = factors.contract(&mixture.means, "kij,kj->ki");
     let projected = points.contract_axes(&factors, [1], [2]) - means;
     let log_determinants = mixture.log_diagonals.sum_axis(1);
-    let scores = &mixture.alpha + &log_determinants - 0.5 * projected.powi(2).sum_axis(2);
-    let log_normaliser = mixture.alpha.logsumexp() + d as f64 / 2.0 * std::f64::consts::TAU.ln();
-    let log_likelihood = scores.logsumexp_axis(1).sum() - n * log_normaliser;
+    let scores = &mixture.alpha + log_determinants - 0.5 * projected.powi(2).sum_axis(2);
+    let log_normaliser = mixture.alpha.logsumexp() + d / 2.0 * std::f64::consts::TAU.ln();
+    scores.logsumexp_axis(1).sum() - n * log_normaliser
+}
 
+/// ln of the density of a mixture's inverses of covariances in a distribution of them.
+pub fn log_prior<A: Algebra>(mixture: &Mixture<A>, prior: &Wishart<A>) -> Scalar<A, f64> {
+    let (k, d) = (mixture.means.len() as f64, mixture.means.shape()[1]);
     let freedom = &prior.m + (d + 1) as f64;
     let log_volume = d as f64 * &freedom * (prior.gamma.ln() - 0.5 * std::f64::consts::LN_2)
         - multivariate_lgamma(0.5 * freedom, d);
-    let log_prior = k * log_volume - 0.5 * prior.gamma.powi(2) * factors.powi(2).sum()
-        + &prior.m * log_determinants.sum();
-    log_likelihood + log_prior
+    k * log_volume - 0.5 * prior.gamma.powi(2) * factors(mixture).powi(2).sum()
+        + &prior.m * mixture.log_diagonals.sum()
 }
