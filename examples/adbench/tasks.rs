@@ -94,9 +94,7 @@ impl Report {
 }
 
 /// As the posterior of GradBench, but for the sign of the prior.
-fn gmm_objective<A: Algebra>(
-    (mixture, points, prior): &(Mixture<A>, Matrix<A, f64>, Wishart<A>),
-) -> Scalar<A, f64> {
+fn gmm_objective<A: Algebra>((mixture, points, prior): &(Mixture<A>, Matrix<A, f64>, Wishart<A>)) -> Scalar<A, f64> {
     log_likelihood(mixture, points) - log_prior(mixture, prior)
 }
 
@@ -104,14 +102,14 @@ pub fn gmm(numbers: &mut Numbers) -> Result<Report, Box<dyn Error>> {
     let [d, k, n] = [numbers.next()?, numbers.next()?, numbers.next()?];
     let (alpha, means) = (numbers.vector(k)?.into(), numbers.matrix(k, d)?);
     let factors = numbers.matrix(k, d * (d + 1) / 2)?;
-    let mixture =
-        Mixture { alpha, means, log_diagonals: factors.slice(1, ..d), lower: factors.slice(1, d..) };
+    let mixture = Mixture { alpha, means, log_diagonals: factors.slice(1, ..d), lower: factors.slice(1, d..) };
     let points = numbers.matrix(n, d)?;
     let prior = Wishart { gamma: scalar(numbers.next()?), m: scalar(numbers.next()?) };
     let arguments = (&mixture, &points, &prior);
     let jacobian = run(|| stage(gmm_objective, arguments)?.grad(), |gradient| gradient.call(arguments))?;
     Ok(Report {
-        objective: run(|| stage(gmm_objective, arguments), |objective| objective.call(arguments))?.map(|y| vec![y.item()]),
+        objective: run(|| stage(gmm_objective, arguments), |objective| objective.call(arguments))?
+            .map(|y| vec![y.item()]),
         jacobian: jacobian.map(|gradient| {
             let factors = concatenate(1, &[gradient.log_diagonals, gradient.lower]);
             let entries = [gradient.alpha.to_vec(), gradient.means.to_vec(), factors.to_vec()].concat();
@@ -142,10 +140,8 @@ pub fn ba(numbers: &mut Numbers) -> Result<Report, Box<dyn Error>> {
     let arguments = (&scene, &observed);
     let pattern = Arc::new(ba::pattern(&scene, &observed)?);
     let objective = run(|| stage(ba::errors, arguments), |errors| errors.call(arguments))?;
-    let jacobian = run(
-        || stage(ba::jacobian, arguments),
-        |jacobian| Csr::new(pattern.clone(), jacobian.call(arguments)?),
-    )?;
+    let jacobian =
+        run(|| stage(ba::jacobian, arguments), |jacobian| Csr::new(pattern.clone(), jacobian.call(arguments)?))?;
     Ok(Report {
         objective: objective.map(|errors| [errors.reprojection.to_vec(), errors.weight.to_vec()].concat()),
         jacobian: jacobian.map(Jacobian::Sparse),

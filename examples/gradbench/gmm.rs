@@ -53,8 +53,7 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
 }
 
 pub fn print() -> deltaray::Result<String> {
-    let mixture =
-        Mixture { alpha: zeros(5), means: zeros((5, 3)), log_diagonals: zeros((5, 3)), lower: zeros((5, 3)) };
+    let mixture = Mixture { alpha: zeros(5), means: zeros((5, 3)), log_diagonals: zeros((5, 3)), lower: zeros((5, 3)) };
     let prior = Wishart { gamma: scalar(1.0), m: scalar(0.0) };
     let objective = stage(log_posterior, (&mixture, &zeros((100, 3)), &prior))?;
     Ok(format!("{objective}{}", objective.grad()?))

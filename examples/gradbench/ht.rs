@@ -86,7 +86,8 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
 
 pub fn print() -> deltaray::Result<String> {
     let hand = Hand {
-        parents: (0..22).map(|bone: usize| bone.checked_sub(1)).collect(),
+        // The arm, the wrist, and four bones of each of five fingers.
+        parents: (0..22).map(|bone: usize| if bone % 4 == 2 { Some(1) } else { bone.checked_sub(1) }).collect(),
         base_relatives: zeros((22, 4, 4)),
         inverse_base_absolutes: zeros((22, 4, 4)),
         base_positions: zeros((544, 4)),

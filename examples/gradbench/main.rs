@@ -43,7 +43,9 @@ macro_rules! modules {
 }
 
 fn module(name: &str) -> Option<Module> {
-    modules! { ba det gmm hello ht kmeans llsq lse lstm ode particle saddle }.into_iter().find(|module| module.name == name)
+    modules! { ba det gmm hello ht kmeans llsq lse lstm ode particle saddle }
+        .into_iter()
+        .find(|module| module.name == name)
 }
 
 /// The answer to a message, without its number.

@@ -61,8 +61,7 @@ pub fn log_likelihood<A: Algebra>(mixture: &Mixture<A>, points: &Matrix<A, f64>)
 pub fn log_prior<A: Algebra>(mixture: &Mixture<A>, prior: &Wishart<A>) -> Scalar<A, f64> {
     let (k, d) = (mixture.means.len() as f64, mixture.means.shape()[1]);
     let freedom = &prior.m + (d + 1) as f64;
-    let log_volume = d as f64 * &freedom * (prior.gamma.ln() - 0.5 * std::f64::consts::LN_2)
-        - multivariate_lgamma(0.5 * freedom, d);
-    k * log_volume - 0.5 * prior.gamma.powi(2) * factors(mixture).powi(2).sum()
-        + &prior.m * mixture.log_diagonals.sum()
+    let log_volume =
+        d as f64 * &freedom * (prior.gamma.ln() - 0.5 * std::f64::consts::LN_2) - multivariate_lgamma(0.5 * freedom, d);
+    k * log_volume - 0.5 * prior.gamma.powi(2) * factors(mixture).powi(2).sum() + &prior.m * mixture.log_diagonals.sum()
 }

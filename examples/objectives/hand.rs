@@ -74,8 +74,9 @@ fn joints<A: Algebra>(theta: &Vector<A, f64>, bones: usize) -> [Vector<A, f64>; 
     [flexions, abductions].map(|positions| theta.gather(Vector::<A, i64>::from_slice(&positions)))
 }
 
-/// Where these vertices are in a pose: [vertices, 3].
-fn positions<A: Algebra>(theta: &Vector<A, f64>, hand: &Hand<A>, vertices: &Vector<A, i64>) -> Matrix<A, f64> {
+/// Where points are in a pose, [n, 3], for what they move with: for each bone their place at rest, in homogeneous
+/// coordinates, times how much they move with it, [n, bones, 4].
+fn positions<A: Algebra>(theta: &Vector<A, f64>, hand: &Hand<A>, loads: &Tensor3<A, f64>) -> Matrix<A, f64> {
     let [flexions, abductions] = joints(theta, hand.parents.len());
     let rotations = vmap(|(flexion, abduction)| joint_rotation(&flexion, &abduction), &(flexions, abductions));
     let relatives = hand.base_relatives.matmul(&rotations);
@@ -85,14 +86,15 @@ fn positions<A: Algebra>(theta: &Vector<A, f64>, hand: &Hand<A>, vertices: &Vect
         absolutes.push(parent.map_or(relative.clone(), |parent| absolutes[parent].dot(&relative)));
     }
     let transforms = stack(&absolutes).matmul(&hand.inverse_base_absolutes).slice(1, ..3);
-    let blends = hand.weights.gather(vertices).contract_axes(&transforms, [1], [0]);
-    let posed: Matrix<A, f64> = blends.contract(&hand.base_positions.gather(vertices), "vij,vj->vi");
+    let posed = loads.contract_axes(&transforms, [1, 2], [0, 2]);
     posed.dot(&axis_rotation(&theta.slice(0, ..3)).transpose()) + theta.slice(0, 3..6)
 }
 
 /// The parameters of a pose are the hand's rotation (3) and place (3), and four of each finger.
 pub fn errors<A: Algebra>((theta, hand, scanned): &(Vector<A, f64>, Hand<A>, Scanned<A>)) -> Matrix<A, f64> {
-    &scanned.points - positions(theta, hand, &scanned.correspondences)
+    let weights = hand.weights.gather(&scanned.correspondences);
+    let places = hand.base_positions.gather(&scanned.correspondences);
+    &scanned.points - positions(theta, hand, &(weights.insert_axis(2) * places.insert_axis(1)))
 }
 
 /// The derivatives of the errors by the pose: [n, 3, 26].
@@ -100,35 +102,39 @@ pub fn jacobian<A: Algebra>((theta, hand, scanned): &(Vector<A, f64>, Hand<A>, S
     jacfwd(errors, (theta, hand, scanned))
 }
 
-/// Where the corners are of the triangle of each point: [n, 3, 3].
-fn corners<A: Algebra>(theta: &Vector<A, f64>, hand: &Hand<A>, scanned: &Scanned<A>) -> Tensor3<A, f64> {
-    let vertices = hand.triangles.gather(&scanned.correspondences);
-    positions(theta, hand, &vertices.flatten()).reshape((vertices.len(), 3, 3))
-}
-
-/// How far a point is from a place in its triangle.
-fn surface_error<A: Algebra>(
-    (u, corners, point): &(Vector<A, f64>, Matrix<A, f64>, Vector<A, f64>),
-) -> Vector<A, f64> {
-    point - u.dot(&corners.slice(0, ..2)) - (1.0 - u.sum()) * corners.at(2)
-}
-
-/// As the errors of vertices, of places in triangles, which have coordinates of their own: [n, 2].
-pub fn surface_errors<A: Algebra>(
-    (theta, us, hand, scanned): &(Vector<A, f64>, Matrix<A, f64>, Hand<A>, Scanned<A>),
+/// As the errors of vertices, of places in triangles [n, 2].
+fn surface_errors_at<A: Algebra>(
+    theta: &Vector<A, f64>,
+    us: &Matrix<A, f64>,
+    hand: &Hand<A>,
+    scanned: &Scanned<A>,
 ) -> Matrix<A, f64> {
-    let corners = corners(theta, hand, scanned);
-    vmap(|(u, corners, point)| surface_error(&(u, corners, point)), &(us.clone(), corners, scanned.points.clone()))
+    let corners = hand.triangles.gather(&scanned.correspondences);
+    let shares = concatenate(1, &[us.clone(), (1.0 - us.sum_axis(1)).insert_axis(1)]);
+    let weights = hand.weights.gather(&corners) * shares.insert_axis(2);
+    let loads = weights.contract(&hand.base_positions.gather(&corners), "ncb,ncj->nbj");
+    &scanned.points - positions(theta, hand, &loads)
 }
 
-/// The derivatives of the errors by each point's own coordinates and by the pose: [n, 3, 2 + 26].
-pub fn surface_jacobian<A: Algebra>(
-    (theta, us, hand, scanned): &(Vector<A, f64>, Matrix<A, f64>, Hand<A>, Scanned<A>),
-) -> Tensor3<A, f64> {
-    let corners = corners(theta, hand, scanned);
-    let by_place = vmap(
-        |(u, corners, point)| jacfwd(surface_error, (&u, &corners, &point)),
-        &(us.clone(), corners, scanned.points.clone()),
-    );
-    concatenate(2, &[by_place, jacfwd(surface_errors, (theta, us, hand, scanned))])
+/// A pose, a place in the triangle of each point, a hand, and the points.
+type OnSurface<A> = (Vector<A, f64>, Matrix<A, f64>, Hand<A>, Scanned<A>);
+
+pub fn surface_errors<A: Algebra>((theta, us, hand, scanned): &OnSurface<A>) -> Matrix<A, f64> {
+    surface_errors_at(theta, us, hand, scanned)
+}
+
+/// The derivatives of the errors by each point's own place and by the pose: [n, 3, 2 + 26]. No error depends on two places,
+/// so all places move at once.
+pub fn surface_jacobian<A: Algebra>((theta, us, hand, scanned): &OnSurface<A>) -> Tensor3<A, f64> {
+    let units: Matrix<A, f64> = Tensor::from_elements((2, 2), vec![1.0, 0.0, 0.0, 1.0]);
+    let by_place = |unit: Vector<A, f64>| {
+        let along = unit.broadcast_to((us.len(), 2));
+        jvp(
+            |(us, theta, hand, scanned)| surface_errors_at(theta, us, hand, scanned),
+            (us, theta, hand, scanned),
+            &along,
+        )
+        .1
+    };
+    concatenate(2, &[vmap(by_place, &units).tr(&[1, 2, 0]), jacfwd(surface_errors, (theta, us, hand, scanned))])
 }

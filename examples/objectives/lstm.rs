@@ -27,14 +27,11 @@ fn layer<A: Algebra>(
 }
 
 /// The mean loss over a text, a row of b bits a character, from a state [2 l, b] of hidden values and cells in turn.
-pub fn loss<A: Algebra>(
-    (network, state, text): &(Network<A>, Matrix<A, f64>, Matrix<A, f64>),
-) -> Scalar<A, f64> {
+pub fn loss<A: Algebra>((network, state, text): &(Network<A>, Matrix<A, f64>, Matrix<A, f64>)) -> Scalar<A, f64> {
     let (layers, steps, bits) = (state.len() / 2, text.len() - 1, text.shape()[1]);
     let main = network.main.reshape((layers, 2, 4, bits));
-    let gates: Vec<[[Vector<A, f64>; 4]; 2]> = (0..layers)
-        .map(|at| [0, 1].map(|part| [0, 1, 2, 3].map(|gate| main.at((at, part, gate)))))
-        .collect();
+    let gates: Vec<[[Vector<A, f64>; 4]; 2]> =
+        (0..layers).map(|at| [0, 1].map(|part| [0, 1, 2, 3].map(|gate| main.at((at, part, gate))))).collect();
     let start: Vec<State<A>> = (0..layers).map(|at| (state.at(2 * at), state.at(2 * at + 1))).collect();
     let inputs = text.slice(0, ..steps) * network.extra.at(0);
     let (_, outputs) = scan(start, &inputs, steps, |states, mut signal| {
