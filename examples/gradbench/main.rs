@@ -23,6 +23,8 @@ mod ode;
 mod particle;
 mod protocol;
 mod saddle;
+#[cfg(test)]
+mod tests;
 
 use protocol::{Answer, Evaluation, Message, Programs};
 use serde_json::{Value, json};
@@ -38,14 +40,14 @@ struct Module {
 
 macro_rules! modules {
     ($($name:ident)*) => {
-        [$(Module { name: stringify!($name), evaluate: $name::evaluate, print: $name::print }),*]
+        &[$(Module { name: stringify!($name), evaluate: $name::evaluate, print: $name::print }),*]
     };
 }
 
-fn module(name: &str) -> Option<Module> {
-    modules! { ba det gmm hello ht kmeans llsq lse lstm ode particle saddle }
-        .into_iter()
-        .find(|module| module.name == name)
+const MODULES: &[Module] = modules! { ba det gmm hello ht kmeans llsq lse lstm ode particle saddle };
+
+fn module(name: &str) -> Option<&'static Module> {
+    MODULES.iter().find(|module| module.name == name)
 }
 
 /// The answer to a message, without its number.
