@@ -11,10 +11,10 @@ struct Input {
     centroids: Vec<Vec<f64>>,
 }
 
-/// The squared distances of points [n, d] from the nearest of the centroids [k, d], summed.
+/// The squared distances of points [n, d] from the nearest of the centroids [k, d], summed; |p − c|² = |p|² − 2 p·c + |c|².
 fn cost<A: Algebra>((centroids, points): &(Matrix<A, f64>, Matrix<A, f64>)) -> Scalar<A, f64> {
-    let distances = (points.insert_axis(1) - centroids).powi(2).sum_axis(2);
-    distances.min_axis(1).sum()
+    let from_origin = centroids.powi(2).sum_axis(1) - 2.0 * points.dot(&centroids.transpose());
+    points.powi(2).sum() + from_origin.min_axis(1).sum()
 }
 
 /// The gradient divided by the diagonal of the Hessian, which is its product with a vector of ones.
