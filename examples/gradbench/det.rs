@@ -12,22 +12,21 @@ struct Input {
     ell: usize,
 }
 
-/// The determinants of many minors at once: of the last rows of a matrix, and columns of it, as many in each row of `columns`.
-fn minors<A: Algebra>(a: &Matrix<A, f64>, columns: &Matrix<A, i64>) -> Vector<A, f64> {
-    let (count, m) = (columns.len(), columns.shape()[1]);
-    let first = a.at(a.len() - m).gather(columns);
+/// The determinants of many minors at once: [rows, columns, minors].
+fn determinants<A: Algebra>(minors: &Tensor3<A, f64>) -> Vector<A, f64> {
+    let (m, count) = (minors.len(), minors.shape()[2]);
     if m == 1 {
-        return first.flatten();
+        return minors.flatten();
     }
-    // Without column j, the columns before it stay where they are, and those after it move up.
-    let others = build((count, m, m - 1), |(p, j, c)| columns.at((p, &c + c.ge(j).cast::<i64>())));
-    let smaller = minors(a, &others.reshape((count * m, m - 1))).reshape((count, m));
+    let rest = minors.slice(0, 1..);
+    let without = |column: usize| concatenate(1, &[rest.slice(1, ..column), rest.slice(1, column + 1..)]);
+    let smaller = concatenate(2, &(0..m).map(without).collect::<Vec<_>>());
     let signs = 1.0 - 2.0 * (iota(m) % 2).cast::<f64>();
-    (first * smaller).dot(&signs)
+    signs.dot(&(minors.at(0) * determinants(&smaller).reshape((m, count))))
 }
 
 fn determinant<A: Algebra>(a: &Matrix<A, f64>) -> Scalar<A, f64> {
-    minors(a, &iota(a.len()).insert_axis(0)).at(0)
+    determinants(&a.insert_axis(2)).at(0)
 }
 
 pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> Answer {
