@@ -18,6 +18,8 @@ mod objectives;
 mod random;
 mod read;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use arguments::{Arguments, HELP};
