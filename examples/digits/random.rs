@@ -20,7 +20,7 @@ impl Random {
     }
 
     /// Uniform in (0, 1]: never 0, so that its logarithm is finite.
-    fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 

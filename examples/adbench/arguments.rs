@@ -1,0 +1,62 @@
+//! What the command line says.
+
+use std::path::PathBuf;
+
+pub const HELP: &str = "\
+adbench --task gmm|ba|lstm|hand [OPTIONS] FILE...
+adbench --task gmm --generate D K N FILE
+
+  --model DIR    where the model of a hand is: bones.txt, vertices.txt, triangles.txt
+  --write DIR    write objectives and Jacobians there
+  --threads N    run on so many threads; programs run on one as yet
+  --generate     write an instance of random numbers: N points in D dimensions, K Gaussians";
+
+/// What is to be done.
+#[derive(Default)]
+pub struct Arguments {
+    pub task: String,
+    pub model: Option<PathBuf>,
+    pub write: Option<PathBuf>,
+    /// Dimensions, Gaussians and points of an instance to be made, and where it goes.
+    pub generate: Option<([usize; 3], PathBuf)>,
+    pub files: Vec<PathBuf>,
+}
+
+impl Arguments {
+    pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
+        let mut parsed = Arguments::default();
+        let mut arguments = arguments.peekable();
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or_else(|| format!("`{argument}` wants a value"));
+            match argument.as_str() {
+                "--task" => parsed.task = value()?,
+                "--model" => parsed.model = Some(value()?.into()),
+                "--write" => parsed.write = Some(value()?.into()),
+                "--threads" => match number(&value()?)? {
+                    1 => {}
+                    threads => return Err(format!("programs run on one thread as yet, not on {threads}")),
+                },
+                "--generate" => {
+                    let sizes = [number(&value()?)?, number(&value()?)?, number(&value()?)?];
+                    parsed.generate = Some((sizes, value()?.into()));
+                }
+                option if option.starts_with('-') => return Err(format!("there is no option `{option}`")),
+                file => parsed.files.push(file.into()),
+            }
+        }
+        match parsed.task.as_str() {
+            "gmm" => {}
+            "ba" | "lstm" | "hand" if parsed.generate.is_none() => {}
+            "ba" | "lstm" | "hand" => return Err("only instances of `gmm` are generated".into()),
+            task => return Err(format!("there is no task `{task}`")),
+        }
+        if parsed.files.is_empty() && parsed.generate.is_none() {
+            return Err("which files?".into());
+        }
+        Ok(parsed)
+    }
+}
+
+fn number(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| format!("`{text}` is no number"))
+}
