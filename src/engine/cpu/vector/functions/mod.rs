@@ -1,10 +1,153 @@
 //! Vector versions of transcendental functions.
+//!
+//! A function is written once, for both float types and with or without fused multiply-add, without a branch, so that the
+//! loop over a block of elements becomes one over vectors: the argument is reduced to a small interval by exact steps,
+//! there a polynomial stands for the function, and the bits of exponent and sign are put in place. Results are within two
+//! units in the last place of the exact ones, and special values are those of the operation table.
 
+mod circular;
+mod exponential;
+mod inverse;
+mod logarithm;
+mod real;
+
+use super::elementwise::BLOCK;
+use super::level::{Level, Loop, kernel};
 use super::{Instructions, Kernel};
 use crate::operation::Unary;
 use crate::shape::DType;
+use real::Real;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// A function with a vector version.
+trait Function<T: Real> {
+    /// The row of the operation table.
+    const ROW: Unary;
+
+    /// The result for an argument that is not outside.
+    fn value<L: Level>(x: T) -> T;
+
+    /// Whether the argument is too large for [`Self::value`]; then the result is the operation table's.
+    #[inline(always)]
+    fn outside<L: Level>(_: T) -> bool {
+        false
+    }
+}
+
+/// Σ cᵢ xⁱ.
+#[inline(always)]
+fn polynomial<T: Real, L: Level>(x: T, coefficients: &[T]) -> T {
+    let mut sum = T::ZERO;
+    for at in (0..coefficients.len()).rev() {
+        sum = sum.times_plus::<L>(x, coefficients[at]);
+    }
+    sum
+}
+
+/// A constant that any float type holds.
+#[inline(always)]
+fn number<T: Real>(x: f64) -> T {
+    T::from_f64(x)
+}
+
+/// Writes the function of a block of elements.
+///
+/// # Safety
+///
+/// The pointers point at a block each, which may be the same.
+#[inline(always)]
+unsafe fn block<T: Real, F: Function<T>, L: Level>(result: *mut T, a: *const T) {
+    // Nothing is written to the result before the block is complete, and the loops count, since what iterators hide is not
+    // always seen through here.
+    let mut values = [const { MaybeUninit::<T>::uninit() }; BLOCK];
+    let mut any_outside = false;
+    for (at, value) in values.iter_mut().enumerate() {
+        // SAFETY: the caller promises a block.
+        let x = unsafe { a.add(at).read() };
+        value.write(F::value::<L>(x));
+        any_outside |= F::outside::<L>(x);
+    }
+    if any_outside {
+        // SAFETY: the caller promises a block.
+        unsafe { correct_outside::<T, F, L>(values.as_mut_ptr().cast(), a) };
+    }
+    // SAFETY: the caller promises a block; all of it is written.
+    unsafe { result.cast::<[MaybeUninit<T>; BLOCK]>().write(values) };
+}
+
+/// Writes what the operation table says for the arguments that are outside.
+///
+/// # Safety
+///
+/// The pointers point at a block each.
+#[cold]
+#[inline(never)]
+unsafe fn correct_outside<T: Real, F: Function<T>, L: Level>(values: *mut T, a: *const T) {
+    for at in 0..BLOCK {
+        // SAFETY: the caller promises a block.
+        unsafe {
+            let x = a.add(at).read();
+            if F::outside::<L>(x) {
+                values.add(at).write(T::by_table(F::ROW, x));
+            }
+        }
+    }
+}
+
+/// The loop of a function with a vector version; the rest behind the last block is computed as a block too, so that it
+/// neither depends on the length of a run nor is slow.
+struct Vectors<T, F>(PhantomData<(T, F)>);
+
+impl<T: Real, F: Function<T>> Loop for Vectors<T, F> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
+        let (result, a) = (result.cast::<T>(), a.cast::<T>());
+        let mut start = 0;
+        while start < count {
+            let length = (count - start).min(BLOCK);
+            let mut rest = [T::ZERO; BLOCK];
+            // SAFETY: the caller promises elements and room at the positions below `count`; where these are less than a
+            // block, they are computed in a block of their own.
+            unsafe {
+                let (mut from, mut to) = (a.add(start), result.add(start));
+                if length < BLOCK {
+                    std::ptr::copy_nonoverlapping(from, rest.as_mut_ptr(), length);
+                    to = rest.as_mut_ptr();
+                    from = to;
+                }
+                block::<T, F, L>(to, from);
+                if length < BLOCK {
+                    std::ptr::copy_nonoverlapping(to, result.add(start), length);
+                }
+            }
+            start += length;
+        }
+    }
+}
 
 /// The kernel of an operation that has a vector version.
-pub(super) fn unary(_isa: Instructions, _op: Unary, _dtype: DType) -> Option<Kernel> {
-    None
+pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<Kernel> {
+    match dtype {
+        DType::F32 => of_floats::<f32>(isa, op),
+        DType::F64 => of_floats::<f64>(isa, op),
+        _ => None,
+    }
+}
+
+fn of_floats<T: Real>(isa: Instructions, op: Unary) -> Option<Kernel> {
+    macro_rules! kernels {
+        ($($module:ident: $($function:ident)*;)*) => {
+            match op {
+                $($(Unary::$function => kernel::<Vectors<T, $module::$function>>(isa),)*)*
+                _ => return None,
+            }
+        };
+    }
+    Some(kernels! {
+        exponential: Exp Exp2 Expm1 Sinh Cosh Tanh Sigmoid Softplus;
+        logarithm: Ln Log2 Log10 Ln1p;
+        circular: Sin Cos Tan;
+        inverse: Atan Asin Acos;
+    })
 }

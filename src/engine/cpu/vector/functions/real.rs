@@ -1,0 +1,299 @@
+//! What the vector functions need of a float type: its bits, and the constants of its precision.
+
+use crate::engine::cpu::vector::level::Product;
+use crate::operation::{Unary, UnaryLoop};
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// A float type, with its constants.
+///
+/// A constant of more digits than a float has is split into parts that sum up to it. Where products are rounded, all but
+/// the last part end in so many zeros that their products with the whole numbers that occur are exact (Cody and Waite).
+pub(super) trait Real:
+    Product + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// Added to a much smaller number, it leaves that rounded to a whole one in the last bits of the sum.
+    const ROUND: Self;
+    /// The smallest number of full precision.
+    const SMALLEST_NORMAL: Self;
+    /// A power of two that takes all smaller numbers to those of full precision, and its logarithm to base 2.
+    const ENLARGE: (Self, Self);
+    /// From where ln(1 + x) is ln x.
+    const ONE_IS_LOST: Self;
+    /// Exponentials are 0 below, and infinite above.
+    const EXPONENTS: (Self, Self);
+    /// As [`Self::EXPONENTS`], for powers of two.
+    const BINARY_EXPONENTS: (Self, Self);
+    /// From where the hyperbolic tangent is 1.
+    const TANGENT_IS_ONE: Self;
+    /// 1 / ln 2.
+    const LOG2_E: Self;
+    /// 1 / ln 2, of which the first part has half the digits.
+    const LOG2_E_PARTS: (Self, Self);
+    /// 1 / ln 10, of which the first part has half the digits.
+    const LOG10_E_PARTS: (Self, Self);
+    /// ln 2.
+    const LN_2: Self;
+    /// ln 2; multiples of the first part by exponents are exact.
+    const LN_2_PARTS: (Self, Self);
+    /// ln 2 / ln 10; multiples of the first part by exponents are exact.
+    const LOG10_2_PARTS: (Self, Self);
+    /// 2/π.
+    const TWO_OVER_PI: Self;
+    /// π/2 where products are not rounded, up to this argument.
+    const FUSED_HALF_PI: (&'static [Self], Self);
+    /// π/2 where products are rounded, up to this argument.
+    const PLAIN_HALF_PI: (&'static [Self], Self);
+    /// π/2 in two parts of full precision.
+    const HALF_PI: (Self, Self);
+    /// (exp(x) − 1 − x) / x² for |x| up to ln 2 / 2.
+    const EXPONENTIAL: &'static [Self];
+    /// (ln(1 + x) − x + x²/2) / x³ for 1 + x from √½ to √2.
+    const LOGARITHM: &'static [Self];
+    /// (sin √u / √u − 1) / u for u up to (π/4)².
+    const SINE: &'static [Self];
+    /// (cos √u − 1 + u/2) / u² for u up to (π/4)².
+    const COSINE: &'static [Self];
+    /// (atan √u / √u − 1) / u for u up to tan² (π/8).
+    const ARCTANGENT: &'static [Self];
+    /// (asin √u / √u − 1) / u for u up to ¼.
+    const ARCSINE: &'static [Self];
+    /// (sinh √u / √u − 1) / u for u up to 1.
+    const HYPERBOLIC_SINE: &'static [Self];
+
+    /// The square root.
+    fn root(self) -> Self;
+    /// Without its sign.
+    fn size(self) -> Self;
+    /// With the sign of the other.
+    fn signed(self, sign: Self) -> Self;
+    /// With the second half of its digits zero.
+    fn head(self) -> Self;
+    /// Of a sum with [`Self::ROUND`], 2 to the power h and 2 to the power n − h, where n is the whole number and h about a
+    /// half of it, since neither 2 to the power n nor its inverse need be a float; and the inverse of the second.
+    fn powers(sum: Self) -> (Self, Self, Self);
+    /// Of a sum with [`Self::ROUND`], whether the whole number is odd, and whether its half is, rounded down.
+    fn last_bits(sum: Self) -> (bool, bool);
+    /// Of a positive number of full precision, the whole k and m from √½ to √2 with x = 2ᵏ m; and 2⁻ᵏ, unless x is huge.
+    fn split(self) -> (Self, Self, Self);
+    /// What the operation table says.
+    fn by_table(op: Unary, x: Self) -> Self;
+}
+
+/// The loop over a single element.
+struct Apply<T>(T);
+
+impl<T: Copy> UnaryLoop<T> for Apply<T> {
+    type Output = T;
+    fn run<F: Fn(T) -> T>(self, f: F) -> T {
+        f(self.0)
+    }
+}
+
+/// The functions that differ by the places of exponent and mantissa alone.
+macro_rules! bits {
+    ($t:ident, $bits:ident, $run:ident, mantissa: $mantissa:literal, bias: $bias:literal, offset: $offset:literal, tail: $tail:literal,
+        sign_of_exponent: $sign:literal, whole: $whole:literal, root_half: $root_half:literal) => {
+        #[inline(always)]
+        fn root(self) -> $t {
+            self.sqrt()
+        }
+        #[inline(always)]
+        fn size(self) -> $t {
+            self.abs()
+        }
+        #[inline(always)]
+        fn signed(self, sign: $t) -> $t {
+            self.copysign(sign)
+        }
+        #[inline(always)]
+        fn head(self) -> $t {
+            $t::from_bits(self.to_bits() & ($bits::MAX << $tail))
+        }
+        #[inline(always)]
+        fn powers(sum: $t) -> ($t, $t, $t) {
+            // Twice the offset makes the number positive, so that it is halved by a shift without sign.
+            let whole = sum.to_bits().wrapping_sub(Self::ROUND.to_bits()).wrapping_add(2 * $offset);
+            let half = whole >> 1;
+            let rest = whole.wrapping_sub(half);
+            let power = |exponent: $bits| $t::from_bits(exponent << $mantissa);
+            let to_bias = $offset - $bias;
+            (
+                power(half.wrapping_sub(to_bias)),
+                power(rest.wrapping_sub(to_bias)),
+                power(($offset as $bits + $bias).wrapping_sub(rest)),
+            )
+        }
+        #[inline(always)]
+        fn last_bits(sum: $t) -> (bool, bool) {
+            let bits = sum.to_bits();
+            (bits & 1 != 0, bits & 2 != 0)
+        }
+        #[inline(always)]
+        fn split(self) -> ($t, $t, $t) {
+            let above = self.to_bits().wrapping_sub($root_half);
+            let exponent = above & ($bits::MAX << $mantissa);
+            // Its top bit is the sign. As the last bits of a large number, it needs no conversion, which few machines have.
+            let biased = (above >> $mantissa) ^ $sign;
+            let large: $bits = $whole;
+            let whole = $t::from_bits((large as $t).to_bits() | biased) - (large + $sign) as $t;
+            let rest = $t::from_bits(self.to_bits().wrapping_sub(exponent));
+            let inverse = $t::from_bits((($bias as $bits) << $mantissa).wrapping_sub(exponent));
+            (whole, rest, inverse)
+        }
+        fn by_table(op: Unary, x: $t) -> $t {
+            op.$run(Apply(x))
+        }
+    };
+}
+
+impl Real for f64 {
+    const ROUND: f64 = 6755399441055744.0;
+    const SMALLEST_NORMAL: f64 = f64::MIN_POSITIVE;
+    const ENLARGE: (f64, f64) = (18014398509481984.0, 54.0);
+    const ONE_IS_LOST: f64 = 1e18;
+    const EXPONENTS: (f64, f64) = (-746.0, 711.0);
+    const BINARY_EXPONENTS: (f64, f64) = (-1076.0, 1025.0);
+    const TANGENT_IS_ONE: f64 = 20.0;
+    const LOG2_E: f64 = std::f64::consts::LOG2_E;
+    const LOG2_E_PARTS: (f64, f64) = (1.4426950216293335, 1.9259629911266175e-8);
+    const LOG10_E_PARTS: (f64, f64) = (0.4342944771051407, 4.798111141615973e-9);
+    const LN_2: f64 = std::f64::consts::LN_2;
+    const LN_2_PARTS: (f64, f64) = (0.6931471805582987, 1.6465949582897082e-12);
+    const LOG10_2_PARTS: (f64, f64) = (0.30102999565860955, 5.371644767466998e-12);
+    const TWO_OVER_PI: f64 = std::f64::consts::FRAC_2_PI;
+    const FUSED_HALF_PI: (&'static [f64], f64) =
+        (&[std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591833e-33], 1e9);
+    const PLAIN_HALF_PI: (&'static [f64], f64) =
+        (&[1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32], 1e6);
+    const HALF_PI: (f64, f64) = (std::f64::consts::FRAC_PI_2, 6.123233995736766e-17);
+    const EXPONENTIAL: &'static [f64] = &[
+        0.5,
+        0.1666666666666667,
+        0.04166666666666667,
+        0.008333333333326056,
+        0.0013888888888883607,
+        0.0001984126987509493,
+        2.4801587325968278e-5,
+        2.7557255052746845e-6,
+        2.755727315521398e-7,
+        2.5105361420526e-8,
+        2.0914878559106413e-09,
+    ];
+    const LOGARITHM: &'static [f64] = &[
+        0.33333333333333337,
+        -0.2499999999999993,
+        0.19999999999993184,
+        -0.1666666666669733,
+        0.14285714287601134,
+        -0.12499999997117374,
+        0.11111110908975864,
+        -0.0999999999475828,
+        0.09090919914369915,
+        -0.08333345154889092,
+        0.07691987233619846,
+        -0.07142229064679916,
+        0.06671995744376115,
+        -0.06265078835047307,
+        0.05836980161982374,
+        -0.053679156774410826,
+        0.053716458312777646,
+        -0.06130587992788277,
+        0.05668198431045042,
+        -0.025069094183570454,
+    ];
+    const SINE: &'static [f64] = &[
+        -0.16666666666666666,
+        0.008333333333330918,
+        -0.00019841269836712495,
+        2.755731607868067e-6,
+        -2.5051126876085338e-8,
+        1.5917771759341917e-10,
+    ];
+    const COSINE: &'static [f64] = &[
+        0.041666666666666664,
+        -0.0013888888888887378,
+        2.4801587298736863e-5,
+        -2.755731725679604e-7,
+        2.087614315990944e-09,
+        -1.1382408754153254e-11,
+    ];
+    const ARCTANGENT: &'static [f64] = &[
+        -0.3333333333333333,
+        0.19999999999995316,
+        -0.1428571428462415,
+        0.11111111011855054,
+        -0.09090904440257445,
+        0.07692179995767841,
+        -0.066644665508066,
+        0.05857759839391455,
+        -0.05083418645382925,
+        0.039173122608293254,
+        -0.019105372975400336,
+    ];
+    const ARCSINE: &'static [f64] = &[
+        0.16666666666666669,
+        0.07499999999998433,
+        0.04464285714635561,
+        0.030381944138516817,
+        0.02237217294274726,
+        0.017352392706346254,
+        0.013971213196475301,
+        0.011479175171049853,
+        0.010322829371691055,
+        0.005457440499079528,
+        0.017401064081047784,
+        -0.014852182118030889,
+        0.02875805719743414,
+    ];
+    const HYPERBOLIC_SINE: &'static [f64] = &[
+        0.16666666666666666,
+        0.008333333333333299,
+        0.00019841269841324198,
+        2.7557319191381816e-6,
+        2.5052117695907823e-8,
+        1.6057679623801638e-10,
+        7.746178593018827e-13,
+    ];
+    bits!(f64, u64, run_f64, mantissa: 52, bias: 1023, offset: 1049, tail: 32, sign_of_exponent: 2048,
+        whole: 4503599627370496, root_half: 0x3fe6_a09e_667f_3bcd);
+}
+
+impl Real for f32 {
+    const ROUND: f32 = 12582912.0;
+    const SMALLEST_NORMAL: f32 = f32::MIN_POSITIVE;
+    const ENLARGE: (f32, f32) = (33554432.0, 25.0);
+    const ONE_IS_LOST: f32 = 1e9;
+    const EXPONENTS: (f32, f32) = (-104.0, 90.0);
+    const BINARY_EXPONENTS: (f32, f32) = (-151.0, 129.0);
+    const TANGENT_IS_ONE: f32 = 10.0;
+    const LOG2_E: f32 = std::f32::consts::LOG2_E;
+    const LOG2_E_PARTS: (f32, f32) = (1.4423828, 0.0003122284);
+    const LOG10_E_PARTS: (f32, f32) = (0.4342041, 9.038034e-5);
+    const LN_2: f32 = std::f32::consts::LN_2;
+    const LN_2_PARTS: (f32, f32) = (0.69311523, 3.1946183e-5);
+    const LOG10_2_PARTS: (f32, f32) = (0.3010254, 4.605039e-6);
+    const TWO_OVER_PI: f32 = std::f32::consts::FRAC_2_PI;
+    const FUSED_HALF_PI: (&'static [f32], f32) =
+        (&[std::f32::consts::FRAC_PI_2, -4.371139e-8, -1.7151245e-15], 30000.0);
+    const PLAIN_HALF_PI: (&'static [f32], f32) = (&[1.5706787, 0.000117614865, 9.920313e-10, 6.223371e-14], 1500.0);
+    const HALF_PI: (f32, f32) = (std::f32::consts::FRAC_PI_2, -4.371139e-8);
+    const EXPONENTIAL: &'static [f32] = &[0.5, 0.16666667, 0.041666463, 0.0083333105, 0.0013933771, 0.00019891125];
+    const LOGARITHM: &'static [f32] = &[
+        0.3333333,
+        -0.24999997,
+        0.20000717,
+        -0.16667807,
+        0.14249007,
+        -0.12425523,
+        0.11685785,
+        -0.11481212,
+        0.069725186,
+    ];
+    const SINE: &'static [f32] = &[-0.16666664, 0.008332745, -0.00019587249];
+    const COSINE: &'static [f32] = &[0.041666664, -0.00138883, 2.4547298e-5];
+    const ARCTANGENT: &'static [f32] = &[-0.3333333, 0.19999532, -0.14263672, 0.107406735, -0.06441818];
+    const ARCSINE: &'static [f32] = &[0.16666673, 0.07498855, 0.045001384, 0.026554503, 0.038085114];
+    const HYPERBOLIC_SINE: &'static [f32] = &[0.16666667, 0.008333339, 0.00019838102, 2.8062802e-6];
+    bits!(f32, u32, run_f32, mantissa: 23, bias: 127, offset: 150, tail: 12, sign_of_exponent: 256,
+        whole: 8388608, root_half: 0x3f35_04f3);
+}
