@@ -1,6 +1,7 @@
 //! From a bulk program to a procedure of loop nests.
 
 use crate::kernel::access::{Access, Affine, Guards};
+use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Emitter, Obstacle, at_zero, needed};
 use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
 use crate::kernel::procedure::{Buffer, BufferId, Call, Loop, Procedure, Product, Source, Step, Strided};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 /// Lowers a program: decides what is stored, and writes the rest into the nests that need it.
 pub(crate) fn lower(body: &Body) -> Procedure {
+    let body = &*desugared(body);
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {
         match Lowering::new(body, &calls).run() {

@@ -6,6 +6,7 @@
 //! they are needed, is decided by cost ([`roots`]); values of one domain share a nest.
 
 mod access;
+mod desugar;
 mod emit;
 mod lower;
 mod nest;

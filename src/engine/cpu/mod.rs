@@ -6,6 +6,7 @@ mod machine;
 mod memory;
 mod order;
 mod product;
+mod room;
 mod scatter;
 pub(crate) mod vector;
 
@@ -15,7 +16,8 @@ use crate::kernel::{Procedure, lower};
 use crate::shape::{DType, Type};
 use crate::term::Body;
 use code::Scratch;
-use machine::{Machine, Workspace, array_from, dense, elements};
+use machine::{Machine, Workspace, dense, elements};
+use room::Room;
 use std::fmt;
 use std::panic::Location;
 use std::sync::Mutex;
@@ -107,22 +109,18 @@ impl Program {
         let arguments =
             arguments.iter().map(dense).collect::<std::result::Result<Vec<Array>, OutOfMemory>>().map_err(failure)?;
         let pointers: Vec<*mut u8> = arguments.iter().map(elements).collect();
-        let mut results: Vec<Vec<u64>> = Vec::new();
+        let mut results = Vec::with_capacity(self.result_types.len());
         for ty in &self.result_types {
-            let mut room: Vec<u64> = Vec::new();
-            let words = ty.bytes().unwrap_or(usize::MAX).div_ceil(8).max(1);
-            room.try_reserve_exact(words).map_err(|_| failure(OutOfMemory { ty: ty.clone() }))?;
-            room.resize(words, 0);
-            results.push(room);
+            results.push(Room::new(ty).map_err(failure)?);
         }
-        let places: Vec<*mut u8> = results.iter_mut().map(|room| room.as_mut_ptr().cast()).collect();
+        let places: Vec<*mut u8> = results.iter_mut().map(Room::start).collect();
         // SAFETY: there is a pointer for each argument and result, with elements of its type.
         unsafe { self.machine.run(&mut workspace, &mut scratch, &pointers, &places)? };
-        let arrays = self.result_types.iter().zip(&places);
-        // SAFETY: the results are as large as their types say.
-        let arrays = arrays.map(|(ty, &place)| unsafe { array_from(ty, place) }.map_err(failure)).collect();
+        let results = results.into_iter().zip(&self.result_types);
+        // SAFETY: the run has written all elements.
+        let arrays = results.map(|(room, ty)| unsafe { room.filled(ty) }).collect();
         self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((workspace, scratch));
-        arrays
+        Ok(arrays)
     }
 }
 
