@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 pub const HELP: &str = "\
 adbench --task gmm|ba|lstm|hand [OPTIONS] FILE...
-adbench --task gmm --generate D K N FILE
+adbench --generate gmm D K N FILE
 
   --model DIR    where the model of a hand is: bones.txt, vertices.txt, triangles.txt
   --write DIR    write objectives and Jacobians there
@@ -23,9 +23,8 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
+    pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let mut parsed = Arguments::default();
-        let mut arguments = arguments.peekable();
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| format!("`{argument}` wants a value"));
             match argument.as_str() {
@@ -37,6 +36,10 @@ impl Arguments {
                     threads => return Err(format!("programs run on one thread as yet, not on {threads}")),
                 },
                 "--generate" => {
+                    match value()?.as_str() {
+                        "gmm" => {}
+                        task => return Err(format!("instances of `{task}` are not generated")),
+                    }
                     let sizes = [number(&value()?)?, number(&value()?)?, number(&value()?)?];
                     parsed.generate = Some((sizes, value()?.into()));
                 }
@@ -44,13 +47,13 @@ impl Arguments {
                 file => parsed.files.push(file.into()),
             }
         }
-        match parsed.task.as_str() {
-            "gmm" => {}
-            "ba" | "lstm" | "hand" if parsed.generate.is_none() => {}
-            "ba" | "lstm" | "hand" => return Err("only instances of `gmm` are generated".into()),
-            task => return Err(format!("there is no task `{task}`")),
+        if parsed.generate.is_some() {
+            return Ok(parsed);
         }
-        if parsed.files.is_empty() && parsed.generate.is_none() {
+        if !["gmm", "ba", "lstm", "hand"].contains(&parsed.task.as_str()) {
+            return Err(format!("there is no task `{}`", parsed.task));
+        }
+        if parsed.files.is_empty() {
             return Err("which files?".into());
         }
         Ok(parsed)

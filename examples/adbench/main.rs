@@ -2,7 +2,7 @@
 //! instances in ADBench's files, and prints a JSON object, on one line, for each file.
 //!
 //! ```text
-//! cargo run --release --example adbench -- --task gmm --generate 10 25 1000 target/gmm.txt
+//! cargo run --release --example adbench -- --generate gmm 10 25 1000 target/gmm.txt
 //! cargo run --release --example adbench -- --task gmm target/gmm.txt
 //! ```
 //!

@@ -70,12 +70,17 @@ fn what_makes_no_sense_is_refused() {
     for (line, problem) in [
         ("--task sorting file", "there is no task `sorting`"),
         ("--task gmm", "which files?"),
-        ("--task ba --generate 1 2 3 file", "only instances of `gmm` are generated"),
+        ("--generate ba 1 2 3 file", "instances of `ba` are not generated"),
         ("--task gmm --threads two file", "`two` is no number"),
         ("--task gmm --write", "`--write` wants a value"),
     ] {
         assert_eq!(parse(line).err().as_deref(), Some(problem), "{line}");
     }
+
+    assert_eq!(
+        parse("--generate gmm 3 2 5 file").map(|arguments| arguments.generate),
+        Ok(Some(([3, 2, 5], "file".into())))
+    );
     assert_eq!(parse("--task gmm --threads 1 one two").map(|arguments| arguments.files.len()), Ok(2));
     assert!(tasks::lstm(&mut read::Numbers::new("2 10 14 0.5")).is_err());
 }

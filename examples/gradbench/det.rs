@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 #[derive(Deserialize)]
-#[allow(non_snake_case)]
 struct Input {
-    A: Vec<f64>,
+    #[serde(rename = "A")]
+    a: Vec<f64>,
     ell: usize,
 }
 
@@ -31,7 +31,7 @@ fn determinant<A: Algebra>(a: &Matrix<A, f64>) -> Scalar<A, f64> {
 
 pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> Answer {
     let input: Input = serde_json::from_value(input)?;
-    let a = Matrix::from_elements((input.ell, input.ell), input.A);
+    let a = Matrix::from_elements((input.ell, input.ell), input.a);
     let primal = || stage(determinant, &a);
     Ok(match function {
         "primal" => json!(evaluation.measure(input.ell, primal, |primal| primal.call(&a))?.item()),

@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// What goes wrong in an evaluation, which the tool tells the eval.
+/// The output of an evaluation, or what went wrong, which the eval is told.
 pub type Answer = std::result::Result<Value, Box<dyn std::error::Error>>;
 
 /// What an eval sends; which fields there are depends on the kind.
@@ -46,13 +46,14 @@ fn once() -> usize {
     1
 }
 
-/// The programs that were made so far, by module, function and sizes.
-pub type Programs = HashMap<String, Rc<dyn Any>>;
+/// The last program of each module's function, with the sizes that it is for. Evals go from size to size, so that more
+/// than the last one would be kept in vain, and what comes with a program may be large.
+pub type Programs = HashMap<String, (String, Rc<dyn Any>)>;
 
 /// One evaluation: what is asked for, and how long everything took.
 pub struct Evaluation<'a> {
     programs: &'a mut Programs,
-    key: String,
+    function: String,
     runs: Runs,
     pub timings: Vec<Timing>,
 }
@@ -61,25 +62,26 @@ impl<'a> Evaluation<'a> {
     pub fn new(message: &Message, programs: &'a mut Programs) -> Evaluation<'a> {
         // The input of `hello` is a number, which does not say how often to run.
         let runs = Runs::deserialize(&message.input).unwrap_or(Runs { min_runs: 1, min_seconds: 0.0 });
-        Evaluation { programs, key: format!("{} {}", message.module, message.function), runs, timings: Vec::new() }
+        let function = format!("{} {}", message.module, message.function);
+        Evaluation { programs, function, runs, timings: Vec::new() }
     }
 
     /// Runs a program as often as the eval wants, and results in what the last run did. The program is made by `prepare`,
-    /// once for all evaluations of this function at inputs of these sizes; that is a timing of its own.
+    /// once for successive evaluations of this function at inputs of these sizes; that is a timing of its own.
     pub fn measure<P: 'static, T>(
         &mut self,
         sizes: impl Debug,
         prepare: impl FnOnce() -> Result<P>,
         run: impl Fn(&P) -> Result<T>,
     ) -> Result<T> {
-        let key = format!("{} {sizes:?}", self.key);
+        let sizes = format!("{sizes:?}");
         let start = Instant::now();
-        let kept = self.programs.get(&key).cloned().and_then(|program| program.downcast::<P>().ok());
-        let program = match kept {
+        let kept = self.programs.remove(&self.function).filter(|(kept, _)| *kept == sizes);
+        let program = match kept.and_then(|(_, program)| program.downcast::<P>().ok()) {
             Some(program) => program,
             None => Rc::new(prepare()?),
         };
-        self.programs.insert(key, program.clone());
+        self.programs.insert(self.function.clone(), (sizes, program.clone()));
         self.record("prepare", start.elapsed());
         let mut spent = Duration::ZERO;
         let mut runs = 0;
