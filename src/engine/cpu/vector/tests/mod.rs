@@ -1,6 +1,7 @@
 //! Kernels against the meaning of one element, for all operations, element types, instructions, lengths and operands.
 
 mod moved;
+mod precision;
 mod reduced;
 mod table;
 
