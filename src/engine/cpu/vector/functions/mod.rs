@@ -6,9 +6,11 @@
 //! units in the last place of the exact ones, and special values are those of the operation table.
 
 mod circular;
+mod error;
 mod exponential;
 mod inverse;
 mod logarithm;
+mod pairs;
 mod real;
 
 use super::elementwise::BLOCK;
@@ -16,6 +18,7 @@ use super::level::{Level, Loop, kernel};
 use super::{Instructions, Kernel};
 use crate::operation::Unary;
 use crate::shape::DType;
+pub(super) use pairs::binary;
 use real::Real;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -171,5 +174,6 @@ fn of_floats<T: Real>(isa: Instructions, op: Unary) -> Option<Kernel> {
         logarithm: Ln Log2 Log10 Ln1p;
         circular: Sin Cos Tan;
         inverse: Atan Asin Acos;
+        error: Erf;
     })
 }

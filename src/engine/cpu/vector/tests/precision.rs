@@ -7,6 +7,8 @@ use crate::shape::DType;
 
 /// Arguments with the floats nearest to the exact results: ends of the intervals of reductions, arguments next to poles and
 /// zeros and at the ends of the range, the worst that scans have found, and some others.
+// What is near a constant is meant as a number like the others.
+#[allow(clippy::approx_constant)]
 const POINTS: &[(Unary, &[(f64, f64)])] = &[
     (
         Unary::Exp,
@@ -337,6 +339,44 @@ const POINTS: &[(Unary, &[(f64, f64)])] = &[
             (0.7314268366087244, 0.7503843358778021),
         ],
     ),
+    (
+        Unary::Erf,
+        &[
+            (-5.5, -0.9999999999999927),
+            (-0.9999999999999999, -0.8427007929497148),
+            (1.0, 0.8427007929497149),
+            (1e-300, 1.1283791670955126e-300),
+            (0.1, 0.1124629160182849),
+            (-2.5, -0.999593047982555),
+            (0.9, 0.7969082124228322),
+            (3.7, 0.9999998328489421),
+            (0.34144948834984606, 0.3708208299437664),
+            (0.1857642565320517, 0.207226146566134),
+            (0.6358410257358683, 0.6314618490238431),
+        ],
+    ),
+];
+
+/// As [`POINTS`], for powers: base, exponent, result.
+#[allow(clippy::approx_constant)]
+const POWERS: &[(f64, f64, f64)] = &[
+    (1.5, 2.5, 2.7556759606310752),
+    (0.9999999999999999, 1000000000000000.0, 0.8949187898136988),
+    (1.0000000000000002, -3e+17, 1.1753737937165898e-29),
+    (10.0, 300.5, 3.1622776601683795e+300),
+    (1e-300, -1.02, 1.0000000000000122e+306),
+    (0.7071067811865476, 2000.5, 7.847780312861743e-302),
+    (1.4142135623730951, -2040.25, 8.16160689871935e-308),
+    (2.2250738585072014e-308, 1.004, 1.308379735768757e-309),
+    (1.7e+308, 0.9999, 1.5835284721818373e+308),
+    (3.0, 0.0, 1.0),
+    (1.0, 1e+300, 1.0),
+    (0.5, 1060.5, 5.7238e-320),
+    (7.3, -3.0, 0.0025705817483554706),
+    (0.6983047656745077, 6.4587607752040554, 0.09833859560546289),
+    (3.3229158063676403, -79.56019354055277, 3.219738250560879e-42),
+    (4.591549812045311, -83.25078148044273, 7.787013932141473e-56),
+    (3.931128868778353, -77.4260237565686, 9.308739628310922e-47),
 ];
 
 /// The results of a kernel.
@@ -356,6 +396,20 @@ fn doubles_at_known_points() {
             // Two units from the exact result are no more than two from the float nearest to it.
             assert_close(&results(isa, op, &arguments), |at| exact[at], 2, &what);
         }
+    }
+}
+
+#[test]
+fn powers_at_known_points() {
+    let bases: Vec<f64> = POWERS.iter().map(|point| point.0).collect();
+    let exponents: Vec<f64> = POWERS.iter().map(|point| point.1).collect();
+    for isa in Instructions::available() {
+        let kernel = binary(isa, Binary::Pow, DType::F64, Operand::Run, Operand::Run);
+        let (a, b) = (bases.as_ptr().cast(), exponents.as_ptr().cast());
+        // SAFETY: the operands and the result have this many elements.
+        let run = |out| unsafe { kernel(out, a, b, std::ptr::null(), POWERS.len()) };
+        let what = |at: usize| format!("{isa:?} at {:?}", POWERS[at]);
+        assert_close(&result_of(POWERS.len(), run), |at| POWERS[at].2, 2, &what);
     }
 }
 
