@@ -1,5 +1,6 @@
 //! Kernels of elementwise operations, compiled from the closures of the operation table.
 
+use super::convert::Convert;
 use super::level::{Level, Loop, Product, kernel};
 use super::{Instructions, Kernel, Operand};
 use crate::concrete::Scalar;
@@ -7,6 +8,7 @@ use crate::operation::{Binary, BinaryLoop, Comparison, Unary, UnaryLoop};
 use crate::shape::DType;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 /// Elements that are computed before the first of them is written.
 ///
@@ -129,8 +131,8 @@ pub(super) use for_dtype;
 #[inline(always)]
 unsafe fn without_data<F>() -> F {
     assert!(size_of::<F>() == 0, "a row with a parameter needs a kernel that reads it");
-    // SAFETY: there are no bytes to initialise, and the caller knows that the type has a value.
-    unsafe { MaybeUninit::uninit().assume_init() }
+    // SAFETY: there are no bytes to read, and the caller knows that the type has a value.
+    unsafe { NonNull::<F>::dangling().read() }
 }
 
 /// The loop of a function of one element.
@@ -332,13 +334,13 @@ pub(super) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand)
 /// The loop of a conversion.
 struct Cast<T, U>(PhantomData<(T, U)>);
 
-impl<T: Scalar, U: Scalar> Loop for Cast<T, U> {
+impl<T: Convert, U: Scalar> Loop for Cast<T, U> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: what the caller promises.
         unsafe {
             let a = Run::<T>::new(a);
-            fill_with(result.cast::<U>(), count, |at| a.at(at).cast());
+            fill_with(result.cast::<U>(), count, |at| a.at(at).convert());
         }
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! All loops are plain Rust, compiled once for every set of instructions in [`level`]; the compiler makes the vectors.
 
+mod convert;
 mod elementwise;
 mod functions;
 mod level;
@@ -101,7 +102,7 @@ pub(crate) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
 
 /// An elementwise operation of two operands of one type.
 pub(crate) fn binary(isa: Instructions, op: Binary, dtype: DType, a: Operand, b: Operand) -> Kernel {
-    elementwise::binary(isa, op, dtype, a, b)
+    functions::binary(isa, op, dtype, a, b).unwrap_or_else(|| elementwise::binary(isa, op, dtype, a, b))
 }
 
 /// An elementwise comparison; the result is boolean, one byte, 0 or 1.

@@ -23,12 +23,20 @@ fn half_pi<T: Real, L: Level>() -> (&'static [T], T) {
 fn reduced<T: Real, L: Level>(x: T) -> Reduced<T> {
     let sum = x.times_plus::<L>(T::TWO_OVER_PI, T::ROUND);
     let n = sum - T::ROUND;
-    let (mut before, mut r, mut part) = (x, x, T::ZERO);
-    for &next in half_pi::<T, L>().0 {
-        (before, part) = (r, -next);
-        r = n.times_plus::<L>(part, r);
+    let parts = half_pi::<T, L>().0;
+    // The first step is exact; from the second on, what is lost is kept.
+    let first = n.times_plus::<L>(-parts[0], x);
+    let mut r = n.times_plus::<L>(-parts[1], first);
+    let mut rest = n.times_plus::<L>(-parts[1], first - r);
+    for &part in &parts[2..] {
+        rest = n.times_plus::<L>(-part, rest);
     }
-    Reduced { r, rest: n.times_plus::<L>(part, before - r), bits: T::last_bits(sum) }
+    if parts.len() > 3 {
+        // Short parts leave more than what r has been rounded by.
+        let whole = r + rest;
+        (r, rest) = (whole, rest - (whole - r));
+    }
+    Reduced { r, rest, bits: T::last_bits(sum) }
 }
 
 /// Whether an angle has too many digits before the point for the parts of π/2.

@@ -15,7 +15,7 @@ struct Reduced<T> {
 
 /// The argument within bounds; NaN stays NaN.
 #[inline(always)]
-fn within<T: Real>(x: T, (low, high): (T, T)) -> T {
+pub(super) fn within<T: Real>(x: T, (low, high): (T, T)) -> T {
     let x = if x < low { low } else { x };
     if x > high { high } else { x }
 }
@@ -40,6 +40,13 @@ fn exp_of<T: Real, L: Level>(reduced: &Reduced<T>, factor: T) -> T {
     let (first, second, _) = T::powers(reduced.sum);
     let value = number::<T>(1.0) + (reduced.r + beyond_linear::<T, L>(reduced.r));
     value * first * (second * factor)
+}
+
+/// exp(x + low), with a low part that is much smaller than 1.
+#[inline(always)]
+pub(super) fn exp_of_sum<T: Real, L: Level>(x: T, low: T) -> T {
+    let Reduced { sum, r } = reduced::<T, L>(within(x, T::EXPONENTS));
+    exp_of::<T, L>(&Reduced { sum, r: r + low }, number(1.0))
 }
 
 /// exp(x) − 1.

@@ -14,8 +14,8 @@ impl<T: Real> Function<T> for Atan {
         let one = number::<T>(1.0);
         let size = x.size();
         // The angle less 0, π/4 or π/2, whichever is nearest, has the tangent t, (t − 1)/(t + 1) or −1/t.
-        let small = size < number(0.4142135623730950);
-        let large = size > number(2.4142135623730950);
+        let small = size < number(0.41421356237309505);
+        let large = size > number(2.414213562373095);
         let above = if small {
             size
         } else if large {

@@ -6,9 +6,11 @@
 //! units in the last place of the exact ones, and special values are those of the operation table.
 
 mod circular;
+mod error;
 mod exponential;
 mod inverse;
 mod logarithm;
+mod pairs;
 mod real;
 
 use super::elementwise::BLOCK;
@@ -16,6 +18,7 @@ use super::level::{Level, Loop, kernel};
 use super::{Instructions, Kernel};
 use crate::operation::Unary;
 use crate::shape::DType;
+pub(super) use pairs::binary;
 use real::Real;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -35,14 +38,36 @@ trait Function<T: Real> {
     }
 }
 
-/// Σ cᵢ xⁱ.
+/// Σ cᵢ xⁱ over every `step`th coefficient from the first of them, for a power of x.
 #[inline(always)]
-fn polynomial<T: Real, L: Level>(x: T, coefficients: &[T]) -> T {
-    let mut sum = T::ZERO;
-    for at in (0..coefficients.len()).rev() {
-        sum = sum.times_plus::<L>(x, coefficients[at]);
+fn horner<T: Real, L: Level>(power: T, coefficients: &[T], first: usize, step: usize) -> T {
+    let mut at = first + (coefficients.len() - 1 - first) / step * step;
+    let mut sum = coefficients[at];
+    while at > first {
+        at -= step;
+        sum = sum.times_plus::<L>(power, coefficients[at]);
     }
     sum
+}
+
+/// Σ cᵢ xⁱ; of many coefficients two or four sums, which do not wait for each other.
+#[inline(always)]
+fn polynomial<T: Real, L: Level>(x: T, coefficients: &[T]) -> T {
+    let sum = |power, first, step| horner::<T, L>(power, coefficients, first, step);
+    match coefficients.len() {
+        0..4 => sum(x, 0, 1),
+        4..8 => {
+            let square = x * x;
+            sum(square, 1, 2).times_plus::<L>(x, sum(square, 0, 2))
+        }
+        _ => {
+            let square = x * x;
+            let fourth = square * square;
+            let low = sum(fourth, 1, 4).times_plus::<L>(x, sum(fourth, 0, 4));
+            let high = sum(fourth, 3, 4).times_plus::<L>(x, sum(fourth, 2, 4));
+            high.times_plus::<L>(square, low)
+        }
+    }
 }
 
 /// A constant that any float type holds.
@@ -149,5 +174,6 @@ fn of_floats<T: Real>(isa: Instructions, op: Unary) -> Option<Kernel> {
         logarithm: Ln Log2 Log10 Ln1p;
         circular: Sin Cos Tan;
         inverse: Atan Asin Acos;
+        error: Erf;
     })
 }

@@ -59,6 +59,12 @@ pub(super) trait Real:
     const ARCSINE: &'static [Self];
     /// (sinh √u / √u − 1) / u for u up to 1.
     const HYPERBOLIC_SINE: &'static [Self];
+    /// erf √u / √u − 1 for u up to 1.
+    const ERROR: &'static [Self];
+    /// exp(x²) erfc(x) for t = (x − 2)/(x + 2) and x from 1 to [`Self::ERROR_IS_ONE`].
+    const COMPLEMENTARY_ERROR: &'static [Self];
+    /// From where the error function is 1.
+    const ERROR_IS_ONE: Self;
 
     /// The square root.
     fn root(self) -> Self;
@@ -254,6 +260,38 @@ impl Real for f64 {
         1.6057679623801638e-10,
         7.746178593018827e-13,
     ];
+    const ERROR: &'static [f64] = &[
+        0.12837916709551256,
+        -0.37612638903183543,
+        0.11283791670945006,
+        -0.02686617064323777,
+        0.0052239776071164225,
+        -0.0008548325975389692,
+        0.00012055294904839707,
+        -1.492473690741966e-5,
+        1.6447424703317362e-6,
+        -1.6208483801871705e-7,
+        1.3720064546777686e-8,
+        -7.795898827002142e-10,
+    ];
+    const COMPLEMENTARY_ERROR: &'static [f64] = &[
+        0.25539567631050575,
+        -0.4271858474139579,
+        0.24165819424246987,
+        -0.07897858101585306,
+        0.0037328924034908386,
+        0.006997461747787682,
+        -0.0008471431980010505,
+        -0.0009819773218074338,
+        4.355420114343326e-5,
+        0.0001743669871998868,
+        2.7543133820831952e-5,
+        -2.7647416961970852e-5,
+        -1.4067484171933863e-5,
+        1.820474097656324e-6,
+        3.916706348131928e-6,
+    ];
+    const ERROR_IS_ONE: f64 = 6.0;
     bits!(f64, u64, run_f64, mantissa: 52, bias: 1023, offset: 1049, tail: 32, sign_of_exponent: 2048,
         whole: 4503599627370496, root_half: 0x3fe6_a09e_667f_3bcd);
 }
@@ -294,6 +332,11 @@ impl Real for f32 {
     const ARCTANGENT: &'static [f32] = &[-0.3333333, 0.19999532, -0.14263672, 0.107406735, -0.06441818];
     const ARCSINE: &'static [f32] = &[0.16666673, 0.07498855, 0.045001384, 0.026554503, 0.038085114];
     const HYPERBOLIC_SINE: &'static [f32] = &[0.16666667, 0.008333339, 0.00019838102, 2.8062802e-6];
+    const ERROR: &'static [f32] =
+        &[0.12837917, -0.37612626, 0.11283594, -0.026854211, 0.0051890872, -0.00080168643, 7.875875e-5];
+    const COMPLEMENTARY_ERROR: &'static [f32] =
+        &[0.25539568, -0.42718583, 0.24165821, -0.07897852, 0.0037321404, 0.0069948523, -0.00083658315, -0.0009441375];
+    const ERROR_IS_ONE: f32 = 4.0;
     bits!(f32, u32, run_f32, mantissa: 23, bias: 127, offset: 150, tail: 12, sign_of_exponent: 256,
         whole: 8388608, root_half: 0x3f35_04f3);
 }
