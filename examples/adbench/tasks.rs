@@ -7,6 +7,8 @@ use crate::objectives::gmm::{Mixture, Wishart, log_likelihood, log_prior};
 use crate::objectives::hand::{self, Hand, Scanned};
 use crate::objectives::lstm::{Network, loss};
 use crate::read::Numbers;
+use deltaray::derivative::Compiled;
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde_json::{Value, json};
 use std::error::Error;
@@ -30,10 +32,11 @@ impl Jacobian {
     }
 }
 
-/// A program that was run: how long it took to make, how many nodes it has, and what came of running it.
+/// A program that was run: how long it took to make, how many kernels and how much memory it has, and what came of running it.
 pub struct Run<T> {
     staging: f64,
-    nodes: usize,
+    kernels: usize,
+    bytes: usize,
     pub measured: Measured<T>,
 }
 
@@ -46,7 +49,7 @@ pub struct Report {
 /// Makes a function and measures a call of it.
 fn run<I, O, F, T>(
     make: impl FnOnce() -> deltaray::Result<Function<I, O, F>>,
-    call: impl Fn(&Function<I, O, F>) -> deltaray::Result<T>,
+    call: impl Fn(&Compiled<I, O>) -> deltaray::Result<T>,
 ) -> Result<Run<T>, Box<dyn Error>>
 where
     I: Family,
@@ -54,15 +57,15 @@ where
     F: Family,
 {
     let start = Instant::now();
-    let function = make()?;
-    let nodes = function.program().node_count();
+    let function = make()?.compile(Cpu::default())?;
+    let (kernels, bytes) = (function.program().kernels(), function.program().memory());
     let staging = start.elapsed().as_secs_f64();
-    Ok(Run { staging, nodes, measured: measure(|| call(&function))? })
+    Ok(Run { staging, kernels, bytes, measured: measure(|| call(&function))? })
 }
 
 impl<T> Run<T> {
     fn map<U>(self, f: impl FnOnce(T) -> U) -> Run<U> {
-        Run { staging: self.staging, nodes: self.nodes, measured: self.measured.map(f) }
+        Run { staging: self.staging, kernels: self.kernels, bytes: self.bytes, measured: self.measured.map(f) }
     }
 
     fn json(&self) -> Value {
@@ -71,7 +74,8 @@ impl<T> Run<T> {
             "median_s": self.measured.median(),
             "runs": self.measured.runs(),
             "staging_s": self.staging,
-            "program_nodes": self.nodes,
+            "kernels": self.kernels,
+            "bytes": self.bytes,
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::objectives::ba::{Errors, Instance, errors, jacobian, pattern};
 use crate::protocol::{Answer, Evaluation, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -16,7 +17,7 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
     let (scene, observed) = input.scene();
     let arguments = (&scene, &observed);
     let sizes = (input.n, input.m, input.p);
-    let objective = || stage(errors, arguments);
+    let objective = || stage(errors, arguments)?.compile(Cpu::default());
     Ok(match function {
         "objective" => {
             let Errors { reprojection, weight } =
@@ -28,7 +29,8 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
         }
         "jacobian" => {
             // The pattern belongs to the program, not to a point.
-            let prepare = || Ok((stage(jacobian, arguments)?, Arc::new(pattern(&scene, &observed)?)));
+            let prepare =
+                || Ok((stage(jacobian, arguments)?.compile(Cpu::default())?, Arc::new(pattern(&scene, &observed)?)));
             let matrix = evaluation.measure(sizes, prepare, |(entries, pattern)| {
                 Csr::new(Arc::clone(pattern), entries.call(arguments)?)
             })?;

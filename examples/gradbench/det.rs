@@ -1,6 +1,7 @@
 //! A determinant by expansion by minors, which takes as many products as there are permutations.
 
 use crate::protocol::{Answer, Evaluation, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -34,8 +35,14 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
     let a = Matrix::from_elements((input.ell, input.ell), input.a);
     let primal = || stage(determinant, &a);
     Ok(match function {
-        "primal" => json!(evaluation.measure(input.ell, primal, |primal| primal.call(&a))?.item()),
-        "gradient" => json!(evaluation.measure(input.ell, || primal()?.grad(), |gradient| gradient.call(&a))?.to_vec()),
+        "primal" => {
+            json!(evaluation.measure(input.ell, || primal()?.compile(Cpu::default()), |primal| primal.call(&a))?.item())
+        }
+        "gradient" => json!(
+            evaluation
+                .measure(input.ell, || primal()?.grad()?.compile(Cpu::default()), |gradient| gradient.call(&a))?
+                .to_vec()
+        ),
         _ => return unknown(function),
     })
 }

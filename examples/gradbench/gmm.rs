@@ -2,6 +2,7 @@
 
 use crate::objectives::gmm::{Mixture, Wishart, log_likelihood, log_prior};
 use crate::protocol::{Answer, Evaluation, matrix, rows, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,9 +39,17 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
     let sizes = (points.len(), input.d, mixture.alpha.len());
     let objective = || stage(log_posterior, arguments);
     Ok(match function {
-        "objective" => json!(evaluation.measure(sizes, objective, |objective| objective.call(arguments))?.item()),
+        "objective" => json!(
+            evaluation
+                .measure(sizes, || objective()?.compile(Cpu::default()), |objective| objective.call(arguments))?
+                .item()
+        ),
         "jacobian" => {
-            let gradient = evaluation.measure(sizes, || objective()?.grad(), |gradient| gradient.call(arguments))?;
+            let gradient = evaluation.measure(
+                sizes,
+                || objective()?.grad()?.compile(Cpu::default()),
+                |gradient| gradient.call(arguments),
+            )?;
             json!({
                 "alpha": gradient.alpha.to_vec(),
                 "mu": rows(&gradient.means),

@@ -1,6 +1,7 @@
 //! The square of a number, and its derivative.
 
 use crate::protocol::{Answer, Evaluation, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde_json::{Value, json};
 
@@ -11,8 +12,10 @@ fn square<A: Algebra>(x: &Scalar<A, f64>) -> Scalar<A, f64> {
 pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> Answer {
     let x = scalar(serde_json::from_value(input)?);
     let y = match function {
-        "square" => evaluation.measure((), || stage(square, &x), |square| square.call(&x))?,
-        "double" => evaluation.measure((), || stage(square, &x)?.grad(), |double| double.call(&x))?,
+        "square" => evaluation.measure((), || stage(square, &x)?.compile(Cpu::default()), |square| square.call(&x))?,
+        "double" => {
+            evaluation.measure((), || stage(square, &x)?.grad()?.compile(Cpu::default()), |double| double.call(&x))?
+        }
         _ => return unknown(function),
     };
     Ok(json!(y.item()))

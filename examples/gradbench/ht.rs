@@ -2,6 +2,7 @@
 
 use crate::objectives::hand::{Hand, Scanned, errors, jacobian, surface_errors, surface_jacobian};
 use crate::protocol::{Answer, Evaluation, matrix, rows, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -65,17 +66,39 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
     let surface = (&theta, &us, &hand, &scanned);
     Ok(match (function, us.is_empty()) {
         ("objective", true) => {
-            json!(evaluation.measure(sizes, || stage(errors, vertices), |errors| errors.call(vertices))?.to_vec())
+            json!(
+                evaluation
+                    .measure(
+                        sizes,
+                        || stage(errors, vertices)?.compile(Cpu::default()),
+                        |errors| errors.call(vertices)
+                    )?
+                    .to_vec()
+            )
         }
         ("objective", false) => {
-            json!(evaluation.measure(sizes, || stage(surface_errors, surface), |errors| errors.call(surface))?.to_vec())
+            json!(
+                evaluation
+                    .measure(
+                        sizes,
+                        || stage(surface_errors, surface)?.compile(Cpu::default()),
+                        |errors| errors.call(surface)
+                    )?
+                    .to_vec()
+            )
         }
         ("jacobian", _) => {
             let jacobian = match us.is_empty() {
-                true => evaluation.measure(sizes, || stage(jacobian, vertices), |jacobian| jacobian.call(vertices))?,
-                false => {
-                    evaluation.measure(sizes, || stage(surface_jacobian, surface), |jacobian| jacobian.call(surface))?
-                }
+                true => evaluation.measure(
+                    sizes,
+                    || stage(jacobian, vertices)?.compile(Cpu::default()),
+                    |jacobian| jacobian.call(vertices),
+                )?,
+                false => evaluation.measure(
+                    sizes,
+                    || stage(surface_jacobian, surface)?.compile(Cpu::default()),
+                    |jacobian| jacobian.call(surface),
+                )?,
             };
             let [points, axes, columns] = jacobian.shape()[..] else { unreachable!("an array of three axes") };
             rows(&jacobian.reshape((points * axes, columns)))

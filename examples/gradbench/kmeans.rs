@@ -1,6 +1,7 @@
 //! k-means clustering by Newton's method: the step that it makes, for the Hessian is diagonal.
 
 use crate::protocol::{Answer, Evaluation, matrix, rows, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -30,10 +31,16 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
     let arguments = (&centroids, &points);
     let sizes = (centroids.shape(), points.shape());
     Ok(match function {
-        "cost" => json!(evaluation.measure(sizes, || stage(cost, arguments), |cost| cost.call(arguments))?.item()),
-        "dir" => {
-            rows(&evaluation.measure(sizes, || stage(direction, arguments), |direction| direction.call(arguments))?)
-        }
+        "cost" => json!(
+            evaluation
+                .measure(sizes, || stage(cost, arguments)?.compile(Cpu::default()), |cost| cost.call(arguments))?
+                .item()
+        ),
+        "dir" => rows(&evaluation.measure(
+            sizes,
+            || stage(direction, arguments)?.compile(Cpu::default()),
+            |direction| direction.call(arguments),
+        )?),
         _ => return unknown(function),
     })
 }

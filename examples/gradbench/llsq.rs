@@ -1,6 +1,7 @@
 //! Linear least squares: the polynomial with coefficients x against the sign of t, at n points t from −1 to 1.
 
 use crate::protocol::{Answer, Evaluation, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -24,8 +25,14 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
     let primal = || stage(|x| objective(x, n), &x);
     let sizes = (n, x.len());
     Ok(match function {
-        "primal" => json!(evaluation.measure(sizes, primal, |primal| primal.call(&x))?.item()),
-        "gradient" => json!(evaluation.measure(sizes, || primal()?.grad(), |gradient| gradient.call(&x))?.to_vec()),
+        "primal" => {
+            json!(evaluation.measure(sizes, || primal()?.compile(Cpu::default()), |primal| primal.call(&x))?.item())
+        }
+        "gradient" => json!(
+            evaluation
+                .measure(sizes, || primal()?.grad()?.compile(Cpu::default()), |gradient| gradient.call(&x))?
+                .to_vec()
+        ),
         _ => return unknown(function),
     })
 }

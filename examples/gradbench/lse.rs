@@ -1,6 +1,7 @@
 //! The logarithm of a sum of exponentials.
 
 use crate::protocol::{Answer, Evaluation, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,8 +21,14 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
     let x = Vector::from(serde_json::from_value::<Input>(input)?.x);
     let primal = || stage(logsumexp, &x);
     Ok(match function {
-        "primal" => json!(evaluation.measure(x.len(), primal, |primal| primal.call(&x))?.item()),
-        "gradient" => json!(evaluation.measure(x.len(), || primal()?.grad(), |gradient| gradient.call(&x))?.to_vec()),
+        "primal" => {
+            json!(evaluation.measure(x.len(), || primal()?.compile(Cpu::default()), |primal| primal.call(&x))?.item())
+        }
+        "gradient" => json!(
+            evaluation
+                .measure(x.len(), || primal()?.grad()?.compile(Cpu::default()), |gradient| gradient.call(&x))?
+                .to_vec()
+        ),
         _ => return unknown(function),
     })
 }

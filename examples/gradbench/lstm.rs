@@ -2,6 +2,7 @@
 
 use crate::objectives::lstm::{Network, loss};
 use crate::protocol::{Answer, Evaluation, matrix, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,9 +23,17 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
     let sizes = (state.shape(), text.shape());
     let objective = || stage(loss, arguments);
     Ok(match function {
-        "objective" => json!(evaluation.measure(sizes, objective, |objective| objective.call(arguments))?.item()),
+        "objective" => json!(
+            evaluation
+                .measure(sizes, || objective()?.compile(Cpu::default()), |objective| objective.call(arguments))?
+                .item()
+        ),
         "jacobian" => {
-            let gradient = evaluation.measure(sizes, || objective()?.grad(), |gradient| gradient.call(arguments))?;
+            let gradient = evaluation.measure(
+                sizes,
+                || objective()?.grad()?.compile(Cpu::default()),
+                |gradient| gradient.call(arguments),
+            )?;
             json!([gradient.main.to_vec(), gradient.extra.to_vec()].concat())
         }
         _ => return unknown(function),

@@ -1,6 +1,7 @@
 //! An ordinary differential equation, y₀′ = x₀ and yᵢ′ = xᵢ yᵢ₋₁, by the method of Runge and Kutta.
 
 use crate::protocol::{Answer, Evaluation, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -34,8 +35,16 @@ pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> An
     let x = Vector::from(x);
     let sizes = (x.len(), s);
     let y = match function {
-        "primal" => evaluation.measure(sizes, || stage(|x| solution(x, s), &x), |solution| solution.call(&x))?,
-        "gradient" => evaluation.measure(sizes, || stage(|x| last(x, s), &x)?.grad(), |gradient| gradient.call(&x))?,
+        "primal" => evaluation.measure(
+            sizes,
+            || stage(|x| solution(x, s), &x)?.compile(Cpu::default()),
+            |solution| solution.call(&x),
+        )?,
+        "gradient" => evaluation.measure(
+            sizes,
+            || stage(|x| last(x, s), &x)?.grad()?.compile(Cpu::default()),
+            |gradient| gradient.call(&x),
+        )?,
         _ => return unknown(function),
     };
     Ok(json!(y.to_vec()))

@@ -2,6 +2,7 @@
 
 use crate::descent::{Mode, argmin};
 use crate::protocol::{Answer, Evaluation, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -49,7 +50,8 @@ fn place<A: Algebra>(start: &Vector<A, f64>, [outer, inner]: [Mode; 2]) -> Vecto
 pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> Answer {
     let w = Vector::from([serde_json::from_value::<Input>(input)?.w]);
     let Some(modes) = Mode::pair(function) else { return unknown(function) };
-    let found = evaluation.measure((), || stage(|w| place(w, modes), &w), |place| place.call(&w))?;
+    let found =
+        evaluation.measure((), || stage(|w| place(w, modes), &w)?.compile(Cpu::default()), |place| place.call(&w))?;
     Ok(json!(found.at(0).item()))
 }
 

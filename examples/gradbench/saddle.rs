@@ -2,6 +2,7 @@
 
 use crate::descent::{Mode, argmax, argmin};
 use crate::protocol::{Answer, Evaluation, unknown};
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -48,7 +49,11 @@ fn saddle<A: Algebra>(start: &Vector<A, f64>, [outer, inner]: [Mode; 2]) -> Vect
 pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> Answer {
     let start = Vector::from(serde_json::from_value::<Input>(input)?.start);
     let Some(modes) = Mode::pair(function) else { return unknown(function) };
-    let found = evaluation.measure((), || stage(|start| saddle(start, modes), &start), |saddle| saddle.call(&start))?;
+    let found = evaluation.measure(
+        (),
+        || stage(|start| saddle(start, modes), &start)?.compile(Cpu::default()),
+        |saddle| saddle.call(&start),
+    )?;
     Ok(json!(found.to_vec()))
 }
 

@@ -92,6 +92,15 @@ pub(crate) struct Procedure {
 }
 
 impl Procedure {
+    /// Number of steps that compute something, those of loops counted once.
+    pub(crate) fn kernels(&self) -> usize {
+        let count = |step: &Step| match step {
+            Step::Loop(repeated) => repeated.step.kernels(),
+            _ => 1,
+        };
+        self.steps.iter().map(count).sum()
+    }
+
     /// The buffer that holds the elements: the end of a chain of aliases.
     pub(crate) fn origin(&self, mut id: BufferId) -> BufferId {
         while let Source::Alias(of) = self.buffers[id as usize].source {

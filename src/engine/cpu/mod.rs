@@ -73,6 +73,11 @@ impl Program {
         }
     }
 
+    /// Number of kernels, those of loops counted once.
+    pub fn kernels(&self) -> usize {
+        self.procedure.kernels()
+    }
+
     /// Bytes of memory that a run takes beside its arguments and results.
     pub fn memory(&self) -> usize {
         self.machine.total_memory()
