@@ -8,7 +8,8 @@ adbench --generate gmm D K N FILE
 
   --model DIR    where the model of a hand is: bones.txt, vertices.txt, triangles.txt
   --write DIR    write objectives and Jacobians there
-  --threads N    run on so many threads; programs run on one as yet
+  --threads N    run on so many threads; 0, as without it, stands for all of the machine
+  --profile      measure every kernel, and print what was found
   --generate     write an instance of random numbers: N points in D dimensions, K Gaussians";
 
 /// What is to be done.
@@ -17,6 +18,8 @@ pub struct Arguments {
     pub task: String,
     pub model: Option<PathBuf>,
     pub write: Option<PathBuf>,
+    pub threads: usize,
+    pub profile: bool,
     /// Dimensions, Gaussians and points of an instance to be made, and where it goes.
     pub generate: Option<([usize; 3], PathBuf)>,
     pub files: Vec<PathBuf>,
@@ -31,10 +34,8 @@ impl Arguments {
                 "--task" => parsed.task = value()?,
                 "--model" => parsed.model = Some(value()?.into()),
                 "--write" => parsed.write = Some(value()?.into()),
-                "--threads" => match number(&value()?)? {
-                    1 => {}
-                    threads => return Err(format!("programs run on one thread as yet, not on {threads}")),
-                },
+                "--threads" => parsed.threads = number(&value()?)?,
+                "--profile" => parsed.profile = true,
                 "--generate" => {
                     match value()?.as_str() {
                         "gmm" => {}

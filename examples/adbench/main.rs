@@ -23,6 +23,7 @@ mod tests;
 mod write;
 
 use arguments::{Arguments, HELP};
+use deltaray::engine::cpu::Cpu;
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
@@ -62,14 +63,15 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 
 fn report(arguments: &Arguments, path: &Path) -> Result<Report, Box<dyn Error>> {
     let text = std::fs::read_to_string(path)?;
+    let cpu = Cpu::default().threads(arguments.threads).profile(arguments.profile);
     let mut numbers = read::Numbers::new(&text);
     match arguments.task.as_str() {
-        "gmm" => tasks::gmm(&mut numbers),
-        "ba" => tasks::ba(&mut numbers),
-        "lstm" => tasks::lstm(&mut numbers),
+        "gmm" => tasks::gmm(&cpu, &mut numbers),
+        "ba" => tasks::ba(&cpu, &mut numbers),
+        "lstm" => tasks::lstm(&cpu, &mut numbers),
         "hand" => {
             let model = arguments.model.as_ref().ok_or("hand tracking needs `--model DIR`")?;
-            tasks::hand(&mut numbers, read::hand(model)?)
+            tasks::hand(&cpu, &mut numbers, read::hand(model)?)
         }
         task => Err(format!("there is no task `{task}`").into()),
     }

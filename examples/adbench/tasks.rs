@@ -48,6 +48,7 @@ pub struct Report {
 
 /// Makes a function and measures a call of it.
 fn run<I, O, F, T>(
+    cpu: &Cpu,
     make: impl FnOnce() -> deltaray::Result<Function<I, O, F>>,
     call: impl Fn(&Compiled<I, O>) -> deltaray::Result<T>,
 ) -> Result<Run<T>, Box<dyn Error>>
@@ -57,10 +58,14 @@ where
     F: Family,
 {
     let start = Instant::now();
-    let function = make()?.compile(Cpu::default())?;
+    let function = make()?.compile(cpu.clone())?;
     let (kernels, bytes) = (function.program().kernels(), function.program().memory());
     let staging = start.elapsed().as_secs_f64();
-    Ok(Run { staging, kernels, bytes, measured: measure(|| call(&function))? })
+    let measured = measure(|| call(&function))?;
+    if cpu.profiles() {
+        eprint!("{}", function.program().report());
+    }
+    Ok(Run { staging, kernels, bytes, measured })
 }
 
 impl<T> Run<T> {
@@ -102,7 +107,7 @@ fn gmm_objective<A: Algebra>((mixture, points, prior): &(Mixture<A>, Matrix<A, f
     log_likelihood(mixture, points) - log_prior(mixture, prior)
 }
 
-pub fn gmm(numbers: &mut Numbers) -> Result<Report, Box<dyn Error>> {
+pub fn gmm(cpu: &Cpu, numbers: &mut Numbers) -> Result<Report, Box<dyn Error>> {
     let [d, k, n] = [numbers.next()?, numbers.next()?, numbers.next()?];
     let (alpha, means) = (numbers.vector(k)?.into(), numbers.matrix(k, d)?);
     let factors = numbers.matrix(k, d * (d + 1) / 2)?;
@@ -110,9 +115,9 @@ pub fn gmm(numbers: &mut Numbers) -> Result<Report, Box<dyn Error>> {
     let points = numbers.matrix(n, d)?;
     let prior = Wishart { gamma: scalar(numbers.next()?), m: scalar(numbers.next()?) };
     let arguments = (&mixture, &points, &prior);
-    let jacobian = run(|| stage(gmm_objective, arguments)?.grad(), |gradient| gradient.call(arguments))?;
+    let jacobian = run(cpu, || stage(gmm_objective, arguments)?.grad(), |gradient| gradient.call(arguments))?;
     Ok(Report {
-        objective: run(|| stage(gmm_objective, arguments), |objective| objective.call(arguments))?
+        objective: run(cpu, || stage(gmm_objective, arguments), |objective| objective.call(arguments))?
             .map(|y| vec![y.item()]),
         jacobian: jacobian.map(|gradient| {
             let factors = concatenate(1, &[gradient.log_diagonals, gradient.lower]);
@@ -122,14 +127,14 @@ pub fn gmm(numbers: &mut Numbers) -> Result<Report, Box<dyn Error>> {
     })
 }
 
-pub fn lstm(numbers: &mut Numbers) -> Result<Report, Box<dyn Error>> {
+pub fn lstm(cpu: &Cpu, numbers: &mut Numbers) -> Result<Report, Box<dyn Error>> {
     let [layers, characters, bits] = [numbers.next()?, numbers.next()?, numbers.next()?];
     let network = Network { main: numbers.matrix(2 * layers, 4 * bits)?, extra: numbers.matrix(3, bits)? };
     let (state, text) = (numbers.matrix(2 * layers, bits)?, numbers.matrix(characters, bits)?);
     let arguments = (&network, &state, &text);
-    let jacobian = run(|| stage(loss, arguments)?.grad(), |gradient| gradient.call(arguments))?;
+    let jacobian = run(cpu, || stage(loss, arguments)?.grad(), |gradient| gradient.call(arguments))?;
     Ok(Report {
-        objective: run(|| stage(loss, arguments), |objective| objective.call(arguments))?.map(|y| vec![y.item()]),
+        objective: run(cpu, || stage(loss, arguments), |objective| objective.call(arguments))?.map(|y| vec![y.item()]),
         jacobian: jacobian.map(|gradient| {
             let entries = [gradient.main.to_vec(), gradient.extra.to_vec()].concat();
             Jacobian::Dense(entries.len(), entries)
@@ -137,22 +142,22 @@ pub fn lstm(numbers: &mut Numbers) -> Result<Report, Box<dyn Error>> {
     })
 }
 
-pub fn ba(numbers: &mut Numbers) -> Result<Report, Box<dyn Error>> {
+pub fn ba(cpu: &Cpu, numbers: &mut Numbers) -> Result<Report, Box<dyn Error>> {
     let [n, m, p] = [numbers.next()?, numbers.next()?, numbers.next()?];
     let (cam, x, w, feat) = (numbers.vector(11)?, numbers.vector(3)?, numbers.next()?, numbers.vector(2)?);
     let (scene, observed) = Instance { n, m, p, cam, x, w, feat }.scene();
     let arguments = (&scene, &observed);
     let pattern = Arc::new(ba::pattern(&scene, &observed)?);
-    let objective = run(|| stage(ba::errors, arguments), |errors| errors.call(arguments))?;
+    let objective = run(cpu, || stage(ba::errors, arguments), |errors| errors.call(arguments))?;
     let jacobian =
-        run(|| stage(ba::jacobian, arguments), |jacobian| Csr::new(pattern.clone(), jacobian.call(arguments)?))?;
+        run(cpu, || stage(ba::jacobian, arguments), |jacobian| Csr::new(pattern.clone(), jacobian.call(arguments)?))?;
     Ok(Report {
         objective: objective.map(|errors| [errors.reprojection.to_vec(), errors.weight.to_vec()].concat()),
         jacobian: jacobian.map(Jacobian::Sparse),
     })
 }
 
-pub fn hand(numbers: &mut Numbers, hand: Hand<Concrete>) -> Result<Report, Box<dyn Error>> {
+pub fn hand(cpu: &Cpu, numbers: &mut Numbers, hand: Hand<Concrete>) -> Result<Report, Box<dyn Error>> {
     let [n, parameters]: [usize; 2] = [numbers.next()?, numbers.next()?];
     let (mut correspondences, mut points) = (Vec::new(), Vec::new());
     for _ in 0..n {
@@ -170,15 +175,15 @@ pub fn hand(numbers: &mut Numbers, hand: Hand<Concrete>) -> Result<Report, Box<d
         None => {
             let arguments = (&theta, &hand, &scanned);
             (
-                run(|| stage(hand::errors, arguments), |errors| errors.call(arguments))?,
-                run(|| stage(hand::jacobian, arguments), |jacobian| jacobian.call(arguments))?,
+                run(cpu, || stage(hand::errors, arguments), |errors| errors.call(arguments))?,
+                run(cpu, || stage(hand::jacobian, arguments), |jacobian| jacobian.call(arguments))?,
             )
         }
         Some(us) => {
             let arguments = (&theta, us, &hand, &scanned);
             (
-                run(|| stage(hand::surface_errors, arguments), |errors| errors.call(arguments))?,
-                run(|| stage(hand::surface_jacobian, arguments), |jacobian| jacobian.call(arguments))?,
+                run(cpu, || stage(hand::surface_errors, arguments), |errors| errors.call(arguments))?,
+                run(cpu, || stage(hand::surface_jacobian, arguments), |jacobian| jacobian.call(arguments))?,
             )
         }
     };

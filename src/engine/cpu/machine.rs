@@ -10,6 +10,7 @@ use crate::concrete::{self, Arithmetic, Array, Data, Failure, OutOfMemory, Scala
 use crate::kernel::{BufferId, Call, Loop, Mode, Nest, Procedure, Product, Source, Step};
 use crate::shape::{DType, Shape, Type, Value};
 use std::collections::HashMap;
+use std::time::Instant;
 
 /// A procedure as instructions.
 #[derive(Debug)]
@@ -67,6 +68,27 @@ pub(super) struct Workspace {
     pointers: Vec<*mut u8>,
     /// The other place of carries, whose places take turns.
     turns: Vec<Line>,
+    /// The seconds of each step, where they are measured.
+    times: Vec<f64>,
+}
+
+impl Workspace {
+    /// Adds the measured times of all kernels to a list of them, in the order of reports, and begins anew.
+    pub(super) fn drain_times(&mut self, all: &mut Vec<f64>, position: &mut usize, machine: &Machine) {
+        let mut inner = self.inner.iter_mut();
+        for (time, step) in self.times.iter_mut().zip(&machine.steps) {
+            if let Compiled::Loop(repeated) = step {
+                let workspace = inner.next().expect("a workspace for each loop");
+                workspace.drain_times(all, position, &repeated.step);
+                continue;
+            }
+            if all.len() <= *position {
+                all.push(0.0);
+            }
+            all[*position] += std::mem::take(time);
+            *position += 1;
+        }
+    }
 }
 
 /// A cache line.
@@ -178,13 +200,13 @@ impl Machine {
     /// # Errors
     ///
     /// When there is none.
-    pub(super) fn workspace(&self, scratch: &mut Scratch) -> Result<Workspace, OutOfMemory> {
+    pub(super) fn workspace(&self, scratch: &mut Scratch, profile: bool) -> Result<Workspace, OutOfMemory> {
         let mut inner = Vec::new();
         for step in &self.steps {
             match step {
                 Compiled::Nest { code, .. } => scratch.reserve(code),
                 Compiled::Loop(repeated) => {
-                    let mut workspace = repeated.step.workspace(scratch)?;
+                    let mut workspace = repeated.step.workspace(scratch, profile)?;
                     let turns: usize = repeated.carry_bytes.iter().map(|bytes| bytes.next_multiple_of(64)).sum();
                     workspace.turns = lines(turns)?;
                     let count = repeated.step.arguments + repeated.step.results.len();
@@ -198,6 +220,7 @@ impl Machine {
             memory: lines(self.memory)?,
             bases: vec![std::ptr::null_mut(); self.places.len()],
             inner,
+            times: vec![0.0; if profile { self.steps.len() } else { 0 }],
             ..Workspace::default()
         })
     }
@@ -219,7 +242,7 @@ impl Machine {
         arguments: &[*mut u8],
         results: &[*mut u8],
     ) -> Result<(), Failure> {
-        let Workspace { memory, bases, inner, .. } = workspace;
+        let Workspace { memory, bases, inner, times, .. } = workspace;
         let memory = memory.as_mut_ptr().cast::<u8>();
         for (base, place) in bases.iter_mut().zip(&self.places) {
             *base = match *place {
@@ -231,7 +254,8 @@ impl Machine {
             };
         }
         let mut loops = inner.iter_mut();
-        for step in &self.steps {
+        for (position, step) in self.steps.iter().enumerate() {
+            let start = (!times.is_empty()).then(Instant::now);
             // SAFETY: buffers are as large as their types say, at places that overlap only when they are not in use at
             // the same time; the accesses of steps are inside them.
             unsafe {
@@ -247,6 +271,9 @@ impl Machine {
                     }
                     Compiled::Call(call) => self.call(call, bases)?,
                 }
+            }
+            if let Some(start) = start {
+                times[position] += start.elapsed().as_secs_f64();
             }
         }
         for (position, &result) in self.results.iter().enumerate() {

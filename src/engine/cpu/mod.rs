@@ -10,6 +10,7 @@ mod room;
 mod scatter;
 pub(crate) mod vector;
 
+use super::report::{self, Report};
 use crate::concrete::{Array, Failure, OutOfMemory};
 use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower};
@@ -20,19 +21,31 @@ use machine::{Machine, Workspace, dense, elements};
 use room::Room;
 use std::fmt;
 use std::panic::Location;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use vector::Instructions;
 
 /// How programs run on the processor.
 #[derive(Clone, Debug, Default)]
 pub struct Cpu {
     threads: Option<usize>,
+    profile: bool,
 }
 
 impl Cpu {
     /// With so many threads at most; 0 stands for as many as the machine has.
     pub fn threads(self, threads: usize) -> Cpu {
-        Cpu { threads: (threads > 0).then_some(threads) }
+        Cpu { threads: (threads > 0).then_some(threads), ..self }
+    }
+
+    /// Whether the time of every kernel is measured, which costs some tens of nanoseconds each. [`Program::report`] states
+    /// it.
+    pub fn profile(self, profile: bool) -> Cpu {
+        Cpu { profile, ..self }
+    }
+
+    /// Whether the time of every kernel is measured.
+    pub fn profiles(&self) -> bool {
+        self.profile
     }
 }
 
@@ -46,6 +59,8 @@ pub struct Program {
     result_types: Vec<Type>,
     /// Memory of runs that have ended.
     idle: Mutex<Vec<(Workspace, Scratch)>>,
+    /// Calls, and the seconds of each kernel in all of them, where they are measured.
+    profile: Option<Mutex<(usize, Vec<f64>)>>,
 }
 
 impl Program {
@@ -60,7 +75,7 @@ impl Program {
         Program::compiled(body, options).map_err(|problem| problem.error("compile", place))
     }
 
-    fn compiled(body: &Body, _options: &Cpu) -> std::result::Result<Program, OutOfMemory> {
+    fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, OutOfMemory> {
         let procedure = lower(body);
         let result_types: Vec<Type> = body.result_types().cloned().collect();
         let too_large = |ty: &Type| OutOfMemory { ty: ty.clone() };
@@ -68,7 +83,13 @@ impl Program {
             return Err(too_large(&buffer.ty));
         }
         match Machine::new(Instructions::detect(), &procedure)? {
-            Some(machine) => Ok(Program { procedure, machine, result_types, idle: Mutex::default() }),
+            Some(machine) => Ok(Program {
+                profile: options.profile.then(|| Mutex::new((0, Vec::new()))),
+                procedure,
+                machine,
+                result_types,
+                idle: Mutex::default(),
+            }),
             None => Err(too_large(&Type::new(DType::Bool, &[usize::MAX]))),
         }
     }
@@ -76,6 +97,22 @@ impl Program {
     /// Number of kernels, those of loops counted once.
     pub fn kernels(&self) -> usize {
         self.procedure.kernels()
+    }
+
+    /// The kernels, what they compute and move, and the time that they took where it was measured.
+    pub fn report(&self) -> Report {
+        let profile = self.profile.as_ref().map(|profile| profile.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut position = 0;
+        let mut seconds = || {
+            position += 1;
+            let (calls, seconds) = &**profile.as_ref()?;
+            seconds.get(position - 1).map(|seconds| seconds / (*calls).max(1) as f64)
+        };
+        let kernels = report::kernels(&self.procedure, 1, &mut seconds);
+        let bytes = |ty: &Type| ty.bytes().unwrap_or(usize::MAX);
+        let parameters = self.procedure.buffers[..self.procedure.parameters].iter().map(|buffer| bytes(&buffer.ty));
+        let interface = parameters.chain(self.result_types.iter().map(bytes)).fold(0, usize::saturating_add);
+        Report { kernels, memory: self.memory(), interface }
     }
 
     /// Bytes of memory that a run takes beside its arguments and results.
@@ -103,12 +140,12 @@ impl Program {
 
     fn execute(&self, arguments: &[Array]) -> std::result::Result<Vec<Array>, Failure> {
         let failure = |problem| Failure { operation: "call".into(), problem };
-        let idle = self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let (mut workspace, mut scratch) = match idle {
             Some(idle) => idle,
             None => {
                 let mut scratch = Scratch::default();
-                (self.machine.workspace(&mut scratch).map_err(failure)?, scratch)
+                (self.machine.workspace(&mut scratch, self.profile.is_some()).map_err(failure)?, scratch)
             }
         };
         let arguments =
@@ -121,10 +158,15 @@ impl Program {
         let places: Vec<*mut u8> = results.iter_mut().map(Room::start).collect();
         // SAFETY: there is a pointer for each argument and result, with elements of its type.
         unsafe { self.machine.run(&mut workspace, &mut scratch, &pointers, &places)? };
+        if let Some(profile) = &self.profile {
+            let mut profile = profile.lock().unwrap_or_else(PoisonError::into_inner);
+            profile.0 += 1;
+            workspace.drain_times(&mut profile.1, &mut 0, &self.machine);
+        }
         let results = results.into_iter().zip(&self.result_types);
         // SAFETY: the run has written all elements.
         let arrays = results.map(|(room, ty)| unsafe { room.filled(ty) }).collect();
-        self.idle.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((workspace, scratch));
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((workspace, scratch));
         Ok(arrays)
     }
 }

@@ -1,0 +1,139 @@
+//! What a compiled program consists of, and where its time goes.
+
+use crate::kernel::{Nest, Procedure, Step, Value};
+use crate::shape::size;
+use crate::term::print;
+use std::fmt;
+
+/// One kernel of a program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// What it is: the extents of a nest's loops and what it stores, the sizes of a product, or the name of an operation.
+    pub name: String,
+    /// How often it runs in one call: more than once in a loop.
+    pub times: usize,
+    /// Scalar operations of one call, all runs together; of products, additions and multiplications.
+    pub operations: f64,
+    /// Bytes that are read and written in one call, each place once a run.
+    pub bytes: f64,
+    /// Seconds of a call, on average, where the program was compiled with [`profile`](super::cpu::Cpu::profile).
+    pub seconds: Option<f64>,
+}
+
+impl Kernel {
+    /// Operations for each byte.
+    pub fn intensity(&self) -> f64 {
+        if self.bytes > 0.0 { self.operations / self.bytes } else { 0.0 }
+    }
+}
+
+/// The kernels of a program in the order in which they run, and the memory that it takes.
+///
+/// `Display` prints a table, with a bar for the share of each kernel: of the time where it was measured, else of the
+/// operations.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// The kernels.
+    pub kernels: Vec<Kernel>,
+    /// Bytes of memory beside arguments and results.
+    pub memory: usize,
+    /// Bytes of the arguments and the results.
+    pub interface: usize,
+}
+
+/// The kernels of a procedure that runs so many times; `seconds` is asked for each of them, in order.
+pub(super) fn kernels(procedure: &Procedure, times: usize, seconds: &mut impl FnMut() -> Option<f64>) -> Vec<Kernel> {
+    let mut kernels = Vec::new();
+    let bytes = |id: u32| procedure.buffers[id as usize].ty.bytes().unwrap_or(usize::MAX) as f64;
+    for step in &procedure.steps {
+        let (name, operations, moved) = match step {
+            Step::Nest(nest) => {
+                let mut touched: Vec<u32> = nest.stores.iter().map(|store| store.buffer).collect();
+                touched.extend(nest.values.iter().filter_map(|(value, _)| match value {
+                    Value::Load { buffer, .. } | Value::Gather { buffer, .. } => Some(*buffer),
+                    _ => None,
+                }));
+                touched.sort_unstable();
+                touched.dedup();
+                (nest_name(nest), nest_operations(nest), touched.into_iter().map(bytes).sum())
+            }
+            Step::Product(product) => {
+                let [m, k, n] = product.sizes;
+                let batches: usize = product.batches.iter().product();
+                let operands = [product.left.buffer, product.right.buffer, product.result.buffer];
+                let name = match batches {
+                    1 => format!("product {m}x{k}x{n}"),
+                    _ => format!("{batches} products {m}x{k}x{n}"),
+                };
+                let operations = 2.0 * batches as f64 * m as f64 * k as f64 * n as f64;
+                (name, operations, operands.into_iter().map(bytes).sum())
+            }
+            Step::Call(call) => {
+                let op = call.body.nodes.get(call.body.arity()).map(|node| print::name(&node.op));
+                let touched: f64 = call.arguments.iter().chain(&call.results).map(|&id| bytes(id)).sum();
+                (format!("{}, on plain arrays", op.unwrap_or_default()), 0.0, touched)
+            }
+            Step::Loop(repeated) => {
+                kernels.extend(self::kernels(&repeated.step, times * repeated.scan.length, seconds));
+                continue;
+            }
+        };
+        let all = times as f64;
+        kernels.push(Kernel { name, times, operations: operations * all, bytes: moved * all, seconds: seconds() });
+    }
+    kernels
+}
+
+fn nest_name(nest: &Nest) -> String {
+    let loops: Vec<String> = nest.extents.iter().map(usize::to_string).collect();
+    let stores: Vec<String> = nest.stores.iter().map(|store| format!("b{}", store.buffer)).collect();
+    let loops = if loops.is_empty() { "1".into() } else { loops.join("x") };
+    format!("nest {loops} -> {}", stores.join(", "))
+}
+
+fn nest_operations(nest: &Nest) -> f64 {
+    let is_work = |value: &Value| {
+        !matches!(value, Value::Constant(_) | Value::Position(_) | Value::Load { .. } | Value::Guarded(..))
+    };
+    let values = nest.values.iter().filter(|(value, _)| is_work(value)).count();
+    (values + nest.stores.len()) as f64 * size(&nest.extents) as f64
+}
+
+/// Characters of the longest bar.
+const BAR: usize = 24;
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let measured = self.kernels.iter().any(|kernel| kernel.seconds.is_some());
+        let share = |kernel: &Kernel| if measured { kernel.seconds.unwrap_or(0.0) } else { kernel.operations };
+        let total: f64 = self.kernels.iter().map(share).sum();
+        let largest = self.kernels.iter().map(share).fold(0.0, f64::max);
+        let width = self.kernels.iter().map(|kernel| kernel.name.len()).max().unwrap_or(0).clamp(6, 60);
+        writeln!(
+            f,
+            "{:width$}  {:>7}  {:>10}  {:>10}  {:>7}  {:>10}",
+            "kernel", "times", "operations", "bytes", "op/byte", "seconds"
+        )?;
+        for kernel in &self.kernels {
+            let name: String = kernel.name.chars().take(width).collect();
+            let seconds = kernel.seconds.map_or("-".into(), |seconds| format!("{seconds:.3e}"));
+            let bar = if largest > 0.0 { (share(kernel) / largest * BAR as f64).round() as usize } else { 0 };
+            writeln!(
+                f,
+                "{name:width$}  {:>7}  {:>10.3e}  {:>10.3e}  {:>7.2}  {seconds:>10}  {}",
+                kernel.times,
+                kernel.operations,
+                kernel.bytes,
+                kernel.intensity(),
+                "#".repeat(bar)
+            )?;
+        }
+        let operations: f64 = self.kernels.iter().map(|kernel| kernel.operations).sum();
+        let bytes: f64 = self.kernels.iter().map(|kernel| kernel.bytes).sum();
+        write!(f, "{} kernels, {operations:.3e} operations, {bytes:.3e} bytes", self.kernels.len())?;
+        if measured {
+            write!(f, ", {total:.3e} seconds")?;
+        }
+        writeln!(f, "; memory: {} bytes, and {} of arguments and results", self.memory, self.interface)
+    }
+}
