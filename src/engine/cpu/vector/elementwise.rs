@@ -16,6 +16,17 @@ use std::ptr::NonNull;
 /// nothing is written in between.
 pub(super) const BLOCK: usize = 32;
 
+/// Keeps a loop over blocks as it is: where the elements of a block are in vectors, the compiler would else make further
+/// vectors of elements of several blocks, which lie far apart.
+#[inline(always)]
+fn between_blocks() {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    // SAFETY: there is no instruction, only something that must stay in its place.
+    unsafe {
+        std::arch::asm!("", options(nomem, nostack, preserves_flags))
+    };
+}
+
 /// Writes a function of the position at every position.
 ///
 /// # Safety
@@ -32,6 +43,7 @@ pub(super) unsafe fn fill_with<T>(result: *mut T, count: usize, f: impl Fn(usize
         }
         // SAFETY: there is room for `count` elements, of which as many as a block are left; all of the block is written.
         unsafe { result.add(start).cast::<[MaybeUninit<T>; BLOCK]>().write(block) };
+        between_blocks();
         start += BLOCK;
     }
     for at in start..count {

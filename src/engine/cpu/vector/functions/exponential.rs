@@ -49,14 +49,14 @@ pub(super) fn exp_of_sum<T: Real, L: Level>(x: T, low: T) -> T {
     exp_of::<T, L>(&Reduced { sum, r: r + low }, number(1.0))
 }
 
-/// exp(x) − 1.
+/// exp(x) − 1 as a sum of two, the first the larger.
 #[inline(always)]
-fn exp_m1_of<T: Real, L: Level>(x: T) -> T {
+fn exp_m1_in_parts<T: Real, L: Level>(x: T) -> (T, T) {
     let Reduced { sum, r } = reduced::<T, L>(x);
     let (first, second, inverse) = T::powers(sum);
-    // 2ⁿ (r + rest) + 2ⁿ − 1, with the smallest term last.
+    // 2ⁿ r + (2ⁿ − 1) and 2ⁿ times the rest.
     let linear = first.times_plus::<L>(r, first - inverse);
-    first.times_plus::<L>(beyond_linear::<T, L>(r), linear) * second
+    (linear * second, beyond_linear::<T, L>(r) * first * second)
 }
 
 pub(super) struct Exp;
@@ -89,7 +89,8 @@ impl<T: Real> Function<T> for Expm1 {
     #[inline(always)]
     fn value<L: Level>(x: T) -> T {
         let bounds = (number(-40.0), T::EXPONENTS.1);
-        exp_m1_of::<T, L>(within(x, bounds)).signed(x)
+        let (linear, rest) = exp_m1_in_parts::<T, L>(within(x, bounds));
+        (linear + rest).signed(x)
     }
 }
 
@@ -132,8 +133,20 @@ impl<T: Real> Function<T> for Tanh {
     #[inline(always)]
     fn value<L: Level>(x: T) -> T {
         let size = within(x.size(), (T::ZERO, T::TANGENT_IS_ONE));
-        let exponential = exp_m1_of::<T, L>(size + size);
-        (exponential / (exponential + number(2.0))).signed(x)
+        let (linear, rest) = exp_m1_in_parts::<T, L>(size + size);
+        let (half, two) = (number::<T>(0.5), number::<T>(2.0));
+        // With e for exp(2x) − 1, the result is e / (e + 2), and 1 / (e + 2) is half of what it lacks to 1; which serves to
+        // add what numerator and denominator have been rounded by.
+        let above = linear + rest;
+        let above_low = rest - (above - linear);
+        let below = above + two;
+        // Either of the terms may be the larger.
+        let added = below - above;
+        let below_low = ((above - (below - added)) + (two - added)) + above_low;
+        let quotient = above / below;
+        let inverse = half - half * quotient;
+        let lost = quotient.times_plus::<L>(-below_low, above_low);
+        inverse.times_plus::<L>(lost, quotient).signed(x)
     }
 }
 

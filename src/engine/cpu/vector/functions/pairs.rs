@@ -190,7 +190,7 @@ impl Pairwise<f64> for Pow {
     }
     #[inline(always)]
     fn outside(a: f64, b: f64) -> bool {
-        !(a >= f64::MIN_POSITIVE && a < f64::INFINITY && b.abs() < f64::INFINITY)
+        !((f64::MIN_POSITIVE..f64::INFINITY).contains(&a) && b.is_finite())
     }
     fn by_table(a: f64, b: f64) -> f64 {
         Binary::Pow.run_f64(Apply(a, b))
@@ -206,7 +206,7 @@ impl Pairwise<f32> for Pow {
     }
     #[inline(always)]
     fn outside(a: f32, b: f32) -> bool {
-        !(a > 0.0 && a < f32::INFINITY && b.abs() < f32::INFINITY)
+        !(a > 0.0 && a.is_finite() && b.is_finite())
     }
     fn by_table(a: f32, b: f32) -> f32 {
         Binary::Pow.run_f32(Apply(a, b))
@@ -244,8 +244,9 @@ pub(in crate::engine::cpu::vector) fn binary(
     b: Operand,
 ) -> Option<Kernel> {
     match (op, dtype, isa) {
-        // The logarithm in parts needs fused products.
-        (Binary::Pow, DType::F64, Instructions::Portable) => None,
+        // The logarithm in parts needs fused products, and that in the wider type is slower than a call without vectors of
+        // some length.
+        (Binary::Pow, _, Instructions::Portable) => None,
         (_, DType::F32, _) => of_floats::<f32>(isa, op, a, b),
         (_, DType::F64, _) => of_floats::<f64>(isa, op, a, b),
         _ => None,

@@ -414,7 +414,7 @@ fn powers_at_known_points() {
 }
 
 fn with_vector_version(dtype: DType) -> impl Iterator<Item = Unary> {
-    UNARY_ROWS.iter().copied().filter(move |&op| functions::unary(Instructions::Portable, op, dtype).is_some())
+    UNARY_ROWS.iter().copied().filter(move |&op| functions::unary(Instructions::Avx512, op, dtype).is_some())
 }
 
 /// Arguments of all sizes, most of them where functions bend.
