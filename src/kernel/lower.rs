@@ -4,9 +4,9 @@ use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Emitter, Obstacle, at_zero, needed};
 use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
-use crate::kernel::procedure::{Buffer, BufferId, Call, Loop, Procedure, Product, Source, Step, Strided};
-use crate::kernel::roots::{self, Class, class, domain, domain_labels, roles, strided_source};
-use crate::shape::{Shape, Type, size, strides};
+use crate::kernel::procedure::{Buffer, BufferId, Call, Loop, Procedure, Source, Step};
+use crate::kernel::roots::{self, Class, class, domain, domain_labels};
+use crate::shape::{Shape, Type, size};
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
@@ -31,13 +31,13 @@ enum Place {
     Fixed(Step),
 }
 
-struct Lowering<'a> {
-    body: &'a Body,
+pub(super) struct Lowering<'a> {
+    pub(super) body: &'a Body,
     calls: &'a HashSet<NodeId>,
     stored: Vec<bool>,
     procedure: Procedure,
     /// The buffers of stored nodes.
-    buffers: HashMap<NodeId, BufferId>,
+    pub(super) buffers: HashMap<NodeId, BufferId>,
     /// The buffers of the outputs of nodes that have several.
     outputs: HashMap<NodeId, Vec<BufferId>>,
     places: Vec<Place>,
@@ -69,7 +69,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn buffer(&mut self, ty: &Type, source: Source) -> BufferId {
+    pub(super) fn buffer(&mut self, ty: &Type, source: Source) -> BufferId {
         self.procedure.buffers.push(Buffer { ty: ty.clone(), source });
         (self.procedure.buffers.len() - 1) as BufferId
     }
@@ -126,13 +126,13 @@ impl<'a> Lowering<'a> {
     }
 
     /// A buffer of the procedure's own for a node.
-    fn local(&mut self, id: NodeId) -> BufferId {
+    pub(super) fn local(&mut self, id: NodeId) -> BufferId {
         let buffer = self.buffer(self.body.node(id).ty(), Source::Local);
         self.buffers.insert(id, buffer);
         buffer
     }
 
-    fn fixed(&mut self, step: Step, filled: &[BufferId]) {
+    pub(super) fn fixed(&mut self, step: Step, filled: &[BufferId]) {
         self.places.push(Place::Fixed(step));
         for &buffer in filled {
             self.filled_at.insert(buffer, self.places.len() - 1);
@@ -237,7 +237,7 @@ impl<'a> Lowering<'a> {
 
     /// Adds a store to a nest of this domain: to the latest one, if what is read is known there, or to a new one.
     #[allow(clippy::type_complexity)]
-    fn nest(
+    pub(super) fn nest(
         &mut self,
         extents: &Shape,
         buffer: BufferId,
@@ -324,73 +324,6 @@ impl<'a> Lowering<'a> {
                 Some(_) => false,
             }
         })
-    }
-
-    fn product(&mut self, id: NodeId) -> Result<(), Obstacle> {
-        let (body, node) = (self.body, self.body.node(id));
-        let Op::Contract(spec) = &node.op else { unreachable!("the class of products") };
-        let buffer = self.local(id);
-        // An operand as a buffer and the stride of each label.
-        let operand = |arg: NodeId, labels: &[u8]| -> Result<(BufferId, Affine, SmallVec<[u8; 4]>), Obstacle> {
-            let source = strided_source(body, arg);
-            let shape = &body.node(arg).ty().shape;
-            let mut access = Access::identity(shape.len());
-            let mut at = arg;
-            while at != source {
-                let Op::View(map) = &body.node(at).op else { unreachable!("a chain of views") };
-                access = access.through_view(map, shape).ok_or(Obstacle(id))?.0;
-                at = body.node(at).args[0];
-            }
-            let linear = access.linear(&body.node(source).ty().shape, shape).ok_or(Obstacle(id))?;
-            Ok((self.buffers[&source], linear, labels.into()))
-        };
-        let left = operand(node.args[0], &spec.left)?;
-        let right = operand(node.args[1], &spec.right)?;
-        let result_strides = strides(&node.ty().shape);
-        let at = Affine { offset: 0, coefficients: result_strides.iter().map(|&stride| stride as i64).collect() };
-        let result = (buffer, at, spec.result.clone());
-        let extent =
-            |label: u8| spec.extent(label, &body.node(node.args[0]).ty().shape, &body.node(node.args[1]).ty().shape);
-        let stride = |operand: &(BufferId, Affine, SmallVec<[u8; 4]>), label: u8| -> usize {
-            let axis = operand.2.iter().position(|&l| l == label);
-            axis.map_or(0, |axis| operand.1.coefficients[axis] as usize)
-        };
-        let [mut batches, rows, summed, columns] = roles(spec);
-        // Of several labels in a role, those that run together in both of their arrays are one; others are batches.
-        let mut merge = |labels: &[u8], arrays: [&(BufferId, Affine, SmallVec<[u8; 4]>); 2]| {
-            let mut order: SmallVec<[u8; 4]> = labels.iter().copied().filter(|&label| extent(label) != 1).collect();
-            order.sort_by_key(|&label| (stride(arrays[0], label), stride(arrays[1], label)));
-            let Some(&first) = order.first() else { return (1, [1, 1]) };
-            let (mut length, inner) = (extent(first), [stride(arrays[0], first), stride(arrays[1], first)]);
-            for &label in &order[1..] {
-                let fits = |k: usize| stride(arrays[k], label) == inner[k] * length;
-                if fits(0) && fits(1) {
-                    length *= extent(label);
-                } else {
-                    batches.push(label);
-                }
-            }
-            (length, inner)
-        };
-        let (m, [left_rows, result_rows]) = merge(&rows, [&left, &result]);
-        let (k, [left_columns, right_rows]) = merge(&summed, [&left, &right]);
-        let (n, [right_columns, result_columns]) = merge(&columns, [&right, &result]);
-        let strided = |operand: &(BufferId, Affine, SmallVec<[u8; 4]>), rows: usize, columns: usize| Strided {
-            buffer: operand.0,
-            offset: operand.1.offset as usize,
-            batches: batches.iter().map(|&label| stride(operand, label)).collect(),
-            rows,
-            columns,
-        };
-        let step = Product {
-            sizes: [m, k, n],
-            left: strided(&left, left_rows, left_columns),
-            right: strided(&right, right_rows, right_columns),
-            result: strided(&result, result_rows, result_columns),
-            batches: batches.iter().map(|&label| extent(label)).collect(),
-        };
-        self.fixed(Step::Product(step), &[buffer]);
-        Ok(())
     }
 
     /// Buffers for all outputs of a node that has several.

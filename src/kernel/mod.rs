@@ -12,6 +12,7 @@ mod lower;
 mod nest;
 mod print;
 mod procedure;
+mod product;
 mod roots;
 #[cfg(test)]
 mod tests;

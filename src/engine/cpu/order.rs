@@ -18,10 +18,13 @@ impl Layout {
     }
 }
 
-/// What an access costs for an element, in simple operations: next to each other, the same, apart.
-const COSTS: [f64; 3] = [1.0, 0.5, 4.0];
-/// What a tile costs beside its elements.
-const TILE: f64 = 30.0;
+/// What an access costs for an element, in simple operations: next to each other, the same, apart, and each on a cache line
+/// of its own.
+const COSTS: [f64; 4] = [1.0, 0.5, 4.0, 8.0];
+/// What an instruction costs beside its elements.
+const INSTRUCTION: f64 = 30.0;
+/// Elements of a cache line.
+const LINE: u64 = 8;
 
 /// All affine functions of a nest that stand for memory, and all others.
 fn functions(nest: &Nest) -> (Vec<&Affine>, Vec<&Affine>) {
@@ -50,13 +53,16 @@ pub(super) fn layout(nest: &Nest) -> Layout {
     let (memory, numbers) = functions(nest);
     let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] != 1).collect();
     let Some(&last) = long.last() else { return Layout { extents: vec![1], axes: vec![None] } };
+    // Nearly every value is an instruction; what the vector axis does not move runs outside of it.
+    let instructions = (nest.values.len() + nest.stores.len()) as f64;
     let cost = |axis: usize| -> f64 {
-        let accesses = memory.iter().map(|at| match at.coefficients[axis] {
+        let accesses = memory.iter().map(|at| match at.coefficients[axis].unsigned_abs() {
             1 => COSTS[0],
             0 => COSTS[1],
-            _ => COSTS[2],
+            apart if apart < LINE => COSTS[2],
+            _ => COSTS[3],
         });
-        accesses.sum::<f64>() + TILE / nest.extents[axis].max(1) as f64
+        accesses.sum::<f64>() + instructions * INSTRUCTION / nest.extents[axis].max(1) as f64
     };
     let mut vector = last;
     for &axis in long.iter().rev() {
