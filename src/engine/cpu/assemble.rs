@@ -3,11 +3,12 @@
 use super::code::{Axis, Base, Bound, Code, Instruction, Linear, Slot};
 use super::order::{Layout, layout};
 use super::scatter::{gather_along, scatter};
+use super::split::Split;
 use super::vector::{self, Instructions, Kernel, Operand};
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
 use crate::operation::Binary;
-use crate::shape::{self, DType};
+use crate::shape::{self, DType, Type};
 use std::collections::HashMap;
 
 /// What an operand of an instruction is.
@@ -51,8 +52,9 @@ struct Assembler<'a> {
 }
 
 /// The instructions of a nest.
-pub(super) fn assemble(isa: Instructions, nest: &Nest) -> Code {
+pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type]) -> Code {
     let layout = layout(nest);
+    let split = Split::of(nest, &layout, types);
     let depth = layout.extents.len();
     let mut assembler = Assembler {
         isa,
@@ -72,7 +74,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest) -> Code {
         layout,
     };
     assembler.run();
-    assembler.finish()
+    Code { split, ..assembler.finish() }
 }
 
 fn bits(value: shape::Value) -> u64 {
@@ -86,7 +88,7 @@ fn bits(value: shape::Value) -> u64 {
 }
 
 /// The elementwise operation that a reduction repeats.
-fn combining(op: Reduction, dtype: DType) -> Binary {
+pub(super) fn combining(op: Reduction, dtype: DType) -> Binary {
     match (op, dtype) {
         (Reduction::Sum | Reduction::Max, DType::Bool) => Binary::Or,
         (Reduction::Min, DType::Bool) => Binary::And,
@@ -599,6 +601,7 @@ impl Assembler<'_> {
             levels: self.code,
             constants: self.constants,
             registers: first + count * tile * 8,
+            split: Split::default(),
         }
     }
 }

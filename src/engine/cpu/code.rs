@@ -4,8 +4,10 @@
 //! loop over elements that stay in the first-level cache, so that its choice costs some nanoseconds for hundreds of
 //! elements. What does not move with the vector axis is computed at the loop that it moves with, once.
 
+use super::split::Split;
 use super::vector::{GatherKernel, Kernel, RampKernel, StridedKernel};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Position in the table of pointers that instructions take their operands from.
 pub(super) type Slot = u16;
@@ -131,6 +133,8 @@ pub(super) struct Code {
     pub(super) constants: Vec<u64>,
     /// Bytes of registers.
     pub(super) registers: usize,
+    /// How it is cut for threads.
+    pub(super) split: Split,
 }
 
 /// Registers and pointers of one thread.
@@ -150,6 +154,15 @@ struct Line([u8; 64]);
 unsafe impl Send for Scratch {}
 
 impl Scratch {
+    /// As much room, for another thread.
+    pub(super) fn alike(&self) -> Scratch {
+        Scratch {
+            registers: self.registers.clone(),
+            pointers: vec![std::ptr::null_mut(); self.pointers.len()],
+            index: vec![0; self.index.len()],
+        }
+    }
+
     /// Makes room for a nest.
     pub(super) fn reserve(&mut self, code: &Code) {
         let lines = code.registers.div_ceil(64);
@@ -171,13 +184,19 @@ impl Code {
         self.axes[0].extent
     }
 
-    /// Runs the steps `first..end` of the outermost loop.
+    /// Runs some steps of the outermost loop; `own` gives places to use instead of those of buffers.
     ///
     /// # Safety
     ///
     /// `bases` points at the procedure's buffers, each as large as its type says, and no other thread writes to what the
     /// nest reads or writes meanwhile. The scratch was reserved for this nest.
-    pub(super) unsafe fn run(&self, bases: &[*mut u8], scratch: &mut Scratch, first: usize, end: usize) {
+    pub(super) unsafe fn run(
+        &self,
+        bases: &[*mut u8],
+        own: impl Fn(u32) -> Option<*mut u8>,
+        scratch: &mut Scratch,
+        Range { start: first, end }: Range<usize>,
+    ) {
         if first >= end || self.axes.iter().any(|axis| axis.extent == 0) {
             return;
         }
@@ -187,7 +206,7 @@ impl Code {
             *pointer = match *base {
                 Base::Register(offset) => registers.wrapping_add(offset),
                 Base::Constant(offset) => self.constants.as_ptr().cast::<u8>().cast_mut().wrapping_add(offset),
-                Base::Buffer(id, offset) => bases[id as usize].wrapping_offset(offset),
+                Base::Buffer(id, offset) => own(id).unwrap_or(bases[id as usize]).wrapping_offset(offset),
             };
         }
         let index = &mut scratch.index[..self.axes.len()];

@@ -1,10 +1,12 @@
 //! Procedures, ready to run, and the memory that they run in.
 
-use super::assemble::assemble;
+use super::assemble::{assemble, combining};
 use super::code::{Code, Scratch};
 use super::memory::{Place, plan};
 use super::product;
-use super::vector::Instructions;
+use super::split::Partial;
+use super::threads::Worker;
+use super::vector::{self, Instructions, Operand};
 use crate::algebra::Reduction;
 use crate::concrete::{self, Arithmetic, Array, Data, Failure, OutOfMemory, Scalar, filled, for_data};
 use crate::kernel::{BufferId, Call, Loop, Mode, Nest, Procedure, Product, Source, Step};
@@ -24,6 +26,9 @@ pub(super) struct Machine {
     steps: Vec<Compiled>,
     results: Vec<BufferId>,
     arguments: usize,
+    isa: Instructions,
+    /// Bytes of memory for partial results.
+    partials: usize,
 }
 
 #[derive(Debug)]
@@ -68,6 +73,8 @@ pub(super) struct Workspace {
     pointers: Vec<*mut u8>,
     /// The other place of carries, whose places take turns.
     turns: Vec<Line>,
+    /// Partial results of the chunks of a nest.
+    partials: Vec<Line>,
     /// The seconds of each step, where they are measured.
     times: Vec<f64>,
 }
@@ -168,7 +175,7 @@ impl Machine {
         let mut steps = Vec::new();
         for step in &procedure.steps {
             steps.push(match step {
-                Step::Nest(nest) => Compiled::Nest { fills: fills(nest, &types), code: assemble(isa, nest) },
+                Step::Nest(nest) => Compiled::Nest { fills: fills(nest, &types), code: assemble(isa, nest, &types) },
                 Step::Product(product) => {
                     Compiled::Product(product.clone(), types[product.result.buffer as usize].dtype)
                 }
@@ -180,7 +187,12 @@ impl Machine {
             });
         }
         let (results, arguments) = (procedure.results.clone(), procedure.parameters);
-        Ok(Some(Machine { types, places, constants, memory, steps, results, arguments }))
+        let partials = steps.iter().map(|step| match step {
+            Compiled::Nest { code, .. } => code.split.memory,
+            _ => 0,
+        });
+        let partials = partials.max().unwrap_or(0);
+        Ok(Some(Machine { types, places, constants, memory, steps, results, arguments, isa, partials }))
     }
 
     /// The bytes of memory of the procedure, and of those of its loops.
@@ -192,7 +204,17 @@ impl Machine {
             }
             _ => 0,
         });
-        inner.fold(self.memory, usize::saturating_add)
+        inner.fold(self.memory.saturating_add(self.partials), usize::saturating_add)
+    }
+
+    /// Whether some kernel is cut for several threads.
+    pub(super) fn is_parallel(&self) -> bool {
+        self.steps.iter().any(|step| match step {
+            Compiled::Nest { code, .. } => code.split.chunks > 1,
+            Compiled::Product(step, _) => product::chunks(step) > 1,
+            Compiled::Loop(repeated) => repeated.step.is_parallel(),
+            Compiled::Call(_) => false,
+        })
     }
 
     /// Memory for a run.
@@ -220,6 +242,7 @@ impl Machine {
             memory: lines(self.memory)?,
             bases: vec![std::ptr::null_mut(); self.places.len()],
             inner,
+            partials: lines(self.partials)?,
             times: vec![0.0; if profile { self.steps.len() } else { 0 }],
             ..Workspace::default()
         })
@@ -238,11 +261,11 @@ impl Machine {
     pub(super) unsafe fn run(
         &self,
         workspace: &mut Workspace,
-        scratch: &mut Scratch,
+        worker: &mut Worker,
         arguments: &[*mut u8],
         results: &[*mut u8],
     ) -> Result<(), Failure> {
-        let Workspace { memory, bases, inner, times, .. } = workspace;
+        let Workspace { memory, bases, inner, times, partials, .. } = workspace;
         let memory = memory.as_mut_ptr().cast::<u8>();
         for (base, place) in bases.iter_mut().zip(&self.places) {
             *base = match *place {
@@ -262,12 +285,12 @@ impl Machine {
                 match step {
                     Compiled::Nest { fills, code } => {
                         fills.iter().for_each(|fill| fill.run(bases));
-                        code.run(bases, scratch, 0, code.outer_extent());
+                        run_nest(self.isa, code, bases, partials.as_mut_ptr().cast(), worker);
                     }
-                    Compiled::Product(step, dtype) => product::run(step, *dtype, bases),
+                    Compiled::Product(step, dtype) => product::run(step, *dtype, bases, worker),
                     Compiled::Loop(repeated) => {
                         let workspace = loops.next().expect("a workspace for each loop");
-                        repeated.run(workspace, scratch, bases)?;
+                        repeated.run(workspace, worker, bases)?;
                     }
                     Compiled::Call(call) => self.call(call, bases)?,
                 }
@@ -309,6 +332,58 @@ impl Machine {
             }
         }
         Ok(())
+    }
+}
+
+/// Pointers that threads share.
+#[derive(Clone, Copy)]
+struct Shared<'a>(&'a [*mut u8], *mut u8);
+
+// SAFETY: chunks of a nest write to places of their own, and read what none of them writes.
+unsafe impl Sync for Shared<'_> {}
+
+impl Shared<'_> {
+    fn bases(&self) -> &[*mut u8] {
+        self.0
+    }
+
+    fn partials(&self) -> *mut u8 {
+        self.1
+    }
+}
+
+/// Runs a nest, in chunks where it is cut.
+///
+/// # Safety
+///
+/// As [`Code::run`]; `partials` has as much room as the nest's split says.
+unsafe fn run_nest(isa: Instructions, code: &Code, bases: &[*mut u8], partials: *mut u8, worker: &mut Worker) {
+    let (split, extent) = (&code.split, code.outer_extent());
+    if split.chunks == 1 {
+        // SAFETY: as the caller's.
+        return unsafe { code.run(bases, |_| None, &mut worker.scratch, 0..extent) };
+    }
+    let shared = Shared(bases, partials);
+    worker.each(split.chunks, |chunk, scratch| {
+        let part = |partial: &Partial| shared.partials().wrapping_add(partial.offset + chunk * partial.stride);
+        let own = |id: BufferId| split.partials.iter().find(|partial| partial.buffer == id).map(part);
+        for partial in &split.partials {
+            // SAFETY: the part has room for the buffer's elements.
+            unsafe { fill(part(partial), partial.count, neutral(partial.op, partial.dtype)) };
+        }
+        let range = split.range(chunk, extent, code.axes.len() == 1);
+        // SAFETY: as the caller's; chunks write to different elements, or to parts of their own.
+        unsafe { code.run(shared.bases(), own, scratch, range) };
+    });
+    for partial in &split.partials {
+        let combine = combining(partial.op, partial.dtype);
+        let run = vector::binary(isa, combine, partial.dtype, Operand::Run, Operand::Run);
+        let result = bases[partial.buffer as usize];
+        for chunk in 0..split.chunks {
+            let part = partials.wrapping_add(partial.offset + chunk * partial.stride);
+            // SAFETY: both are as large as the buffer.
+            unsafe { run(result, result, part, part, partial.count) };
+        }
     }
 }
 
@@ -380,23 +455,32 @@ impl Fill {
     ///
     /// The buffer has room for as many elements.
     unsafe fn run(&self, bases: &[*mut u8]) {
-        unsafe fn of<T: Arithmetic>(to: *mut u8, count: usize, x: T) {
-            // SAFETY: as the caller's.
-            unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), count) }.fill(x);
-        }
-        if self.count == 0 {
-            return;
-        }
-        let to = bases[self.buffer as usize];
         // SAFETY: as the caller's.
-        unsafe {
-            match self.value {
-                Value::F32(x) => of(to, self.count, x),
-                Value::F64(x) => of(to, self.count, x),
-                Value::I32(x) => of(to, self.count, x),
-                Value::I64(x) => of(to, self.count, x),
-                Value::Bool(x) => of(to, self.count, x),
-            }
+        unsafe { fill(bases[self.buffer as usize], self.count, self.value) };
+    }
+}
+
+/// Writes one value to so many elements.
+///
+/// # Safety
+///
+/// There is room for them.
+unsafe fn fill(to: *mut u8, count: usize, value: Value) {
+    unsafe fn of<T: Arithmetic>(to: *mut u8, count: usize, x: T) {
+        // SAFETY: as the caller's.
+        unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), count) }.fill(x);
+    }
+    if count == 0 {
+        return;
+    }
+    // SAFETY: as the caller's.
+    unsafe {
+        match value {
+            Value::F32(x) => of(to, count, x),
+            Value::F64(x) => of(to, count, x),
+            Value::I32(x) => of(to, count, x),
+            Value::I64(x) => of(to, count, x),
+            Value::Bool(x) => of(to, count, x),
         }
     }
 }
@@ -431,7 +515,7 @@ impl CompiledLoop {
     /// # Safety
     ///
     /// As [`Machine::run`], of the procedure that the loop is a step of.
-    unsafe fn run(&self, workspace: &mut Workspace, scratch: &mut Scratch, bases: &[*mut u8]) -> Result<(), Failure> {
+    unsafe fn run(&self, workspace: &mut Workspace, worker: &mut Worker, bases: &[*mut u8]) -> Result<(), Failure> {
         let base = |id: BufferId| bases[id as usize];
         // A step writes its carries to the results' buffers and to the other place in turns, so that the last writes to the
         // results'.
@@ -464,7 +548,7 @@ impl CompiledLoop {
                 results[self.carries + output] = whole.wrapping_add(position * bytes);
             }
             // SAFETY: slices are inside of their arrays, and the carries that are read are not those that are written.
-            unsafe { self.step.run(workspace, scratch, arguments, results)? };
+            unsafe { self.step.run(workspace, worker, arguments, results)? };
             arguments[..self.carries].copy_from_slice(&results[..self.carries]);
         }
         if self.length == 0 {

@@ -8,6 +8,8 @@ mod order;
 mod product;
 mod room;
 mod scatter;
+mod split;
+mod threads;
 pub(crate) mod vector;
 
 use super::report::{self, Report};
@@ -22,6 +24,7 @@ use room::Room;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
+use threads::{Threads, Worker};
 use vector::Instructions;
 
 /// How programs run on the processor.
@@ -58,7 +61,8 @@ pub struct Program {
     machine: Machine,
     result_types: Vec<Type>,
     /// Memory of runs that have ended.
-    idle: Mutex<Vec<(Workspace, Scratch)>>,
+    idle: Mutex<Vec<(Workspace, Worker)>>,
+    threads: Threads,
     /// Calls, and the seconds of each kernel in all of them, where they are measured.
     profile: Option<Mutex<(usize, Vec<f64>)>>,
 }
@@ -88,6 +92,7 @@ impl Program {
                 procedure,
                 machine,
                 result_types,
+                threads: Threads::new(options.threads),
                 idle: Mutex::default(),
             }),
             None => Err(too_large(&Type::new(DType::Bool, &[usize::MAX]))),
@@ -141,11 +146,12 @@ impl Program {
     fn execute(&self, arguments: &[Array]) -> std::result::Result<Vec<Array>, Failure> {
         let failure = |problem| Failure { operation: "call".into(), problem };
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let (mut workspace, mut scratch) = match idle {
+        let (mut workspace, mut worker) = match idle {
             Some(idle) => idle,
             None => {
                 let mut scratch = Scratch::default();
-                (self.machine.workspace(&mut scratch, self.profile.is_some()).map_err(failure)?, scratch)
+                let workspace = self.machine.workspace(&mut scratch, self.profile.is_some()).map_err(failure)?;
+                (workspace, self.threads.worker(scratch, self.machine.is_parallel()))
             }
         };
         let arguments =
@@ -157,7 +163,7 @@ impl Program {
         }
         let places: Vec<*mut u8> = results.iter_mut().map(Room::start).collect();
         // SAFETY: there is a pointer for each argument and result, with elements of its type.
-        unsafe { self.machine.run(&mut workspace, &mut scratch, &pointers, &places)? };
+        unsafe { self.threads.run(&self.machine, &mut workspace, &mut worker, &pointers, &places)? };
         if let Some(profile) = &self.profile {
             let mut profile = profile.lock().unwrap_or_else(PoisonError::into_inner);
             profile.0 += 1;
@@ -166,7 +172,7 @@ impl Program {
         let results = results.into_iter().zip(&self.result_types);
         // SAFETY: the run has written all elements.
         let arrays = results.map(|(room, ty)| unsafe { room.filled(ty) }).collect();
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((workspace, scratch));
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((workspace, worker));
         Ok(arrays)
     }
 }

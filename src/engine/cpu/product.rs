@@ -1,8 +1,10 @@
 //! Matrix products on buffers.
 
+use super::threads::Worker;
 use crate::concrete::Arithmetic;
 use crate::kernel::Product;
 use crate::shape::DType;
+use std::ops::Range;
 
 /// One of three operands: where it begins, and its strides along rows and columns, in elements.
 type Operand<T> = (*mut T, isize, isize);
@@ -57,30 +59,86 @@ macro_rules! integer {
 integer!(i32);
 integer!(i64);
 
+/// Multiplications that are worth a chunk.
+const WORK: usize = 1 << 19;
+/// Chunks at most.
+const CHUNKS: usize = 64;
+/// Rows of a chunk are a multiple of this, which kernels of matrix products like.
+const ROWS: usize = 32;
+
+/// Into how many chunks the products are cut: of whole batches, or of rows of each matrix; which depends on the products
+/// alone.
+pub(super) fn chunks(product: &Product) -> usize {
+    let [m, k, n] = product.sizes;
+    let batches: usize = product.batches.iter().product();
+    let work = m.saturating_mul(k).saturating_mul(n).saturating_mul(batches);
+    let most = if by_batches(product) { batches } else { m.div_ceil(ROWS) };
+    (work / WORK).clamp(1, CHUNKS).min(most).max(1)
+}
+
+/// Whether chunks are of whole batches, which then have results of their own.
+fn by_batches(product: &Product) -> bool {
+    let own = product.batches.iter().zip(&product.result.batches).all(|(&extent, &stride)| extent == 1 || stride != 0);
+    let batches: usize = product.batches.iter().product();
+    own && (batches >= 8 || batches > product.sizes[0] / ROWS)
+}
+
+/// Pointers that threads share.
+struct Shared<'a>(&'a [*mut u8]);
+
+// SAFETY: chunks write to results of their own.
+unsafe impl Sync for Shared<'_> {}
+
+impl Shared<'_> {
+    fn bases(&self) -> &[*mut u8] {
+        self.0
+    }
+}
+
 /// Runs the products of all batches.
 ///
 /// # Safety
 ///
 /// `bases` points at the procedure's buffers, of whose elements these are positions, and the result overlaps no operand.
-pub(super) unsafe fn run(product: &Product, dtype: DType, bases: &[*mut u8]) {
-    // SAFETY: as the caller's.
-    unsafe {
-        match dtype {
-            DType::F32 => batches::<f32>(product, bases),
-            DType::F64 => batches::<f64>(product, bases),
-            DType::I32 => batches::<i32>(product, bases),
-            DType::I64 => batches::<i64>(product, bases),
-            DType::Bool => unreachable!("products are of numbers"),
+pub(super) unsafe fn run(product: &Product, dtype: DType, bases: &[*mut u8], worker: &mut Worker) {
+    let batches: usize = product.batches.iter().product();
+    let (chunks, rows) = (chunks(product), product.sizes[0]);
+    let part = |chunk: usize| {
+        let cut = |count: usize, unit: usize| {
+            let bound = |chunk: usize| (count.div_ceil(unit) * chunk / chunks * unit).min(count);
+            bound(chunk)..bound(chunk + 1)
+        };
+        if by_batches(product) { (cut(batches, 1), 0..rows) } else { (0..batches, cut(rows, ROWS)) }
+    };
+    let shared = Shared(bases);
+    let run = |chunk: usize| {
+        let (batches, rows) = part(chunk);
+        // SAFETY: as the caller's; chunks are of different results.
+        unsafe {
+            match dtype {
+                DType::F32 => some::<f32>(product, shared.bases(), batches, rows),
+                DType::F64 => some::<f64>(product, shared.bases(), batches, rows),
+                DType::I32 => some::<i32>(product, shared.bases(), batches, rows),
+                DType::I64 => some::<i64>(product, shared.bases(), batches, rows),
+                DType::Bool => unreachable!("products are of numbers"),
+            }
         }
+    };
+    match chunks {
+        1 => run(0),
+        _ => worker.each(chunks, |chunk, _| run(chunk)),
     }
 }
 
-unsafe fn batches<T: Multiply>(product: &Product, bases: &[*mut u8]) {
+/// Some batches, and of each some rows.
+unsafe fn some<T: Multiply>(product: &Product, bases: &[*mut u8], batches: Range<usize>, rows: Range<usize>) {
     let operands = [&product.left, &product.right, &product.result];
-    let count: usize = product.batches.iter().product();
-    for number in 0..count {
+    let [_, k, n] = product.sizes;
+    for number in batches {
         let mut rest = number;
         let mut places = operands.map(|operand| operand.offset);
+        places[0] += rows.start * product.left.rows;
+        places[2] += rows.start * product.result.rows;
         // Whether an earlier batch has the same result.
         let mut again = false;
         for (axis, &extent) in product.batches.iter().enumerate().rev() {
@@ -97,6 +155,6 @@ unsafe fn batches<T: Multiply>(product: &Product, bases: &[*mut u8]) {
             (start, operand.rows as isize, operand.columns as isize)
         };
         // SAFETY: as the caller's; batches with the same result run one after the other.
-        unsafe { T::multiply(product.sizes, matrix(0), matrix(1), matrix(2), again) };
+        unsafe { T::multiply([rows.len(), k, n], matrix(0), matrix(1), matrix(2), again) };
     }
 }

@@ -1,0 +1,95 @@
+//! Nests in parallel: chunks of the outermost loop.
+//!
+//! Into how many chunks a nest is cut depends on the nest alone and not on the number of threads, and what chunks sum up
+//! by themselves is combined in their order: so results are the same, bit by bit, for any number of threads.
+
+use super::order::Layout;
+use crate::algebra::Reduction;
+use crate::kernel::{BufferId, Mode, Nest, Store};
+use crate::shape::{DType, Type, size};
+use std::ops::Range;
+
+/// A buffer that every chunk combines into, in memory of its own at first.
+#[derive(Clone, Debug)]
+pub(super) struct Partial {
+    pub(super) buffer: BufferId,
+    pub(super) count: usize,
+    pub(super) dtype: DType,
+    pub(super) op: Reduction,
+    /// Where the first chunk's part is in the memory for these, in bytes, and how far the others' are from each other.
+    pub(super) offset: usize,
+    pub(super) stride: usize,
+}
+
+/// How a nest is cut.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Split {
+    /// 1 for a nest that is not cut.
+    pub(super) chunks: usize,
+    pub(super) partials: Vec<Partial>,
+    /// Bytes of the memory for partial results.
+    pub(super) memory: usize,
+}
+
+/// Scalar operations that are worth a chunk: some ten microseconds of them.
+const WORK: usize = 1 << 16;
+/// Chunks at most; of those that combine into memory of their own, fewer.
+const CHUNKS: usize = 64;
+const PARTIAL_CHUNKS: usize = 16;
+/// Chunks of a single loop begin at whole cache lines of any element type.
+const ALIGNED: usize = 64;
+
+impl Split {
+    /// Decides how a nest is cut.
+    pub(super) fn of(nest: &Nest, layout: &Layout, types: &[Type]) -> Split {
+        let whole = Split { chunks: 1, ..Split::default() };
+        let extent = layout.extents[0];
+        let work = size(&nest.extents).saturating_mul(nest.values.len() + nest.stores.len());
+        let mut chunks = (work / WORK).clamp(1, CHUNKS).min(extent.max(1));
+        if layout.extents.len() == 1 {
+            chunks = chunks.min(extent.div_ceil(ALIGNED)).max(1);
+        }
+        let mut combined: Vec<(&Store, Reduction)> = Vec::new();
+        for store in &nest.stores {
+            let Mode::Reduce(op) = store.mode else { continue };
+            let strides = layout.by_loop(&store.at);
+            // Loops inside of the outermost one reach so far.
+            let inner = strides.iter().zip(&layout.extents).skip(1);
+            let reach: i128 =
+                inner.map(|(&stride, &extent)| stride.unsigned_abs() as i128 * (extent as i128 - 1)).sum();
+            if store.index.is_some() {
+                return whole;
+            }
+            if strides[0] == 0 {
+                combined.push((store, op));
+            } else if reach >= strides[0].unsigned_abs() as i128 {
+                return whole;
+            }
+        }
+        for (store, _) in &combined {
+            let count = types[store.buffer as usize].size();
+            chunks = chunks.min(PARTIAL_CHUNKS).min((size(&nest.extents) / (8 * count.max(1))).max(1));
+        }
+        if chunks == 1 {
+            return whole;
+        }
+        let mut split = Split { chunks, ..Split::default() };
+        for (store, op) in combined {
+            let ty = &types[store.buffer as usize];
+            let stride = (ty.size() * ty.dtype.bytes()).next_multiple_of(64);
+            let (count, dtype, offset) = (ty.size(), ty.dtype, split.memory);
+            split.partials.push(Partial { buffer: store.buffer, count, dtype, op, offset, stride });
+            split.memory += stride * chunks;
+        }
+        split
+    }
+
+    /// The steps of the outermost loop of a chunk; of a nest with this loop alone, in whole cache lines.
+    pub(super) fn range(&self, chunk: usize, extent: usize, alone: bool) -> Range<usize> {
+        let bound = |chunk: usize| {
+            let at = (extent as u128 * chunk as u128 / self.chunks as u128) as usize;
+            if alone && chunk < self.chunks { at.next_multiple_of(ALIGNED).min(extent) } else { at }
+        };
+        bound(chunk)..bound(chunk + 1)
+    }
+}

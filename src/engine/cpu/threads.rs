@@ -1,0 +1,113 @@
+//! Threads, and what each of them has for itself.
+
+use super::code::Scratch;
+use super::machine::{Machine, Workspace};
+use crate::concrete::Failure;
+use rayon::prelude::*;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The threads that programs run on.
+#[derive(Clone, Debug)]
+pub(super) enum Threads {
+    /// The caller's alone.
+    One,
+    /// Those that all of the process shares.
+    Shared,
+    /// So many of the program's own.
+    Own(Arc<rayon::ThreadPool>),
+}
+
+/// Scratch for the thread that runs a program, and for those that help with large kernels.
+#[derive(Debug)]
+pub(super) struct Worker {
+    pub(super) scratch: Scratch,
+    helpers: Vec<Mutex<Scratch>>,
+}
+
+/// Pointers that go to another thread.
+struct Sent<'a>(&'a [*mut u8], &'a [*mut u8]);
+
+// SAFETY: the thread that they come from waits until they are not used any more.
+unsafe impl Send for Sent<'_> {}
+
+impl<'a> Sent<'a> {
+    fn into_parts(self) -> (&'a [*mut u8], &'a [*mut u8]) {
+        (self.0, self.1)
+    }
+}
+
+impl Threads {
+    /// So many threads at most, or as many as the process shares; where the system gives none, the caller's alone.
+    pub(super) fn new(threads: Option<usize>) -> Threads {
+        match threads {
+            Some(1) => Threads::One,
+            None if rayon::current_num_threads() == 1 => Threads::One,
+            None => Threads::Shared,
+            Some(count) => match rayon::ThreadPoolBuilder::new().num_threads(count).build() {
+                Ok(pool) => Threads::Own(Arc::new(pool)),
+                Err(_) => Threads::One,
+            },
+        }
+    }
+
+    fn count(&self) -> usize {
+        match self {
+            Threads::One => 1,
+            Threads::Shared => rayon::current_num_threads(),
+            Threads::Own(pool) => pool.current_num_threads(),
+        }
+    }
+
+    /// What a run needs: scratch for every thread, if it has kernels for several.
+    pub(super) fn worker(&self, scratch: Scratch, parallel: bool) -> Worker {
+        let count = if parallel && self.count() > 1 { self.count() } else { 0 };
+        let helpers = (0..count).map(|_| Mutex::new(scratch.alike())).collect();
+        Worker { scratch, helpers }
+    }
+
+    /// Runs a machine among these threads, if it has work for several.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::run`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Machine::run`].
+    pub(super) unsafe fn run(
+        &self,
+        machine: &Machine,
+        workspace: &mut Workspace,
+        worker: &mut Worker,
+        arguments: &[*mut u8],
+        results: &[*mut u8],
+    ) -> Result<(), Failure> {
+        match self {
+            Threads::Own(pool) if machine.is_parallel() => {
+                let sent = Sent(arguments, results);
+                pool.install(|| {
+                    let (arguments, results) = sent.into_parts();
+                    // SAFETY: as the caller's.
+                    unsafe { machine.run(workspace, worker, arguments, results) }
+                })
+            }
+            // SAFETY: as the caller's.
+            _ => unsafe { machine.run(workspace, worker, arguments, results) },
+        }
+    }
+}
+
+impl Worker {
+    /// Calls a function for every chunk, with scratch: in turn, or on several threads.
+    pub(super) fn each(&mut self, chunks: usize, f: impl Fn(usize, &mut Scratch) + Sync) {
+        if self.helpers.is_empty() {
+            return (0..chunks).for_each(|chunk| f(chunk, &mut self.scratch));
+        }
+        let helpers = &self.helpers;
+        (0..chunks).into_par_iter().with_max_len(1).for_each(|chunk| {
+            let own = rayon::current_thread_index().unwrap_or(0) % helpers.len();
+            let mut scratch = helpers[own].lock().unwrap_or_else(PoisonError::into_inner);
+            f(chunk, &mut scratch);
+        });
+    }
+}
