@@ -68,7 +68,8 @@ pub(super) fn running_over<A: Algebra>(
     let array = move_axis::<A>(array, axis, 0);
     let Type { dtype, shape } = A::type_of(&array);
     let (n, slice) = (shape[0], Shape::from_slice(&shape[1..]));
-    let part = |start: usize, count: usize| A::view(array.clone(), &AffineMap::along(&shape, 0, start as i64, 1, count));
+    let part =
+        |start: usize, count: usize| A::view(array.clone(), &AffineMap::along(&shape, 0, start as i64, 1, count));
     let earliest = if reverse { n.saturating_sub(1) } else { 0 };
     let step = |graph: &mut Graph, operands: Operands<'_>| {
         let [earlier, later] = combination.operands([operands[0], operands[1]]);

@@ -1,5 +1,5 @@
 //! Reductions and scans with an associative operator: the work grows with the number of elements, the depth with its
-//! logarithm, of programs and of their gradients.
+//! logarithm, of programs and of their gradients. Running totals by an operation of the library are loops instead.
 
 use super::*;
 use deltaray::term::Body;
@@ -43,7 +43,6 @@ fn programs() -> Vec<(&'static str, Program)> {
             let w = x.at(0);
             reduce(scalar(0.0), x, |a, b| (a + b) * &w)
         }),
-        ("associative scan", |x| (associative_scan(x, |a, b| a * b) * x).sum()),
         ("associative scan of pairs", |x| {
             let (a, b) = associative_scan(&(x.clone(), x.sin()), affine);
             (a * b).sum()
@@ -55,8 +54,6 @@ fn programs() -> Vec<(&'static str, Program)> {
             let one = build((2, 2), |(i, j)| i.equal(j).cast::<f64>());
             reduce(one, &rotations(x), |a, b| a.dot(&b)).sum()
         }),
-        ("running product", |x| x.cumprod(0).sum()),
-        ("running maximum", |x| (x.cummax(0) * x).sum()),
         ("product", |x| x.product()),
         ("reduce by index", |x| {
             let keys = iota(x.len()) % 5;
@@ -201,6 +198,38 @@ fn sums_and_extremes_are_single_operations() {
         let (less, more) = (measure(64), measure(1024));
         assert_eq!((less.0, less.1), (more.0, more.1), "{name}");
         assert!(less.2 <= 64 + 64 && more.2 <= 1024 + 1024, "{name}: {less:?}, {more:?}");
+    }
+}
+
+/// Running totals are loops, however long, of as many operations for each element, and so are their derivatives.
+#[test]
+fn running_totals_have_as_many_nodes_for_any_length() {
+    let programs: [(&str, Program); 6] = [
+        ("running sum", |x| (x.cumsum(0) * x).sum()),
+        ("running product", |x| (x.cumprod(0) * x).sum()),
+        ("running maximum", |x| (x.cummax(0) * x).sum()),
+        ("running logsumexp, backwards", |x| (x.cumlogsumexp_reverse(0) * x).sum()),
+        ("associative scan", |x| (associative_scan(x, |a, b| a * b) * x).sum()),
+        ("linear recurrence", |x| linear_recurrence(&x.at(0), x, &x.sin()).sum()),
+    ];
+    for (name, f) in programs {
+        let measure = |n: usize| {
+            let x: Vector<C, f64> = full(n, 0.5);
+            let staged = stage(f, &x).unwrap();
+            let gradient = staged.value_and_grad().unwrap();
+            let second = stage(|x| jvp(|x| grad(f, x), x, x).1, &x).unwrap();
+            let programs = [staged.program(), gradient.program(), second.program()];
+            (programs.map(Body::node_count), programs.map(|program| counts(program).0))
+        };
+        let ((nodes, work), (more_nodes, more_work)) = (measure(64), measure(1024));
+        assert_eq!(nodes, more_nodes, "{name}");
+        assert!(nodes[0] <= 25 && nodes[1] <= 60 && nodes[2] <= 110, "{name}: {nodes:?} nodes");
+        for (at, (work, more_work)) in work.into_iter().zip(more_work).enumerate() {
+            assert!(
+                more_work <= 16 * work + 100 && more_work <= 1024 * [8, 30, 60][at],
+                "{name}: {work} to {more_work}"
+            );
+        }
     }
 }
 
