@@ -260,7 +260,12 @@ fn run_like<T: Number>(
         let from = steps * if plan.reverse { blocks - 1 - block } else { block };
         let (from, length) = (from * places, steps.min(scan.length - from) * places);
         if tiles.first().is_some_and(|tile| tile.size() != length) || block == 0 {
-            let tile = |capture: &Array| for_data!(capture, data => tiled(data, length));
+            // What has another shape is read by no step.
+            let is_read = |capture: &Array| capture.shape().is_empty() || capture.shape() == &recurrence.shape[..];
+            let tile = |capture: &Array| match is_read(capture) {
+                true => for_data!(capture, data => tiled(data, length)),
+                false => Ok(Array::full(&[length], Value::from_i64(capture.dtype(), 0))),
+            };
             tiles = captures.iter().map(tile).collect::<Result<_, _>>()?;
         }
         let slice = |input: &Array| for_data!(input, data => part(data, from, length));

@@ -208,6 +208,18 @@ fn recurrences_are_those_of_single_steps() {
     }
 }
 
+#[test]
+fn captures_that_nothing_reads_have_any_shape() {
+    for unread in [&[2, 0] as &[usize], &[7]] {
+        let types = [Type::new(DType::F64, &[3]), Type::new(DType::I64, unread)];
+        let body = Arc::new(Graph::new(&types, 1).finish(&[0, 0]));
+        let scan = Scan { body, carries: 1, inputs: 0, length: 5, reverse: false };
+        let case =
+            Case { scan, carries: vec![some(&types[0], 1)], inputs: Vec::new(), captures: vec![some(&types[1], 2)] };
+        assert!(case.agrees());
+    }
+}
+
 /// Loops that are run with an array for every step.
 #[test]
 fn other_loops_are_left() {
