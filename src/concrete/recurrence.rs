@@ -69,9 +69,11 @@ impl Plan<'_> {
             free.then_some((step, at))
         };
         let folds: Option<Vec<(usize, usize)>> = (0..carries).map(fold).collect();
-        let within = phases.iter().filter(|&&phase| phase == Phase::Within).count();
-        // Two carries may become the result of one instruction, of which each is an operand.
-        let folds = folds.filter(|folds| folds.len() == within);
+        debug_assert!(
+            folds
+                .as_ref()
+                .is_none_or(|folds| { folds.len() == phases.iter().filter(|&&phase| phase == Phase::Within).count() })
+        );
         let mut read = vec![false; carries];
         let operands = recurrence.steps.iter().zip(&phases).filter(|(_, phase)| **phase != Phase::Within);
         let operands = operands.flat_map(|(step, _)| &step.operands);

@@ -76,7 +76,8 @@ pub(crate) struct Instruction {
 /// A loop's step as straight-line code on the elements at one place.
 ///
 /// Carries, slices of inputs and captures have the shape [`Recurrence::shape`], or rank 0: an input or a capture of rank 0
-/// stands for an array of that shape whose elements are all equal to it. Element types may differ from value to value.
+/// stands for an array of that shape whose elements are all equal to it. Inputs and captures that nothing reads may have any
+/// shape. Element types may differ from value to value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Recurrence {
     /// The shape of the carries, and of every value of a step.

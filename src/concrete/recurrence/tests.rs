@@ -210,7 +210,7 @@ fn recurrences_are_those_of_single_steps() {
 
 #[test]
 fn captures_that_nothing_reads_have_any_shape() {
-    for unread in [&[2, 0] as &[usize], &[7]] {
+    for unread in [&[2, 0][..], &[7][..]] {
         let types = [Type::new(DType::F64, &[3]), Type::new(DType::I64, unread)];
         let body = Arc::new(Graph::new(&types, 1).finish(&[0, 0]));
         let scan = Scan { body, carries: 1, inputs: 0, length: 5, reverse: false };

@@ -7,7 +7,6 @@ use crate::concrete::{Array, Data};
 use crate::operation::Binary;
 use crate::shape::DType;
 use crate::term::recurrence::{Elementwise, Instruction, Operand};
-use smallvec::SmallVec;
 
 /// Where the number of an operand is found while numbers are computed one by one.
 #[derive(Clone, Copy)]
@@ -21,16 +20,19 @@ enum Source {
 /// An instruction on numbers; truth values are the numbers 0 and 1.
 struct Operation {
     op: Elementwise,
-    operands: SmallVec<[Source; 3]>,
+    /// In order; those behind the last are never read.
+    operands: [Source; 3],
 }
 
-/// An operation of numbers.
+/// An operation of numbers. Those of derivatives come first: any other is looked up in the table.
 #[inline]
 fn number<T: Number>(operation: &Operation, operand: impl Fn(usize) -> T) -> T {
     match operation.op {
         Elementwise::Unary(op) => T::unary(op, operand(0)),
         Elementwise::Binary(Binary::Add) if T::DTYPE != DType::Bool => operand(0).plus(operand(1)),
         Elementwise::Binary(Binary::Mul) if T::DTYPE != DType::Bool => operand(0).times(operand(1)),
+        Elementwise::Binary(Binary::KeepZero) if operand(0) == T::ZERO => T::ZERO,
+        Elementwise::Binary(Binary::KeepZero) => operand(0).times(operand(1)),
         Elementwise::Binary(op) => T::binary(op, Once([operand(0), operand(1)])),
         Elementwise::Compare(op) => T::from_bool(op.run(Once([operand(0), operand(1)]))),
         Elementwise::Select => operand(if operand(0).cast::<bool>() { 1 } else { 2 }),
@@ -75,7 +77,10 @@ impl Block {
         };
         let mut operations: Vec<Operation> = Vec::with_capacity(steps.len());
         for (_, instruction) in &steps {
-            let operands = instruction.operands.iter().map(|&operand| source(operand)).collect();
+            let mut operands = [Source::Register(0); 3];
+            for (place, &operand) in operands.iter_mut().zip(&instruction.operands) {
+                *place = source(operand);
+            }
             operations.push(Operation { op: instruction.op, operands });
         }
         let next: Vec<Source> = plan.recurrence.results[..carries].iter().map(|&result| source(result)).collect();
