@@ -16,6 +16,8 @@ mod operators;
 mod products;
 #[path = "ideal_forms/reads.rs"]
 mod reads;
+#[path = "ideal_forms/running.rs"]
+mod running;
 #[path = "ideal_forms/sharing.rs"]
 mod sharing;
 #[path = "ideal_forms/sparse.rs"]

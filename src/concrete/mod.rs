@@ -7,6 +7,7 @@ mod gather;
 mod instance;
 mod memory;
 mod products;
+mod recurrence;
 mod reduce;
 mod run;
 mod scalar;

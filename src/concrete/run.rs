@@ -2,6 +2,7 @@
 //! it ends with an error where another operation could not have its result.
 
 use crate::concrete::memory::{self, OutOfMemory};
+use crate::concrete::recurrence::run_recurrence;
 use crate::concrete::scalar::Scalar;
 use crate::concrete::sweeps::run_sweeps;
 use crate::concrete::{
@@ -96,8 +97,21 @@ pub(crate) fn apply(op: &Op, args: Operands<Concrete>) -> Result<Array, OutOfMem
     }
 }
 
-/// Runs a loop; outputs are written slice by slice into buffers for the whole.
+/// Runs a loop.
 pub(super) fn run_scan(
+    scan: &Scan,
+    carries: Vec<Array>,
+    inputs: &[Array],
+    captures: &[Array],
+) -> Result<Vec<Array>, Failure> {
+    match run_recurrence(scan, &carries, inputs, captures) {
+        Some(result) => result.map_err(|problem| Failure { operation: "scan".into(), problem }),
+        None => run_step_by_step(scan, carries, inputs, captures),
+    }
+}
+
+/// Runs a loop with an array for each value of a step; outputs are written slice by slice into buffers for the whole.
+pub(super) fn run_step_by_step(
     scan: &Scan,
     mut carries: Vec<Array>,
     inputs: &[Array],

@@ -1,14 +1,13 @@
 //! Reductions and scans with the user's own associative operator, on trees of arrays; loops without inputs or outputs.
 
 use super::combination::Operator;
-use super::cumulative::{reversed, running, running_over, total, total_over};
-use crate::affine::AffineMap;
+use super::cumulative::{reversed, running, total, total_over};
+use super::recurrence::running_over;
 use crate::algebra::Algebra;
 use crate::error::Error;
-use crate::operation::Binary;
-use crate::shape::{Shape, Type};
+use crate::shape::Type;
 use crate::tensor::structure::move_axis;
-use crate::tensor::{Family, Float, Rank, Sliced, Stacked, Tensor, Tree, check_same_structure, duplicate, scan_as};
+use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_structure, duplicate, scan_as};
 use std::panic::Location;
 
 /// The common extent of an axis, or what differs.
@@ -74,7 +73,7 @@ fn report<A: Algebra>(name: &str, problem: String, like: &[A::Array]) -> Vec<A::
 /// the closure for every application, a staged one once.
 ///
 /// Where the operator is `+`, `max` or `min` of its operands and nothing else, or of booleans `|` or `&`, in each array of the
-/// tree by itself, the staged reduction is that of the library ([`Tensor::sum_axis`] and its relatives), with its derivative;
+/// tree by itself, the staged reduction is that of the library ([`Tensor::sum_axis`](crate::tensor::Tensor::sum_axis) and its relatives), with its derivative;
 /// other operations, as `*`, are applied to whole levels. An operator that uses a captured array, or one array of a tree for
 /// another, is combined as it is.
 ///
@@ -140,8 +139,9 @@ where
 /// The combinations of all slices so far along the outermost axis, by an associative operator, each one's own included:
 /// position i of the result is `x₀ ∘ .. ∘ xᵢ`.
 ///
-/// As [`reduce`]; the operator is applied less than 2 n times. An operation of its operands and nothing else is applied to
-/// whole levels, as by [`Tensor::cumsum`] and its relatives.
+/// As [`reduce`]; the operator is applied less than 2 n times. Where it is an operation of its operands and nothing else, in
+/// each array of the tree by itself, the staged scan is a loop over the slices, as are [`Tensor::cumsum`](crate::tensor::Tensor::cumsum) and its
+/// relatives; so is its derivative.
 #[track_caller]
 pub fn associative_scan<A, X, F>(xs: &X, op: F) -> X
 where
@@ -260,41 +260,4 @@ pub fn fold_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>>(first: C, inputs: &X, 
     let n = steps("fold_reverse", inputs);
     let called = ("fold_reverse", Location::caller());
     scan_as(called, true, first, inputs, n, |carry, slice| (step(carry, slice), ())).0
-}
-
-/// The linear recurrence `y_i = a_i · y_{i−1} + b_i` along the outermost axis, from `y_{−1} = first`, elementwise in the other
-/// axes; by an associative scan of pairs.
-#[track_caller]
-pub fn linear_recurrence<A: Algebra, E: Float, R: Rank>(
-    first: &Tensor<A, E, R::Smaller>,
-    factors: &Tensor<A, E, R>,
-    terms: &Tensor<A, E, R>,
-) -> Tensor<A, E, R> {
-    let (shape, others) = (factors.shape(), terms.shape());
-    let rest = Shape::from_slice(shape.get(1..).unwrap_or(&[]));
-    if shape != others || first.shape() != rest {
-        let problem = format!("shapes {:?}, {:?} and {:?}", &first.shape()[..], &shape[..], &others[..]);
-        return crate::tensor::apply::fail("linear_recurrence", problem, &shape);
-    }
-    if shape[0] == 0 {
-        return terms.clone();
-    }
-    let mul = |a: &A::Array, b: &A::Array| A::binary(Binary::Mul, a.clone(), b.clone());
-    // The first value is a part of the first term, so that no product of all factors meets it: that may overflow.
-    let outer = |array: &A::Array, from: usize, count: usize| {
-        A::view(array.clone(), &AffineMap::along(&shape, 0, from as i64, 1, count))
-    };
-    let mut one = rest.clone();
-    one.insert(0, 1);
-    let start = A::reshape(first.array().clone(), &one);
-    let (factors, terms) = (factors.array(), terms.array());
-    let start = A::binary(Binary::Add, mul(&outer(factors, 0, 1), &start), outer(terms, 0, 1));
-    let terms = A::concatenate(0, vec![start, outer(terms, 1, shape[0] - 1)]);
-    let arrays = vec![factors.clone(), terms];
-    // x ↦ a·x + b, then x ↦ c·x + d.
-    let mut combine = |left: Vec<A::Array>, right: Vec<A::Array>| -> Vec<A::Array> {
-        let (a, b, c, d) = (&left[0], &left[1], &right[0], &right[1]);
-        vec![mul(a, c), A::binary(Binary::Add, mul(c, b), d.clone())]
-    };
-    Tensor::wrap(running::<A>(arrays, 0, &mut combine).remove(1))
 }

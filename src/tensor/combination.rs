@@ -24,10 +24,18 @@ impl From<Binary> for Combination {
 
 impl Combination {
     pub(super) fn apply<A: Algebra>(self, earlier: A::Array, later: A::Array) -> A::Array {
-        match self.exchanged {
-            false => A::binary(self.op, earlier, later),
-            true => A::binary(self.op, later, earlier),
-        }
+        let [left, right] = self.operands([earlier, later]);
+        A::binary(self.op, left, right)
+    }
+
+    /// The operation.
+    pub(super) fn operation(self) -> Binary {
+        self.op
+    }
+
+    /// The operands as the operation takes them, of which the first comes earlier.
+    pub(super) fn operands<T>(self, [earlier, later]: [T; 2]) -> [T; 2] {
+        if self.exchanged { [later, earlier] } else { [earlier, later] }
     }
 
     /// The reduction that it is, with the same derivative. The largest of exchanged operands is none: at a tie the

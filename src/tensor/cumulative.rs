@@ -1,4 +1,4 @@
-//! Reductions and running totals by an associative operation, level by level.
+//! Reductions and scans by an associative operation, level by level.
 //!
 //! The work is proportional to the number of elements and the number of levels to its logarithm (Blelloch, 1990): pairs of
 //! neighbours are combined, then pairs of those, and so on. Each level is bulk operations of the language, so that
@@ -12,6 +12,7 @@ use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Value};
 use crate::tensor::apply::{check_axis, fail};
 use crate::tensor::operators::full_like;
+use crate::tensor::recurrence::running_over;
 use crate::tensor::structure::check_axes;
 use crate::tensor::{AxisList, Element, Float, Number, R0, RDyn, Rank, Tensor};
 
@@ -113,17 +114,6 @@ fn interleaved<A: Algebra>(even: A::Array, odd: A::Array, axis: usize, count: us
     shape[axis] = 2 * count;
     let pairs = A::reshape(pairs, &shape);
     if rest == 0 { pairs } else { A::concatenate(axis, vec![pairs, last]) }
-}
-
-/// For each of `n > 0` positions of an array along an axis the combination of all up to it, or from the last one down to it.
-pub(super) fn running_over<A: Algebra>(
-    combination: Combination,
-    array: A::Array,
-    axis: usize,
-    reverse: bool,
-) -> A::Array {
-    let turned = |array: A::Array| if reverse { reversed::<A>(array, axis) } else { array };
-    turned(running::<A>(vec![turned(array)], axis, &mut elementwise::<A>(combination)).remove(0))
 }
 
 /// The array read backwards along an axis.

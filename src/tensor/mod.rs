@@ -22,6 +22,7 @@ mod outline;
 mod product;
 mod rank;
 mod ravel;
+mod recurrence;
 mod reduce;
 mod scan;
 mod scatter;
@@ -35,7 +36,7 @@ pub use crate::term::Checkpoints;
 pub(crate) use apply::{broadcast_shape, check_axis};
 pub use associative::{
     associative_scan, associative_scan_axis, associative_scan_reverse, associative_scan_reverse_axis, fold,
-    fold_reverse, iterate, linear_recurrence, reduce, reduce_axis,
+    fold_reverse, iterate, reduce, reduce_axis,
 };
 pub use batch::{Batch, stack_trees, unstack_trees};
 pub use build::{Extents, build};
@@ -49,6 +50,7 @@ pub use product::Dot;
 pub use rank::{IntoShape, Max, OfDimension, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank};
 pub use ravel::{Unravel, ravel};
 pub(crate) use ravel::{flatten, unflatten};
+pub use recurrence::linear_recurrence;
 pub(crate) use scan::scan_as;
 pub use scan::{Sliced, Stacked, scan, scan_reverse};
 pub use scatter::{Masked, masked};

@@ -12,6 +12,7 @@ pub mod infer;
 pub mod interpret;
 mod op;
 pub mod print;
+pub(crate) mod recurrence;
 pub(crate) mod source;
 mod sweeps;
 

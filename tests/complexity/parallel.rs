@@ -1,8 +1,8 @@
 //! Reductions and scans with an associative operator: the work grows with the number of elements, the depth with its
-//! logarithm, of programs and of their gradients.
+//! logarithm, of programs and of their gradients. Running totals by an operation of the library are loops instead.
 
 use super::*;
-use deltaray::term::Body;
+use deltaray::term::{Body, Node, Op};
 
 type S1 = Scalar<Staged, f64>;
 type V1 = Vector<Staged, f64>;
@@ -43,7 +43,6 @@ fn programs() -> Vec<(&'static str, Program)> {
             let w = x.at(0);
             reduce(scalar(0.0), x, |a, b| (a + b) * &w)
         }),
-        ("associative scan", |x| (associative_scan(x, |a, b| a * b) * x).sum()),
         ("associative scan of pairs", |x| {
             let (a, b) = associative_scan(&(x.clone(), x.sin()), affine);
             (a * b).sum()
@@ -55,8 +54,6 @@ fn programs() -> Vec<(&'static str, Program)> {
             let one = build((2, 2), |(i, j)| i.equal(j).cast::<f64>());
             reduce(one, &rotations(x), |a, b| a.dot(&b)).sum()
         }),
-        ("running product", |x| x.cumprod(0).sum()),
-        ("running maximum", |x| (x.cummax(0) * x).sum()),
         ("product", |x| x.product()),
         ("reduce by index", |x| {
             let keys = iota(x.len()) % 5;
@@ -83,6 +80,12 @@ fn counts(body: &Body) -> (u128, u128) {
     (cost.float_operations + cost.elements, cost.depth)
 }
 
+/// The steps of a program's loops: there is just the running sum by which offsets become keys, of one operation a step.
+fn steps(body: &Body) -> u128 {
+    let length = |node: &Node| if let Op::Scan(scan) = &node.op { scan.length as u128 } else { 0 };
+    body.nodes.iter().map(length).sum()
+}
+
 /// What a family of programs costs as the number of elements doubles: work that doubles, with so much more for each level
 /// at most, and a depth that grows by the same few steps.
 fn assert_parallel(name: &str, measured: &[(u128, u128)], more: u128, steps: i128) {
@@ -100,6 +103,10 @@ const SIZES: [usize; 5] = [64, 128, 256, 512, 1024];
 #[test]
 fn work_is_linear_and_depth_logarithmic() {
     for (name, f) in programs() {
+        let counts = |body: &Body| {
+            let (work, depth) = counts(body);
+            (work, depth - steps(body))
+        };
         let measure = |n: usize| {
             let staged = stage(f, &full(n, 0.5)).unwrap();
             let gradient = staged.value_and_grad().unwrap();
@@ -201,6 +208,38 @@ fn sums_and_extremes_are_single_operations() {
         let (less, more) = (measure(64), measure(1024));
         assert_eq!((less.0, less.1), (more.0, more.1), "{name}");
         assert!(less.2 <= 64 + 64 && more.2 <= 1024 + 1024, "{name}: {less:?}, {more:?}");
+    }
+}
+
+/// Running totals are loops, however long, of as many operations for each element, and so are their derivatives.
+#[test]
+fn running_totals_have_as_many_nodes_for_any_length() {
+    let programs: [(&str, Program); 6] = [
+        ("running sum", |x| (x.cumsum(0) * x).sum()),
+        ("running product", |x| (x.cumprod(0) * x).sum()),
+        ("running maximum", |x| (x.cummax(0) * x).sum()),
+        ("running logsumexp, backwards", |x| (x.cumlogsumexp_reverse(0) * x).sum()),
+        ("associative scan", |x| (associative_scan(x, |a, b| a * b) * x).sum()),
+        ("linear recurrence", |x| linear_recurrence(&x.at(0), x, &x.sin()).sum()),
+    ];
+    for (name, f) in programs {
+        let measure = |n: usize| {
+            let x: Vector<C, f64> = full(n, 0.5);
+            let staged = stage(f, &x).unwrap();
+            let gradient = staged.value_and_grad().unwrap();
+            let second = stage(|x| jvp(|x| grad(f, x), x, x).1, &x).unwrap();
+            let programs = [staged.program(), gradient.program(), second.program()];
+            (programs.map(Body::node_count), programs.map(|program| counts(program).0))
+        };
+        let ((nodes, work), (more_nodes, more_work)) = (measure(64), measure(1024));
+        assert_eq!(nodes, more_nodes, "{name}");
+        assert!(nodes[0] <= 25 && nodes[1] <= 60 && nodes[2] <= 110, "{name}: {nodes:?} nodes");
+        for (at, (work, more_work)) in work.into_iter().zip(more_work).enumerate() {
+            assert!(
+                more_work <= 17 * work && more_work <= 1024 * [10, 40, 120][at],
+                "{name}: work {work} and {more_work}"
+            );
+        }
     }
 }
 

@@ -66,6 +66,48 @@ pub fn rows() -> Vec<Row> {
         row!("running sums in a build": M => M, |a| build(3, |i| a.at(i).cumsum(0).exp()), some((3, 4), 315)).smooth(),
         row!("running sum of integers as positions": (V, Ns) => V, |(x, k)| x.gather(&k.cumsum(0)), (some(7, 316), ns([1, 0, 2, 3])))
             .smooth(),
+        row!("running totals along the middle axis": T3 => T3,
+            |a| a.cumsum(1) * a.cumprod_reverse(1) + a.cummax(1), some((2, 4, 3), 322))
+        .smooth(),
+        row!("running product of a leading zero": V => V, |x| x.cumprod(0), v([0.0, 2.0, 3.0]))
+            .value([0.0; 3])
+            .gradient([1.0 + 2.0 + 6.0, 0.0, 0.0])
+            .smooth(),
+        row!("running product backwards, with zeros": V => V, |x| x.cumprod_reverse(0), v([2.0, 0.0, 3.0]))
+            .value([0.0, 0.0, 3.0])
+            .gradient([0.0, 2.0 * 3.0 + 3.0, 1.0])
+            .smooth(),
+        row!("running totals of one": V => V, |x| x.cumprod(0) * x.cummin_reverse(0), v([3.0]))
+            .value([9.0])
+            .gradient([6.0])
+            .smooth(),
+        row!("running totals of two": V => V, |x| x.cumprod_reverse(0) + x.cummax(0), v([3.0, 2.0]))
+            .value([9.0, 5.0])
+            .gradient([4.0, 4.0])
+            .smooth(),
+        row!("running totals of no rows, and of empty ones": M => S,
+            |a| a.slice(0, ..0).cumprod(0).sum() + a.slice(0, ..0).cummax(1).sum() + a.sum(), m([[1.0, 2.0], [3.0, 4.0]]))
+        .value([10.0])
+        .gradient([1.0; 4])
+        .smooth(),
+        row!("largest so far, first of nothing": V => V, |x| x.cummax(0), v([f64::NEG_INFINITY, f64::NEG_INFINITY, 1.0]))
+            .value([f64::NEG_INFINITY, f64::NEG_INFINITY, 1.0])
+            .gradient([2.0, 0.0, 1.0]),
+        row!("running totals of single precision": V => V,
+            |x| (x.cast::<f32>().cumsum_reverse(0) * x.cast::<f32>().cumprod(0)).cast::<f64>(), v([0.5, 2.0, 4.0]))
+        .value([3.25, 6.0, 16.0])
+        .gradient([51.0, 12.5, 9.5]),
+        row!("running totals of integers as positions": (V, Ns) => V,
+            |(x, k)| x.gather(&k.cummax_reverse(0)) * x.gather(&k.cumprod(0)), (some(7, 323), ns([1, 3, 2, 1])))
+        .smooth(),
+        row!("running product in a map over columns": M => M,
+            |a| vmap_axes(|column| column.cumprod(0) + column.cummin(0), a, [1], [1]), some((4, 3), 324))
+        .smooth(),
+        row!("a running product of a running sum": V => V, |x| x.cumsum_reverse(0).sin().cumprod(0), some(5, 325)).smooth(),
+        row!("running sums in a loop": M => V,
+            |a| fold(a.at(0), a, |sum, row| (sum + row).cumsum(0) * 0.5), some((3, 4), 326))
+        .smooth(),
+        row!("running logsumexp backwards, of rows": M => M, |a| a.cumlogsumexp_reverse(1), some((2, 5), 327)).smooth(),
         row!("logsumexp": V => S, |x| x.logsumexp(), v([1.0, 2.0, 3.0]))
             .value([3.4076059644443806])
             .gradient([0.09003057317038046, 0.24472847105479764, 0.6652409557748219])
