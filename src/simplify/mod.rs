@@ -9,6 +9,7 @@ mod arithmetic;
 pub mod bounds;
 #[cfg(test)]
 mod check;
+mod constants;
 mod contract;
 mod gathers;
 mod loops;
@@ -27,6 +28,7 @@ use crate::concrete;
 use crate::shape::{Type, Value};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use bounds::Fact;
+pub use constants::fold_constants;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;

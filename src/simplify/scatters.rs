@@ -200,12 +200,25 @@ fn contraction(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
     let sides = [(&spec.left, args[0]), (&spec.right, args[1])];
     [0, 1].into_iter().find_map(|side: usize| {
         let (labels, node) = sides[side];
-        let scattered = Scattered::of(arena, node, labels)?;
+        let mut scattered = Scattered::of(arena, node, labels)?;
         let (labels, node) = sides[1 - side];
         let other = Labelled { node, labels: labels.clone() };
-        moved(arena, &scattered, other, &spec.result, |arena, left, right, wanted, _| {
+        // Of more updates than elements that are left, a common factor waits outside.
+        let left = |&number: &usize| spec.result.contains(&scattered.labels[number]);
+        let left: Shape = (0..scattered.extents.len()).filter(left).map(|number| scattered.extents[number]).collect();
+        let many = size(&left) < size(&arena.ty(scattered.indices[0]).shape);
+        let factor = arena.uniform(scattered.updates).filter(|value| many && value.to_f64() != 1.0);
+        if let Some(value) = factor {
+            let shape = arena.ty(scattered.updates).shape.clone();
+            scattered.updates = arena.full(&shape, Value::from_i64(value.dtype(), 1));
+        }
+        let product = moved(arena, &scattered, other, &spec.result, |arena, left, right, wanted, _| {
             multiplied(arena, left, right, wanted)
-        })
+        })?;
+        let Some(value) = factor else { return Some(product) };
+        let shape = arena.ty(product).shape.clone();
+        let factor = arena.full(&shape, value);
+        Some(arena.add(Op::Binary(Binary::Mul), &[product, factor]))
     })
 }
 
@@ -365,9 +378,8 @@ fn gather(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let pairs: SmallVec<[(NodeId, NodeId); 3]> = written.into_iter().zip(read.iter().copied()).collect();
     let is_inside = |node: NodeId, number: usize| inside(arena, &[node], &extents[number..=number]);
     let either = |(number, &(a, b)): (usize, &(NodeId, NodeId))| is_inside(a, number) || is_inside(b, number);
-    let told_apart = |axis: usize| {
-        positions[axis] == 1 || pairs.iter().any(|&(a, b)| a == b && moving_axis(arena, a) == Some(axis))
-    };
+    let told_apart =
+        |axis: usize| positions[axis] == 1 || pairs.iter().any(|&(a, b)| a == b && moving_axis(arena, a) == Some(axis));
     if !pairs.iter().enumerate().all(either) || !(0..positions.len()).all(told_apart) {
         return None;
     }

@@ -149,3 +149,24 @@ fn the_gradient_of_a_loop_with_a_condition_goes_forwards_and_back() {
         "#,
     );
 }
+
+#[test]
+fn the_gradient_of_a_recurrent_network_contracts_stacks() {
+    let network = stage(
+        |(w, x)| {
+            let (_, outputs) = scan(zeros(3), x, 5, |h, e| {
+                let next = (h * w.at(0) + e * w.at(1)).tanh();
+                (next.clone(), next)
+            });
+            outputs.sum()
+        },
+        &(matrix(2, 3), matrix(5, 3)),
+    )
+    .unwrap();
+    prints(
+        &gradient(checked(&network)),
+        "w x dt",
+        r#"
+        "#,
+    );
+}
