@@ -3,8 +3,9 @@
 //! Such a cotangent is a sum over the steps. Summing it as it is would add a whole array in every step, even where a step
 //! touches one element of it. So linear functions that are the same in every step move behind the loop, and what is summed
 //! is smaller; a scatter or a product of a cotangent with a residual is not summed at all: its operands are stacked, and one
-//! scatter or contraction over the stacks follows the loop. An elementwise product is no larger than the cotangent, so that its
-//! stack is one more: it is stacked where all stacks together are no larger than those of the residuals.
+//! scatter or contraction over the stacks follows the loop. An elementwise product is as large as the cotangent, whose stack is
+//! more to store: it is stacked where a step writes no more than it would add up, as where one cotangent meets several
+//! residuals, and where all stacks together are no larger than those of the residuals.
 
 use super::extract::Level;
 use crate::affine::AffineMap;
@@ -55,9 +56,11 @@ pub(crate) fn harvest(
     length: usize,
 ) -> Harvest {
     let size = |ids: &[NodeId]| ids.iter().fold(0usize, |sum, &id| sum.saturating_add(graph.ty(id).size()));
+    let all = |chosen: &Chosen| size(&chosen.stacks).saturating_add(size(&chosen.summed));
     let mut chosen = choose(graph, levels, totals, residuals, true);
-    if size(&chosen.stacks) > size(residuals) {
-        chosen = choose(graph, levels, totals, residuals, false);
+    let without = choose(graph, levels, totals, residuals, false);
+    if size(&chosen.stacks) > size(residuals) || all(&chosen) > all(&without) {
+        chosen = without;
     }
     let Chosen { ways, wanted, summed, stacks } = chosen;
     let epilogue = epilogue(graph, levels, &ways, &wanted, totals, [&summed, &stacks, residuals, invariants], length);
@@ -85,13 +88,17 @@ fn choose(graph: &Graph, levels: &[Level], totals: &[NodeId], residuals: &[NodeI
     }
     let mut wanted = vec![false; levels.len()];
     totals.iter().for_each(|&id| wanted[id as usize] = true);
-    let (mut summed, mut stacks) = (Vec::new(), Vec::new());
+    let (mut summed, mut stacks): (Vec<NodeId>, Vec<NodeId>) = Default::default();
     for at in (0..levels.len()).rev().filter(|&at| levels[at] == Level::Backward) {
         if !wanted[at] {
             continue;
         }
         let varying = |&&arg: &&NodeId| levels[arg as usize] >= Level::Step;
         let args = graph.node(at as NodeId).args.iter().filter(varying);
+        // A product that is stacked itself, for one of its users, needs no stacks of its factors.
+        if ways[at] == Way::Elementwise && stacks.contains(&(at as NodeId)) {
+            ways[at] = Way::Sum;
+        }
         match ways[at] {
             Way::Sum => summed.push(at as NodeId),
             Way::After => args.for_each(|&arg| wanted[arg as usize] = true),

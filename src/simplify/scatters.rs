@@ -10,7 +10,7 @@
 
 use super::bounds::{inside, interval};
 use super::contract::Labels;
-use super::views::{with_axes, zeros_like};
+use super::views::{with_axes, without_axes, zeros_like};
 use super::views_of::view;
 use super::{Rules, Simplifier};
 use crate::affine::AffineMap;
@@ -203,23 +203,36 @@ fn contraction(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
         let mut scattered = Scattered::of(arena, node, labels)?;
         let (labels, node) = sides[1 - side];
         let other = Labelled { node, labels: labels.clone() };
-        // Of more updates than elements that are left, a common factor waits outside.
-        let left = |&number: &usize| spec.result.contains(&scattered.labels[number]);
-        let left: Shape = (0..scattered.extents.len()).filter(left).map(|number| scattered.extents[number]).collect();
-        let many = size(&left) < size(&arena.ty(scattered.indices[0]).shape);
-        let factor = arena.uniform(scattered.updates).filter(|value| many && value.to_f64() != 1.0);
-        if let Some(value) = factor {
-            let shape = arena.ty(scattered.updates).shape.clone();
-            scattered.updates = arena.full(&shape, Value::from_i64(value.dtype(), 1));
-        }
+        let factor = common_factor(arena, &mut scattered, &spec.result);
         let product = moved(arena, &scattered, other, &spec.result, |arena, left, right, wanted, _| {
             multiplied(arena, left, right, wanted)
         })?;
-        let Some(value) = factor else { return Some(product) };
+        let Some(factor) = factor else { return Some(product) };
         let shape = arena.ty(product).shape.clone();
-        let factor = arena.full(&shape, value);
+        let axes: Axes = (0..shape.len()).collect();
+        let factor = with_axes(arena, factor, &shape, &axes);
         Some(arena.add(Op::Binary(Binary::Mul), &[product, factor]))
     })
+}
+
+/// A number that all updates are, where they are more than the elements of the result along the scatter's axes: it waits
+/// outside, and the updates are 1.
+fn common_factor(arena: &mut Simplifier, scattered: &mut Scattered, result: &[Label]) -> Option<NodeId> {
+    let is_kept = |&number: &usize| result.contains(&scattered.labels[number]);
+    let kept = (0..scattered.extents.len()).filter(is_kept).map(|number| scattered.extents[number]);
+    let updates = scattered.updates;
+    let same = match arena.parts(updates) {
+        (Op::View(map), _) => map.is_inside() && map.ignored().len() == map.result().len(),
+        (Op::Constant(array), _) => array.uniform().is_some_and(|value| value.to_f64() != 1.0),
+        _ => false,
+    };
+    if !same || kept.fold(1, usize::saturating_mul) >= size(&arena.ty(scattered.indices[0]).shape) {
+        return None;
+    }
+    let ty = arena.ty(updates).clone();
+    let axes: Axes = (0..ty.rank()).collect();
+    scattered.updates = arena.full(&ty.shape, Value::from_i64(ty.dtype, 1));
+    Some(without_axes(arena, updates, &axes))
 }
 
 /// The labels of an array's axes in their order.

@@ -7,9 +7,8 @@ use deltaray::term::Op;
 
 /// Squared distances of points [n, d] from the nearest of the centres [k, d], summed.
 fn cost<A: Algebra>((centres, points): &(Matrix<A, f64>, Matrix<A, f64>)) -> Scalar<A, f64> {
-    let distances = build((points.shape()[0], centres.shape()[0]), |(i, j)| {
-        (points.at(i) - centres.at(j)).powi(2).sum()
-    });
+    let distances =
+        build((points.shape()[0], centres.shape()[0]), |(i, j)| (points.at(i) - centres.at(j)).powi(2).sum());
     distances.min_axis(1).sum()
 }
 
@@ -36,6 +35,13 @@ fn expanded_squares_are_added_up_by_nearest_centre() {
         &gradient(checked(&expanded)),
         "c p dt",
         r#"
+        program f(c: f64[5, 3], p: f64[100, 3], dt: f64) -> (f64[5, 3], f64[100, 3]):
+            let m1: f64 = dt * -2.0
+            let m2: f64[100, 5] = replicate[100] (sum[1] (powi[2] c)) - contract "ij,kj->ik" p c * 2.0
+            let m3: i64[100] = argmin[1] m2
+            let m4: f64[5, 3] = replicate[1: 3] (scatter [5] (replicate[100] dt) [m3]) * (c * 2.0)
+            let m5: f64[100, 3] = replicate[100, 3] m1 * gather c [m3]
+            (m4 + scatter [5] p [m3] * replicate[5, 3] m1, replicate[100, 3] dt * (p * 2.0) + m5)
         "#,
     );
 }
@@ -44,9 +50,14 @@ fn expanded_squares_are_added_up_by_nearest_centre() {
 fn the_largest_element_that_keeps_exponentials_small_costs_no_matrix() {
     let stable = stage(|x| x.logsumexp_axis(1).sum(), &matrix(4, 6)).unwrap();
     prints(
-        &gradient(checked(&stable)),
-        "x dt",
+        checked(&stable.grad().unwrap()),
+        "x",
         r#"
+        program f(x: f64[4, 6]) -> f64[4, 6]:
+            let m1: f64[4] = max[1] x
+            let m2: f64[4] = select(and(not and(m1 < inf, m1 > -inf), m1 == m1), 0.0, m1)
+            let m3: f64[4, 6] = exp (x - replicate[1: 6] m2)
+            replicate[1: 6] (recip (sum[1] m3)) * m3
         "#,
     );
     let naive = stage(
@@ -62,6 +73,13 @@ fn the_largest_element_that_keeps_exponentials_small_costs_no_matrix() {
         &gradient(checked(&naive)),
         "x dt",
         r#"
+        program f(x: f64[4, 6], dt: f64) -> f64[4, 6]:
+            let m1: f64[4, 6] = exp (x - replicate[1: 6] (max[1] x))
+            let m2: f64[4] = sum[1] m1
+            let m3: f64[4] = recip m2
+            let m4: f64[4] = replicate[4] dt
+            let m5: f64[4] = m4 + m3 * (replicate[4] (-dt) * m2)
+            replicate[1: 6] (m4 * m3) * m1 + scatter [4, 6] m5 [iota 4, argmax[1] x]
         "#,
     );
 }
