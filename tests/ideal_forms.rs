@@ -10,6 +10,8 @@ mod huge;
 mod loops;
 #[path = "ideal_forms/masks.rs"]
 mod masks;
+#[path = "ideal_forms/nearest.rs"]
+mod nearest;
 #[path = "ideal_forms/operators.rs"]
 mod operators;
 #[path = "ideal_forms/products.rs"]

@@ -4,6 +4,7 @@ use super::staged::checked_arguments;
 use crate::concrete::Concrete;
 use crate::engine::cpu::{Cpu, Program};
 use crate::error::Result;
+use crate::simplify::fold_constants;
 use crate::tensor::{Args, Family, Outline};
 use crate::term::Body;
 use std::fmt;
@@ -28,7 +29,7 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
         outline: Outline,
         options: &Cpu,
     ) -> Result<Compiled<In, Out>> {
-        let program = Program::new(&body, options)?;
+        let program = Program::new(&fold_constants(&body), options)?;
         Ok(Compiled { program, body, output, outline, input: std::marker::PhantomData })
     }
 

@@ -3,7 +3,9 @@
 //! Such a cotangent is a sum over the steps. Summing it as it is would add a whole array in every step, even where a step
 //! touches one element of it. So linear functions that are the same in every step move behind the loop, and what is summed
 //! is smaller; a scatter or a product of a cotangent with a residual is not summed at all: its operands are stacked, and one
-//! scatter or contraction over the stacks follows the loop.
+//! scatter or contraction over the stacks follows the loop. An elementwise product is as large as the cotangent, whose stack is
+//! more to store: it is stacked where a step writes no more than it would add up, as where one cotangent meets several
+//! residuals, and where all stacks together are no larger than those of the residuals.
 
 use super::extract::Level;
 use crate::affine::AffineMap;
@@ -13,6 +15,7 @@ use crate::operation::{Binary, Unary};
 use crate::shape::{Axes, Shape, Type, Value};
 use crate::simplify::simplify;
 use crate::term::{Body, Graph, NodeId, Op};
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -39,6 +42,8 @@ enum Way {
     Scatter,
     /// By one contraction of stacks.
     Contract,
+    /// By one contraction of stacks that are as large as what they replace.
+    Elementwise,
 }
 
 /// Sums over the steps of the backward nodes `totals`; `residuals`, in ascending order, are stacked already.
@@ -50,34 +55,61 @@ pub(crate) fn harvest(
     invariants: &[NodeId],
     length: usize,
 ) -> Harvest {
+    let size = |ids: &[NodeId]| ids.iter().fold(0usize, |sum, &id| sum.saturating_add(graph.ty(id).size()));
+    let all = |chosen: &Chosen| size(&chosen.stacks).saturating_add(size(&chosen.summed));
+    let mut chosen = choose(graph, levels, totals, residuals, true);
+    let without = choose(graph, levels, totals, residuals, false);
+    if size(&chosen.stacks) > size(residuals) || all(&chosen) > all(&without) {
+        chosen = without;
+    }
+    let Chosen { ways, wanted, summed, stacks } = chosen;
+    let epilogue = epilogue(graph, levels, &ways, &wanted, totals, [&summed, &stacks, residuals, invariants], length);
+    // A partial sum needs a variable of its own: a node of the right type that nothing else uses.
+    let partial: Vec<NodeId> = summed.iter().map(|&id| graph.add(Op::Alias, &[id])).collect();
+    let sums = summed.iter().zip(&partial).map(|(&id, &sum)| graph.add(Op::Binary(Binary::Add), &[sum, id])).collect();
+    Harvest { partial, sums, stacks, epilogue }
+}
+
+/// How every sum that is wanted is found.
+struct Chosen {
+    ways: Vec<Way>,
+    wanted: Vec<bool>,
+    /// What is summed step by step.
+    summed: Vec<NodeId>,
+    /// What is stacked, residuals left out.
+    stacks: Vec<NodeId>,
+}
+
+fn choose(graph: &Graph, levels: &[Level], totals: &[NodeId], residuals: &[NodeId], elementwise: bool) -> Chosen {
     let mut ways: Vec<Way> = Vec::with_capacity(levels.len());
     for id in 0..levels.len() {
         let way = if levels[id] == Level::Backward { way(graph, levels, &ways, id as NodeId) } else { Way::Sum };
-        ways.push(way);
+        ways.push(if way == Way::Elementwise && !elementwise { Way::Sum } else { way });
     }
-
     let mut wanted = vec![false; levels.len()];
     totals.iter().for_each(|&id| wanted[id as usize] = true);
-    let (mut summed, mut stacks) = (Vec::new(), Vec::new());
+    let (mut summed, mut stacks): (Vec<NodeId>, Vec<NodeId>) = Default::default();
     for at in (0..levels.len()).rev().filter(|&at| levels[at] == Level::Backward) {
         if !wanted[at] {
             continue;
         }
         let varying = |&&arg: &&NodeId| levels[arg as usize] >= Level::Step;
         let args = graph.node(at as NodeId).args.iter().filter(varying);
+        // A product that is stacked itself, for one of its users, needs no stacks of its factors.
+        if ways[at] == Way::Elementwise && stacks.contains(&(at as NodeId)) {
+            ways[at] = Way::Sum;
+        }
         match ways[at] {
             Way::Sum => summed.push(at as NodeId),
             Way::After => args.for_each(|&arg| wanted[arg as usize] = true),
-            Way::Scatter | Way::Contract => stacks.extend(args.filter(|arg| residuals.binary_search(arg).is_err())),
+            _ => stacks.extend(args.filter(|arg| residuals.binary_search(arg).is_err())),
         }
     }
     stacks.sort_unstable();
     stacks.dedup();
-    let epilogue = epilogue(graph, levels, &ways, &wanted, totals, [&summed, &stacks, residuals, invariants], length);
-    // A partial sum needs a variable of its own: a node of the right type that nothing else uses.
-    let partial: Vec<NodeId> = summed.iter().map(|&id| graph.add(Op::Alias, &[id])).collect();
-    let sums = summed.iter().zip(&partial).map(|(&id, &sum)| graph.add(Op::Binary(Binary::Add), &[sum, id])).collect();
-    Harvest { partial, sums, stacks, epilogue }
+    // What is stacked for a product is not carried as well.
+    summed.retain(|id| stacks.binary_search(id).is_err());
+    Chosen { ways, wanted, summed, stacks }
 }
 
 fn way(graph: &Graph, levels: &[Level], ways: &[Way], id: NodeId) -> Way {
@@ -97,6 +129,13 @@ fn way(graph: &Graph, levels: &[Level], ways: &[Way], id: NodeId) -> Way {
             after(0)
         }
         Op::Unary(Unary::Neg) => after(0),
+        Op::Binary(Binary::Mul) if !only_backward(backward()) => {
+            if node.ty().rank() < Label::MAX as usize {
+                Way::Elementwise
+            } else {
+                Way::Sum
+            }
+        }
         Op::Binary(Binary::Mul) => after(backward()),
         Op::Binary(Binary::Add) => {
             let splits = (0..2).all(|at| level(at) == Level::Backward)
@@ -150,8 +189,15 @@ fn epilogue(
     let series: HashMap<NodeId, NodeId> =
         stacks.iter().chain(residuals).enumerate().map(|(at, &id)| (id, (first_stack + at) as NodeId)).collect();
 
-    for at in (0..levels.len()).filter(|&at| wanted[at] && levels[at] == Level::Backward && ways[at] != Way::Sum) {
+    for at in (0..levels.len()).filter(|&at| wanted[at] && levels[at] == Level::Backward) {
         let node = graph.node(at as NodeId);
+        if ways[at] == Way::Sum {
+            if let Some(&stack) = series.get(&(at as NodeId)) {
+                let sum = after.add(Op::Reduce(Reduction::Sum, Axes::from_slice(&[0])), &[stack]);
+                values.insert(at as NodeId, sum);
+            }
+            continue;
+        }
         let mut fixed = |after: &mut Graph, id: NodeId| fixed(graph, after, &mut values, id);
         let value = match (&node.op, ways[at]) {
             (Op::Scatter(extents), Way::Scatter) => {
@@ -172,6 +218,11 @@ fn epilogue(
                 let step = labels.max().map_or(0, |label| label + 1);
                 let with_step = |labels: &[Label]| [&[step], labels].concat();
                 let spec = Contraction::new(&with_step(&spec.left), &with_step(&spec.right), &spec.result);
+                after.add(Op::Contract(spec), &[series[&node.args[0]], series[&node.args[1]]])
+            }
+            (_, Way::Elementwise) => {
+                let labels: SmallVec<[Label; 4]> = (0..=node.ty().rank() as Label).collect();
+                let spec = Contraction::new(&labels, &labels, &labels[1..]);
                 after.add(Op::Contract(spec), &[series[&node.args[0]], series[&node.args[1]]])
             }
             (op, _) => {

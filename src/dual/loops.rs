@@ -18,7 +18,9 @@ use super::transpose::{Cotangent, transpose};
 use super::{Delta, Dual, DualArray};
 use crate::algebra::Algebra;
 use crate::concrete::Array;
+use crate::operation::Binary;
 use crate::shape::{Type, Value};
+use crate::simplify::bounds::regular;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Graph, NodeId, Op, Scan};
 use std::collections::{HashMap, HashSet};
@@ -161,6 +163,8 @@ struct ForwardLoop {
     invariants: Vec<NodeId>,
     /// From the captures to those.
     prelude: Arc<Body>,
+    /// Whether zeros stay zeros in the backward pass without a mark.
+    keeps_zeros: bool,
 }
 
 impl ForwardLoop {
@@ -179,7 +183,8 @@ impl ForwardLoop {
         }
         let recording = Recording::new(&step.active, &vec![true; body.results.len()], false);
         let Recording { graph, results, moving, .. } = &recording;
-        let (invariants, needed) = needs(graph, &step.levels(graph), &recording.reached(), recording.proper);
+        let levels = step.levels(graph);
+        let (invariants, needed) = needs(graph, &levels, &recording.reached(), recording.proper);
         let mut outputs = results.clone();
         // The last of equal outputs, which are all the same.
         let mut written: HashMap<NodeId, usize> = (step.carries..outputs.len()).map(|at| (outputs[at], at)).collect();
@@ -203,10 +208,26 @@ impl ForwardLoop {
             moving: moving.clone(),
             residuals,
             prelude: extract(graph, &parameters[captures], body.captures, &invariants),
+            keeps_zeros: keeps_zeros(graph, &levels, &results[..step.carries]),
             invariants,
             step,
         }
     }
+}
+
+/// Whether the backward pass of a step multiplies cotangents with nothing that may be infinite while the carries, inputs and
+/// captures are finite; and the step leaves the carries finite. So a cotangent that is 0 since nobody uses a value stays 0, in
+/// this step and in all others.
+fn keeps_zeros(graph: &Graph, levels: &[Level], carries: &[NodeId]) -> bool {
+    let regular = regular(graph);
+    let harmless = |(id, &level): (usize, &Level)| {
+        let node = graph.node(id as NodeId);
+        let finite = |&arg: &NodeId| levels[arg as usize] == Level::Backward || regular[arg as usize];
+        // A divisor may be 0 too.
+        let divides = matches!(node.op, Op::Binary(Binary::Div));
+        level != Level::Backward || !divides && !node.op.is_multiple() && node.args.iter().all(finite)
+    };
+    carries.iter().all(|&id| regular[id as usize]) && levels.iter().enumerate().all(harmless)
 }
 
 /// Which cotangents a backward loop is given.
@@ -371,9 +392,10 @@ impl<A: Algebra> RolledLoop<A> {
         let step = &self.forward.step;
         cotangents.resize_with(step.active.body.results.len(), || None);
         let present: Vec<bool> = cotangents.iter().map(Option::is_some).collect();
-        // A last carry without a cotangent starts from zeros, which must not harm: those are marked.
+        // A last carry without a cotangent starts from zeros, which must not harm: those are marked where they could.
         let missing = (0..step.carries).any(|at| self.forward.moving[at] && !present[at]);
-        let marked = missing || cotangents.iter().flatten().any(|cotangent| cotangent.marked);
+        let marked =
+            missing && !self.forward.keeps_zeros || cotangents.iter().flatten().any(|cotangent| cotangent.marked);
         let incoming = Incoming { step: step.clone(), present, marked, length: self.length };
         let backward = BACKWARD.get(incoming, |incoming| Arc::new(BackwardLoop::new(incoming, &self.forward)));
 

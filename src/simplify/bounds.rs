@@ -4,7 +4,7 @@ use super::Simplifier;
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value, strides};
-use crate::term::{Body, Node, NodeId, Op};
+use crate::term::{Body, Graph, Node, NodeId, Op};
 use smallvec::SmallVec;
 
 /// What is known of the elements of a node.
@@ -98,8 +98,19 @@ fn is_regular(op: &Op) -> bool {
         Op::Unary(op) => op.stays_finite(),
         Op::Binary(op) => op.stays_finite(),
         Op::Output(_) => false,
-        _ => true,
+        op => !op.is_multiple(),
     }
+}
+
+/// Which nodes of a graph are finite wherever its parameters are, but for overflow of sums and products.
+pub(crate) fn regular(graph: &Graph) -> Vec<bool> {
+    let mut regular: Vec<bool> = Vec::with_capacity(graph.len());
+    for id in 0..graph.len() {
+        let node = graph.node(id as NodeId);
+        let float = node.types.iter().any(|ty| ty.dtype.is_float());
+        regular.push(!float || is_regular(&node.op) && node.args.iter().all(|&arg| regular[arg as usize]));
+    }
+    regular
 }
 
 fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn(NodeId) -> &'a Type) -> (i64, i64) {

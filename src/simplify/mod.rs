@@ -9,12 +9,14 @@ mod arithmetic;
 pub mod bounds;
 #[cfg(test)]
 mod check;
+mod constants;
 mod contract;
 mod gathers;
 mod loops;
 #[cfg(test)]
 mod reads_tests;
 mod reductions;
+mod scatters;
 mod selects;
 mod sums;
 #[cfg(test)]
@@ -26,6 +28,7 @@ use crate::concrete;
 use crate::shape::{Type, Value};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use bounds::Fact;
+pub use constants::fold_constants;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,6 +48,7 @@ pub fn rules() -> impl Iterator<Item = (&'static str, Rule)> {
         accumulate::RULES,
         gathers::RULES,
         reductions::RULES,
+        scatters::RULES,
         contract::RULES,
         loops::RULES,
     ]
@@ -56,16 +60,17 @@ pub fn rules() -> impl Iterator<Item = (&'static str, Rule)> {
 /// The tables that have rules for an operation.
 fn tables(op: &Op) -> &'static [Rules] {
     match op {
-        Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Cast(_) => {
-            &[arithmetic::RULES, selects::RULES, views::RULES]
-        }
+        Op::Unary(_) | Op::Binary(_) => &[arithmetic::RULES, selects::RULES, views::RULES, scatters::RULES],
+        Op::Compare(_) | Op::Cast(_) => &[arithmetic::RULES, selects::RULES, views::RULES],
         Op::Mark => &[selects::RULES],
-        Op::Select => &[selects::RULES, views::RULES],
+        Op::Select => &[selects::RULES, views::RULES, scatters::RULES],
         Op::View(_) | Op::Reshape(_) | Op::Concatenate(_) => &[views::RULES, selects::RULES, contract::RULES],
         Op::Accumulate(_) => &[accumulate::RULES],
-        Op::Gather | Op::Scatter(_) => &[gathers::RULES],
-        Op::Reduce(..) | Op::ArgReduce(..) => &[reductions::RULES, contract::RULES],
-        Op::Contract(_) => &[contract::RULES],
+        Op::Gather => &[gathers::RULES, scatters::RULES],
+        Op::Scatter(_) => &[gathers::RULES],
+        Op::Reduce(..) => &[reductions::RULES, scatters::RULES, contract::RULES],
+        Op::ArgReduce(..) => &[reductions::RULES, contract::RULES],
+        Op::Contract(_) => &[scatters::RULES, contract::RULES],
         Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_) | Op::Output(_) => &[loops::RULES],
         Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::Alias | Op::ArgSort(..) => &[],
         Op::Extra(never) => match *never {},

@@ -10,7 +10,7 @@ use deltaray::concrete::{Array, Concrete};
 use deltaray::derivative::program;
 use deltaray::dual::{self, Dual, DualArray};
 use deltaray::shape::{Type, Value};
-use deltaray::simplify::simplify;
+use deltaray::simplify::{fold_constants, simplify};
 use deltaray::staged;
 use deltaray::term::interpret::interpret;
 use deltaray::term::{Body, Build, interpret_source};
@@ -227,6 +227,7 @@ fn check_values(findings: &mut Findings, subject: &Subject<'_>, expected: &[Arra
     }
     findings.note("bulk", || compare(expected, &run(bulk, row.inputs.clone()), scale));
     findings.note("kernels(bulk)", || compare(expected, &kernels(bulk, &row.inputs), scale));
+    findings.note("fold_constants(bulk)", || compare(expected, &run(&fold_constants(bulk), row.inputs.clone()), scale));
     if row.large || row.heavy {
         return;
     }

@@ -149,3 +149,38 @@ fn the_gradient_of_a_loop_with_a_condition_goes_forwards_and_back() {
         "#,
     );
 }
+
+#[test]
+fn the_gradient_of_a_recurrent_network_contracts_stacks() {
+    let network = stage(
+        |(w, x)| {
+            let (_, outputs) = scan(zeros(3), x, 5, |h, e| {
+                let next = (h * w.at(0) + e * w.at(1)).tanh();
+                (next.clone(), next)
+            });
+            outputs.sum()
+        },
+        &(matrix(2, 3), matrix(5, 3)),
+    )
+    .unwrap();
+    prints(
+        &gradient(checked(&network)),
+        "w x dt",
+        r#"
+        program f(w: f64[2, 3], x: f64[5, 3], dt: f64) -> (f64[2, 3], f64[5, 3]):
+            let m1: f64[3] = w[1]
+            let m2: f64[3] = w[0]
+            let m3: f64[3] = replicate[3] dt
+            let (m4: f64[3], m5: f64[5, 3],
+                    m6: f64[5, 3]) = scan[5] from (full 0.0 [3]) over (x) λ(s1: f64[3], e1: f64[3]).
+                let m7: f64[3] = tanh (s1 * m2 + e1 * m1)
+                (m7, s1, 1.0 - m7 * m7)
+            let (m8: f64[3], m9: f64[5, 3], m10: f64[5, 3]) = scan[5,
+                    reverse] from (full 0.0 [3]) over (m6) λ(s2: f64[3], e2: f64[3]).
+                let m11: f64[3] = (s2 + m3) * e2
+                (m11 * m2, m11 * m1, m11)
+            let m12: f64[1, 3] = replicate[1] (contract "ij,ij->j" m10 m5)
+            (concatenate[0] m12 (replicate[1] (contract "ij,ij->j" m10 x)), m9)
+        "#,
+    );
+}

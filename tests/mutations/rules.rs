@@ -37,6 +37,8 @@ pub const WRONG_RULES: &[(&str, &str, Rule, In)] = &[
     ("selection by a negated mask", "exchanges the sides", negated_turned, In::Redundant),
     ("reduction of repetitions", "counts one repetition", one_repetition, In::Programs),
     ("sum of a concatenation", "forgets the last part", parts_forgotten, In::Programs),
+    ("sum of a scatter", "is negated", scatter_sum_negated, In::Gradients),
+    ("product with a scatter", "forgets the other factor", scatter_unmultiplied, In::Gradients),
     ("scan body", "runs in the other direction", scan_turned, In::Programs),
     ("branch bodies", "exchanges the sides", branch_turned, In::Programs),
     ("sweep bodies", "go in the other direction", sweeps_turned, In::Programs),
@@ -191,6 +193,17 @@ fn parts_forgotten(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<N
         Op::Binary(Binary::Add) => Some(node.args[0]),
         _ => Some(result),
     }
+}
+
+fn scatter_sum_negated(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let result = right("sum of a scatter")(arena, op, args)?;
+    Some(instead(arena, result, Op::Unary(Unary::Neg), &[result]))
+}
+
+fn scatter_unmultiplied(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let result = right("product with a scatter")(arena, op, args)?;
+    let is_scatter = |&&arg: &&NodeId| matches!(arena.node(arg).op, Op::Scatter(_));
+    Some(args.iter().find(is_scatter).copied().unwrap_or(result))
 }
 
 fn sweeps_turned(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {

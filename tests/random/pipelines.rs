@@ -11,7 +11,7 @@ use super::stages::{Stages, transposed};
 use deltaray::concrete::{Array, Concrete};
 use deltaray::dual::{Dual, DualArray, Tangent, vjp};
 use deltaray::engine::cpu::{Cpu, Program};
-use deltaray::simplify::simplify;
+use deltaray::simplify::{fold_constants, simplify};
 use deltaray::term::interpret::interpret;
 use deltaray::term::{Body, interpret_source};
 use deltaray::vectorise::push_reads;
@@ -25,6 +25,8 @@ pub fn everything() -> Suite {
     suite.values.push(value("simplify(vectorise)", 1, |stages| stages.simplified().clone()));
     suite.values.push(value("push_reads(vectorise)", 2, |stages| push_reads(stages.vectorised())));
     suite.values.push(value("bulk", 1, |stages| stages.bulk().clone()));
+    suite.values.push(value("fold_constants(vectorise)", 2, |stages| fold_constants(stages.vectorised())));
+    suite.values.push(value("fold_constants(bulk)", 1, |stages| fold_constants(stages.bulk())));
     suite.values.push(Pipeline::new("kernels(bulk)", 1, |stages, inputs| kernels(stages.bulk(), inputs)));
     suite.values.push(Pipeline::new("kernels(vectorise)", 4, |stages, inputs| kernels(stages.vectorised(), inputs)));
 
@@ -37,6 +39,9 @@ pub fn everything() -> Suite {
     suite.gradients.push(symbolic("vjp(vectorise)", 4, |stages| transposed(stages.vectorised())));
     suite.gradients.push(symbolic("vjp(bulk)", 1, |stages| stages.reverse().clone()));
     suite.gradients.push(symbolic("tidy(vjp(bulk))", 1, |stages| stages.tidy_reverse().clone()));
+    suite
+        .gradients
+        .push(symbolic("fold_constants(tidy(vjp(bulk)))", 2, |stages| fold_constants(stages.tidy_reverse())));
 
     suite.gradients.push(Pipeline::new("kernels(tidy(vjp(bulk)))", 1, |stages, inputs| {
         let mut arguments = inputs.to_vec();

@@ -249,3 +249,59 @@ fn reads_of_captures_are_scattered_after_the_loop() {
     let sums: Vec<&Type> = (0..scans[1].carries).map(|at| scans[1].body.parameter_type(at)).collect();
     assert!(sums.iter().all(|ty| ty.rank() == 0), "{sums:?}");
 }
+
+#[test]
+fn products_of_one_cotangent_are_contracted_after_the_loop() {
+    // h' = tanh(h · w + e · v + b): one stack of cotangents instead of three sums.
+    let types = [f64s(&[3]), f64s(&[3]), f64s(&[3]), f64s(&[3]), f64s(&[3])];
+    let body = program(&types, 3, |b, x| {
+        let (recurrent, input) = (b.mul(x[0], x[2]), b.mul(x[1], x[3]));
+        let sum = b.binary(Binary::Add, recurrent, input);
+        let sum = b.binary(Binary::Add, sum, x[4]);
+        let next = b.unary(Unary::Tanh, sum);
+        vec![next, next]
+    });
+    let (ops, scans, _) = gradient_program(body.clone(), 1, 1, 4);
+    let backward = scans.iter().find(|scan| scan.reverse).expect("a backward loop");
+    assert_eq!(backward.carries, 1);
+    assert_eq!(ops.iter().filter(|op| matches!(op, Op::Contract(_))).count(), 2);
+    check_loop(body, 1, 1);
+    // One product of each cotangent: its sum is no more to write than its stack, and several stacks for one sum are.
+    let body = program(&[f64s(&[3]), f64s(&[3]), f64s(&[3])], 1, |b, x| {
+        let square = b.mul(x[1], x[1]);
+        let (left, right) = (b.mul(x[0], x[2]), b.mul(square, x[2]));
+        let (sine, root) = (b.unary(Unary::Sin, left), b.unary(Unary::Sigmoid, right));
+        let next = b.mul(sine, root);
+        vec![next]
+    });
+    let (_, scans, _) = gradient_program(body.clone(), 1, 1, 4);
+    let backward = scans.iter().find(|scan| scan.reverse).expect("a backward loop");
+    assert_eq!(backward.carries, 2);
+    check_loop(body, 1, 1);
+}
+
+#[test]
+fn cotangents_are_marked_only_where_a_factor_may_be_infinite() {
+    let marked = |op: Unary| {
+        let body = program(&[f64s(&[]), f64s(&[])], 0, |b, x| {
+            let product = b.mul(x[0], x[1]);
+            let next = b.unary(op, product);
+            vec![next, x[0]]
+        });
+        let whole = looped(body, 1, 1, 3, false);
+        let types: Vec<Type> = (0..whole.arity()).map(|at| whole.parameter_type(at).clone()).collect();
+        let (graph, gradient) = record(&[&types[..], &[f64s(&[3])]].concat(), |nodes| {
+            let (at, cotangent) = nodes.split_at(types.len());
+            let run = |x| run::<Dual<Recorded>>(&whole, x);
+            let (_, pullback) = super::super::vjp::<Recorded>(&run, at.to_vec());
+            pullback(vec![None, Some(cotangent[0])])
+        });
+        let program = graph.finish(&gradient);
+        let bodies = program.nodes.iter().flat_map(|node| node.op.bodies());
+        bodies.flat_map(|body| &body.nodes).any(|node| node.op == Op::Binary(Binary::KeepZero))
+    };
+    assert!(!marked(Unary::Tanh));
+    assert!(!marked(Unary::Sigmoid));
+    assert!(marked(Unary::Exp));
+    assert!(marked(Unary::Ln));
+}

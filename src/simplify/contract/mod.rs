@@ -14,7 +14,8 @@ use super::{Rules, Simplifier};
 use crate::algebra::{Label, Reduction};
 use crate::shape::{DType, Shape, Value};
 use crate::term::{NodeId, Op};
-use product::{Labels, Product, Taken};
+pub(super) use product::Labels;
+use product::{Product, Taken};
 use smallvec::SmallVec;
 
 /// The rules of this file.

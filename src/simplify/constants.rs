@@ -1,0 +1,185 @@
+//! What depends on no parameter, computed once and for all: for programs that are run, since large tables make them hard to
+//! read, and hide from the rules what they are made of.
+
+use crate::concrete::{self, Array};
+use crate::term::{Body, Branch, Graph, Node, NodeId, Op, Scan};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+#[cfg(test)]
+mod tests;
+
+/// How much may be stored in a program that is run.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Elements of one table.
+    each: usize,
+    /// Elements of all tables.
+    all: usize,
+}
+
+const LIMITS: Limits = Limits { each: 1 << 22, all: 1 << 24 };
+
+/// An elementwise operation on nothing but iotas, numbers and views of those is cheaper done again than read, from so many
+/// elements on.
+const READ: usize = 4096;
+
+/// The program with its largest parts that depend on no parameter as tables, in nested bodies too.
+///
+/// Iotas, constants that are the same everywhere, and views of constants stay: they take no memory, and engines compute them
+/// where they are used. Tables have at most 2²² elements, all of them together 2²⁴, and so has what is computed on the way;
+/// loops and what else has a body is left as it is, for it may take any time.
+pub fn fold_constants(body: &Body) -> Body {
+    fold_within(body, LIMITS)
+}
+
+fn fold_within(body: &Body, limits: Limits) -> Body {
+    let mut folding = Folding { each: limits.each, room: limits.all, bodies: HashMap::new() };
+    folding.folded(body).unwrap_or_else(|| body.clone())
+}
+
+struct Folding {
+    each: usize,
+    /// How many elements of tables there may be in addition.
+    room: usize,
+    /// Nested bodies that were folded already: one that occurs twice has one table.
+    bodies: HashMap<*const Body, Arc<Body>>,
+}
+
+/// Whether the result takes no memory, or as much as that of the operand, which a program reads in another way.
+fn is_read(op: &Op) -> bool {
+    matches!(op, Op::View(_) | Op::Reshape(_))
+}
+
+fn is_leaf(op: &Op) -> bool {
+    matches!(op, Op::Constant(_) | Op::Iota(_))
+}
+
+/// What is known of the nodes of a body.
+struct Known {
+    /// Whether a node can be computed without parameters, within the limits.
+    computable: Vec<bool>,
+    /// Whether that is worth a table.
+    worth: Vec<bool>,
+}
+
+impl Known {
+    fn of(body: &Body, each: usize) -> Known {
+        let mut known = Known { computable: Vec::new(), worth: Vec::new() };
+        // Iotas, constants and views of those.
+        let mut plain: Vec<bool> = Vec::new();
+        for node in &body.nodes {
+            let all = |which: &[bool]| node.args.iter().all(|&arg| which[arg as usize]);
+            let single = !matches!(node.op, Op::Parameter(_) | Op::Output(_)) && !node.op.is_multiple();
+            let computable = single && node.ty().size() <= each && all(&known.computable);
+            let elementwise = matches!(
+                node.op,
+                Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_) | Op::Mark | Op::Alias
+            );
+            let cheap = elementwise && all(&plain) && node.types.iter().all(|ty| ty.size() > READ);
+            known.worth.push(computable && !cheap && !is_leaf(&node.op) && !is_read(&node.op));
+            plain.push(is_leaf(&node.op) || is_read(&node.op) && all(&plain));
+            known.computable.push(computable);
+        }
+        known
+    }
+}
+
+impl Folding {
+    /// The body with tables; `None` where there is nothing to fold.
+    fn folded(&mut self, body: &Body) -> Option<Body> {
+        let tables = body.nodes.iter().filter_map(|node| match &node.op {
+            Op::Constant(array) if array.uniform().is_none() => Some(array.size()),
+            _ => None,
+        });
+        self.room = tables.fold(self.room, usize::saturating_sub);
+        let known = Known::of(body, self.each);
+        // From the results on: what is folded needs none of its operands any more.
+        let mut needed = vec![false; body.nodes.len()];
+        body.results.iter().for_each(|&id| needed[id as usize] = true);
+        let mut chosen: Vec<NodeId> = Vec::new();
+        for (at, node) in body.nodes.iter().enumerate().rev().filter(|(at, _)| *at >= body.arity()) {
+            if !needed[at] {
+                continue;
+            }
+            if known.worth[at] && node.ty().size() <= self.room {
+                self.room -= node.ty().size();
+                chosen.push(at as NodeId);
+            } else {
+                node.args.iter().for_each(|&arg| needed[arg as usize] = true);
+            }
+        }
+        let tables = computed(body, &chosen);
+        let mut changed = !tables.is_empty();
+        let mut graph = Graph::like(body);
+        let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
+        for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
+            let id = at as NodeId;
+            if let Some(table) = tables.get(&id) {
+                ids.push(graph.add(Op::Constant(table.clone()), &[]));
+            } else if needed[at] || tables.is_empty() {
+                let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+                let op = self.nested(node);
+                changed |= op.is_some();
+                ids.push(graph.add(op.unwrap_or_else(|| node.op.clone()), &args));
+            } else {
+                // Only tables were made of it.
+                ids.push(NodeId::MAX);
+            }
+        }
+        let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
+        changed.then(|| graph.finish(&results))
+    }
+
+    /// The operation with folded bodies, if any has something to fold.
+    fn nested(&mut self, node: &Node) -> Option<Op> {
+        let bodies: Vec<Arc<Body>> = node.op.bodies().into_iter().cloned().collect();
+        let mut changed = false;
+        for body in bodies {
+            let key = Arc::as_ptr(&body);
+            if !self.bodies.contains_key(&key) {
+                let folded = self.folded(&body).map_or_else(|| body.clone(), Arc::new);
+                self.bodies.insert(key, folded);
+            }
+            changed |= !Arc::ptr_eq(&self.bodies[&key], &body);
+        }
+        let folded = |body: &Arc<Body>| self.bodies[&Arc::as_ptr(body)].clone();
+        let op = match &node.op {
+            _ if !changed => return None,
+            Op::Scan(scan) => Op::Scan(Arc::new(Scan { body: folded(&scan.body), ..Scan::clone(scan) })),
+            Op::Branch(branch) => {
+                let (then, otherwise) = (folded(&branch.then), folded(&branch.otherwise));
+                Op::Branch(Arc::new(Branch { then, otherwise }))
+            }
+            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(folded))),
+            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(folded))),
+            _ => return None,
+        };
+        Some(op)
+    }
+}
+
+/// The values of nodes that need no parameters; none where there is no memory for them.
+fn computed(body: &Body, chosen: &[NodeId]) -> HashMap<NodeId, Array> {
+    if chosen.is_empty() {
+        return HashMap::new();
+    }
+    let mut needed = vec![false; body.nodes.len()];
+    chosen.iter().for_each(|&id| needed[id as usize] = true);
+    for at in (0..body.nodes.len()).rev().filter(|&at| at >= body.arity()) {
+        if needed[at] {
+            body.nodes[at].args.iter().for_each(|&arg| needed[arg as usize] = true);
+        }
+    }
+    let mut graph: Graph = Graph::new(&[], 0);
+    let mut ids: Vec<NodeId> = vec![NodeId::MAX; body.nodes.len()];
+    for (at, node) in body.nodes.iter().enumerate().filter(|&(at, _)| needed[at]) {
+        let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+        ids[at] = graph.add(node.op.clone(), &args);
+    }
+    let results: Vec<NodeId> = chosen.iter().map(|&id| ids[id as usize]).collect();
+    match concrete::run(&graph.finish(&results), Vec::new()) {
+        Ok(values) => chosen.iter().copied().zip(values).collect(),
+        Err(_) => HashMap::new(),
+    }
+}
