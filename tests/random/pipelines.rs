@@ -28,6 +28,8 @@ pub fn everything() -> Suite {
     suite.values.push(value("fold_constants(vectorise)", 2, |stages| fold_constants(stages.vectorised())));
     suite.values.push(value("fold_constants(bulk)", 1, |stages| fold_constants(stages.bulk())));
     suite.values.push(Pipeline::new("kernels(bulk)", 1, |stages, inputs| kernels(stages.bulk(), inputs)));
+    let folded = |stages: &Stages<'_>, inputs: &[Array]| kernels(&fold_constants(stages.bulk()), inputs);
+    suite.values.push(Pipeline::new("kernels(fold_constants(bulk))", 2, folded));
     suite.values.push(Pipeline::new("kernels(vectorise)", 4, |stages, inputs| kernels(stages.vectorised(), inputs)));
 
     suite.gradients.push(Pipeline::new("eager dual arrays", 1, |stages, inputs| {
