@@ -8,8 +8,8 @@ fn parse(line: &str) -> Result<Arguments, String> {
 }
 
 /// The report on an instance.
-fn report_on(task: fn(&mut read::Numbers) -> Result<Report, Box<dyn Error>>, instance: &str) -> Report {
-    task(&mut read::Numbers::new(instance)).expect("an instance")
+fn report_on(task: fn(&Cpu, &mut read::Numbers) -> Result<Report, Box<dyn Error>>, instance: &str) -> Report {
+    task(&Cpu::default(), &mut read::Numbers::new(instance)).expect("an instance")
 }
 
 fn dense(report: &Report) -> &[f64] {
@@ -82,5 +82,5 @@ fn what_makes_no_sense_is_refused() {
         Ok(Some(([3, 2, 5], "file".into())))
     );
     assert_eq!(parse("--task gmm --threads 1 one two").map(|arguments| arguments.files.len()), Ok(2));
-    assert!(tasks::lstm(&mut read::Numbers::new("2 10 14 0.5")).is_err());
+    assert!(tasks::lstm(&Cpu::default(), &mut read::Numbers::new("2 10 14 0.5")).is_err());
 }

@@ -4,6 +4,7 @@ use super::assemble::{assemble, combining};
 use super::code::{Code, Scratch};
 use super::memory::{Place, plan};
 use super::product;
+use super::recurrence::CompiledRecurrence;
 use super::split::Partial;
 use super::threads::Worker;
 use super::vector::{self, Instructions, Operand};
@@ -36,6 +37,7 @@ enum Compiled {
     Nest { fills: Vec<Fill>, code: Code },
     Product(Product, DType),
     Loop(Box<CompiledLoop>),
+    Recurrence(Box<CompiledRecurrence>),
     Call(Call),
 }
 
@@ -73,7 +75,7 @@ pub(super) struct Workspace {
     pointers: Vec<*mut u8>,
     /// The other place of carries, whose places take turns.
     turns: Vec<Line>,
-    /// Partial results of the chunks of a nest.
+    /// Partial results of the chunks of a nest, or the registers of a recurrence.
     partials: Vec<Line>,
     /// The seconds of each step, where they are measured.
     times: Vec<f64>,
@@ -179,6 +181,9 @@ impl Machine {
                 Step::Product(product) => {
                     Compiled::Product(product.clone(), types[product.result.buffer as usize].dtype)
                 }
+                Step::Loop(repeated) if let Some(compiled) = CompiledRecurrence::new(isa, repeated) => {
+                    Compiled::Recurrence(Box::new(compiled))
+                }
                 Step::Loop(repeated) => match CompiledLoop::new(isa, repeated, &types)? {
                     Some(compiled) => Compiled::Loop(Box::new(compiled)),
                     None => return Ok(None),
@@ -189,6 +194,7 @@ impl Machine {
         let (results, arguments) = (procedure.results.clone(), procedure.parameters);
         let partials = steps.iter().map(|step| match step {
             Compiled::Nest { code, .. } => code.split.memory,
+            Compiled::Recurrence(recurrence) => recurrence.memory(),
             _ => 0,
         });
         let partials = partials.max().unwrap_or(0);
@@ -213,7 +219,7 @@ impl Machine {
             Compiled::Nest { code, .. } => code.split.chunks > 1,
             Compiled::Product(step, _) => product::chunks(step) > 1,
             Compiled::Loop(repeated) => repeated.step.is_parallel(),
-            Compiled::Call(_) => false,
+            Compiled::Recurrence(_) | Compiled::Call(_) => false,
         })
     }
 
@@ -292,6 +298,7 @@ impl Machine {
                         let workspace = loops.next().expect("a workspace for each loop");
                         repeated.run(workspace, worker, bases)?;
                     }
+                    Compiled::Recurrence(recurrence) => recurrence.run(bases, partials.as_mut_ptr().cast()),
                     Compiled::Call(call) => self.call(call, bases)?,
                 }
             }

@@ -6,6 +6,7 @@ mod machine;
 mod memory;
 mod order;
 mod product;
+mod recurrence;
 mod room;
 mod scatter;
 mod split;

@@ -1,0 +1,451 @@
+//! Loops whose step is a few operations on numbers, in blocks of steps.
+//!
+//! What does not depend on a carry is computed for a block at once, by the same kernels as nests; what carries depend on is
+//! computed number by number; what only outputs need of that, again for the block at once. A recurrence of one or two
+//! simple operations has a compiled loop of its own, bound by the latency of those operations.
+
+use super::vector::{self, Instructions, Kernel, Operand as Form};
+use crate::kernel::Loop;
+use crate::operation::Binary;
+use crate::shape::{DType, Value};
+use crate::term::recurrence::{Elementwise, Operand, Recurrence};
+use smallvec::SmallVec;
+use std::ops::{Add, Mul, Sub};
+
+/// Steps of a block.
+const BLOCK: usize = 512;
+
+/// Where an operand is found: at the beginning of a block, and whether it has an element for each step.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// The register of this number.
+    Register(usize),
+    /// An input, by its position among the arguments.
+    Input(usize),
+    /// An argument that is the same in all steps.
+    Capture(usize),
+    /// A known number.
+    Constant(usize),
+}
+
+impl Place {
+    fn form(self) -> Form {
+        match self {
+            Place::Register(_) | Place::Input(_) => Form::Run,
+            Place::Capture(_) | Place::Constant(_) => Form::One,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    run: Kernel,
+    result: usize,
+    operands: SmallVec<[(Place, usize); 3]>,
+}
+
+/// The part that carries depend on.
+#[derive(Clone, Debug)]
+enum Sequential {
+    /// One or two operations on the one carry, each with another operand; the registers of their results.
+    Chain { run: Chain, others: [Place; 2], results: [usize; 2] },
+    /// Instructions one by one.
+    Steps(Vec<Step>),
+}
+
+/// Runs a chain over a block: the state; two other operands, each with its step, 0 or 1; places for the old states and
+/// for what each operation results in; the number of steps; whether they go downwards.
+type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [*mut u8; 3], usize, bool);
+
+/// A recurrence, compiled.
+#[derive(Debug)]
+pub(super) struct CompiledRecurrence {
+    pub(super) arguments: Vec<u32>,
+    pub(super) results: Vec<u32>,
+    length: usize,
+    reverse: bool,
+    /// Bytes of the elements of carries, and of all arguments.
+    widths: Vec<usize>,
+    carries: usize,
+    constants: Vec<u64>,
+    before: Vec<Step>,
+    sequential: Sequential,
+    after: Vec<Step>,
+    /// The next carries, then the outputs, with the bytes of their elements.
+    next: Vec<(Place, usize)>,
+    registers: usize,
+}
+
+fn bits(value: Value) -> u64 {
+    match value {
+        Value::F32(x) => u64::from(x.to_bits()),
+        Value::F64(x) => x.to_bits(),
+        Value::I32(x) => u64::from(x as u32),
+        Value::I64(x) => x as u64,
+        Value::Bool(x) => u64::from(x),
+    }
+}
+
+impl CompiledRecurrence {
+    /// A loop as a recurrence of single numbers, if it is one.
+    pub(super) fn new(isa: Instructions, repeated: &Loop) -> Option<CompiledRecurrence> {
+        let scan = &repeated.scan;
+        let recurrence = Recurrence::of(scan)?;
+        if recurrence.shape.iter().product::<usize>() != 1 {
+            return None;
+        }
+        let body = &scan.body;
+        let types_of: Vec<DType> = (0..body.arity()).map(|at| body.parameter_type(at).dtype).collect();
+        // Every value that is read is one number a step.
+        let single = |at: usize| body.parameter_type(at).size() == 1;
+        let read = |operand: &Operand| match *operand {
+            Operand::Input(input) => single(scan.carries + input),
+            Operand::Capture(capture) => single(scan.carries + scan.inputs + capture),
+            _ => true,
+        };
+        let operands = recurrence.steps.iter().flat_map(|step| &step.operands).chain(&recurrence.results);
+        if !operands.into_iter().all(read) {
+            return None;
+        }
+        let mut compiler =
+            Compiler { isa, scan: repeated, recurrence: &recurrence, types: types_of, constants: Vec::new() };
+        let (depends, leads) = (recurrence.depends_on_carries(), recurrence.leads_to_carries(scan.carries));
+        let mut parts: [Vec<Step>; 3] = Default::default();
+        for at in 0..recurrence.steps.len() {
+            let part = match (depends[at], leads[at]) {
+                (false, _) => 0,
+                (true, true) => 1,
+                (true, false) => 2,
+            };
+            // Number by number every operand is a run of one.
+            let step = compiler.step(at, part == 1)?;
+            parts[part].push(step);
+        }
+        let [before, sequential, after] = parts;
+        let sequential = match compiler.chain(&depends, &leads) {
+            Some(chain) => chain,
+            None => Sequential::Steps(sequential),
+        };
+        let next = recurrence.results.iter().map(|&operand| compiler.place(operand)).collect();
+        Some(CompiledRecurrence {
+            arguments: repeated.arguments.clone(),
+            results: repeated.results.clone(),
+            length: scan.length,
+            reverse: scan.reverse,
+            widths: compiler.types.iter().map(|dtype| dtype.bytes()).collect(),
+            carries: scan.carries,
+            before,
+            sequential,
+            after,
+            next,
+            registers: scan.carries + recurrence.steps.len(),
+            constants: compiler.constants,
+        })
+    }
+
+    /// Bytes of memory that a run needs.
+    pub(super) fn memory(&self) -> usize {
+        self.registers * BLOCK * 8 + self.carries * 8
+    }
+
+    /// Runs all steps.
+    ///
+    /// # Safety
+    ///
+    /// `bases` points at the procedure's buffers, each as large as its type says, and `memory` has the room that
+    /// [`CompiledRecurrence::memory`] says, at a multiple of eight bytes.
+    pub(super) unsafe fn run(&self, bases: &[*mut u8], memory: *mut u8) {
+        let register = |number: usize| memory.wrapping_add(number * BLOCK * 8);
+        let state = |carry: usize| memory.wrapping_add(self.registers * BLOCK * 8 + carry * 8);
+        let argument = |position: usize| bases[self.arguments[position] as usize];
+        // SAFETY: places are inside of registers and arguments, as the caller promises.
+        unsafe {
+            for carry in 0..self.carries {
+                std::ptr::copy_nonoverlapping(argument(carry), state(carry), self.widths[carry]);
+            }
+            let mut done = 0;
+            while done < self.length {
+                let count = BLOCK.min(self.length - done);
+                let first = if self.reverse { self.length - done - count } else { done };
+                let at = |place: Place, width: usize| match place {
+                    Place::Register(number) => register(number),
+                    Place::Input(position) => argument(position).wrapping_add(first * width),
+                    Place::Capture(position) => argument(position),
+                    Place::Constant(at) => self.constants.as_ptr().wrapping_add(at).cast_mut().cast(),
+                };
+                let run = |step: &Step| {
+                    let operand = |k: usize| match step.operands.get(k) {
+                        Some(&(place, width)) => at(place, width),
+                        None => std::ptr::null_mut(),
+                    };
+                    (step.run)(register(step.result), operand(0), operand(1), operand(2), count);
+                };
+                self.before.iter().for_each(run);
+                match &self.sequential {
+                    Sequential::Chain { run, others, results } => {
+                        let width = self.widths[0];
+                        let other =
+                            |place: Place| (at(place, width).cast_const(), usize::from(place.form() == Form::Run));
+                        let places = [register(0), register(results[0]), register(results[1])];
+                        run(state(0), others.map(other), places, count, self.reverse);
+                    }
+                    Sequential::Steps(steps) => {
+                        for number in 0..count {
+                            let k = if self.reverse { count - 1 - number } else { number };
+                            let moved = |place: Place, width: usize| match place.form() {
+                                Form::Run => at(place, width).wrapping_add(k * width),
+                                Form::One => at(place, width),
+                            };
+                            for carry in 0..self.carries {
+                                let width = self.widths[carry];
+                                std::ptr::copy_nonoverlapping(state(carry), register(carry).add(k * width), width);
+                            }
+                            for step in steps {
+                                let operand = |k: usize| match step.operands.get(k) {
+                                    Some(&(place, width)) => moved(place, width),
+                                    None => std::ptr::null_mut(),
+                                };
+                                // The result is as wide as the operands' last entry says of it.
+                                let width = step.operands[step.operands.len() - 1].1;
+                                let result = register(step.result).wrapping_add(k * width);
+                                (step.run)(result, operand(0), operand(1), operand(2), 1);
+                            }
+                            for carry in 0..self.carries {
+                                let (place, width) = self.next[carry];
+                                std::ptr::copy_nonoverlapping(moved(place, width), state(carry), width);
+                            }
+                        }
+                    }
+                }
+                self.after.iter().for_each(run);
+                for (output, &(place, width)) in self.next[self.carries..].iter().enumerate() {
+                    let to = bases[self.results[self.carries + output] as usize].wrapping_add(first * width);
+                    match place.form() {
+                        Form::Run => std::ptr::copy_nonoverlapping(at(place, width), to, count * width),
+                        Form::One => (0..count).for_each(|k| {
+                            std::ptr::copy_nonoverlapping(at(place, width), to.wrapping_add(k * width), width);
+                        }),
+                    }
+                }
+                done += count;
+            }
+            for carry in 0..self.carries {
+                let to = bases[self.results[carry] as usize];
+                std::ptr::copy_nonoverlapping(state(carry), to, self.widths[carry]);
+            }
+        }
+    }
+}
+
+struct Compiler<'a> {
+    isa: Instructions,
+    scan: &'a Loop,
+    recurrence: &'a Recurrence,
+    /// The element types of the body's parameters.
+    types: Vec<DType>,
+    constants: Vec<u64>,
+}
+
+impl Compiler<'_> {
+    fn dtype(&self, operand: Operand) -> DType {
+        let scan = &self.scan.scan;
+        match operand {
+            Operand::Carry(carry) => self.types[carry],
+            Operand::Input(input) => self.types[scan.carries + input],
+            Operand::Capture(capture) => self.types[scan.carries + scan.inputs + capture],
+            Operand::Constant(value) => value.dtype(),
+            Operand::Step(step) => self.recurrence.steps[step].dtype,
+        }
+    }
+
+    /// Where an operand is, and the bytes of its element.
+    fn place(&mut self, operand: Operand) -> (Place, usize) {
+        let scan = &self.scan.scan;
+        let place = match operand {
+            Operand::Carry(carry) => Place::Register(carry),
+            Operand::Input(input) => Place::Input(scan.carries + input),
+            Operand::Capture(capture) => Place::Capture(scan.carries + scan.inputs + capture),
+            Operand::Constant(value) => {
+                self.constants.push(bits(value));
+                Place::Constant(self.constants.len() - 1)
+            }
+            Operand::Step(step) => Place::Register(scan.carries + step),
+        };
+        (place, self.dtype(operand).bytes())
+    }
+
+    /// The instruction for a step of the recurrence; `None` for what kernels do not take, one number for a whole block in
+    /// a place where they want a run. Step by step all operands are runs, and the list of them ends with the result.
+    fn step(&mut self, at: usize, one_by_one: bool) -> Option<Step> {
+        let instruction = &self.recurrence.steps[at];
+        let operands = instruction.operands.clone();
+        let mut places: SmallVec<[(Place, usize); 3]> = operands.iter().map(|&operand| self.place(operand)).collect();
+        let form = |k: usize| if one_by_one { Form::Run } else { places[k].0.form() };
+        let (isa, dtype) = (self.isa, instruction.dtype);
+        let of = self.dtype(operands[0]);
+        let run = match instruction.op {
+            Elementwise::Unary(op) if op.parameter().is_some() => return None,
+            Elementwise::Unary(op) if form(0) == Form::Run => vector::unary(isa, op, dtype),
+            Elementwise::Binary(op) if (0..2).any(|k| form(k) == Form::Run) => {
+                vector::binary(isa, op, dtype, form(0), form(1))
+            }
+            Elementwise::Compare(op) if (0..2).any(|k| form(k) == Form::Run) => {
+                vector::compare(isa, op, of, form(0), form(1))
+            }
+            Elementwise::Select if form(0) == Form::Run => vector::select(isa, dtype, form(1), form(2)),
+            Elementwise::Cast(to) if form(0) == Form::Run => vector::cast(isa, of, to),
+            _ => return None,
+        };
+        if one_by_one {
+            // Operands that the kernel does not have are not read.
+            places.push((Place::Register(0), dtype.bytes()));
+        }
+        Some(Step { run, result: self.scan.scan.carries + at, operands: places })
+    }
+
+    /// The sequential part as one or two operations on the one carry.
+    fn chain(&mut self, depends: &[bool], leads: &[bool]) -> Option<Sequential> {
+        let carries = self.scan.scan.carries;
+        let steps: Vec<usize> = (0..depends.len()).filter(|&at| depends[at] && leads[at]).collect();
+        let float = self.types[0].is_float();
+        if carries != 1 || !float || steps.is_empty() || steps.len() > 2 {
+            return None;
+        }
+        let (mut state, mut links, mut others) = (Operand::Carry(0), Vec::new(), Vec::new());
+        for &at in &steps {
+            let instruction = &self.recurrence.steps[at];
+            let Elementwise::Binary(op) = instruction.op else { return None };
+            let [a, b] = instruction.operands[..] else { return None };
+            let is_sequential = |operand: Operand| match operand {
+                Operand::Carry(_) => true,
+                Operand::Step(step) => depends[step],
+                _ => false,
+            };
+            let other = match (a == state, b == state, op) {
+                (true, false, _) => b,
+                (false, true, Binary::Add | Binary::Mul) => a,
+                _ => return None,
+            };
+            if is_sequential(other) {
+                return None;
+            }
+            links.push(op);
+            others.push(self.place(other).0);
+            state = Operand::Step(at);
+        }
+        if self.recurrence.results[0] != state {
+            return None;
+        }
+        let register = |at: usize| carries + at;
+        let (first, last) = (register(steps[0]), register(steps[steps.len() - 1]));
+        let run = chain(self.types[0], &links)?;
+        Some(Sequential::Chain { run, others: [others[0], others[others.len() - 1]], results: [first, last] })
+    }
+}
+
+/// The floats.
+trait Number: Copy + PartialOrd + Default + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {}
+
+impl Number for f32 {}
+impl Number for f64 {}
+
+/// What a link of a chain does to the state, as the operation table says.
+trait Link {
+    fn of<T: Number>(state: T, other: T) -> T;
+}
+
+macro_rules! links {
+    ($($name:ident |$s:ident, $x:ident| $meaning:expr;)*) => {
+        $(
+            struct $name;
+
+            impl Link for $name {
+                #[inline(always)]
+                fn of<T: Number>($s: T, $x: T) -> T {
+                    $meaning
+                }
+            }
+        )*
+    };
+}
+
+links! {
+    Plus |s, x| s + x;
+    Minus |s, x| s - x;
+    Times |s, x| s * x;
+    KeepZero |s, x| if s == T::default() { T::default() } else { s * x };
+    // What is not equal to itself is no number, and wins.
+    Largest |s, x| if s >= x || s != s { s } else { x };
+    Smallest |s, x| if s <= x || s != s { s } else { x };
+    // The second of two where there is one.
+    Nothing |s, _x| s;
+}
+
+/// Goes over a block: see [`Chain`].
+unsafe fn links<T: Number, A: Link, B: Link>(
+    state: *mut u8,
+    others: [(*const u8, usize); 2],
+    places: [*mut u8; 3],
+    count: usize,
+    reverse: bool,
+) {
+    let [old, first, last] = places.map(|place| place.cast::<T>());
+    let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
+    let step = |s: T, k: usize| {
+        // SAFETY: the operands have an element for each step, or one; the places have room for as many.
+        unsafe {
+            *old.add(k) = s;
+            let (a, b) = (*others[0].0.add(k * others[0].1), *others[1].0.add(k * others[1].1));
+            let between = A::of(s, a);
+            *first.add(k) = between;
+            let s = B::of(between, b);
+            *last.add(k) = s;
+            s
+        }
+    };
+    // SAFETY: there is a state.
+    unsafe {
+        let mut s = *state.cast::<T>();
+        if reverse {
+            (0..count).rev().for_each(|k| s = step(s, k));
+        } else {
+            (0..count).for_each(|k| s = step(s, k));
+        }
+        *state.cast::<T>() = s;
+    }
+}
+
+/// The compiled loop of a chain of one or two operations, if there is one for them.
+fn chain(dtype: DType, operations: &[Binary]) -> Option<Chain> {
+    match dtype {
+        DType::F32 => first_link::<f32>(operations),
+        DType::F64 => first_link::<f64>(operations),
+        _ => None,
+    }
+}
+
+fn first_link<T: Number>(operations: &[Binary]) -> Option<Chain> {
+    let (&first, rest) = operations.split_first()?;
+    match first {
+        Binary::Add => second_link::<T, Plus>(rest),
+        Binary::Sub => second_link::<T, Minus>(rest),
+        Binary::Mul => second_link::<T, Times>(rest),
+        Binary::KeepZero => second_link::<T, KeepZero>(rest),
+        Binary::Max => second_link::<T, Largest>(rest),
+        Binary::Min => second_link::<T, Smallest>(rest),
+        _ => None,
+    }
+}
+
+fn second_link<T: Number, A: Link>(operations: &[Binary]) -> Option<Chain> {
+    Some(match operations.first() {
+        None => links::<T, A, Nothing>,
+        Some(Binary::Add) => links::<T, A, Plus>,
+        Some(Binary::Sub) => links::<T, A, Minus>,
+        Some(Binary::Mul) => links::<T, A, Times>,
+        Some(Binary::KeepZero) => links::<T, A, KeepZero>,
+        Some(Binary::Max) => links::<T, A, Largest>,
+        Some(Binary::Min) => links::<T, A, Smallest>,
+        Some(_) => return None,
+    })
+}
