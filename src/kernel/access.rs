@@ -46,11 +46,6 @@ impl Affine {
         low >= 0 && high < extent as i128
     }
 
-    /// Whether it moves with no axis.
-    pub(crate) fn is_constant(&self) -> bool {
-        self.coefficients.iter().all(|&coefficient| coefficient == 0)
-    }
-
     /// The quotient and the remainder by a positive divisor, where both are affine: where the part that is no multiple of
     /// the divisor stays between 0 and it.
     fn divided(&self, divisor: i64, extents: &[usize]) -> Option<(Affine, Affine)> {
@@ -90,19 +85,6 @@ impl Access {
     /// Of a nest whose domain is the array's shape.
     pub(crate) fn identity(rank: usize) -> Access {
         Access { rows: (0..rank).map(|axis| Affine::axis(axis, rank)).collect(), guards: Guards::new() }
-    }
-
-    /// Whether a nest reads at its own position, everywhere.
-    pub(crate) fn is_identity(&self, extents: &[usize]) -> bool {
-        let at = |(axis, row): (usize, &Affine)| {
-            row.offset == 0
-                && row
-                    .coefficients
-                    .iter()
-                    .enumerate()
-                    .all(|(column, &coefficient)| extents[column] == 1 || coefficient == i64::from(column == axis))
-        };
-        self.guards.is_empty() && self.rows.len() == extents.len() && self.rows.iter().enumerate().all(at)
     }
 
     /// The access of a view's source, given that of the view, and the guards that the view itself needs; `None` where a

@@ -121,9 +121,4 @@ impl NestBuilder {
             (values.len() - 1) as ValueId
         })
     }
-
-    /// The element type of a value.
-    pub(crate) fn dtype(&self, id: ValueId) -> DType {
-        self.nest.values[id as usize].1
-    }
 }

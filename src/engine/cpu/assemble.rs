@@ -7,9 +7,9 @@ use super::split::Split;
 use super::vector::{self, Instructions, Kernel, Operand};
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
-use crate::operation::Binary;
+use crate::operation::{Binary, Unary};
 use crate::shape::{self, DType, Type};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What an operand of an instruction is.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -26,6 +26,14 @@ const REGISTERS: usize = 20 << 10;
 const TILE_REGISTER: usize = usize::MAX;
 /// The least and the most elements of a tile.
 const TILES: [usize; 2] = [64, 1024];
+
+/// A sum that is computed together with its terms: of products, or of squares of differences, of which `inner` is one.
+#[derive(Clone, Copy, Debug)]
+struct Fused {
+    a: ValueId,
+    b: ValueId,
+    inner: Option<ValueId>,
+}
 
 struct Assembler<'a> {
     isa: Instructions,
@@ -166,7 +174,7 @@ impl Assembler<'_> {
 
     /// A register for a value of this level: of a tile at the vector axis, of one element elsewhere.
     fn register(&mut self, level: usize) -> Slot {
-        if level <= self.depth() - 1 {
+        if level < self.depth() {
             let slot = self.slot(Base::Register(self.single));
             self.single += 8;
             return slot;
@@ -227,13 +235,15 @@ impl Assembler<'_> {
                 direct.entry(store.value).or_insert(at);
             }
         }
-        let fused = self.fused_products();
-        for &(a, b) in fused.values() {
-            self.last_use[a as usize] = usize::MAX;
-            self.last_use[b as usize] = usize::MAX;
+        let fused = self.fused_sums();
+        let mut skipped: HashSet<ValueId> = fused.keys().copied().collect();
+        for sum in fused.values() {
+            self.last_use[sum.a as usize] = usize::MAX;
+            self.last_use[sum.b as usize] = usize::MAX;
+            skipped.extend(sum.inner);
         }
         for at in 0..nest.values.len() {
-            if fused.contains_key(&(at as ValueId)) {
+            if skipped.contains(&(at as ValueId)) {
                 continue;
             }
             let target = direct.get(&(at as ValueId)).map(|&store| &nest.stores[store]);
@@ -248,8 +258,8 @@ impl Assembler<'_> {
         }
     }
 
-    /// Products that are only summed, whose sum is fused with them.
-    fn fused_products(&self) -> HashMap<ValueId, (ValueId, ValueId)> {
+    /// Products and squares of differences that are only summed, whose sum is fused with them.
+    fn fused_sums(&self) -> HashMap<ValueId, Fused> {
         let mut uses = vec![0u32; self.nest.values.len()];
         for (value, _) in &self.nest.values {
             value.operands().iter().for_each(|&id| uses[id as usize] += 1);
@@ -274,8 +284,19 @@ impl Assembler<'_> {
                 let stride = *self.by_loop(&store.at).last().expect("there is a vector axis");
                 let runs = [a, b].map(|operand| self.is_vector(self.levels[operand as usize]));
                 if stride == 1 || (stride == 0 && runs == [true, true]) {
-                    fused.insert(store.value, (a, b));
+                    fused.insert(store.value, Fused { a, b, inner: None });
                 }
+            }
+            if let Value::Unary(Unary::Powi(2), inner) = *value
+                && let (Value::Binary(Binary::Sub, a, b), _) = self.nest.values[inner as usize]
+                && plain
+                && uses[id] == 1
+                && uses[inner as usize] == 1
+                && dtype.is_float()
+                && [a, b].iter().all(|&operand| self.is_vector(self.levels[operand as usize]))
+                && self.by_loop(&store.at).last() == Some(&0)
+            {
+                fused.insert(store.value, Fused { a, b, inner: Some(inner) });
             }
         }
         fused
@@ -472,16 +493,17 @@ impl Assembler<'_> {
         result
     }
 
-    fn store(&mut self, store: &Store, fused: Option<(ValueId, ValueId)>) {
+    fn store(&mut self, store: &Store, fused: Option<Fused>) {
         let depth = self.depth();
         let dtype = self.nest.values[store.value as usize].1;
         let width = dtype.bytes() as isize;
         let step = *self.by_loop(&store.at).last().expect("there is a vector axis") as isize;
         let isa = self.isa;
-        if let Some((a, b)) = fused {
+        if let Some(Fused { a, b, inner }) = fused {
             let result = self.buffer(store.buffer, &store.at, dtype);
-            let run = match step {
-                0 => vector::dot(isa, dtype),
+            let run = match (step, inner) {
+                (_, Some(_)) => vector::square_distance(isa, dtype),
+                (0, _) => vector::dot(isa, dtype),
                 _ => vector::multiply_add(isa, dtype, self.operand(a, depth), self.operand(b, depth)),
             };
             let (a, b) = (self.place(a), self.place(b));

@@ -148,7 +148,7 @@ pub(super) struct Scratch {
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Line([u8; 64]);
+struct Line(#[allow(dead_code, reason = "only its place is used")] [u8; 64]);
 
 // SAFETY: the pointers are set before they are read, by whoever holds the scratch.
 unsafe impl Send for Scratch {}

@@ -103,7 +103,7 @@ impl Workspace {
 /// A cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Line(#[allow(dead_code)] [u8; 64]);
+struct Line(#[allow(dead_code, reason = "only its place is used")] [u8; 64]);
 
 // SAFETY: the pointers are set at the beginning of a run, by whoever holds the workspace.
 unsafe impl Send for Workspace {}

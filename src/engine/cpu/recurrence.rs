@@ -374,9 +374,9 @@ links! {
     Minus |s, x| s - x;
     Times |s, x| s * x;
     KeepZero |s, x| if s == T::default() { T::default() } else { s * x };
-    // What is not equal to itself is no number, and wins.
-    Largest |s, x| if s >= x || s != s { s } else { x };
-    Smallest |s, x| if s <= x || s != s { s } else { x };
+    // What can't be compared with itself is no number, and wins.
+    Largest |s, x| if s >= x || s.partial_cmp(&s).is_none() { s } else { x };
+    Smallest |s, x| if s <= x || s.partial_cmp(&s).is_none() { s } else { x };
     // The second of two where there is one.
     Nothing |s, _x| s;
 }

@@ -44,6 +44,7 @@ impl Instructions {
     }
 
     /// All that this machine has, narrowest first.
+    #[cfg(test)]
     pub(crate) fn available() -> impl Iterator<Item = Instructions> {
         let all = [Instructions::Portable, Instructions::Avx2, Instructions::Avx512];
         all.into_iter().filter(|&instructions| instructions <= Instructions::detect())
