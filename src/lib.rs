@@ -62,11 +62,14 @@
 //! ```text
 //! function ──stage──▶ term with build ──vectorise──▶ bulk term ──simplify──▶
 //!   ──dual over Staged──▶ primal + Delta ──transpose──▶ gradient term ──simplify──▶ called, or printed
+//!   ──lower──▶ loop nests ──assemble──▶ kernels on an [engine]
 //! ```
 //!
 //! [`vectorise`] is the bulk-operation transform, [`simplify`] rewrites by directional rules in tables, and
 //! [`derivative`] has what users call: [`grad`](derivative::grad), [`vjp`](derivative::vjp), [`jvp`](derivative::jvp),
 //! [`stage`](derivative::stage) and their relatives. `cargo run --example pipeline` shows one program after every step.
+//!
+//! `kernel` lowers a program to loop nests, which the [`engine`]s run.
 //!
 //! The method is that of "Dual-Numbers Reverse AD for Functional Array Languages" (Smeding, Konarski, Peyton Jones,
 //! Fitzgibbon), whose sections are cited as (P 5.1).

@@ -65,7 +65,7 @@ fn a_running_product_is_a_loop_without_quotients() {
             let (m6: f64, m7: f64[9]) = scan[9, reverse] from (0.0) over (w * m5, m3, x) λ(s2: f64, e2: f64,
                     e3: f64, e4: f64).
                 let m8: f64 = s2 + e2
-                (keep_zero(m8, e4), keep_zero(m8, e3))
+                (m8 * e4, m8 * e3)
             (contract "i,i->" w m2, m7, m5 * m2)
         "#,
     );
@@ -156,7 +156,7 @@ fn a_linear_recurrence_is_a_loop() {
             let (m5: f64, m6: f64[9], m7: f64[9]) = scan[9, reverse] from (0.0) over (dt, m3, a) λ(s2: f64,
                     e3: f64, e4: f64, e5: f64).
                 let m8: f64 = s2 + e3
-                (keep_zero(m8, e5), keep_zero(m8, e4), m8)
+                (m8 * e5, m8 * e4, m8)
             (m2, m5, m6, m7)
         "#,
     );
@@ -189,8 +189,7 @@ fn other_derivatives_are_loops_too() {
             let (m5: f64, m6: f64, m7: f64[9]) = scan[9, reverse] from (0.0, 0.0) over (m3, x, m4,
                     d) λ(s3: f64, s4: f64, e3: f64, e4: f64, e5: f64, e6: f64).
                 let m8: f64 = s3 + 1.0
-                let m9: f64 = keep_zero(s4, e4) + keep_zero(m8, e6)
-                (keep_zero(m8, e4), m9, keep_zero(s4, e3) + keep_zero(m8, e5))
+                (m8 * e4, s4 * e4 + e6 * m8, s4 * e3 + e5 * m8)
             m7
         "#,
     );
