@@ -10,16 +10,18 @@ fn alone() {
 }
 
 #[test]
-fn ten_thousand() {
+fn thousands() {
+    // As many as fit into the suite's time without optimisation.
+    const STEPS: usize = if cfg!(debug_assertions) { 2_500 } else { 10_000 };
     for kind in [0, 1, 3] {
         guarded(move || {
             let x = v(&[0.5, 0.25]);
-            let staged = stage(|x| blow_up(kind, 10_000, x).sum(), &x).unwrap();
+            let staged = stage(|x| blow_up(kind, STEPS, x).sum(), &x).unwrap();
             let gradient = staged.value_and_grad().unwrap();
             assert!(gradient.to_string().len() < 10_000_000);
-            assert!(gradient.program().node_count() <= 200_100);
+            assert!(gradient.program().node_count() <= 20 * STEPS + 100);
             let (value, slope) = gradient.call(&x).unwrap();
-            let (expected, expected_slope) = value_and_grad(|x| blow_up(kind, 10_000, x).sum(), &x);
+            let (expected, expected_slope) = value_and_grad(|x| blow_up(kind, STEPS, x).sum(), &x);
             assert!((value.item() == expected.item()) || (value.item() - expected.item()).abs() < 1e-6);
             for (a, b) in slope.to_vec().into_iter().zip(expected_slope.to_vec()) {
                 assert!(a == b || (a - b).abs() <= 1e-6 * b.abs(), "{kind}: {a} and {b}");

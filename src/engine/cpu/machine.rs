@@ -1,17 +1,18 @@
 //! Procedures, ready to run, and the memory that they run in.
 
+use super::arrays::{Line, array_from, bytes, dense, elements, fill, lines, neutral, write_array};
 use super::assemble::{assemble, combining};
 use super::code::{Code, Scratch};
+use super::loops::CompiledLoop;
 use super::memory::{Place, plan};
 use super::product;
 use super::recurrence::CompiledRecurrence;
 use super::split::Partial;
 use super::threads::Worker;
 use super::vector::{self, Instructions, Operand};
-use crate::algebra::Reduction;
-use crate::concrete::{self, Arithmetic, Array, Data, Failure, OutOfMemory, Scalar, filled, for_data};
-use crate::kernel::{BufferId, Call, Loop, Mode, Nest, Procedure, Product, Source, Step};
-use crate::shape::{DType, Shape, Type, Value};
+use crate::concrete::{self, Array, Failure, OutOfMemory};
+use crate::kernel::{BufferId, Call, Mode, Nest, Procedure, Product, Source, Step};
+use crate::shape::{DType, Type, Value};
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -26,7 +27,7 @@ pub(super) struct Machine {
     pub(super) memory: usize,
     steps: Vec<Compiled>,
     results: Vec<BufferId>,
-    arguments: usize,
+    pub(super) arguments: usize,
     isa: Instructions,
     /// Bytes of memory for partial results.
     partials: usize,
@@ -49,21 +50,6 @@ struct Fill {
     value: Value,
 }
 
-#[derive(Debug)]
-struct CompiledLoop {
-    arguments: Vec<BufferId>,
-    results: Vec<BufferId>,
-    carries: usize,
-    inputs: usize,
-    length: usize,
-    reverse: bool,
-    step: Machine,
-    /// Bytes of carries, and of slices of inputs and of outputs.
-    carry_bytes: Vec<usize>,
-    input_bytes: Vec<usize>,
-    output_bytes: Vec<usize>,
-}
-
 /// The memory of one run.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
@@ -72,9 +58,9 @@ pub(super) struct Workspace {
     /// Those of the loops among the steps.
     inner: Vec<Workspace>,
     /// Arguments and results of a loop's step.
-    pointers: Vec<*mut u8>,
+    pub(super) pointers: Vec<*mut u8>,
     /// The other place of carries, whose places take turns.
-    turns: Vec<Line>,
+    pub(super) turns: Vec<Line>,
     /// Partial results of the chunks of a nest, or the registers of a recurrence.
     partials: Vec<Line>,
     /// The seconds of each step, where they are measured.
@@ -100,62 +86,8 @@ impl Workspace {
     }
 }
 
-/// A cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Line(#[allow(dead_code, reason = "only its place is used")] [u8; 64]);
-
 // SAFETY: the pointers are set at the beginning of a run, by whoever holds the workspace.
 unsafe impl Send for Workspace {}
-
-/// Room for so many bytes.
-fn lines(bytes: usize) -> Result<Vec<Line>, OutOfMemory> {
-    let (mut lines, count) = (Vec::new(), bytes.div_ceil(64));
-    match lines.try_reserve_exact(count) {
-        Ok(()) => lines.resize(count, Line([0; 64])),
-        Err(_) => return Err(OutOfMemory { ty: Type::new(DType::Bool, &[bytes]) }),
-    }
-    Ok(lines)
-}
-
-fn neutral(op: Reduction, dtype: DType) -> Value {
-    fn of<T: Scalar>(op: Reduction) -> Value {
-        let x = match op {
-            Reduction::Sum => T::ZERO,
-            Reduction::Max => T::LOWEST,
-            Reduction::Min => T::HIGHEST,
-        };
-        T::wrap(Data::Uniform(Shape::new(), x)).element(0)
-    }
-    match dtype {
-        DType::F32 => of::<f32>(op),
-        DType::F64 => of::<f64>(op),
-        DType::I32 => of::<i32>(op),
-        DType::I64 => of::<i64>(op),
-        DType::Bool => of::<bool>(op),
-    }
-}
-
-/// An array with a buffer.
-pub(super) fn dense(array: &Array) -> Result<Array, OutOfMemory> {
-    fn of<T: Scalar>(data: &Data<T>) -> Result<Array, OutOfMemory> {
-        Ok(match data {
-            // Rank-0 arrays have none: one element in a row stands for them.
-            Data::Uniform(shape, x) if shape.is_empty() => T::wrap(Data::from_vec(&[1], vec![*x])),
-            Data::Uniform(shape, x) => T::wrap(Data::from_vec(shape, filled(shape, *x)?)),
-            dense => T::wrap(dense.clone()),
-        })
-    }
-    for_data!(array, data => of(data))
-}
-
-/// The elements of an array that has a buffer.
-pub(super) fn elements(array: &Array) -> *mut u8 {
-    for_data!(array, data => match data {
-        Data::Dense(array) => array.as_ptr().cast::<u8>().cast_mut(),
-        Data::Uniform(_, x) => std::ptr::from_ref(x).cast::<u8>().cast_mut(),
-    })
-}
 
 impl Machine {
     /// A procedure as instructions; `None` where its memory can't be counted.
@@ -394,57 +326,6 @@ unsafe fn run_nest(isa: Instructions, code: &Code, bases: &[*mut u8], partials: 
     }
 }
 
-fn bytes(ty: &Type) -> usize {
-    ty.bytes().expect("sizes are counted when memory is planned")
-}
-
-/// A copy of a buffer as an array.
-///
-/// # Safety
-///
-/// There are as many elements as the type says.
-pub(super) unsafe fn array_from(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
-    unsafe fn of<T: Scalar>(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
-        if ty.shape.is_empty() {
-            // SAFETY: there is one element.
-            return Ok(T::wrap(Data::Uniform(Shape::new(), unsafe { *from.cast::<T>() })));
-        }
-        let mut buffer = filled(&ty.shape, T::ZERO)?;
-        // SAFETY: as the caller's; a new buffer overlaps nothing.
-        unsafe { std::ptr::copy_nonoverlapping(from.cast::<T>(), buffer.as_mut_ptr(), buffer.len()) };
-        Ok(T::wrap(Data::from_vec(&ty.shape, buffer)))
-    }
-    // SAFETY: as the caller's.
-    unsafe {
-        match ty.dtype {
-            DType::F32 => of::<f32>(ty, from),
-            DType::F64 => of::<f64>(ty, from),
-            DType::I32 => of::<i32>(ty, from),
-            DType::I64 => of::<i64>(ty, from),
-            DType::Bool => of::<bool>(ty, from),
-        }
-    }
-}
-
-/// Writes the elements of an array to a buffer.
-///
-/// # Safety
-///
-/// There is room for them.
-unsafe fn write_array(array: &Array, to: *mut u8) {
-    unsafe fn of<T: Scalar>(data: &Data<T>, to: *mut T) {
-        // SAFETY: as the caller's.
-        unsafe {
-            match data {
-                Data::Uniform(shape, x) => (0..crate::shape::size(shape)).for_each(|at| *to.add(at) = *x),
-                Data::Dense(array) => std::ptr::copy_nonoverlapping(array.as_ptr(), to, array.len()),
-            }
-        }
-    }
-    // SAFETY: as the caller's.
-    for_data!(array, data => unsafe { of(data, to.cast()) });
-}
-
 /// The buffers that a nest combines into, with what they hold before.
 fn fills(nest: &Nest, types: &[Type]) -> Vec<Fill> {
     let mut fills: Vec<Fill> = Vec::new();
@@ -464,113 +345,5 @@ impl Fill {
     unsafe fn run(&self, bases: &[*mut u8]) {
         // SAFETY: as the caller's.
         unsafe { fill(bases[self.buffer as usize], self.count, self.value) };
-    }
-}
-
-/// Writes one value to so many elements.
-///
-/// # Safety
-///
-/// There is room for them.
-unsafe fn fill(to: *mut u8, count: usize, value: Value) {
-    unsafe fn of<T: Arithmetic>(to: *mut u8, count: usize, x: T) {
-        // SAFETY: as the caller's.
-        unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), count) }.fill(x);
-    }
-    if count == 0 {
-        return;
-    }
-    // SAFETY: as the caller's.
-    unsafe {
-        match value {
-            Value::F32(x) => of(to, count, x),
-            Value::F64(x) => of(to, count, x),
-            Value::I32(x) => of(to, count, x),
-            Value::I64(x) => of(to, count, x),
-            Value::Bool(x) => of(to, count, x),
-        }
-    }
-}
-
-impl CompiledLoop {
-    fn new(isa: Instructions, repeated: &Loop, types: &[Type]) -> Result<Option<CompiledLoop>, OutOfMemory> {
-        let Some(step) = Machine::new(isa, &repeated.step)? else { return Ok(None) };
-        let scan = &repeated.scan;
-        let of = |ids: &[BufferId]| -> Vec<usize> { ids.iter().map(|&id| bytes(&types[id as usize])).collect() };
-        let slices = |whole: Vec<usize>| whole.into_iter().map(|bytes| bytes / scan.length.max(1)).collect();
-        let (carries, inputs) = (scan.carries, scan.inputs);
-        Ok(Some(CompiledLoop {
-            arguments: repeated.arguments.clone(),
-            results: repeated.results.clone(),
-            carries,
-            inputs,
-            length: scan.length,
-            reverse: scan.reverse,
-            step,
-            carry_bytes: of(&repeated.arguments[..carries]),
-            input_bytes: slices(of(&repeated.arguments[carries..carries + inputs])),
-            output_bytes: slices(of(&repeated.results[carries..])),
-        }))
-    }
-
-    /// Runs all steps.
-    ///
-    /// # Errors
-    ///
-    /// As [`Machine::run`].
-    ///
-    /// # Safety
-    ///
-    /// As [`Machine::run`], of the procedure that the loop is a step of.
-    unsafe fn run(&self, workspace: &mut Workspace, worker: &mut Worker, bases: &[*mut u8]) -> Result<(), Failure> {
-        let base = |id: BufferId| bases[id as usize];
-        // A step writes its carries to the results' buffers and to the other place in turns, so that the last writes to the
-        // results'.
-        let turns = workspace.turns.as_mut_ptr().cast::<u8>();
-        let mut offsets = 0;
-        let places: smallvec::SmallVec<[[*mut u8; 2]; 8]> = (0..self.carries)
-            .map(|carry| {
-                let other = turns.wrapping_add(offsets);
-                offsets += self.carry_bytes[carry].next_multiple_of(64);
-                [base(self.results[carry]), other]
-            })
-            .collect();
-        let mut pointers = std::mem::take(&mut workspace.pointers);
-        let (arguments, results) = pointers.split_at_mut(self.step.arguments);
-        for (argument, &id) in arguments.iter_mut().zip(&self.arguments) {
-            *argument = base(id);
-        }
-        for step in 0..self.length {
-            let position = if self.reverse { self.length - 1 - step } else { step };
-            let turn = (self.length - 1 - step) % 2;
-            for carry in 0..self.carries {
-                results[carry] = places[carry][turn];
-            }
-            for input in 0..self.inputs {
-                let whole = base(self.arguments[self.carries + input]);
-                arguments[self.carries + input] = whole.wrapping_add(position * self.input_bytes[input]);
-            }
-            for (output, &bytes) in self.output_bytes.iter().enumerate() {
-                let whole = base(self.results[self.carries + output]);
-                results[self.carries + output] = whole.wrapping_add(position * bytes);
-            }
-            // SAFETY: slices are inside of their arrays, and the carries that are read are not those that are written.
-            unsafe { self.step.run(workspace, worker, arguments, results)? };
-            arguments[..self.carries].copy_from_slice(&results[..self.carries]);
-        }
-        if self.length == 0 {
-            for carry in 0..self.carries {
-                // SAFETY: the argument and the result are as large as the carry.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(
-                        base(self.arguments[carry]),
-                        base(self.results[carry]),
-                        self.carry_bytes[carry],
-                    );
-                }
-            }
-        }
-        workspace.pointers = pointers;
-        Ok(())
     }
 }

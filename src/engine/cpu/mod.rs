@@ -1,7 +1,9 @@
 //! The engine on the processor: no system library, no compiler.
 
+mod arrays;
 mod assemble;
 mod code;
+mod loops;
 mod machine;
 mod memory;
 mod order;
@@ -19,8 +21,9 @@ use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower};
 use crate::shape::{DType, Type};
 use crate::term::Body;
+use arrays::{dense, elements};
 use code::Scratch;
-use machine::{Machine, Workspace, dense, elements};
+use machine::{Machine, Workspace};
 use room::Room;
 use std::fmt;
 use std::panic::Location;

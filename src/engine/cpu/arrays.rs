@@ -1,0 +1,135 @@
+//! Elements in memory: lines of it, single values over it, and plain arrays from and to it.
+
+use crate::algebra::Reduction;
+use crate::concrete::{Arithmetic, Array, Data, OutOfMemory, Scalar, filled, for_data};
+use crate::shape::{DType, Shape, Type, Value};
+
+/// A cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Line(#[allow(dead_code, reason = "only its place is used")] [u8; 64]);
+
+/// Room for so many bytes.
+pub(super) fn lines(bytes: usize) -> Result<Vec<Line>, OutOfMemory> {
+    let (mut lines, count) = (Vec::new(), bytes.div_ceil(64));
+    match lines.try_reserve_exact(count) {
+        Ok(()) => lines.resize(count, Line([0; 64])),
+        Err(_) => return Err(OutOfMemory { ty: Type::new(DType::Bool, &[bytes]) }),
+    }
+    Ok(lines)
+}
+
+pub(super) fn neutral(op: Reduction, dtype: DType) -> Value {
+    fn of<T: Scalar>(op: Reduction) -> Value {
+        let x = match op {
+            Reduction::Sum => T::ZERO,
+            Reduction::Max => T::LOWEST,
+            Reduction::Min => T::HIGHEST,
+        };
+        T::wrap(Data::Uniform(Shape::new(), x)).element(0)
+    }
+    match dtype {
+        DType::F32 => of::<f32>(op),
+        DType::F64 => of::<f64>(op),
+        DType::I32 => of::<i32>(op),
+        DType::I64 => of::<i64>(op),
+        DType::Bool => of::<bool>(op),
+    }
+}
+
+/// An array with a buffer.
+pub(super) fn dense(array: &Array) -> Result<Array, OutOfMemory> {
+    fn of<T: Scalar>(data: &Data<T>) -> Result<Array, OutOfMemory> {
+        Ok(match data {
+            // Rank-0 arrays have none: one element in a row stands for them.
+            Data::Uniform(shape, x) if shape.is_empty() => T::wrap(Data::from_vec(&[1], vec![*x])),
+            Data::Uniform(shape, x) => T::wrap(Data::from_vec(shape, filled(shape, *x)?)),
+            dense => T::wrap(dense.clone()),
+        })
+    }
+    for_data!(array, data => of(data))
+}
+
+/// The elements of an array that has a buffer.
+pub(super) fn elements(array: &Array) -> *mut u8 {
+    for_data!(array, data => match data {
+        Data::Dense(array) => array.as_ptr().cast::<u8>().cast_mut(),
+        Data::Uniform(_, x) => std::ptr::from_ref(x).cast::<u8>().cast_mut(),
+    })
+}
+
+pub(super) fn bytes(ty: &Type) -> usize {
+    ty.bytes().expect("sizes are counted when memory is planned")
+}
+
+/// A copy of a buffer as an array.
+///
+/// # Safety
+///
+/// There are as many elements as the type says.
+pub(super) unsafe fn array_from(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
+    unsafe fn of<T: Scalar>(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
+        if ty.shape.is_empty() {
+            // SAFETY: there is one element.
+            return Ok(T::wrap(Data::Uniform(Shape::new(), unsafe { *from.cast::<T>() })));
+        }
+        let mut buffer = filled(&ty.shape, T::ZERO)?;
+        // SAFETY: as the caller's; a new buffer overlaps nothing.
+        unsafe { std::ptr::copy_nonoverlapping(from.cast::<T>(), buffer.as_mut_ptr(), buffer.len()) };
+        Ok(T::wrap(Data::from_vec(&ty.shape, buffer)))
+    }
+    // SAFETY: as the caller's.
+    unsafe {
+        match ty.dtype {
+            DType::F32 => of::<f32>(ty, from),
+            DType::F64 => of::<f64>(ty, from),
+            DType::I32 => of::<i32>(ty, from),
+            DType::I64 => of::<i64>(ty, from),
+            DType::Bool => of::<bool>(ty, from),
+        }
+    }
+}
+
+/// Writes the elements of an array to a buffer.
+///
+/// # Safety
+///
+/// There is room for them.
+pub(super) unsafe fn write_array(array: &Array, to: *mut u8) {
+    unsafe fn of<T: Scalar>(data: &Data<T>, to: *mut T) {
+        // SAFETY: as the caller's.
+        unsafe {
+            match data {
+                Data::Uniform(shape, x) => (0..crate::shape::size(shape)).for_each(|at| *to.add(at) = *x),
+                Data::Dense(array) => std::ptr::copy_nonoverlapping(array.as_ptr(), to, array.len()),
+            }
+        }
+    }
+    // SAFETY: as the caller's.
+    for_data!(array, data => unsafe { of(data, to.cast()) });
+}
+
+/// Writes one value to so many elements.
+///
+/// # Safety
+///
+/// There is room for them.
+pub(super) unsafe fn fill(to: *mut u8, count: usize, value: Value) {
+    unsafe fn of<T: Arithmetic>(to: *mut u8, count: usize, x: T) {
+        // SAFETY: as the caller's.
+        unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), count) }.fill(x);
+    }
+    if count == 0 {
+        return;
+    }
+    // SAFETY: as the caller's.
+    unsafe {
+        match value {
+            Value::F32(x) => of(to, count, x),
+            Value::F64(x) => of(to, count, x),
+            Value::I32(x) => of(to, count, x),
+            Value::I64(x) => of(to, count, x),
+            Value::Bool(x) => of(to, count, x),
+        }
+    }
+}
