@@ -1,6 +1,6 @@
 //! Scalar code for one stored value: a demand for a node at an access, turned into values of a nest.
 
-use crate::kernel::access::{Access, Affine, Guard, Guards};
+use crate::kernel::access::{Access, Guard, Guards};
 use crate::kernel::nest::{NestBuilder, Value, ValueId};
 use crate::kernel::procedure::BufferId;
 use crate::operation::{Binary, Comparison};
@@ -229,9 +229,4 @@ impl<'a> Emitter<'a> {
 pub(crate) fn needed(guards: &Guards, extents: &[usize]) -> Guards {
     let holds = |guard: &&Guard| !guard.position.stays_inside(extents, guard.extent as usize);
     guards.iter().filter(holds).cloned().collect()
-}
-
-/// The position of an axis that is not moved along.
-pub(crate) fn at_zero(axes: usize) -> Affine {
-    Affine::constant(0, axes)
 }

@@ -2,7 +2,7 @@
 
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::desugar::desugared;
-use crate::kernel::emit::{Emitter, Obstacle, at_zero, needed};
+use crate::kernel::emit::{Emitter, Obstacle, needed};
 use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
 use crate::kernel::procedure::{Buffer, BufferId, Call, Loop, Procedure, Source, Step};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
@@ -245,12 +245,11 @@ impl<'a> Lowering<'a> {
         store: impl FnOnce(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
     ) -> Result<(), Obstacle> {
         let mut emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(extents));
-        let mut at = at_zero(extents.len());
         if size(extents) == 0 {
             // Nothing runs: what is reduced over nothing is its neutral element, a value that no element has.
             let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
             let value = emitter.nest.add(Value::Constant(zero), zero.dtype());
-            at.offset = 0;
+            let at = Affine::constant(0, extents.len());
             let built = emitter.nest;
             return self.join(built, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
         }

@@ -14,8 +14,6 @@ mod print;
 mod procedure;
 mod product;
 mod roots;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use access::{Affine, Guard};
 pub(crate) use lower::lower;

@@ -61,15 +61,14 @@ impl Lowering<'_> {
         let shape: Shape = to.iter().map(|&label| ty.shape[axis(label, from)]).collect();
         let buffer = self.buffer(&Type::new(ty.dtype, &shape), Source::Local);
         let rank = to.len();
-        let row_major = strides(&shape);
-        let at = Affine { offset: 0, coefficients: row_major.iter().map(|&stride| stride as i64).collect() };
         let rows = from.iter().map(|&label| Affine::axis(axis(label, &to), rank)).collect();
         let access = Access { rows, guards: Guards::new() };
-        let place = at.clone();
+        let packed = row_major(buffer, to, &shape);
+        let place = packed.at.clone();
         self.nest(&shape, buffer, Mode::Write, |emitter| {
             Ok((emitter.emit(arg, access, NodeId::MAX)?, place, Guards::new(), None))
         })?;
-        Ok(Operand { buffer, labels: to, at })
+        Ok(packed)
     }
 
     /// A contraction as products of matrices: of the labels in a role, those that run together in both of their arrays are

@@ -9,11 +9,15 @@ use crate::shape::{DType, Shape, Type, Value};
 #[repr(align(64))]
 pub(super) struct Line(#[allow(dead_code, reason = "only its place is used")] [u8; 64]);
 
+impl Line {
+    pub(super) const ZERO: Line = Line([0; 64]);
+}
+
 /// Room for so many bytes.
 pub(super) fn lines(bytes: usize) -> Result<Vec<Line>, OutOfMemory> {
     let (mut lines, count) = (Vec::new(), bytes.div_ceil(64));
     match lines.try_reserve_exact(count) {
-        Ok(()) => lines.resize(count, Line([0; 64])),
+        Ok(()) => lines.resize(count, Line::ZERO),
         Err(_) => return Err(OutOfMemory { ty: Type::new(DType::Bool, &[bytes]) }),
     }
     Ok(lines)

@@ -10,7 +10,7 @@ use super::vector::{self, Instructions, Operand};
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
 use crate::operation::{Binary, Unary};
-use crate::shape::{self, DType, Type};
+use crate::shape::{DType, Type};
 use std::collections::{HashMap, HashSet};
 
 /// What an operand of an instruction is.
@@ -85,16 +85,6 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type]) -> Code {
     };
     assembler.run();
     Code { split, ..assembler.finish() }
-}
-
-fn bits(value: shape::Value) -> u64 {
-    match value {
-        shape::Value::F32(x) => u64::from(x.to_bits()),
-        shape::Value::F64(x) => x.to_bits(),
-        shape::Value::I32(x) => u64::from(x as u32),
-        shape::Value::I64(x) => x as u64,
-        shape::Value::Bool(x) => u64::from(x),
-    }
 }
 
 /// The elementwise operation that a reduction repeats.
@@ -344,7 +334,7 @@ impl Assembler<'_> {
             None => this.register(level),
         };
         let slot = match value {
-            Value::Constant(value) => self.constant(bits(*value)),
+            Value::Constant(value) => self.constant(value.bits()),
             Value::Position(at) => {
                 let at = self.linear(at);
                 let result = result(self);

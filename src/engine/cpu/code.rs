@@ -4,6 +4,7 @@
 //! loop over elements that stay in the first-level cache, so that its choice costs some nanoseconds for hundreds of
 //! elements. What does not move with the vector axis is computed at the loop that it moves with, once.
 
+use super::arrays::Line;
 use super::split::Split;
 use super::vector::{GatherKernel, Kernel, RampKernel, StridedKernel};
 use smallvec::SmallVec;
@@ -146,10 +147,6 @@ pub(super) struct Scratch {
     index: Vec<i64>,
 }
 
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Line(#[allow(dead_code, reason = "only its place is used")] [u8; 64]);
-
 // SAFETY: the pointers are set before they are read, by whoever holds the scratch.
 unsafe impl Send for Scratch {}
 
@@ -167,7 +164,7 @@ impl Scratch {
     pub(super) fn reserve(&mut self, code: &Code) {
         let lines = code.registers.div_ceil(64);
         if self.registers.len() < lines {
-            self.registers.resize(lines, Line([0; 64]));
+            self.registers.resize(lines, Line::ZERO);
         }
         if self.pointers.len() < code.slots.len() {
             self.pointers.resize(code.slots.len(), std::ptr::null_mut());

@@ -8,7 +8,7 @@ use super::memory::{Place, plan};
 use super::product;
 use super::recurrence::CompiledRecurrence;
 use super::split::Partial;
-use super::threads::Worker;
+use super::threads::{Shared, Worker};
 use super::vector::{self, Instructions, Operand};
 use crate::concrete::{self, Array, Failure, OutOfMemory};
 use crate::kernel::{BufferId, Call, Mode, Nest, Procedure, Product, Source, Step};
@@ -274,23 +274,6 @@ impl Machine {
     }
 }
 
-/// Pointers that threads share.
-#[derive(Clone, Copy)]
-struct Shared<'a>(&'a [*mut u8], *mut u8);
-
-// SAFETY: chunks of a nest write to places of their own, and read what none of them writes.
-unsafe impl Sync for Shared<'_> {}
-
-impl Shared<'_> {
-    fn bases(&self) -> &[*mut u8] {
-        self.0
-    }
-
-    fn partials(&self) -> *mut u8 {
-        self.1
-    }
-}
-
 /// Runs a nest, in chunks where it is cut.
 ///
 /// # Safety
@@ -302,9 +285,10 @@ unsafe fn run_nest(isa: Instructions, code: &Code, bases: &[*mut u8], partials: 
         // SAFETY: as the caller's.
         return unsafe { code.run(bases, |_| None, &mut worker.scratch, 0..extent) };
     }
-    let shared = Shared(bases, partials);
+    let (shared, parts) = (Shared(bases), [partials]);
+    let parts = Shared(&parts);
     worker.each(split.chunks, |chunk, scratch| {
-        let part = |partial: &Partial| shared.partials().wrapping_add(partial.offset + chunk * partial.stride);
+        let part = |partial: &Partial| parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride);
         let own = |id: BufferId| split.partials.iter().find(|partial| partial.buffer == id).map(part);
         for partial in &split.partials {
             // SAFETY: the part has room for the buffer's elements.
@@ -312,7 +296,7 @@ unsafe fn run_nest(isa: Instructions, code: &Code, bases: &[*mut u8], partials: 
         }
         let range = split.range(chunk, extent, code.axes.len() == 1);
         // SAFETY: as the caller's; chunks write to different elements, or to parts of their own.
-        unsafe { code.run(shared.bases(), own, scratch, range) };
+        unsafe { code.run(shared.pointers(), own, scratch, range) };
     });
     for partial in &split.partials {
         let combine = combining(partial.op, partial.dtype);

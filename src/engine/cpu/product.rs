@@ -1,6 +1,6 @@
 //! Matrix products on buffers.
 
-use super::threads::Worker;
+use super::threads::{Shared, Worker};
 use crate::concrete::Arithmetic;
 use crate::kernel::Product;
 use crate::shape::DType;
@@ -83,18 +83,6 @@ fn by_batches(product: &Product) -> bool {
     own && (batches >= 8 || batches > product.sizes[0] / ROWS)
 }
 
-/// Pointers that threads share.
-struct Shared<'a>(&'a [*mut u8]);
-
-// SAFETY: chunks write to results of their own.
-unsafe impl Sync for Shared<'_> {}
-
-impl Shared<'_> {
-    fn bases(&self) -> &[*mut u8] {
-        self.0
-    }
-}
-
 /// Runs the products of all batches.
 ///
 /// # Safety
@@ -116,10 +104,10 @@ pub(super) unsafe fn run(product: &Product, dtype: DType, bases: &[*mut u8], wor
         // SAFETY: as the caller's; chunks are of different results.
         unsafe {
             match dtype {
-                DType::F32 => some::<f32>(product, shared.bases(), batches, rows),
-                DType::F64 => some::<f64>(product, shared.bases(), batches, rows),
-                DType::I32 => some::<i32>(product, shared.bases(), batches, rows),
-                DType::I64 => some::<i64>(product, shared.bases(), batches, rows),
+                DType::F32 => some::<f32>(product, shared.pointers(), batches, rows),
+                DType::F64 => some::<f64>(product, shared.pointers(), batches, rows),
+                DType::I32 => some::<i32>(product, shared.pointers(), batches, rows),
+                DType::I64 => some::<i64>(product, shared.pointers(), batches, rows),
                 DType::Bool => unreachable!("products are of numbers"),
             }
         }

@@ -7,7 +7,7 @@
 use super::vector::{self, Instructions, Kernel, Operand as Form};
 use crate::kernel::Loop;
 use crate::operation::Binary;
-use crate::shape::{DType, Value};
+use crate::shape::DType;
 use crate::term::recurrence::{Elementwise, Operand, Recurrence};
 use smallvec::SmallVec;
 use std::ops::{Add, Mul, Sub};
@@ -74,16 +74,6 @@ pub(super) struct CompiledRecurrence {
     /// The next carries, then the outputs, with the bytes of their elements.
     next: Vec<(Place, usize)>,
     registers: usize,
-}
-
-fn bits(value: Value) -> u64 {
-    match value {
-        Value::F32(x) => u64::from(x.to_bits()),
-        Value::F64(x) => x.to_bits(),
-        Value::I32(x) => u64::from(x as u32),
-        Value::I64(x) => x as u64,
-        Value::Bool(x) => u64::from(x),
-    }
 }
 
 impl CompiledRecurrence {
@@ -266,7 +256,7 @@ impl Compiler<'_> {
             Operand::Input(input) => Place::Input(scan.carries + input),
             Operand::Capture(capture) => Place::Capture(scan.carries + scan.inputs + capture),
             Operand::Constant(value) => {
-                self.constants.push(bits(value));
+                self.constants.push(value.bits());
                 Place::Constant(self.constants.len() - 1)
             }
             Operand::Step(step) => Place::Register(scan.carries + step),

@@ -24,15 +24,17 @@ pub(super) struct Worker {
     helpers: Vec<Mutex<Scratch>>,
 }
 
-/// Pointers that go to another thread.
-struct Sent<'a>(&'a [*mut u8], &'a [*mut u8]);
+/// Pointers that other threads see too.
+pub(super) struct Shared<'a>(pub(super) &'a [*mut u8]);
 
-// SAFETY: the thread that they come from waits until they are not used any more.
-unsafe impl Send for Sent<'_> {}
+// SAFETY: chunks of a kernel write to places of their own and read what none of them writes, and whoever hands pointers to
+// other threads waits until these are done with them.
+unsafe impl Sync for Shared<'_> {}
+unsafe impl Send for Shared<'_> {}
 
-impl<'a> Sent<'a> {
-    fn into_parts(self) -> (&'a [*mut u8], &'a [*mut u8]) {
-        (self.0, self.1)
+impl Shared<'_> {
+    pub(super) fn pointers(&self) -> &[*mut u8] {
+        self.0
     }
 }
 
@@ -84,12 +86,9 @@ impl Threads {
     ) -> Result<(), Failure> {
         match self {
             Threads::Own(pool) if machine.is_parallel() => {
-                let sent = Sent(arguments, results);
-                pool.install(|| {
-                    let (arguments, results) = sent.into_parts();
-                    // SAFETY: as the caller's.
-                    unsafe { machine.run(workspace, worker, arguments, results) }
-                })
+                let (arguments, results) = (Shared(arguments), Shared(results));
+                // SAFETY: as the caller's.
+                pool.install(|| unsafe { machine.run(workspace, worker, arguments.pointers(), results.pointers()) })
             }
             // SAFETY: as the caller's.
             _ => unsafe { machine.run(workspace, worker, arguments, results) },
