@@ -294,7 +294,7 @@ unsafe fn run_nest(isa: Instructions, code: &Code, bases: &[*mut u8], partials: 
             // SAFETY: the part has room for the buffer's elements.
             unsafe { fill(part(partial), partial.count, neutral(partial.op, partial.dtype)) };
         }
-        let range = split.range(chunk, extent, code.axes.len() == 1);
+        let range = split.range(chunk, extent, code.vector == 0);
         // SAFETY: as the caller's; chunks write to different elements, or to parts of their own.
         unsafe { code.run(shared.pointers(), own, scratch, range) };
     });

@@ -46,7 +46,7 @@ impl Split {
         let extent = layout.extents[0];
         let work = size(&nest.extents).saturating_mul(nest.values.len() + nest.stores.len());
         let mut chunks = (work / WORK).clamp(1, CHUNKS).min(extent.max(1));
-        if layout.extents.len() == 1 {
+        if layout.vector == 0 {
             chunks = chunks.min(extent.div_ceil(ALIGNED)).max(1);
         }
         let mut combined: Vec<(&Store, Reduction)> = Vec::new();
