@@ -2,6 +2,7 @@
 
 mod arrays;
 mod assemble;
+mod blocks;
 mod code;
 mod loops;
 mod machine;
@@ -126,7 +127,7 @@ impl Program {
 
     /// Bytes of memory that a run takes beside its arguments and results.
     pub fn memory(&self) -> usize {
-        self.machine.total_memory()
+        self.machine.total_memory(self.threads.count())
     }
 
     /// Runs the program on arguments of its parameters' types.
@@ -154,7 +155,10 @@ impl Program {
             Some(idle) => idle,
             None => {
                 let mut scratch = Scratch::default();
-                let workspace = self.machine.workspace(&mut scratch, self.profile.is_some()).map_err(failure)?;
+                let workspace = self
+                    .machine
+                    .workspace(&mut scratch, self.profile.is_some(), self.threads.count())
+                    .map_err(failure)?;
                 (workspace, self.threads.worker(scratch, self.machine.is_parallel()))
             }
         };
