@@ -18,7 +18,7 @@ const WINDOW: usize = 256;
 /// Extents of rows that are tried.
 const TRIED: usize = 8;
 /// Bytes of the rows of a block, which stay in the second-level cache.
-const BLOCK: usize = 256 << 10;
+const BLOCK: usize = 512 << 10;
 /// Blocks of products have at least so many rows: a product's operand is brought into order for each.
 const PRODUCT_ROWS: usize = 32;
 /// Rows of a block are a multiple of this, if there are as many.

@@ -51,10 +51,10 @@ struct Assembler<'a> {
     last_use: Vec<usize>,
 }
 
-/// The instructions of a nest.
-pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type]) -> Code {
-    let layout = layout(nest);
-    let split = Split::of(nest, &layout, types);
+/// The instructions of a nest, whose work threads may share where it is `cut`.
+pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> Code {
+    let layout = layout(nest, cut);
+    let split = if cut { Split::of(nest, &layout, types) } else { Split::whole() };
     let depth = layout.extents.len();
     let mut assembler = Assembler {
         isa,

@@ -57,9 +57,9 @@ impl CompiledBlocks {
         blocks: &Blocks,
         types: &[Type],
     ) -> Result<Option<CompiledBlocks>, OutOfMemory> {
-        let Some(block) = Machine::new(isa, &blocks.procedure)? else { return Ok(None) };
+        let Some(block) = Machine::new(isa, &blocks.procedure, false)? else { return Ok(None) };
         let rest = match &blocks.rest {
-            Some(rest) => match Machine::new(isa, rest)? {
+            Some(rest) => match Machine::new(isa, rest, false)? {
                 Some(rest) => Some(rest),
                 None => return Ok(None),
             },

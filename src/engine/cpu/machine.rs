@@ -95,12 +95,13 @@ impl Workspace {
 unsafe impl Send for Workspace {}
 
 impl Machine {
-    /// A procedure as instructions; `None` where its memory can't be counted.
+    /// A procedure as instructions; `None` where its memory can't be counted. `cut` says whether threads may share the work
+    /// of a step.
     ///
     /// # Errors
     ///
     /// When there is no memory for a known array.
-    pub(super) fn new(isa: Instructions, procedure: &Procedure) -> Result<Option<Machine>, OutOfMemory> {
+    pub(super) fn new(isa: Instructions, procedure: &Procedure, cut: bool) -> Result<Option<Machine>, OutOfMemory> {
         let Some((places, memory)) = plan(procedure) else { return Ok(None) };
         let mut constants = HashMap::new();
         for (id, buffer) in procedure.buffers.iter().enumerate() {
@@ -114,14 +115,16 @@ impl Machine {
         let mut steps = Vec::new();
         for step in &procedure.steps {
             steps.push(match step {
-                Step::Nest(nest) => Compiled::Nest { fills: fills(nest, procedure), code: assemble(isa, nest, &types) },
+                Step::Nest(nest) => {
+                    Compiled::Nest { fills: fills(nest, procedure), code: assemble(isa, nest, &types, cut) }
+                }
                 Step::Product(product) => {
                     Compiled::Product(product.clone(), types[product.result.buffer as usize].dtype)
                 }
                 Step::Loop(repeated) if let Some(compiled) = CompiledRecurrence::new(isa, repeated) => {
                     Compiled::Recurrence(Box::new(compiled))
                 }
-                Step::Loop(repeated) => match CompiledLoop::new(isa, repeated, &types)? {
+                Step::Loop(repeated) => match CompiledLoop::new(isa, repeated, &types, cut)? {
                     Some(compiled) => Compiled::Loop(Box::new(compiled)),
                     None => return Ok(None),
                 },

@@ -91,7 +91,7 @@ impl Program {
         if let Some(buffer) = procedure.buffers.iter().find(|buffer| buffer.ty.bytes().is_none()) {
             return Err(too_large(&buffer.ty));
         }
-        match Machine::new(Instructions::detect(), &procedure)? {
+        match Machine::new(Instructions::detect(), &procedure, true)? {
             Some(machine) => Ok(Program {
                 profile: options.profile.then(|| Mutex::new((0, Vec::new()))),
                 procedure,

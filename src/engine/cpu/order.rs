@@ -108,14 +108,15 @@ impl Choice<'_> {
         loops
     }
 
-    /// The order in which instructions run along this axis, and those that go on with it.
-    fn order(&self, vector: usize) -> Order {
+    /// The order in which instructions run along this axis, and those that go on with it; the others run inside of tiles, if
+    /// there are several tiles for threads to share or all is for one thread.
+    fn order(&self, vector: usize, cut: bool) -> Order {
         let mut rest: Vec<usize> = self.long.iter().copied().filter(|&axis| axis != vector).collect();
         let mut along: Loop = (vector, self.nest.extents[vector]);
         while let Some(at) = rest.iter().rposition(|&axis| self.joins(axis, along)) {
             along.1 *= self.nest.extents[rest.remove(at)];
         }
-        if along.1 <= TILE {
+        if cut && along.1 <= TILE {
             return Order { outer: self.joined(&rest), vector: along, inner: Vec::new() };
         }
         // What stores do not move with runs innermost, so that a tile's sum is stored once.
@@ -195,7 +196,9 @@ fn is_function(op: Unary) -> bool {
 }
 
 /// Chooses the order of the loops, and joins those that all accesses go through together.
-pub(super) fn layout(nest: &Nest) -> Layout {
+///
+/// `cut` says whether threads may share the work.
+pub(super) fn layout(nest: &Nest, cut: bool) -> Layout {
     let (memory, numbers) = functions(nest);
     let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] != 1).collect();
     let Some(&last) = long.last() else { return Layout { extents: vec![1], vector: 0, axes: vec![None] } };
@@ -212,10 +215,10 @@ pub(super) fn layout(nest: &Nest) -> Layout {
         moved.push(value.operands().iter().fold(own, |bits, &operand| bits | moved[operand as usize]));
     }
     let choice = Choice { nest, memory, numbers, long, moved };
-    let mut best = choice.order(last);
+    let mut best = choice.order(last, cut);
     let mut least = choice.cost(&best);
     for &axis in choice.long.iter().rev().skip(1) {
-        let order = choice.order(axis);
+        let order = choice.order(axis, cut);
         let cost = choice.cost(&order);
         if cost < least {
             (best, least) = (order, cost);

@@ -59,9 +59,14 @@ const PARTIAL_CHUNKS: usize = 16;
 const ALIGNED: usize = 64;
 
 impl Split {
+    /// A nest that is not cut.
+    pub(super) fn whole() -> Split {
+        Split { chunks: 1, ..Split::default() }
+    }
+
     /// Decides how a nest is cut.
     pub(super) fn of(nest: &Nest, layout: &Layout, types: &[Type]) -> Split {
-        let whole = Split { chunks: 1, ..Split::default() };
+        let whole = Split::whole();
         let extent = layout.extents[0];
         let work = size(&nest.extents).saturating_mul(nest.values.len() + nest.stores.len());
         let mut chunks = (work / WORK).clamp(1, CHUNKS).min(extent.max(1));
