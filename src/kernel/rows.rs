@@ -46,16 +46,16 @@ impl<'a> RowStep<'a> {
     /// The step along each axis whose extent is a multiple of that of the rows.
     pub(super) fn all(step: &'a Step, extent: usize) -> impl Iterator<Item = RowStep<'a>> + 'a {
         let extents = extents(step);
-        (0..extents.len()).filter(move |&at| extents[at] > 0 && extents[at] % extent == 0).filter_map(move |at| {
-            match step {
+        (0..extents.len()).filter(move |&at| extents[at] > 0 && extents[at].is_multiple_of(extent)).filter_map(
+            move |at| match step {
                 Step::Nest(nest) => of_nest(step, nest, at, extent),
                 Step::Product(product) => {
                     let role = if at < 3 { Role::Size(at) } else { Role::Batch(at - 3) };
                     Some(of_product(step, product, role, extent))
                 }
                 _ => None,
-            }
-        })
+            },
+        )
     }
 
     /// The step for so many rows, on other buffers: asked for by buffer and stride.
