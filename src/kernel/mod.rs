@@ -13,7 +13,7 @@ mod nest;
 mod print;
 mod procedure;
 mod product;
-mod roots;
+pub(crate) mod roots;
 
 pub(crate) use access::{Affine, Guard};
 pub(crate) use lower::lower;
