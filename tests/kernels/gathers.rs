@@ -122,3 +122,47 @@ fn rows_at_several_positions() {
     let given: Given<Concrete> = (numbers(20).into(), numbers(25).into(), i.into(), j.into());
     assert!(!stores!(rows, &given, "f64[20, 25, 30]", "rows"));
 }
+
+/// Sums of rows and of single numbers at computed positions, some of them outside.
+fn totals<A: Algebra>(
+    (rows, numbers, at): &(Matrix<A, f64>, Vector<A, f64>, Vector<A, i64>),
+) -> (Matrix<A, f64>, Vector<A, f64>) {
+    ((rows * 2.0).scatter(at, 9), numbers.sin().scatter(at, 64))
+}
+
+#[test]
+fn sums_at_computed_positions_are_the_same_bits_on_any_number_of_threads() {
+    let n = 60_001;
+    let rows = Matrix::<Concrete, f64>::from_elements((n, 7), numbers(7 * n));
+    let at: Vector<Concrete, i64> = (0..n as i64).map(|at| at * at % 70 - 3).collect::<Vec<_>>().into();
+    let numbers: Vector<Concrete, f64> = numbers(n).into();
+    let arguments = (&rows, &numbers, &at);
+    let function = stage(totals, arguments).unwrap();
+    let on = |threads| {
+        let (rows, numbers) = function.compile(Cpu::default().threads(threads)).unwrap().call(arguments).unwrap();
+        (rows.to_vec(), numbers.to_vec())
+    };
+    let one = on(1);
+    let bits = |(rows, numbers): &(Vec<f64>, Vec<f64>)| (super::bits(rows), super::bits(numbers));
+    assert!((2..=5).all(|threads| bits(&on(threads)) == bits(&one)));
+    let expected = totals(&(rows.clone(), numbers.clone(), at.clone()));
+    for (found, expected) in [(one.0, expected.0.to_vec()), (one.1, expected.1.to_vec())] {
+        assert_eq!(found.len(), expected.len());
+        assert!(found.iter().zip(&expected).all(|(found, expected)| (found - expected).abs() < 1e-9));
+    }
+}
+
+/// Rows that are longer than a tile, and rows that are read backwards or far apart.
+#[test]
+fn rows_of_any_length_and_order_are_added() {
+    type Rows<A> = (Matrix<A, f64>, Vector<A, i64>);
+    fn turned<A: Algebra>((rows, at): &Rows<A>) -> (Vector<A, f64>, Vector<A, f64>) {
+        let (once, reversed) = (rows.scatter(at, 3), rows.reverse(1).scatter(at, 3));
+        (once.sum_axis(0) + reversed.sum_axis(0), rows.transpose().scatter(iota(rows.shape()[1]) % 2, 2).sum_axis(0))
+    }
+    for width in [1, 2, 33, 64, 1025, 3000] {
+        let rows = Matrix::<Concrete, f64>::from_elements((5, width), numbers(5 * width));
+        let given: Rows<Concrete> = (rows, vec![2i64, 3, 0, -1, 2].into());
+        stores!(turned, &given, "", "rows");
+    }
+}

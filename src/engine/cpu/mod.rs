@@ -12,6 +12,8 @@ mod recurrence;
 mod room;
 mod scatter;
 mod split;
+#[cfg(test)]
+mod tests;
 mod threads;
 pub(crate) mod vector;
 
