@@ -1,6 +1,7 @@
 //! From a bulk program to a procedure of loop nests.
 
 use crate::kernel::access::{Access, Affine, Guards};
+use crate::kernel::blocks::blocked;
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Emitter, Obstacle, needed};
 use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
@@ -18,7 +19,7 @@ pub(crate) fn lower(body: &Body) -> Procedure {
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {
         match Lowering::new(body, &calls).run() {
-            Ok(procedure) => return procedure,
+            Ok(procedure) => return blocked(procedure),
             // What can't be read by affine positions is left to the instance of plain arrays.
             Err(Obstacle(node)) => assert!(calls.insert(node), "a node is an obstacle once: {:?}", body.node(node).op),
         }

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod assemble;
+mod blocks;
 mod code;
 mod loops;
 mod machine;
@@ -93,7 +94,7 @@ impl Program {
         if let Some(buffer) = procedure.buffers.iter().find(|buffer| buffer.ty.bytes().is_none()) {
             return Err(too_large(&buffer.ty));
         }
-        match Machine::new(Instructions::detect(), &procedure)? {
+        match Machine::new(Instructions::detect(), &procedure, true)? {
             Some(machine) => Ok(Program {
                 profile: options.profile.then(|| Mutex::new((0, Vec::new()))),
                 procedure,
@@ -129,7 +130,7 @@ impl Program {
 
     /// Bytes of memory that a run takes beside its arguments and results.
     pub fn memory(&self) -> usize {
-        self.machine.total_memory()
+        self.machine.total_memory(self.threads.count())
     }
 
     /// Runs the program on arguments of its parameters' types.
@@ -157,7 +158,10 @@ impl Program {
             Some(idle) => idle,
             None => {
                 let mut scratch = Scratch::default();
-                let workspace = self.machine.workspace(&mut scratch, self.profile.is_some()).map_err(failure)?;
+                let workspace = self
+                    .machine
+                    .workspace(&mut scratch, self.profile.is_some(), self.threads.count())
+                    .map_err(failure)?;
                 (workspace, self.threads.worker(scratch, self.machine.is_parallel()))
             }
         };

@@ -114,7 +114,7 @@ pub(super) unsafe fn run(product: &Product, dtype: DType, bases: &[*mut u8], wor
     };
     match chunks {
         1 => run(0),
-        _ => worker.each(chunks, |chunk, _| run(chunk)),
+        _ => worker.each(chunks, |chunk, _, _| run(chunk)),
     }
 }
 
@@ -128,7 +128,7 @@ unsafe fn some<T: Multiply>(product: &Product, bases: &[*mut u8], batches: Range
         places[0] += rows.start * product.left.rows;
         places[2] += rows.start * product.result.rows;
         // Whether an earlier batch has the same result.
-        let mut again = false;
+        let mut again = product.continues;
         for (axis, &extent) in product.batches.iter().enumerate().rev() {
             let position = rest % extent;
             rest /= extent;

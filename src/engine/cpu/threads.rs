@@ -52,7 +52,7 @@ impl Threads {
         }
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         match self {
             Threads::One => 1,
             Threads::Shared => rayon::current_num_threads(),
@@ -97,16 +97,21 @@ impl Threads {
 }
 
 impl Worker {
-    /// Calls a function for every chunk, with scratch: in turn, or on several threads.
-    pub(super) fn each(&mut self, chunks: usize, f: impl Fn(usize, &mut Scratch) + Sync) {
+    /// One without helpers.
+    pub(super) fn alone(scratch: Scratch) -> Worker {
+        Worker { scratch, helpers: Vec::new() }
+    }
+
+    /// Calls a function for every chunk, with the number of the thread and its scratch: in turn, or on several threads.
+    pub(super) fn each(&mut self, chunks: usize, f: impl Fn(usize, usize, &mut Scratch) + Sync) {
         if self.helpers.is_empty() {
-            return (0..chunks).for_each(|chunk| f(chunk, &mut self.scratch));
+            return (0..chunks).for_each(|chunk| f(chunk, 0, &mut self.scratch));
         }
         let helpers = &self.helpers;
         (0..chunks).into_par_iter().with_max_len(1).for_each(|chunk| {
             let own = rayon::current_thread_index().unwrap_or(0) % helpers.len();
             let mut scratch = helpers[own].lock().unwrap_or_else(PoisonError::into_inner);
-            f(chunk, &mut scratch);
+            f(chunk, own, &mut scratch);
         });
     }
 }
