@@ -15,7 +15,7 @@ mod nest;
 mod print;
 mod procedure;
 mod product;
-mod roots;
+pub(crate) mod roots;
 mod rows;
 
 pub(crate) use access::{Affine, Guard};

@@ -99,6 +99,9 @@ pub(super) enum Instruction {
         index: Slot,
         extent: i64,
     },
+    /// A kernel that combines a run with one that begins at a computed position, nothing where that is outside; the stride
+    /// in bytes.
+    Into { run: Kernel, result: Slot, stride: isize, index: Slot, extent: i64, value: Slot },
     /// A kernel on the stretch of the result and the operands `a` and `b` on which guards hold; strides in bytes.
     Within { run: Kernel, result: Slot, result_stride: isize, operands: [(Slot, isize); 2], bounds: Box<[Bound]> },
     /// Element by element, at computed positions: see [`AlongKernel`].
@@ -339,6 +342,14 @@ impl Code {
                             run(result, *width as isize, row, *source_stride, count);
                         } else {
                             std::ptr::write_bytes(result, 0, count * width);
+                        }
+                    }
+                    Instruction::Into { run, result, stride, index, extent, value } => {
+                        let index = *at(pointers, *index).cast::<i64>();
+                        if (0..*extent).contains(&index) {
+                            let row = at(pointers, *result).wrapping_offset(*stride * index as isize);
+                            let value = at(pointers, *value);
+                            run(row, row, value, value, count);
                         }
                     }
                     Instruction::Within { run, result, result_stride, operands, bounds } => {

@@ -13,6 +13,8 @@ mod recurrence;
 mod room;
 mod scatter;
 mod split;
+#[cfg(test)]
+mod tests;
 mod threads;
 pub(crate) mod vector;
 
@@ -22,6 +24,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower};
 use crate::shape::{DType, Type};
 use crate::term::Body;
+use crate::vectorise::push_gathers;
 use arrays::{dense, elements};
 use code::Scratch;
 use machine::{Machine, Workspace};
@@ -85,7 +88,7 @@ impl Program {
     }
 
     fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, OutOfMemory> {
-        let procedure = lower(body);
+        let procedure = lower(&push_gathers(body));
         let result_types: Vec<Type> = body.result_types().cloned().collect();
         let too_large = |ty: &Type| OutOfMemory { ty: ty.clone() };
         if let Some(buffer) = procedure.buffers.iter().find(|buffer| buffer.ty.bytes().is_none()) {

@@ -81,9 +81,8 @@ impl Split {
             let inner = strides.iter().zip(&layout.extents).skip(1);
             let reach: i128 =
                 inner.map(|(&stride, &extent)| stride.unsigned_abs() as i128 * (extent as i128 - 1)).sum();
-            if store.index.is_some() {
-                return whole;
-            }
+            // A computed position is that of a row, in which the loops reach: other steps of an outermost loop that moves
+            // in the row are other elements of any row; else every chunk may write to every element.
             if strides[0] == 0 {
                 combined.push((store, op));
             } else if reach >= strides[0].unsigned_abs() as i128 {

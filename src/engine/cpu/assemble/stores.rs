@@ -33,8 +33,17 @@ impl Assembler<'_> {
         let (level, is_run) = (self.levels[store.value as usize], self.runs[store.value as usize]);
         if let Some((index, stride, extent)) = store.index {
             let Mode::Reduce(op) = store.mode else { unreachable!("computed positions are added at") };
-            let run = scatter(op, dtype);
             let result = self.buffer(store.buffer, &store.at, dtype);
+            if step == 1 && !self.runs[index as usize] {
+                // A row, from a computed position on.
+                let run =
+                    vector::binary(isa, combining(op, dtype), dtype, Operand::Run, self.operand(store.value, true));
+                let (index, value) = (self.place(index), self.place(store.value));
+                let stride = stride as isize * width;
+                self.emit(depth, true, Instruction::Into { run, result, stride, index, extent, value });
+                return;
+            }
+            let run = scatter(op, dtype);
             let moving = |this: &Self, id: ValueId, width: isize| {
                 (this.place(id), if this.runs[id as usize] { width } else { 0 })
             };
