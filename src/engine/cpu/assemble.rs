@@ -7,7 +7,7 @@ use super::code::{Axis, Base, Bound, Code, Instruction, Level, Linear, Slot};
 use super::order::{Layout, layout};
 use super::scatter::gather_along;
 use super::split::Split;
-use super::vector::{self, Instructions, Operand};
+use super::vector::{self, Instructions, Operand, RowsKernel};
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
 use crate::operation::Binary;
@@ -47,6 +47,8 @@ struct Assembler<'a> {
     tile_registers: Vec<Slot>,
     /// Bytes of registers of one element.
     single: usize,
+    /// What computes the last sum of products or squares for several rows.
+    of_rows: Option<RowsKernel>,
     /// The last instruction that reads each value, as a count of values and stores.
     last_use: Vec<usize>,
 }
@@ -71,10 +73,12 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
         free: vec![Vec::new(); depth + 1],
         tile_registers: Vec::new(),
         single: 0,
+        of_rows: None,
         last_use: Vec::new(),
         layout,
     };
     assembler.run();
+    assembler.join_rows(split.chunks > 1);
     Code { split, ..assembler.finish() }
 }
 

@@ -7,7 +7,7 @@
 
 use super::arrays::Line;
 use super::split::Split;
-use super::vector::{GatherKernel, Kernel, RampKernel, StridedKernel};
+use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -80,6 +80,8 @@ pub(super) type AlongKernel = unsafe fn(*mut u8, isize, isize, (*const u8, isize
 pub(super) enum Instruction {
     /// Elementwise work and reductions of runs.
     Kernel { run: Kernel, result: Slot, a: Slot, b: Slot, c: Slot },
+    /// Sums over pairs of elements of rows: places and strides of the results and the operands, in bytes.
+    Rows { run: RowsKernel, result: (Slot, isize), a: (Slot, isize), b: (Slot, isize), rows: usize },
     /// A copy between strided runs; strides in bytes.
     Strided { run: StridedKernel, result: Slot, result_stride: isize, a: Slot, a_stride: isize },
     /// Positions, as numbers.
@@ -312,6 +314,10 @@ impl Code {
                 match instruction {
                     Instruction::Kernel { run, result, a, b, c } => {
                         run(at(pointers, *result), at(pointers, *a), at(pointers, *b), at(pointers, *c), count);
+                    }
+                    Instruction::Rows { run, result, a, b, rows } => {
+                        let [from, with] = [a, b].map(|&(slot, stride)| (at(pointers, slot).cast_const(), stride));
+                        run((at(pointers, result.0), result.1), from, with, *rows, count);
                     }
                     Instruction::Strided { run, result, result_stride, a, a_stride } => {
                         run(at(pointers, *result), *result_stride, at(pointers, *a), *a_stride, count);

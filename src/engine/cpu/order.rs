@@ -18,6 +18,14 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// Takes a loop away that is not the vector axis.
+    pub(super) fn remove(&mut self, position: usize) {
+        debug_assert_ne!(position, self.vector);
+        self.extents.remove(position);
+        self.axes.remove(position);
+        self.vector -= usize::from(position < self.vector);
+    }
+
     /// The coefficients of an affine function by loop.
     pub(super) fn by_loop(&self, at: &Affine) -> Vec<i64> {
         self.axes.iter().map(|axis| axis.map_or(0, |axis| at.coefficients[axis])).collect()

@@ -2,6 +2,7 @@
 
 use super::Assembler;
 use crate::algebra::Reduction;
+use crate::engine::cpu::code::{Instruction, Level, Slot};
 use crate::kernel::{Mode, Store, Value, ValueId};
 use crate::operation::{Binary, Unary};
 use std::collections::HashMap;
@@ -21,6 +22,37 @@ impl Assembler<'_> {
         let level = self.level_of(&store.at).max(self.layout.vector + 1);
         let plain = store.index.is_none() && store.guards.is_empty() && matches!(store.mode, Mode::Reduce(_));
         (plain && level < self.depth() && self.step(&store.at) != 1).then_some(level)
+    }
+
+    /// Where the innermost steps of a nest do nothing but sum along its vector axis, the loop around them becomes part of the
+    /// instruction: so its rows share what they read, and one choice of an instruction is enough for all of them. A loop
+    /// that threads share stays.
+    pub(super) fn join_rows(&mut self, is_shared: bool) {
+        let (depth, vector) = (self.depth(), self.layout.vector);
+        let is_last = vector + 1 == depth;
+        // The loop of the rows, and what runs at each of its steps: at its own level, where it is inside of the tiles, and
+        // else at that of the vector axis.
+        let Some(rows) = (if is_last { vector.checked_sub(1) } else { Some(depth - 1) }) else { return };
+        let idle = |level: &Level| level.single.is_empty() && level.tile.is_empty() && level.after.is_empty();
+        if (rows == 0 && is_shared) || (is_last && !idle(&self.code[rows + 1])) {
+            return;
+        }
+        let own = &self.code[depth];
+        let (Some(run), [Instruction::Kernel { result, a, b, .. }]) = (self.of_rows, &own.tile[..]) else { return };
+        if !(own.single.is_empty() && own.after.is_empty()) {
+            return;
+        }
+        let stride = |slot: Slot| {
+            let moved = self.moves[rows].iter().find(|&&(moving, _)| moving == slot);
+            (slot, moved.map_or(0, |&(_, bytes)| bytes))
+        };
+        let (result, a, b) = (stride(*result), stride(*a), stride(*b));
+        let joined = Instruction::Rows { run, result, a, b, rows: self.layout.extents[rows] };
+        self.code[depth].tile.clear();
+        self.code.remove(rows + 1);
+        self.code[depth - 1].tile.push(joined);
+        self.moves.remove(rows);
+        self.layout.remove(rows);
     }
 
     /// Products and squares that are only summed.

@@ -22,8 +22,14 @@ impl Assembler<'_> {
             let tile = self.tile_sum(store, dtype);
             let result = tile.unwrap_or_else(|| self.buffer(store.buffer, &store.at, dtype));
             let run = match (step, difference) {
-                (_, Some(_)) => vector::square_distance(isa, dtype),
-                (0, _) if tile.is_none() => vector::dot(isa, dtype),
+                (_, Some(_)) => {
+                    self.of_rows = Some(vector::square_distances(isa, dtype));
+                    vector::square_distance(isa, dtype)
+                }
+                (0, _) if tile.is_none() => {
+                    self.of_rows = Some(vector::dots(isa, dtype));
+                    vector::dot(isa, dtype)
+                }
                 _ => vector::multiply_add(isa, dtype, self.operand(a, true), self.operand(b, true)),
             };
             let (a, b) = (self.place(a), self.place(b));

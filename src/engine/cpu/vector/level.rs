@@ -3,7 +3,7 @@
 //! A loop is written once, as a type with an always inlined function, and compiled into one function for every set of
 //! instructions: what is inlined into a function with target features is compiled with these.
 
-use super::{GatherKernel, Instructions, Kernel, RampKernel, StridedKernel};
+use super::{GatherKernel, Instructions, Kernel, RampKernel, RowsKernel, StridedKernel};
 use crate::concrete::Scalar;
 
 /// What a loop may know of the instructions that it is compiled to.
@@ -127,6 +127,12 @@ compiled!(
     strided_kernel,
     StridedKernel,
     (result: *mut u8, result_stride: isize, a: *const u8, a_stride: isize, count: usize)
+);
+compiled!(
+    RowsLoop,
+    rows_kernel,
+    RowsKernel,
+    (result: (*mut u8, isize), a: (*const u8, isize), b: (*const u8, isize), rows: usize, count: usize)
 );
 compiled!(RampLoop, ramp_kernel, RampKernel, (result: *mut i64, start: i64, step: i64, count: usize));
 compiled!(

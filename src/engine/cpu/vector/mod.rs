@@ -13,6 +13,7 @@ mod functions;
 mod level;
 mod movement;
 mod reduction;
+mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -69,6 +70,15 @@ pub(crate) type Kernel = unsafe fn(result: *mut u8, a: *const u8, b: *const u8, 
 /// As for [`Kernel`], for the elements at these distances; the operand does not overlap the result.
 pub(crate) type StridedKernel =
     unsafe fn(result: *mut u8, result_stride: isize, a: *const u8, a_stride: isize, count: usize);
+
+/// Adds a sum over pairs of elements of two operands to the one element of the result, for each of some rows: the places of
+/// the first, and the distances from row to row in bytes.
+///
+/// # Safety
+///
+/// As for [`Kernel`], for each row; the results overlap neither each other nor the operands.
+pub(crate) type RowsKernel =
+    unsafe fn(result: (*mut u8, isize), a: (*const u8, isize), b: (*const u8, isize), rows: usize, count: usize);
 
 /// Writes `start + i · step` for every position `i`, wrapping.
 ///
@@ -151,6 +161,16 @@ pub(crate) fn dot(isa: Instructions, dtype: DType) -> Kernel {
 /// Adds the sum of (a − b)² of floats, in an order that depends on their number alone, to the one element of the result.
 pub(crate) fn square_distance(isa: Instructions, dtype: DType) -> Kernel {
     reduction::square_distance(isa, dtype)
+}
+
+/// [`dot`], of rows.
+pub(crate) fn dots(isa: Instructions, dtype: DType) -> RowsKernel {
+    rows::dots(isa, dtype)
+}
+
+/// [`square_distance`], of rows.
+pub(crate) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
+    rows::square_distances(isa, dtype)
 }
 
 /// Elements at one distance to elements at another.

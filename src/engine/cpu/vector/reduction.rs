@@ -1,8 +1,8 @@
 //! Kernels that combine the elements of a run into one.
 
 use super::elementwise::for_dtype;
-use super::level::{Level, Loop, Product, kernel};
-use super::{Instructions, Kernel};
+use super::level::{Level, Loop, Product, RowsLoop, kernel, rows_kernel};
+use super::{Instructions, Kernel, RowsKernel};
 use crate::algebra::Reduction;
 use crate::concrete::Scalar;
 use crate::shape::DType;
@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 
 /// Partial results, one for each position of a block: so many vectors that none waits for the one before, and for all
 /// instructions the same number, so that the order of a sum does not depend on them.
-const LANES: usize = 32;
+pub(super) const LANES: usize = 32;
 
 /// Combines a run in a fixed order: every 32nd element together, then halves of those results with each other.
 ///
@@ -99,49 +99,100 @@ pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
     })
 }
 
-struct Dot<T>(PhantomData<T>);
+/// A term of a sum over pairs of elements.
+trait Term<T> {
+    /// The sum with the term of a pair.
+    fn add<L: Level>(sum: T, a: T, b: T) -> T;
+}
 
-impl<T: Product> Loop for Dot<T> {
+struct Products;
+struct SquaredDifferences;
+
+impl<T: Product> Term<T> for Products {
     #[inline(always)]
-    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
-        let (result, a, b) = (result.cast::<T>(), a.cast::<T>(), b.cast::<T>());
-        // SAFETY: the caller promises one element of the result and `count` of each operand.
+    fn add<L: Level>(sum: T, a: T, b: T) -> T {
+        a.times_plus::<L>(b, sum)
+    }
+}
+
+impl<T: Product + std::ops::Sub<Output = T>> Term<T> for SquaredDifferences {
+    #[inline(always)]
+    fn add<L: Level>(sum: T, a: T, b: T) -> T {
+        let difference = a - b;
+        difference.times_plus::<L>(difference, sum)
+    }
+}
+
+/// Sums over pairs of elements.
+struct Sums<T, F>(PhantomData<(T, F)>);
+
+impl<T: Product, F: Term<T>> Sums<T, F> {
+    /// Adds a sum to the element of the result.
+    ///
+    /// # Safety
+    ///
+    /// There is an element of the result, and `count` of each operand.
+    #[inline(always)]
+    unsafe fn one<L: Level>(result: *mut T, a: *const T, b: *const T, count: usize) {
+        // SAFETY: as the caller's.
         unsafe {
-            let step = |sum, at| a.add(at).read().times_plus::<L>(b.add(at).read(), sum);
+            let step = |sum, at| F::add::<L>(sum, a.add(at).read(), b.add(at).read());
             let sum = in_lanes(count, T::ZERO, step, T::plus);
             result.write(result.read().plus(sum));
+        }
+    }
+}
+
+impl<T: Product, F: Term<T>> Loop for Sums<T, F> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
+        // SAFETY: as the caller's.
+        unsafe { Sums::<T, F>::one::<L>(result.cast(), a.cast(), b.cast(), count) };
+    }
+}
+
+impl<T: Product, F: Term<T>> RowsLoop for Sums<T, F> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(
+        (result, result_stride): (*mut u8, isize),
+        (a, a_stride): (*const u8, isize),
+        (b, b_stride): (*const u8, isize),
+        rows: usize,
+        count: usize,
+    ) {
+        for row in 0..rows as isize {
+            let result = result.wrapping_offset(result_stride * row).cast();
+            let (a, b) = (a.wrapping_offset(a_stride * row).cast(), b.wrapping_offset(b_stride * row).cast());
+            // SAFETY: as the caller's, for each row.
+            unsafe { Sums::<T, F>::one::<L>(result, a, b, count) };
         }
     }
 }
 
 /// The kernel of a sum of products.
 pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
-    for_dtype!(dtype, T => kernel::<Dot<T>>(isa))
-}
-
-struct SquareDistance<T>(PhantomData<T>);
-
-impl<T: Product + std::ops::Sub<Output = T>> Loop for SquareDistance<T> {
-    #[inline(always)]
-    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
-        let (result, a, b) = (result.cast::<T>(), a.cast::<T>(), b.cast::<T>());
-        // SAFETY: the caller promises one element of the result and `count` of each operand.
-        unsafe {
-            let step = |sum, at| {
-                let difference = a.add(at).read() - b.add(at).read();
-                difference.times_plus::<L>(difference, sum)
-            };
-            let sum = in_lanes(count, T::ZERO, step, T::plus);
-            result.write(result.read().plus(sum));
-        }
-    }
+    for_dtype!(dtype, T => kernel::<Sums<T, Products>>(isa))
 }
 
 /// The kernel of a sum of squared differences.
 pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Kernel {
     match dtype {
-        DType::F32 => kernel::<SquareDistance<f32>>(isa),
-        DType::F64 => kernel::<SquareDistance<f64>>(isa),
+        DType::F32 => kernel::<Sums<f32, SquaredDifferences>>(isa),
+        DType::F64 => kernel::<Sums<f64, SquaredDifferences>>(isa),
+        _ => unreachable!("squared distances are those of floats"),
+    }
+}
+
+/// The kernel of sums of products, of rows.
+pub(super) fn dots(isa: Instructions, dtype: DType) -> RowsKernel {
+    for_dtype!(dtype, T => rows_kernel::<Sums<T, Products>>(isa))
+}
+
+/// The kernel of sums of squared differences, of rows.
+pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
+    match dtype {
+        DType::F32 => rows_kernel::<Sums<f32, SquaredDifferences>>(isa),
+        DType::F64 => rows_kernel::<Sums<f64, SquaredDifferences>>(isa),
         _ => unreachable!("squared distances are those of floats"),
     }
 }
