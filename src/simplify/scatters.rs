@@ -201,7 +201,12 @@ fn contraction(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeI
     [0, 1].into_iter().find_map(|side: usize| {
         let (labels, node) = sides[side];
         let mut scattered = Scattered::of(arena, node, labels)?;
+        let own = labels;
         let (labels, node) = sides[1 - side];
+        // An axis along which the scatter is merely repeated must be one of the other operand.
+        if !own.iter().all(|label| scattered.labels.contains(label) || labels.contains(label)) {
+            return None;
+        }
         let other = Labelled { node, labels: labels.clone() };
         let factor = common_factor(arena, &mut scattered, &spec.result);
         let product = moved(arena, &scattered, other, &spec.result, |arena, left, right, wanted, _| {

@@ -152,6 +152,23 @@ fn sums_at_computed_positions_are_the_same_bits_on_any_number_of_threads() {
     }
 }
 
+/// Rows that are read and added at once, some of them outside, beside an axis of which neither depends.
+#[test]
+fn rows_are_read_where_they_are() {
+    type Tables<A> = (Tensor3<A, f64>, Vector<A, i64>);
+    fn moved<A: Algebra>((tables, at): &Tables<A>) -> (Vector<A, f64>, Vector<A, f64>) {
+        let (n, read) = (at.len(), tables.gather(at));
+        let factors = (iota(n).cast::<f64>() + 1.0).insert_axis(1).insert_axis(2);
+        let sums = (&read * factors).scatter(n - 1 - at, 6);
+        (read.reshape(read.size()), sums.reshape(sums.size()))
+    }
+    for (height, width) in [(1, 5), (3, 40), (2, 1500)] {
+        let tables = Tensor3::<Concrete, f64>::from_elements((6, height, width), numbers(6 * height * width));
+        let given: Tables<Concrete> = (tables, vec![2i64, 6, 0, -1, 2, 5, 1 << 40].into());
+        stores!(moved, &given, "", "rows");
+    }
+}
+
 /// Rows that are longer than a tile, and rows that are read backwards or far apart.
 #[test]
 fn rows_of_any_length_and_order_are_added() {

@@ -411,6 +411,15 @@ impl Assembler<'_> {
         let place = self.place(index);
         if is_run && self.operand(index, is_run) == Operand::One {
             // A row, from a computed position on.
+            let width = dtype.bytes();
+            if step == 1 {
+                let zeros = self.slot(Base::Register(TILE_REGISTER));
+                self.tile_registers.push(zeros);
+                let result = self.slot(Base::Register(0));
+                let (stride, index) = (bytes, place);
+                self.emit(level, true, Instruction::Point { result, zeros, width, source, stride, index, extent });
+                return result;
+            }
             let result = self.register(level, is_run);
             let run = vector::strided_copy(self.isa, dtype);
             self.emit(
@@ -419,9 +428,9 @@ impl Assembler<'_> {
                 Instruction::Row {
                     run,
                     result,
-                    width: dtype.bytes(),
+                    width,
                     source,
-                    source_stride: step * width,
+                    source_stride: step * width as isize,
                     stride: bytes,
                     index: place,
                     extent,

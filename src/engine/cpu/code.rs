@@ -101,9 +101,12 @@ pub(super) enum Instruction {
         index: Slot,
         extent: i64,
     },
-    /// A kernel that combines a run with one that begins at a computed position, nothing where that is outside; the stride
-    /// in bytes.
-    Into { run: Kernel, result: Slot, stride: isize, index: Slot, extent: i64, value: Slot },
+    /// From now on the result is the run that begins at a computed position, or zeros where that is outside; stride and
+    /// width in bytes.
+    Point { result: Slot, zeros: Slot, width: usize, source: Slot, stride: isize, index: Slot, extent: i64 },
+    /// A kernel whose result is a run that begins at a computed position, and where that is outside nothing; the operand
+    /// `a` is that run too if there is no other. The stride in bytes.
+    Into { run: Kernel, result: Slot, stride: isize, index: Slot, extent: i64, a: Option<Slot>, b: Slot },
     /// A kernel on the stretch of the result and the operands `a` and `b` on which guards hold; strides in bytes.
     Within { run: Kernel, result: Slot, result_stride: isize, operands: [(Slot, isize); 2], bounds: Box<[Bound]> },
     /// Element by element, at computed positions: see [`AlongKernel`].
@@ -350,12 +353,22 @@ impl Code {
                             std::ptr::write_bytes(result, 0, count * width);
                         }
                     }
-                    Instruction::Into { run, result, stride, index, extent, value } => {
+                    Instruction::Point { result, zeros, width, source, stride, index, extent } => {
+                        let index = *at(pointers, *index).cast::<i64>();
+                        pointers[*result as usize] = if (0..*extent).contains(&index) {
+                            at(pointers, *source).wrapping_offset(*stride * index as isize)
+                        } else {
+                            let zeros = at(pointers, *zeros);
+                            std::ptr::write_bytes(zeros, 0, count * width);
+                            zeros
+                        };
+                    }
+                    Instruction::Into { run, result, stride, index, extent, a, b } => {
                         let index = *at(pointers, *index).cast::<i64>();
                         if (0..*extent).contains(&index) {
                             let row = at(pointers, *result).wrapping_offset(*stride * index as isize);
-                            let value = at(pointers, *value);
-                            run(row, row, value, value, count);
+                            let (a, b) = (a.map_or(row, |a| at(pointers, a)), at(pointers, *b));
+                            run(row, a, b, b, count);
                         }
                     }
                     Instruction::Within { run, result, result_stride, operands, bounds } => {

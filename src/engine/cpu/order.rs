@@ -176,6 +176,10 @@ impl Choice<'_> {
                     if each == NEXT { each * width * times(moved) } else { run(moved, each) }
                 }
                 Value::Load { at, .. } => run(moved, 1.0 + self.access(at, order)),
+                // A row, from a computed position on.
+                Value::Gather { at, index, .. } if !is_vector(self.moved[*index as usize]) => {
+                    run(moved, self.access(at, order))
+                }
                 Value::Gather { .. } => run(moved, APART),
                 Value::Unary(op, _) if is_function(*op) => run(moved, FUNCTION),
                 _ => run(moved, 1.0),
@@ -186,7 +190,11 @@ impl Choice<'_> {
             let each = self.access(&store.at, order);
             let stays = order.inner.last().is_some_and(|&(axis, _)| store.at.coefficients[axis] == 0);
             cost += match store.mode {
-                _ if store.index.is_some() => run(everywhere, SCATTERED),
+                _ if let Some((index, ..)) = store.index => {
+                    let along = store.at.coefficients[order.vector.0] == 1;
+                    let is_row = along && !is_vector(self.moved[index as usize]);
+                    run(everywhere, if is_row { 1.0 } else { SCATTERED })
+                }
                 Mode::Write => run(self.moved[store.value as usize] | axes_of(&store.at), each),
                 Mode::Reduce(_) if each == NEXT || stays => run(everywhere, 1.0),
                 Mode::Reduce(_) => run(everywhere, SCATTERED),

@@ -229,3 +229,19 @@ fn scatters_of_many_updates_stay() {
     });
     assert_eq!(operations(&checked(&body)), ["scatter", "gather"]);
 }
+
+/// A scatter that is repeated along an axis that the other operand lacks.
+#[test]
+fn scatters_are_repeated_along_axes_of_their_own() {
+    let repeated = |labels: [&[Label]; 3], other: &[usize]| {
+        let body = program(&[f64s(&[N, K]), f64s(&[N]), f64s(other)], |g| {
+            let scatter = nearest(g, 0, 1);
+            let scatter = spread(g, scatter, &[N, K, 2], &[0, 1]);
+            vec![contract(g, labels, scatter, 2)]
+        });
+        checked_finite(&body)
+    };
+    assert_eq!(count(&repeated([&[0, 1, 2], &[3], &[3, 0, 1, 2]], &[D]), "scatter"), 1);
+    // Each row has one update: it is a row of the other operand, times a number.
+    assert_eq!(count(&repeated([&[0, 1, 2], &[1, 3], &[0, 2, 3]], &[K, D]), "gather"), 1);
+}

@@ -72,7 +72,8 @@ impl Assembler<'_> {
         for store in &self.nest.stores {
             let id = store.value as usize;
             let (value, dtype) = &self.nest.values[id];
-            let plain = store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none() && store.guards.is_empty();
+            let place = store.index.is_none() || self.is_row(store);
+            let plain = store.mode == Mode::Reduce(Reduction::Sum) && place && store.guards.is_empty();
             if !plain || uses[id] != 1 || !dtype.is_float() || !self.runs[id] {
                 continue;
             }

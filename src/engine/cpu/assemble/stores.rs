@@ -19,6 +19,11 @@ impl Assembler<'_> {
         let step = self.step(&store.at) as isize;
         let isa = self.isa;
         if let Some(Fused { a, b, difference }) = fused {
+            if store.index.is_some() {
+                let run = vector::multiply_add(isa, dtype, self.operand(a, true), self.operand(b, true));
+                self.combine_row(store, (run, Some(self.place(a)), self.place(b)));
+                return;
+            }
             let tile = self.tile_sum(store, dtype);
             let result = tile.unwrap_or_else(|| self.buffer(store.buffer, &store.at, dtype));
             let run = match (step, difference) {
@@ -40,13 +45,10 @@ impl Assembler<'_> {
         if let Some((index, stride, extent)) = store.index {
             let Mode::Reduce(op) = store.mode else { unreachable!("computed positions are added at") };
             let result = self.buffer(store.buffer, &store.at, dtype);
-            if step == 1 && !self.runs[index as usize] {
-                // A row, from a computed position on.
+            if self.is_row(store) {
                 let run =
                     vector::binary(isa, combining(op, dtype), dtype, Operand::Run, self.operand(store.value, true));
-                let (index, value) = (self.place(index), self.place(store.value));
-                let stride = stride as isize * width;
-                self.emit(depth, true, Instruction::Into { run, result, stride, index, extent, value });
+                self.combine_row(store, (run, None, self.place(store.value)));
                 return;
             }
             let run = scatter(op, dtype);
@@ -86,6 +88,20 @@ impl Assembler<'_> {
             }
             Mode::Reduce(op) => self.combine(store, op, step, dtype),
         }
+    }
+
+    /// Whether a store goes to runs that begin at computed positions.
+    pub(super) fn is_row(&self, store: &Store) -> bool {
+        store.index.is_some_and(|(index, ..)| self.step(&store.at) == 1 && !self.runs[index as usize])
+    }
+
+    /// A kernel whose result is such a run, with its operands.
+    fn combine_row(&mut self, store: &Store, (run, a, b): (Kernel, Option<Slot>, Slot)) {
+        let (index, stride, extent) = store.index.expect("a computed position");
+        let dtype = self.nest.values[store.value as usize].1;
+        let result = self.buffer(store.buffer, &store.at, dtype);
+        let (index, stride) = (self.place(index), stride as isize * dtype.bytes() as isize);
+        self.emit(self.depth(), true, Instruction::Into { run, result, stride, index, extent, a, b });
     }
 
     /// A store that combines, at every position of the nest.
