@@ -137,6 +137,11 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         &self.array
     }
 
+    /// The untyped array, whose element type and rank stay what they are.
+    pub(crate) fn array_mut(&mut self) -> &mut A::Array {
+        &mut self.array
+    }
+
     /// The untyped array, by value.
     pub fn into_array(self) -> A::Array {
         self.array
