@@ -3,6 +3,7 @@
 mod arrays;
 mod assemble;
 mod code;
+mod gemm;
 mod loops;
 mod machine;
 mod memory;
@@ -12,6 +13,7 @@ mod recurrence;
 mod room;
 mod scatter;
 mod split;
+mod team;
 mod threads;
 pub(crate) mod vector;
 
@@ -155,7 +157,7 @@ impl Program {
             None => {
                 let mut scratch = Scratch::default();
                 let workspace = self.machine.workspace(&mut scratch, self.profile.is_some()).map_err(failure)?;
-                (workspace, self.threads.worker(scratch, self.machine.is_parallel()))
+                (workspace, self.threads.worker(scratch, &self.machine).map_err(failure)?)
             }
         };
         let arguments =
@@ -167,7 +169,7 @@ impl Program {
         }
         let places: Vec<*mut u8> = results.iter_mut().map(Room::start).collect();
         // SAFETY: there is a pointer for each argument and result, with elements of its type.
-        unsafe { self.threads.run(&self.machine, &mut workspace, &mut worker, &pointers, &places)? };
+        unsafe { self.machine.run(&mut workspace, &mut worker, &pointers, &places)? };
         if let Some(profile) = &self.profile {
             let mut profile = profile.lock().unwrap_or_else(PoisonError::into_inner);
             profile.0 += 1;
