@@ -18,6 +18,7 @@ mod values;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::simplify::{SimplifiedBodies, bounds};
+use crate::term::hash::TermMap;
 use crate::term::infer::Types;
 use crate::term::{Body, Branch, Node, NodeId, Op, Scan};
 use read::{Outside, Read, without_repetition};
@@ -60,7 +61,7 @@ struct Push<'a> {
     values: Values,
     /// What is asked of each node that the walk has not come to.
     pending: Vec<Vec<(Read, ValueId)>>,
-    table: HashMap<(NodeId, Read), ValueId>,
+    table: TermMap<(NodeId, Read), ValueId>,
     /// Smallest and largest element of each node of element type `i64`.
     ranges: Vec<(i64, i64)>,
     /// Whether a node is arithmetic on nothing but iotas and constants.
@@ -85,7 +86,7 @@ impl<'a> Push<'a> {
             memo,
             values: Values::default(),
             pending: vec![Vec::new(); body.nodes.len()],
-            table: HashMap::new(),
+            table: TermMap::default(),
             ranges: ranges(body),
             arithmetic,
         }
