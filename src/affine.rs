@@ -120,6 +120,25 @@ impl AffineMap {
             })
     }
 
+    /// The result axis of each source axis, of a map that only permutes the axes.
+    pub(crate) fn permutation(&self) -> Option<Axes> {
+        let (source, result) = (self.source(), self.result());
+        if source.len() != result.len() {
+            return None;
+        }
+        let mut order = Axes::new();
+        for (row, &extent) in source.iter().enumerate() {
+            let mut columns = (0..result.len()).filter(|&column| self.coefficient(row, column) != 0);
+            let (column, rest) = (columns.next()?, columns.next());
+            let plain = self.coefficient(row, column) == 1 && self.offset(row) == 0 && result[column] == extent;
+            if !plain || rest.is_some() || order.contains(&column) {
+                return None;
+            }
+            order.push(column);
+        }
+        Some(order)
+    }
+
     /// The position read for a position of the result, or `None` outside the source.
     pub fn position(&self, at: &[usize]) -> Option<Shape> {
         let mut position = Shape::new();

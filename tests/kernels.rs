@@ -3,6 +3,9 @@
 use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 
+#[path = "kernels/gathers.rs"]
+mod gathers;
+
 /// Numbers that look random.
 fn numbers(count: usize) -> Vec<f64> {
     let mut state = 1u64;

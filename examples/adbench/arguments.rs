@@ -9,7 +9,7 @@ adbench --generate gmm D K N FILE
   --model DIR    where the model of a hand is: bones.txt, vertices.txt, triangles.txt
   --write DIR    write objectives and Jacobians there
   --threads N    run on so many threads; 0, as without it, stands for all of the machine
-  --profile      measure every kernel, and print what was found
+  --profile      print programs, their kernels, and how long each of these took
   --generate     write an instance of random numbers: N points in D dimensions, K Gaussians";
 
 /// What is to be done.

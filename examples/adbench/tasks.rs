@@ -58,12 +58,13 @@ where
     F: Family,
 {
     let start = Instant::now();
-    let function = make()?.compile(cpu.clone())?;
+    let staged = make()?;
+    let function = staged.compile(cpu.clone())?;
     let (kernels, bytes) = (function.program().kernels(), function.program().memory());
     let staging = start.elapsed().as_secs_f64();
     let measured = measure(|| call(&function))?;
     if cpu.profiles() {
-        eprint!("{}", function.program().report());
+        eprint!("{staged}{}", function.program().report());
     }
     Ok(Run { staging, kernels, bytes, measured })
 }

@@ -19,8 +19,7 @@ pub fn cumulative_product<A: Algebra>((x, w): &(Vector<A, f64>, Vector<A, f64>))
 
 /// The sum over rows of log-sum-exp.
 pub fn log_sum_exp<A: Algebra>(x: &Matrix<A, f64>) -> Scalar<A, f64> {
-    let largest = x.max_axis(1);
-    ((x - largest.insert_axis(1)).exp().sum_axis(1).ln() + largest).sum()
+    x.logsumexp_axis(1).sum()
 }
 
 /// The mean logistic loss of labels 0 and 1.

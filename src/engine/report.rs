@@ -45,33 +45,36 @@ pub struct Report {
 pub(super) fn kernels(procedure: &Procedure, times: usize, seconds: &mut impl FnMut() -> Option<f64>) -> Vec<Kernel> {
     let mut kernels = Vec::new();
     let bytes = |id: u32| procedure.buffers[id as usize].ty.bytes().unwrap_or(usize::MAX) as f64;
+    let moved = |step: &Step| -> f64 {
+        let (mut touched, filled) = step.touched();
+        touched.extend(filled);
+        touched.sort_unstable();
+        touched.dedup();
+        touched.into_iter().map(bytes).sum()
+    };
     for step in &procedure.steps {
-        let (name, operations, moved) = match step {
-            Step::Nest(nest) => {
-                let mut touched: Vec<u32> = nest.stores.iter().map(|store| store.buffer).collect();
-                touched.extend(nest.values.iter().filter_map(|(value, _)| match value {
-                    Value::Load { buffer, .. } | Value::Gather { buffer, .. } => Some(*buffer),
-                    _ => None,
-                }));
-                touched.sort_unstable();
-                touched.dedup();
-                (nest_name(nest), nest_operations(nest), touched.into_iter().map(bytes).sum())
-            }
+        let (name, operations, bytes) = match step {
+            Step::Nest(nest) => (nest_name(nest), nest_operations(nest), moved(step)),
             Step::Product(product) => {
                 let [m, k, n] = product.sizes;
                 let batches: usize = product.batches.iter().product();
-                let operands = [product.left.buffer, product.right.buffer, product.result.buffer];
                 let name = match batches {
                     1 => format!("product {m}x{k}x{n}"),
                     _ => format!("{batches} products {m}x{k}x{n}"),
                 };
                 let operations = 2.0 * batches as f64 * m as f64 * k as f64 * n as f64;
-                (name, operations, operands.into_iter().map(bytes).sum())
+                (name, operations, moved(step))
             }
             Step::Call(call) => {
                 let op = call.body.nodes.get(call.body.arity()).map(|node| print::name(&node.op));
-                let touched: f64 = call.arguments.iter().chain(&call.results).map(|&id| bytes(id)).sum();
-                (format!("{}, on plain arrays", op.unwrap_or_default()), 0.0, touched)
+                (format!("{}, on plain arrays", op.unwrap_or_default()), 0.0, moved(step))
+            }
+            Step::Blocks(blocks) => {
+                let (parts, extent) = (kernels_of(&blocks.procedure), blocks.extent as f64 / blocks.rows as f64);
+                let operations: f64 = parts.iter().map(|kernel| kernel.operations).sum();
+                let names: Vec<String> = parts.into_iter().map(|kernel| kernel.name).collect();
+                let name = format!("{} of {} rows: {}", blocks.rows, blocks.extent, names.join("; "));
+                (name, operations * extent, moved(step))
             }
             Step::Loop(repeated) => {
                 kernels.extend(self::kernels(&repeated.step, times * repeated.scan.length, seconds));
@@ -79,9 +82,14 @@ pub(super) fn kernels(procedure: &Procedure, times: usize, seconds: &mut impl Fn
             }
         };
         let all = times as f64;
-        kernels.push(Kernel { name, times, operations: operations * all, bytes: moved * all, seconds: seconds() });
+        kernels.push(Kernel { name, times, operations: operations * all, bytes: bytes * all, seconds: seconds() });
     }
     kernels
+}
+
+/// The kernels of a procedure that runs once.
+fn kernels_of(procedure: &Procedure) -> Vec<Kernel> {
+    kernels(procedure, 1, &mut || None)
 }
 
 fn nest_name(nest: &Nest) -> String {

@@ -4,15 +4,16 @@ use crate::affine::AffineMap;
 use crate::algebra::{Extreme, Reduction};
 use crate::concrete::Array;
 use crate::operation::{Binary, Comparison};
-use crate::shape::{Axes, Shape, Value};
-use crate::term::{Body, Graph, NodeId, Op};
+use crate::shape::{Axes, Shape, Value, size};
+use crate::term::{Body, Graph, Node, NodeId, Op};
 use std::borrow::Cow;
 
 /// The program in terms of what nests can do: the position of an extreme is the least position of an element that is it, or
-/// that is NaN, since of NaNs, which no element equals, the first counts.
+/// that is NaN, since of NaNs, which no element equals, the first counts. Updates that are put together only to be scattered
+/// are scattered from where they are.
 pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
-    let is_sugar = |op: &Op| matches!(op, Op::ArgReduce(..));
-    if !body.nodes.iter().any(|node| is_sugar(&node.op)) {
+    let is_sugar = |node: &Node| matches!(node.op, Op::ArgReduce(..)) || pieces(body, node).is_some();
+    if !body.nodes.iter().any(is_sugar) {
         return Cow::Borrowed(body);
     }
     let mut graph = Graph::like(body);
@@ -23,11 +24,43 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
             Op::ArgReduce(extreme, axis) if body.node(node.args[0]).ty().shape[*axis] > 0 => {
                 position(&mut graph, *extreme, args[0], *axis)
             }
+            Op::Scatter(extents) if let Some(updates) = pieces(body, node) => {
+                let updates: Vec<NodeId> = updates.iter().map(|&piece| ids[piece as usize]).collect();
+                scatters(&mut graph, extents, &updates, &args[1..])
+            }
             op => graph.add(op.clone(), &args),
         });
     }
     let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
     Cow::Owned(graph.finish(&results))
+}
+
+/// The updates of a scatter that are put together along its first axis, if they have more elements than its result.
+fn pieces<'a>(body: &'a Body, node: &'a Node) -> Option<&'a [NodeId]> {
+    let (Op::Scatter(_), Op::Concatenate(0)) = (&node.op, &body.node(*node.args.first()?).op) else { return None };
+    let updates = body.node(node.args[0]);
+    (size(&node.ty().shape) < size(&updates.ty().shape)).then_some(&updates.args[..])
+}
+
+/// The sum of the scatters of some updates, each with its part of the indices.
+fn scatters(graph: &mut Graph, extents: &Shape, updates: &[NodeId], indices: &[NodeId]) -> NodeId {
+    let mut start = 0;
+    let mut sum: Option<NodeId> = None;
+    for &update in updates {
+        let count = graph.ty(update).shape[0];
+        let mut args = vec![update];
+        for &index in indices {
+            let part = AffineMap::along(&graph.ty(index).shape, 0, start as i64, 1, count);
+            args.push(graph.add(Op::View(part), &[index]));
+        }
+        let scattered = graph.add(Op::Scatter(extents.clone()), &args);
+        sum = Some(match sum {
+            None => scattered,
+            Some(sum) => graph.add(Op::Binary(Binary::Add), &[sum, scattered]),
+        });
+        start += count;
+    }
+    sum.expect("a concatenation has parts")
 }
 
 fn position(graph: &mut Graph, extreme: Extreme, a: NodeId, axis: usize) -> NodeId {

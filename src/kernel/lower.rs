@@ -1,12 +1,13 @@
 //! From a bulk program to a procedure of loop nests.
 
 use crate::kernel::access::{Access, Affine, Guards};
+use crate::kernel::blocks::blocked;
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Emitter, Obstacle, needed};
 use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
 use crate::kernel::procedure::{Buffer, BufferId, Call, Loop, Procedure, Source, Step};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
-use crate::shape::{Shape, Type, size};
+use crate::shape::{Axes, Shape, Type, size};
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
@@ -18,7 +19,7 @@ pub(crate) fn lower(body: &Body) -> Procedure {
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {
         match Lowering::new(body, &calls).run() {
-            Ok(procedure) => return procedure,
+            Ok(procedure) => return blocked(procedure),
             // What can't be read by affine positions is left to the instance of plain arrays.
             Err(Obstacle(node)) => assert!(calls.insert(node), "a node is an obstacle once: {:?}", body.node(node).op),
         }
@@ -157,18 +158,35 @@ impl<'a> Lowering<'a> {
         let buffer = self.local(id);
         let mut start = 0;
         for &part in &node.args {
-            let shape = &self.body.node(part).ty().shape;
+            let extent = self.body.node(part).ty().shape[axis];
+            // A part whose axes are in another order is gone through in that of what it is made of, which may have a nest.
+            let (source, axes) = self.permuted(part);
+            let shape = &self.body.node(source).ty().shape;
             let store = |emitter: &mut Emitter| {
                 let access = Access::identity(shape.len());
-                let mut place = access.clone();
+                let mut place = Access { rows: axes.iter().map(|&axis| access.rows[axis].clone()).collect(), ..access };
                 place.rows[axis].offset = start as i64;
                 let at = place.linear(&node.ty().shape, shape).ok_or(Obstacle(id))?;
-                Ok((emitter.emit(part, access, NodeId::MAX)?, at, Guards::new(), None))
+                let value = emitter.emit(source, Access::identity(shape.len()), NodeId::MAX)?;
+                Ok((value, at, Guards::new(), None))
             };
             self.nest(shape, buffer, Mode::Write, store)?;
-            start += shape[axis];
+            start += extent;
         }
         Ok(())
+    }
+
+    /// What a node is a permutation of the axes of, with the source's axis for each of its own.
+    fn permuted(&self, id: NodeId) -> (NodeId, Axes) {
+        let node = self.body.node(id);
+        match &node.op {
+            Op::View(map) if let Some(columns) = map.permutation() => {
+                let mut axes: Axes = columns.clone();
+                columns.iter().enumerate().for_each(|(row, &column)| axes[column] = row);
+                (node.args[0], axes)
+            }
+            _ => (id, (0..node.ty().rank()).collect()),
+        }
     }
 
     fn reducing(&mut self, id: NodeId) -> Result<(), Obstacle> {

@@ -3,9 +3,11 @@
 //! A bulk program is lowered to a [`Procedure`]: buffers, and steps that fill them in order. Nearly all steps are
 //! [nests](Nest), perfectly nested loops whose body is a graph of scalar operations: elementwise work, views, reads at
 //! computed positions, guards and reductions fuse into them. Which values get a buffer, and which are computed again where
-//! they are needed, is decided by cost ([`roots`]); values of one domain share a nest.
+//! they are needed, is decided by cost ([`roots`]); values of one domain share a nest. Steps that go along the rows of the
+//! same arrays run together, for some rows after the other ([`blocks`]).
 
 mod access;
+mod blocks;
 mod desugar;
 mod emit;
 mod lower;
@@ -13,9 +15,10 @@ mod nest;
 mod print;
 mod procedure;
 mod product;
-mod roots;
+pub(crate) mod roots;
+mod rows;
 
 pub(crate) use access::{Affine, Guard};
 pub(crate) use lower::lower;
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
-pub(crate) use procedure::{BufferId, Call, Loop, Procedure, Product, Source, Step};
+pub(crate) use procedure::{Blocks, BufferId, Call, Loop, Procedure, Product, Source, Step};

@@ -88,6 +88,13 @@ impl Display for Procedure {
                         writeln!(f, "    {line}")?;
                     }
                 }
+                Step::Blocks(blocks) => {
+                    let (arguments, results) = (&blocks.arguments, &blocks.results);
+                    writeln!(f, "  {} of {} rows: {arguments:?} -> {results:?}", blocks.rows, blocks.extent)?;
+                    for line in blocks.procedure.to_string().lines() {
+                        writeln!(f, "    {line}")?;
+                    }
+                }
                 Step::Call(call) => {
                     let op = call.body.nodes.get(call.body.arity()).map(|node| crate::term::print::name(&node.op));
                     writeln!(f, "  call {} {:?} -> {:?}", op.unwrap_or_default(), call.arguments, call.results)?;

@@ -1,7 +1,8 @@
 //! Lowered programs: buffers, and the steps that fill them.
 
+use crate::algebra::Reduction;
 use crate::concrete::Array;
-use crate::kernel::nest::Nest;
+use crate::kernel::nest::{Nest, Value};
 use crate::shape::Type;
 use crate::term::{Body, Scan};
 use smallvec::SmallVec;
@@ -50,6 +51,8 @@ pub(crate) struct Product {
     pub(crate) left: Strided,
     pub(crate) right: Strided,
     pub(crate) result: Strided,
+    /// Whether the products are added to what the result has.
+    pub(crate) continues: bool,
 }
 
 /// An operation that is left to the instance of plain arrays.
@@ -72,6 +75,22 @@ pub(crate) struct Loop {
     pub(crate) results: Vec<BufferId>,
 }
 
+/// Steps that run for some rows of their arrays after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocks {
+    /// Rows of all blocks.
+    pub(crate) extent: usize,
+    /// Rows of a block.
+    pub(crate) rows: usize,
+    pub(crate) procedure: Procedure,
+    /// That of the last block, if it has fewer rows.
+    pub(crate) rest: Option<Procedure>,
+    /// The buffers that are the procedure's arguments, and how many elements they go on by with each row.
+    pub(crate) arguments: Vec<(BufferId, usize)>,
+    /// The same of its results, and by what those are combined that every block continues.
+    pub(crate) results: Vec<(BufferId, usize, Option<Reduction>)>,
+}
+
 /// What fills buffers.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
@@ -79,6 +98,29 @@ pub(crate) enum Step {
     Product(Product),
     Loop(Box<Loop>),
     Call(Call),
+    Blocks(Box<Blocks>),
+}
+
+impl Step {
+    /// The buffers that it reads, and those that it fills.
+    pub(crate) fn touched(&self) -> (Vec<BufferId>, Vec<BufferId>) {
+        match self {
+            Step::Nest(nest) => {
+                let read = nest.values.iter().filter_map(|(value, _)| match value {
+                    Value::Load { buffer, .. } | Value::Gather { buffer, .. } => Some(*buffer),
+                    _ => None,
+                });
+                (read.collect(), nest.stores.iter().map(|store| store.buffer).collect())
+            }
+            Step::Product(product) => (vec![product.left.buffer, product.right.buffer], vec![product.result.buffer]),
+            Step::Loop(repeated) => (repeated.arguments.clone(), repeated.results.clone()),
+            Step::Call(call) => (call.arguments.clone(), call.results.clone()),
+            Step::Blocks(blocks) => {
+                let arguments = blocks.arguments.iter().map(|&(id, _)| id);
+                (arguments.collect(), blocks.results.iter().map(|&(id, ..)| id).collect())
+            }
+        }
+    }
 }
 
 /// A program of loop nests.
@@ -88,6 +130,8 @@ pub(crate) struct Procedure {
     pub(crate) buffers: Vec<Buffer>,
     pub(crate) parameters: usize,
     pub(crate) results: Vec<BufferId>,
+    /// Results that have elements already, with which the steps go on.
+    pub(crate) continued: Vec<BufferId>,
     pub(crate) steps: Vec<Step>,
 }
 

@@ -177,5 +177,6 @@ fn product_of(spec: &Contraction, [left, right, result]: [&Operand; 3], extent: 
         right: strided(right, right_rows, right_columns),
         result: strided(result, result_rows, result_columns),
         batches: batches.iter().map(|&label| extent(label)).collect(),
+        continues: false,
     }
 }

@@ -86,6 +86,8 @@ pub(crate) fn class(body: &Body, node: &Node) -> Class {
         Op::Reshape(_) if is_trivial_reshape(shape(0), &node.ty().shape) => Class::Pointwise,
         Op::Reshape(_) => Class::Alias,
         Op::Reduce(..) | Op::Accumulate(_) | Op::Scatter(_) => Class::Reducing,
+        // Spelled out before it is lowered.
+        Op::ArgReduce(_, axis) if shape(0)[*axis] > 0 => Class::Reducing,
         Op::Contract(spec) => contraction_class(spec, shape(0), shape(1)),
         Op::Concatenate(_) => Class::Parts,
         Op::Scan(_) => Class::Loop,
@@ -105,14 +107,14 @@ pub(crate) fn is_trivial_reshape(source: &[usize], result: &[usize]) -> bool {
 pub(crate) fn domain(body: &Body, node: &Node) -> Shape {
     let shape = |arg: usize| &body.node(node.args[arg]).ty().shape;
     match &node.op {
-        Op::Reduce(..) | Op::Accumulate(_) | Op::Scatter(_) => shape(0).clone(),
+        Op::Reduce(..) | Op::ArgReduce(..) | Op::Accumulate(_) | Op::Scatter(_) => shape(0).clone(),
         Op::Contract(spec) => domain_labels(spec).iter().map(|&label| spec.extent(label, shape(0), shape(1))).collect(),
         _ => node.ty().shape.clone(),
     }
 }
 
 /// What a scalar of an operation costs, in units of a simple operation.
-fn own_cost(op: &Op) -> f64 {
+pub(crate) fn own_cost(op: &Op) -> f64 {
     match op {
         Op::Unary(op) => match op {
             Unary::Neg | Unary::Abs | Unary::Sign | Unary::Relu | Unary::Not | Unary::BitNot => 1.0,
@@ -149,7 +151,7 @@ struct Use {
 const USES: usize = 8;
 
 /// What another nest costs, in simple operations.
-const NEST: f64 = 100.0;
+pub(crate) const NEST: f64 = 100.0;
 
 fn hash(x: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -171,6 +173,15 @@ pub(crate) fn strided_source(body: &Body, mut id: NodeId) -> NodeId {
 
 /// For each node, whether it is stored; of parameters and constants, whether they are read as buffers is not said here.
 pub(crate) fn stored(body: &Body) -> Vec<bool> {
+    decided(body, true)
+}
+
+/// As [`stored`], if nothing were stored for being read at computed positions.
+pub(crate) fn stored_without_gathers(body: &Body) -> Vec<bool> {
+    decided(body, false)
+}
+
+fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
     let count = body.nodes.len();
     let mut classes = Vec::with_capacity(count);
     let mut costs: Vec<f64> = Vec::with_capacity(count);
@@ -219,7 +230,7 @@ pub(crate) fn stored(body: &Body) -> Vec<bool> {
                 };
                 for (position, &arg) in node.args.iter().enumerate() {
                     if node.op == Op::Gather && position == 0 {
-                        stored[arg as usize] = true;
+                        stored[arg as usize] |= gathers_count;
                         continue;
                     }
                     for place in &places {

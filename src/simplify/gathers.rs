@@ -17,6 +17,7 @@ pub(super) const RULES: Rules = &[
     ("scatter affine", scatter_affine),
     ("gather repeated", gather_repeated),
     ("scatter repeated", scatter_repeated),
+    ("scatter repeated rows", scatter_repeated_rows),
     ("gather whole axis", gather_whole_axis),
     ("scatter whole axis", scatter_whole_axis),
     ("gather split", gather_split),
@@ -97,7 +98,7 @@ fn scatter_affine(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<No
     Some(arena.add(Op::Accumulate(map), &args[..1]))
 }
 
-/// Whether an index array does not move along an axis.
+/// Whether an array does not move along an axis.
 fn ignores(arena: &Simplifier, index: NodeId, axis: usize) -> bool {
     arena.uniform(index).is_some()
         || arena.fact(index).affine.as_ref().is_some_and(|form| form.coefficients[axis] == 0)
@@ -197,6 +198,23 @@ fn scatter_repeated(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<
         smaller.push(without_axes(arena, index, &axes));
     }
     Some(arena.add(op.clone(), &smaller))
+}
+
+/// Rows that are the same along an axis of their own are scattered without it, and repeated: fewer writes.
+fn scatter_repeated_rows(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::Scatter(extents) = op else { return None };
+    let (positions, shape) = (arena.ty(args[1]).rank(), &arena.ty(args[0]).shape);
+    let repeated = |&axis: &usize| shape[axis] > 1 && ignores(arena, args[0], axis);
+    let axes: Axes = (positions..shape.len()).filter(repeated).collect();
+    if axes.is_empty() {
+        return None;
+    }
+    let shape = scattered(arena, extents, args);
+    let mut smaller: SmallVec<[NodeId; 4]> = args.into();
+    smaller[0] = without_axes(arena, args[0], &axes);
+    let smaller = arena.add(op.clone(), &smaller);
+    let axes: Axes = axes.iter().map(|axis| axis - positions + extents.len()).collect();
+    Some(with_axes(arena, smaller, &shape, &axes))
 }
 
 /// Whether an index array is a quotient, or a remainder, by a positive constant, of an array without negative elements.

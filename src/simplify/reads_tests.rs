@@ -190,6 +190,21 @@ fn overlapping_pads_stay_a_sum() {
 }
 
 #[test]
+fn rows_that_repeat_are_scattered_once() {
+    let body = program(&[f64s(&[6, 2]), i64s(&[6])], |g| {
+        let rows = g.add(Op::View(AffineMap::broadcast(&[6, 2], &[6, 7, 2], &[0, 2])), &[0]);
+        let ones = g.add(Op::Constant(Array::full(&[6, 7], Value::F64(1.0))), &[]);
+        let extents = Op::Scatter([5][..].into());
+        vec![g.add(extents.clone(), &[rows, 1]), g.add(extents, &[ones, 1])]
+    });
+    let simple = checked(&body);
+    let names = operations(&simple);
+    assert_eq!(names.iter().filter(|&&name| name == "scatter").count(), 2, "{names:?}");
+    let written = simple.nodes.iter().filter(|node| matches!(node.op, Op::Scatter(_)));
+    assert_eq!(written.map(|node| node.ty().size()).collect::<Vec<_>>(), [10, 5], "{simple}");
+}
+
+#[test]
 fn sums_of_scatters_are_one() {
     let body = program(&[f64s(&[3, 2]), i64s(&[3]), f64s(&[2, 2, 2]), i64s(&[2, 2]), f64s(&[7, 2])], |g| {
         let first = g.add(Op::Scatter([7][..].into()), &[0, 1]);

@@ -1,29 +1,10 @@
-//! What several tables ask of views: whether they only permute, and views made from axes.
+//! Views made from axes, which several tables ask for.
 
 use super::Simplifier;
 use crate::affine::AffineMap;
 use crate::shape::Axes;
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
-
-/// The result axis of each source axis, of a map that only permutes the axes.
-pub(super) fn permutation(map: &AffineMap) -> Option<Axes> {
-    let (source, result) = (map.source(), map.result());
-    if source.len() != result.len() {
-        return None;
-    }
-    let mut order = Axes::new();
-    for (row, &extent) in source.iter().enumerate() {
-        let mut columns = (0..result.len()).filter(|&column| map.coefficient(row, column) != 0);
-        let (column, rest) = (columns.next()?, columns.next());
-        let plain = map.coefficient(row, column) == 1 && map.offset(row) == 0 && result[column] == extent;
-        if !plain || rest.is_some() || order.contains(&column) {
-            return None;
-        }
-        order.push(column);
-    }
-    Some(order)
-}
 
 /// The map with these result axes only, in this order; the others are read at 0.
 pub(super) fn columns(map: &AffineMap, kept: &[usize]) -> AffineMap {

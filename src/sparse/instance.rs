@@ -1,5 +1,6 @@
 //! The instance of dependence: which elements of the input every element of an array may depend on.
 
+use super::chosen::{self, Chosen, Identity};
 use super::columns::{Columns, zip_unions};
 use super::{custom, loops, rules};
 use crate::affine::AffineMap;
@@ -34,6 +35,10 @@ pub struct SparsityArray {
     /// Row-major; `None` where no element depends on any column.
     columns: Sets,
     known: Option<Array>,
+    /// Of integers, which may be positions.
+    identity: Option<Identity>,
+    /// The columns by positions that are not known, where they are known by those.
+    chosen: Option<Rc<Chosen>>,
 }
 
 /// A set of columns for every element, row-major; `None` where all are empty.
@@ -50,24 +55,25 @@ impl SparsityArray {
             0 => None,
             size => Some(Rc::new((first..=first.checked_add(size - 1)?).map(Columns::One).collect())),
         };
-        Some(SparsityArray { ty, columns, known: None })
+        Some(SparsityArray::dependent(ty, columns))
     }
 
     /// An array whose elements are not known and depend on no column.
     pub fn unknown(ty: Type) -> SparsityArray {
-        SparsityArray { ty, columns: None, known: None }
+        SparsityArray::dependent(ty, None)
     }
 
     /// A known array.
     pub fn known(array: Array) -> SparsityArray {
-        SparsityArray { ty: array.ty(), columns: None, known: Some(array) }
+        SparsityArray { ty: array.ty(), columns: None, known: Some(array), identity: None, chosen: None }
     }
 
     /// What elements of this type depend on; integers and booleans have no derivative, thus no columns.
     pub(super) fn dependent(ty: Type, columns: Sets) -> SparsityArray {
         debug_assert!(columns.as_ref().is_none_or(|columns| columns.len() == ty.size()));
         let columns = columns.filter(|_| ty.dtype.is_float());
-        SparsityArray { ty, columns, known: None }
+        let identity = ty.dtype.is_integer().then(Identity::default);
+        SparsityArray { ty, columns, known: None, identity, chosen: None }
     }
 
     /// The columns that the element at a row-major position may depend on, ascending.
@@ -87,6 +93,28 @@ impl SparsityArray {
 
     pub(super) fn sets(&self) -> &Sets {
         &self.columns
+    }
+
+    /// What all arrays share that are these positions.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        self.identity.clone()
+    }
+
+    pub(super) fn chosen(&self) -> Option<&Chosen> {
+        self.chosen.as_deref()
+    }
+
+    /// The same, with its columns by positions.
+    pub(super) fn with_chosen(self, chosen: Chosen) -> SparsityArray {
+        SparsityArray { chosen: self.columns.is_some().then(|| Rc::new(chosen)), ..self }
+    }
+
+    /// An array of which no more is known than of this one, but which may be another.
+    pub(super) fn another(&self) -> SparsityArray {
+        match &self.known {
+            Some(_) => self.clone(),
+            None => SparsityArray::dependent(self.ty.clone(), self.columns.clone()),
+        }
     }
 
     /// What is one of two arrays.
@@ -110,7 +138,7 @@ impl SparsityArray {
 
     /// The same without dependence: what factors of derivatives are computed of.
     pub(super) fn bare(&self) -> SparsityArray {
-        SparsityArray { ty: self.ty.clone(), columns: None, known: self.known.clone() }
+        SparsityArray { columns: None, chosen: None, ..self.clone() }
     }
 
     /// The known elements by an operation on plain arrays; else what the operation's result depends on.
@@ -191,7 +219,9 @@ impl Algebra for Sparsity {
     fn unary(op: Unary, a: SparsityArray) -> SparsityArray {
         let dependent = || {
             let partial = || op.partial::<Sparsity>(&a.bare(), &SparsityArray::unknown(a.ty.clone()));
-            SparsityArray::dependent(a.ty.clone(), through(&a.columns, partial))
+            let columns = through(&a.columns, partial);
+            let result = SparsityArray::dependent(a.ty.clone(), columns.clone());
+            chosen::elementwise(result, &[(&a, columns)])
         };
         SparsityArray::computed(&[&a], |elements| Concrete::unary(op, only(elements)), dependent)
     }
@@ -205,7 +235,8 @@ impl Algebra for Sparsity {
             let (x, y, result) = (a.bare(), b.bare(), SparsityArray::unknown(a.ty.clone()));
             let left = through(&a.columns, || op.left_partial::<Sparsity>(&x, &y, &result));
             let right = through(&b.columns, || op.right_partial::<Sparsity>(&x, &y, &result));
-            SparsityArray::dependent(a.ty.clone(), union(left, right))
+            let result = SparsityArray::dependent(a.ty.clone(), union(left.clone(), right.clone()));
+            chosen::elementwise(result, &[(&a, left), (&b, right)])
         };
         SparsityArray::computed(&[&a, &b], known, dependent)
     }
@@ -230,7 +261,10 @@ impl Algebra for Sparsity {
     fn cast(a: SparsityArray, dtype: DType) -> SparsityArray {
         let ty = Type::new(dtype, &a.ty.shape);
         // Integers and booleans have no columns, so that what is converted from them has none.
-        let dependent = || SparsityArray::dependent(ty, a.columns.clone());
+        let dependent = || {
+            let result = SparsityArray::dependent(ty, a.columns.clone());
+            chosen::elementwise(result, &[(&a, a.columns.clone())])
+        };
         SparsityArray::computed(&[&a], |elements| Concrete::cast(only(elements), dtype), dependent)
     }
 

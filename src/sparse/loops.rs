@@ -203,7 +203,8 @@ impl Engine<'_> {
         let mut results = Vec::new();
         let mut kept: Vec<Vec<SparsityArray>> = Vec::new();
         for (at, sweep) in self.sweeps.sweeps.iter().enumerate() {
-            let mut state = self.starts(at);
+            // A step stands for any: its positions are not those of the first.
+            let mut state: Vec<SparsityArray> = self.starts(at).iter().map(SparsityArray::another).collect();
             let keeps = loop {
                 let mut arguments = state.clone();
                 arguments.extend(sweep.reads.iter().map(|&(from, place)| kept[from][place].clone()));

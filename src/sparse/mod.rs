@@ -21,6 +21,7 @@
 //! reverse, derivative finds them all, and the derivatives along all colours are one program, batched. Rows are coloured
 //! with respect to what the program *reads* of its input too: see [`Compression::Reads`].
 
+mod chosen;
 mod colouring;
 mod columns;
 mod compress;

@@ -1,5 +1,6 @@
 //! What the result of each operation depends on.
 
+use super::chosen;
 use super::columns::Columns;
 use super::instance::{Sets, SparsityArray, union};
 use crate::affine::AffineMap;
@@ -42,7 +43,7 @@ fn picked(columns: &[Columns], positions: impl IntoIterator<Item = Option<usize>
 }
 
 /// For each of `count` positions the union of the sets that are put there; what is put nowhere is left out.
-fn collected(columns: &[Columns], targets: &[Option<usize>], count: usize) -> Sets {
+pub(super) fn collected(columns: &[Columns], targets: &[Option<usize>], count: usize) -> Sets {
     debug_assert_eq!(columns.len(), targets.len());
     let moved = || columns.iter().zip(targets).filter_map(|(set, target)| Some((set, (*target)?)));
     let mut ends = vec![0; count];
@@ -67,6 +68,7 @@ fn collected(columns: &[Columns], targets: &[Option<usize>], count: usize) -> Se
 pub(super) fn where_not_zero(columns: &Rc<Vec<Columns>>, factor: &Array) -> Sets {
     match factor.uniform() {
         Some(factor) => (factor.to_f64() != 0.0).then(|| columns.clone()),
+        None if !has_zero(factor) => Some(columns.clone()),
         None => {
             let keep = |(position, set): (usize, &Columns)| match factor.element(position).to_f64() == 0.0 {
                 true => Columns::None,
@@ -90,7 +92,9 @@ pub(super) fn select(mask: &SparsityArray, yes: &SparsityArray, no: &SparsityArr
             }),
         },
     };
-    SparsityArray::dependent(yes.ty().clone(), columns)
+    let result = SparsityArray::dependent(yes.ty().clone(), columns);
+    let sides = [(yes, yes.sets().clone()), (no, no.sets().clone())];
+    if mask.elements().is_some() { result } else { chosen::elementwise(result, &sides) }
 }
 
 /// What is read.
@@ -184,14 +188,19 @@ pub(super) fn gather(a: &SparsityArray, indices: &[SparsityArray]) -> SparsityAr
         let (unions, _) = unions_over(a.sets(), shape, &known.unknown);
         picked(&unions?, known.of_rows(size(row)))
     });
-    SparsityArray::dependent(Type { dtype: a.ty().dtype, shape: result }, columns)
+    chosen::gathered(a, indices, SparsityArray::dependent(Type { dtype: a.ty().dtype, shape: result }, columns))
 }
 
-/// What is put at a known position; along an axis where positions are not known, anything.
+/// What is put at a known position; along an axis where positions are not known, anything, but for what was read at the
+/// same ones.
 pub(super) fn scatter(updates: &SparsityArray, indices: &[SparsityArray], extents: &[usize]) -> SparsityArray {
     let rank = indices.first().map_or(0, |index| index.ty().rank());
     let row = &updates.ty().shape[rank..];
     let result: Shape = extents.iter().chain(row).copied().collect();
+    let ty = Type { dtype: updates.ty().dtype, shape: result.clone() };
+    if let Some(exact) = chosen::scatter(updates, indices, extents, &ty) {
+        return exact;
+    }
     let columns = updates.sets().as_ref().and_then(|columns| {
         let known = Known::new(indices, extents);
         let targets: Vec<Option<usize>> = known.of_rows(size(row)).collect();
@@ -203,7 +212,7 @@ pub(super) fn scatter(updates: &SparsityArray, indices: &[SparsityArray], extent
             false => view(&sums, &AffineMap::broadcast(&shape, &result, &axes)),
         }
     });
-    SparsityArray::dependent(Type { dtype: updates.ty().dtype, shape: result }, columns)
+    SparsityArray::dependent(ty, columns)
 }
 
 /// All terms of each sum; those whose other factor is known to be 0 are left out.

@@ -17,4 +17,5 @@ mod tests;
 
 pub(crate) use fission::can_be_split;
 pub use lift::vectorise;
+pub(crate) use push::push_gathers;
 pub use push::push_reads;

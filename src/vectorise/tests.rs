@@ -1,5 +1,5 @@
 use super::random::{Random, parameters, program};
-use super::{push_reads, vectorise};
+use super::{push_gathers, push_reads, vectorise};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Reduction};
 use crate::concrete::{Array, Concrete};
@@ -29,6 +29,8 @@ fn check(body: &Body<Build>, arguments: &[Array]) -> Body {
     assert_close(&interpret::<Concrete>(&bulk, arguments.to_vec()), &expected, "vectorised");
     let pushed = push_reads(&bulk);
     assert_close(&interpret::<Concrete>(&pushed, arguments.to_vec()), &expected, "reads pushed");
+    let pushed = push_gathers(&bulk);
+    assert_close(&interpret::<Concrete>(&pushed, arguments.to_vec()), &expected, "gathers pushed");
     let pushed = push_reads(&simplify(&bulk));
     assert_close(&interpret::<Concrete>(&pushed, arguments.to_vec()), &expected, "simplified, reads pushed");
     pushed

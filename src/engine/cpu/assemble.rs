@@ -1,58 +1,48 @@
 //! From a nest to the instructions that run it: the order of its loops, registers, and a kernel for every value.
 
+mod fused;
 mod stores;
 
-use super::code::{Axis, Base, Bound, Code, Instruction, Linear, Slot};
+use super::code::{Axis, Base, Bound, Code, Instruction, Level, Linear, Slot};
 use super::order::{Layout, layout};
 use super::scatter::gather_along;
 use super::split::Split;
 use super::vector::{self, Instructions, Operand};
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
-use crate::operation::{Binary, Unary};
+use crate::operation::Binary;
 use crate::shape::{DType, Type};
 use std::collections::{HashMap, HashSet};
 
-/// What an operand of an instruction is.
-#[derive(Clone, Copy, PartialEq, Debug)]
-enum Place {
-    /// A run of elements one after the other, or the one element of an outer loop.
-    Slot(Slot),
-    /// Not computed yet, or of no use.
-    Nowhere,
-}
-
 /// Bytes of the registers of a tile, which leave room in the first-level cache for what is read and written.
 const REGISTERS: usize = 20 << 10;
+/// Bytes of memory that a tile may touch, and that each of its accesses counts for at most.
+const CACHE: usize = 32 << 10;
+const TOUCHED: usize = 256;
 /// Stands for the place of a tile's register until the size of tiles is known.
 const TILE_REGISTER: usize = usize::MAX;
 /// The least and the most elements of a tile.
 const TILES: [usize; 2] = [64, 1024];
 
-/// A sum that is computed together with its terms: of products, or of squares of differences, of which `inner` is one.
-#[derive(Clone, Copy, Debug)]
-struct Fused {
-    a: ValueId,
-    b: ValueId,
-    inner: Option<ValueId>,
-}
-
 struct Assembler<'a> {
     isa: Instructions,
     nest: &'a Nest,
     layout: Layout,
-    /// The level of each value: 0 for what no loop moves.
+    /// The level of each value, one more than the innermost loop that moves it: 0 for what no loop moves.
     levels: Vec<usize>,
-    places: Vec<Place>,
+    /// Whether the vector axis moves each value.
+    runs: Vec<bool>,
+    /// A run of elements one after the other, or a single element; none for what is not computed by itself.
+    places: Vec<Option<Slot>>,
     slots: Vec<Base>,
     /// Bytes that slots of buffers move by, by loop.
     moves: Vec<Vec<(Slot, isize)>>,
-    code: Vec<Vec<Instruction>>,
+    code: Vec<Level>,
     constants: Vec<u64>,
     constant_slots: HashMap<u64, Slot>,
     buffer_slots: HashMap<(u32, isize, Vec<isize>), Slot>,
-    /// Registers of a tile: free ones, and how many there are.
-    free: Vec<Slot>,
+    /// Free registers of a tile, by level: what an outer loop computes stays while inner ones run.
+    free: Vec<Vec<Slot>>,
     /// Slots of tile registers by their number; offsets are known when the tile's size is.
     tile_registers: Vec<Slot>,
     /// Bytes of registers of one element.
@@ -61,23 +51,24 @@ struct Assembler<'a> {
     last_use: Vec<usize>,
 }
 
-/// The instructions of a nest.
-pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type]) -> Code {
-    let layout = layout(nest);
-    let split = Split::of(nest, &layout, types);
+/// The instructions of a nest, whose work threads may share where it is `cut`.
+pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> Code {
+    let layout = layout(nest, cut);
+    let split = if cut { Split::of(nest, &layout, types) } else { Split::whole() };
     let depth = layout.extents.len();
     let mut assembler = Assembler {
         isa,
         nest,
         levels: Vec::new(),
-        places: vec![Place::Nowhere; nest.values.len()],
+        runs: Vec::new(),
+        places: vec![None; nest.values.len()],
         slots: Vec::new(),
         moves: vec![Vec::new(); depth],
-        code: vec![Vec::new(); depth + 1],
+        code: vec![Level::default(); depth + 1],
         constants: Vec::new(),
         constant_slots: HashMap::new(),
         buffer_slots: HashMap::new(),
-        free: Vec::new(),
+        free: vec![Vec::new(); depth + 1],
         tile_registers: Vec::new(),
         single: 0,
         last_use: Vec::new(),
@@ -114,7 +105,7 @@ impl Assembler<'_> {
         Linear {
             offset: at.offset,
             terms: terms.map(|(axis, &coefficient)| (axis as u8, coefficient)).collect(),
-            step: *coefficients.last().expect("there is a vector axis"),
+            step: coefficients[self.layout.vector],
         }
     }
 
@@ -125,6 +116,11 @@ impl Assembler<'_> {
     /// The level of an affine function: one more than the innermost loop that moves it.
     fn level_of(&self, at: &Affine) -> usize {
         self.by_loop(at).iter().rposition(|&coefficient| coefficient != 0).map_or(0, |axis| axis + 1)
+    }
+
+    /// How far an affine function goes with a step of the vector axis.
+    fn step(&self, at: &Affine) -> i64 {
+        self.by_loop(at)[self.layout.vector]
     }
 
     fn level_of_guards(&self, guards: &[Guard]) -> usize {
@@ -164,14 +160,14 @@ impl Assembler<'_> {
         slot
     }
 
-    /// A register for a value of this level: of a tile at the vector axis, of one element elsewhere.
-    fn register(&mut self, level: usize) -> Slot {
-        if level < self.depth() {
+    /// A register for what is computed at a level: for a tile or for a single element.
+    fn register(&mut self, level: usize, is_run: bool) -> Slot {
+        if !is_run {
             let slot = self.slot(Base::Register(self.single));
             self.single += 8;
             return slot;
         }
-        match self.free.pop() {
+        match self.free[level].pop() {
             Some(slot) => slot,
             None => {
                 let slot = self.slot(Base::Register(TILE_REGISTER));
@@ -181,20 +177,13 @@ impl Assembler<'_> {
         }
     }
 
-    fn is_vector(&self, level: usize) -> bool {
-        level == self.depth()
-    }
-
-    /// How an instruction of a level sees a value.
-    fn operand(&self, id: ValueId, level: usize) -> Operand {
-        if self.is_vector(level) && !self.is_vector(self.levels[id as usize]) { Operand::One } else { Operand::Run }
+    /// How an instruction, for a tile or for a single element, sees a value.
+    fn operand(&self, id: ValueId, is_run: bool) -> Operand {
+        if is_run && !self.runs[id as usize] { Operand::One } else { Operand::Run }
     }
 
     fn place(&self, id: ValueId) -> Slot {
-        match self.places[id as usize] {
-            Place::Slot(slot) => slot,
-            Place::Nowhere => unreachable!("operands come before their users"),
-        }
+        self.places[id as usize].expect("operands come before their users")
     }
 
     fn run(&mut self) {
@@ -209,6 +198,15 @@ impl Assembler<'_> {
                 Value::Guarded(_, guards) => operands.max(self.level_of_guards(guards)),
                 _ => operands,
             });
+            let moves = |at: &Affine| self.step(at) != 0;
+            let guarded = |guards: &[Guard]| guards.iter().any(|guard| moves(&guard.position));
+            let own = match value {
+                Value::Position(at) | Value::Gather { at, .. } => moves(at),
+                Value::Load { at, guards, .. } => moves(at) || guarded(guards),
+                Value::Guarded(_, guards) => guarded(guards),
+                _ => false,
+            };
+            self.runs.push(own || value.operands().iter().any(|&id| self.runs[id as usize]));
         }
         // What a store reads is kept until the end: stores come last.
         self.last_use = (0..nest.values.len()).collect();
@@ -232,7 +230,7 @@ impl Assembler<'_> {
         for sum in fused.values() {
             self.last_use[sum.a as usize] = usize::MAX;
             self.last_use[sum.b as usize] = usize::MAX;
-            skipped.extend(sum.inner);
+            skipped.extend(sum.difference);
         }
         for at in 0..nest.values.len() {
             if skipped.contains(&(at as ValueId)) {
@@ -250,57 +248,12 @@ impl Assembler<'_> {
         }
     }
 
-    /// Products and squares of differences that are only summed, whose sum is fused with them.
-    fn fused_sums(&self) -> HashMap<ValueId, Fused> {
-        let mut uses = vec![0u32; self.nest.values.len()];
-        for (value, _) in &self.nest.values {
-            value.operands().iter().for_each(|&id| uses[id as usize] += 1);
-        }
-        for store in &self.nest.stores {
-            uses[store.value as usize] += 1;
-            if let Some((index, ..)) = store.index {
-                uses[index as usize] += 1;
-            }
-        }
-        let mut fused = HashMap::new();
-        for store in &self.nest.stores {
-            let id = store.value as usize;
-            let (value, dtype) = &self.nest.values[id];
-            let plain = store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none() && store.guards.is_empty();
-            if let Value::Binary(Binary::Mul, a, b) = *value
-                && plain
-                && uses[id] == 1
-                && dtype.is_float()
-                && self.is_vector(self.levels[id])
-            {
-                let stride = *self.by_loop(&store.at).last().expect("there is a vector axis");
-                let runs = [a, b].map(|operand| self.is_vector(self.levels[operand as usize]));
-                if stride == 1 || (stride == 0 && runs == [true, true]) {
-                    fused.insert(store.value, Fused { a, b, inner: None });
-                }
-            }
-            if let Value::Unary(Unary::Powi(2), inner) = *value
-                && let (Value::Binary(Binary::Sub, a, b), _) = self.nest.values[inner as usize]
-                && plain
-                && uses[id] == 1
-                && uses[inner as usize] == 1
-                && dtype.is_float()
-                && [a, b].iter().all(|&operand| self.is_vector(self.levels[operand as usize]))
-                && self.by_loop(&store.at).last() == Some(&0)
-            {
-                fused.insert(store.value, Fused { a, b, inner: Some(inner) });
-            }
-        }
-        fused
-    }
-
     /// Whether a value can be computed where it is stored.
     fn is_direct(&self, store: &Store) -> bool {
         let (value, _) = &self.nest.values[store.value as usize];
         let computed = !matches!(value, Value::Load { .. } | Value::Constant(_) | Value::Gather { .. });
-        let vector = *self.by_loop(&store.at).last().expect("there is a vector axis");
-        let level = self.levels[store.value as usize];
-        let whole = if self.is_vector(level) { vector == 1 } else { self.level_of(&store.at) <= level };
+        let in_step = self.step(&store.at) == i64::from(self.runs[store.value as usize]);
+        let whole = in_step && self.level_of(&store.at) <= self.levels[store.value as usize];
         computed && store.mode == Mode::Write && store.guards.is_empty() && store.index.is_none() && whole
     }
 
@@ -310,127 +263,137 @@ impl Assembler<'_> {
         operands.push(at as ValueId);
         operands.sort_unstable();
         operands.dedup();
+        let level = self.levels[at];
         for operand in operands {
             if self.last_use[operand as usize] == at
-                && let Place::Slot(slot) = self.places[operand as usize]
+                && self.levels[operand as usize] == level
+                && let Some(slot) = self.places[operand as usize]
                 && matches!(self.slots[slot as usize], Base::Register(TILE_REGISTER))
             {
-                self.free.push(slot);
+                self.free[level].push(slot);
             }
         }
     }
 
-    fn emit(&mut self, level: usize, instruction: Instruction) {
-        self.code[level].push(instruction);
+    fn emit(&mut self, level: usize, is_run: bool, instruction: Instruction) {
+        let level = &mut self.code[level];
+        if is_run { level.tile.push(instruction) } else { level.single.push(instruction) }
     }
 
     fn value(&mut self, id: ValueId, target: Option<(u32, Affine)>) {
         let nest = self.nest;
         let (value, dtype) = &nest.values[id as usize];
-        let level = self.levels[id as usize];
+        let (level, is_run) = (self.levels[id as usize], self.runs[id as usize]);
         let isa = self.isa;
         let result = |this: &mut Self| match &target {
             Some((buffer, at)) => this.buffer(*buffer, at, *dtype),
-            None => this.register(level),
+            None => this.register(level, is_run),
         };
         let slot = match value {
             Value::Constant(value) => self.constant(value.bits()),
             Value::Position(at) => {
                 let at = self.linear(at);
                 let result = result(self);
-                self.emit(level, Instruction::Ramp { run: vector::ramp(isa), result, at });
+                self.emit(level, is_run, Instruction::Ramp { run: vector::ramp(isa), result, at });
                 result
             }
-            Value::Load { buffer, at, guards } => self.load(level, *buffer, at, guards, *dtype),
+            Value::Load { buffer, at, guards } => self.load((level, is_run), *buffer, at, guards, *dtype),
             Value::Gather { buffer, at, stride, index, extent } => {
-                self.gather(level, (*buffer, at), *stride, *index, *extent, *dtype)
+                self.gather((level, is_run), (*buffer, at), *stride, *index, *extent, *dtype)
             }
             Value::Unary(op, a) => {
                 let parameter = self.constant(op.parameter().unwrap_or(0) as u64);
                 let (run, a) = (vector::unary(isa, *op, *dtype), self.place(*a));
                 let result = result(self);
-                self.emit(level, Instruction::Kernel { run, result, a, b: parameter, c: a });
+                self.emit(level, is_run, Instruction::Kernel { run, result, a, b: parameter, c: a });
                 result
             }
             Value::Binary(op, a, b) => {
-                let run = vector::binary(isa, *op, *dtype, self.operand(*a, level), self.operand(*b, level));
+                let run = vector::binary(isa, *op, *dtype, self.operand(*a, is_run), self.operand(*b, is_run));
                 let (a, b) = (self.place(*a), self.place(*b));
                 let result = result(self);
-                self.emit(level, Instruction::Kernel { run, result, a, b, c: b });
+                self.emit(level, is_run, Instruction::Kernel { run, result, a, b, c: b });
                 result
             }
             Value::Compare(op, a, b) => {
                 let of = nest.values[*a as usize].1;
-                let run = vector::compare(isa, *op, of, self.operand(*a, level), self.operand(*b, level));
+                let run = vector::compare(isa, *op, of, self.operand(*a, is_run), self.operand(*b, is_run));
                 let (a, b) = (self.place(*a), self.place(*b));
                 let result = result(self);
-                self.emit(level, Instruction::Kernel { run, result, a, b, c: b });
+                self.emit(level, is_run, Instruction::Kernel { run, result, a, b, c: b });
                 result
             }
             Value::Select(mask, yes, no) => {
-                let run = vector::select(isa, *dtype, self.operand(*yes, level), self.operand(*no, level));
-                let mask = self.as_run(*mask, level, DType::Bool);
+                let run = vector::select(isa, *dtype, self.operand(*yes, is_run), self.operand(*no, is_run));
+                let mask = self.as_run(*mask, (level, is_run), DType::Bool);
                 let (yes, no) = (self.place(*yes), self.place(*no));
                 let result = result(self);
-                self.emit(level, Instruction::Kernel { run, result, a: mask, b: yes, c: no });
+                self.emit(level, is_run, Instruction::Kernel { run, result, a: mask, b: yes, c: no });
                 result
             }
             Value::Cast(_, a) => {
                 let run = vector::cast(isa, nest.values[*a as usize].1, *dtype);
                 let a = self.place(*a);
                 let result = result(self);
-                self.emit(level, Instruction::Kernel { run, result, a, b: a, c: a });
+                self.emit(level, is_run, Instruction::Kernel { run, result, a, b: a, c: a });
                 result
             }
             Value::Guarded(a, guards) => {
                 let run = vector::strided_copy(isa, *dtype);
-                let stride = match self.operand(*a, level) {
+                let stride = match self.operand(*a, is_run) {
                     Operand::Run => dtype.bytes() as isize,
                     Operand::One => 0,
                 };
                 let (a, bounds) = (self.place(*a), self.bounds(guards));
                 let result = result(self);
                 let width = dtype.bytes();
-                self.emit(level, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
+                self.emit(level, is_run, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
                 result
             }
         };
-        self.places[id as usize] = Place::Slot(slot);
+        self.places[id as usize] = Some(slot);
     }
 
-    /// A value as a run at a level: what outer loops compute is repeated.
-    fn as_run(&mut self, id: ValueId, level: usize, dtype: DType) -> Slot {
+    /// A value as an instruction for a tile takes it where it must be a run: what the vector axis does not move is repeated.
+    fn as_run(&mut self, id: ValueId, (level, is_run): (usize, bool), dtype: DType) -> Slot {
         let a = self.place(id);
-        if self.operand(id, level) == Operand::Run {
+        if self.operand(id, is_run) == Operand::Run {
             return a;
         }
-        let result = self.register(level);
-        self.emit(level, Instruction::Kernel { run: vector::fill(self.isa, dtype), result, a, b: a, c: a });
+        let result = self.register(level, is_run);
+        self.emit(level, is_run, Instruction::Kernel { run: vector::fill(self.isa, dtype), result, a, b: a, c: a });
         result
     }
 
-    fn load(&mut self, level: usize, buffer: u32, at: &Affine, guards: &[Guard], dtype: DType) -> Slot {
-        let (step, width) = (*self.by_loop(at).last().expect("there is a vector axis"), dtype.bytes());
+    fn load(
+        &mut self,
+        (level, is_run): (usize, bool),
+        buffer: u32,
+        at: &Affine,
+        guards: &[Guard],
+        dtype: DType,
+    ) -> Slot {
+        let (step, width) = (self.step(at), dtype.bytes());
         let a = self.buffer(buffer, at, dtype);
         let stride = step as isize * width as isize;
         let run = vector::strided_copy(self.isa, dtype);
         if !guards.is_empty() {
-            let (result, bounds) = (self.register(level), self.bounds(guards));
-            self.emit(level, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
+            let (result, bounds) = (self.register(level, is_run), self.bounds(guards));
+            self.emit(level, is_run, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
             return result;
         }
-        if step == 1 || !self.is_vector(level) {
+        if step == 1 || !is_run {
             return a;
         }
-        let result = self.register(level);
+        let result = self.register(level, is_run);
         let width = width as isize;
-        self.emit(level, Instruction::Strided { run, result, result_stride: width, a, a_stride: stride });
+        self.emit(level, is_run, Instruction::Strided { run, result, result_stride: width, a, a_stride: stride });
         result
     }
 
     fn gather(
         &mut self,
-        level: usize,
+        (level, is_run): (usize, bool),
         (buffer, at): (u32, &Affine),
         stride: i64,
         index: ValueId,
@@ -439,15 +402,16 @@ impl Assembler<'_> {
     ) -> Slot {
         let width = dtype.bytes() as isize;
         let bytes = stride as isize * width;
-        let step = *self.by_loop(at).last().expect("there is a vector axis") as isize;
+        let step = self.step(at) as isize;
         let source = self.buffer(buffer, at, dtype);
         let place = self.place(index);
-        if self.is_vector(level) && self.operand(index, level) == Operand::One {
+        if is_run && self.operand(index, is_run) == Operand::One {
             // A row, from a computed position on.
-            let result = self.register(level);
+            let result = self.register(level, is_run);
             let run = vector::strided_copy(self.isa, dtype);
             self.emit(
                 level,
+                is_run,
                 Instruction::Row {
                     run,
                     result,
@@ -461,10 +425,10 @@ impl Assembler<'_> {
             );
             return result;
         }
-        let result = self.register(level);
-        if step == 0 || !self.is_vector(level) {
+        let result = self.register(level, is_run);
+        if step == 0 || !is_run {
             let run = vector::gather(self.isa, dtype);
-            self.emit(level, Instruction::Gather { run, result, source, stride: bytes, index: place, extent });
+            self.emit(level, is_run, Instruction::Gather { run, result, source, stride: bytes, index: place, extent });
             return result;
         }
         // Both the index and the place move along the vector axis: element by element.
@@ -472,6 +436,7 @@ impl Assembler<'_> {
         let index = (place, 8);
         self.emit(
             level,
+            is_run,
             Instruction::Along {
                 run,
                 result: source,
@@ -487,8 +452,13 @@ impl Assembler<'_> {
 
     fn finish(self) -> Code {
         let count = self.tile_registers.len();
-        let vector = *self.layout.extents.last().expect("there is a vector axis");
-        let fitting = REGISTERS / (8 * count.max(1)) / 64 * 64;
+        let vector = self.layout.extents[self.layout.vector];
+        // Where loops run inside of tiles, what these touch should stay in the cache too.
+        let touched: usize = match self.layout.vector + 1 < self.depth() {
+            true => self.moves[self.layout.vector].iter().map(|&(_, stride)| stride.unsigned_abs().min(TOUCHED)).sum(),
+            false => 0,
+        };
+        let fitting = (REGISTERS / (8 * count.max(1))).min(CACHE / touched.max(1)) / 64 * 64;
         let tile = fitting.clamp(TILES[0], TILES[1]).min(vector.next_multiple_of(8)).max(1);
         let mut slots = self.slots;
         let first = self.single.next_multiple_of(64);
@@ -498,6 +468,7 @@ impl Assembler<'_> {
         let axes = self.layout.extents.iter().zip(self.moves);
         Code {
             axes: axes.map(|(&extent, moves)| Axis { extent, moves }).collect(),
+            vector: self.layout.vector,
             tile,
             slots,
             levels: self.code,

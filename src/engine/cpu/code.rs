@@ -1,8 +1,9 @@
 //! What a nest is run as: instructions on short runs of elements, between loops that move pointers.
 //!
-//! The innermost loop of a nest, its *vector axis*, is cut into tiles. An instruction works on one tile: it is a compiled
-//! loop over elements that stay in the first-level cache, so that its choice costs some nanoseconds for hundreds of
-//! elements. What does not move with the vector axis is computed at the loop that it moves with, once.
+//! One loop of a nest, its *vector axis*, is cut into tiles. An instruction works on one tile: it is a compiled loop over
+//! elements that stay in the first-level cache, so that its choice costs some nanoseconds for hundreds of elements. Other
+//! loops run outside of the vector axis, or inside, for each tile. Each value is computed at the innermost loop that it
+//! moves with, for a tile or, where it does not move with the vector axis, as a single element.
 
 use super::arrays::Line;
 use super::split::Split;
@@ -74,7 +75,7 @@ fn stretch(bounds: &[Bound], index: &[i64], count: usize) -> (usize, usize) {
 /// and its distance, its extent, other elements and their distance, and how many there are; distances in bytes.
 pub(super) type AlongKernel = unsafe fn(*mut u8, isize, isize, (*const u8, isize), i64, (*const u8, isize), usize);
 
-/// One instruction; at the vector axis for a tile, at outer loops for one element.
+/// One instruction, for a tile or for a single element.
 #[derive(Clone, Debug)]
 pub(super) enum Instruction {
     /// Elementwise work and reductions of runs.
@@ -98,6 +99,9 @@ pub(super) enum Instruction {
         index: Slot,
         extent: i64,
     },
+    /// A kernel that combines a run with one that begins at a computed position, nothing where that is outside; the stride
+    /// in bytes.
+    Into { run: Kernel, result: Slot, stride: isize, index: Slot, extent: i64, value: Slot },
     /// A kernel on the stretch of the result and the operands `a` and `b` on which guards hold; strides in bytes.
     Within { run: Kernel, result: Slot, result_stride: isize, operands: [(Slot, isize); 2], bounds: Box<[Bound]> },
     /// Element by element, at computed positions: see [`AlongKernel`].
@@ -120,16 +124,29 @@ pub(super) struct Axis {
     pub(super) moves: Vec<(Slot, isize)>,
 }
 
+/// What runs at each step of a loop.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Level {
+    /// First, for single elements.
+    pub(super) single: Vec<Instruction>,
+    /// Then, for tiles.
+    pub(super) tile: Vec<Instruction>,
+    /// After the loops inside, for tiles.
+    pub(super) after: Vec<Instruction>,
+}
+
 /// A nest as instructions.
 #[derive(Clone, Debug)]
 pub(super) struct Code {
-    /// The loops, outermost first; the last is the vector axis.
+    /// The loops, outermost first.
     pub(super) axes: Vec<Axis>,
+    /// The position of the vector axis.
+    pub(super) vector: usize,
     /// The most elements of a tile.
     pub(super) tile: usize,
     pub(super) slots: Vec<Base>,
-    /// What runs once, what runs at each step of the outermost loop, and so on; the last for tiles.
-    pub(super) levels: Vec<Vec<Instruction>>,
+    /// What runs once, what runs at each step of the outermost loop, and so on.
+    pub(super) levels: Vec<Level>,
     /// Known numbers, eight bytes each.
     pub(super) constants: Vec<u64>,
     /// Bytes of registers.
@@ -210,54 +227,78 @@ impl Code {
         index.fill(0);
         index[0] = first as i64;
         advance(pointers, &self.axes[0].moves, first as isize);
-        let inner = self.axes.len() - 1;
-        let stop = |axis: usize| if axis == 0 { end } else { self.axes[axis].extent };
         // SAFETY: operands are slots of this table, which point at runs that are at least as long as a tile, or at what a
         // nest may read and write at these positions: the lowering's accesses are inside, or guarded.
         unsafe {
-            self.execute(&self.levels[0], pointers, index, 1);
-            let mut changed = 1;
-            loop {
-                for level in &self.levels[changed..=inner.max(changed - 1)] {
-                    self.execute(level, pointers, index, 1);
-                }
-                self.tiles(pointers, index, if inner == 0 { first } else { 0 }, stop(inner));
-                let mut axis = inner;
-                loop {
-                    let Some(outer) = axis.checked_sub(1) else { return };
-                    axis = outer;
-                    index[axis] += 1;
-                    if (index[axis] as usize) < stop(axis) {
-                        advance(pointers, &self.axes[axis].moves, 1);
-                        break;
-                    }
-                    let start = if axis == 0 { first } else { 0 };
-                    advance(pointers, &self.axes[axis].moves, -((stop(axis) - 1 - start) as isize));
-                    index[axis] = start as i64;
-                }
-                changed = axis + 1;
-            }
+            self.execute(&self.levels[0].single, pointers, index, 1);
+            self.outside(0, pointers, index, first..end);
         }
     }
 
-    /// All tiles of the vector axis, at one position of the other loops.
-    unsafe fn tiles(&self, pointers: &mut [*mut u8], index: &mut [i64], first: usize, end: usize) {
-        let inner = self.axes.len() - 1;
-        let instructions = &self.levels[inner + 1];
-        let mut at = first;
-        while end - at > self.tile {
+    /// Steps of a loop outside of the vector axis, or tiles of that.
+    unsafe fn outside(&self, axis: usize, pointers: &mut [*mut u8], index: &mut [i64], steps: Range<usize>) {
+        if axis == self.vector {
             // SAFETY: as the caller's.
-            unsafe { self.execute(instructions, pointers, index, self.tile) };
-            at += self.tile;
-            index[inner] = at as i64;
-            advance(pointers, &self.axes[inner].moves, self.tile as isize);
+            return unsafe { self.tiles(pointers, index, steps) };
         }
-        // SAFETY: as the caller's.
-        unsafe { self.execute(instructions, pointers, index, end - at) };
+        let moves = &self.axes[axis].moves;
+        let (first, count) = (index[axis], steps.len());
+        for step in steps {
+            index[axis] = step as i64;
+            // SAFETY: as the caller's.
+            unsafe {
+                self.execute(&self.levels[axis + 1].single, pointers, index, 1);
+                self.outside(axis + 1, pointers, index, 0..self.axes[axis + 1].extent);
+            }
+            advance(pointers, moves, 1);
+        }
+        advance(pointers, moves, -(count as isize));
+        index[axis] = first;
+    }
+
+    /// Tiles of the vector axis, at one position of the loops outside.
+    unsafe fn tiles(&self, pointers: &mut [*mut u8], index: &mut [i64], Range { start: first, end }: Range<usize>) {
+        let (axis, level) = (self.vector, &self.levels[self.vector + 1]);
+        let moves = &self.axes[axis].moves;
+        let mut at = first;
+        loop {
+            let count = self.tile.min(end - at);
+            // SAFETY: as the caller's.
+            unsafe {
+                self.execute(&level.tile, pointers, index, count);
+                self.inside(axis + 1, pointers, index, count);
+                self.execute(&level.after, pointers, index, count);
+            }
+            if at + count == end {
+                break;
+            }
+            at += count;
+            index[axis] = at as i64;
+            advance(pointers, moves, count as isize);
+        }
         if at > first {
-            advance(pointers, &self.axes[inner].moves, -((at - first) as isize));
-            index[inner] = first as i64;
+            advance(pointers, moves, -((at - first) as isize));
+            index[axis] = first as i64;
         }
+    }
+
+    /// All steps of a loop inside of the vector axis, for one tile.
+    unsafe fn inside(&self, axis: usize, pointers: &mut [*mut u8], index: &mut [i64], count: usize) {
+        let Some(Axis { extent, moves }) = self.axes.get(axis) else { return };
+        let level = &self.levels[axis + 1];
+        for step in 0..*extent {
+            index[axis] = step as i64;
+            // SAFETY: as the caller's.
+            unsafe {
+                self.execute(&level.single, pointers, index, 1);
+                self.execute(&level.tile, pointers, index, count);
+                self.inside(axis + 1, pointers, index, count);
+                self.execute(&level.after, pointers, index, count);
+            }
+            advance(pointers, moves, 1);
+        }
+        advance(pointers, moves, -(*extent as isize));
+        index[axis] = 0;
     }
 
     #[inline]
@@ -301,6 +342,14 @@ impl Code {
                             run(result, *width as isize, row, *source_stride, count);
                         } else {
                             std::ptr::write_bytes(result, 0, count * width);
+                        }
+                    }
+                    Instruction::Into { run, result, stride, index, extent, value } => {
+                        let index = *at(pointers, *index).cast::<i64>();
+                        if (0..*extent).contains(&index) {
+                            let row = at(pointers, *result).wrapping_offset(*stride * index as isize);
+                            let value = at(pointers, *value);
+                            run(row, row, value, value, count);
                         }
                     }
                     Instruction::Within { run, result, result_stride, operands, bounds } => {

@@ -1,6 +1,5 @@
 //! Which results may be written where an argument is, while the program runs.
 
-use super::memory::touched;
 use crate::kernel::{BufferId, Mode, Nest, Procedure, Source, Step, Value};
 use crate::shape::strides;
 
@@ -12,7 +11,7 @@ pub(super) fn in_place(procedure: &Procedure) -> Vec<bool> {
     let mut last_read: Vec<Option<usize>> = vec![None; procedure.buffers.len()];
     let mut first: Vec<usize> = vec![usize::MAX; procedure.buffers.len()];
     for (at, step) in procedure.steps.iter().enumerate() {
-        let (read, filled) = touched(step);
+        let (read, filled) = step.touched();
         for buffer in read {
             let origin = procedure.origin(buffer) as usize;
             last_read[origin] = Some(at);

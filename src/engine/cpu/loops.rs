@@ -24,8 +24,13 @@ pub(super) struct CompiledLoop {
 }
 
 impl CompiledLoop {
-    pub(super) fn new(isa: Instructions, repeated: &Loop, types: &[Type]) -> Result<Option<CompiledLoop>, OutOfMemory> {
-        let Some(step) = Machine::new(isa, &repeated.step)? else { return Ok(None) };
+    pub(super) fn new(
+        isa: Instructions,
+        repeated: &Loop,
+        types: &[Type],
+        cut: bool,
+    ) -> Result<Option<CompiledLoop>, OutOfMemory> {
+        let Some(step) = Machine::new(isa, &repeated.step, cut)? else { return Ok(None) };
         let scan = &repeated.scan;
         let of = |ids: &[BufferId]| -> Vec<usize> { ids.iter().map(|&id| bytes(&types[id as usize])).collect() };
         let slices = |whole: Vec<usize>| whole.into_iter().map(|bytes| bytes / scan.length.max(1)).collect();

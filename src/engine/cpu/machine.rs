@@ -1,7 +1,8 @@
 //! Procedures, ready to run, and the memory that they run in.
 
 use super::arrays::{Line, array_from, bytes, dense, elements, fill, lines, neutral, write_array};
-use super::assemble::{assemble, combining};
+use super::assemble::assemble;
+use super::blocks::{CompiledBlocks, Slot};
 use super::code::{Code, Scratch};
 use super::loops::CompiledLoop;
 use super::memory::{Place, plan};
@@ -9,11 +10,12 @@ use super::product;
 use super::recurrence::CompiledRecurrence;
 use super::split::Partial;
 use super::threads::{Shared, Worker};
-use super::vector::{self, Instructions, Operand};
+use super::vector::Instructions;
 use crate::concrete::{self, Array, Failure, OutOfMemory};
 use crate::kernel::{BufferId, Call, Mode, Nest, Procedure, Product, Source, Step};
 use crate::shape::{DType, Type, Value};
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::time::Instant;
 
 /// A procedure as instructions.
@@ -39,6 +41,7 @@ enum Compiled {
     Product(Product, DType),
     Loop(Box<CompiledLoop>),
     Recurrence(Box<CompiledRecurrence>),
+    Blocks(Box<CompiledBlocks>),
     Call(Call),
 }
 
@@ -57,6 +60,8 @@ pub(super) struct Workspace {
     bases: Vec<*mut u8>,
     /// Those of the loops among the steps.
     inner: Vec<Workspace>,
+    /// What each thread has for each of the blocks among the steps.
+    slots: Vec<Vec<Mutex<Slot>>>,
     /// Arguments and results of a loop's step.
     pub(super) pointers: Vec<*mut u8>,
     /// The other place of carries, whose places take turns.
@@ -92,12 +97,13 @@ impl Workspace {
 unsafe impl Send for Workspace {}
 
 impl Machine {
-    /// A procedure as instructions; `None` where its memory can't be counted.
+    /// A procedure as instructions; `None` where its memory can't be counted. `cut` says whether threads may share the work
+    /// of a step.
     ///
     /// # Errors
     ///
     /// When there is no memory for a known array.
-    pub(super) fn new(isa: Instructions, procedure: &Procedure) -> Result<Option<Machine>, OutOfMemory> {
+    pub(super) fn new(isa: Instructions, procedure: &Procedure, cut: bool) -> Result<Option<Machine>, OutOfMemory> {
         let Some((places, memory)) = plan(procedure) else { return Ok(None) };
         let mut constants = HashMap::new();
         for (id, buffer) in procedure.buffers.iter().enumerate() {
@@ -111,15 +117,21 @@ impl Machine {
         let mut steps = Vec::new();
         for step in &procedure.steps {
             steps.push(match step {
-                Step::Nest(nest) => Compiled::Nest { fills: fills(nest, &types), code: assemble(isa, nest, &types) },
+                Step::Nest(nest) => {
+                    Compiled::Nest { fills: fills(nest, procedure), code: assemble(isa, nest, &types, cut) }
+                }
                 Step::Product(product) => {
                     Compiled::Product(product.clone(), types[product.result.buffer as usize].dtype)
                 }
                 Step::Loop(repeated) if let Some(compiled) = CompiledRecurrence::new(isa, repeated) => {
                     Compiled::Recurrence(Box::new(compiled))
                 }
-                Step::Loop(repeated) => match CompiledLoop::new(isa, repeated, &types)? {
+                Step::Loop(repeated) => match CompiledLoop::new(isa, repeated, &types, cut)? {
                     Some(compiled) => Compiled::Loop(Box::new(compiled)),
+                    None => return Ok(None),
+                },
+                Step::Blocks(blocks) => match CompiledBlocks::new(isa, blocks, &types)? {
+                    Some(compiled) => Compiled::Blocks(Box::new(compiled)),
                     None => return Ok(None),
                 },
                 Step::Call(call) => Compiled::Call(call.clone()),
@@ -129,19 +141,21 @@ impl Machine {
         let partials = steps.iter().map(|step| match step {
             Compiled::Nest { code, .. } => code.split.memory,
             Compiled::Recurrence(recurrence) => recurrence.memory(),
+            Compiled::Blocks(blocks) => blocks.memory,
             _ => 0,
         });
         let partials = partials.max().unwrap_or(0);
         Ok(Some(Machine { types, places, constants, memory, steps, results, arguments, isa, partials }))
     }
 
-    /// The bytes of memory of the procedure, and of those of its loops.
-    pub(super) fn total_memory(&self) -> usize {
+    /// The bytes of memory of the procedure, and of those of its loops and blocks, for so many threads.
+    pub(super) fn total_memory(&self, threads: usize) -> usize {
         let inner = self.steps.iter().map(|step| match step {
             Compiled::Loop(repeated) => {
                 let turns: usize = repeated.carry_bytes.iter().map(|bytes| bytes.next_multiple_of(64)).sum();
-                turns.saturating_add(repeated.step.total_memory())
+                turns.saturating_add(repeated.step.total_memory(threads))
             }
+            Compiled::Blocks(blocks) => blocks.thread_memory().saturating_mul(threads),
             _ => 0,
         });
         inner.fold(self.memory.saturating_add(self.partials), usize::saturating_add)
@@ -153,6 +167,7 @@ impl Machine {
             Compiled::Nest { code, .. } => code.split.chunks > 1,
             Compiled::Product(step, _) => product::chunks(step) > 1,
             Compiled::Loop(repeated) => repeated.step.is_parallel(),
+            Compiled::Blocks(blocks) => blocks.chunks > 1,
             Compiled::Recurrence(_) | Compiled::Call(_) => false,
         })
     }
@@ -172,13 +187,19 @@ impl Machine {
     /// # Errors
     ///
     /// When there is none.
-    pub(super) fn workspace(&self, scratch: &mut Scratch, profile: bool) -> Result<Workspace, OutOfMemory> {
-        let mut inner = Vec::new();
+    pub(super) fn workspace(
+        &self,
+        scratch: &mut Scratch,
+        profile: bool,
+        threads: usize,
+    ) -> Result<Workspace, OutOfMemory> {
+        let (mut inner, mut slots) = (Vec::new(), Vec::new());
         for step in &self.steps {
             match step {
                 Compiled::Nest { code, .. } => scratch.reserve(code),
+                Compiled::Blocks(blocks) => slots.push(blocks.slots(threads)?),
                 Compiled::Loop(repeated) => {
-                    let mut workspace = repeated.step.workspace(scratch, profile)?;
+                    let mut workspace = repeated.step.workspace(scratch, profile, threads)?;
                     let turns: usize = repeated.carry_bytes.iter().map(|bytes| bytes.next_multiple_of(64)).sum();
                     workspace.turns = lines(turns)?;
                     let count = repeated.step.arguments + repeated.step.results.len();
@@ -192,6 +213,7 @@ impl Machine {
             memory: lines(self.memory)?,
             bases: vec![std::ptr::null_mut(); self.places.len()],
             inner,
+            slots,
             partials: lines(self.partials)?,
             times: vec![0.0; if profile { self.steps.len() } else { 0 }],
             ..Workspace::default()
@@ -215,7 +237,7 @@ impl Machine {
         arguments: &[*mut u8],
         results: &[*mut u8],
     ) -> Result<(), Failure> {
-        let Workspace { memory, bases, inner, times, partials, .. } = workspace;
+        let Workspace { memory, bases, inner, slots, times, partials, .. } = workspace;
         let memory = memory.as_mut_ptr().cast::<u8>();
         for (base, place) in bases.iter_mut().zip(&self.places) {
             *base = match *place {
@@ -226,7 +248,7 @@ impl Machine {
                 Place::Unused => std::ptr::null_mut(),
             };
         }
-        let mut loops = inner.iter_mut();
+        let (mut loops, mut blocks_slots) = (inner.iter_mut(), slots.iter());
         for (position, step) in self.steps.iter().enumerate() {
             let start = (!times.is_empty()).then(Instant::now);
             // SAFETY: buffers are as large as their types say, at places that overlap only when they are not in use at
@@ -243,6 +265,10 @@ impl Machine {
                         repeated.run(workspace, worker, bases)?;
                     }
                     Compiled::Recurrence(recurrence) => recurrence.run(bases, partials.as_mut_ptr().cast()),
+                    Compiled::Blocks(blocks) => {
+                        let slots = blocks_slots.next().expect("slots for all blocks");
+                        blocks.run(self.isa, bases, partials.as_mut_ptr().cast(), slots, worker);
+                    }
                     Compiled::Call(call) => self.call(call, bases)?,
                 }
             }
@@ -299,35 +325,31 @@ unsafe fn run_nest(isa: Instructions, code: &Code, bases: &[*mut u8], partials: 
     }
     let (shared, parts) = (Shared(bases), [partials]);
     let parts = Shared(&parts);
-    worker.each(split.chunks, |chunk, worker| {
+    worker.each(split.chunks, |chunk, _, worker| {
         let part = |partial: &Partial| parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride);
         let own = |id: BufferId| split.partials.iter().find(|partial| partial.buffer == id).map(part);
         for partial in &split.partials {
             // SAFETY: the part has room for the buffer's elements.
             unsafe { fill(part(partial), partial.count, neutral(partial.op, partial.dtype)) };
         }
-        let range = split.range(chunk, extent, code.axes.len() == 1);
+        let range = split.range(chunk, extent, code.vector == 0);
         // SAFETY: as the caller's; chunks write to different elements, or to parts of their own.
         unsafe { code.run(shared.pointers(), own, &mut worker.scratch, range) };
     });
     for partial in &split.partials {
-        let combine = combining(partial.op, partial.dtype);
-        let run = vector::binary(isa, combine, partial.dtype, Operand::Run, Operand::Run);
-        let result = bases[partial.buffer as usize];
-        for chunk in 0..split.chunks {
-            let part = partials.wrapping_add(partial.offset + chunk * partial.stride);
-            // SAFETY: both are as large as the buffer.
-            unsafe { run(result, result, part, part, partial.count) };
-        }
+        // SAFETY: both are as large as the buffer.
+        unsafe { partial.combine(isa, bases[partial.buffer as usize], partials, split.chunks) };
     }
 }
 
-/// The buffers that a nest combines into, with what they hold before.
-fn fills(nest: &Nest, types: &[Type]) -> Vec<Fill> {
+/// The buffers that a nest combines into, with what they hold before, but for those that have elements already.
+fn fills(nest: &Nest, procedure: &Procedure) -> Vec<Fill> {
     let mut fills: Vec<Fill> = Vec::new();
     for store in &nest.stores {
-        if let Mode::Reduce(op) = store.mode {
-            let ty = &types[store.buffer as usize];
+        if let Mode::Reduce(op) = store.mode
+            && !procedure.continued.contains(&store.buffer)
+        {
+            let ty = &procedure.buffers[store.buffer as usize].ty;
             fills.push(Fill { buffer: store.buffer, count: ty.size(), value: neutral(op, ty.dtype) });
         }
     }

@@ -1,6 +1,6 @@
 //! Where the buffers of a procedure lie: planned before it runs, so that memory is used again as soon as it may be.
 
-use crate::kernel::{BufferId, Procedure, Source, Step, Value};
+use crate::kernel::{BufferId, Procedure, Source};
 use std::collections::BTreeMap;
 
 /// Where a buffer is.
@@ -21,22 +21,6 @@ pub(super) enum Place {
 /// Buffers begin at whole cache lines.
 const LINE: usize = 64;
 
-/// The buffers that a step reads, and those that it fills.
-pub(super) fn touched(step: &Step) -> (Vec<BufferId>, Vec<BufferId>) {
-    match step {
-        Step::Nest(nest) => {
-            let read = nest.values.iter().filter_map(|(value, _)| match value {
-                Value::Load { buffer, .. } | Value::Gather { buffer, .. } => Some(*buffer),
-                _ => None,
-            });
-            (read.collect(), nest.stores.iter().map(|store| store.buffer).collect())
-        }
-        Step::Product(product) => (vec![product.left.buffer, product.right.buffer], vec![product.result.buffer]),
-        Step::Loop(repeated) => (repeated.arguments.clone(), repeated.results.clone()),
-        Step::Call(call) => (call.arguments.clone(), call.results.clone()),
-    }
-}
-
 /// The places of all buffers, and the bytes of the procedure's memory; `None` where they can't be counted.
 pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
     let count = procedure.buffers.len();
@@ -44,7 +28,7 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
     let mut first = vec![usize::MAX; count];
     let mut last = vec![0; count];
     for (at, step) in procedure.steps.iter().enumerate() {
-        let (read, filled) = touched(step);
+        let (read, filled) = step.touched();
         for buffer in read.into_iter().chain(filled) {
             let origin = procedure.origin(buffer) as usize;
             first[origin] = first[origin].min(at);

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod assemble;
+mod blocks;
 mod code;
 mod donate;
 mod gemm;
@@ -16,6 +17,8 @@ mod run;
 mod scatter;
 mod split;
 mod team;
+#[cfg(test)]
+mod tests;
 mod threads;
 pub(crate) mod vector;
 
@@ -26,6 +29,7 @@ use crate::error::Result;
 use crate::kernel::{Procedure, Source, Step, lower};
 use crate::shape::Type;
 use crate::term::Body;
+use crate::vectorise::push_gathers;
 use machine::Machine;
 pub use run::Run;
 use run::State;
@@ -78,10 +82,11 @@ impl From<OutOfMemory> for Problem {
     }
 }
 
-/// The procedures of the steps of loops.
-fn loop_steps(procedure: &Procedure) -> impl Iterator<Item = &Procedure> {
+/// The procedures inside of steps, those of rests of blocks excepted, which are no larger.
+fn inner(procedure: &Procedure) -> impl Iterator<Item = &Procedure> {
     procedure.steps.iter().filter_map(|step| match step {
         Step::Loop(repeated) => Some(&repeated.step),
+        Step::Blocks(blocks) => Some(&blocks.procedure),
         _ => None,
     })
 }
@@ -90,7 +95,7 @@ fn loop_steps(procedure: &Procedure) -> impl Iterator<Item = &Procedure> {
 fn largest(procedure: &Procedure) -> u128 {
     let locals = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Local));
     let own = locals.map(|buffer| bytes_of(&buffer.ty)).max().unwrap_or(0);
-    loop_steps(procedure).map(largest).fold(own, u128::max)
+    inner(procedure).map(largest).fold(own, u128::max)
 }
 
 /// The bytes of all known arrays that are stored as one value, and written out for programs that read them as buffers.
@@ -100,7 +105,7 @@ fn constants(procedure: &Procedure) -> u128 {
         _ => 0,
     });
     let own = written.fold(0, u128::saturating_add);
-    loop_steps(procedure).map(constants).fold(own, u128::saturating_add)
+    inner(procedure).map(constants).fold(own, u128::saturating_add)
 }
 
 /// A bulk program, compiled for the processor.
@@ -136,14 +141,18 @@ impl Program {
     }
 
     fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, Problem> {
-        let procedure = lower(body);
+        let procedure = lower(&push_gathers(body));
         let result_types: Vec<Type> = body.result_types().cloned().collect();
         let results = result_types.iter().map(bytes_of).fold(0, u128::saturating_add);
         // Known arrays are written out before anything runs.
         admit(largest(&procedure).max(results).max(constants(&procedure)))?;
-        let machine = Machine::new(Instructions::detect(), &procedure)?;
+        let machine = Machine::new(Instructions::detect(), &procedure, true)?;
+        let threads = Threads::new(options.threads);
         // Where memory can't be counted it is at least this.
-        let memory = machine.as_ref().map_or(isize::MAX as u128 + 1, |machine| machine.total_memory() as u128);
+        let memory = match &machine {
+            Some(machine) => machine.total_memory(threads.count()) as u128,
+            None => isize::MAX as u128 + 1,
+        };
         admit(memory.saturating_add(results))?;
         let Some(machine) = machine else { return Err(TooLarge { bytes: memory, available: None }.into()) };
         Ok(Program {
@@ -151,7 +160,7 @@ impl Program {
             procedure,
             machine,
             result_types,
-            threads: Threads::new(options.threads),
+            threads,
             idle: Mutex::default(),
             in_place: OnceLock::new(),
         })
@@ -190,7 +199,7 @@ impl Program {
 
     /// Bytes of memory that a run takes beside its arguments and results.
     pub fn memory(&self) -> usize {
-        self.machine.total_memory()
+        self.machine.total_memory(self.threads.count())
     }
 
     /// Runs the program on arguments of its parameters' types.

@@ -1,12 +1,18 @@
-//! The order of a nest's loops: which one instructions run along, and which run together as one.
+//! The order of a nest's loops: which one instructions run along, which run together as one, and which run inside of a tile.
 
-use crate::kernel::{Affine, Nest, Value};
+use crate::kernel::{Affine, Mode, Nest, Value};
+use crate::operation::Unary;
 
 /// The loops of a nest in the order in which they run.
+///
+/// The vector axis, along which instructions run, is cut into tiles. Loops that stand behind it run for each tile, so that
+/// what they do not move is computed once for the tile, and stays in the first-level cache.
 #[derive(Debug)]
 pub(super) struct Layout {
     /// The extents, outermost first; at least one.
     pub(super) extents: Vec<usize>,
+    /// The position of the vector axis among them.
+    pub(super) vector: usize,
     /// The axis of the nest whose coefficients are those of each loop: the inner one of those that run together.
     axes: Vec<Option<usize>>,
 }
@@ -18,13 +24,24 @@ impl Layout {
     }
 }
 
-/// What an access costs for an element, in simple operations: next to each other, the same, apart, and each on a cache line
-/// of its own.
-const COSTS: [f64; 4] = [1.0, 0.5, 4.0, 8.0];
-/// What an instruction costs beside its elements.
+/// What an instruction costs beside its elements, in simple operations on an element.
 const INSTRUCTION: f64 = 30.0;
+/// What transcendental functions cost.
+const FUNCTION: f64 = 8.0;
+/// What an access costs for an element: next to each other, apart, and each on a cache line of which nothing else is used
+/// soon.
+const NEXT: f64 = 0.5;
+const APART: f64 = 3.0;
+const FAR: f64 = 8.0;
+/// What a combination with elements that lie apart costs.
+const SCATTERED: f64 = 8.0;
 /// Elements of a cache line.
 const LINE: u64 = 8;
+/// Elements of a tile, about.
+const TILE: usize = 512;
+
+/// A loop: the innermost of the axes that run together, and how many steps these make.
+type Loop = (usize, usize);
 
 /// All affine functions of a nest that stand for memory, and all others.
 fn functions(nest: &Nest) -> (Vec<&Affine>, Vec<&Affine>) {
@@ -48,46 +65,171 @@ fn functions(nest: &Nest) -> (Vec<&Affine>, Vec<&Affine>) {
     (memory, numbers)
 }
 
+/// The loops of a nest with its vector axis among them.
+struct Order {
+    outer: Vec<Loop>,
+    vector: Loop,
+    inner: Vec<Loop>,
+}
+
+struct Choice<'a> {
+    nest: &'a Nest,
+    memory: Vec<&'a Affine>,
+    numbers: Vec<&'a Affine>,
+    /// The axes with more than one position.
+    long: Vec<usize>,
+    /// For each value, the axes that move it, as a set of bits.
+    moved: Vec<u64>,
+}
+
+fn axes_of(at: &Affine) -> u64 {
+    let set = |bits: u64, (axis, &coefficient): (usize, &i64)| bits | u64::from(coefficient != 0) << (axis % 64);
+    at.coefficients.iter().enumerate().fold(0, set)
+}
+
+impl Choice<'_> {
+    /// Whether a loop goes on, in all accesses, where another one ends that made so many steps.
+    fn joins(&self, axis: usize, (inner, length): Loop) -> bool {
+        let goes_on = |at: &&Affine| at.coefficients[inner].checked_mul(length as i64) == Some(at.coefficients[axis]);
+        self.memory.iter().all(goes_on) && self.numbers.iter().all(goes_on)
+    }
+
+    /// Axes as loops, those that run together as one.
+    fn joined(&self, axes: &[usize]) -> Vec<Loop> {
+        let mut loops: Vec<Loop> = Vec::new();
+        for &axis in axes.iter().rev() {
+            let extent = self.nest.extents[axis];
+            match loops.last_mut() {
+                Some(inner) if self.joins(axis, *inner) => inner.1 *= extent,
+                _ => loops.push((axis, extent)),
+            }
+        }
+        loops.reverse();
+        loops
+    }
+
+    /// The order in which instructions run along this axis, and those that go on with it; the others run inside of tiles, if
+    /// there are several tiles for threads to share or all is for one thread.
+    fn order(&self, vector: usize, cut: bool) -> Order {
+        let mut rest: Vec<usize> = self.long.iter().copied().filter(|&axis| axis != vector).collect();
+        let mut along: Loop = (vector, self.nest.extents[vector]);
+        while let Some(at) = rest.iter().rposition(|&axis| self.joins(axis, along)) {
+            along.1 *= self.nest.extents[rest.remove(at)];
+        }
+        if cut && along.1 <= TILE {
+            return Order { outer: self.joined(&rest), vector: along, inner: Vec::new() };
+        }
+        // What stores do not move with runs innermost, so that a tile's sum is stored once.
+        let stored = |axis: usize| self.nest.stores.iter().filter(|store| store.at.coefficients[axis] != 0).count();
+        rest.sort_by_key(|&axis| std::cmp::Reverse(stored(axis)));
+        Order { outer: Vec::new(), vector: along, inner: self.joined(&rest) }
+    }
+
+    /// What an access costs for each element of a run.
+    fn access(&self, at: &Affine, order: &Order) -> f64 {
+        match at.coefficients[order.vector.0].unsigned_abs() {
+            0 | 1 => NEXT,
+            stride if stride < LINE => APART,
+            // The rest of a line is used by the loops inside.
+            _ if order.inner.iter().any(|&(axis, _)| (1..LINE).contains(&at.coefficients[axis].unsigned_abs())) => {
+                APART
+            }
+            _ => FAR,
+        }
+    }
+
+    /// What a nest costs in an order, in simple operations on an element.
+    fn cost(&self, order: &Order) -> f64 {
+        let tiles = order.vector.1.div_ceil(TILE) as f64;
+        let width = order.vector.1 as f64 / tiles;
+        let is_vector = |moved: u64| moved >> (order.vector.0 % 64) & 1 == 1;
+        // How often an instruction runs that these axes move.
+        let times = |moved: u64| -> f64 {
+            let reach = |loops: &[Loop]| -> Option<f64> {
+                let last = loops.iter().rposition(|&(axis, _)| moved >> (axis % 64) & 1 == 1)?;
+                Some(loops[..=last].iter().map(|&(_, extent)| extent as f64).product())
+            };
+            let all = |loops: &[Loop]| -> f64 { loops.iter().map(|&(_, extent)| extent as f64).product() };
+            match (reach(&order.inner), is_vector(moved)) {
+                (Some(inner), _) => all(&order.outer) * tiles * inner,
+                (None, true) => all(&order.outer) * tiles,
+                (None, false) => reach(&order.outer).unwrap_or(1.0),
+            }
+        };
+        let run =
+            |moved: u64, each: f64| times(moved) * (INSTRUCTION + if is_vector(moved) { each * width } else { each });
+        let mut cost = 0.0;
+        for ((value, _), &moved) in self.nest.values.iter().zip(&self.moved) {
+            cost += match value {
+                Value::Constant(_) => 0.0,
+                Value::Load { at, guards, .. } if guards.is_empty() => {
+                    // What lies next to each other is read by those who use it.
+                    let each = self.access(at, order);
+                    if each == NEXT { each * width * times(moved) } else { run(moved, each) }
+                }
+                Value::Load { at, .. } => run(moved, 1.0 + self.access(at, order)),
+                Value::Gather { .. } => run(moved, APART),
+                Value::Unary(op, _) if is_function(*op) => run(moved, FUNCTION),
+                _ => run(moved, 1.0),
+            };
+        }
+        let everywhere = self.long.iter().fold(0, |bits, axis| bits | 1 << (axis % 64));
+        for store in &self.nest.stores {
+            let each = self.access(&store.at, order);
+            let stays = order.inner.last().is_some_and(|&(axis, _)| store.at.coefficients[axis] == 0);
+            cost += match store.mode {
+                _ if store.index.is_some() => run(everywhere, SCATTERED),
+                Mode::Write => run(self.moved[store.value as usize] | axes_of(&store.at), each),
+                Mode::Reduce(_) if each == NEXT || stays => run(everywhere, 1.0),
+                Mode::Reduce(_) => run(everywhere, SCATTERED),
+            };
+        }
+        cost
+    }
+}
+
+fn is_function(op: Unary) -> bool {
+    !matches!(
+        op,
+        Unary::Neg | Unary::Abs | Unary::Sign | Unary::Relu | Unary::Not | Unary::BitNot | Unary::Powi(_) | Unary::Sqrt
+    )
+}
+
 /// Chooses the order of the loops, and joins those that all accesses go through together.
-pub(super) fn layout(nest: &Nest) -> Layout {
+///
+/// `cut` says whether threads may share the work.
+pub(super) fn layout(nest: &Nest, cut: bool) -> Layout {
     let (memory, numbers) = functions(nest);
     let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] != 1).collect();
-    let Some(&last) = long.last() else { return Layout { extents: vec![1], axes: vec![None] } };
-    // Nearly every value is an instruction; what the vector axis does not move runs outside of it.
-    let instructions = (nest.values.len() + nest.stores.len()) as f64;
-    let cost = |axis: usize| -> f64 {
-        let accesses = memory.iter().map(|at| match at.coefficients[axis].unsigned_abs() {
-            1 => COSTS[0],
-            0 => COSTS[1],
-            apart if apart < LINE => COSTS[2],
-            _ => COSTS[3],
-        });
-        accesses.sum::<f64>() + instructions * INSTRUCTION / nest.extents[axis].max(1) as f64
-    };
-    let mut vector = last;
-    for &axis in long.iter().rev() {
-        if cost(axis) < cost(vector) {
-            vector = axis;
-        }
-    }
-    let order: Vec<usize> = long.iter().copied().filter(|&axis| axis != vector).chain([vector]).collect();
-    // From the inside: a loop joins the one inside of it where each access goes on from the end of that to its next step.
-    let mut loops: Vec<(usize, usize)> = Vec::new();
-    for &axis in order.iter().rev() {
-        let extent = nest.extents[axis];
-        let joins = |&(inner, length): &(usize, usize)| {
-            let goes_on =
-                |at: &&Affine| at.coefficients[inner].checked_mul(length as i64) == Some(at.coefficients[axis]);
-            memory.iter().all(goes_on) && numbers.iter().all(goes_on)
+    let Some(&last) = long.last() else { return Layout { extents: vec![1], vector: 0, axes: vec![None] } };
+    let mut moved: Vec<u64> = Vec::with_capacity(nest.values.len());
+    for (value, _) in &nest.values {
+        let own = match value {
+            Value::Position(at) | Value::Gather { at, .. } => axes_of(at),
+            Value::Load { at, guards, .. } => {
+                guards.iter().fold(axes_of(at), |bits, guard| bits | axes_of(&guard.position))
+            }
+            Value::Guarded(_, guards) => guards.iter().fold(0, |bits, guard| bits | axes_of(&guard.position)),
+            _ => 0,
         };
-        match loops.last_mut() {
-            Some(inner) if joins(inner) => inner.1 *= extent,
-            _ => loops.push((axis, extent)),
+        moved.push(value.operands().iter().fold(own, |bits, &operand| bits | moved[operand as usize]));
+    }
+    let choice = Choice { nest, memory, numbers, long, moved };
+    let mut best = choice.order(last, cut);
+    let mut least = choice.cost(&best);
+    for &axis in choice.long.iter().rev().skip(1) {
+        let order = choice.order(axis, cut);
+        let cost = choice.cost(&order);
+        if cost < least {
+            (best, least) = (order, cost);
         }
     }
-    loops.reverse();
+    let Order { outer, vector, inner } = best;
+    let position = outer.len();
+    let loops: Vec<Loop> = outer.into_iter().chain([vector]).chain(inner).collect();
     Layout {
         extents: loops.iter().map(|&(_, extent)| extent).collect(),
+        vector: position,
         axes: loops.iter().map(|&(axis, _)| Some(axis)).collect(),
     }
 }

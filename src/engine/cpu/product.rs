@@ -137,7 +137,7 @@ pub(super) unsafe fn run(isa: Instructions, product: &Product, dtype: DType, bas
     };
     match chunks {
         1 => run(0, &mut worker.own.packing),
-        _ => worker.each(chunks, |chunk, own| run(chunk, &mut own.packing)),
+        _ => worker.each(chunks, |chunk, _, own| run(chunk, &mut own.packing)),
     }
 }
 
@@ -157,7 +157,7 @@ unsafe fn some<T: Multiply>(
         places[0] += rows.start * product.left.rows;
         places[2] += rows.start * product.result.rows;
         // Whether an earlier batch has the same result.
-        let mut again = false;
+        let mut again = product.continues;
         for (axis, &extent) in product.batches.iter().enumerate().rev() {
             let position = rest % extent;
             rest /= extent;

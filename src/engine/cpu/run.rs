@@ -174,7 +174,8 @@ impl<'a> Run<'a> {
     /// Checks that there is memory for what is missing.
     fn check_memory(&self, new: bool) -> Result<(), Problem> {
         let (program, state) = (self.program, &self.state);
-        let mut needed = if state.own.is_none() { program.machine.total_memory() as u128 } else { 0 };
+        let mut needed =
+            if state.own.is_none() { program.machine.total_memory(program.threads.count()) as u128 } else { 0 };
         for (position, ty) in program.argument_types().enumerate() {
             let argument = self.argument_at(position);
             if argument.uniform().is_some() && !argument.shape().is_empty() {
@@ -211,7 +212,8 @@ impl<'a> Run<'a> {
             Some(own) => own,
             None => {
                 let mut scratch = Scratch::default();
-                let workspace = program.machine.workspace(&mut scratch, program.profile.is_some())?;
+                let workspace =
+                    program.machine.workspace(&mut scratch, program.profile.is_some(), program.threads.count())?;
                 (workspace, program.threads.worker(scratch, &program.machine)?)
             }
         };

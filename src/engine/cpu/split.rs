@@ -3,7 +3,9 @@
 //! Into how many chunks a nest is cut depends on the nest alone and not on the number of threads, and what chunks sum up
 //! by themselves is combined in their order: so results are the same, bit by bit, for any number of threads.
 
+use super::assemble::combining;
 use super::order::Layout;
+use super::vector::{self, Instructions, Operand};
 use crate::algebra::Reduction;
 use crate::kernel::{BufferId, Mode, Nest, Store};
 use crate::shape::{DType, Type, size};
@@ -19,6 +21,23 @@ pub(super) struct Partial {
     /// Where the first chunk's part is in the memory for these, in bytes, and how far the others' are from each other.
     pub(super) offset: usize,
     pub(super) stride: usize,
+}
+
+impl Partial {
+    /// Combines the parts of so many chunks with the result, in their order.
+    ///
+    /// # Safety
+    ///
+    /// The result and the parts have room for the elements.
+    pub(super) unsafe fn combine(&self, isa: Instructions, result: *mut u8, parts: *mut u8, chunks: usize) {
+        let combine = combining(self.op, self.dtype);
+        let run = vector::binary(isa, combine, self.dtype, Operand::Run, Operand::Run);
+        for chunk in 0..chunks {
+            let part = parts.wrapping_add(self.offset + chunk * self.stride);
+            // SAFETY: as the caller's.
+            unsafe { run(result, result, part, part, self.count) };
+        }
+    }
 }
 
 /// How a nest is cut.
@@ -40,13 +59,18 @@ const PARTIAL_CHUNKS: usize = 16;
 const ALIGNED: usize = 64;
 
 impl Split {
+    /// A nest that is not cut.
+    pub(super) fn whole() -> Split {
+        Split { chunks: 1, ..Split::default() }
+    }
+
     /// Decides how a nest is cut.
     pub(super) fn of(nest: &Nest, layout: &Layout, types: &[Type]) -> Split {
-        let whole = Split { chunks: 1, ..Split::default() };
+        let whole = Split::whole();
         let extent = layout.extents[0];
         let work = size(&nest.extents).saturating_mul(nest.values.len() + nest.stores.len());
         let mut chunks = (work / WORK).clamp(1, CHUNKS).min(extent.max(1));
-        if layout.extents.len() == 1 {
+        if layout.vector == 0 {
             chunks = chunks.min(extent.div_ceil(ALIGNED)).max(1);
         }
         let mut combined: Vec<(&Store, Reduction)> = Vec::new();
@@ -57,9 +81,8 @@ impl Split {
             let inner = strides.iter().zip(&layout.extents).skip(1);
             let reach: i128 =
                 inner.map(|(&stride, &extent)| stride.unsigned_abs() as i128 * (extent as i128 - 1)).sum();
-            if store.index.is_some() {
-                return whole;
-            }
+            // A computed position is that of a row, in which the loops reach: other steps of an outermost loop that moves
+            // in the row are other elements of any row; else every chunk may write to every element.
             if strides[0] == 0 {
                 combined.push((store, op));
             } else if reach >= strides[0].unsigned_abs() as i128 {

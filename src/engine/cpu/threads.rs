@@ -64,6 +64,11 @@ impl Threads {
         }
     }
 
+    /// The number of threads.
+    pub(super) fn count(&self) -> usize {
+        self.team().map_or(1, Team::threads)
+    }
+
     fn team(&self) -> Option<&Team> {
         match self {
             Threads::One => None,
@@ -87,14 +92,24 @@ impl Threads {
 }
 
 impl Worker {
-    /// Calls a function for every chunk, with what the thread has: in turn, or on several threads.
-    pub(super) fn each(&mut self, chunks: usize, f: impl Fn(usize, &mut Own) + Sync) {
+    /// One without helpers, with so many lines of packing memory.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for packing.
+    pub(super) fn alone(scratch: Scratch, packing: usize) -> Result<Worker, OutOfMemory> {
+        let packing = lines(packing * size_of::<Line>())?;
+        Ok(Worker { threads: Threads::One, own: Own { scratch, packing }, helpers: Vec::new() })
+    }
+
+    /// Calls a function for every chunk, with the number of the thread and what that has: in turn, or on several threads.
+    pub(super) fn each(&mut self, chunks: usize, f: impl Fn(usize, usize, &mut Own) + Sync) {
         let Worker { threads, own, helpers } = self;
         match threads.team() {
             Some(team) if !helpers.is_empty() => team.run(chunks, &|chunk, thread| {
-                f(chunk, &mut helpers[thread].lock().unwrap_or_else(PoisonError::into_inner));
+                f(chunk, thread, &mut helpers[thread].lock().unwrap_or_else(PoisonError::into_inner));
             }),
-            _ => (0..chunks).for_each(|chunk| f(chunk, own)),
+            _ => (0..chunks).for_each(|chunk| f(chunk, 0, own)),
         }
     }
 }

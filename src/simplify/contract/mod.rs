@@ -9,7 +9,6 @@ mod reads;
 #[cfg(test)]
 mod tests;
 
-use super::views_of::permutation;
 use super::{Rules, Simplifier};
 use crate::algebra::{Label, Reduction};
 use crate::shape::{DType, Shape, Value};
@@ -117,7 +116,7 @@ fn transposed(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId
     let Op::View(map) = op else { return None };
     let (inner, operands) = arena.parts(args[0]);
     let Op::Contract(spec) = inner else { return None };
-    let order = permutation(map)?;
+    let order = map.permutation()?;
     let (mut spec, operands): (_, SmallVec<[NodeId; 2]>) = (spec.clone(), operands.into());
     // `order[row]` is the new place of an axis of the contraction.
     let old = spec.result.clone();

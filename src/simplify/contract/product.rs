@@ -5,7 +5,7 @@ use crate::algebra::Label;
 use crate::operation::{Binary, Unary};
 use crate::shape::Shape;
 use crate::simplify::Simplifier;
-use crate::simplify::views_of::{columns, permutation, view};
+use crate::simplify::views_of::{columns, view};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
@@ -45,7 +45,7 @@ impl Factor {
             kept.sort_by_key(|&column| rows.iter().position(|&other| other == column));
         }
         let map = columns(&map, &kept);
-        match permutation(&map) {
+        match map.permutation() {
             Some(order) => Factor { node: source, labels: order.iter().map(|&at| labels[kept[at]]).collect() },
             None => Factor { node: view(arena, source, map), labels: kept.iter().map(|&at| labels[at]).collect() },
         }

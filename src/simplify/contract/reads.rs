@@ -6,7 +6,7 @@ use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label, Reduction};
 use crate::shape::size;
 use crate::simplify::Simplifier;
-use crate::simplify::views_of::{permutation, view};
+use crate::simplify::views_of::view;
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
@@ -70,7 +70,7 @@ pub(super) fn sum_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> O
     let shapes = [0, 1].map(|at: usize| arena.ty(operands[at]).shape.clone());
     let (_, left_map) = read(&spec, &spec.left, &shapes[0], &map, &ignored)?;
     let (_, right_map) = read(&spec, &spec.right, &shapes[1], &map, &[])?;
-    let stored = |map: &AffineMap| if permutation(map).is_some() { 0 } else { size(map.result()) };
+    let stored = |map: &AffineMap| if map.permutation().is_some() { 0 } else { size(map.result()) };
     if stored(&left_map).saturating_add(stored(&right_map)) > whole.saturating_add(size(map.source())) {
         return None;
     }

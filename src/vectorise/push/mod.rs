@@ -10,17 +10,20 @@
 //! else with a guard, `select(0 ≤ i < n, pushed read, 0)`, below which its positions outside may give anything.
 
 mod contract;
+mod cost;
 mod read;
 mod reshape;
 mod rules;
 mod values;
 
+use crate::kernel::roots;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::simplify::{SimplifiedBodies, bounds};
 use crate::term::hash::TermMap;
 use crate::term::infer::Types;
 use crate::term::{Body, Branch, Node, NodeId, Op, Scan};
+pub(crate) use cost::push_gathers;
 use read::{Outside, Read, without_repetition};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -41,6 +44,8 @@ pub fn push_reads(body: &Body) -> Body {
 /// Nested bodies done before.
 #[derive(Default)]
 struct Memo {
+    /// Whether gathers move where that costs less than storing what they read, and nothing else moves.
+    by_cost: bool,
     pushed: HashMap<*const Body, Arc<Body>>,
     simplified: SimplifiedBodies,
 }
@@ -66,6 +71,8 @@ struct Push<'a> {
     ranges: Vec<(i64, i64)>,
     /// Whether a node is arithmetic on nothing but iotas and constants.
     arithmetic: Vec<bool>,
+    /// Which nodes are stored though no gather reads them, where that is what counts.
+    stored: Option<Vec<bool>>,
 }
 
 impl<'a> Push<'a> {
@@ -81,9 +88,11 @@ impl<'a> Push<'a> {
             let index = node.types.iter().all(|ty| !ty.dtype.is_float());
             arithmetic.push(own && index && node.args.iter().all(|&arg| arithmetic[arg as usize]));
         }
+        let stored = memo.by_cost.then(|| roots::stored_without_gathers(body));
         Push {
             body,
             memo,
+            stored,
             values: Values::default(),
             pending: vec![Vec::new(); body.nodes.len()],
             table: TermMap::default(),
@@ -206,7 +215,7 @@ impl<'a> Push<'a> {
         let moves = self.moves(at, &pending);
         let mut kept = None;
         for (read, value) in pending {
-            let same = if moves && read != Read::Whole {
+            let same = if moves && self.may_move(&read) {
                 self.moved(at, &read)
             } else {
                 let kept = *kept.get_or_insert_with(|| self.kept(at));
@@ -231,6 +240,9 @@ impl<'a> Push<'a> {
     /// they part what was put together. A level of a reduction that reads the even and the odd positions of the one below
     /// would else become a tree.
     fn moves(&self, at: NodeId, pending: &[(Read, ValueId)]) -> bool {
+        if let Some(stored) = &self.stored {
+            return (!stored[at as usize] || self.uniform(at).is_some()) && self.moving_pays(at, pending);
+        }
         let reads = || pending.iter().map(|(read, _)| read).filter(|read| **read != Read::Whole);
         let elements = |read: &Read| size(&self.result_shape(at, read));
         let total = reads().fold(0usize, |total, read| total.saturating_add(elements(read)));
@@ -240,6 +252,15 @@ impl<'a> Push<'a> {
         let worth = || pending.len() == 1 || arrangement || total <= extent() / 2 || self.parts(at, pending);
         let free = reads().count() == pending.len() && total <= extent() && worth();
         pending.len() <= READS && (free || self.arithmetic[at as usize]) && reads().all(|read| self.admits(at, read))
+    }
+
+    /// Whether a read is of the kind that moves.
+    fn may_move(&self, read: &Read) -> bool {
+        match read {
+            Read::Whole => false,
+            Read::View { .. } => self.stored.is_none(),
+            Read::Gather { .. } => true,
+        }
     }
 
     /// Whether elementwise operations lead from a node to a concatenation of which each read lies in one part.

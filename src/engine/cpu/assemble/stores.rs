@@ -1,8 +1,10 @@
 //! Stores: plain ones, those that combine with what is there, and those at computed positions.
 
-use super::{Assembler, Fused, combining};
+use super::fused::Fused;
+use super::{Assembler, TILE_REGISTER, combining};
 use crate::algebra::Reduction;
-use crate::engine::cpu::code::{Bound, Instruction, Slot};
+use crate::engine::cpu::arrays::neutral;
+use crate::engine::cpu::code::{Base, Bound, Instruction, Slot};
 use crate::engine::cpu::scatter::scatter;
 use crate::engine::cpu::vector::{self, Kernel, Operand};
 use crate::kernel::{Mode, Store, ValueId};
@@ -14,47 +16,66 @@ impl Assembler<'_> {
         let depth = self.depth();
         let dtype = self.nest.values[store.value as usize].1;
         let width = dtype.bytes() as isize;
-        let step = *self.by_loop(&store.at).last().expect("there is a vector axis") as isize;
+        let step = self.step(&store.at) as isize;
         let isa = self.isa;
-        if let Some(Fused { a, b, inner }) = fused {
-            let result = self.buffer(store.buffer, &store.at, dtype);
-            let run = match (step, inner) {
+        if let Some(Fused { a, b, difference }) = fused {
+            let tile = self.tile_sum(store, dtype);
+            let result = tile.unwrap_or_else(|| self.buffer(store.buffer, &store.at, dtype));
+            let run = match (step, difference) {
                 (_, Some(_)) => vector::square_distance(isa, dtype),
-                (0, _) => vector::dot(isa, dtype),
-                _ => vector::multiply_add(isa, dtype, self.operand(a, depth), self.operand(b, depth)),
+                (0, _) if tile.is_none() => vector::dot(isa, dtype),
+                _ => vector::multiply_add(isa, dtype, self.operand(a, true), self.operand(b, true)),
             };
             let (a, b) = (self.place(a), self.place(b));
-            self.emit(depth, Instruction::Kernel { run, result, a, b, c: b });
+            self.emit(depth, true, Instruction::Kernel { run, result, a, b, c: b });
             return;
         }
-        let level = self.levels[store.value as usize];
+        let (level, is_run) = (self.levels[store.value as usize], self.runs[store.value as usize]);
         if let Some((index, stride, extent)) = store.index {
             let Mode::Reduce(op) = store.mode else { unreachable!("computed positions are added at") };
-            let run = scatter(op, dtype);
             let result = self.buffer(store.buffer, &store.at, dtype);
+            if step == 1 && !self.runs[index as usize] {
+                // A row, from a computed position on.
+                let run =
+                    vector::binary(isa, combining(op, dtype), dtype, Operand::Run, self.operand(store.value, true));
+                let (index, value) = (self.place(index), self.place(store.value));
+                let stride = stride as isize * width;
+                self.emit(depth, true, Instruction::Into { run, result, stride, index, extent, value });
+                return;
+            }
+            let run = scatter(op, dtype);
             let moving = |this: &Self, id: ValueId, width: isize| {
-                (this.place(id), if this.is_vector(this.levels[id as usize]) { width } else { 0 })
+                (this.place(id), if this.runs[id as usize] { width } else { 0 })
             };
             let (index, value) = (moving(self, index, 8), moving(self, store.value, width));
             let stride = stride as isize * width;
-            self.emit(depth, Instruction::Along { run, result, along: step * width, stride, index, extent, value });
+            self.emit(
+                depth,
+                true,
+                Instruction::Along { run, result, along: step * width, stride, index, extent, value },
+            );
             return;
         }
         match store.mode {
             Mode::Write => {
                 let level = level.max(self.level_of(&store.at));
+                let is_run = is_run || step != 0;
                 let result = self.buffer(store.buffer, &store.at, dtype);
                 let a = self.place(store.value);
-                let a_stride = match self.operand(store.value, level) {
+                let a_stride = match self.operand(store.value, is_run) {
                     Operand::Run => width,
                     Operand::One => 0,
                 };
-                if self.is_vector(level) && step != 1 {
+                if is_run && step != 1 {
                     let run = vector::strided_copy(isa, dtype);
-                    self.emit(level, Instruction::Strided { run, result, result_stride: step * width, a, a_stride });
+                    self.emit(
+                        level,
+                        is_run,
+                        Instruction::Strided { run, result, result_stride: step * width, a, a_stride },
+                    );
                 } else {
                     let run = if a_stride == 0 { vector::fill(isa, dtype) } else { vector::copy(dtype) };
-                    self.emit(level, Instruction::Kernel { run, result, a, b: a, c: a });
+                    self.emit(level, is_run, Instruction::Kernel { run, result, a, b: a, c: a });
                 }
             }
             Mode::Reduce(op) => self.combine(store, op, step, dtype),
@@ -66,14 +87,20 @@ impl Assembler<'_> {
         let (depth, width, isa) = (self.depth(), dtype.bytes() as isize, self.isa);
         let result = self.buffer(store.buffer, &store.at, dtype);
         let bounds = self.bounds(&store.guards);
+        if let Some(sum) = self.tile_sum(store, dtype) {
+            let a = (self.place(store.value), self.operand(store.value, true));
+            let run = vector::binary(isa, combining(op, dtype), dtype, Operand::Run, a.1);
+            self.emit(depth, true, Instruction::Kernel { run, result: sum, a: sum, b: a.0, c: a.0 });
+            return;
+        }
         if step == 0 {
-            let a = self.as_run(store.value, depth, dtype);
+            let a = self.as_run(store.value, (depth, true), dtype);
             let run = vector::reduce(isa, op, dtype);
             self.within(run, (result, 0), [(a, width), (a, width)], bounds);
             return;
         }
         let binary = combining(op, dtype);
-        let a = (self.place(store.value), self.operand(store.value, depth));
+        let a = (self.place(store.value), self.operand(store.value, true));
         let run: Kernel = vector::binary(isa, binary, dtype, Operand::Run, a.1);
         let stride = if a.1 == Operand::Run { width } else { 0 };
         if step == 1 {
@@ -86,20 +113,26 @@ impl Assembler<'_> {
         if bounds.is_empty() {
             let along = step * width;
             let value = (a.0, stride);
-            self.emit(depth, Instruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value });
+            self.emit(
+                depth,
+                true,
+                Instruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value },
+            );
             return;
         }
         // A run of ones where the guards hold, -1 elsewhere, is the index.
         let minus = self.constant(-1i64 as u64);
-        let index = self.register(depth);
+        let index = self.register(depth, true);
         self.emit(
             depth,
+            true,
             Instruction::Kernel { run: vector::fill(isa, DType::I64), result: index, a: minus, b: minus, c: minus },
         );
         let fill = vector::fill(isa, DType::I64);
         self.within(fill, (index, 8), [(zero, 0), (zero, 0)], bounds);
         self.emit(
             depth,
+            true,
             Instruction::Along {
                 run,
                 result,
@@ -112,6 +145,30 @@ impl Assembler<'_> {
         );
     }
 
+    /// A register for the elements that a store combines a tile's with, where loops inside of the tile do it: it begins
+    /// with neutral elements, and goes to the store's place after those loops.
+    fn tile_sum(&mut self, store: &Store, dtype: DType) -> Option<Slot> {
+        let level = self.sum_level(store)?;
+        let Mode::Reduce(op) = store.mode else { unreachable!("what is summed") };
+        let (isa, width, step) = (self.isa, dtype.bytes() as isize, self.step(&store.at) as isize);
+        // Nothing else may use the register while inner loops run.
+        let sum = self.slot(Base::Register(TILE_REGISTER));
+        self.tile_registers.push(sum);
+        let start = self.constant(neutral(op, dtype).bits());
+        let run = vector::fill(isa, dtype);
+        self.emit(level, true, Instruction::Kernel { run, result: sum, a: start, b: start, c: start });
+        let result = self.buffer(store.buffer, &store.at, dtype);
+        let (zero, extent) = (self.constant(0), 1);
+        self.code[level].after.push(if step == 0 {
+            let run = vector::reduce(isa, op, dtype);
+            Instruction::Kernel { run, result, a: sum, b: sum, c: sum }
+        } else {
+            let (run, along) = (scatter(op, dtype), step * width);
+            Instruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value: (sum, width) }
+        });
+        Some(sum)
+    }
+
     fn within(&mut self, run: Kernel, result: (Slot, isize), operands: [(Slot, isize); 2], bounds: Box<[Bound]>) {
         let depth = self.depth();
         let instruction = if bounds.is_empty() {
@@ -119,6 +176,6 @@ impl Assembler<'_> {
         } else {
             Instruction::Within { run, result: result.0, result_stride: result.1, operands, bounds }
         };
-        self.emit(depth, instruction);
+        self.emit(depth, true, instruction);
     }
 }

@@ -15,6 +15,8 @@ use std::ptr::NonNull;
 /// A result may lie where an operand lies, which the compiler can not rule out; it makes vectors of a whole block, since
 /// nothing is written in between.
 pub(super) const BLOCK: usize = 32;
+/// Elements of a vector, about, of which the rest of a run is made.
+const SMALL: usize = 8;
 
 /// Keeps a loop over blocks as it is: where the elements of a block are in vectors, the compiler would else make further
 /// vectors of elements of several blocks, which lie far apart.
@@ -36,20 +38,37 @@ fn between_blocks() {
 #[inline(always)]
 pub(super) unsafe fn fill_with<T>(result: *mut T, count: usize, f: impl Fn(usize) -> T) {
     let mut start = 0;
-    while count - start >= BLOCK {
-        let mut block = [const { MaybeUninit::<T>::uninit() }; BLOCK];
-        for (at, element) in block.iter_mut().enumerate() {
-            element.write(f(start + at));
+    // SAFETY: there is room for `count` elements, of which as many as a block are left.
+    unsafe {
+        while count - start >= BLOCK {
+            fill_block::<T, BLOCK>(result.add(start), |at| f(start + at));
+            between_blocks();
+            start += BLOCK;
         }
-        // SAFETY: there is room for `count` elements, of which as many as a block are left; all of the block is written.
-        unsafe { result.add(start).cast::<[MaybeUninit<T>; BLOCK]>().write(block) };
-        between_blocks();
-        start += BLOCK;
+        while count - start >= SMALL {
+            fill_block::<T, SMALL>(result.add(start), |at| f(start + at));
+            between_blocks();
+            start += SMALL;
+        }
+        for at in start..count {
+            result.add(at).write(f(at));
+        }
     }
-    for at in start..count {
-        // SAFETY: there is room for `count` elements.
-        unsafe { result.add(at).write(f(at)) };
+}
+
+/// Writes a function of the position to a block, after it is known at all of them.
+///
+/// # Safety
+///
+/// As [`fill_with`].
+#[inline(always)]
+unsafe fn fill_block<T, const COUNT: usize>(result: *mut T, f: impl Fn(usize) -> T) {
+    let mut block = [const { MaybeUninit::<T>::uninit() }; COUNT];
+    for (at, element) in block.iter_mut().enumerate() {
+        element.write(f(at));
     }
+    // SAFETY: the caller promises room; all of the block is written.
+    unsafe { result.cast::<[MaybeUninit<T>; COUNT]>().write(block) };
 }
 
 /// Where the elements of an operand come from.

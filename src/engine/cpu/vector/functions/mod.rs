@@ -76,16 +76,19 @@ fn number<T: Real>(x: f64) -> T {
     T::from_f64(x)
 }
 
+/// Elements of the smaller blocks in which the rest of a run is computed.
+const SMALL: usize = BLOCK / 2;
+
 /// Writes the function of a block of elements.
 ///
 /// # Safety
 ///
 /// The pointers point at a block each, which may be the same.
 #[inline(always)]
-unsafe fn block<T: Real, F: Function<T>, L: Level>(result: *mut T, a: *const T) {
+unsafe fn block<T: Real, F: Function<T>, L: Level, const COUNT: usize>(result: *mut T, a: *const T) {
     // Nothing is written to the result before the block is complete, and the loops count, since what iterators hide is not
     // always seen through here.
-    let mut values = [const { MaybeUninit::<T>::uninit() }; BLOCK];
+    let mut values = [const { MaybeUninit::<T>::uninit() }; COUNT];
     let mut any_outside = false;
     for (at, value) in values.iter_mut().enumerate() {
         // SAFETY: the caller promises a block.
@@ -95,21 +98,21 @@ unsafe fn block<T: Real, F: Function<T>, L: Level>(result: *mut T, a: *const T) 
     }
     if any_outside {
         // SAFETY: the caller promises a block.
-        unsafe { correct_outside::<T, F, L>(values.as_mut_ptr().cast(), a) };
+        unsafe { correct_outside::<T, F, L>(values.as_mut_ptr().cast(), a, COUNT) };
     }
     // SAFETY: the caller promises a block; all of it is written.
-    unsafe { result.cast::<[MaybeUninit<T>; BLOCK]>().write(values) };
+    unsafe { result.cast::<[MaybeUninit<T>; COUNT]>().write(values) };
 }
 
 /// Writes what the operation table says for the arguments that are outside.
 ///
 /// # Safety
 ///
-/// The pointers point at a block each.
+/// The pointers point at as many elements as the block has.
 #[cold]
 #[inline(never)]
-unsafe fn correct_outside<T: Real, F: Function<T>, L: Level>(values: *mut T, a: *const T) {
-    for at in 0..BLOCK {
+unsafe fn correct_outside<T: Real, F: Function<T>, L: Level>(values: *mut T, a: *const T, count: usize) {
+    for at in 0..count {
         // SAFETY: the caller promises a block.
         unsafe {
             let x = a.add(at).read();
@@ -120,8 +123,8 @@ unsafe fn correct_outside<T: Real, F: Function<T>, L: Level>(values: *mut T, a: 
     }
 }
 
-/// The loop of a function with a vector version; the rest behind the last block is computed as a block too, so that it
-/// neither depends on the length of a run nor is slow.
+/// The loop of a function with a vector version; the rest behind the last block is computed in blocks too, so that it neither
+/// depends on the length of a run nor is slow.
 struct Vectors<T, F>(PhantomData<(T, F)>);
 
 impl<T: Real, F: Function<T>> Loop for Vectors<T, F> {
@@ -129,24 +132,22 @@ impl<T: Real, F: Function<T>> Loop for Vectors<T, F> {
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         let (result, a) = (result.cast::<T>(), a.cast::<T>());
         let mut start = 0;
-        while start < count {
-            let length = (count - start).min(BLOCK);
-            let mut rest = [T::ZERO; BLOCK];
-            // SAFETY: the caller promises elements and room at the positions below `count`; where these are less than a
-            // block, they are computed in a block of their own.
-            unsafe {
-                let (mut from, mut to) = (a.add(start), result.add(start));
-                if length < BLOCK {
-                    std::ptr::copy_nonoverlapping(from, rest.as_mut_ptr(), length);
-                    to = rest.as_mut_ptr();
-                    from = to;
-                }
-                block::<T, F, L>(to, from);
-                if length < BLOCK {
-                    std::ptr::copy_nonoverlapping(to, result.add(start), length);
-                }
+        // SAFETY: the caller promises elements and room at the positions below `count`; where these are less than a block,
+        // they are computed in a block of their own.
+        unsafe {
+            while count - start >= BLOCK {
+                block::<T, F, L, BLOCK>(result.add(start), a.add(start));
+                start += BLOCK;
             }
-            start += length;
+            while start < count {
+                let length = (count - start).min(SMALL);
+                let mut rest = [T::ZERO; SMALL];
+                std::ptr::copy_nonoverlapping(a.add(start), rest.as_mut_ptr(), length);
+                let place = rest.as_mut_ptr();
+                block::<T, F, L, SMALL>(place, place);
+                std::ptr::copy_nonoverlapping(place, result.add(start), length);
+                start += length;
+            }
         }
     }
 }

@@ -1,0 +1,201 @@
+//! Steps that run for some rows of their arrays after the other.
+
+use super::arrays::{fill, neutral};
+use super::code::Scratch;
+use super::machine::{Machine, Workspace};
+use super::split::Partial;
+use super::threads::{Shared, Worker};
+use super::vector::Instructions;
+use crate::concrete::OutOfMemory;
+use crate::kernel::{Blocks, BufferId};
+use crate::shape::Type;
+use std::sync::{Mutex, PoisonError};
+
+/// Chunks at most; of those that continue results in memory of their own, fewer, of so many bytes together.
+const CHUNKS: usize = 64;
+const PARTIAL_CHUNKS: usize = 16;
+const PARTIAL_BYTES: usize = 64 << 20;
+
+#[derive(Debug)]
+pub(super) struct CompiledBlocks {
+    extent: usize,
+    rows: usize,
+    block: Machine,
+    /// For the last rows, if they are fewer.
+    rest: Option<Machine>,
+    /// Buffers, and the bytes that they go on by with each row.
+    arguments: Vec<(BufferId, usize)>,
+    results: Vec<(BufferId, usize)>,
+    /// Runs of blocks that go to different threads, which depend on the blocks alone.
+    pub(super) chunks: usize,
+    /// Results that every chunk has for itself at first, by their position.
+    partials: Vec<(usize, Partial)>,
+    /// Bytes of these.
+    pub(super) memory: usize,
+}
+
+/// What a thread needs to run blocks.
+#[derive(Debug)]
+pub(super) struct Slot {
+    worker: Worker,
+    block: Workspace,
+    rest: Option<Workspace>,
+    pointers: Vec<*mut u8>,
+}
+
+// SAFETY: the pointers are set before they are read, by whoever holds the slot.
+unsafe impl Send for Slot {}
+
+impl CompiledBlocks {
+    /// The blocks as instructions; `None` where their memory can't be counted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::new`].
+    pub(super) fn new(
+        isa: Instructions,
+        blocks: &Blocks,
+        types: &[Type],
+    ) -> Result<Option<CompiledBlocks>, OutOfMemory> {
+        let Some(block) = Machine::new(isa, &blocks.procedure, false)? else { return Ok(None) };
+        let rest = match &blocks.rest {
+            Some(rest) => match Machine::new(isa, rest, false)? {
+                Some(rest) => Some(rest),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        let width = |id: BufferId| types[id as usize].dtype.bytes();
+        let continued = blocks.results.iter().enumerate().filter_map(|(at, &(id, _, op))| Some((at, id, op?)));
+        let continued: Vec<_> = continued.collect();
+        let bytes: usize = continued.iter().map(|&(_, id, _)| types[id as usize].size() * width(id)).sum();
+        let most = if continued.is_empty() { CHUNKS } else { PARTIAL_CHUNKS.min(PARTIAL_BYTES / bytes.max(1)) };
+        let chunks = blocks.extent.div_ceil(blocks.rows).min(most).max(1);
+        let (mut partials, mut memory) = (Vec::new(), 0usize);
+        if chunks > 1 {
+            for (at, buffer, op) in continued {
+                let (count, dtype) = (types[buffer as usize].size(), types[buffer as usize].dtype);
+                let stride = (count * dtype.bytes()).next_multiple_of(64);
+                partials.push((at, Partial { buffer, count, dtype, op, offset: memory, stride }));
+                memory += stride * chunks;
+            }
+        } else {
+            for (at, buffer, op) in continued {
+                let (count, dtype) = (types[buffer as usize].size(), types[buffer as usize].dtype);
+                partials.push((at, Partial { buffer, count, dtype, op, offset: 0, stride: 0 }));
+            }
+        }
+        Ok(Some(CompiledBlocks {
+            extent: blocks.extent,
+            rows: blocks.rows,
+            block,
+            rest,
+            arguments: blocks.arguments.iter().map(|&(id, stride)| (id, stride * width(id))).collect(),
+            results: blocks.results.iter().map(|&(id, stride, _)| (id, stride * width(id))).collect(),
+            chunks,
+            partials,
+            memory,
+        }))
+    }
+
+    /// Bytes of the memory of each thread.
+    pub(super) fn thread_memory(&self) -> usize {
+        self.block.total_memory(1).saturating_add(self.rest.as_ref().map_or(0, |rest| rest.total_memory(1)))
+    }
+
+    /// What each of so many threads needs.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory.
+    pub(super) fn slots(&self, threads: usize) -> Result<Vec<Mutex<Slot>>, OutOfMemory> {
+        let count = if self.chunks > 1 { threads } else { 1 };
+        (0..count)
+            .map(|_| {
+                let mut scratch = Scratch::default();
+                let block = self.block.workspace(&mut scratch, false, 1)?;
+                let rest = self.rest.as_ref().map(|rest| rest.workspace(&mut scratch, false, 1)).transpose()?;
+                let pointers = vec![std::ptr::null_mut(); self.arguments.len() + self.results.len()];
+                let packing = self.rest.iter().map(Machine::packing_lines).fold(self.block.packing_lines(), usize::max);
+                Ok(Mutex::new(Slot { worker: Worker::alone(scratch, packing)?, block, rest, pointers }))
+            })
+            .collect()
+    }
+
+    /// Runs all blocks.
+    ///
+    /// # Safety
+    ///
+    /// As [`Machine::run`], of the procedure that the blocks are a step of; `partials` has room for what chunks have for
+    /// themselves, and `slots` are of these blocks.
+    pub(super) unsafe fn run(
+        &self,
+        isa: Instructions,
+        bases: &[*mut u8],
+        partials: *mut u8,
+        slots: &[Mutex<Slot>],
+        worker: &mut Worker,
+    ) {
+        let (shared, own) = (Shared(bases), [partials]);
+        let own = Shared(&own);
+        let place = |partial: &Partial, chunk: usize| match self.chunks {
+            1 => shared.pointers()[partial.buffer as usize],
+            _ => own.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride),
+        };
+        let blocks = self.extent.div_ceil(self.rows);
+        let run = |chunk: usize, thread: usize| {
+            let mut slot = slots[thread].lock().unwrap_or_else(PoisonError::into_inner);
+            for (_, partial) in &self.partials {
+                // SAFETY: the place has room for the result's elements.
+                unsafe { fill(place(partial, chunk), partial.count, neutral(partial.op, partial.dtype)) };
+            }
+            for block in blocks * chunk / self.chunks..blocks * (chunk + 1) / self.chunks {
+                let first = block * self.rows;
+                // SAFETY: as the caller's: the rows are inside of the arrays, and no other thread writes to them.
+                unsafe {
+                    self.one(&mut slot, first, shared.pointers(), |partial| place(partial, chunk));
+                }
+            }
+        };
+        match self.chunks {
+            1 => run(0, 0),
+            _ => worker.each(self.chunks, |chunk, thread, _| run(chunk, thread)),
+        }
+        if self.chunks > 1 {
+            for (_, partial) in &self.partials {
+                let result = bases[partial.buffer as usize];
+                // SAFETY: the places have room for the result's elements.
+                unsafe {
+                    fill(result, partial.count, neutral(partial.op, partial.dtype));
+                    partial.combine(isa, result, partials, self.chunks);
+                }
+            }
+        }
+    }
+
+    /// Runs the block that begins at a row.
+    unsafe fn one(&self, slot: &mut Slot, first: usize, bases: &[*mut u8], place: impl Fn(&Partial) -> *mut u8) {
+        let Slot { worker, block, rest, pointers } = slot;
+        let (arguments, results) = pointers.split_at_mut(self.arguments.len());
+        let row = |&(id, bytes): &(BufferId, usize)| bases[id as usize].wrapping_add(first * bytes);
+        for (pointer, argument) in arguments.iter_mut().zip(&self.arguments) {
+            *pointer = row(argument);
+        }
+        for (pointer, result) in results.iter_mut().zip(&self.results) {
+            *pointer = row(result);
+        }
+        for (at, partial) in &self.partials {
+            results[*at] = place(partial);
+        }
+        // SAFETY: as the caller's.
+        let done = unsafe {
+            match (&self.rest, rest) {
+                (Some(machine), Some(workspace)) if self.extent - first < self.rows => {
+                    machine.run(workspace, worker, arguments, results)
+                }
+                _ => self.block.run(block, worker, arguments, results),
+            }
+        };
+        debug_assert!(done.is_ok(), "nests and products do not fail");
+    }
+}

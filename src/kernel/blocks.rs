@@ -1,0 +1,318 @@
+//! Steps that go through the rows of large arrays together, some rows at a time.
+//!
+//! Where several steps go along an axis of the same extent, and what one of them writes at a row is read by others at that
+//! row alone, all of them can run for some rows before the next rows: so what passes between them stays in the cache, and
+//! needs memory for those rows only. Sums over the rows are continued from block to block. This is how fused kernels of
+//! mixture models, softmax layers and bundle adjustment are written by hand.
+
+use crate::algebra::Reduction;
+use crate::kernel::procedure::{Blocks, Buffer, BufferId, Procedure, Source, Step};
+use crate::kernel::rows::{RowStep, extents};
+use crate::shape::Type;
+use std::collections::{HashMap, HashSet};
+
+/// Fewer rows are not worth it.
+const LEAST_EXTENT: usize = 64;
+/// Steps that are looked at together.
+const WINDOW: usize = 256;
+/// Extents of rows that are tried.
+const TRIED: usize = 8;
+/// Bytes of the rows of a block, which stay in the second-level cache.
+const BLOCK: usize = 512 << 10;
+/// Blocks of products have at least so many rows: a product's operand is brought into order for each.
+const PRODUCT_ROWS: usize = 32;
+/// Rows of a block are a multiple of this, if there are as many.
+const ALIGNED: usize = 8;
+/// What must stay inside of blocks, in bytes.
+const LEAST_GAIN: f64 = (64 << 10) as f64;
+/// What a byte costs that every block goes through anew, beside one that passes through memory.
+const AGAIN: f64 = 0.25;
+
+/// Brings steps together in blocks of rows.
+pub(crate) fn blocked(mut procedure: Procedure) -> Procedure {
+    let steps = std::mem::take(&mut procedure.steps);
+    // What other steps touch is not of a group alone.
+    let mut uses = touches(&procedure, steps.iter());
+    for &result in &procedure.results {
+        *uses.entry(procedure.origin(result)).or_default() += 1;
+    }
+    let mut steps = steps.into_iter();
+    loop {
+        let mut window: Vec<Step> = steps.by_ref().take(WINDOW).collect();
+        if window.is_empty() {
+            return procedure;
+        }
+        while window.len() > 1
+            && let Some(group) = best(&procedure, &window, &uses)
+        {
+            let mut before = Vec::new();
+            let mut after = Vec::new();
+            for (at, step) in window.into_iter().enumerate() {
+                match group.sides[at] {
+                    Side::Before => before.push(step),
+                    Side::Inside => {}
+                    Side::After => after.push(step),
+                }
+            }
+            procedure.steps.append(&mut before);
+            procedure.steps.push(Step::Blocks(Box::new(group.blocks)));
+            window = after;
+        }
+        procedure.steps.append(&mut window);
+    }
+}
+
+/// How often steps touch each buffer.
+fn touches<'a>(procedure: &Procedure, steps: impl Iterator<Item = &'a Step>) -> HashMap<BufferId, usize> {
+    let mut touches: HashMap<BufferId, usize> = HashMap::new();
+    for step in steps {
+        let (read, filled) = step.touched();
+        for buffer in read.into_iter().chain(filled) {
+            *touches.entry(procedure.origin(buffer)).or_default() += 1;
+        }
+    }
+    touches
+}
+
+/// Where a step runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Before,
+    Inside,
+    After,
+}
+
+struct Found {
+    sides: Vec<Side>,
+    blocks: Blocks,
+}
+
+/// What steps of a group do to a buffer.
+enum Written {
+    /// They write to each row, or combine there, and the rows fill the buffer.
+    Rows(usize),
+    /// They write at other distances, so that nothing may be read before all is written.
+    Apart,
+    /// They continue sums over rows.
+    Sum,
+}
+
+/// The group that gains most, of the extents that occur most often.
+fn best(procedure: &Procedure, window: &[Step], uses: &HashMap<BufferId, usize>) -> Option<Found> {
+    let mut counts: HashMap<usize, usize> = HashMap::new();
+    for step in window {
+        let mut own = extents(step);
+        own.sort_unstable();
+        own.dedup();
+        own.into_iter().filter(|&extent| extent >= LEAST_EXTENT).for_each(|extent| {
+            *counts.entry(extent).or_default() += 1;
+        });
+    }
+    let mut tried: Vec<(usize, usize)> = counts.into_iter().filter(|&(_, count)| count > 1).collect();
+    tried.sort_unstable_by_key(|&(extent, count)| std::cmp::Reverse((count, extent)));
+    tried.truncate(TRIED);
+    // An extent whose multiples are others' finds their steps too; of those, the largest has the smallest rows.
+    tried.sort_unstable_by_key(|&(extent, _)| std::cmp::Reverse(extent));
+    let mut best: Option<(f64, Group)> = None;
+    for (extent, _) in tried {
+        let group = Group::of(procedure, window, extent);
+        if let Some(gain) = group.gain(uses)
+            && best.as_ref().is_none_or(|(most, _)| gain > 1.2 * *most)
+        {
+            best = Some((gain, group));
+        }
+    }
+    let (_, group) = best?;
+    Some(group.finish(uses))
+}
+
+struct Group<'a> {
+    procedure: &'a Procedure,
+    extent: usize,
+    sides: Vec<Side>,
+    steps: Vec<RowStep<'a>>,
+    written: HashMap<BufferId, Written>,
+}
+
+impl<'a> Group<'a> {
+    /// All steps of a window that can go along rows of this extent together.
+    fn of(procedure: &'a Procedure, window: &'a [Step], extent: usize) -> Group<'a> {
+        let mut group = Group { procedure, extent, sides: Vec::new(), steps: Vec::new(), written: HashMap::new() };
+        let mut late: HashSet<BufferId> = HashSet::new();
+        for step in window {
+            let (reads, writes) = step.touched();
+            let origin =
+                |ids: Vec<BufferId>| -> Vec<BufferId> { ids.into_iter().map(|id| procedure.origin(id)).collect() };
+            let (reads, writes) = (origin(reads), origin(writes));
+            let waits = reads.iter().any(|id| late.contains(id));
+            let side = if !waits && group.join(step) {
+                Side::Inside
+            } else if waits || reads.iter().chain(&writes).any(|id| group.written.contains_key(id)) {
+                Side::After
+            } else {
+                Side::Before
+            };
+            if side == Side::After {
+                late.extend(writes);
+            }
+            group.sides.push(side);
+        }
+        group
+    }
+
+    fn join(&mut self, step: &'a Step) -> bool {
+        RowStep::all(step, self.extent).any(|step| self.take(step))
+    }
+
+    /// Adds a step, if it reads of the group's buffers only what is known at its row.
+    fn take(&mut self, step: RowStep<'a>) -> bool {
+        let procedure = self.procedure;
+        let elements = |id: BufferId| procedure.buffers[id as usize].ty.size();
+        let fits = step.reads.iter().all(|rows| match self.written.get(&procedure.origin(rows.buffer)) {
+            None => true,
+            Some(Written::Rows(stride)) => rows.stride == *stride,
+            Some(Written::Apart | Written::Sum) => false,
+        });
+        if !fits {
+            return false;
+        }
+        let mut new: HashMap<BufferId, Written> = HashMap::new();
+        for (rows, combined) in &step.writes {
+            let id = procedure.origin(rows.buffer);
+            // All places are inside of the buffer, those of the first row and those of the last: so where the strides of all
+            // rows make up the buffer, each row has a part of its own.
+            let filled = rows.stride.checked_mul(self.extent) == Some(elements(id));
+            let now = match (rows.stride, combined) {
+                (0, Some(_)) => Written::Sum,
+                (0, None) => return false,
+                (stride, _) if filled => Written::Rows(stride),
+                (_, Some(_)) => return false,
+                (_, None) => Written::Apart,
+            };
+            match (self.written.get(&id).or(new.get(&id)), &now) {
+                (None, _) => {}
+                (Some(Written::Rows(before)), Written::Rows(stride)) if before == stride && combined.is_none() => {}
+                (Some(Written::Apart), Written::Apart) => {}
+                _ => return false,
+            }
+            new.insert(id, now);
+        }
+        self.written.extend(new);
+        self.steps.push(step);
+        true
+    }
+
+    /// The buffers of rows that nothing outside of the group touches.
+    fn inner(&self, uses: &HashMap<BufferId, usize>) -> HashSet<BufferId> {
+        let own = touches(self.procedure, self.steps.iter().map(|step| step.step));
+        let is_inner = |id: &&BufferId| own.get(id) == uses.get(id);
+        let rows = self.written.iter().filter(|(_, written)| matches!(written, Written::Rows(_))).map(|(id, _)| id);
+        rows.filter(is_inner).copied().collect()
+    }
+
+    fn bytes(&self, id: BufferId) -> usize {
+        self.procedure.buffers[id as usize].ty.bytes().unwrap_or(usize::MAX)
+    }
+
+    /// Rows of a block.
+    fn rows(&self) -> usize {
+        let mut moving: HashSet<BufferId> = HashSet::new();
+        for step in &self.steps {
+            let all = step.reads.iter().chain(step.writes.iter().map(|(rows, _)| rows));
+            moving.extend(all.filter(|rows| rows.stride != 0).map(|rows| self.procedure.origin(rows.buffer)));
+        }
+        let row = moving.iter().map(|&id| self.bytes(id) / self.extent).fold(0, usize::saturating_add);
+        let has_products = self.steps.iter().any(|step| matches!(step.step, Step::Product(_)));
+        let least = if has_products { PRODUCT_ROWS } else { ALIGNED };
+        ((BLOCK / row.max(1)) / ALIGNED * ALIGNED).max(least).min(self.extent)
+    }
+
+    /// Bytes that need not pass through memory, if there are enough of them.
+    fn gain(&self, uses: &HashMap<BufferId, usize>) -> Option<f64> {
+        if self.steps.len() < 2 {
+            return None;
+        }
+        let blocks = self.extent.div_ceil(self.rows());
+        let saved: f64 = self.inner(uses).iter().map(|&id| 2.0 * self.bytes(id) as f64).sum();
+        let mut again = 0.0;
+        for step in &self.steps {
+            if let Step::Product(_) = step.step {
+                let all = step.reads.iter().chain(step.writes.iter().map(|(rows, _)| rows));
+                again += all.filter(|rows| rows.stride == 0).map(|rows| self.bytes(rows.buffer) as f64).sum::<f64>();
+            }
+        }
+        let gain = saved - AGAIN * again * (blocks - 1) as f64;
+        (blocks > 1 && gain >= LEAST_GAIN).then_some(gain)
+    }
+
+    fn finish(self, uses: &HashMap<BufferId, usize>) -> Found {
+        let inner = self.inner(uses);
+        let rows = self.rows();
+        let mut interface = Interface::default();
+        let procedure = self.instance(rows, &inner, &mut interface);
+        let rest = self.extent % rows;
+        let rest = (rest != 0).then(|| self.instance(rest, &inner, &mut Interface::default()));
+        let Interface { arguments, results, .. } = interface;
+        let blocks = Blocks { extent: self.extent, rows, procedure, rest, arguments, results };
+        Found { sides: self.sides, blocks }
+    }
+
+    /// The procedure of a block of so many rows.
+    fn instance(&self, rows: usize, inner: &HashSet<BufferId>, interface: &mut Interface) -> Procedure {
+        let mut own = Procedure::default();
+        let mut parameters: Vec<BufferId> = Vec::new();
+        for step in &self.steps {
+            for read in &step.reads {
+                let id = self.procedure.origin(read.buffer);
+                let key = (id, read.stride);
+                if !self.written.contains_key(&id) && !interface.buffers.contains_key(&key) {
+                    let ty = self.type_of(id, read.stride, rows);
+                    own.buffers.push(Buffer { ty, source: Source::Parameter(interface.arguments.len()) });
+                    parameters.push((own.buffers.len() - 1) as BufferId);
+                    interface.buffers.insert(key, (own.buffers.len() - 1) as BufferId);
+                    interface.arguments.push(key);
+                }
+            }
+        }
+        own.parameters = parameters.len();
+        for step in &self.steps {
+            for (write, combined) in &step.writes {
+                let id = self.procedure.origin(write.buffer);
+                let key = (id, write.stride);
+                if interface.buffers.contains_key(&key) {
+                    continue;
+                }
+                let ty = self.type_of(id, write.stride, rows);
+                own.buffers.push(Buffer { ty, source: Source::Local });
+                let buffer = (own.buffers.len() - 1) as BufferId;
+                interface.buffers.insert(key, buffer);
+                if inner.contains(&id) {
+                    continue;
+                }
+                let continued = if write.stride == 0 { *combined } else { None };
+                own.results.push(buffer);
+                interface.results.push((id, write.stride, continued));
+                if continued.is_some() {
+                    own.continued.push(buffer);
+                }
+            }
+        }
+        let buffer = |id: BufferId, stride: usize| interface.buffers[&(self.procedure.origin(id), stride)];
+        own.steps = self.steps.iter().map(|step| step.instance(self.extent, rows, &buffer)).collect();
+        own
+    }
+
+    /// The type of a buffer of which a block has so many rows.
+    fn type_of(&self, id: BufferId, stride: usize, rows: usize) -> Type {
+        let ty = &self.procedure.buffers[id as usize].ty;
+        if stride == 0 { ty.clone() } else { Type::new(ty.dtype, &[rows, stride]) }
+    }
+}
+
+/// What a block reads and writes outside, by buffer and the elements from one row to the next.
+#[derive(Default)]
+struct Interface {
+    buffers: HashMap<(BufferId, usize), BufferId>,
+    arguments: Vec<(BufferId, usize)>,
+    results: Vec<(BufferId, usize, Option<Reduction>)>,
+}
