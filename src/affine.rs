@@ -3,18 +3,40 @@
 use crate::shape::{Axes, Shape, size};
 use smallvec::SmallVec;
 use std::fmt;
+use std::sync::Arc;
 
 /// `result[j] = source[matrix · j + offset]`, and 0 where that position lies outside the source.
 ///
 /// Replication, transposition, slices with steps, reversal, diagonals, padding and every affine gather are of this form;
 /// composing views is multiplying matrices. `matrix` has a row for each source axis and a column for each result axis.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct AffineMap {
+pub struct AffineMap(Arc<Parts>);
+
+/// The parts of a map, which are many bytes: programs share them, and their nodes are small.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Parts {
     source: Shape,
     result: Shape,
     matrix: SmallVec<[i64; 9]>,
     offset: SmallVec<[i64; 4]>,
     inside: bool,
+}
+
+impl Parts {
+    fn range(&self, row: usize) -> (i128, i128) {
+        let mut low = self.offset[row] as i128;
+        let mut high = low;
+        for (axis, &extent) in self.result.iter().enumerate() {
+            let coefficient = self.matrix[row * self.result.len() + axis];
+            let reach = (coefficient as i128).saturating_mul((extent as i128 - 1).max(0));
+            if reach < 0 { low = low.saturating_add(reach) } else { high = high.saturating_add(reach) }
+        }
+        (low, high)
+    }
+
+    fn assembled(self) -> AffineMap {
+        AffineMap::assemble(self.source, self.result, self.matrix, self.offset)
+    }
 }
 
 impl AffineMap {
@@ -42,64 +64,58 @@ impl AffineMap {
                 }
             }
         }
-        let mut map = AffineMap { source, result, matrix, offset, inside: false };
-        map.inside = size(&map.result) == 0
-            || (0..map.source.len()).all(|row| {
-                let (low, high) = map.range(row);
-                low >= 0 && high < map.source[row] as i128
+        let mut parts = Parts { source, result, matrix, offset, inside: false };
+        parts.inside = size(&parts.result) == 0
+            || (0..parts.source.len()).all(|row| {
+                let (low, high) = parts.range(row);
+                low >= 0 && high < parts.source[row] as i128
             });
-        map
+        AffineMap(Arc::new(parts))
     }
 
     /// Smallest and largest position read along a source axis; meaningful when the result is not empty.
     pub fn range(&self, row: usize) -> (i128, i128) {
-        let mut low = self.offset[row] as i128;
-        let mut high = low;
-        for (axis, &extent) in self.result.iter().enumerate() {
-            let reach = (self.coefficient(row, axis) as i128).saturating_mul((extent as i128 - 1).max(0));
-            if reach < 0 { low = low.saturating_add(reach) } else { high = high.saturating_add(reach) }
-        }
-        (low, high)
+        self.0.range(row)
     }
 
     /// The shape that is read.
     pub fn source(&self) -> &[usize] {
-        &self.source
+        &self.0.source
     }
 
     /// The shape that results.
     pub fn result(&self) -> &[usize] {
-        &self.result
+        &self.0.result
     }
 
     /// How far the position along source axis `row` moves with result axis `column`.
     pub fn coefficient(&self, row: usize, column: usize) -> i64 {
-        self.matrix[row * self.result.len() + column]
+        self.0.matrix[row * self.0.result.len() + column]
     }
 
     /// The coefficients of one source axis.
     pub fn row(&self, row: usize) -> &[i64] {
-        let columns = self.result.len();
-        &self.matrix[row * columns..(row + 1) * columns]
+        let columns = self.0.result.len();
+        &self.0.matrix[row * columns..(row + 1) * columns]
     }
 
     /// The position read along source axis `row` for result position 0.
     pub fn offset(&self, row: usize) -> i64 {
-        self.offset[row]
+        self.0.offset[row]
     }
 
     /// Whether every read lies inside the source, proved from the shapes.
     pub fn is_inside(&self) -> bool {
-        self.inside
+        self.0.inside
     }
 
     /// Whether the map reads its source as it is.
     pub fn is_identity(&self) -> bool {
-        self.source == self.result
-            && (0..self.source.len()).all(|row| {
-                self.offset[row] == 0
-                    && (0..self.result.len()).all(|column| {
-                        self.result[column] == 1 || self.coefficient(row, column) == i64::from(row == column)
+        self.0.source == self.0.result
+            && (0..self.0.source.len()).all(|row| {
+                self.0.offset[row] == 0
+                    && (0..self.0.result.len()).all(|column| {
+                        self.0.result[column] == 1 || self.coefficient(row, column) == i64::from(row == column)
                     })
             })
     }
@@ -126,12 +142,12 @@ impl AffineMap {
     /// The position read for a position of the result, or `None` outside the source.
     pub fn position(&self, at: &[usize]) -> Option<Shape> {
         let mut position = Shape::new();
-        for row in 0..self.source.len() {
-            let mut p = self.offset[row] as i128;
+        for row in 0..self.0.source.len() {
+            let mut p = self.0.offset[row] as i128;
             for (column, &j) in at.iter().enumerate() {
                 p += self.coefficient(row, column) as i128 * j as i128;
             }
-            if p < 0 || p >= self.source[row] as i128 {
+            if p < 0 || p >= self.0.source[row] as i128 {
                 return None;
             }
             position.push(p as usize);
@@ -179,12 +195,12 @@ impl AffineMap {
     /// `result[j] = source[start + step · j]` along one axis, for `count` positions; reads outside give 0, so that
     /// slices, reversal (`start = n − 1`, `step = −1`) and padding (`start = −before`) are all of this form.
     pub fn along(source: &[usize], axis: usize, start: i64, step: i64, count: usize) -> AffineMap {
-        let mut map = AffineMap::identity(source);
+        let mut parts = Parts::clone(&AffineMap::identity(source).0);
         let columns = source.len();
-        map.result[axis] = count;
-        map.matrix[axis * columns + axis] = step;
-        map.offset[axis] = start;
-        AffineMap::assemble(map.source, map.result, map.matrix, map.offset)
+        parts.result[axis] = count;
+        parts.matrix[axis * columns + axis] = step;
+        parts.offset[axis] = start;
+        parts.assembled()
     }
 
     /// Reads one position along an axis, and removes the axis.
@@ -242,18 +258,18 @@ impl AffineMap {
     /// axis they are those that no source axis which moves with that axis alone leaves; where several result axes take a
     /// source axis outside together, the first map does so too. `None` where nothing is inside.
     pub(crate) fn padded(&self) -> Option<(AffineMap, AffineMap)> {
-        if self.inside {
-            return Some((self.clone(), AffineMap::identity(&self.result)));
+        if self.0.inside {
+            return Some((self.clone(), AffineMap::identity(&self.0.result)));
         }
-        let mut parts: SmallVec<[(i128, i128); 4]> = self.result.iter().map(|&extent| (0, extent as i128)).collect();
-        for (row, &extent) in self.source.iter().enumerate() {
+        let mut parts: SmallVec<[(i128, i128); 4]> = self.0.result.iter().map(|&extent| (0, extent as i128)).collect();
+        for (row, &extent) in self.0.source.iter().enumerate() {
             let (low, high) = self.range(row);
             if low >= 0 && high < extent as i128 {
                 continue;
             }
-            let moves = |&column: &usize| self.result[column] > 1 && self.coefficient(row, column) != 0;
-            let mut moving = (0..self.result.len()).filter(moves);
-            let (offset, last) = (self.offset[row] as i128, extent as i128 - 1);
+            let moves = |&column: &usize| self.0.result[column] > 1 && self.coefficient(row, column) != 0;
+            let mut moving = (0..self.0.result.len()).filter(moves);
+            let (offset, last) = (self.0.offset[row] as i128, extent as i128 - 1);
             match (moving.next(), moving.next()) {
                 (None, _) => return None,
                 (Some(column), None) => {
@@ -267,7 +283,7 @@ impl AffineMap {
                 _ => {}
             }
         }
-        let (mut inner, mut outer) = (self.clone(), AffineMap::identity(&self.result));
+        let (mut inner, mut outer) = (Parts::clone(&self.0), Parts::clone(&AffineMap::identity(&self.0.result).0));
         for (column, &(start, stop)) in parts.iter().enumerate() {
             if start >= stop {
                 return None;
@@ -276,12 +292,11 @@ impl AffineMap {
             inner.result[column] = count;
             outer.source[column] = count;
             outer.offset[column] = -start;
-            for row in 0..self.source.len() {
+            for row in 0..self.0.source.len() {
                 inner.offset[row] += self.coefficient(row, column) * start;
             }
         }
-        let assembled = |map: AffineMap| AffineMap::assemble(map.source, map.result, map.matrix, map.offset);
-        Some((assembled(inner), assembled(outer)))
+        Some((inner.assembled(), outer.assembled()))
     }
 
     /// The map that reads through `self` first and `inner` second: `view(view(x, inner), self) = view(x, composed)`.
@@ -289,18 +304,18 @@ impl AffineMap {
     /// `None` where that would not be exact: where `self` reads outside of what `inner` results in, which is 0, while the
     /// composed map might read inside the source; or where a coefficient overflows.
     pub fn compose(&self, inner: &AffineMap) -> Option<AffineMap> {
-        debug_assert_eq!(self.source, inner.result);
-        if !self.inside {
+        debug_assert_eq!(self.0.source, inner.0.result);
+        if !self.0.inside {
             return None;
         }
-        let columns = self.result.len();
-        let mut matrix: SmallVec<[i64; 9]> = SmallVec::from_elem(0, inner.source.len() * columns);
-        let mut offset: SmallVec<[i64; 4]> = SmallVec::from_elem(0, inner.source.len());
-        for row in 0..inner.source.len() {
-            let mut constant = inner.offset[row] as i128;
-            for middle in 0..inner.result.len() {
+        let columns = self.0.result.len();
+        let mut matrix: SmallVec<[i64; 9]> = SmallVec::from_elem(0, inner.0.source.len() * columns);
+        let mut offset: SmallVec<[i64; 4]> = SmallVec::from_elem(0, inner.0.source.len());
+        for row in 0..inner.0.source.len() {
+            let mut constant = inner.0.offset[row] as i128;
+            for middle in 0..inner.0.result.len() {
                 let outer = inner.coefficient(row, middle) as i128;
-                constant += outer * self.offset[middle] as i128;
+                constant += outer * self.0.offset[middle] as i128;
                 for column in 0..columns {
                     let product = outer * self.coefficient(middle, column) as i128;
                     let sum = matrix[row * columns + column] as i128 + product;
@@ -309,15 +324,15 @@ impl AffineMap {
             }
             offset[row] = i64::try_from(constant).ok()?;
         }
-        Some(AffineMap::assemble(inner.source.clone(), self.result.clone(), matrix, offset))
+        Some(AffineMap::assemble(inner.0.source.clone(), self.0.result.clone(), matrix, offset))
     }
 
     /// Result axes that no source axis depends on: along them the view repeats its source.
     ///
     /// An axis of extent 1 is listed too when nothing depends on it.
     pub fn ignored(&self) -> Axes {
-        (0..self.result.len())
-            .filter(|&column| (0..self.source.len()).all(|row| self.coefficient(row, column) == 0))
+        (0..self.0.result.len())
+            .filter(|&column| (0..self.0.source.len()).all(|row| self.coefficient(row, column) == 0))
             .collect()
     }
 }
@@ -330,13 +345,13 @@ impl fmt::Display for AffineMap {
             Some(name) => (*name).to_string(),
             None => format!("i{column}"),
         };
-        let variables: Vec<String> = (0..self.result.len()).map(name).collect();
+        let variables: Vec<String> = (0..self.0.result.len()).map(name).collect();
         write!(f, "[{}] -> [", variables.join(", "))?;
-        for row in 0..self.source.len() {
+        for row in 0..self.0.source.len() {
             if row > 0 {
                 write!(f, ", ")?;
             }
-            let o = self.offset[row];
+            let o = self.0.offset[row];
             let first = self.row(row).iter().copied().find(|&c| c != 0);
             // `3 - i` rather than `-i + 3`.
             let leading = o > 0 && first.is_none_or(|c| c < 0);
@@ -373,7 +388,7 @@ impl fmt::Display for AffineMap {
 
 impl fmt::Debug for AffineMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} <- {:?} {self}", self.result.as_slice(), self.source.as_slice())
+        write!(f, "{:?} <- {:?} {self}", self.0.result.as_slice(), self.0.source.as_slice())
     }
 }
 

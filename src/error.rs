@@ -43,6 +43,26 @@ pub enum Error {
         /// The user's line, `file:line:column`: of the operation, or of the call of a staged program.
         place: String,
     },
+    /// A program needs more memory than the machine has, and was not begun.
+    TooLarge {
+        /// What was to be done: `compile`, or `call`.
+        operation: String,
+        /// The bytes that are needed, beside those of arrays that are there; at least so many.
+        bytes: u128,
+        /// The bytes that the machine has, where it says so.
+        available: Option<u64>,
+        /// The user's line, `file:line:column`.
+        place: String,
+    },
+    /// An array that a program is to write its results into has another type.
+    Output {
+        /// The fields and positions that lead to the array, joined by dots; empty where it is the whole output.
+        path: String,
+        /// The type of the result.
+        expected: String,
+        /// The type that was given.
+        found: String,
+    },
     /// Derivatives disagree with each other or with finite differences: what
     /// [`check_grad`](crate::derivative::check_grad) finds.
     Derivative(String),
@@ -68,6 +88,17 @@ impl fmt::Display for Error {
             }
             Error::Memory { operation, ty, place } => {
                 write!(f, "{operation}: there is no memory for an array of type {ty} (at {place})")
+            }
+            Error::TooLarge { operation, bytes, available, place } => {
+                write!(f, "{operation}: the program needs {bytes} bytes of memory, ")?;
+                match available {
+                    Some(available) => write!(f, "but {available} are available (at {place})"),
+                    None => write!(f, "more than can be addressed (at {place})"),
+                }
+            }
+            Error::Output { path, expected, found } => {
+                let path = if path.is_empty() { String::new() } else { format!(" `{path}`") };
+                write!(f, "output{path}: the program results in {expected}, but {found} was given to write to")
             }
             Error::Derivative(problem) | Error::Structure(problem) => f.write_str(problem),
         }

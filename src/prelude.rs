@@ -5,8 +5,8 @@ pub use crate::concrete::Concrete;
 pub use crate::derivative::{
     ArrayFn, CheckGrad, Compose, Convergence, CustomJvp, CustomRules, CustomVjp, FixedPoint, Function, Grad, GradFirst,
     Implicit, Jvp, LinearSolver, Minimum, Newton, Root, ValueAndGrad, Vjp, check_grad, custom_jvp, custom_rules,
-    custom_vjp, fixed_point, grad, grad_aux, hessian, hvp, jacfwd, jacrev, jvp, jvp_aux, jvp_batch, linearize, minimum,
-    root, stage, value_and_grad, value_and_grad_aux, vjp, vjp_aux, vjp_batch, vmap, vmap_axes,
+    custom_vjp, fixed_point, grad, grad_aux, hessian, hvp, jacfwd, jacrev, jit, jvp, jvp_aux, jvp_batch, linearize,
+    minimum, root, stage, value_and_grad, value_and_grad_aux, vjp, vjp_aux, vjp_batch, vmap, vmap_axes,
 };
 pub use crate::sparse::{Csr, Fixed, SparseHessian, SparseJacobian, fixed};
 pub use crate::tensor::{

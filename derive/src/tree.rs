@@ -169,6 +169,7 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let (tree_where, family_where) = (predicates(None), predicates(Some(&concrete)));
 
     let mut visits = Vec::new();
+    let mut mutable_visits = Vec::new();
     let mut outlines = Vec::new();
     let mut rebuilds = Vec::new();
     for (position, field) in data.fields.iter().enumerate() {
@@ -186,6 +187,7 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
             }
             let ty = &field.ty;
             visits.push(quote!(<#ty as #library::tensor::Tree<#over>>::visit(&self.#member, visitor);));
+            mutable_visits.push(quote!(<#ty as #library::tensor::Tree<#over>>::visit_mut(&mut self.#member, visitor);));
             let inside =
                 |outline: TokenStream| quote!(<#ty as #library::tensor::Tree<#over>>::outline(&self.#member, #outline));
             outlines.push(match &field.ident {
@@ -228,11 +230,18 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
         impl<#(#tree_parameters),*> #library::tensor::Tree<#over> for #own #tree_where {
             type Family = #family;
             #[allow(unused_variables)]
-            fn visit(
-                &self,
-                visitor: &mut dyn ::core::ops::FnMut(&<#over as #library::algebra::Algebra>::Array),
+            fn visit<'__a>(
+                &'__a self,
+                visitor: &mut dyn ::core::ops::FnMut(&'__a <#over as #library::algebra::Algebra>::Array),
             ) {
                 #(#visits)*
+            }
+            #[allow(unused_variables)]
+            fn visit_mut<'__a>(
+                &'__a mut self,
+                visitor: &mut dyn ::core::ops::FnMut(&'__a mut <#over as #library::algebra::Algebra>::Array),
+            ) {
+                #(#mutable_visits)*
             }
             #[allow(unused_variables)]
             fn outline(&self, outline: &mut #library::tensor::Outline) {

@@ -12,6 +12,7 @@ mod eager;
 mod function;
 mod implicit;
 mod jacobian;
+mod jit;
 mod linear;
 pub mod program;
 mod signature;
@@ -28,6 +29,7 @@ pub use implicit::{
     minimum, root,
 };
 pub use jacobian::{hessian, hvp, jacfwd, jacrev};
+pub use jit::{Gradient, Jit, KEPT_PROGRAMS, Value, ValueAndGradient, Wanted, jit};
 pub use linear::{LinearMap, Linearized, linearize};
 pub(crate) use staged::checked_arguments;
 pub use staged::{Function, stage};

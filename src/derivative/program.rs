@@ -48,13 +48,38 @@ pub fn tidy(body: &Body) -> Body {
     }
     for _ in 0..ROUNDS {
         let next = simplify(&push_reads(&current));
-        if next == current {
+        let done = is_same(&next, &current);
+        current = next;
+        if done {
             break;
         }
-        current = next;
     }
     trace("simplify", &current);
     current
+}
+
+/// Whether two programs are the same but for the order of their nodes.
+fn is_same(a: &Body, b: &Body) -> bool {
+    if a.nodes.len() != b.nodes.len() || a.arity() != b.arity() || a.results.len() != b.results.len() {
+        return false;
+    }
+    let mut places: Vec<Option<NodeId>> = vec![None; a.nodes.len()];
+    let mut open: Vec<(NodeId, NodeId)> = a.results.iter().copied().zip(b.results.iter().copied()).collect();
+    while let Some((x, y)) = open.pop() {
+        match places[x as usize] {
+            Some(place) if place == y => {}
+            Some(_) => return false,
+            None => {
+                places[x as usize] = Some(y);
+                let (left, right) = (a.node(x), b.node(y));
+                if left.op != right.op || left.args.len() != right.args.len() {
+                    return false;
+                }
+                open.extend(left.args.iter().copied().zip(right.args.iter().copied()));
+            }
+        }
+    }
+    true
 }
 
 fn parameter_types(body: &Body) -> Vec<Type> {

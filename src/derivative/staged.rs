@@ -94,6 +94,17 @@ fn copy<F: Family>(tree: &F::At<Concrete>) -> F::At<Concrete> {
     F::rebuild::<Concrete, Concrete>(tree, &mut tree.leaves().into_iter())
 }
 
+/// The error of arguments whose structure is another, which is how.
+pub(super) fn arguments_differ(difference: &str) -> Error {
+    Error::Structure(format!("an argument differs from what the function was staged for: {difference}"))
+}
+
+/// The error of an array of another type than the function was staged for.
+pub(super) fn argument_error(outline: &Outline, position: usize, expected: &Type, found: Type) -> Error {
+    let (position, path) = outline.arguments().swap_remove(position);
+    Error::Argument { position, path, expected: expected.to_string(), found: found.to_string() }
+}
+
 /// The arrays of the arguments of a program that was staged for this structure.
 ///
 /// # Errors
@@ -107,9 +118,7 @@ pub(crate) fn checked_arguments<X: Args<Concrete>>(
     let mut found = Outline::default();
     arguments.outline(&mut found);
     if let Some(difference) = outline.difference(&found) {
-        return Err(Error::Structure(format!(
-            "an argument differs from what the function was staged for: {difference}"
-        )));
+        return Err(arguments_differ(&difference));
     }
     let arguments = arguments.leaves();
     if arguments.len() != program.parameters {
@@ -122,9 +131,7 @@ pub(crate) fn checked_arguments<X: Args<Concrete>>(
     for (position, argument) in arguments.iter().enumerate() {
         let expected = program.parameter_type(position);
         if argument.ty() != *expected {
-            let (expected, found) = (expected.to_string(), argument.ty().to_string());
-            let (position, path) = outline.arguments().swap_remove(position);
-            return Err(Error::Argument { position, path, expected, found });
+            return Err(argument_error(outline, position, expected, argument.ty()));
         }
     }
     Ok(arguments)
@@ -289,7 +296,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     ///
     /// # Errors
     ///
-    /// When the bytes of its memory can't be counted, or there is no memory for its constants.
+    /// When its memory and results are more than the machine has, or there is no memory for its constants.
     #[track_caller]
     pub fn compile(&self, options: Cpu) -> Result<Compiled<In, Out>> {
         self.program();

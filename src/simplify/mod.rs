@@ -29,6 +29,7 @@ use crate::shape::{Type, Value};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use bounds::Fact;
 pub use constants::fold_constants;
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -210,12 +211,18 @@ pub fn simplify_replacing(body: &Body, replaced: Option<(&'static str, Rule)>) -
 
 fn simplify_with(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut SimplifiedBodies) -> Body {
     let mut current = once(body, replaced, bodies);
+    // Whether no rule applies to what there is.
+    let mut settled = current == *body;
     for _ in 1..ROUNDS {
-        let next = once(&passes(&current), replaced, bodies);
+        let next = match passes(&current) {
+            Cow::Borrowed(_) if settled => break,
+            passed => once(&passed, replaced, bodies),
+        };
         if next == current {
             break;
         }
         current = next;
+        settled = false;
     }
     current
 }
@@ -235,7 +242,7 @@ fn once(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut Simpli
     simplifier.bodies = std::mem::take(bodies);
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
     for node in &body.nodes[body.arity()..] {
-        let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+        let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         ids.push(simplifier.add(node.op.clone(), &args));
     }
     let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();

@@ -43,6 +43,12 @@ pub(super) fn merge_sums(body: &Body) -> Option<Body> {
         Op::Constant(array) => array.uniform().is_none(),
         _ => false,
     };
+    // Most programs have no such sum, and need no copy.
+    let sums = body.nodes.iter().enumerate().filter(|&(at, node)| node.op == ADD && !inner[at]);
+    let several = |leaves: &[NodeId]| leaves.iter().filter(|&&leaf| mergeable(leaf)).count() > 1;
+    if !sums.into_iter().any(|(at, _)| several(&tree(body, at as NodeId, &inner).0)) {
+        return None;
+    }
     let mut graph = Graph::like(body);
     let mut ids: Vec<NodeId> = (0..body.nodes.len() as NodeId).collect();
     let mut changed = false;
@@ -52,7 +58,7 @@ pub(super) fn merge_sums(body: &Body) -> Option<Body> {
         }
         if node.op == ADD {
             let (leaves, additions) = tree(body, at as NodeId, &inner);
-            if leaves.iter().filter(|&&leaf| mergeable(leaf)).count() > 1 {
+            if several(&leaves) {
                 let operands: Vec<(NodeId, bool)> =
                     leaves.iter().map(|&leaf| (ids[leaf as usize], alone(leaf))).collect();
                 if let Some(sum) = merge(&mut graph, &operands) {

@@ -34,8 +34,11 @@ impl<F: Family> Family for Fixed<F> {
 
 impl<A: Algebra, T: Tree<A>> Tree<A> for Fixed<T> {
     type Family = Fixed<T::Family>;
-    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array)) {
         self.0.visit(visitor);
+    }
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn FnMut(&'a mut A::Array)) {
+        self.0.visit_mut(visitor);
     }
     fn outline(&self, outline: &mut Outline) {
         outline.fixed(|outline| self.0.outline(outline));

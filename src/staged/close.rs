@@ -2,8 +2,8 @@
 
 use super::node::{Node, StagedArray};
 use crate::shape::Type;
+use crate::term::hash::TermMap;
 use crate::term::{Body, Build, Graph, NodeId};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A body, and the values for its captures.
@@ -21,7 +21,7 @@ pub(crate) fn close(variables: &[StagedArray], results: &[StagedArray], inside: 
         Capture(usize),
         Inner(usize),
     }
-    let mut places: HashMap<u64, Place> = HashMap::new();
+    let mut places: TermMap<u64, Place> = TermMap::default();
     for (position, variable) in variables.iter().enumerate() {
         places.insert(variable.0.id, Place::Parameter(position));
     }

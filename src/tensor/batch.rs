@@ -118,8 +118,11 @@ impl<F: Family> Family for Batch<Concrete, F> {
 
 impl<A: Algebra, F: Family> Tree<A> for Batch<A, F> {
     type Family = Batch<Concrete, F>;
-    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array)) {
         self.arrays.iter().for_each(visitor);
+    }
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn FnMut(&'a mut A::Array)) {
+        self.arrays.iter_mut().for_each(visitor);
     }
     fn outline(&self, outline: &mut Outline) {
         self.one.0.outline(outline);

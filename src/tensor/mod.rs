@@ -24,6 +24,7 @@ mod rank;
 mod ravel;
 mod recurrence;
 mod reduce;
+mod rest;
 mod scan;
 mod scatter;
 mod segments;
@@ -51,6 +52,7 @@ pub use rank::{IntoShape, Max, OfDimension, R0, R1, R2, R3, R4, R5, R6, RDyn, Ra
 pub use ravel::{Unravel, ravel};
 pub(crate) use ravel::{flatten, unflatten};
 pub use recurrence::linear_recurrence;
+pub use rest::Rest;
 pub(crate) use scan::scan_as;
 pub use scan::{Sliced, Stacked, scan, scan_reverse};
 pub use scatter::{Masked, masked};
@@ -135,6 +137,11 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// The untyped array.
     pub fn array(&self) -> &A::Array {
         &self.array
+    }
+
+    /// The untyped array, whose element type and rank stay what they are.
+    pub(crate) fn array_mut(&mut self) -> &mut A::Array {
+        &mut self.array
     }
 
     /// The untyped array, by value.

@@ -90,6 +90,25 @@ impl Outline {
         names
     }
 
+    /// For each array all fields and positions that lead to it, joined by dots, parts of tuples included.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        let mut walk = Walk::default();
+        for &step in &self.steps {
+            if step == Step::Array {
+                let names: Vec<String> = walk.path.iter().filter_map(Step::name).collect();
+                paths.push(names.join("."));
+            }
+            walk.take(step);
+        }
+        paths
+    }
+
+    /// The outline of nothing, which keeps its memory for another.
+    pub(crate) fn clear(&mut self) {
+        self.steps.clear();
+    }
+
     /// For each array the position of the argument that it is in, where these are the arguments of a function, and the
     /// fields and positions that lead to it there, joined by dots.
     pub(crate) fn arguments(&self) -> Vec<(usize, String)> {

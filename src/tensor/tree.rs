@@ -46,7 +46,11 @@ pub trait Tree<A: Algebra>: Sized + 'static {
     type Family: Family<At<A> = Self>;
 
     /// Visits the arrays, in the order of fields and positions.
-    fn visit(&self, visitor: &mut dyn FnMut(&A::Array));
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array));
+
+    /// Visits the places of the arrays, in the same order. Whoever puts another array there keeps its element type and
+    /// rank, which the type of the tree may state.
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn FnMut(&'a mut A::Array));
 
     /// Appends the lengths of `Vec`s, 1 or 0 for an `Option` that holds something or not, the names of fields, and where
     /// the arrays are.
@@ -168,8 +172,11 @@ impl<E: Element, R: Rank> Family for Tensor<Concrete, E, R> {
 
 impl<A: Algebra, E: Element, R: Rank> Tree<A> for Tensor<A, E, R> {
     type Family = Tensor<Concrete, E, R>;
-    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array)) {
         visitor(self.array());
+    }
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn FnMut(&'a mut A::Array)) {
+        visitor(self.array_mut());
     }
     fn outline(&self, outline: &mut Outline) {
         outline.array();
@@ -191,8 +198,11 @@ impl<F: Family> Family for Vec<F> {
 
 impl<A: Algebra, T: Tree<A>> Tree<A> for Vec<T> {
     type Family = Vec<T::Family>;
-    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array)) {
         self.iter().for_each(|part| part.visit(visitor));
+    }
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn FnMut(&'a mut A::Array)) {
+        self.iter_mut().for_each(|part| part.visit_mut(visitor));
     }
     fn outline(&self, outline: &mut Outline) {
         outline.length(self.len());
@@ -209,8 +219,11 @@ impl<F: Family> Family for Option<F> {
 
 impl<A: Algebra, T: Tree<A>> Tree<A> for Option<T> {
     type Family = Option<T::Family>;
-    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array)) {
         self.iter().for_each(|part| part.visit(visitor));
+    }
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn FnMut(&'a mut A::Array)) {
+        self.iter_mut().for_each(|part| part.visit_mut(visitor));
     }
     fn outline(&self, outline: &mut Outline) {
         outline.length(usize::from(self.is_some()));
@@ -227,8 +240,11 @@ impl<F: Family> Family for Box<F> {
 
 impl<A: Algebra, T: Tree<A>> Tree<A> for Box<T> {
     type Family = Box<T::Family>;
-    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array)) {
         (**self).visit(visitor);
+    }
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn FnMut(&'a mut A::Array)) {
+        (**self).visit_mut(visitor);
     }
     fn outline(&self, outline: &mut Outline) {
         (**self).outline(outline);
@@ -244,8 +260,11 @@ impl<F: Family, const N: usize> Family for [F; N] {
 
 impl<A: Algebra, T: Tree<A>, const N: usize> Tree<A> for [T; N] {
     type Family = [T::Family; N];
-    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array)) {
         self.iter().for_each(|part| part.visit(visitor));
+    }
+    fn visit_mut<'a>(&'a mut self, visitor: &mut dyn FnMut(&'a mut A::Array)) {
+        self.iter_mut().for_each(|part| part.visit_mut(visitor));
     }
     fn outline(&self, outline: &mut Outline) {
         positions::<A, T>(self, outline);
@@ -267,7 +286,7 @@ pub trait Args<A: Algebra> {
     /// What derivatives are taken with respect to.
     fn first(&self) -> &Self::First;
     /// Visits the arrays of all arguments, those of the first before the others.
-    fn visit(&self, visitor: &mut dyn FnMut(&A::Array));
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array));
     /// Appends the outlines of all arguments, see [`Tree::outline`].
     fn outline(&self, outline: &mut Outline);
     /// The function's parameter, with these arrays.
@@ -301,7 +320,7 @@ impl<A: Algebra, T: Tree<A>> Args<A> for &T {
     fn first(&self) -> &T {
         self
     }
-    fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array)) {
         Tree::visit(*self, visitor);
     }
     fn outline(&self, outline: &mut Outline) {
@@ -319,7 +338,8 @@ impl Family for () {
 
 impl<A: Algebra> Tree<A> for () {
     type Family = ();
-    fn visit(&self, _: &mut dyn FnMut(&A::Array)) {}
+    fn visit<'a>(&'a self, _: &mut dyn FnMut(&'a A::Array)) {}
+    fn visit_mut<'a>(&'a mut self, _: &mut dyn FnMut(&'a mut A::Array)) {}
     fn outline(&self, _: &mut Outline) {}
 }
 
@@ -339,10 +359,15 @@ macro_rules! tuples {
 
             impl<A: Algebra, $first: Tree<A> $(, $name: Tree<A>)*> Tree<A> for ($first, $($name,)*) {
                 type Family = ($first::Family, $($name::Family,)*);
-                fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+                fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array)) {
                     let ($x, $($y,)*) = self;
                     $x.visit(visitor);
                     $($y.visit(visitor);)*
+                }
+                fn visit_mut<'a>(&'a mut self, visitor: &mut dyn FnMut(&'a mut A::Array)) {
+                    let ($x, $($y,)*) = self;
+                    $x.visit_mut(visitor);
+                    $($y.visit_mut(visitor);)*
                 }
                 fn outline(&self, outline: &mut Outline) {
                     let ($x, $($y,)*) = self;
@@ -359,7 +384,7 @@ macro_rules! tuples {
                 fn first(&self) -> &$first {
                     self.0
                 }
-                fn visit(&self, visitor: &mut dyn FnMut(&A::Array)) {
+                fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array)) {
                     let ($x, $($y,)*) = self;
                     Tree::visit(*$x, visitor);
                     $(Tree::visit(*$y, visitor);)*

@@ -2,14 +2,14 @@
 
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
+use crate::term::hash::{TermHasher, TermMap};
 use crate::term::infer;
 use crate::term::op::{Extension, Never, Op};
 use smallvec::SmallVec;
-use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 fn hash<X: Extension>(op: &Op<X>, args: &[NodeId]) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = TermHasher::default();
     op.hash(&mut hasher);
     args.hash(&mut hasher);
     hasher.finish()
@@ -19,7 +19,7 @@ fn hash<X: Extension>(op: &Op<X>, args: &[NodeId]) -> u64 {
 pub struct Graph<X = Never> {
     nodes: Vec<Node<X>>,
     /// Nodes by the hash of operation and operands.
-    table: HashMap<u64, SmallVec<[NodeId; 1]>>,
+    table: TermMap<u64, SmallVec<[NodeId; 1]>>,
     parameters: usize,
     captures: usize,
 }
@@ -29,7 +29,7 @@ impl<X: Extension> Graph<X> {
     pub fn new(parameters: &[Type], captures: usize) -> Self {
         debug_assert!(captures <= parameters.len());
         let mut graph =
-            Graph { nodes: Vec::new(), table: HashMap::new(), parameters: parameters.len() - captures, captures };
+            Graph { nodes: Vec::new(), table: TermMap::default(), parameters: parameters.len() - captures, captures };
         for (position, ty) in parameters.iter().enumerate() {
             graph.nodes.push(Node {
                 op: Op::Parameter(position),

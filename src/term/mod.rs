@@ -8,6 +8,7 @@ mod body;
 mod cost;
 mod custom;
 mod graph;
+pub(crate) mod hash;
 pub mod infer;
 pub mod interpret;
 mod op;

@@ -62,6 +62,38 @@ pub(super) fn elements(array: &Array) -> *mut u8 {
     })
 }
 
+/// Whether an array must get memory before its elements are written: it has no buffer, or one that others hold too.
+pub(super) fn needs_memory(array: &Array) -> bool {
+    for_data!(array, data => needs_buffer(data))
+}
+
+fn needs_buffer<T>(data: &Data<T>) -> bool {
+    match data {
+        // Rank-0 arrays hold their element.
+        Data::Uniform(shape, _) => !shape.is_empty() && !shape.contains(&0),
+        Data::Dense(array) => !array.is_unique(),
+    }
+}
+
+/// Where the elements of an array may be written: in its buffer, which is replaced by a new one where it has none for itself.
+///
+/// # Errors
+///
+/// When there is no memory for a new one.
+pub(super) fn own_elements(array: &mut Array) -> Result<*mut u8, OutOfMemory> {
+    fn of<T: Scalar>(data: &mut Data<T>) -> Result<*mut u8, OutOfMemory> {
+        if needs_buffer(data) {
+            let shape = Shape::from_slice(data.shape());
+            *data = Data::from_vec(&shape, filled(&shape, T::ZERO)?);
+        }
+        Ok(match data {
+            Data::Uniform(_, x) => std::ptr::from_mut(x).cast(),
+            Data::Dense(array) => array.as_mut_ptr().cast(),
+        })
+    }
+    for_data!(array, data => of(data))
+}
+
 pub(super) fn bytes(ty: &Type) -> usize {
     ty.bytes().expect("sizes are counted when memory is planned")
 }

@@ -116,7 +116,8 @@ impl CompiledBlocks {
                 let block = self.block.workspace(&mut scratch, false, 1)?;
                 let rest = self.rest.as_ref().map(|rest| rest.workspace(&mut scratch, false, 1)).transpose()?;
                 let pointers = vec![std::ptr::null_mut(); self.arguments.len() + self.results.len()];
-                Ok(Mutex::new(Slot { worker: Worker::alone(scratch), block, rest, pointers }))
+                let packing = self.rest.iter().map(Machine::packing_lines).fold(self.block.packing_lines(), usize::max);
+                Ok(Mutex::new(Slot { worker: Worker::alone(scratch, packing)?, block, rest, pointers }))
             })
             .collect()
     }

@@ -69,13 +69,13 @@ impl CompiledLoop {
         // results'.
         let turns = workspace.turns.as_mut_ptr().cast::<u8>();
         let mut offsets = 0;
-        let places: smallvec::SmallVec<[[*mut u8; 2]; 8]> = (0..self.carries)
-            .map(|carry| {
-                let other = turns.wrapping_add(offsets);
-                offsets += self.carry_bytes[carry].next_multiple_of(64);
-                [base(self.results[carry]), other]
-            })
-            .collect();
+        let mut places = std::mem::take(&mut workspace.places);
+        places.clear();
+        places.extend((0..self.carries).map(|carry| {
+            let other = turns.wrapping_add(offsets);
+            offsets += self.carry_bytes[carry].next_multiple_of(64);
+            [base(self.results[carry]), other]
+        }));
         let mut pointers = std::mem::take(&mut workspace.pointers);
         let (arguments, results) = pointers.split_at_mut(self.step.arguments);
         for (argument, &id) in arguments.iter_mut().zip(&self.arguments) {
@@ -112,6 +112,7 @@ impl CompiledLoop {
             }
         }
         workspace.pointers = pointers;
+        workspace.places = places;
         Ok(())
     }
 }

@@ -66,6 +66,8 @@ pub(super) struct Workspace {
     pub(super) pointers: Vec<*mut u8>,
     /// The other place of carries, whose places take turns.
     pub(super) turns: Vec<Line>,
+    /// The two places of each carry.
+    pub(super) places: Vec<[*mut u8; 2]>,
     /// Partial results of the chunks of a nest, or the registers of a recurrence.
     partials: Vec<Line>,
     /// The seconds of each step, where they are measured.
@@ -170,6 +172,16 @@ impl Machine {
         })
     }
 
+    /// Lines of memory that each thread needs for its products.
+    pub(super) fn packing_lines(&self) -> usize {
+        let lines = self.steps.iter().map(|step| match step {
+            Compiled::Product(step, dtype) => product::packing_lines(step, *dtype),
+            Compiled::Loop(repeated) => repeated.step.packing_lines(),
+            _ => 0,
+        });
+        lines.max().unwrap_or(0)
+    }
+
     /// Memory for a run.
     ///
     /// # Errors
@@ -247,7 +259,7 @@ impl Machine {
                         fills.iter().for_each(|fill| fill.run(bases));
                         run_nest(self.isa, code, bases, partials.as_mut_ptr().cast(), worker);
                     }
-                    Compiled::Product(step, dtype) => product::run(step, *dtype, bases, worker),
+                    Compiled::Product(step, dtype) => product::run(self.isa, step, *dtype, bases, worker),
                     Compiled::Loop(repeated) => {
                         let workspace = loops.next().expect("a workspace for each loop");
                         repeated.run(workspace, worker, bases)?;
@@ -309,11 +321,11 @@ unsafe fn run_nest(isa: Instructions, code: &Code, bases: &[*mut u8], partials: 
     let (split, extent) = (&code.split, code.outer_extent());
     if split.chunks == 1 {
         // SAFETY: as the caller's.
-        return unsafe { code.run(bases, |_| None, &mut worker.scratch, 0..extent) };
+        return unsafe { code.run(bases, |_| None, &mut worker.own.scratch, 0..extent) };
     }
     let (shared, parts) = (Shared(bases), [partials]);
     let parts = Shared(&parts);
-    worker.each(split.chunks, |chunk, _, scratch| {
+    worker.each(split.chunks, |chunk, _, worker| {
         let part = |partial: &Partial| parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride);
         let own = |id: BufferId| split.partials.iter().find(|partial| partial.buffer == id).map(part);
         for partial in &split.partials {
@@ -322,7 +334,7 @@ unsafe fn run_nest(isa: Instructions, code: &Code, bases: &[*mut u8], partials: 
         }
         let range = split.range(chunk, extent, code.vector == 0);
         // SAFETY: as the caller's; chunks write to different elements, or to parts of their own.
-        unsafe { code.run(shared.pointers(), own, scratch, range) };
+        unsafe { code.run(shared.pointers(), own, &mut worker.scratch, range) };
     });
     for partial in &split.partials {
         // SAFETY: both are as large as the buffer.

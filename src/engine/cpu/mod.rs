@@ -4,6 +4,8 @@ mod arrays;
 mod assemble;
 mod blocks;
 mod code;
+mod donate;
+mod gemm;
 mod loops;
 mod machine;
 mod memory;
@@ -11,28 +13,30 @@ mod order;
 mod product;
 mod recurrence;
 mod room;
+mod run;
 mod scatter;
 mod split;
+mod team;
 #[cfg(test)]
 mod tests;
 mod threads;
 pub(crate) mod vector;
 
+use super::memory::{TooLarge, admit, bytes_of};
 use super::report::{self, Report};
-use crate::concrete::{Array, Failure, OutOfMemory};
-use crate::error::{Error, Result};
-use crate::kernel::{Procedure, lower};
-use crate::shape::{DType, Type};
+use crate::concrete::{Array, OutOfMemory};
+use crate::error::Result;
+use crate::kernel::{Procedure, Source, Step, lower};
+use crate::shape::Type;
 use crate::term::Body;
 use crate::vectorise::push_gathers;
-use arrays::{dense, elements};
-use code::Scratch;
-use machine::{Machine, Workspace};
-use room::Room;
+use machine::Machine;
+pub use run::Run;
+use run::State;
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Mutex, PoisonError};
-use threads::{Threads, Worker};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use threads::Threads;
 use vector::Instructions;
 
 /// How programs run on the processor.
@@ -60,6 +64,50 @@ impl Cpu {
     }
 }
 
+/// Why a program is not compiled.
+enum Problem {
+    TooLarge(TooLarge),
+    Memory(OutOfMemory),
+}
+
+impl From<TooLarge> for Problem {
+    fn from(problem: TooLarge) -> Problem {
+        Problem::TooLarge(problem)
+    }
+}
+
+impl From<OutOfMemory> for Problem {
+    fn from(problem: OutOfMemory) -> Problem {
+        Problem::Memory(problem)
+    }
+}
+
+/// The procedures inside of steps, those of rests of blocks excepted, which are no larger.
+fn inner(procedure: &Procedure) -> impl Iterator<Item = &Procedure> {
+    procedure.steps.iter().filter_map(|step| match step {
+        Step::Loop(repeated) => Some(&repeated.step),
+        Step::Blocks(blocks) => Some(&blocks.procedure),
+        _ => None,
+    })
+}
+
+/// The bytes of the largest buffer that a program has beside its arguments.
+fn largest(procedure: &Procedure) -> u128 {
+    let locals = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Local));
+    let own = locals.map(|buffer| bytes_of(&buffer.ty)).max().unwrap_or(0);
+    inner(procedure).map(largest).fold(own, u128::max)
+}
+
+/// The bytes of all known arrays that are stored as one value, and written out for programs that read them as buffers.
+fn constants(procedure: &Procedure) -> u128 {
+    let written = procedure.buffers.iter().map(|buffer| match &buffer.source {
+        Source::Constant(array) if array.uniform().is_some() => bytes_of(&buffer.ty),
+        _ => 0,
+    });
+    let own = written.fold(0, u128::saturating_add);
+    inner(procedure).map(constants).fold(own, u128::saturating_add)
+}
+
 /// A bulk program, compiled for the processor.
 ///
 /// `Display` prints its kernels.
@@ -69,8 +117,10 @@ pub struct Program {
     machine: Machine,
     result_types: Vec<Type>,
     /// Memory of runs that have ended.
-    idle: Mutex<Vec<(Workspace, Worker)>>,
+    idle: Mutex<Vec<State>>,
     threads: Threads,
+    /// Whether the result at a parameter's position may be written in its memory, once it was asked for.
+    in_place: OnceLock<Vec<bool>>,
     /// Calls, and the seconds of each kernel in all of them, where they are measured.
     profile: Option<Mutex<(usize, Vec<f64>)>>,
 }
@@ -80,31 +130,50 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// When the bytes of its memory can't be counted, or there is no memory for its constants.
+    /// When its memory and results are more than the machine has, or there is no memory for its constants.
     #[track_caller]
     pub fn new(body: &Body, options: &Cpu) -> Result<Program> {
         let place = Location::caller();
-        Program::compiled(body, options).map_err(|problem| problem.error("compile", place))
+        Program::compiled(body, options).map_err(|problem| match problem {
+            Problem::TooLarge(problem) => problem.error("compile", place),
+            Problem::Memory(problem) => problem.error("compile", place),
+        })
     }
 
-    fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, OutOfMemory> {
+    fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, Problem> {
         let procedure = lower(&push_gathers(body));
         let result_types: Vec<Type> = body.result_types().cloned().collect();
-        let too_large = |ty: &Type| OutOfMemory { ty: ty.clone() };
-        if let Some(buffer) = procedure.buffers.iter().find(|buffer| buffer.ty.bytes().is_none()) {
-            return Err(too_large(&buffer.ty));
-        }
-        match Machine::new(Instructions::detect(), &procedure, true)? {
-            Some(machine) => Ok(Program {
-                profile: options.profile.then(|| Mutex::new((0, Vec::new()))),
-                procedure,
-                machine,
-                result_types,
-                threads: Threads::new(options.threads),
-                idle: Mutex::default(),
-            }),
-            None => Err(too_large(&Type::new(DType::Bool, &[usize::MAX]))),
-        }
+        let results = result_types.iter().map(bytes_of).fold(0, u128::saturating_add);
+        // Known arrays are written out before anything runs.
+        admit(largest(&procedure).max(results).max(constants(&procedure)))?;
+        let machine = Machine::new(Instructions::detect(), &procedure, true)?;
+        let threads = Threads::new(options.threads);
+        // Where memory can't be counted it is at least this.
+        let memory = match &machine {
+            Some(machine) => machine.total_memory(threads.count()) as u128,
+            None => isize::MAX as u128 + 1,
+        };
+        admit(memory.saturating_add(results))?;
+        let Some(machine) = machine else { return Err(TooLarge { bytes: memory, available: None }.into()) };
+        Ok(Program {
+            profile: options.profile.then(|| Mutex::new((0, Vec::new()))),
+            procedure,
+            machine,
+            result_types,
+            threads,
+            idle: Mutex::default(),
+            in_place: OnceLock::new(),
+        })
+    }
+
+    /// The types of the parameters.
+    fn argument_types(&self) -> impl ExactSizeIterator<Item = &Type> {
+        self.procedure.buffers[..self.procedure.parameters].iter().map(|buffer| &buffer.ty)
+    }
+
+    /// For each parameter with a result at its position whether that may be written in its memory.
+    fn in_place(&self) -> &[bool] {
+        self.in_place.get_or_init(|| donate::in_place(&self.procedure))
     }
 
     /// Number of kernels, those of loops counted once.
@@ -137,54 +206,13 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// When there is no memory, or an argument is of another type.
+    /// When memory and results are more than the machine has, before anything is allocated; when there is no memory, or an
+    /// argument is of another type.
     #[track_caller]
     pub fn run(&self, arguments: &[Array]) -> Result<Vec<Array>> {
-        let place = Location::caller();
-        for (position, argument) in arguments.iter().enumerate() {
-            let expected = &self.procedure.buffers[position].ty;
-            if argument.ty() != *expected {
-                let (expected, found) = (expected.to_string(), argument.ty().to_string());
-                return Err(Error::Argument { position, path: String::new(), expected, found });
-            }
-        }
-        self.execute(arguments).map_err(|Failure { operation, problem }| problem.error(&operation, place))
-    }
-
-    fn execute(&self, arguments: &[Array]) -> std::result::Result<Vec<Array>, Failure> {
-        let failure = |problem| Failure { operation: "call".into(), problem };
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let (mut workspace, mut worker) = match idle {
-            Some(idle) => idle,
-            None => {
-                let mut scratch = Scratch::default();
-                let workspace = self
-                    .machine
-                    .workspace(&mut scratch, self.profile.is_some(), self.threads.count())
-                    .map_err(failure)?;
-                (workspace, self.threads.worker(scratch, self.machine.is_parallel()))
-            }
-        };
-        let arguments =
-            arguments.iter().map(dense).collect::<std::result::Result<Vec<Array>, OutOfMemory>>().map_err(failure)?;
-        let pointers: Vec<*mut u8> = arguments.iter().map(elements).collect();
-        let mut results = Vec::with_capacity(self.result_types.len());
-        for ty in &self.result_types {
-            results.push(Room::new(ty).map_err(failure)?);
-        }
-        let places: Vec<*mut u8> = results.iter_mut().map(Room::start).collect();
-        // SAFETY: there is a pointer for each argument and result, with elements of its type.
-        unsafe { self.threads.run(&self.machine, &mut workspace, &mut worker, &pointers, &places)? };
-        if let Some(profile) = &self.profile {
-            let mut profile = profile.lock().unwrap_or_else(PoisonError::into_inner);
-            profile.0 += 1;
-            workspace.drain_times(&mut profile.1, &mut 0, &self.machine);
-        }
-        let results = results.into_iter().zip(&self.result_types);
-        // SAFETY: the run has written all elements.
-        let arrays = results.map(|(room, ty)| unsafe { room.filled(ty) }).collect();
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((workspace, worker));
-        Ok(arrays)
+        let mut run = self.begin();
+        arguments.iter().for_each(|argument| run.argument(argument));
+        run.finish_new()
     }
 }
 

@@ -1,43 +1,60 @@
 //! Matrix products on buffers.
 
+use super::arrays::Line;
+use super::gemm::{self, Operand};
 use super::threads::{Shared, Worker};
+use super::vector::Instructions;
 use crate::concrete::Arithmetic;
 use crate::kernel::Product;
 use crate::shape::DType;
 use std::ops::Range;
 
-/// One of three operands: where it begins, and its strides along rows and columns, in elements.
-type Operand<T> = (*mut T, isize, isize);
-
-/// Element types that have a product kernel.
+/// Element types that have products.
 trait Multiply: Arithmetic {
     /// `result = left · right`, or the sum of that and what was there.
     ///
     /// # Safety
     ///
-    /// The operands have elements at all positions of their matrices, and the result overlaps neither.
-    unsafe fn multiply(sizes: [usize; 3], left: Operand<Self>, right: Operand<Self>, result: Operand<Self>, add: bool);
+    /// As [`gemm::Float::multiply`].
+    unsafe fn multiply(
+        isa: Instructions,
+        sizes: [usize; 3],
+        operands: [Operand<Self>; 3],
+        add: bool,
+        packing: &mut [Line],
+    );
 }
 
 macro_rules! float {
-    ($t:ident, $gemm:ident) => {
+    ($t:ident) => {
         impl Multiply for $t {
-            unsafe fn multiply([m, k, n]: [usize; 3], a: Operand<$t>, b: Operand<$t>, c: Operand<$t>, add: bool) {
-                let beta = if add { 1.0 } else { 0.0 };
+            unsafe fn multiply(
+                isa: Instructions,
+                sizes: [usize; 3],
+                operands: [Operand<$t>; 3],
+                add: bool,
+                packing: &mut [Line],
+            ) {
                 // SAFETY: as the caller's.
-                unsafe { matrixmultiply::$gemm(m, k, n, 1.0, a.0, a.1, a.2, b.0, b.1, b.2, beta, c.0, c.1, c.2) }
+                unsafe { <$t as gemm::Float>::multiply(isa, sizes, operands, add, packing) }
             }
         }
     };
 }
 
-float!(f32, sgemm);
-float!(f64, dgemm);
+float!(f32);
+float!(f64);
 
 macro_rules! integer {
     ($t:ident) => {
         impl Multiply for $t {
-            unsafe fn multiply([m, k, n]: [usize; 3], a: Operand<$t>, b: Operand<$t>, c: Operand<$t>, add: bool) {
+            unsafe fn multiply(
+                _: Instructions,
+                [m, k, n]: [usize; 3],
+                [a, b, c]: [Operand<$t>; 3],
+                add: bool,
+                _: &mut [Line],
+            ) {
                 let at = |x: Operand<$t>, i: usize, j: usize| x.0.wrapping_offset(i as isize * x.1 + j as isize * x.2);
                 for i in 0..m {
                     for j in 0..n {
@@ -83,12 +100,18 @@ fn by_batches(product: &Product) -> bool {
     own && (batches >= 8 || batches > product.sizes[0] / ROWS)
 }
 
+/// Lines of memory that each thread needs for packing.
+pub(super) fn packing_lines(product: &Product, dtype: DType) -> usize {
+    if dtype.is_float() { gemm::packing_lines(product.sizes, dtype.bytes()) } else { 0 }
+}
+
 /// Runs the products of all batches.
 ///
 /// # Safety
 ///
-/// `bases` points at the procedure's buffers, of whose elements these are positions, and the result overlaps no operand.
-pub(super) unsafe fn run(product: &Product, dtype: DType, bases: &[*mut u8], worker: &mut Worker) {
+/// `bases` points at the procedure's buffers, of whose elements these are positions, and the result overlaps no operand. The
+/// worker was made for a machine with this product.
+pub(super) unsafe fn run(isa: Instructions, product: &Product, dtype: DType, bases: &[*mut u8], worker: &mut Worker) {
     let batches: usize = product.batches.iter().product();
     let (chunks, rows) = (chunks(product), product.sizes[0]);
     let part = |chunk: usize| {
@@ -99,27 +122,33 @@ pub(super) unsafe fn run(product: &Product, dtype: DType, bases: &[*mut u8], wor
         if by_batches(product) { (cut(batches, 1), 0..rows) } else { (0..batches, cut(rows, ROWS)) }
     };
     let shared = Shared(bases);
-    let run = |chunk: usize| {
-        let (batches, rows) = part(chunk);
+    let run = |chunk: usize, packing: &mut [Line]| {
+        let (part, bases) = (part(chunk), shared.pointers());
         // SAFETY: as the caller's; chunks are of different results.
         unsafe {
             match dtype {
-                DType::F32 => some::<f32>(product, shared.pointers(), batches, rows),
-                DType::F64 => some::<f64>(product, shared.pointers(), batches, rows),
-                DType::I32 => some::<i32>(product, shared.pointers(), batches, rows),
-                DType::I64 => some::<i64>(product, shared.pointers(), batches, rows),
+                DType::F32 => some::<f32>(isa, product, bases, part, packing),
+                DType::F64 => some::<f64>(isa, product, bases, part, packing),
+                DType::I32 => some::<i32>(isa, product, bases, part, packing),
+                DType::I64 => some::<i64>(isa, product, bases, part, packing),
                 DType::Bool => unreachable!("products are of numbers"),
             }
         }
     };
     match chunks {
-        1 => run(0),
-        _ => worker.each(chunks, |chunk, _, _| run(chunk)),
+        1 => run(0, &mut worker.own.packing),
+        _ => worker.each(chunks, |chunk, _, own| run(chunk, &mut own.packing)),
     }
 }
 
 /// Some batches, and of each some rows.
-unsafe fn some<T: Multiply>(product: &Product, bases: &[*mut u8], batches: Range<usize>, rows: Range<usize>) {
+unsafe fn some<T: Multiply>(
+    isa: Instructions,
+    product: &Product,
+    bases: &[*mut u8],
+    (batches, rows): (Range<usize>, Range<usize>),
+    packing: &mut [Line],
+) {
     let operands = [&product.left, &product.right, &product.result];
     let [_, k, n] = product.sizes;
     for number in batches {
@@ -143,6 +172,6 @@ unsafe fn some<T: Multiply>(product: &Product, bases: &[*mut u8], batches: Range
             (start, operand.rows as isize, operand.columns as isize)
         };
         // SAFETY: as the caller's; batches with the same result run one after the other.
-        unsafe { T::multiply([rows.len(), k, n], matrix(0), matrix(1), matrix(2), again) };
+        unsafe { T::multiply(isa, [rows.len(), k, n], [0, 1, 2].map(matrix), again, packing) };
     }
 }

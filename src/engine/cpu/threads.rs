@@ -1,10 +1,11 @@
 //! Threads, and what each of them has for itself.
 
+use super::arrays::{Line, lines};
 use super::code::Scratch;
-use super::machine::{Machine, Workspace};
-use crate::concrete::Failure;
-use rayon::prelude::*;
-use std::sync::{Arc, Mutex, PoisonError};
+use super::machine::Machine;
+use super::team::Team;
+use crate::concrete::OutOfMemory;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The threads that programs run on.
 #[derive(Clone, Debug)]
@@ -12,16 +13,25 @@ pub(super) enum Threads {
     /// The caller's alone.
     One,
     /// Those that all of the process shares.
-    Shared,
+    Shared(&'static Team),
     /// So many of the program's own.
-    Own(Arc<rayon::ThreadPool>),
+    Own(Arc<Team>),
 }
 
-/// Scratch for the thread that runs a program, and for those that help with large kernels.
+/// What one thread has for itself.
+#[derive(Debug)]
+pub(super) struct Own {
+    pub(super) scratch: Scratch,
+    /// Memory for parts of the operands of products.
+    pub(super) packing: Vec<Line>,
+}
+
+/// What the thread that runs a program has, and those that help with large kernels.
 #[derive(Debug)]
 pub(super) struct Worker {
-    pub(super) scratch: Scratch,
-    helpers: Vec<Mutex<Scratch>>,
+    threads: Threads,
+    pub(super) own: Own,
+    helpers: Vec<Mutex<Own>>,
 }
 
 /// Pointers that other threads see too.
@@ -39,79 +49,67 @@ impl Shared<'_> {
 }
 
 impl Threads {
-    /// So many threads at most, or as many as the process shares; where the system gives none, the caller's alone.
+    /// So many threads at most, or as many as the machine has, which the process shares; where the system gives none, the
+    /// caller's alone.
     pub(super) fn new(threads: Option<usize>) -> Threads {
+        static SHARED: OnceLock<Team> = OnceLock::new();
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
         match threads {
             Some(1) => Threads::One,
-            None if rayon::current_num_threads() == 1 => Threads::One,
-            None => Threads::Shared,
-            Some(count) => match rayon::ThreadPoolBuilder::new().num_threads(count).build() {
-                Ok(pool) => Threads::Own(Arc::new(pool)),
-                Err(_) => Threads::One,
+            Some(count) => Threads::Own(Arc::new(Team::new(count))),
+            None => match SHARED.get_or_init(|| Team::new(available())) {
+                team if team.threads() == 1 => Threads::One,
+                team => Threads::Shared(team),
             },
         }
     }
 
+    /// The number of threads.
     pub(super) fn count(&self) -> usize {
+        self.team().map_or(1, Team::threads)
+    }
+
+    fn team(&self) -> Option<&Team> {
         match self {
-            Threads::One => 1,
-            Threads::Shared => rayon::current_num_threads(),
-            Threads::Own(pool) => pool.current_num_threads(),
+            Threads::One => None,
+            Threads::Shared(team) => Some(team),
+            Threads::Own(team) => Some(team),
         }
     }
 
-    /// What a run needs: scratch for every thread, if it has kernels for several.
-    pub(super) fn worker(&self, scratch: Scratch, parallel: bool) -> Worker {
-        let count = if parallel && self.count() > 1 { self.count() } else { 0 };
-        let helpers = (0..count).map(|_| Mutex::new(scratch.alike())).collect();
-        Worker { scratch, helpers }
-    }
-
-    /// Runs a machine among these threads, if it has work for several.
+    /// What a run of a machine needs: scratch and packing memory for every thread, if it has kernels for several.
     ///
     /// # Errors
     ///
-    /// As [`Machine::run`].
-    ///
-    /// # Safety
-    ///
-    /// As [`Machine::run`].
-    pub(super) unsafe fn run(
-        &self,
-        machine: &Machine,
-        workspace: &mut Workspace,
-        worker: &mut Worker,
-        arguments: &[*mut u8],
-        results: &[*mut u8],
-    ) -> Result<(), Failure> {
-        match self {
-            Threads::Own(pool) if machine.is_parallel() => {
-                let (arguments, results) = (Shared(arguments), Shared(results));
-                // SAFETY: as the caller's.
-                pool.install(|| unsafe { machine.run(workspace, worker, arguments.pointers(), results.pointers()) })
-            }
-            // SAFETY: as the caller's.
-            _ => unsafe { machine.run(workspace, worker, arguments, results) },
-        }
+    /// When there is no memory for packing.
+    pub(super) fn worker(&self, scratch: Scratch, machine: &Machine) -> Result<Worker, OutOfMemory> {
+        let packing = || lines(machine.packing_lines() * size_of::<Line>());
+        let count = if machine.is_parallel() { self.team().map_or(0, Team::threads) } else { 0 };
+        let helper = |_| Ok(Mutex::new(Own { scratch: scratch.alike(), packing: packing()? }));
+        let helpers = (0..count).map(helper).collect::<Result<_, OutOfMemory>>()?;
+        Ok(Worker { threads: self.clone(), own: Own { scratch, packing: packing()? }, helpers })
     }
 }
 
 impl Worker {
-    /// One without helpers.
-    pub(super) fn alone(scratch: Scratch) -> Worker {
-        Worker { scratch, helpers: Vec::new() }
+    /// One without helpers, with so many lines of packing memory.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for packing.
+    pub(super) fn alone(scratch: Scratch, packing: usize) -> Result<Worker, OutOfMemory> {
+        let packing = lines(packing * size_of::<Line>())?;
+        Ok(Worker { threads: Threads::One, own: Own { scratch, packing }, helpers: Vec::new() })
     }
 
-    /// Calls a function for every chunk, with the number of the thread and its scratch: in turn, or on several threads.
-    pub(super) fn each(&mut self, chunks: usize, f: impl Fn(usize, usize, &mut Scratch) + Sync) {
-        if self.helpers.is_empty() {
-            return (0..chunks).for_each(|chunk| f(chunk, 0, &mut self.scratch));
+    /// Calls a function for every chunk, with the number of the thread and what that has: in turn, or on several threads.
+    pub(super) fn each(&mut self, chunks: usize, f: impl Fn(usize, usize, &mut Own) + Sync) {
+        let Worker { threads, own, helpers } = self;
+        match threads.team() {
+            Some(team) if !helpers.is_empty() => team.run(chunks, &|chunk, thread| {
+                f(chunk, thread, &mut helpers[thread].lock().unwrap_or_else(PoisonError::into_inner));
+            }),
+            _ => (0..chunks).for_each(|chunk| f(chunk, 0, own)),
         }
-        let helpers = &self.helpers;
-        (0..chunks).into_par_iter().with_max_len(1).for_each(|chunk| {
-            let own = rayon::current_thread_index().unwrap_or(0) % helpers.len();
-            let mut scratch = helpers[own].lock().unwrap_or_else(PoisonError::into_inner);
-            f(chunk, own, &mut scratch);
-        });
     }
 }

@@ -20,6 +20,7 @@ use crate::kernel::roots;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::simplify::{SimplifiedBodies, bounds};
+use crate::term::hash::TermMap;
 use crate::term::infer::Types;
 use crate::term::{Body, Branch, Node, NodeId, Op, Scan};
 pub(crate) use cost::push_gathers;
@@ -65,7 +66,7 @@ struct Push<'a> {
     values: Values,
     /// What is asked of each node that the walk has not come to.
     pending: Vec<Vec<(Read, ValueId)>>,
-    table: HashMap<(NodeId, Read), ValueId>,
+    table: TermMap<(NodeId, Read), ValueId>,
     /// Smallest and largest element of each node of element type `i64`.
     ranges: Vec<(i64, i64)>,
     /// Whether a node is arithmetic on nothing but iotas and constants.
@@ -94,7 +95,7 @@ impl<'a> Push<'a> {
             stored,
             values: Values::default(),
             pending: vec![Vec::new(); body.nodes.len()],
-            table: HashMap::new(),
+            table: TermMap::default(),
             ranges: ranges(body),
             arithmetic,
         }

@@ -5,10 +5,10 @@ use crate::concrete::Array;
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Type, Value};
 use crate::simplify::{SimplifiedBodies, Simplifier};
+use crate::term::hash::TermMap;
 use crate::term::infer::{self, Types};
 use crate::term::{Body, NodeId, Op};
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// Position of a value in its arena.
 pub(super) type ValueId = u32;
@@ -34,7 +34,7 @@ pub(super) struct Values {
     types: Vec<Types>,
     /// Smallest and largest element, of integer arrays; wide where nothing is known.
     ranges: Vec<(i64, i64)>,
-    table: HashMap<(Op, Args), ValueId>,
+    table: TermMap<(Op, Args), ValueId>,
 }
 
 /// What is known of an integer array when nothing is.

@@ -1,0 +1,266 @@
+//! Functions that are staged and compiled when they are first called with arguments of some types.
+
+use super::compiled::Compiled;
+use super::staged::{Function, stage};
+use crate::concrete::Concrete;
+use crate::engine::cpu::Cpu;
+use crate::error::Result;
+use crate::shape::Type;
+use crate::staged::Staged;
+use crate::tensor::{Args, Family, Outline, Tree};
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How many programs a [`Jit`] keeps: those that were used last.
+pub const KEPT_PROGRAMS: usize = 64;
+
+/// What a [`Jit`] computes of its function.
+///
+/// These are [`Value`], [`Gradient`] and [`ValueAndGradient`].
+pub trait Wanted<In: Family, Out: Family, First: Family>: 'static {
+    /// What is returned.
+    type Result: Family<At<Concrete>: Send + Sync>;
+    /// The program for it.
+    ///
+    /// # Errors
+    ///
+    /// When the function has no gradient.
+    fn of(function: Function<In, Out, First>) -> Result<Function<In, Self::Result, First>>;
+}
+
+/// The function itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Value;
+
+/// Its gradient with respect to the first argument.
+#[derive(Clone, Copy, Debug)]
+pub struct Gradient;
+
+/// Both.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueAndGradient;
+
+impl<In: Family, Out: Family<At<Concrete>: Send + Sync>, First: Family> Wanted<In, Out, First> for Value {
+    type Result = Out;
+    fn of(function: Function<In, Out, First>) -> Result<Function<In, Out, First>> {
+        Ok(function)
+    }
+}
+
+impl<In: Family, Out: Family, First: Family<At<Concrete>: Send + Sync>> Wanted<In, Out, First> for Gradient {
+    type Result = First;
+    #[track_caller]
+    fn of(function: Function<In, Out, First>) -> Result<Function<In, First, First>> {
+        function.grad()
+    }
+}
+
+impl<In: Family, Out: Family, First: Family> Wanted<In, Out, First> for ValueAndGradient
+where
+    (Out, First): Family<At<Concrete>: Send + Sync>,
+{
+    type Result = (Out, First);
+    #[track_caller]
+    fn of(function: Function<In, Out, First>) -> Result<Function<In, (Out, First), First>> {
+        function.value_and_grad()
+    }
+}
+
+/// What the arguments of type `X` are, and what derivatives are taken with respect to.
+type FirstOf<X> = <<X as Args<Concrete>>::First as Tree<Concrete>>::Family;
+/// What a wanted program of a function to trees `Y` results in.
+type ResultOf<X, Y, W> = <W as Wanted<<X as Args<Concrete>>::Family, <Y as Tree<Staged>>::Family, FirstOf<X>>>::Result;
+
+/// A program, and what it is for.
+struct Kept {
+    first: TypeId,
+    outline: Outline,
+    types: Vec<Type>,
+    /// A [`Compiled`].
+    program: Arc<dyn Any + Send + Sync>,
+}
+
+/// A function that is staged and compiled when it is first called with arguments of some structure, element types and shapes:
+/// see [`jit`].
+pub struct Jit<F, T, Y, W = Value> {
+    function: F,
+    options: Cpu,
+    /// What was used last is last.
+    kept: Mutex<Vec<Kept>>,
+    types: PhantomData<fn(&T) -> (Y, W)>,
+}
+
+/// The function as one that is staged and compiled when it is first called with arguments of some structure, element types
+/// and shapes; later calls with such arguments run the program. It is called by `&self`, from any thread.
+///
+/// The last [`KEPT_PROGRAMS`] programs that were used are kept. They are for arguments' types only: plain Rust values that
+/// the function captures, and fields marked `#[tree(skip)]`, are those of the call for which a program was made.
+///
+/// [`Jit::grad`] and [`Jit::value_and_grad`] are such functions again; and a function that takes derivatives itself,
+/// `jit(|x| grad(f, x))`, is like any other.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// fn loss<A: Algebra>((w, x): &(Vector<A, f64>, Matrix<A, f64>)) -> Scalar<A, f64> {
+///     x.dot(w).powi(2).sum()
+/// }
+/// # fn main() -> deltaray::Result<()> {
+/// let loss = jit(loss).value_and_grad();
+/// let w = Vector::from(vec![1.0, 2.0]);
+/// for rows in [1, 2, 2] {
+///     let (value, slope) = loss.call((&w, &ones((rows, 2))))?;
+///     assert_eq!((value.item(), slope.to_vec()), (9.0 * rows as f64, vec![6.0 * rows as f64; 2]));
+/// }
+/// assert_eq!(loss.programs(), 2);
+/// # Ok(())
+/// # }
+/// ```
+pub fn jit<F, T, Y>(function: F) -> Jit<F, T, Y>
+where
+    T: Tree<Staged>,
+    Y: Tree<Staged>,
+    F: Fn(&T) -> Y,
+{
+    Jit { function, options: Cpu::default(), kept: Mutex::default(), types: PhantomData }
+}
+
+impl<F, T, Y, W> Jit<F, T, Y, W> {
+    /// With programs that are compiled in this way from now on.
+    pub fn on(self, options: Cpu) -> Jit<F, T, Y, W> {
+        Jit { options, kept: Mutex::default(), ..self }
+    }
+
+    fn wanting<V>(self) -> Jit<F, T, Y, V> {
+        Jit { function: self.function, options: self.options, kept: Mutex::default(), types: PhantomData }
+    }
+
+    /// The number of programs that are kept.
+    pub fn programs(&self) -> usize {
+        self.kept().len()
+    }
+
+    /// Forgets all programs.
+    pub fn clear(&self) {
+        self.kept().clear();
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<F, T, Y> Jit<F, T, Y> {
+    /// The gradient with respect to the first argument.
+    pub fn grad(self) -> Jit<F, T, Y, Gradient> {
+        self.wanting()
+    }
+
+    /// The value, and its gradient with respect to the first argument.
+    pub fn value_and_grad(self) -> Jit<F, T, Y, ValueAndGradient> {
+        self.wanting()
+    }
+}
+
+impl<F, T, Y, W> Jit<F, T, Y, W>
+where
+    T: Tree<Staged>,
+    Y: Tree<Staged>,
+    F: Fn(&T) -> Y,
+{
+    /// Runs the program for arguments of these types, which is made if there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`stage`], [`Function::compile`] and [`Compiled::call`]; and of a gradient, when the function does not result in
+    /// one float without axes. What failed is tried again at the next call.
+    #[track_caller]
+    pub fn call<X>(&self, arguments: X) -> Result<<ResultOf<X, Y, W> as Family>::At<Concrete>>
+    where
+        X: Args<Concrete, Family = T::Family>,
+        W: Wanted<T::Family, Y::Family, FirstOf<X>>,
+    {
+        self.compiled(&arguments)?.call(arguments)
+    }
+
+    /// The program for arguments of these types, which is made if there is none: to write into arrays that are there by
+    /// [`Compiled::call_into`] and [`Compiled::update`], or to look at.
+    ///
+    /// # Errors
+    ///
+    /// As [`Jit::call`].
+    #[track_caller]
+    #[allow(clippy::type_complexity)]
+    pub fn compiled<X>(&self, arguments: &X) -> Result<Arc<Compiled<T::Family, ResultOf<X, Y, W>>>>
+    where
+        X: Args<Concrete, Family = T::Family>,
+        W: Wanted<T::Family, Y::Family, FirstOf<X>>,
+    {
+        let mut outline = Outline::default();
+        arguments.outline(&mut outline);
+        let (first, types) = (TypeId::of::<FirstOf<X>>(), arguments.types());
+        let found = |kept: &mut Vec<Kept>| found::<T::Family, ResultOf<X, Y, W>>(kept, first, &outline, &types);
+        if let Some(program) = found(&mut self.kept()) {
+            return Ok(program);
+        }
+        // Others may call meanwhile, and a panic of the function holds nothing up.
+        let program = Arc::new(W::of(stage(&self.function, Like(arguments))?)?.compile(self.options.clone())?);
+        let mut kept = self.kept();
+        if let Some(program) = found(&mut kept) {
+            return Ok(program);
+        }
+        if kept.len() >= KEPT_PROGRAMS {
+            kept.remove(0);
+        }
+        kept.push(Kept { first, outline, types, program: program.clone() });
+        Ok(program)
+    }
+}
+
+/// A program that is kept, which becomes the one that was used last.
+fn found<In: Family, Out: Family<At<Concrete>: Send + Sync>>(
+    kept: &mut Vec<Kept>,
+    first: TypeId,
+    outline: &Outline,
+    types: &[Type],
+) -> Option<Arc<Compiled<In, Out>>> {
+    let at = kept.iter().rposition(|kept| kept.first == first && kept.types == types && kept.outline == *outline)?;
+    let found = kept.remove(at);
+    let program = found.program.clone().downcast().ok();
+    kept.push(found);
+    program
+}
+
+/// Arguments by reference.
+struct Like<'a, X>(&'a X);
+
+impl<X: Args<Concrete>> Args<Concrete> for Like<'_, X> {
+    type Family = X::Family;
+    type First = X::First;
+    fn first(&self) -> &X::First {
+        self.0.first()
+    }
+    fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a crate::concrete::Array)) {
+        self.0.visit(visitor);
+    }
+    fn outline(&self, outline: &mut Outline) {
+        self.0.outline(outline);
+    }
+    fn rebuild<B: crate::algebra::Algebra>(
+        &self,
+        leaves: &mut dyn Iterator<Item = B::Array>,
+    ) -> <Self::Family as Family>::At<B> {
+        self.0.rebuild::<B>(leaves)
+    }
+}
+
+impl<F, T, Y, W> fmt::Debug for Jit<F, T, Y, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Jit")
+            .field("options", &self.options)
+            .field("programs", &self.programs())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,103 @@
+//! Which results may be written where an argument is, while the program runs.
+
+use crate::kernel::{BufferId, Mode, Nest, Procedure, Source, Step, Value};
+use crate::shape::strides;
+
+/// For each parameter with a result at its position whether the result may have the parameter's memory: whether nothing
+/// is read there any more once something else has been written.
+pub(super) fn in_place(procedure: &Procedure) -> Vec<bool> {
+    let count = procedure.parameters.min(procedure.results.len());
+    // The last step that reads a buffer, and the first that touches it.
+    let mut last_read: Vec<Option<usize>> = vec![None; procedure.buffers.len()];
+    let mut first: Vec<usize> = vec![usize::MAX; procedure.buffers.len()];
+    for (at, step) in procedure.steps.iter().enumerate() {
+        let (read, filled) = step.touched();
+        for buffer in read {
+            let origin = procedure.origin(buffer) as usize;
+            last_read[origin] = Some(at);
+            first[origin] = first[origin].min(at);
+        }
+        for buffer in filled {
+            let origin = procedure.origin(buffer) as usize;
+            first[origin] = first[origin].min(at);
+        }
+    }
+    let origins: Vec<BufferId> = procedure.results.iter().map(|&result| procedure.origin(result)).collect();
+    let allowed = |position: usize| {
+        let (parameter, result) = (position as BufferId, origins[position]);
+        let [from, to] = [parameter, result].map(|id| &procedure.buffers[id as usize]);
+        // Other results are copied when the program is done.
+        let own = matches!(to.source, Source::Local) && !origins[..position].contains(&result);
+        if !own || from.ty != to.ty || origins.contains(&parameter) {
+            return false;
+        }
+        match last_read[position] {
+            None => true,
+            Some(last) if last < first[result as usize] => true,
+            Some(last) if last == first[result as usize] => match &procedure.steps[last] {
+                Step::Nest(nest) => element_by_element(procedure, nest, parameter, result),
+                _ => false,
+            },
+            Some(_) => false,
+        }
+    };
+    (0..count).map(allowed).collect()
+}
+
+/// The stores that need a value.
+#[derive(Clone, Copy, PartialEq)]
+enum Users {
+    None,
+    One(usize),
+    Several,
+}
+
+/// Whether a nest writes every element of the result once, from the parameter's element at the same place, which it
+/// needs for nothing else.
+fn element_by_element(procedure: &Procedure, nest: &Nest, parameter: BufferId, result: BufferId) -> bool {
+    let mut users = vec![Users::None; nest.values.len()];
+    let mut written = None;
+    for (at, store) in nest.stores.iter().enumerate() {
+        let user = &mut users[store.value as usize];
+        *user = if *user == Users::None { Users::One(at) } else { Users::Several };
+        if procedure.origin(store.buffer) == result && written.replace(at).is_some() {
+            return false;
+        }
+        if let Some((index, ..)) = store.index {
+            users[index as usize] = Users::Several;
+        }
+    }
+    let Some(written) = written else { return false };
+    let store = &nest.stores[written];
+    let row_major = store.at.offset == 0
+        && store
+            .at
+            .coefficients
+            .iter()
+            .zip(strides(&nest.extents))
+            .zip(&nest.extents)
+            .all(|((&coefficient, stride), &extent)| extent == 1 || usize::try_from(coefficient) == Ok(stride));
+    let plain = store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty();
+    // A copy of elements onto themselves is none that kernels make.
+    if !row_major || !plain || matches!(nest.values[store.value as usize].0, Value::Load { .. }) {
+        return false;
+    }
+    for (at, (value, _)) in nest.values.iter().enumerate().rev() {
+        let own = users[at];
+        for operand in value.operands() {
+            let user = &mut users[operand as usize];
+            *user = match (*user, own) {
+                (Users::None, other) | (other, Users::None) => other,
+                (a, b) if a == b => a,
+                _ => Users::Several,
+            };
+        }
+    }
+    nest.values.iter().zip(&users).all(|((value, _), &users)| match value {
+        Value::Load { buffer, at, guards } if procedure.origin(*buffer) == parameter => {
+            *at == store.at && guards.is_empty() && users == Users::One(written)
+        }
+        Value::Gather { buffer, .. } => procedure.origin(*buffer) != parameter,
+        _ => true,
+    })
+}

@@ -1,0 +1,213 @@
+//! Products of two matrices of floats, blocked for caches and packed for vectors, in memory that the caller has.
+//!
+//! The scheme is that of GotoBLAS: a block of the right operand is packed into panels of as many columns as a kernel takes,
+//! then blocks of the left one into panels of rows, and a kernel multiplies a panel by a panel with all sums in registers.
+//! Every element of the result is summed in one order, whatever the rows that are asked for.
+
+use super::arrays::Line;
+use super::vector::Instructions;
+use std::ops::{Add, AddAssign, Mul};
+
+/// One of three operands: where it begins, and its strides along rows and columns, in elements.
+pub(super) type Operand<T> = (*mut T, isize, isize);
+
+/// The part of the right operand's rows that is packed at once: a panel of the left operand stays in the first cache.
+const DEPTH: usize = 256;
+/// Rows of the left operand that are packed at once, which stay in the second cache.
+const ROWS: usize = 144;
+/// Columns of the right operand that are packed at once, which stay in the third cache.
+const COLUMNS: usize = 1024;
+/// Multiples of the rows and the columns of all kernels.
+const PANELS: (usize, usize) = (12, 16);
+
+/// Lines of memory that packing needs for a product of these sizes, of elements of so many bytes.
+pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
+    // Which operand is packed as which depends on the result's layout.
+    let lines = |rows: usize, columns: usize| {
+        let rows = rows.min(ROWS).next_multiple_of(PANELS.0);
+        let columns = columns.min(COLUMNS).next_multiple_of(PANELS.1);
+        ((rows + columns) * k.min(DEPTH) * bytes).div_ceil(size_of::<Line>()) + 1
+    };
+    lines(m, n).max(lines(n, m))
+}
+
+/// Floats that kernels multiply.
+pub(super) trait Float: Copy + Add<Output = Self> + AddAssign + Mul<Output = Self> {
+    const ZERO: Self;
+    /// `self · factor + term`, rounded once.
+    fn fused(self, factor: Self, term: Self) -> Self;
+    /// `result = left · right`, or the sum of that and what was there.
+    ///
+    /// # Safety
+    ///
+    /// The operands have elements at all positions of their matrices, the result overlaps neither, and the packing memory
+    /// has as many lines as [`packing_lines`] says, for these sizes or larger ones. The machine has the instructions.
+    unsafe fn multiply(
+        isa: Instructions,
+        sizes: [usize; 3],
+        operands: [Operand<Self>; 3],
+        add: bool,
+        packing: &mut [Line],
+    );
+}
+
+macro_rules! kernels {
+    ($t:ident, $narrow:literal, $portable:literal) => {
+        impl Float for $t {
+            const ZERO: $t = 0.0;
+            #[inline(always)]
+            fn fused(self, factor: $t, term: $t) -> $t {
+                self.mul_add(factor, term)
+            }
+            unsafe fn multiply(
+                isa: Instructions,
+                sizes: [usize; 3],
+                operands: [Operand<$t>; 3],
+                add: bool,
+                packing: &mut [Line],
+            ) {
+                #[cfg(target_arch = "x86_64")]
+                #[target_feature(enable = "avx2,fma")]
+                unsafe fn narrow(sizes: [usize; 3], operands: [Operand<$t>; 3], add: bool, packing: &mut [Line]) {
+                    // SAFETY: as the caller's.
+                    unsafe { blocked::<$t, 6, $narrow, true>(sizes, operands, add, packing) }
+                }
+                // SAFETY: as the caller's; the machine has the instructions.
+                unsafe {
+                    match isa {
+                        // Wider vectors were not found to gain anything.
+                        #[cfg(target_arch = "x86_64")]
+                        Instructions::Avx2 | Instructions::Avx512 => narrow(sizes, operands, add, packing),
+                        _ => blocked::<$t, 4, $portable, false>(sizes, operands, add, packing),
+                    }
+                }
+            }
+        }
+    };
+}
+
+kernels!(f64, 8, 4);
+kernels!(f32, 16, 8);
+
+/// The product with kernels of `R` rows and `C` columns.
+#[inline(always)]
+unsafe fn blocked<T: Float, const R: usize, const C: usize, const FUSED: bool>(
+    [m, k, n]: [usize; 3],
+    [a, b, c]: [Operand<T>; 3],
+    add: bool,
+    packing: &mut [Line],
+) {
+    // Kernels write rows; a result whose columns are together is the transpose of the product of transposes. So is one of
+    // few columns, which a kernel's would be wasted on.
+    let swapped = |(start, rows, columns): Operand<T>| (start, columns, rows);
+    let computed = |m: usize, n: usize| m.next_multiple_of(R) * n.next_multiple_of(C);
+    let is_swapped = (c.1 == 1 && c.2 != 1) || 3 * computed(n, m) < 2 * computed(m, n);
+    let ([m, n], [a, b, c]) =
+        if is_swapped { ([n, m], [swapped(b), swapped(a), swapped(c)]) } else { ([m, n], [a, b, c]) };
+    let at = |(start, rows, columns): Operand<T>, i: usize, j: usize| {
+        start.wrapping_offset(i as isize * rows + j as isize * columns)
+    };
+    let left = packing.as_mut_ptr().cast::<T>();
+    let right = left.wrapping_add(ROWS.min(m).next_multiple_of(R) * DEPTH.min(k));
+    for column in (0..n).step_by(COLUMNS) {
+        let columns = COLUMNS.min(n - column);
+        for depth in (0..k.max(1)).step_by(DEPTH) {
+            let count = DEPTH.min(k - depth);
+            let add = add || depth > 0;
+            // SAFETY: positions are inside of the matrices, and the packing memory has room for the panels.
+            unsafe {
+                pack::<T, C>(swapped((at(b, depth, column), b.1, b.2)), [columns, count], right);
+                for row in (0..m).step_by(ROWS) {
+                    let rows = ROWS.min(m - row);
+                    pack::<T, R>((at(a, row, depth), a.1, a.2), [rows, count], left);
+                    for j in (0..columns).step_by(C) {
+                        for i in (0..rows).step_by(R) {
+                            let panels = [left.wrapping_add(i * count), right.wrapping_add(j * count)];
+                            let sums = kernel::<T, R, C, FUSED>(count, panels);
+                            let place = (at(c, row + i, column + j), c.1, c.2);
+                            write(&sums, place, [R.min(rows - i), C.min(columns - j)], add);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Packs rows into panels of `W` rows, column after column; missing rows are zeros.
+#[inline(always)]
+unsafe fn pack<T: Float, const W: usize>((start, rows, columns): Operand<T>, [count, depth]: [usize; 2], to: *mut T) {
+    for first in (0..count).step_by(W) {
+        let panel = to.wrapping_add(first * depth);
+        let from = start.wrapping_offset(first as isize * rows);
+        // SAFETY: as the caller's.
+        unsafe {
+            if count - first >= W {
+                for p in 0..depth {
+                    let (from, to) = (from.wrapping_offset(p as isize * columns), panel.wrapping_add(p * W));
+                    if rows == 1 {
+                        *to.cast::<[T; W]>() = *from.cast::<[T; W]>();
+                    } else {
+                        (0..W).for_each(|i| *to.wrapping_add(i) = *from.wrapping_offset(i as isize * rows));
+                    }
+                }
+            } else {
+                for p in 0..depth {
+                    for i in 0..W {
+                        let from = from.wrapping_offset(p as isize * columns + i as isize * rows);
+                        *panel.wrapping_add(p * W + i) = if first + i < count { *from } else { T::ZERO };
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The product of a panel of rows and a panel of columns.
+#[inline(always)]
+unsafe fn kernel<T: Float, const R: usize, const C: usize, const FUSED: bool>(
+    depth: usize,
+    [left, right]: [*mut T; 2],
+) -> [[T; C]; R] {
+    let mut sums = [[T::ZERO; C]; R];
+    for p in 0..depth {
+        // SAFETY: panels have as many elements.
+        let (a, b) = unsafe { (*left.cast::<[T; R]>().add(p), *right.cast::<[T; C]>().add(p)) };
+        for i in 0..R {
+            for j in 0..C {
+                sums[i][j] = if FUSED { a[i].fused(b[j], sums[i][j]) } else { sums[i][j] + a[i] * b[j] };
+            }
+        }
+    }
+    sums
+}
+
+/// Writes the first rows and columns of a kernel's sums.
+#[inline(always)]
+unsafe fn write<T: Float, const R: usize, const C: usize>(
+    sums: &[[T; C]; R],
+    (start, rows, columns): Operand<T>,
+    [height, width]: [usize; 2],
+    add: bool,
+) {
+    for (i, sums) in sums.iter().enumerate().take(height) {
+        let row = start.wrapping_offset(i as isize * rows);
+        // SAFETY: as the caller's.
+        unsafe {
+            if width == C && columns == 1 {
+                for (j, &sum) in sums.iter().enumerate() {
+                    let place = row.wrapping_add(j);
+                    *place = if add { *place + sum } else { sum };
+                }
+            } else {
+                for (j, &sum) in sums.iter().enumerate().take(width) {
+                    let place = row.wrapping_offset(j as isize * columns);
+                    *place = if add { *place + sum } else { sum };
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

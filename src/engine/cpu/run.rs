@@ -1,0 +1,324 @@
+//! One run of a program: arguments and results are handed over one by one, so that a run allocates nothing which an earlier
+//! one has left.
+
+use super::Program;
+use super::arrays::{Line, elements, fill, lines, needs_memory, own_elements};
+use super::code::Scratch;
+use super::machine::Workspace;
+use super::room::Room;
+use super::threads::Worker;
+use crate::concrete::{Array, Failure, OutOfMemory};
+use crate::engine::memory::{TooLarge, admit, bytes_of};
+use crate::error::Error;
+use crate::shape::Type;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::sync::PoisonError;
+
+/// The memory of a run that has ended, for another.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// The memory of the machine, once there is some.
+    own: Option<(Workspace, Worker)>,
+    arguments: Vec<*const Array>,
+    results: Vec<*mut Array>,
+    argument_places: Vec<*mut u8>,
+    result_places: Vec<*mut u8>,
+    /// Which updated arrays are written where they are read. This is found once a run: others may let go of storage at any
+    /// time.
+    in_place: Vec<bool>,
+    /// The elements of arguments that are stored as one value, by position.
+    spread: Vec<Vec<Line>>,
+    /// What takes turns with updated arrays that are read while results are written, by position.
+    turns: Vec<Option<Array>>,
+}
+
+// SAFETY: the pointers are those of one run, which sets them.
+unsafe impl Send for State {}
+
+/// Why a run is not.
+pub(super) enum Problem {
+    Argument { position: usize, expected: String, found: String },
+    Result { position: usize, expected: String, found: String },
+    TooLarge(TooLarge),
+    Failure(Failure),
+}
+
+impl From<OutOfMemory> for Problem {
+    fn from(problem: OutOfMemory) -> Problem {
+        Problem::Failure(Failure { operation: "call".into(), problem })
+    }
+}
+
+impl Problem {
+    fn error(self, place: &Location<'_>) -> Error {
+        match self {
+            Problem::Argument { position, expected, found } => {
+                Error::Argument { position, path: String::new(), expected, found }
+            }
+            Problem::Result { position, expected, found } => {
+                Error::Output { path: position.to_string(), expected, found }
+            }
+            Problem::TooLarge(problem) => problem.error("call", place),
+            Problem::Failure(Failure { operation, problem }) => problem.error(&operation, place),
+        }
+    }
+}
+
+/// A run of a program that has not begun: its arguments and results are handed over in their order.
+///
+/// Where the program has run before, it allocates nothing, but for operations that are left to plain arrays.
+pub struct Run<'a> {
+    program: &'a Program,
+    state: State,
+    /// How many arrays are an argument and a result.
+    updated: usize,
+    arrays: PhantomData<&'a mut Array>,
+}
+
+impl Program {
+    /// A run whose arguments and results are to be handed over.
+    pub fn begin(&self) -> Run<'_> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut state = idle.unwrap_or_default();
+        state.arguments.clear();
+        state.results.clear();
+        Run { program: self, state, updated: 0, arrays: PhantomData }
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Hands over the next argument.
+    pub fn argument(&mut self, array: &'a Array) {
+        self.state.arguments.push(array);
+    }
+
+    /// Hands over the next result: its elements are overwritten. Where its storage is shared with another array, it gets
+    /// storage of its own.
+    pub fn result(&mut self, array: &'a mut Array) {
+        self.state.results.push(array);
+    }
+
+    /// Hands over an array that is the next argument as well as the next result; all such come before others.
+    ///
+    /// # Panics
+    ///
+    /// When an array that is not updated came before.
+    pub fn update(&mut self, array: &'a mut Array) {
+        let State { arguments, results, .. } = &mut self.state;
+        assert!(arguments.len() == self.updated && results.len() == self.updated, "updated arrays come first");
+        let array: *mut Array = array;
+        arguments.push(array.cast_const());
+        results.push(array);
+        self.updated += 1;
+    }
+
+    /// Runs the program into the results.
+    ///
+    /// # Errors
+    ///
+    /// When an argument or a result is missing or of another type, before anything is written; and when there is no memory.
+    #[track_caller]
+    pub fn finish(mut self) -> Result<(), Error> {
+        let place = Location::caller();
+        let done = self.run(None);
+        self.program.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.state);
+        done.map_err(|problem| problem.error(place))
+    }
+
+    /// Runs the program into new arrays.
+    ///
+    /// # Errors
+    ///
+    /// As [`Run::finish`].
+    #[track_caller]
+    pub(super) fn finish_new(mut self) -> Result<Vec<Array>, Error> {
+        let place = Location::caller();
+        let mut arrays = Vec::with_capacity(self.program.result_types.len());
+        let done = self.run(Some(&mut arrays));
+        self.program.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.state);
+        done.map(|()| arrays).map_err(|problem| problem.error(place))
+    }
+
+    /// The argument at a position.
+    fn argument_at(&self, position: usize) -> &Array {
+        // SAFETY: the array was handed over for as long as this run lives, and is not written before the machine runs.
+        unsafe { &*self.state.arguments[position] }
+    }
+
+    /// Checks what was handed over.
+    fn check(&self, new: bool) -> Result<(), Problem> {
+        let (program, state) = (self.program, &self.state);
+        let text = |ty: Option<&Type>| ty.map_or_else(|| "nothing".to_string(), Type::to_string);
+        let mut expected_types = program.argument_types();
+        for position in 0..expected_types.len().max(state.arguments.len()) {
+            let expected = expected_types.next();
+            let found = (position < state.arguments.len()).then(|| self.argument_at(position));
+            if !is_of(found, expected) {
+                let (expected, found) = (text(expected), text(found.map(Array::ty).as_ref()));
+                return Err(Problem::Argument { position, expected, found });
+            }
+        }
+        for position in 0..if new { 0 } else { program.result_types.len().max(state.results.len()) } {
+            let expected = program.result_types.get(position);
+            // SAFETY: as of arguments.
+            let found = state.results.get(position).map(|&result| unsafe { &*result });
+            if !is_of(found, expected) {
+                let (expected, found) = (text(expected), text(found.map(Array::ty).as_ref()));
+                return Err(Problem::Result { position, expected, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that there is memory for what is missing.
+    fn check_memory(&self, new: bool) -> Result<(), Problem> {
+        let (program, state) = (self.program, &self.state);
+        let mut needed =
+            if state.own.is_none() { program.machine.total_memory(program.threads.count()) as u128 } else { 0 };
+        for (position, ty) in program.argument_types().enumerate() {
+            let argument = self.argument_at(position);
+            if argument.uniform().is_some() && !argument.shape().is_empty() {
+                let room = state.spread.get(position).map_or(0, |lines| 64 * lines.len() as u128);
+                needed = needed.saturating_add(bytes_of(ty).saturating_sub(room));
+            }
+        }
+        for (position, ty) in program.result_types.iter().enumerate() {
+            let is_there = !new
+                && match position < self.updated {
+                    true if state.in_place[position] => true,
+                    true => matches!(state.turns.get(position), Some(Some(array)) if !needs_memory(array)),
+                    // SAFETY: as of arguments.
+                    false => !needs_memory(unsafe { &*state.results[position] }),
+                };
+            if !is_there {
+                needed = needed.saturating_add(bytes_of(ty));
+            }
+        }
+        admit(needed).map_err(Problem::TooLarge)
+    }
+
+    /// Runs the machine: into the results that were handed over, or into new ones.
+    fn run(&mut self, new: Option<&mut Vec<Array>>) -> Result<(), Problem> {
+        self.check(new.is_some())?;
+        let program = self.program;
+        self.state.in_place.clear();
+        for position in 0..self.updated {
+            let in_place = program.in_place()[position] && !needs_memory(self.argument_at(position));
+            self.state.in_place.push(in_place);
+        }
+        self.check_memory(new.is_some())?;
+        let (mut workspace, mut worker) = match self.state.own.take() {
+            Some(own) => own,
+            None => {
+                let mut scratch = Scratch::default();
+                let workspace =
+                    program.machine.workspace(&mut scratch, program.profile.is_some(), program.threads.count())?;
+                (workspace, program.threads.worker(scratch, &program.machine)?)
+            }
+        };
+        let mut rooms = Vec::new();
+        self.state.result_places.clear();
+        match new {
+            Some(_) => {
+                for ty in &program.result_types {
+                    rooms.push(Room::new(ty)?);
+                }
+                self.state.result_places.extend(rooms.iter_mut().map(Room::start));
+            }
+            None => self.place_results()?,
+        }
+        self.place_arguments()?;
+        let State { argument_places, result_places, .. } = &self.state;
+        // SAFETY: there is a pointer for each argument and result, with elements of its type. Results have memory that no
+        // other array has, except for that of an argument which is not read once they are written.
+        let done = unsafe { program.machine.run(&mut workspace, &mut worker, argument_places, result_places) };
+        if let Some(profile) = &program.profile {
+            let mut profile = profile.lock().unwrap_or_else(PoisonError::into_inner);
+            profile.0 += 1;
+            workspace.drain_times(&mut profile.1, &mut 0, &program.machine);
+        }
+        self.state.own = Some((workspace, worker));
+        done.map_err(Problem::Failure)?;
+        match new {
+            Some(arrays) => {
+                let results = rooms.into_iter().zip(&program.result_types);
+                // SAFETY: the run has written all elements.
+                arrays.extend(results.map(|(room, ty)| unsafe { room.filled(ty) }));
+            }
+            None => self.take_turns(),
+        }
+        Ok(())
+    }
+
+    /// Finds where the elements of arguments are; those stored as one value are written out.
+    fn place_arguments(&mut self) -> Result<(), OutOfMemory> {
+        self.state.argument_places.clear();
+        for position in 0..self.state.arguments.len() {
+            let array = self.argument_at(position);
+            let place = match array.uniform() {
+                _ if self.state.in_place.get(position) == Some(&true) => self.state.result_places[position],
+                Some(value) if !array.shape().is_empty() => {
+                    let (count, bytes) = (array.size(), array.size() * array.dtype().bytes());
+                    let spread = &mut self.state.spread;
+                    if spread.len() <= position {
+                        spread.resize_with(position + 1, Vec::new);
+                    }
+                    if spread[position].len() * 64 < bytes {
+                        spread[position] = lines(bytes)?;
+                    }
+                    let place = spread[position].as_mut_ptr().cast();
+                    // SAFETY: there is room for the elements.
+                    unsafe { fill(place, count, value) };
+                    place
+                }
+                _ => elements(array),
+            };
+            self.state.argument_places.push(place);
+        }
+        Ok(())
+    }
+
+    /// Finds where results go.
+    fn place_results(&mut self) -> Result<(), OutOfMemory> {
+        for position in 0..self.state.results.len() {
+            let State { results, turns, in_place, .. } = &mut self.state;
+            // SAFETY: the array was handed over for as long as this run lives, and nothing else refers to it meanwhile.
+            let mut array = unsafe { &mut *results[position] };
+            if in_place.get(position) == Some(&false) {
+                if turns.len() <= position {
+                    turns.resize_with(position + 1, || None);
+                }
+                array = turns[position].get_or_insert_with(|| Array::zeros(&self.program.result_types[position]));
+            }
+            let place = own_elements(array)?;
+            self.state.result_places.push(place);
+        }
+        Ok(())
+    }
+
+    /// Puts results that were written elsewhere where they belong, and keeps what was there for the next run.
+    fn take_turns(&mut self) {
+        for position in 0..self.updated {
+            let State { results, turns, in_place, .. } = &mut self.state;
+            if !in_place[position]
+                && let Some(turn) = &mut turns[position]
+            {
+                // SAFETY: as where results are placed.
+                std::mem::swap(turn, unsafe { &mut *results[position] });
+                if needs_memory(turn) {
+                    // Others hold it; they are not to be kept from having it alone.
+                    turns[position] = None;
+                }
+            }
+        }
+    }
+}
+
+/// Whether an array is there if and only if a type is, and of that type.
+fn is_of(array: Option<&Array>, ty: Option<&Type>) -> bool {
+    match (array, ty) {
+        (Some(array), Some(ty)) => array.dtype() == ty.dtype && *array.shape() == ty.shape[..],
+        _ => false,
+    }
+}

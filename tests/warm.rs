@@ -1,0 +1,217 @@
+//! Calls of compiled programs that write into what is there allocate nothing once they are warm. All threads are counted, so
+//! this runs without the test harness, which has one.
+
+use deltaray::concrete::Concrete;
+use deltaray::derivative::Compiled;
+use deltaray::engine::cpu::Cpu;
+use deltaray::prelude::*;
+use deltaray::tensor::Args;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Counts the allocations of all threads.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(at, layout) }
+    }
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// How often memory was asked for.
+fn allocations(f: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.load(Ordering::SeqCst);
+    f();
+    ALLOCATIONS.load(Ordering::SeqCst) - before
+}
+
+type V<A> = Vector<A, f64>;
+type M<A> = Matrix<A, f64>;
+type S<A> = Scalar<A, f64>;
+
+/// Floats that look random, between −1 and 1.
+fn some(count: usize, seed: u64) -> Vec<f64> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn vector(count: usize, seed: u64) -> V<Concrete> {
+    some(count, seed).into()
+}
+
+fn matrix(rows: usize, columns: usize, seed: u64) -> M<Concrete> {
+    Matrix::from_elements((rows, columns), some(rows * columns, seed))
+}
+
+/// Parameters of a perceptron.
+#[derive(Tree)]
+struct Layers<A: Algebra> {
+    weights: Vec<M<A>>,
+    biases: Vec<V<A>>,
+    scale: S<A>,
+    centre: Option<V<A>>,
+}
+
+fn layers(sizes: &[usize]) -> Layers<Concrete> {
+    let pairs = sizes.windows(2).enumerate();
+    Layers {
+        weights: pairs.clone().map(|(seed, pair)| 0.3 * matrix(pair[0], pair[1], seed as u64)).collect(),
+        biases: pairs.map(|(seed, pair)| vector(pair[1], 10 + seed as u64)).collect(),
+        scale: scalar(0.5),
+        centre: Some(vector(sizes[0], 20)),
+    }
+}
+
+fn loss<A: Algebra>(layers: &Layers<A>, x: &M<A>) -> S<A> {
+    let mut y = x.clone();
+    if let Some(centre) = &layers.centre {
+        y -= centre;
+    }
+    for (weights, bias) in layers.weights.iter().zip(&layers.biases) {
+        y = (y.dot(weights) + bias).tanh();
+    }
+    (y * &layers.scale).powi(2).sum()
+}
+
+/// A step of gradient descent.
+fn descend<A: Algebra>((parameters, x): &(Layers<A>, M<A>)) -> (Layers<A>, S<A>) {
+    let (value, slope) = value_and_grad(|p: &Layers<_>| loss(p, &x.lift()), parameters);
+    let next = |p: &M<A>, d: &M<A>| p - 0.01 * d;
+    let layers = Layers {
+        weights: parameters.weights.iter().zip(&slope.weights).map(|(p, d)| next(p, d)).collect(),
+        biases: parameters.biases.iter().zip(&slope.biases).map(|(p, d)| p - 0.01 * d).collect(),
+        scale: &parameters.scale - 0.01 * &slope.scale,
+        centre: parameters.centre.iter().zip(&slope.centre).map(|(p, d)| p - 0.01 * d).next(),
+    };
+    (layers, value)
+}
+
+fn leaves<T: Tree<Concrete>>(tree: &T) -> Vec<Vec<f64>> {
+    tree.leaves().iter().map(|leaf| leaf.to_vec::<f64>().expect("floats")).collect()
+}
+
+/// A program writes into its output what it returns, and after some calls without an allocation.
+fn check<X, Out: Family>(name: &str, program: &Compiled<X::Family, Out>, arguments: X)
+where
+    X: Args<Concrete> + Copy,
+{
+    let expected = leaves(&program.call(arguments).unwrap());
+    let mut output = program.call(arguments).unwrap();
+    // Something else is overwritten.
+    output.visit_mut(&mut |array| *array = deltaray::concrete::Array::zeros(&array.ty()));
+    (0..3).for_each(|_| program.call_into(arguments, &mut output).unwrap());
+    let count = allocations(|| {
+        for _ in 0..10 {
+            program.call_into(arguments, &mut output).unwrap();
+        }
+    });
+    assert_eq!(leaves(&output), expected, "{name}");
+    assert_eq!(count, 0, "{name}");
+}
+
+fn threads(count: usize) -> Cpu {
+    Cpu::default().threads(count)
+}
+
+/// Elementwise work with a sum, views and a gather.
+fn elementwise<A: Algebra>(x: &V<A>) -> (V<A>, S<A>) {
+    let n = x.len();
+    let pairs = build(n, |i| x.at(&i) * x.at(n - 1 - i));
+    ((pairs.sin() + x.slice(0, ..n)).exp(), (x * x).sum())
+}
+
+/// Reductions over either axis, and all.
+fn reductions<A: Algebra>(x: &M<A>) -> (V<A>, V<A>, S<A>, V<A>) {
+    (x.sum_axis(0), x.max_axis(1), x.mean(), x.logsumexp_axis(1))
+}
+
+/// Running totals: loops of numbers.
+fn totals<A: Algebra>(x: &V<A>) -> (V<A>, V<A>) {
+    (x.cumsum(0), linear_recurrence(&x.at(0), &x.tanh(), x))
+}
+
+/// A loop of matrices and many carries.
+fn rolled<A: Algebra>((w, x): &(M<A>, M<A>)) -> (Vec<V<A>>, M<A>) {
+    let carries: Vec<V<A>> = (0..10).map(|at| x.index_axis(0, 0) * (at as f64)).collect();
+    scan(carries, x, x.len(), |carries: Vec<V<A>>, x: V<A>| {
+        let mut next: Vec<V<A>> = carries.iter().map(|carry| (w.dot(carry) + &x).tanh()).collect();
+        next.rotate_left(1);
+        let output = next[0].clone();
+        (next, output)
+    })
+}
+
+/// Programs of all kinds, on so many threads.
+fn check_all(count: usize, size: usize) {
+    let x = vector(size, 1);
+    let program = stage(elementwise, &x).unwrap();
+    check("elementwise", &program.compile(threads(count)).unwrap(), &x);
+    let gradient = stage(|x: &V<_>| elementwise(x).0.sum(), &x).unwrap().value_and_grad().unwrap();
+    check("elementwise gradient", &gradient.compile(threads(count)).unwrap(), &x);
+
+    let m = matrix(size / 50, 50, 2);
+    check("reductions", &stage(reductions, &m).unwrap().compile(threads(count)).unwrap(), &m);
+    let program = stage(totals, &x).unwrap();
+    check("running totals", &program.compile(threads(count)).unwrap(), &x);
+    let gradient = stage(|x: &V<_>| totals(x).0.powi(2).sum(), &x).unwrap().grad().unwrap();
+    check("running totals' gradient", &gradient.compile(threads(count)).unwrap(), &x);
+
+    let (w, rows) = (matrix(20, 20, 3), matrix(30, 20, 4));
+    let program = stage(rolled, (&w, &rows)).unwrap();
+    check("a loop", &program.compile(threads(count)).unwrap(), (&w, &rows));
+    let objective = stage(|arguments: &(M<_>, M<_>)| rolled(arguments).1.powi(2).sum(), (&w, &rows)).unwrap();
+    check("a loop's gradient", &objective.grad().unwrap().compile(threads(count)).unwrap(), (&w, &rows));
+
+    let (parameters, batch) = (layers(&[40, 64, 32, 10]), matrix(size / 50, 40, 5));
+    let program = stage(descend, (&parameters, &batch)).unwrap().compile(threads(count)).unwrap();
+    check("a training step", &program, (&parameters, &batch));
+    // What is stored as one value is written out for the program, which keeps the room.
+    check("a training step on zeros", &program, (&parameters, &zeros((size / 50, 40))));
+
+    let mut updated = layers(&[40, 64, 32, 10]);
+    let (mut value, mut expected) = (scalar(0.0), parameters);
+    let calls = 20;
+    for _ in 0..3 {
+        program.update_with(&mut updated, &batch, &mut value).unwrap();
+    }
+    let count = allocations(|| {
+        for _ in 3..calls {
+            program.update_with(&mut updated, &batch, &mut value).unwrap();
+        }
+    });
+    for _ in 0..calls {
+        expected = program.call((&expected, &batch)).unwrap().0;
+    }
+    assert_eq!(leaves(&updated), leaves(&expected));
+    assert_eq!(count, 0, "an update");
+}
+
+fn main() {
+    check_all(1, 1000);
+    check_all(2, 1000);
+    // Kernels are cut for threads.
+    check_all(2, 20_000);
+    println!("warm calls allocate nothing");
+}
