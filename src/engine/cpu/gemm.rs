@@ -6,6 +6,8 @@
 
 use super::arrays::Line;
 use super::vector::Instructions;
+#[cfg(target_arch = "x86_64")]
+use super::vector::registers::{Half32, Half64, Vector, Wide32, Wide64};
 use std::ops::{Add, AddAssign, Mul};
 
 /// One of three operands: where it begins, and its strides along rows and columns, in elements.
@@ -18,7 +20,7 @@ const ROWS: usize = 144;
 /// Columns of the right operand that are packed at once, which stay in the third cache.
 const COLUMNS: usize = 1024;
 /// Multiples of the rows and the columns of all kernels.
-const PANELS: (usize, usize) = (12, 16);
+const PANELS: (usize, usize) = (24, 32);
 
 /// Lines of memory that packing needs for a product of these sizes, of elements of so many bytes.
 pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
@@ -34,8 +36,6 @@ pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
 /// Floats that kernels multiply.
 pub(super) trait Float: Copy + Add<Output = Self> + AddAssign + Mul<Output = Self> {
     const ZERO: Self;
-    /// `self · factor + term`, rounded once.
-    fn fused(self, factor: Self, term: Self) -> Self;
     /// `result = left · right`, or the sum of that and what was there.
     ///
     /// # Safety
@@ -51,14 +51,72 @@ pub(super) trait Float: Copy + Add<Output = Self> + AddAssign + Mul<Output = Sel
     );
 }
 
+/// A product of a panel of `R` rows and one of `C` columns, with all sums in registers.
+trait Kernel<T, const R: usize, const C: usize> {
+    /// # Safety
+    ///
+    /// The panels have `depth` times as many elements as rows and columns, and the machine has the instructions.
+    unsafe fn run(depth: usize, panels: [*mut T; 2]) -> [[T; C]; R];
+}
+
+/// Without vectors of its own.
+struct Plain;
+
+impl<T: Float, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
+    #[inline(always)]
+    unsafe fn run(depth: usize, [left, right]: [*mut T; 2]) -> [[T; C]; R] {
+        let mut sums = [[T::ZERO; C]; R];
+        for p in 0..depth {
+            // SAFETY: panels have as many elements.
+            let (a, b) = unsafe { (*left.cast::<[T; R]>().add(p), *right.cast::<[T; C]>().add(p)) };
+            for i in 0..R {
+                for j in 0..C {
+                    sums[i][j] += a[i] * b[j];
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// With two registers to a row.
+#[cfg(target_arch = "x86_64")]
+struct Registers<V>(std::marker::PhantomData<V>);
+
+#[cfg(target_arch = "x86_64")]
+impl<V: Vector, const R: usize, const C: usize> Kernel<V::Element, R, C> for Registers<V>
+where
+    V::Element: Float,
+{
+    #[inline(always)]
+    unsafe fn run(depth: usize, [left, right]: [*mut V::Element; 2]) -> [[V::Element; C]; R] {
+        const { assert!(C == 2 * V::WIDTH) };
+        // SAFETY: panels have as many elements, and the machine has the instructions.
+        unsafe {
+            let mut sums = [[V::zero(); 2]; R];
+            for p in 0..depth {
+                let (a, b) = (left.add(p * R), right.add(p * C));
+                let b = [V::load(b), V::load(b.add(V::WIDTH))];
+                for i in 0..R {
+                    let a = V::splat(*a.add(i));
+                    sums[i] = [a.fused(b[0], sums[i][0]), a.fused(b[1], sums[i][1])];
+                }
+            }
+            let mut elements = [[<V::Element as Float>::ZERO; C]; R];
+            for (row, sums) in elements.iter_mut().zip(sums) {
+                let row = row.as_mut_ptr();
+                sums[0].store(row);
+                sums[1].store(row.add(V::WIDTH));
+            }
+            elements
+        }
+    }
+}
+
 macro_rules! kernels {
-    ($t:ident, $narrow:literal, $portable:literal) => {
+    ($t:ident, $portable:literal, $narrow:ident: $columns:literal, $wide:ident: $wide_columns:literal) => {
         impl Float for $t {
             const ZERO: $t = 0.0;
-            #[inline(always)]
-            fn fused(self, factor: $t, term: $t) -> $t {
-                self.mul_add(factor, term)
-            }
             unsafe fn multiply(
                 isa: Instructions,
                 sizes: [usize; 3],
@@ -70,15 +128,22 @@ macro_rules! kernels {
                 #[target_feature(enable = "avx2,fma")]
                 unsafe fn narrow(sizes: [usize; 3], operands: [Operand<$t>; 3], add: bool, packing: &mut [Line]) {
                     // SAFETY: as the caller's.
-                    unsafe { blocked::<$t, 6, $narrow, true>(sizes, operands, add, packing) }
+                    unsafe { blocked::<$t, Registers<$narrow>, 6, $columns>(sizes, operands, add, packing) }
+                }
+                #[cfg(target_arch = "x86_64")]
+                #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma")]
+                unsafe fn wide(sizes: [usize; 3], operands: [Operand<$t>; 3], add: bool, packing: &mut [Line]) {
+                    // SAFETY: as the caller's.
+                    unsafe { blocked::<$t, Registers<$wide>, 8, $wide_columns>(sizes, operands, add, packing) }
                 }
                 // SAFETY: as the caller's; the machine has the instructions.
                 unsafe {
                     match isa {
-                        // Wider vectors were not found to gain anything.
                         #[cfg(target_arch = "x86_64")]
-                        Instructions::Avx2 | Instructions::Avx512 => narrow(sizes, operands, add, packing),
-                        _ => blocked::<$t, 4, $portable, false>(sizes, operands, add, packing),
+                        Instructions::Avx512 => wide(sizes, operands, add, packing),
+                        #[cfg(target_arch = "x86_64")]
+                        Instructions::Avx2 => narrow(sizes, operands, add, packing),
+                        _ => blocked::<$t, Plain, 4, $portable>(sizes, operands, add, packing),
                     }
                 }
             }
@@ -86,12 +151,12 @@ macro_rules! kernels {
     };
 }
 
-kernels!(f64, 8, 4);
-kernels!(f32, 16, 8);
+kernels!(f64, 4, Half64: 8, Wide64: 16);
+kernels!(f32, 8, Half32: 16, Wide32: 32);
 
 /// The product with kernels of `R` rows and `C` columns.
 #[inline(always)]
-unsafe fn blocked<T: Float, const R: usize, const C: usize, const FUSED: bool>(
+unsafe fn blocked<T: Float, K: Kernel<T, R, C>, const R: usize, const C: usize>(
     [m, k, n]: [usize; 3],
     [a, b, c]: [Operand<T>; 3],
     add: bool,
@@ -123,7 +188,7 @@ unsafe fn blocked<T: Float, const R: usize, const C: usize, const FUSED: bool>(
                     for j in (0..columns).step_by(C) {
                         for i in (0..rows).step_by(R) {
                             let panels = [left.wrapping_add(i * count), right.wrapping_add(j * count)];
-                            let sums = kernel::<T, R, C, FUSED>(count, panels);
+                            let sums = K::run(count, panels);
                             let place = (at(c, row + i, column + j), c.1, c.2);
                             write(&sums, place, [R.min(rows - i), C.min(columns - j)], add);
                         }
@@ -161,25 +226,6 @@ unsafe fn pack<T: Float, const W: usize>((start, rows, columns): Operand<T>, [co
             }
         }
     }
-}
-
-/// The product of a panel of rows and a panel of columns.
-#[inline(always)]
-unsafe fn kernel<T: Float, const R: usize, const C: usize, const FUSED: bool>(
-    depth: usize,
-    [left, right]: [*mut T; 2],
-) -> [[T; C]; R] {
-    let mut sums = [[T::ZERO; C]; R];
-    for p in 0..depth {
-        // SAFETY: panels have as many elements.
-        let (a, b) = unsafe { (*left.cast::<[T; R]>().add(p), *right.cast::<[T; C]>().add(p)) };
-        for i in 0..R {
-            for j in 0..C {
-                sums[i][j] = if FUSED { a[i].fused(b[j], sums[i][j]) } else { sums[i][j] + a[i] * b[j] };
-            }
-        }
-    }
-    sums
 }
 
 /// Writes the first rows and columns of a kernel's sums.

@@ -13,6 +13,8 @@ mod functions;
 mod level;
 mod movement;
 mod reduction;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod registers;
 mod rows;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,6 @@
 //! Rows that share an operand read it once, and their sums do not wait for each other. Compilers don't find these vectors
 //! by themselves, so they are spelled out for the instructions of one architecture; others use the plain loops.
 
-use super::level::Product;
 use super::reduction;
 use super::{Instructions, RowsKernel};
 use crate::shape::DType;
@@ -28,29 +27,9 @@ pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{DType, Instructions, Product, RowsKernel, reduction::LANES};
+    use super::{DType, Instructions, RowsKernel, reduction::LANES};
     use crate::concrete::Arithmetic;
-    use std::arch::x86_64::*;
-
-    /// A vector register of floats.
-    ///
-    /// # Safety
-    ///
-    /// Its functions are called where the machine has the instructions.
-    pub(super) trait Vector: Copy {
-        type Element: Product;
-        const WIDTH: usize;
-        unsafe fn zero() -> Self;
-        unsafe fn load(from: *const Self::Element) -> Self;
-        /// The first elements, fewer than the register has, and zeros.
-        unsafe fn rest(from: *const Self::Element, count: usize) -> Self;
-        unsafe fn minus(self, other: Self) -> Self;
-        unsafe fn plus(self, other: Self) -> Self;
-        /// This times the factor, plus the term.
-        unsafe fn fused(self, factor: Self, term: Self) -> Self;
-        /// The sum of halves, until one element is left.
-        unsafe fn total(self) -> Self::Element;
-    }
+    use crate::engine::cpu::vector::registers::{Half32, Half64, Vector, Wide32, Wide64};
 
     /// What is summed.
     pub(super) trait Term {
@@ -78,136 +57,6 @@ mod x86 {
             }
         }
     }
-
-    /// Halves of a register of eight doubles or sixteen singles, added, down to one element.
-    #[inline(always)]
-    unsafe fn total_f64(sum: __m256d) -> f64 {
-        // SAFETY: as the caller's.
-        unsafe {
-            let pair = _mm_add_pd(_mm256_castpd256_pd128(sum), _mm256_extractf128_pd::<1>(sum));
-            _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)))
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn total_f32(sum: __m256) -> f32 {
-        // SAFETY: as the caller's.
-        unsafe {
-            let four = _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps::<1>(sum));
-            let pair = _mm_add_ps(four, _mm_movehl_ps(four, four));
-            _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps::<1>(pair, pair)))
-        }
-    }
-
-    macro_rules! vector {
-        ($name:ident, $register:ident, $t:ident, $width:literal, $zero:ident, $load:ident, $minus:ident, $plus:ident,
-         $fused:ident, |$from:ident, $count:ident| $rest:expr, |$sum:ident| $total:expr) => {
-            #[derive(Clone, Copy)]
-            pub(super) struct $name($register);
-
-            impl Vector for $name {
-                type Element = $t;
-                const WIDTH: usize = $width;
-                #[inline(always)]
-                unsafe fn zero() -> Self {
-                    // SAFETY: as the caller's.
-                    $name(unsafe { $zero() })
-                }
-                #[inline(always)]
-                unsafe fn load(from: *const $t) -> Self {
-                    // SAFETY: as the caller's.
-                    $name(unsafe { $load(from) })
-                }
-                #[inline(always)]
-                unsafe fn rest($from: *const $t, $count: usize) -> Self {
-                    // SAFETY: as the caller's.
-                    $name(unsafe { $rest })
-                }
-                #[inline(always)]
-                unsafe fn minus(self, other: Self) -> Self {
-                    // SAFETY: as the caller's.
-                    $name(unsafe { $minus(self.0, other.0) })
-                }
-                #[inline(always)]
-                unsafe fn plus(self, other: Self) -> Self {
-                    // SAFETY: as the caller's.
-                    $name(unsafe { $plus(self.0, other.0) })
-                }
-                #[inline(always)]
-                unsafe fn fused(self, factor: Self, term: Self) -> Self {
-                    // SAFETY: as the caller's.
-                    $name(unsafe { $fused(self.0, factor.0, term.0) })
-                }
-                #[inline(always)]
-                unsafe fn total(self) -> $t {
-                    let $sum = self.0;
-                    // SAFETY: as the caller's.
-                    unsafe { $total }
-                }
-            }
-        };
-    }
-
-    vector!(
-        Wide64,
-        __m512d,
-        f64,
-        8,
-        _mm512_setzero_pd,
-        _mm512_loadu_pd,
-        _mm512_sub_pd,
-        _mm512_add_pd,
-        _mm512_fmadd_pd,
-        |from, count| _mm512_maskz_loadu_pd((1u8 << count).wrapping_sub(1), from),
-        |sum| total_f64(_mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd::<1>(sum)))
-    );
-    vector!(
-        Wide32,
-        __m512,
-        f32,
-        16,
-        _mm512_setzero_ps,
-        _mm512_loadu_ps,
-        _mm512_sub_ps,
-        _mm512_add_ps,
-        _mm512_fmadd_ps,
-        |from, count| _mm512_maskz_loadu_ps((1u16 << count).wrapping_sub(1), from),
-        |sum| total_f32(_mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps::<1>(sum)))
-    );
-    vector!(
-        Half64,
-        __m256d,
-        f64,
-        4,
-        _mm256_setzero_pd,
-        _mm256_loadu_pd,
-        _mm256_sub_pd,
-        _mm256_add_pd,
-        _mm256_fmadd_pd,
-        |from, count| {
-            let mut rest = [0.0; 4];
-            std::ptr::copy_nonoverlapping(from, rest.as_mut_ptr(), count);
-            _mm256_loadu_pd(rest.as_ptr())
-        },
-        |sum| total_f64(sum)
-    );
-    vector!(
-        Half32,
-        __m256,
-        f32,
-        8,
-        _mm256_setzero_ps,
-        _mm256_loadu_ps,
-        _mm256_sub_ps,
-        _mm256_add_ps,
-        _mm256_fmadd_ps,
-        |from, count| {
-            let mut rest = [0.0; 8];
-            std::ptr::copy_nonoverlapping(from, rest.as_mut_ptr(), count);
-            _mm256_loadu_ps(rest.as_ptr())
-        },
-        |sum| total_f32(sum)
-    );
 
     /// The most registers that one sum is in.
     const PARTS: usize = 8;
