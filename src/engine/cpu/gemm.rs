@@ -89,6 +89,7 @@ where
     V::Element: Float,
 {
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn run(depth: usize, [left, right]: [*mut V::Element; 2]) -> [[V::Element; C]; R] {
         const { assert!(C == 2 * V::WIDTH) };
         // SAFETY: panels have as many elements, and the machine has the instructions.

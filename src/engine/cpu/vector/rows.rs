@@ -63,6 +63,7 @@ mod x86 {
 
     /// The sums of so many rows, every 32nd element together and then halves of those.
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn sums<V: Vector, F: Term, const ROWS: usize>(
         a: [*const V::Element; ROWS],
         b: [*const V::Element; ROWS],
@@ -111,6 +112,7 @@ mod x86 {
     }
 
     #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn rows<V: Vector, F: Term, const ROWS: usize>(
         (result, result_stride): (*mut u8, isize),
         (a, a_stride): (*const u8, isize),
