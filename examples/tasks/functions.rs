@@ -1,5 +1,6 @@
 //! The objectives, as users write them.
 
+use crate::objectives::gmm::{Mixture, Wishart, log_likelihood, log_prior};
 use deltaray::prelude::*;
 
 /// Σ sin(x)·exp(−x²) + tanh(x).
@@ -60,4 +61,11 @@ pub fn perceptron<A: Algebra>(
         }
     }
     deltaray::functions::softmax_cross_entropy(&x, digits)
+}
+
+/// The posterior of a mixture of Gaussians.
+pub fn gaussian_mixture<A: Algebra>(
+    (mixture, points, prior): &(Mixture<A>, Matrix<A, f64>, Wishart<A>),
+) -> Scalar<A, f64> {
+    log_likelihood(mixture, points) + log_prior(mixture, prior)
 }

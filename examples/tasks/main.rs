@@ -1,42 +1,34 @@
-//! Times objectives and gradients of common tasks, for comparisons with other libraries: `scripts/compare`.
+//! Times objectives and derivatives of common tasks on random inputs, for comparisons with other libraries:
+//! `scripts/compare` runs the same tasks in those.
 //!
 //! ```text
 //! cargo run --release --example tasks -- --threads 1 chain logistic
 //! ```
 //!
-//! Prints a line for each task whose name contains one of the words, or for all: the medians in microseconds.
+//! Prints a line for each task whose name begins with one of the words, or for all: the medians in microseconds.
 
 mod functions;
+mod inputs;
+#[path = "../objectives/mod.rs"]
+#[allow(dead_code)]
+mod objectives;
+#[path = "../digits/random.rs"]
+#[allow(dead_code)]
+mod random;
 
 use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
+use deltaray::tensor::{Args, Family};
 use functions::*;
+use objectives::{ba, lstm};
 use std::error::Error;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Numbers that look random, the same in every run.
-struct Numbers(u64);
+/// Runs last so long, and there are at least and at most so many.
+const TIME: Duration = Duration::from_secs(1);
+const RUNS: [usize; 2] = [5, 400];
 
-impl Numbers {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let (radius, angle) = (self.uniform(), self.uniform());
-        (-2.0 * (1.0 - radius).ln()).sqrt() * (2.0 * std::f64::consts::PI * angle).cos()
-    }
-
-    fn normals(&mut self, count: usize, scale: f64) -> Vec<f64> {
-        (0..count).map(|_| scale * self.normal()).collect()
-    }
-
-    fn singles(&mut self, count: usize, scale: f64) -> Vec<f32> {
-        (0..count).map(|_| (scale * self.normal()) as f32).collect()
-    }
-}
-
+#[derive(Default)]
 struct Options {
     threads: usize,
     words: Vec<String>,
@@ -45,59 +37,56 @@ struct Options {
 
 impl Options {
     fn wants(&self, task: &str) -> bool {
-        self.words.is_empty() || self.words.iter().any(|word| task.contains(word.as_str()))
+        self.words.is_empty() || self.words.iter().any(|word| task.starts_with(word.as_str()))
     }
 
-    fn cpu(&self) -> Cpu {
-        Cpu::default().threads(self.threads)
-    }
-
-    /// Times two functions, alternately.
-    fn time(
+    /// Compiles a function and its derivative, and times them in turns.
+    fn run<I: Family, O: Family, D: Family, F: Family, G: Family>(
         &self,
         task: &str,
-        mut objective: impl FnMut() -> deltaray::Result<()>,
-        mut gradient: impl FnMut() -> deltaray::Result<()>,
+        objective: Function<I, O, F>,
+        derivative: Function<I, D, G>,
+        arguments: impl Args<Concrete, Family = I> + Copy,
     ) -> Result<(), Box<dyn Error>> {
-        objective()?;
-        gradient()?;
+        let cpu = Cpu::default().threads(self.threads);
+        let (f, g) = (objective.compile(cpu.clone())?, derivative.compile(cpu)?);
+        if self.print {
+            println!("{objective}{}{derivative}{}", f.program().report(), g.program().report());
+        }
+        let (mut value, mut gradient) = (f.call(arguments)?, g.call(arguments)?);
         let (mut objectives, mut gradients) = (Vec::new(), Vec::new());
         let start = Instant::now();
-        while objectives.len() < 5 || (start.elapsed().as_secs_f64() < 2.0 && objectives.len() < 400) {
+        while objectives.len() < RUNS[0] || (start.elapsed() < TIME && objectives.len() < RUNS[1]) {
             let before = Instant::now();
-            objective()?;
+            f.call_into(arguments, &mut value)?;
             objectives.push(before.elapsed());
             let before = Instant::now();
-            gradient()?;
+            g.call_into(arguments, &mut gradient)?;
             gradients.push(before.elapsed());
         }
-        let median = |times: &mut Vec<std::time::Duration>| {
+        let median = |times: &mut Vec<Duration>| {
             times.sort();
             times[times.len() / 2].as_secs_f64() * 1e6
         };
-        let (f, g) = (median(&mut objectives), median(&mut gradients));
-        println!("deltaray {task:28} obj {f:12.2} us  grad {g:12.2} us  ratio {:6.2}", g / f);
+        println!("deltaray {task} {:.2} {:.2}", median(&mut objectives), median(&mut gradients));
         Ok(())
     }
 }
 
-macro_rules! task {
+/// A task whose derivative is the gradient by the first argument.
+macro_rules! gradient {
     ($options:ident, $name:expr, $function:expr, $arguments:expr) => {
         if $options.wants($name) {
             let arguments = $arguments;
             let objective = stage($function, arguments)?;
             let gradient = objective.value_and_grad()?;
-            let (f, g) = (objective.compile($options.cpu())?, gradient.compile($options.cpu())?);
-            if $options.print {
-                println!("{objective}{f}{gradient}{g}");
-            }
-            $options.time($name, || f.call(arguments).map(|_| ()), || g.call(arguments).map(|_| ()))?;
+            $options.run($name, objective, gradient, arguments)?;
         }
     };
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut options = Options { threads: 1, words: Vec::new(), print: false };
+    let mut options = Options { threads: 1, ..Options::default() };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -106,47 +95,41 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => options.words.push(argument),
         }
     }
-    let mut numbers = Numbers(1);
     let million = 1_000_000;
-    let x: Vector<Concrete, f64> = numbers.normals(million, 1.0).into();
-    task!(options, "chain 1e6 f64", chain, &x);
-    let near_one: Vector<Concrete, f64> = x.to_vec().iter().map(|x| 1.0 + 1e-3 * x).collect::<Vec<_>>().into();
-    let weights: Vector<Concrete, f64> = numbers.normals(million, 1.0).into();
-    task!(options, "cumsum 1e6 f64", cumulative_sum, (&near_one, &weights));
-    task!(options, "cumprod 1e6 f64", cumulative_product, (&near_one, &weights));
-    let table = Matrix::<Concrete, f64>::from_elements((10_000, 100), numbers.normals(million, 1.0));
-    task!(options, "lse 10000x100 f64", log_sum_exp, &table);
-    {
-        let (n, d) = (100_000, 100);
-        let points = Matrix::<Concrete, f64>::from_elements((n, d), numbers.normals(n * d, 1.0));
-        let labels: Vector<Concrete, f64> = (0..n).map(|i| (i % 2) as f64).collect::<Vec<_>>().into();
-        let weights: Vector<Concrete, f64> = numbers.normals(d, 0.1).into();
-        task!(options, "logreg 1e5x100 f64", logistic, (&weights, &points, &labels));
+    gradient!(options, "chain", chain, &inputs::normals(million));
+    gradient!(options, "cumsum", cumulative_sum, (&inputs::near_one(million), &inputs::normals(million)));
+    gradient!(options, "cumprod", cumulative_product, (&inputs::near_one(million), &inputs::normals(million)));
+    gradient!(options, "logsumexp", log_sum_exp, &inputs::table(10_000, 100));
+    if options.wants("logistic") {
+        let (points, labels) = (inputs::table(100_000, 100), inputs::halves(100_000));
+        gradient!(options, "logistic", logistic, (&inputs::normals(100), &points, &labels));
     }
-    for (k, n, d) in [(5, 494_019, 35), (1024, 10_000, 256)] {
-        let name = format!("kmeans {k},{n},{d} f32");
-        if options.wants(&name) {
-            let points: Vec<f32> = (0..n * d).map(|_| numbers.uniform() as f32).collect();
-            let centres = points.iter().rev().take(k * d).copied().collect();
-            let points = Matrix::<Concrete, f32>::from_elements((n, d), points);
-            let centres = Matrix::<Concrete, f32>::from_elements((k, d), centres);
+    for (name, [k, n, d]) in [("kmeans-5", [5, 494_019, 35]), ("kmeans-1024", [1024, 10_000, 256])] {
+        if options.wants(name) {
+            let (centres, points) = inputs::clusters(k, n, d);
             let arguments = (&centres, &points);
-            let (objective, step) = (stage(k_means, arguments)?, stage(k_means_derivatives, arguments)?);
-            let (f, g) = (objective.compile(options.cpu())?, step.compile(options.cpu())?);
-            if options.print {
-                println!("{objective}{f}{step}{g}");
-            }
-            options.time(&name, || f.call(arguments).map(|_| ()), || g.call(arguments).map(|_| ()))?;
+            options.run(name, stage(k_means, arguments)?, stage(k_means_derivatives, arguments)?, arguments)?;
         }
     }
-    let sizes = [784, 300, 100, 10];
-    let mut layer = |a: usize, b: usize| Layer {
-        weights: Matrix::<Concrete, f32>::from_elements((a, b), numbers.singles(a * b, 1.0 / (a as f64).sqrt())),
-        bias: zeros(b),
-    };
-    let layers: Vec<Layer<Concrete>> = sizes.windows(2).map(|pair| layer(pair[0], pair[1])).collect();
-    let images = Matrix::<Concrete, f32>::from_elements((64, 784), numbers.singles(64 * 784, 1.0));
-    let digits: Vector<Concrete, i64> = (0..64).map(|i| i % 10).collect::<Vec<_>>().into();
-    task!(options, "mlp 784-300-100-10 b64 f32", perceptron, (&layers, &images, &digits));
+    for (name, [n, d, k]) in [("gmm-10-25", [1000, 10, 25]), ("gmm-20-50", [10_000, 20, 50]), ("gmm-64-200", [1000, 64, 200])]
+    {
+        if options.wants(name) {
+            let (mixture, points, prior) = inputs::mixture(n, d, k);
+            gradient!(options, name, gaussian_mixture, (&mixture, &points, &prior));
+        }
+    }
+    if options.wants("lstm") {
+        let (network, state, text) = inputs::text(2, 1024, 14);
+        gradient!(options, "lstm", lstm::loss, (&network, &state, &text));
+    }
+    if options.wants("ba") {
+        let (scene, observed) = inputs::scene(49, 7776, 31843);
+        let arguments = (&scene, &observed);
+        options.run("ba", stage(ba::errors, arguments)?, stage(ba::jacobian, arguments)?, arguments)?;
+    }
+    if options.wants("mlp") {
+        let (layers, images, digits) = inputs::images(&[784, 300, 100, 10], 64);
+        gradient!(options, "mlp", perceptron, (&layers, &images, &digits));
+    }
     Ok(())
 }

@@ -1,0 +1,106 @@
+"""Times the tasks of examples/tasks in this library and others, in turns, and writes what was found to RESULTS.md.
+
+    python compare.py BINARY [--threads N] [--rounds N] [--tools jax,torch] [TASK...]
+"""
+
+import argparse
+import collections
+import importlib.metadata
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).parent
+TASKS = {
+    "chain": "Σ sin x · exp(−x²) + tanh x, 10⁶",
+    "cumsum": "Σ w · cumsum(x)², 10⁶",
+    "cumprod": "Σ w · cumprod(x), 10⁶",
+    "logsumexp": "Σ of rows' log-sum-exp, 10,000 × 100",
+    "logistic": "logistic regression, 100,000 × 100",
+    "kmeans-5": "k-means, gradient and Hessian diagonal, k 5, 494,019 × 35, f32",
+    "kmeans-1024": "the same, k 1024, 10,000 × 256, f32",
+    "gmm-10-25": "mixture of Gaussians, n 1,000, d 10, k 25",
+    "gmm-20-50": "the same, n 10,000, d 20, k 50",
+    "gmm-64-200": "the same, n 1,000, d 64, k 200",
+    "lstm": "diagonal LSTM, 2 layers, 1,024 steps of 14",
+    "ba": "bundle adjustment, Jacobian, 49 cameras, 31,843 observations",
+    "mlp": "perceptron 784-300-100-10, batch of 64, f32",
+}
+
+
+def processor():
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":")[1].strip()
+    return platform.processor()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binary")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--tools", default="jax,torch")
+    parser.add_argument("--out", default=str(HERE / "RESULTS.md"))
+    parser.add_argument("tasks", nargs="*")
+    options = parser.parse_args()
+    tools = [tool for tool in options.tools.split(",") if tool]
+    cores = sorted(os.sched_getaffinity(0))[: options.threads]
+    commands = {"deltaray": [options.binary, "--threads", str(options.threads)]}
+    for tool in tools:
+        commands[tool] = [sys.executable, str(HERE / "peers.py"), tool]
+    environment = os.environ | {"OMP_NUM_THREADS": str(options.threads)}
+    found = collections.defaultdict(list)
+    chosen = [task for task in TASKS if not options.tasks or task in options.tasks]
+    for _ in range(options.rounds):
+        for task in chosen:
+            for tool, command in commands.items():
+                lines = subprocess.run(
+                    [*command, task],
+                    env=environment,
+                    preexec_fn=lambda: os.sched_setaffinity(0, cores),
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                ).stdout
+                for line in lines.splitlines():
+                    words = line.split()
+                    if len(words) == 4 and words[1] == task:
+                        found[task, tool].append((float(words[2]), float(words[3])))
+        print(f"a round of {len(chosen)} tasks", flush=True)
+
+    def of(task, tool):
+        rows = found.get((task, tool))
+        return rows and [statistics.median(column) for column in zip(*rows)]
+
+    def number(microseconds):
+        return f"{microseconds:,.0f}" if microseconds >= 100 else f"{microseconds:.1f}"
+
+    versions = ", ".join(f"{tool} {importlib.metadata.version(tool)}" for tool in tools)
+    text = [
+        "# Results",
+        "",
+        "Medians in microseconds, objective / derivative; behind those of others, the ratio of their derivative's time to "
+        "ours. Written by `scripts/compare`, which runs the tools in turns; ratios are comparable, times are this machine's.",
+        "",
+        f"{processor()}, {options.threads} thread{'s' if options.threads > 1 else ''}; {versions}; "
+        f"medians of {options.rounds} rounds; f64 unless said.",
+        "",
+        "| task | deltaray | " + " | ".join(tools) + " |",
+        "|---|--:|" + "--:|" * len(tools),
+    ]
+    for task in chosen:
+        own = of(task, "deltaray")
+        row = f"| `{task}`: {TASKS[task]} | {number(own[0])} / {number(own[1])} |"
+        for tool in tools:
+            other = of(task, tool)
+            row += f" {number(other[0])} / {number(other[1])} (**{other[1] / own[1]:.1f}×**) |" if other else " – |"
+        text.append(row)
+    pathlib.Path(options.out).write_text("\n".join(text) + "\n")
+    print("\n".join(text))
+
+
+main()
