@@ -78,10 +78,7 @@ pub fn scene(n: usize, m: usize, p: usize) -> (Scene<Concrete>, Observations<Con
 }
 
 /// Layers of these sizes, so many images, and their labels.
-pub fn images(
-    sizes: &[usize],
-    count: usize,
-) -> (Vec<Layer<Concrete>>, Matrix<Concrete, f32>, Vector<Concrete, i64>) {
+pub fn images(sizes: &[usize], count: usize) -> (Vec<Layer<Concrete>>, Matrix<Concrete, f32>, Vector<Concrete, i64>) {
     let singles = |rows: usize, columns: usize, scale: f64| {
         let elements = scaled(rows, columns, scale).to_vec().into_iter().map(|x| x as f32).collect();
         Matrix::<Concrete, f32>::from_elements((rows, columns), elements)

@@ -111,7 +111,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             options.run(name, stage(k_means, arguments)?, stage(k_means_derivatives, arguments)?, arguments)?;
         }
     }
-    for (name, [n, d, k]) in [("gmm-10-25", [1000, 10, 25]), ("gmm-20-50", [10_000, 20, 50]), ("gmm-64-200", [1000, 64, 200])]
+    for (name, [n, d, k]) in
+        [("gmm-10-25", [1000, 10, 25]), ("gmm-20-50", [10_000, 20, 50]), ("gmm-64-200", [1000, 64, 200])]
     {
         if options.wants(name) {
             let (mixture, points, prior) = inputs::mixture(n, d, k);
