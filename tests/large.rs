@@ -2,6 +2,7 @@
 #![cfg(not(debug_assertions))]
 
 use deltaray::algebra::Algebra;
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 
 type M = Matrix<Concrete, f64>;
@@ -174,4 +175,23 @@ fn convolutions_of_images() {
         let inner = (&value * &dt).sum().item();
         assert_close(&[(&a * &da).sum().item(), (&k * &dk).sum().item()], &[inner, inner], 1e-10);
     }
+}
+
+/// So many elementwise steps, each of which reads the two before.
+fn steps<A: Algebra>(x: &Vector<A, f64>, count: usize) -> Vector<A, f64> {
+    let (mut before, mut now) = (x.clone(), x.sin());
+    for step in 0..count {
+        let next = (&now * (1.0 / (step + 2) as f64) - &before).tanh();
+        (before, now) = (now, next);
+    }
+    now
+}
+
+#[test]
+fn a_kernel_of_more_values_than_it_may_have_is_several() {
+    let x: Vector<Concrete, f64> = some(33, 8).into();
+    let staged = stage(|x| steps(x, 30_000), &x).unwrap();
+    let compiled = staged.compile(Cpu::default()).unwrap();
+    assert!((2..100).contains(&compiled.program().kernels()), "{} kernels", compiled.program().kernels());
+    assert_close(&compiled.call(&x).unwrap().to_vec(), &steps(&x, 30_000).to_vec(), 1e-12);
 }

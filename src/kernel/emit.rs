@@ -9,10 +9,17 @@ use crate::term::{Body, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A node whose operand can not be read as needed, so that it must be stored first: a guarded reshape, or a position that
-/// overflows.
+/// Why something can't be written into a nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Obstacle(pub(crate) NodeId);
+pub(crate) enum Obstacle {
+    /// A node whose operand can not be read as needed: a guarded reshape, or a position that overflows.
+    Read(NodeId),
+    /// A node at which there are as many values as a nest may have, so that it must be stored.
+    Size(NodeId),
+}
+
+/// Values of a nest: its instructions are slots in a table of 2^16.
+pub(crate) const VALUES: usize = 1 << 13;
 
 /// A wanted value.
 type Demand = (NodeId, Access);
@@ -51,6 +58,10 @@ impl<'a> Emitter<'a> {
             if missing.is_empty() {
                 let operands: SmallVec<[ValueId; 3]> = needed.iter().map(|demand| self.values[demand]).collect();
                 let value = self.value(&demand, &operands, guards, root)?;
+                let is_inner = demand.0 != root && demand != first && !operands.is_empty();
+                if self.nest.nest.values.len() >= VALUES && is_inner && !self.buffers.contains_key(&demand.0) {
+                    return Err(Obstacle::Size(demand.0));
+                }
                 self.values.insert(demand, value);
                 open.pop();
             } else {
@@ -76,13 +87,13 @@ impl<'a> Emitter<'a> {
         match &node.op {
             Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) => Ok((SmallVec::new(), none)),
             Op::View(map) => {
-                let (inner, guards) = access.through_view(map, &extents).ok_or(Obstacle(*id))?;
+                let (inner, guards) = access.through_view(map, &extents).ok_or(Obstacle::Read(*id))?;
                 Ok((SmallVec::from_vec(vec![(node.args[0], inner)]), guards))
             }
             Op::Reshape(_) => {
                 let source = &self.body.node(node.args[0]).ty().shape;
                 let guarded = Access { rows: access.rows.clone(), guards: Guards::new() };
-                let inner = guarded.through_reshape(source, &node.ty().shape, &extents).ok_or(Obstacle(*id))?;
+                let inner = guarded.through_reshape(source, &node.ty().shape, &extents).ok_or(Obstacle::Read(*id))?;
                 let inner = Access { guards: access.guards.clone(), ..inner };
                 Ok((SmallVec::from_vec(vec![(node.args[0], inner)]), none))
             }
@@ -126,7 +137,7 @@ impl<'a> Emitter<'a> {
             return Ok(self.nest.add(Value::Constant(value), dtype));
         }
         if self.is_buffer(*id, root) {
-            let at = access.linear(&node.ty().shape, &extents).ok_or(Obstacle(*id))?;
+            let at = access.linear(&node.ty().shape, &extents).ok_or(Obstacle::Read(*id))?;
             let guards = needed(&access.guards, &extents);
             return Ok(self.nest.add(Value::Load { buffer: self.buffers[id], at, guards }, dtype));
         }
@@ -209,14 +220,14 @@ impl<'a> Emitter<'a> {
             && array.uniform().is_some()
         {
             // One value everywhere, which has no buffer: it is read where the indices are inside.
-            return Err(Obstacle(id));
+            return Err(Obstacle::Read(id));
         }
         let extents = self.extents();
         let indexed = operands.len();
         let rank = self.body.node(node.args[1]).ty().rank();
         let stride: i64 = crate::shape::size(&shape[indexed..]) as i64;
         let inner = Access { rows: access.rows[rank..].into(), guards: Guards::new() };
-        let at = inner.linear(&shape[indexed..], &extents).ok_or(Obstacle(id))?;
+        let at = inner.linear(&shape[indexed..], &extents).ok_or(Obstacle::Read(id))?;
         let indices: SmallVec<[(ValueId, i64); 3]> =
             operands.iter().zip(&shape).map(|(&index, &extent)| (index, extent as i64)).collect();
         let (index, extent) = self.joined(&indices, &needed(&access.guards, &extents));

@@ -3,7 +3,7 @@
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::blocks::blocked;
 use crate::kernel::desugar::desugared;
-use crate::kernel::emit::{Emitter, Obstacle, needed};
+use crate::kernel::emit::{Emitter, Obstacle, VALUES, needed};
 use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
 use crate::kernel::procedure::{Buffer, BufferId, Call, Loop, Procedure, Source, Step};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
@@ -21,7 +21,10 @@ pub(crate) fn lower(body: &Body) -> Procedure {
         match Lowering::new(body, &calls).run() {
             Ok(procedure) => return blocked(procedure),
             // What can't be read by affine positions is left to the instance of plain arrays.
-            Err(Obstacle(node)) => assert!(calls.insert(node), "a node is an obstacle once: {:?}", body.node(node).op),
+            Err(Obstacle::Read(node)) => {
+                assert!(calls.insert(node), "a node is an obstacle once: {:?}", body.node(node).op);
+            }
+            Err(Obstacle::Size(node)) => unreachable!("node {node} is stored where it is found"),
         }
     }
 }
@@ -144,7 +147,7 @@ impl<'a> Lowering<'a> {
         let shape = &self.body.node(id).ty().shape;
         let store = |emitter: &mut Emitter| {
             let access = Access::identity(shape.len());
-            let at = access.linear(shape, shape).ok_or(Obstacle(id))?;
+            let at = access.linear(shape, shape).ok_or(Obstacle::Read(id))?;
             let value = emitter.emit(id, access, id)?;
             Ok((value, at, Guards::new(), None))
         };
@@ -166,7 +169,7 @@ impl<'a> Lowering<'a> {
                 let access = Access::identity(shape.len());
                 let mut place = Access { rows: axes.iter().map(|&axis| access.rows[axis].clone()).collect(), ..access };
                 place.rows[axis].offset = start as i64;
-                let at = place.linear(&node.ty().shape, shape).ok_or(Obstacle(id))?;
+                let at = place.linear(&node.ty().shape, shape).ok_or(Obstacle::Read(id))?;
                 let value = emitter.emit(source, Access::identity(shape.len()), NodeId::MAX)?;
                 Ok((value, at, Guards::new(), None))
             };
@@ -196,20 +199,20 @@ impl<'a> Lowering<'a> {
         let (axes, result) = (domain.len(), &node.ty().shape);
         let operand = |emitter: &mut Emitter| emitter.emit(node.args[0], Access::identity(axes), NodeId::MAX);
         let plain = |at: Access| -> Result<(Affine, Guards), Obstacle> {
-            Ok((at.linear(result, &domain).ok_or(Obstacle(id))?, needed(&at.guards, &domain)))
+            Ok((at.linear(result, &domain).ok_or(Obstacle::Read(id))?, needed(&at.guards, &domain)))
         };
         let sum = Mode::Reduce(crate::algebra::Reduction::Sum);
         match &node.op {
             Op::Reduce(op, reduced) => {
                 let kept = (0..axes).filter(|axis| !reduced.contains(axis)).map(|axis| Affine::axis(axis, axes));
                 let (at, guards) = plain(Access { rows: kept.collect(), guards: Guards::new() })?;
-                let store = |emitter: &mut Emitter| Ok((operand(emitter)?, at, guards, None));
+                let store = |emitter: &mut Emitter| Ok((operand(emitter)?, at.clone(), guards.clone(), None));
                 self.nest(&domain, buffer, Mode::Reduce(*op), store)
             }
             Op::Accumulate(map) => {
-                let (access, _) = Access::identity(axes).through_view(map, &domain).ok_or(Obstacle(id))?;
+                let (access, _) = Access::identity(axes).through_view(map, &domain).ok_or(Obstacle::Read(id))?;
                 let (at, guards) = plain(access)?;
-                let store = |emitter: &mut Emitter| Ok((operand(emitter)?, at, guards, None));
+                let store = |emitter: &mut Emitter| Ok((operand(emitter)?, at.clone(), guards.clone(), None));
                 self.nest(&domain, buffer, sum, store)
             }
             Op::Scatter(extents) => {
@@ -219,7 +222,7 @@ impl<'a> Lowering<'a> {
                 let rows = (indexed..axes).map(|axis| Affine::axis(axis, axes)).collect();
                 let inner = Access { rows, guards: Guards::new() };
                 let row = &domain[indexed..];
-                let at = inner.linear(row, &domain).ok_or(Obstacle(id))?;
+                let at = inner.linear(row, &domain).ok_or(Obstacle::Read(id))?;
                 let stride = size(row) as i64;
                 let store = |emitter: &mut Emitter| {
                     let mut indices: SmallVec<[(ValueId, i64); 3]> = SmallVec::new();
@@ -227,7 +230,7 @@ impl<'a> Lowering<'a> {
                         indices.push((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64));
                     }
                     let (index, extent) = emitter.joined(&indices, &Guards::new());
-                    Ok((operand(emitter)?, at, Guards::new(), Some((index, stride, extent))))
+                    Ok((operand(emitter)?, at.clone(), Guards::new(), Some((index, stride, extent))))
                 };
                 self.nest(&domain, buffer, sum, store)
             }
@@ -245,7 +248,7 @@ impl<'a> Lowering<'a> {
                     let left = emitter.emit(node.args[0], read(&spec.left), NodeId::MAX)?;
                     let right = emitter.emit(node.args[1], read(&spec.right), NodeId::MAX)?;
                     let product = Value::Binary(crate::operation::Binary::Mul, left, right);
-                    Ok((emitter.nest.add(product, node.ty().dtype), at, guards, None))
+                    Ok((emitter.nest.add(product, node.ty().dtype), at.clone(), guards.clone(), None))
                 };
                 self.nest(&domain, buffer, sum, store)
             }
@@ -260,7 +263,7 @@ impl<'a> Lowering<'a> {
         extents: &Shape,
         buffer: BufferId,
         mode: Mode,
-        store: impl FnOnce(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
+        store: impl Fn(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
     ) -> Result<(), Obstacle> {
         let mut emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(extents));
         if size(extents) == 0 {
@@ -271,7 +274,16 @@ impl<'a> Lowering<'a> {
             let built = emitter.nest;
             return self.join(built, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
         }
-        let (value, at, guards, index) = store(&mut emitter)?;
+        let (value, at, guards, index) = loop {
+            match store(&mut emitter) {
+                Ok(stored) => break stored,
+                Err(Obstacle::Size(node)) => {
+                    self.pointwise(node)?;
+                    emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(extents));
+                }
+                Err(obstacle) => return Err(obstacle),
+            }
+        };
         let built = emitter.nest;
         self.join(built, Store { value, buffer, at, guards, index, mode })
     }
@@ -279,7 +291,7 @@ impl<'a> Lowering<'a> {
     fn join(&mut self, built: NestBuilder, store: Store) -> Result<(), Obstacle> {
         let extents = built.nest.extents.clone();
         let place = match self.nests.get(&extents) {
-            Some(&place) if self.is_known(&built.nest, place) => place,
+            Some(&place) if self.is_known(&built.nest, place) && self.has_room(&built.nest, place) => place,
             _ => {
                 self.places.push(Place::Nest(NestBuilder::new(&extents)));
                 self.nests.insert(extents, self.places.len() - 1);
@@ -316,6 +328,12 @@ impl<'a> Lowering<'a> {
         *filled = place.max(*filled);
         nest.nest.stores.push(moved);
         Ok(())
+    }
+
+    /// Whether a nest has room for the values of another one.
+    fn has_room(&self, nest: &Nest, place: usize) -> bool {
+        let Place::Nest(there) = &self.places[place] else { unreachable!("a place of a nest") };
+        there.nest.values.len() + nest.values.len() <= 2 * VALUES
     }
 
     /// Whether all that a nest reads is known where another one runs, or is stored by that one just where it is read.

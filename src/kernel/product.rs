@@ -47,10 +47,10 @@ impl Lowering<'_> {
         let mut at = arg;
         while at != source {
             let Op::View(map) = &body.node(at).op else { unreachable!("a chain of views") };
-            access = access.through_view(map, shape).ok_or(Obstacle(id))?.0;
+            access = access.through_view(map, shape).ok_or(Obstacle::Read(id))?.0;
             at = body.node(at).args[0];
         }
-        let at = access.linear(&body.node(source).ty().shape, shape).ok_or(Obstacle(id))?;
+        let at = access.linear(&body.node(source).ty().shape, shape).ok_or(Obstacle::Read(id))?;
         Ok(Operand { buffer: self.buffers[&source], labels: labels.into(), at })
     }
 
@@ -66,7 +66,7 @@ impl Lowering<'_> {
         let packed = row_major(buffer, to, &shape);
         let place = packed.at.clone();
         self.nest(&shape, buffer, Mode::Write, |emitter| {
-            Ok((emitter.emit(arg, access, NodeId::MAX)?, place, Guards::new(), None))
+            Ok((emitter.emit(arg, access.clone(), NodeId::MAX)?, place.clone(), Guards::new(), None))
         })?;
         Ok(packed)
     }
@@ -128,7 +128,9 @@ impl Lowering<'_> {
         let load = Value::Load { buffer: from.buffer, at: read, guards: Guards::new() };
         let dtype = node.ty().dtype;
         let place = row_major(to, spec.result.clone(), &shape).at;
-        self.nest(&shape, to, Mode::Write, |emitter| Ok((emitter.nest.add(load, dtype), place, Guards::new(), None)))
+        self.nest(&shape, to, Mode::Write, |emitter| {
+            Ok((emitter.nest.add(load.clone(), dtype), place.clone(), Guards::new(), None))
+        })
     }
 }
 

@@ -70,7 +70,14 @@ impl CompiledBlocks {
         let continued: Vec<_> = continued.collect();
         let bytes: usize = continued.iter().map(|&(_, id, _)| types[id as usize].size() * width(id)).sum();
         let most = if continued.is_empty() { CHUNKS } else { PARTIAL_CHUNKS.min(PARTIAL_BYTES / bytes.max(1)) };
-        let chunks = blocks.extent.div_ceil(blocks.rows).min(most).max(1);
+        // Results of a chunk's own are worth it where they are little beside what the chunk goes through.
+        let count = blocks.extent.div_ceil(blocks.rows);
+        let strides = blocks.arguments.iter().map(|&(id, stride)| stride * width(id));
+        let strides = strides.chain(blocks.results.iter().map(|&(id, stride, _)| stride * width(id)));
+        let moved = strides.sum::<usize>().saturating_mul(blocks.extent);
+        let moved = moved.saturating_add(block.memory.saturating_mul(count));
+        let most = if bytes > 0 { most.min(moved / (2 * bytes)) } else { most };
+        let chunks = count.min(most).max(1);
         let (mut partials, mut memory) = (Vec::new(), 0usize);
         if chunks > 1 {
             for (at, buffer, op) in continued {
