@@ -128,3 +128,28 @@ fn a_loop_is_a_procedure_of_its_own() {
     assert_eq!(report.kernels.iter().map(|kernel| kernel.times).collect::<Vec<_>>(), [100, 1], "{report}");
     assert!((program.call(&x).unwrap().item() - decay(&x).item()).abs() < 1e-12);
 }
+
+#[test]
+fn distances_of_all_pairs_of_rows_go_through_parts_of_them() {
+    fn nearest<A: Algebra>((points, centres): &(Matrix<A, f64>, Matrix<A, f64>)) -> Vector<A, f64> {
+        (points.insert_axis(1) - centres).powi(2).sum_axis(2).min_axis(1)
+    }
+    fn likest<A: Algebra>((points, centres): &(Matrix<A, f64>, Matrix<A, f64>)) -> Vector<A, f64> {
+        (points.insert_axis(1) * centres).sum_axis(2).max_axis(1)
+    }
+    // Centres that the first-level cache has room for, others, and a number of them that has no divisors.
+    for (n, k, d) in [(300, 8, 130), (90, 96, 130), (90, 64, 257), (70, 101, 130), (5, 3, 40)] {
+        let points = Matrix::<Concrete, f64>::from_elements((n, d), numbers(n * d));
+        let centres = Matrix::<Concrete, f64>::from_elements((k, d), numbers((k + 1) * d)[d..].to_vec());
+        let arguments = (&points, &centres);
+        let eager = (points.clone(), centres.clone());
+        let nearest_found =
+            stage(nearest, arguments).unwrap().compile(Cpu::default()).unwrap().call(arguments).unwrap();
+        let likest_found = stage(likest, arguments).unwrap().compile(Cpu::default()).unwrap().call(arguments).unwrap();
+        for (found, expected) in [(nearest_found, nearest(&eager)), (likest_found, likest(&eager))] {
+            for (found, expected) in found.to_vec().iter().zip(expected.to_vec()) {
+                assert!((found - expected).abs() < 1e-11, "{found} instead of {expected}: {n} {k} {d}");
+            }
+        }
+    }
+}

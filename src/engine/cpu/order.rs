@@ -26,6 +26,13 @@ impl Layout {
         self.vector -= usize::from(position < self.vector);
     }
 
+    /// Adds a loop that no access of the nest's own knows.
+    pub(super) fn insert(&mut self, position: usize, extent: usize) {
+        self.extents.insert(position, extent);
+        self.axes.insert(position, None);
+        self.vector += usize::from(position <= self.vector);
+    }
+
     /// The coefficients of an affine function by loop.
     pub(super) fn by_loop(&self, at: &Affine) -> Vec<i64> {
         self.axes.iter().map(|axis| axis.map_or(0, |axis| at.coefficients[axis])).collect()

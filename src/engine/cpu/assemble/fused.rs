@@ -7,6 +7,11 @@ use crate::kernel::{Mode, Store, Value, ValueId};
 use crate::operation::{Binary, Unary};
 use std::collections::HashMap;
 
+/// Bytes of the rows that are gone through again and again.
+const FIRST_CACHE: usize = 24 << 10;
+/// Rows of a part, at least.
+const LEAST_ROWS: usize = 4;
+
 /// A sum of products, or of squares of differences.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fused {
@@ -47,12 +52,44 @@ impl Assembler<'_> {
             (slot, moved.map_or(0, |&(_, bytes)| bytes))
         };
         let (result, a, b) = (stride(*result), stride(*a), stride(*b));
-        let joined = Instruction::Rows { run, result, a, b, rows: self.layout.extents[rows] };
+        let count = self.layout.extents[rows];
         self.code[depth].tile.clear();
         self.code.remove(rows + 1);
-        self.code[depth - 1].tile.push(joined);
         self.moves.remove(rows);
         self.layout.remove(rows);
+        let count = self.cut_rows(is_shared, count, [result, a, b]);
+        let last = self.depth();
+        self.code[last].tile.push(Instruction::Rows { run, result, a, b, rows: count });
+    }
+
+    /// Where the rows of an operand, which the loop around them goes through again and again, are more than the first-level
+    /// cache has room for, they are cut into parts, and a loop over these runs around that loop. Returns the rows of a part.
+    fn cut_rows(&mut self, is_shared: bool, rows: usize, operands: [(Slot, isize); 3]) -> usize {
+        let depth = self.depth();
+        let is_last = self.layout.vector + 1 == depth;
+        let Some(again) = (if is_last { self.layout.vector.checked_sub(1) } else { Some(depth - 1) }) else {
+            return rows;
+        };
+        let moves = |slot: Slot| self.moves[again].iter().any(|&(moving, _)| moving == slot);
+        let [_, (a, across), (b, along)] = operands;
+        // The rows of one operand meet one run of the other, which that loop moves on.
+        let apart = (along != 0 && across == 0 && !moves(b)) || (across != 0 && along == 0 && !moves(a));
+        let idle = |level: &Level| level.single.is_empty() && level.tile.is_empty() && level.after.is_empty();
+        if !apart || !idle(&self.code[again + 1]) || (again == 0 && is_shared) || !idle(&self.code[depth]) {
+            return rows;
+        }
+        let along_run = self.moves[self.layout.vector].iter().find(|&&(moving, _)| moving == b || moving == a);
+        let row = self.layout.extents[self.layout.vector] * along_run.map_or(8, |&(_, width)| width.unsigned_abs());
+        let fitting = (FIRST_CACHE / row.max(1)).max(LEAST_ROWS);
+        let Some(part) = (LEAST_ROWS..=fitting).rev().find(|&part| rows.is_multiple_of(part)) else { return rows };
+        if part == rows {
+            return rows;
+        }
+        self.code.insert(again + 1, Level::default());
+        let outer = operands.into_iter().filter(|&(_, stride)| stride != 0);
+        self.moves.insert(again, outer.map(|(slot, stride)| (slot, stride * part as isize)).collect());
+        self.layout.insert(again, rows / part);
+        part
     }
 
     /// Products and squares that are only summed.

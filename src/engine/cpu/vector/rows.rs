@@ -61,10 +61,10 @@ mod x86 {
     /// The most registers that one sum is in.
     const PARTS: usize = 8;
 
-    /// The sums of so many rows, every 32nd element together and then halves of those.
+    /// The sums of so many rows, every 32nd element together and then halves of those. All rows may be of one `a`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
-    unsafe fn sums<V: Vector, F: Term, const ROWS: usize>(
+    unsafe fn sums<V: Vector, F: Term, const ROWS: usize, const SHARED: bool>(
         a: [*const V::Element; ROWS],
         b: [*const V::Element; ROWS],
         count: usize,
@@ -76,9 +76,11 @@ mod x86 {
             let mut start = 0;
             while count - start >= LANES {
                 for part in 0..parts {
+                    let at = start + part * V::WIDTH;
+                    let first = V::load(a[0].add(at));
                     for row in 0..ROWS {
-                        let at = start + part * V::WIDTH;
-                        sums[row][part] = F::add(sums[row][part], V::load(a[row].add(at)), V::load(b[row].add(at)));
+                        let a = if SHARED || row == 0 { first } else { V::load(a[row].add(at)) };
+                        sums[row][part] = F::add(sums[row][part], a, V::load(b[row].add(at)));
                     }
                 }
                 start += LANES;
@@ -134,14 +136,17 @@ mod x86 {
                 for at in 1..ROWS {
                     (places[at], others[at]) = (a(row + at), b(row + at));
                 }
-                let totals = sums::<V, F, ROWS>(places, others, count);
+                let totals = match a_stride {
+                    0 => sums::<V, F, ROWS, true>(places, others, count),
+                    _ => sums::<V, F, ROWS, false>(places, others, count),
+                };
                 for at in 0..ROWS {
                     add(row + at, totals[at]);
                 }
                 row += ROWS;
             }
             while row < rows {
-                let [total] = sums::<V, F, 1>([a(row)], [b(row)], count);
+                let [total] = sums::<V, F, 1, false>([a(row)], [b(row)], count);
                 add(row, total);
                 row += 1;
             }

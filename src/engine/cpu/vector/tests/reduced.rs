@@ -91,3 +91,52 @@ fn sums_products_and_distances_of_floats() {
     sums_of_floats(|x| x as f32, f64::from, f64::from(f32::EPSILON));
     sums_of_floats(|x| x, |x| x, f64::EPSILON);
 }
+
+/// Sums of rows of whole numbers, which are exact: of rows that share an operand, and of rows that share none.
+fn rows<T: Tested>(make: impl Fn(f64) -> T, value: impl Fn(T) -> f64) {
+    let mut random = Random(2);
+    let width = size_of::<T>() as isize;
+    for count in lengths() {
+        for rows in [0, 1, 3, 4, 5, 9] {
+            let mut draw =
+                |count: usize| -> Vec<T> { (0..count).map(|_| make(random.within(-9.0, 9.0).round())).collect() };
+            // A row's distance from the next is more than its length.
+            let stride = count + 3;
+            let (a, b) = (draw(rows * stride + count), draw(rows * stride + count));
+            for shared in [true, false] {
+                let step = if shared { 0 } else { stride };
+                let pairs = |row: usize| (0..count).map(move |at| (row * step + at, row * stride + at));
+                for isa in Instructions::available() {
+                    for (kernel, squares) in [(dots(isa, T::DTYPE), false), (square_distances(isa, T::DTYPE), true)] {
+                        let mut results = vec![make(2.0); 2 * rows];
+                        // SAFETY: there are so many rows of so many elements, and every second result is of a row.
+                        unsafe {
+                            let result = (results.as_mut_ptr().cast(), 2 * width);
+                            let first = (a.as_ptr().cast(), step as isize * width);
+                            kernel(result, first, (b.as_ptr().cast(), stride as isize * width), rows, count);
+                        }
+                        for row in 0..rows {
+                            let term = |(x, y): (usize, usize)| {
+                                let (x, y) = (value(a[x]), value(b[y]));
+                                if squares { (x - y) * (x - y) } else { x * y }
+                            };
+                            let expected = 2.0 + pairs(row).map(term).sum::<f64>();
+                            assert_eq!(
+                                value(results[2 * row]),
+                                expected,
+                                "{isa:?}, row {row} of {rows}, {count} elements"
+                            );
+                            assert_eq!(value(results[2 * row + 1]), 2.0, "nothing is written between results");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_rows() {
+    rows(|x| x as f32, f64::from);
+    rows(|x| x, |x| x);
+}
