@@ -153,3 +153,24 @@ fn distances_of_all_pairs_of_rows_go_through_parts_of_them() {
         }
     }
 }
+
+#[test]
+fn running_sums_of_any_length_agree() {
+    fn totals<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
+        x.cumsum(0)
+    }
+    // Whole numbers, whose sums are exact in any order: lengths around those of blocks.
+    for n in [1, 5, 31, 32, 33, 511, 512, 513, 1037, 5000] {
+        let x: Vector<Concrete, f64> = numbers(n).iter().map(|x| (x * 100.0).round()).collect::<Vec<_>>().into();
+        let staged = stage(totals, &x).unwrap();
+        assert_eq!(staged.compile(Cpu::default()).unwrap().call(&x).unwrap().to_vec(), totals(&x).to_vec(), "{n}");
+        let gradient = stage(|x| (totals(x) * x).sum(), &x).unwrap().grad().unwrap();
+        let expected = grad(|x| (totals(x) * x).sum(), &x).to_vec();
+        assert_eq!(gradient.compile(Cpu::default()).unwrap().call(&x).unwrap().to_vec(), expected, "{n}");
+    }
+    let special =
+        [vec![1.0; 300], vec![f64::INFINITY], vec![2.0; 100], vec![f64::NEG_INFINITY], vec![3.0; 200]].concat();
+    let x: Vector<Concrete, f64> = special.into();
+    let found = stage(totals, &x).unwrap().compile(Cpu::default()).unwrap().call(&x).unwrap();
+    assert_eq!(format!("{:?}", found.to_vec()), format!("{:?}", totals(&x).to_vec()));
+}
