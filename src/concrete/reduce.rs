@@ -2,7 +2,7 @@
 
 use crate::algebra::{Extreme, Reduction};
 use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::scalar::Scalar;
+use crate::concrete::scalar::{Arithmetic, Scalar};
 use crate::concrete::{Array, Data};
 use crate::shape::{Shape, size};
 
@@ -52,13 +52,24 @@ fn fold_middle<T: Scalar>(
 }
 
 /// The larger one; NaN wins.
-fn larger<T: Scalar>(a: T, b: T) -> T {
+#[inline(always)]
+pub(crate) fn larger<T: Arithmetic>(a: T, b: T) -> T {
     if a >= b || a.is_nan() { a } else { b }
 }
 
 /// The smaller one; NaN wins.
-fn smaller<T: Scalar>(a: T, b: T) -> T {
+#[inline(always)]
+pub(crate) fn smaller<T: Arithmetic>(a: T, b: T) -> T {
     if a <= b || a.is_nan() { a } else { b }
+}
+
+/// What a reduction of nothing is.
+pub(crate) fn neutral<T: Scalar>(op: Reduction) -> T {
+    match op {
+        Reduction::Sum => T::ZERO,
+        Reduction::Max => T::LOWEST,
+        Reduction::Min => T::HIGHEST,
+    }
 }
 
 /// Reduces over ascending axes. The sum of n equal floats is computed as a product with n.
@@ -67,11 +78,7 @@ pub(super) fn reduce<T: Scalar>(op: Reduction, a: Data<T>, axes: &[usize]) -> Re
         return Ok(T::wrap(a));
     }
     let shape: Shape = (0..a.shape().len()).filter(|axis| !axes.contains(axis)).map(|axis| a.shape()[axis]).collect();
-    let nothing = match op {
-        Reduction::Sum => T::ZERO,
-        Reduction::Max => T::LOWEST,
-        Reduction::Min => T::HIGHEST,
-    };
+    let nothing = neutral(op);
     if size(a.shape()) == 0 {
         return Ok(T::wrap(Data::Uniform(shape, nothing)));
     }

@@ -25,12 +25,7 @@ pub(super) fn lines(bytes: usize) -> Result<Vec<Line>, OutOfMemory> {
 
 pub(super) fn neutral(op: Reduction, dtype: DType) -> Value {
     fn of<T: Scalar>(op: Reduction) -> Value {
-        let x = match op {
-            Reduction::Sum => T::ZERO,
-            Reduction::Max => T::LOWEST,
-            Reduction::Min => T::HIGHEST,
-        };
-        T::wrap(Data::Uniform(Shape::new(), x)).element(0)
+        T::wrap(Data::Uniform(Shape::new(), crate::concrete::neutral::<T>(op))).element(0)
     }
     match dtype {
         DType::F32 => of::<f32>(op),

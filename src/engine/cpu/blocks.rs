@@ -78,19 +78,12 @@ impl CompiledBlocks {
         let moved = moved.saturating_add(block.memory.saturating_mul(count));
         let most = if bytes > 0 { most.min(moved / (2 * bytes)) } else { most };
         let chunks = count.min(most).max(1);
-        let (mut partials, mut memory) = (Vec::new(), 0usize);
-        if chunks > 1 {
-            for (at, buffer, op) in continued {
-                let (count, dtype) = (types[buffer as usize].size(), types[buffer as usize].dtype);
-                let stride = (count * dtype.bytes()).next_multiple_of(64);
-                partials.push((at, Partial { buffer, count, dtype, op, offset: memory, stride }));
-                memory += stride * chunks;
-            }
-        } else {
-            for (at, buffer, op) in continued {
-                let (count, dtype) = (types[buffer as usize].size(), types[buffer as usize].dtype);
-                partials.push((at, Partial { buffer, count, dtype, op, offset: 0, stride: 0 }));
-            }
+        let (mut partials, mut memory) = (Vec::new(), 0);
+        for (at, buffer, op) in continued {
+            let partial = Partial::new(buffer, &types[buffer as usize], op, memory);
+            // One chunk alone writes to the results themselves.
+            memory += if chunks > 1 { partial.stride * chunks } else { 0 };
+            partials.push((at, partial));
         }
         Ok(Some(CompiledBlocks {
             extent: blocks.extent,

@@ -140,6 +140,13 @@ pub(super) struct Level {
     pub(super) after: Vec<Instruction>,
 }
 
+impl Level {
+    /// Whether nothing runs.
+    pub(super) fn is_empty(&self) -> bool {
+        self.single.is_empty() && self.tile.is_empty() && self.after.is_empty()
+    }
+}
+
 /// A nest as instructions.
 #[derive(Clone, Debug)]
 pub(super) struct Code {

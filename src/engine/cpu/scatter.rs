@@ -2,7 +2,7 @@
 
 use super::code::AlongKernel;
 use crate::algebra::Reduction;
-use crate::concrete::Arithmetic;
+use crate::concrete::{Arithmetic, larger, smaller};
 use crate::shape::DType;
 
 /// Runs a function for every element whose index is inside: with its place, and the other element's.
@@ -76,8 +76,8 @@ macro_rules! combining {
 }
 
 combining!(sum, |a, b| a.plus(b));
-combining!(max, |a, b| if a >= b || a.is_nan() { a } else { b });
-combining!(min, |a, b| if a <= b || a.is_nan() { a } else { b });
+combining!(max, |a, b| larger(a, b));
+combining!(min, |a, b| smaller(a, b));
 
 /// The kernel that reads elements at computed positions, 0 outside.
 pub(super) fn gather_along(dtype: DType) -> AlongKernel {

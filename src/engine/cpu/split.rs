@@ -24,6 +24,12 @@ pub(super) struct Partial {
 }
 
 impl Partial {
+    /// A buffer of this type, whose first part is at so many bytes.
+    pub(super) fn new(buffer: BufferId, ty: &Type, op: Reduction, offset: usize) -> Partial {
+        let (count, dtype) = (ty.size(), ty.dtype);
+        Partial { buffer, count, dtype, op, offset, stride: (count * dtype.bytes()).next_multiple_of(64) }
+    }
+
     /// Combines the parts of so many chunks with the result, in their order.
     ///
     /// # Safety
@@ -98,11 +104,9 @@ impl Split {
         }
         let mut split = Split { chunks, ..Split::default() };
         for (store, op) in combined {
-            let ty = &types[store.buffer as usize];
-            let stride = (ty.size() * ty.dtype.bytes()).next_multiple_of(64);
-            let (count, dtype, offset) = (ty.size(), ty.dtype, split.memory);
-            split.partials.push(Partial { buffer: store.buffer, count, dtype, op, offset, stride });
-            split.memory += stride * chunks;
+            let partial = Partial::new(store.buffer, &types[store.buffer as usize], op, split.memory);
+            split.memory += partial.stride * chunks;
+            split.partials.push(partial);
         }
         split
     }

@@ -29,6 +29,12 @@ impl Assembler<'_> {
         (plain && level < self.depth() && self.step(&store.at) != 1).then_some(level)
     }
 
+    /// The innermost loop but for the vector axis.
+    fn innermost(&self) -> Option<usize> {
+        let last = self.depth() - 1;
+        if self.layout.vector == last { last.checked_sub(1) } else { Some(last) }
+    }
+
     /// Where the innermost steps of a nest do nothing but sum along its vector axis, the loop around them becomes part of the
     /// instruction: so its rows share what they read, and one choice of an instruction is enough for all of them. A loop
     /// that threads share stays.
@@ -37,9 +43,8 @@ impl Assembler<'_> {
         let is_last = vector + 1 == depth;
         // The loop of the rows, and what runs at each of its steps: at its own level, where it is inside of the tiles, and
         // else at that of the vector axis.
-        let Some(rows) = (if is_last { vector.checked_sub(1) } else { Some(depth - 1) }) else { return };
-        let idle = |level: &Level| level.single.is_empty() && level.tile.is_empty() && level.after.is_empty();
-        if (rows == 0 && is_shared) || (is_last && !idle(&self.code[rows + 1])) {
+        let Some(rows) = self.innermost() else { return };
+        if (rows == 0 && is_shared) || (is_last && !self.code[rows + 1].is_empty()) {
             return;
         }
         let own = &self.code[depth];
@@ -66,16 +71,12 @@ impl Assembler<'_> {
     /// cache has room for, they are cut into parts, and a loop over these runs around that loop. Returns the rows of a part.
     fn cut_rows(&mut self, is_shared: bool, rows: usize, operands: [(Slot, isize); 3]) -> usize {
         let depth = self.depth();
-        let is_last = self.layout.vector + 1 == depth;
-        let Some(again) = (if is_last { self.layout.vector.checked_sub(1) } else { Some(depth - 1) }) else {
-            return rows;
-        };
+        let Some(again) = self.innermost() else { return rows };
         let moves = |slot: Slot| self.moves[again].iter().any(|&(moving, _)| moving == slot);
         let [_, (a, across), (b, along)] = operands;
         // The rows of one operand meet one run of the other, which that loop moves on.
         let apart = (along != 0 && across == 0 && !moves(b)) || (across != 0 && along == 0 && !moves(a));
-        let idle = |level: &Level| level.single.is_empty() && level.tile.is_empty() && level.after.is_empty();
-        if !apart || !idle(&self.code[again + 1]) || (again == 0 && is_shared) || !idle(&self.code[depth]) {
+        if !apart || !self.code[again + 1].is_empty() || (again == 0 && is_shared) || !self.code[depth].is_empty() {
             return rows;
         }
         let along_run = self.moves[self.layout.vector].iter().find(|&&(moving, _)| moving == b || moving == a);

@@ -4,7 +4,7 @@ use super::elementwise::for_dtype;
 use super::level::{Level, Loop, Product, RowsLoop, kernel, rows_kernel};
 use super::{Instructions, Kernel, RowsKernel};
 use crate::algebra::Reduction;
-use crate::concrete::Scalar;
+use crate::concrete::{Scalar, larger, smaller};
 use crate::shape::DType;
 use std::marker::PhantomData;
 
@@ -63,8 +63,7 @@ impl<T: Scalar> Join<T> for Largest {
     const NOTHING: T = T::LOWEST;
     #[inline(always)]
     fn join(a: T, b: T) -> T {
-        // NaN wins.
-        if a >= b || a.is_nan() { a } else { b }
+        larger(a, b)
     }
 }
 
@@ -72,7 +71,7 @@ impl<T: Scalar> Join<T> for Smallest {
     const NOTHING: T = T::HIGHEST;
     #[inline(always)]
     fn join(a: T, b: T) -> T {
-        if a <= b || a.is_nan() { a } else { b }
+        smaller(a, b)
     }
 }
 
