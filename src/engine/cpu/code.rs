@@ -226,16 +226,9 @@ impl Code {
         if first >= end || self.axes.iter().any(|axis| axis.extent == 0) {
             return;
         }
-        let registers = scratch.registers.as_mut_ptr().cast::<u8>();
-        let pointers = &mut scratch.pointers[..];
-        for (pointer, base) in pointers.iter_mut().zip(&self.slots) {
-            *pointer = match *base {
-                Base::Register(offset) => registers.wrapping_add(offset),
-                Base::Constant(offset) => self.constants.as_ptr().cast::<u8>().cast_mut().wrapping_add(offset),
-                Base::Buffer(id, offset) => own(id).unwrap_or(bases[id as usize]).wrapping_offset(offset),
-            };
-        }
-        let index = &mut scratch.index[..self.axes.len()];
+        let Scratch { registers, pointers, index } = scratch;
+        self.point(pointers, registers.as_mut_ptr().cast(), |id| own(id).unwrap_or(bases[id as usize]));
+        let index = &mut index[..self.axes.len()];
         index.fill(0);
         index[0] = first as i64;
         advance(pointers, &self.axes[0].moves, first as isize);
@@ -244,6 +237,41 @@ impl Code {
         unsafe {
             self.execute(&self.levels[0].single, pointers, index, 1);
             self.outside(0, pointers, index, first..end);
+        }
+    }
+
+    /// Sets the table of pointers, from where buffers are.
+    fn point(&self, pointers: &mut [*mut u8], registers: *mut u8, buffer: impl Fn(u32) -> *mut u8) {
+        for (pointer, base) in pointers.iter_mut().zip(&self.slots) {
+            *pointer = match *base {
+                Base::Register(offset) => registers.wrapping_add(offset),
+                Base::Constant(offset) => self.constants.as_ptr().cast::<u8>().cast_mut().wrapping_add(offset),
+                Base::Buffer(id, offset) => buffer(id).wrapping_offset(offset),
+            };
+        }
+    }
+
+    /// Sets a table of pointers of one's own, for [`Self::again`].
+    pub(super) fn begin(&self, pointers: &mut [*mut u8], scratch: &mut Scratch, buffer: impl Fn(u32) -> *mut u8) {
+        scratch.index.fill(0);
+        self.point(pointers, scratch.registers.as_mut_ptr().cast(), buffer);
+    }
+
+    /// Runs all steps of all loops, with a table of pointers that is as before afterwards.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::run`]; the table was set by [`Self::begin`] with the same scratch, which no other nest was run with
+    /// since, or moved to other places that the nest may read and write.
+    pub(super) unsafe fn again(&self, pointers: &mut [*mut u8], scratch: &mut Scratch) {
+        if self.axes.iter().any(|axis| axis.extent == 0) {
+            return;
+        }
+        let index = &mut scratch.index[..self.axes.len()];
+        // SAFETY: as in `run`.
+        unsafe {
+            self.execute(&self.levels[0].single, pointers, index, 1);
+            self.outside(0, pointers, index, 0..self.outer_extent());
         }
     }
 

@@ -1,12 +1,16 @@
-//! Rolled loops: the machine of a step, run once for each.
+//! Rolled loops: the machine of a step, run once for each; where a step is one nest, only the pointers that move are set for
+//! each.
 
 use super::arrays::bytes;
+use super::code::{Base, Slot};
 use super::machine::{Machine, Workspace};
+use super::memory::Place;
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::concrete::{Failure, OutOfMemory};
 use crate::kernel::{BufferId, Loop};
 use crate::shape::Type;
+use std::time::Instant;
 
 #[derive(Debug)]
 pub(super) struct CompiledLoop {
@@ -21,6 +25,30 @@ pub(super) struct CompiledLoop {
     pub(super) carry_bytes: Vec<usize>,
     input_bytes: Vec<usize>,
     output_bytes: Vec<usize>,
+    single: Option<Single>,
+}
+
+/// How the pointers of a step that is one nest move.
+#[derive(Debug, Default)]
+struct Single {
+    /// The table: that of the nest, then where results are copied from, and to.
+    pointers: usize,
+    copies: Vec<Copy>,
+    /// Those at slices of inputs and outputs, and by how many bytes they move with each step.
+    slices: Vec<(Slot, isize)>,
+    /// Those at carries: which, and how many bytes from its beginning.
+    read: Vec<(Slot, usize, isize)>,
+    written: Vec<(Slot, usize, isize)>,
+}
+
+#[derive(Debug)]
+struct Copy {
+    from: Slot,
+    to: Slot,
+    source: BufferId,
+    /// The position among the results.
+    result: usize,
+    bytes: usize,
 }
 
 impl CompiledLoop {
@@ -35,7 +63,7 @@ impl CompiledLoop {
         let of = |ids: &[BufferId]| -> Vec<usize> { ids.iter().map(|&id| bytes(&types[id as usize])).collect() };
         let slices = |whole: Vec<usize>| whole.into_iter().map(|bytes| bytes / scan.length.max(1)).collect();
         let (carries, inputs) = (scan.carries, scan.inputs);
-        Ok(Some(CompiledLoop {
+        let mut compiled = CompiledLoop {
             arguments: repeated.arguments.clone(),
             results: repeated.results.clone(),
             carries,
@@ -46,7 +74,35 @@ impl CompiledLoop {
             carry_bytes: of(&repeated.arguments[..carries]),
             input_bytes: slices(of(&repeated.arguments[carries..carries + inputs])),
             output_bytes: slices(of(&repeated.results[carries..])),
-        }))
+            single: None,
+        };
+        compiled.single = compiled.single_nest();
+        Ok(Some(compiled))
+    }
+
+    /// How many pointers a run needs.
+    pub(super) fn pointers(&self) -> usize {
+        let step = self.step.arguments + self.carries + self.output_bytes.len();
+        self.single.as_ref().map_or(step, |single| single.pointers)
+    }
+
+    /// The step as one nest, if it is one.
+    fn single_nest(&self) -> Option<Single> {
+        let code = self.step.single()?;
+        let mut single = Single { pointers: code.slots.len(), ..Single::default() };
+        for (result, source, bytes) in self.step.copies() {
+            let [from, to] = [0, 1].map(|k| (single.pointers + k) as Slot);
+            single.pointers += 2;
+            single.add(self, from, self.step.place(source), 0);
+            single.add(self, to, Place::Result(result), 0);
+            single.copies.push(Copy { from, to, source, result, bytes });
+        }
+        for (slot, base) in code.slots.iter().enumerate() {
+            if let Base::Buffer(id, offset) = *base {
+                single.add(self, slot as Slot, self.step.place(id), offset);
+            }
+        }
+        Slot::try_from(single.pointers).is_ok().then_some(single)
     }
 
     /// Runs all steps.
@@ -76,6 +132,12 @@ impl CompiledLoop {
             offsets += self.carry_bytes[carry].next_multiple_of(64);
             [base(self.results[carry]), other]
         }));
+        if let Some(single) = self.single.as_ref().filter(|_| self.length > 0) {
+            // SAFETY: as the caller's.
+            unsafe { self.run_single(single, &mut places, workspace, worker, bases) };
+            workspace.places = places;
+            return Ok(());
+        }
         let mut pointers = std::mem::take(&mut workspace.pointers);
         let (arguments, results) = pointers.split_at_mut(self.step.arguments);
         for (argument, &id) in arguments.iter_mut().zip(&self.arguments) {
@@ -114,5 +176,94 @@ impl CompiledLoop {
         workspace.pointers = pointers;
         workspace.places = places;
         Ok(())
+    }
+
+    /// Runs all steps of a loop whose step is one nest.
+    ///
+    /// # Safety
+    ///
+    /// As [`CompiledLoop::run`].
+    unsafe fn run_single(
+        &self,
+        single: &Single,
+        places: &mut [[*mut u8; 2]],
+        workspace: &mut Workspace,
+        worker: &mut Worker,
+        bases: &[*mut u8],
+    ) {
+        let start = (!workspace.times.is_empty()).then(Instant::now);
+        let code = self.step.single().expect("a step that is one nest");
+        let first = if self.reverse { self.length - 1 } else { 0 };
+        let turn = (self.length - 1) % 2;
+        let memory = workspace.memory.as_mut_ptr().cast::<u8>();
+        let buffer = |place: Place| match place {
+            Place::Argument(at) => {
+                let bytes = at.checked_sub(self.carries).and_then(|input| self.input_bytes.get(input));
+                bases[self.arguments[at] as usize].wrapping_add(first * bytes.unwrap_or(&0))
+            }
+            Place::Result(at) => match at.checked_sub(self.carries) {
+                None => places[at][turn],
+                Some(output) => bases[self.results[at] as usize].wrapping_add(first * self.output_bytes[output]),
+            },
+            Place::Local(offset) => memory.wrapping_add(offset),
+            Place::Constant(id) => self.step.constant(id),
+            Place::Unused => std::ptr::null_mut(),
+        };
+        let pointers = &mut workspace.pointers[..];
+        let scratch = &mut worker.own.scratch;
+        code.begin(pointers, scratch, |id| buffer(self.step.place(id)));
+        for copy in &single.copies {
+            pointers[copy.from as usize] = buffer(self.step.place(copy.source));
+            pointers[copy.to as usize] = buffer(Place::Result(copy.result));
+        }
+        let mut turn = turn;
+        for step in 0..self.length {
+            // SAFETY: slices are inside of their arrays, and the carries that are read are not those that are written.
+            unsafe {
+                code.again(pointers, scratch);
+                for copy in &single.copies {
+                    let [from, to] = [copy.from, copy.to].map(|slot| pointers[slot as usize]);
+                    std::ptr::copy_nonoverlapping(from, to, copy.bytes);
+                }
+            }
+            if step + 1 == self.length {
+                break;
+            }
+            for &(slot, bytes) in &single.slices {
+                let pointer = &mut pointers[slot as usize];
+                *pointer = pointer.wrapping_offset(bytes);
+            }
+            // What was written is read now.
+            for &(slot, carry, offset) in &single.read {
+                pointers[slot as usize] = places[carry][turn].wrapping_offset(offset);
+            }
+            turn = 1 - turn;
+            for &(slot, carry, offset) in &single.written {
+                pointers[slot as usize] = places[carry][turn].wrapping_offset(offset);
+            }
+        }
+        if let Some(start) = start {
+            workspace.times[0] += start.elapsed().as_secs_f64();
+        }
+    }
+}
+
+impl Single {
+    /// A pointer of the table, by what it points into and how many bytes from the beginning of that.
+    fn add(&mut self, repeated: &CompiledLoop, slot: Slot, place: Place, offset: isize) {
+        let direction = if repeated.reverse { -1 } else { 1 };
+        match place {
+            Place::Argument(at) if at < repeated.carries => self.read.push((slot, at, offset)),
+            Place::Argument(at) => {
+                if let Some(&bytes) = repeated.input_bytes.get(at - repeated.carries) {
+                    self.slices.push((slot, direction * bytes as isize));
+                }
+            }
+            Place::Result(at) if at < repeated.carries => self.written.push((slot, at, offset)),
+            Place::Result(at) => {
+                self.slices.push((slot, direction * repeated.output_bytes[at - repeated.carries] as isize));
+            }
+            Place::Local(_) | Place::Constant(_) | Place::Unused => {}
+        }
     }
 }

@@ -56,7 +56,7 @@ struct Fill {
 /// The memory of one run.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
-    memory: Vec<Line>,
+    pub(super) memory: Vec<Line>,
     bases: Vec<*mut u8>,
     /// Those of the loops among the steps.
     inner: Vec<Workspace>,
@@ -71,7 +71,7 @@ pub(super) struct Workspace {
     /// Partial results of the chunks of a nest, or the registers of a recurrence.
     partials: Vec<Line>,
     /// The seconds of each step, where they are measured.
-    times: Vec<f64>,
+    pub(super) times: Vec<f64>,
 }
 
 impl Workspace {
@@ -161,6 +161,31 @@ impl Machine {
         inner.fold(self.memory.saturating_add(self.partials), usize::saturating_add)
     }
 
+    /// The nest that the whole procedure is, if it is no more than one and what its results are copied from.
+    pub(super) fn single(&self) -> Option<&Code> {
+        match &self.steps[..] {
+            [Compiled::Nest { fills, code }] if fills.is_empty() && code.split.chunks == 1 => Some(code),
+            _ => None,
+        }
+    }
+
+    /// Where a buffer is, beside what [`Machine::run`] is given.
+    pub(super) fn place(&self, buffer: BufferId) -> Place {
+        self.places[buffer as usize]
+    }
+
+    /// A known array's elements.
+    pub(super) fn constant(&self, buffer: BufferId) -> *mut u8 {
+        elements(&self.constants[&buffer])
+    }
+
+    /// The results that are copied from elsewhere at the end: their positions, from where, and their bytes.
+    pub(super) fn copies(&self) -> impl Iterator<Item = (usize, BufferId, usize)> {
+        let results = self.results.iter().enumerate();
+        let copied = results.filter(|&(position, &result)| self.place(result) != Place::Result(position));
+        copied.map(|(position, &result)| (position, result, self.bytes(result)))
+    }
+
     /// Whether some kernel is cut for several threads.
     pub(super) fn is_parallel(&self) -> bool {
         self.steps.iter().any(|step| match step {
@@ -202,8 +227,7 @@ impl Machine {
                     let mut workspace = repeated.step.workspace(scratch, profile, threads)?;
                     let turns: usize = repeated.carry_bytes.iter().map(|bytes| bytes.next_multiple_of(64)).sum();
                     workspace.turns = lines(turns)?;
-                    let count = repeated.step.arguments + repeated.step.results.len();
-                    workspace.pointers = vec![std::ptr::null_mut(); count];
+                    workspace.pointers = vec![std::ptr::null_mut(); repeated.pointers()];
                     inner.push(workspace);
                 }
                 _ => {}
@@ -276,12 +300,9 @@ impl Machine {
                 times[position] += start.elapsed().as_secs_f64();
             }
         }
-        for (position, &result) in self.results.iter().enumerate() {
-            if self.places[result as usize] != Place::Result(position) {
-                let bytes = self.bytes(result);
-                // SAFETY: both are as large as the type says, and a result overlaps nothing else.
-                unsafe { std::ptr::copy_nonoverlapping(bases[result as usize], results[position], bytes) };
-            }
+        for (position, result, bytes) in self.copies() {
+            // SAFETY: both are as large as the type says, and a result overlaps nothing else.
+            unsafe { std::ptr::copy_nonoverlapping(bases[result as usize], results[position], bytes) };
         }
         Ok(())
     }

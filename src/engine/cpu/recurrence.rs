@@ -53,9 +53,9 @@ enum Sequential {
     Steps(Vec<Step>),
 }
 
-/// Runs a chain over a block: the state; two other operands, each with its step, 0 or 1; places for the old states and
-/// for what each operation results in; the number of steps; whether they go downwards.
-type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [*mut u8; 3], usize, bool);
+/// Runs a chain over a block: the state; two other operands, and places for the old states and for what each operation
+/// results in, each with its step, 0 or 1; the number of steps; whether they go downwards.
+type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut u8, usize); 3], usize, bool);
 
 /// A recurrence, compiled.
 #[derive(Debug)]
@@ -73,7 +73,18 @@ pub(super) struct CompiledRecurrence {
     after: Vec<Step>,
     /// The next carries, then the outputs, with the bytes of their elements.
     next: Vec<(Place, usize)>,
-    registers: usize,
+    registers: Vec<Register>,
+}
+
+/// Where the elements of a register are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Register {
+    /// In memory of the recurrence.
+    Memory,
+    /// In an output, of elements of so many bytes: what is put there is not copied.
+    Output(usize, usize),
+    /// Nobody reads them.
+    Unread,
 }
 
 impl CompiledRecurrence {
@@ -116,7 +127,28 @@ impl CompiledRecurrence {
             Some(chain) => chain,
             None => Sequential::Steps(sequential),
         };
-        let next = recurrence.results.iter().map(|&operand| compiler.place(operand)).collect();
+        let next: Vec<(Place, usize)> = recurrence.results.iter().map(|&operand| compiler.place(operand)).collect();
+        let mut registers = vec![Register::Unread; scan.carries + recurrence.steps.len()];
+        for (output, &(place, width)) in next[scan.carries..].iter().enumerate() {
+            if let Place::Register(number) = place {
+                registers[number] = Register::Output(output, width);
+            }
+        }
+        let steps = match &sequential {
+            Sequential::Steps(steps) => &steps[..],
+            Sequential::Chain { .. } => &[],
+        };
+        let read = [&before[..], steps, &after[..]].into_iter().flatten().flat_map(|step| &step.operands);
+        let written = steps.iter().map(|step| step.result);
+        let carried = next[..scan.carries].iter().chain(read).filter_map(|&(place, _)| match place {
+            Place::Register(number) => Some(number),
+            _ => None,
+        });
+        for number in carried.chain(written) {
+            if registers[number] == Register::Unread {
+                registers[number] = Register::Memory;
+            }
+        }
         Some(CompiledRecurrence {
             arguments: repeated.arguments.clone(),
             results: repeated.results.clone(),
@@ -128,14 +160,14 @@ impl CompiledRecurrence {
             sequential,
             after,
             next,
-            registers: scan.carries + recurrence.steps.len(),
+            registers,
             constants: compiler.constants,
         })
     }
 
     /// Bytes of memory that a run needs.
     pub(super) fn memory(&self) -> usize {
-        self.registers * BLOCK * 8 + self.carries * 8
+        self.registers.len() * BLOCK * 8 + self.carries * 8
     }
 
     /// Runs all steps.
@@ -145,8 +177,7 @@ impl CompiledRecurrence {
     /// `bases` points at the procedure's buffers, each as large as its type says, and `memory` has the room that
     /// [`CompiledRecurrence::memory`] says, at a multiple of eight bytes.
     pub(super) unsafe fn run(&self, bases: &[*mut u8], memory: *mut u8) {
-        let register = |number: usize| memory.wrapping_add(number * BLOCK * 8);
-        let state = |carry: usize| memory.wrapping_add(self.registers * BLOCK * 8 + carry * 8);
+        let state = |carry: usize| memory.wrapping_add(self.registers.len() * BLOCK * 8 + carry * 8);
         let argument = |position: usize| bases[self.arguments[position] as usize];
         // SAFETY: places are inside of registers and arguments, as the caller promises.
         unsafe {
@@ -157,6 +188,13 @@ impl CompiledRecurrence {
             while done < self.length {
                 let count = BLOCK.min(self.length - done);
                 let first = if self.reverse { self.length - done - count } else { done };
+                let output = |output: usize, width: usize| {
+                    bases[self.results[self.carries + output] as usize].wrapping_add(first * width)
+                };
+                let register = |number: usize| match self.registers[number] {
+                    Register::Output(position, width) => output(position, width),
+                    Register::Memory | Register::Unread => memory.wrapping_add(number * BLOCK * 8),
+                };
                 let at = |place: Place, width: usize| match place {
                     Place::Register(number) => register(number),
                     Place::Input(position) => argument(position).wrapping_add(first * width),
@@ -176,7 +214,8 @@ impl CompiledRecurrence {
                         let width = self.widths[0];
                         let other =
                             |place: Place| (at(place, width).cast_const(), usize::from(place.form() == Form::Run));
-                        let places = [register(0), register(results[0]), register(results[1])];
+                        let places = [0, results[0], results[1]]
+                            .map(|number| (register(number), usize::from(self.registers[number] != Register::Unread)));
                         run(state(0), others.map(other), places, count, self.reverse);
                     }
                     Sequential::Steps(steps) => {
@@ -208,9 +247,10 @@ impl CompiledRecurrence {
                     }
                 }
                 self.after.iter().for_each(run);
-                for (output, &(place, width)) in self.next[self.carries..].iter().enumerate() {
-                    let to = bases[self.results[self.carries + output] as usize].wrapping_add(first * width);
+                for (position, &(place, width)) in self.next[self.carries..].iter().enumerate() {
+                    let to = output(position, width);
                     match place.form() {
+                        Form::Run if at(place, width) == to => {}
                         Form::Run => std::ptr::copy_nonoverlapping(at(place, width), to, count * width),
                         Form::One => (0..count).for_each(|k| {
                             std::ptr::copy_nonoverlapping(at(place, width), to.wrapping_add(k * width), width);
@@ -375,21 +415,21 @@ links! {
 unsafe fn links<T: Number, A: Link, B: Link>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
-    places: [*mut u8; 3],
+    places: [(*mut u8, usize); 3],
     count: usize,
     reverse: bool,
 ) {
-    let [old, first, last] = places.map(|place| place.cast::<T>());
+    let [old, first, last] = places.map(|(at, stride)| (at.cast::<T>(), stride));
     let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
     let step = |s: T, k: usize| {
-        // SAFETY: the operands have an element for each step, or one; the places have room for as many.
+        // SAFETY: the operands and the places have an element for each step, or one.
         unsafe {
-            *old.add(k) = s;
+            *old.0.add(k * old.1) = s;
             let (a, b) = (*others[0].0.add(k * others[0].1), *others[1].0.add(k * others[1].1));
             let between = A::of(s, a);
-            *first.add(k) = between;
+            *first.0.add(k * first.1) = between;
             let s = B::of(between, b);
-            *last.add(k) = s;
+            *last.0.add(k * last.1) = s;
             s
         }
     };
@@ -405,6 +445,75 @@ unsafe fn links<T: Number, A: Link, B: Link>(
     }
 }
 
+/// Goes over a block of which each state is the last plus an element: see [`Chain`]. Eight at a time, since their sums
+/// without the state do not wait for it; it takes one addition of eight.
+unsafe fn sums<T: Number>(
+    state: *mut u8,
+    others: [(*const u8, usize); 2],
+    places: [(*mut u8, usize); 3],
+    count: usize,
+    reverse: bool,
+) {
+    let whole = count - count % EIGHT;
+    let [old, (first, _), (last, stride)] = places;
+    if old.1 == 1 || others[0].1 == 0 || stride == 0 {
+        // SAFETY: as the caller's.
+        return unsafe { links::<T, Plus, Nothing>(state, others, places, count, reverse) };
+    }
+    debug_assert_eq!(first, last, "one operation has one result");
+    let rest = |from: usize, count: usize| {
+        let (at, elements) = (others[0].0.cast::<T>().wrapping_add(from).cast(), last.cast::<T>().wrapping_add(from));
+        let places = [old, (elements.cast(), 1), (elements.cast(), 1)];
+        // SAFETY: as the caller's, of a part of the block.
+        unsafe { links::<T, Plus, Nothing>(state, [(at, 1); 2], places, count, reverse) };
+    };
+    // SAFETY: there are elements and room for `count`, and a state.
+    unsafe {
+        if reverse {
+            let from = count - whole;
+            eights::<T, true>(state.cast(), others[0].0.cast::<T>().add(from), last.cast::<T>().add(from), whole);
+            rest(0, from);
+        } else {
+            eights::<T, false>(state.cast(), others[0].0.cast(), last.cast(), whole);
+            rest(whole, count - whole);
+        }
+    }
+}
+
+/// Elements whose sums are made at a time.
+const EIGHT: usize = 8;
+
+/// Running sums of a multiple of eight elements.
+///
+/// # Safety
+///
+/// There is a state, and there are elements and room for so many.
+unsafe fn eights<T: Number, const REVERSE: bool>(state: *mut T, from: *const T, to: *mut T, count: usize) {
+    // SAFETY: the caller promises them.
+    unsafe {
+        let mut s = *state;
+        for group in 0..count / EIGHT {
+            let start = if REVERSE { count - (group + 1) * EIGHT } else { group * EIGHT };
+            let mut x = from.add(start).cast::<[T; EIGHT]>().read();
+            if REVERSE {
+                x.reverse();
+            }
+            let [a, b, c, d, e, f, g, h] = x;
+            let (ab, cd, ef) = (a + b, c + d, e + f);
+            let (abc, abcd) = (ab + c, ab + cd);
+            let (ef_g, ef_gh) = (ef + g, ef + (g + h));
+            let all = abcd + ef_gh;
+            let mut sums = [s + a, s + ab, s + abc, s + abcd, s + (abcd + e), s + (abcd + ef), s + (abcd + ef_g), s + all];
+            s = sums[EIGHT - 1];
+            if REVERSE {
+                sums.reverse();
+            }
+            to.add(start).cast::<[T; EIGHT]>().write(sums);
+        }
+        *state = s;
+    }
+}
+
 /// The compiled loop of a chain of one or two operations, if there is one for them.
 fn chain(dtype: DType, operations: &[Binary]) -> Option<Chain> {
     match dtype {
@@ -417,6 +526,7 @@ fn chain(dtype: DType, operations: &[Binary]) -> Option<Chain> {
 fn first_link<T: Number>(operations: &[Binary]) -> Option<Chain> {
     let (&first, rest) = operations.split_first()?;
     match first {
+        Binary::Add if rest.is_empty() => Some(sums::<T>),
         Binary::Add => second_link::<T, Plus>(rest),
         Binary::Sub => second_link::<T, Minus>(rest),
         Binary::Mul => second_link::<T, Times>(rest),

@@ -40,34 +40,48 @@ pub(super) unsafe fn fill_with<T>(result: *mut T, count: usize, f: impl Fn(usize
     let mut start = 0;
     // SAFETY: there is room for `count` elements, of which as many as a block are left.
     unsafe {
+        if count < SMALL {
+            for at in 0..count {
+                result.add(at).write(f(at));
+            }
+            return;
+        }
+        // The end is a block that overlaps others, computed before anything is written over what it reads.
+        let end = block::<T, SMALL>(|at| f(count - SMALL + at));
         while count - start >= BLOCK {
-            fill_block::<T, BLOCK>(result.add(start), |at| f(start + at));
+            write_block(result.add(start), block::<T, BLOCK>(|at| f(start + at)));
             between_blocks();
             start += BLOCK;
         }
-        while count - start >= SMALL {
-            fill_block::<T, SMALL>(result.add(start), |at| f(start + at));
+        while count - start > SMALL {
+            write_block(result.add(start), block::<T, SMALL>(|at| f(start + at)));
             between_blocks();
             start += SMALL;
         }
-        for at in start..count {
-            result.add(at).write(f(at));
+        if start < count {
+            write_block(result.add(count - SMALL), end);
         }
     }
 }
 
-/// Writes a function of the position to a block, after it is known at all of them.
-///
-/// # Safety
-///
-/// As [`fill_with`].
+/// A function of the position at each position of a block.
 #[inline(always)]
-unsafe fn fill_block<T, const COUNT: usize>(result: *mut T, f: impl Fn(usize) -> T) {
+fn block<T, const COUNT: usize>(f: impl Fn(usize) -> T) -> [MaybeUninit<T>; COUNT] {
     let mut block = [const { MaybeUninit::<T>::uninit() }; COUNT];
     for (at, element) in block.iter_mut().enumerate() {
         element.write(f(at));
     }
-    // SAFETY: the caller promises room; all of the block is written.
+    block
+}
+
+/// Writes a block, after it is known at all of its positions.
+///
+/// # Safety
+///
+/// There is room for it.
+#[inline(always)]
+unsafe fn write_block<T, const COUNT: usize>(result: *mut T, block: [MaybeUninit<T>; COUNT]) {
+    // SAFETY: the caller promises room.
     unsafe { result.cast::<[MaybeUninit<T>; COUNT]>().write(block) };
 }
 
