@@ -48,7 +48,7 @@ impl Affine {
 
     /// The quotient and the remainder by a positive divisor, where both are affine: where the part that is no multiple of
     /// the divisor stays between 0 and it.
-    fn divided(&self, divisor: i64, extents: &[usize]) -> Option<(Affine, Affine)> {
+    pub(crate) fn divided(&self, divisor: i64, extents: &[usize]) -> Option<(Affine, Affine)> {
         let mut quotient = Affine::constant(self.offset.div_euclid(divisor), extents.len());
         let mut remainder = Affine::constant(self.offset.rem_euclid(divisor), extents.len());
         for (axis, &coefficient) in self.coefficients.iter().enumerate() {

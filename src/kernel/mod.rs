@@ -18,7 +18,7 @@ mod product;
 pub(crate) mod roots;
 mod rows;
 
-pub(crate) use access::{Affine, Guard};
+pub(crate) use access::{Affine, Guard, Guards};
 pub(crate) use lower::lower;
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
-pub(crate) use procedure::{Blocks, BufferId, Call, Loop, Procedure, Product, Source, Step};
+pub(crate) use procedure::{Blocks, BufferId, Call, Loop, Procedure, Product, Source, Step, Strided};

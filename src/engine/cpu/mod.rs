@@ -20,6 +20,7 @@ mod team;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod transpose;
 pub(crate) mod vector;
 
 use super::memory::{TooLarge, admit, bytes_of};

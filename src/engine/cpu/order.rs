@@ -218,13 +218,11 @@ fn is_function(op: Unary) -> bool {
     )
 }
 
-/// Chooses the order of the loops, and joins those that all accesses go through together.
-///
-/// `cut` says whether threads may share the work.
-pub(super) fn layout(nest: &Nest, cut: bool) -> Layout {
+/// The best order of a nest of more than one position, and what it costs.
+fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
     let (memory, numbers) = functions(nest);
     let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] != 1).collect();
-    let Some(&last) = long.last() else { return Layout { extents: vec![1], vector: 0, axes: vec![None] } };
+    let &last = long.last()?;
     let mut moved: Vec<u64> = Vec::with_capacity(nest.values.len());
     for (value, _) in &nest.values {
         let own = match value {
@@ -247,7 +245,21 @@ pub(super) fn layout(nest: &Nest, cut: bool) -> Layout {
             (best, least) = (order, cost);
         }
     }
-    let Order { outer, vector, inner } = best;
+    Some((best, least))
+}
+
+/// What a nest costs in its best order on one thread, in simple operations on an element.
+pub(super) fn least_cost(nest: &Nest) -> f64 {
+    best(nest, false).map_or(0.0, |(_, cost)| cost)
+}
+
+/// Chooses the order of the loops, and joins those that all accesses go through together.
+///
+/// `cut` says whether threads may share the work.
+pub(super) fn layout(nest: &Nest, cut: bool) -> Layout {
+    let Some((Order { outer, vector, inner }, _)) = best(nest, cut) else {
+        return Layout { extents: vec![1], vector: 0, axes: vec![None] };
+    };
     let position = outer.len();
     let loops: Vec<Loop> = outer.into_iter().chain([vector]).chain(inner).collect();
     Layout {
