@@ -104,7 +104,6 @@ impl Machine {
     ///
     /// When there is no memory for a known array.
     pub(super) fn new(isa: Instructions, procedure: &Procedure, cut: bool) -> Result<Option<Machine>, OutOfMemory> {
-        if std::env::var("DR_PRINT").is_ok() { eprintln!("{procedure}"); }
         let Some((places, memory)) = plan(procedure) else { return Ok(None) };
         let mut constants = HashMap::new();
         for (id, buffer) in procedure.buffers.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! The order of a nest's loops: which one instructions run along, which run together as one, and which run inside of a tile.
 
-use crate::kernel::{Affine, Mode, Nest, Value};
-use crate::operation::Unary;
+use crate::algebra::Reduction;
+use crate::kernel::{Affine, Mode, Nest, Value, ValueId};
+use crate::operation::{Binary, Unary};
 
 /// The loops of a nest in the order in which they run.
 ///
@@ -50,6 +51,9 @@ const APART: f64 = 3.0;
 const FAR: f64 = 8.0;
 /// What a combination with elements that lie apart costs.
 const SCATTERED: f64 = 8.0;
+/// What a pair of elements costs whose products are summed, and the end of such a sum.
+const PAIR: f64 = 1.5;
+const ROW: f64 = 32.0;
 /// Elements of a cache line.
 const LINE: u64 = 8;
 /// Elements of a tile, about.
@@ -153,8 +157,35 @@ impl Choice<'_> {
         }
     }
 
+    /// Whether the nest is nothing but sums of products, or of squares of differences, of runs of elements: then one
+    /// instruction is for all steps of the loop around that of the vector axis.
+    fn sums_rows(&self, order: &Order) -> bool {
+        let [store] = &self.nest.stores[..] else { return false };
+        let is_sum = store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none() && store.guards.is_empty();
+        let along = order.vector.0;
+        let is_run = |id: ValueId| match &self.nest.values[id as usize].0 {
+            Value::Load { at, guards, .. } => guards.is_empty() && at.coefficients[along] == 1,
+            _ => false,
+        };
+        let value = |id: ValueId| &self.nest.values[id as usize].0;
+        let of_runs = match *value(store.value) {
+            Value::Binary(Binary::Mul, a, b) => is_run(a) && is_run(b),
+            Value::Unary(Unary::Powi(2), a) => match *value(a) {
+                Value::Binary(Binary::Sub, a, b) => is_run(a) && is_run(b),
+                _ => is_run(a),
+            },
+            _ => false,
+        };
+        is_sum && of_runs && store.at.coefficients[along] == 0 && self.nest.values.len() <= 4
+    }
+
     /// What a nest costs in an order, in simple operations on an element.
     fn cost(&self, order: &Order) -> f64 {
+        if self.sums_rows(order) {
+            let loops = || order.outer.iter().chain(&order.inner).map(|&(_, extent)| extent as f64);
+            let (rows, joined): (f64, f64) = (loops().product(), loops().next_back().unwrap_or(1.0));
+            return rows * (ROW + PAIR * order.vector.1 as f64) + rows / joined * INSTRUCTION;
+        }
         let tiles = order.vector.1.div_ceil(TILE) as f64;
         let width = order.vector.1 as f64 / tiles;
         let is_vector = |moved: u64| moved >> (order.vector.0 % 64) & 1 == 1;

@@ -503,7 +503,8 @@ unsafe fn eights<T: Number, const REVERSE: bool>(state: *mut T, from: *const T, 
             let (abc, abcd) = (ab + c, ab + cd);
             let (ef_g, ef_gh) = (ef + g, ef + (g + h));
             let all = abcd + ef_gh;
-            let mut sums = [s + a, s + ab, s + abc, s + abcd, s + (abcd + e), s + (abcd + ef), s + (abcd + ef_g), s + all];
+            let mut sums =
+                [s + a, s + ab, s + abc, s + abcd, s + (abcd + e), s + (abcd + ef), s + (abcd + ef_g), s + all];
             s = sums[EIGHT - 1];
             if REVERSE {
                 sums.reverse();

@@ -6,8 +6,8 @@ use crate::shape::Type;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-/// Rows of at most so many elements are looked at: first the shortest alone.
-const SHORT: [usize; 3] = [4, 16, 64];
+/// Rows of at most so many elements are looked at: first the shortest alone, in the end all.
+const SHORT: [usize; 4] = [4, 16, 64, usize::MAX];
 
 /// The procedure with columns in place of rows in some buffers of its own, of [rows, elements of a row] each, if that is
 /// estimated to cost less.
@@ -16,7 +16,8 @@ pub(super) fn transposed(procedure: &Procedure) -> Cow<'_, Procedure> {
     let mut least = cost(procedure);
     let candidates = candidates(procedure);
     for (at, &short) in SHORT.iter().enumerate() {
-        let chosen: HashSet<BufferId> = candidates.iter().filter(|&&(_, row)| row <= short).map(|&(id, _)| id).collect();
+        let chosen: HashSet<BufferId> =
+            candidates.iter().filter(|&&(_, row)| row <= short).map(|&(id, _)| id).collect();
         let before = if at == 0 { 0 } else { SHORT[at - 1] };
         if !candidates.iter().any(|&(_, row)| (before + 1..=short).contains(&row)) {
             continue;
@@ -76,8 +77,7 @@ fn candidates(procedure: &Procedure) -> Vec<(BufferId, usize)> {
             }
             Step::Product(product) => {
                 let [m, k, n] = product.sizes;
-                for (operand, rows, columns) in
-                    [(&product.left, m, k), (&product.right, k, n), (&product.result, m, n)]
+                for (operand, rows, columns) in [(&product.left, m, k), (&product.right, k, n), (&product.result, m, n)]
                 {
                     let (at, extents) = as_affine(operand, rows, columns, &product.batches);
                     check(operand.buffer, splits(operand.buffer, &at, &Guards::new(), &extents));
