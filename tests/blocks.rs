@@ -105,3 +105,23 @@ fn what_crosses_rows_is_read_when_all_rows_are_known() {
         close(&[sum.item()], &[expected_sum.item()]);
     }
 }
+
+#[test]
+fn short_rows_are_shifted_turned_and_put_side_by_side() {
+    fn moved<A: Algebra>(x: &Matrix<A, f64>) -> (Matrix<A, f64>, Vector<A, f64>) {
+        let y = x.sin();
+        // Read where guards hold, from the right and from the left, against the order of columns, and as a factor.
+        let sides = y.pad(1, 1, 2).slice(1, ..3) * &y + y.pad(1, 0, 2).slice(1, 2..) * y.reverse(1);
+        let both = concatenate(1, &[sides.clone(), y.exp()]);
+        let turned = both.dot(&both.slice(0, ..6));
+        let sums = (&turned * &both).sum_axis(1) * sides.powi(2).sum_axis(1);
+        (turned.cos(), sums)
+    }
+    for n in [640, 9001] {
+        let x = Matrix::<Concrete, f64>::from_elements((n, 3), numbers(n * 3, 8));
+        let compiled = stage(moved, &x).unwrap().compile(Cpu::default()).unwrap();
+        let ((found, sums), (expected, expected_sums)) = (compiled.call(&x).unwrap(), moved(&x));
+        close(&found.to_vec(), &expected.to_vec());
+        close(&sums.to_vec(), &expected_sums.to_vec());
+    }
+}

@@ -16,6 +16,13 @@ fn numbers(count: usize) -> Vec<f64> {
     (0..count).map(|_| next()).collect()
 }
 
+fn close(found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len());
+    for (found, expected) in found.iter().zip(expected) {
+        assert!((found - expected).abs() <= 1e-13, "{found} instead of {expected}");
+    }
+}
+
 fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|x| x.to_bits()).collect()
 }
@@ -173,4 +180,35 @@ fn running_sums_of_any_length_agree() {
     let x: Vector<Concrete, f64> = special.into();
     let found = stage(totals, &x).unwrap().compile(Cpu::default()).unwrap().call(&x).unwrap();
     assert_eq!(format!("{:?}", found.to_vec()), format!("{:?}", totals(&x).to_vec()));
+}
+
+#[test]
+fn loops_of_one_nest_go_both_ways_and_keep_what_was() {
+    type V<A> = Vector<A, f64>;
+    type M<A> = Matrix<A, f64>;
+    // Carries that take turns, an old one among the outputs, one that is only handed on, and a factor for all steps.
+    fn steps<A: Algebra>((x, factor): &(M<A>, V<A>)) -> (V<A>, (M<A>, M<A>, M<A>), V<A>) {
+        let first = factor.sin();
+        let step = |(a, b): (V<A>, V<A>), x: V<A>| {
+            let next = &a * factor + x.tanh();
+            ((b.clone(), next.clone()), (a, next, x))
+        };
+        let ((a, _), outputs) = scan((first.clone(), first * 0.5), x, x.len(), step);
+        let back = scan_reverse(factor.clone(), x, x.len(), |a, x| (a * 0.5 + x, ())).0;
+        (a, outputs, back)
+    }
+    for (count, width) in [(0, 5), (1, 5), (2, 5), (7, 14), (30, 3)] {
+        let x = Matrix::<Concrete, f64>::from_elements((count, width), numbers(count * width));
+        let factor = Vector::<Concrete, f64>::from_elements(width, numbers(width));
+        let compiled = stage(steps, (&x, &factor)).unwrap().compile(Cpu::default()).unwrap();
+        let arguments = (x, factor);
+        let (a, (old, new, inputs), back) = compiled.call((&arguments.0, &arguments.1)).unwrap();
+        let (b, (expected_old, expected_new, expected_inputs), expected_back) = steps(&arguments);
+        for (found, expected) in [(&a, &b), (&back, &expected_back)] {
+            close(&found.to_vec(), &expected.to_vec());
+        }
+        for (found, expected) in [(old, expected_old), (new, expected_new), (inputs, expected_inputs)] {
+            close(&found.to_vec(), &expected.to_vec());
+        }
+    }
 }

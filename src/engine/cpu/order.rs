@@ -49,6 +49,8 @@ const FUNCTION: f64 = 8.0;
 const NEXT: f64 = 0.5;
 const APART: f64 = 3.0;
 const FAR: f64 = 8.0;
+/// Bytes of the first-level cache.
+const FIRST_CACHE: u64 = 48 << 10;
 /// What a combination with elements that lie apart costs.
 const SCATTERED: f64 = 8.0;
 /// What a pair of elements costs whose products are summed, and the end of such a sum.
@@ -56,8 +58,9 @@ const PAIR: f64 = 1.5;
 const ROW: f64 = 32.0;
 /// Elements of a cache line.
 const LINE: u64 = 8;
-/// Elements of a tile, about.
+/// Elements of a tile, about, and at least.
 const TILE: usize = 512;
+const LEAST_TILE: u64 = 64;
 
 /// A loop: the innermost of the axes that run together, and how many steps these make.
 type Loop = (usize, usize);
@@ -99,6 +102,23 @@ struct Choice<'a> {
     long: Vec<usize>,
     /// For each value, the axes that move it, as a set of bits.
     moved: Vec<u64>,
+    /// Products that are only summed: one instruction does both.
+    summed: Vec<bool>,
+}
+
+/// Whether each value is a product that is only summed.
+fn summed_products(nest: &Nest) -> Vec<bool> {
+    let mut uses = vec![0u32; nest.values.len()];
+    nest.values.iter().flat_map(|(value, _)| value.operands()).for_each(|id| uses[id as usize] += 1);
+    nest.stores.iter().for_each(|store| uses[store.value as usize] += 1);
+    let mut summed = vec![false; nest.values.len()];
+    for store in
+        nest.stores.iter().filter(|store| store.mode == Mode::Reduce(Reduction::Sum) && store.guards.is_empty())
+    {
+        let id = store.value as usize;
+        summed[id] = uses[id] == 1 && matches!(nest.values[id].0, Value::Binary(Binary::Mul, ..));
+    }
+    summed
 }
 
 fn axes_of(at: &Affine) -> u64 {
@@ -144,11 +164,21 @@ impl Choice<'_> {
         Order { outer: Vec::new(), vector: along, inner: self.joined(&rest) }
     }
 
+    /// Whether a smallest tile's elements of all accesses, with what lies between them, stay in the first-level cache.
+    fn stays_near(&self, order: &Order) -> bool {
+        let span = |at: &&Affine| match at.coefficients[order.vector.0].unsigned_abs() {
+            0 | 1 => 0,
+            stride => 8 * LEAST_TILE * stride.min(LINE),
+        };
+        self.memory.iter().map(span).sum::<u64>() <= FIRST_CACHE
+    }
+
     /// What an access costs for each element of a run.
     fn access(&self, at: &Affine, order: &Order) -> f64 {
         match at.coefficients[order.vector.0].unsigned_abs() {
             0 | 1 => NEXT,
             stride if stride < LINE => APART,
+            _ if !self.stays_near(order) => FAR,
             // The rest of a line is used by the loops inside.
             _ if order.inner.iter().any(|&(axis, _)| (1..LINE).contains(&at.coefficients[axis].unsigned_abs())) => {
                 APART
@@ -205,9 +235,10 @@ impl Choice<'_> {
         let run =
             |moved: u64, each: f64| times(moved) * (INSTRUCTION + if is_vector(moved) { each * width } else { each });
         let mut cost = 0.0;
-        for ((value, _), &moved) in self.nest.values.iter().zip(&self.moved) {
+        for (id, ((value, _), &moved)) in self.nest.values.iter().zip(&self.moved).enumerate() {
             cost += match value {
                 Value::Constant(_) => 0.0,
+                _ if self.summed[id] => 0.0,
                 Value::Load { at, guards, .. } if guards.is_empty() => {
                     // What lies next to each other is read by those who use it.
                     let each = self.access(at, order);
@@ -266,7 +297,7 @@ fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
         };
         moved.push(value.operands().iter().fold(own, |bits, &operand| bits | moved[operand as usize]));
     }
-    let choice = Choice { nest, memory, numbers, long, moved };
+    let choice = Choice { nest, memory, numbers, long, moved, summed: summed_products(nest) };
     let mut best = choice.order(last, cut);
     let mut least = choice.cost(&best);
     for &axis in choice.long.iter().rev().skip(1) {

@@ -14,8 +14,8 @@ use std::ptr::NonNull;
 ///
 /// A result may lie where an operand lies, which the compiler can not rule out; it makes vectors of a whole block, since
 /// nothing is written in between.
-pub(super) const BLOCK: usize = 32;
-/// Elements of a vector, about, of which the rest of a run is made.
+const BLOCK: usize = 32;
+/// Elements of a vector, about.
 const SMALL: usize = 8;
 
 /// Keeps a loop over blocks as it is: where the elements of a block are in vectors, the compiler would else make further
@@ -29,6 +29,51 @@ fn between_blocks() {
     };
 }
 
+/// Work on blocks of elements.
+pub(super) trait Blocks {
+    /// Does it for so many elements from a position on.
+    ///
+    /// # Safety
+    ///
+    /// There are as many.
+    unsafe fn block<const COUNT: usize>(&self, start: usize);
+}
+
+/// Goes over so many elements in blocks, then in smaller ones, each a power of two. So runs of one length are cut at the same
+/// places, and what an instruction reads in a block has been written as a block: a processor that has it on its way to the
+/// cache hands it on then, and else waits until it is there.
+///
+/// # Safety
+///
+/// There are so many elements.
+#[inline(always)]
+pub(super) unsafe fn each_block(count: usize, blocks: impl Blocks) {
+    let mut start = 0;
+    // SAFETY: of `count` elements, as many as a block are left.
+    unsafe {
+        while count - start >= BLOCK {
+            blocks.block::<BLOCK>(start);
+            between_blocks();
+            start += BLOCK;
+        }
+        while count - start >= SMALL {
+            blocks.block::<SMALL>(start);
+            between_blocks();
+            start += SMALL;
+        }
+        let rest = count - start;
+        if rest & 4 != 0 {
+            blocks.block::<4>(start);
+        }
+        if rest & 2 != 0 {
+            blocks.block::<2>(start + (rest & 4));
+        }
+        if rest & 1 != 0 {
+            blocks.block::<1>(count - 1);
+        }
+    }
+}
+
 /// Writes a function of the position at every position.
 ///
 /// # Safety
@@ -37,31 +82,16 @@ fn between_blocks() {
 /// of the result but elements at its own position or later.
 #[inline(always)]
 pub(super) unsafe fn fill_with<T>(result: *mut T, count: usize, f: impl Fn(usize) -> T) {
-    let mut start = 0;
-    // SAFETY: there is room for `count` elements, of which as many as a block are left.
-    unsafe {
-        if count < SMALL {
-            for at in 0..count {
-                result.add(at).write(f(at));
-            }
-            return;
-        }
-        // The end is a block that overlaps others, computed before anything is written over what it reads.
-        let end = block::<T, SMALL>(|at| f(count - SMALL + at));
-        while count - start >= BLOCK {
-            write_block(result.add(start), block::<T, BLOCK>(|at| f(start + at)));
-            between_blocks();
-            start += BLOCK;
-        }
-        while count - start > SMALL {
-            write_block(result.add(start), block::<T, SMALL>(|at| f(start + at)));
-            between_blocks();
-            start += SMALL;
-        }
-        if start < count {
-            write_block(result.add(count - SMALL), end);
+    struct Filled<T, F>(*mut T, F);
+    impl<T, F: Fn(usize) -> T> Blocks for Filled<T, F> {
+        #[inline(always)]
+        unsafe fn block<const COUNT: usize>(&self, start: usize) {
+            // SAFETY: there is room at these positions.
+            unsafe { write_block(self.0.add(start), block::<T, COUNT>(|at| self.1(start + at))) };
         }
     }
+    // SAFETY: the caller promises room.
+    unsafe { each_block(count, Filled(result, f)) };
 }
 
 /// A function of the position at each position of a block.

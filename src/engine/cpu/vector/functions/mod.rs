@@ -13,7 +13,7 @@ mod logarithm;
 mod pairs;
 mod real;
 
-use super::elementwise::BLOCK;
+use super::elementwise::{Blocks, each_block};
 use super::level::{Level, Loop, kernel};
 use super::{Instructions, Kernel};
 use crate::operation::Unary;
@@ -76,9 +76,6 @@ fn number<T: Real>(x: f64) -> T {
     T::from_f64(x)
 }
 
-/// Elements of the smaller blocks in which the rest of a run is computed.
-const SMALL: usize = BLOCK / 2;
-
 /// Writes the function of a block of elements.
 ///
 /// # Safety
@@ -123,32 +120,25 @@ unsafe fn correct_outside<T: Real, F: Function<T>, L: Level>(values: *mut T, a: 
     }
 }
 
-/// The loop of a function with a vector version; the rest behind the last block is computed in blocks too, so that it neither
-/// depends on the length of a run nor is slow.
+/// The loop of a function with a vector version.
 struct Vectors<T, F>(PhantomData<(T, F)>);
+
+/// Results and operands of such a function.
+struct Runs<T, F, L>(*mut T, *const T, PhantomData<(F, L)>);
+
+impl<T: Real, F: Function<T>, L: Level> Blocks for Runs<T, F, L> {
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) {
+        // SAFETY: as the caller's.
+        unsafe { block::<T, F, L, COUNT>(self.0.add(start), self.1.add(start)) };
+    }
+}
 
 impl<T: Real, F: Function<T>> Loop for Vectors<T, F> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
-        let (result, a) = (result.cast::<T>(), a.cast::<T>());
-        let mut start = 0;
-        // SAFETY: the caller promises elements and room at the positions below `count`; where these are less than a block,
-        // they are computed in a block of their own.
-        unsafe {
-            while count - start >= BLOCK {
-                block::<T, F, L, BLOCK>(result.add(start), a.add(start));
-                start += BLOCK;
-            }
-            while start < count {
-                let length = (count - start).min(SMALL);
-                let mut rest = [T::ZERO; SMALL];
-                std::ptr::copy_nonoverlapping(a.add(start), rest.as_mut_ptr(), length);
-                let place = rest.as_mut_ptr();
-                block::<T, F, L, SMALL>(place, place);
-                std::ptr::copy_nonoverlapping(place, result.add(start), length);
-                start += length;
-            }
-        }
+        // SAFETY: the caller promises elements and room at the positions below `count`.
+        unsafe { each_block(count, Runs::<T, F, L>(result.cast(), a.cast(), PhantomData)) };
     }
 }
 

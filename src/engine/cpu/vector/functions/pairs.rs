@@ -4,7 +4,7 @@ use super::exponential::{Exp, exp_of_sum};
 use super::logarithm::{Ln, ln_1p_of};
 use super::real::Real;
 use super::{Function, polynomial};
-use crate::engine::cpu::vector::elementwise::{BLOCK, One, Run, Source};
+use crate::engine::cpu::vector::elementwise::{Blocks, One, Run, Source, each_block};
 use crate::engine::cpu::vector::level::{Level, Loop, Product, kernel};
 use crate::engine::cpu::vector::{Instructions, Kernel, Operand};
 use crate::operation::{Binary, BinaryLoop};
@@ -27,8 +27,36 @@ trait Pairwise<T> {
     fn by_table(a: T, b: T) -> T;
 }
 
-/// The loop of a function of two operands, by blocks, of which the last is a part.
+/// The loop of a function of two operands.
 struct Vectors<T, F, A, B>(PhantomData<(T, F, A, B)>);
+
+/// Results and operands of such a function.
+struct Runs<T, F, L, A, B>(*mut T, A, B, PhantomData<(F, L)>);
+
+impl<T: Real, F: Pairwise<T>, L: Level, A: Source<T>, B: Source<T>> Blocks for Runs<T, F, L, A, B> {
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) {
+        // SAFETY: the caller promises elements at these positions.
+        let pair = |at: usize| unsafe { (self.1.at(start + at), self.2.at(start + at)) };
+        let mut values = [const { MaybeUninit::<T>::uninit() }; COUNT];
+        let mut any_outside = false;
+        for (at, value) in values.iter_mut().enumerate() {
+            let (a, b) = pair(at);
+            value.write(F::value::<L>(a, b));
+            any_outside |= F::outside(a, b);
+        }
+        if any_outside {
+            for (at, value) in values.iter_mut().enumerate() {
+                let (a, b) = pair(at);
+                if F::outside(a, b) {
+                    value.write(F::by_table(a, b));
+                }
+            }
+        }
+        // SAFETY: the caller promises room at these positions, and the whole block is written.
+        unsafe { self.0.add(start).cast::<[MaybeUninit<T>; COUNT]>().write(values) };
+    }
+}
 
 impl<T: Real, F: Pairwise<T>, A: Source<T>, B: Source<T>> Loop for Vectors<T, F, A, B> {
     #[inline(always)]
@@ -36,43 +64,8 @@ impl<T: Real, F: Pairwise<T>, A: Source<T>, B: Source<T>> Loop for Vectors<T, F,
         if count == 0 {
             return;
         }
-        let result = result.cast::<T>();
         // SAFETY: the caller promises `count` elements, which are more than none, or one.
-        let (a, b) = unsafe { (A::new(a), B::new(b)) };
-        let mut start = 0;
-        while start < count {
-            let length = (count - start).min(BLOCK);
-            let (mut left, mut right) = ([T::ZERO; BLOCK], [T::ZERO; BLOCK]);
-            if length == BLOCK {
-                for at in 0..BLOCK {
-                    // SAFETY: the positions are below `count`.
-                    (left[at], right[at]) = unsafe { (a.at(start + at), b.at(start + at)) };
-                }
-            } else {
-                for at in 0..length {
-                    // SAFETY: the positions are below `count`.
-                    (left[at], right[at]) = unsafe { (a.at(start + at), b.at(start + at)) };
-                }
-            }
-            let mut values = [const { MaybeUninit::<T>::uninit() }; BLOCK];
-            let mut any_outside = false;
-            for at in 0..BLOCK {
-                values[at].write(F::value::<L>(left[at], right[at]));
-                any_outside |= F::outside(left[at], right[at]);
-            }
-            let values = values.as_mut_ptr().cast::<T>();
-            if any_outside {
-                for at in 0..length {
-                    if F::outside(left[at], right[at]) {
-                        // SAFETY: the position is in the block.
-                        unsafe { values.add(at).write(F::by_table(left[at], right[at])) };
-                    }
-                }
-            }
-            // SAFETY: the caller promises room at these positions, and the whole block is written.
-            unsafe { std::ptr::copy_nonoverlapping(values, result.add(start), length) };
-            start += length;
-        }
+        unsafe { each_block(count, Runs::<T, F, L, A, B>(result.cast(), A::new(a), B::new(b), PhantomData)) };
     }
 }
 
