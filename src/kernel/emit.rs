@@ -21,8 +21,17 @@ pub(crate) enum Obstacle {
 /// Values of a nest: its instructions are slots in a table of 2^16.
 pub(crate) const VALUES: usize = 1 << 13;
 
+#[cfg(test)]
+thread_local! {
+    /// The values that were written on this thread, those of nests that turned out to be too large among them.
+    pub(crate) static WRITTEN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Position of an access in the emitter's table, in which none stands twice.
+type AccessId = u32;
+
 /// A wanted value.
-type Demand = (NodeId, Access);
+type Demand = (NodeId, AccessId);
 
 /// Writes values of a program's nodes into a nest.
 pub(crate) struct Emitter<'a> {
@@ -30,12 +39,32 @@ pub(crate) struct Emitter<'a> {
     /// The buffers of stored nodes.
     pub(crate) buffers: &'a HashMap<NodeId, BufferId>,
     pub(crate) nest: NestBuilder,
+    accesses: Vec<Access>,
+    access_ids: HashMap<Access, AccessId>,
     values: HashMap<Demand, ValueId>,
+    /// What was begun when a nest turned out to be too large.
+    unfinished: Vec<NodeId>,
 }
 
 impl<'a> Emitter<'a> {
     pub(crate) fn new(body: &'a Body, buffers: &'a HashMap<NodeId, BufferId>, nest: NestBuilder) -> Emitter<'a> {
-        Emitter { body, buffers, nest, values: HashMap::new() }
+        Emitter {
+            body,
+            buffers,
+            nest,
+            accesses: Vec::new(),
+            access_ids: HashMap::new(),
+            values: HashMap::new(),
+            unfinished: Vec::new(),
+        }
+    }
+
+    fn access(&mut self, access: Access) -> AccessId {
+        let accesses = &mut self.accesses;
+        *self.access_ids.entry(access).or_insert_with_key(|access| {
+            accesses.push(access.clone());
+            (accesses.len() - 1) as AccessId
+        })
     }
 
     fn extents(&self) -> Shape {
@@ -44,31 +73,61 @@ impl<'a> Emitter<'a> {
 
     /// The value of a node at an access; `root` is computed though it has a buffer.
     pub(crate) fn emit(&mut self, node: NodeId, access: Access, root: NodeId) -> Result<ValueId, Obstacle> {
-        let first: Demand = (node, access);
-        let mut open: Vec<Demand> = vec![first.clone()];
-        while let Some(demand) = open.last() {
-            if self.values.contains_key(demand) {
+        let first: Demand = (node, self.access(access));
+        let mut open: Vec<Demand> = vec![first];
+        while let Some(&demand) = open.last() {
+            if self.values.contains_key(&demand) {
                 open.pop();
                 continue;
             }
-            let demand = demand.clone();
-            let (needed, guards) = self.demands(&demand, root)?;
-            let missing: Vec<Demand> =
-                needed.iter().filter(|demand| !self.values.contains_key(*demand)).cloned().collect();
-            if missing.is_empty() {
+            let (needed, guards) = self.demands(demand, root)?;
+            let before = open.len();
+            open.extend(needed.iter().filter(|demand| !self.values.contains_key(*demand)));
+            if open.len() == before {
                 let operands: SmallVec<[ValueId; 3]> = needed.iter().map(|demand| self.values[demand]).collect();
-                let value = self.value(&demand, &operands, guards, root)?;
+                let value = self.value(demand, &operands, guards, root)?;
+                #[cfg(test)]
+                WRITTEN.set(WRITTEN.get() + 1);
                 let is_inner = demand.0 != root && demand != first && !operands.is_empty();
-                if self.nest.nest.values.len() >= VALUES && is_inner && !self.buffers.contains_key(&demand.0) {
-                    return Err(Obstacle::Size(demand.0));
-                }
+                let is_full =
+                    self.nest.nest.values.len() >= VALUES && is_inner && !self.buffers.contains_key(&demand.0);
+                let id = demand.0;
                 self.values.insert(demand, value);
                 open.pop();
-            } else {
-                open.extend(missing);
+                if is_full {
+                    self.unfinished = open.into_iter().map(|(node, _)| node).collect();
+                    return Err(Obstacle::Size(id));
+                }
             }
         }
         Ok(self.values[&first])
+    }
+
+    /// The nodes that were written into a nest which is too large, and that others need which were not: where these are
+    /// stored, none of what was written is needed again.
+    pub(crate) fn frontier(&self) -> Vec<NodeId> {
+        let mut written = vec![false; self.body.nodes.len()];
+        self.values.keys().for_each(|(id, _)| written[*id as usize] = true);
+        self.unfinished.iter().for_each(|&id| written[id as usize] = false);
+        let mut frontier: Vec<NodeId> = Vec::new();
+        for (id, node) in self.body.nodes.iter().enumerate() {
+            if !written[id] {
+                frontier.extend(node.args.iter().copied().filter(|&arg| written[arg as usize]));
+            }
+        }
+        // A view is read from what it is a view of.
+        for id in &mut frontier {
+            while let Op::View(_) | Op::Reshape(_) | Op::Alias | Op::Mark = self.body.node(*id).op
+                && !self.buffers.contains_key(id)
+            {
+                *id = self.body.node(*id).args[0];
+            }
+        }
+        let is_computed = |id: &NodeId| !matches!(self.body.node(*id).op, Op::Constant(_) | Op::Iota(_));
+        frontier.retain(|id| !self.buffers.contains_key(id) && is_computed(id));
+        frontier.sort_unstable();
+        frontier.dedup();
+        frontier
     }
 
     fn is_buffer(&self, node: NodeId, root: NodeId) -> bool {
@@ -76,32 +135,33 @@ impl<'a> Emitter<'a> {
     }
 
     /// The operands of a demand, and the guards that the node itself needs.
-    fn demands(&self, (id, access): &Demand, root: NodeId) -> Result<(SmallVec<[Demand; 3]>, Guards), Obstacle> {
-        let node = self.body.node(*id);
+    fn demands(&mut self, (id, at): Demand, root: NodeId) -> Result<(SmallVec<[Demand; 3]>, Guards), Obstacle> {
+        let node = self.body.node(id);
         let none = Guards::new();
-        if self.is_buffer(*id, root) {
+        if self.is_buffer(id, root) {
             return Ok((SmallVec::new(), none));
         }
-        let same = || node.args.iter().map(|&arg| (arg, access.clone())).collect();
         let extents = self.extents();
+        let access = &self.accesses[at as usize];
         match &node.op {
             Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) => Ok((SmallVec::new(), none)),
             Op::View(map) => {
-                let (inner, guards) = access.through_view(map, &extents).ok_or(Obstacle::Read(*id))?;
-                Ok((SmallVec::from_vec(vec![(node.args[0], inner)]), guards))
+                let (inner, guards) = access.through_view(map, &extents).ok_or(Obstacle::Read(id))?;
+                Ok((SmallVec::from_slice(&[(node.args[0], self.access(inner))]), guards))
             }
             Op::Reshape(_) => {
                 let source = &self.body.node(node.args[0]).ty().shape;
                 let guarded = Access { rows: access.rows.clone(), guards: Guards::new() };
-                let inner = guarded.through_reshape(source, &node.ty().shape, &extents).ok_or(Obstacle::Read(*id))?;
+                let inner = guarded.through_reshape(source, &node.ty().shape, &extents).ok_or(Obstacle::Read(id))?;
                 let inner = Access { guards: access.guards.clone(), ..inner };
-                Ok((SmallVec::from_vec(vec![(node.args[0], inner)]), none))
+                Ok((SmallVec::from_slice(&[(node.args[0], self.access(inner))]), none))
             }
             Op::Gather => {
                 // The index arrays are read along the result's outer axes.
                 let rank = self.body.node(node.args[1]).ty().rank();
                 let outer = Access { rows: access.rows[..rank].into(), guards: access.guards.clone() };
-                Ok((node.args[1..].iter().map(|&arg| (arg, outer.clone())).collect(), none))
+                let outer = self.access(outer);
+                Ok((node.args[1..].iter().map(|&arg| (arg, outer)).collect(), none))
             }
             Op::Contract(spec) => {
                 let read = |labels: &[u8]| Access {
@@ -114,32 +174,34 @@ impl<'a> Emitter<'a> {
                         .collect(),
                     guards: access.guards.clone(),
                 };
-                let operands = [(node.args[0], read(&spec.left)), (node.args[1], read(&spec.right))];
-                Ok((operands.into_iter().collect(), none))
+                let (left, right) = (read(&spec.left), read(&spec.right));
+                let operands = [(node.args[0], self.access(left)), (node.args[1], self.access(right))];
+                Ok((SmallVec::from_slice(&operands), none))
             }
-            _ => Ok((same(), none)),
+            _ => Ok((node.args.iter().map(|&arg| (arg, at)).collect(), none)),
         }
     }
 
     fn value(
         &mut self,
-        (id, access): &Demand,
+        (id, access): Demand,
         operands: &[ValueId],
         guards: Guards,
         root: NodeId,
     ) -> Result<ValueId, Obstacle> {
-        let node = self.body.node(*id);
+        let node = self.body.node(id);
         let dtype = node.ty().dtype;
-        let extents = self.extents();
+        let access = &self.accesses[access as usize];
         if let Op::Constant(array) = &node.op
             && let Some(value) = array.uniform()
         {
             return Ok(self.nest.add(Value::Constant(value), dtype));
         }
-        if self.is_buffer(*id, root) {
-            let at = access.linear(&node.ty().shape, &extents).ok_or(Obstacle::Read(*id))?;
+        if self.is_buffer(id, root) {
+            let extents = self.extents();
+            let at = access.linear(&node.ty().shape, &extents).ok_or(Obstacle::Read(id))?;
             let guards = needed(&access.guards, &extents);
-            return Ok(self.nest.add(Value::Load { buffer: self.buffers[id], at, guards }, dtype));
+            return Ok(self.nest.add(Value::Load { buffer: self.buffers[&id], at, guards }, dtype));
         }
         let value = match &node.op {
             Op::Iota(_) => Value::Position(access.rows[0].clone()),
@@ -149,7 +211,7 @@ impl<'a> Emitter<'a> {
             Op::Select => Value::Select(operands[0], operands[1], operands[2]),
             Op::Cast(dtype) => Value::Cast(*dtype, operands[0]),
             Op::Contract(_) => Value::Binary(Binary::Mul, operands[0], operands[1]),
-            Op::Gather => return self.gather(*id, access, operands),
+            Op::Gather => return self.gather(id, &access.clone(), operands),
             Op::View(_) => {
                 // A load is guarded already.
                 let is_load = matches!(self.nest.nest.values[operands[0] as usize].0, Value::Load { .. });

@@ -272,23 +272,63 @@ impl<'a> Lowering<'a> {
             let value = emitter.nest.add(Value::Constant(zero), zero.dtype());
             let at = Affine::constant(0, extents.len());
             let built = emitter.nest;
-            return self.join(built, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
+            let store = Store { value, buffer, at, guards: Guards::new(), index: None, mode };
+            self.join(built, vec![store]);
+            return Ok(());
         }
         let (value, at, guards, index) = loop {
             match store(&mut emitter) {
                 Ok(stored) => break stored,
                 Err(Obstacle::Size(node)) => {
-                    self.pointwise(node)?;
+                    let frontier = emitter.frontier();
+                    self.cut(node, &frontier)?;
                     emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(extents));
                 }
                 Err(obstacle) => return Err(obstacle),
             }
         };
         let built = emitter.nest;
-        self.join(built, Store { value, buffer, at, guards, index, mode })
+        self.join(built, vec![Store { value, buffer, at, guards, index, mode }]);
+        Ok(())
     }
 
-    fn join(&mut self, built: NestBuilder, store: Store) -> Result<(), Obstacle> {
+    /// Stores a node at which a nest became too large, and the nodes that the rest of it needs of what was written before.
+    /// Those of one shape share what they are computed from.
+    fn cut(&mut self, node: NodeId, frontier: &[NodeId]) -> Result<(), Obstacle> {
+        let mut shapes: Vec<(&Shape, Vec<NodeId>)> = Vec::new();
+        for &id in frontier.iter().filter(|&&id| id != node) {
+            let shape = &self.body.node(id).ty().shape;
+            match shapes.iter_mut().find(|(of, _)| *of == shape) {
+                Some((_, ids)) => ids.push(id),
+                None => shapes.push((shape, vec![id])),
+            }
+        }
+        for (shape, mut ids) in shapes {
+            let (built, values) = loop {
+                ids.retain(|id| !self.buffers.contains_key(id));
+                let mut emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(shape));
+                let emit = |&id: &NodeId| emitter.emit(id, Access::identity(shape.len()), NodeId::MAX);
+                match ids.iter().map(emit).collect::<Result<Vec<ValueId>, Obstacle>>() {
+                    Ok(values) => break (emitter.nest, values),
+                    Err(Obstacle::Size(node)) => {
+                        let frontier = emitter.frontier();
+                        self.cut(node, &frontier)?;
+                    }
+                    Err(obstacle) => return Err(obstacle),
+                }
+            };
+            let at = Access::identity(shape.len()).linear(shape, shape).ok_or(Obstacle::Read(node))?;
+            let stores = ids.iter().zip(values).map(|(&id, value)| {
+                let buffer = self.local(id);
+                Store { value, buffer, at: at.clone(), guards: Guards::new(), index: None, mode: Mode::Write }
+            });
+            let stores = stores.collect();
+            self.join(built, stores);
+        }
+        if self.buffers.contains_key(&node) { Ok(()) } else { self.pointwise(node) }
+    }
+
+    fn join(&mut self, built: NestBuilder, stores: Vec<Store>) {
         let extents = built.nest.extents.clone();
         let place = match self.nests.get(&extents) {
             Some(&place) if self.is_known(&built.nest, place) && self.has_room(&built.nest, place) => place,
@@ -299,35 +339,28 @@ impl<'a> Lowering<'a> {
             }
         };
         let Place::Nest(nest) = &mut self.places[place] else { unreachable!("a place of a nest") };
-        // What is stored here is at hand.
-        let known: HashMap<(BufferId, Affine), ValueId> = nest
-            .nest
-            .stores
-            .iter()
-            .filter(|store| store.mode == Mode::Write && store.index.is_none())
-            .map(|store| ((store.buffer, store.at.clone()), store.value))
-            .collect();
         let mut ids: Vec<ValueId> = Vec::with_capacity(built.nest.values.len());
         for (value, dtype) in &built.nest.values {
+            // What is stored here is at hand.
             if let Value::Load { buffer, at, guards } = value
                 && guards.is_empty()
-                && let Some(&id) = known.get(&(*buffer, at.clone()))
+                && let Some(id) = nest.written(*buffer, at)
             {
                 ids.push(id);
                 continue;
             }
             ids.push(nest.add(value.map(|id| ids[id as usize]), *dtype));
         }
-        let moved = Store {
-            value: ids[store.value as usize],
-            index: store.index.map(|(index, stride, extent)| (ids[index as usize], stride, extent)),
-            ..store
-        };
-        // A concatenation is known when its last part is.
-        let filled = self.filled_at.entry(moved.buffer).or_insert(place);
-        *filled = place.max(*filled);
-        nest.nest.stores.push(moved);
-        Ok(())
+        for store in stores {
+            // A concatenation is known when its last part is.
+            let filled = self.filled_at.entry(store.buffer).or_insert(place);
+            *filled = place.max(*filled);
+            nest.store(Store {
+                value: ids[store.value as usize],
+                index: store.index.map(|(index, stride, extent)| (ids[index as usize], stride, extent)),
+                ..store
+            });
+        }
     }
 
     /// Whether a nest has room for the values of another one.
@@ -348,14 +381,7 @@ impl<'a> Lowering<'a> {
             match self.filled_at.get(&buffer) {
                 None => true,
                 Some(&filled) if filled < place => true,
-                Some(&filled) if filled == place => own.is_some_and(|at| {
-                    there.nest.stores.iter().any(|store| {
-                        store.buffer == buffer
-                            && store.mode == Mode::Write
-                            && store.guards.is_empty()
-                            && store.at == *at
-                    })
-                }),
+                Some(&filled) if filled == place => own.is_some_and(|at| there.written(buffer, at).is_some()),
                 Some(_) => false,
             }
         })

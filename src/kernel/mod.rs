@@ -17,6 +17,8 @@ mod procedure;
 mod product;
 pub(crate) mod roots;
 mod rows;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use access::{Affine, Guard, Guards};
 pub(crate) use lower::lower;

@@ -105,12 +105,27 @@ pub(crate) struct Nest {
 pub(crate) struct NestBuilder {
     pub(crate) nest: Nest,
     table: HashMap<Value, ValueId>,
+    /// What is written at known places everywhere.
+    written: HashMap<(BufferId, Affine), ValueId>,
 }
 
 impl NestBuilder {
     /// A nest without values.
     pub(crate) fn new(extents: &[usize]) -> NestBuilder {
-        NestBuilder { nest: Nest { extents: Shape::from_slice(extents), ..Nest::default() }, table: HashMap::new() }
+        NestBuilder { nest: Nest { extents: Shape::from_slice(extents), ..Nest::default() }, ..NestBuilder::default() }
+    }
+
+    /// Adds a store.
+    pub(crate) fn store(&mut self, store: Store) {
+        if store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty() {
+            self.written.insert((store.buffer, store.at.clone()), store.value);
+        }
+        self.nest.stores.push(store);
+    }
+
+    /// The value that a store writes at this place everywhere, if one does.
+    pub(crate) fn written(&self, buffer: BufferId, at: &Affine) -> Option<ValueId> {
+        self.written.get(&(buffer, at.clone())).copied()
     }
 
     /// The position of a value, which is added if it is new.

@@ -1,0 +1,54 @@
+//! How much work lowering is.
+
+use super::emit::WRITTEN;
+use super::{Step, lower};
+use crate::operation::{Binary, Unary};
+use crate::shape::{DType, Type};
+use crate::term::{Graph, NodeId, Op};
+
+/// Σ of steps `y - sin(y · x) · x`, and what is like their reverse derivative: at each step, going back, the states of that
+/// step are read.
+fn there_and_back(steps: usize) -> crate::term::Body {
+    let mut graph: Graph = Graph::new(&[Type::new(DType::F64, &[16])], 0);
+    let x: NodeId = 0;
+    let mut y = x;
+    let mut states = Vec::new();
+    for _ in 0..steps {
+        let product = graph.add(Op::Binary(Binary::Mul), &[y, x]);
+        let sine = graph.add(Op::Unary(Unary::Sin), &[product]);
+        let scaled = graph.add(Op::Binary(Binary::Mul), &[sine, x]);
+        states.push((y, product, sine));
+        y = graph.add(Op::Binary(Binary::Sub), &[y, scaled]);
+    }
+    let (mut dy, mut dx) = (x, x);
+    for &(y, product, sine) in states.iter().rev() {
+        let dsine = graph.add(Op::Binary(Binary::Mul), &[dy, sine]);
+        dx = graph.add(Op::Binary(Binary::Sub), &[dx, dsine]);
+        let cosine = graph.add(Op::Unary(Unary::Cos), &[product]);
+        let dproduct = graph.add(Op::Binary(Binary::Mul), &[dy, cosine]);
+        let part = graph.add(Op::Binary(Binary::Mul), &[dproduct, y]);
+        dx = graph.add(Op::Binary(Binary::Sub), &[dx, part]);
+        dy = graph.add(Op::Binary(Binary::Sub), &[dy, dproduct]);
+    }
+    graph.finish(&[y, dx])
+}
+
+#[test]
+fn a_program_of_several_nests_is_written_a_few_times_at_most() {
+    for steps in [1_000, 4_000] {
+        let body = there_and_back(steps);
+        let before = WRITTEN.get();
+        let procedure = lower(&body);
+        let written = WRITTEN.get() - before;
+        assert!(written <= 8 * body.nodes.len(), "{written} values for {} nodes", body.nodes.len());
+        let values: usize = procedure
+            .steps
+            .iter()
+            .map(|step| match step {
+                Step::Nest(nest) => nest.values.len(),
+                _ => 0,
+            })
+            .sum();
+        assert!(values <= 2 * body.nodes.len(), "{values} values for {} nodes", body.nodes.len());
+    }
+}
