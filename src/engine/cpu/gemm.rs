@@ -19,6 +19,8 @@ const DEPTH: usize = 256;
 const ROWS: usize = 144;
 /// Columns of the right operand that are packed at once, which stay in the third cache.
 const COLUMNS: usize = 1024;
+/// Rows of the left operand that packing the right one is not worth for.
+const DIRECT: usize = 96;
 /// Multiples of the rows and the columns of all kernels.
 const PANELS: (usize, usize) = (24, 32);
 
@@ -53,10 +55,13 @@ pub(super) trait Float: Copy + Add<Output = Self> + AddAssign + Mul<Output = Sel
 
 /// A product of a panel of `R` rows and one of `C` columns, with all sums in registers.
 trait Kernel<T, const R: usize, const C: usize> {
+    /// Writes the product to `R` rows of `C` elements each, or adds it to what is there. The left panel has its columns one
+    /// after the other; the right one's rows, and those of the result, are so many elements apart.
+    ///
     /// # Safety
     ///
     /// The panels have `depth` times as many elements as rows and columns, and the machine has the instructions.
-    unsafe fn run(depth: usize, panels: [*mut T; 2]) -> [[T; C]; R];
+    unsafe fn run(depth: usize, left: *const T, right: (*const T, isize), result: (*mut T, isize), add: bool);
 }
 
 /// Without vectors of its own.
@@ -64,18 +69,20 @@ struct Plain;
 
 impl<T: Float, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
     #[inline(always)]
-    unsafe fn run(depth: usize, [left, right]: [*mut T; 2]) -> [[T; C]; R] {
+    unsafe fn run(depth: usize, left: *const T, right: (*const T, isize), result: (*mut T, isize), add: bool) {
         let mut sums = [[T::ZERO; C]; R];
         for p in 0..depth {
+            let row = right.0.wrapping_offset(p as isize * right.1);
             // SAFETY: panels have as many elements.
-            let (a, b) = unsafe { (*left.cast::<[T; R]>().add(p), *right.cast::<[T; C]>().add(p)) };
+            let (a, b) = unsafe { (*left.cast::<[T; R]>().add(p), *row.cast::<[T; C]>()) };
             for i in 0..R {
                 for j in 0..C {
                     sums[i][j] += a[i] * b[j];
                 }
             }
         }
-        sums
+        // SAFETY: the caller promises the rows.
+        unsafe { write(&sums, (result.0, result.1, 1), [R, C], add) };
     }
 }
 
@@ -90,26 +97,33 @@ where
 {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
-    unsafe fn run(depth: usize, [left, right]: [*mut V::Element; 2]) -> [[V::Element; C]; R] {
+    unsafe fn run(
+        depth: usize,
+        left: *const V::Element,
+        right: (*const V::Element, isize),
+        result: (*mut V::Element, isize),
+        add: bool,
+    ) {
         const { assert!(C == 2 * V::WIDTH) };
-        // SAFETY: panels have as many elements, and the machine has the instructions.
+        // SAFETY: panels have as many elements, there are rows of the result, and the machine has the instructions.
         unsafe {
             let mut sums = [[V::zero(); 2]; R];
             for p in 0..depth {
-                let (a, b) = (left.add(p * R), right.add(p * C));
+                let (a, b) = (left.add(p * R), right.0.wrapping_offset(p as isize * right.1));
                 let b = [V::load(b), V::load(b.add(V::WIDTH))];
                 for i in 0..R {
                     let a = V::splat(*a.add(i));
                     sums[i] = [a.fused(b[0], sums[i][0]), a.fused(b[1], sums[i][1])];
                 }
             }
-            let mut elements = [[<V::Element as Float>::ZERO; C]; R];
-            for (row, sums) in elements.iter_mut().zip(sums) {
-                let row = row.as_mut_ptr();
-                sums[0].store(row);
-                sums[1].store(row.add(V::WIDTH));
+            for i in 0..R {
+                let row = result.0.wrapping_offset(i as isize * result.1);
+                for part in 0..2 {
+                    let to = row.add(part * V::WIDTH);
+                    let sum = if add { V::load(to).plus(sums[i][part]) } else { sums[i][part] };
+                    sum.store(to);
+                }
             }
-            elements
         }
     }
 }
@@ -182,16 +196,29 @@ unsafe fn blocked<T: Float, K: Kernel<T, R, C>, const R: usize, const C: usize>(
             let add = add || depth > 0;
             // SAFETY: positions are inside of the matrices, and the packing memory has room for the panels.
             unsafe {
-                pack::<T, C>(swapped((at(b, depth, column), b.1, b.2)), [columns, count], right);
+                // Where few rows are multiplied by a panel, it is read where it is, if its rows' elements are together.
+                let direct = if b.2 == 1 && m <= DIRECT { columns - columns % C } else { 0 };
+                let rest = swapped((at(b, depth, column + direct), b.1, b.2));
+                pack::<T, C>(rest, [columns - direct, count], right.wrapping_add(direct * count));
                 for row in (0..m).step_by(ROWS) {
                     let rows = ROWS.min(m - row);
                     pack::<T, R>((at(a, row, depth), a.1, a.2), [rows, count], left);
                     for j in (0..columns).step_by(C) {
                         for i in (0..rows).step_by(R) {
-                            let panels = [left.wrapping_add(i * count), right.wrapping_add(j * count)];
-                            let sums = K::run(count, panels);
+                            let left = left.wrapping_add(i * count).cast_const();
+                            let right = match j < direct {
+                                true => (at(b, depth, column + j).cast_const(), b.1),
+                                false => (right.wrapping_add(j * count).cast_const(), C as isize),
+                            };
                             let place = (at(c, row + i, column + j), c.1, c.2);
-                            write(&sums, place, [R.min(rows - i), C.min(columns - j)], add);
+                            let size = [R.min(rows - i), C.min(columns - j)];
+                            if size == [R, C] && c.2 == 1 {
+                                K::run(count, left, right, (place.0, c.1), add);
+                            } else {
+                                let mut sums = [[T::ZERO; C]; R];
+                                K::run(count, left, right, (sums.as_mut_ptr().cast(), C as isize), false);
+                                write(&sums, place, size, add);
+                            }
                         }
                     }
                 }

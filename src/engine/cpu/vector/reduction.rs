@@ -27,8 +27,13 @@ unsafe fn in_lanes<T: Copy>(count: usize, start: T, step: impl Fn(T, usize) -> T
         }
         block += LANES;
     }
-    for (lane, at) in (block..count).enumerate() {
-        lanes[lane] = step(lanes[lane], at);
+    if block < count {
+        // A copy, so that the lanes of whole blocks stay in registers.
+        let mut rest = lanes;
+        for (lane, at) in (block..count).enumerate() {
+            rest[lane] = step(rest[lane], at);
+        }
+        lanes = rest;
     }
     let mut width = LANES;
     while width > 1 {
