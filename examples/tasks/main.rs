@@ -60,11 +60,8 @@ impl Options {
         derivative: Function<I, D, G>,
         arguments: impl Args<Concrete, Family = I> + Copy,
     ) -> Result<(), Box<dyn Error>> {
-        let cpu = Cpu::default().threads(self.threads);
+        let cpu = Cpu::default().threads(self.threads).profile(self.print);
         let (f, g) = (objective.compile(cpu.clone())?, derivative.compile(cpu)?);
-        if self.print {
-            println!("{objective}{}{derivative}{}", f.program().report(), g.program().report());
-        }
         let (mut value, mut gradient) = (f.call(arguments)?, g.call(arguments)?);
         let (mut objectives, mut gradients) = (Vec::new(), Vec::new());
         let start = Instant::now();
@@ -75,6 +72,9 @@ impl Options {
             let before = Instant::now();
             g.call_into(arguments, &mut gradient)?;
             gradients.push(before.elapsed());
+        }
+        if self.print {
+            println!("{objective}\n{}\n{derivative}\n{}", f.program().report(), g.program().report());
         }
         let median = |times: &mut Vec<Duration>| {
             times.sort();
