@@ -22,7 +22,7 @@ TASKS = {
     "logistic": "logistic regression, 100,000 × 100",
     "kmeans-5": "k-means, gradient and Hessian diagonal, k 5, 494,019 × 35, f32",
     "kmeans-1024": "the same, k 1024, 10,000 × 256, f32",
-    "kmeans-sparse": "the same, k 10, 28,323 × 193,886, of which 2.8 million are not zero, f32",
+    "kmeans-sparse": "the same of sparse points, k 10, 28,323 × 193,886, 2.8 million not zero, f32",
     "gmm-10-25": "mixture of Gaussians, n 1,000, d 10, k 25",
     "gmm-20-50": "the same, n 10,000, d 20, k 50",
     "gmm-64-200": "the same, n 1,000, d 64, k 200",
@@ -92,7 +92,7 @@ def main():
         "ours. Written by `scripts/compare`, which runs the tools in turns; ratios are comparable, times are this machine's.",
         "",
         f"{processor()}, {options.threads} thread{'s' if options.threads > 1 else ''}; {versions}; "
-        f"medians of {options.rounds} rounds; f64 unless said.",
+        f"medians of {options.rounds} round{'s' if options.rounds > 1 else ''}; f64 unless said.",
         "",
         "| task | deltaray | " + " | ".join(tools) + " |",
         "|---|--:|" + "--:|" * len(tools),
