@@ -10,7 +10,7 @@ import importlib
 import sys
 import time
 
-from inputs import INPUTS
+from inputs import TASKS
 
 SECONDS, LEAST, MOST = 1.0, 5, 400
 
@@ -35,6 +35,8 @@ def report(tool, task, objective, derivative):
 if __name__ == "__main__":
     tool, words = sys.argv[1], sys.argv[2:]
     peer = importlib.import_module(f"in_{tool}")
-    for task in words or INPUTS:
-        if task in peer.TASKS:
-            report(tool, task, *peer.calls(task, INPUTS[task]()))
+    for task in words or TASKS:
+        name, inputs = TASKS[task]
+        objective = getattr(peer, name, None)
+        if objective:
+            report(tool, task, *peer.calls(objective, inputs()))

@@ -8,11 +8,10 @@ from jax import grad, jit, jvp, lax, value_and_grad, vmap
 jax.config.update("jax_enable_x64", True)
 
 
-def calls(task, arguments):
+def calls(f, arguments):
     """The objective and the derivative, which wait for their results."""
     arguments = jax.tree.map(jnp.asarray, arguments)
-    f, derivative = TASKS[task]
-    objective, gradient = jit(f), jit(derivative or value_and_grad(f))
+    objective, gradient = jit(f), jit(DERIVATIVES.get(f) or value_and_grad(f))
     wait = jax.block_until_ready
     return lambda: wait(objective(*arguments)), lambda: wait(gradient(*arguments))
 
@@ -39,7 +38,7 @@ def logistic(w, x, y):
 
 
 def gradient_and_diagonal(f):
-    """The gradient and the diagonal of the Hessian by centres, where rows of it have one element that is not zero."""
+    """The gradient and the diagonal of the Hessian by centres, where nothing else of it is other than zero."""
     return lambda centres, *points: jvp(lambda c: grad(f)(c, *points), (centres,), (jnp.ones_like(centres),))
 
 
@@ -149,23 +148,5 @@ def le_net(network, images, digits):
     return perceptron(layers, x.reshape(len(x), -1), digits)
 
 
-TASKS = {
-    "chain": (chain, None),
-    "cumsum": (cumulative_sum, None),
-    "cumprod": (cumulative_product, None),
-    "logsumexp": (log_sum_exp, None),
-    "logistic": (logistic, None),
-    "kmeans-5": (k_means, gradient_and_diagonal(k_means)),
-    "kmeans-1024": (k_means, gradient_and_diagonal(k_means)),
-    "kmeans-sparse": (sparse_k_means, gradient_and_diagonal(sparse_k_means)),
-    "gmm-10-25": (posterior, None),
-    "gmm-20-50": (posterior, None),
-    "gmm-64-200": (posterior, None),
-    "gmm-f32": (posterior, None),
-    "lstm": (diagonal_lstm, None),
-    "lstm-batched": (batched_lstm, None),
-    "ba": (errors, jacobian),
-    "mlp": (perceptron, None),
-    "cnn": (le_net, None),
-    "digits": (perceptron, None),
-}
+# Of what has none here, the value and the gradient are asked for.
+DERIVATIVES = {f: gradient_and_diagonal(f) for f in (k_means, sparse_k_means)} | {errors: jacobian}

@@ -14,10 +14,9 @@ def mapped(f, tree):
     return type(tree)(mapped(f, part) for part in tree) if isinstance(tree, (list, tuple)) else f(tree)
 
 
-def calls(task, arguments):
+def calls(f, arguments):
     """The objective and the derivative."""
     arguments = mapped(torch.tensor, arguments)
-    f, derivative = TASKS[task]
     parameters = []
     mapped(parameters.append, arguments[0])
 
@@ -31,7 +30,7 @@ def calls(task, arguments):
         value = f(*arguments)
         return value, torch.autograd.grad(value, parameters)
 
-    return objective, (lambda: derivative(*arguments)) if derivative else gradient
+    return objective, (lambda: DERIVATIVES[f](*arguments)) if f in DERIVATIVES else gradient
 
 
 def chain(x):
@@ -55,14 +54,14 @@ def logistic(w, x, y):
     return (F.softplus(z) - y * z).mean()
 
 
-def gradient_and_diagonal(f):
-    """The gradient and the diagonal of the Hessian by centres, where rows of it have one element that is not zero."""
-    return lambda centres, *points: jvp(lambda c: grad(f)(c, *points), (centres,), (torch.ones_like(centres),))
-
-
 def k_means(centres, points):
     squares = (points**2).sum(1)[:, None] - 2 * points @ centres.T + (centres**2).sum(1)
     return squares.min(1).values.sum()
+
+
+def gradient_and_diagonal(centres, points):
+    """The gradient and the diagonal of the Hessian by centres, where nothing else of it is other than zero."""
+    return jvp(lambda c: grad(k_means)(c, points), (centres,), (torch.ones_like(centres),))
 
 
 def sparse_k_means(centres, points):
@@ -122,21 +121,5 @@ def le_net(network, images, digits):
     return perceptron(layers, x.flatten(1), digits)
 
 
-TASKS = {
-    "chain": (chain, None),
-    "cumsum": (cumulative_sum, None),
-    "cumprod": (cumulative_product, None),
-    "logsumexp": (log_sum_exp, None),
-    "logistic": (logistic, None),
-    "kmeans-5": (k_means, gradient_and_diagonal(k_means)),
-    "kmeans-1024": (k_means, gradient_and_diagonal(k_means)),
-    "kmeans-sparse": (sparse_k_means, sparse_gradient_and_diagonal),
-    "gmm-10-25": (posterior, None),
-    "gmm-20-50": (posterior, None),
-    "gmm-64-200": (posterior, None),
-    "gmm-f32": (posterior, None),
-    "lstm-batched": (batched_lstm, None),
-    "mlp": (perceptron, None),
-    "cnn": (le_net, None),
-    "digits": (perceptron, None),
-}
+# Of what has none here, the value and the gradient are asked for.
+DERIVATIVES = {k_means: gradient_and_diagonal, sparse_k_means: sparse_gradient_and_diagonal}

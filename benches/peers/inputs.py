@@ -1,4 +1,4 @@
-"""Random inputs of the tasks: of each the parameters, by which objectives are differentiated, then the rest."""
+"""The tasks: of each the name of its objective, and random inputs, first those that it is differentiated by."""
 
 import math
 
@@ -100,23 +100,23 @@ def sequences(batch, steps, d, h):
     return network, state, *(normals(steps, batch, d, seed=seed, dtype=SINGLE) for seed in (1, 2))
 
 
-INPUTS = {
-    "chain": lambda: (normals(1_000_000),),
-    "cumsum": lambda: near_one(1_000_000),
-    "cumprod": lambda: near_one(1_000_000),
-    "logsumexp": lambda: (normals(10_000, 100),),
-    "logistic": lambda: regression(100_000, 100),
-    "kmeans-5": lambda: clusters(5, 494_019, 35),
-    "kmeans-1024": lambda: clusters(1024, 10_000, 256),
-    "kmeans-sparse": lambda: sparse_clusters(10, SPARSE_POINTS, 193_886, 98),
-    "gmm-10-25": lambda: mixture(1000, 10, 25),
-    "gmm-20-50": lambda: mixture(10_000, 20, 50),
-    "gmm-64-200": lambda: mixture(1000, 64, 200),
-    "gmm-f32": lambda: mixture(1000, 64, 200, SINGLE),
-    "lstm": lambda: text(2, 1024, 14),
-    "lstm-batched": lambda: sequences(1024, 20, 300, 192),
-    "ba": lambda: scene(49, 7776, 31843),
-    "mlp": lambda: images((784, 300, 100, 10), 64),
-    "cnn": lambda: pictures(64),
-    "digits": lambda: images((64, 128, 10), 32),
+TASKS = {
+    "chain": ("chain", lambda: (normals(1_000_000),)),
+    "cumsum": ("cumulative_sum", lambda: near_one(1_000_000)),
+    "cumprod": ("cumulative_product", lambda: near_one(1_000_000)),
+    "logsumexp": ("log_sum_exp", lambda: (normals(10_000, 100),)),
+    "logistic": ("logistic", lambda: regression(100_000, 100)),
+    "kmeans-5": ("k_means", lambda: clusters(5, 494_019, 35)),
+    "kmeans-1024": ("k_means", lambda: clusters(1024, 10_000, 256)),
+    "kmeans-sparse": ("sparse_k_means", lambda: sparse_clusters(10, SPARSE_POINTS, 193_886, 98)),
+    "gmm-10-25": ("posterior", lambda: mixture(1000, 10, 25)),
+    "gmm-20-50": ("posterior", lambda: mixture(10_000, 20, 50)),
+    "gmm-64-200": ("posterior", lambda: mixture(1000, 64, 200)),
+    "gmm-f32": ("posterior", lambda: mixture(1000, 64, 200, SINGLE)),
+    "lstm": ("diagonal_lstm", lambda: text(2, 1024, 14)),
+    "lstm-batched": ("batched_lstm", lambda: sequences(1024, 20, 300, 192)),
+    "ba": ("errors", lambda: scene(49, 7776, 31843)),
+    "mlp": ("perceptron", lambda: images((784, 300, 100, 10), 64)),
+    "cnn": ("le_net", lambda: pictures(64)),
+    "digits": ("perceptron", lambda: images((64, 128, 10), 32)),
 }
