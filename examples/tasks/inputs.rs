@@ -124,7 +124,7 @@ fn singles<S: IntoShape>(shape: S, scale: f64) -> Tensor<Concrete, f32, S::Rank>
     (scale * normals(shape.iter().product())).cast::<f32>().reshape(&shape[..]).into_rank()
 }
 
-/// A layer for rows of this many elements, of which each output is scaled as if it were of `terms`.
+/// A layer whose weights are scaled as if each output were a sum of so many terms.
 fn layer(inputs: usize, outputs: usize, terms: usize) -> Layer<Concrete> {
     Layer { weights: singles((inputs, outputs), 1.0 / (terms as f64).sqrt()), bias: zeros(outputs) }
 }

@@ -103,7 +103,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--threads" => options.threads = arguments.next().ok_or("--threads N")?.parse()?,
-            "--task" => options.tasks.extend(arguments.next()),
+            "--task" => options.tasks.push(arguments.next().ok_or("--task NAME")?),
             "--print" => options.print = true,
             _ => options.words.push(argument),
         }
