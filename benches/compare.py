@@ -22,12 +22,17 @@ TASKS = {
     "logistic": "logistic regression, 100,000 × 100",
     "kmeans-5": "k-means, gradient and Hessian diagonal, k 5, 494,019 × 35, f32",
     "kmeans-1024": "the same, k 1024, 10,000 × 256, f32",
+    "kmeans-sparse": "the same of sparse points, k 10, 28,323 × 193,886, 2.8 million not zero, f32",
     "gmm-10-25": "mixture of Gaussians, n 1,000, d 10, k 25",
     "gmm-20-50": "the same, n 10,000, d 20, k 50",
     "gmm-64-200": "the same, n 1,000, d 64, k 200",
+    "gmm-f32": "the same, f32",
     "lstm": "diagonal LSTM, 2 layers, 1,024 steps of 14",
+    "lstm-batched": "LSTM, batch of 1,024, 20 steps of 300, 192 cells, f32",
     "ba": "bundle adjustment, Jacobian, 49 cameras, 31,843 observations",
     "mlp": "perceptron 784-300-100-10, batch of 64, f32",
+    "cnn": "LeNet-5, batch of 64, f32",
+    "digits": "perceptron 64-128-10 of the digits example, batch of 32, f32",
 }
 
 
@@ -46,12 +51,12 @@ def main():
     parser.add_argument("--tools", default="jax,torch")
     parser.add_argument("--out", default=str(HERE / "RESULTS.md"))
     parser.add_argument("tasks", nargs="*")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     tools = [tool for tool in options.tools.split(",") if tool]
     cores = sorted(os.sched_getaffinity(0))[: options.threads]
-    commands = {"deltaray": [options.binary, "--threads", str(options.threads)]}
+    commands = {"deltaray": [options.binary, "--threads", str(options.threads), "--task"]}
     for tool in tools:
-        commands[tool] = [sys.executable, str(HERE / "peers.py"), tool]
+        commands[tool] = [sys.executable, str(HERE / "peers"), tool]
     environment = os.environ | {"OMP_NUM_THREADS": str(options.threads)}
     found = collections.defaultdict(list)
     chosen = [task for task in TASKS if not options.tasks or task in options.tasks]
@@ -87,7 +92,7 @@ def main():
         "ours. Written by `scripts/compare`, which runs the tools in turns; ratios are comparable, times are this machine's.",
         "",
         f"{processor()}, {options.threads} thread{'s' if options.threads > 1 else ''}; {versions}; "
-        f"medians of {options.rounds} rounds; f64 unless said.",
+        f"medians of {options.rounds} round{'s' if options.rounds > 1 else ''}; f64 unless said.",
         "",
         "| task | deltaray | " + " | ".join(tools) + " |",
         "|---|--:|" + "--:|" * len(tools),

@@ -6,6 +6,9 @@ mod functions;
 #[path = "../examples/tasks/inputs.rs"]
 #[allow(dead_code)]
 mod inputs;
+#[path = "../examples/tasks/networks.rs"]
+#[allow(dead_code)]
+mod networks;
 #[path = "../examples/objectives/mod.rs"]
 #[allow(dead_code)]
 mod objectives;

@@ -109,7 +109,7 @@ impl Mlp<Concrete> {
     }
 
     /// Weights at random, as He et al. (2015) scale them for relu.
-    fn random(pixels: usize, random: &mut Random) -> Self {
+    pub fn random(pixels: usize, random: &mut Random) -> Self {
         let mut layer = |inputs: usize, outputs: usize| {
             let scale = (2.0 / inputs as f64).sqrt();
             let weights = (0..inputs * outputs).map(|_| (scale * random.normal()) as f32).collect();

@@ -42,30 +42,35 @@ pub fn k_means_derivatives<A: Algebra>(
     jvp(|(centres, points)| grad(k_means, (centres, points)), (centres, points), &along)
 }
 
-/// A layer of a perceptron.
+/// Points as the rows of a sparse matrix: what is not zero, point by point.
 #[derive(Tree)]
-pub struct Layer<A: Algebra> {
-    pub weights: Matrix<A, f32>,
-    pub bias: Vector<A, f32>,
+pub struct SparsePoints<A: Algebra> {
+    /// Where each point's values begin, and where the last one's end: [n + 1].
+    pub offsets: Vector<A, i64>,
+    pub columns: Vector<A, i64>,
+    pub values: Vector<A, f32>,
 }
 
-/// The mean cross-entropy of a perceptron with rectified hidden layers.
-pub fn perceptron<A: Algebra>(
-    (layers, images, digits): &(Vec<Layer<A>>, Matrix<A, f32>, Vector<A, i64>),
-) -> Scalar<A, f32> {
-    let mut x = images.clone();
-    for (position, layer) in layers.iter().enumerate() {
-        x = x.dot(&layer.weights) + &layer.bias;
-        if position + 1 < layers.len() {
-            x = x.relu();
-        }
-    }
-    deltaray::functions::softmax_cross_entropy(&x, digits)
+/// The squared distances of sparse points from the nearest of the centres [k, d], summed. Where a point has nothing, its
+/// distance from a centre is that centre's: the sum of all squares of the centre, and what each value changes in it.
+pub fn sparse_k_means<A: Algebra>((centres, points): &(Matrix<A, f32>, SparsePoints<A>)) -> Scalar<A, f32> {
+    let segments = Segments::by_offset(&points.offsets, points.values.len());
+    let values = points.values.insert_axis(1);
+    let changes = &values * (&values - 2.0 * centres.transpose().gather(&points.columns));
+    (changes.segment_sum(&segments) + centres.powi(2).sum_axis(1)).min_axis(1).sum()
+}
+
+/// The gradient of [`sparse_k_means`] and the diagonal of its Hessian.
+pub fn sparse_k_means_derivatives<A: Algebra>(
+    (centres, points): &(Matrix<A, f32>, SparsePoints<A>),
+) -> (Matrix<A, f32>, Matrix<A, f32>) {
+    let along = ones(&centres.shape()[..]).into_rank();
+    jvp(|(centres, points)| grad(sparse_k_means, (centres, points)), (centres, points), &along)
 }
 
 /// The posterior of a mixture of Gaussians.
-pub fn gaussian_mixture<A: Algebra>(
-    (mixture, points, prior): &(Mixture<A>, Matrix<A, f64>, Wishart<A>),
-) -> Scalar<A, f64> {
+pub fn gaussian_mixture<A: Algebra, E: Float>(
+    (mixture, points, prior): &(Mixture<A, E>, Matrix<A, E>, Wishart<A, E>),
+) -> Scalar<A, E> {
     log_likelihood(mixture, points) + log_prior(mixture, prior)
 }

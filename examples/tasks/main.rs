@@ -5,10 +5,19 @@
 //! cargo run --release --example tasks -- --threads 1 chain logistic
 //! ```
 //!
-//! Prints a line for each task whose name begins with one of the words, or for all: the medians in microseconds.
+//! Prints a line for each task whose name begins with one of the words, or for all: the medians in microseconds. After
+//! `--task` comes the whole name of one.
 
+/// What the model of the digits example takes from its data.
+mod data {
+    pub const CLASSES: usize = 10;
+}
 mod functions;
 mod inputs;
+#[path = "../digits/model.rs"]
+#[allow(dead_code)]
+mod model;
+mod networks;
 #[path = "../objectives/mod.rs"]
 #[allow(dead_code)]
 mod objectives;
@@ -20,6 +29,7 @@ use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use deltaray::tensor::{Args, Family};
 use functions::*;
+use networks::*;
 use objectives::{ba, lstm};
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -32,12 +42,14 @@ const RUNS: [usize; 2] = [5, 400];
 struct Options {
     threads: usize,
     words: Vec<String>,
+    tasks: Vec<String>,
     print: bool,
 }
 
 impl Options {
     fn wants(&self, task: &str) -> bool {
-        self.words.is_empty() || self.words.iter().any(|word| task.starts_with(word.as_str()))
+        let all = self.words.is_empty() && self.tasks.is_empty();
+        all || self.words.iter().any(|word| task.starts_with(word.as_str())) || self.tasks.iter().any(|it| it == task)
     }
 
     /// Compiles a function and its derivative, and times them in turns.
@@ -48,11 +60,8 @@ impl Options {
         derivative: Function<I, D, G>,
         arguments: impl Args<Concrete, Family = I> + Copy,
     ) -> Result<(), Box<dyn Error>> {
-        let cpu = Cpu::default().threads(self.threads);
+        let cpu = Cpu::default().threads(self.threads).profile(self.print);
         let (f, g) = (objective.compile(cpu.clone())?, derivative.compile(cpu)?);
-        if self.print {
-            println!("{objective}{}{derivative}{}", f.program().report(), g.program().report());
-        }
         let (mut value, mut gradient) = (f.call(arguments)?, g.call(arguments)?);
         let (mut objectives, mut gradients) = (Vec::new(), Vec::new());
         let start = Instant::now();
@@ -63,6 +72,9 @@ impl Options {
             let before = Instant::now();
             g.call_into(arguments, &mut gradient)?;
             gradients.push(before.elapsed());
+        }
+        if self.print {
+            println!("{objective}\n{}\n{derivative}\n{}", f.program().report(), g.program().report());
         }
         let median = |times: &mut Vec<Duration>| {
             times.sort();
@@ -91,6 +103,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--threads" => options.threads = arguments.next().ok_or("--threads N")?.parse()?,
+            "--task" => options.tasks.push(arguments.next().ok_or("--task NAME")?),
             "--print" => options.print = true,
             _ => options.words.push(argument),
         }
@@ -111,6 +124,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             options.run(name, stage(k_means, arguments)?, stage(k_means_derivatives, arguments)?, arguments)?;
         }
     }
+    if options.wants("kmeans-sparse") {
+        let (centres, points) = inputs::sparse_clusters(10, 28_323, 193_886, 98);
+        let arguments = (&centres, &points);
+        let (objective, derivatives) =
+            (stage(sparse_k_means, arguments)?, stage(sparse_k_means_derivatives, arguments)?);
+        options.run("kmeans-sparse", objective, derivatives, arguments)?;
+    }
     for (name, [n, d, k]) in
         [("gmm-10-25", [1000, 10, 25]), ("gmm-20-50", [10_000, 20, 50]), ("gmm-64-200", [1000, 64, 200])]
     {
@@ -119,9 +139,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             gradient!(options, name, gaussian_mixture, (&mixture, &points, &prior));
         }
     }
+    if options.wants("gmm-f32") {
+        let (mixture, points, prior) = inputs::single_mixture(1000, 64, 200);
+        gradient!(options, "gmm-f32", gaussian_mixture, (&mixture, &points, &prior));
+    }
     if options.wants("lstm") {
         let (network, state, text) = inputs::text(2, 1024, 14);
         gradient!(options, "lstm", lstm::loss, (&network, &state, &text));
+    }
+    if options.wants("lstm-batched") {
+        let (network, state, inputs, targets) = inputs::sequences(1024, 20, 300, 192);
+        gradient!(options, "lstm-batched", memories, (&network, &state, &inputs, &targets));
     }
     if options.wants("ba") {
         let (scene, observed) = inputs::scene(49, 7776, 31843);
@@ -131,6 +159,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     if options.wants("mlp") {
         let (layers, images, digits) = inputs::images(&[784, 300, 100, 10], 64);
         gradient!(options, "mlp", perceptron, (&layers, &images, &digits));
+    }
+    if options.wants("cnn") {
+        let (network, images, digits) = inputs::pictures(64);
+        gradient!(options, "cnn", le_net, (&network, &images, &digits));
+    }
+    if options.wants("digits") {
+        let (_, images, digits) = inputs::images(&[64, 10], 32);
+        let labels: Vec<u8> = digits.to_vec().into_iter().map(|digit| digit as u8).collect();
+        let batch = model::Batch::new(images.to_ndarray(), &labels);
+        let perceptron = model::Mlp::random(64, &mut random::Random::new(1));
+        gradient!(options, "digits", model::loss, (&perceptron, &batch));
     }
     Ok(())
 }
