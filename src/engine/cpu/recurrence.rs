@@ -4,13 +4,15 @@
 //! computed number by number; what only outputs need of that, again for the block at once. A recurrence of one or two
 //! simple operations has a compiled loop of its own, bound by the latency of those operations.
 
+mod chain;
+
+use self::chain::{Chain, chain};
 use super::vector::{self, Instructions, Kernel, Operand as Form};
 use crate::kernel::Loop;
 use crate::operation::Binary;
 use crate::shape::DType;
 use crate::term::recurrence::{Elementwise, Operand, Recurrence};
 use smallvec::SmallVec;
-use std::ops::{Add, Mul, Sub};
 
 /// Steps of a block.
 const BLOCK: usize = 512;
@@ -52,10 +54,6 @@ enum Sequential {
     /// Instructions one by one.
     Steps(Vec<Step>),
 }
-
-/// Runs a chain over a block: the state; two other operands, and places for the old states and for what each operation
-/// results in, each with its step, 0 or 1; the number of steps; whether they go downwards.
-type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut u8, usize); 3], usize, bool);
 
 /// A recurrence, compiled.
 #[derive(Debug)]
@@ -337,8 +335,7 @@ impl Compiler<'_> {
     fn chain(&mut self, depends: &[bool], leads: &[bool]) -> Option<Sequential> {
         let carries = self.scan.scan.carries;
         let steps: Vec<usize> = (0..depends.len()).filter(|&at| depends[at] && leads[at]).collect();
-        let float = self.types[0].is_float();
-        if carries != 1 || !float || steps.is_empty() || steps.len() > 2 {
+        if carries != 1 || steps.is_empty() || steps.len() > 2 {
             return None;
         }
         let (mut state, mut links, mut others) = (Operand::Carry(0), Vec::new(), Vec::new());
@@ -371,182 +368,4 @@ impl Compiler<'_> {
         let run = chain(self.types[0], &links)?;
         Some(Sequential::Chain { run, others: [others[0], others[others.len() - 1]], results: [first, last] })
     }
-}
-
-/// The floats.
-trait Number: Copy + PartialOrd + Default + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {}
-
-impl Number for f32 {}
-impl Number for f64 {}
-
-/// What a link of a chain does to the state, as the operation table says.
-trait Link {
-    fn of<T: Number>(state: T, other: T) -> T;
-}
-
-macro_rules! links {
-    ($($name:ident |$s:ident, $x:ident| $meaning:expr;)*) => {
-        $(
-            struct $name;
-
-            impl Link for $name {
-                #[inline(always)]
-                fn of<T: Number>($s: T, $x: T) -> T {
-                    $meaning
-                }
-            }
-        )*
-    };
-}
-
-links! {
-    Plus |s, x| s + x;
-    Minus |s, x| s - x;
-    Times |s, x| s * x;
-    KeepZero |s, x| if s == T::default() { T::default() } else { s * x };
-    // What can't be compared with itself is no number, and wins.
-    Largest |s, x| if s >= x || s.partial_cmp(&s).is_none() { s } else { x };
-    Smallest |s, x| if s <= x || s.partial_cmp(&s).is_none() { s } else { x };
-    // The second of two where there is one.
-    Nothing |s, _x| s;
-}
-
-/// Goes over a block: see [`Chain`].
-unsafe fn links<T: Number, A: Link, B: Link>(
-    state: *mut u8,
-    others: [(*const u8, usize); 2],
-    places: [(*mut u8, usize); 3],
-    count: usize,
-    reverse: bool,
-) {
-    let [old, first, last] = places.map(|(at, stride)| (at.cast::<T>(), stride));
-    let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
-    let step = |s: T, k: usize| {
-        // SAFETY: the operands and the places have an element for each step, or one.
-        unsafe {
-            *old.0.add(k * old.1) = s;
-            let (a, b) = (*others[0].0.add(k * others[0].1), *others[1].0.add(k * others[1].1));
-            let between = A::of(s, a);
-            *first.0.add(k * first.1) = between;
-            let s = B::of(between, b);
-            *last.0.add(k * last.1) = s;
-            s
-        }
-    };
-    // SAFETY: there is a state.
-    unsafe {
-        let mut s = *state.cast::<T>();
-        if reverse {
-            (0..count).rev().for_each(|k| s = step(s, k));
-        } else {
-            (0..count).for_each(|k| s = step(s, k));
-        }
-        *state.cast::<T>() = s;
-    }
-}
-
-/// Goes over a block of which each state is the last plus an element: see [`Chain`]. Eight at a time, since their sums
-/// without the state do not wait for it; it takes one addition of eight.
-unsafe fn sums<T: Number>(
-    state: *mut u8,
-    others: [(*const u8, usize); 2],
-    places: [(*mut u8, usize); 3],
-    count: usize,
-    reverse: bool,
-) {
-    let whole = count - count % EIGHT;
-    let [old, (first, _), (last, stride)] = places;
-    if old.1 == 1 || others[0].1 == 0 || stride == 0 {
-        // SAFETY: as the caller's.
-        return unsafe { links::<T, Plus, Nothing>(state, others, places, count, reverse) };
-    }
-    debug_assert_eq!(first, last, "one operation has one result");
-    let rest = |from: usize, count: usize| {
-        let (at, elements) = (others[0].0.cast::<T>().wrapping_add(from).cast(), last.cast::<T>().wrapping_add(from));
-        let places = [old, (elements.cast(), 1), (elements.cast(), 1)];
-        // SAFETY: as the caller's, of a part of the block.
-        unsafe { links::<T, Plus, Nothing>(state, [(at, 1); 2], places, count, reverse) };
-    };
-    // SAFETY: there are elements and room for `count`, and a state.
-    unsafe {
-        if reverse {
-            let from = count - whole;
-            eights::<T, true>(state.cast(), others[0].0.cast::<T>().add(from), last.cast::<T>().add(from), whole);
-            rest(0, from);
-        } else {
-            eights::<T, false>(state.cast(), others[0].0.cast(), last.cast(), whole);
-            rest(whole, count - whole);
-        }
-    }
-}
-
-/// Elements whose sums are made at a time.
-const EIGHT: usize = 8;
-
-/// Running sums of a multiple of eight elements.
-///
-/// # Safety
-///
-/// There is a state, and there are elements and room for so many.
-unsafe fn eights<T: Number, const REVERSE: bool>(state: *mut T, from: *const T, to: *mut T, count: usize) {
-    // SAFETY: the caller promises them.
-    unsafe {
-        let mut s = *state;
-        for group in 0..count / EIGHT {
-            let start = if REVERSE { count - (group + 1) * EIGHT } else { group * EIGHT };
-            let mut x = from.add(start).cast::<[T; EIGHT]>().read();
-            if REVERSE {
-                x.reverse();
-            }
-            let [a, b, c, d, e, f, g, h] = x;
-            let (ab, cd, ef) = (a + b, c + d, e + f);
-            let (abc, abcd) = (ab + c, ab + cd);
-            let (ef_g, ef_gh) = (ef + g, ef + (g + h));
-            let all = abcd + ef_gh;
-            let mut sums =
-                [s + a, s + ab, s + abc, s + abcd, s + (abcd + e), s + (abcd + ef), s + (abcd + ef_g), s + all];
-            s = sums[EIGHT - 1];
-            if REVERSE {
-                sums.reverse();
-            }
-            to.add(start).cast::<[T; EIGHT]>().write(sums);
-        }
-        *state = s;
-    }
-}
-
-/// The compiled loop of a chain of one or two operations, if there is one for them.
-fn chain(dtype: DType, operations: &[Binary]) -> Option<Chain> {
-    match dtype {
-        DType::F32 => first_link::<f32>(operations),
-        DType::F64 => first_link::<f64>(operations),
-        _ => None,
-    }
-}
-
-fn first_link<T: Number>(operations: &[Binary]) -> Option<Chain> {
-    let (&first, rest) = operations.split_first()?;
-    match first {
-        Binary::Add if rest.is_empty() => Some(sums::<T>),
-        Binary::Add => second_link::<T, Plus>(rest),
-        Binary::Sub => second_link::<T, Minus>(rest),
-        Binary::Mul => second_link::<T, Times>(rest),
-        Binary::KeepZero => second_link::<T, KeepZero>(rest),
-        Binary::Max => second_link::<T, Largest>(rest),
-        Binary::Min => second_link::<T, Smallest>(rest),
-        _ => None,
-    }
-}
-
-fn second_link<T: Number, A: Link>(operations: &[Binary]) -> Option<Chain> {
-    Some(match operations.first() {
-        None => links::<T, A, Nothing>,
-        Some(Binary::Add) => links::<T, A, Plus>,
-        Some(Binary::Sub) => links::<T, A, Minus>,
-        Some(Binary::Mul) => links::<T, A, Times>,
-        Some(Binary::KeepZero) => links::<T, A, KeepZero>,
-        Some(Binary::Max) => links::<T, A, Largest>,
-        Some(Binary::Min) => links::<T, A, Smallest>,
-        Some(_) => return None,
-    })
 }
