@@ -1,6 +1,6 @@
 //! Affine index maps: how the result of a view reads its source.
 
-use crate::shape::{Axes, Shape, size};
+use crate::shape::{Axes, Shape, copied_shape, size};
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
@@ -207,19 +207,28 @@ impl AffineMap {
     pub fn pick(source: &[usize], axis: usize, position: i64) -> AffineMap {
         let mut result = Shape::from_slice(source);
         result.remove(axis);
-        let mut rows = Vec::new();
+        let columns = result.len();
+        let mut matrix: SmallVec<[i64; 9]> = SmallVec::from_elem(0, source.len() * columns);
         let mut offset: SmallVec<[i64; 4]> = SmallVec::from_elem(0, source.len());
-        for row in 0..source.len() {
-            let mut coefficients: SmallVec<[i64; 4]> = SmallVec::from_elem(0, result.len());
-            if row < axis {
-                coefficients[row] = 1;
-            } else if row > axis {
-                coefficients[row - 1] = 1;
-            }
-            rows.push(coefficients);
+        for row in (0..source.len()).filter(|&row| row != axis) {
+            matrix[row * columns + row - usize::from(row > axis)] = 1;
         }
         offset[axis] = position;
-        AffineMap::new(source, &result, &rows, &offset)
+        AffineMap::assemble(Shape::from_slice(source), result, matrix, offset)
+    }
+
+    /// Reads one position along each of some outer axes, and removes them.
+    pub(crate) fn pick_outer(source: &[usize], positions: &[i64]) -> AffineMap {
+        let picked = positions.len();
+        let result = copied_shape(&source[picked..]);
+        let columns = result.len();
+        let mut matrix: SmallVec<[i64; 9]> = SmallVec::from_elem(0, source.len() * columns);
+        for column in 0..columns {
+            matrix[(picked + column) * columns + column] = 1;
+        }
+        let mut offset: SmallVec<[i64; 4]> = SmallVec::from_slice(positions);
+        offset.resize(source.len(), 0);
+        AffineMap::assemble(Shape::from_slice(source), result, matrix, offset)
     }
 
     /// The read of an array of this shape of which an axis is read as a row of this map says, where it has one, and whole

@@ -172,6 +172,10 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     fn dtype(a: &Self::Array) -> DType;
     /// The shape of an array.
     fn shape(a: &Self::Array) -> Shape;
+    /// Whether two arrays have one shape.
+    fn same_shape(a: &Self::Array, b: &Self::Array) -> bool {
+        Self::shape(a) == Self::shape(b)
+    }
     /// The element type and shape of an array.
     fn type_of(a: &Self::Array) -> Type {
         Type { dtype: Self::dtype(a), shape: Self::shape(a) }

@@ -59,6 +59,18 @@ impl fmt::Display for DType {
 /// Extents of the axes, outermost first.
 pub type Shape = SmallVec<[usize; 4]>;
 
+/// Extents by value. Those of no axes, which eager programs on numbers have everywhere, take no call.
+#[inline]
+pub(crate) fn copied_shape(shape: &[usize]) -> Shape {
+    if shape.is_empty() { Shape::new() } else { Shape::from_slice(shape) }
+}
+
+/// Whether shapes are equal, without a call for the few extents there are.
+#[inline]
+pub(crate) fn same_shape(a: &[usize], b: &[usize]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b)
+}
+
 /// Positions of axes, counted from the outermost.
 pub type Axes = SmallVec<[usize; 4]>;
 

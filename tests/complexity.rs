@@ -7,6 +7,8 @@ mod chains;
 mod counting;
 #[path = "complexity/doublings.rs"]
 mod doublings;
+#[path = "complexity/eager.rs"]
+mod eager;
 #[path = "complexity/implicit.rs"]
 mod implicit;
 #[path = "complexity/memory.rs"]

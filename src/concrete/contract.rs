@@ -3,7 +3,7 @@
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label, Reduction};
 use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::products::{Layout, Product, product};
+use crate::concrete::products::{Layout, Product, dot, product};
 use crate::concrete::{Array, Data, elementwise, reduce, view};
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, size, strides};
@@ -71,6 +71,14 @@ pub(super) fn contract_arrays(spec: &Contraction, a: Array, b: Array) -> Result<
 
 /// A sum of products with labelled axes.
 pub(super) fn contract<T: Product>(spec: &Contraction, a: Data<T>, b: Data<T>) -> Result<Array, OutOfMemory> {
+    // Vectors of a few numbers are soon multiplied, and it should take no longer to see that they are vectors.
+    if let (Data::Dense(left), Data::Dense(right)) = (&a, &b)
+        && spec.result.is_empty()
+        && spec.left == spec.right
+    {
+        let product = dot(left.len(), (left.as_slice(), 0, 1), (right.as_slice(), 0, 1));
+        return Ok(T::wrap(Data::Uniform(Shape::new(), product)));
+    }
     let shape = spec.shape(a.shape(), b.shape());
     let (left_shape, right_shape) = (Shape::from_slice(a.shape()), Shape::from_slice(b.shape()));
     let extent = |label: Label| spec.extent(label, &left_shape, &right_shape);

@@ -2,7 +2,7 @@
 
 use crate::concrete::memory::{OutOfMemory, available, collected};
 use crate::concrete::scalar::Scalar;
-use crate::concrete::{Array, Data};
+use crate::concrete::{Array, Buffer, Data};
 use crate::shape::{Shape, Type};
 use ndarray::{ArcArray, ArrayD, ArrayView, Dimension, IxDyn, ShapeBuilder};
 
@@ -29,9 +29,9 @@ impl<T: Scalar> Data<T> {
         if array.ndim() == 0 {
             return Data::Uniform(Shape::new(), array[IxDyn(&[])]);
         }
-        match array.is_standard_layout() {
-            true => Data::Dense(array),
-            false => Data::from_vec(array.shape(), copied(&array.view())),
+        match Buffer::from_shared(array) {
+            Ok(buffer) => Data::Dense(buffer),
+            Err(array) => Data::from_vec(array.shape(), copied(&array.view())),
         }
     }
 

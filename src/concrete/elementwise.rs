@@ -1,7 +1,7 @@
 //! Elementwise operations: one compiled loop for each, in place where a buffer is nobody else's.
 
 use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::scalar::{Scalar, own, slice_of, unique};
+use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data, for_data, for_pair};
 use crate::operation::{Binary, BinaryLoop, Comparison, Unary, UnaryLoop};
 use crate::shape::{DType, Shape};
@@ -18,20 +18,41 @@ impl<T: Scalar> UnaryLoop<T> for Map<'_, T> {
     }
 }
 
+/// Runs a loop on the elements where they are nobody else's, as of all arrays of one value; says whether.
+#[inline]
+fn map_in_place<T: Scalar>(a: &mut Data<T>, run: impl FnOnce(Map<'_, T>)) -> bool {
+    match a {
+        Data::Uniform(_, x) => run(Map(std::slice::from_mut(x))),
+        Data::Dense(array) if array.is_unique() => run(Map(array.as_slice_mut())),
+        Data::Dense(_) => return false,
+    }
+    true
+}
+
+/// Runs an elementwise operation in place where it can be, and says whether: nothing is moved, which on a few numbers is most
+/// of the work.
+pub(super) fn unary_in_place(op: Unary, a: &mut Array) -> bool {
+    match (op, a) {
+        // As below.
+        (Unary::Powi(2 | 3), Array::F32(_) | Array::F64(_)) => false,
+        (_, Array::F32(a)) => map_in_place(a, |elements| op.run_f32(elements)),
+        (_, Array::F64(a)) => map_in_place(a, |elements| op.run_f64(elements)),
+        (_, Array::I32(a)) => map_in_place(a, |elements| op.run_i32(elements)),
+        (_, Array::I64(a)) => map_in_place(a, |elements| op.run_i64(elements)),
+        (_, Array::Bool(a)) => map_in_place(a, |elements| op.run_bool(elements)),
+    }
+}
+
 /// Runs a loop on the elements, which are this array's own from then on.
-fn map<T: Scalar>(a: Data<T>, run: impl FnOnce(Map<'_, T>)) -> Result<Array, OutOfMemory> {
+#[inline]
+fn map<T: Scalar>(a: Data<T>, run: impl Fn(Map<'_, T>)) -> Result<Array, OutOfMemory> {
     Ok(T::wrap(match a {
         Data::Uniform(shape, x) => {
             let mut one = [x];
             run(Map(&mut one));
             Data::Uniform(shape, one[0])
         }
-        Data::Dense(array) => {
-            let shape = Shape::from_slice(array.shape());
-            let mut elements = own(array)?;
-            run(Map(&mut elements));
-            Data::from_vec(&shape, elements)
-        }
+        Data::Dense(array) => Data::Dense(array.changed(|elements, _| run(Map(elements)))?),
     }))
 }
 
@@ -94,38 +115,59 @@ impl<T: Scalar> BinaryLoop<T, T> for Combine<'_, T> {
     }
 }
 
+/// Runs a loop in place of the left operand where that is nobody else's and has room for the result; says whether.
+#[inline]
+fn combine_in_place<T: Scalar>(a: &mut Data<T>, b: &Data<T>, run: impl FnOnce(Combine<'_, T>)) -> bool {
+    let other = match b {
+        Data::Uniform(_, x) => Other::Uniform(*x),
+        Data::Dense(array) => Other::Dense(array.as_slice()),
+    };
+    let out = match a {
+        Data::Uniform(_, x) if matches!(b, Data::Uniform(..)) => std::slice::from_mut(x),
+        Data::Dense(array) if array.is_unique() => array.as_slice_mut(),
+        _ => return false,
+    };
+    run(Combine { out, other, left: true });
+    true
+}
+
+/// As [`unary_in_place`], in place of the left of two operands.
+pub(super) fn binary_in_place(op: Binary, a: &mut Array, b: &Array) -> bool {
+    match (a, b) {
+        (Array::F32(a), Array::F32(b)) => combine_in_place(a, b, |pair| op.run_f32(pair)),
+        (Array::F64(a), Array::F64(b)) => combine_in_place(a, b, |pair| op.run_f64(pair)),
+        (Array::I32(a), Array::I32(b)) => combine_in_place(a, b, |pair| op.run_i32(pair)),
+        (Array::I64(a), Array::I64(b)) => combine_in_place(a, b, |pair| op.run_i64(pair)),
+        (Array::Bool(a), Array::Bool(b)) => combine_in_place(a, b, |pair| op.run_bool(pair)),
+        _ => unreachable!("operands have one element type"),
+    }
+}
+
 /// Runs a loop in place of whichever operand is nobody else's, or of a copy.
-fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl FnOnce(Combine<'_, T>)) -> Result<Array, OutOfMemory> {
-    let shape = Shape::from_slice(a.shape());
-    let elements = match (a, b) {
-        (Data::Uniform(_, a), Data::Uniform(_, b)) => {
+#[inline]
+fn combine<T: Scalar>(a: Data<T>, b: Data<T>, run: impl Fn(Combine<'_, T>)) -> Result<Array, OutOfMemory> {
+    Ok(T::wrap(match (a, b) {
+        (Data::Uniform(shape, a), Data::Uniform(_, b)) => {
             let mut one = [a];
             run(Combine { out: &mut one, other: Other::Uniform(b), left: true });
-            return Ok(T::wrap(Data::Uniform(shape, one[0])));
+            Data::Uniform(shape, one[0])
         }
         (Data::Dense(a), Data::Uniform(_, b)) => {
-            let mut out = own(a)?;
-            run(Combine { out: &mut out, other: Other::Uniform(b), left: true });
-            out
+            Data::Dense(a.changed(|out, _| run(Combine { out, other: Other::Uniform(b), left: true }))?)
         }
         (Data::Uniform(_, a), Data::Dense(b)) => {
-            let mut out = own(b)?;
-            run(Combine { out: &mut out, other: Other::Uniform(a), left: false });
-            out
+            Data::Dense(b.changed(|out, _| run(Combine { out, other: Other::Uniform(a), left: false }))?)
         }
-        (Data::Dense(a), Data::Dense(b)) => match unique(a) {
-            Ok(mut out) => {
-                run(Combine { out: &mut out, other: Other::Dense(slice_of(&b)), left: true });
-                out
-            }
-            Err(a) => {
-                let mut out = own(b)?;
-                run(Combine { out: &mut out, other: Other::Dense(slice_of(&a)), left: false });
-                out
-            }
-        },
-    };
-    Ok(T::wrap(Data::from_vec(&shape, elements)))
+        (Data::Dense(a), Data::Dense(b)) => {
+            // The left operand is what is copied where both are somebody else's.
+            let left = a.is_unique() || !b.is_unique();
+            let (own, other) = if left { (a, b) } else { (b, a) };
+            Data::Dense(own.changed(|out, start| {
+                let other = Other::Dense(&other.as_slice()[start..start + out.len()]);
+                run(Combine { out, other, left });
+            })?)
+        }
+    }))
 }
 
 /// An elementwise operation of two operands of one type.
@@ -184,14 +226,14 @@ fn compare_data<T: Scalar>(op: Comparison, a: Data<T>, b: Data<T>) -> Result<Arr
     match (&a, &b) {
         (Data::Uniform(..), Data::Uniform(..)) => unreachable!("handled above"),
         (Data::Dense(a), Data::Uniform(_, b)) => {
-            op.run(Compare { out: &mut out, left: slice_of(a), right: Other::Uniform(*b) });
+            op.run(Compare { out: &mut out, left: a.as_slice(), right: Other::Uniform(*b) });
         }
         // A comparison holds where the mirrored one holds of swapped operands.
         (Data::Uniform(_, a), Data::Dense(b)) => {
-            op.mirrored().run(Compare { out: &mut out, left: slice_of(b), right: Other::Uniform(*a) });
+            op.mirrored().run(Compare { out: &mut out, left: b.as_slice(), right: Other::Uniform(*a) });
         }
         (Data::Dense(a), Data::Dense(b)) => {
-            op.run(Compare { out: &mut out, left: slice_of(a), right: Other::Dense(slice_of(b)) });
+            op.run(Compare { out: &mut out, left: a.as_slice(), right: Other::Dense(b.as_slice()) });
         }
     }
     Ok(bool::wrap(Data::from_vec(&shape, out)))
@@ -211,7 +253,7 @@ fn blend<T: Scalar>(out: &mut [T], mask: &[bool], other: &Data<T>, when: bool) {
         Data::Dense(other) => out
             .iter_mut()
             .zip(mask)
-            .zip(slice_of(other))
+            .zip(other.as_slice())
             .for_each(|((out, &mask), &x)| *out = if mask == when { x } else { *out }),
     }
 }
@@ -219,14 +261,11 @@ fn blend<T: Scalar>(out: &mut [T], mask: &[bool], other: &Data<T>, when: bool) {
 fn select_data<T: Scalar>(mask: &[bool], yes: Data<T>, no: Data<T>) -> Result<Array, OutOfMemory> {
     let shape = Shape::from_slice(yes.shape());
     let yes = match yes {
-        Data::Dense(array) => match unique(array) {
-            Ok(mut out) => {
-                blend(&mut out, mask, &no, false);
-                return Ok(T::wrap(Data::from_vec(&shape, out)));
-            }
-            Err(array) => Data::Dense(array),
-        },
-        uniform => uniform,
+        Data::Dense(mut array) if array.is_unique() => {
+            blend(array.as_slice_mut(), mask, &no, false);
+            return Ok(T::wrap(Data::Dense(array)));
+        }
+        shared => shared,
     };
     let mut out = no.into_vec()?;
     blend(&mut out, mask, &yes, true);
@@ -239,7 +278,7 @@ pub(super) fn select(mask: Array, yes: Array, no: Array) -> Result<Array, OutOfM
     match mask {
         Data::Uniform(_, true) => Ok(yes),
         Data::Uniform(_, false) => Ok(no),
-        Data::Dense(mask) => for_pair!(yes, no, (yes, no) => select_data(slice_of(&mask), yes, no)),
+        Data::Dense(mask) => for_pair!(yes, no, (yes, no) => select_data(mask.as_slice(), yes, no)),
     }
 }
 
@@ -247,7 +286,7 @@ fn cast_data<T: Scalar, U: Scalar>(a: &Data<T>) -> Result<Array, OutOfMemory> {
     Ok(U::wrap(match a {
         Data::Uniform(shape, x) => Data::Uniform(shape.clone(), x.cast()),
         Data::Dense(array) => {
-            let elements = slice_of(array).iter().map(|&x| x.cast());
+            let elements = array.as_slice().iter().map(|&x| x.cast());
             Data::from_vec(array.shape(), memory::collected(array.shape(), elements)?)
         }
     }))

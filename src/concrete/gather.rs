@@ -43,7 +43,7 @@ impl<'a> Positions<'a> {
     fn each(&self, count: usize, mut f: impl FnMut(usize, Option<usize>)) {
         if let [(Data::Dense(index), extent, _)] = &self.axes[..] {
             // One axis, the usual case, without the loop over axes.
-            for (at, &i) in index.as_slice().expect("standard layout").iter().enumerate() {
+            for (at, &i) in index.as_slice().iter().enumerate() {
                 f(at, usize::try_from(i).ok().filter(|i| i < extent));
             }
         } else {

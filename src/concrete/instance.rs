@@ -8,8 +8,9 @@ use crate::concrete::sweeps::run_sweeps;
 use crate::concrete::{Array, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::operation::{Binary, Comparison, Unary};
-use crate::shape::{DType, Shape, Type};
+use crate::shape::{DType, Shape, Type, copied_shape, same_shape};
 use crate::term::{Body, Branch, Op, Scan, Sweeps, infer, print};
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// The algebra of plain arrays: every operation runs at once, in place where it may.
@@ -20,7 +21,7 @@ pub struct Concrete;
 /// with debug assertions.
 struct Call<F> {
     op: F,
-    expected: Option<Vec<Type>>,
+    expected: Option<SmallVec<[Type; 2]>>,
 }
 
 impl<F: Fn() -> Op> Call<F> {
@@ -28,10 +29,10 @@ impl<F: Fn() -> Op> Call<F> {
         if !cfg!(debug_assertions) {
             return Call { op, expected: None };
         }
-        let types: Vec<Type> = operands.iter().flat_map(|arrays| arrays.iter().map(Array::ty)).collect();
-        let operands: Vec<&[Type]> = types.iter().map(std::slice::from_ref).collect();
+        let types: SmallVec<[Type; 4]> = operands.iter().flat_map(|arrays| arrays.iter().map(Array::ty)).collect();
+        let operands: SmallVec<[&[Type]; 4]> = types.iter().map(std::slice::from_ref).collect();
         match infer::outputs(&op(), &operands) {
-            Ok(types) => Call { op, expected: Some(types.to_vec()) },
+            Ok(types) => Call { op, expected: Some(types.into_iter().collect()) },
             Err(problem) => panic!("operands that do not fit reached the arrays: {problem}"),
         }
     }
@@ -40,7 +41,13 @@ impl<F: Fn() -> Op> Call<F> {
     #[track_caller]
     fn one(self, result: Result<Array, OutOfMemory>) -> Array {
         let array = available(result, || print::name(&(self.op)()));
-        debug_assert_eq!(self.expected, Some(vec![array.ty()]));
+        self.checked(array)
+    }
+
+    /// The one result, for which there was memory.
+    #[inline]
+    fn checked(self, array: Array) -> Array {
+        debug_assert_eq!(self.expected, Some(smallvec![array.ty()]));
         array
     }
 
@@ -66,7 +73,11 @@ impl Algebra for Concrete {
     }
 
     fn shape(a: &Array) -> Shape {
-        Shape::from_slice(a.shape())
+        copied_shape(a.shape())
+    }
+
+    fn same_shape(a: &Array, b: &Array) -> bool {
+        same_shape(a.shape(), b.shape())
     }
 
     fn constant(value: Array) -> Array {
@@ -79,14 +90,20 @@ impl Algebra for Concrete {
     }
 
     #[track_caller]
-    fn unary(op: Unary, a: Array) -> Array {
+    fn unary(op: Unary, mut a: Array) -> Array {
         let call = Call::new(|| Op::Unary(op), &[std::slice::from_ref(&a)]);
+        if elementwise::unary_in_place(op, &mut a) {
+            return call.checked(a);
+        }
         call.one(elementwise::unary(op, a))
     }
 
     #[track_caller]
-    fn binary(op: Binary, a: Array, b: Array) -> Array {
+    fn binary(op: Binary, mut a: Array, b: Array) -> Array {
         let call = Call::new(|| Op::Binary(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
+        if elementwise::binary_in_place(op, &mut a, &b) {
+            return call.checked(a);
+        }
         call.one(elementwise::binary(op, a, b))
     }
 

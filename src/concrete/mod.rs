@@ -1,5 +1,6 @@
 //! The instance of plain arrays: values, computed at once.
 
+mod buffer;
 mod contract;
 mod convert;
 mod elementwise;
@@ -18,6 +19,7 @@ mod sweeps;
 mod tests;
 mod view;
 
+pub use buffer::Buffer;
 pub(crate) use convert::repeated;
 pub use instance::Concrete;
 pub use memory::OutOfMemory;
@@ -27,17 +29,26 @@ pub(crate) use run::{Failure, apply, run};
 pub(crate) use scalar::Arithmetic;
 pub use scalar::Scalar;
 
-use crate::shape::{DType, Shape, Type, Value, size};
-use ndarray::{ArcArray, IxDyn};
+use crate::shape::{DType, Shape, Type, Value, copied_shape, size};
 use std::hash::{Hash, Hasher};
 
 /// Elements of one type: one value repeated, or a buffer.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Data<T> {
     /// All elements are equal: no buffer. Rank-0 arrays are always in this form.
     Uniform(Shape, T),
     /// A buffer in standard (row-major, contiguous) layout, shared until written. Never of rank 0.
-    Dense(ArcArray<T, IxDyn>),
+    Dense(Buffer<T>),
+}
+
+impl<T: Copy> Clone for Data<T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        match self {
+            Data::Uniform(shape, x) => Data::Uniform(copied_shape(shape), *x),
+            Data::Dense(buffer) => Data::Dense(buffer.clone()),
+        }
+    }
 }
 
 /// A plain array of any element type.
@@ -57,6 +68,7 @@ pub enum Array {
 
 impl<T: Copy> Data<T> {
     /// The extents of the axes.
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         match self {
             Data::Uniform(shape, _) => shape,
@@ -102,7 +114,7 @@ impl Array {
 
     /// An array whose elements all have one value; it takes no memory for them.
     pub fn full(shape: &[usize], value: Value) -> Array {
-        let shape = Shape::from_slice(shape);
+        let shape = copied_shape(shape);
         match value {
             Value::F32(x) => Array::F32(Data::Uniform(shape, x)),
             Value::F64(x) => Array::F64(Data::Uniform(shape, x)),
@@ -113,6 +125,7 @@ impl Array {
     }
 
     /// The extents of the axes.
+    #[inline]
     pub fn shape(&self) -> &[usize] {
         for_data!(self, data => data.shape())
     }
@@ -167,7 +180,7 @@ impl<T: Copy> Data<T> {
     pub fn element(&self, position: usize) -> T {
         match self {
             Data::Uniform(_, x) => *x,
-            Data::Dense(array) => array.as_slice().expect("standard layout")[position],
+            Data::Dense(array) => array.as_slice()[position],
         }
     }
 }

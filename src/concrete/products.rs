@@ -111,7 +111,7 @@ fn add_scaled<T: Scalar>(out: &mut [T], x: &[T], factor: T) {
 const LANES: usize = 8;
 
 /// The sum of products of two strided vectors, each given by buffer, start and stride.
-fn dot<T: Scalar>(k: usize, (a, i, s): (&[T], usize, usize), (b, j, t): (&[T], usize, usize)) -> T {
+pub(super) fn dot<T: Scalar>(k: usize, (a, i, s): (&[T], usize, usize), (b, j, t): (&[T], usize, usize)) -> T {
     if k == 0 {
         return T::ZERO;
     }

@@ -187,7 +187,7 @@ fn write<T: Scalar>(output: &mut Data<T>, block: &Data<T>, from: usize) -> Resul
         *output = Data::from_vec(&shape, memory::filled(&shape, *x)?);
     }
     if let Data::Dense(buffer) = output {
-        let out = &mut buffer.as_slice_mut().expect("standard layout")[from..from + size(block.shape())];
+        let out = &mut buffer.as_slice_mut()[from..from + size(block.shape())];
         match block {
             Data::Uniform(_, x) => out.fill(*x),
             dense => out.copy_from_slice(dense.as_slice().unwrap_or_default()),

@@ -161,7 +161,7 @@ pub(super) fn write_slice<T: Scalar>(
         *output = Data::from_vec(&shape, memory::filled(&shape, *x)?);
     }
     if let Data::Dense(buffer) = output {
-        structure::write_outer_slice(buffer.as_slice_mut().expect("standard layout"), slice, position);
+        structure::write_outer_slice(buffer.as_slice_mut(), slice, position);
     }
     Ok(())
 }

@@ -1,9 +1,8 @@
 //! The five element types, as Rust types.
 
 use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::{Array, Data};
-use crate::shape::{DType, Shape, Value, size};
-use ndarray::{ArcArray, IxDyn};
+use crate::concrete::{Array, Buffer, Data};
+use crate::shape::{DType, Shape, Value, copied_shape, size};
 
 pub(crate) use arithmetic::Arithmetic;
 
@@ -215,6 +214,7 @@ macro_rules! scalar {
             fn from_value(value: Value) -> Option<$t> {
                 if let Value::$variant(x) = value { Some(x) } else { None }
             }
+            #[inline]
             fn wrap(data: Data<$t>) -> Array {
                 debug_assert!(data.is_valid());
                 Array::$variant(data)
@@ -238,7 +238,7 @@ scalar!(bool, Bool);
 impl<T: Scalar> Data<T> {
     /// Zeros of a shape; they take no memory.
     pub fn zeros(shape: &[usize]) -> Data<T> {
-        Data::Uniform(Shape::from_slice(shape), T::ZERO)
+        Data::Uniform(copied_shape(shape), T::ZERO)
     }
 
     /// Row-major elements as an array of a shape.
@@ -250,7 +250,7 @@ impl<T: Scalar> Data<T> {
             ([], Some(&x)) => Data::Uniform(Shape::new(), x),
             // Beside an axis of length 0 there may be extents that a buffer's can not be.
             (_, None) => Data::zeros(shape),
-            _ => Data::Dense(ArcArray::from_shape_vec(IxDyn(shape), elements).expect("the size was checked")),
+            _ => Data::Dense(Buffer::new(shape, elements)),
         }
     }
 
@@ -258,7 +258,7 @@ impl<T: Scalar> Data<T> {
     pub fn as_slice(&self) -> Option<&[T]> {
         match self {
             Data::Uniform(..) => None,
-            Data::Dense(array) => Some(array.as_slice().expect("standard layout")),
+            Data::Dense(array) => Some(array.as_slice()),
         }
     }
 
@@ -270,7 +270,7 @@ impl<T: Scalar> Data<T> {
     pub fn into_vec(self) -> Result<Vec<T>, OutOfMemory> {
         match self {
             Data::Uniform(shape, x) => memory::filled(&shape, x),
-            Data::Dense(array) => own(array),
+            Data::Dense(array) => array.into_vec(),
         }
     }
 
@@ -278,37 +278,7 @@ impl<T: Scalar> Data<T> {
     pub fn is_valid(&self) -> bool {
         match self {
             Data::Uniform(..) => true,
-            Data::Dense(array) => array.ndim() > 0 && array.is_standard_layout(),
+            Data::Dense(array) => !array.shape().is_empty() && array.len() == size(array.shape()),
         }
     }
-}
-
-/// The row-major elements of a buffer.
-pub(super) fn slice_of<T>(array: &ArcArray<T, IxDyn>) -> &[T] {
-    array.as_slice().expect("standard layout")
-}
-
-/// The row-major elements of a buffer: the buffer itself if nobody else holds it, else a copy.
-pub(super) fn own<T: Scalar>(array: ArcArray<T, IxDyn>) -> Result<Vec<T>, OutOfMemory> {
-    match unique(array) {
-        Ok(elements) => Ok(elements),
-        Err(shared) => copied(&shared),
-    }
-}
-
-/// A copy of the row-major elements of a buffer.
-pub(super) fn copied<T: Scalar>(array: &ArcArray<T, IxDyn>) -> Result<Vec<T>, OutOfMemory> {
-    memory::collected(array.shape(), slice_of(array).iter().copied())
-}
-
-/// The row-major elements of a buffer that nobody else holds.
-pub(super) fn unique<T: Copy>(array: ArcArray<T, IxDyn>) -> Result<Vec<T>, ArcArray<T, IxDyn>> {
-    let count = array.len();
-    let owned = array.try_into_owned_nocopy()?;
-    let (mut elements, offset) = owned.into_raw_vec_and_offset();
-    // A buffer of which the array is a part, as arrays from outside may be, is cut to that part.
-    let start = offset.unwrap_or(0);
-    elements.truncate(start + count);
-    elements.drain(..start);
-    Ok(elements)
 }

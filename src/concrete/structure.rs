@@ -4,7 +4,6 @@ use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data, for_data};
 use crate::shape::{Shape, size};
-use ndarray::IxDyn;
 
 /// `[0, 1, .., n-1]`.
 pub(super) fn iota(n: usize) -> Result<Array, OutOfMemory> {
@@ -17,7 +16,7 @@ pub(super) fn reshape<T: Scalar>(a: Data<T>, shape: &[usize]) -> Array {
     T::wrap(match a {
         Data::Uniform(_, x) => Data::Uniform(Shape::from_slice(shape), x),
         dense if shape.is_empty() => Data::Uniform(Shape::new(), dense.element(0)),
-        Data::Dense(array) => Data::Dense(array.into_shape_with_order(IxDyn(shape)).expect("sizes are equal")),
+        Data::Dense(array) => Data::Dense(array.reshaped(shape)),
     })
 }
 

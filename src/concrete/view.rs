@@ -3,7 +3,7 @@
 use crate::affine::AffineMap;
 use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::reduce::sum_of;
-use crate::concrete::scalar::{Scalar, slice_of};
+use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data};
 use crate::shape::{Axes, Shape, size, strides};
 use smallvec::SmallVec;
@@ -208,7 +208,7 @@ pub(super) fn view<T: Scalar>(a: Data<T>, map: &AffineMap) -> Result<Array, OutO
             clipped_runs(map, |run| out[run.result..run.result + run.count].fill(*x));
             return Ok(T::wrap(Data::from_vec(shape, out)));
         }
-        Data::Dense(array) => slice_of(array),
+        Data::Dense(array) => array.as_slice(),
     };
     if !map.is_inside() {
         let mut out = memory::filled(shape, T::ZERO)?;
@@ -285,7 +285,7 @@ pub(super) fn accumulate_onto<T: Scalar>(
             repeated = memory::filled(&[longest.unwrap_or(1)], times.iter().copied().fold(*x, T::repeated))?;
             (&reduced, &repeated[..], false)
         }
-        Data::Dense(array) => (map, slice_of(array), true),
+        Data::Dense(array) => (map, array.as_slice(), true),
     };
     let mut out = target.into_vec()?;
     let add = |run: Run| {

@@ -40,6 +40,8 @@ pub(crate) enum Map<A: Algebra> {
     Add,
     /// Elementwise scaling.
     Scale(A::Array, Scaling),
+    /// The sum of both operands, scaled by a factor each: what every product is, as one node instead of three.
+    Products(Box<[A::Array; 2]>),
     /// The operand where the mask is true.
     Mask(A::Array),
     /// The first operand where the mask is true, else the second; both are marked.
@@ -62,10 +64,11 @@ pub(crate) enum Map<A: Algebra> {
     Gather(Vec<A::Array>, Shape),
     /// Adds at computed positions.
     Scatter(Vec<A::Array>),
-    /// A contraction with a fixed right operand, as the contraction of its transpose.
-    ContractLeft(Contraction, A::Array),
+    /// A contraction with a fixed right operand, as the contraction of its transpose. Elsewhere: a node of an eager program
+    /// on numbers should be no larger than what scaling by one needs.
+    ContractLeft(Box<(Contraction, A::Array)>),
     /// A contraction with a fixed left operand, as the contraction of its transpose.
-    ContractRight(Contraction, A::Array),
+    ContractRight(Box<(Contraction, A::Array)>),
     /// A loop or conditional, of several outputs.
     Rolled(Box<Rolled<A>>),
     /// One output of the operand, which is a loop or conditional.
@@ -78,15 +81,24 @@ impl<A: Algebra> Clone for Delta<A> {
     }
 }
 
+impl<A: Algebra> Node<A> {
+    /// Gives up the operands, of which those that nobody else holds are moved out.
+    fn orphan(&mut self, orphans: &mut Vec<Node<A>>) {
+        for operand in &mut self.operands {
+            if let Some(orphan) = operand.take().and_then(|delta| Arc::into_inner(delta.0)) {
+                orphans.push(orphan);
+            }
+        }
+    }
+}
+
 impl<A: Algebra> Drop for Node<A> {
     /// Takes apart what only this node held, with a list of its own instead of recursion: chains are long.
     fn drop(&mut self) {
         let mut orphans: Vec<Node<A>> = Vec::new();
-        let operands = std::mem::take(&mut self.operands);
-        orphans.extend(operands.into_iter().flatten().filter_map(|delta| Arc::into_inner(delta.0)));
+        self.orphan(&mut orphans);
         while let Some(mut orphan) = orphans.pop() {
-            let operands = std::mem::take(&mut orphan.operands);
-            orphans.extend(operands.into_iter().flatten().filter_map(|delta| Arc::into_inner(delta.0)));
+            orphan.orphan(&mut orphans);
         }
     }
 }
@@ -133,6 +145,10 @@ impl<A: Algebra> Derivative<A> for Delta<A> {
 
     fn scale(self, factor: A::Array, scaling: Scaling) -> Self {
         Delta::of(Map::Scale(factor, scaling), self)
+    }
+
+    fn add_scaled(self, factor: A::Array, other: Self, other_factor: A::Array) -> Self {
+        Delta::new(Map::Products(Box::new([factor, other_factor])), smallvec![Some(self), Some(other)])
     }
 
     fn mask(self, mask: A::Array) -> Self {
@@ -190,11 +206,11 @@ impl<A: Algebra> Derivative<A> for Delta<A> {
     }
 
     fn contract_left(self, spec: &Contraction, right: A::Array) -> Self {
-        Delta::of(Map::ContractLeft(spec.left_adjoint(), right), self)
+        Delta::of(Map::ContractLeft(Box::new((spec.left_adjoint(), right))), self)
     }
 
     fn contract_right(self, spec: &Contraction, left: A::Array) -> Self {
-        Delta::of(Map::ContractRight(spec.right_adjoint(), left), self)
+        Delta::of(Map::ContractRight(Box::new((spec.right_adjoint(), left))), self)
     }
 
     fn shared(mut self) -> Self {

@@ -80,6 +80,9 @@ macro_rules! delegate {
         fn shape(a: &Self::Array) -> Shape {
             A::shape(&a.primal)
         }
+        fn same_shape(a: &Self::Array, b: &Self::Array) -> bool {
+            A::same_shape(&a.primal, &b.primal)
+        }
 
         fn constant(value: Array) -> Self::Array {
             $array { primal: A::constant(value), $derivative: None }

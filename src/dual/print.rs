@@ -74,9 +74,16 @@ impl Printer {
     /// One linear map on its operands; recursive only within the few unshared nodes of one operation.
     fn node(&mut self, delta: &Delta<Staged>) -> String {
         let node = delta.node();
+        if let Map::Products(factors) = &node.map {
+            let mut scaled = factors.iter().zip(&node.operands).map(|(factor, operand)| {
+                let factor = self.array(factor);
+                format!("(Scale {factor} {})", self.operand(operand))
+            });
+            return format!("Add {} {}", scaled.next().unwrap_or_default(), scaled.next().unwrap_or_default());
+        }
         let head = match &node.map {
             Map::Input => "Input".into(),
-            Map::Add => "Add".into(),
+            Map::Add | Map::Products(_) => "Add".into(),
             Map::Scale(factor, Scaling::Product) => format!("Scale {}", self.array(factor)),
             Map::Scale(factor, _) => format!("ScaleKeepingZero {}", self.array(factor)),
             Map::Mask(mask) => format!("Mask {}", self.array(mask)),
@@ -90,8 +97,8 @@ impl Printer {
             Map::Concatenate(_) => "Concatenate".into(),
             Map::Gather(indices, _) => format!("Gather {}", self.indices(indices)),
             Map::Scatter(indices) => format!("Scatter {}", self.indices(indices)),
-            Map::ContractLeft(_, right) => format!("ContractWithRight {}", self.array(right)),
-            Map::ContractRight(_, left) => format!("ContractWithLeft {}", self.array(left)),
+            Map::ContractLeft(fixed) => format!("ContractWithRight {}", self.array(&fixed.1)),
+            Map::ContractRight(fixed) => format!("ContractWithLeft {}", self.array(&fixed.1)),
             Map::Rolled(rolled) => match **rolled {
                 Rolled::Loop(..) => "Loop".into(),
                 Rolled::Branch(..) => "Branch".into(),

@@ -27,6 +27,10 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
     fn add(self, other: Self) -> Self;
     /// Elementwise scaling.
     fn scale(self, factor: A::Array, scaling: Scaling) -> Self;
+    /// The sum of two derivatives, each scaled.
+    fn add_scaled(self, factor: A::Array, other: Self, other_factor: A::Array) -> Self {
+        self.scale(factor, Scaling::Product).add(other.scale(other_factor, Scaling::Product))
+    }
     /// The derivative where the mask is true, 0 elsewhere.
     fn mask(self, mask: A::Array) -> Self;
     /// The first where the mask is true, the second elsewhere; not both zero. Marks the cotangents of both.
@@ -123,9 +127,14 @@ pub(crate) fn binary<A: Algebra, D: Derivative<A>>(op: Binary, (a, da): Pair<A, 
         let right = db.map(|db| db.scale(a, Scaling::KeepFactor));
         return (y, sum(left, right).map(|dy| dy.mark().shared()));
     }
-    let left = da.and_then(|da| along(op.left_partial::<A>(&a, &b, &y), da));
-    let right = db.and_then(|db| along(op.right_partial::<A>(&a, &b, &y), db));
-    let dy = sum(left, right).map(|dy| match op.common_partial::<A>(&a, &b) {
+    let left = da.map(|da| (op.left_partial::<A>(&a, &b, &y), da));
+    let right = db.map(|db| (op.right_partial::<A>(&a, &b, &y), db));
+    let moved = |(partial, derivative)| along::<A, D>(partial, derivative);
+    let dy = match (left, right) {
+        (Some((Partial::Factor(x), da)), Some((Partial::Factor(y), db))) => Some(da.add_scaled(x, db, y)),
+        (left, right) => sum(left.and_then(moved), right.and_then(moved)),
+    };
+    let dy = dy.map(|dy| match op.common_partial::<A>(&a, &b) {
         Some(common) => dy.scale(common, Scaling::Product),
         None => dy,
     });

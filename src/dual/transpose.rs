@@ -8,7 +8,7 @@ use crate::algebra::Algebra;
 use crate::operation::Binary;
 use crate::shape::Shape;
 use smallvec::{SmallVec, smallvec};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// A cotangent, and whether it passed through a choice: then zeros in it stay zeros whatever factor they meet.
 pub(crate) struct Cotangent<A: Algebra> {
@@ -55,8 +55,13 @@ struct Pending<A: Algebra> {
 
 /// The evaluator's state (`ES` of P 2.6): seen Deltas with their cotangents, and the inputs' cotangents.
 struct Evaluator<A: Algebra> {
-    pending: BTreeMap<ShareId, Pending<A>>,
-    gradient: HashMap<ShareId, Cotangent<A>>,
+    /// Where in the room a Delta is. A tree moves its entries when there are more or fewer, so that they are small.
+    pending: BTreeMap<ShareId, usize>,
+    room: Vec<Option<Pending<A>>>,
+    /// The empty places of the room.
+    free: Vec<usize>,
+    /// The latest input first.
+    gradient: Vec<(ShareId, Option<Cotangent<A>>)>,
 }
 
 /// The cotangents of inputs, given those of outputs; `None` where nothing arrives. Every shared Delta is visited once, after
@@ -65,16 +70,23 @@ pub(crate) fn transpose<A: Algebra>(
     outputs: Vec<(Delta<A>, Cotangent<A>)>,
     inputs: &[Option<Delta<A>>],
 ) -> (Vec<Option<Cotangent<A>>>, usize) {
-    let mut state = Evaluator { pending: BTreeMap::new(), gradient: HashMap::new() };
+    let mut state = Evaluator { pending: BTreeMap::new(), room: Vec::new(), free: Vec::new(), gradient: Vec::new() };
     for (delta, cotangent) in outputs {
         state.add(&delta, Contribution::Whole(cotangent.array), cotangent.marked);
     }
     let mut visits = 0;
-    while let Some((id, Pending { delta, cotangents })) = state.pending.pop_last() {
+    while let Some((id, place)) = state.pending.pop_last() {
+        let Pending { delta, cotangents } = state.room[place].take().expect("a place is taken while it is pending");
+        state.free.push(place);
         visits += 1;
         state.visit(id, &delta, cotangents);
     }
-    let mut of_input = |input: &Option<Delta<A>>| state.gradient.remove(&input.as_ref()?.share_id()?);
+    let mut of_input = |input: &Option<Delta<A>>| {
+        let id = input.as_ref()?.share_id()?;
+        // Inputs are visited in the order of their identities, from the largest.
+        let place = state.gradient.binary_search_by(|(other, _)| id.cmp(other)).ok()?;
+        state.gradient[place].1.take()
+    };
     (inputs.iter().map(&mut of_input).collect(), visits)
 }
 
@@ -90,8 +102,15 @@ impl<A: Algebra> Evaluator<A> {
             (_, Some(id)) => (delta, id, 0),
             (_, None) => return self.pass(delta, Cotangent { array: contribution.alone(), marked }),
         };
-        let pending =
-            self.pending.entry(id).or_insert_with(|| Pending { delta: delta.clone(), cotangents: smallvec![None] });
+        let place = *self.pending.entry(id).or_insert_with(|| {
+            let place = self.free.pop().unwrap_or_else(|| {
+                self.room.push(None);
+                self.room.len() - 1
+            });
+            self.room[place] = Some(Pending { delta: delta.clone(), cotangents: smallvec![None] });
+            place
+        });
+        let pending = self.room[place].as_mut().expect("a place is taken while it is pending");
         if pending.cotangents.len() <= output {
             pending.cotangents.resize_with(output + 1, || None);
         }
@@ -107,7 +126,7 @@ impl<A: Algebra> Evaluator<A> {
     fn visit(&mut self, id: ShareId, delta: &Delta<A>, mut cotangents: SmallVec<[Option<Cotangent<A>>; 1]>) {
         match &delta.node().map {
             Map::Input => {
-                self.gradient.extend(cotangents.pop().flatten().map(|cotangent| (id, cotangent)));
+                self.gradient.push((id, cotangents.pop().flatten()));
             }
             Map::Rolled(rolled) if let Rolled::Recomputed(recomputed) = &**rolled => {
                 for (result, cotangent) in recomputed.again().into_iter().zip(cotangents) {
@@ -153,6 +172,16 @@ impl<A: Algebra> Evaluator<A> {
                 };
                 self.add(operand(), Whole(product), marked);
             }
+            Map::Products(factors) => {
+                let product = |c: A::Array, factor: &A::Array| {
+                    let op = if marked { Binary::KeepZero } else { Binary::Mul };
+                    Whole(A::binary(op, c, factor.clone()))
+                };
+                if let [Some(left), Some(right)] = &node.operands[..] {
+                    self.add(left, product(c.clone(), &factors[0]), marked);
+                    self.add(right, product(c, &factors[1]), marked);
+                }
+            }
             Map::Mask(mask) => {
                 let zero = A::zeros(&A::type_of(&c));
                 self.add(operand(), Whole(A::select(mask.clone(), c, zero)), marked);
@@ -184,10 +213,12 @@ impl<A: Algebra> Evaluator<A> {
                 self.add(operand(), contribution, marked);
             }
             Map::Scatter(indices) => self.add(operand(), Whole(A::gather(c, indices.clone())), marked),
-            Map::ContractLeft(spec, right) => {
+            Map::ContractLeft(fixed) => {
+                let (spec, right) = &**fixed;
                 self.add(operand(), Whole(A::contract(spec, c, right.clone())), marked);
             }
-            Map::ContractRight(spec, left) => {
+            Map::ContractRight(fixed) => {
+                let (spec, left) = &**fixed;
                 self.add(operand(), Whole(A::contract(spec, left.clone(), c)), marked);
             }
         }

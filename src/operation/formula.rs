@@ -46,6 +46,7 @@ impl<A: Algebra> Term<A> {
     }
 }
 
+// A term that is given away gives its buffer to the result.
 macro_rules! term_operator {
     ($trait:ident, $method:ident, $op:expr) => {
         impl<A: Algebra> std::ops::$trait<&Term<A>> for &Term<A> {
@@ -57,31 +58,33 @@ macro_rules! term_operator {
         impl<A: Algebra> std::ops::$trait<&Term<A>> for Term<A> {
             type Output = Term<A>;
             fn $method(self, other: &Term<A>) -> Term<A> {
-                self.binary($op, other)
+                Term(A::binary($op, self.0, other.0.clone()))
             }
         }
         impl<A: Algebra> std::ops::$trait<Term<A>> for &Term<A> {
             type Output = Term<A>;
             fn $method(self, other: Term<A>) -> Term<A> {
-                self.binary($op, &other)
+                Term(A::binary($op, self.0.clone(), other.0))
             }
         }
         impl<A: Algebra> std::ops::$trait<Term<A>> for Term<A> {
             type Output = Term<A>;
             fn $method(self, other: Term<A>) -> Term<A> {
-                self.binary($op, &other)
+                Term(A::binary($op, self.0, other.0))
             }
         }
         impl<A: Algebra> std::ops::$trait<f64> for &Term<A> {
             type Output = Term<A>;
             fn $method(self, other: f64) -> Term<A> {
-                self.binary($op, &self.filled(other))
+                let other = self.filled(other);
+                self.$method(other)
             }
         }
         impl<A: Algebra> std::ops::$trait<f64> for Term<A> {
             type Output = Term<A>;
             fn $method(self, other: f64) -> Term<A> {
-                self.binary($op, &self.filled(other))
+                let other = self.filled(other);
+                self.$method(other)
             }
         }
     };
@@ -102,6 +105,6 @@ impl<A: Algebra> std::ops::Neg for &Term<A> {
 impl<A: Algebra> std::ops::Neg for Term<A> {
     type Output = Term<A>;
     fn neg(self) -> Term<A> {
-        self.unary(Unary::Neg)
+        Term(A::unary(Unary::Neg, self.0))
     }
 }

@@ -128,8 +128,7 @@ pub fn random(ty: &Type, seed: u64, special: bool) -> Array {
     macro_rules! dense {
         ($variant:ident, $convert:expr) => {{
             let values = elements.iter().map(|&x| $convert(x)).collect::<Vec<_>>();
-            let array = ndarray::ArrayD::from_shape_vec(ty.shape.to_vec(), values).expect("as many as the shape says");
-            Array::$variant(crate::concrete::Data::Dense(array.into_shared()))
+            Array::$variant(crate::concrete::Data::Dense(crate::concrete::Buffer::new(&ty.shape, values)))
         }};
     }
     match ty.dtype {

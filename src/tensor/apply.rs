@@ -102,10 +102,10 @@ pub(super) fn stretch<A: Algebra>(a: A::Array, shape: &[usize]) -> A::Array {
 /// axes.
 #[track_caller]
 pub(super) fn align<A: Algebra>(a: A::Array, b: A::Array) -> Result<(A::Array, A::Array), (String, Shape)> {
-    let (left, right) = (A::shape(&a), A::shape(&b));
-    if left == right {
+    if A::same_shape(&a, &b) {
         return Ok((a, b));
     }
+    let (left, right) = (A::shape(&a), A::shape(&b));
     let placeholder = if right.len() > left.len() { right.clone() } else { left.clone() };
     match broadcast_shape(&left, &right) {
         Some(shape) => match Type::new(A::dtype(&a), &shape).check_size() {

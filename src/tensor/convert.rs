@@ -163,7 +163,7 @@ impl<E: Element, R: Rank<Dim = D>, D: Dimension> From<Tensor<Concrete, E, R>> fo
     #[track_caller]
     fn from(tensor: Tensor<Concrete, E, R>) -> Self {
         let array = match tensor.data() {
-            Data::Dense(array) => array.clone(),
+            Data::Dense(array) => array.clone().into_shared(),
             uniform => available(uniform.clone().into_ndarray(), || "to_ndarray".into()).into_shared(),
         };
         array.into_dimensionality().expect("the rank that the tensor's type says")
@@ -189,7 +189,7 @@ impl<A: Algebra, E: Element, R: Rank> fmt::Debug for Tensor<A, E, R> {
                         Some(view) => write!(f, "{view}")?,
                         None => f.write_str("[]")?,
                     },
-                    Data::Dense(array) => write!(f, "{}", array.map(|x| format!("{x:?}")))?,
+                    Data::Dense(array) => write!(f, "{}", array.view().map(|x| format!("{x:?}")))?,
                 }
                 write!(f, " : {}", self.ty())
             }

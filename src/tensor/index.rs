@@ -186,22 +186,6 @@ pub(super) fn align_indices<A: Algebra>(arrays: Vec<A::Array>) -> Result<Vec<A::
     Ok(aligned)
 }
 
-/// The map that reads known positions along the outer axes.
-fn pick_map(shape: &[usize], positions: &[i64]) -> AffineMap {
-    let inner = &shape[positions.len()..];
-    let mut rows = Vec::with_capacity(shape.len());
-    let mut offset: SmallVec<[i64; 4]> = SmallVec::from_elem(0, shape.len());
-    for row in 0..shape.len() {
-        let mut coefficients: SmallVec<[i64; 4]> = SmallVec::from_elem(0, inner.len());
-        match row.checked_sub(positions.len()) {
-            None => offset[row] = positions[row],
-            Some(column) => coefficients[column] = 1,
-        }
-        rows.push(coefficients);
-    }
-    AffineMap::new(shape, inner, &rows, &offset)
-}
-
 /// Reads at positions along the outer axes of an array that has as many.
 #[track_caller]
 pub(super) fn read_at<A: Algebra>(a: A::Array, positions: SmallVec<[Position<A>; 6]>) -> A::Array {
@@ -213,7 +197,7 @@ pub(super) fn read_at<A: Algebra>(a: A::Array, positions: SmallVec<[Position<A>;
         })
         .collect();
     if let Some(known) = known {
-        let map = pick_map(&A::shape(&a), &known);
+        let map = AffineMap::pick_outer(&A::shape(&a), &known);
         return A::view(a, &map);
     }
     let Some(like) = positions.iter().find_map(|position| match position {

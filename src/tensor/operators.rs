@@ -91,13 +91,17 @@ pub(super) fn compare<A: Algebra>(op: Comparison, a: A::Array, b: A::Array) -> A
 /// `target = op(target, b)` where the shape of the target stays; the target's buffer is reused where nobody else holds it.
 #[track_caller]
 fn assign<A: Algebra>(op: Binary, target: &mut A::Array, b: A::Array) {
-    let (shape, other) = (A::shape(target), A::shape(&b));
-    if super::apply::broadcast_shape(&shape, &other).as_ref() != Some(&shape) {
-        let problem = format!("shape {:?} does not broadcast to {:?}", &other[..], &shape[..]);
-        *target = fail_array::<A>(op.name(), problem, A::type_of(target));
-        return;
-    }
-    let b = stretch::<A>(b, &shape);
+    let b = if A::same_shape(target, &b) {
+        b
+    } else {
+        let (shape, other) = (A::shape(target), A::shape(&b));
+        if super::apply::broadcast_shape(&shape, &other).as_ref() != Some(&shape) {
+            let problem = format!("shape {:?} does not broadcast to {:?}", &other[..], &shape[..]);
+            *target = fail_array::<A>(op.name(), problem, A::type_of(target));
+            return;
+        }
+        stretch::<A>(b, &shape)
+    };
     // The other operand stands in for the target meanwhile, so that the target is held once.
     let unique = std::mem::replace(target, b.clone());
     *target = A::binary(op, unique, b);

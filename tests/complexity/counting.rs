@@ -3,13 +3,14 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// Counts the bytes that each thread holds, the most it held, and all it ever asked for.
+/// Counts the bytes that each thread holds, the most it held, all it ever asked for, and how often it asked.
 struct Counting;
 
 thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
     static TOTAL: Cell<usize> = const { Cell::new(0) };
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
 fn count(bytes: isize) {
@@ -19,6 +20,7 @@ fn count(bytes: isize) {
         held.set(now);
         PEAK.with(|peak| peak.set(peak.get().max(now)));
         TOTAL.with(|total| total.set(total.get() + bytes.max(0) as usize));
+        ALLOCATIONS.with(|allocations| allocations.set(allocations.get() + usize::from(bytes > 0)));
     });
 }
 
@@ -54,4 +56,12 @@ pub fn measured<T>(f: impl FnOnce() -> T) -> (T, usize, usize) {
     PEAK.set(held);
     let result = f();
     (result, (PEAK.get() - held) as usize, TOTAL.get() - total)
+}
+
+/// The result, how often memory was asked for, and all bytes asked for. Not every suite that counts asks.
+#[allow(dead_code)]
+pub fn asked<T>(f: impl FnOnce() -> T) -> (T, usize, usize) {
+    let (allocations, total) = (ALLOCATIONS.get(), TOTAL.get());
+    let result = f();
+    (result, ALLOCATIONS.get() - allocations, TOTAL.get() - total)
 }

@@ -1,14 +1,13 @@
 //! Plain arrays from numbers, and back.
 
-use deltaray::concrete::{Array, Data};
+use deltaray::concrete::{Array, Buffer, Data};
 use deltaray::shape::{DType, Type, Value, size};
-use ndarray::{ArcArray, IxDyn};
 
 fn data<T: Copy>(shape: &[usize], elements: Vec<T>) -> Data<T> {
     match elements.first() {
         // Arrays of rank 0 are never buffers.
         Some(&only) if shape.is_empty() => Data::Uniform(shape.into(), only),
-        _ => Data::Dense(ArcArray::from_shape_vec(IxDyn(shape), elements).expect("as many elements as the shape has")),
+        _ => Data::Dense(Buffer::new(shape, elements)),
     }
 }
 

@@ -7,12 +7,11 @@ use super::names::{is_keyword, sanitised};
 use super::*;
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Extreme, Reduction};
-use crate::concrete::{Array, Data};
+use crate::concrete::Array;
 use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, Domain, UNARY_ROWS, Unary};
 use crate::shape::{DType, Value};
 use crate::term::op::{Branch, Build, Never, Op, Scan};
 use crate::term::{Checkpoints, Graph, NodeId, Steps, Sweep, Sweeps};
-use ndarray::{ArcArray, IxDyn};
 use smallvec::smallvec;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ fn integer<X: Extension>(x: i64) -> Op<X> {
 }
 
 fn dense(shape: &[usize], elements: Vec<f64>) -> Array {
-    Array::F64(Data::Dense(ArcArray::from_shape_vec(IxDyn(shape), elements).unwrap()))
+    Array::from_vec(shape, elements)
 }
 
 /// A program whose result is what the closure adds to the graph.
