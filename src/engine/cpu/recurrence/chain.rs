@@ -132,8 +132,12 @@ unsafe fn eights<T: Arithmetic, const REVERSE: bool>(state: *mut T, from: *const
             let (abc, abcd) = (ab.plus(c), ab.plus(cd));
             let (ef_g, ef_gh) = (ef.plus(g), ef.plus(g.plus(h)));
             let all = abcd.plus(ef_gh);
-            let groups = [a, ab, abc, abcd, abcd.plus(e), abcd.plus(ef), abcd.plus(ef_g), all];
-            let mut sums = groups.map(|group| s.plus(group));
+            let (abcde, abcdef, abcdefg) = (abcd.plus(e), abcd.plus(ef), abcd.plus(ef_g));
+            let [low, high] = [[a, ab, abc, abcd], [abcde, abcdef, abcdefg, all]];
+            let mut sums = [T::ZERO; EIGHT];
+            for k in 0..EIGHT / 2 {
+                (sums[k], sums[EIGHT / 2 + k]) = (s.plus(low[k]), s.plus(high[k]));
+            }
             s = sums[EIGHT - 1];
             if REVERSE {
                 sums.reverse();
