@@ -121,6 +121,19 @@ impl CompiledLoop {
         bases: &[*mut u8],
     ) -> Result<(), Failure> {
         let base = |id: BufferId| bases[id as usize];
+        if self.length == 0 {
+            for carry in 0..self.carries {
+                // SAFETY: the argument and the result are as large as the carry.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(
+                        base(self.arguments[carry]),
+                        base(self.results[carry]),
+                        self.carry_bytes[carry],
+                    );
+                }
+            }
+            return Ok(());
+        }
         // A step writes its carries to the results' buffers and to the other place in turns, so that the last writes to the
         // results'.
         let turns = workspace.turns.as_mut_ptr().cast::<u8>();
@@ -132,7 +145,7 @@ impl CompiledLoop {
             offsets += self.carry_bytes[carry].next_multiple_of(64);
             [base(self.results[carry]), other]
         }));
-        if let Some(single) = self.single.as_ref().filter(|_| self.length > 0) {
+        if let Some(single) = &self.single {
             // SAFETY: as the caller's.
             unsafe { self.run_single(single, &mut places, workspace, worker, bases) };
             workspace.places = places;
@@ -160,18 +173,6 @@ impl CompiledLoop {
             // SAFETY: slices are inside of their arrays, and the carries that are read are not those that are written.
             unsafe { self.step.run(workspace, worker, arguments, results)? };
             arguments[..self.carries].copy_from_slice(&results[..self.carries]);
-        }
-        if self.length == 0 {
-            for carry in 0..self.carries {
-                // SAFETY: the argument and the result are as large as the carry.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(
-                        base(self.arguments[carry]),
-                        base(self.results[carry]),
-                        self.carry_bytes[carry],
-                    );
-                }
-            }
         }
         workspace.pointers = pointers;
         workspace.places = places;
