@@ -308,6 +308,26 @@ impl AffineMap {
         Some((inner.assembled(), outer.assembled()))
     }
 
+    /// The read as one of a larger array, inside of which it stays, and the read that makes that array from the source, with
+    /// zeros around it; as large as needed. `None` where that is too large to be counted.
+    pub(crate) fn surrounded(&self) -> Option<(AffineMap, AffineMap)> {
+        let rank = self.source().len();
+        let mut inner = Parts::clone(&self.0);
+        let (mut offsets, mut rows): (SmallVec<[i64; 4]>, Vec<SmallVec<[i64; 4]>>) = Default::default();
+        for row in 0..rank {
+            let (low, high) = self.range(row);
+            let low = i64::try_from(low).ok()?;
+            inner.source[row] = usize::try_from(high - low as i128).ok()?.checked_add(1)?;
+            inner.offset[row] = inner.offset[row].checked_sub(low)?;
+            let mut unit = SmallVec::from_elem(0, rank);
+            unit[row] = 1;
+            rows.push(unit);
+            offsets.push(low);
+        }
+        inner.source.iter().try_fold(1, |count: usize, &extent| count.checked_mul(extent))?;
+        Some((AffineMap::new(self.source(), &inner.source, &rows, &offsets), inner.assembled()))
+    }
+
     /// The map that reads through `self` first and `inner` second: `view(view(x, inner), self) = view(x, composed)`.
     ///
     /// `None` where that would not be exact: where `self` reads outside of what `inner` results in, which is 0, while the

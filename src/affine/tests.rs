@@ -226,3 +226,25 @@ fn a_read_is_the_padding_of_the_read_of_what_can_lie_inside() {
     }
     assert!(smaller > 500 && inside > 500);
 }
+
+#[test]
+fn a_read_is_one_inside_of_the_source_with_zeros_around_it() {
+    let mut random = Random(11);
+    let mut outside = 0;
+    for _ in 0..5000 {
+        let (source, result) = (random.shape(3), random.shape(3));
+        let map = random.map(&source, &result);
+        if size(&result) == 0 {
+            continue;
+        }
+        let (around, inner) = map.surrounded().expect("small numbers");
+        assert_eq!((around.source(), around.result(), inner.result()), (map.source(), inner.source(), map.result()));
+        assert!(inner.is_inside(), "{map:?}");
+        let read = |at: &Shape| inner.position(at).and_then(|at| around.position(&at));
+        assert_eq!(positions(&result).iter().map(read).collect::<Vec<_>>(), reads(&map), "{map:?}");
+        outside += usize::from(!map.is_inside());
+    }
+    assert!(outside > 500);
+    let far: SmallVec<[i64; 4]> = smallvec![i64::MAX / 2, i64::MAX / 2];
+    assert!(AffineMap::new(&[3, 3], &[3, 3], &[far.clone(), far], &[0, 0]).surrounded().is_none());
+}

@@ -1,6 +1,6 @@
 //! What a compiled program consists of, and where its time goes.
 
-use crate::kernel::{Nest, Procedure, Step, Value};
+use crate::kernel::{BATCH, Nest, Procedure, Step, Value};
 use crate::shape::size;
 use crate::term::print;
 use std::fmt;
@@ -56,8 +56,8 @@ pub(super) fn kernels(procedure: &Procedure, times: usize, seconds: &mut impl Fn
         let (name, operations, bytes) = match step {
             Step::Nest(nest) => (nest_name(nest), nest_operations(nest), moved(step)),
             Step::Product(product) => {
-                let [m, k, n] = product.sizes;
-                let batches: usize = product.batches.iter().product();
+                let [m, k, n] = product.sizes();
+                let batches = product.count(BATCH);
                 let name = match batches {
                     1 => format!("product {m}x{k}x{n}"),
                     _ => format!("{batches} products {m}x{k}x{n}"),

@@ -1,6 +1,7 @@
 //! From a bulk program to a procedure of loop nests.
 
 use crate::kernel::access::{Access, Affine, Guards};
+use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Emitter, Obstacle, VALUES, needed};
@@ -16,6 +17,7 @@ use std::sync::Arc;
 /// Lowers a program: decides what is stored, and writes the rest into the nests that need it.
 pub(crate) fn lower(body: &Body) -> Procedure {
     let body = &*desugared(body);
+    let body = &*arranged(body);
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {
         match Lowering::new(body, &calls).run() {
@@ -39,7 +41,7 @@ pub(super) struct Lowering<'a> {
     pub(super) body: &'a Body,
     calls: &'a HashSet<NodeId>,
     stored: Vec<bool>,
-    procedure: Procedure,
+    pub(super) procedure: Procedure,
     /// The buffers of stored nodes.
     pub(super) buffers: HashMap<NodeId, BufferId>,
     /// The buffers of the outputs of nodes that have several.

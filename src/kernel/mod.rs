@@ -7,6 +7,9 @@
 //! same arrays run together, for some rows after the other ([`blocks`]).
 
 mod access;
+mod arrange;
+#[cfg(test)]
+mod arrange_tests;
 mod blocks;
 mod desugar;
 mod emit;
@@ -23,4 +26,6 @@ mod tests;
 pub(crate) use access::{Affine, Guard, Guards};
 pub(crate) use lower::lower;
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
-pub(crate) use procedure::{Blocks, BufferId, Call, Loop, Procedure, Product, Source, Step, Strided};
+pub(crate) use procedure::{
+    BATCH, Blocks, BufferId, COLUMN, Call, Loop, Procedure, Product, ROW, SUMMED, Source, Step, Strided,
+};

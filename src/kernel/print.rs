@@ -79,8 +79,8 @@ impl Display for Procedure {
                 Step::Nest(nest) => write!(f, "{nest}")?,
                 Step::Product(product) => writeln!(
                     f,
-                    "  b{} = b{} · b{}: {:?}, batches {:?}",
-                    product.result.buffer, product.left.buffer, product.right.buffer, product.sizes, product.batches
+                    "  b{} = b{} · b{}: batches, rows, summed, columns {:?}",
+                    product.result.buffer, product.left.buffer, product.right.buffer, product.extents
                 )?,
                 Step::Loop(inner) => {
                     writeln!(f, "  loop {} times: {:?} -> {:?}", inner.scan.length, inner.arguments, inner.results)?;

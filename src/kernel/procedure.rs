@@ -31,28 +31,53 @@ pub(crate) struct Buffer {
     pub(crate) source: Source,
 }
 
-/// An operand or the result of a matrix product: element (i, j) is at `offset + i · rows + j · columns`.
+/// The roles that axes have in matrix products: they run over matrices; make up the rows of the left operand and of the
+/// result; are summed, the left operand's columns and the right one's rows; make up the columns of the right operand and of
+/// the result.
+pub(crate) const BATCH: usize = 0;
+pub(crate) const ROW: usize = 1;
+pub(crate) const SUMMED: usize = 2;
+pub(crate) const COLUMN: usize = 3;
+
+/// A number for each axis of matrix products, by its role; those of one role outermost first.
+pub(crate) type ByRole<T> = [SmallVec<[T; 2]>; 4];
+
+/// An operand or the result of matrix products: its element at a position is `offset + position · strides`. Axes that it
+/// lacks have stride 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Strided {
     pub(crate) buffer: BufferId,
     pub(crate) offset: usize,
-    /// The strides of the labels that run over matrices, by their place in [`Product::batches`].
-    pub(crate) batches: SmallVec<[usize; 2]>,
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
+    pub(crate) strides: ByRole<isize>,
 }
 
-/// Matrix products `result = left · right`, one for each position of the batches.
+/// Matrix products `result = left · right`, one for each position of the batches. Rows and columns of matrices are the
+/// positions of some axes together, the last of which runs first.
 #[derive(Clone, Debug)]
 pub(crate) struct Product {
-    /// Rows of the left operand, its columns, and columns of the right one.
-    pub(crate) sizes: [usize; 3],
-    pub(crate) batches: SmallVec<[usize; 2]>,
+    pub(crate) extents: ByRole<usize>,
     pub(crate) left: Strided,
     pub(crate) right: Strided,
     pub(crate) result: Strided,
     /// Whether the products are added to what the result has.
     pub(crate) continues: bool,
+}
+
+impl Product {
+    /// The positions of all axes in a role.
+    pub(crate) fn count(&self, role: usize) -> usize {
+        self.extents[role].iter().product()
+    }
+
+    /// Rows of the left operand, its columns, and columns of the right one.
+    pub(crate) fn sizes(&self) -> [usize; 3] {
+        [ROW, SUMMED, COLUMN].map(|role| self.count(role))
+    }
+
+    /// The extents of all axes, as an operand's places go over them.
+    pub(crate) fn all_extents(&self) -> Vec<usize> {
+        self.extents.iter().flatten().copied().collect()
+    }
 }
 
 /// An operation that is left to the instance of plain arrays.
@@ -95,7 +120,7 @@ pub(crate) struct Blocks {
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Nest(Nest),
-    Product(Product),
+    Product(Box<Product>),
     Loop(Box<Loop>),
     Call(Call),
     Blocks(Box<Blocks>),

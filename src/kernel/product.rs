@@ -1,11 +1,10 @@
 //! Contractions as matrix products on buffers.
 
-use crate::algebra::Contraction;
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::emit::Obstacle;
 use crate::kernel::lower::Lowering;
 use crate::kernel::nest::{Mode, Value};
-use crate::kernel::procedure::{BufferId, Product, Source, Step, Strided};
+use crate::kernel::procedure::{BATCH, BufferId, ByRole, COLUMN, Product, ROW, Source, Step, Strided};
 use crate::kernel::roots::{roles, strided_source};
 use crate::shape::{Shape, Type, size, strides};
 use crate::term::{NodeId, Op};
@@ -14,6 +13,7 @@ use smallvec::SmallVec;
 type Labels = SmallVec<[u8; 4]>;
 
 /// A buffer whose element for positions of labels is at an affine place.
+#[derive(Clone)]
 struct Operand {
     buffer: BufferId,
     labels: Labels,
@@ -22,20 +22,17 @@ struct Operand {
 
 impl Operand {
     /// The elements that one step along a label goes on by.
-    fn stride(&self, label: u8) -> usize {
+    fn stride(&self, label: u8) -> i64 {
         let axis = self.labels.iter().position(|&l| l == label);
-        axis.map_or(0, |axis| self.at.coefficients[axis] as usize)
+        axis.map_or(0, |axis| self.at.coefficients[axis])
     }
 
     /// Whether these labels, outermost first, run together with one stride.
     fn runs_together(&self, labels: &[u8], extent: &impl Fn(u8) -> usize) -> bool {
         let long: Labels = labels.iter().copied().filter(|&label| extent(label) != 1).collect();
-        long.windows(2).all(|pair| self.stride(pair[0]) == self.stride(pair[1]) * extent(pair[1]))
+        long.windows(2).all(|pair| self.stride(pair[0]) == self.stride(pair[1]) * extent(pair[1]) as i64)
     }
 }
-
-/// A copy of an operand pays off where each of its elements is used at least so often.
-const USES: usize = 8;
 
 impl Lowering<'_> {
     /// An operand as it lies in memory.
@@ -71,50 +68,54 @@ impl Lowering<'_> {
         Ok(packed)
     }
 
-    /// A contraction as products of matrices: of the labels in a role, those that run together in both of their arrays are
-    /// one; others are batches. An operand in which they don't is copied first, where that is little beside the product.
+    /// A contraction as products of matrices, whose rows and columns are made up of the labels in each role. Labels go in the
+    /// order in which the larger of the arrays that have them does; an operand whose rows, or columns, this order takes apart is
+    /// copied first, unless its elements are read several times, as those of windows are; so is a result afterwards.
     pub(super) fn product(&mut self, id: NodeId) -> Result<(), Obstacle> {
         let (body, node) = (self.body, self.body.node(id));
         let Op::Contract(spec) = &node.op else { unreachable!("the class of products") };
-        let extent =
-            |label: u8| spec.extent(label, &body.node(node.args[0]).ty().shape, &body.node(node.args[1]).ty().shape);
+        let shape = |arg: usize| &body.node(node.args[arg]).ty().shape;
+        let extent = |label: u8| spec.extent(label, shape(0), shape(1));
         let mut left = self.operand(id, node.args[0], &spec.left)?;
         let mut right = self.operand(id, node.args[1], &spec.right)?;
-        let [batches, rows, summed, columns] = roles(spec);
-        let of = |labels: &Labels| labels.iter().map(|&label| extent(label)).product::<usize>();
-        let ty = node.ty().clone();
         let buffer = self.local(id);
-        let mut result = row_major(buffer, spec.result.clone(), &ty.shape);
-        // The order of labels that both operands have them in by themselves; else that of the result.
-        let natural = [in_order(&rows, &left), in_order(&summed, &left), in_order(&columns, &right)];
-        let fits = left.runs_together(&natural[0], &extent)
-            && left.runs_together(&natural[1], &extent)
-            && right.runs_together(&natural[1], &extent)
-            && right.runs_together(&natural[2], &extent);
-        let as_it_is = result.runs_together(&natural[0], &extent) && result.runs_together(&natural[2], &extent);
-        let small = of(&rows) * of(&columns) <= of(&summed) * of(&rows).max(of(&columns));
-        if fits && !as_it_is && of(&summed) >= USES && small {
-            // The result is brought into its order afterwards.
-            let order: Labels = [&batches[..], &natural[0], &natural[2]].concat().into();
+        let result = row_major(buffer, spec.result.clone(), &node.ty().shape);
+        let [mut batches, mut rows, mut summed, mut columns] = roles(spec);
+        let larger = |sizes: [usize; 2], operands: [&Operand; 2]| operands[usize::from(sizes[1] > sizes[0])].clone();
+        let (of_left, of_right, of_result) = (size(shape(0)), size(shape(1)), node.ty().size());
+        put_in_order(&mut batches, &result);
+        put_in_order(&mut rows, &larger([of_left, of_result], [&left, &result]));
+        put_in_order(&mut summed, &larger([of_left, of_right], [&left, &right]));
+        put_in_order(&mut columns, &larger([of_right, of_result], [&right, &result]));
+        // Whether the last of some labels goes along neighbours.
+        let has_neighbours = |operand: &Operand, labels: &Labels| {
+            labels.iter().rfind(|&&label| extent(label) != 1).is_none_or(|&label| operand.stride(label) == 1)
+        };
+        let is_apart = |operand: &Operand, lines: &Labels| {
+            let read = operand.labels.iter().map(|&label| extent(label)).product::<usize>();
+            !has_neighbours(operand, lines)
+                && !operand.runs_together(lines, &extent)
+                && read <= self.procedure.buffers[operand.buffer as usize].ty.size()
+        };
+        let (left_is_apart, right_is_apart) = (is_apart(&left, &rows), is_apart(&right, &columns));
+        if left_is_apart {
+            left = self.packed(node.args[0], &spec.left, [&batches[..], &rows, &summed].concat().into())?;
+        }
+        if right_is_apart {
+            right = self.packed(node.args[1], &spec.right, [&batches[..], &summed, &columns].concat().into())?;
+        }
+        if !has_neighbours(&result, &rows) && !has_neighbours(&result, &columns) {
+            let order: Labels = [&batches[..], &rows, &columns].concat().into();
             let shape: Shape = order.iter().map(|&label| extent(label)).collect();
-            let unordered = self.buffer(&Type::new(ty.dtype, &shape), Source::Local);
-            result = row_major(unordered, order, &shape);
-            let step = product_of(spec, [&left, &right, &result], &extent);
-            self.fixed(Step::Product(step), &[unordered]);
-            return self.reordered(id, &result, buffer);
+            let in_order = self.buffer(&Type::new(node.ty().dtype, &shape), Source::Local);
+            let in_order = row_major(in_order, order, &shape);
+            let step = product_of([batches, rows, summed, columns], [&left, &right, &in_order], &extent);
+            self.fixed(Step::Product(Box::new(step)), &[in_order.buffer]);
+            return self.reordered(id, &in_order, buffer);
         }
-        let summed = in_order(&summed, &left);
-        if of(&columns) >= USES && !(left.runs_together(&rows, &extent) && left.runs_together(&summed, &extent)) {
-            let order = [&batches[..], &rows, &summed].concat().into();
-            left = self.packed(node.args[0], &spec.left, order)?;
-        }
-        if of(&rows) >= USES && !(right.runs_together(&columns, &extent) && right.runs_together(&summed, &extent)) {
-            let order = [&batches[..], &summed, &columns].concat().into();
-            right = self.packed(node.args[1], &spec.right, order)?;
-        }
-        debug_assert_eq!(size(&ty.shape), of(&batches) * of(&rows) * of(&columns));
-        let step = product_of(spec, [&left, &right, &result], &extent);
-        self.fixed(Step::Product(step), &[buffer]);
+        let step = product_of([batches, rows, summed, columns], [&left, &right, &result], &extent);
+        debug_assert_eq!(node.ty().size(), step.count(BATCH) * step.count(ROW) * step.count(COLUMN));
+        self.fixed(Step::Product(Box::new(step)), &[buffer]);
         Ok(())
     }
 
@@ -123,8 +124,7 @@ impl Lowering<'_> {
         let node = self.body.node(id);
         let Op::Contract(spec) = &node.op else { unreachable!("the class of products") };
         let shape = node.ty().shape.clone();
-        let of = |label: &u8| from.stride(*label) as i64;
-        let read = Affine { offset: 0, coefficients: spec.result.iter().map(of).collect() };
+        let read = Affine { offset: 0, coefficients: spec.result.iter().map(|&label| from.stride(label)).collect() };
         let load = Value::Load { buffer: from.buffer, at: read, guards: Guards::new() };
         let dtype = node.ty().dtype;
         let place = row_major(to, spec.result.clone(), &shape).at;
@@ -140,45 +140,41 @@ fn row_major(buffer: BufferId, labels: Labels, shape: &[usize]) -> Operand {
     Operand { buffer, labels, at: Affine { offset: 0, coefficients } }
 }
 
-/// Labels by their strides in an operand, outermost first.
-fn in_order(labels: &Labels, operand: &Operand) -> Labels {
-    let mut labels = labels.clone();
-    labels.sort_by_key(|&label| std::cmp::Reverse(operand.stride(label)));
-    labels
+/// Labels by how far an operand goes on along them, outermost first.
+fn put_in_order(labels: &mut Labels, operand: &Operand) {
+    labels.sort_by_key(|&label| std::cmp::Reverse(operand.stride(label).abs()));
 }
 
-fn product_of(spec: &Contraction, [left, right, result]: [&Operand; 3], extent: &impl Fn(u8) -> usize) -> Product {
-    let [mut batches, rows, summed, columns] = roles(spec);
-    let mut merge = |labels: &[u8], arrays: [&Operand; 2]| {
-        let mut order: Labels = labels.iter().copied().filter(|&label| extent(label) != 1).collect();
-        order.sort_by_key(|&label| arrays.map(|operand| operand.stride(label)));
-        let Some(&first) = order.first() else { return (1, [1, 1]) };
-        let (mut length, inner) = (extent(first), arrays.map(|operand| operand.stride(first)));
-        for &label in &order[1..] {
-            if (0..2).all(|k| arrays[k].stride(label) == inner[k] * length) {
-                length *= extent(label);
-            } else {
-                batches.push(label);
+/// The product of matrices whose axes have these labels by role. Those that run together in all operands are one axis.
+fn product_of(labels: [Labels; 4], operands: [&Operand; 3], extent: &impl Fn(u8) -> usize) -> Product {
+    let mut extents = ByRole::default();
+    let mut strides: [ByRole<isize>; 3] = Default::default();
+    for (role, labels) in labels.into_iter().enumerate() {
+        // An operand that lacks the role's labels has stride 0 for all of them, which joins with itself.
+        let own = |label: u8| operands.map(|operand| operand.stride(label));
+        // The innermost label of each axis, and how many positions the axis has.
+        let mut axes: SmallVec<[(u8, usize); 4]> = SmallVec::new();
+        for &label in labels.iter().rev().filter(|&&label| extent(label) != 1) {
+            let joins = |&(inner, length): &(u8, usize)| {
+                own(inner).into_iter().zip(own(label)).all(|(inner, outer)| inner * length as i64 == outer)
+            };
+            match axes.last_mut() {
+                Some(axis) if joins(axis) => axis.1 *= extent(label),
+                _ => axes.push((label, extent(label))),
             }
         }
-        (length, inner)
-    };
-    let (m, [left_rows, result_rows]) = merge(&rows, [left, result]);
-    let (k, [left_columns, right_rows]) = merge(&summed, [left, right]);
-    let (n, [right_columns, result_columns]) = merge(&columns, [right, result]);
-    let strided = |operand: &Operand, rows: usize, columns: usize| Strided {
+        for &(label, length) in axes.iter().rev() {
+            extents[role].push(length);
+            for (strides, stride) in strides.iter_mut().zip(own(label)) {
+                strides[role].push(stride as isize);
+            }
+        }
+    }
+    let mut strides = strides.into_iter();
+    let [left, right, result] = operands.map(|operand| Strided {
         buffer: operand.buffer,
         offset: operand.at.offset as usize,
-        batches: batches.iter().map(|&label| operand.stride(label)).collect(),
-        rows,
-        columns,
-    };
-    Product {
-        sizes: [m, k, n],
-        left: strided(left, left_rows, left_columns),
-        right: strided(right, right_rows, right_columns),
-        result: strided(result, result_rows, result_columns),
-        batches: batches.iter().map(|&label| extent(label)).collect(),
-        continues: false,
-    }
+        strides: strides.next().expect("strides of each operand"),
+    });
+    Product { extents, left, right, result, continues: false }
 }

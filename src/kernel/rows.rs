@@ -3,7 +3,7 @@
 use crate::algebra::Reduction;
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::nest::{Mode, Nest, Store, Value};
-use crate::kernel::procedure::{BufferId, Product, Step, Strided};
+use crate::kernel::procedure::{BufferId, Product, SUMMED, Step, Strided};
 
 /// How places in a buffer go on from row to row: by so many elements.
 #[derive(Clone, Debug)]
@@ -17,10 +17,8 @@ pub(super) struct Rows {
 enum Role {
     /// Of a nest.
     Axis(usize),
-    /// Of a product: its rows, what is summed, its columns.
-    Size(usize),
     /// Of a product.
-    Batch(usize),
+    OfProduct(ProductAxis),
 }
 
 /// A step that goes along rows.
@@ -37,7 +35,7 @@ pub(super) struct RowStep<'a> {
 pub(super) fn extents(step: &Step) -> Vec<usize> {
     match step {
         Step::Nest(nest) => nest.extents.to_vec(),
-        Step::Product(product) => product.sizes.iter().chain(&product.batches).copied().collect(),
+        Step::Product(product) => product.all_extents(),
         Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => Vec::new(),
     }
 }
@@ -50,8 +48,13 @@ impl<'a> RowStep<'a> {
             move |at| match step {
                 Step::Nest(nest) => of_nest(step, nest, at, extent),
                 Step::Product(product) => {
-                    let role = if at < 3 { Role::Size(at) } else { Role::Batch(at - 3) };
-                    Some(of_product(step, product, role, extent))
+                    let mut position = at;
+                    let role = product.extents.iter().position(|extents| {
+                        let inside = position < extents.len();
+                        position -= if inside { 0 } else { extents.len() };
+                        inside
+                    })?;
+                    of_product(step, product, (role, position), extent)
                 }
                 _ => None,
             },
@@ -62,7 +65,9 @@ impl<'a> RowStep<'a> {
     pub(super) fn instance(&self, extent: usize, rows: usize, buffer: &impl Fn(BufferId, usize) -> BufferId) -> Step {
         match (self.step, self.role) {
             (Step::Nest(nest), Role::Axis(axis)) => Step::Nest(nest_of(nest, axis, extent, rows, buffer)),
-            (Step::Product(product), role) => Step::Product(product_of(product, role, extent, rows, buffer)),
+            (Step::Product(product), Role::OfProduct(axis)) => {
+                Step::Product(Box::new(product_of(product, axis, extent, rows, buffer)))
+            }
             _ => unreachable!("what goes along rows"),
         }
     }
@@ -158,51 +163,42 @@ fn nest_of(
     }
 }
 
-/// The strides of the left operand, the right one and the result along an axis of a product.
-fn strides(product: &Product, role: Role) -> [usize; 3] {
+/// An axis of a product: its role, and its position among those of the role.
+type ProductAxis = (usize, usize);
+
+/// The elements that the left operand, the right one and the result go on by with each row, where an axis makes so many
+/// steps in each.
+fn strides(product: &Product, (role, position): ProductAxis, steps: usize) -> Option<[usize; 3]> {
     let Product { left, right, result, .. } = product;
-    match role {
-        Role::Size(0) => [left.rows, 0, result.rows],
-        Role::Size(1) => [left.columns, right.rows, 0],
-        Role::Size(_) => [0, right.columns, result.columns],
-        Role::Batch(at) => [left.batches[at], right.batches[at], result.batches[at]],
-        Role::Axis(_) => unreachable!("an axis of a nest"),
+    let mut strides = [0; 3];
+    for (stride, operand) in strides.iter_mut().zip([left, right, result]) {
+        *stride = usize::try_from(operand.strides[role][position]).ok()?.checked_mul(steps)?;
     }
+    Some(strides)
 }
 
-fn extent_of(product: &Product, role: Role) -> usize {
-    match role {
-        Role::Size(at) => product.sizes[at],
-        Role::Batch(at) => product.batches[at],
-        Role::Axis(_) => unreachable!("an axis of a nest"),
-    }
-}
-
-fn of_product<'a>(step: &'a Step, product: &'a Product, role: Role, extent: usize) -> RowStep<'a> {
-    let steps = extent_of(product, role) / extent;
+fn of_product<'a>(step: &'a Step, product: &'a Product, axis: ProductAxis, extent: usize) -> Option<RowStep<'a>> {
+    let steps = product.extents[axis.0][axis.1] / extent;
     let operands: [&Strided; 3] = [&product.left, &product.right, &product.result];
-    let own = strides(product, role);
-    let rows = |which: usize| Rows { buffer: operands[which].buffer, stride: own[which] * steps };
-    let combined = (own[2] == 0).then_some(Reduction::Sum);
-    RowStep { step, role, reads: vec![rows(0), rows(1)], writes: vec![(rows(2), combined)] }
+    let own = strides(product, axis, steps)?;
+    let rows = |which: usize| Rows { buffer: operands[which].buffer, stride: own[which] };
+    let combined = (axis.0 == SUMMED).then_some(Reduction::Sum);
+    let role = Role::OfProduct(axis);
+    Some(RowStep { step, role, reads: vec![rows(0), rows(1)], writes: vec![(rows(2), combined)] })
 }
 
 fn product_of(
     product: &Product,
-    role: Role,
+    axis: ProductAxis,
     extent: usize,
     rows: usize,
     buffer: &impl Fn(BufferId, usize) -> BufferId,
 ) -> Product {
-    let steps = extent_of(product, role) / extent;
-    let own = strides(product, role).map(|stride| stride * steps);
+    let steps = product.extents[axis.0][axis.1] / extent;
+    let own = strides(product, axis, steps).expect("strides of rows");
     let mut product = product.clone();
-    match role {
-        Role::Size(at) => product.sizes[at] = rows * steps,
-        Role::Batch(at) => product.batches[at] = rows * steps,
-        Role::Axis(_) => unreachable!("an axis of a nest"),
-    }
-    product.continues = own[2] == 0;
+    product.extents[axis.0][axis.1] = rows * steps;
+    product.continues = axis.0 == SUMMED;
     let operands = [&mut product.left, &mut product.right, &mut product.result];
     for (operand, stride) in operands.into_iter().zip(own) {
         operand.buffer = buffer(operand.buffer, stride);

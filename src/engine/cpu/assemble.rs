@@ -51,6 +51,8 @@ struct Assembler<'a> {
     of_rows: Option<RowsKernel>,
     /// The last instruction that reads each value, as a count of values and stores.
     last_use: Vec<usize>,
+    /// Reads whose guards say where their sums go on.
+    guarded_sums: HashSet<ValueId>,
 }
 
 /// The instructions of a nest, whose work threads may share where it is `cut`.
@@ -75,6 +77,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
         single: 0,
         of_rows: None,
         last_use: Vec::new(),
+        guarded_sums: HashSet::new(),
         layout,
     };
     assembler.run();
@@ -236,6 +239,7 @@ impl Assembler<'_> {
             self.last_use[sum.b as usize] = usize::MAX;
             skipped.extend(sum.difference);
         }
+        self.guarded_sums = self.guarded_sums();
         for at in 0..nest.values.len() {
             if skipped.contains(&(at as ValueId)) {
                 continue;
@@ -301,6 +305,7 @@ impl Assembler<'_> {
                 self.emit(level, is_run, Instruction::Ramp { run: vector::ramp(isa), result, at });
                 result
             }
+            Value::Load { buffer, at, .. } if self.guarded_sums.contains(&id) => self.buffer(*buffer, at, *dtype),
             Value::Load { buffer, at, guards } => self.load((level, is_run), *buffer, at, guards, *dtype),
             Value::Gather { buffer, at, stride, index, extent } => {
                 self.gather((level, is_run), (*buffer, at), *stride, *index, *extent, *dtype)

@@ -59,7 +59,10 @@ fn stretch(bounds: &[Bound], index: &[i64], count: usize) -> (usize, usize) {
         let (first, end) = match step {
             0 if (0..bound.extent).contains(&start) => continue,
             0 => return (0, 0),
-            1.. => (-(start.div_euclid(step)), (bound.extent - 1 - start).div_euclid(step) + 1),
+            // The two that nearly all are, without a division.
+            1 => (-start, bound.extent - start),
+            -1 => (start - bound.extent + 1, start + 1),
+            2.. => (-(start.div_euclid(step)), (bound.extent - 1 - start).div_euclid(step) + 1),
             _ => {
                 let (step, last) = (-step, bound.extent - 1);
                 (-((last - start).div_euclid(step)), start.div_euclid(step) + 1)
@@ -283,12 +286,19 @@ impl Code {
         }
         let moves = &self.axes[axis].moves;
         let (first, count) = (index[axis], steps.len());
+        let (single, inner) = (&self.levels[axis + 1].single, self.axes[axis + 1].extent);
+        // The vector axis of many small nests is one tile, inside of which nothing runs.
+        let tile = &self.levels[self.axes.len()].tile;
+        let is_tile = axis + 2 == self.axes.len() && self.vector == axis + 1 && inner <= self.tile;
         for step in steps {
             index[axis] = step as i64;
             // SAFETY: as the caller's.
             unsafe {
-                self.execute(&self.levels[axis + 1].single, pointers, index, 1);
-                self.outside(axis + 1, pointers, index, 0..self.axes[axis + 1].extent);
+                self.execute(single, pointers, index, 1);
+                match is_tile {
+                    true => self.execute(tile, pointers, index, inner),
+                    false => self.outside(axis + 1, pointers, index, 0..inner),
+                }
             }
             advance(pointers, moves, 1);
         }

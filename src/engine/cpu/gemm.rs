@@ -2,16 +2,17 @@
 //!
 //! The scheme is that of GotoBLAS: a block of the right operand is packed into panels of as many columns as a kernel takes,
 //! then blocks of the left one into panels of rows, and a kernel multiplies a panel by a panel with all sums in registers.
-//! Every element of the result is summed in one order, whatever the rows that are asked for.
+//! Rows and columns may be those of several axes together, such as the windows of a convolution, of which packing reads each
+//! where it is: there is no copy of all windows. Every element of the result is summed in one order, whatever the rows and
+//! columns that are asked for.
 
 use super::arrays::Line;
+use super::places::{Matrix, Places, are_next, distance};
 use super::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
 use super::vector::registers::{Half32, Half64, Vector, Wide32, Wide64};
-use std::ops::{Add, AddAssign, Mul};
-
-/// One of three operands: where it begins, and its strides along rows and columns, in elements.
-pub(super) type Operand<T> = (*mut T, isize, isize);
+use std::mem::MaybeUninit;
+use std::ops::{Add, AddAssign, Mul, Range};
 
 /// The part of the right operand's rows that is packed at once: a panel of the left operand stays in the first cache.
 const DEPTH: usize = 256;
@@ -19,7 +20,7 @@ const DEPTH: usize = 256;
 const ROWS: usize = 144;
 /// Columns of the right operand that are packed at once, which stay in the third cache.
 const COLUMNS: usize = 1024;
-/// Rows of the left operand that packing the right one is not worth for.
+/// Rows, or columns, of one operand that packing the other one is not worth for.
 const DIRECT: usize = 96;
 /// Multiples of the rows and the columns of all kernels.
 const PANELS: (usize, usize) = (24, 32);
@@ -38,7 +39,8 @@ pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
 /// Floats that kernels multiply.
 pub(super) trait Float: Copy + Add<Output = Self> + AddAssign + Mul<Output = Self> {
     const ZERO: Self;
-    /// `result = left · right`, or the sum of that and what was there.
+    /// Some rows and columns of `result = left · right`, or of the sum of that and what was there, where the left operand
+    /// has so many columns.
     ///
     /// # Safety
     ///
@@ -46,8 +48,9 @@ pub(super) trait Float: Copy + Add<Output = Self> + AddAssign + Mul<Output = Sel
     /// has as many lines as [`packing_lines`] says, for these sizes or larger ones. The machine has the instructions.
     unsafe fn multiply(
         isa: Instructions,
-        sizes: [usize; 3],
-        operands: [Operand<Self>; 3],
+        part: [Range<usize>; 2],
+        depth: usize,
+        operands: [Matrix<'_, Self>; 3],
         add: bool,
         packing: &mut [Line],
     );
@@ -55,13 +58,13 @@ pub(super) trait Float: Copy + Add<Output = Self> + AddAssign + Mul<Output = Sel
 
 /// A product of a panel of `R` rows and one of `C` columns, with all sums in registers.
 trait Kernel<T, const R: usize, const C: usize> {
-    /// Writes the product to `R` rows of `C` elements each, or adds it to what is there. The left panel has its columns one
-    /// after the other; the right one's rows, and those of the result, are so many elements apart.
+    /// Writes the product to `R` rows of `C` elements each, or adds it to what is there. The left panel's rows have elements
+    /// at one distance; the right one's rows are so many elements apart.
     ///
     /// # Safety
     ///
     /// The panels have `depth` times as many elements as rows and columns, and the machine has the instructions.
-    unsafe fn run(depth: usize, left: *const T, right: (*const T, isize), result: (*mut T, isize), add: bool);
+    unsafe fn run(depth: usize, left: ([*const T; R], isize), right: (*const T, isize), result: [*mut T; R], add: bool);
 }
 
 /// Without vectors of its own.
@@ -69,20 +72,32 @@ struct Plain;
 
 impl<T: Float, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
     #[inline(always)]
-    unsafe fn run(depth: usize, left: *const T, right: (*const T, isize), result: (*mut T, isize), add: bool) {
+    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
+    unsafe fn run(
+        depth: usize,
+        left: ([*const T; R], isize),
+        right: (*const T, isize),
+        result: [*mut T; R],
+        add: bool,
+    ) {
         let mut sums = [[T::ZERO; C]; R];
-        for p in 0..depth {
-            let row = right.0.wrapping_offset(p as isize * right.1);
+        for p in 0..depth as isize {
             // SAFETY: panels have as many elements.
-            let (a, b) = unsafe { (*left.cast::<[T; R]>().add(p), *row.cast::<[T; C]>()) };
+            let b = unsafe { *right.0.wrapping_offset(p * right.1).cast::<[T; C]>() };
             for i in 0..R {
+                // SAFETY: as above.
+                let a = unsafe { *left.0[i].wrapping_offset(p * left.1) };
                 for j in 0..C {
-                    sums[i][j] += a[i] * b[j];
+                    sums[i][j] += a * b[j];
                 }
             }
         }
-        // SAFETY: the caller promises the rows.
-        unsafe { write(&sums, (result.0, result.1, 1), [R, C], add) };
+        for (sums, row) in sums.iter().zip(result) {
+            for (j, &sum) in sums.iter().enumerate() {
+                // SAFETY: the caller promises the rows.
+                unsafe { put(row.add(j), sum, add) };
+            }
+        }
     }
 }
 
@@ -99,27 +114,26 @@ where
     #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn run(
         depth: usize,
-        left: *const V::Element,
+        left: ([*const V::Element; R], isize),
         right: (*const V::Element, isize),
-        result: (*mut V::Element, isize),
+        result: [*mut V::Element; R],
         add: bool,
     ) {
         const { assert!(C == 2 * V::WIDTH) };
         // SAFETY: panels have as many elements, there are rows of the result, and the machine has the instructions.
         unsafe {
             let mut sums = [[V::zero(); 2]; R];
-            for p in 0..depth {
-                let (a, b) = (left.add(p * R), right.0.wrapping_offset(p as isize * right.1));
+            for p in 0..depth as isize {
+                let b = right.0.wrapping_offset(p * right.1);
                 let b = [V::load(b), V::load(b.add(V::WIDTH))];
                 for i in 0..R {
-                    let a = V::splat(*a.add(i));
+                    let a = V::splat(*left.0[i].wrapping_offset(p * left.1));
                     sums[i] = [a.fused(b[0], sums[i][0]), a.fused(b[1], sums[i][1])];
                 }
             }
             for i in 0..R {
-                let row = result.0.wrapping_offset(i as isize * result.1);
                 for part in 0..2 {
-                    let to = row.add(part * V::WIDTH);
+                    let to = result[i].add(part * V::WIDTH);
                     let sum = if add { V::load(to).plus(sums[i][part]) } else { sums[i][part] };
                     sum.store(to);
                 }
@@ -134,31 +148,44 @@ macro_rules! kernels {
             const ZERO: $t = 0.0;
             unsafe fn multiply(
                 isa: Instructions,
-                sizes: [usize; 3],
-                operands: [Operand<$t>; 3],
+                part: [Range<usize>; 2],
+                depth: usize,
+                operands: [Matrix<'_, $t>; 3],
                 add: bool,
                 packing: &mut [Line],
             ) {
                 #[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx2,fma")]
-                unsafe fn narrow(sizes: [usize; 3], operands: [Operand<$t>; 3], add: bool, packing: &mut [Line]) {
+                unsafe fn narrow(
+                    part: [Range<usize>; 2],
+                    depth: usize,
+                    operands: [Matrix<'_, $t>; 3],
+                    add: bool,
+                    packing: &mut [Line],
+                ) {
                     // SAFETY: as the caller's.
-                    unsafe { blocked::<$t, Registers<$narrow>, 6, $columns>(sizes, operands, add, packing) }
+                    unsafe { blocked::<$t, Registers<$narrow>, 6, $columns>(part, depth, operands, add, packing) }
                 }
                 #[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma")]
-                unsafe fn wide(sizes: [usize; 3], operands: [Operand<$t>; 3], add: bool, packing: &mut [Line]) {
+                unsafe fn wide(
+                    part: [Range<usize>; 2],
+                    depth: usize,
+                    operands: [Matrix<'_, $t>; 3],
+                    add: bool,
+                    packing: &mut [Line],
+                ) {
                     // SAFETY: as the caller's.
-                    unsafe { blocked::<$t, Registers<$wide>, 8, $wide_columns>(sizes, operands, add, packing) }
+                    unsafe { blocked::<$t, Registers<$wide>, 8, $wide_columns>(part, depth, operands, add, packing) }
                 }
                 // SAFETY: as the caller's; the machine has the instructions.
                 unsafe {
                     match isa {
                         #[cfg(target_arch = "x86_64")]
-                        Instructions::Avx512 => wide(sizes, operands, add, packing),
+                        Instructions::Avx512 => wide(part, depth, operands, add, packing),
                         #[cfg(target_arch = "x86_64")]
-                        Instructions::Avx2 => narrow(sizes, operands, add, packing),
-                        _ => blocked::<$t, Plain, 4, $portable>(sizes, operands, add, packing),
+                        Instructions::Avx2 => narrow(part, depth, operands, add, packing),
+                        _ => blocked::<$t, Plain, 4, $portable>(part, depth, operands, add, packing),
                     }
                 }
             }
@@ -171,53 +198,101 @@ kernels!(f32, 8, Half32: 16, Wide32: 32);
 
 /// The product with kernels of `R` rows and `C` columns.
 #[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "iterators are not inlined into functions with other instructions")]
 unsafe fn blocked<T: Float, K: Kernel<T, R, C>, const R: usize, const C: usize>(
-    [m, k, n]: [usize; 3],
-    [a, b, c]: [Operand<T>; 3],
+    [rows, columns]: [Range<usize>; 2],
+    k: usize,
+    [a, b, c]: [Matrix<'_, T>; 3],
     add: bool,
     packing: &mut [Line],
 ) {
     // Kernels write rows; a result whose columns are together is the transpose of the product of transposes. So is one of
     // few columns, which a kernel's would be wasted on.
-    let swapped = |(start, rows, columns): Operand<T>| (start, columns, rows);
     let computed = |m: usize, n: usize| m.next_multiple_of(R) * n.next_multiple_of(C);
-    let is_swapped = (c.1 == 1 && c.2 != 1) || 3 * computed(n, m) < 2 * computed(m, n);
-    let ([m, n], [a, b, c]) =
-        if is_swapped { ([n, m], [swapped(b), swapped(a), swapped(c)]) } else { ([m, n], [a, b, c]) };
-    let at = |(start, rows, columns): Operand<T>, i: usize, j: usize| {
-        start.wrapping_offset(i as isize * rows + j as isize * columns)
+    let (m, n) = (rows.len(), columns.len());
+    let is_swapped = (c.rows.is_run() && !c.columns.is_run()) || 3 * computed(n, m) < 2 * computed(m, n);
+    let ([rows, columns], [a, b, c]) = match is_swapped {
+        true => ([columns, rows], [b.transposed(), a.transposed(), c.transposed()]),
+        false => ([rows, columns], [a, b, c]),
     };
-    let left = packing.as_mut_ptr().cast::<T>();
-    let right = left.wrapping_add(ROWS.min(m).next_multiple_of(R) * DEPTH.min(k));
-    for column in (0..n).step_by(COLUMNS) {
-        let columns = COLUMNS.min(n - column);
+    let packed_left = packing.as_mut_ptr().cast::<T>();
+    let packed_right = packed_left.wrapping_add(ROWS.min(rows.len()).next_multiple_of(R) * DEPTH.min(k));
+    let mut depths = [[const { MaybeUninit::uninit() }; DEPTH]; 2];
+    let (mut down, mut starts) = ([MaybeUninit::uninit(); ROWS], [MaybeUninit::uninit(); ROWS]);
+    // A tile whose rows do not lie together in the result, and the rows that one at the end lacks; zeros, since sums may be
+    // added to them.
+    let mut sums = [[T::ZERO; C]; R];
+    for column in columns.clone().step_by(COLUMNS) {
+        let width = COLUMNS.min(columns.end - column);
         for depth in (0..k.max(1)).step_by(DEPTH) {
             let count = DEPTH.min(k - depth);
             let add = add || depth > 0;
+            let [left_depths, right_depths] = &mut depths;
+            let left_depths = a.columns.fill(depth, &mut left_depths[..count]);
+            let right_depths = b.rows.fill(depth, &mut right_depths[..count]);
+            // Where few rows are multiplied by a panel, it is read where it is, if its rows' elements are together.
+            let in_place = rows.len() <= DIRECT && b.columns.distance() == Some(1);
+            let right_distance = distance(right_depths).filter(|_| in_place);
+            let direct = right_distance.map_or(0, |_| width - width % C);
+            let left_distance = distance(left_depths).filter(|_| width <= DIRECT);
             // SAFETY: positions are inside of the matrices, and the packing memory has room for the panels.
             unsafe {
-                // Where few rows are multiplied by a panel, it is read where it is, if its rows' elements are together.
-                let direct = if b.2 == 1 && m <= DIRECT { columns - columns % C } else { 0 };
-                let rest = swapped((at(b, depth, column + direct), b.1, b.2));
-                pack::<T, C>(rest, [columns - direct, count], right.wrapping_add(direct * count));
-                for row in (0..m).step_by(ROWS) {
-                    let rows = ROWS.min(m - row);
-                    pack::<T, R>((at(a, row, depth), a.1, a.2), [rows, count], left);
-                    for j in (0..columns).step_by(C) {
-                        for i in (0..rows).step_by(R) {
-                            let left = left.wrapping_add(i * count).cast_const();
-                            let right = match j < direct {
-                                true => (at(b, depth, column + j).cast_const(), b.1),
-                                false => (right.wrapping_add(j * count).cast_const(), C as isize),
+                let rest = column + direct..column + width;
+                pack::<T, C>((b.start, b.columns), rest, right_depths, packed_right.wrapping_add(direct * count));
+                for row in rows.clone().step_by(ROWS) {
+                    let height = ROWS.min(rows.end - row);
+                    let down = c.rows.fill(row, &mut down[..height]);
+                    // Where the left panels' rows begin, and how far apart their elements are.
+                    let (starts, left_distance) = match left_distance {
+                        Some(distance) => (a.rows.fill(row, &mut starts[..height]), distance),
+                        None => {
+                            pack::<T, R>((a.start, a.rows), row..row + height, left_depths, packed_left);
+                            (&[][..], R as isize)
+                        }
+                    };
+                    let left_start = a.start.wrapping_offset(*left_depths.first().unwrap_or(&0));
+                    for j in (0..width).step_by(C) {
+                        let mut across = [MaybeUninit::uninit(); C];
+                        let across = c.columns.fill(column + j, &mut across[..C.min(width - j)]);
+                        let is_whole = across.len() == C && are_next(across);
+                        let pieces = Pieces::<C>::new(if is_whole { &[] } else { across });
+                        let first = c.start.wrapping_offset(if is_whole { across[0] } else { 0 });
+                        let right = match right_distance {
+                            Some(distance) if j < direct => {
+                                let first = right_depths.first().unwrap_or(&0);
+                                (b.start.wrapping_offset(first + b.columns.at(column + j)).cast_const(), distance)
+                            }
+                            _ => (packed_right.wrapping_add(j * count).cast_const(), C as isize),
+                        };
+                        for i in (0..height).step_by(R) {
+                            let panel = packed_left.wrapping_add(i * count).cast_const();
+                            let left = match starts {
+                                [] => std::array::from_fn(|line| panel.wrapping_add(line)),
+                                starts => std::array::from_fn(|line| {
+                                    left_start.wrapping_offset(starts[(i + line).min(height - 1)]).cast_const()
+                                }),
                             };
-                            let place = (at(c, row + i, column + j), c.1, c.2);
-                            let size = [R.min(rows - i), C.min(columns - j)];
-                            if size == [R, C] && c.2 == 1 {
-                                K::run(count, left, right, (place.0, c.1), add);
-                            } else {
-                                let mut sums = [[T::ZERO; C]; R];
-                                K::run(count, left, right, (sums.as_mut_ptr().cast(), C as isize), false);
-                                write(&sums, place, size, add);
+                            let count_rows = R.min(height - i);
+                            let sums = sums.as_mut_ptr().cast::<T>();
+                            let result = match <&[isize; R]>::try_from(&down[i..i + count_rows]) {
+                                Ok(down) if is_whole => std::array::from_fn(|line| first.wrapping_offset(down[line])),
+                                _ => std::array::from_fn(|line| match down.get(i + line) {
+                                    Some(&place) if is_whole => first.wrapping_offset(place),
+                                    _ => sums.wrapping_add(line * C),
+                                }),
+                            };
+                            K::run(count, (left, left_distance), right, result, add && is_whole);
+                            if is_whole {
+                                continue;
+                            }
+                            for line in 0..count_rows {
+                                let (row, sums) = (first.wrapping_offset(down[i + line]), sums.wrapping_add(line * C));
+                                let together = |place, at| {
+                                    let (to, sums) = (row.wrapping_offset(place), sums.wrapping_add(at));
+                                    (0..PIECE).for_each(|at| put(to.wrapping_add(at), *sums.wrapping_add(at), add));
+                                };
+                                let alone = |place, at| put(row.wrapping_offset(place), *sums.wrapping_add(at), add);
+                                pieces.each(together, alone);
                             }
                         }
                     }
@@ -227,58 +302,106 @@ unsafe fn blocked<T: Float, K: Kernel<T, R, C>, const R: usize, const C: usize>(
     }
 }
 
-/// Packs rows into panels of `W` rows, column after column; missing rows are zeros.
 #[inline(always)]
-unsafe fn pack<T: Float, const W: usize>((start, rows, columns): Operand<T>, [count, depth]: [usize; 2], to: *mut T) {
-    for first in (0..count).step_by(W) {
-        let panel = to.wrapping_add(first * depth);
-        let from = start.wrapping_offset(first as isize * rows);
+unsafe fn put<T: Float>(place: *mut T, sum: T, add: bool) {
+    // SAFETY: the caller promises an element there.
+    unsafe { *place = if add { *place + sum } else { sum } };
+}
+
+/// Packs lines, rows or columns, into panels of `W` of them: at each depth the elements of all lines, one after the other;
+/// those of missing lines are zeros.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "iterators are not inlined into functions with other instructions")]
+unsafe fn pack<T: Float, const W: usize>(
+    (start, lines): (*mut T, Places<'_>),
+    part: Range<usize>,
+    depths: &[isize],
+    to: *mut T,
+) {
+    let mut first = part.start;
+    let mut panel = to;
+    while first < part.end {
+        let mut places = [MaybeUninit::uninit(); W];
+        let places = lines.fill(first, &mut places[..W.min(part.end - first)]);
         // SAFETY: as the caller's.
         unsafe {
-            if count - first >= W {
-                for p in 0..depth {
-                    let (from, to) = (from.wrapping_offset(p as isize * columns), panel.wrapping_add(p * W));
-                    if rows == 1 {
-                        *to.cast::<[T; W]>() = *from.cast::<[T; W]>();
-                    } else {
-                        (0..W).for_each(|i| *to.wrapping_add(i) = *from.wrapping_offset(i as isize * rows));
+            match distance(places).filter(|_| places.len() == W) {
+                Some(1) => {
+                    for p in 0..depths.len() {
+                        let from = start.wrapping_offset(depths[p] + places[0]);
+                        *panel.wrapping_add(p * W).cast::<[T; W]>() = *from.cast::<[T; W]>();
                     }
                 }
-            } else {
-                for p in 0..depth {
-                    for i in 0..W {
-                        let from = from.wrapping_offset(p as isize * columns + i as isize * rows);
-                        *panel.wrapping_add(p * W + i) = if first + i < count { *from } else { T::ZERO };
+                Some(distance) => {
+                    for p in 0..depths.len() {
+                        let from = start.wrapping_offset(depths[p] + places[0]);
+                        let to = panel.wrapping_add(p * W);
+                        (0..W).for_each(|i| *to.wrapping_add(i) = *from.wrapping_offset(i as isize * distance));
+                    }
+                }
+                None => {
+                    let pieces = Pieces::<W>::new(places);
+                    for p in 0..depths.len() {
+                        let (from, to) = (start.wrapping_offset(depths[p]), panel.wrapping_add(p * W));
+                        let together = |place, line| {
+                            let (from, to) = (from.wrapping_offset(place), to.wrapping_add(line));
+                            *to.cast::<[T; PIECE]>() = *from.cast::<[T; PIECE]>();
+                        };
+                        pieces.each(together, |place, line| *to.wrapping_add(line) = *from.wrapping_offset(place));
+                        (places.len()..W).for_each(|at| *to.wrapping_add(at) = T::ZERO);
                     }
                 }
             }
         }
+        panel = panel.wrapping_add(W * depths.len());
+        first += W;
     }
 }
 
-/// Writes the first rows and columns of a kernel's sums.
-#[inline(always)]
-unsafe fn write<T: Float, const R: usize, const C: usize>(
-    sums: &[[T; C]; R],
-    (start, rows, columns): Operand<T>,
-    [height, width]: [usize; 2],
-    add: bool,
-) {
-    for (i, sums) in sums.iter().enumerate().take(height) {
-        let row = start.wrapping_offset(i as isize * rows);
-        // SAFETY: as the caller's.
-        unsafe {
-            if width == C && columns == 1 {
-                for (j, &sum) in sums.iter().enumerate() {
-                    let place = row.wrapping_add(j);
-                    *place = if add { *place + sum } else { sum };
-                }
+/// Elements that are copied at once, where they are next to each other.
+const PIECE: usize = 4;
+
+/// Where the elements of up to `W` lines are in memory, and which lines they are: of some next to each other, and of the
+/// rest.
+struct Pieces<const W: usize> {
+    together: [MaybeUninit<(isize, usize)>; W],
+    alone: [MaybeUninit<(isize, usize)>; W],
+    /// How many there are of either.
+    counts: [usize; 2],
+}
+
+impl<const W: usize> Pieces<W> {
+    #[inline(always)]
+    fn new(places: &[isize]) -> Pieces<W> {
+        let [together, alone] = [[const { MaybeUninit::uninit() }; W]; 2];
+        let mut pieces = Pieces { together, alone, counts: [0; 2] };
+        let mut at = 0;
+        while at < places.len() {
+            if places.len() - at >= PIECE && are_next(&places[at..at + PIECE]) {
+                pieces.together[pieces.counts[0]].write((places[at], at));
+                pieces.counts[0] += 1;
+                at += PIECE;
             } else {
-                for (j, &sum) in sums.iter().enumerate().take(width) {
-                    let place = row.wrapping_offset(j as isize * columns);
-                    *place = if add { *place + sum } else { sum };
-                }
+                pieces.alone[pieces.counts[1]].write((places[at], at));
+                pieces.counts[1] += 1;
+                at += 1;
             }
+        }
+        pieces
+    }
+
+    /// Calls functions with the place in memory and the line of each piece, and of each line alone.
+    #[inline(always)]
+    fn each(&self, mut together: impl FnMut(isize, usize), mut alone: impl FnMut(isize, usize)) {
+        for piece in &self.together[..self.counts[0]] {
+            // SAFETY: so many have been written.
+            let (place, line) = unsafe { piece.assume_init() };
+            together(place, line);
+        }
+        for single in &self.alone[..self.counts[1]] {
+            // SAFETY: as above.
+            let (place, line) = unsafe { single.assume_init() };
+            alone(place, line);
         }
     }
 }

@@ -6,14 +6,14 @@ use super::blocks::{CompiledBlocks, Slot};
 use super::code::{Code, Scratch};
 use super::loops::CompiledLoop;
 use super::memory::{Place, plan};
-use super::product;
+use super::product::CompiledProduct;
 use super::recurrence::CompiledRecurrence;
 use super::split::Partial;
 use super::threads::{Shared, Worker};
 use super::vector::Instructions;
 use crate::concrete::{self, Array, Failure, OutOfMemory};
-use crate::kernel::{BufferId, Call, Mode, Nest, Procedure, Product, Source, Step};
-use crate::shape::{DType, Type, Value};
+use crate::kernel::{BufferId, Call, Mode, Nest, Procedure, Source, Step};
+use crate::shape::{Type, Value};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -38,7 +38,7 @@ pub(super) struct Machine {
 #[derive(Debug)]
 enum Compiled {
     Nest { fills: Vec<Fill>, code: Code },
-    Product(Product, DType),
+    Product(Box<CompiledProduct>),
     Loop(Box<CompiledLoop>),
     Recurrence(Box<CompiledRecurrence>),
     Blocks(Box<CompiledBlocks>),
@@ -121,7 +121,8 @@ impl Machine {
                     Compiled::Nest { fills: fills(nest, procedure), code: assemble(isa, nest, &types, cut) }
                 }
                 Step::Product(product) => {
-                    Compiled::Product(product.clone(), types[product.result.buffer as usize].dtype)
+                    let dtype = types[product.result.buffer as usize].dtype;
+                    Compiled::Product(Box::new(CompiledProduct::new(product, dtype)))
                 }
                 Step::Loop(repeated) if let Some(compiled) = CompiledRecurrence::new(isa, repeated) => {
                     Compiled::Recurrence(Box::new(compiled))
@@ -190,7 +191,7 @@ impl Machine {
     pub(super) fn is_parallel(&self) -> bool {
         self.steps.iter().any(|step| match step {
             Compiled::Nest { code, .. } => code.split.chunks > 1,
-            Compiled::Product(step, _) => product::chunks(step) > 1,
+            Compiled::Product(product) => product.chunks > 1,
             Compiled::Loop(repeated) => repeated.step.is_parallel(),
             Compiled::Blocks(blocks) => blocks.chunks > 1,
             Compiled::Recurrence(_) | Compiled::Call(_) => false,
@@ -200,7 +201,7 @@ impl Machine {
     /// Lines of memory that each thread needs for its products.
     pub(super) fn packing_lines(&self) -> usize {
         let lines = self.steps.iter().map(|step| match step {
-            Compiled::Product(step, dtype) => product::packing_lines(step, *dtype),
+            Compiled::Product(product) => product.packing_lines(),
             Compiled::Loop(repeated) => repeated.step.packing_lines(),
             _ => 0,
         });
@@ -283,7 +284,7 @@ impl Machine {
                         fills.iter().for_each(|fill| fill.run(bases));
                         run_nest(self.isa, code, bases, partials.as_mut_ptr().cast(), worker);
                     }
-                    Compiled::Product(step, dtype) => product::run(self.isa, step, *dtype, bases, worker),
+                    Compiled::Product(product) => product.run(self.isa, bases, worker),
                     Compiled::Loop(repeated) => {
                         let workspace = loops.next().expect("a workspace for each loop");
                         repeated.run(workspace, worker, bases)?;

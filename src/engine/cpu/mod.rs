@@ -10,6 +10,7 @@ mod loops;
 mod machine;
 mod memory;
 mod order;
+mod places;
 mod product;
 mod recurrence;
 mod room;

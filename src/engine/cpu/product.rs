@@ -1,25 +1,27 @@
 //! Matrix products on buffers.
 
 use super::arrays::Line;
-use super::gemm::{self, Operand};
+use super::gemm;
+use super::places::{Matrix, OwnPlaces};
 use super::threads::{Shared, Worker};
 use super::vector::Instructions;
 use crate::concrete::Arithmetic;
-use crate::kernel::Product;
+use crate::kernel::{BATCH, BufferId, COLUMN, Product, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::ops::Range;
 
 /// Element types that have products.
 trait Multiply: Arithmetic {
-    /// `result = left · right`, or the sum of that and what was there.
+    /// Some rows and columns of `result = left · right`, or of the sum of that and what was there.
     ///
     /// # Safety
     ///
     /// As [`gemm::Float::multiply`].
     unsafe fn multiply(
         isa: Instructions,
-        sizes: [usize; 3],
-        operands: [Operand<Self>; 3],
+        part: [Range<usize>; 2],
+        depth: usize,
+        operands: [Matrix<'_, Self>; 3],
         add: bool,
         packing: &mut [Line],
     );
@@ -30,13 +32,14 @@ macro_rules! float {
         impl Multiply for $t {
             unsafe fn multiply(
                 isa: Instructions,
-                sizes: [usize; 3],
-                operands: [Operand<$t>; 3],
+                part: [Range<usize>; 2],
+                depth: usize,
+                operands: [Matrix<'_, $t>; 3],
                 add: bool,
                 packing: &mut [Line],
             ) {
                 // SAFETY: as the caller's.
-                unsafe { <$t as gemm::Float>::multiply(isa, sizes, operands, add, packing) }
+                unsafe { <$t as gemm::Float>::multiply(isa, part, depth, operands, add, packing) }
             }
         }
     };
@@ -50,21 +53,21 @@ macro_rules! integer {
         impl Multiply for $t {
             unsafe fn multiply(
                 _: Instructions,
-                [m, k, n]: [usize; 3],
-                [a, b, c]: [Operand<$t>; 3],
+                [rows, columns]: [Range<usize>; 2],
+                depth: usize,
+                [a, b, c]: [Matrix<'_, $t>; 3],
                 add: bool,
                 _: &mut [Line],
             ) {
-                let at = |x: Operand<$t>, i: usize, j: usize| x.0.wrapping_offset(i as isize * x.1 + j as isize * x.2);
-                for i in 0..m {
-                    for j in 0..n {
+                for i in rows {
+                    for j in columns.clone() {
                         // SAFETY: as the caller's.
                         unsafe {
-                            let mut sum = if add { *at(c, i, j) } else { 0 };
-                            for p in 0..k {
-                                sum = sum.plus((*at(a, i, p)).times(*at(b, p, j)));
+                            let mut sum = if add { *c.at(i, j) } else { 0 };
+                            for p in 0..depth {
+                                sum = sum.plus((*a.at(i, p)).times(*b.at(p, j)));
                             }
-                            *at(c, i, j) = sum;
+                            *c.at(i, j) = sum;
                         }
                     }
                 }
@@ -80,98 +83,118 @@ integer!(i64);
 const WORK: usize = 1 << 19;
 /// Chunks at most.
 const CHUNKS: usize = 64;
-/// Rows of a chunk are a multiple of this, which kernels of matrix products like.
-const ROWS: usize = 32;
+/// Rows, or columns, of a chunk are a multiple of this, which kernels of matrix products like.
+const LINES: usize = 32;
 
-/// Into how many chunks the products are cut: of whole batches, or of rows of each matrix; which depends on the products
-/// alone.
-pub(super) fn chunks(product: &Product) -> usize {
-    let [m, k, n] = product.sizes;
-    let batches: usize = product.batches.iter().product();
-    let work = m.saturating_mul(k).saturating_mul(n).saturating_mul(batches);
-    let most = if by_batches(product) { batches } else { m.div_ceil(ROWS) };
-    (work / WORK).clamp(1, CHUNKS).min(most).max(1)
+/// A matrix, but for where it begins: the buffer and the offset of its first element, and the places of batches, rows and
+/// columns.
+#[derive(Debug)]
+struct Layout {
+    buffer: BufferId,
+    offset: usize,
+    batches: OwnPlaces,
+    rows: OwnPlaces,
+    columns: OwnPlaces,
 }
 
-/// Whether chunks are of whole batches, which then have results of their own.
-fn by_batches(product: &Product) -> bool {
-    let own = product.batches.iter().zip(&product.result.batches).all(|(&extent, &stride)| extent == 1 || stride != 0);
-    let batches: usize = product.batches.iter().product();
-    own && (batches >= 8 || batches > product.sizes[0] / ROWS)
+/// Matrix products, ready to run.
+#[derive(Debug)]
+pub(super) struct CompiledProduct {
+    dtype: DType,
+    batches: usize,
+    sizes: [usize; 3],
+    /// Whether the products are added to what the result has.
+    continues: bool,
+    operands: [Layout; 3],
+    /// The role whose positions chunks share.
+    shared: usize,
+    /// Into how many chunks the products are cut, of whole batches, or of rows or columns of each matrix; which depends on
+    /// the products alone.
+    pub(super) chunks: usize,
 }
 
-/// Lines of memory that each thread needs for packing.
-pub(super) fn packing_lines(product: &Product, dtype: DType) -> usize {
-    if dtype.is_float() { gemm::packing_lines(product.sizes, dtype.bytes()) } else { 0 }
-}
-
-/// Runs the products of all batches.
-///
-/// # Safety
-///
-/// `bases` points at the procedure's buffers, of whose elements these are positions, and the result overlaps no operand. The
-/// worker was made for a machine with this product.
-pub(super) unsafe fn run(isa: Instructions, product: &Product, dtype: DType, bases: &[*mut u8], worker: &mut Worker) {
-    let batches: usize = product.batches.iter().product();
-    let (chunks, rows) = (chunks(product), product.sizes[0]);
-    let part = |chunk: usize| {
-        let cut = |count: usize, unit: usize| {
-            let bound = |chunk: usize| (count.div_ceil(unit) * chunk / chunks * unit).min(count);
-            bound(chunk)..bound(chunk + 1)
-        };
-        if by_batches(product) { (cut(batches, 1), 0..rows) } else { (0..batches, cut(rows, ROWS)) }
-    };
-    let shared = Shared(bases);
-    let run = |chunk: usize, packing: &mut [Line]| {
-        let (part, bases) = (part(chunk), shared.pointers());
-        // SAFETY: as the caller's; chunks are of different results.
-        unsafe {
-            match dtype {
-                DType::F32 => some::<f32>(isa, product, bases, part, packing),
-                DType::F64 => some::<f64>(isa, product, bases, part, packing),
-                DType::I32 => some::<i32>(isa, product, bases, part, packing),
-                DType::I64 => some::<i64>(isa, product, bases, part, packing),
-                DType::Bool => unreachable!("products are of numbers"),
+impl CompiledProduct {
+    pub(super) fn new(product: &Product, dtype: DType) -> CompiledProduct {
+        let layout = |operand: &Strided, [rows, columns]: [usize; 2]| {
+            let places = |role: usize| OwnPlaces::new(&product.extents[role], &operand.strides[role]);
+            Layout {
+                buffer: operand.buffer,
+                offset: operand.offset,
+                batches: places(BATCH),
+                rows: places(rows),
+                columns: places(columns),
             }
-        }
-    };
-    match chunks {
-        1 => run(0, &mut worker.own.packing),
-        _ => worker.each(chunks, |chunk, _, own| run(chunk, &mut own.packing)),
+        };
+        let operands = [
+            layout(&product.left, [ROW, SUMMED]),
+            layout(&product.right, [SUMMED, COLUMN]),
+            layout(&product.result, [ROW, COLUMN]),
+        ];
+        let (sizes @ [m, k, n], batches) = (product.sizes(), product.count(BATCH));
+        let (shared, most) = match m.max(n) / LINES {
+            lines if batches >= 8 || batches > lines => (BATCH, batches),
+            _ if m >= n => (ROW, m.div_ceil(LINES)),
+            _ => (COLUMN, n.div_ceil(LINES)),
+        };
+        let work = m.saturating_mul(k).saturating_mul(n).saturating_mul(batches);
+        let chunks = (work / WORK).clamp(1, CHUNKS).min(most).max(1);
+        CompiledProduct { dtype, batches, sizes, continues: product.continues, operands, shared, chunks }
     }
-}
 
-/// Some batches, and of each some rows.
-unsafe fn some<T: Multiply>(
-    isa: Instructions,
-    product: &Product,
-    bases: &[*mut u8],
-    (batches, rows): (Range<usize>, Range<usize>),
-    packing: &mut [Line],
-) {
-    let operands = [&product.left, &product.right, &product.result];
-    let [_, k, n] = product.sizes;
-    for number in batches {
-        let mut rest = number;
-        let mut places = operands.map(|operand| operand.offset);
-        places[0] += rows.start * product.left.rows;
-        places[2] += rows.start * product.result.rows;
-        // Whether an earlier batch has the same result.
-        let mut again = product.continues;
-        for (axis, &extent) in product.batches.iter().enumerate().rev() {
-            let position = rest % extent;
-            rest /= extent;
-            for (place, operand) in places.iter_mut().zip(&operands) {
-                *place += position * operand.batches[axis];
+    /// Lines of memory that each thread needs for packing.
+    pub(super) fn packing_lines(&self) -> usize {
+        if self.dtype.is_float() { gemm::packing_lines(self.sizes, self.dtype.bytes()) } else { 0 }
+    }
+
+    /// The batches, rows and columns of a chunk.
+    fn part(&self, chunk: usize) -> [Range<usize>; 3] {
+        let [rows, _, columns] = self.sizes;
+        [(BATCH, self.batches), (ROW, rows), (COLUMN, columns)].map(|(role, count)| {
+            let unit = if role == BATCH { 1 } else { LINES };
+            let bound = |chunk: usize| (count.div_ceil(unit) * chunk / self.chunks * unit).min(count);
+            if role == self.shared { bound(chunk)..bound(chunk + 1) } else { 0..count }
+        })
+    }
+
+    /// Runs the products of all batches.
+    ///
+    /// # Safety
+    ///
+    /// `bases` points at the procedure's buffers, of whose elements these are positions, and the result overlaps no operand.
+    /// The worker was made for a machine with this product.
+    pub(super) unsafe fn run(&self, isa: Instructions, bases: &[*mut u8], worker: &mut Worker) {
+        let shared = Shared(bases);
+        let run = |chunk: usize, packing: &mut [Line]| {
+            let bases = shared.pointers();
+            // SAFETY: as the caller's; chunks are of different results.
+            unsafe {
+                match self.dtype {
+                    DType::F32 => self.chunk::<f32>(isa, bases, chunk, packing),
+                    DType::F64 => self.chunk::<f64>(isa, bases, chunk, packing),
+                    DType::I32 => self.chunk::<i32>(isa, bases, chunk, packing),
+                    DType::I64 => self.chunk::<i64>(isa, bases, chunk, packing),
+                    DType::Bool => unreachable!("products are of numbers"),
+                }
             }
-            again |= position > 0 && product.result.batches[axis] == 0;
-        }
-        let matrix = |which: usize| {
-            let operand = operands[which];
-            let start = bases[operand.buffer as usize].cast::<T>().wrapping_add(places[which]);
-            (start, operand.rows as isize, operand.columns as isize)
         };
-        // SAFETY: as the caller's; batches with the same result run one after the other.
-        unsafe { T::multiply(isa, [rows.len(), k, n], [0, 1, 2].map(matrix), again, packing) };
+        match self.chunks {
+            1 => run(0, &mut worker.own.packing),
+            _ => worker.each(self.chunks, |chunk, _, own| run(chunk, &mut own.packing)),
+        }
+    }
+
+    unsafe fn chunk<T: Multiply>(&self, isa: Instructions, bases: &[*mut u8], chunk: usize, packing: &mut [Line]) {
+        let [batches, rows, columns] = self.part(chunk);
+        for batch in batches {
+            let matrices = [0, 1, 2].map(|which| {
+                let layout = &self.operands[which];
+                let start = bases[layout.buffer as usize].cast::<T>().wrapping_add(layout.offset);
+                let start = start.wrapping_offset(layout.batches.get().at(batch));
+                Matrix { start, rows: layout.rows.get(), columns: layout.columns.get() }
+            });
+            let part = [rows.clone(), columns.clone()];
+            // SAFETY: as the caller's.
+            unsafe { T::multiply(isa, part, self.sizes[1], matrices, self.continues, packing) };
+        }
     }
 }

@@ -76,11 +76,9 @@ fn candidates(procedure: &Procedure) -> Vec<(BufferId, usize)> {
                 }
             }
             Step::Product(product) => {
-                let [m, k, n] = product.sizes;
-                for (operand, rows, columns) in [(&product.left, m, k), (&product.right, k, n), (&product.result, m, n)]
-                {
-                    let (at, extents) = as_affine(operand, rows, columns, &product.batches);
-                    check(operand.buffer, splits(operand.buffer, &at, &Guards::new(), &extents));
+                let extents = product.all_extents();
+                for operand in [&product.left, &product.right, &product.result] {
+                    check(operand.buffer, splits(operand.buffer, &as_affine(operand), &Guards::new(), &extents));
                 }
             }
             Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {
@@ -130,11 +128,10 @@ fn split(at: &Affine, row: usize, guards: &Guards, extents: &[usize]) -> Option<
     Some((quotient, remainder))
 }
 
-/// The places of an operand of matrix products, over batches, rows and columns.
-fn as_affine(operand: &Strided, rows: usize, columns: usize, batches: &[usize]) -> (Affine, Vec<usize>) {
-    let strides = operand.batches.iter().chain([&operand.rows, &operand.columns]);
-    let at = Affine { offset: operand.offset as i64, coefficients: strides.map(|&stride| stride as i64).collect() };
-    (at, batches.iter().copied().chain([rows, columns]).collect())
+/// The places of an operand of matrix products, over all axes.
+fn as_affine(operand: &Strided) -> Affine {
+    let strides = operand.strides.iter().flatten().map(|&stride| stride as i64);
+    Affine { offset: operand.offset as i64, coefficients: strides.collect() }
 }
 
 /// The procedure with columns in place of rows in these buffers.
@@ -164,18 +161,13 @@ fn with_columns(procedure: &Procedure, chosen: &HashSet<BufferId>) -> Procedure 
                 }
             }
             Step::Product(product) => {
-                let [m, k, n] = product.sizes;
-                let operands = [(&mut product.left, m, k), (&mut product.right, k, n), (&mut product.result, m, n)];
-                for (operand, rows, columns) in operands {
-                    let (at, extents) = as_affine(operand, rows, columns, &product.batches);
-                    let at = place(operand.buffer, &at, &Guards::new(), &extents);
-                    let count = operand.batches.len();
+                let extents = product.all_extents();
+                for operand in [&mut product.left, &mut product.right, &mut product.result] {
+                    let at = place(operand.buffer, &as_affine(operand), &Guards::new(), &extents);
                     operand.offset = at.offset as usize;
-                    for (stride, &coefficient) in operand.batches.iter_mut().zip(&at.coefficients) {
-                        *stride = coefficient as usize;
+                    for (stride, &coefficient) in operand.strides.iter_mut().flatten().zip(&at.coefficients) {
+                        *stride = coefficient as isize;
                     }
-                    operand.rows = at.coefficients[count] as usize;
-                    operand.columns = at.coefficients[count + 1] as usize;
                 }
             }
             Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {}

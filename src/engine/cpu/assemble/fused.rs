@@ -5,7 +5,7 @@ use crate::algebra::Reduction;
 use crate::engine::cpu::code::{Instruction, Level, Slot};
 use crate::kernel::{Mode, Store, Value, ValueId};
 use crate::operation::{Binary, Unary};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Bytes of the rows that are gone through again and again.
 const FIRST_CACHE: usize = 24 << 10;
@@ -93,8 +93,24 @@ impl Assembler<'_> {
         part
     }
 
-    /// Products and squares that are only summed.
-    pub(super) fn fused_sums(&self) -> HashMap<ValueId, Fused> {
+    /// Reads with guards that are only summed, element by element: where the guards do not hold, a sum stays as it is. Their
+    /// elements are not copied between zeros for that.
+    pub(super) fn guarded_sums(&self) -> HashSet<ValueId> {
+        let uses = self.uses();
+        let is_summed = |store: &&Store| {
+            let plain = store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none() && store.guards.is_empty();
+            let each = self.step(&store.at) == 1 || self.sum_level(store).is_some();
+            plain && each && uses[store.value as usize] == 1
+        };
+        let is_run = |store: &&Store| match &self.nest.values[store.value as usize].0 {
+            Value::Load { at, guards, .. } => !guards.is_empty() && self.step(at) == 1,
+            _ => false,
+        };
+        self.nest.stores.iter().filter(is_summed).filter(is_run).map(|store| store.value).collect()
+    }
+
+    /// How often each value is used.
+    fn uses(&self) -> Vec<u32> {
         let mut uses = vec![0u32; self.nest.values.len()];
         for (value, _) in &self.nest.values {
             value.operands().iter().for_each(|&id| uses[id as usize] += 1);
@@ -105,6 +121,12 @@ impl Assembler<'_> {
                 uses[index as usize] += 1;
             }
         }
+        uses
+    }
+
+    /// Products and squares that are only summed.
+    pub(super) fn fused_sums(&self) -> HashMap<ValueId, Fused> {
+        let uses = self.uses();
         let runs = |ids: [ValueId; 2]| ids.map(|id| self.runs[id as usize]);
         let mut fused = HashMap::new();
         for store in &self.nest.stores {

@@ -7,7 +7,7 @@ use crate::engine::cpu::arrays::neutral;
 use crate::engine::cpu::code::{Base, Bound, Instruction, Slot};
 use crate::engine::cpu::scatter::scatter;
 use crate::engine::cpu::vector::{self, Kernel, Operand};
-use crate::kernel::{Mode, Store, ValueId};
+use crate::kernel::{Mode, Store, Value, ValueId};
 use crate::shape::DType;
 
 impl Assembler<'_> {
@@ -108,11 +108,16 @@ impl Assembler<'_> {
     fn combine(&mut self, store: &Store, op: Reduction, step: isize, dtype: DType) {
         let (depth, width, isa) = (self.depth(), dtype.bytes() as isize, self.isa);
         let result = self.buffer(store.buffer, &store.at, dtype);
-        let bounds = self.bounds(&store.guards);
+        let guards = match &self.nest.values[store.value as usize].0 {
+            Value::Load { guards, .. } if self.guarded_sums.contains(&store.value) => guards,
+            _ => &store.guards,
+        };
+        let bounds = self.bounds(guards);
         if let Some(sum) = self.tile_sum(store, dtype) {
             let a = (self.place(store.value), self.operand(store.value, true));
             let run = vector::binary(isa, combining(op, dtype), dtype, Operand::Run, a.1);
-            self.emit(depth, true, Instruction::Kernel { run, result: sum, a: sum, b: a.0, c: a.0 });
+            let stride = if a.1 == Operand::Run { width } else { 0 };
+            self.within(run, (sum, width), [(sum, width), (a.0, stride)], bounds);
             return;
         }
         if step == 0 {

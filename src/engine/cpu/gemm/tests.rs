@@ -7,39 +7,48 @@ fn number<T: Arithmetic>(seed: usize, position: usize) -> T {
 }
 
 /// A matrix in memory, by rows or by columns, between guards that nothing may write to.
-struct Matrix<T> {
+struct Stored<T> {
     elements: Vec<T>,
     strides: (usize, usize),
 }
 
 const GUARD: usize = 40;
 
-impl<T: Scalar + PartialEq> Matrix<T> {
-    fn new(seed: usize, [rows, columns]: [usize; 2], by_rows: bool) -> Matrix<T> {
+impl<T: Scalar + PartialEq> Stored<T> {
+    fn new(seed: usize, [rows, columns]: [usize; 2], by_rows: bool) -> Stored<T> {
         let elements = (0..rows * columns + 2 * GUARD).map(|position| number(seed, position)).collect();
-        Matrix { elements, strides: if by_rows { (columns, 1) } else { (1, rows) } }
+        Stored { elements, strides: if by_rows { (columns, 1) } else { (1, rows) } }
     }
 
     fn at(&self, i: usize, j: usize) -> T {
         self.elements[GUARD + i * self.strides.0 + j * self.strides.1]
     }
 
-    fn operand(&mut self) -> Operand<T> {
-        (self.elements[GUARD..].as_mut_ptr(), self.strides.0 as isize, self.strides.1 as isize)
+    fn strides(&self) -> [[isize; 1]; 2] {
+        [[self.strides.0 as isize], [self.strides.1 as isize]]
+    }
+
+    fn operand<'a>(&mut self, [rows, columns]: &'a [[isize; 1]; 2]) -> Matrix<'a, T> {
+        let places = |strides| Places { extents: &[usize::MAX], strides };
+        Matrix { start: self.elements[GUARD..].as_mut_ptr(), rows: places(rows), columns: places(columns) }
     }
 }
 
 fn check<T: Float + Scalar + PartialEq>(sizes: [usize; 3], layout: usize, add: bool) {
     let [m, k, n] = sizes;
     let by_rows = |operand: usize| layout >> operand & 1 == 0;
-    let mut a: Matrix<T> = Matrix::new(1, [m, k], by_rows(0));
-    let mut b: Matrix<T> = Matrix::new(2, [k, n], by_rows(1));
+    let mut a: Stored<T> = Stored::new(1, [m, k], by_rows(0));
+    let mut b: Stored<T> = Stored::new(2, [k, n], by_rows(1));
     for isa in Instructions::available() {
-        let before: Matrix<T> = Matrix::new(3, [m, n], by_rows(2));
-        let mut c: Matrix<T> = Matrix::new(3, [m, n], by_rows(2));
+        let before: Stored<T> = Stored::new(3, [m, n], by_rows(2));
+        let mut c: Stored<T> = Stored::new(3, [m, n], by_rows(2));
         let mut packing = vec![Line::ZERO; packing_lines(sizes, size_of::<T>())];
         // SAFETY: the matrices are apart and as large as the sizes say, and so is the packing memory.
-        unsafe { T::multiply(isa, sizes, [a.operand(), b.operand(), c.operand()], add, &mut packing) };
+        unsafe {
+            let strides = [a.strides(), b.strides(), c.strides()];
+            let operands = [a.operand(&strides[0]), b.operand(&strides[1]), c.operand(&strides[2])];
+            T::multiply(isa, [0..m, 0..n], k, operands, add, &mut packing);
+        };
         for i in 0..m {
             for j in 0..n {
                 let start = if add { before.at(i, j) } else { <T as Arithmetic>::ZERO };
@@ -72,4 +81,58 @@ fn products_of_all_layouts_and_sizes_around_blocks() {
     }
     check::<f64>([0, 3, 2], 0, false);
     check::<f32>([3, 3, 0], 0, true);
+}
+
+/// The windows of [samples, channels, rows, columns] times [outputs, channels, window's rows, window's columns], in the order
+/// of a convolution's result, of some rows and columns of the product at a time.
+#[allow(clippy::many_single_char_names)]
+fn check_windows<T: Float + Scalar + PartialEq>([n, c, y, x, o, w]: [usize; 6], parts: usize) {
+    let (wide, high) = (x + w - 1, y + w - 1);
+    let source: Vec<T> = (0..n * c * high * wide).map(|at| number(1, at)).collect();
+    let weights: Vec<T> = (0..o * c * w * w).map(|at| number(2, at)).collect();
+    let [rows, summed] = [[n, y, x], [c, w, w]];
+    let left = [[(c * high * wide) as isize, wide as isize, 1], [(high * wide) as isize, wide as isize, 1]];
+    let places = |extents, strides| Places { extents, strides };
+    let result_rows = [(o * y * x) as isize, x as isize, 1];
+    let (result_columns, right_columns) = ([(y * x) as isize], [(c * w * w) as isize]);
+    for isa in Instructions::available() {
+        let mut result = vec![<T as Arithmetic>::ZERO; n * o * y * x];
+        let a = Matrix {
+            start: source.as_ptr().cast_mut(),
+            rows: places(&rows, &left[0]),
+            columns: places(&summed, &left[1]),
+        };
+        let b = Matrix {
+            start: weights.as_ptr().cast_mut(),
+            rows: places(&[usize::MAX], &[1]),
+            columns: places(&[usize::MAX], &right_columns),
+        };
+        let start = result.as_mut_ptr();
+        let to = Matrix { start, rows: places(&rows, &result_rows), columns: places(&[usize::MAX], &result_columns) };
+        let sizes @ [m, k, _] = [n * y * x, c * w * w, o];
+        let mut packing = vec![Line::ZERO; packing_lines(sizes, size_of::<T>())];
+        for part in 0..parts {
+            let bound = |part: usize| m * part / parts;
+            // SAFETY: the places are inside of the arrays.
+            unsafe { T::multiply(isa, [bound(part)..bound(part + 1), 0..o], k, [a, b, to], false, &mut packing) };
+        }
+        for (position, &found) in result.iter().enumerate() {
+            let (i, j) = (position % (y * x), position / (y * x) % o);
+            let (sample, row, column) = (position / (o * y * x), i / x, i % x);
+            let expected = (0..k).fold(<T as Arithmetic>::ZERO, |sum, p| {
+                let (channel, down, across) = (p / (w * w), p / w % w, p % w);
+                let at = ((sample * c + channel) * high + row + down) * wide + column + across;
+                sum.plus(source[at].times(weights[j * k + p]))
+            });
+            assert!(found == expected, "{isa:?}: {found:?}, not {expected:?}, at {position}");
+        }
+    }
+}
+
+#[test]
+fn rows_and_columns_of_several_axes() {
+    check_windows::<f64>([2, 3, 4, 5, 6, 3], 1);
+    check_windows::<f32>([3, 2, 10, 10, 16, 5], 3);
+    check_windows::<f32>([1, 12, 3, 37, 100, 5], 2);
+    check_windows::<f64>([2, 1, 9, 1, 1, 1], 1);
 }
