@@ -23,4 +23,4 @@ mod tests;
 pub(crate) use access::{Affine, Guard, Guards};
 pub(crate) use lower::lower;
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
-pub(crate) use procedure::{Blocks, BufferId, Call, Loop, Procedure, Product, Source, Step, Strided};
+pub(crate) use procedure::{Blocks, Branch, BufferId, Call, Loop, Procedure, Product, Source, Step, Strided, Sweeps};

@@ -253,7 +253,6 @@ impl Code {
 
     /// Sets a table of pointers of one's own, for [`Self::again`].
     pub(super) fn begin(&self, pointers: &mut [*mut u8], scratch: &mut Scratch, buffer: impl Fn(u32) -> *mut u8) {
-        scratch.index.fill(0);
         self.point(pointers, scratch.registers.as_mut_ptr().cast(), buffer);
     }
 
@@ -261,13 +260,14 @@ impl Code {
     ///
     /// # Safety
     ///
-    /// As [`Self::run`]; the table was set by [`Self::begin`] with the same scratch, which no other nest was run with
-    /// since, or moved to other places that the nest may read and write.
+    /// As [`Self::run`]; the table was set by [`Self::begin`] with the same scratch, or moved to other places that the nest
+    /// may read and write.
     pub(super) unsafe fn again(&self, pointers: &mut [*mut u8], scratch: &mut Scratch) {
         if self.axes.iter().any(|axis| axis.extent == 0) {
             return;
         }
         let index = &mut scratch.index[..self.axes.len()];
+        index.fill(0);
         // SAFETY: as in `run`.
         unsafe {
             self.execute(&self.levels[0].single, pointers, index, 1);

@@ -1,21 +1,17 @@
 //! Procedures, ready to run, and the memory that they run in.
 
 use super::arrays::{Line, array_from, bytes, dense, elements, fill, lines, neutral, write_array};
-use super::assemble::assemble;
-use super::blocks::{CompiledBlocks, Slot};
 use super::code::{Code, Scratch};
-use super::loops::CompiledLoop;
 use super::memory::{Place, plan};
 use super::product;
-use super::recurrence::CompiledRecurrence;
 use super::split::Partial;
+use super::step::{Compiled, Fill, Space};
 use super::threads::{Shared, Worker};
 use super::vector::Instructions;
 use crate::concrete::{self, Array, Failure, OutOfMemory};
-use crate::kernel::{BufferId, Call, Mode, Nest, Procedure, Product, Source, Step};
-use crate::shape::{DType, Type, Value};
+use crate::kernel::{BufferId, Call, Procedure, Source};
+use crate::shape::Type;
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::time::Instant;
 
 /// A procedure as instructions.
@@ -35,39 +31,13 @@ pub(super) struct Machine {
     partials: usize,
 }
 
-#[derive(Debug)]
-enum Compiled {
-    Nest { fills: Vec<Fill>, code: Code },
-    Product(Product, DType),
-    Loop(Box<CompiledLoop>),
-    Recurrence(Box<CompiledRecurrence>),
-    Blocks(Box<CompiledBlocks>),
-    Call(Call),
-}
-
-/// A buffer whose elements all get one value.
-#[derive(Debug)]
-struct Fill {
-    buffer: BufferId,
-    count: usize,
-    value: Value,
-}
-
 /// The memory of one run.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     pub(super) memory: Vec<Line>,
     bases: Vec<*mut u8>,
-    /// Those of the loops among the steps.
-    inner: Vec<Workspace>,
-    /// What each thread has for each of the blocks among the steps.
-    slots: Vec<Vec<Mutex<Slot>>>,
-    /// Arguments and results of a loop's step.
-    pub(super) pointers: Vec<*mut u8>,
-    /// The other place of carries, whose places take turns.
-    pub(super) turns: Vec<Line>,
-    /// The two places of each carry.
-    pub(super) places: Vec<[*mut u8; 2]>,
+    /// What the steps have for themselves.
+    spaces: Vec<Space>,
     /// Partial results of the chunks of a nest, or the registers of a recurrence.
     partials: Vec<Line>,
     /// The seconds of each step, where they are measured.
@@ -77,11 +47,12 @@ pub(super) struct Workspace {
 impl Workspace {
     /// Adds the measured times of all kernels to a list of them, in the order of reports, and begins anew.
     pub(super) fn drain_times(&mut self, all: &mut Vec<f64>, position: &mut usize, machine: &Machine) {
-        let mut inner = self.inner.iter_mut();
-        for (time, step) in self.times.iter_mut().zip(&machine.steps) {
-            if let Compiled::Loop(repeated) = step {
-                let workspace = inner.next().expect("a workspace for each loop");
-                workspace.drain_times(all, position, &repeated.step);
+        for ((time, step), space) in self.times.iter_mut().zip(&machine.steps).zip(&mut self.spaces) {
+            let machines = step.machines();
+            if !machines.is_empty() {
+                for (workspace, machine) in space.workspaces().into_iter().zip(machines) {
+                    workspace.drain_times(all, position, machine);
+                }
                 continue;
             }
             if all.len() <= *position {
@@ -114,59 +85,40 @@ impl Machine {
             }
         }
         let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
-        let mut steps = Vec::new();
+        let mut steps = Vec::with_capacity(procedure.steps.len());
         for step in &procedure.steps {
-            steps.push(match step {
-                Step::Nest(nest) => {
-                    Compiled::Nest { fills: fills(nest, procedure), code: assemble(isa, nest, &types, cut) }
-                }
-                Step::Product(product) => {
-                    Compiled::Product(product.clone(), types[product.result.buffer as usize].dtype)
-                }
-                Step::Loop(repeated) if let Some(compiled) = CompiledRecurrence::new(isa, repeated) => {
-                    Compiled::Recurrence(Box::new(compiled))
-                }
-                Step::Loop(repeated) => match CompiledLoop::new(isa, repeated, &types, cut)? {
-                    Some(compiled) => Compiled::Loop(Box::new(compiled)),
-                    None => return Ok(None),
-                },
-                Step::Blocks(blocks) => match CompiledBlocks::new(isa, blocks, &types)? {
-                    Some(compiled) => Compiled::Blocks(Box::new(compiled)),
-                    None => return Ok(None),
-                },
-                Step::Call(call) => Compiled::Call(call.clone()),
-            });
+            match Compiled::new(isa, procedure, step, &types, cut)? {
+                Some(compiled) => steps.push(compiled),
+                None => return Ok(None),
+            }
         }
         let (results, arguments) = (procedure.results.clone(), procedure.parameters);
-        let partials = steps.iter().map(|step| match step {
-            Compiled::Nest { code, .. } => code.split.memory,
-            Compiled::Recurrence(recurrence) => recurrence.memory(),
-            Compiled::Blocks(blocks) => blocks.memory,
-            _ => 0,
-        });
-        let partials = partials.max().unwrap_or(0);
+        let partials = steps.iter().map(Compiled::partials).max().unwrap_or(0);
         Ok(Some(Machine { types, places, constants, memory, steps, results, arguments, isa, partials }))
     }
 
-    /// The bytes of memory of the procedure, and of those of its loops and blocks, for so many threads.
+    /// The bytes of memory of the procedure, and of those of its steps, for so many threads.
     pub(super) fn total_memory(&self, threads: usize) -> usize {
-        let inner = self.steps.iter().map(|step| match step {
-            Compiled::Loop(repeated) => {
-                let turns: usize = repeated.carry_bytes.iter().map(|bytes| bytes.next_multiple_of(64)).sum();
-                turns.saturating_add(repeated.step.total_memory(threads))
-            }
-            Compiled::Blocks(blocks) => blocks.thread_memory().saturating_mul(threads),
-            _ => 0,
-        });
+        let inner = self.steps.iter().map(|step| step.memory(threads));
         inner.fold(self.memory.saturating_add(self.partials), usize::saturating_add)
     }
 
-    /// The nest that the whole procedure is, if it is no more than one and what its results are copied from.
-    pub(super) fn single(&self) -> Option<&Code> {
-        match &self.steps[..] {
-            [Compiled::Nest { fills, code }] if fills.is_empty() && code.split.chunks == 1 => Some(code),
+    /// The number of results.
+    pub(super) fn results(&self) -> usize {
+        self.results.len()
+    }
+
+    /// Whether all steps are nests that run on one thread.
+    pub(super) fn is_straight(&self) -> bool {
+        self.steps.iter().all(|step| matches!(step, Compiled::Nest { code, .. } if code.split.chunks == 1))
+    }
+
+    /// The nests among the steps.
+    pub(super) fn nests(&self) -> impl Iterator<Item = (&[Fill], &Code)> {
+        self.steps.iter().filter_map(|step| match step {
+            Compiled::Nest { fills, code } => Some((&fills[..], code)),
             _ => None,
-        }
+        })
     }
 
     /// Where a buffer is, beside what [`Machine::run`] is given.
@@ -188,23 +140,12 @@ impl Machine {
 
     /// Whether some kernel is cut for several threads.
     pub(super) fn is_parallel(&self) -> bool {
-        self.steps.iter().any(|step| match step {
-            Compiled::Nest { code, .. } => code.split.chunks > 1,
-            Compiled::Product(step, _) => product::chunks(step) > 1,
-            Compiled::Loop(repeated) => repeated.step.is_parallel(),
-            Compiled::Blocks(blocks) => blocks.chunks > 1,
-            Compiled::Recurrence(_) | Compiled::Call(_) => false,
-        })
+        self.steps.iter().any(Compiled::is_parallel)
     }
 
     /// Lines of memory that each thread needs for its products.
     pub(super) fn packing_lines(&self) -> usize {
-        let lines = self.steps.iter().map(|step| match step {
-            Compiled::Product(step, dtype) => product::packing_lines(step, *dtype),
-            Compiled::Loop(repeated) => repeated.step.packing_lines(),
-            _ => 0,
-        });
-        lines.max().unwrap_or(0)
+        self.steps.iter().map(Compiled::packing_lines).max().unwrap_or(0)
     }
 
     /// Memory for a run.
@@ -218,29 +159,13 @@ impl Machine {
         profile: bool,
         threads: usize,
     ) -> Result<Workspace, OutOfMemory> {
-        let (mut inner, mut slots) = (Vec::new(), Vec::new());
-        for step in &self.steps {
-            match step {
-                Compiled::Nest { code, .. } => scratch.reserve(code),
-                Compiled::Blocks(blocks) => slots.push(blocks.slots(threads)?),
-                Compiled::Loop(repeated) => {
-                    let mut workspace = repeated.step.workspace(scratch, profile, threads)?;
-                    let turns: usize = repeated.carry_bytes.iter().map(|bytes| bytes.next_multiple_of(64)).sum();
-                    workspace.turns = lines(turns)?;
-                    workspace.pointers = vec![std::ptr::null_mut(); repeated.pointers()];
-                    inner.push(workspace);
-                }
-                _ => {}
-            }
-        }
+        let spaces = self.steps.iter().map(|step| step.space(scratch, profile, threads));
         Ok(Workspace {
             memory: lines(self.memory)?,
             bases: vec![std::ptr::null_mut(); self.places.len()],
-            inner,
-            slots,
+            spaces: spaces.collect::<Result<_, OutOfMemory>>()?,
             partials: lines(self.partials)?,
             times: vec![0.0; if profile { self.steps.len() } else { 0 }],
-            ..Workspace::default()
         })
     }
 
@@ -261,7 +186,7 @@ impl Machine {
         arguments: &[*mut u8],
         results: &[*mut u8],
     ) -> Result<(), Failure> {
-        let Workspace { memory, bases, inner, slots, times, partials, .. } = workspace;
+        let Workspace { memory, bases, spaces, times, partials } = workspace;
         let memory = memory.as_mut_ptr().cast::<u8>();
         for (base, place) in bases.iter_mut().zip(&self.places) {
             *base = match *place {
@@ -272,28 +197,26 @@ impl Machine {
                 Place::Unused => std::ptr::null_mut(),
             };
         }
-        let (mut loops, mut blocks_slots) = (inner.iter_mut(), slots.iter());
-        for (position, step) in self.steps.iter().enumerate() {
+        for (position, (step, space)) in self.steps.iter().zip(spaces).enumerate() {
             let start = (!times.is_empty()).then(Instant::now);
             // SAFETY: buffers are as large as their types say, at places that overlap only when they are not in use at
             // the same time; the accesses of steps are inside them.
             unsafe {
-                match step {
-                    Compiled::Nest { fills, code } => {
-                        fills.iter().for_each(|fill| fill.run(bases));
+                match (step, space) {
+                    (Compiled::Nest { fills, code }, _) => {
+                        fills.iter().for_each(|filled| fill(bases[filled.buffer as usize], filled.count, filled.value));
                         run_nest(self.isa, code, bases, partials.as_mut_ptr().cast(), worker);
                     }
-                    Compiled::Product(step, dtype) => product::run(self.isa, step, *dtype, bases, worker),
-                    Compiled::Loop(repeated) => {
-                        let workspace = loops.next().expect("a workspace for each loop");
-                        repeated.run(workspace, worker, bases)?;
-                    }
-                    Compiled::Recurrence(recurrence) => recurrence.run(bases, partials.as_mut_ptr().cast()),
-                    Compiled::Blocks(blocks) => {
-                        let slots = blocks_slots.next().expect("slots for all blocks");
+                    (Compiled::Product(step, dtype), _) => product::run(self.isa, step, *dtype, bases, worker),
+                    (Compiled::Loop(repeated), Space::Loop(space)) => repeated.run(space, worker, bases)?,
+                    (Compiled::Branch(branch), Space::Branch(space)) => branch.run(space, worker, bases)?,
+                    (Compiled::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.run(space, worker, bases)?,
+                    (Compiled::Recurrence(recurrence), _) => recurrence.run(bases, partials.as_mut_ptr().cast()),
+                    (Compiled::Blocks(blocks), Space::Blocks(slots)) => {
                         blocks.run(self.isa, bases, partials.as_mut_ptr().cast(), slots, worker);
                     }
-                    Compiled::Call(call) => self.call(call, bases)?,
+                    (Compiled::Call(call), _) => self.call(call, bases)?,
+                    (step, space) => unreachable!("{space:?} is not of {step:?}"),
                 }
             }
             if let Some(start) = start {
@@ -360,29 +283,5 @@ unsafe fn run_nest(isa: Instructions, code: &Code, bases: &[*mut u8], partials: 
     for partial in &split.partials {
         // SAFETY: both are as large as the buffer.
         unsafe { partial.combine(isa, bases[partial.buffer as usize], partials, split.chunks) };
-    }
-}
-
-/// The buffers that a nest combines into, with what they hold before, but for those that have elements already.
-fn fills(nest: &Nest, procedure: &Procedure) -> Vec<Fill> {
-    let mut fills: Vec<Fill> = Vec::new();
-    for store in &nest.stores {
-        if let Mode::Reduce(op) = store.mode
-            && !procedure.continued.contains(&store.buffer)
-        {
-            let ty = &procedure.buffers[store.buffer as usize].ty;
-            fills.push(Fill { buffer: store.buffer, count: ty.size(), value: neutral(op, ty.dtype) });
-        }
-    }
-    fills
-}
-
-impl Fill {
-    /// # Safety
-    ///
-    /// The buffer has room for as many elements.
-    unsafe fn run(&self, bases: &[*mut u8]) {
-        // SAFETY: as the caller's.
-        unsafe { fill(bases[self.buffer as usize], self.count, self.value) };
     }
 }

@@ -3,6 +3,7 @@
 mod arrays;
 mod assemble;
 mod blocks;
+mod branch;
 mod code;
 mod donate;
 mod gemm;
@@ -11,11 +12,15 @@ mod machine;
 mod memory;
 mod order;
 mod product;
+mod records;
 mod recurrence;
 mod room;
 mod run;
 mod scatter;
 mod split;
+mod step;
+mod stepper;
+mod sweeps;
 mod team;
 #[cfg(test)]
 mod tests;
@@ -34,6 +39,7 @@ use crate::vectorise::push_gathers;
 use machine::Machine;
 pub use run::Run;
 use run::State;
+use smallvec::smallvec;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -85,10 +91,9 @@ impl From<OutOfMemory> for Problem {
 
 /// The procedures inside of steps, those of rests of blocks excepted, which are no larger.
 fn inner(procedure: &Procedure) -> impl Iterator<Item = &Procedure> {
-    procedure.steps.iter().filter_map(|step| match step {
-        Step::Loop(repeated) => Some(&repeated.step),
-        Step::Blocks(blocks) => Some(&blocks.procedure),
-        _ => None,
+    procedure.steps.iter().flat_map(|step| match step {
+        Step::Blocks(blocks) => smallvec![&blocks.procedure],
+        _ => step.inner(),
     })
 }
 
@@ -177,7 +182,7 @@ impl Program {
         self.in_place.get_or_init(|| donate::in_place(&self.procedure))
     }
 
-    /// Number of kernels, those of loops counted once.
+    /// Number of kernels, those of loops and of both sides of conditionals counted once.
     pub fn kernels(&self) -> usize {
         self.procedure.kernels()
     }

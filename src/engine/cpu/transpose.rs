@@ -83,7 +83,7 @@ fn candidates(procedure: &Procedure) -> Vec<(BufferId, usize)> {
                     check(operand.buffer, splits(operand.buffer, &at, &Guards::new(), &extents));
                 }
             }
-            Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::Call(_) | Step::Blocks(_) => {
                 let (read, filled) = step.touched();
                 read.into_iter().chain(filled).for_each(|id| check(id, false));
             }
@@ -178,7 +178,7 @@ fn with_columns(procedure: &Procedure, chosen: &HashSet<BufferId>) -> Procedure 
                     operand.columns = at.coefficients[count + 1] as usize;
                 }
             }
-            Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {}
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::Call(_) | Step::Blocks(_) => {}
         }
     }
     other
