@@ -66,7 +66,7 @@ pub(super) fn run_sweeps(sweeps: &Sweeps, operands: Vec<Array>) -> Result<Vec<Ar
     run_counted(sweeps, operands).map(|(outputs, _)| outputs)
 }
 
-pub(super) fn run_counted(sweeps: &Sweeps, operands: Vec<Array>) -> Result<(Vec<Array>, Counts), Failure> {
+pub(crate) fn run_counted(sweeps: &Sweeps, operands: Vec<Array>) -> Result<(Vec<Array>, Counts), Failure> {
     let mut operands = operands.into_iter();
     let (mut starts, mut inputs) = (Vec::new(), Vec::new());
     for sweep in &sweeps.sweeps {

@@ -189,6 +189,11 @@ impl Scratch {
         }
     }
 
+    /// Where its registers are.
+    pub(super) fn registers(&self) -> *const Line {
+        self.registers.as_ptr()
+    }
+
     /// Makes room for a nest.
     pub(super) fn reserve(&mut self, code: &Code) {
         let lines = code.registers.div_ceil(64);

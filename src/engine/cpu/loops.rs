@@ -2,8 +2,7 @@
 
 use super::arrays::{Line, bytes, lines};
 use super::code::Scratch;
-use super::machine::Machine;
-use super::stepper::{StepSpace, Stepper};
+use super::machine::{Machine, Workspace};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::concrete::{Failure, OutOfMemory};
@@ -16,7 +15,7 @@ pub(super) struct CompiledLoop {
     results: Vec<BufferId>,
     length: usize,
     reverse: bool,
-    pub(super) step: Stepper,
+    pub(super) step: Machine,
     /// Bytes of carries.
     carries: Vec<usize>,
     /// The positions, among the step's arguments and results, of slices, and the bytes of those.
@@ -26,7 +25,9 @@ pub(super) struct CompiledLoop {
 /// The memory of a loop.
 #[derive(Debug)]
 pub(super) struct LoopSpace {
-    pub(super) step: StepSpace,
+    pub(super) workspace: Workspace,
+    /// Where the step's arguments are, then its results.
+    pointers: Vec<*mut u8>,
     /// The other place of carries, whose places take turns.
     turns: Vec<Line>,
     /// The two places of each carry.
@@ -50,22 +51,19 @@ impl CompiledLoop {
     ) -> Result<Option<CompiledLoop>, OutOfMemory> {
         let Some(step) = Machine::new(isa, &repeated.step, cut)? else { return Ok(None) };
         let scan = &repeated.scan;
-        let (carries, inputs, arguments) = (scan.carries, scan.inputs, step.arguments);
+        let (carries, arguments) = (scan.carries, step.arguments);
         let of = |id: BufferId| bytes(&types[id as usize]);
         let slice = |id: BufferId| of(id) / scan.length.max(1);
-        let read = (carries..carries + inputs).map(|at| (at, slice(repeated.arguments[at])));
-        let written = (carries..step.results()).map(|at| (arguments + at, slice(repeated.results[at])));
-        let slices = read.chain(written).collect();
-        let moves: Vec<bool> =
-            (0..arguments + step.results()).map(|at| !(carries + inputs..arguments).contains(&at)).collect();
+        let read = (carries..carries + scan.inputs).map(|at| (at, slice(repeated.arguments[at])));
+        let written = (carries..step.results).map(|at| (arguments + at, slice(repeated.results[at])));
         Ok(Some(CompiledLoop {
             arguments: repeated.arguments.clone(),
             results: repeated.results.clone(),
             length: scan.length,
             reverse: scan.reverse,
-            step: Stepper::new(step, &moves),
+            slices: read.chain(written).collect(),
+            step,
             carries: repeated.arguments[..carries].iter().map(|&id| of(id)).collect(),
-            slices,
         }))
     }
 
@@ -80,8 +78,12 @@ impl CompiledLoop {
     ///
     /// When there is none.
     pub(super) fn space(&self, scratch: &mut Scratch, profile: bool, threads: usize) -> Result<LoopSpace, OutOfMemory> {
-        let places = vec![[std::ptr::null_mut(); 2]; self.carries.len()];
-        Ok(LoopSpace { step: self.step.space(scratch, profile, threads)?, turns: lines(self.memory())?, places })
+        Ok(LoopSpace {
+            workspace: self.step.workspace(scratch, profile, threads)?,
+            pointers: vec![std::ptr::null_mut(); self.step.arguments + self.step.results],
+            turns: lines(self.memory())?,
+            places: vec![[std::ptr::null_mut(); 2]; self.carries.len()],
+        })
     }
 
     /// Runs all steps.
@@ -111,30 +113,30 @@ impl CompiledLoop {
         }
         // A step writes its carries to the results' buffers and to the other place in turns, so that the last writes to the
         // results'.
-        let LoopSpace { step, turns, places } = space;
+        let LoopSpace { workspace, pointers, turns, places } = space;
         let mut other = turns.as_mut_ptr().cast::<u8>();
         for (carry, place) in places.iter_mut().enumerate() {
             *place = [base(self.results[carry]), other];
             other = other.wrapping_add(self.carries[carry].next_multiple_of(64));
         }
         let (arguments, first) = (self.arguments.len(), if self.reverse { self.length - 1 } else { 0 });
-        for (pointer, &id) in step.pointers.iter_mut().zip(self.arguments.iter().chain(&self.results)) {
+        for (pointer, &id) in pointers.iter_mut().zip(self.arguments.iter().chain(&self.results)) {
             *pointer = base(id);
         }
         for &(position, bytes) in &self.slices {
-            step.pointers[position] = step.pointers[position].wrapping_add(first * bytes);
+            pointers[position] = pointers[position].wrapping_add(first * bytes);
         }
-        self.step.begin(step, worker);
         for left in (0..self.length).rev() {
             for (carry, place) in places.iter().enumerate() {
-                step.pointers[arguments + carry] = place[left % 2];
+                pointers[arguments + carry] = place[left % 2];
             }
+            let (read, written) = pointers.split_at(arguments);
             // SAFETY: slices are inside of their arrays, and the carries that are read are not those that are written.
-            unsafe { self.step.step(step, worker)? };
+            unsafe { self.step.run(workspace, worker, read, written)? };
             // What was written is read now.
-            step.pointers.copy_within(arguments..arguments + carries, 0);
+            pointers.copy_within(arguments..arguments + carries, 0);
             for &(position, bytes) in &self.slices {
-                let pointer = &mut step.pointers[position];
+                let pointer = &mut pointers[position];
                 *pointer = if self.reverse { pointer.wrapping_sub(bytes) } else { pointer.wrapping_add(bytes) };
             }
         }

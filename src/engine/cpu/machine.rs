@@ -5,7 +5,7 @@ use super::code::{Code, Scratch};
 use super::memory::{Place, plan};
 use super::product;
 use super::split::Partial;
-use super::step::{Compiled, Fill, Space};
+use super::step::{Compiled, Space};
 use super::threads::{Shared, Worker};
 use super::vector::Instructions;
 use crate::concrete::{self, Array, Failure, OutOfMemory};
@@ -24,24 +24,36 @@ pub(super) struct Machine {
     /// Bytes of the procedure's memory.
     pub(super) memory: usize,
     steps: Vec<Compiled>,
-    results: Vec<BufferId>,
     pub(super) arguments: usize,
+    pub(super) results: usize,
+    /// The buffers that are arguments or results.
+    moving: Vec<BufferId>,
+    /// The results that are copied from elsewhere at the end: their positions, from where, and their bytes.
+    copies: Vec<(usize, BufferId, usize)>,
+    /// Pointers of the tables of nests.
+    table: usize,
     isa: Instructions,
     /// Bytes of memory for partial results.
     partials: usize,
 }
 
 /// The memory of one run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Workspace {
-    pub(super) memory: Vec<Line>,
+    /// That of buffers, which bases point into.
+    #[allow(dead_code, reason = "only its place is used")]
+    memory: Vec<Line>,
+    /// Where buffers are: those of arguments and results are set in each run.
     bases: Vec<*mut u8>,
+    /// The tables of nests, and the registers that they were set for.
+    table: Vec<*mut u8>,
+    registers: *const Line,
     /// What the steps have for themselves.
     spaces: Vec<Space>,
     /// Partial results of the chunks of a nest, or the registers of a recurrence.
     partials: Vec<Line>,
     /// The seconds of each step, where they are measured.
-    pub(super) times: Vec<f64>,
+    times: Vec<f64>,
 }
 
 impl Workspace {
@@ -61,6 +73,17 @@ impl Workspace {
             all[*position] += std::mem::take(time);
             *position += 1;
         }
+    }
+}
+
+#[cfg(test)]
+impl Workspace {
+    /// What the first loop with sweeps did.
+    pub(super) fn counts(&self) -> Option<crate::term::schedule::Counts> {
+        self.spaces.iter().find_map(|space| match space {
+            Space::Sweeps(space) => Some(space.counts),
+            _ => None,
+        })
     }
 }
 
@@ -86,56 +109,41 @@ impl Machine {
         }
         let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
         let mut steps = Vec::with_capacity(procedure.steps.len());
+        let mut table = 0;
         for step in &procedure.steps {
             match Compiled::new(isa, procedure, step, &types, cut)? {
-                Some(compiled) => steps.push(compiled),
+                Some(mut compiled) => {
+                    table = compiled.tabulate(&places, table);
+                    steps.push(compiled);
+                }
                 None => return Ok(None),
             }
         }
-        let (results, arguments) = (procedure.results.clone(), procedure.parameters);
-        let partials = steps.iter().map(Compiled::partials).max().unwrap_or(0);
-        Ok(Some(Machine { types, places, constants, memory, steps, results, arguments, isa, partials }))
+        let copied = procedure.results.iter().enumerate().filter_map(|(position, &result)| {
+            let own = places[result as usize] == Place::Result(position);
+            (!own).then(|| (position, result, bytes(&types[result as usize])))
+        });
+        let moves = |&id: &BufferId| matches!(places[id as usize], Place::Argument(_) | Place::Result(_));
+        Ok(Some(Machine {
+            copies: copied.collect(),
+            moving: (0..places.len() as BufferId).filter(moves).collect(),
+            partials: steps.iter().map(Compiled::partials).max().unwrap_or(0),
+            arguments: procedure.parameters,
+            results: procedure.results.len(),
+            types,
+            places,
+            constants,
+            memory,
+            steps,
+            isa,
+            table,
+        }))
     }
 
     /// The bytes of memory of the procedure, and of those of its steps, for so many threads.
     pub(super) fn total_memory(&self, threads: usize) -> usize {
         let inner = self.steps.iter().map(|step| step.memory(threads));
         inner.fold(self.memory.saturating_add(self.partials), usize::saturating_add)
-    }
-
-    /// The number of results.
-    pub(super) fn results(&self) -> usize {
-        self.results.len()
-    }
-
-    /// Whether all steps are nests that run on one thread.
-    pub(super) fn is_straight(&self) -> bool {
-        self.steps.iter().all(|step| matches!(step, Compiled::Nest { code, .. } if code.split.chunks == 1))
-    }
-
-    /// The nests among the steps.
-    pub(super) fn nests(&self) -> impl Iterator<Item = (&[Fill], &Code)> {
-        self.steps.iter().filter_map(|step| match step {
-            Compiled::Nest { fills, code } => Some((&fills[..], code)),
-            _ => None,
-        })
-    }
-
-    /// Where a buffer is, beside what [`Machine::run`] is given.
-    pub(super) fn place(&self, buffer: BufferId) -> Place {
-        self.places[buffer as usize]
-    }
-
-    /// A known array's elements.
-    pub(super) fn constant(&self, buffer: BufferId) -> *mut u8 {
-        elements(&self.constants[&buffer])
-    }
-
-    /// The results that are copied from elsewhere at the end: their positions, from where, and their bytes.
-    pub(super) fn copies(&self) -> impl Iterator<Item = (usize, BufferId, usize)> {
-        let results = self.results.iter().enumerate();
-        let copied = results.filter(|&(position, &result)| self.place(result) != Place::Result(position));
-        copied.map(|(position, &result)| (position, result, self.bytes(result)))
     }
 
     /// Whether some kernel is cut for several threads.
@@ -160,10 +168,20 @@ impl Machine {
         threads: usize,
     ) -> Result<Workspace, OutOfMemory> {
         let spaces = self.steps.iter().map(|step| step.space(scratch, profile, threads));
+        let mut memory = lines(self.memory)?;
+        let start = memory.as_mut_ptr().cast::<u8>();
+        let bases = self.places.iter().map(|place| match *place {
+            Place::Local(offset) => start.wrapping_add(offset),
+            Place::Constant(id) => elements(&self.constants[&id]),
+            // Set at the beginning of a run, or never.
+            Place::Argument(_) | Place::Result(_) | Place::Unused => std::ptr::null_mut(),
+        });
         Ok(Workspace {
-            memory: lines(self.memory)?,
-            bases: vec![std::ptr::null_mut(); self.places.len()],
+            bases: bases.collect(),
+            memory,
             spaces: spaces.collect::<Result<_, OutOfMemory>>()?,
+            table: vec![std::ptr::null_mut(); self.table],
+            registers: std::ptr::null(),
             partials: lines(self.partials)?,
             times: vec![0.0; if profile { self.steps.len() } else { 0 }],
         })
@@ -186,16 +204,18 @@ impl Machine {
         arguments: &[*mut u8],
         results: &[*mut u8],
     ) -> Result<(), Failure> {
-        let Workspace { memory, bases, spaces, times, partials } = workspace;
-        let memory = memory.as_mut_ptr().cast::<u8>();
-        for (base, place) in bases.iter_mut().zip(&self.places) {
-            *base = match *place {
+        let Workspace { bases, table, registers, spaces, times, partials, .. } = workspace;
+        for &id in &self.moving {
+            bases[id as usize] = match self.places[id as usize] {
                 Place::Argument(position) => arguments[position],
                 Place::Result(position) => results[position],
-                Place::Local(offset) => memory.wrapping_add(offset),
-                Place::Constant(id) => elements(&self.constants[&id]),
-                Place::Unused => std::ptr::null_mut(),
+                _ => unreachable!("neither argument nor result"),
             };
+        }
+        // A workspace is nearly always run with the same worker.
+        if *registers != worker.own.scratch.registers() {
+            self.steps.iter().for_each(|step| step.begin(table, &mut worker.own.scratch, bases));
+            *registers = worker.own.scratch.registers();
         }
         for (position, (step, space)) in self.steps.iter().zip(spaces).enumerate() {
             let start = (!times.is_empty()).then(Instant::now);
@@ -203,9 +223,12 @@ impl Machine {
             // the same time; the accesses of steps are inside them.
             unsafe {
                 match (step, space) {
-                    (Compiled::Nest { fills, code }, _) => {
+                    (Compiled::Nest { fills, code, table: Some(own) }, _) => {
+                        own.run(code, fills, table, &mut worker.own.scratch, (arguments, results));
+                    }
+                    (Compiled::Nest { fills, code, table: None }, _) => {
                         fills.iter().for_each(|filled| fill(bases[filled.buffer as usize], filled.count, filled.value));
-                        run_nest(self.isa, code, bases, partials.as_mut_ptr().cast(), worker);
+                        run_chunks(self.isa, code, bases, partials.as_mut_ptr().cast(), worker);
                     }
                     (Compiled::Product(step, dtype), _) => product::run(self.isa, step, *dtype, bases, worker),
                     (Compiled::Loop(repeated), Space::Loop(space)) => repeated.run(space, worker, bases)?,
@@ -223,15 +246,11 @@ impl Machine {
                 times[position] += start.elapsed().as_secs_f64();
             }
         }
-        for (position, result, bytes) in self.copies() {
+        for &(position, result, bytes) in &self.copies {
             // SAFETY: both are as large as the type says, and a result overlaps nothing else.
             unsafe { std::ptr::copy_nonoverlapping(bases[result as usize], results[position], bytes) };
         }
         Ok(())
-    }
-
-    fn bytes(&self, buffer: BufferId) -> usize {
-        bytes(&self.types[buffer as usize])
     }
 
     /// Runs an operation on plain arrays.
@@ -256,17 +275,13 @@ impl Machine {
     }
 }
 
-/// Runs a nest, in chunks where it is cut.
+/// Runs a nest in chunks.
 ///
 /// # Safety
 ///
 /// As [`Code::run`]; `partials` has as much room as the nest's split says.
-unsafe fn run_nest(isa: Instructions, code: &Code, bases: &[*mut u8], partials: *mut u8, worker: &mut Worker) {
+unsafe fn run_chunks(isa: Instructions, code: &Code, bases: &[*mut u8], partials: *mut u8, worker: &mut Worker) {
     let (split, extent) = (&code.split, code.outer_extent());
-    if split.chunks == 1 {
-        // SAFETY: as the caller's.
-        return unsafe { code.run(bases, |_| None, &mut worker.own.scratch, 0..extent) };
-    }
     let (shared, parts) = (Shared(bases), [partials]);
     let parts = Shared(&parts);
     worker.each(split.chunks, |chunk, _, worker| {

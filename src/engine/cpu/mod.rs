@@ -19,8 +19,8 @@ mod run;
 mod scatter;
 mod split;
 mod step;
-mod stepper;
 mod sweeps;
+mod table;
 mod team;
 #[cfg(test)]
 mod tests;

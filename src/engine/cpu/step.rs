@@ -7,9 +7,11 @@ use super::branch::{BranchSpace, CompiledBranch};
 use super::code::{Code, Scratch};
 use super::loops::{CompiledLoop, LoopSpace};
 use super::machine::{Machine, Workspace};
+use super::memory::Place;
 use super::product;
 use super::recurrence::CompiledRecurrence;
 use super::sweeps::{CompiledSweeps, SweepsSpace};
+use super::table::Table;
 use super::vector::Instructions;
 use crate::concrete::OutOfMemory;
 use crate::kernel::{BufferId, Call, Mode, Nest, Procedure, Product, Step};
@@ -20,7 +22,12 @@ use std::sync::Mutex;
 /// A step as instructions.
 #[derive(Debug)]
 pub(super) enum Compiled {
-    Nest { fills: Vec<Fill>, code: Code },
+    /// Without a table where threads share the work.
+    Nest {
+        fills: Vec<Fill>,
+        code: Code,
+        table: Option<Table>,
+    },
     Product(Product, DType),
     Loop(Box<CompiledLoop>),
     Branch(Box<CompiledBranch>),
@@ -53,7 +60,7 @@ impl Space {
     /// The memory of the machines inside, in the order of [`Compiled::machines`].
     pub(super) fn workspaces(&mut self) -> SmallVec<[&mut Workspace; 4]> {
         match self {
-            Space::Loop(space) => smallvec![&mut space.step.workspace],
+            Space::Loop(space) => smallvec![&mut space.workspace],
             Space::Branch(space) => space.sides.iter_mut().collect(),
             Space::Sweeps(space) => space.workspaces().collect(),
             Space::Nothing | Space::Blocks(_) => SmallVec::new(),
@@ -75,9 +82,11 @@ impl Compiled {
         cut: bool,
     ) -> Result<Option<Compiled>, OutOfMemory> {
         Ok(match step {
-            Step::Nest(nest) => {
-                Some(Compiled::Nest { fills: fills(nest, procedure), code: assemble(isa, nest, types, cut) })
-            }
+            Step::Nest(nest) => Some(Compiled::Nest {
+                fills: fills(nest, procedure),
+                code: assemble(isa, nest, types, cut),
+                table: None,
+            }),
             Step::Product(product) => {
                 Some(Compiled::Product(product.clone(), types[product.result.buffer as usize].dtype))
             }
@@ -100,10 +109,27 @@ impl Compiled {
         })
     }
 
+    /// Gives a nest its table, behind `first` pointers of others: where the next table begins.
+    pub(super) fn tabulate(&mut self, places: &[Place], first: usize) -> usize {
+        match self {
+            Compiled::Nest { fills, code, table } if code.split.chunks == 1 => {
+                table.insert(Table::of(code, fills, places, first)).end()
+            }
+            _ => first,
+        }
+    }
+
+    /// Sets what stays of a nest's table.
+    pub(super) fn begin(&self, pointers: &mut [*mut u8], scratch: &mut Scratch, bases: &[*mut u8]) {
+        if let Compiled::Nest { fills, code, table: Some(table) } = self {
+            table.begin(code, fills, pointers, scratch, bases);
+        }
+    }
+
     /// The machines inside whose kernels are reported one by one, in the order of reports.
     pub(super) fn machines(&self) -> SmallVec<[&Machine; 4]> {
         match self {
-            Compiled::Loop(repeated) => smallvec![&repeated.step.machine],
+            Compiled::Loop(repeated) => smallvec![&repeated.step],
             Compiled::Branch(branch) => branch.sides.iter().collect(),
             Compiled::Sweeps(sweeps) => sweeps.machines().collect(),
             _ => SmallVec::new(),

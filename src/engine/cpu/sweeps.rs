@@ -7,7 +7,6 @@ use super::arrays::{Line, bytes, lines};
 use super::code::Scratch;
 use super::machine::{Machine, Workspace};
 use super::records::{Layout, Records};
-use super::stepper::{StepSpace, Stepper};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::concrete::{Failure, OutOfMemory};
@@ -15,13 +14,12 @@ use crate::kernel::{BufferId, Sweeps};
 use crate::shape::Type;
 use crate::term::schedule::{self, Counts, Runner};
 use crate::term::{Checkpoints, Steps};
-use std::ops::Range;
 
 #[derive(Debug)]
 pub(super) struct CompiledSweeps {
     /// How many steps there are, unless the condition says that.
     count: Option<usize>,
-    condition: Option<Stepper>,
+    condition: Option<Machine>,
     sweeps: Vec<CompiledSweep>,
     reverse: bool,
     checkpoints: Checkpoints,
@@ -32,7 +30,7 @@ pub(super) struct CompiledSweeps {
 /// it keeps, and slices of outputs.
 #[derive(Debug)]
 struct CompiledSweep {
-    stepper: Stepper,
+    step: Machine,
     starts: Vec<BufferId>,
     finals: Vec<BufferId>,
     /// Where carries are in a state.
@@ -68,6 +66,29 @@ pub(super) struct SweepsSpace {
     pub(super) counts: Counts,
 }
 
+/// The memory of a step, or of the condition.
+#[derive(Debug)]
+struct StepSpace {
+    workspace: Workspace,
+    /// Where its arguments are, then its results.
+    pointers: Vec<*mut u8>,
+}
+
+// SAFETY: the pointers are set before they are read, by whoever holds the space.
+unsafe impl Send for StepSpace {}
+
+impl StepSpace {
+    /// # Safety
+    ///
+    /// As [`Machine::run`].
+    #[inline]
+    unsafe fn run(&mut self, machine: &Machine, worker: &mut Worker) -> Result<(), Failure> {
+        let (arguments, results) = self.pointers.split_at(machine.arguments);
+        // SAFETY: as the caller's.
+        unsafe { machine.run(&mut self.workspace, worker, arguments, results) }
+    }
+}
+
 #[derive(Debug)]
 struct SweepSpace {
     step: StepSpace,
@@ -100,19 +121,12 @@ impl CompiledSweeps {
         let mut sweeps: Vec<CompiledSweep> = Vec::new();
         for (at, body) in lowered.bodies.iter().enumerate() {
             let Some(machine) = Machine::new(isa, body, cut)? else { return Ok(None) };
-            let fixed = machine.arguments - captures.len()..machine.arguments;
-            let Some(sweep) = CompiledSweep::new(lowered, at, Step { machine, fixed }, types, &sweeps) else {
-                return Ok(None);
-            };
+            let Some(sweep) = CompiledSweep::new(lowered, at, machine, types, &sweeps) else { return Ok(None) };
             sweeps.push(sweep);
         }
         let condition = match &lowered.condition {
             Some(condition) => match Machine::new(isa, condition, cut)? {
-                Some(machine) => {
-                    let carries = machine.arguments - captures.len();
-                    let moves: Vec<bool> = (0..machine.arguments + 1).map(|at| at < carries).collect();
-                    Some(Stepper::new(machine, &moves))
-                }
+                Some(machine) => Some(machine),
                 None => return Ok(None),
             },
             None => None,
@@ -130,13 +144,9 @@ impl CompiledSweeps {
         }))
     }
 
-    fn steppers(&self) -> impl Iterator<Item = &Stepper> {
-        self.condition.iter().chain(self.sweeps.iter().map(|sweep| &sweep.stepper))
-    }
-
     /// The machines inside: that of the condition first.
     pub(super) fn machines(&self) -> impl Iterator<Item = &Machine> {
-        self.steppers().map(|stepper| &stepper.machine)
+        self.condition.iter().chain(self.sweeps.iter().map(|sweep| &sweep.step))
     }
 
     /// Bytes of memory beside those of the machines, before anything is kept.
@@ -156,10 +166,16 @@ impl CompiledSweeps {
         profile: bool,
         threads: usize,
     ) -> Result<SweepsSpace, OutOfMemory> {
-        let condition = self.condition.as_ref().map(|condition| condition.space(scratch, profile, threads));
+        let mut step = |machine: &Machine| {
+            Ok(StepSpace {
+                workspace: machine.workspace(scratch, profile, threads)?,
+                pointers: vec![std::ptr::null_mut(); machine.arguments + machine.results],
+            })
+        };
+        let condition = self.condition.as_ref().map(&mut step);
         let sweeps = self.sweeps.iter().map(|sweep| {
             Ok(SweepSpace {
-                step: sweep.stepper.space(scratch, profile, threads)?,
+                step: step(&sweep.step)?,
                 turns: lines(2 * sweep.state.bytes)?,
                 turn: 0,
                 stored: Records::default(),
@@ -189,9 +205,8 @@ impl CompiledSweeps {
     ) -> Result<(), Failure> {
         let holds = space.holds.as_mut_ptr().cast();
         let steps = space.condition.iter_mut().chain(space.sweeps.iter_mut().map(|sweep| &mut sweep.step));
-        for (stepper, step) in self.steppers().zip(steps) {
-            let arguments = stepper.machine.arguments;
-            let captures = &mut step.pointers[arguments - self.captures.len()..arguments];
+        for (machine, step) in self.machines().zip(steps) {
+            let captures = &mut step.pointers[machine.arguments - self.captures.len()..machine.arguments];
             for (pointer, &id) in captures.iter_mut().zip(&self.captures) {
                 *pointer = bases[id as usize];
             }
@@ -199,8 +214,6 @@ impl CompiledSweeps {
         if let Some(condition) = &mut space.condition {
             *condition.pointers.last_mut().expect("a condition has a result") = holds;
         }
-        let steps = space.condition.iter_mut().chain(space.sweeps.iter_mut().map(|sweep| &mut sweep.step));
-        self.steppers().zip(steps).for_each(|(stepper, step)| stepper.begin(step, worker));
         let mut running = Running { compiled: self, space, worker, bases, from: 0 };
         let counts = schedule::run(&mut running, self.sweeps.len(), self.checkpoints)?;
         space.counts = counts;
@@ -216,17 +229,11 @@ impl SweepsSpace {
     }
 }
 
-/// A step, and the positions of its captures.
-struct Step {
-    machine: Machine,
-    fixed: Range<usize>,
-}
-
 impl CompiledSweep {
     fn new(
         lowered: &Sweeps,
         at: usize,
-        Step { machine, fixed }: Step,
+        step: Machine,
         types: &[Type],
         earlier: &[CompiledSweep],
     ) -> Option<CompiledSweep> {
@@ -240,7 +247,7 @@ impl CompiledSweep {
             let Steps::Count(count) = loops.steps else { unreachable!("a loop with a condition has no slices") };
             Slice { position, buffer: id, bytes: of(id) / count.max(1) }
         };
-        let first = machine.arguments + sweep.carries + sweep.keeps;
+        let first = step.arguments + sweep.carries + sweep.keeps;
         let read = arguments[inputs].iter().enumerate().map(|(k, &id)| slice(sweep.carries + k, id));
         let written = results[outputs].iter().enumerate().map(|(k, &id)| slice(first + k, id));
         // What later sweeps read comes first.
@@ -257,7 +264,6 @@ impl CompiledSweep {
         let reads = sweep.reads.iter().enumerate();
         let reads =
             reads.map(|(k, &(from, kept))| (sweep.carries + sweep.inputs + k, from, earlier[from].keeps[kept].0));
-        let moves: Vec<bool> = (0..machine.arguments + machine.results()).map(|at| !fixed.contains(&at)).collect();
         Some(CompiledSweep {
             starts: arguments[starts].to_vec(),
             finals: results[finals.clone()].to_vec(),
@@ -267,13 +273,13 @@ impl CompiledSweep {
             keeps,
             record,
             all: all.bytes,
-            stepper: Stepper::new(machine, &moves),
+            step,
         })
     }
 
     /// The position of the first result among the step's pointers.
     fn results(&self) -> usize {
-        self.stepper.machine.arguments
+        self.step.arguments
     }
 }
 
@@ -319,12 +325,12 @@ impl Runner for Running<'_> {
 
     fn goes_on(&mut self, step: usize) -> Result<bool, Failure> {
         match (&self.compiled.condition, &mut self.space.condition) {
-            (Some(stepper), Some(space)) => {
+            (Some(condition), Some(space)) => {
                 let carries = self.compiled.sweeps[0].starts.len();
                 space.pointers[..carries].copy_from_slice(&self.space.sweeps[0].step.pointers[..carries]);
                 // SAFETY: the carries are where the first sweep's are, the result has a line for itself.
                 unsafe {
-                    stepper.step(space, self.worker)?;
+                    space.run(condition, self.worker)?;
                     Ok(*self.space.holds.as_ptr().cast::<bool>())
                 }
             }
@@ -373,7 +379,7 @@ impl Runner for Running<'_> {
         }
         // SAFETY: slices are inside of their arrays, records inside of the tapes; the carries that are read are not those
         // that are written.
-        unsafe { compiled.stepper.step(&mut space.step, self.worker)? };
+        unsafe { space.step.run(&compiled.step, self.worker)? };
         space.turn(compiled);
         Ok(())
     }
