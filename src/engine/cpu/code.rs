@@ -276,7 +276,15 @@ impl Code {
         // SAFETY: as in `run`.
         unsafe {
             self.execute(&self.levels[0].single, pointers, index, 1);
-            self.outside(0, pointers, index, 0..self.outer_extent());
+            match &self.axes[..] {
+                // One tile, as in loops of a few numbers.
+                [axis] if axis.extent <= self.tile => {
+                    let level = &self.levels[1];
+                    self.execute(&level.tile, pointers, index, axis.extent);
+                    self.execute(&level.after, pointers, index, axis.extent);
+                }
+                _ => self.outside(0, pointers, index, 0..self.outer_extent()),
+            }
         }
     }
 

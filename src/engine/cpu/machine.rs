@@ -26,7 +26,7 @@ pub(super) struct Machine {
     steps: Vec<Compiled>,
     pub(super) arguments: usize,
     pub(super) results: usize,
-    /// The buffers that are arguments or results.
+    /// The buffers that are arguments or results, and that steps without a table, or copies, touch.
     moving: Vec<BufferId>,
     /// The results that are copied from elsewhere at the end: their positions, from where, and their bytes.
     copies: Vec<(usize, BufferId, usize)>,
@@ -43,7 +43,7 @@ pub(super) struct Workspace {
     /// That of buffers, which bases point into.
     #[allow(dead_code, reason = "only its place is used")]
     memory: Vec<Line>,
-    /// Where buffers are: those of arguments and results are set in each run.
+    /// Where buffers are: those of arguments and results are set in each run, if something reads them here.
     bases: Vec<*mut u8>,
     /// The tables of nests, and the registers that they were set for.
     table: Vec<*mut u8>,
@@ -123,10 +123,20 @@ impl Machine {
             let own = places[result as usize] == Place::Result(position);
             (!own).then(|| (position, result, bytes(&types[result as usize])))
         });
-        let moves = |&id: &BufferId| matches!(places[id as usize], Place::Argument(_) | Place::Result(_));
+        let copies: Vec<_> = copied.collect();
+        let mut moving: Vec<BufferId> = copies.iter().map(|&(_, source, _)| source).collect();
+        for (step, compiled) in procedure.steps.iter().zip(&steps) {
+            if !matches!(compiled, Compiled::Nest { table: Some(_), .. }) {
+                let (read, filled) = step.touched();
+                moving.extend(read.into_iter().chain(filled));
+            }
+        }
+        moving.retain(|&id| matches!(places[id as usize], Place::Argument(_) | Place::Result(_)));
+        moving.sort_unstable();
+        moving.dedup();
         Ok(Some(Machine {
-            copies: copied.collect(),
-            moving: (0..places.len() as BufferId).filter(moves).collect(),
+            copies,
+            moving,
             partials: steps.iter().map(Compiled::partials).max().unwrap_or(0),
             arguments: procedure.parameters,
             results: procedure.results.len(),

@@ -203,7 +203,7 @@ impl Program {
         Report { kernels, memory: self.memory(), interface }
     }
 
-    /// Bytes of memory that a run takes beside its arguments and results.
+    /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps.
     pub fn memory(&self) -> usize {
         self.machine.total_memory(self.threads.count())
     }

@@ -76,7 +76,8 @@ impl Problem {
 
 /// A run of a program that has not begun: its arguments and results are handed over in their order.
 ///
-/// Where the program has run before, it allocates nothing, but for operations that are left to plain arrays.
+/// Where the program has run before, it allocates nothing, but for operations that are left to plain arrays, and for what
+/// loops keep of more steps than ever before.
 pub struct Run<'a> {
     program: &'a Program,
     state: State,
