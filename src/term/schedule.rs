@@ -73,7 +73,7 @@ impl<R: Runner> Schedule<'_, R> {
             _ if self.sweeps == 0 => Ok(()),
             _ if self.sweeps == 1 => {
                 self.runner.begin(0, false);
-                self.to_the_end()?;
+                self.run_all()?;
                 self.runner.end(0);
                 Ok(())
             }
@@ -113,13 +113,13 @@ impl<R: Runner> Schedule<'_, R> {
             Some(count) => Ok(count),
             None => {
                 self.runner.begin(0, true);
-                self.to_the_end()
+                self.run_all()
             }
         }
     }
 
     /// All steps of the first sweep, of which nothing is kept: how many there are.
-    fn to_the_end(&mut self) -> Result<usize, R::Failure> {
+    fn run_all(&mut self) -> Result<usize, R::Failure> {
         let mut step = 0;
         while self.runner.goes_on(step)? {
             self.step(0, step, false)?;

@@ -124,19 +124,16 @@ impl CompiledSweeps {
             let Some(sweep) = CompiledSweep::new(lowered, at, machine, types, &sweeps) else { return Ok(None) };
             sweeps.push(sweep);
         }
-        let condition = match &lowered.condition {
-            Some(condition) => match Machine::new(isa, condition, cut)? {
-                Some(machine) => Some(machine),
-                None => return Ok(None),
-            },
-            None => None,
-        };
+        let condition = lowered.condition.as_ref().map(|condition| Machine::new(isa, condition, cut)).transpose()?;
+        if let Some(None) = condition {
+            return Ok(None);
+        }
         Ok(Some(CompiledSweeps {
             count: match loops.steps {
                 Steps::Count(count) => Some(count),
                 Steps::While(_) => None,
             },
-            condition,
+            condition: condition.flatten(),
             sweeps,
             reverse: loops.reverse,
             checkpoints: loops.checkpoints,
@@ -278,8 +275,20 @@ impl CompiledSweep {
     }
 
     /// The position of the first result among the step's pointers.
-    fn results(&self) -> usize {
+    fn first_result(&self) -> usize {
         self.step.arguments
+    }
+
+    /// Copies the state that the next step is to read.
+    ///
+    /// # Safety
+    ///
+    /// There is room for each carry.
+    unsafe fn copy(&self, pointers: &[*mut u8], to: impl Fn(usize) -> *mut u8) {
+        for (carry, &bytes) in self.state.sizes.iter().enumerate() {
+            // SAFETY: as the caller's.
+            unsafe { std::ptr::copy_nonoverlapping(pointers[carry], to(carry), bytes) };
+        }
     }
 }
 
@@ -301,7 +310,7 @@ impl SweepSpace {
     /// Has the next step write its carries to the place whose turn it is.
     fn point(&mut self, sweep: &CompiledSweep) {
         let place = self.turns.as_mut_ptr().cast::<u8>().wrapping_add(self.turn * sweep.state.bytes);
-        let first = sweep.results();
+        let first = sweep.first_result();
         for (pointer, &offset) in self.step.pointers[first..].iter_mut().zip(&sweep.state.offsets) {
             *pointer = place.wrapping_add(offset);
         }
@@ -309,7 +318,7 @@ impl SweepSpace {
 
     /// Has the next step read what the last one wrote.
     fn turn(&mut self, sweep: &CompiledSweep) {
-        let first = sweep.results();
+        let first = sweep.first_result();
         self.step.pointers.copy_within(first..first + sweep.starts.len(), 0);
         self.turn = 1 - self.turn;
         self.point(sweep);
@@ -372,7 +381,7 @@ impl Runner for Running<'_> {
                 record = space.tape.start().wrapping_add(at * compiled.record);
                 space.kept += 1;
             }
-            let first = compiled.results() + compiled.starts.len();
+            let first = compiled.first_result() + compiled.starts.len();
             for (pointer, &(offset, is_read)) in space.step.pointers[first..].iter_mut().zip(&compiled.keeps) {
                 *pointer = if is_read { record } else { dropped }.wrapping_add(offset);
             }
@@ -423,19 +432,5 @@ impl Runner for Running<'_> {
     fn sizes(&self) -> (usize, usize) {
         let sum = |of: fn(&CompiledSweep) -> usize| self.compiled.sweeps.iter().map(of).sum::<usize>().max(1);
         (sum(|sweep| sweep.record), sum(|sweep| sweep.state.bytes))
-    }
-}
-
-impl CompiledSweep {
-    /// Copies the state that the next step is to read.
-    ///
-    /// # Safety
-    ///
-    /// There is room for each carry.
-    unsafe fn copy(&self, pointers: &[*mut u8], to: impl Fn(usize) -> *mut u8) {
-        for (carry, &bytes) in self.state.sizes.iter().enumerate() {
-            // SAFETY: as the caller's.
-            unsafe { std::ptr::copy_nonoverlapping(pointers[carry], to(carry), bytes) };
-        }
     }
 }
