@@ -5,6 +5,8 @@ use deltaray::prelude::*;
 
 #[path = "kernels/gathers.rs"]
 mod gathers;
+#[path = "kernels/whiles.rs"]
+mod whiles;
 
 /// Numbers that look random.
 fn numbers(count: usize) -> Vec<f64> {

@@ -6,6 +6,7 @@ use deltaray::derivative::Compiled;
 use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use deltaray::tensor::Args;
+use deltaray::term::Checkpoints;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -163,6 +164,52 @@ fn rolled<A: Algebra>((w, x): &(M<A>, M<A>)) -> (Vec<V<A>>, M<A>) {
     })
 }
 
+/// A conditional with a loop with a condition on one side.
+fn either<A: Algebra>((x, bound): &(V<A>, S<A>)) -> (V<A>, S<A>) {
+    let total = x.sum();
+    cond(
+        total.lt(bound),
+        || (while_loop(x.clone(), |y: &V<A>| y.sum().lt(bound), |y: V<A>| 1.5 * &y.abs() + x.sin()), total.clone()),
+        || (x.cos(), bound * 2.0),
+    )
+}
+
+/// Loops with conditions in a loop with a condition.
+fn searched<A: Algebra>(x: &V<A>) -> S<A> {
+    let step = |(y, total): (V<A>, S<A>)| {
+        let scale = while_loop(total.clone(), |t: &S<A>| t.gt(1.0), |t: S<A>| 0.4 * t);
+        let next = cond(scale.gt(0.5), || &y * &scale, || y.sin() + x);
+        (next.clone(), total + next.abs().sum() + 0.1)
+    };
+    while_loop((x.clone(), scalar(0.0)), |(_, total)| total.lt(30.0), step).1
+}
+
+/// A loop of so many steps of which little is kept.
+fn checkpointed<A: Algebra>(x: &V<A>, checkpoints: Checkpoints) -> S<A> {
+    let step = |(y, n): (V<A>, Scalar<A, i64>)| (y.sin() + y.reverse(0) * 0.1, n + 1);
+    checkpoints.while_loop((x.clone(), scalar(0)), |(_, n)| n.lt(20), step).0.sum()
+}
+
+/// Conditionals and loops with conditions, on so many threads.
+fn check_control(count: usize, size: usize) {
+    let x = vector(size, 1);
+    for bound in [-1e9, 1e5] {
+        let bound = scalar(bound);
+        let program = stage(either, (&x, &bound)).unwrap().compile(threads(count)).unwrap();
+        check("a conditional", &program, (&x, &bound));
+    }
+    let few = vector(7, 2);
+    check("a search", &stage(searched, &few).unwrap().compile(threads(count)).unwrap(), &few);
+    let gradient = stage(searched, &few).unwrap().value_and_grad().unwrap();
+    check("a search's gradient", &gradient.compile(threads(count)).unwrap(), &few);
+    for checkpoints in
+        [Checkpoints::All, Checkpoints::Every(3), Checkpoints::Snapshots(5), Checkpoints::Bytes(8 * 6 * size)]
+    {
+        let gradient = stage(|x: &V<_>| checkpointed(x, checkpoints), &x).unwrap().value_and_grad().unwrap();
+        check(&format!("{checkpoints:?}"), &gradient.compile(threads(count)).unwrap(), &x);
+    }
+}
+
 /// Programs of all kinds, on so many threads.
 fn check_all(count: usize, size: usize) {
     let x = vector(size, 1);
@@ -213,5 +260,7 @@ fn main() {
     check_all(2, 1000);
     // Kernels are cut for threads.
     check_all(2, 20_000);
+    check_control(1, 100);
+    check_control(2, 20_000);
     println!("warm calls allocate nothing");
 }

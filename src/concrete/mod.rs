@@ -28,6 +28,8 @@ pub(crate) use reduce::{larger, neutral, smaller};
 pub(crate) use run::{Failure, apply, run};
 pub(crate) use scalar::Arithmetic;
 pub use scalar::Scalar;
+#[cfg(test)]
+pub(crate) use sweeps::run_counted;
 
 use crate::shape::{DType, Shape, Type, Value, copied_shape, size};
 use std::hash::{Hash, Hasher};

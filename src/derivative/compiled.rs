@@ -19,8 +19,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// [`Compiled::update`] into those of the first argument. The latter two **allocate nothing** once the program is warm: once
 /// it has run, in as many calls at a time. There are exceptions:
 ///
-/// - operations that are left to plain arrays: loops with a condition, checkpoints, sorting and the like, `call` among the
-///   kernels that [`Program::report`] lists;
+/// - operations that are left to plain arrays: sorting, functions with derivatives of their own and the like, which
+///   [`Program::report`] lists as such;
+/// - loops with a condition of whose steps more must be kept than in any run before;
 /// - arrays to write to whose storage other arrays share, or that are stored as one value for all elements, as what
 ///   [`zeros`](crate::tensor::zeros) makes is: they get storage of their own.
 pub struct Compiled<In: Family, Out: Family> {

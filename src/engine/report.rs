@@ -2,7 +2,7 @@
 
 use crate::kernel::{BATCH, Nest, Procedure, Step, Value};
 use crate::shape::size;
-use crate::term::print;
+use crate::term::{Steps, print};
 use std::fmt;
 
 /// One kernel of a program.
@@ -10,7 +10,9 @@ use std::fmt;
 pub struct Kernel {
     /// What it is: the extents of a nest's loops and what it stores, the sizes of a product, or the name of an operation.
     pub name: String,
-    /// How often it runs in one call: more than once in a loop.
+    /// How often it runs in one call: more than once in a loop. Of a loop whose steps a condition ends this says how often
+    /// it runs in one step, of a conditional how often it runs if it is on the side that is taken; steps that are run again
+    /// do not count.
     pub times: usize,
     /// Scalar operations of one call, all runs together; of products, additions and multiplications.
     pub operations: f64,
@@ -80,11 +82,34 @@ pub(super) fn kernels(procedure: &Procedure, times: usize, seconds: &mut impl Fn
                 kernels.extend(self::kernels(&repeated.step, times * repeated.scan.length, seconds));
                 continue;
             }
+            Step::Branch(branch) => {
+                kernels.extend(named("then", self::kernels(&branch.then, times, seconds)));
+                kernels.extend(named("else", self::kernels(&branch.otherwise, times, seconds)));
+                continue;
+            }
+            Step::Sweeps(sweeps) => {
+                let times = match sweeps.sweeps.steps {
+                    Steps::Count(count) => times * count,
+                    Steps::While(_) => times,
+                };
+                if let Some(condition) = &sweeps.condition {
+                    kernels.extend(named("while", self::kernels(condition, times, seconds)));
+                }
+                for body in &sweeps.bodies {
+                    kernels.extend(named("step", self::kernels(body, times, seconds)));
+                }
+                continue;
+            }
         };
         let all = times as f64;
         kernels.push(Kernel { name, times, operations: operations * all, bytes: bytes * all, seconds: seconds() });
     }
     kernels
+}
+
+/// Kernels with a word before their names that says when they run.
+fn named(when: &str, kernels: Vec<Kernel>) -> impl Iterator<Item = Kernel> {
+    kernels.into_iter().map(move |kernel| Kernel { name: format!("{when}: {}", kernel.name), ..kernel })
 }
 
 /// The kernels of a procedure that runs once.

@@ -6,10 +6,10 @@ use crate::kernel::blocks::blocked;
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Emitter, Obstacle, VALUES, needed};
 use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
-use crate::kernel::procedure::{Buffer, BufferId, Call, Loop, Procedure, Source, Step};
+use crate::kernel::procedure::{Branch, Buffer, BufferId, Call, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
 use crate::shape::{Axes, Shape, Type, size};
-use crate::term::{Body, Graph, NodeId, Op};
+use crate::term::{Body, Graph, NodeId, Op, Steps};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -119,6 +119,8 @@ impl<'a> Lowering<'a> {
                     self.buffers.insert(id, self.outputs[&node.args[0]][position]);
                 }
                 Class::Loop => self.scan(id),
+                Class::Branch => self.branch(id),
+                Class::Sweeps => self.sweeps(id),
                 Class::Call => self.call(id),
             }
         }
@@ -405,6 +407,31 @@ impl<'a> Lowering<'a> {
         let step = lower(&scan.body);
         let repeated = Loop { scan: scan.clone(), step, arguments, results: results.clone() };
         self.fixed(Step::Loop(Box::new(repeated)), &results);
+    }
+
+    fn branch(&mut self, id: NodeId) {
+        let node = self.body.node(id);
+        let Op::Branch(branch) = &node.op else { unreachable!("the class of conditionals") };
+        let operands: Vec<BufferId> = node.args.iter().map(|arg| self.buffers[arg]).collect();
+        let results = self.several(id);
+        let (then, otherwise) = (lower(&branch.then), lower(&branch.otherwise));
+        let (condition, arguments) = (operands[0], operands[1..].to_vec());
+        let branch = Branch { condition, then, otherwise, arguments, results: results.clone() };
+        self.fixed(Step::Branch(Box::new(branch)), &results);
+    }
+
+    fn sweeps(&mut self, id: NodeId) {
+        let node = self.body.node(id);
+        let Op::Sweeps(sweeps) = &node.op else { unreachable!("the class of loops with sweeps") };
+        let arguments = node.args.iter().map(|arg| self.buffers[arg]).collect();
+        let results = self.several(id);
+        let condition = match &sweeps.steps {
+            Steps::While(condition) => Some(lower(condition)),
+            Steps::Count(_) => None,
+        };
+        let bodies = sweeps.sweeps.iter().map(|sweep| lower(&sweep.body)).collect();
+        let lowered = Sweeps { sweeps: sweeps.clone(), condition, bodies, arguments, results: results.clone() };
+        self.fixed(Step::Sweeps(Box::new(lowered)), &results);
     }
 
     fn call(&mut self, id: NodeId) {

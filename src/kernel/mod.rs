@@ -27,5 +27,5 @@ pub(crate) use access::{Affine, Guard, Guards};
 pub(crate) use lower::lower;
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
 pub(crate) use procedure::{
-    BATCH, Blocks, BufferId, COLUMN, Call, Loop, Procedure, Product, ROW, SUMMED, Source, Step, Strided,
+    BATCH, Blocks, Branch, BufferId, COLUMN, Call, Loop, Procedure, Product, ROW, SUMMED, Source, Step, Strided, Sweeps,
 };

@@ -3,6 +3,7 @@
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::nest::{Mode, Nest, Value};
 use crate::kernel::procedure::{Procedure, Step};
+use crate::term::Steps;
 use std::fmt::{self, Display, Write};
 
 const NAMES: [char; 8] = ['i', 'j', 'k', 'l', 'm', 'n', 'o', 'p'];
@@ -84,16 +85,34 @@ impl Display for Procedure {
                 )?,
                 Step::Loop(inner) => {
                     writeln!(f, "  loop {} times: {:?} -> {:?}", inner.scan.length, inner.arguments, inner.results)?;
-                    for line in inner.step.to_string().lines() {
-                        writeln!(f, "    {line}")?;
+                    indented(f, &inner.step)?;
+                }
+                Step::Branch(branch) => {
+                    writeln!(f, "  if b{}: {:?} -> {:?}", branch.condition, branch.arguments, branch.results)?;
+                    indented(f, &branch.then)?;
+                    writeln!(f, "  else:")?;
+                    indented(f, &branch.otherwise)?;
+                }
+                Step::Sweeps(inner) => {
+                    let (arguments, results) = (&inner.arguments, &inner.results);
+                    match inner.sweeps.steps {
+                        Steps::Count(count) => write!(f, "  {count} steps")?,
+                        Steps::While(_) => write!(f, "  steps while a condition holds")?,
+                    }
+                    writeln!(f, ", keeping {:?}: {arguments:?} -> {results:?}", inner.sweeps.checkpoints)?;
+                    if let Some(condition) = &inner.condition {
+                        writeln!(f, "  condition:")?;
+                        indented(f, condition)?;
+                    }
+                    for (body, sweep) in inner.bodies.iter().zip(&inner.sweeps.sweeps) {
+                        writeln!(f, "  sweep, reads {:?}:", sweep.reads)?;
+                        indented(f, body)?;
                     }
                 }
                 Step::Blocks(blocks) => {
                     let (arguments, results) = (&blocks.arguments, &blocks.results);
                     writeln!(f, "  {} of {} rows: {arguments:?} -> {results:?}", blocks.rows, blocks.extent)?;
-                    for line in blocks.procedure.to_string().lines() {
-                        writeln!(f, "    {line}")?;
-                    }
+                    indented(f, &blocks.procedure)?;
                 }
                 Step::Call(call) => {
                     let op = call.body.nodes.get(call.body.arity()).map(|node| crate::term::print::name(&node.op));
@@ -103,6 +122,10 @@ impl Display for Procedure {
         }
         writeln!(f, "  results {:?}", self.results)
     }
+}
+
+fn indented(f: &mut fmt::Formatter<'_>, procedure: &Procedure) -> fmt::Result {
+    procedure.to_string().lines().try_for_each(|line| writeln!(f, "    {line}"))
 }
 
 fn source(source: &crate::kernel::procedure::Source) -> String {

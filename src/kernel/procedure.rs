@@ -4,8 +4,8 @@ use crate::algebra::Reduction;
 use crate::concrete::Array;
 use crate::kernel::nest::{Nest, Value};
 use crate::shape::Type;
-use crate::term::{Body, Scan};
-use smallvec::SmallVec;
+use crate::term::{self, Body, Scan};
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Position of a buffer in its procedure.
@@ -100,6 +100,29 @@ pub(crate) struct Loop {
     pub(crate) results: Vec<BufferId>,
 }
 
+/// A conditional: one of two procedures runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch {
+    pub(crate) condition: BufferId,
+    pub(crate) then: Procedure,
+    pub(crate) otherwise: Procedure,
+    pub(crate) arguments: Vec<BufferId>,
+    pub(crate) results: Vec<BufferId>,
+}
+
+/// A loop that is gone through several times, or ends by a condition.
+#[derive(Clone, Debug)]
+pub(crate) struct Sweeps {
+    pub(crate) sweeps: Arc<term::Sweeps>,
+    pub(crate) condition: Option<Procedure>,
+    /// The steps of the sweeps.
+    pub(crate) bodies: Vec<Procedure>,
+    /// For each sweep its first carries and its inputs, then captures.
+    pub(crate) arguments: Vec<BufferId>,
+    /// For each sweep its last carries and its stacked outputs.
+    pub(crate) results: Vec<BufferId>,
+}
+
 /// Steps that run for some rows of their arrays after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
@@ -122,6 +145,8 @@ pub(crate) enum Step {
     Nest(Nest),
     Product(Box<Product>),
     Loop(Box<Loop>),
+    Branch(Box<Branch>),
+    Sweeps(Box<Sweeps>),
     Call(Call),
     Blocks(Box<Blocks>),
 }
@@ -139,11 +164,26 @@ impl Step {
             }
             Step::Product(product) => (vec![product.left.buffer, product.right.buffer], vec![product.result.buffer]),
             Step::Loop(repeated) => (repeated.arguments.clone(), repeated.results.clone()),
+            Step::Branch(branch) => {
+                let read = std::iter::once(branch.condition).chain(branch.arguments.iter().copied());
+                (read.collect(), branch.results.clone())
+            }
+            Step::Sweeps(sweeps) => (sweeps.arguments.clone(), sweeps.results.clone()),
             Step::Call(call) => (call.arguments.clone(), call.results.clone()),
             Step::Blocks(blocks) => {
                 let arguments = blocks.arguments.iter().map(|&(id, _)| id);
                 (arguments.collect(), blocks.results.iter().map(|&(id, ..)| id).collect())
             }
+        }
+    }
+
+    /// The procedures inside, in the order of reports, but for those of blocks, which are one kernel.
+    pub(crate) fn inner(&self) -> SmallVec<[&Procedure; 4]> {
+        match self {
+            Step::Loop(repeated) => smallvec![&repeated.step],
+            Step::Branch(branch) => smallvec![&branch.then, &branch.otherwise],
+            Step::Sweeps(sweeps) => sweeps.condition.iter().chain(&sweeps.bodies).collect(),
+            Step::Nest(_) | Step::Product(_) | Step::Call(_) | Step::Blocks(_) => SmallVec::new(),
         }
     }
 }
@@ -161,10 +201,12 @@ pub(crate) struct Procedure {
 }
 
 impl Procedure {
-    /// Number of steps that compute something, those of loops counted once.
+    /// Number of steps that compute something, those of loops and of both sides of conditionals counted once.
     pub(crate) fn kernels(&self) -> usize {
         let count = |step: &Step| match step {
-            Step::Loop(repeated) => repeated.step.kernels(),
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
+                step.inner().iter().map(|procedure| procedure.kernels()).sum()
+            }
             _ => 1,
         };
         self.steps.iter().map(count).sum()

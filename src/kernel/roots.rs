@@ -26,6 +26,10 @@ pub(crate) enum Class {
     Alias,
     /// A rolled loop.
     Loop,
+    /// A conditional.
+    Branch,
+    /// A loop that is gone through several times, or ends by a condition.
+    Sweeps,
     /// One output of an operation with several.
     Output,
     /// Left to the instance of plain arrays.
@@ -91,8 +95,10 @@ pub(crate) fn class(body: &Body, node: &Node) -> Class {
         Op::Contract(spec) => contraction_class(spec, shape(0), shape(1)),
         Op::Concatenate(_) => Class::Parts,
         Op::Scan(_) => Class::Loop,
+        Op::Branch(_) => Class::Branch,
+        Op::Sweeps(_) => Class::Sweeps,
         Op::Output(_) => Class::Output,
-        Op::ArgReduce(..) | Op::ArgSort(..) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_) => Class::Call,
+        Op::ArgReduce(..) | Op::ArgSort(..) | Op::Custom(_) => Class::Call,
         Op::Extra(never) => match *never {},
     }
 }
@@ -242,7 +248,7 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
                     stored[strided_source(body, arg) as usize] = true;
                 }
             }
-            Class::Alias | Class::Loop | Class::Call => {
+            Class::Alias | Class::Loop | Class::Branch | Class::Sweeps | Class::Call => {
                 for &arg in &node.args {
                     stored[arg as usize] = true;
                 }

@@ -14,6 +14,7 @@ pub mod interpret;
 mod op;
 pub mod print;
 pub(crate) mod recurrence;
+pub(crate) mod schedule;
 pub(crate) mod source;
 mod sweeps;
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::DType;
-use crate::term::{Body, Graph, Op, Sweep, advance_by};
+use crate::term::{Body, Checkpoints, Graph, Op, Sweep, advance_by};
 use std::sync::Arc;
 
 fn number() -> Type {

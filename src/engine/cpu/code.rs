@@ -192,6 +192,11 @@ impl Scratch {
         }
     }
 
+    /// Where its registers are.
+    pub(super) fn registers(&self) -> *const Line {
+        self.registers.as_ptr()
+    }
+
     /// Makes room for a nest.
     pub(super) fn reserve(&mut self, code: &Code) {
         let lines = code.registers.div_ceil(64);
@@ -256,7 +261,6 @@ impl Code {
 
     /// Sets a table of pointers of one's own, for [`Self::again`].
     pub(super) fn begin(&self, pointers: &mut [*mut u8], scratch: &mut Scratch, buffer: impl Fn(u32) -> *mut u8) {
-        scratch.index.fill(0);
         self.point(pointers, scratch.registers.as_mut_ptr().cast(), buffer);
     }
 
@@ -264,17 +268,26 @@ impl Code {
     ///
     /// # Safety
     ///
-    /// As [`Self::run`]; the table was set by [`Self::begin`] with the same scratch, which no other nest was run with
-    /// since, or moved to other places that the nest may read and write.
+    /// As [`Self::run`]; the table was set by [`Self::begin`] with the same scratch, or moved to other places that the nest
+    /// may read and write.
     pub(super) unsafe fn again(&self, pointers: &mut [*mut u8], scratch: &mut Scratch) {
         if self.axes.iter().any(|axis| axis.extent == 0) {
             return;
         }
         let index = &mut scratch.index[..self.axes.len()];
+        index.fill(0);
         // SAFETY: as in `run`.
         unsafe {
             self.execute(&self.levels[0].single, pointers, index, 1);
-            self.outside(0, pointers, index, 0..self.outer_extent());
+            match &self.axes[..] {
+                // One tile, as in loops of a few numbers.
+                [axis] if axis.extent <= self.tile => {
+                    let level = &self.levels[1];
+                    self.execute(&level.tile, pointers, index, axis.extent);
+                    self.execute(&level.after, pointers, index, axis.extent);
+                }
+                _ => self.outside(0, pointers, index, 0..self.outer_extent()),
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 mod arrays;
 mod assemble;
 mod blocks;
+mod branch;
 mod code;
 mod donate;
 mod gemm;
@@ -12,11 +13,15 @@ mod memory;
 mod order;
 mod places;
 mod product;
+mod records;
 mod recurrence;
 mod room;
 mod run;
 mod scatter;
 mod split;
+mod step;
+mod sweeps;
+mod table;
 mod team;
 #[cfg(test)]
 mod tests;
@@ -35,6 +40,7 @@ use crate::vectorise::push_gathers;
 use machine::Machine;
 pub use run::Run;
 use run::State;
+use smallvec::smallvec;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -86,10 +92,9 @@ impl From<OutOfMemory> for Problem {
 
 /// The procedures inside of steps, those of rests of blocks excepted, which are no larger.
 fn inner(procedure: &Procedure) -> impl Iterator<Item = &Procedure> {
-    procedure.steps.iter().filter_map(|step| match step {
-        Step::Loop(repeated) => Some(&repeated.step),
-        Step::Blocks(blocks) => Some(&blocks.procedure),
-        _ => None,
+    procedure.steps.iter().flat_map(|step| match step {
+        Step::Blocks(blocks) => smallvec![&blocks.procedure],
+        _ => step.inner(),
     })
 }
 
@@ -178,7 +183,7 @@ impl Program {
         self.in_place.get_or_init(|| donate::in_place(&self.procedure))
     }
 
-    /// Number of kernels, those of loops counted once.
+    /// Number of kernels, those of loops and of both sides of conditionals counted once.
     pub fn kernels(&self) -> usize {
         self.procedure.kernels()
     }
@@ -199,7 +204,7 @@ impl Program {
         Report { kernels, memory: self.memory(), interface }
     }
 
-    /// Bytes of memory that a run takes beside its arguments and results.
+    /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps.
     pub fn memory(&self) -> usize {
         self.machine.total_memory(self.threads.count())
     }

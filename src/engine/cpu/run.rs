@@ -36,6 +36,15 @@ pub(super) struct State {
 // SAFETY: the pointers are those of one run, which sets them.
 unsafe impl Send for State {}
 
+#[cfg(test)]
+impl State {
+    /// What the loop that is the program did in the last run.
+    pub(super) fn counts(&self) -> crate::term::schedule::Counts {
+        let (workspace, _) = self.own.as_ref().expect("a run");
+        workspace.counts().expect("a loop with sweeps")
+    }
+}
+
 /// Why a run is not.
 pub(super) enum Problem {
     Argument { position: usize, expected: String, found: String },
@@ -67,7 +76,8 @@ impl Problem {
 
 /// A run of a program that has not begun: its arguments and results are handed over in their order.
 ///
-/// Where the program has run before, it allocates nothing, but for operations that are left to plain arrays.
+/// Where the program has run before, it allocates nothing, but for operations that are left to plain arrays, and for what
+/// loops keep of more steps than ever before.
 pub struct Run<'a> {
     program: &'a Program,
     state: State,

@@ -2,9 +2,11 @@
 
 use super::{Cpu, Program};
 use crate::concrete::Array;
-use crate::operation::Unary;
-use crate::shape::{DType, Shape, Type};
-use crate::term::{Graph, Op, Scan};
+use crate::concrete::run_counted;
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{DType, Shape, Type, Value};
+use crate::term::schedule::Counts;
+use crate::term::{Checkpoints, Graph, Op, Scan, Steps, Sweep, Sweeps};
 use std::sync::Arc;
 
 /// Whether a scatter of so many rows of this width into so many is cut.
@@ -39,4 +41,83 @@ fn a_loop_of_no_steps_ends_with_what_it_begins_with() {
     let first = Array::from_vec(&[3], vec![1.0, 2.0, 3.0]);
     let found = program.run(&[first.clone(), Array::from_vec(&[0], Vec::<f64>::new())]).expect("it runs");
     assert_eq!(found, [first]);
+}
+
+/// `x ← sin x`, which keeps `x`, and with it the transpose `y ← y cos x`, while x > 0.05.
+fn sines(checkpoints: Checkpoints) -> Sweeps {
+    let number = || Type::scalar(DType::F64);
+    let mut forward: Graph = Graph::new(&[number()], 0);
+    let sine = forward.add(Op::Unary(Unary::Sin), &[0]);
+    let mut backward: Graph = Graph::new(&[number(), number()], 0);
+    let cosine = backward.add(Op::Unary(Unary::Cos), &[1]);
+    let product = backward.add(Op::Binary(Binary::Mul), &[0, cosine]);
+    let mut condition: Graph = Graph::new(&[number()], 0);
+    let bound = condition.add(Op::Constant(Array::full(&[], Value::F64(0.05))), &[]);
+    let holds = condition.add(Op::Compare(Comparison::Greater), &[0, bound]);
+    // The sine is kept too, and never read.
+    let forward = Arc::new(forward.finish(&[sine, sine, 0]));
+    let sweeps = vec![
+        Sweep { body: forward, carries: 1, inputs: 0, reads: vec![], keeps: 2 },
+        Sweep { body: Arc::new(backward.finish(&[product])), carries: 1, inputs: 0, reads: vec![(0, 1)], keeps: 0 },
+    ];
+    Sweeps { steps: Steps::While(Arc::new(condition.finish(&[holds]))), sweeps, reverse: false, checkpoints }
+}
+
+/// What a compiled loop results in, and what it did; of two runs.
+fn go(sweeps: &Sweeps, starts: &[Array]) -> [(Vec<Array>, Counts); 2] {
+    let types: Vec<Type> = starts.iter().map(Array::ty).collect();
+    let mut graph: Graph = Graph::new(&types, 0);
+    let whole = graph.add(Op::Sweeps(Arc::new(sweeps.clone())), &[0, 1]);
+    let outputs: Vec<_> = (0..2).map(|position| graph.add(Op::Output(position), &[whole])).collect();
+    let program = Program::new(&graph.finish(&outputs), &Cpu::default()).expect("there is memory");
+    [(); 2].map(|()| {
+        let results = program.run(starts).expect("there is memory");
+        let state = program.idle.lock().expect("no panics").pop().expect("the memory of the run");
+        let counts = state.counts();
+        program.idle.lock().expect("no panics").push(state);
+        (results, counts)
+    })
+}
+
+#[test]
+fn loops_run_the_steps_that_plain_arrays_run() {
+    let start = |x| Array::full(&[], Value::F64(x));
+    // Until the condition holds no more.
+    let starts = |x| [start(x), start(1.0)];
+    for x in [0.9, 0.0501, 0.01] {
+        for checkpoints in [
+            Checkpoints::All,
+            Checkpoints::Every(1),
+            Checkpoints::Every(10),
+            Checkpoints::Every(1000),
+            Checkpoints::Snapshots(5),
+            Checkpoints::Snapshots(40),
+            Checkpoints::Bytes(1 << 30),
+        ] {
+            let sweeps = sines(checkpoints);
+            let (expected, counts) = run_counted(&sweeps, starts(x).to_vec()).expect("there is memory");
+            for (found, done) in go(&sweeps, &starts(x)) {
+                for (found, expected) in found.iter().zip(&expected) {
+                    let [found, expected] = [found, expected].map(|array| array.element(0).to_f64());
+                    assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{checkpoints:?}: {found} {expected}");
+                }
+                assert_eq!(done, counts, "{checkpoints:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_are_those_that_are_kept() {
+    let starts = [Array::full(&[], Value::F64(0.9)), Array::full(&[], Value::F64(1.0))];
+    let [(expected, all), _] = go(&sines(Checkpoints::All), &starts);
+    // One number of eight bytes a step.
+    let bytes = 8 * all.steps;
+    let [(results, counts), again] = go(&sines(Checkpoints::Bytes(bytes)), &starts);
+    assert_eq!((&results, counts), (&expected, all));
+    assert_eq!(again, (results, counts));
+    let [(results, counts), _] = go(&sines(Checkpoints::Bytes(bytes - 1)), &starts);
+    assert_eq!(results, expected);
+    // The steps up to the bound in vain, those that count them, those in advance, and those of which everything is kept.
+    assert!(counts.steps > 3 * all.steps && counts.steps <= 4 * all.steps, "{} of {}", counts.steps, all.steps);
 }

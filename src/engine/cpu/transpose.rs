@@ -81,7 +81,7 @@ fn candidates(procedure: &Procedure) -> Vec<(BufferId, usize)> {
                     check(operand.buffer, splits(operand.buffer, &as_affine(operand), &Guards::new(), &extents));
                 }
             }
-            Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::Call(_) | Step::Blocks(_) => {
                 let (read, filled) = step.touched();
                 read.into_iter().chain(filled).for_each(|id| check(id, false));
             }
@@ -170,7 +170,7 @@ fn with_columns(procedure: &Procedure, chosen: &HashSet<BufferId>) -> Procedure 
                     }
                 }
             }
-            Step::Loop(_) | Step::Call(_) | Step::Blocks(_) => {}
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::Call(_) | Step::Blocks(_) => {}
         }
     }
     other

@@ -1,0 +1,88 @@
+//! Conditionals: two machines, of which one runs.
+
+use super::code::Scratch;
+use super::machine::{Machine, Workspace};
+use super::threads::Worker;
+use super::vector::Instructions;
+use crate::concrete::{Failure, OutOfMemory};
+use crate::kernel::{Branch, BufferId};
+
+#[derive(Debug)]
+pub(super) struct CompiledBranch {
+    condition: BufferId,
+    /// Where the condition holds, and where it does not.
+    pub(super) sides: [Machine; 2],
+    arguments: Vec<BufferId>,
+    results: Vec<BufferId>,
+}
+
+/// The memory of a conditional.
+#[derive(Debug)]
+pub(super) struct BranchSpace {
+    pub(super) sides: [Workspace; 2],
+    pointers: Vec<*mut u8>,
+}
+
+// SAFETY: the pointers are set before they are read, by whoever holds the space.
+unsafe impl Send for BranchSpace {}
+
+impl CompiledBranch {
+    /// A conditional as instructions; `None` where its memory can't be counted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::new`].
+    pub(super) fn new(isa: Instructions, branch: &Branch, cut: bool) -> Result<Option<CompiledBranch>, OutOfMemory> {
+        let sides = (Machine::new(isa, &branch.then, cut)?, Machine::new(isa, &branch.otherwise, cut)?);
+        let (Some(then), Some(otherwise)) = sides else { return Ok(None) };
+        Ok(Some(CompiledBranch {
+            condition: branch.condition,
+            sides: [then, otherwise],
+            arguments: branch.arguments.clone(),
+            results: branch.results.clone(),
+        }))
+    }
+
+    /// Memory for a run.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub(super) fn space(
+        &self,
+        scratch: &mut Scratch,
+        profile: bool,
+        threads: usize,
+    ) -> Result<BranchSpace, OutOfMemory> {
+        let [then, otherwise] = &self.sides;
+        let then = then.workspace(scratch, profile, threads)?;
+        let sides = [then, otherwise.workspace(scratch, profile, threads)?];
+        Ok(BranchSpace { sides, pointers: vec![std::ptr::null_mut(); self.arguments.len() + self.results.len()] })
+    }
+
+    /// Runs one side.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::run`].
+    ///
+    /// # Safety
+    ///
+    /// As [`Machine::run`], of the procedure that the conditional is a step of.
+    pub(super) unsafe fn run(
+        &self,
+        space: &mut BranchSpace,
+        worker: &mut Worker,
+        bases: &[*mut u8],
+    ) -> Result<(), Failure> {
+        for (pointer, &id) in space.pointers.iter_mut().zip(self.arguments.iter().chain(&self.results)) {
+            *pointer = bases[id as usize];
+        }
+        // SAFETY: the condition is one element, of booleans.
+        let holds = unsafe { *bases[self.condition as usize].cast::<bool>() };
+        let side = usize::from(!holds);
+        let (arguments, results) = space.pointers.split_at(self.arguments.len());
+        // SAFETY: as the caller's: both sides have the arguments and results of the conditional.
+        unsafe { self.sides[side].run(&mut space.sides[side], worker, arguments, results) }
+    }
+}

@@ -1,0 +1,212 @@
+//! The steps of machines, and what each has for itself in the memory of a run.
+
+use super::arrays::neutral;
+use super::assemble::assemble;
+use super::blocks::{self, CompiledBlocks};
+use super::branch::{BranchSpace, CompiledBranch};
+use super::code::{Code, Scratch};
+use super::loops::{CompiledLoop, LoopSpace};
+use super::machine::{Machine, Workspace};
+use super::memory::Place;
+use super::product::CompiledProduct;
+use super::recurrence::CompiledRecurrence;
+use super::sweeps::{CompiledSweeps, SweepsSpace};
+use super::table::Table;
+use super::vector::Instructions;
+use crate::concrete::OutOfMemory;
+use crate::kernel::{BufferId, Call, Mode, Nest, Procedure, Step};
+use crate::shape::{Type, Value};
+use smallvec::{SmallVec, smallvec};
+use std::sync::Mutex;
+
+/// A step as instructions.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "nearly all steps are nests")]
+pub(super) enum Compiled {
+    /// Without a table where threads share the work.
+    Nest {
+        fills: Vec<Fill>,
+        code: Code,
+        table: Option<Table>,
+    },
+    Product(Box<CompiledProduct>),
+    Loop(Box<CompiledLoop>),
+    Branch(Box<CompiledBranch>),
+    Sweeps(Box<CompiledSweeps>),
+    Recurrence(Box<CompiledRecurrence>),
+    Blocks(Box<CompiledBlocks>),
+    Call(Call),
+}
+
+/// A buffer whose elements all get one value.
+#[derive(Debug)]
+pub(super) struct Fill {
+    pub(super) buffer: BufferId,
+    pub(super) count: usize,
+    pub(super) value: Value,
+}
+
+/// What a step has for itself in the memory of a run.
+#[derive(Debug)]
+pub(super) enum Space {
+    Nothing,
+    Loop(Box<LoopSpace>),
+    Branch(Box<BranchSpace>),
+    Sweeps(Box<SweepsSpace>),
+    /// By thread.
+    Blocks(Vec<Mutex<blocks::Slot>>),
+}
+
+impl Space {
+    /// The memory of the machines inside, in the order of [`Compiled::machines`].
+    pub(super) fn workspaces(&mut self) -> SmallVec<[&mut Workspace; 4]> {
+        match self {
+            Space::Loop(space) => smallvec![&mut space.workspace],
+            Space::Branch(space) => space.sides.iter_mut().collect(),
+            Space::Sweeps(space) => space.workspaces().collect(),
+            Space::Nothing | Space::Blocks(_) => SmallVec::new(),
+        }
+    }
+}
+
+impl Compiled {
+    /// A step of a procedure; `None` where its memory can't be counted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::new`].
+    pub(super) fn new(
+        isa: Instructions,
+        procedure: &Procedure,
+        step: &Step,
+        types: &[Type],
+        cut: bool,
+    ) -> Result<Option<Compiled>, OutOfMemory> {
+        Ok(match step {
+            Step::Nest(nest) => Some(Compiled::Nest {
+                fills: fills(nest, procedure),
+                code: assemble(isa, nest, types, cut),
+                table: None,
+            }),
+            Step::Product(product) => {
+                let dtype = types[product.result.buffer as usize].dtype;
+                Some(Compiled::Product(Box::new(CompiledProduct::new(product, dtype))))
+            }
+            Step::Loop(repeated) => match CompiledRecurrence::new(isa, repeated) {
+                Some(recurrence) => Some(Compiled::Recurrence(Box::new(recurrence))),
+                None => {
+                    CompiledLoop::new(isa, repeated, types, cut)?.map(|repeated| Compiled::Loop(Box::new(repeated)))
+                }
+            },
+            Step::Branch(branch) => {
+                CompiledBranch::new(isa, branch, cut)?.map(|branch| Compiled::Branch(Box::new(branch)))
+            }
+            Step::Sweeps(sweeps) => {
+                CompiledSweeps::new(isa, sweeps, types, cut)?.map(|sweeps| Compiled::Sweeps(Box::new(sweeps)))
+            }
+            Step::Blocks(blocks) => {
+                CompiledBlocks::new(isa, blocks, types)?.map(|blocks| Compiled::Blocks(Box::new(blocks)))
+            }
+            Step::Call(call) => Some(Compiled::Call(call.clone())),
+        })
+    }
+
+    /// Gives a nest its table, behind `first` pointers of others: where the next table begins.
+    pub(super) fn tabulate(&mut self, places: &[Place], first: usize) -> usize {
+        match self {
+            Compiled::Nest { fills, code, table } if code.split.chunks == 1 => {
+                table.insert(Table::of(code, fills, places, first)).end()
+            }
+            _ => first,
+        }
+    }
+
+    /// Sets what stays of a nest's table.
+    pub(super) fn begin(&self, pointers: &mut [*mut u8], scratch: &mut Scratch, bases: &[*mut u8]) {
+        if let Compiled::Nest { fills, code, table: Some(table) } = self {
+            table.begin(code, fills, pointers, scratch, bases);
+        }
+    }
+
+    /// The machines inside whose kernels are reported one by one, in the order of reports.
+    pub(super) fn machines(&self) -> SmallVec<[&Machine; 4]> {
+        match self {
+            Compiled::Loop(repeated) => smallvec![&repeated.step],
+            Compiled::Branch(branch) => branch.sides.iter().collect(),
+            Compiled::Sweeps(sweeps) => sweeps.machines().collect(),
+            _ => SmallVec::new(),
+        }
+    }
+
+    /// Bytes of memory for so many threads, beside that of partial results.
+    pub(super) fn memory(&self, threads: usize) -> usize {
+        let own = match self {
+            Compiled::Loop(repeated) => repeated.memory(),
+            Compiled::Sweeps(sweeps) => sweeps.memory(),
+            Compiled::Blocks(blocks) => blocks.thread_memory().saturating_mul(threads),
+            _ => 0,
+        };
+        self.machines().iter().map(|machine| machine.total_memory(threads)).fold(own, usize::saturating_add)
+    }
+
+    /// Bytes for partial results, or for the registers of a recurrence.
+    pub(super) fn partials(&self) -> usize {
+        match self {
+            Compiled::Nest { code, .. } => code.split.memory,
+            Compiled::Recurrence(recurrence) => recurrence.memory(),
+            Compiled::Blocks(blocks) => blocks.memory,
+            _ => 0,
+        }
+    }
+
+    /// Whether some kernel is cut for several threads.
+    pub(super) fn is_parallel(&self) -> bool {
+        match self {
+            Compiled::Nest { code, .. } => code.split.chunks > 1,
+            Compiled::Product(product) => product.chunks > 1,
+            Compiled::Blocks(blocks) => blocks.chunks > 1,
+            _ => self.machines().iter().any(|machine| machine.is_parallel()),
+        }
+    }
+
+    /// Lines of memory that each thread needs for its products.
+    pub(super) fn packing_lines(&self) -> usize {
+        match self {
+            Compiled::Product(product) => product.packing_lines(),
+            _ => self.machines().iter().map(|machine| machine.packing_lines()).max().unwrap_or(0),
+        }
+    }
+
+    /// Memory for a run.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub(super) fn space(&self, scratch: &mut Scratch, profile: bool, threads: usize) -> Result<Space, OutOfMemory> {
+        Ok(match self {
+            Compiled::Nest { code, .. } => {
+                scratch.reserve(code);
+                Space::Nothing
+            }
+            Compiled::Loop(repeated) => Space::Loop(Box::new(repeated.space(scratch, profile, threads)?)),
+            Compiled::Branch(branch) => Space::Branch(Box::new(branch.space(scratch, profile, threads)?)),
+            Compiled::Sweeps(sweeps) => Space::Sweeps(Box::new(sweeps.space(scratch, profile, threads)?)),
+            Compiled::Blocks(blocks) => Space::Blocks(blocks.slots(threads)?),
+            Compiled::Product(..) | Compiled::Recurrence(_) | Compiled::Call(_) => Space::Nothing,
+        })
+    }
+}
+
+/// The buffers that a nest combines into, with what they hold before, but for those that have elements already.
+fn fills(nest: &Nest, procedure: &Procedure) -> Vec<Fill> {
+    let mut fills: Vec<Fill> = Vec::new();
+    for store in &nest.stores {
+        if let Mode::Reduce(op) = store.mode
+            && !procedure.continued.contains(&store.buffer)
+        {
+            let ty = &procedure.buffers[store.buffer as usize].ty;
+            fills.push(Fill { buffer: store.buffer, count: ty.size(), value: neutral(op, ty.dtype) });
+        }
+    }
+    fills
+}

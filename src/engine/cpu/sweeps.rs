@@ -1,0 +1,436 @@
+//! Loops that are gone through several times, or end by a condition, in the order of [`schedule`].
+//!
+//! What a step keeps it writes into a record of the sweep's tape, where later sweeps read it. Carries take turns between
+//! two places; captures, first carries and slices are read and written where they are.
+
+use super::arrays::{Line, bytes, lines};
+use super::code::Scratch;
+use super::machine::{Machine, Workspace};
+use super::records::{Layout, Records};
+use super::threads::Worker;
+use super::vector::Instructions;
+use crate::concrete::{Failure, OutOfMemory};
+use crate::kernel::{BufferId, Sweeps};
+use crate::shape::Type;
+use crate::term::schedule::{self, Counts, Runner};
+use crate::term::{Checkpoints, Steps};
+
+#[derive(Debug)]
+pub(super) struct CompiledSweeps {
+    /// How many steps there are, unless the condition says that.
+    count: Option<usize>,
+    condition: Option<Machine>,
+    sweeps: Vec<CompiledSweep>,
+    reverse: bool,
+    checkpoints: Checkpoints,
+    captures: Vec<BufferId>,
+}
+
+/// One sweep. Its step's arguments are carries, slices of inputs, what it reads, and captures; the results are carries, what
+/// it keeps, and slices of outputs.
+#[derive(Debug)]
+struct CompiledSweep {
+    step: Machine,
+    starts: Vec<BufferId>,
+    finals: Vec<BufferId>,
+    /// Where carries are in a state.
+    state: Layout,
+    /// The buffers of inputs and outputs, by the positions of slices among the step's pointers, with the slices' bytes.
+    slices: Vec<Slice>,
+    /// The positions of what is read, the sweeps that kept it, and where it is in their records.
+    reads: Vec<(usize, usize, usize)>,
+    /// Where what it keeps is in a record, and whether it is read. What is not is in one record for all steps, behind the
+    /// rest.
+    keeps: Vec<(usize, bool)>,
+    /// Bytes of a record of what is read, and of one of everything.
+    record: usize,
+    all: usize,
+}
+
+#[derive(Debug)]
+struct Slice {
+    position: usize,
+    buffer: BufferId,
+    bytes: usize,
+}
+
+/// The memory of such a loop.
+#[derive(Debug)]
+pub(super) struct SweepsSpace {
+    condition: Option<StepSpace>,
+    /// What the condition results in.
+    holds: Vec<Line>,
+    sweeps: Vec<SweepSpace>,
+    /// What the last run did.
+    #[cfg_attr(not(test), allow(dead_code, reason = "tests compare it with that of plain arrays"))]
+    pub(super) counts: Counts,
+}
+
+/// The memory of a step, or of the condition.
+#[derive(Debug)]
+struct StepSpace {
+    workspace: Workspace,
+    /// Where its arguments are, then its results.
+    pointers: Vec<*mut u8>,
+}
+
+// SAFETY: the pointers are set before they are read, by whoever holds the space.
+unsafe impl Send for StepSpace {}
+
+impl StepSpace {
+    /// # Safety
+    ///
+    /// As [`Machine::run`].
+    #[inline]
+    unsafe fn run(&mut self, machine: &Machine, worker: &mut Worker) -> Result<(), Failure> {
+        let (arguments, results) = self.pointers.split_at(machine.arguments);
+        // SAFETY: as the caller's.
+        unsafe { machine.run(&mut self.workspace, worker, arguments, results) }
+    }
+}
+
+#[derive(Debug)]
+struct SweepSpace {
+    step: StepSpace,
+    /// The two places of the state, and which of them is written next.
+    turns: Vec<Line>,
+    turn: usize,
+    /// States.
+    stored: Records,
+    tape: Records,
+    /// How many steps have a record.
+    kept: usize,
+    /// The record of what is not kept.
+    dropped: Vec<Line>,
+}
+
+impl CompiledSweeps {
+    /// A loop as instructions; `None` where its memory can't be counted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::new`].
+    pub(super) fn new(
+        isa: Instructions,
+        lowered: &Sweeps,
+        types: &[Type],
+        cut: bool,
+    ) -> Result<Option<CompiledSweeps>, OutOfMemory> {
+        let loops = &lowered.sweeps;
+        let captures = &lowered.arguments[loops.captures()..];
+        let mut sweeps: Vec<CompiledSweep> = Vec::new();
+        for (at, body) in lowered.bodies.iter().enumerate() {
+            let Some(machine) = Machine::new(isa, body, cut)? else { return Ok(None) };
+            let Some(sweep) = CompiledSweep::new(lowered, at, machine, types, &sweeps) else { return Ok(None) };
+            sweeps.push(sweep);
+        }
+        let condition = lowered.condition.as_ref().map(|condition| Machine::new(isa, condition, cut)).transpose()?;
+        if let Some(None) = condition {
+            return Ok(None);
+        }
+        Ok(Some(CompiledSweeps {
+            count: match loops.steps {
+                Steps::Count(count) => Some(count),
+                Steps::While(_) => None,
+            },
+            condition: condition.flatten(),
+            sweeps,
+            reverse: loops.reverse,
+            checkpoints: loops.checkpoints,
+            captures: captures.to_vec(),
+        }))
+    }
+
+    /// The machines inside: that of the condition first.
+    pub(super) fn machines(&self) -> impl Iterator<Item = &Machine> {
+        self.condition.iter().chain(self.sweeps.iter().map(|sweep| &sweep.step))
+    }
+
+    /// Bytes of memory beside those of the machines, before anything is kept.
+    pub(super) fn memory(&self) -> usize {
+        let sweeps = self.sweeps.iter().map(|sweep| sweep.state.bytes.saturating_mul(2).saturating_add(sweep.all));
+        sweeps.fold(size_of::<Line>(), usize::saturating_add)
+    }
+
+    /// Memory for a run.
+    ///
+    /// # Errors
+    ///
+    /// When there is none.
+    pub(super) fn space(
+        &self,
+        scratch: &mut Scratch,
+        profile: bool,
+        threads: usize,
+    ) -> Result<SweepsSpace, OutOfMemory> {
+        let mut step = |machine: &Machine| {
+            Ok(StepSpace {
+                workspace: machine.workspace(scratch, profile, threads)?,
+                pointers: vec![std::ptr::null_mut(); machine.arguments + machine.results],
+            })
+        };
+        let condition = self.condition.as_ref().map(&mut step);
+        let sweeps = self.sweeps.iter().map(|sweep| {
+            Ok(SweepSpace {
+                step: step(&sweep.step)?,
+                turns: lines(2 * sweep.state.bytes)?,
+                turn: 0,
+                stored: Records::default(),
+                tape: Records::default(),
+                kept: 0,
+                dropped: lines(sweep.all)?,
+            })
+        });
+        let sweeps = sweeps.collect::<Result<_, OutOfMemory>>()?;
+        Ok(SweepsSpace { condition: condition.transpose()?, holds: lines(1)?, sweeps, counts: Counts::default() })
+    }
+
+    /// Runs the loop.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::run`], and when there is no memory for what is kept.
+    ///
+    /// # Safety
+    ///
+    /// As [`Machine::run`], of the procedure that the loop is a step of.
+    pub(super) unsafe fn run(
+        &self,
+        space: &mut SweepsSpace,
+        worker: &mut Worker,
+        bases: &[*mut u8],
+    ) -> Result<(), Failure> {
+        let holds = space.holds.as_mut_ptr().cast();
+        let steps = space.condition.iter_mut().chain(space.sweeps.iter_mut().map(|sweep| &mut sweep.step));
+        for (machine, step) in self.machines().zip(steps) {
+            let captures = &mut step.pointers[machine.arguments - self.captures.len()..machine.arguments];
+            for (pointer, &id) in captures.iter_mut().zip(&self.captures) {
+                *pointer = bases[id as usize];
+            }
+        }
+        if let Some(condition) = &mut space.condition {
+            *condition.pointers.last_mut().expect("a condition has a result") = holds;
+        }
+        let mut running = Running { compiled: self, space, worker, bases, from: 0 };
+        let counts = schedule::run(&mut running, self.sweeps.len(), self.checkpoints)?;
+        space.counts = counts;
+        Ok(())
+    }
+}
+
+impl SweepsSpace {
+    /// The memory of the machines inside, in their order.
+    pub(super) fn workspaces(&mut self) -> impl Iterator<Item = &mut Workspace> {
+        let steps = self.condition.iter_mut().chain(self.sweeps.iter_mut().map(|sweep| &mut sweep.step));
+        steps.map(|step| &mut step.workspace)
+    }
+}
+
+impl CompiledSweep {
+    fn new(
+        lowered: &Sweeps,
+        at: usize,
+        step: Machine,
+        types: &[Type],
+        earlier: &[CompiledSweep],
+    ) -> Option<CompiledSweep> {
+        let (loops, sweep) = (&lowered.sweeps, &lowered.sweeps.sweeps[at]);
+        let (starts, inputs) = loops.operands(at);
+        let (finals, outputs) = loops.results(at);
+        let (arguments, results) = (&lowered.arguments, &lowered.results);
+        let of = |id: BufferId| bytes(&types[id as usize]);
+        let result_bytes = |position: usize| sweep.body.node(sweep.body.results[position]).ty().bytes();
+        let slice = |position: usize, id: BufferId| {
+            let Steps::Count(count) = loops.steps else { unreachable!("a loop with a condition has no slices") };
+            Slice { position, buffer: id, bytes: of(id) / count.max(1) }
+        };
+        let first = step.arguments + sweep.carries + sweep.keeps;
+        let read = arguments[inputs].iter().enumerate().map(|(k, &id)| slice(sweep.carries + k, id));
+        let written = results[outputs].iter().enumerate().map(|(k, &id)| slice(first + k, id));
+        // What later sweeps read comes first.
+        let mut order: Vec<usize> = (0..sweep.keeps).collect();
+        order.sort_by_key(|&kept| !loops.is_read(at, kept));
+        let count = order.iter().filter(|&&kept| loops.is_read(at, kept)).count();
+        let sizes = order.iter().map(|&kept| result_bytes(sweep.carries + kept)).collect::<Option<Vec<usize>>>()?;
+        let record = Layout::of(sizes[..count].iter().copied())?.bytes;
+        let all = Layout::of(sizes)?;
+        let mut keeps = vec![(0, false); sweep.keeps];
+        for (&kept, &offset) in order.iter().zip(&all.offsets) {
+            keeps[kept] = (offset, loops.is_read(at, kept));
+        }
+        let reads = sweep.reads.iter().enumerate();
+        let reads =
+            reads.map(|(k, &(from, kept))| (sweep.carries + sweep.inputs + k, from, earlier[from].keeps[kept].0));
+        Some(CompiledSweep {
+            starts: arguments[starts].to_vec(),
+            finals: results[finals.clone()].to_vec(),
+            state: Layout::of(results[finals].iter().map(|&id| of(id)))?,
+            slices: read.chain(written).collect(),
+            reads: reads.collect(),
+            keeps,
+            record,
+            all: all.bytes,
+            step,
+        })
+    }
+
+    /// The position of the first result among the step's pointers.
+    fn first_result(&self) -> usize {
+        self.step.arguments
+    }
+
+    /// Copies the state that the next step is to read.
+    ///
+    /// # Safety
+    ///
+    /// There is room for each carry.
+    unsafe fn copy(&self, pointers: &[*mut u8], to: impl Fn(usize) -> *mut u8) {
+        for (carry, &bytes) in self.state.sizes.iter().enumerate() {
+            // SAFETY: as the caller's.
+            unsafe { std::ptr::copy_nonoverlapping(pointers[carry], to(carry), bytes) };
+        }
+    }
+}
+
+/// A loop that is being run.
+struct Running<'a> {
+    compiled: &'a CompiledSweeps,
+    space: &'a mut SweepsSpace,
+    worker: &'a mut Worker,
+    bases: &'a [*mut u8],
+    /// The first step that tapes have a record for.
+    from: usize,
+}
+
+fn failure(problem: OutOfMemory) -> Failure {
+    Failure { operation: "sweeps".into(), problem }
+}
+
+impl SweepSpace {
+    /// Has the next step write its carries to the place whose turn it is.
+    fn point(&mut self, sweep: &CompiledSweep) {
+        let place = self.turns.as_mut_ptr().cast::<u8>().wrapping_add(self.turn * sweep.state.bytes);
+        let first = sweep.first_result();
+        for (pointer, &offset) in self.step.pointers[first..].iter_mut().zip(&sweep.state.offsets) {
+            *pointer = place.wrapping_add(offset);
+        }
+    }
+
+    /// Has the next step read what the last one wrote.
+    fn turn(&mut self, sweep: &CompiledSweep) {
+        let first = sweep.first_result();
+        self.step.pointers.copy_within(first..first + sweep.starts.len(), 0);
+        self.turn = 1 - self.turn;
+        self.point(sweep);
+    }
+}
+
+impl Runner for Running<'_> {
+    type Failure = Failure;
+
+    fn count(&self) -> Option<usize> {
+        self.compiled.count
+    }
+
+    fn goes_on(&mut self, step: usize) -> Result<bool, Failure> {
+        match (&self.compiled.condition, &mut self.space.condition) {
+            (Some(condition), Some(space)) => {
+                let carries = self.compiled.sweeps[0].starts.len();
+                space.pointers[..carries].copy_from_slice(&self.space.sweeps[0].step.pointers[..carries]);
+                // SAFETY: the carries are where the first sweep's are, the result has a line for itself.
+                unsafe {
+                    space.run(condition, self.worker)?;
+                    Ok(*self.space.holds.as_ptr().cast::<bool>())
+                }
+            }
+            _ => Ok(self.compiled.count.is_some_and(|count| step < count)),
+        }
+    }
+
+    fn begin(&mut self, sweep: usize, _: bool) {
+        let (compiled, space) = (&self.compiled.sweeps[sweep], &mut self.space.sweeps[sweep]);
+        for (pointer, &start) in space.step.pointers.iter_mut().zip(&compiled.starts) {
+            *pointer = self.bases[start as usize];
+        }
+        space.point(compiled);
+    }
+
+    fn step(&mut self, sweep: usize, step: usize, keeps: bool) -> Result<(), Failure> {
+        let (compiled, at) = (&self.compiled.sweeps[sweep], step.wrapping_sub(self.from));
+        if !compiled.slices.is_empty() {
+            let position = match self.compiled.count {
+                Some(count) if self.compiled.reverse => count - 1 - step,
+                _ => step,
+            };
+            let pointers = &mut self.space.sweeps[sweep].step.pointers;
+            for slice in &compiled.slices {
+                pointers[slice.position] = self.bases[slice.buffer as usize].wrapping_add(position * slice.bytes);
+            }
+        }
+        for &(position, from, offset) in &compiled.reads {
+            let records = self.space.sweeps[from].tape.start();
+            let record = records.wrapping_add(at * self.compiled.sweeps[from].record);
+            self.space.sweeps[sweep].step.pointers[position] = record.wrapping_add(offset);
+        }
+        let space = &mut self.space.sweeps[sweep];
+        if !compiled.keeps.is_empty() {
+            let dropped = space.dropped.as_mut_ptr().cast::<u8>();
+            let mut record = dropped;
+            if keeps {
+                space.tape.reserve(at + 1, compiled.record).map_err(failure)?;
+                record = space.tape.start().wrapping_add(at * compiled.record);
+                space.kept += 1;
+            }
+            let first = compiled.first_result() + compiled.starts.len();
+            for (pointer, &(offset, is_read)) in space.step.pointers[first..].iter_mut().zip(&compiled.keeps) {
+                *pointer = if is_read { record } else { dropped }.wrapping_add(offset);
+            }
+        }
+        // SAFETY: slices are inside of their arrays, records inside of the tapes; the carries that are read are not those
+        // that are written.
+        unsafe { space.step.run(&compiled.step, self.worker)? };
+        space.turn(compiled);
+        Ok(())
+    }
+
+    fn store(&mut self, sweep: usize, number: usize) -> Result<(), Failure> {
+        let (compiled, space) = (&self.compiled.sweeps[sweep], &mut self.space.sweeps[sweep]);
+        space.stored.reserve(number + 1, compiled.state.bytes).map_err(failure)?;
+        let to = space.stored.start().wrapping_add(number * compiled.state.bytes);
+        // SAFETY: there is room for the state, which is at other places.
+        unsafe { compiled.copy(&space.step.pointers, |carry| to.wrapping_add(compiled.state.offsets[carry])) };
+        Ok(())
+    }
+
+    fn restore(&mut self, sweep: usize, number: usize, _: bool) {
+        let (compiled, space) = (&self.compiled.sweeps[sweep], &mut self.space.sweeps[sweep]);
+        let from = space.stored.start().wrapping_add(number * compiled.state.bytes);
+        // Memory for states may grow, and move, before this one is read.
+        let to = space.turns.as_mut_ptr().cast::<u8>().wrapping_add(space.turn * compiled.state.bytes);
+        // SAFETY: both have room for a state.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, compiled.state.bytes) };
+        space.point(compiled);
+        space.turn(compiled);
+    }
+
+    fn end(&mut self, sweep: usize) {
+        let (compiled, space) = (&self.compiled.sweeps[sweep], &self.space.sweeps[sweep]);
+        // SAFETY: results are as large as the carries, and overlap nothing.
+        unsafe { compiled.copy(&space.step.pointers, |carry| self.bases[compiled.finals[carry] as usize]) };
+    }
+
+    fn restart(&mut self, from: usize) {
+        self.from = from;
+        self.space.sweeps.iter_mut().for_each(|sweep| sweep.kept = 0);
+    }
+
+    fn taped(&self) -> usize {
+        let tapes = self.compiled.sweeps.iter().zip(&self.space.sweeps);
+        tapes.map(|(compiled, space)| compiled.record * space.kept).sum()
+    }
+
+    fn sizes(&self) -> (usize, usize) {
+        let sum = |of: fn(&CompiledSweep) -> usize| self.compiled.sweeps.iter().map(of).sum::<usize>().max(1);
+        (sum(|sweep| sweep.record), sum(|sweep| sweep.state.bytes))
+    }
+}

@@ -1,0 +1,250 @@
+//! In which order the steps of loops that are gone through several times are run, whatever runs them: what is kept of their
+//! steps, and what is run again.
+//!
+//! With evenly spaced checkpoints, every sweep leaves what it carries at each of them, and a later sweep, before it goes
+//! over the steps between two, has the earlier ones go over them again and keep everything. With a number of snapshots, two
+//! sweeps follow the binomial schedule (Griewank and Walther, Algorithm 799): the first never stores more than so many
+//! states, and is run again from the nearest.
+
+use crate::term::{Checkpoints, advance_by};
+use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
+
+/// What was done, for tests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Counts {
+    /// How many steps of the first sweep were run.
+    pub(crate) steps: usize,
+    /// Of those, how many kept what later sweeps read.
+    pub(crate) kept: usize,
+    /// How many states of the first sweep were stored at once at most.
+    pub(crate) snapshots: usize,
+}
+
+/// What runs the steps of a loop. Every sweep has a *state*, which is what it carries, and *tapes* hold what sweeps keep of
+/// their steps.
+pub(crate) trait Runner {
+    /// Why a step is not run.
+    type Failure;
+
+    /// The number of steps, where it is known before any is run.
+    fn count(&self) -> Option<usize>;
+    /// Whether there is a step of this number, by the first sweep's state.
+    fn goes_on(&mut self, step: usize) -> Result<bool, Self::Failure>;
+    /// Has a sweep begin with its first state, which will be asked for `again` or not.
+    fn begin(&mut self, sweep: usize, again: bool);
+    /// Runs one step of a sweep, and if it `keeps`, puts on the tapes what later sweeps read.
+    fn step(&mut self, sweep: usize, step: usize, keeps: bool) -> Result<(), Self::Failure>;
+    /// Stores a sweep's state under a number, in place of what was there.
+    fn store(&mut self, sweep: usize, number: usize) -> Result<(), Self::Failure>;
+    /// Has a sweep go on with the state that is stored under a number, which will be asked for `again` or not.
+    fn restore(&mut self, sweep: usize, number: usize, again: bool);
+    /// Makes a sweep's state its result.
+    fn end(&mut self, sweep: usize);
+    /// Forgets what is on the tapes; what is put there from now on is of steps from this one.
+    fn restart(&mut self, from: usize);
+    /// The bytes on the tapes.
+    fn taped(&self) -> usize;
+    /// The bytes of what all sweeps keep of a step, and of their states; at least 1.
+    fn sizes(&self) -> (usize, usize);
+}
+
+/// Runs a loop of so many sweeps.
+///
+/// # Errors
+///
+/// The first failure of a step.
+pub(crate) fn run<R: Runner>(runner: &mut R, sweeps: usize, checkpoints: Checkpoints) -> Result<Counts, R::Failure> {
+    let mut schedule = Schedule { runner, sweeps, counts: Counts::default() };
+    schedule.run(checkpoints)?;
+    Ok(schedule.counts)
+}
+
+struct Schedule<'a, R> {
+    runner: &'a mut R,
+    sweeps: usize,
+    counts: Counts,
+}
+
+impl<R: Runner> Schedule<'_, R> {
+    fn run(&mut self, checkpoints: Checkpoints) -> Result<(), R::Failure> {
+        let several = self.sweeps > 2;
+        match checkpoints {
+            _ if self.sweeps == 0 => Ok(()),
+            _ if self.sweeps == 1 => {
+                self.runner.begin(0, false);
+                self.run_all()?;
+                self.runner.end(0);
+                Ok(())
+            }
+            Checkpoints::All => self.even(usize::MAX),
+            Checkpoints::Every(steps) => self.even(steps.max(1)),
+            Checkpoints::Snapshots(snapshots) => {
+                let count = self.count()?;
+                match several {
+                    true => self.even(count.div_ceil(snapshots.max(1)).max(1)),
+                    false => self.binomial(count, snapshots.max(1), 1),
+                }
+            }
+            Checkpoints::Bytes(bound) => {
+                if self.evenly(usize::MAX, bound)? {
+                    return Ok(());
+                }
+                let (of_step, of_state) = self.runner.sizes();
+                let count = self.count()?;
+                match several {
+                    // What is stored, of n / l states and l steps, is least here.
+                    true => {
+                        let length = (count as f64 * of_state as f64 / of_step as f64).sqrt();
+                        self.even((length as usize).max(1))
+                    }
+                    false => {
+                        let (snapshots, leaf) = (bound / 2 / of_state, bound / 2 / of_step);
+                        self.binomial(count, snapshots.max(1), leaf.max(1))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The number of steps.
+    fn count(&mut self) -> Result<usize, R::Failure> {
+        match self.runner.count() {
+            Some(count) => Ok(count),
+            None => {
+                self.runner.begin(0, true);
+                self.run_all()
+            }
+        }
+    }
+
+    /// All steps of the first sweep, of which nothing is kept: how many there are.
+    fn run_all(&mut self) -> Result<usize, R::Failure> {
+        let mut step = 0;
+        while self.runner.goes_on(step)? {
+            self.step(0, step, false)?;
+            step += 1;
+        }
+        Ok(step)
+    }
+
+    fn step(&mut self, sweep: usize, step: usize, keeps: bool) -> Result<(), R::Failure> {
+        self.runner.step(sweep, step, keeps)?;
+        if sweep == 0 {
+            self.counts.steps += 1;
+            self.counts.kept += usize::from(keeps);
+        }
+        Ok(())
+    }
+
+    /// A sweep over some steps in its direction.
+    fn stretch(&mut self, sweep: usize, steps: Range<usize>, keeps: bool) -> Result<(), R::Failure> {
+        for at in 0..steps.len() {
+            let step = if sweep.is_multiple_of(2) { steps.start + at } else { steps.end - 1 - at };
+            self.step(sweep, step, keeps)?;
+        }
+        Ok(())
+    }
+
+    fn even(&mut self, length: usize) -> Result<(), R::Failure> {
+        let done = self.evenly(length, usize::MAX)?;
+        assert!(done, "nothing is larger than all memory");
+        Ok(())
+    }
+
+    /// All sweeps with a checkpoint every `length` steps: whether no more than so many bytes were kept, else they are not
+    /// done.
+    fn evenly(&mut self, length: usize, bound: usize) -> Result<bool, R::Failure> {
+        let last = self.sweeps - 1;
+        let again = bound < usize::MAX;
+        // Of one stretch, no state is asked for.
+        let stores = length < usize::MAX;
+        let (mut count, mut first, mut stretches) = (0, 0, 1);
+        self.runner.restart(0);
+        self.runner.begin(0, again);
+        if stores {
+            self.runner.store(0, 0)?;
+        }
+        while self.runner.goes_on(count)? {
+            if count - first == length {
+                self.runner.store(0, stretches)?;
+                self.runner.restart(count);
+                (first, stretches) = (count, stretches + 1);
+            }
+            self.step(0, count, true)?;
+            count += 1;
+            if self.runner.taped() > bound {
+                return Ok(false);
+            }
+        }
+        self.counts.snapshots = self.counts.snapshots.max(stretches);
+        self.runner.end(0);
+        let mut current = stretches - 1;
+        for sweep in 1..self.sweeps {
+            self.runner.begin(sweep, again);
+            for at in 0..stretches {
+                let at = if sweep.is_multiple_of(2) { at } else { stretches - 1 - at };
+                let first = at * length;
+                let steps = first..first.saturating_add(length).min(count);
+                if at != current {
+                    self.runner.restart(first);
+                    for earlier in 0..sweep {
+                        self.runner.restore(earlier, at, true);
+                        self.stretch(earlier, steps.clone(), true)?;
+                    }
+                    current = at;
+                }
+                if stores && sweep < last {
+                    self.runner.store(sweep, at)?;
+                }
+                self.stretch(sweep, steps, sweep < last)?;
+                if self.runner.taped() > bound {
+                    return Ok(false);
+                }
+            }
+            self.runner.end(sweep);
+        }
+        Ok(true)
+    }
+
+    /// Two sweeps with so many snapshots of the first; everything is kept of at most `leaf` steps at a time.
+    fn binomial(&mut self, count: usize, snapshots: usize, leaf: usize) -> Result<(), R::Failure> {
+        self.runner.begin(0, false);
+        self.runner.begin(1, false);
+        if count == 0 {
+            self.runner.end(0);
+        } else {
+            self.runner.store(0, 0)?;
+        }
+        // The steps that stored states are before. All of the steps before `end` are still to be gone back over.
+        let mut stored: SmallVec<[usize; 32]> = smallvec![0];
+        let mut end = count;
+        while let Some(&from) = stored.last()
+            && end > 0
+        {
+            let number = stored.len() - 1;
+            if end - from <= leaf {
+                stored.pop();
+                self.runner.restart(from);
+                self.runner.restore(0, number, false);
+                self.stretch(0, from..end, true)?;
+                if end == count {
+                    self.runner.end(0);
+                }
+                self.stretch(1, from..end, false)?;
+                end = from;
+                continue;
+            }
+            self.counts.snapshots = self.counts.snapshots.max(stored.len());
+            let steps = advance_by((end - from).div_ceil(leaf), snapshots - number) * leaf;
+            self.runner.restore(0, number, true);
+            for step in from..from + steps {
+                self.step(0, step, false)?;
+            }
+            stored.push(from + steps);
+            self.runner.store(0, number + 1)?;
+        }
+        self.runner.end(1);
+        Ok(())
+    }
+}
