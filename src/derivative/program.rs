@@ -8,11 +8,11 @@ use crate::concrete;
 use crate::dual::{self, Delta, Dual, DualArray, Tangent, TangentArray, generic};
 use crate::error::Result;
 use crate::shape::{Type, Value};
-use crate::simplify::simplify;
+use crate::simplify::{simplify, simplify_added};
 use crate::staged::{Staged, StagedArray, stage};
 use crate::term::interpret::interpret;
 use crate::term::{Body, Build, Extension, Graph, NodeId, Op};
-use crate::vectorise::{can_be_split, push_reads, vectorise};
+use crate::vectorise::{can_be_split, in_order, is_still, push_and_simplify, vectorise};
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
@@ -47,7 +47,12 @@ pub fn tidy(body: &Body) -> Body {
         current = simplify(&vectorise(&current.widen()));
     }
     for _ in 0..ROUNDS {
-        let next = simplify(&push_reads(&current));
+        if is_still(&current) {
+            current = simplify_added(in_order(current), true);
+            break;
+        }
+        let (pushed, is_settled) = push_and_simplify(&current);
+        let next = simplify_added(pushed, is_settled);
         let done = is_same(&next, &current);
         current = next;
         if done {

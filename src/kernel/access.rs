@@ -69,8 +69,8 @@ pub(crate) struct Guard {
     pub(crate) extent: i64,
 }
 
-/// What guards hold, in no order that matters.
-pub(crate) type Guards = SmallVec<[Guard; 1]>;
+/// What guards hold, in no order that matters. Most often there are none, which takes no memory.
+pub(crate) type Guards = Vec<Guard>;
 
 /// The position in an array that a nest reads at its own position.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -8,10 +8,10 @@ use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label};
 use crate::kernel::roots::{Class, class};
 use crate::shape::{Shape, size};
+use crate::term::hash::TermMap;
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use smallvec::SmallVec;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// A read of more than so many elements for each of the array with zeros around it goes through that.
 const REPEATS: usize = 2;
@@ -62,14 +62,14 @@ fn surrounding(node: &Node) -> Option<(AffineMap, AffineMap)> {
 
 /// Products whose result has another order of axes for its only reader, and what stands between the two: the operations
 /// that take the place of these.
-fn reordered(body: &Body) -> HashMap<NodeId, Op> {
+fn reordered(body: &Body) -> TermMap<NodeId, Op> {
     let uses = body.use_counts();
     // The last reader of each node.
     let mut readers: Vec<Option<&Node>> = vec![None; body.nodes.len()];
     for node in &body.nodes {
         node.args.iter().for_each(|&arg| readers[arg as usize] = Some(node));
     }
-    let mut changes = HashMap::new();
+    let mut changes = TermMap::default();
     for (at, node) in body.nodes.iter().enumerate() {
         let Op::View(map) = &node.op else { continue };
         let read = node.args[0];

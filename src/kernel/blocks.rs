@@ -9,7 +9,8 @@ use crate::algebra::Reduction;
 use crate::kernel::procedure::{Blocks, Buffer, BufferId, Procedure, Source, Step};
 use crate::kernel::rows::{RowStep, extents};
 use crate::shape::Type;
-use std::collections::{HashMap, HashSet};
+use crate::term::hash::TermMap;
+use std::collections::HashSet;
 
 /// Fewer rows are not worth it.
 const LEAST_EXTENT: usize = 64;
@@ -63,8 +64,8 @@ pub(crate) fn blocked(mut procedure: Procedure) -> Procedure {
 }
 
 /// How often steps touch each buffer.
-fn touches<'a>(procedure: &Procedure, steps: impl Iterator<Item = &'a Step>) -> HashMap<BufferId, usize> {
-    let mut touches: HashMap<BufferId, usize> = HashMap::new();
+fn touches<'a>(procedure: &Procedure, steps: impl Iterator<Item = &'a Step>) -> TermMap<BufferId, usize> {
+    let mut touches: TermMap<BufferId, usize> = TermMap::default();
     for step in steps {
         let (read, filled) = step.touched();
         for buffer in read.into_iter().chain(filled) {
@@ -98,8 +99,8 @@ enum Written {
 }
 
 /// The group that gains most, of the extents that occur most often.
-fn best(procedure: &Procedure, window: &[Step], uses: &HashMap<BufferId, usize>) -> Option<Found> {
-    let mut counts: HashMap<usize, usize> = HashMap::new();
+fn best(procedure: &Procedure, window: &[Step], uses: &TermMap<BufferId, usize>) -> Option<Found> {
+    let mut counts: TermMap<usize, usize> = TermMap::default();
     for step in window {
         let mut own = extents(step);
         own.sort_unstable();
@@ -131,13 +132,13 @@ struct Group<'a> {
     extent: usize,
     sides: Vec<Side>,
     steps: Vec<RowStep<'a>>,
-    written: HashMap<BufferId, Written>,
+    written: TermMap<BufferId, Written>,
 }
 
 impl<'a> Group<'a> {
     /// All steps of a window that can go along rows of this extent together.
     fn of(procedure: &'a Procedure, window: &'a [Step], extent: usize) -> Group<'a> {
-        let mut group = Group { procedure, extent, sides: Vec::new(), steps: Vec::new(), written: HashMap::new() };
+        let mut group = Group { procedure, extent, sides: Vec::new(), steps: Vec::new(), written: TermMap::default() };
         let mut late: HashSet<BufferId> = HashSet::new();
         for step in window {
             let (reads, writes) = step.touched();
@@ -176,7 +177,7 @@ impl<'a> Group<'a> {
         if !fits {
             return false;
         }
-        let mut new: HashMap<BufferId, Written> = HashMap::new();
+        let mut new: TermMap<BufferId, Written> = TermMap::default();
         for (rows, combined) in &step.writes {
             let id = procedure.origin(rows.buffer);
             // All places are inside of the buffer, those of the first row and those of the last: so where the strides of all
@@ -203,7 +204,7 @@ impl<'a> Group<'a> {
     }
 
     /// The buffers of rows that nothing outside of the group touches.
-    fn inner(&self, uses: &HashMap<BufferId, usize>) -> HashSet<BufferId> {
+    fn inner(&self, uses: &TermMap<BufferId, usize>) -> HashSet<BufferId> {
         let own = touches(self.procedure, self.steps.iter().map(|step| step.step));
         let is_inner = |id: &&BufferId| own.get(id) == uses.get(id);
         let rows = self.written.iter().filter(|(_, written)| matches!(written, Written::Rows(_))).map(|(id, _)| id);
@@ -228,7 +229,7 @@ impl<'a> Group<'a> {
     }
 
     /// Bytes that need not pass through memory, if there are enough of them.
-    fn gain(&self, uses: &HashMap<BufferId, usize>) -> Option<f64> {
+    fn gain(&self, uses: &TermMap<BufferId, usize>) -> Option<f64> {
         if self.steps.len() < 2 {
             return None;
         }
@@ -245,7 +246,7 @@ impl<'a> Group<'a> {
         (blocks > 1 && gain >= LEAST_GAIN).then_some(gain)
     }
 
-    fn finish(self, uses: &HashMap<BufferId, usize>) -> Found {
+    fn finish(self, uses: &TermMap<BufferId, usize>) -> Found {
         let inner = self.inner(uses);
         let rows = self.rows();
         let mut interface = Interface::default();
@@ -312,7 +313,7 @@ impl<'a> Group<'a> {
 /// What a block reads and writes outside, by buffer and the elements from one row to the next.
 #[derive(Default)]
 struct Interface {
-    buffers: HashMap<(BufferId, usize), BufferId>,
+    buffers: TermMap<(BufferId, usize), BufferId>,
     arguments: Vec<(BufferId, usize)>,
     results: Vec<(BufferId, usize, Option<Reduction>)>,
 }

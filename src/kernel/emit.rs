@@ -4,10 +4,10 @@ use crate::kernel::access::{Access, Guard, Guards};
 use crate::kernel::nest::{NestBuilder, Value, ValueId};
 use crate::kernel::procedure::BufferId;
 use crate::operation::{Binary, Comparison};
-use crate::shape::{self, DType, Shape};
+use crate::shape::{self, DType};
+use crate::term::hash::{Positions, TermMap, term_hash};
 use crate::term::{Body, NodeId, Op};
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// Why something can't be written into a nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,38 +37,42 @@ type Demand = (NodeId, AccessId);
 pub(crate) struct Emitter<'a> {
     pub(crate) body: &'a Body,
     /// The buffers of stored nodes.
-    pub(crate) buffers: &'a HashMap<NodeId, BufferId>,
+    pub(crate) buffers: &'a TermMap<NodeId, BufferId>,
     pub(crate) nest: NestBuilder,
     accesses: Vec<Access>,
-    access_ids: HashMap<Access, AccessId>,
-    values: HashMap<Demand, ValueId>,
+    access_ids: Positions,
+    values: TermMap<Demand, ValueId>,
     /// What was begun when a nest turned out to be too large.
     unfinished: Vec<NodeId>,
 }
 
 impl<'a> Emitter<'a> {
-    pub(crate) fn new(body: &'a Body, buffers: &'a HashMap<NodeId, BufferId>, nest: NestBuilder) -> Emitter<'a> {
+    pub(crate) fn new(body: &'a Body, buffers: &'a TermMap<NodeId, BufferId>, nest: NestBuilder) -> Emitter<'a> {
         Emitter {
             body,
             buffers,
             nest,
             accesses: Vec::new(),
-            access_ids: HashMap::new(),
-            values: HashMap::new(),
+            access_ids: Positions::default(),
+            values: TermMap::default(),
             unfinished: Vec::new(),
         }
     }
 
     fn access(&mut self, access: Access) -> AccessId {
         let accesses = &mut self.accesses;
-        *self.access_ids.entry(access).or_insert_with_key(|access| {
-            accesses.push(access.clone());
-            (accesses.len() - 1) as AccessId
-        })
+        let hash = term_hash(&access);
+        if let Some(id) = self.access_ids.find(hash, |id| accesses[id as usize] == access) {
+            return id;
+        }
+        let id = accesses.len() as AccessId;
+        accesses.push(access);
+        self.access_ids.insert(hash, id);
+        id
     }
 
-    fn extents(&self) -> Shape {
-        self.nest.nest.extents.clone()
+    fn extents(&self) -> &[usize] {
+        &self.nest.nest.extents
     }
 
     /// The value of a node at an access; `root` is computed though it has a buffer.
@@ -105,16 +109,23 @@ impl<'a> Emitter<'a> {
 
     /// The nodes that were written into a nest which is too large, and that others need which were not: where these are
     /// stored, none of what was written is needed again.
-    pub(crate) fn frontier(&self) -> Vec<NodeId> {
-        let mut written = vec![false; self.body.nodes.len()];
-        self.values.keys().for_each(|(id, _)| written[*id as usize] = true);
-        self.unfinished.iter().for_each(|&id| written[id as usize] = false);
-        let mut frontier: Vec<NodeId> = Vec::new();
-        for (id, node) in self.body.nodes.iter().enumerate() {
-            if !written[id] {
-                frontier.extend(node.args.iter().copied().filter(|&arg| written[arg as usize]));
+    ///
+    /// `uses` says of each node how often it is an operand, so that only what was written is looked at here.
+    pub(crate) fn frontier(&self, uses: &[u32]) -> Vec<NodeId> {
+        let mut inside: TermMap<NodeId, u32> = self.values.keys().map(|&(id, _)| (id, 0)).collect();
+        for id in &self.unfinished {
+            inside.remove(id);
+        }
+        let written: Vec<NodeId> = inside.keys().copied().collect();
+        for id in written {
+            for arg in &self.body.node(id).args {
+                if let Some(count) = inside.get_mut(arg) {
+                    *count += 1;
+                }
             }
         }
+        let is_needed = |&(id, count): &(NodeId, u32)| count < uses[id as usize];
+        let mut frontier: Vec<NodeId> = inside.into_iter().filter(is_needed).map(|(id, _)| id).collect();
         // A view is read from what it is a view of.
         for id in &mut frontier {
             while let Op::View(_) | Op::Reshape(_) | Op::Alias | Op::Mark = self.body.node(*id).op
@@ -130,6 +141,22 @@ impl<'a> Emitter<'a> {
         frontier
     }
 
+    /// Where most of what was written reads what is stored, a node that is better stored first, of those that were begun:
+    /// one in the middle of them. In a long sum whose addends all wait for its innermost one, these would be read again and
+    /// again, until a nest has room for nothing else.
+    pub(crate) fn waiting(&self) -> Option<NodeId> {
+        let is_load = |(value, _): &&(Value, DType)| matches!(value, Value::Load { .. });
+        if self.nest.nest.values.iter().filter(is_load).count() < VALUES / 2 {
+            return None;
+        }
+        let is_computed = |&id: &NodeId| {
+            let op = &self.body.node(id).op;
+            matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_))
+        };
+        let inner = self.unfinished.get(self.unfinished.len().div_ceil(2)..)?;
+        inner.iter().copied().find(|id| is_computed(id) && !self.buffers.contains_key(id))
+    }
+
     fn is_buffer(&self, node: NodeId, root: NodeId) -> bool {
         node != root && self.buffers.contains_key(&node)
     }
@@ -141,18 +168,18 @@ impl<'a> Emitter<'a> {
         if self.is_buffer(id, root) {
             return Ok((SmallVec::new(), none));
         }
-        let extents = self.extents();
         let access = &self.accesses[at as usize];
         match &node.op {
             Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) => Ok((SmallVec::new(), none)),
             Op::View(map) => {
-                let (inner, guards) = access.through_view(map, &extents).ok_or(Obstacle::Read(id))?;
+                let (inner, guards) = access.through_view(map, self.extents()).ok_or(Obstacle::Read(id))?;
                 Ok((SmallVec::from_slice(&[(node.args[0], self.access(inner))]), guards))
             }
             Op::Reshape(_) => {
                 let source = &self.body.node(node.args[0]).ty().shape;
                 let guarded = Access { rows: access.rows.clone(), guards: Guards::new() };
-                let inner = guarded.through_reshape(source, &node.ty().shape, &extents).ok_or(Obstacle::Read(id))?;
+                let inner =
+                    guarded.through_reshape(source, &node.ty().shape, self.extents()).ok_or(Obstacle::Read(id))?;
                 let inner = Access { guards: access.guards.clone(), ..inner };
                 Ok((SmallVec::from_slice(&[(node.args[0], self.access(inner))]), none))
             }
@@ -199,8 +226,8 @@ impl<'a> Emitter<'a> {
         }
         if self.is_buffer(id, root) {
             let extents = self.extents();
-            let at = access.linear(&node.ty().shape, &extents).ok_or(Obstacle::Read(id))?;
-            let guards = needed(&access.guards, &extents);
+            let at = access.linear(&node.ty().shape, extents).ok_or(Obstacle::Read(id))?;
+            let guards = needed(&access.guards, extents);
             return Ok(self.nest.add(Value::Load { buffer: self.buffers[&id], at, guards }, dtype));
         }
         let value = match &node.op {
@@ -289,10 +316,10 @@ impl<'a> Emitter<'a> {
         let rank = self.body.node(node.args[1]).ty().rank();
         let stride: i64 = crate::shape::size(&shape[indexed..]) as i64;
         let inner = Access { rows: access.rows[rank..].into(), guards: Guards::new() };
-        let at = inner.linear(&shape[indexed..], &extents).ok_or(Obstacle::Read(id))?;
+        let at = inner.linear(&shape[indexed..], extents).ok_or(Obstacle::Read(id))?;
         let indices: SmallVec<[(ValueId, i64); 3]> =
             operands.iter().zip(&shape).map(|(&index, &extent)| (index, extent as i64)).collect();
-        let (index, extent) = self.joined(&indices, &needed(&access.guards, &extents));
+        let (index, extent) = self.joined(&indices, &needed(&access.guards, extents));
         let buffer = self.buffers[&source];
         Ok(self.nest.add(Value::Gather { buffer, at, stride, index, extent }, node.ty().dtype))
     }

@@ -9,9 +9,10 @@ use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
 use crate::kernel::procedure::{Branch, Buffer, BufferId, Call, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
 use crate::shape::{Axes, Shape, Type, size};
+use crate::term::hash::TermMap;
 use crate::term::{Body, Graph, NodeId, Op, Steps};
 use smallvec::SmallVec;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Lowers a program: decides what is stored, and writes the rest into the nests that need it.
@@ -31,6 +32,13 @@ pub(crate) fn lower(body: &Body) -> Procedure {
     }
 }
 
+/// What became of a nest.
+enum Attempt<T> {
+    Done(NestBuilder, T),
+    /// This node should be stored first.
+    Waiting(NodeId),
+}
+
 /// A step that is not yet closed to more stores, if it is a nest.
 enum Place {
     Nest(NestBuilder),
@@ -43,14 +51,16 @@ pub(super) struct Lowering<'a> {
     stored: Vec<bool>,
     pub(super) procedure: Procedure,
     /// The buffers of stored nodes.
-    pub(super) buffers: HashMap<NodeId, BufferId>,
+    pub(super) buffers: TermMap<NodeId, BufferId>,
     /// The buffers of the outputs of nodes that have several.
-    outputs: HashMap<NodeId, Vec<BufferId>>,
+    outputs: TermMap<NodeId, Vec<BufferId>>,
     places: Vec<Place>,
     /// The place that fills a buffer, by the buffer; parameters and constants have none.
-    filled_at: HashMap<BufferId, usize>,
+    filled_at: TermMap<BufferId, usize>,
+    /// How often each node is an operand.
+    uses: Vec<u32>,
     /// The latest nest of a domain.
-    nests: HashMap<Shape, usize>,
+    nests: TermMap<Shape, usize>,
 }
 
 impl<'a> Lowering<'a> {
@@ -62,16 +72,19 @@ impl<'a> Lowering<'a> {
                 stored[arg as usize] = true;
             }
         }
+        let mut uses = vec![0; body.nodes.len()];
+        body.nodes.iter().flat_map(|node| &node.args).for_each(|&arg| uses[arg as usize] += 1);
         Lowering {
             body,
+            uses,
             calls,
             stored,
             procedure: Procedure::default(),
-            buffers: HashMap::new(),
-            outputs: HashMap::new(),
+            buffers: TermMap::default(),
+            outputs: TermMap::default(),
             places: Vec::new(),
-            filled_at: HashMap::new(),
-            nests: HashMap::new(),
+            filled_at: TermMap::default(),
+            nests: TermMap::default(),
         }
     }
 
@@ -269,30 +282,78 @@ impl<'a> Lowering<'a> {
         mode: Mode,
         store: impl Fn(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
     ) -> Result<(), Obstacle> {
-        let mut emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(extents));
         if size(extents) == 0 {
             // Nothing runs: what is reduced over nothing is its neutral element, a value that no element has.
             let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
-            let value = emitter.nest.add(Value::Constant(zero), zero.dtype());
+            let mut built = NestBuilder::new(extents);
+            let value = built.add(Value::Constant(zero), zero.dtype());
             let at = Affine::constant(0, extents.len());
-            let built = emitter.nest;
             let store = Store { value, buffer, at, guards: Guards::new(), index: None, mode };
             self.join(built, vec![store]);
             return Ok(());
         }
-        let (value, at, guards, index) = loop {
-            match store(&mut emitter) {
-                Ok(stored) => break stored,
+        let (built, (value, at, guards, index)) = loop {
+            match self.attempt(extents, &store)? {
+                Attempt::Done(built, stored) => break (built, stored),
+                Attempt::Waiting(inner) => self.store_first(inner)?,
+            }
+        };
+        self.join(built, vec![Store { value, buffer, at, guards, index, mode }]);
+        Ok(())
+    }
+
+    /// Writes into a nest of its own, storing what makes that too large, unless something should be stored first.
+    fn attempt<T>(
+        &mut self,
+        extents: &[usize],
+        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+    ) -> Result<Attempt<T>, Obstacle> {
+        loop {
+            let mut emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(extents));
+            match write(&mut emitter) {
+                Ok(written) => return Ok(Attempt::Done(emitter.nest, written)),
                 Err(Obstacle::Size(node)) => {
-                    let frontier = emitter.frontier();
+                    if let Some(inner) = emitter.waiting() {
+                        return Ok(Attempt::Waiting(inner));
+                    }
+                    let frontier = emitter.frontier(&self.uses);
                     self.cut(node, &frontier)?;
-                    emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(extents));
                 }
                 Err(obstacle) => return Err(obstacle),
             }
-        };
-        let built = emitter.nest;
-        self.join(built, vec![Store { value, buffer, at, guards, index, mode }]);
+        }
+    }
+
+    /// Stores a node, and before it what should be stored first: without recursion, since long sums have many such nodes.
+    fn store_first(&mut self, id: NodeId) -> Result<(), Obstacle> {
+        let mut open = vec![id];
+        while let Some(&id) = open.last() {
+            let shape = &self.body.node(id).ty().shape;
+            let write = |emitter: &mut Emitter| emitter.emit(id, Access::identity(shape.len()), id);
+            match self.attempt(shape, write)? {
+                Attempt::Waiting(inner) => open.push(inner),
+                Attempt::Done(built, value) => {
+                    open.pop();
+                    // It may have been stored for another one meanwhile.
+                    if !self.buffers.contains_key(&id) {
+                        self.store_whole(built, &[(id, value)])?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores nodes of one shape that a nest over it computes.
+    fn store_whole(&mut self, built: NestBuilder, values: &[(NodeId, ValueId)]) -> Result<(), Obstacle> {
+        let shape = built.nest.extents.clone();
+        let mut stores = Vec::with_capacity(values.len());
+        for &(id, value) in values {
+            let at = Access::identity(shape.len()).linear(&shape, &shape).ok_or(Obstacle::Read(id))?;
+            let buffer = self.local(id);
+            stores.push(Store { value, buffer, at, guards: Guards::new(), index: None, mode: Mode::Write });
+        }
+        self.join(built, stores);
         Ok(())
     }
 
@@ -311,23 +372,17 @@ impl<'a> Lowering<'a> {
             let (built, values) = loop {
                 ids.retain(|id| !self.buffers.contains_key(id));
                 let mut emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(shape));
-                let emit = |&id: &NodeId| emitter.emit(id, Access::identity(shape.len()), NodeId::MAX);
-                match ids.iter().map(emit).collect::<Result<Vec<ValueId>, Obstacle>>() {
+                let emit = |&id: &NodeId| Ok((id, emitter.emit(id, Access::identity(shape.len()), NodeId::MAX)?));
+                match ids.iter().map(emit).collect::<Result<Vec<(NodeId, ValueId)>, Obstacle>>() {
                     Ok(values) => break (emitter.nest, values),
                     Err(Obstacle::Size(node)) => {
-                        let frontier = emitter.frontier();
+                        let frontier = emitter.frontier(&self.uses);
                         self.cut(node, &frontier)?;
                     }
                     Err(obstacle) => return Err(obstacle),
                 }
             };
-            let at = Access::identity(shape.len()).linear(shape, shape).ok_or(Obstacle::Read(node))?;
-            let stores = ids.iter().zip(values).map(|(&id, value)| {
-                let buffer = self.local(id);
-                Store { value, buffer, at: at.clone(), guards: Guards::new(), index: None, mode: Mode::Write }
-            });
-            let stores = stores.collect();
-            self.join(built, stores);
+            self.store_whole(built, &values)?;
         }
         if self.buffers.contains_key(&node) { Ok(()) } else { self.pointwise(node) }
     }

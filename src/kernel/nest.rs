@@ -5,8 +5,8 @@ use crate::kernel::access::{Affine, Guards};
 use crate::kernel::procedure::BufferId;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{self, DType, Shape};
+use crate::term::hash::{Positions, TermMap, term_hash};
 use smallvec::SmallVec;
-use std::collections::HashMap;
 
 /// Position of a value in its nest.
 pub(crate) type ValueId = u32;
@@ -104,9 +104,9 @@ pub(crate) struct Nest {
 #[derive(Default)]
 pub(crate) struct NestBuilder {
     pub(crate) nest: Nest,
-    table: HashMap<Value, ValueId>,
-    /// What is written at known places everywhere.
-    written: HashMap<(BufferId, Affine), ValueId>,
+    table: Positions,
+    /// What is written at known places everywhere, by the buffer.
+    written: TermMap<BufferId, SmallVec<[(Affine, ValueId); 1]>>,
 }
 
 impl NestBuilder {
@@ -118,22 +118,27 @@ impl NestBuilder {
     /// Adds a store.
     pub(crate) fn store(&mut self, store: Store) {
         if store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty() {
-            self.written.insert((store.buffer, store.at.clone()), store.value);
+            self.written.entry(store.buffer).or_default().push((store.at.clone(), store.value));
         }
         self.nest.stores.push(store);
     }
 
     /// The value that a store writes at this place everywhere, if one does.
     pub(crate) fn written(&self, buffer: BufferId, at: &Affine) -> Option<ValueId> {
-        self.written.get(&(buffer, at.clone())).copied()
+        // The latest store counts.
+        self.written.get(&buffer)?.iter().rev().find(|(written, _)| written == at).map(|&(_, value)| value)
     }
 
     /// The position of a value, which is added if it is new.
     pub(crate) fn add(&mut self, value: Value, dtype: DType) -> ValueId {
         let values = &mut self.nest.values;
-        *self.table.entry(value).or_insert_with_key(|value| {
-            values.push((value.clone(), dtype));
-            (values.len() - 1) as ValueId
-        })
+        let hash = term_hash(&value);
+        if let Some(id) = self.table.find(hash, |id| values[id as usize].0 == value) {
+            return id;
+        }
+        let id = values.len() as ValueId;
+        values.push((value, dtype));
+        self.table.insert(hash, id);
+        id
     }
 }

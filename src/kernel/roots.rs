@@ -7,9 +7,9 @@
 use crate::algebra::Contraction;
 use crate::operation::{Binary, Unary};
 use crate::shape::{Shape, size};
+use crate::term::hash::term_hash;
 use crate::term::{Body, Node, NodeId, Op};
 use smallvec::SmallVec;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How an operation is lowered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,12 +159,6 @@ const USES: usize = 8;
 /// What another nest costs, in simple operations.
 pub(crate) const NEST: f64 = 100.0;
 
-fn hash(x: impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    x.hash(&mut hasher);
-    hasher.finish()
-}
-
 /// The root of a chain of views that read nothing outside, which a product reads as it is.
 pub(crate) fn strided_source(body: &Body, mut id: NodeId) -> NodeId {
     while let Op::View(map) = &body.node(id).op {
@@ -217,7 +211,7 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
         if !stored[at] {
             let own_size = node.ty().size() as f64;
             let evaluated: f64 = own.iter().map(|place| place.times).sum();
-            let domain = hash((&node.ty().shape, depths[at]));
+            let domain = term_hash(&(&node.ty().shape, depths[at]));
             let nest = if own.iter().any(|place| place.domain == domain) { 0.0 } else { NEST };
             let storing = costs[at] * own_size + 2.0 * own_size + evaluated + nest;
             stored[at] = own.len() > USES || costs[at] * evaluated > storing;
@@ -229,7 +223,7 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
                     true => {
                         let depth = depths[at] - u32::from(classes[at] != Class::Pointwise);
                         let domain = domain(body, node);
-                        let key = hash((&domain, depth));
+                        let key = term_hash(&(&domain, depth));
                         SmallVec::from_slice(&[Use { key, domain: key, times: size(&domain) as f64 }])
                     }
                 };
@@ -267,16 +261,18 @@ fn moved(place: Use, body: &Body, node: &Node, position: usize) -> Use {
             let ignored = map.ignored();
             let inner = (0..map.result().len()).rev().take_while(|axis| ignored.contains(axis));
             let repeated: usize = inner.map(|axis| map.result()[axis]).product();
-            Use { key: hash((place.key, map)), times: place.times / repeated.max(1) as f64, ..place }
+            Use { key: term_hash(&(place.key, map)), times: place.times / repeated.max(1) as f64, ..place }
         }
         Op::Gather | Op::Scatter(_) if position > 0 => {
             let (own, read) = (node.ty().size().max(1), body.node(node.args[position]).ty().size());
-            Use { key: hash((place.key, 1)), times: place.times * (read as f64 / own as f64).min(1.0), ..place }
+            Use { key: term_hash(&(place.key, 1)), times: place.times * (read as f64 / own as f64).min(1.0), ..place }
         }
-        Op::Contract(_) => Use { key: hash((place.key, node.args[0] == node.args[1], position, &node.op)), ..place },
+        Op::Contract(_) => {
+            Use { key: term_hash(&(place.key, node.args[0] == node.args[1], position, &node.op)), ..place }
+        }
         Op::Concatenate(_) => {
             let (own, read) = (node.ty().size().max(1), body.node(node.args[position]).ty().size());
-            let key = hash((place.key, position));
+            let key = term_hash(&(place.key, position));
             Use { key, domain: key, times: place.times * read as f64 / own as f64 }
         }
         _ => place,

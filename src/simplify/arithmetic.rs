@@ -102,8 +102,16 @@ fn constant_operands(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
     Some(arena.add(Op::Constant(value), &[]))
 }
 
-/// What is known of the operation's result before it is added.
+/// What is known of the operation's result before it is added; of floats nothing is.
 fn fact(arena: &Simplifier, op: &Op, args: &[NodeId]) -> Option<(Type, Fact)> {
+    let is_float = match op {
+        Op::Unary(_) | Op::Binary(_) | Op::View(_) => arena.ty(args[0]).dtype.is_float(),
+        Op::Cast(dtype) => dtype.is_float(),
+        _ => false,
+    };
+    if is_float {
+        return None;
+    }
     let outputs: SmallVec<[&[Type]; 2]> = args.iter().map(|&arg| &arena.node(arg).types[..]).collect();
     let types = infer::outputs(op, &outputs).ok()?;
     if types.len() != 1 || types[0].dtype.is_float() {

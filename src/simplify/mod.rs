@@ -90,19 +90,16 @@ pub struct Simplifier {
     replaced: Option<(&'static str, Rule)>,
     /// Bodies of loops and conditionals that were simplified already.
     bodies: SimplifiedBodies,
+    /// Nodes that were added before all rules for them were tried.
+    untried: Vec<NodeId>,
 }
 
 impl Simplifier {
-    /// An arena with parameter nodes of these types; the last `captures` of them are captures.
-    pub fn new(parameters: &[Type], captures: usize) -> Self {
-        let facts = parameters.iter().map(Fact::unknown).collect();
-        Simplifier { graph: Graph::new(parameters, captures), facts, replaced: None, bodies: HashMap::new() }
-    }
-
     /// An arena with the parameters of a body.
     pub fn like(body: &Body) -> Self {
-        let types: Vec<Type> = (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect();
-        Simplifier::new(&types, body.captures)
+        let mut facts = Vec::with_capacity(body.nodes.len());
+        facts.extend((0..body.arity()).map(|at| Fact::unknown(body.parameter_type(at))));
+        Simplifier { graph: Graph::like(body), facts, replaced: None, bodies: HashMap::new(), untried: Vec::new() }
     }
 
     /// Exchanges what is known of nested bodies, which several arenas use one after the other.
@@ -112,8 +109,9 @@ impl Simplifier {
 
     /// A node that is equal to the operation on the operands, and at most as expensive.
     pub fn add(&mut self, op: Op, args: &[NodeId]) -> NodeId {
+        let hash = Graph::hash(&op, args);
         // What is in the arena was found to be irreducible.
-        if let Some(id) = self.graph.find(&op, args) {
+        if let Some(id) = self.graph.find_hashed(hash, &op, args) {
             return id;
         }
         for table in tables(&op) {
@@ -127,16 +125,40 @@ impl Simplifier {
                         self.node(id).types.len() != 1 || self.replaced.is_some() || self.has_type(id, &op, args),
                         "rule {name} changed the type"
                     );
+                    // A rule that only brings operations into a form leaves what has it.
+                    if self.untried.last() == Some(&id) && self.graph.find_hashed(hash, &op, args) == Some(id) {
+                        self.untried.pop();
+                    }
                     return id;
                 }
             }
         }
-        self.add_as_is(op, args)
+        self.add_irreducible(hash, op, args)
     }
 
     /// The node for the operation itself; no rule is tried.
     fn add_as_is(&mut self, op: Op, args: &[NodeId]) -> NodeId {
-        let id = self.graph.add(op, args);
+        let hash = Graph::hash(&op, args);
+        self.add_irreducible(hash, op, args)
+    }
+
+    /// As [`Self::add_as_is`], for what other rules may apply to.
+    fn add_untried(&mut self, op: Op, args: &[NodeId]) -> NodeId {
+        let count = self.graph.len();
+        let id = self.add_as_is(op, args);
+        if self.graph.len() > count {
+            self.untried.push(id);
+        }
+        id
+    }
+
+    /// Whether no rule applies to any node.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.untried.is_empty()
+    }
+
+    fn add_irreducible(&mut self, hash: u64, op: Op, args: &[NodeId]) -> NodeId {
+        let id = self.graph.add_hashed(hash, op, args);
         if id as usize == self.facts.len() {
             let fact = Fact::of(self.graph.node(id), |arg| &self.facts[arg as usize], |arg| self.graph.ty(arg));
             self.facts.push(fact);
@@ -194,8 +216,8 @@ impl Simplifier {
     }
 }
 
-/// How often a program is gone through at most; a second time is needed only where a rule adds what an earlier node could
-/// have used.
+/// How often a program is gone through at most; a second time is needed only where a pass changed it, or
+/// where a rule added what others apply to.
 const ROUNDS: usize = 12;
 
 /// The program with all rules applied, in nested bodies too.
@@ -210,19 +232,37 @@ pub fn simplify_replacing(body: &Body, replaced: Option<(&'static str, Rule)>) -
 }
 
 fn simplify_with(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut SimplifiedBodies) -> Body {
-    let mut current = once(body, replaced, bodies);
-    // Whether no rule applies to what there is.
-    let mut settled = current == *body;
+    let (simple, is_settled) = once(body, replaced, bodies);
+    with_passes(simple, is_settled, replaced, bodies)
+}
+
+/// As [`simplify`], for a program that a [`Simplifier`] made; `is_settled` says whether no rule applies to any of its nodes.
+pub(crate) fn simplify_added(body: Body, is_settled: bool) -> Body {
+    with_passes(body, is_settled, None, &mut HashMap::new())
+}
+
+/// The passes applied to a program, and the rules to what they change. Rules look at nothing but what a node is computed
+/// from, so that they are not tried again on what is irreducible.
+fn with_passes(
+    body: Body,
+    is_settled: bool,
+    replaced: Option<(&'static str, Rule)>,
+    bodies: &mut SimplifiedBodies,
+) -> Body {
+    let (mut current, mut is_settled) = (body, is_settled);
     for _ in 1..ROUNDS {
         let next = match passes(&current) {
-            Cow::Borrowed(_) if settled => break,
+            Cow::Borrowed(_) if is_settled => {
+                #[cfg(test)]
+                assert!(replaced.is_some() || once(&current, replaced, bodies).0 == current, "no rule applies");
+                break;
+            }
             passed => once(&passed, replaced, bodies),
         };
-        if next == current {
+        if next.0 == current {
             break;
         }
-        current = next;
-        settled = false;
+        (current, is_settled) = next;
     }
     current
 }
@@ -236,7 +276,8 @@ fn passes(body: &Body) -> Cow<'_, Body> {
     }
 }
 
-fn once(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut SimplifiedBodies) -> Body {
+/// The program with all rules applied to its nodes in order, and whether none applies to what results.
+fn once(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut SimplifiedBodies) -> (Body, bool) {
     let mut simplifier = Simplifier::like(body);
     simplifier.replaced = replaced;
     simplifier.bodies = std::mem::take(bodies);
@@ -247,5 +288,6 @@ fn once(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut Simpli
     }
     let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
     *bodies = std::mem::take(&mut simplifier.bodies);
-    simplifier.finish(&results)
+    let is_settled = simplifier.is_settled();
+    (simplifier.finish(&results), is_settled)
 }

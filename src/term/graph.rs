@@ -2,24 +2,16 @@
 
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
-use crate::term::hash::{TermHasher, TermMap};
+use crate::term::hash::{Positions, term_hash};
 use crate::term::infer;
 use crate::term::op::{Extension, Never, Op};
 use smallvec::SmallVec;
-use std::hash::{Hash, Hasher};
-
-fn hash<X: Extension>(op: &Op<X>, args: &[NodeId]) -> u64 {
-    let mut hasher = TermHasher::default();
-    op.hash(&mut hasher);
-    args.hash(&mut hasher);
-    hasher.finish()
-}
 
 /// A hash-consing arena under construction. Passes read a [`Body`] and write a `Graph`.
 pub struct Graph<X = Never> {
     nodes: Vec<Node<X>>,
     /// Nodes by the hash of operation and operands.
-    table: TermMap<u64, SmallVec<[NodeId; 1]>>,
+    table: Positions,
     parameters: usize,
     captures: usize,
 }
@@ -28,8 +20,17 @@ impl<X: Extension> Graph<X> {
     /// An arena with parameter nodes of these types; the last `captures` of them are captures.
     pub fn new(parameters: &[Type], captures: usize) -> Self {
         debug_assert!(captures <= parameters.len());
-        let mut graph =
-            Graph { nodes: Vec::new(), table: TermMap::default(), parameters: parameters.len() - captures, captures };
+        Graph::with_capacity(parameters, captures, parameters.len())
+    }
+
+    /// As [`Graph::new`], with room for so many nodes.
+    fn with_capacity(parameters: &[Type], captures: usize, capacity: usize) -> Self {
+        let mut graph = Graph {
+            nodes: Vec::with_capacity(capacity),
+            table: Positions::with_capacity(capacity),
+            parameters: parameters.len() - captures,
+            captures,
+        };
         for (position, ty) in parameters.iter().enumerate() {
             graph.nodes.push(Node {
                 op: Op::Parameter(position),
@@ -40,18 +41,28 @@ impl<X: Extension> Graph<X> {
         graph
     }
 
-    /// An arena with the parameters of a body.
+    /// An arena with the parameters of a body, and room for as many nodes.
     pub fn like<Y: Extension>(body: &Body<Y>) -> Self {
         let types: Vec<Type> = (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect();
-        Graph::new(&types, body.captures)
+        Graph::with_capacity(&types, body.captures, body.nodes.len())
+    }
+
+    /// What the operation on the operands is found by.
+    pub(crate) fn hash(op: &Op<X>, args: &[NodeId]) -> u64 {
+        term_hash(&(op, args))
     }
 
     /// The node for an operation on operands: an equal one that exists, or a new one.
     ///
     /// Panics when the operands don't fit, which is a mistake in a pass and not in a user's program.
     pub fn add(&mut self, op: Op<X>, args: &[NodeId]) -> NodeId {
-        let hash = hash(&op, args);
-        if let Some(id) = self.lookup(hash, &op, args) {
+        let hash = Graph::hash(&op, args);
+        self.add_hashed(hash, op, args)
+    }
+
+    /// As [`Graph::add`], given the hash.
+    pub(crate) fn add_hashed(&mut self, hash: u64, op: Op<X>, args: &[NodeId]) -> NodeId {
+        if let Some(id) = self.find_hashed(hash, &op, args) {
             return id;
         }
         let types = {
@@ -63,7 +74,7 @@ impl<X: Extension> Graph<X> {
         };
         let id = self.nodes.len() as NodeId;
         self.nodes.push(Node { op, args: args.into(), types });
-        self.table.entry(hash).or_default().push(id);
+        self.table.insert(hash, id);
         id
     }
 
@@ -81,12 +92,12 @@ impl<X: Extension> Graph<X> {
 
     /// The node for an operation on operands, if there is one.
     pub fn find(&self, op: &Op<X>, args: &[NodeId]) -> Option<NodeId> {
-        self.lookup(hash(op, args), op, args)
+        self.find_hashed(Graph::hash(op, args), op, args)
     }
 
-    fn lookup(&self, hash: u64, op: &Op<X>, args: &[NodeId]) -> Option<NodeId> {
-        let candidates = self.table.get(&hash)?;
-        candidates.iter().copied().find(|&id| {
+    /// As [`Graph::find`], given the hash.
+    pub(crate) fn find_hashed(&self, hash: u64, op: &Op<X>, args: &[NodeId]) -> Option<NodeId> {
+        self.table.find(hash, |id| {
             let node = &self.nodes[id as usize];
             node.args[..] == *args && node.op == *op
         })
@@ -113,36 +124,39 @@ impl<X: Extension> Graph<X> {
     }
 
     /// The body with these results, without the nodes that they don't need.
-    pub fn finish(self, results: &[NodeId]) -> Body<X> {
-        let arity = self.parameters + self.captures;
-        let mut live = vec![false; self.nodes.len()];
-        live[..arity].fill(true);
+    pub fn finish(mut self, results: &[NodeId]) -> Body<X> {
+        const DEAD: NodeId = NodeId::MAX;
+        // Whether each node is needed, then where it will be.
+        let mut places: Vec<NodeId> = vec![DEAD; self.nodes.len()];
+        places[..self.parameters + self.captures].fill(0);
         for &result in results {
-            live[result as usize] = true;
+            places[result as usize] = 0;
         }
         for at in (0..self.nodes.len()).rev() {
-            if live[at] {
+            if places[at] != DEAD {
                 for &arg in &self.nodes[at].args {
-                    live[arg as usize] = true;
+                    places[arg as usize] = 0;
                 }
             }
         }
-        let mut renumbered: Vec<NodeId> = vec![NodeId::MAX; self.nodes.len()];
-        let mut nodes = Vec::new();
-        for (at, mut node) in self.nodes.into_iter().enumerate() {
-            if live[at] {
-                renumbered[at] = nodes.len() as NodeId;
+        let (mut at, mut next) = (0, 0);
+        self.nodes.retain_mut(|node| {
+            let is_needed = places[at] != DEAD;
+            if is_needed {
+                places[at] = next;
+                next += 1;
                 for arg in &mut node.args {
-                    *arg = renumbered[*arg as usize];
+                    *arg = places[*arg as usize];
                 }
-                nodes.push(node);
             }
-        }
+            at += 1;
+            is_needed
+        });
         let body = Body {
             parameters: self.parameters,
             captures: self.captures,
-            nodes,
-            results: results.iter().map(|&id| renumbered[id as usize]).collect(),
+            nodes: self.nodes,
+            results: results.iter().map(|&id| places[id as usize]).collect(),
         };
         debug_assert!(body.is_well_formed());
         body

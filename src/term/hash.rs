@@ -2,7 +2,7 @@
 //! as looking them up, has no use.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 /// A table of terms.
 pub(crate) type TermMap<K, V> = HashMap<K, V, BuildHasherDefault<TermHasher>>;
@@ -52,5 +52,95 @@ impl Hasher for TermHasher {
     fn finish(&self) -> u64 {
         // Tables use the lowest bits, which products do not mix.
         (self.0 ^ (self.0 >> 32)).wrapping_mul(FACTOR).rotate_left(20)
+    }
+}
+
+/// The hash of something that is looked up among [`Positions`].
+#[inline]
+pub(crate) fn term_hash(term: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = TermHasher::default();
+    term.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Positions in a list of terms that differ, by the hashes of the terms. These are in the list alone: a table of terms would
+/// hold them twice, and terms are large.
+#[derive(Default)]
+pub(crate) struct Positions {
+    /// Part of the hash, and the position, at the first free place from that which the hash says. A power of two of places,
+    /// of which some are always free.
+    places: Vec<(u32, u32)>,
+    taken: usize,
+}
+
+/// What stands at a free place.
+const FREE: (u32, u32) = (0, u32::MAX);
+
+impl Positions {
+    /// No positions, with room for so many.
+    pub(crate) fn with_capacity(count: usize) -> Positions {
+        Positions { places: vec![FREE; Positions::places_for(count)], taken: 0 }
+    }
+
+    fn places_for(count: usize) -> usize {
+        (count * 2).next_power_of_two().max(16)
+    }
+
+    /// The position of a term with this hash.
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        let last = self.places.len().checked_sub(1)?;
+        let mut at = hash as usize & last;
+        loop {
+            match self.places[at] {
+                FREE => return None,
+                (other, position) if other == hash as u32 && is_it(position) => return Some(position),
+                _ => at = (at + 1) & last,
+            }
+        }
+    }
+
+    /// Adds the position of a term that is not there yet.
+    pub(crate) fn insert(&mut self, hash: u64, position: u32) {
+        if (self.taken + 1) * 3 > self.places.len() * 2 {
+            let wider = vec![FREE; Positions::places_for(self.taken + 1)];
+            for place in std::mem::replace(&mut self.places, wider) {
+                if place != FREE {
+                    self.put(place);
+                }
+            }
+        }
+        self.put((hash as u32, position));
+        self.taken += 1;
+    }
+
+    fn put(&mut self, place: (u32, u32)) {
+        let last = self.places.len() - 1;
+        let mut at = place.0 as usize & last;
+        while self.places[at] != FREE {
+            at = (at + 1) & last;
+        }
+        self.places[at] = place;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_found_by_hash_and_term() {
+        // Words of which many have the same hash.
+        let words: Vec<u64> = (0..1000).map(|word| word * 7).collect();
+        let hash = |word: u64| term_hash(&(word % 10));
+        let mut positions = Positions::default();
+        for (at, &word) in words.iter().enumerate() {
+            assert_eq!(positions.find(hash(word), |at| words[at as usize] == word), None);
+            positions.insert(hash(word), at as u32);
+        }
+        for (at, &word) in words.iter().enumerate() {
+            assert_eq!(positions.find(hash(word), |at| words[at as usize] == word), Some(at as u32));
+        }
+        assert_eq!(positions.find(hash(3), |at| words[at as usize] == 3), None);
     }
 }

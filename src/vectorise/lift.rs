@@ -12,7 +12,7 @@ mod sweeps;
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label};
 use crate::shape::{Axes, Shape};
-use crate::term::{Body, Build, Graph, NodeId, Op};
+use crate::term::{Body, Build, Graph, Node, NodeId, Op};
 use crate::vectorise::fission::Split;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -171,6 +171,10 @@ impl Lifter<'_> {
         let mut slots: Vec<Slot> = Vec::with_capacity(body.nodes.len());
         slots.extend(arguments.iter().cloned().map(Slot::One));
         for node in &body.nodes[body.arity()..] {
+            if let Some(plain) = self.plain(node, &slots) {
+                slots.push(Slot::One(Lifted::invariant(plain)));
+                continue;
+            }
             let slot = match &node.op {
                 Op::Output(position) => match &slots[node.args[0] as usize] {
                     Slot::Several(outputs) => Slot::One(outputs[*position].clone()),
@@ -203,6 +207,35 @@ impl Lifter<'_> {
                 Slot::Several(_) => unreachable!("a result is one array"),
             })
             .collect()
+    }
+
+    /// An operation of which no operand depends on a build variable: it stays as it is.
+    fn plain(&mut self, node: &Node<Build>, slots: &[Slot]) -> Option<NodeId> {
+        let mut args: SmallVec<[NodeId; 3]> = SmallVec::new();
+        for &arg in &node.args {
+            match &slots[arg as usize] {
+                Slot::One(value) if value.axes.is_empty() => args.push(value.node),
+                _ => return None,
+            }
+        }
+        let op = match &node.op {
+            Op::Constant(array) => Op::Constant(array.clone()),
+            Op::Iota(n) => Op::Iota(*n),
+            Op::Unary(op) => Op::Unary(*op),
+            Op::Binary(op) => Op::Binary(*op),
+            Op::Compare(op) => Op::Compare(*op),
+            Op::Select => Op::Select,
+            Op::Cast(dtype) => Op::Cast(*dtype),
+            Op::View(map) => Op::View(map.clone()),
+            Op::Accumulate(map) => Op::Accumulate(map.clone()),
+            Op::Reshape(shape) => Op::Reshape(shape.clone()),
+            Op::Concatenate(axis) => Op::Concatenate(*axis),
+            Op::Reduce(reduction, axes) => Op::Reduce(*reduction, axes.clone()),
+            Op::Contract(spec) => Op::Contract(spec.clone()),
+            Op::Mark => Op::Mark,
+            _ => return None,
+        };
+        Some(self.graph.add(op, &args))
     }
 
     /// An operation without a body, or a build.

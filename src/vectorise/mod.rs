@@ -17,5 +17,5 @@ mod tests;
 
 pub(crate) use fission::can_be_split;
 pub use lift::vectorise;
-pub(crate) use push::push_gathers;
 pub use push::push_reads;
+pub(crate) use push::{in_order, is_still, push_and_simplify, push_gathers};

@@ -12,7 +12,9 @@ use crate::algebra::Reduction;
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
 use crate::operation::Binary;
 use crate::shape::{DType, Type};
-use std::collections::{HashMap, HashSet};
+use crate::term::hash::TermMap;
+use smallvec::SmallVec;
+use std::collections::HashSet;
 
 /// Bytes of the registers of a tile, which leave room in the first-level cache for what is read and written.
 const REGISTERS: usize = 20 << 10;
@@ -39,8 +41,8 @@ struct Assembler<'a> {
     moves: Vec<Vec<(Slot, isize)>>,
     code: Vec<Level>,
     constants: Vec<u64>,
-    constant_slots: HashMap<u64, Slot>,
-    buffer_slots: HashMap<(u32, isize, Vec<isize>), Slot>,
+    constant_slots: TermMap<u64, Slot>,
+    buffer_slots: TermMap<(u32, isize, SmallVec<[isize; 4]>), Slot>,
     /// Free registers of a tile, by level: what an outer loop computes stays while inner ones run.
     free: Vec<Vec<Slot>>,
     /// Slots of tile registers by their number; offsets are known when the tile's size is.
@@ -70,8 +72,8 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
         moves: vec![Vec::new(); depth],
         code: vec![Level::default(); depth + 1],
         constants: Vec::new(),
-        constant_slots: HashMap::new(),
-        buffer_slots: HashMap::new(),
+        constant_slots: TermMap::default(),
+        buffer_slots: TermMap::default(),
         free: vec![Vec::new(); depth + 1],
         tile_registers: Vec::new(),
         single: 0,
@@ -102,7 +104,7 @@ impl Assembler<'_> {
     }
 
     /// The coefficients of an access by loop, outermost first.
-    fn by_loop(&self, at: &Affine) -> Vec<i64> {
+    fn by_loop(&self, at: &Affine) -> SmallVec<[i64; 4]> {
         self.layout.by_loop(at)
     }
 
@@ -152,7 +154,8 @@ impl Assembler<'_> {
     /// A pointer into a buffer that follows the loops.
     fn buffer(&mut self, buffer: u32, at: &Affine, dtype: DType) -> Slot {
         let width = dtype.bytes() as isize;
-        let strides: Vec<isize> = self.by_loop(at).iter().map(|&coefficient| coefficient as isize * width).collect();
+        let strides: SmallVec<[isize; 4]> =
+            self.by_loop(at).iter().map(|&coefficient| coefficient as isize * width).collect();
         let key = (buffer, at.offset as isize * width, strides);
         if let Some(&slot) = self.buffer_slots.get(&key) {
             return slot;
@@ -222,7 +225,7 @@ impl Assembler<'_> {
                 self.last_use[operand as usize] = at;
             }
         }
-        let mut direct: HashMap<ValueId, usize> = HashMap::new();
+        let mut direct: TermMap<ValueId, usize> = TermMap::default();
         for (at, store) in nest.stores.iter().enumerate() {
             self.last_use[store.value as usize] = usize::MAX;
             if let Some((index, ..)) = store.index {

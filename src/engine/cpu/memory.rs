@@ -1,7 +1,7 @@
 //! Where the buffers of a procedure lie: planned before it runs, so that memory is used again as soon as it may be.
 
 use crate::kernel::{BufferId, Procedure, Source};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +80,8 @@ struct Space {
     size: usize,
     /// Lengths of holes, by their beginnings.
     holes: BTreeMap<usize, usize>,
+    /// The same holes, shortest first: length and beginning.
+    by_length: BTreeSet<(usize, usize)>,
 }
 
 impl Space {
@@ -88,18 +90,17 @@ impl Space {
         if bytes == 0 {
             return Some(0);
         }
-        let fitting = self.holes.iter().filter(|(_, length)| **length >= bytes).min_by_key(|(_, length)| **length);
-        if let Some((&at, &length)) = fitting {
-            self.holes.remove(&at);
+        if let Some(&(length, at)) = self.by_length.range((bytes, 0)..).next() {
+            self.close(at, length);
             if length > bytes {
-                self.holes.insert(at + bytes, length - bytes);
+                self.open(at + bytes, length - bytes);
             }
             return Some(at);
         }
         // A hole at the end grows.
         let at = match self.holes.last_key_value() {
             Some((&at, &length)) if at + length == self.size => {
-                self.holes.remove(&at);
+                self.close(at, length);
                 at
             }
             _ => self.size,
@@ -116,13 +117,23 @@ impl Space {
         if let Some((&before, &length)) = self.holes.range(..at).next_back()
             && before + length == at
         {
-            self.holes.remove(&before);
+            self.close(before, length);
             (at, bytes) = (before, bytes + length);
         }
         if let Some(&length) = self.holes.get(&(at + bytes)) {
-            self.holes.remove(&(at + bytes));
+            self.close(at + bytes, length);
             bytes += length;
         }
-        self.holes.insert(at, bytes);
+        self.open(at, bytes);
+    }
+
+    fn open(&mut self, at: usize, length: usize) {
+        self.holes.insert(at, length);
+        self.by_length.insert((length, at));
+    }
+
+    fn close(&mut self, at: usize, length: usize) {
+        self.holes.remove(&at);
+        self.by_length.remove(&(length, at));
     }
 }

@@ -3,6 +3,7 @@
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Mode, Nest, Value, ValueId};
 use crate::operation::{Binary, Unary};
+use smallvec::SmallVec;
 
 /// The loops of a nest in the order in which they run.
 ///
@@ -35,7 +36,7 @@ impl Layout {
     }
 
     /// The coefficients of an affine function by loop.
-    pub(super) fn by_loop(&self, at: &Affine) -> Vec<i64> {
+    pub(super) fn by_loop(&self, at: &Affine) -> SmallVec<[i64; 4]> {
         self.axes.iter().map(|axis| axis.map_or(0, |axis| at.coefficients[axis])).collect()
     }
 }

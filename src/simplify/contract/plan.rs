@@ -310,8 +310,8 @@ fn contraction(arena: &mut Simplifier, left: Factor, right: Factor, result: Labe
     };
     let (left, right) = if swapped { (right, left) } else { (left, right) };
     let spec = numbered(&left.labels, &right.labels, &result);
-    // The rules for contractions end here: nothing is left to peel off its operands.
-    Factor { node: arena.add_as_is(Op::Contract(spec), &[left.node, right.node]), labels: result }
+    // The rules for contractions end here: nothing is left to peel off its operands. But one may be a scatter.
+    Factor { node: arena.add_untried(Op::Contract(spec), &[left.node, right.node]), labels: result }
 }
 
 /// A contraction with its labels numbered as they occur.

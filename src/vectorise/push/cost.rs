@@ -33,7 +33,7 @@ pub(crate) fn push_gathers(body: &Body) -> Cow<'_, Body> {
     if !has_gathers_from_values(body, &mut HashSet::new()) {
         return Cow::Borrowed(body);
     }
-    Cow::Owned(push_body(body, &mut Memo { by_cost: true, ..Memo::default() }))
+    Cow::Owned(push_body(body, &mut Memo { by_cost: true, ..Memo::default() }).0)
 }
 
 /// Whether something is stored for being read at computed positions alone.

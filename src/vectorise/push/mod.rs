@@ -14,6 +14,7 @@ mod cost;
 mod read;
 mod reshape;
 mod rules;
+mod still;
 mod values;
 
 use crate::kernel::roots;
@@ -28,6 +29,7 @@ use read::{Outside, Read, without_repetition};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
+pub(crate) use still::{in_order, is_still};
 use values::{ValueId, Values, WIDE};
 
 /// A node is copied for at most so many reads: without a bound, a chain of nodes that each read two elements of the one
@@ -38,6 +40,11 @@ const READS: usize = 8;
 ///
 /// The result computes the same values. Reads never move across the boundary of a nested body.
 pub fn push_reads(body: &Body) -> Body {
+    push_and_simplify(body).0
+}
+
+/// As [`push_reads`], which simplifies what it writes; says also whether no rule applies to what results.
+pub(crate) fn push_and_simplify(body: &Body) -> (Body, bool) {
     push_body(body, &mut Memo::default())
 }
 
@@ -50,7 +57,7 @@ struct Memo {
     simplified: SimplifiedBodies,
 }
 
-fn push_body(body: &Body, memo: &mut Memo) -> Body {
+fn push_body(body: &Body, memo: &mut Memo) -> (Body, bool) {
     let mut push = Push::new(body, memo);
     let results: Vec<ValueId> = body.results.iter().map(|&result| push.demand(result, Read::Whole)).collect();
     for at in (0..body.nodes.len()).rev() {
@@ -314,7 +321,7 @@ impl<'a> Push<'a> {
         if let Some(done) = self.memo.pushed.get(&Arc::as_ptr(body)) {
             return done.clone();
         }
-        let done = Arc::new(push_body(body, self.memo));
+        let done = Arc::new(push_body(body, self.memo).0);
         self.memo.pushed.insert(Arc::as_ptr(body), done.clone());
         done
     }

@@ -191,8 +191,9 @@ impl Values {
         self.spread(value, shape, &used)
     }
 
-    /// Computes the values that the results need, each after its operands.
-    pub(super) fn rebuild(self, like: &Body, results: &[ValueId], bodies: &mut SimplifiedBodies) -> Body {
+    /// Computes the values that the results need, each after its operands. Says also whether no rule of simplification
+    /// applies to what results.
+    pub(super) fn rebuild(self, like: &Body, results: &[ValueId], bodies: &mut SimplifiedBodies) -> (Body, bool) {
         let mut arena = Simplifier::like(like);
         arena.exchange_bodies(bodies);
         let mut built: Vec<Option<NodeId>> = vec![None; self.definitions.len()];
@@ -224,6 +225,7 @@ impl Values {
         }
         let results: Vec<NodeId> = results.iter().map(|&result| built[result as usize].expect("built above")).collect();
         arena.exchange_bodies(bodies);
-        arena.finish(&results)
+        let is_settled = arena.is_settled();
+        (arena.finish(&results), is_settled)
     }
 }

@@ -5,7 +5,8 @@ use crate::algebra::Reduction;
 use crate::engine::cpu::code::{Instruction, Level, Slot};
 use crate::kernel::{Mode, Store, Value, ValueId};
 use crate::operation::{Binary, Unary};
-use std::collections::{HashMap, HashSet};
+use crate::term::hash::TermMap;
+use std::collections::HashSet;
 
 /// Bytes of the rows that are gone through again and again.
 const FIRST_CACHE: usize = 24 << 10;
@@ -125,10 +126,10 @@ impl Assembler<'_> {
     }
 
     /// Products and squares that are only summed.
-    pub(super) fn fused_sums(&self) -> HashMap<ValueId, Fused> {
+    pub(super) fn fused_sums(&self) -> TermMap<ValueId, Fused> {
         let uses = self.uses();
         let runs = |ids: [ValueId; 2]| ids.map(|id| self.runs[id as usize]);
-        let mut fused = HashMap::new();
+        let mut fused = TermMap::default();
         for store in &self.nest.stores {
             let id = store.value as usize;
             let (value, dtype) = &self.nest.values[id];

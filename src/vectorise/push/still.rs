@@ -1,0 +1,98 @@
+//! Programs in which no read moves, which most are after their reads were moved once: that is found without the walk.
+
+use super::read::without_repetition;
+use crate::affine::AffineMap;
+use crate::term::{Body, Node, NodeId, Op};
+
+/// Whether it is plain that no read of a simplified program moves. Where it is not, the walk may find that none does.
+///
+/// Reads do not move into what computes nothing elementwise, nor into what is needed as a whole too, index arithmetic
+/// excepted.
+pub(crate) fn is_still(body: &Body) -> bool {
+    // What is nested may have reads of its own.
+    if body.nodes.iter().any(|node| node.op.is_multiple()) {
+        return false;
+    }
+    let mut is_whole = vec![false; body.nodes.len()];
+    body.results.iter().for_each(|&result| is_whole[result as usize] = true);
+    let mut read: Vec<NodeId> = Vec::new();
+    for node in &body.nodes {
+        let is_empty = node.types.iter().any(|ty| ty.size() == 0);
+        match &node.op {
+            Op::View(_) | Op::Gather if is_empty => return false,
+            Op::View(map) => match repeats(map) {
+                Some(true) => is_whole[node.args[0] as usize] = true,
+                Some(false) => read.push(node.args[0]),
+                None => return false,
+            },
+            Op::Gather if node.args.len() == 1 => return false,
+            Op::Gather => {
+                read.push(node.args[0]);
+                node.args[1..].iter().for_each(|&arg| is_whole[arg as usize] = true);
+            }
+            _ => node.args.iter().for_each(|&arg| is_whole[arg as usize] = true),
+        }
+    }
+    let stays = |&source: &NodeId| {
+        let node = body.node(source);
+        // Index arithmetic and constants move though they are needed as a whole.
+        let is_shared = is_whole[source as usize] && node.ty().dtype.is_float() && !matches!(node.op, Op::Constant(_));
+        node.ty().size() > 0 && (admits_nothing(node) || is_shared)
+    };
+    read.iter().all(stays)
+}
+
+/// Whether a map does nothing but repeat its source; `None` where it repeats part of it, which is read first.
+fn repeats(map: &AffineMap) -> Option<bool> {
+    match without_repetition(map) {
+        None => (!map.is_identity()).then_some(false),
+        Some((core, places)) => {
+            let same = core.is_identity() && AffineMap::broadcast(map.source(), map.result(), &places) == *map;
+            same.then_some(true)
+        }
+    }
+}
+
+/// Whether no read ever moves into a node.
+fn admits_nothing(node: &Node) -> bool {
+    match &node.op {
+        Op::Constant(array) => array.uniform().is_none(),
+        Op::Parameter(_) | Op::Accumulate(_) | Op::Scatter(_) | Op::ArgSort(..) => true,
+        _ => false,
+    }
+}
+
+/// The program with its nodes in the order in which the results need them, the last operand of each first: that of a
+/// program whose reads were moved.
+pub(crate) fn in_order(body: Body) -> Body {
+    const UNSEEN: NodeId = NodeId::MAX;
+    let arity = body.arity();
+    let mut places = vec![UNSEEN; body.nodes.len()];
+    let mut order: Vec<NodeId> = (0..arity as NodeId).collect();
+    order.iter().for_each(|&parameter| places[parameter as usize] = parameter);
+    let mut open: Vec<(NodeId, bool)> = Vec::new();
+    for &result in &body.results {
+        open.push((result, false));
+        while let Some((id, is_ready)) = open.pop() {
+            if places[id as usize] != UNSEEN {
+                continue;
+            }
+            if is_ready {
+                places[id as usize] = order.len() as NodeId;
+                order.push(id);
+            } else {
+                open.push((id, true));
+                open.extend(body.node(id).args.iter().map(|&arg| (arg, false)));
+            }
+        }
+    }
+    let mut nodes: Vec<Option<Node>> = body.nodes.into_iter().map(Some).collect();
+    let moved = order.iter().map(|&id| {
+        let mut node = nodes[id as usize].take().expect("each node has one place");
+        node.args.iter_mut().for_each(|arg| *arg = places[*arg as usize]);
+        node
+    });
+    let nodes = moved.collect();
+    let results = body.results.iter().map(|&result| places[result as usize]).collect();
+    Body { nodes, results, ..body }
+}
