@@ -10,7 +10,7 @@ use crate::kernel::roots::{Class, class};
 use crate::shape::{Shape, size};
 use crate::term::hash::TermMap;
 use crate::term::{Body, Graph, Node, NodeId, Op};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::borrow::Cow;
 
 /// A read of more than so many elements for each of the array with zeros around it goes through that.
@@ -23,8 +23,10 @@ pub(super) fn arranged(body: &Body) -> Cow<'_, Body> {
         return Cow::Borrowed(body);
     }
     let changes = reordered(body);
+    // What a node becomes: a read of a product in another order has other positions.
+    let op = |id: NodeId| changes.get(&id).unwrap_or(&body.node(id).op);
     let is_surrounded = |node: &Node| {
-        let surrounded = |&arg: &NodeId| surrounding(body.node(arg)).is_some();
+        let surrounded = |&arg: &NodeId| surrounding(op(arg)).is_some();
         is_product(node) && node.args.iter().any(surrounded)
     };
     if changes.is_empty() && !body.nodes.iter().any(is_surrounded) {
@@ -36,23 +38,22 @@ pub(super) fn arranged(body: &Body) -> Cow<'_, Body> {
         let mut args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         if is_product(node) {
             for (arg, &before) in args.iter_mut().zip(&node.args) {
-                if let Some((around, inner)) = surrounding(body.node(before)) {
+                if let Some((around, inner)) = surrounding(op(before)) {
                     let source = ids[body.node(before).args[0] as usize];
                     let padded = graph.add(Op::View(around), &[source]);
                     *arg = graph.add(Op::View(inner), &[padded]);
                 }
             }
         }
-        let op = changes.get(&(at as NodeId)).unwrap_or(&node.op);
-        ids.push(graph.add(op.clone(), &args));
+        ids.push(graph.add(op(at as NodeId).clone(), &args));
     }
     let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
     Cow::Owned(graph.finish(&results))
 }
 
 /// A read beyond the ends of its array, as zeros around the array and a read inside of that; if it reads much more.
-fn surrounding(node: &Node) -> Option<(AffineMap, AffineMap)> {
-    let Op::View(map) = &node.op else { return None };
+fn surrounding(op: &Op) -> Option<(AffineMap, AffineMap)> {
+    let Op::View(map) = op else { return None };
     if map.is_inside() || size(map.result()) == 0 {
         return None;
     }
@@ -113,6 +114,10 @@ fn axis_to_run_along(map: &AffineMap, reader: Option<&Node>) -> Option<usize> {
 
 /// The labels of a contraction's result that make up each axis of a shape that it is read in.
 fn groups(spec: &Contraction, result: &[usize], shape: &[usize]) -> Option<Vec<SmallVec<[Label; 4]>>> {
+    if result == shape {
+        // Without a reshape in between, axes of one position have to stay where they are.
+        return Some(spec.result.iter().map(|&label| smallvec![label]).collect());
+    }
     let mut labels = spec.result.iter().copied().zip(result.iter().copied()).peekable();
     let mut groups: Vec<SmallVec<[Label; 4]>> = Vec::new();
     for &extent in shape {
