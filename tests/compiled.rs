@@ -161,6 +161,14 @@ fn check_updates<S: Family>(program: &Compiled<S, S>, state: &S::At<C>, in_place
     assert_eq!(values(&shared), values(&program.call(&keep).unwrap()));
 }
 
+/// None can be written where it is read, and each needs a place of its own meanwhile.
+#[test]
+fn numbers_that_change_places_are_updated() {
+    let numbers: Vec<S<C>> = (0..9).map(|at| scalar(f64::from(at))).collect();
+    let turned = |x: &Vec<S<_>>| -> Vec<S<_>> { (0..9).map(|at| x[(at + 1) % 9].clone()).collect() };
+    check_updates(&stage(turned, &numbers).unwrap().compile(one()).unwrap(), &numbers, None);
+}
+
 #[test]
 fn updates_are_right_whatever_is_read_while_it_is_written() {
     let x = v(&[1.0, 2.0, 3.0, 4.0, 5.0]);

@@ -291,14 +291,15 @@ impl<'a> Run<'a> {
 
     /// Finds where results go.
     fn place_results(&mut self) -> Result<(), OutOfMemory> {
+        // Rank-0 arrays hold their element: they may not move once there is a pointer to it.
+        if self.state.turns.len() < self.updated {
+            self.state.turns.resize_with(self.updated, || None);
+        }
         for position in 0..self.state.results.len() {
             let State { results, turns, in_place, .. } = &mut self.state;
             // SAFETY: the array was handed over for as long as this run lives, and nothing else refers to it meanwhile.
             let mut array = unsafe { &mut *results[position] };
             if in_place.get(position) == Some(&false) {
-                if turns.len() <= position {
-                    turns.resize_with(position + 1, || None);
-                }
                 array = turns[position].get_or_insert_with(|| Array::zeros(&self.program.result_types[position]));
             }
             let place = own_elements(array)?;
