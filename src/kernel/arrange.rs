@@ -10,7 +10,7 @@ use crate::kernel::roots::{Class, class};
 use crate::shape::{Shape, size};
 use crate::term::hash::TermMap;
 use crate::term::{Body, Graph, Node, NodeId, Op};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// A read of more than so many elements for each of the array with zeros around it goes through that.
@@ -25,11 +25,10 @@ pub(super) fn arranged(body: &Body) -> Cow<'_, Body> {
     let changes = reordered(body);
     // What a node becomes: a read of a product in another order has other positions.
     let op = |id: NodeId| changes.get(&id).unwrap_or(&body.node(id).op);
-    let is_surrounded = |node: &Node| {
-        let surrounded = |&arg: &NodeId| surrounding(op(arg)).is_some();
-        is_product(node) && node.args.iter().any(surrounded)
-    };
-    if changes.is_empty() && !body.nodes.iter().any(is_surrounded) {
+    let operands = body.nodes.iter().filter(|node| is_product(node)).flat_map(|node| &node.args);
+    let surrounded: TermMap<NodeId, (AffineMap, AffineMap)> =
+        operands.filter_map(|&arg| Some((arg, surrounding(op(arg))?))).collect();
+    if changes.is_empty() && surrounded.is_empty() {
         return Cow::Borrowed(body);
     }
     let mut graph = Graph::like(body);
@@ -38,10 +37,10 @@ pub(super) fn arranged(body: &Body) -> Cow<'_, Body> {
         let mut args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         if is_product(node) {
             for (arg, &before) in args.iter_mut().zip(&node.args) {
-                if let Some((around, inner)) = surrounding(op(before)) {
+                if let Some((around, inner)) = surrounded.get(&before) {
                     let source = ids[body.node(before).args[0] as usize];
-                    let padded = graph.add(Op::View(around), &[source]);
-                    *arg = graph.add(Op::View(inner), &[padded]);
+                    let padded = graph.add(Op::View(around.clone()), &[source]);
+                    *arg = graph.add(Op::View(inner.clone()), &[padded]);
                 }
             }
         }
@@ -114,14 +113,13 @@ fn axis_to_run_along(map: &AffineMap, reader: Option<&Node>) -> Option<usize> {
 
 /// The labels of a contraction's result that make up each axis of a shape that it is read in.
 fn groups(spec: &Contraction, result: &[usize], shape: &[usize]) -> Option<Vec<SmallVec<[Label; 4]>>> {
-    if result == shape {
-        // Without a reshape in between, axes of one position have to stay where they are.
-        return Some(spec.result.iter().map(|&label| smallvec![label]).collect());
-    }
     let mut labels = spec.result.iter().copied().zip(result.iter().copied()).peekable();
     let mut groups: Vec<SmallVec<[Label; 4]>> = Vec::new();
     for &extent in shape {
-        let (mut group, mut count) = (SmallVec::new(), 1);
+        // An axis of one position is one here too, if it is next: without a reshape in between it has to stay where it is.
+        let alone = labels.next_if(|&(_, own)| extent == 1 && own == 1);
+        let (mut group, mut count): (SmallVec<[Label; 4]>, usize) =
+            (alone.map(|(label, _)| label).into_iter().collect(), 1);
         while count < extent {
             let (label, own) = labels.next()?;
             group.push(label);

@@ -100,6 +100,23 @@ pub(crate) struct Nest {
     pub(crate) stores: Vec<Store>,
 }
 
+impl Nest {
+    /// How often each value is used by others and by stores.
+    pub(crate) fn uses(&self) -> Vec<u32> {
+        let mut uses = vec![0u32; self.values.len()];
+        for (value, _) in &self.values {
+            value.operands().iter().for_each(|&id| uses[id as usize] += 1);
+        }
+        for store in &self.stores {
+            uses[store.value as usize] += 1;
+            if let Some((index, ..)) = store.index {
+                uses[index as usize] += 1;
+            }
+        }
+        uses
+    }
+}
+
 /// A nest under construction, in which no value stands twice.
 #[derive(Default)]
 pub(crate) struct NestBuilder {

@@ -6,14 +6,13 @@ use crate::kernel::lower::Lowering;
 use crate::kernel::nest::{Mode, Value};
 use crate::kernel::procedure::{BATCH, BufferId, ByRole, COLUMN, Product, ROW, Source, Step, Strided};
 use crate::kernel::roots::{roles, strided_source};
-use crate::shape::{Shape, Type, size, strides};
+use crate::shape::{Shape, Type, strides};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
 type Labels = SmallVec<[u8; 4]>;
 
 /// A buffer whose element for positions of labels is at an affine place.
-#[derive(Clone)]
 struct Operand {
     buffer: BufferId,
     labels: Labels,
@@ -25,6 +24,11 @@ impl Operand {
     fn stride(&self, label: u8) -> i64 {
         let axis = self.labels.iter().position(|&l| l == label);
         axis.map_or(0, |axis| self.at.coefficients[axis])
+    }
+
+    /// How many elements are read or written.
+    fn size(&self, extent: &impl Fn(u8) -> usize) -> usize {
+        self.labels.iter().map(|&label| extent(label)).product()
     }
 
     /// Whether these labels, outermost first, run together with one stride.
@@ -81,21 +85,18 @@ impl Lowering<'_> {
         let buffer = self.local(id);
         let result = row_major(buffer, spec.result.clone(), &node.ty().shape);
         let [mut batches, mut rows, mut summed, mut columns] = roles(spec);
-        let larger = |sizes: [usize; 2], operands: [&Operand; 2]| operands[usize::from(sizes[1] > sizes[0])].clone();
-        let (of_left, of_right, of_result) = (size(shape(0)), size(shape(1)), node.ty().size());
-        put_in_order(&mut batches, &result);
-        put_in_order(&mut rows, &larger([of_left, of_result], [&left, &result]));
-        put_in_order(&mut summed, &larger([of_left, of_right], [&left, &right]));
-        put_in_order(&mut columns, &larger([of_right, of_result], [&right, &result]));
+        put_in_order(&mut batches, [&result; 2], &extent);
+        put_in_order(&mut rows, [&left, &result], &extent);
+        put_in_order(&mut summed, [&left, &right], &extent);
+        put_in_order(&mut columns, [&right, &result], &extent);
         // Whether the last of some labels goes along neighbours.
         let has_neighbours = |operand: &Operand, labels: &Labels| {
             labels.iter().rfind(|&&label| extent(label) != 1).is_none_or(|&label| operand.stride(label) == 1)
         };
         let is_apart = |operand: &Operand, lines: &Labels| {
-            let read = operand.labels.iter().map(|&label| extent(label)).product::<usize>();
             !has_neighbours(operand, lines)
                 && !operand.runs_together(lines, &extent)
-                && read <= self.procedure.buffers[operand.buffer as usize].ty.size()
+                && operand.size(&extent) <= self.procedure.buffers[operand.buffer as usize].ty.size()
         };
         let (left_is_apart, right_is_apart) = (is_apart(&left, &rows), is_apart(&right, &columns));
         if left_is_apart {
@@ -104,19 +105,17 @@ impl Lowering<'_> {
         if right_is_apart {
             right = self.packed(node.args[1], &spec.right, [&batches[..], &summed, &columns].concat().into())?;
         }
-        if !has_neighbours(&result, &rows) && !has_neighbours(&result, &columns) {
+        let mut written = result;
+        if !has_neighbours(&written, &rows) && !has_neighbours(&written, &columns) {
             let order: Labels = [&batches[..], &rows, &columns].concat().into();
             let shape: Shape = order.iter().map(|&label| extent(label)).collect();
             let in_order = self.buffer(&Type::new(node.ty().dtype, &shape), Source::Local);
-            let in_order = row_major(in_order, order, &shape);
-            let step = product_of([batches, rows, summed, columns], [&left, &right, &in_order], &extent);
-            self.fixed(Step::Product(Box::new(step)), &[in_order.buffer]);
-            return self.reordered(id, &in_order, buffer);
+            written = row_major(in_order, order, &shape);
         }
-        let step = product_of([batches, rows, summed, columns], [&left, &right, &result], &extent);
+        let step = product_of([batches, rows, summed, columns], [&left, &right, &written], &extent);
         debug_assert_eq!(node.ty().size(), step.count(BATCH) * step.count(ROW) * step.count(COLUMN));
-        self.fixed(Step::Product(Box::new(step)), &[buffer]);
-        Ok(())
+        self.fixed(Step::Product(Box::new(step)), &[written.buffer]);
+        if written.buffer == buffer { Ok(()) } else { self.reordered(id, &written, buffer) }
     }
 
     /// Copies a product whose axes are in another order than its node's.
@@ -140,9 +139,10 @@ fn row_major(buffer: BufferId, labels: Labels, shape: &[usize]) -> Operand {
     Operand { buffer, labels, at: Affine { offset: 0, coefficients } }
 }
 
-/// Labels by how far an operand goes on along them, outermost first.
-fn put_in_order(labels: &mut Labels, operand: &Operand) {
-    labels.sort_by_key(|&label| std::cmp::Reverse(operand.stride(label).abs()));
+/// Labels by how far the larger of two operands, or else the first, goes on along them, outermost first.
+fn put_in_order(labels: &mut Labels, [first, second]: [&Operand; 2], extent: &impl Fn(u8) -> usize) {
+    let larger = if second.size(extent) > first.size(extent) { second } else { first };
+    labels.sort_by_key(|&label| std::cmp::Reverse(larger.stride(label).abs()));
 }
 
 /// The product of matrices whose axes have these labels by role. Those that run together in all operands are one axis.

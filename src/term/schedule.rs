@@ -68,7 +68,7 @@ struct Schedule<'a, R> {
 
 impl<R: Runner> Schedule<'_, R> {
     fn run(&mut self, checkpoints: Checkpoints) -> Result<(), R::Failure> {
-        let several = self.sweeps > 2;
+        let more_than_two = self.sweeps > 2;
         match checkpoints {
             _ if self.sweeps == 0 => Ok(()),
             _ if self.sweeps == 1 => {
@@ -81,7 +81,7 @@ impl<R: Runner> Schedule<'_, R> {
             Checkpoints::Every(steps) => self.even(steps.max(1)),
             Checkpoints::Snapshots(snapshots) => {
                 let count = self.count()?;
-                match several {
+                match more_than_two {
                     true => self.even(count.div_ceil(snapshots.max(1)).max(1)),
                     false => self.binomial(count, snapshots.max(1), 1),
                 }
@@ -92,7 +92,7 @@ impl<R: Runner> Schedule<'_, R> {
                 }
                 let (of_step, of_state) = self.runner.sizes();
                 let count = self.count()?;
-                match several {
+                match more_than_two {
                     // What is stored, of n / l states and l steps, is least here.
                     true => {
                         let length = (count as f64 * of_state as f64 / of_step as f64).sqrt();

@@ -235,14 +235,15 @@ impl Assembler<'_> {
                 direct.entry(store.value).or_insert(at);
             }
         }
-        let fused = self.fused_sums();
+        let uses = nest.uses();
+        let fused = self.fused_sums(&uses);
         let mut skipped: HashSet<ValueId> = fused.keys().copied().collect();
         for sum in fused.values() {
             self.last_use[sum.a as usize] = usize::MAX;
             self.last_use[sum.b as usize] = usize::MAX;
             skipped.extend(sum.difference);
         }
-        self.guarded_sums = self.guarded_sums();
+        self.guarded_sums = self.guarded_sums(&uses);
         for at in 0..nest.values.len() {
             if skipped.contains(&(at as ValueId)) {
                 continue;

@@ -5,7 +5,6 @@ use super::code::Scratch;
 use super::machine::{Machine, Workspace};
 use super::split::Partial;
 use super::threads::{Shared, Worker};
-use super::transpose::transposed;
 use super::vector::Instructions;
 use crate::concrete::OutOfMemory;
 use crate::kernel::{Blocks, BufferId};
@@ -58,9 +57,9 @@ impl CompiledBlocks {
         blocks: &Blocks,
         types: &[Type],
     ) -> Result<Option<CompiledBlocks>, OutOfMemory> {
-        let Some(block) = Machine::new(isa, &transposed(&blocks.procedure), false)? else { return Ok(None) };
+        let Some(block) = Machine::new(isa, &blocks.procedure, false)? else { return Ok(None) };
         let rest = match &blocks.rest {
-            Some(rest) => match Machine::new(isa, &transposed(rest), false)? {
+            Some(rest) => match Machine::new(isa, rest, false)? {
                 Some(rest) => Some(rest),
                 None => return Ok(None),
             },

@@ -6,6 +6,7 @@ use super::memory::{Place, plan};
 use super::split::Partial;
 use super::step::{Compiled, Space};
 use super::threads::{Shared, Worker};
+use super::transpose::transposed;
 use super::vector::Instructions;
 use crate::concrete::{self, Array, Failure, OutOfMemory};
 use crate::kernel::{BufferId, Call, Procedure, Source};
@@ -97,6 +98,7 @@ impl Machine {
     ///
     /// When there is no memory for a known array.
     pub(super) fn new(isa: Instructions, procedure: &Procedure, cut: bool) -> Result<Option<Machine>, OutOfMemory> {
+        let procedure = &*transposed(procedure, cut);
         let Some((places, memory)) = plan(procedure) else { return Ok(None) };
         let mut constants = HashMap::new();
         for (id, buffer) in procedure.buffers.iter().enumerate() {

@@ -109,9 +109,7 @@ struct Choice<'a> {
 
 /// Whether each value is a product that is only summed.
 fn summed_products(nest: &Nest) -> Vec<bool> {
-    let mut uses = vec![0u32; nest.values.len()];
-    nest.values.iter().flat_map(|(value, _)| value.operands()).for_each(|id| uses[id as usize] += 1);
-    nest.stores.iter().for_each(|store| uses[store.value as usize] += 1);
+    let uses = nest.uses();
     let mut summed = vec![false; nest.values.len()];
     for store in
         nest.stores.iter().filter(|store| store.mode == Mode::Reduce(Reduction::Sum) && store.guards.is_empty())
@@ -311,9 +309,9 @@ fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
     Some((best, least))
 }
 
-/// What a nest costs in its best order on one thread, in simple operations on an element.
-pub(super) fn least_cost(nest: &Nest) -> f64 {
-    best(nest, false).map_or(0.0, |(_, cost)| cost)
+/// What a nest costs in its best order, in simple operations on an element. `cut` is as in [`layout`].
+pub(super) fn least_cost(nest: &Nest, cut: bool) -> f64 {
+    best(nest, cut).map_or(0.0, |(_, cost)| cost)
 }
 
 /// Chooses the order of the loops, and joins those that all accesses go through together.

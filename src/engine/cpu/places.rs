@@ -84,7 +84,8 @@ pub(super) struct OwnPlaces {
 }
 
 impl OwnPlaces {
-    /// Axes where one goes on where the next ends are one.
+    /// Axes where one goes on where the next ends are one: those of a product are the ones that some operand keeps apart,
+    /// and blocks cut them further.
     pub(super) fn new(extents: &[usize], strides: &[isize]) -> OwnPlaces {
         let mut own = OwnPlaces { extents: SmallVec::new(), strides: SmallVec::new() };
         for (&extent, &stride) in extents.iter().zip(strides) {

@@ -1,102 +1,123 @@
-//! Buffers of short rows are laid out with their long axis innermost, where instructions on long runs then cost less.
+//! Buffers of short rows are laid out with their long axes innermost, where instructions on long runs then cost less.
 
 use super::order::least_cost;
 use crate::kernel::{Affine, BufferId, Guards, Procedure, Source, Step, Strided, Value};
-use crate::shape::Type;
+use crate::shape::{Shape, Type, size};
+use crate::term::hash::TermMap;
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 /// Rows of at most so many elements are looked at: first the shortest alone, in the end all.
 const SHORT: [usize; 4] = [4, 16, 64, usize::MAX];
 
-/// The procedure with columns in place of rows in some buffers of its own, of [rows, elements of a row] each, if that is
-/// estimated to cost less.
-pub(super) fn transposed(procedure: &Procedure) -> Cow<'_, Procedure> {
-    let mut best = Cow::Borrowed(procedure);
-    let mut least = cost(procedure);
-    let candidates = candidates(procedure);
-    for (at, &short) in SHORT.iter().enumerate() {
-        let chosen: HashSet<BufferId> =
-            candidates.iter().filter(|&&(_, row)| row <= short).map(|&(id, _)| id).collect();
-        let before = if at == 0 { 0 } else { SHORT[at - 1] };
-        if !candidates.iter().any(|&(_, row)| (before + 1..=short).contains(&row)) {
+/// A buffer's rows, and the elements of a row.
+type Matrix = (usize, usize);
+type Matrices = TermMap<BufferId, Matrix>;
+/// Steps in place of those at these positions.
+type Changed = Vec<(usize, Step)>;
+
+/// The procedure with columns in place of rows in some buffers of its own, if that is estimated to cost less. `cut` says
+/// whether threads may share the work of a step.
+pub(super) fn transposed(procedure: &Procedure, cut: bool) -> Cow<'_, Procedure> {
+    let own = own_buffers(procedure);
+    let mut tried = Matrices::default();
+    let mut costs: TermMap<usize, f64> = TermMap::default();
+    let mut best: Option<(f64, Matrices, Changed)> = None;
+    for short in SHORT {
+        let matrix = |&id: &BufferId| Some((id, matrix_of(&procedure.buffers[id as usize].ty.shape, short)?));
+        let matrices: Matrices = own.iter().filter_map(matrix).collect();
+        if matrices == tried {
             continue;
         }
-        let other = with_columns(procedure, &chosen);
-        let cost = cost(&other);
-        if cost < least {
-            (best, least) = (Cow::Owned(other), cost);
+        let chosen = accessed_by_row(procedure, matrices.clone());
+        tried = matrices;
+        let changed = with_columns(procedure, &chosen);
+        let before = |at: usize| cost(&procedure.steps[at], cut);
+        let gains = changed.iter().map(|(at, step)| *costs.entry(*at).or_insert_with(|| before(*at)) - cost(step, cut));
+        let gain: f64 = gains.sum();
+        if gain > best.as_ref().map_or(0.0, |(most, ..)| *most) {
+            best = Some((gain, chosen, changed));
         }
     }
-    best
+    let Some((_, chosen, changed)) = best else { return Cow::Borrowed(procedure) };
+    let mut other = procedure.clone();
+    for (id, (rows, row)) in chosen {
+        let buffer = &mut other.buffers[id as usize];
+        buffer.ty = Type::new(buffer.ty.dtype, &[row, rows]);
+    }
+    for (at, step) in changed {
+        other.steps[at] = step;
+    }
+    Cow::Owned(other)
 }
 
-/// What the nests of a procedure cost, as their order is chosen by.
-fn cost(procedure: &Procedure) -> f64 {
-    let nests = procedure.steps.iter().map(|step| match step {
-        Step::Nest(nest) => least_cost(nest),
-        _ => 0.0,
-    });
-    nests.sum()
+/// What a step costs if it is a nest, as its order is chosen by.
+fn cost(step: &Step, cut: bool) -> f64 {
+    if let Step::Nest(nest) = step { least_cost(nest, cut) } else { 0.0 }
 }
 
-/// The buffers that can be transposed, with the elements of their rows: memory of the procedure's own, all of whose accesses
-/// are affine in a row and a column.
-fn candidates(procedure: &Procedure) -> Vec<(BufferId, usize)> {
-    let mut is_candidate: Vec<bool> = procedure
-        .buffers
-        .iter()
-        .enumerate()
-        .map(|(id, buffer)| {
-            let id = id as BufferId;
-            let aliased = procedure.buffers.iter().any(|other| matches!(other.source, Source::Alias(of) if of == id));
-            let own = matches!(buffer.source, Source::Local) && !aliased && !procedure.results.contains(&id);
-            own && matches!(buffer.ty.shape[..], [rows, row] if rows > 1 && row > 1)
-        })
-        .collect();
-    let mut check = |id: BufferId, fits: bool| is_candidate[id as usize] &= fits;
-    let splits = |id: BufferId, at: &Affine, guards: &Guards, extents: &[usize]| {
-        row_of(procedure, id).is_some_and(|row| split(at, row, guards, extents).is_some())
+/// An array as a matrix whose rows are as many of the inner axes as have so many elements at most.
+fn matrix_of(shape: &Shape, short: usize) -> Option<Matrix> {
+    let (all, mut row) = (size(shape), 1);
+    for &extent in shape.iter().rev() {
+        if row * extent > short || row * extent == all {
+            break;
+        }
+        row *= extent;
+    }
+    (row > 1).then(|| (all / row, row))
+}
+
+/// The memory of the procedure's own that nothing but nests and products knows.
+fn own_buffers(procedure: &Procedure) -> Vec<BufferId> {
+    let mut own: Vec<bool> = procedure.buffers.iter().map(|buffer| matches!(buffer.source, Source::Local)).collect();
+    for buffer in &procedure.buffers {
+        if let Source::Alias(of) = buffer.source {
+            own[of as usize] = false;
+        }
+    }
+    for step in &procedure.steps {
+        if !matches!(step, Step::Nest(_) | Step::Product(_)) {
+            let (read, filled) = step.touched();
+            read.into_iter().chain(filled).for_each(|id| own[id as usize] = false);
+        }
+    }
+    procedure.results.iter().for_each(|&id| own[id as usize] = false);
+    (0..own.len()).filter(|&id| own[id]).map(|id| id as BufferId).collect()
+}
+
+/// Those matrices all of whose accesses are affine in a row and a column.
+fn accessed_by_row(procedure: &Procedure, mut matrices: Matrices) -> Matrices {
+    let mut check = |id: BufferId, at: Option<(&Affine, &Guards)>, extents: &[usize]| {
+        let is_split = |&(_, row): &Matrix| at.is_some_and(|(at, guards)| split(at, row, guards, extents).is_some());
+        if !matrices.get(&id).is_none_or(is_split) {
+            matrices.remove(&id);
+        }
     };
     for step in &procedure.steps {
         match step {
             Step::Nest(nest) => {
                 for (value, _) in &nest.values {
                     match value {
-                        Value::Load { buffer, at, guards } => {
-                            check(*buffer, splits(*buffer, at, guards, &nest.extents));
-                        }
-                        Value::Gather { buffer, .. } => check(*buffer, false),
+                        Value::Load { buffer, at, guards } => check(*buffer, Some((at, guards)), &nest.extents),
+                        Value::Gather { buffer, .. } => check(*buffer, None, &nest.extents),
                         _ => {}
                     }
                 }
                 for store in &nest.stores {
-                    let fits = store.index.is_none() && splits(store.buffer, &store.at, &store.guards, &nest.extents);
-                    check(store.buffer, fits);
+                    let at = store.index.is_none().then_some((&store.at, &store.guards));
+                    check(store.buffer, at, &nest.extents);
                 }
             }
             Step::Product(product) => {
                 let extents = product.all_extents();
                 for operand in [&product.left, &product.right, &product.result] {
-                    check(operand.buffer, splits(operand.buffer, &as_affine(operand), &Guards::new(), &extents));
+                    check(operand.buffer, Some((&as_affine(operand), &Guards::new())), &extents);
                 }
             }
-            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::Call(_) | Step::Blocks(_) => {
-                let (read, filled) = step.touched();
-                read.into_iter().chain(filled).for_each(|id| check(id, false));
-            }
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::Call(_) | Step::Blocks(_) => {}
         }
     }
-    let chosen = (0..procedure.buffers.len()).filter(|&id| is_candidate[id]);
-    chosen.filter_map(|id| Some((id as BufferId, row_of(procedure, id as BufferId)?))).collect()
-}
-
-/// The elements of a row of a matrix.
-fn row_of(procedure: &Procedure, id: BufferId) -> Option<usize> {
-    match procedure.buffers[id as usize].ty.shape[..] {
-        [_, row] => Some(row),
-        _ => None,
-    }
+    matrices
 }
 
 /// An access as a row and a column, where both are affine at all positions at which the guards may hold.
@@ -134,44 +155,52 @@ fn as_affine(operand: &Strided) -> Affine {
     Affine { offset: operand.offset as i64, coefficients: strides.collect() }
 }
 
-/// The procedure with columns in place of rows in these buffers.
-fn with_columns(procedure: &Procedure, chosen: &HashSet<BufferId>) -> Procedure {
-    let mut other = procedure.clone();
-    let place = |id: BufferId, at: &Affine, guards: &Guards, extents: &[usize]| -> Affine {
-        let ([rows, row], true) = (&procedure.buffers[id as usize].ty.shape[..], chosen.contains(&id)) else {
-            return at.clone();
-        };
-        let (quotient, remainder) = split(at, *row, guards, extents).expect("a candidate's accesses are affine");
-        quotient.plus(*rows as i64, &remainder).expect("places in a buffer do not overflow")
+/// The steps that touch these buffers, with columns in place of rows in them.
+fn with_columns(procedure: &Procedure, chosen: &Matrices) -> Changed {
+    let place = |id: BufferId, at: &Affine, guards: &Guards, extents: &[usize]| -> Option<Affine> {
+        let &(rows, row) = chosen.get(&id)?;
+        let (quotient, remainder) = split(at, row, guards, extents).expect("the accesses of what is chosen are affine");
+        Some(quotient.plus(rows as i64, &remainder).expect("places in a buffer do not overflow"))
     };
-    for &id in chosen {
-        let Type { dtype, shape } = &procedure.buffers[id as usize].ty;
-        other.buffers[id as usize].ty = Type::new(*dtype, &[shape[1], shape[0]]);
-    }
-    for step in &mut other.steps {
-        match step {
+    let is_touched = |step: &Step| {
+        let (read, filled) = step.touched();
+        read.iter().chain(&filled).any(|id| chosen.contains_key(id))
+    };
+    let mut changed: Changed = Vec::new();
+    for (at, step) in procedure.steps.iter().enumerate().filter(|(_, step)| is_touched(step)) {
+        let mut step = step.clone();
+        match &mut step {
             Step::Nest(nest) => {
+                let extents = &nest.extents;
                 for (value, _) in &mut nest.values {
-                    if let Value::Load { buffer, at, guards } = value {
-                        *at = place(*buffer, at, guards, &nest.extents);
+                    if let Value::Load { buffer, at, guards } = value
+                        && let Some(moved) = place(*buffer, at, guards, extents)
+                    {
+                        *at = moved;
                     }
                 }
                 for store in &mut nest.stores {
-                    store.at = place(store.buffer, &store.at, &store.guards, &nest.extents);
+                    if let Some(moved) = place(store.buffer, &store.at, &store.guards, extents) {
+                        store.at = moved;
+                    }
                 }
             }
             Step::Product(product) => {
                 let extents = product.all_extents();
                 for operand in [&mut product.left, &mut product.right, &mut product.result] {
-                    let at = place(operand.buffer, &as_affine(operand), &Guards::new(), &extents);
-                    operand.offset = at.offset as usize;
-                    for (stride, &coefficient) in operand.strides.iter_mut().flatten().zip(&at.coefficients) {
-                        *stride = coefficient as isize;
+                    if let Some(moved) = place(operand.buffer, &as_affine(operand), &Guards::new(), &extents) {
+                        operand.offset = moved.offset as usize;
+                        for (stride, &coefficient) in operand.strides.iter_mut().flatten().zip(&moved.coefficients) {
+                            *stride = coefficient as isize;
+                        }
                     }
                 }
             }
-            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::Call(_) | Step::Blocks(_) => {}
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::Call(_) | Step::Blocks(_) => {
+                unreachable!("nests and products alone touch what is chosen")
+            }
         }
+        changed.push((at, step));
     }
-    other
+    changed
 }

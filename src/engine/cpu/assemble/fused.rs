@@ -96,8 +96,7 @@ impl Assembler<'_> {
 
     /// Reads with guards that are only summed, element by element: where the guards do not hold, a sum stays as it is. Their
     /// elements are not copied between zeros for that.
-    pub(super) fn guarded_sums(&self) -> HashSet<ValueId> {
-        let uses = self.uses();
+    pub(super) fn guarded_sums(&self, uses: &[u32]) -> HashSet<ValueId> {
         let is_summed = |store: &&Store| {
             let plain = store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none() && store.guards.is_empty();
             let each = self.step(&store.at) == 1 || self.sum_level(store).is_some();
@@ -110,24 +109,8 @@ impl Assembler<'_> {
         self.nest.stores.iter().filter(is_summed).filter(is_run).map(|store| store.value).collect()
     }
 
-    /// How often each value is used.
-    fn uses(&self) -> Vec<u32> {
-        let mut uses = vec![0u32; self.nest.values.len()];
-        for (value, _) in &self.nest.values {
-            value.operands().iter().for_each(|&id| uses[id as usize] += 1);
-        }
-        for store in &self.nest.stores {
-            uses[store.value as usize] += 1;
-            if let Some((index, ..)) = store.index {
-                uses[index as usize] += 1;
-            }
-        }
-        uses
-    }
-
     /// Products and squares that are only summed.
-    pub(super) fn fused_sums(&self) -> TermMap<ValueId, Fused> {
-        let uses = self.uses();
+    pub(super) fn fused_sums(&self, uses: &[u32]) -> TermMap<ValueId, Fused> {
         let runs = |ids: [ValueId; 2]| ids.map(|id| self.runs[id as usize]);
         let mut fused = TermMap::default();
         for store in &self.nest.stores {
