@@ -5,7 +5,7 @@ use crate::shape::{Type, size};
 use crate::term::{Body, Build, Graph, Node, NodeId, Op, Scan};
 use std::sync::Arc;
 
-/// How much larger than all that a step reads and writes an intermediate may be, for all steps to be kept at once.
+/// How much larger than all that a loop reads and writes an intermediate may be, for all steps to be kept at once.
 const GROWTH: usize = 4;
 
 /// A loop without the results that depend on no carry, or are sums over the steps of what depends on none.
@@ -83,8 +83,8 @@ fn addend(body: &Body<Build>, uses: &[u32], carry: usize) -> Option<NodeId> {
 }
 
 /// Splits a loop that has results which depend on no carry, or which add up what depends on none; `None` where there are
-/// none, where a step chooses between sides of which it runs just one, or where an intermediate is so much larger than
-/// what a step reads and writes that all steps should not be kept at once.
+/// none, where a step chooses between sides of which it runs just one, or where an intermediate of all steps is so much
+/// larger than what the loop reads and writes that it should not be kept.
 ///
 /// A loop inside that ends when it will, or that keeps little, is run for all steps at once where the outer loop carries
 /// nothing: that is a function mapped over slices. In other loops it stays, since it would have to go on for all steps until
@@ -106,7 +106,9 @@ pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
     let inputs: Vec<NodeId> = (scan.carries as NodeId..body.parameters as NodeId).collect();
     // What is added up is not written by a step.
     let written = free.iter().zip(&nodes).filter(|(at, _)| **at >= scan.carries).map(|(_, id)| id);
-    let moved = inputs.iter().chain(written).fold(1, |sum: usize, &id| sum.saturating_add(elements(body.node(id))));
+    let all = |sum: usize, id: NodeId| sum.saturating_add(elements(body.node(id)));
+    let captured = (body.parameters as NodeId..body.arity() as NodeId).fold(0, all);
+    let moved = inputs.iter().chain(written).copied().fold(1, all).saturating_mul(scan.length).saturating_add(captured);
     let needed = needed(body, &nodes, &[]);
     let fits = |(node, needed): (&Node<Build>, &bool)| {
         let runs_in_bulk = match node.op {
@@ -114,7 +116,7 @@ pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
             Op::Sweeps(_) => scan.carries == 0,
             _ => true,
         };
-        !needed || runs_in_bulk && elements(node) <= moved.saturating_mul(GROWTH)
+        !needed || runs_in_bulk && elements(node).saturating_mul(scan.length) <= moved.saturating_mul(GROWTH)
     };
     if !body.nodes[body.arity()..].iter().zip(&needed[body.arity()..]).all(fits) {
         return None;

@@ -4,7 +4,7 @@ use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Reduction};
 use crate::concrete::{Array, Concrete};
 use crate::operation::{Binary, Comparison, Unary};
-use crate::shape::{DType, Shape, Type, Value};
+use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::simplify::simplify;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Branch, Build, Extension, Graph, NodeId, Op, Scan, interpret_source};
@@ -386,6 +386,28 @@ fn a_loop_inside_a_build_is_a_loop_over_a_batch() {
     // The build's variable is an iota inside, not a capture.
     assert_eq!(scan.body.captures, 1);
     check(&body, &[vector(&[1.0, 2.0, 3.0, 4.0]), vector(&[0.5, -1.0, 2.0])]);
+}
+
+#[test]
+fn a_loop_of_large_steps_is_bulk_where_all_of_them_are_little_beside_what_it_reads() {
+    // A step sums the sines of 50 products with what it captures.
+    let looped = |length: usize| {
+        let mut step: Graph<Build> = Graph::new(&[f64s(&[]), f64s(&[50])], 1);
+        let row = step.add(Op::View(AffineMap::broadcast(&[], &[50], &[])), &[0]);
+        let products = binary(&mut step, Binary::Mul, row, 1);
+        let sines = step.add(Op::Unary(Unary::Sin), &[products]);
+        let sum = step.add(Op::Reduce(Reduction::Sum, Axes::from_slice(&[0])), &[sines]);
+        let body = Arc::new(step.finish(&[sum]));
+        let mut g = graph(&[f64s(&[length]), f64s(&[50])]);
+        let node = g.add(Op::Scan(Arc::new(Scan { body, carries: 0, inputs: 1, length, reverse: false })), &[0, 1]);
+        let output = g.add(Op::Output(0), &[node]);
+        g.finish(&[output])
+    };
+    let loops = |body: &Body| body.nodes.iter().filter(|node| matches!(node.op, Op::Scan(_))).count();
+    assert_eq!(loops(&vectorise(&looped(2))), 0);
+    assert_eq!(loops(&vectorise(&looped(1000))), 1);
+    let factors: Vec<f64> = (0..50).map(|at| 0.1 * at as f64).collect();
+    check(&looped(2), &[vector(&[0.5, -1.0]), vector(&factors)]);
 }
 
 #[test]

@@ -218,11 +218,14 @@ impl Assembler<'_> {
             };
             self.runs.push(own || value.operands().iter().any(|&id| self.runs[id as usize]));
         }
-        // What a store reads is kept until the end: stores come last.
+        // What a store reads is kept until the end: stores come last. So is what a loop inside reads, whose steps all run
+        // after what is computed outside of it.
         self.last_use = (0..nest.values.len()).collect();
         for (at, (value, _)) in nest.values.iter().enumerate() {
             for operand in value.operands() {
-                self.last_use[operand as usize] = at;
+                let is_inside = self.levels[at] > self.levels[operand as usize];
+                let last = &mut self.last_use[operand as usize];
+                *last = (*last).max(if is_inside { usize::MAX } else { at });
             }
         }
         let mut direct: TermMap<ValueId, usize> = TermMap::default();

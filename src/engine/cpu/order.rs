@@ -1,5 +1,6 @@
 //! The order of a nest's loops: which one instructions run along, which run together as one, and which run inside of a tile.
 
+use super::split::chunks_worth;
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Mode, Nest, Value, ValueId};
 use crate::operation::{Binary, Unary};
@@ -281,6 +282,8 @@ fn is_function(op: Unary) -> bool {
 
 /// The best order of a nest of more than one position, and what it costs.
 fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
+    // What is too little for two chunks is for one thread.
+    let cut = cut && chunks_worth(nest) > 1;
     let (memory, numbers) = functions(nest);
     let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] != 1).collect();
     let &last = long.last()?;

@@ -64,6 +64,12 @@ const PARTIAL_CHUNKS: usize = 16;
 /// Chunks of a single loop begin at whole cache lines of any element type.
 const ALIGNED: usize = 64;
 
+/// Into how many chunks the work of a nest is worth to be cut.
+pub(super) fn chunks_worth(nest: &Nest) -> usize {
+    let work = size(&nest.extents).saturating_mul(nest.values.len() + nest.stores.len());
+    (work / WORK).clamp(1, CHUNKS)
+}
+
 impl Split {
     /// A nest that is not cut.
     pub(super) fn whole() -> Split {
@@ -74,8 +80,7 @@ impl Split {
     pub(super) fn of(nest: &Nest, layout: &Layout, types: &[Type]) -> Split {
         let whole = Split::whole();
         let extent = layout.extents[0];
-        let work = size(&nest.extents).saturating_mul(nest.values.len() + nest.stores.len());
-        let mut chunks = (work / WORK).clamp(1, CHUNKS).min(extent.max(1));
+        let mut chunks = chunks_worth(nest).min(extent.max(1));
         if layout.vector == 0 {
             chunks = chunks.min(extent.div_ceil(ALIGNED)).max(1);
         }

@@ -1,8 +1,11 @@
 //! Which kernels are cut for several threads, and loops as they are written.
 
+use super::transpose::transposed;
 use super::{Cpu, Program};
+use crate::algebra::Contraction;
 use crate::concrete::Array;
 use crate::concrete::run_counted;
+use crate::kernel::{Source, lower};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::schedule::Counts;
@@ -41,6 +44,26 @@ fn a_loop_of_no_steps_ends_with_what_it_begins_with() {
     let first = Array::from_vec(&[3], vec![1.0, 2.0, 3.0]);
     let found = program.run(&[first.clone(), Array::from_vec(&[0], Vec::<f64>::new())]).expect("it runs");
     assert_eq!(found, [first]);
+}
+
+#[test]
+fn small_matrices_are_laid_out_with_their_batch_innermost() {
+    // Powers of 26 matrices of four rows and columns, and of one, which stays as it is.
+    let layout = |batch: usize| {
+        let matrices = Type::new(DType::F64, &[batch, 4, 4]);
+        let mut graph: Graph = Graph::new(&[matrices], 0);
+        let product = Op::Contract(Contraction::new(&[0, 1, 2], &[0, 2, 3], &[0, 1, 3]));
+        let square = graph.add(product.clone(), &[0, 0]);
+        let fourth = graph.add(product.clone(), &[square, square]);
+        let eighth = graph.add(product, &[fourth, fourth]);
+        let procedure = lower(&graph.finish(&[eighth]));
+        let laid_out = transposed(&procedure, true);
+        let own = laid_out.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Local));
+        own.map(|buffer| buffer.ty.shape.to_vec()).collect::<Vec<Vec<usize>>>()
+    };
+    // Results are what the program says.
+    assert_eq!(layout(26), [vec![16, 26], vec![16, 26], vec![26, 4, 4]]);
+    assert_eq!(layout(1), [[1, 4, 4]; 3]);
 }
 
 /// `x ← sin x`, which keeps `x`, and with it the transpose `y ← y cos x`, while x > 0.05.

@@ -7,7 +7,7 @@ use crate::term::hash::TermMap;
 use std::borrow::Cow;
 
 /// Rows of at most so many elements are looked at: first the shortest alone, in the end all.
-const SHORT: [usize; 4] = [4, 16, 64, usize::MAX];
+const SHORT: [usize; 5] = [4, 16, 64, 256, usize::MAX];
 
 /// A buffer's rows, and the elements of a row.
 type Matrix = (usize, usize);

@@ -151,18 +151,18 @@ pub(crate) fn multiply_add(isa: Instructions, dtype: DType, a: Operand, b: Opera
 
 /// Combines the elements of `a`, in an order that depends on their number alone, and the one element of the result.
 pub(crate) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
-    reduction::reduce(isa, op, dtype)
+    if op == Reduction::Sum { rows::sum(isa, dtype) } else { reduction::reduce(isa, op, dtype) }
 }
 
 /// Adds the sum of the products of `a` and `b`, in an order that depends on their number alone, to the one element of the
 /// result; as [`multiply_add`], products of floats are not rounded where the instructions allow it.
 pub(crate) fn dot(isa: Instructions, dtype: DType) -> Kernel {
-    reduction::dot(isa, dtype)
+    rows::dot(isa, dtype)
 }
 
 /// Adds the sum of (a − b)² of floats, in an order that depends on their number alone, to the one element of the result.
 pub(crate) fn square_distance(isa: Instructions, dtype: DType) -> Kernel {
-    reduction::square_distance(isa, dtype)
+    rows::square_distance(isa, dtype)
 }
 
 /// [`dot`], of rows.

@@ -1,11 +1,39 @@
-//! Sums over pairs of elements, for several rows at a time: dot products, and squared distances.
+//! Sums over runs and over pairs of elements, those of pairs for several rows at a time: dot products, and squared distances.
 //!
 //! Rows that share an operand read it once, and their sums do not wait for each other. Compilers don't find these vectors
 //! by themselves, so they are spelled out for the instructions of one architecture; others use the plain loops.
 
 use super::reduction;
-use super::{Instructions, RowsKernel};
+use super::{Instructions, Kernel, RowsKernel};
+use crate::algebra::Reduction;
 use crate::shape::DType;
+
+/// The kernel of the sum of a run.
+pub(super) fn sum(isa: Instructions, dtype: DType) -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = x86::of_one::<x86::Elements>(isa, dtype) {
+        return kernel;
+    }
+    reduction::reduce(isa, Reduction::Sum, dtype)
+}
+
+/// The kernel of a sum of products.
+pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = x86::of_one::<x86::Products>(isa, dtype) {
+        return kernel;
+    }
+    reduction::dot(isa, dtype)
+}
+
+/// The kernel of a sum of squared differences.
+pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Kernel {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = x86::of_one::<x86::SquaredDifferences>(isa, dtype) {
+        return kernel;
+    }
+    reduction::square_distance(isa, dtype)
+}
 
 /// The kernel of sums of products, of rows.
 pub(super) fn dots(isa: Instructions, dtype: DType) -> RowsKernel {
@@ -27,17 +55,30 @@ pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{DType, Instructions, RowsKernel, reduction::LANES};
+    use super::{DType, Instructions, Kernel, RowsKernel, reduction::LANES};
     use crate::concrete::Arithmetic;
     use crate::engine::cpu::vector::registers::{Half32, Half64, Vector, Wide32, Wide64};
 
     /// What is summed.
     pub(super) trait Term {
+        /// Whether there is a second operand.
+        const PAIRS: bool = true;
         unsafe fn add<V: Vector>(sum: V, a: V, b: V) -> V;
     }
 
+    /// The elements of the first operand alone.
+    pub(super) struct Elements;
     pub(super) struct Products;
     pub(super) struct SquaredDifferences;
+
+    impl Term for Elements {
+        const PAIRS: bool = false;
+        #[inline(always)]
+        unsafe fn add<V: Vector>(sum: V, a: V, _: V) -> V {
+            // SAFETY: as the caller's.
+            unsafe { sum.plus(a) }
+        }
+    }
 
     impl Term for Products {
         #[inline(always)]
@@ -154,9 +195,9 @@ mod x86 {
     }
 
     macro_rules! compiled {
-        ($name:ident, $features:literal) => {
+        ($rows:ident, $one:ident, $features:literal) => {
             #[target_feature(enable = $features)]
-            unsafe fn $name<V: Vector, F: Term, const ROWS: usize>(
+            unsafe fn $rows<V: Vector, F: Term, const ROWS: usize>(
                 result: (*mut u8, isize),
                 a: (*const u8, isize),
                 b: (*const u8, isize),
@@ -166,11 +207,34 @@ mod x86 {
                 // SAFETY: the caller keeps the promises of the kernel, which include that the machine has these.
                 unsafe { rows::<V, F, ROWS>(result, a, b, count, length) }
             }
+
+            #[target_feature(enable = $features)]
+            unsafe fn $one<V: Vector, F: Term>(
+                result: *mut u8,
+                a: *const u8,
+                b: *const u8,
+                _: *const u8,
+                count: usize,
+            ) {
+                // SAFETY: as above. Without a second operand the first one is there twice, and read once.
+                unsafe { rows::<V, F, 1>((result, 0), (a, 0), (if F::PAIRS { b } else { a }, 0), 1, count) }
+            }
         };
     }
 
-    compiled!(avx2, "avx2,fma,bmi1,bmi2,lzcnt,popcnt");
-    compiled!(avx512, "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt");
+    compiled!(avx2, avx2_of_one, "avx2,fma,bmi1,bmi2,lzcnt,popcnt");
+    compiled!(avx512, avx512_of_one, "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt");
+
+    /// The kernel for floats, of one row.
+    pub(super) fn of_one<F: Term>(isa: Instructions, dtype: DType) -> Option<Kernel> {
+        match (isa, dtype) {
+            (Instructions::Avx512, DType::F32) => Some(avx512_of_one::<Wide32, F>),
+            (Instructions::Avx512, DType::F64) => Some(avx512_of_one::<Wide64, F>),
+            (Instructions::Avx2, DType::F32) => Some(avx2_of_one::<Half32, F>),
+            (Instructions::Avx2, DType::F64) => Some(avx2_of_one::<Half64, F>),
+            _ => None,
+        }
+    }
 
     /// The kernel for floats; sums of as many rows together as there are registers for.
     pub(super) fn kernel<F: Term>(isa: Instructions, dtype: DType) -> Option<RowsKernel> {
