@@ -7,6 +7,7 @@ use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Emitter, Obstacle, VALUES, needed};
 use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
 use crate::kernel::procedure::{Branch, Buffer, BufferId, Call, Loop, Procedure, Source, Step, Sweeps};
+use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
 use crate::shape::{Axes, Shape, Type, size};
 use crate::term::hash::TermMap;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 /// Lowers a program: decides what is stored, and writes the rest into the nests that need it.
 pub(crate) fn lower(body: &Body) -> Procedure {
     let body = &*desugared(body);
+    let body = &*recomputed(body, LEFT);
     let body = &*arranged(body);
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {

@@ -18,6 +18,9 @@ mod nest;
 mod print;
 mod procedure;
 mod product;
+mod recompute;
+#[cfg(test)]
+mod recompute_tests;
 pub(crate) mod roots;
 mod rows;
 #[cfg(test)]

@@ -267,6 +267,15 @@ fn with_passes(
     current
 }
 
+/// The program without what loops and conditionals compute and nothing uses.
+pub(crate) fn pruned(mut body: Body) -> Body {
+    // What a later loop does not read is dropped from an earlier one the next time.
+    while let Some(smaller) = loops::prune(&body) {
+        body = smaller;
+    }
+    body
+}
+
 /// What needs to know the uses of nodes, and so is not a rule.
 fn passes(body: &Body) -> Cow<'_, Body> {
     let pruned = loops::prune(body).map_or(Cow::Borrowed(body), Cow::Owned);

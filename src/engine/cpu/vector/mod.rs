@@ -151,7 +151,7 @@ pub(crate) fn multiply_add(isa: Instructions, dtype: DType, a: Operand, b: Opera
 
 /// Combines the elements of `a`, in an order that depends on their number alone, and the one element of the result.
 pub(crate) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
-    if op == Reduction::Sum { rows::sum(isa, dtype) } else { reduction::reduce(isa, op, dtype) }
+    rows::reduce(isa, op, dtype)
 }
 
 /// Adds the sum of the products of `a` and `b`, in an order that depends on their number alone, to the one element of the

@@ -16,12 +16,16 @@ pub(in crate::engine::cpu) trait Vector: Copy {
     /// One element everywhere.
     unsafe fn splat(element: Self::Element) -> Self;
     unsafe fn store(self, to: *mut Self::Element);
-    /// The first elements, fewer than the register has, and zeros.
-    unsafe fn rest(from: *const Self::Element, count: usize) -> Self;
+    /// The first elements, fewer than the register has, and after them those of this one.
+    unsafe fn rest(self, from: *const Self::Element, count: usize) -> Self;
     unsafe fn minus(self, other: Self) -> Self;
     unsafe fn plus(self, other: Self) -> Self;
     /// This times the factor, plus the term.
     unsafe fn fused(self, factor: Self, term: Self) -> Self;
+    /// The larger elements, this one's if they are equal; NaN wins.
+    unsafe fn larger(self, other: Self) -> Self;
+    /// The smaller elements, this one's if they are equal; NaN wins.
+    unsafe fn smaller(self, other: Self) -> Self;
     /// The sum of halves, until one element is left.
     unsafe fn total(self) -> Self::Element;
 }
@@ -48,7 +52,8 @@ unsafe fn total_f32(sum: __m256) -> f32 {
 
 macro_rules! vector {
     ($name:ident, $register:ident, $t:ident, $width:literal, $zero:ident, $splat:ident, $load:ident, $store:ident, $minus:ident, $plus:ident,
-     $fused:ident, |$from:ident, $count:ident| $rest:expr, |$sum:ident| $total:expr) => {
+     $fused:ident, |$else:ident, $from:ident, $count:ident| $rest:expr, |$a:ident, $b:ident, $not:ident| $better:expr,
+     |$sum:ident| $total:expr) => {
         #[derive(Clone, Copy)]
         pub(in crate::engine::cpu) struct $name($register);
 
@@ -76,7 +81,8 @@ macro_rules! vector {
                 unsafe { $store(to, self.0) }
             }
             #[inline(always)]
-            unsafe fn rest($from: *const $t, $count: usize) -> Self {
+            unsafe fn rest(self, $from: *const $t, $count: usize) -> Self {
+                let $else = self.0;
                 // SAFETY: as the caller's.
                 $name(unsafe { $rest })
             }
@@ -94,6 +100,20 @@ macro_rules! vector {
             unsafe fn fused(self, factor: Self, term: Self) -> Self {
                 // SAFETY: as the caller's.
                 $name(unsafe { $fused(self.0, factor.0, term.0) })
+            }
+            #[inline(always)]
+            unsafe fn larger(self, other: Self) -> Self {
+                const $not: i32 = _CMP_NGE_UQ;
+                let ($a, $b) = (self.0, other.0);
+                // SAFETY: as the caller's.
+                $name(unsafe { $better })
+            }
+            #[inline(always)]
+            unsafe fn smaller(self, other: Self) -> Self {
+                const $not: i32 = _CMP_NLE_UQ;
+                let ($a, $b) = (self.0, other.0);
+                // SAFETY: as the caller's.
+                $name(unsafe { $better })
             }
             #[inline(always)]
             unsafe fn total(self) -> $t {
@@ -117,7 +137,11 @@ vector!(
     _mm512_sub_pd,
     _mm512_add_pd,
     _mm512_fmadd_pd,
-    |from, count| _mm512_maskz_loadu_pd((1u8 << count).wrapping_sub(1), from),
+    |other, from, count| _mm512_mask_loadu_pd(other, (1u8 << count).wrapping_sub(1), from),
+    |a, b, NOT| {
+        let is_number = _mm512_cmp_pd_mask::<_CMP_ORD_Q>(a, a);
+        _mm512_mask_mov_pd(a, _mm512_mask_cmp_pd_mask::<NOT>(is_number, a, b), b)
+    },
     |sum| total_f64(_mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd::<1>(sum)))
 );
 vector!(
@@ -132,7 +156,11 @@ vector!(
     _mm512_sub_ps,
     _mm512_add_ps,
     _mm512_fmadd_ps,
-    |from, count| _mm512_maskz_loadu_ps((1u16 << count).wrapping_sub(1), from),
+    |other, from, count| _mm512_mask_loadu_ps(other, (1u16 << count).wrapping_sub(1), from),
+    |a, b, NOT| {
+        let is_number = _mm512_cmp_ps_mask::<_CMP_ORD_Q>(a, a);
+        _mm512_mask_mov_ps(a, _mm512_mask_cmp_ps_mask::<NOT>(is_number, a, b), b)
+    },
     |sum| total_f32(_mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps::<1>(sum)))
 );
 vector!(
@@ -147,10 +175,15 @@ vector!(
     _mm256_sub_pd,
     _mm256_add_pd,
     _mm256_fmadd_pd,
-    |from, count| {
+    |other, from, count| {
         let mut rest = [0.0; 4];
+        _mm256_storeu_pd(rest.as_mut_ptr(), other);
         std::ptr::copy_nonoverlapping(from, rest.as_mut_ptr(), count);
         _mm256_loadu_pd(rest.as_ptr())
+    },
+    |a, b, NOT| {
+        let is_number = _mm256_cmp_pd::<_CMP_ORD_Q>(a, a);
+        _mm256_blendv_pd(a, b, _mm256_and_pd(is_number, _mm256_cmp_pd::<NOT>(a, b)))
     },
     |sum| total_f64(sum)
 );
@@ -166,10 +199,15 @@ vector!(
     _mm256_sub_ps,
     _mm256_add_ps,
     _mm256_fmadd_ps,
-    |from, count| {
+    |other, from, count| {
         let mut rest = [0.0; 8];
+        _mm256_storeu_ps(rest.as_mut_ptr(), other);
         std::ptr::copy_nonoverlapping(from, rest.as_mut_ptr(), count);
         _mm256_loadu_ps(rest.as_ptr())
+    },
+    |a, b, NOT| {
+        let is_number = _mm256_cmp_ps::<_CMP_ORD_Q>(a, a);
+        _mm256_blendv_ps(a, b, _mm256_and_ps(is_number, _mm256_cmp_ps::<NOT>(a, b)))
     },
     |sum| total_f32(sum)
 );

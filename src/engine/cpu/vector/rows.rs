@@ -1,4 +1,4 @@
-//! Sums over runs and over pairs of elements, those of pairs for several rows at a time: dot products, and squared distances.
+//! Reductions of runs, and sums over pairs of elements for several rows at a time: dot products, and squared distances.
 //!
 //! Rows that share an operand read it once, and their sums do not wait for each other. Compilers don't find these vectors
 //! by themselves, so they are spelled out for the instructions of one architecture; others use the plain loops.
@@ -8,13 +8,17 @@ use super::{Instructions, Kernel, RowsKernel};
 use crate::algebra::Reduction;
 use crate::shape::DType;
 
-/// The kernel of the sum of a run.
-pub(super) fn sum(isa: Instructions, dtype: DType) -> Kernel {
+/// The kernel of the reduction of a run.
+pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
     #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::of_one::<x86::Elements>(isa, dtype) {
+    if let Some(kernel) = match op {
+        Reduction::Sum => x86::of_one::<x86::Elements>(isa, dtype),
+        Reduction::Max => x86::of_one::<x86::Largest>(isa, dtype),
+        Reduction::Min => x86::of_one::<x86::Smallest>(isa, dtype),
+    } {
         return kernel;
     }
-    reduction::reduce(isa, Reduction::Sum, dtype)
+    reduction::reduce(isa, op, dtype)
 }
 
 /// The kernel of a sum of products.
@@ -56,20 +60,44 @@ pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{DType, Instructions, Kernel, RowsKernel, reduction::LANES};
-    use crate::concrete::Arithmetic;
+    use crate::concrete::{Arithmetic, larger, smaller};
     use crate::engine::cpu::vector::registers::{Half32, Half64, Vector, Wide32, Wide64};
 
-    /// What is summed.
+    /// What becomes of the elements, or pairs of elements, of a run.
     pub(super) trait Term {
         /// Whether there is a second operand.
         const PAIRS: bool = true;
-        unsafe fn add<V: Vector>(sum: V, a: V, b: V) -> V;
+        /// What nothing becomes.
+        #[inline(always)]
+        fn nothing<T: Arithmetic>() -> T {
+            T::ZERO
+        }
+        unsafe fn add<V: Vector>(all: V, a: V, b: V) -> V;
+        /// What two parts become.
+        #[inline(always)]
+        unsafe fn join<V: Vector>(a: V, b: V) -> V {
+            // SAFETY: as the caller's.
+            unsafe { a.plus(b) }
+        }
+        /// The same of single elements.
+        #[inline(always)]
+        fn join_elements<T: Arithmetic>(a: T, b: T) -> T {
+            a.plus(b)
+        }
+        /// What the halves of a register become, until one element is left.
+        #[inline(always)]
+        unsafe fn total<V: Vector>(all: V) -> V::Element {
+            // SAFETY: as the caller's.
+            unsafe { all.total() }
+        }
     }
 
     /// The elements of the first operand alone.
     pub(super) struct Elements;
     pub(super) struct Products;
     pub(super) struct SquaredDifferences;
+    pub(super) struct Largest;
+    pub(super) struct Smallest;
 
     impl Term for Elements {
         const PAIRS: bool = false;
@@ -79,6 +107,49 @@ mod x86 {
             unsafe { sum.plus(a) }
         }
     }
+
+    macro_rules! extreme {
+        ($name:ident, $better:ident, $nothing:ident) => {
+            impl Term for $name {
+                const PAIRS: bool = false;
+                #[inline(always)]
+                fn nothing<T: Arithmetic>() -> T {
+                    T::$nothing
+                }
+                #[inline(always)]
+                unsafe fn add<V: Vector>(best: V, a: V, _: V) -> V {
+                    // SAFETY: as the caller's.
+                    unsafe { best.$better(a) }
+                }
+                #[inline(always)]
+                unsafe fn join<V: Vector>(a: V, b: V) -> V {
+                    // SAFETY: as the caller's.
+                    unsafe { a.$better(b) }
+                }
+                #[inline(always)]
+                fn join_elements<T: Arithmetic>(a: T, b: T) -> T {
+                    $better(a, b)
+                }
+                #[inline(always)]
+                unsafe fn total<V: Vector>(best: V) -> V::Element {
+                    let mut elements = [V::Element::$nothing; LANES];
+                    // SAFETY: as the caller's; a register has no more elements.
+                    unsafe { best.store(elements.as_mut_ptr()) };
+                    let mut width = V::WIDTH;
+                    while width > 1 {
+                        width /= 2;
+                        for at in 0..width {
+                            elements[at] = $better(elements[at], elements[at + width]);
+                        }
+                    }
+                    elements[0]
+                }
+            }
+        };
+    }
+
+    extreme!(Largest, larger, LOWEST);
+    extreme!(Smallest, smaller, HIGHEST);
 
     impl Term for Products {
         #[inline(always)]
@@ -99,10 +170,10 @@ mod x86 {
         }
     }
 
-    /// The most registers that one sum is in.
+    /// The most registers that one result is in.
     const PARTS: usize = 8;
 
-    /// The sums of so many rows, every 32nd element together and then halves of those. All rows may be of one `a`.
+    /// The results of so many rows, every 32nd element together and then halves of those. All rows may be of one `a`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn sums<V: Vector, F: Term, const ROWS: usize, const SHARED: bool>(
@@ -113,7 +184,8 @@ mod x86 {
         let parts = LANES / V::WIDTH;
         // SAFETY: the caller promises the elements and the instructions.
         unsafe {
-            let mut sums = [[V::zero(); PARTS]; ROWS];
+            let nothing = V::splat(F::nothing());
+            let mut sums = [[nothing; PARTS]; ROWS];
             let mut start = 0;
             while count - start >= LANES {
                 for part in 0..parts {
@@ -134,8 +206,10 @@ mod x86 {
                 let left = count - at;
                 for row in 0..ROWS {
                     let (a, b) = (a[row].add(at), b[row].add(at));
-                    let (a, b) =
-                        if left >= V::WIDTH { (V::load(a), V::load(b)) } else { (V::rest(a, left), V::rest(b, left)) };
+                    let (a, b) = match left >= V::WIDTH {
+                        true => (V::load(a), V::load(b)),
+                        false => (nothing.rest(a, left), nothing.rest(b, left)),
+                    };
                     sums[row][part] = F::add(sums[row][part], a, b);
                 }
             }
@@ -145,10 +219,10 @@ mod x86 {
                 while width > 1 {
                     width /= 2;
                     for part in 0..width {
-                        sums[row][part] = sums[row][part].plus(sums[row][part + width]);
+                        sums[row][part] = F::join(sums[row][part], sums[row][part + width]);
                     }
                 }
-                totals[row] = sums[row][0].total();
+                totals[row] = F::total(sums[row][0]);
             }
             totals
         }
@@ -169,7 +243,7 @@ mod x86 {
         unsafe {
             let add = |row: usize, sum: V::Element| {
                 let place = result.wrapping_offset(result_stride * row as isize).cast::<V::Element>();
-                place.write(place.read().plus(sum));
+                place.write(F::join_elements(place.read(), sum));
             };
             let mut row = 0;
             while rows - row >= ROWS {

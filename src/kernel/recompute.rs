@@ -1,0 +1,254 @@
+//! What steps of a loop leave for a later one, and what that one computes again.
+//!
+//! The derivative of a loop reads, at each step, what that step computed. Where all of this together is more than caches
+//! hold, moving it costs more than a few operations on what is read anyway: so the later loop takes what the earlier one
+//! took, or the carries before each step, and computes the rest. This is store or recompute, as for nests in
+//! [`roots`](super::roots), between loops. Only elementwise operations and what moves elements are done twice, so that the
+//! values are the same bits.
+
+use crate::kernel::roots::{Class, class, own_cost};
+use crate::shape::Type;
+use crate::simplify::pruned;
+use crate::term::{Body, Graph, Node, NodeId, Op, Scan};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+/// Bytes that loops leave for each other within the second-level cache.
+pub(super) const LEFT: usize = 1 << 20;
+/// What it costs to write eight bytes to memory, or to read them, in simple operations on as many.
+const MOVED: f64 = 5.0;
+/// What it costs to write eight bytes to the cache, and to read them at once.
+const PUT_TOGETHER: f64 = 2.0;
+
+/// The program whose loops compute again what is cheaper than moving it, where one leaves more than `left` bytes for another.
+pub(super) fn recomputed(body: &Body, left: usize) -> Cow<'_, Body> {
+    let plans = plans(body, left);
+    match plans.is_empty() {
+        true => Cow::Borrowed(body),
+        false => Cow::Owned(pruned(rewritten(body, &plans))),
+    }
+}
+
+/// What later loops compute again of one.
+struct Plan {
+    /// The loop that computes it first.
+    first: NodeId,
+    /// The later ones, with their inputs that are outputs of the first loop: at which position, and the value of its step.
+    readers: BTreeMap<NodeId, Vec<(usize, NodeId)>>,
+    choice: Choice,
+}
+
+fn loop_of(body: &Body, id: NodeId) -> Option<&Arc<Scan>> {
+    match &body.node(id).op {
+        Op::Scan(scan) => Some(scan),
+        _ => None,
+    }
+}
+
+fn plans(body: &Body, left: usize) -> Vec<Plan> {
+    let mut readers: BTreeMap<NodeId, BTreeMap<NodeId, Vec<(usize, NodeId)>>> = BTreeMap::new();
+    for (at, node) in body.nodes.iter().enumerate() {
+        let Op::Scan(reader) = &node.op else { continue };
+        for position in reader.carries..reader.carries + reader.inputs {
+            let stack = body.node(node.args[position]);
+            if let Op::Output(output) = stack.op
+                && let Some(first) = loop_of(body, stack.args[0])
+                && first.length == reader.length
+                && output >= first.carries
+            {
+                let of_first = readers.entry(stack.args[0]).or_default();
+                of_first.entry(at as NodeId).or_default().push((position, first.body.results[output]));
+            }
+        }
+    }
+    if readers.is_empty() {
+        return Vec::new();
+    }
+    let uses = body.use_counts();
+    let mut plans: Vec<Plan> = Vec::new();
+    // Stacks that are not there any more.
+    let mut gone: HashSet<NodeId> = HashSet::new();
+    for (first, readers) in readers {
+        let scan = loop_of(body, first).expect("a loop");
+        // How often loops read what a value of the step is stacked in, and for which values nothing else does.
+        let mut reads: BTreeMap<NodeId, (u32, NodeId)> = BTreeMap::new();
+        for (&reader, inputs) in &readers {
+            for &(position, value) in inputs {
+                reads.entry(value).or_insert((0, body.node(reader).args[position])).0 += 1;
+            }
+        }
+        reads.retain(|_, &mut (times, stack)| uses[stack as usize] == times);
+        let size = |&value: &NodeId| bytes(scan.body.node(value).ty()).saturating_mul(scan.length);
+        if reads.keys().map(size).fold(0, usize::saturating_add) <= left {
+            continue;
+        }
+        let is_there = |at: usize| !gone.contains(&body.node(first).args[at]);
+        let choice = |with_carries| Choice::new(scan, &reads, with_carries, &is_there);
+        let (without, with) = (choice(false), choice(true));
+        let choice = if with.saved > without.saved { with } else { without };
+        if choice.saved > 0.0 {
+            gone.extend(choice.dropped.iter().map(|value| reads[value].1));
+            plans.push(Plan { first, readers, choice });
+        }
+    }
+    plans
+}
+
+fn bytes(ty: &Type) -> usize {
+    ty.shape.iter().fold(ty.dtype.bytes(), |bytes, &extent| bytes.saturating_mul(extent))
+}
+
+/// How much is computed again.
+struct Choice {
+    /// The values of the first loop's step that are not stacked any more.
+    dropped: BTreeSet<NodeId>,
+    /// These, and what else of the step is computed for them.
+    computed: BTreeSet<NodeId>,
+    /// The carries of the first loop that are stacked for that.
+    carries: BTreeSet<usize>,
+    /// Simple operations less in a step.
+    saved: f64,
+}
+
+impl Choice {
+    /// What is cheaper computed again than moved, of values with the number of their reads: from those of the loop's stacks
+    /// that remain, from what it takes and `is_there` later, and, if that is allowed, from carries.
+    fn new(
+        first: &Scan,
+        reads: &BTreeMap<NodeId, (u32, NodeId)>,
+        with_carries: bool,
+        is_there: &dyn Fn(usize) -> bool,
+    ) -> Choice {
+        let step = &*first.body;
+        let mut stacked: HashSet<NodeId> = step.results[first.carries..].iter().copied().collect();
+        let (dropped, computed, carries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let mut choice = Choice { dropped, computed, carries, saved: 0.0 };
+        let most = f64::from(reads.values().map(|&(times, _)| times).max().unwrap_or(0));
+        // The last ones first, which are computed from the others.
+        for (&value, &(times, _)) in reads.iter().rev().filter(|&(&value, _)| value as usize >= step.arity()) {
+            let times = f64::from(times);
+            let gain = MOVED * (1.0 + times) * units(step.node(value).ty());
+            let (mut cost, mut new, mut carries) = (0.0, BTreeSet::new(), Vec::new());
+            let mut open = vec![value];
+            while let Some(id) = open.pop().filter(|_| cost <= gain) {
+                let at = id as usize;
+                let is_known = choice.computed.contains(&id) || (id != value && stacked.contains(&id));
+                if is_known || new.contains(&id) {
+                    continue;
+                }
+                if at >= step.arity() {
+                    new.insert(id);
+                    cost += times * cost_again(step, step.node(id)).unwrap_or(f64::INFINITY);
+                    open.extend(&step.node(id).args);
+                } else if at < first.carries && with_carries {
+                    carries.push(at);
+                } else if at < first.carries || !is_there(at) {
+                    cost = f64::INFINITY;
+                }
+            }
+            if cost <= gain {
+                stacked.remove(&value);
+                choice.saved += gain - cost;
+                choice.dropped.insert(value);
+                choice.computed.extend(new);
+                choice.carries.extend(carries);
+            }
+        }
+        for &carry in &choice.carries {
+            choice.saved -= MOVED * (1.0 + most) * units(step.parameter_type(carry));
+        }
+        choice
+    }
+}
+
+/// Eight bytes are one.
+fn units(ty: &Type) -> f64 {
+    bytes(ty) as f64 / 8.0
+}
+
+/// What it costs to compute a node of a step again, in simple operations on eight bytes; `None` if that is not done.
+fn cost_again(step: &Body, node: &Node) -> Option<f64> {
+    let cost = match (&node.op, class(step, node)) {
+        (Op::Constant(_) | Op::Iota(_), _) => return Some(0.0),
+        (Op::View(_), _) => 1.0,
+        (_, Class::Parts | Class::Alias) => PUT_TOGETHER,
+        (op, Class::Pointwise) => own_cost(op),
+        _ => return None,
+    };
+    Some(cost * units(node.ty()))
+}
+
+/// The program in which later loops compute what is planned. What nothing reads then is still there.
+fn rewritten(body: &Body, plans: &[Plan]) -> Body {
+    let mut graph = Graph::like(body);
+    let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
+    for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
+        let mut args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+        let mut op = node.op.clone();
+        for plan in plans.iter().filter(|_| matches!(node.op, Op::Scan(_))) {
+            let Some(inputs) = plan.readers.get(&(at as NodeId)) else { continue };
+            let Op::Scan(reader) = &op else { unreachable!("loops read stacks") };
+            let first = loop_of(body, plan.first).expect("a loop");
+            let outputs = first.carries..body.node(plan.first).types.len() + plan.choice.carries.len();
+            let stacks = outputs.map(|position| graph.add(Op::Output(position), &[ids[plan.first as usize]]));
+            let mut added: Vec<NodeId> = stacks.collect();
+            let taken = body.node(plan.first).args[first.carries..].iter().map(|&arg| ids[arg as usize]);
+            let end = reader.carries + reader.inputs;
+            args.extend(taken.clone().skip(first.inputs));
+            added.extend(taken.take(first.inputs));
+            args.splice(end..end, added);
+            op = Op::Scan(Arc::new(computing(first, reader, inputs, &plan.choice)));
+        }
+        if let (Op::Scan(first), Some(plan)) = (&op, plans.iter().find(|plan| plan.first == at as NodeId)) {
+            op = Op::Scan(Arc::new(stacking(first, &plan.choice)));
+        }
+        ids.push(graph.add(op, &args));
+    }
+    let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
+    graph.finish(&results)
+}
+
+/// The first loop, with stacks of its carries after its outputs.
+fn stacking(first: &Scan, choice: &Choice) -> Scan {
+    let carries = choice.carries.iter().map(|&carry| carry as NodeId);
+    let results = first.body.results.iter().copied().chain(carries).collect();
+    Scan { body: Arc::new(Body { results, ..Body::clone(&first.body) }), ..Scan::clone(first) }
+}
+
+/// The reader, computing some of its inputs, outputs of the first loop: after its own inputs it takes all that the first one
+/// stacks, and its inputs; after its own captures those of the first.
+fn computing(first: &Scan, reader: &Scan, inputs: &[(usize, NodeId)], choice: &Choice) -> Scan {
+    let (before, step) = (&*first.body, &*reader.body);
+    let stacked =
+        || before.results[first.carries..].iter().copied().chain(choice.carries.iter().map(|&at| at as NodeId));
+    // What was known in the first loop's step, in the order in which it is taken.
+    let known: Vec<NodeId> = stacked().chain((first.carries..before.parameters).map(|at| at as NodeId)).collect();
+    let captured: Vec<NodeId> = (before.parameters..before.arity()).map(|at| at as NodeId).collect();
+    let types = |of: &Body, ids: &[NodeId]| -> Vec<Type> { ids.iter().map(|&id| of.node(id).ty().clone()).collect() };
+    let own: Vec<NodeId> = (0..step.arity() as NodeId).collect();
+    let (parameters, captures) = own.split_at(step.parameters);
+    let parts = [types(step, parameters), types(before, &known), types(step, captures), types(before, &captured)];
+    let mut graph = Graph::new(&parts.concat(), captures.len() + captured.len());
+    // The first loop's values in this one, but for those that are computed.
+    let first_capture = step.parameters + known.len();
+    let taken = known.iter().zip(step.parameters..).chain(captured.iter().zip(first_capture + captures.len()..));
+    let taken = taken.filter(|(id, _)| !choice.dropped.contains(id));
+    let mut values: HashMap<NodeId, NodeId> = taken.map(|(&id, at)| (id, at as NodeId)).collect();
+    for &id in &choice.computed {
+        let args: Vec<NodeId> = before.node(id).args.iter().map(|arg| values[arg]).collect();
+        values.insert(id, graph.add(before.node(id).op.clone(), &args));
+    }
+    let places = (0..step.parameters).chain(first_capture..);
+    let mut ids: Vec<NodeId> = places.take(step.arity()).map(|at| at as NodeId).collect();
+    for &(at, value) in inputs {
+        ids[at] = values[&value];
+    }
+    for node in &step.nodes[step.arity()..] {
+        let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+        ids.push(graph.add(node.op.clone(), &args));
+    }
+    let results: Vec<NodeId> = step.results.iter().map(|&id| ids[id as usize]).collect();
+    let body = Arc::new(graph.finish(&results));
+    Scan { inputs: body.parameters - reader.carries, body, ..Scan::clone(reader) }
+}
