@@ -139,11 +139,16 @@ impl Type {
     ///
     /// # Errors
     ///
-    /// A sentence that names the type.
+    /// A sentence that names the type and the bytes.
     pub fn check_size(&self) -> Result<(), String> {
         match self.bytes() {
             Some(_) => Ok(()),
-            None => Err(format!("an array of type {self} is too large for any memory")),
+            None => {
+                let bytes = |bytes: u128, &extent: &usize| bytes.checked_mul(extent as u128);
+                let bytes = self.shape.iter().try_fold(self.dtype.bytes() as u128, bytes);
+                let bytes = bytes.map_or("more than 2^128".into(), |bytes| bytes.to_string());
+                Err(format!("an array of type {self} is too large for any memory: {bytes} bytes"))
+            }
         }
     }
 }
@@ -286,7 +291,7 @@ mod tests {
         assert_eq!(bytes(DType::Bool, &[isize::MAX as usize + 1]), None);
         assert_eq!(bytes(DType::F64, &[1 << 60]), None);
         assert_eq!(bytes(DType::F32, &[1 << 40, 1 << 24]), None);
-        let message = "an array of type f64[1099511627776, 1099511627776] is too large for any memory";
+        let message = "an array of type f64[1099511627776, 1099511627776] is too large for any memory: 9671406556917033397649408 bytes";
         assert_eq!(Type::new(DType::F64, &[1 << 40, 1 << 40]).check_size(), Err(message.into()));
     }
 

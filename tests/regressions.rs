@@ -2,6 +2,7 @@
 
 use deltaray::Error;
 use deltaray::algebra::Algebra;
+use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use deltaray::staged::Staged;
 use std::cell::RefCell;
@@ -255,4 +256,54 @@ fn equal_elements_that_no_memory_holds() {
     assert_eq!(element.unwrap().call(&v(&[1.0, 3.0])).unwrap().item(), 9.0);
     let sum = stage(|x| x.replicate(MANY).sum(), &v(&[1.0, 3.0])).unwrap();
     assert_eq!(sum.call(&v(&[1.0, 3.0])).unwrap().item(), 2f64.powi(52));
+}
+
+/// Updates that are put together were taken apart along an axis of the indices that there was not, to compile it.
+#[test]
+fn parts_are_added_at_one_position_of_none() {
+    fn added<A: Algebra>((x, at): &(Vector<A, f64>, Scalar<A, i64>)) -> Matrix<A, f64> {
+        x.append(0, &x.sin()).scatter(at, 0)
+    }
+    let arguments = (v(&[1.0, 2.0]), scalar::<Concrete, i64>(0));
+    let compiled = stage(added, &arguments).unwrap().compile(Cpu::default()).unwrap();
+    let empty = compiled.call(&arguments).unwrap();
+    assert_eq!((empty.shape().to_vec(), &empty), (vec![0, 4], &added(&arguments)));
+}
+
+/// More stores than a nest has slots for were a panic.
+#[test]
+fn parts_of_an_array_may_be_many() {
+    fn parts<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
+        let few: Vec<Scalar<A, f64>> = (0..200).map(|k| x.at(k).sin()).collect();
+        stack(&(0..70_000usize).map(|k| few[(k * k * 7 + k / 3) % 200].clone()).collect::<Vec<_>>())
+    }
+    let x: Vector<Concrete, f64> = (0..200).map(f64::from).collect::<Vec<f64>>().into();
+    let staged = stage(parts, &x).unwrap();
+    let (found, expected) = (staged.compile(Cpu::default()).unwrap().call(&x).unwrap(), staged.call(&x).unwrap());
+    assert!(found.to_vec().iter().zip(expected.to_vec()).all(|(found, expected)| (found - expected).abs() < 1e-15));
+}
+
+/// An infinite factor was multiplied with the sum: ∞ instead of ∞ − ∞.
+#[test]
+fn constants_that_are_infinite_stay_in_sums() {
+    fn sum<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+        (x * f64::INFINITY).sum()
+    }
+    let x = v(&[2.0, -1.0]);
+    let staged = stage(sum, &x).unwrap();
+    let compiled = staged.compile(Cpu::default()).unwrap();
+    for sum in [sum(&x), staged.call(&x).unwrap(), compiled.call(&x).unwrap()] {
+        assert!(sum.item().is_nan());
+    }
+}
+
+/// Runs of loops in loops were counted in numbers that are too small for them.
+#[test]
+fn runs_that_are_too_many_to_count_are_reported() {
+    let twice = |x: &Vector<_, f64>| {
+        iterate(x.clone(), 1 << 40, |x: Vector<_, f64>| iterate(x, 1 << 40, |x: Vector<_, f64>| x.sin()))
+    };
+    let compiled = stage(twice, &v(&[1.0, 2.0])).unwrap().compile(Cpu::default()).unwrap();
+    let report = compiled.program().report();
+    assert!(report.kernels.iter().all(|kernel| kernel.times == usize::MAX && kernel.operations > 1e24), "{report}");
 }

@@ -43,8 +43,9 @@ pub struct Report {
     pub interface: usize,
 }
 
-/// The kernels of a procedure that runs so many times; `seconds` is asked for each of them, in order.
-pub(super) fn kernels(procedure: &Procedure, times: usize, seconds: &mut impl FnMut() -> Option<f64>) -> Vec<Kernel> {
+/// The kernels of a procedure that runs so many times, perhaps more than can be counted; `seconds` is asked for each of them,
+/// in order.
+pub(super) fn kernels(procedure: &Procedure, times: f64, seconds: &mut impl FnMut() -> Option<f64>) -> Vec<Kernel> {
     let mut kernels = Vec::new();
     let bytes = |id: u32| procedure.buffers[id as usize].ty.bytes().unwrap_or(usize::MAX) as f64;
     let moved = |step: &Step| -> f64 {
@@ -79,7 +80,7 @@ pub(super) fn kernels(procedure: &Procedure, times: usize, seconds: &mut impl Fn
                 (name, operations * extent, moved(step))
             }
             Step::Loop(repeated) => {
-                kernels.extend(self::kernels(&repeated.step, times * repeated.scan.length, seconds));
+                kernels.extend(self::kernels(&repeated.step, times * repeated.scan.length as f64, seconds));
                 continue;
             }
             Step::Branch(branch) => {
@@ -89,7 +90,7 @@ pub(super) fn kernels(procedure: &Procedure, times: usize, seconds: &mut impl Fn
             }
             Step::Sweeps(sweeps) => {
                 let times = match sweeps.sweeps.steps {
-                    Steps::Count(count) => times * count,
+                    Steps::Count(count) => times * count as f64,
                     Steps::While(_) => times,
                 };
                 if let Some(condition) = &sweeps.condition {
@@ -101,8 +102,8 @@ pub(super) fn kernels(procedure: &Procedure, times: usize, seconds: &mut impl Fn
                 continue;
             }
         };
-        let all = times as f64;
-        kernels.push(Kernel { name, times, operations: operations * all, bytes: bytes * all, seconds: seconds() });
+        let (operations, bytes) = (operations * times, bytes * times);
+        kernels.push(Kernel { name, times: times as usize, operations, bytes, seconds: seconds() });
     }
     kernels
 }
@@ -114,7 +115,7 @@ fn named(when: &str, kernels: Vec<Kernel>) -> impl Iterator<Item = Kernel> {
 
 /// The kernels of a procedure that runs once.
 fn kernels_of(procedure: &Procedure) -> Vec<Kernel> {
-    kernels(procedure, 1, &mut || None)
+    kernels(procedure, 1.0, &mut || None)
 }
 
 fn nest_name(nest: &Nest) -> String {

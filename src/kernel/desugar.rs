@@ -39,7 +39,9 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
 fn pieces<'a>(body: &'a Body, node: &'a Node) -> Option<&'a [NodeId]> {
     let (Op::Scatter(_), Op::Concatenate(0)) = (&node.op, &body.node(*node.args.first()?).op) else { return None };
     let updates = body.node(node.args[0]);
-    (size(&node.ty().shape) < size(&updates.ty().shape)).then_some(&updates.args[..])
+    // With one position for all of them the first axis belongs to what is added there.
+    let has_axis = node.args.get(1).is_some_and(|&index| body.node(index).ty().rank() > 0);
+    (has_axis && size(&node.ty().shape) < size(&updates.ty().shape)).then_some(&updates.args[..])
 }
 
 /// The sum of the scatters of some updates, each with its part of the indices.

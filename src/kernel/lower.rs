@@ -392,7 +392,9 @@ impl<'a> Lowering<'a> {
     fn join(&mut self, built: NestBuilder, stores: Vec<Store>) {
         let extents = built.nest.extents.clone();
         let place = match self.nests.get(&extents) {
-            Some(&place) if self.is_known(&built.nest, place) && self.has_room(&built.nest, place) => place,
+            Some(&place) if self.is_known(&built.nest, place) && self.has_room(&built.nest, stores.len(), place) => {
+                place
+            }
             _ => {
                 self.places.push(Place::Nest(NestBuilder::new(&extents)));
                 self.nests.insert(extents, self.places.len() - 1);
@@ -424,10 +426,11 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Whether a nest has room for the values of another one.
-    fn has_room(&self, nest: &Nest, place: usize) -> bool {
+    /// Whether a nest has room for the values of another one, and for so many stores.
+    fn has_room(&self, nest: &Nest, stores: usize, place: usize) -> bool {
         let Place::Nest(there) = &self.places[place] else { unreachable!("a place of a nest") };
-        there.nest.values.len() + nest.values.len() <= 2 * VALUES
+        let there = &there.nest;
+        there.values.len() + nest.values.len() <= 2 * VALUES && there.stores.len() + stores <= 2 * VALUES
     }
 
     /// Whether all that a nest reads is known where another one runs, or is stored by that one just where it is read.

@@ -197,7 +197,7 @@ impl Program {
             let (calls, seconds) = &**profile.as_ref()?;
             seconds.get(position - 1).map(|seconds| seconds / (*calls).max(1) as f64)
         };
-        let kernels = report::kernels(&self.procedure, 1, &mut seconds);
+        let kernels = report::kernels(&self.procedure, 1.0, &mut seconds);
         let bytes = |ty: &Type| ty.bytes().unwrap_or(usize::MAX);
         let parameters = self.procedure.buffers[..self.procedure.parameters].iter().map(|buffer| bytes(&buffer.ty));
         let interface = parameters.chain(self.result_types.iter().map(bytes)).fold(0, usize::saturating_add);

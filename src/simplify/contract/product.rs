@@ -97,7 +97,8 @@ pub struct Product {
 }
 
 impl Product {
-    /// The product that nodes with labelled axes compute together; `None` if an axis has extent 0.
+    /// The product that nodes with labelled axes compute together; `None` if an axis has extent 0, or a factor is infinite or NaN
+    /// everywhere.
     pub fn of(arena: &mut Simplifier, roots: &[(NodeId, &Labels)], extents: Shape, taken: Taken) -> Option<Product> {
         if extents.contains(&0) {
             return None;
@@ -143,7 +144,9 @@ impl Product {
                 }
             }
         }
-        Some(product)
+        // What is infinite is multiplied before anything is added: ∞ − ∞ is no number, and ∞ times a difference is.
+        let is_infinite = |factor: &Factor| arena.uniform(factor.node).is_some_and(|value| !value.to_f64().is_finite());
+        (!product.factors.iter().any(is_infinite)).then_some(product)
     }
 
     /// Adds a mask; a conjunction as several.
