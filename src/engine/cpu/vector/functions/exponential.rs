@@ -59,13 +59,21 @@ fn exp_m1_in_parts<T: Real, L: Level>(x: T) -> (T, T) {
     (linear * second, beyond_linear::<T, L>(r) * first * second)
 }
 
+/// What is computed of an argument within bounds, and 0 below them. Products with numbers of less than full precision take a
+/// hundred times as long as others, which exponentials that nearly vanish would meet everywhere.
+#[inline(always)]
+fn or_vanishing<T: Real>(x: T, bounds: (T, T), compute: impl Fn(T) -> T) -> T {
+    let value = compute(within(x, bounds));
+    if x < bounds.0 { T::ZERO } else { value }
+}
+
 pub(super) struct Exp;
 
 impl<T: Real> Function<T> for Exp {
     const ROW: Unary = Unary::Exp;
     #[inline(always)]
     fn value<L: Level>(x: T) -> T {
-        exp_of::<T, L>(&reduced::<T, L>(within(x, T::EXPONENTS)), number(1.0))
+        or_vanishing(x, T::NORMAL_EXPONENTS, |x| exp_of::<T, L>(&reduced::<T, L>(x), number(1.0)))
     }
 }
 
@@ -75,10 +83,11 @@ impl<T: Real> Function<T> for Exp2 {
     const ROW: Unary = Unary::Exp2;
     #[inline(always)]
     fn value<L: Level>(x: T) -> T {
-        let x = within(x, T::BINARY_EXPONENTS);
-        let sum = x + T::ROUND;
-        let r = (x - (sum - T::ROUND)) * T::LN_2;
-        exp_of::<T, L>(&Reduced { sum, r }, number(1.0))
+        or_vanishing(x, T::NORMAL_BINARY_EXPONENTS, |x| {
+            let sum = x + T::ROUND;
+            let r = (x - (sum - T::ROUND)) * T::LN_2;
+            exp_of::<T, L>(&Reduced { sum, r }, number(1.0))
+        })
     }
 }
 
