@@ -16,7 +16,6 @@ mod logistic;
 mod lstm;
 mod machine;
 mod mixture;
-mod moments;
 mod running;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,11 @@
 //! The posterior of a mixture of Gaussians, from sums over points of their second powers.
 
+mod moments;
+
 use crate::functions::{exp, ln};
 use crate::lanes::{Aligned, BLOCK, Block, sum, total};
 use crate::machine::{Machine, compiled};
-use crate::moments::{Moments, place};
+use moments::{Moments, place};
 
 /// A mixture of Gaussians, or a gradient by one. The inverse of a covariance is QᵀQ for a lower triangular matrix Q.
 #[derive(Clone, Default)]

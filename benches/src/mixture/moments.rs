@@ -1,8 +1,8 @@
 //! Sums over points of the products of their coordinates, of which the gradient of a mixture of Gaussians is made.
 
+use super::{Mixture, Wishart};
 use crate::lanes::{Aligned, BLOCK, Block, Lanes, total};
 use crate::machine::Machine;
-use crate::mixture::{Mixture, Wishart};
 
 /// Where an element of a triangular matrix is.
 #[inline(always)]
