@@ -4,7 +4,9 @@ use std::fmt;
 use std::panic::Location;
 
 /// What can go wrong with an array program, its inputs or the machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// `Debug` prints the sentence that `Display` does, since that is what a `main` shows which returns an error.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// Operands of an operation do not fit together.
@@ -33,6 +35,8 @@ pub enum Error {
         expected: String,
         /// The type that was given.
         found: String,
+        /// The user's line, `file:line:column`: of the call.
+        place: String,
     },
     /// There is no memory for an array that an operation needs.
     Memory {
@@ -62,6 +66,8 @@ pub enum Error {
         expected: String,
         /// The type that was given.
         found: String,
+        /// The user's line, `file:line:column`: of the call.
+        place: String,
     },
     /// Derivatives disagree with each other or with finite differences: what
     /// [`check_grad`](crate::derivative::check_grad) finds.
@@ -82,9 +88,10 @@ impl fmt::Display for Error {
         match self {
             Error::Operands { operation, problem, place } => write!(f, "{operation}: {problem} (at {place})"),
             Error::Scope { problem, place } => write!(f, "{problem} (at {place})"),
-            Error::Argument { position, path, expected, found } => {
+            Error::Argument { position, path, expected, found, place } => {
                 let path = if path.is_empty() { String::new() } else { format!(", `{path}`") };
-                write!(f, "argument {position}{path}: the program was staged for {expected}, but {found} was given")
+                let given = format!("the program was staged for {expected}, but {found} was given");
+                write!(f, "argument {position}{path}: {given} (at {place})")
             }
             Error::Memory { operation, ty, place } => {
                 write!(f, "{operation}: there is no memory for an array of type {ty} (at {place})")
@@ -96,12 +103,19 @@ impl fmt::Display for Error {
                     None => write!(f, "more than can be addressed (at {place})"),
                 }
             }
-            Error::Output { path, expected, found } => {
+            Error::Output { path, expected, found, place } => {
                 let path = if path.is_empty() { String::new() } else { format!(" `{path}`") };
-                write!(f, "output{path}: the program results in {expected}, but {found} was given to write to")
+                let given = format!("the program results in {expected}, but {found} was given to write to");
+                write!(f, "output{path}: {given} (at {place})")
             }
             Error::Derivative(problem) | Error::Structure(problem) => f.write_str(problem),
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -62,7 +62,7 @@
 //! ```text
 //! function ──stage──▶ term with build ──vectorise──▶ bulk term ──simplify──▶
 //!   ──dual over Staged──▶ primal + Delta ──transpose──▶ gradient term ──simplify──▶ called, or printed
-//!   ──lower──▶ loop nests ──assemble──▶ kernels on an [engine]
+//!   ──lower──▶ loop nests ──assemble──▶ kernels on an engine
 //! ```
 //!
 //! [`vectorise`] is the bulk-operation transform, [`simplify`] rewrites by directional rules in tables, and

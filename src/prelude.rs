@@ -8,6 +8,7 @@ pub use crate::derivative::{
     custom_vjp, fixed_point, grad, grad_aux, hessian, hvp, jacfwd, jacrev, jit, jvp, jvp_aux, jvp_batch, linearize,
     minimum, root, stage, value_and_grad, value_and_grad_aux, vjp, vjp_aux, vjp_batch, vmap, vmap_axes,
 };
+pub use crate::engine::cpu::Cpu;
 pub use crate::sparse::{Csr, Fixed, SparseHessian, SparseJacobian, fixed};
 pub use crate::tensor::{
     Batch, Checkpoints, Element, Family, Float, Integer, Matrix, Number, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank,

@@ -73,6 +73,14 @@ fn outputs_that_share_storage_get_their_own() {
     assert_eq!(output.parts[1], v(&[8.0, 9.0]));
 }
 
+/// What an error says, which ends with a line of this file: without that.
+fn said(error: &Error) -> String {
+    let text = error.to_string();
+    let (said, place) = text.rsplit_once(" (at ").expect("a line");
+    assert!(place.starts_with(file!()), "{text}");
+    said.to_string()
+}
+
 #[test]
 fn what_does_not_fit_is_named_and_nothing_is_written() {
     let x = v(&[1.0, 2.0, 3.0]);
@@ -81,7 +89,7 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
         let before = format!("{:?}", output.leaves());
         let error = program.call_into(arguments, output).expect_err("it does not fit");
         assert_eq!(format!("{:?}", output.leaves()), before);
-        error.to_string()
+        said(&error)
     };
     let text = problem((&x, &x), &mut empty_pair([3, 3, 5]));
     assert_eq!(text, "output `parts.1`: the program results in f64[2], but f64[5] was given to write to");
@@ -100,7 +108,7 @@ fn what_does_not_fit_is_named_and_nothing_is_written() {
     let mut output: V<C> = zeros(3);
     output.visit_mut(&mut |array| *array = Array::from_vec(&[3], vec![1i64, 2, 3]));
     let program = stage(|x: &V<_>| x * 2.0, &x).unwrap().compile(one()).unwrap();
-    let error = program.call_into(&x, &mut output).unwrap_err().to_string();
+    let error = said(&program.call_into(&x, &mut output).unwrap_err());
     assert_eq!(error, "output: the program results in f64[3], but i64[3] was given to write to");
 }
 
@@ -225,12 +233,12 @@ fn updates_of_scalars_and_with_more_arguments() {
     let target = state.0.clone();
     program.update_with(&mut state, (&target, &rate), &mut others).unwrap();
     assert_eq!((target.to_vec(), state.0.to_vec()), (vec![3.5, 7.0], vec![3.5, 7.0]));
-    let error = program.update_with(&mut (zeros(3), scalar(0.0)), (&x, &rate), &mut others).unwrap_err().to_string();
+    let error = said(&program.update_with(&mut (zeros(3), scalar(0.0)), (&x, &rate), &mut others).unwrap_err());
     assert_eq!(error, "argument 0, `0`: the program was staged for f64[2], but f64[3] was given");
-    let error = program.update_with(&mut state, (&x, &rate), &mut zeros(3)).unwrap_err().to_string();
+    let error = said(&program.update_with(&mut state, (&x, &rate), &mut zeros(3)).unwrap_err());
     assert_eq!(error, "output `1`: the program results in f64[2], but f64[3] was given to write to");
     let shrinking = stage(|x: &V<_>| x.slice(0, 1..), &x).unwrap().compile(one()).unwrap();
-    let error = shrinking.update(&mut v(&[1.0, 2.0]), ()).unwrap_err().to_string();
+    let error = said(&shrinking.update(&mut v(&[1.0, 2.0]), ()).unwrap_err());
     assert_eq!(error, "output: the program results in f64[1], but f64[2] was given to write to");
 }
 

@@ -20,6 +20,19 @@ fn loss<A: Algebra>((w, x): &(V<A>, Matrix<A, f64>)) -> S<A> {
 }
 
 #[test]
+fn results_go_into_arrays_that_are_there() {
+    let slope = jit(|x: &V<Staged>| x.powi(2).sum()).grad();
+    let mut result: V<C> = zeros(2);
+    for scale in [1.0, 2.0] {
+        slope.call_into(&v(&[scale, -scale]), &mut result).unwrap();
+        assert_eq!(result.to_vec(), [2.0 * scale, -2.0 * scale]);
+    }
+    let error = slope.call_into(&v(&[1.0; 3]), &mut result).unwrap_err().to_string();
+    assert!(error.starts_with("output: the program results in f64[3]") && error.contains(file!()), "{error}");
+    assert_eq!((result.to_vec(), slope.programs()), (vec![4.0, -4.0], 2));
+}
+
+#[test]
 fn a_program_is_made_once_for_each_structure_and_types() {
     let runs = AtomicUsize::new(0);
     let total = jit(|parts: &Vec<V<Staged>>| {

@@ -160,7 +160,7 @@ fn control_loops_and_mapping() -> deltaray::Result<()> {
     assert_eq!(vmap(|row| row.sum(), &a).to_vec(), [6.0, 15.0]);
     assert_eq!(vmap_axes(|column| column.sum(), &a, [1], [0]).to_vec(), [5.0, 7.0, 9.0]);
     assert_eq!(build(n, |i| x.at(&i) * x.at(n - 1 - i)).to_vec(), [4.0, 4.0, 4.0]);
-    assert_eq!(stage(f, &x)?.call(&x)?.item(), 73.0);
+    assert_eq!((jit(f).call(&x)?.item(), stage(f, &x)?.call(&x)?.item()), (73.0, 73.0));
     Ok(())
 }
 
@@ -203,6 +203,7 @@ fn derivatives() -> deltaray::Result<()> {
     let (value, gradient) = value_and_grad(f, &x);
     assert_eq!((value.item(), gradient.to_vec()), (73.0, slope.to_vec()));
     assert_eq!(grad(|(x, y)| (x * y).sum(), &(x.clone(), y.clone())), (y.clone(), x.clone()));
+    assert_eq!(jit(f).grad().call(&x)?.to_vec(), slope);
     assert_eq!(stage(f, &x)?.grad()?.call(&x)?.to_vec(), slope);
     let (_, tangent) = jvp(f, &x, &along);
     let (_, pullback) = vjp(f, &x);

@@ -9,6 +9,7 @@ use crate::simplify::fold_constants;
 use crate::tensor::{Args, Family, Outline, Rest, Tree, outline_of};
 use crate::term::Body;
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A staged function as kernels: from a tree of family `In` to one of family `Out`.
@@ -154,6 +155,7 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
     }
 
     /// Checks that arguments have the structure and types that the function was staged for.
+    #[track_caller]
     fn check_arguments<'a>(
         &self,
         outline: &dyn Fn(&mut Outline),
@@ -170,6 +172,7 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
     }
 
     /// As [`Compiled::check_arguments`], of a state and what follows it.
+    #[track_caller]
     fn check_state<S: Family, R: Rest<Concrete, S, All = In>>(&self, state: &S::At<Concrete>, rest: &R) -> Result<()> {
         let outline = |outline: &mut Outline| rest.outline(&|outline| state.outline(outline), outline);
         self.check_arguments(&outline, |visitor| {
@@ -179,19 +182,23 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
     }
 
     /// Checks that an output has the structure and types of the results.
+    #[track_caller]
     fn check_output<'a>(
         &self,
         outline: &dyn Fn(&mut Outline),
         visit: impl FnOnce(&mut dyn FnMut(&'a Array)),
     ) -> Result<()> {
         if let Some(difference) = self.difference(&self.output_outline, outline) {
-            return Err(Error::Structure(format!("the output differs from the program's results: {difference}")));
+            let place = Location::caller();
+            let problem = format!("the output differs from the program's results: {difference} (at {place})");
+            return Err(Error::Structure(problem));
         }
         match mismatch(self.body.result_types(), visit) {
             None => Ok(()),
             Some((position, expected, found)) => {
                 let path = self.output_outline.paths().swap_remove(position);
-                Err(Error::Output { path, expected: expected.to_string(), found: found.to_string() })
+                let place = Location::caller().to_string();
+                Err(Error::Output { path, expected: expected.to_string(), found: found.to_string(), place })
             }
         }
     }

@@ -99,7 +99,8 @@ pub struct Jit<F, T, Y, W = Value> {
 /// the function captures, and fields marked `#[tree(skip)]`, are those of the call for which a program was made.
 ///
 /// [`Jit::grad`] and [`Jit::value_and_grad`] are such functions again; and a function that takes derivatives itself,
-/// `jit(|x| grad(f, x))`, is like any other.
+/// `jit(|x: &Vector<_, f64>| grad(f, x))`, is like any other. A closure states the type of its parameter, since there is no
+/// argument yet from which it could be told.
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -185,8 +186,22 @@ where
         self.compiled(&arguments)?.call(arguments)
     }
 
-    /// The program for arguments of these types, which is made if there is none: to write into arrays that are there by
-    /// [`Compiled::call_into`] and [`Compiled::update`], or to look at.
+    /// As [`Jit::call`], into the arrays of `output`: see [`Compiled::call_into`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Jit::call`] and [`Compiled::call_into`].
+    #[track_caller]
+    pub fn call_into<X>(&self, arguments: X, output: &mut <ResultOf<X, Y, W> as Family>::At<Concrete>) -> Result<()>
+    where
+        X: Args<Concrete, Family = T::Family>,
+        W: Wanted<T::Family, Y::Family, FirstOf<X>>,
+    {
+        self.compiled(&arguments)?.call_into(arguments, output)
+    }
+
+    /// The program for arguments of these types, which is made if there is none: to update arrays in place by
+    /// [`Compiled::update`], or to look at.
     ///
     /// # Errors
     ///

@@ -95,14 +95,18 @@ fn copy<F: Family>(tree: &F::At<Concrete>) -> F::At<Concrete> {
 }
 
 /// The error of arguments whose structure is another, which is how.
+#[track_caller]
 pub(super) fn arguments_differ(difference: &str) -> Error {
-    Error::Structure(format!("an argument differs from what the function was staged for: {difference}"))
+    let place = Location::caller();
+    Error::Structure(format!("an argument differs from what the function was staged for: {difference} (at {place})"))
 }
 
 /// The error of an array of another type than the function was staged for.
+#[track_caller]
 pub(super) fn argument_error(outline: &Outline, position: usize, expected: &Type, found: Type) -> Error {
     let (position, path) = outline.arguments().swap_remove(position);
-    Error::Argument { position, path, expected: expected.to_string(), found: found.to_string() }
+    let place = Location::caller().to_string();
+    Error::Argument { position, path, expected: expected.to_string(), found: found.to_string(), place }
 }
 
 /// The arrays of the arguments of a program that was staged for this structure.
@@ -110,6 +114,7 @@ pub(super) fn argument_error(outline: &Outline, position: usize, expected: &Type
 /// # Errors
 ///
 /// When the arguments have another structure, or an array another element type or shape.
+#[track_caller]
 pub(crate) fn checked_arguments<X: Args<Concrete>>(
     arguments: X,
     outline: &Outline,

@@ -1,8 +1,10 @@
 //! What a compiled program consists of, and where its time goes.
 
-use crate::kernel::{BATCH, Nest, Procedure, Step, Value};
+use crate::algebra::Reduction;
+use crate::kernel::roots::own_cost;
+use crate::kernel::{BATCH, Mode, Nest, Procedure, Step, Value};
 use crate::shape::size;
-use crate::term::{Steps, print};
+use crate::term::{Op, Steps, print};
 use std::fmt;
 
 /// One kernel of a program.
@@ -122,7 +124,43 @@ fn nest_name(nest: &Nest) -> String {
     let loops: Vec<String> = nest.extents.iter().map(usize::to_string).collect();
     let stores: Vec<String> = nest.stores.iter().map(|store| format!("b{}", store.buffer)).collect();
     let loops = if loops.is_empty() { "1".into() } else { loops.join("x") };
-    format!("nest {loops} -> {}", stores.join(", "))
+    format!("nest {loops} -> {}{}", stores.join(", "), nest_work(nest))
+}
+
+/// How many operations a nest's name lists.
+const LISTED: usize = 3;
+
+/// The operations of a nest that cost most, by their names.
+fn nest_work(nest: &Nest) -> String {
+    let mut work: Vec<(f64, &str)> = Vec::new();
+    for (value, _) in &nest.values {
+        let (name, op) = match value {
+            Value::Unary(op, _) => (op.name(), Op::Unary(*op)),
+            Value::Binary(op, ..) => (op.name(), Op::Binary(*op)),
+            Value::Gather { .. } => ("gather", Op::Gather),
+            _ => continue,
+        };
+        let cost = own_cost(&op);
+        match work.iter_mut().find(|(_, known)| *known == name) {
+            Some((all, _)) => *all += cost,
+            None => work.push((cost, name)),
+        }
+    }
+    for store in &nest.stores {
+        let Mode::Reduce(op) = store.mode else { continue };
+        let name = match op {
+            Reduction::Sum => "sum",
+            Reduction::Max => "max",
+            Reduction::Min => "min",
+        };
+        if !work.iter().any(|&(_, known)| known == name) {
+            work.push((1.0, name));
+        }
+    }
+    work.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let more = if work.len() > LISTED { ", .." } else { "" };
+    let names: Vec<&str> = work.iter().take(LISTED).map(|&(_, name)| name).collect();
+    if names.is_empty() { String::new() } else { format!(" ({}{more})", names.join(", ")) }
 }
 
 fn nest_operations(nest: &Nest) -> f64 {

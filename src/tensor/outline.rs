@@ -152,7 +152,8 @@ impl Outline {
                     let Step::Length(expected) = step else { break };
                     let place = walk.name();
                     let place = if place.is_empty() { String::new() } else { format!("`{place}`: ") };
-                    return Some(format!("{place}{found} parts instead of {expected}"));
+                    let parts = if found == 1 { "part" } else { "parts" };
+                    return Some(format!("{place}{found} {parts} instead of {expected}"));
                 }
                 _ => break,
             }

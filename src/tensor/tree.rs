@@ -276,7 +276,7 @@ impl<A: Algebra, T: Tree<A>, const N: usize> Tree<A> for [T; N] {
 /// first of a tuple.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not arguments of arrays of `{A}`",
-    note = "arguments are a reference to a tree, or a tuple of references to trees"
+    note = "pass a reference to an array or struct, `&x`, or a tuple of references, `(&x, &y)`"
 )]
 pub trait Args<A: Algebra> {
     /// The structure of the function's one parameter, over every algebra.

@@ -258,7 +258,13 @@ fn arguments_are_named() {
         biases: Vector<A, f64>,
     }
     let layer = |rows: usize, biases: usize| Layer::<C> { weights: zeros((rows, 2)), biases: zeros(biases) };
-    let message = |result: deltaray::Result<Scalar<C, f64>>| result.expect_err("shapes differ").to_string();
+    // All name a line of this file.
+    let message = |result: deltaray::Result<Scalar<C, f64>>| {
+        let text = result.expect_err("shapes differ").to_string();
+        let (said, place) = text.rsplit_once(" (at ").expect("a line");
+        assert!(place.starts_with(file!()), "{text}");
+        said.to_string()
+    };
     let (layers, x) = (vec![layer(2, 2), layer(2, 2)], v(&[1.0, 2.0]));
     let program = |(layers, x): &(Vec<Layer<Staged>>, Vector<Staged, f64>)| {
         layers.iter().fold(x.clone(), |x, layer| layer.weights.dot(&x) + &layer.biases).sum()

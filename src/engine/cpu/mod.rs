@@ -47,7 +47,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use threads::Threads;
 use vector::Instructions;
 
-/// How programs run on the processor.
+/// How programs run on the processor: on as many threads as it has, without measuring, unless said otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct Cpu {
     threads: Option<usize>,

@@ -63,10 +63,10 @@ impl Problem {
     fn error(self, place: &Location<'_>) -> Error {
         match self {
             Problem::Argument { position, expected, found } => {
-                Error::Argument { position, path: String::new(), expected, found }
+                Error::Argument { position, path: String::new(), expected, found, place: place.to_string() }
             }
             Problem::Result { position, expected, found } => {
-                Error::Output { path: position.to_string(), expected, found }
+                Error::Output { path: position.to_string(), expected, found, place: place.to_string() }
             }
             Problem::TooLarge(problem) => problem.error("call", place),
             Problem::Failure(Failure { operation, problem }) => problem.error(&operation, place),
