@@ -20,6 +20,8 @@ pub(super) const LEFT: usize = 1 << 20;
 const MOVED: f64 = 5.0;
 /// What it costs to write eight bytes to the cache, and to read them at once.
 const PUT_TOGETHER: f64 = 2.0;
+/// A value is computed again by at most so many operations, so that looking for them takes linear time.
+const OPERATIONS: usize = 64;
 
 /// The program whose loops compute again what is cheaper than moving it, where one leaves more than `left` bytes for another.
 pub(super) fn recomputed(body: &Body, left: usize) -> Cow<'_, Body> {
@@ -132,6 +134,9 @@ impl Choice {
             let (mut cost, mut new, mut carries) = (0.0, BTreeSet::new(), Vec::new());
             let mut open = vec![value];
             while let Some(id) = open.pop().filter(|_| cost <= gain) {
+                if new.len() > OPERATIONS {
+                    cost = f64::INFINITY;
+                }
                 let at = id as usize;
                 let is_known = choice.computed.contains(&id) || (id != value && stacked.contains(&id));
                 if is_known || new.contains(&id) {
