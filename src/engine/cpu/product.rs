@@ -81,8 +81,9 @@ integer!(i64);
 
 /// Multiplications that are worth a chunk.
 const WORK: usize = 1 << 19;
-/// Chunks at most.
+/// Chunks at most; and for each thread, since those of many rows and columns pack operands less often.
 const CHUNKS: usize = 64;
+const THREAD_CHUNKS: usize = 4;
 /// Rows, or columns, of a chunk are a multiple of this, which kernels of matrix products like.
 const LINES: usize = 32;
 
@@ -108,8 +109,8 @@ pub(super) struct CompiledProduct {
     operands: [Layout; 3],
     /// The role whose positions chunks share.
     shared: usize,
-    /// Into how many chunks the products are cut, of whole batches, or of rows or columns of each matrix; which depends on
-    /// the products alone.
+    /// Into how many chunks the products are cut at most, of whole batches, or of rows or columns of each matrix. An element
+    /// of the result is the same whatever chunk it is in.
     pub(super) chunks: usize,
 }
 
@@ -146,12 +147,12 @@ impl CompiledProduct {
         if self.dtype.is_float() { gemm::packing_lines(self.sizes, self.dtype.bytes()) } else { 0 }
     }
 
-    /// The batches, rows and columns of a chunk.
-    fn part(&self, chunk: usize) -> [Range<usize>; 3] {
+    /// The batches, rows and columns of one of some chunks.
+    fn part(&self, chunk: usize, chunks: usize) -> [Range<usize>; 3] {
         let [rows, _, columns] = self.sizes;
         [(BATCH, self.batches), (ROW, rows), (COLUMN, columns)].map(|(role, count)| {
             let unit = if role == BATCH { 1 } else { LINES };
-            let bound = |chunk: usize| (count.div_ceil(unit) * chunk / self.chunks * unit).min(count);
+            let bound = |chunk: usize| (count.div_ceil(unit) * chunk / chunks * unit).min(count);
             if role == self.shared { bound(chunk)..bound(chunk + 1) } else { 0..count }
         })
     }
@@ -164,27 +165,37 @@ impl CompiledProduct {
     /// The worker was made for a machine with this product.
     pub(super) unsafe fn run(&self, isa: Instructions, bases: &[*mut u8], worker: &mut Worker) {
         let shared = Shared(bases);
+        let chunks = match worker.threads() {
+            1 => 1,
+            threads => self.chunks.min(THREAD_CHUNKS * threads),
+        };
         let run = |chunk: usize, packing: &mut [Line]| {
             let bases = shared.pointers();
             // SAFETY: as the caller's; chunks are of different results.
             unsafe {
                 match self.dtype {
-                    DType::F32 => self.chunk::<f32>(isa, bases, chunk, packing),
-                    DType::F64 => self.chunk::<f64>(isa, bases, chunk, packing),
-                    DType::I32 => self.chunk::<i32>(isa, bases, chunk, packing),
-                    DType::I64 => self.chunk::<i64>(isa, bases, chunk, packing),
+                    DType::F32 => self.chunk::<f32>(isa, bases, (chunk, chunks), packing),
+                    DType::F64 => self.chunk::<f64>(isa, bases, (chunk, chunks), packing),
+                    DType::I32 => self.chunk::<i32>(isa, bases, (chunk, chunks), packing),
+                    DType::I64 => self.chunk::<i64>(isa, bases, (chunk, chunks), packing),
                     DType::Bool => unreachable!("products are of numbers"),
                 }
             }
         };
-        match self.chunks {
+        match chunks {
             1 => run(0, &mut worker.own.packing),
-            _ => worker.each(self.chunks, |chunk, _, own| run(chunk, &mut own.packing)),
+            _ => worker.each(chunks, |chunk, _, own| run(chunk, &mut own.packing)),
         }
     }
 
-    unsafe fn chunk<T: Multiply>(&self, isa: Instructions, bases: &[*mut u8], chunk: usize, packing: &mut [Line]) {
-        let [batches, rows, columns] = self.part(chunk);
+    unsafe fn chunk<T: Multiply>(
+        &self,
+        isa: Instructions,
+        bases: &[*mut u8],
+        (chunk, chunks): (usize, usize),
+        packing: &mut [Line],
+    ) {
+        let [batches, rows, columns] = self.part(chunk, chunks);
         for batch in batches {
             let matrices = [0, 1, 2].map(|which| {
                 let layout = &self.operands[which];

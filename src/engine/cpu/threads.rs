@@ -102,6 +102,11 @@ impl Worker {
         Ok(Worker { threads: Threads::One, own: Own { scratch, packing }, helpers: Vec::new() })
     }
 
+    /// The number of threads that share chunks.
+    pub(super) fn threads(&self) -> usize {
+        self.helpers.len().max(1)
+    }
+
     /// Calls a function for every chunk, with the number of the thread and what that has: in turn, or on several threads.
     pub(super) fn each(&mut self, chunks: usize, f: impl Fn(usize, usize, &mut Own) + Sync) {
         let Worker { threads, own, helpers } = self;
