@@ -7,8 +7,10 @@ use super::assemble::combining;
 use super::order::Layout;
 use super::vector::{self, Instructions, Operand};
 use crate::algebra::Reduction;
-use crate::kernel::{BufferId, Mode, Nest, Store};
+use crate::kernel::roots::own_cost;
+use crate::kernel::{BufferId, Mode, Nest, Store, Value};
 use crate::shape::{DType, Type, size};
+use crate::term::Op;
 use std::ops::Range;
 
 /// A buffer that every chunk combines into, in memory of its own at first.
@@ -56,8 +58,9 @@ pub(super) struct Split {
     pub(super) memory: usize,
 }
 
-/// Scalar operations that are worth a chunk: some ten microseconds of them.
+/// Simple operations that are worth a chunk: some ten microseconds of them; and so many that other threads are worth waking.
 const WORK: usize = 1 << 16;
+const LEAST: usize = 1 << 20;
 /// Chunks at most; of those that combine into memory of their own, fewer.
 const CHUNKS: usize = 64;
 const PARTIAL_CHUNKS: usize = 16;
@@ -66,8 +69,18 @@ const ALIGNED: usize = 64;
 
 /// Into how many chunks the work of a nest is worth to be cut.
 pub(super) fn chunks_worth(nest: &Nest) -> usize {
-    let work = size(&nest.extents).saturating_mul(nest.values.len() + nest.stores.len());
-    (work / WORK).clamp(1, CHUNKS)
+    let cost = |value: &Value| match value {
+        Value::Unary(op, _) => own_cost(&Op::Unary(*op)),
+        Value::Binary(op, ..) => own_cost(&Op::Binary(*op)),
+        Value::Gather { .. } => own_cost(&Op::Gather),
+        _ => 1.0,
+    };
+    // What is added at a computed position is read there, and written.
+    let stored = |store: &Store| if store.index.is_some() { 2.0 * own_cost(&Op::Gather) } else { 1.0 };
+    let values = nest.values.iter().map(|(value, _)| cost(value).max(1.0));
+    let costs: f64 = values.chain(nest.stores.iter().map(stored)).sum();
+    let work = size(&nest.extents).saturating_mul(costs as usize);
+    if work < LEAST { 1 } else { (work / WORK).min(CHUNKS) }
 }
 
 impl Split {
