@@ -95,6 +95,7 @@ pub mod derivative;
 pub mod dual;
 pub mod engine;
 pub mod error;
+pub mod export;
 pub mod functions;
 pub mod guide;
 pub(crate) mod kernel;

@@ -15,6 +15,8 @@
 
 #[path = "corpus/mod.rs"]
 mod corpus;
+#[path = "corpus/exports/mod.rs"]
+mod exports;
 mod random;
 #[path = "corpus/sparsity.rs"]
 mod sparsity;

@@ -1,10 +1,11 @@
 //! The names that a staged function is printed under.
 
-use crate::term::print::Printer;
+use crate::export::Program;
 use crate::term::{Body, Extension};
+use std::sync::Arc;
 
 /// The names of a program, its parameters and its results; an empty name is the printer's choice.
-pub(super) struct Signature {
+pub(crate) struct Signature {
     name: String,
     parameters: Vec<String>,
     results: Vec<String>,
@@ -70,8 +71,9 @@ impl Signature {
         self.derived("jvp", self.parameters.iter().cloned().chain(given).collect(), results)
     }
 
-    /// A program, to be printed under these names.
-    pub(super) fn printer<'a, X: Extension>(&self, body: &'a Body<X>) -> Printer<'a, X> {
-        Printer::new(body).program(&self.name[..]).parameters(&self.parameters[..]).results(&self.results[..])
+    /// A program under these names.
+    pub(crate) fn named<X: Extension>(&self, body: Arc<Body<X>>) -> Program<X> {
+        let (parameters, results) = (self.parameters.clone(), self.results.clone());
+        Program { name: self.name.clone(), parameters, results, body }
     }
 }

@@ -304,8 +304,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// When its memory and results are more than the machine has, or there is no memory for its constants.
     #[track_caller]
     pub fn compile(&self, options: Cpu) -> Result<Compiled<In, Out>> {
-        self.program();
-        let program = self.program.get().expect("was just made").clone();
+        let program = self.shared_run_program();
         Compiled::new(program, copy::<Out>(&self.output), outline_of(&self.input), &options)
     }
 
@@ -322,6 +321,22 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// As [`Function::differentiable`], shared.
     pub(crate) fn shared_program(&self) -> Arc<Body> {
         self.differentiable.clone()
+    }
+
+    /// As [`Function::source`], shared.
+    pub(crate) fn shared_source(&self) -> Arc<Body<Build>> {
+        self.source.clone()
+    }
+
+    /// As [`Function::program`], shared.
+    pub(crate) fn shared_run_program(&self) -> Arc<Body> {
+        self.program();
+        self.program.get().expect("was just made").clone()
+    }
+
+    /// The names of the program, its parameters and its results.
+    pub(crate) fn signature(&self) -> &Signature {
+        &self.signature
     }
 
     /// The number of arrays of the first argument.
@@ -348,7 +363,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
 
 impl<In: Family, Out: Family, First: Family> fmt::Display for Function<In, Out, First> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.signature.printer(self.program()), f)
+        fmt::Display::fmt(&self.signature.named(self.shared_run_program()), f)
     }
 }
 

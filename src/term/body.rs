@@ -185,7 +185,7 @@ impl Body {
     }
 
     /// The same values without what says something to differentiation only.
-    pub(crate) fn without_marks(&self) -> Body {
+    pub fn without_marks(&self) -> Body {
         let types: Vec<Type> = (0..self.arity()).map(|at| self.parameter_type(at).clone()).collect();
         let mut graph = Graph::new(&types, self.captures);
         let arguments = (0..self.arity() as NodeId).collect();

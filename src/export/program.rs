@@ -1,0 +1,100 @@
+//! Programs with the names that they are exported under.
+
+use crate::concrete::{self, Array, Failure};
+use crate::derivative::Function;
+use crate::error::{Error, Result};
+use crate::tensor::Family;
+use crate::term::print::Printer;
+use crate::term::{Body, Build, Extension, Never};
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// A program on its own: in bulk form, or, as `Program<Build>`, as a function was written.
+///
+/// Equal programs are those of equal names and equal arenas. `Display` prints the program, as that of the function that it
+/// comes from is printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Program<X: Extension = Never> {
+    /// The name of the function; empty is the exporter's choice.
+    pub name: String,
+    /// The names of the parameters and then the captures, with dots where they are parts of a tree: `params.w1`. An empty
+    /// name, or one left out at the end, is the exporter's choice.
+    pub parameters: Vec<String>,
+    /// The names of the results, in the same way.
+    pub results: Vec<String>,
+    /// What it computes.
+    pub body: Arc<Body<X>>,
+}
+
+impl<X: Extension> Program<X> {
+    /// A program whose parameters and results have no names.
+    pub fn new(name: impl Into<String>, body: Body<X>) -> Program<X> {
+        Program { name: name.into(), parameters: Vec::new(), results: Vec::new(), body: Arc::new(body) }
+    }
+
+    /// What prints the program under its names.
+    pub(crate) fn printer(&self) -> Printer<'_, X> {
+        let printer = Printer::new(&self.body).program(&self.name[..]);
+        printer.parameters(&self.parameters[..]).results(&self.results[..])
+    }
+}
+
+impl Program {
+    /// Interprets the program on arrays of its parameters' types.
+    ///
+    /// # Errors
+    ///
+    /// When there are more or fewer arrays than parameters, one is of another type, or there is no memory.
+    #[track_caller]
+    pub fn call(&self, arguments: &[Array]) -> Result<Vec<Array>> {
+        let place = Location::caller();
+        let (expected, found) = (self.body.arity(), arguments.len());
+        if expected != found {
+            return Err(Error::Structure(format!(
+                "the program takes {expected} arrays, but {found} were given (at {place})"
+            )));
+        }
+        for (position, argument) in arguments.iter().enumerate() {
+            let expected = self.body.parameter_type(position);
+            if argument.ty() != *expected {
+                let path = self.parameters.get(position).cloned().unwrap_or_default();
+                let (expected, found) = (expected.to_string(), argument.ty().to_string());
+                return Err(Error::Argument { position, path, expected, found, place: place.to_string() });
+            }
+        }
+        let run = concrete::run(&self.body, arguments.to_vec());
+        run.map_err(|Failure { operation, problem }| problem.error(&operation, place))
+    }
+}
+
+impl<In: Family, Out: Family, First: Family> From<&Function<In, Out, First>> for Program {
+    fn from(function: &Function<In, Out, First>) -> Program {
+        function.signature().named(function.shared_run_program())
+    }
+}
+
+impl<In: Family, Out: Family, First: Family> From<&Function<In, Out, First>> for Program<Build> {
+    fn from(function: &Function<In, Out, First>) -> Program<Build> {
+        function.signature().named(function.shared_source())
+    }
+}
+
+impl<X: Extension> From<&Program<X>> for Program<X> {
+    fn from(program: &Program<X>) -> Program<X> {
+        program.clone()
+    }
+}
+
+impl<X: Extension> fmt::Display for Program<X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.printer(), f)
+    }
+}
+
+/// The program, as it is displayed.
+impl<X: Extension> fmt::Debug for Program<X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
