@@ -81,6 +81,13 @@ pub enum Error {
         /// What can not be expressed.
         problem: String,
     },
+    /// A file can not be written or read.
+    File {
+        /// The file.
+        path: String,
+        /// What the system says.
+        problem: String,
+    },
     /// A tree of arrays has another structure than the one it must match, as that of a staged program's arguments.
     Structure(String),
 }
@@ -120,6 +127,7 @@ impl fmt::Display for Error {
             Error::Export { target, operation, problem } => {
                 write!(f, "{operation}: {target} can not express {problem}")
             }
+            Error::File { path, problem } => write!(f, "{path}: {problem}"),
             Error::Derivative(problem) | Error::Structure(problem) => f.write_str(problem),
         }
     }

@@ -90,6 +90,7 @@ extern crate self as deltaray;
 
 pub mod affine;
 pub mod algebra;
+pub mod build;
 pub mod concrete;
 pub mod derivative;
 pub mod dual;
