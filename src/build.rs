@@ -46,7 +46,8 @@ pub fn rust(name: &str, program: impl Into<Program>) -> Result<()> {
 pub fn rust_with(name: &str, program: impl Into<Program>, options: RustOptions) -> Result<()> {
     let folder = std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(|| Error::File {
         path: format!("{name}.rs"),
-        problem: "there is no folder to write to: the variable OUT_DIR, which Cargo sets for build scripts, is not set".into(),
+        problem: "there is no folder to write to: the variable OUT_DIR, which Cargo sets for build scripts, is not set"
+            .into(),
     })?;
     let source = options.export(program.into().with_name(name))?;
     write(&folder.join(format!("{name}.rs")), &source)

@@ -8,4 +8,4 @@ mod program;
 mod source;
 
 pub use program::Program;
-pub use source::{CSource, RustOptions, c, rust};
+pub use source::{CSource, OpenClSource, RustOptions, c, opencl, rust};

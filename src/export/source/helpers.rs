@@ -491,7 +491,11 @@ pub(super) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
         match is_opencl {
             false => text,
             true => replaced(
-                &text,
+                &text
+                    .replace("static const", "const")
+                    .replace("static ", "")
+                    .replace(&format!("const {ty} *keys"), &format!("__global const {ty} *keys"))
+                    .replace("int64_t *order", "__global int64_t *order"),
                 &[
                     ("int64_t", "long"),
                     ("uint64_t", "ulong"),
