@@ -141,6 +141,7 @@ impl Language for C {
                 let filled = text.replace('@', literal).replace("$0", operands[0]);
                 (operands.get(1).map_or(filled.clone(), |right| filled.replace("$1", right)), text == "$0")
             }
+            Spelling::Logical(operator, _) => (format!("{} {operator} {}", operands[0], operands[1]), false),
             Spelling::Helper(name) => (self.helper(name, dtype, operands, helpers), true),
         }
     }

@@ -306,7 +306,11 @@ impl NestWriter<'_> {
             (text, _) if text == "0" => scaled,
             (text, _) => format!("{scaled} + {text}"),
         };
-        (place, format!("{index} >= 0 && {index} < {extent}"))
+        let inside = match extent {
+            ..=0 => self.language.literal(shape::Value::Bool(false)),
+            _ => format!("{index} >= 0 && {index} < {extent}"),
+        };
+        (place, inside)
     }
 
     fn value(&mut self, id: ValueId) -> Expression {

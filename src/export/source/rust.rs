@@ -122,6 +122,7 @@ impl Language for Rust {
                 let filled = text.replace('@', "").replace("$0", operands[0]);
                 (operands.get(1).map_or(filled.clone(), |right| filled.replace("$1", right)), text == "$0")
             }
+            Spelling::Logical(_, operator) => (format!("{} {operator} {}", operands[0], operands[1]), false),
             Spelling::Helper(name) => (self.helper(name, dtype, operands, helpers), true),
         }
     }
