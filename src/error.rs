@@ -69,6 +69,15 @@ pub enum Error {
         /// The user's line, `file:line:column`: of the call.
         place: String,
     },
+    /// A text is no program: what [`parse`](crate::export::parse) finds.
+    Parse {
+        /// What was expected and what was found, or what does not fit.
+        problem: String,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1, counted in characters.
+        column: usize,
+    },
     /// Derivatives disagree with each other or with finite differences: what
     /// [`check_grad`](crate::derivative::check_grad) finds.
     Derivative(String),
@@ -108,6 +117,7 @@ impl fmt::Display for Error {
                 let given = format!("the program results in {expected}, but {found} was given to write to");
                 write!(f, "output{path}: {given} (at {place})")
             }
+            Error::Parse { problem, line, column } => write!(f, "line {line}, column {column}: {problem}"),
             Error::Derivative(problem) | Error::Structure(problem) => f.write_str(problem),
         }
     }

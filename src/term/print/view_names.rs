@@ -39,6 +39,17 @@ pub(super) fn in_two(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
     repeated(map).or_else(|| turned(map)).or_else(|| window(map))
 }
 
+/// The views that a view prints as, the one that reads first: itself, where it has a name or none will do.
+pub(crate) fn parts(map: &AffineMap) -> Vec<AffineMap> {
+    match recognise(map) {
+        ViewName::General => match in_two(map) {
+            Some((first, second)) => [parts(&first), parts(&second)].concat(),
+            None => vec![map.clone()],
+        },
+        _ => vec![map.clone()],
+    }
+}
+
 fn repeated(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
     let result = map.result();
     let mut ignored = map.ignored();

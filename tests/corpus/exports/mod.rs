@@ -3,6 +3,8 @@
 //!
 //! `DELTARAY_ROW` exports the rows whose names contain a word.
 
+pub mod text;
+
 use crate::corpus::check::{stage, with_ones};
 use crate::corpus::row::Row;
 use deltaray::concrete::Array;
