@@ -69,7 +69,7 @@ pub enum Error {
         /// The user's line, `file:line:column`: of the call.
         place: String,
     },
-    /// A text is no program: what [`parse`](crate::export::parse) finds.
+    /// A text is no program, or no JSON: what [`parse`](crate::export::parse) finds.
     Parse {
         /// What was expected and what was found, or what does not fit.
         problem: String,
@@ -77,6 +77,13 @@ pub enum Error {
         line: usize,
         /// The column, from 1, counted in characters.
         column: usize,
+    },
+    /// A document is JSON, but no program.
+    Schema {
+        /// What does not fit.
+        problem: String,
+        /// The fields and positions that lead to it, as `body.nodes[3]`.
+        path: String,
     },
     /// Derivatives disagree with each other or with finite differences: what
     /// [`check_grad`](crate::derivative::check_grad) finds.
@@ -118,6 +125,7 @@ impl fmt::Display for Error {
                 write!(f, "output{path}: {given} (at {place})")
             }
             Error::Parse { problem, line, column } => write!(f, "line {line}, column {column}: {problem}"),
+            Error::Schema { problem, path } => write!(f, "{path}: {problem}"),
             Error::Derivative(problem) | Error::Structure(problem) => f.write_str(problem),
         }
     }

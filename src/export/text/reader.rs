@@ -3,38 +3,15 @@
 use super::frame::Frame;
 use super::tokens::{Kind, Problem, Token};
 use crate::concrete::Array;
+pub(super) use crate::export::form::Form;
 use crate::export::limits::{Limits, NESTING};
 use crate::shape::{DType, Shape, Type};
 use crate::term::print::{DTYPES, is_keyword};
-use crate::term::{Body, Build, Extension, Never, Op};
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// A result, or what is wrong with the text and where.
 pub(super) type Read<T> = Result<T, Problem>;
-
-/// A form of the language that can be read.
-pub(super) trait Form: Extension {
-    /// An array given element by element, if the form has it.
-    fn build(extents: Shape, body: Arc<Body<Self>>) -> Option<Op<Self>>;
-    /// Whether it has.
-    const HAS_BUILD: bool;
-}
-
-impl Form for Never {
-    fn build(_: Shape, _: Arc<Body<Never>>) -> Option<Op<Never>> {
-        None
-    }
-    const HAS_BUILD: bool = false;
-}
-
-impl Form for Build {
-    fn build(extents: Shape, body: Arc<Body<Build>>) -> Option<Op<Build>> {
-        Some(Op::Extra(Build { extents, body }))
-    }
-    const HAS_BUILD: bool = true;
-}
 
 /// A text that is being read, token by token.
 pub(super) struct Reader<'t, X> {

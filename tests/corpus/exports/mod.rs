@@ -3,6 +3,8 @@
 //!
 //! `DELTARAY_ROW` exports the rows whose names contain a word.
 
+#[cfg(feature = "json")]
+mod json;
 pub mod text;
 
 use crate::corpus::check::{stage, with_ones};
