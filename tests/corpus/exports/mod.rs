@@ -3,6 +3,7 @@
 //!
 //! `DELTARAY_ROW` exports the rows whose names contain a word.
 
+mod hostile;
 #[cfg(feature = "json")]
 mod json;
 pub mod text;
