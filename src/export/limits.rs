@@ -6,8 +6,8 @@ use crate::term::infer::Types;
 use crate::term::{Checkpoints, Extension, Op, infer, print};
 use smallvec::SmallVec;
 
-/// Brackets and bodies in each other: a reader recurses over them.
-pub(super) const NESTING: usize = 100;
+/// How many brackets, and how many bodies, may stand in each other: a reader recurses over both.
+pub(super) const NESTING: usize = 64;
 
 /// Extents of types and coefficients of maps that any program may have.
 const ALLOWANCE: usize = 1 << 20;

@@ -86,9 +86,7 @@ impl<'t, X: Form> Reader<'t, X> {
     /// A build inside of an expression, or to its end.
     pub(super) fn build_on_one_line(&mut self) -> Read<Term<'t>> {
         let (extents, parameters, place) = self.build_head()?;
-        let open = self.in_build(|reader| {
-            reader.body(parameters, Captures::default(), false, |reader| Ok(vec![reader.operand()?]))
-        })?;
+        let open = self.body(parameters, Captures::default(), false, |reader| Ok(vec![reader.operand()?]))?;
         Ok(Term::Node(self.built(extents, open, place)?))
     }
 
@@ -99,7 +97,7 @@ impl<'t, X: Form> Reader<'t, X> {
         let read = |reader: &mut Reader<'t, X>| match on_lines {
             true => reader.block(),
             false => {
-                let node = reader.in_build(Reader::operand)?;
+                let node = reader.operand()?;
                 reader.kind(Kind::Newline, "an operator or the end of the line")?;
                 Ok(vec![node])
             }

@@ -3,6 +3,7 @@
 use super::reader::{Form, Read, Reader};
 use super::tokens::Problem;
 use crate::concrete::Array;
+use crate::export::limits::NESTING;
 use crate::shape::Type;
 use crate::term::{Body, Node, NodeId, Op};
 use smallvec::SmallVec;
@@ -97,6 +98,9 @@ impl<'t, X: Form> Reader<'t, X> {
         closed: bool,
         read: impl FnOnce(&mut Self) -> Read<Vec<NodeId>>,
     ) -> Read<Open<'t, X>> {
+        if self.frames.len() == NESTING {
+            return self.fail(format!("bodies are nested more than {NESTING} deep"));
+        }
         self.frames.push(Frame {
             names: HashMap::new(),
             nodes: Vec::new(),

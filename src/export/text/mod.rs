@@ -10,6 +10,9 @@ mod reader;
 mod tokens;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 use crate::error::Result;
 use crate::export::Program;
 use crate::term::{Build, Extension, Never};
@@ -77,8 +80,8 @@ fn written<X: Extension>(program: Program<X>) -> String {
 ///
 /// # Errors
 ///
-/// Whatever the text has that the language has not, operands and types that don't fit, and what is out of bounds: brackets and
-/// bodies that are nested more than 100 deep, types that no memory could hold, and, of arrays of hundreds of axes, more than
+/// Whatever the text has that the language has not, operands and types that don't fit, and what is out of bounds: brackets or
+/// bodies that are nested more than 64 deep, types that no memory could hold, and, of arrays of hundreds of axes, more than
 /// is in proportion to the text. A text that contains `build` is one for [`parse_source`].
 pub fn parse(text: &str) -> Result<Program> {
     read::<Never>(text)

@@ -4,7 +4,7 @@ use super::frame::Frame;
 use super::tokens::{Kind, Problem, Token};
 use crate::concrete::Array;
 pub(super) use crate::export::form::Form;
-use crate::export::limits::{Limits, NESTING};
+use crate::export::limits::Limits;
 use crate::shape::{DType, Shape, Type};
 use crate::term::print::{DTYPES, is_keyword};
 use smallvec::SmallVec;
@@ -20,8 +20,6 @@ pub(super) struct Reader<'t, X> {
     at: usize,
     /// The bodies that are open, the innermost last.
     pub(super) frames: Vec<Frame<'t, X>>,
-    /// Builds on one line that are open.
-    builds: usize,
     /// The large constants, by number.
     pub(super) constants: HashMap<usize, Array>,
     pub(super) limits: Limits,
@@ -30,7 +28,7 @@ pub(super) struct Reader<'t, X> {
 impl<'t, X: Form> Reader<'t, X> {
     pub(super) fn new(text: &'t str, tokens: &'t [Token]) -> Reader<'t, X> {
         let limits = Limits::of(text.len());
-        Reader { text, tokens, at: 0, frames: Vec::new(), builds: 0, constants: HashMap::new(), limits }
+        Reader { text, tokens, at: 0, frames: Vec::new(), constants: HashMap::new(), limits }
     }
 
     /// The next token; there always is one, since nothing goes beyond the last.
@@ -255,16 +253,5 @@ impl<'t, X: Form> Reader<'t, X> {
         let (name, place) = self.name()?;
         self.symbol(":")?;
         Ok((name, self.ty()?, place))
-    }
-
-    /// Reads what stands in a build on one line.
-    pub(super) fn in_build<T>(&mut self, read: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
-        if self.builds == NESTING {
-            return self.fail(format!("builds are nested more than {NESTING} deep"));
-        }
-        self.builds += 1;
-        let result = read(self);
-        self.builds -= 1;
-        result
     }
 }

@@ -219,9 +219,9 @@ fn layout(tokens: &mut Vec<Token>, indents: &mut Vec<usize>, text: &str, at: usi
     let indent = at - start;
     let token = |kind| Token::new(kind, at, at);
     if indent > indents[indents.len() - 1] {
-        // Brackets are counted on their own.
-        if indents.len() > NESTING {
-            return Err(Problem::new(format!("lines are nested more than {NESTING} deep"), at));
+        // The bodies of a loop that is gone through several times stand deeper by two.
+        if indents.len() > 2 * NESTING {
+            return Err(Problem::new(format!("bodies are nested more than {NESTING} deep"), at));
         }
         indents.push(indent);
         tokens.push(token(Kind::Indent));

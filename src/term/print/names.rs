@@ -124,7 +124,8 @@ impl Names {
         loop {
             *counter += 1;
             let name = spelling(*counter);
-            if !reserved.contains(name.as_str()) {
+            // `i32` is a word.
+            if !reserved.contains(name.as_str()) && !is_keyword(&name) {
                 return name.into();
             }
         }

@@ -85,7 +85,9 @@ fn turned(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
     let part = |(column, &row): (usize, &usize)| (map.offset(row), map.coefficient(row, column), map.result()[column]);
     let parts: Vec<(i64, i64, usize)> = order.iter().enumerate().map(part).collect();
     let second = by_axis(first.result(), &parts);
-    (second.compose(&first).is_none_or(|both| both == *map)).then_some((first, second))
+    // Axes of extent 1 may change places without a trace.
+    let is_exact = second.compose(&first).is_none_or(|both| both == *map);
+    (is_exact && !first.is_identity()).then_some((first, second))
 }
 
 fn window(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
