@@ -6,6 +6,9 @@ mod read;
 mod schema;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 use crate::error::{Error, Result};
 use crate::export::Program;
 use crate::export::form::Form;

@@ -98,13 +98,12 @@ impl<'t, X: Form> Reader<'t, X> {
             return self.expected("a number");
         }
         let word = self.next();
-        let (mut text, mut dtype) = ending(self.text_of(word));
+        let (text, mut dtype) = ending(self.text_of(word));
         let mut bits = None;
         if text == "NaN" && dtype.is_none() && self.accept("#") {
             let digits = self.next();
-            (text, (bits, dtype)) = match ending(self.text_of(digits)) {
-                (digits, dtype) => ("NaN", (Some(digits), dtype)),
-            };
+            let (digits, ending) = ending(self.text_of(digits));
+            (bits, dtype) = (Some(digits), ending);
         }
         let fits = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'-'));
         if word.kind == Kind::Number && !fits {

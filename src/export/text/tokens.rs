@@ -150,7 +150,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Problem> {
         }
         let rest = &text[at..];
         let (kind, length) = if first == '"' {
-            let Some(length) = rest[1..].find(['"', '\n']).filter(|&end| rest[1..].as_bytes()[end] == b'"') else {
+            let Some(length) = rest[1..].find(['"', '\n']).filter(|&end| rest.as_bytes()[end + 1] == b'"') else {
                 return Err(Problem::new("the labels have no end: expected \"", at));
             };
             (Kind::Labels, length + 2)
