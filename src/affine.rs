@@ -372,6 +372,8 @@ impl fmt::Display for AffineMap {
         const NAMES: [&str; 6] = ["i", "j", "k", "l", "m", "n"];
         let name = |column: usize| match NAMES.get(column) {
             Some(name) => (*name).to_string(),
+            // Not the names of element types.
+            None if matches!(column, 32 | 64) => format!("i_{column}"),
             None => format!("i{column}"),
         };
         let variables: Vec<String> = (0..self.0.result.len()).map(name).collect();

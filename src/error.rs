@@ -69,6 +69,22 @@ pub enum Error {
         /// The user's line, `file:line:column`: of the call.
         place: String,
     },
+    /// A text is no program, or no JSON: what [`parse`](crate::export::parse) finds.
+    Parse {
+        /// What was expected and what was found, or what does not fit.
+        problem: String,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1, counted in characters.
+        column: usize,
+    },
+    /// A document is JSON, but no program.
+    Schema {
+        /// What does not fit.
+        problem: String,
+        /// The fields and positions that lead to it, as `body.nodes[3]`.
+        path: String,
+    },
     /// Derivatives disagree with each other or with finite differences: what
     /// [`check_grad`](crate::derivative::check_grad) finds.
     Derivative(String),
@@ -128,6 +144,8 @@ impl fmt::Display for Error {
                 write!(f, "{operation}: {target} can not express {problem}")
             }
             Error::File { path, problem } => write!(f, "{path}: {problem}"),
+            Error::Parse { problem, line, column } => write!(f, "line {line}, column {column}: {problem}"),
+            Error::Schema { problem, path } => write!(f, "{path}: {problem}"),
             Error::Derivative(problem) | Error::Structure(problem) => f.write_str(problem),
         }
     }

@@ -20,3 +20,7 @@ pub mod adding_an_operation {}
 
 #[doc = include_str!("../docs/printed-programs.md")]
 pub mod printed_programs {}
+
+#[cfg(feature = "json")]
+#[doc = include_str!("../docs/json.md")]
+pub mod json {}

@@ -1,6 +1,6 @@
 //! Expressions: the text of one operation on operands that are texts already.
 
-use super::literal;
+use super::literal::{self, Spelling};
 use super::view_names::{self, ViewName};
 use crate::algebra::{Contraction, Extreme, Label, Order, Reduction};
 use crate::operation::{Binary, Comparison, Unary};
@@ -42,7 +42,7 @@ pub(super) struct Expression {
 impl Expression {
     /// An expression from its parts.
     pub(super) fn new(text: String, level: Level, depth: usize) -> Expression {
-        Expression { width: text.chars().count(), text, level, depth }
+        Expression { width: literal::columns(&text), text, level, depth }
     }
 
     /// The text for a place that asks for a level.
@@ -62,6 +62,8 @@ pub(super) struct Operand<'a> {
     pub(super) expression: Expression,
     /// The value of a constant whose elements are all equal.
     pub(super) uniform: Option<Value>,
+    /// How that value is spelled.
+    pub(super) spelling: Spelling,
     /// Its type.
     pub(super) ty: &'a Type,
 }
@@ -75,7 +77,7 @@ fn elementwise(operands: &[Operand<'_>], alike: std::ops::Range<usize>) -> Vec<E
     let bare = |at: usize| operands[at].uniform.filter(|_| !(all && at == 0 && operands[0].ty.rank() > 0));
     let told = alike.clone().any(|at| bare(at).is_none());
     let text = |at: usize| match bare(at) {
-        Some(value) => literal::literal(value, !(told && alike.contains(&at))),
+        Some(value) => literal::literal(value, !(told && alike.contains(&at)), operands[at].spelling),
         None => operands[at].expression.clone(),
     };
     (0..operands.len()).map(text).collect()

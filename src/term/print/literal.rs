@@ -8,10 +8,43 @@ use std::collections::HashMap;
 /// Constants up to this many elements print as lists.
 const LISTED: usize = 16;
 
+/// Where the digits of numbers of constants are while a program is being written: the numbers follow the order of the text,
+/// which is known at its end.
+const DIGITS: u32 = 0xE000;
+
+/// Columns of a text, in which the number of a constant takes none, so that lines break where they do whatever it will be.
+pub(super) fn columns(text: &str) -> usize {
+    text.chars().filter(|&character| provisional_digit(character).is_none()).count()
+}
+
+fn provisional_digit(character: char) -> Option<usize> {
+    let digit = (character as u32).checked_sub(DIGITS).filter(|&digit| digit < 10)?;
+    Some(digit as usize)
+}
+
+fn provisional(number: usize) -> String {
+    let digit = |digit: char| char::from_u32(DIGITS + digit as u32 - '0' as u32).expect("of the private use area");
+    number.to_string().chars().map(digit).collect()
+}
+
+/// How literals are spelled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// For readers: NaN is NaN.
+    Plain,
+    /// For programs: whatever NaN it is can be read back, `NaN#fff8000000000000`.
+    Exact,
+}
+
 /// A literal; `typed` says that nothing around it tells its element type, so that one other than `f64`, `i64` or `bool`
 /// needs an ending.
-pub(super) fn literal(value: Value, typed: bool) -> Expression {
+pub(super) fn literal(value: Value, typed: bool, spelling: Spelling) -> Expression {
+    let exact = spelling == Spelling::Exact;
     let mut text = match value {
+        Value::F32(x) if exact && x.is_nan() && x.to_bits() != f32::NAN.to_bits() => format!("NaN#{:08x}", x.to_bits()),
+        Value::F64(x) if exact && x.is_nan() && x.to_bits() != f64::NAN.to_bits() => {
+            format!("NaN#{:016x}", x.to_bits())
+        }
         Value::F32(x) => format!("{x:?}"),
         Value::F64(x) => format!("{x:?}"),
         Value::I32(x) => x.to_string(),
@@ -27,8 +60,8 @@ pub(super) fn literal(value: Value, typed: bool) -> Expression {
 }
 
 /// `full 0.0 [3, 4]`; of rank 0 a literal.
-pub(super) fn full(shape: &[usize], value: Value) -> Expression {
-    let literal = literal(value, true);
+fn full(shape: &[usize], value: Value, spelling: Spelling) -> Expression {
+    let literal = literal(value, true, spelling);
     if shape.is_empty() {
         return literal;
     }
@@ -44,42 +77,89 @@ pub(super) fn uniform(array: &Array) -> Option<Value> {
     }
 }
 
-/// The constants too large to be listed, numbered in the order in which the arena has them.
-#[derive(Default)]
+/// The constants too large to be listed, by provisional numbers.
 pub(super) struct Constants {
+    pub(super) spelling: Spelling,
     numbers: HashMap<Array, usize>,
+    arrays: Vec<Array>,
 }
 
 impl Constants {
+    pub(super) fn new(spelling: Spelling) -> Constants {
+        Constants { spelling, numbers: HashMap::new(), arrays: Vec::new() }
+    }
+
     /// A constant where nothing around it tells its type.
     pub(super) fn expression(&mut self, array: &Array) -> Expression {
         if let Some(value) = uniform(array) {
-            return full(array.shape(), value);
+            return full(array.shape(), value, self.spelling);
         }
         if array.size() <= LISTED {
             let mut text = String::new();
-            list(array, array.shape(), 0, &mut text);
+            self.list(array, array.shape(), 0, true, &mut text);
             return Expression::new(text, Level::Atom, 0);
         }
-        let next = self.numbers.len() + 1;
+        let next = self.arrays.len();
         let number = *self.numbers.entry(array.clone()).or_insert(next);
-        Expression::new(format!("constant {}#{number}", array.ty()), Level::Application, 0)
-    }
-}
-
-/// Writes the elements of a sub-array that begins at a row-major position; the depth is that of the rank.
-fn list(array: &Array, shape: &[usize], start: usize, text: &mut String) {
-    let Some((&extent, inner)) = shape.split_first() else {
-        text.push_str(&literal(array.element(start), true).text);
-        return;
-    };
-    let stride = crate::shape::size(inner);
-    text.push('[');
-    for at in 0..extent {
-        if at > 0 {
-            text.push_str(", ");
+        if number == next {
+            self.arrays.push(array.clone());
         }
-        list(array, inner, start + at * stride, text);
+        Expression::new(format!("constant {}#{}", array.ty(), provisional(number)), Level::Application, 0)
     }
-    text.push(']');
+
+    /// Writes the elements of a sub-array that begins at a row-major position; the depth is that of the rank.
+    fn list(&self, array: &Array, shape: &[usize], start: usize, typed: bool, text: &mut String) {
+        let Some((&extent, inner)) = shape.split_first() else {
+            text.push_str(&literal(array.element(start), typed, self.spelling).text);
+            return;
+        };
+        let stride = crate::shape::size(inner);
+        text.push('[');
+        for at in 0..extent {
+            if at > 0 {
+                text.push_str(", ");
+            }
+            self.list(array, inner, start + at * stride, typed, text);
+        }
+        text.push(']');
+    }
+
+    /// Numbers the constants from 1 in the order of the lines, and returns them in it.
+    pub(super) fn number(&self, lines: &mut [String]) -> Vec<&Array> {
+        let mut numbers: Vec<Option<usize>> = vec![None; self.arrays.len()];
+        let mut ordered = Vec::new();
+        for line in lines.iter_mut() {
+            if line.chars().all(|character| provisional_digit(character).is_none()) {
+                continue;
+            }
+            let (mut text, mut rest) = (String::with_capacity(line.len()), line.chars().peekable());
+            while let Some(character) = rest.next() {
+                let Some(mut provisional) = provisional_digit(character) else {
+                    text.push(character);
+                    continue;
+                };
+                while let Some(digit) = rest.peek().copied().and_then(provisional_digit) {
+                    provisional = 10 * provisional + digit;
+                    rest.next();
+                }
+                let number = *numbers[provisional].get_or_insert_with(|| {
+                    ordered.push(&self.arrays[provisional]);
+                    ordered.len()
+                });
+                text.push_str(&number.to_string());
+            }
+            *line = text;
+        }
+        ordered
+    }
+
+    /// The lines that give the elements of constants, which are numbered from 1.
+    pub(super) fn definitions(&self, constants: &[&Array]) -> Vec<String> {
+        let definition = |(at, array): (usize, &&Array)| {
+            let mut text = format!("#{}: {} = ", at + 1, array.ty());
+            self.list(array, array.shape(), 0, false, &mut text);
+            text
+        };
+        constants.iter().enumerate().map(definition).collect()
+    }
 }

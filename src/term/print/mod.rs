@@ -12,6 +12,8 @@ mod view_names;
 mod writer;
 
 pub(crate) use expression::name;
+pub(crate) use names::{DTYPES, is_keyword};
+pub(crate) use view_names::parts;
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +21,7 @@ mod tests;
 use crate::shape::Type;
 use crate::term::body::Body;
 use crate::term::op::Extension;
+use literal::Spelling;
 use names::{Name, Names};
 use std::fmt;
 use writer::{Writer, wrap};
@@ -47,12 +50,13 @@ pub struct Printer<'a, X: Extension> {
     program: String,
     parameters: Vec<String>,
     results: Vec<String>,
+    spelling: Spelling,
 }
 
 impl<'a, X: Extension> Printer<'a, X> {
     /// Prints under the default names: the program `f` of the parameters `p0`, `p1`, .. and the captures `c0`, `c1`, ..
     pub fn new(body: &'a Body<X>) -> Self {
-        Printer { body, program: "f".into(), parameters: Vec::new(), results: Vec::new() }
+        Printer { body, program: "f".into(), parameters: Vec::new(), results: Vec::new(), spelling: Spelling::Plain }
     }
 
     /// The program's name.
@@ -72,6 +76,13 @@ impl<'a, X: Extension> Printer<'a, X> {
     /// The names of the results, which stand in the program's first line; by default they have none.
     pub fn results<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.results = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Prints all that the program is: the elements of large constants stand below it, and what NaN a literal is can be
+    /// told.
+    pub(crate) fn exact(mut self) -> Self {
+        self.spelling = Spelling::Exact;
         self
     }
 
@@ -113,7 +124,7 @@ impl<X: Extension> fmt::Display for Printer<'_, X> {
         for line in wrap(self.header(&program, &parameters), 0) {
             writeln!(f, "{line}")?;
         }
-        for line in Writer::new(names).program(self.body, parameters) {
+        for line in Writer::new(names, self.spelling).program(self.body, parameters) {
             writeln!(f, "{line}")?;
         }
         Ok(())

@@ -64,14 +64,18 @@ pub(super) const KEYWORDS: &[&str] = &[
     "mark",
 ];
 
-pub(super) const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
+pub(crate) const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
 
 /// Whether a word means something in the grammar.
-pub(super) fn is_keyword(word: &str) -> bool {
+pub(crate) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
         || UNARY_NAMES.contains(&word)
         || BINARY_ROWS.iter().any(|op| op.name() == word)
         || DTYPES.iter().any(|dtype| dtype.name() == word)
+        || word.split_once('_').is_some_and(|(number, ending)| {
+            // Literals with an element type.
+            matches!(number, "inf" | "NaN") && DTYPES.iter().any(|dtype| dtype.name() == ending)
+        })
 }
 
 /// The nearest name that the grammar allows: a letter, then letters, digits and `_`, in parts joined by dots.
@@ -120,7 +124,8 @@ impl Names {
         loop {
             *counter += 1;
             let name = spelling(*counter);
-            if !reserved.contains(name.as_str()) {
+            // `i32` is a word.
+            if !reserved.contains(name.as_str()) && !is_keyword(&name) {
                 return name.into();
             }
         }

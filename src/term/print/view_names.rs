@@ -39,6 +39,17 @@ pub(super) fn in_two(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
     repeated(map).or_else(|| turned(map)).or_else(|| window(map))
 }
 
+/// The views that a view prints as, the one that reads first: itself, where it has a name or none will do.
+pub(crate) fn parts(map: &AffineMap) -> Vec<AffineMap> {
+    match recognise(map) {
+        ViewName::General => match in_two(map) {
+            Some((first, second)) => [parts(&first), parts(&second)].concat(),
+            None => vec![map.clone()],
+        },
+        _ => vec![map.clone()],
+    }
+}
+
 fn repeated(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
     let result = map.result();
     let mut ignored = map.ignored();
@@ -74,7 +85,9 @@ fn turned(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
     let part = |(column, &row): (usize, &usize)| (map.offset(row), map.coefficient(row, column), map.result()[column]);
     let parts: Vec<(i64, i64, usize)> = order.iter().enumerate().map(part).collect();
     let second = by_axis(first.result(), &parts);
-    (second.compose(&first).is_none_or(|both| both == *map)).then_some((first, second))
+    // Axes of extent 1 may change places without a trace.
+    let is_exact = second.compose(&first).is_none_or(|both| both == *map);
+    (is_exact && !first.is_identity()).then_some((first, second))
 }
 
 fn window(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {

@@ -3,14 +3,16 @@
 mod sweeps;
 
 use super::expression::{Expression, Level, Operand, operation};
-use super::literal::{self, Constants};
+use super::literal::{self, Constants, Spelling, columns};
 use super::names::{DTYPES, Name, Names};
 use crate::concrete::Array;
 use crate::shape::Type;
 use crate::term::Custom;
 use crate::term::body::{Body, Node, NodeId};
 use crate::term::op::{Branch, Build, Extension, Op, Scan};
+use std::collections::HashMap;
 use std::mem;
+use std::rc::Rc;
 
 /// Lines are kept to this many columns where the program allows it.
 const WIDTH: usize = 100;
@@ -25,6 +27,8 @@ const STEP: usize = 4;
 pub(super) struct Writer {
     names: Names,
     constants: Constants,
+    /// Of each body, by its address, which parameters and captures its text mentions.
+    mentions: HashMap<*const (), Rc<[bool]>>,
 }
 
 /// A body as text: lines of lets, indented, and what it results in, which is not.
@@ -49,13 +53,59 @@ enum Slot {
 
 impl Writer {
     /// A writer of a program whose parameters have names already.
-    pub(super) fn new(names: Names) -> Writer {
-        Writer { names, constants: Constants::default() }
+    pub(super) fn new(names: Names, spelling: Spelling) -> Writer {
+        Writer { names, constants: Constants::new(spelling), mentions: HashMap::new() }
     }
 
-    /// The lines below a program's first.
+    /// The lines below a program's first; spelled exactly they are followed by the elements of the constants.
     pub(super) fn program<X: Extension>(mut self, body: &Body<X>, parameters: Vec<Name>) -> Vec<String> {
-        self.body(body, parameters, STEP).into_lines(STEP)
+        let mut lines = self.body(body, parameters, STEP).into_lines(STEP);
+        let constants = self.constants.number(&mut lines);
+        if self.constants.spelling == Spelling::Exact && !constants.is_empty() {
+            lines.push("constants:".to_string());
+            for definition in self.constants.definitions(&constants) {
+                lines.extend(wrap(definition, STEP));
+            }
+        }
+        lines
+    }
+
+    /// Which of a body's parameters and captures occur in its text. A body may have captures that it has no use for.
+    fn mentions<X: Extension>(&mut self, body: &Body<X>) -> Rc<[bool]> {
+        let address: *const Body<X> = body;
+        if let Some(known) = self.mentions.get(&address.cast()) {
+            return known.clone();
+        }
+        let mut mentioned = vec![false; body.arity()];
+        let mut mention = |arg: NodeId| {
+            if let Some(parameter) = mentioned.get_mut(arg as usize) {
+                *parameter = true;
+            }
+        };
+        for node in &body.nodes {
+            let own = own_operands(&node.op).min(node.args.len());
+            node.args[..own].iter().copied().for_each(&mut mention);
+            self.captures(node).into_iter().for_each(&mut mention);
+        }
+        body.results.iter().copied().for_each(&mut mention);
+        let mentioned: Rc<[bool]> = mentioned.into();
+        self.mentions.insert(address.cast(), mentioned.clone());
+        mentioned
+    }
+
+    /// The operands that occur in the text of a node's bodies. The depth of this recursion is that of nested bodies.
+    fn captures<X: Extension>(&mut self, node: &Node<X>) -> Vec<NodeId> {
+        let captures = &node.args[own_operands(&node.op).min(node.args.len())..];
+        if captures.is_empty() {
+            return Vec::new();
+        }
+        let mut bodies: Vec<Rc<[bool]>> = node.op.bodies().into_iter().map(|body| self.mentions(body)).collect();
+        if let Op::Extra(extra) = &node.op {
+            bodies.push(self.mentions(&extra.as_build().body));
+        }
+        // Captures are the last of every body's arguments.
+        let mentions = |at: usize| bodies.iter().any(|body| body[body.len() - captures.len() + at]);
+        captures.iter().enumerate().filter(|&(at, _)| mentions(at)).map(|(_, &arg)| arg).collect()
     }
 
     /// A body whose lines begin at a column. The depth of this recursion is that of nested bodies.
@@ -82,7 +132,7 @@ pub(super) fn wrap(text: String, indent: usize) -> Vec<String> {
     let mut line = margin.clone();
     let mut used = indent;
     let mut open = 0usize;
-    if text.chars().count() + indent <= WIDTH {
+    if columns(&text) + indent <= WIDTH {
         line.push_str(&text);
         return vec![line];
     }
@@ -102,14 +152,14 @@ pub(super) fn wrap(text: String, indent: usize) -> Vec<String> {
     }
     pieces.push(&text[start..]);
     for piece in pieces {
-        let width = piece.trim_end().chars().count();
+        let width = columns(piece.trim_end());
         if used + width > WIDTH && open > 0 && used > indent + 2 * STEP {
             let full = mem::replace(&mut line, format!("{margin}{}", " ".repeat(2 * STEP)));
             lines.push(full.trim_end().to_string());
             used = indent + 2 * STEP;
         }
         line.push_str(piece);
-        used += piece.chars().count();
+        used += columns(piece);
         for character in piece.chars() {
             match character {
                 '(' | '[' => open += 1,
@@ -127,8 +177,9 @@ struct Walk<'w, 'b, X: Extension> {
     writer: &'w mut Writer,
     body: &'b Body<X>,
     indent: usize,
+    /// How often nodes are written as operands and results.
     uses: Vec<u32>,
-    /// Nodes that inner bodies capture: they are referred to by name.
+    /// Nodes that the texts of inner bodies mention: they are referred to by name.
     captured: Vec<bool>,
     slots: Vec<Slot>,
     lines: Vec<String>,
@@ -137,14 +188,15 @@ struct Walk<'w, 'b, X: Extension> {
 impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
     fn new(writer: &'w mut Writer, body: &'b Body<X>, parameters: Vec<Name>, indent: usize) -> Self {
         debug_assert_eq!(parameters.len(), body.arity());
-        let mut captured = vec![false; body.nodes.len()];
+        let (mut captured, mut uses) = (vec![false; body.nodes.len()], vec![0; body.nodes.len()]);
         for node in &body.nodes {
-            for &arg in &node.args[own_operands(&node.op).min(node.args.len())..] {
-                captured[arg as usize] = true;
-            }
+            let own = own_operands(&node.op).min(node.args.len());
+            node.args[..own].iter().for_each(|&arg| uses[arg as usize] += 1);
+            writer.captures(node).into_iter().for_each(|arg| captured[arg as usize] = true);
         }
+        body.results.iter().for_each(|&result| uses[result as usize] += 1);
         let slots = parameters.into_iter().map(Slot::Named).collect();
-        Walk { writer, body, indent, uses: body.use_counts(), captured, slots, lines: Vec::new() }
+        Walk { writer, body, indent, uses, captured, slots, lines: Vec::new() }
     }
 
     fn node(&mut self, at: usize) {
@@ -207,19 +259,20 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             }
         }
         // Widest first, so that few are named; among equals the first.
-        inline.sort_by_key(|&(width, _)| std::cmp::Reverse(width));
-        let mut bound: Vec<NodeId> = Vec::new();
-        for (saved, arg) in inline {
+        let mut order: Vec<usize> = (0..inline.len()).collect();
+        order.sort_by_key(|&at| std::cmp::Reverse(inline[at].0));
+        let mut bound: Vec<usize> = Vec::new();
+        for at in order {
             if width <= budget {
                 break;
             }
-            width = (width + 3).saturating_sub(saved);
-            bound.push(arg);
+            width = (width + 3).saturating_sub(inline[at].0);
+            bound.push(at);
         }
-        // Arena order, which is that of the operands where they were written for this one user.
+        // In the order of the operands: a program prints alike in whatever order its arena has them.
         bound.sort_unstable();
-        for arg in bound {
-            self.bind(arg as usize);
+        for at in bound {
+            self.bind(inline[at].1 as usize);
         }
     }
 
@@ -229,7 +282,8 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             Slot::Inline(expression) => expression.width,
             _ => 0,
         };
-        let widest = args.iter().copied().max_by_key(|&arg| (width(&self.slots[arg as usize]), std::cmp::Reverse(arg)));
+        // Of equally wide ones the first.
+        let widest = args.iter().copied().rev().max_by_key(|&arg| width(&self.slots[arg as usize]));
         match widest {
             Some(arg) if matches!(self.slots[arg as usize], Slot::Inline(_)) => {
                 self.bind(arg as usize);
@@ -282,7 +336,8 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
             (None, Slot::Inline(expression)) => expression.clone(),
             _ => unreachable!("operands have one output, and are written once or have a name"),
         };
-        Operand { expression, uniform: constant.and_then(literal::uniform), ty: node.ty() }
+        let (uniform, spelling) = (constant.and_then(literal::uniform), self.writer.constants.spelling);
+        Operand { expression, uniform, spelling, ty: node.ty() }
     }
 
     /// Frees the texts of operands that were written.
@@ -305,7 +360,8 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
     fn capture_names(&self, args: &[NodeId]) -> Vec<Name> {
         let name = |&arg: &NodeId| match &self.slots[arg as usize] {
             Slot::Named(name) => name.clone(),
-            _ => unreachable!("captured nodes have names"),
+            // No body mentions it.
+            _ => Name::from(""),
         };
         args.iter().map(name).collect()
     }
@@ -446,7 +502,7 @@ impl<'w, 'b, X: Extension> Walk<'w, 'b, X> {
 }
 
 fn fits(head: &str, result: &Expression, indent: usize) -> bool {
-    indent + head.chars().count() + 1 + result.width <= WIDTH
+    indent + columns(head) + 1 + result.width <= WIDTH
 }
 
 /// How many of an operation's operands are evaluated beside it; the others are captured by its bodies.

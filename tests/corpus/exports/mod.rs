@@ -3,8 +3,12 @@
 //!
 //! `DELTARAY_ROW` exports the rows whose names contain a word.
 
+mod hostile;
+#[cfg(feature = "json")]
+mod json;
 mod opencl;
 mod sources;
+pub mod text;
 
 use crate::corpus::check::{stage, with_ones};
 use crate::corpus::row::Row;

@@ -1,0 +1,130 @@
+//! What a program that is read may be: what hostile input could make large is bounded by how long the input is.
+
+use crate::affine::AffineMap;
+use crate::shape::Type;
+use crate::term::infer::Types;
+use crate::term::{Checkpoints, Extension, Op, infer, print};
+use smallvec::SmallVec;
+
+/// How many brackets, and how many bodies, may stand in each other: a reader recurses over both.
+pub(super) const NESTING: usize = 64;
+
+/// Extents of types and coefficients of maps that any program may have.
+const ALLOWANCE: usize = 1 << 20;
+
+/// And so many more for each byte of its input: an operation on arrays of many axes is written in a few bytes.
+const FOR_EACH_BYTE: usize = 64;
+
+/// The bounds of one input.
+pub(super) struct Limits {
+    left: usize,
+}
+
+impl Limits {
+    /// Of an input of so many bytes.
+    pub(super) fn of(bytes: usize) -> Limits {
+        Limits { left: ALLOWANCE.saturating_add(bytes.saturating_mul(FOR_EACH_BYTE)) }
+    }
+
+    /// Takes from what is allowed.
+    fn charge(&mut self, numbers: usize) -> Result<(), String> {
+        match self.left.checked_sub(numbers) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err("the program's types and maps have too many axes for its length".into()),
+        }
+    }
+
+    /// Checks that an array of a type can be, and could be counted.
+    pub(super) fn ty(&mut self, ty: &Type) -> Result<(), String> {
+        self.charge(ty.rank())?;
+        ty.check_size()
+    }
+
+    /// The map from its parts: a row for each axis of the source with a coefficient for each of the result, and the
+    /// position there that is read for 0.
+    ///
+    /// # Errors
+    ///
+    /// When rows, columns and offsets don't fit the shapes, or a position is none of 64 bits.
+    pub(super) fn map(
+        &mut self,
+        source: &[usize],
+        result: &[usize],
+        rows: &[SmallVec<[i64; 4]>],
+        offsets: &[i64],
+    ) -> Result<AffineMap, String> {
+        self.coefficients(source.len(), result.len())?;
+        if rows.len() != source.len() || offsets.len() != source.len() {
+            let (rows, offsets) = (rows.len(), offsets.len());
+            return Err(format!("the map has {rows} rows and {offsets} offsets, but reads shape {source:?}"));
+        }
+        if let Some(row) = rows.iter().find(|row| row.len() != result.len()) {
+            return Err(format!("a row of the map has {} coefficients, but the shape is {result:?}", row.len()));
+        }
+        let map = AffineMap::new(source, result, rows, offsets);
+        let fits = |position: i128| i64::try_from(position).is_ok();
+        for row in 0..source.len() {
+            let (low, high) = map.range(row);
+            if !fits(low) || !fits(high) {
+                return Err(format!("the map reads positions {low} to {high}, which 64 bits do not hold"));
+            }
+        }
+        Ok(map)
+    }
+
+    /// Takes the coefficients of a map from what is allowed, before there is one.
+    pub(super) fn coefficients(&mut self, rows: usize, columns: usize) -> Result<(), String> {
+        self.charge(rows.saturating_mul(columns.saturating_add(1)).saturating_add(columns))
+    }
+
+    /// The types of an operation's outputs, given those of its operands.
+    ///
+    /// # Errors
+    ///
+    /// When the operands don't fit, which the message says with the operation's name.
+    pub(super) fn outputs<X: Extension>(&mut self, op: &Op<X>, operands: &[&[Type]]) -> Result<Types, String> {
+        let named = |problem: String| format!("{}: {problem}", print::name(op));
+        self.numbers(op, operands).map_err(named)?;
+        let types = infer::outputs(op, operands).map_err(named)?;
+        for ty in &types {
+            self.ty(ty).map_err(named)?;
+        }
+        Ok(types)
+    }
+
+    /// Checks what types say nothing of.
+    fn numbers<X: Extension>(&self, op: &Op<X>, operands: &[&[Type]]) -> Result<(), String> {
+        let too_many = |what: &str| Err(format!("there are not so many {what}"));
+        match op {
+            Op::Scan(scan) => match scan.carries.checked_add(scan.inputs) {
+                Some(own) if own <= operands.len() => Ok(()),
+                _ => too_many("carries and inputs"),
+            },
+            Op::Sweeps(sweeps) => {
+                if sweeps.sweeps.is_empty() {
+                    return Err("a loop has a sweep".into());
+                }
+                let mut own: usize = 0;
+                for sweep in &sweeps.sweeps {
+                    own = match sweep.carries.checked_add(sweep.inputs).and_then(|count| own.checked_add(count)) {
+                        Some(own) if own <= operands.len() => own,
+                        _ => return too_many("carries and inputs"),
+                    };
+                    if sweep.carries.checked_add(sweep.keeps).is_none_or(|count| count > sweep.body.results.len()) {
+                        return too_many("values of a step that are kept");
+                    }
+                }
+                match sweeps.checkpoints {
+                    Checkpoints::Every(0) | Checkpoints::Snapshots(0) => {
+                        Err("a loop has at least one checkpoint".into())
+                    }
+                    _ => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Lets, and what a body results in.
+
+use super::reader::{Form, Read, Reader};
+use super::tokens::{Kind, Problem};
+use crate::term::{NodeId, Op};
+
+impl<'t, X: Form> Reader<'t, X> {
+    /// Lets, and what they are for, on lines of their own.
+    pub(super) fn block(&mut self) -> Read<Vec<NodeId>> {
+        self.kind(Kind::Newline, "the end of the line")?;
+        self.kind(Kind::Indent, "a line further to the right")?;
+        while self.is_word("let") {
+            self.binding()?;
+        }
+        let results = self.value()?;
+        self.kind(Kind::Newline, "an operator or the end of the line")?;
+        self.kind(Kind::Dedent, "no further line here, behind the result")?;
+        Ok(results)
+    }
+
+    /// A block, or a value and the end of its line.
+    pub(super) fn block_or_line(&mut self) -> Read<Vec<NodeId>> {
+        if self.token().kind == Kind::Newline {
+            return self.block();
+        }
+        let results = self.value()?;
+        self.kind(Kind::Newline, "an operator or the end of the line")?;
+        Ok(results)
+    }
+
+    /// One result, or several in parentheses.
+    pub(super) fn value(&mut self) -> Read<Vec<NodeId>> {
+        match self.is_symbol("(") && self.token().several {
+            true => self.operands(),
+            false => Ok(vec![self.operand()?]),
+        }
+    }
+
+    /// `let m1: f64 = ..` and `let (m1: f64, m2: f64) = ..`
+    fn binding(&mut self) -> Read<()> {
+        self.word("let")?;
+        let names = match self.accept("(") {
+            true => self.list(")", Reader::typed_name)?,
+            false => vec![self.typed_name()?],
+        };
+        self.symbol("=")?;
+        let place = self.place();
+        let (node, nodes) = match self.definition()? {
+            Some(node) => {
+                let count = self.types(node).len();
+                let mut nodes = Vec::new();
+                for output in 0..count {
+                    nodes.push(self.add(Op::Output(output), &[node], place)?);
+                }
+                (node, nodes)
+            }
+            None if self.is_word("build") => {
+                let node = self.build_of_a_let()?;
+                (node, vec![node])
+            }
+            None => {
+                let node = self.operand()?;
+                self.kind(Kind::Newline, "an operator or the end of the line")?;
+                (node, vec![node])
+            }
+        };
+        if names.len() != nodes.len() {
+            let problem = format!("{} names for {} arrays", names.len(), nodes.len());
+            return Err(Problem::new(problem, place));
+        }
+        for (&(name, ref ty, place), &node) in names.iter().zip(&nodes) {
+            let found = self.type_of(node);
+            if found != ty {
+                return Err(Problem::new(format!("{name} is {found} by its definition, not {ty}"), place));
+            }
+            self.bind(name, node, place)?;
+        }
+        self.note_let(std::iter::once(node).chain(nodes));
+        Ok(())
+    }
+}

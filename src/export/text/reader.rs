@@ -1,0 +1,257 @@
+//! The state of reading: where in the text, in which bodies, and what is known there.
+
+use super::frame::Frame;
+use super::tokens::{Kind, Problem, Token};
+use crate::concrete::Array;
+pub(super) use crate::export::form::Form;
+use crate::export::limits::Limits;
+use crate::shape::{DType, Shape, Type};
+use crate::term::print::{DTYPES, is_keyword};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// A result, or what is wrong with the text and where.
+pub(super) type Read<T> = Result<T, Problem>;
+
+/// A text that is being read, token by token.
+pub(super) struct Reader<'t, X> {
+    text: &'t str,
+    tokens: &'t [Token],
+    at: usize,
+    /// The bodies that are open, the innermost last.
+    pub(super) frames: Vec<Frame<'t, X>>,
+    /// The large constants, by number.
+    pub(super) constants: HashMap<usize, Array>,
+    pub(super) limits: Limits,
+}
+
+impl<'t, X: Form> Reader<'t, X> {
+    pub(super) fn new(text: &'t str, tokens: &'t [Token]) -> Reader<'t, X> {
+        let limits = Limits::of(text.len());
+        Reader { text, tokens, at: 0, frames: Vec::new(), constants: HashMap::new(), limits }
+    }
+
+    /// The next token; there always is one, since nothing goes beyond the last.
+    pub(super) fn token(&self) -> Token {
+        self.tokens[self.at]
+    }
+
+    /// The position of the next token in the list of tokens, to be given to [`Reader::go_to`].
+    pub(super) fn mark(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn go_to(&mut self, mark: usize) {
+        self.at = mark;
+    }
+
+    /// All tokens.
+    pub(super) fn tokens(&self) -> &'t [Token] {
+        self.tokens
+    }
+
+    /// The byte at which the next token begins.
+    pub(super) fn place(&self) -> usize {
+        self.token().place()
+    }
+
+    pub(super) fn text_of(&self, token: Token) -> &'t str {
+        &self.text[token.range()]
+    }
+
+    /// The text of the next token.
+    pub(super) fn peek(&self) -> &'t str {
+        self.text_of(self.token())
+    }
+
+    /// Whether the next token is of this kind and text.
+    pub(super) fn is(&self, kind: Kind, text: &str) -> bool {
+        self.token().kind == kind && self.peek() == text
+    }
+
+    pub(super) fn is_symbol(&self, text: &str) -> bool {
+        self.is(Kind::Symbol, text)
+    }
+
+    pub(super) fn is_word(&self, text: &str) -> bool {
+        self.is(Kind::Word, text)
+    }
+
+    /// Goes beyond the next token, and returns it.
+    pub(super) fn next(&mut self) -> Token {
+        let token = self.token();
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    /// Goes beyond the next token if it is this symbol.
+    pub(super) fn accept(&mut self, symbol: &str) -> bool {
+        let found = self.is_symbol(symbol);
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    pub(super) fn accept_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    pub(super) fn accept_kind(&mut self, kind: Kind) -> bool {
+        let found = self.token().kind == kind;
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    /// That something else was expected than what is next.
+    pub(super) fn expected<T>(&self, what: &str) -> Read<T> {
+        let token = self.token();
+        let found = match token.kind {
+            Kind::Newline => "the end of the line".to_string(),
+            Kind::Indent => "a line further to the right".to_string(),
+            Kind::Dedent => "a line further to the left".to_string(),
+            Kind::End => "the end of the text".to_string(),
+            Kind::At => "[ without a space before it".to_string(),
+            _ => {
+                let text: String = self.text_of(token).chars().take(40).collect();
+                format!("`{text}`")
+            }
+        };
+        Err(Problem::new(format!("expected {what}, found {found}"), token.place()))
+    }
+
+    pub(super) fn symbol(&mut self, symbol: &str) -> Read<()> {
+        if self.accept(symbol) { Ok(()) } else { self.expected(&format!("`{symbol}`")) }
+    }
+
+    pub(super) fn word(&mut self, word: &str) -> Read<()> {
+        if self.accept_word(word) { Ok(()) } else { self.expected(&format!("`{word}`")) }
+    }
+
+    pub(super) fn kind(&mut self, kind: Kind, what: &str) -> Read<Token> {
+        if self.token().kind == kind { Ok(self.next()) } else { self.expected(what) }
+    }
+
+    /// A `[` directly behind what was read.
+    pub(super) fn bracket(&mut self) -> Read<()> {
+        match self.accept_kind(Kind::At) {
+            true => Ok(()),
+            false => self.expected("`[` without a space before it"),
+        }
+    }
+
+    /// Whether the next token is a name.
+    pub(super) fn is_name(&self) -> bool {
+        self.token().kind == Kind::Word && !is_keyword(self.peek())
+    }
+
+    /// A name, and where it stands.
+    pub(super) fn name(&mut self) -> Read<(&'t str, usize)> {
+        match self.is_name() {
+            true => {
+                let token = self.next();
+                Ok((self.text_of(token), token.place()))
+            }
+            false if self.token().kind == Kind::Word => self.expected("a name, which is no word of the language"),
+            false => self.expected("a name"),
+        }
+    }
+
+    /// A number without a sign, fraction and ending.
+    pub(super) fn natural(&mut self) -> Read<usize> {
+        let text = self.peek();
+        match text.parse() {
+            Ok(number) if self.token().kind == Kind::Number => {
+                self.next();
+                Ok(number)
+            }
+            _ if self.token().kind == Kind::Number && text.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.fail(format!("{text} is too large"))
+            }
+            _ => self.expected("a number such as 0 or 3"),
+        }
+    }
+
+    /// A number with or without a minus sign.
+    pub(super) fn integer(&mut self) -> Read<i128> {
+        let negative = self.accept("-");
+        let number = self.natural()? as i128;
+        Ok(if negative { -number } else { number })
+    }
+
+    /// That something is wrong with the next token.
+    pub(super) fn fail<T>(&self, problem: impl Into<String>) -> Read<T> {
+        Err(Problem::new(problem, self.place()))
+    }
+
+    /// Things with commas between them, up to a closing bracket.
+    pub(super) fn list<T>(&mut self, closing: &str, mut one: impl FnMut(&mut Self) -> Read<T>) -> Read<Vec<T>> {
+        let mut list = Vec::new();
+        if self.accept(closing) {
+            return Ok(list);
+        }
+        loop {
+            list.push(one(self)?);
+            if self.accept(closing) {
+                return Ok(list);
+            }
+            if !self.accept(",") {
+                return self.expected(&format!("`,` or `{closing}`"));
+            }
+        }
+    }
+
+    /// `[3, 4]`.
+    pub(super) fn shape(&mut self) -> Read<Shape> {
+        self.symbol("[")?;
+        Ok(self.list("]", |reader| reader.natural())?.into())
+    }
+
+    /// `[0, 1]`, directly behind a word.
+    pub(super) fn axes(&mut self) -> Read<SmallVec<[usize; 4]>> {
+        self.bracket()?;
+        Ok(self.list("]", |reader| reader.natural())?.into())
+    }
+
+    /// `[0]`, directly behind a word.
+    pub(super) fn axis(&mut self) -> Read<usize> {
+        self.bracket()?;
+        let axis = self.natural()?;
+        self.symbol("]")?;
+        Ok(axis)
+    }
+
+    pub(super) fn dtype(&mut self) -> Read<DType> {
+        let word = self.peek();
+        match DTYPES.iter().find(|dtype| dtype.name() == word) {
+            Some(&dtype) => {
+                self.next();
+                Ok(dtype)
+            }
+            None => self.expected("an element type: f32, f64, i32, i64 or bool"),
+        }
+    }
+
+    /// `f64[3, 4]`.
+    pub(super) fn ty(&mut self) -> Read<Type> {
+        let place = self.place();
+        let dtype = self.dtype()?;
+        let shape: Shape = if self.token().kind == Kind::At { self.axes()? } else { Shape::new() };
+        let ty = Type { dtype, shape };
+        self.limits.ty(&ty).map_err(|problem| Problem::new(problem, place))?;
+        Ok(ty)
+    }
+
+    /// `x: f64[3]`, and where the name stands.
+    pub(super) fn typed_name(&mut self) -> Read<(&'t str, Type, usize)> {
+        let (name, place) = self.name()?;
+        self.symbol(":")?;
+        Ok((name, self.ty()?, place))
+    }
+}
