@@ -6,5 +6,7 @@
 #[allow(dead_code)]
 mod names;
 mod program;
+mod stablehlo;
 
 pub use program::Program;
+pub use stablehlo::stablehlo;

@@ -3,6 +3,8 @@
 //!
 //! `DELTARAY_ROW` exports the rows whose names contain a word.
 
+mod stablehlo;
+
 use crate::corpus::check::{stage, with_ones};
 use crate::corpus::row::Row;
 use deltaray::concrete::Array;
