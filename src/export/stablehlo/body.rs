@@ -1,7 +1,7 @@
 //! Programs, node by node.
 
 use super::writer::{Handle, Writer};
-use super::{elementwise, indexing, loops, views};
+use super::{elementwise, indexing, loops, sweeps, views};
 use crate::algebra::{Contraction, Label};
 use crate::error::Result;
 use crate::shape::Axes;
@@ -64,7 +64,7 @@ fn operation(writer: &mut Writer, op: &Op, operands: &[&Handle]) -> Result<Vec<H
         Op::Alias | Op::Mark => operands[0].clone(),
         Op::Scan(scan) => return loops::scan(writer, scan, operands),
         Op::Branch(branch) => return loops::branch(writer, branch, operands),
-        Op::Sweeps(sweeps) => return loops::sweeps(writer, sweeps, operands),
+        Op::Sweeps(all) => return sweeps::sweeps(writer, all, operands),
         Op::Custom(custom) => {
             let arguments: Vec<Handle> = operands.iter().map(|&operand| operand.clone()).collect();
             return body(writer, &custom.value, &arguments);

@@ -414,7 +414,18 @@ impl Writer {
         self.define(a.ty.clone(), &text)
     }
 
-    /// Goes on with a state while a condition of it holds.
+    /// The same values, as ones that differ from step to step of the loop around, if there is one.
+    pub(super) fn held(&mut self, values: &[Handle]) -> Vec<Handle> {
+        let Some(changing) = self.changing.last().cloned() else { return values.to_vec() };
+        let name = self.fresh();
+        let all: Vec<&Handle> = values.iter().chain([&changing]).collect();
+        let (count, operands, types) = (all.len(), names(&all), types(&all));
+        self.line(&format!("{name}:{count} = stablehlo.optimization_barrier {operands} : {types}"));
+        let types: Vec<Type> = values.iter().map(|value| value.ty.clone()).collect();
+        Writer::results(&name, &types)
+    }
+
+    /// Goes on with a state, of one value at least, while a condition of it holds. The first value changes in every step.
     pub(super) fn repeat(
         &mut self,
         state: &[Handle],
@@ -429,7 +440,9 @@ impl Writer {
         self.line("cond {");
         self.region(|writer| Ok(vec![condition(writer, &current)?]))?;
         self.line("} do {");
+        self.changing.extend(current.first().cloned());
         self.region(|writer| step(writer, &current))?;
+        self.changing.pop();
         self.line("}");
         Ok(Writer::results(&name, &types))
     }

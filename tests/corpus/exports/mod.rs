@@ -3,6 +3,7 @@
 //!
 //! `DELTARAY_ROW` exports the rows whose names contain a word.
 
+mod edges;
 mod stablehlo;
 
 use crate::corpus::check::{stage, with_ones};

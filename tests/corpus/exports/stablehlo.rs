@@ -1,5 +1,6 @@
 //! The programs as StableHLO modules: all of them are written; `scripts/check-stablehlo` has JAX run them.
 
+use super::edges::edges;
 use super::{Case, all};
 use deltaray::concrete::Array;
 use deltaray::export;
@@ -32,13 +33,15 @@ fn has(case: &Case, dtype: DType) -> bool {
 /// Elements beyond which an array is not written.
 const MOST: usize = 1 << 20;
 
-/// Writes the modules, inputs and results to a folder.
+/// Writes the modules, inputs and results to a folder. Results of the corpus are compared by the largest of a program, those
+/// of other programs each on its own.
 fn write_all(folder: &Path) {
     std::fs::create_dir_all(folder).expect("the folder can be made");
-    for (number, case) in all().iter().enumerate() {
+    let edges = edges();
+    let cases = all().iter().map(|case| ("corpus", case)).chain(edges.iter().map(|case| ("edge", case)));
+    for (number, (part, case)) in cases.enumerate() {
         let precision = if has(case, DType::F32) { "single" } else { "double" };
-        let defined = if case.defined { "defined" } else { "undefined" };
-        let mut text = format!("{}\n{precision} {defined}\n", case.name);
+        let mut text = format!("{}\n{precision} {part}\n", case.name);
         match export::stablehlo(&case.program) {
             Ok(module) => {
                 std::fs::write(folder.join(format!("{number:05}.mlir")), module).expect("modules can be written")
