@@ -20,3 +20,6 @@ pub mod adding_an_operation {}
 
 #[doc = include_str!("../docs/printed-programs.md")]
 pub mod printed_programs {}
+
+#[doc = include_str!("../docs/stablehlo.md")]
+pub mod stablehlo {}

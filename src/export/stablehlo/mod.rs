@@ -75,3 +75,6 @@ pub fn stablehlo(program: impl Into<Program>) -> Result<String> {
     writer.line("}");
     Ok(writer.finish())
 }
+
+#[cfg(test)]
+mod tests;

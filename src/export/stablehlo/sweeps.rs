@@ -13,7 +13,7 @@ use crate::operation::Comparison;
 use crate::shape::Type;
 use crate::term::{Checkpoints, Steps, Sweeps};
 
-/// The snapshots of a loop for which no number was chosen.
+/// The most snapshots of a sweep.
 const SNAPSHOTS: usize = 64;
 
 /// A loop that is gone through several times.
@@ -153,8 +153,13 @@ impl Open<'_> {
     /// How many snapshots there are of a sweep at most: an even number.
     fn room(&self) -> usize {
         match self.sweeps.checkpoints {
-            Checkpoints::Snapshots(count) => count.clamp(2, usize::MAX - 1).next_multiple_of(2),
-            _ => SNAPSHOTS,
+            Checkpoints::Snapshots(count) => count.clamp(2, SNAPSHOTS).next_multiple_of(2),
+            Checkpoints::Bytes(bytes) => {
+                let carried = self.starts.iter().flatten().map(|value| value.ty.bytes().unwrap_or(usize::MAX));
+                let state = carried.fold(1, usize::saturating_add);
+                (bytes / state).clamp(2, SNAPSHOTS).next_multiple_of(2)
+            }
+            Checkpoints::All | Checkpoints::Every(_) => SNAPSHOTS,
         }
     }
 

@@ -2,6 +2,7 @@
 //! type, and affine reads, contractions, reductions, sorts, and reads and adds at positions of all kinds.
 
 use super::Case;
+use crate::corpus::prelude::*;
 use crate::random::chance::Random;
 use deltaray::affine::AffineMap;
 use deltaray::algebra::{Contraction, Extreme, Label, Order, Reduction};
@@ -74,7 +75,11 @@ fn case(name: String, inputs: Vec<Array>, build: impl FnOnce(&mut Graph, &[NodeI
     let mut graph: Graph = Graph::new(&types, 0);
     let parameters: Vec<NodeId> = (0..inputs.len() as NodeId).collect();
     let results = build(&mut graph, &parameters);
-    let program = Program::new("edge", graph.finish(&results));
+    from_program(name, Program::new("edge", graph.finish(&results)), inputs)
+}
+
+/// A program at a point.
+fn from_program(name: String, program: Program, inputs: Vec<Array>) -> Case {
     let expected = program.call(&inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
     Case { name: format!("edge: {name}"), source: None, program, inputs, expected, defined: true }
 }
@@ -225,10 +230,45 @@ fn positions(random: &mut Random) -> Vec<Case> {
     cases
 }
 
+/// So many steps of a recurrence whose number of steps is found when it runs.
+fn damped<A: Algebra>(checkpoints: Checkpoints, steps: i64, x: &Scalar<A, f64>) -> Scalar<A, f64> {
+    let x = x.clone();
+    let step = move |(n, y): (Scalar<A, i64>, Scalar<A, f64>)| (n + 1, (y * 0.9 + &x).sin());
+    checkpoints.while_loop((scalar(0i64), scalar(0.3)), move |(n, _)| n.lt(steps), step).1
+}
+
+/// Derivatives of loops of many steps.
+fn loops() -> Vec<Case> {
+    let choices = [
+        ("everything", Checkpoints::All),
+        ("two snapshots", Checkpoints::Snapshots(2)),
+        ("five snapshots", Checkpoints::Snapshots(5)),
+        ("few bytes", Checkpoints::Bytes(100)),
+    ];
+    let mut cases = Vec::new();
+    for (kept, checkpoints) in choices {
+        for steps in [0, 1, 2, 3, 63, 64, 65, 128, 129, 300] {
+            let function = stage(move |x: &Scalar<_, f64>| damped(checkpoints, steps, x), &s(0.4));
+            let gradient = function.and_then(|function| function.value_and_grad()).expect("the loop has a derivative");
+            let name = format!("gradient of a loop of {steps} steps with {kept}");
+            cases.push(from_program(name, Program::from(&gradient), vec![Array::from_vec(&[], vec![0.4])]));
+        }
+        for steps in [0, 1, 3, 40] {
+            let derivative = move |x: &Scalar<_, f64>| grad(move |x: &Scalar<_, f64>| damped(checkpoints, steps, x), x);
+            let gradient = stage(derivative, &s(0.4)).and_then(|function| function.value_and_grad());
+            let gradient = gradient.expect("the derivative has a derivative");
+            let name = format!("second derivative of a loop of {steps} steps with {kept}");
+            cases.push(from_program(name, Program::from(&gradient), vec![Array::from_vec(&[], vec![0.4])]));
+        }
+    }
+    cases
+}
+
 /// All of them.
 pub fn edges() -> Vec<Case> {
     let mut random = Random::new(2024);
     let mut cases = elementwise();
+    cases.extend(loops());
     cases.extend(reads(&mut random));
     cases.extend(contractions(&mut random));
     cases.extend(along_axes(&mut random));
