@@ -157,9 +157,12 @@ class Watched:
 
 
 def listed(document):
-    """The names in the document's table of cases that do not agree."""
-    rows = re.findall(r"^\| ([^|]+) \|", document.read_text(), flags=re.MULTILINE)
-    return {name.strip("` ") for name in rows if name.strip() not in ("program", "---")}
+    """The names in the document's table of programs that do not agree."""
+    heading, table = "| program | reason |\n|---|---|\n", document.read_text()
+    if heading not in table:
+        raise SystemExit(f"{document} has no table of programs and reasons")
+    table = table.split(heading)[1].split("\n\n")[0]
+    return {name.strip("` ") for name in re.findall(r"^\| ([^|]+) \|", table, flags=re.MULTILINE)}
 
 
 def main():
