@@ -69,15 +69,6 @@ pub enum Error {
         /// The user's line, `file:line:column`: of the call.
         place: String,
     },
-    /// A program can not be exported, since an operation of it can not be expressed there.
-    Export {
-        /// Where the program was to go: the language or format.
-        target: String,
-        /// The operation, by the name that programs are printed with.
-        operation: String,
-        /// What can not be expressed.
-        problem: String,
-    },
     /// Derivatives disagree with each other or with finite differences: what
     /// [`check_grad`](crate::derivative::check_grad) finds.
     Derivative(String),
@@ -116,9 +107,6 @@ impl fmt::Display for Error {
                 let path = if path.is_empty() { String::new() } else { format!(" `{path}`") };
                 let given = format!("the program results in {expected}, but {found} was given to write to");
                 write!(f, "output{path}: {given} (at {place})")
-            }
-            Error::Export { target, operation, problem } => {
-                write!(f, "the program can not be exported to {target}: {operation}: {problem}")
             }
             Error::Derivative(problem) | Error::Structure(problem) => f.write_str(problem),
         }
