@@ -72,6 +72,22 @@ pub enum Error {
     /// Derivatives disagree with each other or with finite differences: what
     /// [`check_grad`](crate::derivative::check_grad) finds.
     Derivative(String),
+    /// A program has an operation that can not be exported to a language.
+    Export {
+        /// The language or format.
+        target: &'static str,
+        /// The operation, by the name that programs are printed with.
+        operation: String,
+        /// What can not be expressed.
+        problem: String,
+    },
+    /// A file can not be written or read.
+    File {
+        /// The file.
+        path: String,
+        /// What the system says.
+        problem: String,
+    },
     /// A tree of arrays has another structure than the one it must match, as that of a staged program's arguments.
     Structure(String),
 }
@@ -108,6 +124,10 @@ impl fmt::Display for Error {
                 let given = format!("the program results in {expected}, but {found} was given to write to");
                 write!(f, "output{path}: {given} (at {place})")
             }
+            Error::Export { target, operation, problem } => {
+                write!(f, "{operation}: {target} can not express {problem}")
+            }
+            Error::File { path, problem } => write!(f, "{path}: {problem}"),
             Error::Derivative(problem) | Error::Structure(problem) => f.write_str(problem),
         }
     }

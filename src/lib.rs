@@ -91,6 +91,7 @@ extern crate self as deltaray;
 
 pub mod affine;
 pub mod algebra;
+pub mod build;
 pub mod concrete;
 pub mod derivative;
 pub mod dual;

@@ -24,7 +24,7 @@ pub(crate) use convert::repeated;
 pub use instance::Concrete;
 pub use memory::OutOfMemory;
 pub(crate) use memory::{ReportedAt, available, filled};
-pub(crate) use reduce::{larger, neutral, smaller};
+pub(crate) use reduce::{larger, neutral_value, smaller};
 pub(crate) use run::{Failure, apply, run};
 pub(crate) use scalar::Arithmetic;
 pub use scalar::Scalar;

@@ -4,7 +4,7 @@ use crate::algebra::{Extreme, Reduction};
 use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::{Arithmetic, Scalar};
 use crate::concrete::{Array, Data};
-use crate::shape::{Shape, size};
+use crate::shape::{DType, Shape, Value, size};
 
 /// Number of partial results with which a contiguous stretch is reduced, so that it vectorises.
 const LANES: usize = 8;
@@ -69,6 +69,20 @@ pub(crate) fn neutral<T: Scalar>(op: Reduction) -> T {
         Reduction::Sum => T::ZERO,
         Reduction::Max => T::LOWEST,
         Reduction::Min => T::HIGHEST,
+    }
+}
+
+/// What a reduction of nothing results in.
+pub(crate) fn neutral_value(op: Reduction, dtype: DType) -> Value {
+    fn of<T: Scalar>(op: Reduction) -> Value {
+        T::wrap(Data::Uniform(Shape::new(), neutral::<T>(op))).element(0)
+    }
+    match dtype {
+        DType::F32 => of::<f32>(op),
+        DType::F64 => of::<f64>(op),
+        DType::I32 => of::<i32>(op),
+        DType::I64 => of::<i64>(op),
+        DType::Bool => of::<bool>(op),
     }
 }
 

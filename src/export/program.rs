@@ -33,6 +33,21 @@ impl<X: Extension> Program<X> {
         Program { name: name.into(), parameters: Vec::new(), results: Vec::new(), body: Arc::new(body) }
     }
 
+    /// The same program under another name.
+    pub fn with_name(self, name: impl Into<String>) -> Program<X> {
+        Program { name: name.into(), ..self }
+    }
+
+    /// The same program with other names of its parameters; those that are left out at the end are the exporter's choice.
+    pub fn with_parameters<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Program<X> {
+        Program { parameters: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The same program with other names of its results, in the same way.
+    pub fn with_results<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> Program<X> {
+        Program { results: names.into_iter().map(Into::into).collect(), ..self }
+    }
+
     /// What prints the program under its names.
     pub(crate) fn printer(&self) -> Printer<'_, X> {
         let printer = Printer::new(&self.body).program(&self.name[..]);

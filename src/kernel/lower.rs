@@ -18,13 +18,22 @@ use std::sync::Arc;
 
 /// Lowers a program: decides what is stored, and writes the rest into the nests that need it.
 pub(crate) fn lower(body: &Body) -> Procedure {
+    lowered(body, blocked)
+}
+
+/// As [`lower`], where every step goes through all of its rows before the next begins.
+pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
+    lowered(body, |procedure| procedure)
+}
+
+fn lowered(body: &Body, finish: fn(Procedure) -> Procedure) -> Procedure {
     let body = &*desugared(body);
     let body = &*recomputed(body, LEFT);
     let body = &*arranged(body);
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {
-        match Lowering::new(body, &calls).run() {
-            Ok(procedure) => return blocked(procedure),
+        match Lowering::new(body, &calls, finish).run() {
+            Ok(procedure) => return finish(procedure),
             // What can't be read by affine positions is left to the instance of plain arrays.
             Err(Obstacle::Read(node)) => {
                 assert!(calls.insert(node), "a node is an obstacle once: {:?}", body.node(node).op);
@@ -50,6 +59,8 @@ enum Place {
 pub(super) struct Lowering<'a> {
     pub(super) body: &'a Body,
     calls: &'a HashSet<NodeId>,
+    /// What is done with procedures of bodies inside.
+    finish: fn(Procedure) -> Procedure,
     stored: Vec<bool>,
     pub(super) procedure: Procedure,
     /// The buffers of stored nodes.
@@ -66,7 +77,7 @@ pub(super) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(body: &'a Body, calls: &'a HashSet<NodeId>) -> Lowering<'a> {
+    fn new(body: &'a Body, calls: &'a HashSet<NodeId>, finish: fn(Procedure) -> Procedure) -> Lowering<'a> {
         let mut stored = roots::stored(body);
         for &node in calls {
             stored[node as usize] = true;
@@ -80,6 +91,7 @@ impl<'a> Lowering<'a> {
             body,
             uses,
             calls,
+            finish,
             stored,
             procedure: Procedure::default(),
             buffers: TermMap::default(),
@@ -464,7 +476,7 @@ impl<'a> Lowering<'a> {
         let Op::Scan(scan) = &node.op else { unreachable!("the class of loops") };
         let arguments = node.args.iter().map(|arg| self.buffers[arg]).collect();
         let results = self.several(id);
-        let step = lower(&scan.body);
+        let step = lowered(&scan.body, self.finish);
         let repeated = Loop { scan: scan.clone(), step, arguments, results: results.clone() };
         self.fixed(Step::Loop(Box::new(repeated)), &results);
     }
@@ -474,7 +486,7 @@ impl<'a> Lowering<'a> {
         let Op::Branch(branch) = &node.op else { unreachable!("the class of conditionals") };
         let operands: Vec<BufferId> = node.args.iter().map(|arg| self.buffers[arg]).collect();
         let results = self.several(id);
-        let (then, otherwise) = (lower(&branch.then), lower(&branch.otherwise));
+        let (then, otherwise) = (lowered(&branch.then, self.finish), lowered(&branch.otherwise, self.finish));
         let (condition, arguments) = (operands[0], operands[1..].to_vec());
         let branch = Branch { condition, then, otherwise, arguments, results: results.clone() };
         self.fixed(Step::Branch(Box::new(branch)), &results);
@@ -486,10 +498,10 @@ impl<'a> Lowering<'a> {
         let arguments = node.args.iter().map(|arg| self.buffers[arg]).collect();
         let results = self.several(id);
         let condition = match &sweeps.steps {
-            Steps::While(condition) => Some(lower(condition)),
+            Steps::While(condition) => Some(lowered(condition, self.finish)),
             Steps::Count(_) => None,
         };
-        let bodies = sweeps.sweeps.iter().map(|sweep| lower(&sweep.body)).collect();
+        let bodies = sweeps.sweeps.iter().map(|sweep| lowered(&sweep.body, self.finish)).collect();
         let lowered = Sweeps { sweeps: sweeps.clone(), condition, bodies, arguments, results: results.clone() };
         self.fixed(Step::Sweeps(Box::new(lowered)), &results);
     }

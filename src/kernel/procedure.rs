@@ -2,8 +2,10 @@
 
 use crate::algebra::Reduction;
 use crate::concrete::Array;
-use crate::kernel::nest::{Nest, Value};
-use crate::shape::Type;
+use crate::kernel::access::{Affine, Guards};
+use crate::kernel::nest::{Mode, Nest, Store, Value};
+use crate::operation::Binary;
+use crate::shape::{DType, Type};
 use crate::term::{self, Body, Scan};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -72,6 +74,25 @@ impl Product {
     /// Rows of the left operand, its columns, and columns of the right one.
     pub(crate) fn sizes(&self) -> [usize; 3] {
         [ROW, SUMMED, COLUMN].map(|role| self.count(role))
+    }
+
+    /// The products as a nest over all axes, which combines with what the result has.
+    pub(crate) fn as_nest(&self, dtype: DType) -> Nest {
+        let extents = self.all_extents();
+        let place = |operand: &Strided| {
+            let strides = operand.strides.iter().flatten().map(|&stride| stride as i64);
+            Affine { offset: operand.offset as i64, coefficients: strides.collect() }
+        };
+        let mut nest = Nest { extents: extents.into(), ..Nest::default() };
+        for operand in [&self.left, &self.right] {
+            let load = Value::Load { buffer: operand.buffer, at: place(operand), guards: Guards::new() };
+            nest.values.push((load, dtype));
+        }
+        nest.values.push((Value::Binary(Binary::Mul, 0, 1), dtype));
+        let (buffer, at) = (self.result.buffer, place(&self.result));
+        let mode = Mode::Reduce(Reduction::Sum);
+        nest.stores.push(Store { value: 2, buffer, at, guards: Guards::new(), index: None, mode });
+        nest
     }
 
     /// The extents of all axes, as an operand's places go over them.
@@ -219,4 +240,16 @@ impl Procedure {
         }
         id
     }
+}
+
+/// Whether blocks write to one buffer as several results.
+pub(crate) fn writes_apart(procedure: &Procedure) -> bool {
+    procedure.steps.iter().any(|step| match step {
+        Step::Blocks(blocks) => {
+            let mut ids: Vec<BufferId> = blocks.results.iter().map(|&(id, ..)| procedure.origin(id)).collect();
+            ids.sort_unstable();
+            ids.windows(2).any(|pair| pair[0] == pair[1])
+        }
+        step => step.inner().iter().any(|inner| writes_apart(inner)),
+    })
 }

@@ -1,6 +1,5 @@
 //! Elements in memory: lines of it, single values over it, and plain arrays from and to it.
 
-use crate::algebra::Reduction;
 use crate::concrete::{Arithmetic, Array, Data, OutOfMemory, Scalar, filled, for_data};
 use crate::shape::{DType, Shape, Type, Value};
 
@@ -21,19 +20,6 @@ pub(super) fn lines(bytes: usize) -> Result<Vec<Line>, OutOfMemory> {
         Err(_) => return Err(OutOfMemory { ty: Type::new(DType::Bool, &[bytes]) }),
     }
     Ok(lines)
-}
-
-pub(super) fn neutral(op: Reduction, dtype: DType) -> Value {
-    fn of<T: Scalar>(op: Reduction) -> Value {
-        T::wrap(Data::Uniform(Shape::new(), crate::concrete::neutral::<T>(op))).element(0)
-    }
-    match dtype {
-        DType::F32 => of::<f32>(op),
-        DType::F64 => of::<f64>(op),
-        DType::I32 => of::<i32>(op),
-        DType::I64 => of::<i64>(op),
-        DType::Bool => of::<bool>(op),
-    }
 }
 
 /// An array with a buffer.

@@ -1,12 +1,13 @@
 //! Steps that run for some rows of their arrays after the other.
 
-use super::arrays::{fill, neutral};
+use super::arrays::fill;
 use super::code::Scratch;
 use super::machine::{Machine, Workspace};
 use super::split::Partial;
 use super::threads::{Shared, Worker};
 use super::vector::Instructions;
 use crate::concrete::OutOfMemory;
+use crate::concrete::neutral_value;
 use crate::kernel::{Blocks, BufferId};
 use crate::shape::Type;
 use std::sync::{Mutex, PoisonError};
@@ -147,7 +148,7 @@ impl CompiledBlocks {
             let mut slot = slots[thread].lock().unwrap_or_else(PoisonError::into_inner);
             for (_, partial) in &self.partials {
                 // SAFETY: the place has room for the result's elements.
-                unsafe { fill(place(partial, chunk), partial.count, neutral(partial.op, partial.dtype)) };
+                unsafe { fill(place(partial, chunk), partial.count, neutral_value(partial.op, partial.dtype)) };
             }
             for block in blocks * chunk / self.chunks..blocks * (chunk + 1) / self.chunks {
                 let first = block * self.rows;
@@ -166,7 +167,7 @@ impl CompiledBlocks {
                 let result = bases[partial.buffer as usize];
                 // SAFETY: the places have room for the result's elements.
                 unsafe {
-                    fill(result, partial.count, neutral(partial.op, partial.dtype));
+                    fill(result, partial.count, neutral_value(partial.op, partial.dtype));
                     partial.combine(isa, result, partials, self.chunks);
                 }
             }

@@ -1,6 +1,6 @@
 //! Procedures, ready to run, and the memory that they run in.
 
-use super::arrays::{Line, array_from, bytes, dense, elements, fill, lines, neutral, write_array};
+use super::arrays::{Line, array_from, bytes, dense, elements, fill, lines, write_array};
 use super::code::{Code, Scratch};
 use super::memory::{Place, plan};
 use super::split::Partial;
@@ -8,6 +8,7 @@ use super::step::{Compiled, Space};
 use super::threads::{Shared, Worker};
 use super::transpose::transposed;
 use super::vector::Instructions;
+use crate::concrete::neutral_value;
 use crate::concrete::{self, Array, Failure, OutOfMemory};
 use crate::kernel::{BufferId, Call, Procedure, Source};
 use crate::shape::Type;
@@ -300,7 +301,7 @@ unsafe fn run_chunks(isa: Instructions, code: &Code, bases: &[*mut u8], partials
         let own = |id: BufferId| split.partials.iter().find(|partial| partial.buffer == id).map(part);
         for partial in &split.partials {
             // SAFETY: the part has room for the buffer's elements.
-            unsafe { fill(part(partial), partial.count, neutral(partial.op, partial.dtype)) };
+            unsafe { fill(part(partial), partial.count, neutral_value(partial.op, partial.dtype)) };
         }
         let range = split.range(chunk, extent, code.vector == 0);
         // SAFETY: as the caller's; chunks write to different elements, or to parts of their own.

@@ -1,6 +1,5 @@
 //! The steps of machines, and what each has for itself in the memory of a run.
 
-use super::arrays::neutral;
 use super::assemble::assemble;
 use super::blocks::{self, CompiledBlocks};
 use super::branch::{BranchSpace, CompiledBranch};
@@ -14,6 +13,7 @@ use super::sweeps::{CompiledSweeps, SweepsSpace};
 use super::table::Table;
 use super::vector::Instructions;
 use crate::concrete::OutOfMemory;
+use crate::concrete::neutral_value;
 use crate::kernel::{BufferId, Call, Mode, Nest, Procedure, Step};
 use crate::shape::{Type, Value};
 use smallvec::{SmallVec, smallvec};
@@ -205,7 +205,7 @@ fn fills(nest: &Nest, procedure: &Procedure) -> Vec<Fill> {
             && !procedure.continued.contains(&store.buffer)
         {
             let ty = &procedure.buffers[store.buffer as usize].ty;
-            fills.push(Fill { buffer: store.buffer, count: ty.size(), value: neutral(op, ty.dtype) });
+            fills.push(Fill { buffer: store.buffer, count: ty.size(), value: neutral_value(op, ty.dtype) });
         }
     }
     fills

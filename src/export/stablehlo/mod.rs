@@ -16,7 +16,7 @@ use writer::{Handle, Writer, list, tensor};
 
 /// What can not be said of an operation.
 fn problem(operation: &str, problem: impl Into<String>) -> Error {
-    Error::Export { target: "StableHLO".into(), operation: operation.into(), problem: problem.into() }
+    Error::Export { target: "StableHLO", operation: operation.into(), problem: problem.into() }
 }
 
 /// The program as a StableHLO module: the text of one function, `@main`.

@@ -192,7 +192,7 @@ fn affine(writer: &mut Writer, shape: &[usize], coefficients: &[i64], offset: i6
 
 /// For each element of the result, the row-major position in the source, and whether it is inside, if that is not known.
 fn positions(writer: &mut Writer, operation: &str, map: &AffineMap) -> Result<(Handle, Option<Handle>)> {
-    let too_large = || problem(operation, "positions of the read are beyond 64 bits");
+    let too_large = || problem(operation, "positions beyond 64 bits");
     let shape = map.result();
     let reach = |coefficients: &[i64], offset: i64| {
         let terms =

@@ -4,6 +4,7 @@
 //! `DELTARAY_ROW` exports the rows whose names contain a word.
 
 mod edges;
+mod sources;
 mod stablehlo;
 
 use crate::corpus::check::{stage, with_ones};

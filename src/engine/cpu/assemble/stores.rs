@@ -3,7 +3,7 @@
 use super::fused::Fused;
 use super::{Assembler, TILE_REGISTER, combining};
 use crate::algebra::Reduction;
-use crate::engine::cpu::arrays::neutral;
+use crate::concrete::neutral_value;
 use crate::engine::cpu::code::{Base, Bound, Instruction, Slot};
 use crate::engine::cpu::scatter::scatter;
 use crate::engine::cpu::vector::{self, Kernel, Operand};
@@ -181,7 +181,7 @@ impl Assembler<'_> {
         // Nothing else may use the register while inner loops run.
         let sum = self.slot(Base::Register(TILE_REGISTER));
         self.tile_registers.push(sum);
-        let start = self.constant(neutral(op, dtype).bits());
+        let start = self.constant(neutral_value(op, dtype).bits());
         let run = vector::fill(isa, dtype);
         self.emit(level, true, Instruction::Kernel { run, result: sum, a: start, b: start, c: start });
         let result = self.buffer(store.buffer, &store.at, dtype);

@@ -1,0 +1,25 @@
+//! The model: a decay to an offset, and how far it is from what was observed.
+
+use deltaray::prelude::*;
+
+/// How many observations there are.
+pub const COUNT: usize = 200;
+
+/// What is fitted.
+#[derive(Tree)]
+pub struct Decay<A: Algebra> {
+    amplitude: Scalar<A, f64>,
+    rate: Scalar<A, f64>,
+    offset: Scalar<A, f64>,
+}
+
+/// The parameters' structure.
+pub fn start() -> Decay<Concrete> {
+    Decay { amplitude: scalar(0.0), rate: scalar(0.0), offset: scalar(0.0) }
+}
+
+/// The mean of the squared residuals.
+pub fn loss<A: Algebra>((decay, times, observed): &(Decay<A>, Vector<A, f64>, Vector<A, f64>)) -> Scalar<A, f64> {
+    let expected = &decay.amplitude * (-(&decay.rate * times)).exp() + &decay.offset;
+    (expected - observed).powi(2).mean()
+}

@@ -1,0 +1,212 @@
+//! C of 1999, and the C of OpenCL.
+
+use super::functions::Spelling;
+use super::language::{Helper, Language, Parameter, Part, scratch_name};
+use crate::shape::{DType, Value};
+use std::collections::BTreeSet;
+
+/// C, whose functions begin with a prefix of the program's own.
+pub(super) struct C {
+    pub(super) prefix: String,
+    /// Whether it is that of OpenCL, which has names of its own for types, and functions for both precisions.
+    pub(super) is_opencl: bool,
+}
+
+impl C {
+    fn pointer(&self, dtype: DType, writes: bool) -> String {
+        let constant = if writes { "" } else { "const " };
+        format!("{constant}{} *", self.dtype(dtype))
+    }
+
+    fn float(&self, x: f64, text: String) -> String {
+        match () {
+            () if x.is_nan() => "NAN".into(),
+            () if x == f64::INFINITY => "INFINITY".into(),
+            () if x == f64::NEG_INFINITY => "(-INFINITY)".into(),
+            () if x.is_sign_negative() => format!("({text})"),
+            () => text,
+        }
+    }
+}
+
+impl Language for C {
+    fn dtype(&self, dtype: DType) -> &'static str {
+        match (dtype, self.is_opencl) {
+            (DType::F32, _) => "float",
+            (DType::F64, _) => "double",
+            (DType::I32, false) => "int32_t",
+            (DType::I64, false) => "int64_t",
+            (DType::Bool, false) => "bool",
+            (DType::I32, true) => "int",
+            (DType::I64, true) => "long",
+            // Truth values are no type that kernels may take.
+            (DType::Bool, true) => "uchar",
+        }
+    }
+
+    fn literal(&self, value: Value) -> String {
+        match value {
+            Value::F32(x) => self.float(f64::from(x), format!("{x:?}f")),
+            Value::F64(x) => self.float(x, format!("{x:?}")),
+            Value::I32(i32::MIN) => "(-2147483647 - 1)".into(),
+            Value::I32(x) if x < 0 => format!("({x})"),
+            Value::I32(x) => x.to_string(),
+            // There are no negative literals: the smallest number has none.
+            Value::I64(i64::MIN) if self.is_opencl => "(-9223372036854775807L - 1)".into(),
+            Value::I64(x) if self.is_opencl => format!("({x}L)"),
+            Value::I64(i64::MIN) => "(-INT64_C(9223372036854775807) - 1)".into(),
+            Value::I64(x) if x < 0 => format!("(-INT64_C({}))", x.unsigned_abs()),
+            Value::I64(x) => format!("INT64_C({x})"),
+            Value::Bool(x) => u8::from(x).to_string(),
+        }
+    }
+
+    fn declare(&self, name: &str, dtype: DType, value: &str) -> String {
+        format!("const {} {name} = {value};", self.dtype(dtype))
+    }
+
+    fn declare_variable(&self, name: &str, dtype: DType, value: &str) -> String {
+        format!("{} {name} = {value};", self.dtype(dtype))
+    }
+
+    fn declare_lanes(&self, name: &str, dtype: DType, count: usize, value: &str) -> String {
+        let values = vec![value; count].join(", ");
+        format!("{} {name}[{count}] = {{{values}}};", self.dtype(dtype))
+    }
+
+    fn for_loop(&self, variable: &str, start: &str, end: &str) -> String {
+        let counter = self.dtype(DType::I64);
+        format!("for ({counter} {variable} = {start}; {variable} < {end}; {variable}++)")
+    }
+
+    fn endless_loop(&self) -> &'static str {
+        "for (;;)"
+    }
+
+    fn condition(&self, condition: &str) -> String {
+        format!("if ({condition})")
+    }
+
+    fn choice(&self, condition: &str, yes: &str, no: &str) -> String {
+        format!("{condition} ? {yes} : {no}")
+    }
+
+    fn signed(&self, counter: &str) -> String {
+        counter.to_string()
+    }
+
+    fn counter(&self, signed: &str) -> String {
+        signed.to_string()
+    }
+
+    fn declare_index(&self, name: &str, value: &str) -> String {
+        format!("const {} {name} = {value};", self.dtype(DType::I64))
+    }
+
+    fn declare_counter(&self, name: &str, value: &str) -> String {
+        format!("{} {name} = {value};", self.dtype(DType::I64))
+    }
+
+    fn cast(&self, operand: &str, from: DType, to: DType, helpers: &mut BTreeSet<Helper>) -> String {
+        match (from, to) {
+            (from, to) if from == to => operand.to_string(),
+            (from, DType::Bool) => format!("{operand} != {}", self.literal(Value::from_i64(from, 0))),
+            (from, DType::I32 | DType::I64) if from.is_float() => {
+                let name = format!("{}_from", if to == DType::I32 { "i32" } else { "i64" });
+                self.helper(&name, from, &[operand], helpers)
+            }
+            (DType::I64, DType::I32) => self.helper("narrowed", DType::I64, &[operand], helpers),
+            _ => format!("({}){operand}", self.dtype(to)),
+        }
+    }
+
+    fn spelled(
+        &self,
+        spelling: Spelling,
+        dtype: DType,
+        operands: &[&str],
+        helpers: &mut BTreeSet<Helper>,
+    ) -> (String, bool) {
+        let ending = if dtype == DType::F32 && !self.is_opencl { "f" } else { "" };
+        match spelling {
+            Spelling::Special(name) if dtype == DType::F32 => {
+                (format!("(float){name}((double){})", operands[0]), false)
+            }
+            Spelling::Library(name, _) | Spelling::Special(name) => {
+                (format!("{name}{ending}({})", operands.join(", ")), true)
+            }
+            Spelling::Expression(text) => {
+                let literal = if dtype == DType::F32 { "f" } else { "" };
+                let filled = text.replace('@', literal).replace("$0", operands[0]);
+                (operands.get(1).map_or(filled.clone(), |right| filled.replace("$1", right)), text == "$0")
+            }
+            Spelling::Helper(name) => (self.helper(name, dtype, operands, helpers), true),
+        }
+    }
+
+    fn helper(&self, name: &str, dtype: DType, operands: &[&str], helpers: &mut BTreeSet<Helper>) -> String {
+        helpers.insert((name.to_string(), dtype));
+        format!("{}_{name}_{}({})", self.prefix, dtype.name(), operands.join(", "))
+    }
+
+    fn bind(&self, name: &str, dtype: DType, part: &Part<'_>, writes: bool) -> String {
+        let pointer = self.pointer(dtype, writes);
+        format!("{pointer}restrict {name} = {};", self.argument(part, writes))
+    }
+
+    fn bind_variable(&self, name: &str, dtype: DType, part: &Part<'_>) -> String {
+        format!("{}{name} = {};", self.pointer(dtype, true), self.argument(part, true))
+    }
+
+    fn argument(&self, Part { array, offset, .. }: &Part<'_>, _: bool) -> String {
+        if offset == "0" { array.to_string() } else { format!("{array} + {offset}") }
+    }
+
+    fn swap(&self, a: &str, b: &str, dtype: DType) -> String {
+        format!("{{ {}swapped = {a}; {a} = {b}; {b} = swapped; }}", self.pointer(dtype, true))
+    }
+
+    fn copy(&self, to: &Part<'_>, from: &Part<'_>, count: usize, dtype: DType) -> String {
+        let (to, from) = (self.argument(to, true), self.argument(from, false));
+        format!("memcpy({to}, {from}, {count} * sizeof({}));", self.dtype(dtype))
+    }
+
+    fn fill(&self, array: &str, count: usize, value: &str) -> String {
+        let counter = self.dtype(DType::I64);
+        format!("for ({counter} at = 0; at < {count}; at++) {array}[at] = {value};")
+    }
+
+    fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String {
+        let one = |parameter: &Parameter| {
+            format!("{}restrict {}", self.pointer(parameter.dtype, parameter.writes), parameter.name)
+        };
+        let scratch =
+            scratch.iter().map(|&dtype| format!("{}restrict {}", self.pointer(dtype, true), scratch_name(dtype)));
+        let all: Vec<String> = parameters.iter().map(one).chain(scratch).collect();
+        let all = if all.is_empty() { "void".into() } else { all.join(", ") };
+        let result = if fails { "bool" } else { "void" };
+        format!("static {result} {}_{name}({all})", self.prefix)
+    }
+
+    fn prologue(&self, parameters: &[Parameter]) -> Vec<String> {
+        // Not all arrays are read.
+        parameters.iter().map(|parameter| format!("(void){};", parameter.name)).collect()
+    }
+
+    fn call(&self, name: &str, arguments: &[String]) -> String {
+        format!("{}_{name}({})", self.prefix, arguments.join(", "))
+    }
+
+    fn take(&self, name: &str, dtype: DType, start: usize, _: usize) -> String {
+        format!("{}{name} = {} + {start};", self.pointer(dtype, true), scratch_name(dtype))
+    }
+
+    fn constant(&self, name: &str, dtype: DType, elements: &[String]) -> Vec<String> {
+        let head = format!("static const {} {name}[{}] = {{", self.dtype(dtype), elements.len());
+        super::listed(&head, elements, "};")
+    }
+
+    fn constant_name(&self, name: &str) -> String {
+        format!("{}_{}", self.prefix, name.to_lowercase())
+    }
+}

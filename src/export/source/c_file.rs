@@ -1,0 +1,251 @@
+//! A program as C files.
+
+use super::c::C;
+use super::language::Language;
+use super::procedure::{Interface, Writer};
+use super::rust_file::FileNames;
+use super::text::Text;
+use super::{helpers, lowered};
+use crate::error::Result;
+use crate::export::Program;
+use crate::shape::{DType, Type};
+
+/// Words that mean something in C, and names of its library that are used.
+const WORDS: &[&str] = &[
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
+    "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
+    "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "bool", "true", "false",
+    "main", "memcpy", "arg", "res", "iw", "w", "mem", "INFINITY", "NAN", "exp", "log", "sqrt", "sin", "cos", "tan",
+    "pow", "floor", "ceil", "round", "fabs", "y0", "y1", "yn", "j0", "j1", "jn", "gamma", "index", "time", "signal",
+    "abs", "div",
+];
+
+/// A program as source of C99: a header and a file.
+///
+/// Functions are those that CasADi's generated code has, `NAME` being the program's name:
+///
+/// - `int NAME(const void *const *arg, void *const *res, int64_t *iw, double *w, int mem)` computes the results from the
+///   arguments: 0, or 1 where a loop had more steps than there is memory to go back over. `w` and `iw` are memory of its own;
+///   where all arrays hold `double`s, `arg` and `res` point to such. A pointer in `res` may be null: the result is not wanted. `mem` is
+///   ignored.
+/// - `NAME_n_in()`, `NAME_n_out()`: how many arguments and results there are; `NAME_name_in(i)`, `NAME_name_out(i)`: their
+///   names; `NAME_type_in(i)`, `NAME_type_out(i)`: their element types and shapes, as deltaray prints them.
+/// - `NAME_sparsity_in(i)`, `NAME_sparsity_out(i)`: CasADi's description of a dense matrix. CasADi counts by columns, and arrays
+///   are row-major, so a matrix of m rows and n columns is described as its transpose; arrays of higher rank are matrices
+///   whose rows are all axes but the last.
+/// - `NAME_work(&sz_arg, &sz_res, &sz_iw, &sz_w)`: the lengths of `arg`, `res`, `iw` and `w`.
+/// - `NAME_arrays(..)`: the same with an argument for each array, results behind parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CSource {
+    /// The name of the function, from which those of the files are made.
+    pub name: String,
+    /// What stands in `name.h`.
+    pub header: String,
+    /// What stands in `name.c`, which includes that.
+    pub source: String,
+}
+
+/// The declaration of an array parameter.
+fn array(language: &C, dtype: DType, name: &str, writes: bool) -> String {
+    let constant = if writes { "" } else { "const " };
+    format!("{constant}{} *{name}", language.dtype(dtype))
+}
+
+/// How many elements of `w` or `iw` so many of a type take.
+fn words(dtype: DType, count: usize) -> usize {
+    (count * dtype.bytes()).div_ceil(8)
+}
+
+impl CSource {
+    pub(super) fn new(program: &Program) -> Result<CSource> {
+        let procedure = lowered(&program.body, "C")?;
+        let names = FileNames::new(program, WORDS, "f");
+        let language = C { prefix: names.function.clone(), is_opencl: false };
+        let interface = Interface::named(names.arguments.clone(), names.results.clone());
+        let mut writer = Writer::new(&language);
+        let run = writer.procedure("run", &procedure, &interface)?;
+        let helpers = helpers::c_texts(&writer.helpers, &language.prefix, false);
+        let name = &names.function;
+        let body = &program.body;
+        let arguments: Vec<(&String, &Type)> =
+            names.arguments.iter().zip((0..body.arity()).map(|at| body.parameter_type(at))).collect();
+        let results: Vec<(&String, &Type)> = names.results.iter().zip(body.result_types()).collect();
+        let all_double = arguments.iter().chain(&results).all(|(_, ty)| ty.dtype == DType::F64);
+        let element = if all_double { "double" } else { "void" };
+        let memory: Vec<(DType, usize)> = run.scratch().collect();
+
+        let mut parameters: Vec<String> =
+            arguments.iter().map(|(name, ty)| array(&language, ty.dtype, name, false)).collect();
+        parameters.extend(results.iter().map(|(name, ty)| array(&language, ty.dtype, name, true)));
+        parameters.push("int64_t *iw".into());
+        parameters.push("double *w".into());
+        let arrays = format!("int {name}_arrays({})", parameters.join(", "));
+        let general =
+            format!("int {name}(const {element} **arg, {element} **res, long long int *iw, double *w, int mem)");
+        let others = [
+            format!("long long int {name}_n_in(void)"),
+            format!("long long int {name}_n_out(void)"),
+            format!("const char *{name}_name_in(long long int i)"),
+            format!("const char *{name}_name_out(long long int i)"),
+            format!("const char *{name}_type_in(long long int i)"),
+            format!("const char *{name}_type_out(long long int i)"),
+            format!("const long long int *{name}_sparsity_in(long long int i)"),
+            format!("const long long int *{name}_sparsity_out(long long int i)"),
+            format!(
+                "int {name}_work(long long int *sz_arg, long long int *sz_res, long long int *sz_iw, long long int *sz_w)"
+            ),
+        ];
+
+        let mut header = Text::default();
+        let guard = format!("{}_H", name.to_uppercase());
+        header.line(format!("/* {}, a program exported by deltaray: arrays are row-major.", name));
+        header.line(" *");
+        for (name, ty) in &arguments {
+            header.line(format!(" * {name}: {ty}, {} elements", ty.size()));
+        }
+        for (name, ty) in &results {
+            header.line(format!(" * {name}, a result: {ty}, {} elements", ty.size()));
+        }
+        header.line(" *");
+        header.line(format!(
+            " * iw and w are memory of the function's own, as long as {name}_work says; functions return 0, or 1"
+        ));
+        header.line(" * where a loop had more steps than there is memory to go back over. */");
+        header.line(format!("#ifndef {guard}"));
+        header.line(format!("#define {guard}"));
+        header.line("");
+        header.line("#include <stdbool.h>");
+        header.line("#include <stdint.h>");
+        header.line("");
+        header.line("#ifdef __cplusplus");
+        header.line("extern \"C\" {");
+        header.line("#endif");
+        header.line("");
+        let declarations = [&arrays, &general].into_iter().chain(&others);
+        declarations.for_each(|declaration| header.line(format!("{declaration};")));
+        header.line("");
+        header.line("#ifdef __cplusplus");
+        header.line("}");
+        header.line("#endif");
+        header.line("");
+        header.line("#endif");
+
+        let mut source = Text::default();
+        source.line(format!("#include \"{name}.h\""));
+        source.line("");
+        source.line("#include <math.h>");
+        source.line("#include <string.h>");
+        source.line("");
+        source.append(writer.constants);
+        source.line("");
+        for helper in helpers {
+            source.lines(helper.lines());
+            source.line("");
+        }
+        for mut function in writer.functions {
+            function.tidy();
+            source.append(function);
+            source.line("");
+        }
+        source.open(&arrays);
+        let mut all: Vec<String> = names.arguments.iter().chain(&names.results).cloned().collect();
+        // Memory of floats is taken from `w`, that of other types from `iw`.
+        let (mut floats, mut integers) = (0, 0);
+        for &(dtype, count) in &memory {
+            let (from, start) = if dtype.is_float() { ("w", &mut floats) } else { ("iw", &mut integers) };
+            all.push(match dtype {
+                DType::F64 | DType::I64 => format!("{from} + {start}"),
+                _ => format!("({} *)({from} + {start})", language.dtype(dtype)),
+            });
+            *start += words(dtype, count);
+        }
+        source.line("(void)iw;");
+        source.line("(void)w;");
+        let call = language.call("run", &all);
+        match run.fails {
+            true => source.line(format!("return {call} ? 0 : 1;")),
+            false => source.lines([format!("{call};"), "return 0;".to_string()]),
+        }
+        source.close();
+        source.line("");
+        // Results that are not wanted are written to memory behind that of the function.
+        source.open(&general);
+        source.lines(["(void)arg;", "(void)res;", "(void)mem;"]);
+        let mut behind = [floats, integers];
+        let mut passed: Vec<String> = (0..arguments.len()).map(|at| format!("arg[{at}]")).collect();
+        for (at, (_, ty)) in results.iter().enumerate() {
+            let (from, start) = if ty.dtype.is_float() { ("w", 0) } else { ("iw", 1) };
+            let other = format!("({} *)({from} + {})", language.dtype(ty.dtype), behind[start]);
+            behind[start] += words(ty.dtype, ty.size());
+            let cast = if all_double { String::new() } else { format!("({} *)", language.dtype(ty.dtype)) };
+            passed.push(format!("res[{at}] ? {cast}res[{at}] : {other}"));
+        }
+        if integers + behind[1] > 0 {
+            // `long long` may be another type than `int64_t` of the same width.
+            source.line("int64_t *const own = (int64_t *)(void *)iw;");
+        } else {
+            source.line("int64_t *const own = 0;");
+            source.line("(void)iw;");
+        }
+        let passed: Vec<String> = passed.iter().map(|argument| argument.replace("(iw + ", "(own + ")).collect();
+        let passed = [&passed[..], &["own".to_string(), "w".to_string()]].concat();
+        source.line(format!("return {name}_arrays({});", passed.join(", ")));
+        source.close();
+        source.line("");
+        queries(&mut source, &others, &arguments, &results, [behind[1], behind[0]]);
+        Ok(CSource { name: name.clone(), header: header.finish(), source: source.finish() })
+    }
+}
+
+/// The functions that say what a function takes and results in.
+fn queries(
+    source: &mut Text,
+    heads: &[String; 9],
+    arguments: &[(&String, &Type)],
+    results: &[(&String, &Type)],
+    [sz_iw, sz_w]: [usize; 2],
+) {
+    let mut one = |head: &String, lines: &[String]| {
+        source.open(head);
+        source.lines(lines);
+        source.close();
+        source.line("");
+    };
+    one(&heads[0], &[format!("return {};", arguments.len())]);
+    one(&heads[1], &[format!("return {};", results.len())]);
+    let sides = [arguments, results];
+    for (at, side) in sides.iter().enumerate() {
+        let cases = |text: &dyn Fn(&String, &Type) -> String, other: &str| {
+            let mut lines = vec!["switch (i) {".to_string()];
+            lines.extend(
+                side.iter().enumerate().map(|(at, (name, ty))| format!("case {at}: return {};", text(name, ty))),
+            );
+            lines.push(format!("default: return {other};"));
+            lines.push("}".into());
+            lines
+        };
+        one(&heads[2 + at], &cases(&|name, _| format!("\"{name}\""), "0"));
+        one(&heads[4 + at], &cases(&|_, ty| format!("\"{ty}\""), "0"));
+        // Rows, columns, and 1 for a dense matrix.
+        let mut sparsity: Vec<String> = Vec::new();
+        for (at, (_, ty)) in side.iter().enumerate() {
+            let columns = ty.shape.last().copied().unwrap_or(1);
+            let rows = ty.size().checked_div(columns).unwrap_or(0);
+            sparsity.push(format!("static const long long int dense{at}[3] = {{{columns}, {rows}, 1}};"));
+        }
+        let mut lines = sparsity;
+        let mut index = 0..side.len();
+        let mut next = |_: &String, _: &Type| format!("dense{}", index.next().unwrap_or(0));
+        lines.push("switch (i) {".to_string());
+        for (at, (name, ty)) in side.iter().enumerate() {
+            lines.push(format!("case {at}: return {};", next(name, ty)));
+        }
+        lines.extend(["default: return 0;".to_string(), "}".to_string()]);
+        one(&heads[6 + at], &lines);
+    }
+    let sizes = [("arg", arguments.len()), ("res", results.len()), ("iw", sz_iw), ("w", sz_w)];
+    let mut lines: Vec<String> =
+        sizes.iter().map(|(name, size)| format!("if (sz_{name}) *sz_{name} = {size};")).collect();
+    lines.push("return 0;".into());
+    one(&heads[8], &lines);
+}

@@ -1,0 +1,120 @@
+//! What languages that programs are written in have in common, and what differs.
+
+use crate::export::source::functions::Spelling;
+use crate::shape::{DType, Value};
+use std::collections::BTreeSet;
+
+/// A part of an array: from an offset on, so many elements, or all that are left.
+pub(super) struct Part<'a> {
+    pub(super) array: &'a str,
+    pub(super) offset: String,
+    pub(super) count: Option<usize>,
+}
+
+/// An array that a function takes.
+pub(super) struct Parameter {
+    pub(super) name: String,
+    pub(super) dtype: DType,
+    /// How many elements it has, where that is known.
+    pub(super) count: Option<usize>,
+    pub(super) writes: bool,
+}
+
+/// A helper function for an element type, which stands beside the program: its name and that type.
+pub(super) type Helper = (String, DType);
+
+/// The syntax of a language with C's expressions and blocks.
+pub(super) trait Language {
+    /// What an element type is called.
+    fn dtype(&self, dtype: DType) -> &'static str;
+    /// A known number.
+    fn literal(&self, value: Value) -> String;
+    /// `value` under a name.
+    fn declare(&self, name: &str, dtype: DType, value: &str) -> String;
+    /// `value` under a name that is assigned to later.
+    fn declare_variable(&self, name: &str, dtype: DType, value: &str) -> String;
+    /// Several elements under a name, all of this value at first.
+    fn declare_lanes(&self, name: &str, dtype: DType, count: usize, value: &str) -> String;
+    /// The head of a loop over `start..end`.
+    fn for_loop(&self, variable: &str, start: &str, end: &str) -> String;
+    /// The head of a loop that goes on until it is left.
+    fn endless_loop(&self) -> &'static str;
+    /// The head of a conditional statement.
+    fn condition(&self, condition: &str) -> String;
+    /// What comes between the sides of a conditional statement.
+    fn otherwise(&self) -> &'static str {
+        "} else {"
+    }
+    /// A choice.
+    fn choice(&self, condition: &str, yes: &str, no: &str) -> String;
+    /// A number that counts, as an `i64`.
+    fn signed(&self, counter: &str) -> String;
+    /// An `i64` that is not below 0, as a number that counts.
+    fn counter(&self, signed: &str) -> String;
+    /// A number that counts, under a name.
+    fn declare_index(&self, name: &str, value: &str) -> String;
+    /// A variable that counts.
+    fn declare_counter(&self, name: &str, value: &str) -> String;
+    /// A conversion; the operand holds together as tightly as a name.
+    fn cast(&self, operand: &str, from: DType, to: DType, helpers: &mut BTreeSet<Helper>) -> String;
+    /// A call of an operation, and whether it holds together as tightly as a name.
+    fn spelled(
+        &self,
+        spelling: Spelling,
+        dtype: DType,
+        operands: &[&str],
+        helpers: &mut BTreeSet<Helper>,
+    ) -> (String, bool);
+    /// A call of a helper function of the program's own.
+    fn helper(&self, name: &str, dtype: DType, operands: &[&str], helpers: &mut BTreeSet<Helper>) -> String;
+    /// A part of an array under a name.
+    fn bind(&self, name: &str, dtype: DType, part: &Part<'_>, writes: bool) -> String;
+    /// As [`Language::bind`], for a name that is bound to other parts later.
+    fn bind_variable(&self, name: &str, dtype: DType, part: &Part<'_>) -> String;
+    /// A part of an array as an argument.
+    fn argument(&self, part: &Part<'_>, writes: bool) -> String;
+    /// Has two names of variable parts change places.
+    fn swap(&self, a: &str, b: &str, dtype: DType) -> String;
+    /// Copies so many elements.
+    fn copy(&self, to: &Part<'_>, from: &Part<'_>, count: usize, dtype: DType) -> String;
+    /// Fills an array with one value.
+    fn fill(&self, array: &str, count: usize, value: &str) -> String;
+    /// The head of a function of the program's own, which takes memory of these element types too.
+    fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String;
+    /// What a function begins with: checks of lengths.
+    fn prologue(&self, parameters: &[Parameter]) -> Vec<String>;
+    /// A call of a function of the program's own.
+    fn call(&self, name: &str, arguments: &[String]) -> String;
+    /// Takes the first `count` elements of memory of a type away, under a name.
+    fn take(&self, name: &str, dtype: DType, start: usize, count: usize) -> String;
+    /// Whether that changes what is taken from.
+    fn takes_in_turn(&self) -> bool {
+        false
+    }
+    /// Known elements under a name.
+    fn constant(&self, name: &str, dtype: DType, elements: &[String]) -> Vec<String>;
+    /// What known elements are called.
+    fn constant_name(&self, name: &str) -> String;
+    /// What ends a function early, saying that it could not be finished.
+    fn fail(&self) -> &'static str {
+        "return false;"
+    }
+    /// What ends a function that could be finished.
+    fn succeed(&self) -> &'static str {
+        "return true;"
+    }
+}
+
+/// The name of the memory of an element type.
+pub(super) fn scratch_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F64 => "scratch",
+        DType::F32 => "scratch_f32",
+        DType::I64 => "scratch_i64",
+        DType::I32 => "scratch_i32",
+        DType::Bool => "scratch_bool",
+    }
+}
+
+/// All element types, those of wider elements first.
+pub(super) const DTYPES: [DType; 5] = [DType::F64, DType::I64, DType::F32, DType::I32, DType::Bool];

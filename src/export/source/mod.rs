@@ -1,0 +1,93 @@
+//! Programs as source in languages with loops: Rust, C, and OpenCL C.
+//!
+//! All of them are written from the same loop nests that the engines run (see [`kernel`](crate::kernel)): a function for each
+//! procedure, a block for each step, memory planned ahead.
+
+mod c;
+mod c_file;
+mod functions;
+mod helpers;
+mod language;
+mod nest;
+mod order;
+mod plan;
+mod procedure;
+mod rust;
+mod rust_file;
+mod sort;
+mod sweeps;
+mod text;
+
+pub use c_file::CSource;
+pub use rust_file::RustOptions;
+
+use super::Program;
+use crate::error::{Error, Result};
+use crate::kernel::{self, Procedure};
+use crate::operation::Unary;
+use crate::simplify::fold_constants;
+use crate::term::{Body, Op};
+use crate::vectorise::push_gathers;
+
+/// Lines of lists are at most this wide.
+const WIDTH: usize = 110;
+
+/// A program as source of Rust: a function over slices, which needs no crate and allocates nothing. See [`RustOptions`].
+///
+/// # Errors
+///
+/// When the program has an operation that the language can't express, which is named.
+pub fn rust(program: impl Into<Program>) -> Result<String> {
+    RustOptions::default().export(program)
+}
+
+/// A program as source of C99: a function that is called as those of CasADi are, in one `.c` and one `.h` file.
+///
+/// # Errors
+///
+/// When the program has an operation that the language can't express, which is named.
+pub fn c(program: impl Into<Program>) -> Result<CSource> {
+    CSource::new(&program.into())
+}
+
+/// Elements between a head and an end, in lines that are not too wide.
+fn listed(head: &str, elements: &[String], end: &str) -> Vec<String> {
+    let mut lines = vec![head.to_string()];
+    let mut line = String::from("    ");
+    for element in elements {
+        if line.len() + element.len() + 2 > WIDTH {
+            lines.push(line.trim_end().to_string());
+            line = String::from("    ");
+        }
+        line.push_str(element);
+        line.push_str(", ");
+    }
+    lines.push(line.trim_end().to_string());
+    lines.push(end.to_string());
+    lines
+}
+
+/// The largest order of polygamma functions that exported programs have.
+const HIGHEST_ORDER: u32 = 128;
+
+fn check(body: &Body, target: &'static str) -> Result<()> {
+    for node in &body.nodes {
+        if let Op::Unary(Unary::Polygamma(order)) = node.op
+            && order > HIGHEST_ORDER
+        {
+            let problem = format!("derivatives of the digamma function of an order above {HIGHEST_ORDER}, as {order}");
+            return Err(Error::Export { target, operation: "polygamma".into(), problem });
+        }
+        node.op.bodies().into_iter().try_for_each(|body| check(body, target))?;
+    }
+    Ok(())
+}
+
+/// The program as loop nests.
+fn lowered(body: &Body, target: &'static str) -> Result<Procedure> {
+    check(body, target)?;
+    let folded = fold_constants(body);
+    let body = push_gathers(&folded);
+    let procedure = kernel::lower(&body);
+    Ok(if kernel::writes_apart(&procedure) { kernel::lower_unblocked(&body) } else { procedure })
+}

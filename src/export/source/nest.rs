@@ -1,0 +1,501 @@
+//! Nests as loops around expressions.
+//!
+//! A value is computed in the outermost loop that it needs, so what does not depend on inner loops is not computed again
+//! there. What is reduced by inner loops is in a variable of its own meanwhile, and where the innermost loop sums floats, in
+//! several, so that the sums are vectors.
+
+use super::functions::{self, Spelling};
+use super::language::{Helper, Language};
+use super::order::order;
+use super::text::Text;
+use crate::algebra::Reduction;
+use crate::concrete::neutral_value;
+use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
+use crate::operation::{Binary, Unary};
+use crate::shape::{self, DType};
+use std::collections::BTreeSet;
+
+/// Sums of floats along an innermost loop of so many steps at least are this many sums, if the loop computes few values.
+const LANES: usize = 8;
+const LONG: usize = 16;
+const FEW: usize = 48;
+
+/// Longer expressions get a name.
+const WIDE: usize = 60;
+
+/// The names of loops' variables.
+const VARIABLES: [&str; 6] = ["i", "j", "k", "l", "m", "n"];
+
+/// The text of an expression.
+#[derive(Clone)]
+struct Expression {
+    text: String,
+    /// Whether it holds together as tightly as a name.
+    is_atom: bool,
+}
+
+impl Expression {
+    fn atom(text: String) -> Expression {
+        Expression { text, is_atom: true }
+    }
+
+    fn at_atom(&self) -> String {
+        if self.is_atom { self.text.clone() } else { format!("({})", self.text) }
+    }
+}
+
+/// What a nest is written with.
+pub(super) struct NestWriter<'a> {
+    language: &'a dyn Language,
+    nest: &'a Nest,
+    /// The names of buffers.
+    name: &'a dyn Fn(u32) -> String,
+    helpers: &'a mut BTreeSet<Helper>,
+    order: Vec<usize>,
+    /// How many loops each value is inside of.
+    levels: Vec<usize>,
+    uses: Vec<u32>,
+    /// Whether each value has a name of its own, wherever it is computed.
+    named: Vec<bool>,
+    expressions: Vec<Option<Expression>>,
+    /// For each store that reduces into a variable: how many loops that is inside of.
+    accumulators: Vec<Option<usize>>,
+    /// Whether what is written now is one of several sums side by side.
+    lane: Option<String>,
+}
+
+/// Writes a nest, whose buffers have been filled where it combines.
+pub(super) fn write(
+    text: &mut Text,
+    language: &dyn Language,
+    nest: &Nest,
+    name: &dyn Fn(u32) -> String,
+    helpers: &mut BTreeSet<Helper>,
+) {
+    if nest.extents.contains(&0) {
+        return;
+    }
+    let order = order(nest);
+    let mut writer = NestWriter {
+        language,
+        nest,
+        name,
+        helpers,
+        levels: Vec::new(),
+        uses: nest.uses(),
+        named: Vec::new(),
+        expressions: vec![None; nest.values.len()],
+        accumulators: Vec::new(),
+        lane: None,
+        order,
+    };
+    writer.levels = writer.levels();
+    writer.named = writer.named();
+    writer.accumulators = nest.stores.iter().map(|store| writer.accumulator(store)).collect();
+    writer.level(text, 0);
+}
+
+impl NestWriter<'_> {
+    fn depth(&self) -> usize {
+        self.order.len()
+    }
+
+    /// How many loops an affine function needs.
+    fn level_of(&self, at: &Affine) -> usize {
+        let needed = self.order.iter().rposition(|&axis| at.coefficients[axis] != 0);
+        needed.map_or(0, |position| position + 1)
+    }
+
+    fn level_of_guards(&self, guards: &Guards) -> usize {
+        guards.iter().map(|guard| self.level_of(&guard.position)).max().unwrap_or(0)
+    }
+
+    fn levels(&self) -> Vec<usize> {
+        let mut levels: Vec<usize> = Vec::with_capacity(self.nest.values.len());
+        for (value, _) in &self.nest.values {
+            let own = match value {
+                Value::Position(at) | Value::Gather { at, .. } => self.level_of(at),
+                Value::Load { at, guards, .. } => self.level_of(at).max(self.level_of_guards(guards)),
+                Value::Guarded(_, guards) => self.level_of_guards(guards),
+                _ => 0,
+            };
+            levels.push(value.operands().iter().map(|&id| levels[id as usize]).fold(own, usize::max));
+        }
+        levels
+    }
+
+    /// The level at which a store can reduce into a variable, if some loops are inside of it.
+    fn accumulator(&self, store: &Store) -> Option<usize> {
+        let Mode::Reduce(_) = store.mode else { return None };
+        let place = self.level_of(&store.at).max(self.level_of_guards(&store.guards));
+        let level = store.index.map_or(place, |(index, ..)| place.max(self.levels[index as usize]));
+        (level < self.depth()).then_some(level)
+    }
+
+    /// The level at which a store is written.
+    fn store_level(&self, store: &Store) -> usize {
+        match store.mode {
+            Mode::Reduce(_) => self.depth(),
+            Mode::Write => {
+                let place = self.level_of(&store.at).max(self.level_of_guards(&store.guards));
+                place.max(self.levels[store.value as usize])
+            }
+        }
+    }
+
+    fn variable(&self, axis: usize) -> String {
+        // Variables go by the position of the loop.
+        let position = self.order.iter().position(|&other| other == axis).expect("an axis of the nest");
+        match VARIABLES.get(position) {
+            Some(name) => name.to_string(),
+            None => format!("i{position}"),
+        }
+    }
+
+    /// The text of an affine function that is not below 0, in numbers that count: what is subtracted comes last.
+    fn counted(&self, at: &Affine) -> Expression {
+        self.affine(at, &|variable| variable)
+    }
+
+    /// The text of an affine function as an `i64`.
+    fn signed(&self, at: &Affine) -> Expression {
+        self.affine(at, &|variable| self.language.signed(&variable))
+    }
+
+    fn affine(&self, at: &Affine, variable: &dyn Fn(String) -> String) -> Expression {
+        let (mut added, mut subtracted): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for &axis in &self.order {
+            let coefficient = at.coefficients[axis];
+            if coefficient == 0 {
+                continue;
+            }
+            let name = variable(self.variable(axis));
+            let term = match coefficient.unsigned_abs() {
+                1 => name,
+                size => format!("{size} * {name}"),
+            };
+            if coefficient > 0 { added.push(term) } else { subtracted.push(term) }
+        }
+        match at.offset {
+            0 if !added.is_empty() => {}
+            offset if offset >= 0 => added.push(offset.to_string()),
+            offset => subtracted.push(offset.unsigned_abs().to_string()),
+        }
+        let is_atom = added.len() + subtracted.len() == 1 && !added.first().is_some_and(|term| term.contains(' '));
+        // Of an `i64` alone, nothing need be above 0 at first.
+        let text = if added.is_empty() { "0".to_string() } else { added.join(" + ") };
+        let text = subtracted.iter().fold(text, |text, term| format!("{text} - {term}"));
+        Expression { text, is_atom }
+    }
+
+    /// The condition that all guards hold.
+    fn guards(&self, guards: &Guards) -> String {
+        let mut conditions: Vec<String> = Vec::new();
+        for guard in guards {
+            let (low, high) = guard.position.range(&self.nest.extents);
+            let position = self.signed(&guard.position).text;
+            if low < 0 {
+                conditions.push(format!("{position} >= 0"));
+            }
+            if high >= guard.extent as i128 {
+                conditions.push(format!("{position} < {}", guard.extent));
+            }
+        }
+        if conditions.is_empty() {
+            return self.language.literal(shape::Value::Bool(true));
+        }
+        conditions.join(" && ")
+    }
+
+    fn zero(&self, dtype: DType) -> String {
+        self.language.literal(shape::Value::from_i64(dtype, 0))
+    }
+
+    fn operand(&self, id: ValueId) -> String {
+        self.expression(id).at_atom()
+    }
+
+    fn expression(&self, id: ValueId) -> &Expression {
+        self.expressions[id as usize].as_ref().expect("operands come before their users")
+    }
+
+    fn spelled(&mut self, spelling: Spelling, dtype: DType, operands: &[&str]) -> Expression {
+        let (text, is_atom) = self.language.spelled(spelling, dtype, operands, self.helpers);
+        Expression { text, is_atom }
+    }
+
+    /// The place in a buffer at a computed position, and the condition that it is inside.
+    fn computed(&self, at: &Affine, stride: i64, index: ValueId, extent: i64) -> (String, String) {
+        let index = self.operand(index);
+        let step = self.language.counter(&index);
+        let scaled = match stride {
+            1 => format!("({step})"),
+            stride => format!("{stride} * ({step})"),
+        };
+        let place = match (self.counted(at).text, at.offset) {
+            (text, _) if text == "0" => scaled,
+            (text, _) => format!("{scaled} + {text}"),
+        };
+        (place, format!("{index} >= 0 && {index} < {extent}"))
+    }
+
+    fn value(&mut self, id: ValueId) -> Expression {
+        let (value, dtype) = &self.nest.values[id as usize];
+        let (language, dtype) = (self.language, *dtype);
+        match value {
+            Value::Constant(value) => Expression::atom(language.literal(*value)),
+            Value::Position(at) => self.signed(at),
+            Value::Load { buffer, at, guards } => {
+                let element = format!("{}[{}]", (self.name)(*buffer), self.counted(at).text);
+                if guards.is_empty() {
+                    return Expression::atom(element);
+                }
+                let text = language.choice(&self.guards(guards), &element, &self.zero(dtype));
+                Expression { text, is_atom: false }
+            }
+            Value::Gather { buffer, at, stride, index, extent } => {
+                let (place, inside) = self.computed(at, *stride, *index, *extent);
+                let element = format!("{}[{place}]", (self.name)(*buffer));
+                Expression { text: language.choice(&inside, &element, &self.zero(dtype)), is_atom: false }
+            }
+            Value::Unary(op, a) => {
+                let operand = self.operand(*a);
+                let spelling = functions::unary(*op, dtype);
+                match op {
+                    Unary::Powi(n) => self.spelled(spelling, dtype, &[&operand, &n.to_string()]),
+                    Unary::Digamma => self.spelled(spelling, dtype, &["0", &operand]),
+                    Unary::Polygamma(order) => self.spelled(spelling, dtype, &[&order.to_string(), &operand]),
+                    _ => self.spelled(spelling, dtype, &[&operand]),
+                }
+            }
+            Value::Binary(op, a, b) => {
+                let (left, right) = (self.operand(*a), self.operand(*b));
+                self.spelled(functions::binary(*op, dtype), dtype, &[&left, &right])
+            }
+            Value::Compare(op, a, b) => {
+                let (left, right) = (self.operand(*a), self.operand(*b));
+                let text = format!("{left} {} {right}", functions::comparison(*op));
+                Expression { text, is_atom: false }
+            }
+            Value::Select(mask, yes, no) => {
+                let (mask, yes, no) = (self.operand(*mask), self.operand(*yes), self.operand(*no));
+                Expression { text: language.choice(&mask, &yes, &no), is_atom: false }
+            }
+            Value::Cast(to, a) => {
+                let from = self.nest.values[*a as usize].1;
+                let operand = self.operand(*a);
+                let text = language.cast(&operand, from, *to, self.helpers);
+                Expression { is_atom: text == operand, text }
+            }
+            Value::Guarded(a, guards) => {
+                let operand = self.operand(*a);
+                let text = language.choice(&self.guards(guards), &operand, &self.zero(dtype));
+                Expression { text, is_atom: false }
+            }
+        }
+    }
+
+    /// The values of a level, and whatever is done there.
+    fn values(&mut self, text: &mut Text, level: usize) {
+        for id in 0..self.nest.values.len() as ValueId {
+            if self.levels[id as usize] != level {
+                continue;
+            }
+            let expression = self.value(id);
+            let is_short = expression.text.len() <= WIDE;
+            let is_constant = matches!(self.nest.values[id as usize].0, Value::Constant(_));
+            if is_constant || (is_short && !self.named[id as usize]) {
+                self.expressions[id as usize] = Some(expression);
+                continue;
+            }
+            let name = format!("v{id}");
+            let dtype = self.nest.values[id as usize].1;
+            text.declare(&name, self.language.declare(&name, dtype, &expression.text));
+            self.expressions[id as usize] = Some(Expression::atom(name));
+        }
+    }
+
+    /// For each value whether it needs a name: since its text would stand several times, as that of an index, or in the
+    /// steps of an inner loop.
+    fn named(&self) -> Vec<bool> {
+        let mut named: Vec<bool> = self.uses.iter().map(|&uses| uses > 1).collect();
+        for (user, (value, _)) in self.nest.values.iter().enumerate() {
+            let is_index = matches!(value, Value::Gather { .. });
+            for id in value.operands() {
+                named[id as usize] |= is_index || self.levels[user] > self.levels[id as usize];
+            }
+        }
+        for store in &self.nest.stores {
+            named[store.value as usize] |= self.store_level(store) > self.levels[store.value as usize];
+            if let Some((index, ..)) = store.index {
+                named[index as usize] = true;
+            }
+        }
+        named
+    }
+
+    /// What is inside of so many loops.
+    fn level(&mut self, text: &mut Text, level: usize) {
+        self.values(text, level);
+        let stores: Vec<usize> = (0..self.nest.stores.len()).collect();
+        let opened: Vec<usize> = stores.iter().copied().filter(|&at| self.accumulators[at] == Some(level)).collect();
+        let lanes = self.lanes(level);
+        for &at in &opened {
+            self.open_accumulator(text, at, self.has_lanes(at));
+        }
+        for &at in &stores {
+            let store = &self.nest.stores[at];
+            if self.store_level(store) == level {
+                self.store(text, at);
+            }
+        }
+        if level < self.depth() {
+            let axis = self.order[level];
+            let (variable, extent) = (self.variable(axis), self.nest.extents[axis]);
+            match lanes {
+                true => self.lane_loops(text, level, &variable, extent),
+                false => {
+                    text.open(self.language.for_loop(&variable, "0", &extent.to_string()));
+                    self.level(text, level + 1);
+                    text.close();
+                }
+            }
+        }
+        for &at in &opened {
+            self.close_accumulator(text, at);
+        }
+    }
+
+    /// Whether a store reduces into several variables side by side.
+    fn has_lanes(&self, at: usize) -> bool {
+        let store = &self.nest.stores[at];
+        let innermost = self.depth() - 1;
+        let inner = (0..self.nest.values.len()).filter(|&id| self.levels[id] == self.depth()).count();
+        self.accumulators[at].is_some()
+            && store.mode == Mode::Reduce(Reduction::Sum)
+            && self.nest.values[store.value as usize].1.is_float()
+            && self.nest.extents[self.order[innermost]] >= LONG
+            && inner <= FEW
+    }
+
+    /// Whether the loop inside of so many others runs several steps side by side: the innermost one, if sums want that.
+    fn lanes(&self, level: usize) -> bool {
+        level + 1 == self.depth() && (0..self.nest.stores.len()).any(|at| self.has_lanes(at))
+    }
+
+    fn lane_loops(&mut self, text: &mut Text, level: usize, variable: &str, extent: usize) {
+        let whole = extent / LANES;
+        text.open(self.language.for_loop("block", "0", &whole.to_string()));
+        text.open(self.language.for_loop("lane", "0", &LANES.to_string()));
+        text.line(self.language.declare_index(variable, &format!("block * {LANES} + lane")));
+        self.lane = Some("lane".into());
+        self.level(text, level + 1);
+        text.close();
+        text.close();
+        if whole * LANES < extent {
+            text.open(self.language.for_loop(variable, &(whole * LANES).to_string(), &extent.to_string()));
+            self.lane = Some("0".into());
+            self.level(text, level + 1);
+            text.close();
+        }
+        self.lane = None;
+    }
+
+    fn open_accumulator(&mut self, text: &mut Text, at: usize, lanes: bool) {
+        let store = &self.nest.stores[at];
+        let Mode::Reduce(op) = store.mode else { unreachable!("only reductions accumulate") };
+        let dtype = self.nest.values[store.value as usize].1;
+        let start = self.language.literal(neutral_value(op, dtype));
+        let name = format!("sum{at}");
+        text.line(match lanes {
+            true => self.language.declare_lanes(&name, dtype, LANES, &start),
+            false => self.language.declare_variable(&name, dtype, &start),
+        });
+    }
+
+    fn close_accumulator(&mut self, text: &mut Text, at: usize) {
+        let store = &self.nest.stores[at];
+        let Mode::Reduce(op) = store.mode else { unreachable!("only reductions accumulate") };
+        let dtype = self.nest.values[store.value as usize].1;
+        let name = format!("sum{at}");
+        let total = match self.has_lanes(at) {
+            false => name,
+            true => {
+                // In pairs, as vectors are summed.
+                let mut parts: Vec<String> = (0..LANES).map(|lane| format!("{name}[{lane}]")).collect();
+                while parts.len() > 1 {
+                    parts = parts.chunks(2).map(|pair| format!("({})", pair.join(" + "))).collect();
+                }
+                parts.remove(0)
+            }
+        };
+        self.combine(text, store, op, dtype, &total);
+    }
+
+    /// Combines a value with the element at a store's place.
+    fn combine(&mut self, text: &mut Text, store: &Store, op: Reduction, dtype: DType, value: &str) {
+        let (place, condition) = self.place(store);
+        let element = format!("{}[{place}]", (self.name)(store.buffer));
+        let combined = self.combined(op, dtype, &element, value);
+        self.guarded(text, condition, &format!("{element} = {combined};"));
+    }
+
+    fn combined(&mut self, op: Reduction, dtype: DType, a: &str, b: &str) -> String {
+        let op = match (op, dtype) {
+            (Reduction::Sum | Reduction::Max, DType::Bool) => Binary::Or,
+            (Reduction::Min, DType::Bool) => Binary::And,
+            (Reduction::Sum, _) => Binary::Add,
+            (Reduction::Max, _) => Binary::Max,
+            (Reduction::Min, _) => Binary::Min,
+        };
+        self.spelled(functions::binary(op, dtype), dtype, &[a, b]).text
+    }
+
+    /// A store's place, and the condition that something is stored.
+    fn place(&self, store: &Store) -> (String, Option<String>) {
+        let guards = (!store.guards.is_empty()).then(|| self.guards(&store.guards));
+        match store.index {
+            None => (self.counted(&store.at).text, guards),
+            Some((index, stride, extent)) => {
+                let (place, inside) = self.computed(&store.at, stride, index, extent);
+                (place, Some(guards.map_or(inside.clone(), |guards| format!("{guards} && {inside}"))))
+            }
+        }
+    }
+
+    fn guarded(&self, text: &mut Text, condition: Option<String>, line: &str) {
+        match condition {
+            None => text.line(line),
+            Some(condition) => {
+                text.open(self.language.condition(&condition));
+                text.line(line);
+                text.close();
+            }
+        }
+    }
+
+    fn store(&mut self, text: &mut Text, at: usize) {
+        let store = &self.nest.stores[at];
+        let dtype = self.nest.values[store.value as usize].1;
+        match (store.mode, self.accumulators[at]) {
+            (Mode::Write, _) => {
+                let (place, condition) = self.place(store);
+                let value = self.expression(store.value).text.clone();
+                self.guarded(text, condition, &format!("{}[{place}] = {value};", (self.name)(store.buffer)));
+            }
+            (Mode::Reduce(op), None) => {
+                let value = self.operand(store.value);
+                self.combine(text, store, op, dtype, &value);
+            }
+            (Mode::Reduce(op), Some(_)) => {
+                let name = match (&self.lane, self.has_lanes(at)) {
+                    (Some(lane), true) => format!("sum{at}[{lane}]"),
+                    _ => format!("sum{at}"),
+                };
+                let value = self.operand(store.value);
+                let combined = self.combined(op, dtype, &name, &value);
+                text.line(format!("{name} = {combined};"));
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! In which order the loops of a nest are written.
+
+use crate::algebra::Reduction;
+use crate::kernel::{Affine, Mode, Nest, Value};
+
+/// Loops of fewer steps are short: vectors along them are worth less.
+const SHORT: usize = 4;
+
+/// What one step of an innermost loop costs an access, whose place moves by so many elements: its cache lines, in parts of a
+/// line of eight.
+fn moved(by: i64) -> f64 {
+    match by.unsigned_abs() {
+        0 => 0.0,
+        1 => 0.1,
+        _ => 1.0,
+    }
+}
+
+/// The axes of a nest, outermost first: the innermost one is that along which accesses are neighbours, the others keep their
+/// order.
+pub(super) fn order(nest: &Nest) -> Vec<usize> {
+    let axes = nest.extents.len();
+    let along = |at: &Affine, axis: usize| moved(at.coefficients[axis]);
+    let cost = |axis: usize| {
+        let loads = nest.values.iter().map(|(value, _)| match value {
+            Value::Load { at, .. } | Value::Gather { at, .. } => along(at, axis),
+            _ => 0.0,
+        });
+        let stores = nest.stores.iter().map(|store| {
+            let is_float = nest.values[store.value as usize].1.is_float();
+            match store.mode {
+                // Additions of floats wait for each other.
+                Mode::Reduce(Reduction::Sum) if store.at.coefficients[axis] == 0 && is_float => 0.5,
+                _ => along(&store.at, axis),
+            }
+        });
+        let accesses: f64 = loads.sum::<f64>() + stores.sum::<f64>();
+        accesses + if nest.extents[axis] < SHORT { 2.0 } else { 0.0 }
+    };
+    let costs: Vec<f64> = (0..axes).map(cost).collect();
+    // The last of several that cost the same.
+    let innermost = (0..axes).rev().min_by(|&a, &b| costs[a].total_cmp(&costs[b]));
+    (0..axes).filter(|&axis| Some(axis) != innermost).chain(innermost).collect()
+}

@@ -1,0 +1,182 @@
+//! A program as a Rust file.
+
+use super::language::{DTYPES, Language, scratch_name};
+use super::procedure::{Interface, Writer};
+use super::rust::Rust;
+use super::text::Text;
+use super::{helpers, lowered};
+use crate::error::Result;
+use crate::export::Program;
+use crate::export::names::Identifiers;
+use crate::shape::{DType, Type};
+
+/// Words that mean something in Rust, and names that the function uses itself.
+const WORDS: &[&str] = &[
+    "as", "async", "await", "box", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "false",
+    "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return",
+    "self", "static", "struct", "super", "trait", "true", "try", "type", "union", "unsafe", "use", "where", "while",
+    "yield", "abstract", "become", "do", "final", "macro", "override", "priv", "typeof", "unsized", "virtual", "core",
+    "std", "libm",
+];
+
+/// How programs are written in Rust: for the standard library, unless said otherwise.
+///
+/// What is written is a function `name` over slices, a constant with the length of the memory that it needs beside, if it
+/// needs some, for each element type, and a module `name_parts` with what these need. Results come behind the parameters, and memory at the end:
+///
+/// ```text
+/// pub const LOSS_GRAD_SCRATCH: usize = 12;
+/// pub fn loss_grad(x: &[f64], out_value: &mut [f64], out_gradient: &mut [f64], scratch: &mut [f64])
+/// ```
+///
+/// Arrays are row-major. A slice that is too short is a panic, of one that is too long the rest is ignored. It compiles
+/// with Rust 1.85 and later, has no `unsafe`, and allocates nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RustOptions {
+    without_std: bool,
+}
+
+impl RustOptions {
+    /// Whether the source is for programs without the standard library: then elementary functions are those of the crate
+    /// `libm`. With it, `libm` is needed by programs with error and gamma functions alone.
+    pub fn no_std(self, without: bool) -> RustOptions {
+        RustOptions { without_std: without }
+    }
+
+    /// The program as source of Rust.
+    ///
+    /// # Errors
+    ///
+    /// As [`rust`](super::rust).
+    pub fn export(self, program: impl Into<Program>) -> Result<String> {
+        let program = program.into();
+        let procedure = lowered(&program.body, "Rust")?;
+        let language = Rust { with_std: !self.without_std };
+        let names = FileNames::new(&program, WORDS, "f");
+        let interface = Interface::named(names.arguments.clone(), names.results.clone());
+        let mut writer = Writer::new(&language);
+        let run = writer.procedure("run", &procedure, &interface)?;
+        let helpers = helpers::rust_texts(&writer.helpers, language.with_std);
+        let memory: Vec<(DType, usize)> = run.scratch().collect();
+
+        let name = &names.function;
+        let mut text = Text::default();
+        let body = &program.body;
+        let arguments = || names.arguments.iter().zip((0..body.arity()).map(|at| body.parameter_type(at)));
+        let results = || names.results.iter().zip(body.result_types());
+        for (dtype, count) in &memory {
+            text.line(format!("/// How many elements of {dtype} memory [`{name}`] needs."));
+            text.line(format!("pub const {}: usize = {count};", memory_constant(name, *dtype)));
+            text.line("");
+        }
+        text.line(format!("/// `{}`, a program exported by deltaray: arrays are row-major slices.", program.name));
+        text.line("///");
+        let shape = |ty: &Type| format!("`{}`, {} elements", ty, ty.size());
+        arguments().for_each(|(name, ty)| text.line(format!("/// - `{name}`: {}", shape(ty))));
+        results().for_each(|(name, ty)| text.line(format!("/// - `{name}`, a result: {}", shape(ty))));
+        for &(dtype, _) in &memory {
+            let (scratch, constant) = (scratch_name(dtype), memory_constant(name, dtype));
+            text.line(format!("/// - `{scratch}`: memory for [`{constant}`] elements, whose values don't matter"));
+        }
+        if run.fails {
+            text.line("///");
+            text.line("/// Returns `false` when a loop has more steps than there is memory to go back over; the results are then unfinished.");
+            text.line("#[must_use]");
+        }
+        text.line("#[allow(clippy::all, non_snake_case)]");
+        let mut parameters: Vec<String> =
+            arguments().map(|(name, ty)| format!("{name}: &[{}]", language.dtype(ty.dtype))).collect();
+        parameters.extend(results().map(|(name, ty)| format!("{name}: &mut [{}]", language.dtype(ty.dtype))));
+        parameters.extend(
+            memory.iter().map(|&(dtype, _)| format!("{}: &mut [{}]", scratch_name(dtype), language.dtype(dtype))),
+        );
+        let value = if run.fails { " -> bool" } else { "" };
+        text.open(format!("pub fn {name}({}){value}", parameters.join(", ")));
+        let mut all: Vec<String> = names.arguments.iter().chain(&names.results).cloned().collect();
+        all.extend(memory.iter().map(|&(dtype, _)| scratch_name(dtype).to_string()));
+        let call = format!("{name}_parts::run({})", all.join(", "));
+        text.line(if run.fails { call } else { format!("{call};") });
+        text.close();
+        text.line("");
+        text.line(format!("/// What [`{name}`] is made of."));
+        text.line("#[allow(clippy::all, unused, non_snake_case, non_upper_case_globals)]");
+        text.open(format!("mod {name}_parts"));
+        text.append(writer.constants);
+        for helper in helpers {
+            text.lines(helper.lines());
+            text.line("");
+        }
+        for mut function in writer.functions {
+            function.tidy();
+            text.append(function);
+            text.line("");
+        }
+        text.close();
+        Ok(text.finish())
+    }
+}
+
+/// The constant with the length of memory of a type.
+fn memory_constant(name: &str, dtype: DType) -> String {
+    format!("{name}_{}", scratch_name(dtype)).to_uppercase()
+}
+
+/// The names in a file.
+pub(super) struct FileNames {
+    pub(super) function: String,
+    pub(super) arguments: Vec<String>,
+    pub(super) results: Vec<String>,
+}
+
+/// Whether a name may be one that is made inside of functions: letters and a number.
+fn is_made(name: &str) -> bool {
+    const WHOLE: &[&str] = &[
+        "i",
+        "j",
+        "k",
+        "l",
+        "m",
+        "n",
+        "at",
+        "tape",
+        "step",
+        "first",
+        "end",
+        "count",
+        "stretch",
+        "stretches",
+        "current",
+        "number",
+        "passed",
+        "block",
+        "lane",
+        "row",
+        "swapped",
+    ];
+    let letters = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '_');
+    let numbered =
+        letters.len() < name.len() && ["a", "b", "r", "s", "v", "i", "sum", "from", "to", "KNOWN"].contains(&letters);
+    let is_memory = DTYPES.iter().any(|&dtype| scratch_name(dtype) == name);
+    WHOLE.contains(&name) || numbered || is_memory
+}
+
+impl FileNames {
+    pub(super) fn new(program: &Program, words: &[&str], fallback: &str) -> FileNames {
+        let name = if program.name.is_empty() { fallback } else { &program.name };
+        let function = Identifiers::without(words).choose(name);
+        let mut taken = Identifiers::without(words);
+        taken.choose(&function);
+        let mut choose = |wanted: String| {
+            let wanted = if is_made(&wanted) { format!("{wanted}_in") } else { wanted };
+            taken.choose(&wanted)
+        };
+        let given = |names: &[String], at: usize| names.get(at).filter(|name| !name.is_empty()).cloned();
+        let body = &program.body;
+        let arguments =
+            (0..body.arity()).map(|at| choose(given(&program.parameters, at).unwrap_or(format!("p{at}")))).collect();
+        let results = (0..body.results.len())
+            .map(|at| choose(format!("out_{}", given(&program.results, at).unwrap_or(at.to_string()))))
+            .collect();
+        FileNames { function, arguments, results }
+    }
+}
