@@ -3,11 +3,13 @@
 //! What is exported is a [`Program`]: a bulk program with the names of its parameters and results. Every exporter takes what
 //! becomes one: a staged function, also a derivative of one, `export::rust(&step)?`, or a `Program` that was read back.
 
+mod dot;
 mod names;
 mod program;
 mod source;
 mod stablehlo;
 
+pub use dot::dot;
 pub use program::Program;
 pub use source::{CSource, RustOptions, c, rust};
 pub use stablehlo::stablehlo;
