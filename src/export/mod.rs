@@ -11,5 +11,5 @@ mod stablehlo;
 
 pub use dot::dot;
 pub use program::Program;
-pub use source::{CSource, RustOptions, c, rust};
+pub use source::{CSource, OpenClSource, RustOptions, c, opencl, rust};
 pub use stablehlo::stablehlo;

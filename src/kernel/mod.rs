@@ -30,6 +30,6 @@ pub(crate) use access::{Affine, Guard, Guards};
 pub(crate) use lower::{lower, lower_unblocked};
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
 pub(crate) use procedure::{
-    BATCH, Blocks, Branch, BufferId, COLUMN, Call, Loop, Procedure, Product, ROW, SUMMED, Source, Step, Strided,
-    Sweeps, writes_apart,
+    BATCH, Blocks, Branch, Buffer, BufferId, COLUMN, Call, Loop, Procedure, Product, ROW, SUMMED, Source, Step,
+    Strided, Sweeps, writes_apart,
 };

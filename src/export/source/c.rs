@@ -13,9 +13,10 @@ pub(super) struct C {
 }
 
 impl C {
-    fn pointer(&self, dtype: DType, writes: bool) -> String {
+    pub(super) fn pointer(&self, dtype: DType, writes: bool) -> String {
         let constant = if writes { "" } else { "const " };
-        format!("{constant}{} *", self.dtype(dtype))
+        let space = if self.is_opencl { "__global " } else { "" };
+        format!("{space}{constant}{} *", self.dtype(dtype))
     }
 
     fn float(&self, x: f64, text: String) -> String {
@@ -140,6 +141,7 @@ impl Language for C {
                 let filled = text.replace('@', literal).replace("$0", operands[0]);
                 (operands.get(1).map_or(filled.clone(), |right| filled.replace("$1", right)), text == "$0")
             }
+            Spelling::Logical(operator, _) => (format!("{} {operator} {}", operands[0], operands[1]), false),
             Spelling::Helper(name) => (self.helper(name, dtype, operands, helpers), true),
         }
     }
@@ -168,6 +170,9 @@ impl Language for C {
 
     fn copy(&self, to: &Part<'_>, from: &Part<'_>, count: usize, dtype: DType) -> String {
         let (to, from) = (self.argument(to, true), self.argument(from, false));
+        if self.is_opencl {
+            return format!("for (long at = 0; at < {count}; at++) ({to})[at] = ({from})[at];");
+        }
         format!("memcpy({to}, {from}, {count} * sizeof({}));", self.dtype(dtype))
     }
 
@@ -185,12 +190,19 @@ impl Language for C {
         let all: Vec<String> = parameters.iter().map(one).chain(scratch).collect();
         let all = if all.is_empty() { "void".into() } else { all.join(", ") };
         let result = if fails { "bool" } else { "void" };
-        format!("static {result} {}_{name}({all})", self.prefix)
+        let linkage = if self.is_opencl { "" } else { "static " };
+        format!("{linkage}{result} {}_{name}({all})", self.prefix)
     }
 
-    fn prologue(&self, parameters: &[Parameter]) -> Vec<String> {
+    fn prologue(&self, parameters: &[Parameter], scratch: &[DType]) -> Vec<String> {
         // Not all arrays are read.
-        parameters.iter().map(|parameter| format!("(void){};", parameter.name)).collect()
+        let names = parameters.iter().map(|parameter| &parameter.name[..]);
+        names.chain(scratch.iter().map(|&dtype| scratch_name(dtype))).map(|name| format!("(void){name};")).collect()
+    }
+
+    fn has_own_memory(&self) -> bool {
+        // Pointers to it are others than those to the memory of the host's.
+        !self.is_opencl
     }
 
     fn call(&self, name: &str, arguments: &[String]) -> String {
@@ -201,8 +213,13 @@ impl Language for C {
         format!("{}{name} = {} + {start};", self.pointer(dtype, true), scratch_name(dtype))
     }
 
+    fn local(&self, name: &str, dtype: DType, count: usize) -> String {
+        format!("{} {name}[{count}];", self.dtype(dtype))
+    }
+
     fn constant(&self, name: &str, dtype: DType, elements: &[String]) -> Vec<String> {
-        let head = format!("static const {} {name}[{}] = {{", self.dtype(dtype), elements.len());
+        let space = if self.is_opencl { "__constant" } else { "static const" };
+        let head = format!("{space} {} {name}[{}] = {{", self.dtype(dtype), elements.len());
         super::listed(&head, elements, "};")
     }
 

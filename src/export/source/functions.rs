@@ -12,11 +12,13 @@ pub(super) enum Spelling {
     Special(&'static str),
     /// An expression that is the same in all languages; `@` is the ending of a literal of single precision in C.
     Expression(&'static str),
+    /// An operator on truth values in C, and in Rust.
+    Logical(&'static str, &'static str),
     /// A function that stands beside the program.
     Helper(&'static str),
 }
 
-use Spelling::{Expression, Helper, Library, Special};
+use Spelling::{Expression, Helper, Library, Logical, Special};
 
 /// Of one operand.
 pub(super) fn unary(op: Unary, dtype: DType) -> Spelling {
@@ -93,9 +95,12 @@ pub(super) fn binary(op: Binary, dtype: DType) -> Spelling {
         Binary::MaxRight if float => Helper("max_right"),
         Binary::MaxRight => Helper("max"),
         Binary::KeepZero => Helper("keep_zero"),
-        Binary::And | Binary::BitAnd => Expression("$0 & $1"),
-        Binary::Or | Binary::BitOr => Expression("$0 | $1"),
-        Binary::Xor | Binary::BitXor => Expression("$0 ^ $1"),
+        Binary::And => Logical("&&", "&"),
+        Binary::Or => Logical("||", "|"),
+        Binary::Xor => Expression("$0 != $1"),
+        Binary::BitAnd => Expression("$0 & $1"),
+        Binary::BitOr => Expression("$0 | $1"),
+        Binary::BitXor => Expression("$0 ^ $1"),
         Binary::ShiftLeft => Helper("shift_left"),
         Binary::ShiftRight => Helper("shift_right"),
     }

@@ -104,7 +104,7 @@ static double P_polygamma_f64(int order, double x)
     if (x != x || x == -INFINITY) return NAN;
     if (x == INFINITY) return order == 0 ? INFINITY : 0.0;
     if (x <= 0.0 && x == floor(x)) {
-        if (order == 0 && x == 0.0) return copysign(INFINITY, -1.0 / x);
+        if (order == 0 && x == 0.0) return copysign((double)INFINITY, -1.0 / x);
         return order % 2 == 1 ? INFINITY : NAN;
     }
     double reflected = 0.0, sign = 1.0;
@@ -491,7 +491,11 @@ pub(super) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
         match is_opencl {
             false => text,
             true => replaced(
-                &text,
+                &text
+                    .replace("static const", "const")
+                    .replace("static ", "")
+                    .replace(&format!("const {ty} *keys"), &format!("__global const {ty} *keys"))
+                    .replace("int64_t *order", "__global int64_t *order"),
                 &[
                     ("int64_t", "long"),
                     ("uint64_t", "ulong"),

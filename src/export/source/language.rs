@@ -82,12 +82,18 @@ pub(super) trait Language {
     /// The head of a function of the program's own, which takes memory of these element types too.
     fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String;
     /// What a function begins with: checks of lengths.
-    fn prologue(&self, parameters: &[Parameter]) -> Vec<String>;
+    fn prologue(&self, parameters: &[Parameter], scratch: &[DType]) -> Vec<String>;
     /// A call of a function of the program's own.
     fn call(&self, name: &str, arguments: &[String]) -> String;
     /// Takes the first `count` elements of memory of a type away, under a name.
     fn take(&self, name: &str, dtype: DType, start: usize, count: usize) -> String;
-    /// Whether that changes what is taken from.
+    /// Whether functions may have memory of their own, and pass known arrays to others.
+    fn has_own_memory(&self) -> bool {
+        true
+    }
+    /// Memory of a few elements of a function's own, under a name.
+    fn local(&self, name: &str, dtype: DType, count: usize) -> String;
+    /// Whether [`Language::take`] changes what is taken from.
     fn takes_in_turn(&self) -> bool {
         false
     }

@@ -9,6 +9,7 @@ mod functions;
 mod helpers;
 mod language;
 mod nest;
+mod opencl_file;
 mod order;
 mod plan;
 mod procedure;
@@ -17,8 +18,10 @@ mod rust_file;
 mod sort;
 mod sweeps;
 mod text;
+mod tidy;
 
 pub use c_file::CSource;
+pub use opencl_file::{OpenClSource, opencl};
 pub use rust_file::RustOptions;
 
 use super::Program;

@@ -8,6 +8,7 @@ use super::functions::{self, Spelling};
 use super::language::{Helper, Language};
 use super::order::order;
 use super::text::Text;
+use super::tidy::is_one_to_one;
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
@@ -19,6 +20,9 @@ use std::collections::BTreeSet;
 const LANES: usize = 8;
 const LONG: usize = 16;
 const FEW: usize = 48;
+
+/// Powers up to this one are written as products.
+const SPELLED_OUT: i32 = 3;
 
 /// Longer expressions get a name.
 const WIDE: usize = 60;
@@ -60,39 +64,90 @@ pub(super) struct NestWriter<'a> {
     expressions: Vec<Option<Expression>>,
     /// For each store that reduces into a variable: how many loops that is inside of.
     accumulators: Vec<Option<usize>>,
+    /// Whether each store that reduces comes to every element once, so that it need not find anything there.
+    assigned: Vec<bool>,
     /// Whether what is written now is one of several sums side by side.
     lane: Option<String>,
+    /// How many of the outermost loops are no loops: each of their steps runs the text on its own.
+    parallel: usize,
 }
 
-/// Writes a nest, whose buffers have been filled where it combines.
+/// What is known of buffers: how many elements they have, and whether a nest goes on with what they have already.
+#[derive(Clone, Copy)]
+pub(super) struct Buffers<'a> {
+    pub(super) name: &'a dyn Fn(u32) -> String,
+    pub(super) count: &'a dyn Fn(u32) -> usize,
+    pub(super) continues: &'a dyn Fn(u32) -> bool,
+}
+
+impl<'a> NestWriter<'a> {
+    /// A nest to be written, of whose outermost loops in this order so many are none.
+    pub(super) fn new(
+        language: &'a dyn Language,
+        nest: &'a Nest,
+        (order, parallel): (Vec<usize>, usize),
+        buffers: Buffers<'a>,
+        helpers: &'a mut BTreeSet<Helper>,
+    ) -> NestWriter<'a> {
+        let mut writer = NestWriter {
+            assigned: Vec::new(),
+            language,
+            nest,
+            name: buffers.name,
+            helpers,
+            levels: Vec::new(),
+            uses: nest.uses(),
+            named: Vec::new(),
+            expressions: vec![None; nest.values.len()],
+            accumulators: Vec::new(),
+            lane: None,
+            parallel,
+            order,
+        };
+        writer.levels = writer.levels();
+        writer.named = writer.named();
+        writer.accumulators = nest.stores.iter().map(|store| writer.accumulator(store)).collect();
+        writer.assigned = (0..nest.stores.len()).map(|at| writer.is_assigned(at, buffers)).collect();
+        writer
+    }
+
+    /// The buffers that are to be filled before the nest, with what: those that it combines with, if it comes to some of
+    /// their elements not at all or several times.
+    pub(super) fn fills(&self, buffers: Buffers<'_>) -> Vec<(u32, shape::Value)> {
+        let mut fills: Vec<(u32, shape::Value)> = Vec::new();
+        for (store, &assigned) in self.nest.stores.iter().zip(&self.assigned) {
+            if let Mode::Reduce(op) = store.mode
+                && !assigned
+                && !(buffers.continues)(store.buffer)
+                && fills.iter().all(|(filled, _)| *filled != store.buffer)
+            {
+                fills.push((store.buffer, neutral_value(op, self.nest.values[store.value as usize].1)));
+            }
+        }
+        fills
+    }
+
+    /// Writes the loops.
+    pub(super) fn write(&mut self, text: &mut Text) {
+        if !self.nest.extents.contains(&0) {
+            self.level(text, 0);
+        }
+    }
+}
+
+/// Writes a nest, and before it what fills the buffers that need it.
 pub(super) fn write(
     text: &mut Text,
     language: &dyn Language,
     nest: &Nest,
-    name: &dyn Fn(u32) -> String,
+    buffers: Buffers<'_>,
     helpers: &mut BTreeSet<Helper>,
 ) {
-    if nest.extents.contains(&0) {
-        return;
+    let mut writer = NestWriter::new(language, nest, (order(nest), 0), buffers, helpers);
+    for (id, value) in writer.fills(buffers) {
+        text.line(language.fill(&(buffers.name)(id), (buffers.count)(id), &language.literal(value)));
     }
-    let order = order(nest);
-    let mut writer = NestWriter {
-        language,
-        nest,
-        name,
-        helpers,
-        levels: Vec::new(),
-        uses: nest.uses(),
-        named: Vec::new(),
-        expressions: vec![None; nest.values.len()],
-        accumulators: Vec::new(),
-        lane: None,
-        order,
-    };
-    writer.levels = writer.levels();
-    writer.named = writer.named();
-    writer.accumulators = nest.stores.iter().map(|store| writer.accumulator(store)).collect();
-    writer.level(text, 0);
+    writer.write(text);
 }
 
 impl NestWriter<'_> {
@@ -130,6 +185,21 @@ impl NestWriter<'_> {
         let place = self.level_of(&store.at).max(self.level_of_guards(&store.guards));
         let level = store.index.map_or(place, |(index, ..)| place.max(self.levels[index as usize]));
         (level < self.depth()).then_some(level)
+    }
+
+    /// Whether a store that reduces into a variable comes to every element of its buffer once, and alone.
+    fn is_assigned(&self, at: usize, buffers: Buffers<'_>) -> bool {
+        let store = &self.nest.stores[at];
+        let Some(level) = self.accumulators[at] else { return false };
+        let outer = &self.order[..level];
+        let steps: usize = outer.iter().map(|&axis| self.nest.extents[axis]).product();
+        let alone = self.nest.stores.iter().filter(|other| other.buffer == store.buffer).count() == 1;
+        let free = store.guards.is_empty() && store.index.is_none() && !(buffers.continues)(store.buffer);
+        alone
+            && free
+            && !self.nest.extents.contains(&0)
+            && steps == (buffers.count)(store.buffer)
+            && is_one_to_one(&store.at, outer, &self.nest.extents)
     }
 
     /// The level at which a store is written.
@@ -236,7 +306,11 @@ impl NestWriter<'_> {
             (text, _) if text == "0" => scaled,
             (text, _) => format!("{scaled} + {text}"),
         };
-        (place, format!("{index} >= 0 && {index} < {extent}"))
+        let inside = match extent {
+            ..=0 => self.language.literal(shape::Value::Bool(false)),
+            _ => format!("{index} >= 0 && {index} < {extent}"),
+        };
+        (place, inside)
     }
 
     fn value(&mut self, id: ValueId) -> Expression {
@@ -262,6 +336,9 @@ impl NestWriter<'_> {
                 let operand = self.operand(*a);
                 let spelling = functions::unary(*op, dtype);
                 match op {
+                    Unary::Powi(n @ 2..=SPELLED_OUT) => {
+                        Expression { text: vec![operand; *n as usize].join(" * "), is_atom: false }
+                    }
                     Unary::Powi(n) => self.spelled(spelling, dtype, &[&operand, &n.to_string()]),
                     Unary::Digamma => self.spelled(spelling, dtype, &["0", &operand]),
                     Unary::Polygamma(order) => self.spelled(spelling, dtype, &[&order.to_string(), &operand]),
@@ -320,7 +397,7 @@ impl NestWriter<'_> {
     fn named(&self) -> Vec<bool> {
         let mut named: Vec<bool> = self.uses.iter().map(|&uses| uses > 1).collect();
         for (user, (value, _)) in self.nest.values.iter().enumerate() {
-            let is_index = matches!(value, Value::Gather { .. });
+            let is_index = matches!(value, Value::Gather { .. } | Value::Unary(Unary::Powi(2..=SPELLED_OUT), _));
             for id in value.operands() {
                 named[id as usize] |= is_index || self.levels[user] > self.levels[id as usize];
             }
@@ -353,6 +430,14 @@ impl NestWriter<'_> {
             let axis = self.order[level];
             let (variable, extent) = (self.variable(axis), self.nest.extents[axis]);
             match lanes {
+                _ if level < self.parallel => {
+                    let inner: usize =
+                        self.order[level + 1..self.parallel].iter().map(|&axis| self.nest.extents[axis]).product();
+                    let outer = if inner == 1 { "item".to_string() } else { format!("item / {inner}") };
+                    let position = if level == 0 { outer } else { format!("{outer} % {extent}") };
+                    text.declare(&variable, self.language.declare_index(&variable, &position));
+                    self.level(text, level + 1);
+                }
                 true => self.lane_loops(text, level, &variable, extent),
                 false => {
                     text.open(self.language.for_loop(&variable, "0", &extent.to_string()));
@@ -370,6 +455,9 @@ impl NestWriter<'_> {
     fn has_lanes(&self, at: usize) -> bool {
         let store = &self.nest.stores[at];
         let innermost = self.depth() - 1;
+        if innermost < self.parallel {
+            return false;
+        }
         let inner = (0..self.nest.values.len()).filter(|&id| self.levels[id] == self.depth()).count();
         self.accumulators[at].is_some()
             && store.mode == Mode::Reduce(Reduction::Sum)
@@ -380,7 +468,7 @@ impl NestWriter<'_> {
 
     /// Whether the loop inside of so many others runs several steps side by side: the innermost one, if sums want that.
     fn lanes(&self, level: usize) -> bool {
-        level + 1 == self.depth() && (0..self.nest.stores.len()).any(|at| self.has_lanes(at))
+        level >= self.parallel && level + 1 == self.depth() && (0..self.nest.stores.len()).any(|at| self.has_lanes(at))
     }
 
     fn lane_loops(&mut self, text: &mut Text, level: usize, variable: &str, extent: usize) {
@@ -429,7 +517,12 @@ impl NestWriter<'_> {
                 parts.remove(0)
             }
         };
-        self.combine(text, store, op, dtype, &total);
+        if self.assigned[at] {
+            let (place, _) = self.place(store);
+            text.line(format!("{}[{place}] = {total};", (self.name)(store.buffer)));
+        } else {
+            self.combine(text, store, op, dtype, &total);
+        }
     }
 
     /// Combines a value with the element at a store's place.

@@ -1,8 +1,9 @@
 //! Where the buffers of a procedure are: in the arrays that its function takes, or in slots of memory that several of them
 //! use one after the other.
 
-use crate::kernel::{BufferId, Procedure, Source};
+use crate::kernel::{BufferId, Procedure, Source, Step};
 use crate::shape::DType;
+use std::collections::HashSet;
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,8 +51,22 @@ impl Slots {
     }
 }
 
-/// For each buffer the first and the last step that touches it; none touches the others.
-pub(super) fn lifetimes(procedure: &Procedure) -> Vec<Option<(usize, usize)>> {
+/// The buffers that nests alone write, and that no other step reads: within a nest what is written is at hand.
+pub(super) fn unread(procedure: &Procedure) -> HashSet<BufferId> {
+    let (mut written, mut needed): (HashSet<BufferId>, HashSet<BufferId>) = (HashSet::new(), HashSet::new());
+    for step in &procedure.steps {
+        let (read, filled) = step.touched();
+        needed.extend(read.into_iter().map(|id| procedure.origin(id)));
+        let filled = filled.into_iter().map(|id| procedure.origin(id));
+        if let Step::Nest(_) = step { written.extend(filled) } else { needed.extend(filled) }
+    }
+    needed.extend(procedure.results.iter().map(|&id| procedure.origin(id)));
+    written.retain(|id| !needed.contains(id));
+    written
+}
+
+/// For each buffer the first and the last step that touches it; none touches the others, nor those that nobody reads.
+pub(super) fn lifetimes(procedure: &Procedure, unread: &HashSet<BufferId>) -> Vec<Option<(usize, usize)>> {
     let mut lifetimes: Vec<Option<(usize, usize)>> = vec![None; procedure.buffers.len()];
     let mut touch = |id: BufferId, at: usize| {
         let lifetime = &mut lifetimes[procedure.origin(id) as usize];
@@ -63,6 +78,7 @@ pub(super) fn lifetimes(procedure: &Procedure) -> Vec<Option<(usize, usize)>> {
     }
     // Results are asked for after the last step.
     procedure.results.iter().for_each(|&id| touch(id, procedure.steps.len() + 1));
+    unread.iter().for_each(|&id| lifetimes[id as usize] = None);
     lifetimes
 }
 

@@ -1,18 +1,22 @@
 //! Procedures as functions: a block for each step.
 
 use super::language::{DTYPES, Helper, Language, Parameter, Part};
-use super::nest;
-use super::plan::{Place, Slots, lifetimes, places};
+use super::nest::{self, Buffers};
+use super::plan::{Place, Slots, lifetimes, places, unread};
 use super::text::Text;
+use super::tidy::tidied;
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::error::Result;
-use crate::kernel::{self, Blocks, Branch, BufferId, Call, Loop, Mode, Nest, Procedure, Source, Step, lower};
+use crate::kernel::{self, Blocks, Branch, BufferId, Call, Loop, Nest, Procedure, Source, Step, lower};
 use crate::shape::{DType, Type, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Known arrays with one value for all of more elements than this are filled in.
 const LISTED: usize = 16;
+
+/// Memory of so many elements is a function's own.
+const FEW: usize = 16;
 
 /// What has been written of a program.
 pub(super) struct Writer<'a> {
@@ -76,6 +80,8 @@ pub(super) struct Function<'p, 'w, 'a> {
     pub(super) text: Text,
     /// The step that is being written, from 1.
     step: usize,
+    /// Buffers that nests write and nobody reads.
+    unread: HashSet<BufferId>,
     pub(super) fails: bool,
 }
 
@@ -91,7 +97,8 @@ impl<'a> Writer<'a> {
 
     /// Writes the function of a procedure, and those that it calls.
     pub(super) fn procedure(&mut self, word: &str, procedure: &Procedure, interface: &Interface) -> Result<Written> {
-        let lifetimes = lifetimes(procedure);
+        let unread = unread(procedure);
+        let lifetimes = lifetimes(procedure, &unread);
         let mut function = Function {
             places: places(procedure),
             slots: Slots::default(),
@@ -99,6 +106,7 @@ impl<'a> Writer<'a> {
             constants: BTreeMap::new(),
             text: Text::default(),
             step: 0,
+            unread,
             fails: false,
             procedure,
             writer: self,
@@ -174,7 +182,13 @@ impl Function<'_, '_, '_> {
                     let name = self.language().constant_name(&name);
                     let lines = self.language().constant(&name, ty.dtype, &elements);
                     self.writer.constants.lines(lines);
-                    self.constants.insert(id, name);
+                    if self.language().has_own_memory() {
+                        self.constants.insert(id, name);
+                    } else {
+                        let slot = self.slots.take(ty.dtype, ty.size(), self.step, last);
+                        self.places[id as usize] = Place::Slot(slot);
+                        self.copy(&format!("s{slot}"), "0".into(), &name, "0".into(), ty.size(), ty.dtype);
+                    }
                 }
             }
         }
@@ -278,12 +292,16 @@ impl Function<'_, '_, '_> {
             word => self.writer.name(word),
         };
         let mut scratch: BTreeMap<usize, usize> = BTreeMap::new();
-        let mut takes: Vec<(String, String)> = Vec::new();
+        let mut takes: Vec<(String, String, bool)> = Vec::new();
         for (at, slot) in self.slots.all.iter().enumerate() {
+            let name = format!("s{at}");
+            if self.writer.language.has_own_memory() && (1..=FEW).contains(&slot.count) {
+                takes.push((self.writer.language.local(&name, slot.dtype, slot.count), name, false));
+                continue;
+            }
             let dtype = DTYPES.iter().position(|&dtype| dtype == slot.dtype).expect("all element types");
             let start = scratch.entry(dtype).or_default();
-            let name = format!("s{at}");
-            takes.push((self.writer.language.take(&name, slot.dtype, *start, slot.count), name));
+            takes.push((self.writer.language.take(&name, slot.dtype, *start, slot.count), name, true));
             *start += slot.count;
         }
         let parameters = self.parameters();
@@ -292,9 +310,9 @@ impl Function<'_, '_, '_> {
         let mut text = Text::default();
         let language = self.writer.language;
         text.open(language.function(&written.name, &parameters, &memory, self.fails));
-        text.lines(language.prologue(&parameters));
+        text.lines(language.prologue(&parameters, &memory));
         // Where memory is split off the rest, that is what later lines see.
-        takes.iter().for_each(|(line, name)| match language.takes_in_turn() {
+        takes.iter().for_each(|(line, name, takes)| match *takes && language.takes_in_turn() {
             true => text.line(line),
             false => text.declare(name, line),
         });
@@ -340,21 +358,16 @@ impl Function<'_, '_, '_> {
 
     /// A nest, which goes on with what its results have, or not.
     fn nest(&mut self, nest: &Nest, continues: bool) {
+        let nest = &tidied(nest, &self.unread);
         let (read, written) = touched(nest);
         self.bind(&read, &written);
-        let mut filled: BTreeSet<BufferId> = BTreeSet::new();
-        for store in &nest.stores {
-            if let Mode::Reduce(op) = store.mode
-                && !continues
-                && !self.procedure.continued.contains(&store.buffer)
-                && filled.insert(store.buffer)
-            {
-                self.fill(store.buffer, op);
-            }
-        }
-        let names: BTreeMap<BufferId, String> = read.iter().chain(&written).map(|&id| (id, self.name(id))).collect();
-        let name = |id: BufferId| names[&id].clone();
-        nest::write(&mut self.text, self.writer.language, nest, &name, &mut self.writer.helpers);
+        let all = || read.iter().chain(&written).copied();
+        let names: BTreeMap<BufferId, String> = all().map(|id| (id, self.name(id))).collect();
+        let counts: BTreeMap<BufferId, usize> = all().map(|id| (id, self.count(id))).collect();
+        let goes_on = |id: BufferId| continues || self.procedure.continued.contains(&id);
+        let (count, name) = (|id: BufferId| counts[&id], |id: BufferId| names[&id].clone());
+        let buffers = Buffers { name: &name, count: &count, continues: &goes_on };
+        nest::write(&mut self.text, self.writer.language, nest, buffers, &mut self.writer.helpers);
     }
 
     /// Fills a buffer with what a reduction of nothing results in.
@@ -525,7 +538,7 @@ impl Function<'_, '_, '_> {
 }
 
 /// The buffers that a nest reads, and those that it writes.
-fn touched(nest: &Nest) -> (Vec<BufferId>, Vec<BufferId>) {
+pub(super) fn touched(nest: &Nest) -> (Vec<BufferId>, Vec<BufferId>) {
     let read = nest.values.iter().filter_map(|(value, _)| match value {
         kernel::Value::Load { buffer, .. } | kernel::Value::Gather { buffer, .. } => Some(*buffer),
         _ => None,

@@ -122,6 +122,7 @@ impl Language for Rust {
                 let filled = text.replace('@', "").replace("$0", operands[0]);
                 (operands.get(1).map_or(filled.clone(), |right| filled.replace("$1", right)), text == "$0")
             }
+            Spelling::Logical(_, operator) => (format!("{} {operator} {}", operands[0], operands[1]), false),
             Spelling::Helper(name) => (self.helper(name, dtype, operands, helpers), true),
         }
     }
@@ -176,7 +177,7 @@ impl Language for Rust {
         format!("pub(super) fn {name}({}){result}", all.join(", "))
     }
 
-    fn prologue(&self, parameters: &[Parameter]) -> Vec<String> {
+    fn prologue(&self, parameters: &[Parameter], _: &[DType]) -> Vec<String> {
         let one = |parameter: &Parameter| {
             let reference = if parameter.writes { "&mut " } else { "&" };
             let (name, count) = (&parameter.name, parameter.count?);
@@ -192,6 +193,10 @@ impl Language for Rust {
     fn take(&self, name: &str, dtype: DType, _: usize, count: usize) -> String {
         let scratch = scratch_name(dtype);
         format!("let ({name}, {scratch}) = {scratch}.split_at_mut({count});")
+    }
+
+    fn local(&self, name: &str, dtype: DType, count: usize) -> String {
+        format!("let {name} = &mut [{}; {count}];", self.literal(Value::from_i64(dtype, 0)))
     }
 
     fn takes_in_turn(&self) -> bool {

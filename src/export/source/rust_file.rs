@@ -21,8 +21,10 @@ const WORDS: &[&str] = &[
 
 /// How programs are written in Rust: for the standard library, unless said otherwise.
 ///
-/// What is written is a function `name` over slices, a constant with the length of the memory that it needs beside, if it
-/// needs some, for each element type, and a module `name_parts` with what these need. Results come behind the parameters, and memory at the end:
+/// What is written is a function `name` over slices, constants with the lengths of the memory that it needs beside, and a
+/// module `name_parts` with what these need. Results come behind the parameters, and memory at the end: `scratch` of `f64`
+/// always, of length 0 where none is needed (or `scratch_f32`, of a program whose floats are all `f32`), and that of other
+/// element types where it is needed:
 ///
 /// ```text
 /// pub const LOSS_GRAD_SCRATCH: usize = 12;
@@ -57,7 +59,16 @@ impl RustOptions {
         let mut writer = Writer::new(&language);
         let run = writer.procedure("run", &procedure, &interface)?;
         let helpers = helpers::rust_texts(&writer.helpers, language.with_std);
-        let memory: Vec<(DType, usize)> = run.scratch().collect();
+        let needed: Vec<(DType, usize)> = run.scratch().collect();
+        // Callers need not change when a program begins or ceases to need memory of its main type.
+        let types =
+            || (0..program.body.arity()).map(|at| program.body.parameter_type(at)).chain(program.body.result_types());
+        let is_single = types().all(|ty| ty.dtype != DType::F64) && types().any(|ty| ty.dtype == DType::F32);
+        let main = if is_single { DType::F32 } else { DType::F64 };
+        let mut memory = needed.clone();
+        if memory.iter().all(|&(dtype, _)| dtype != main) {
+            memory.insert(0, (main, 0));
+        }
 
         let name = &names.function;
         let mut text = Text::default();
@@ -83,7 +94,7 @@ impl RustOptions {
             text.line("/// Returns `false` when a loop has more steps than there is memory to go back over; the results are then unfinished.");
             text.line("#[must_use]");
         }
-        text.line("#[allow(clippy::all, non_snake_case)]");
+        text.line("#[allow(clippy::all, non_snake_case, unused_variables)]");
         let mut parameters: Vec<String> =
             arguments().map(|(name, ty)| format!("{name}: &[{}]", language.dtype(ty.dtype))).collect();
         parameters.extend(results().map(|(name, ty)| format!("{name}: &mut [{}]", language.dtype(ty.dtype))));
@@ -91,9 +102,16 @@ impl RustOptions {
             memory.iter().map(|&(dtype, _)| format!("{}: &mut [{}]", scratch_name(dtype), language.dtype(dtype))),
         );
         let value = if run.fails { " -> bool" } else { "" };
-        text.open(format!("pub fn {name}({}){value}", parameters.join(", ")));
+        let head = format!("pub fn {name}({}){value}", parameters.join(", "));
+        if head.len() + 2 <= super::WIDTH {
+            text.open(head);
+        } else {
+            text.line(format!("pub fn {name}("));
+            parameters.iter().for_each(|parameter| text.line(format!("    {parameter},")));
+            text.open(format!("){value}"));
+        }
         let mut all: Vec<String> = names.arguments.iter().chain(&names.results).cloned().collect();
-        all.extend(memory.iter().map(|&(dtype, _)| scratch_name(dtype).to_string()));
+        all.extend(needed.iter().map(|&(dtype, _)| scratch_name(dtype).to_string()));
         let call = format!("{name}_parts::run({})", all.join(", "));
         text.line(if run.fails { call } else { format!("{call};") });
         text.close();

@@ -200,7 +200,11 @@ impl Function<'_, '_, '_> {
         self.begin_sweep(writing, 0);
         let language = self.writer.language;
         let holds = condition.map(|condition| (self.memory(DType::Bool, 1), self.scratch(condition)));
-        self.text.declare("step", language.declare_counter("step", "0"));
+        // Of a loop that is gone through once until its condition fails, nobody asks for the number of steps.
+        let counts = condition.is_none() || writing.sweeps.len() > 1;
+        if counts {
+            self.text.declare("step", language.declare_counter("step", "0"));
+        }
         self.text.declare("first", language.declare_counter("first", "0"));
         self.text.declare("stretches", language.declare_counter("stretches", "1"));
         self.checkpoint(writing, 0, "0", true);
@@ -238,7 +242,9 @@ impl Function<'_, '_, '_> {
             self.text.close();
         }
         self.sweep_step(writing, 0);
-        self.text.line("step += 1;");
+        if counts {
+            self.text.line("step += 1;");
+        }
         self.text.close();
         self.end_sweep(writing, 0);
         self.text.declare("count", language.declare_index("count", "step"));

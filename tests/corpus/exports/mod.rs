@@ -5,6 +5,7 @@
 
 mod dot;
 mod edges;
+mod opencl;
 mod sources;
 mod stablehlo;
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A folder for what a test writes.
-fn folder(name: &str) -> PathBuf {
+pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("exports-{name}"));
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
@@ -70,13 +70,8 @@ fn difference(case: &Case, found: &[u8]) -> Option<String> {
     (!rest.is_empty()).then(|| "there are more results than expected".into())
 }
 
-/// The cases that can be compared.
-fn cases() -> impl Iterator<Item = &'static Case> {
-    all().iter()
-}
-
 /// Compares what programs wrote, one file a case.
-fn compare(folder: &Path, names: &[(usize, &'static Case)]) {
+pub fn compare(folder: &Path, names: &[(usize, &'static Case)]) {
     let mut findings = Vec::new();
     for (number, case) in names {
         let found = fs::read(folder.join(format!("{number}.out"))).unwrap_or_default();
@@ -93,7 +88,8 @@ fn compare(folder: &Path, names: &[(usize, &'static Case)]) {
     assert!(findings.is_empty(), "{} findings:\n{}", findings.len(), findings.join("\n"));
 }
 
-fn run(command: &mut Command) {
+/// Runs a command, which must succeed.
+pub fn run(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let errors = String::from_utf8_lossy(&output.stderr);
     let shown: String = errors.lines().take(60).map(|line| format!("{line}\n")).collect();
@@ -103,7 +99,8 @@ fn run(command: &mut Command) {
 /// Programs go to so many files, which compilers take at the same time.
 const PARTS: usize = 2;
 
-fn inputs(folder: &Path, number: usize, case: &Case) {
+/// Writes a program's arguments.
+pub fn inputs(folder: &Path, number: usize, case: &Case) {
     let all: Vec<u8> = case.inputs.iter().flat_map(bytes).collect();
     fs::write(folder.join(format!("{number}.in")), all).expect("the folder for temporary files can be written");
 }
@@ -118,7 +115,7 @@ fn rust_sources_compute_what_the_interpreter_does() {
     let mut cases: Vec<(usize, &'static Case)> = Vec::new();
     let mut parts: Vec<String> = vec![String::new(); PARTS];
     let mut mains: Vec<String> = vec![String::new(); PARTS];
-    for (number, case) in cases_numbered() {
+    for (number, case) in numbered() {
         let source = export::rust(&case.program).unwrap_or_else(|error| panic!("{}: {error}", case.name));
         inputs(&folder, number, case);
         let (part, main) = (&mut parts[number % PARTS], &mut mains[number % PARTS]);
@@ -216,8 +213,9 @@ pub fn erfc(x: f64) -> f64 { unsafe { c::erfc(x) } }
 pub fn lgamma(x: f64) -> f64 { unsafe { c::lgamma(x) } }
 "#;
 
-fn cases_numbered() -> impl Iterator<Item = (usize, &'static Case)> {
-    cases().enumerate()
+/// The programs, with numbers.
+pub fn numbered() -> impl Iterator<Item = (usize, &'static Case)> {
+    all().iter().enumerate()
 }
 
 #[test]
@@ -225,7 +223,7 @@ fn c_sources_compute_what_the_interpreter_does() {
     let folder = folder("c");
     let mut cases: Vec<(usize, &'static Case)> = Vec::new();
     let mut parts: Vec<(String, String)> = vec![Default::default(); PARTS];
-    for (number, case) in cases_numbered() {
+    for (number, case) in numbered() {
         let mut program = case.program.clone();
         program.name = format!("case{number}");
         let source = export::c(&program).unwrap_or_else(|error| panic!("{}: {error}", case.name));
@@ -259,6 +257,7 @@ fn c_sources_compute_what_the_interpreter_does() {
                 let program = folder.join(format!("part{part}"));
                 let strict = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-o"];
                 run(Command::new("gcc").args(strict).arg(&program).arg(&path).arg("-lm"));
+                run(Command::new("clang").args(&strict[..5]).arg("-fsyntax-only").arg(&path));
                 run(Command::new(&program).arg(folder));
             });
         }

@@ -1,0 +1,507 @@
+//! A program as OpenCL C, and a plan of what a host launches.
+
+use super::c::C;
+use super::language::Language;
+use super::nest::{Buffers, NestWriter};
+use super::order::order;
+use super::plan::{Place, Slots, lifetimes, places, unread};
+use super::procedure::{Interface, Writer, touched};
+use super::rust_file::FileNames;
+use super::text::Text;
+use super::tidy::{is_one_to_one, tidied};
+use super::{check, helpers};
+use crate::concrete::Array;
+use crate::error::Result;
+use crate::export::Program;
+use crate::kernel::{self, Buffer, BufferId, Nest, Procedure, Source, Step};
+use crate::shape::{DType, Value};
+use crate::simplify::fold_constants;
+use crate::vectorise::push_gathers;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// Words that mean something in OpenCL C, beside functions with names that programs seldom have.
+const WORDS: &[&str] = &[
+    "auto",
+    "break",
+    "case",
+    "char",
+    "const",
+    "continue",
+    "default",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "extern",
+    "float",
+    "for",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "register",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "typedef",
+    "union",
+    "unsigned",
+    "void",
+    "volatile",
+    "while",
+    "bool",
+    "true",
+    "false",
+    "kernel",
+    "global",
+    "local",
+    "constant",
+    "private",
+    "half",
+    "uchar",
+    "ushort",
+    "uint",
+    "ulong",
+    "size_t",
+    "item",
+    "INFINITY",
+    "NAN",
+    "distance",
+    "length",
+    "normalize",
+    "cross",
+    "dot",
+    "mix",
+    "step",
+    "sign",
+    "select",
+    "mad",
+    "fma",
+    "max",
+    "min",
+    "clamp",
+    "degrees",
+    "radians",
+];
+
+/// A program as source of OpenCL C 1.2, and a launch plan: what a host program needs to run it.
+///
+/// The plan is JSON:
+///
+/// - `"format": "deltaray launch plan"`, `"version": 1`, `"name"`;
+/// - `"buffers"`: memory objects, each with a `"name"`, its `"type"` (`f64`, `f32`, `i64`, `i32`, or `bool`, a byte that is 0 or 1),
+///   the number of its `"elements"`, and a `"role"`: `"argument"` or `"result"`, with its `"position"` and its `"label"`, the name in the
+///   program; `"memory"`, whose elements don't matter at first; or `"constant"`, whose elements are those of `"values"`, or all `"fill"`.
+///   Numbers that JSON lacks are `"NaN"`, `"inf"` and `"-inf"`. Arrays are row-major.
+/// - `"steps"`, to be done one after the other: `{"kernel": .., "global_size": n, "arguments": [..]}` launches a kernel for n work
+///   items of one dimension, in groups of any size, its arguments being buffers by their names; `{"fill": buffer, "elements": n, "value": x}`
+///   and `{"copy": buffer, "to": buffer, "elements": n}` do what they say.
+/// - `"status"`: a buffer of role `"status"`, of one `i32`, or null. It is 0 before the first step; if it is not after
+///   the last one, a loop had more steps than there is memory to go back over.
+///
+/// Loops, conditionals and sorts are kernels of one work item. Sums are in another order than on the processor; writes at
+/// computed positions of one row are made by one work item, in order, so that results don't differ from run to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenClSource {
+    /// The kernels, for one build of a program.
+    pub kernels: String,
+    /// What the host does, as JSON.
+    pub plan: String,
+}
+
+/// A file under construction.
+struct File<'p> {
+    procedure: &'p Procedure,
+    names: &'p FileNames,
+    places: Vec<Place>,
+    slots: Slots,
+    /// Memory for steps that are one work item, by type and name.
+    scratch: BTreeMap<String, (DType, usize)>,
+    kernels: Text,
+    steps: Vec<String>,
+    constants: BTreeMap<BufferId, String>,
+    fails: bool,
+    count: usize,
+}
+
+/// A text in JSON.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if control < ' ' => quoted.push_str(&format!("\\u{:04x}", control as u32)),
+            other => quoted.push(other),
+        }
+    }
+    quoted + "\""
+}
+
+/// A number in JSON.
+fn number(value: Value) -> String {
+    let float = |x: f64, text: String| match () {
+        () if x.is_nan() => quoted("NaN"),
+        () if x.is_infinite() => quoted(if x > 0.0 { "inf" } else { "-inf" }),
+        () => text,
+    };
+    match value {
+        Value::F32(x) => float(f64::from(x), format!("{x:?}")),
+        Value::F64(x) => float(x, format!("{x:?}")),
+        Value::I32(x) => x.to_string(),
+        Value::I64(x) => x.to_string(),
+        Value::Bool(x) => x.to_string(),
+    }
+}
+
+/// A program as source of OpenCL C with a launch plan: see [`OpenClSource`].
+///
+/// # Errors
+///
+/// When the program has an operation that the language can't express, which is named.
+pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
+    let program = program.into();
+    check(&program.body, "OpenCL C")?;
+    let folded = fold_constants(&program.body);
+    let procedure = kernel::lower_unblocked(&push_gathers(&folded));
+    let names = FileNames::new(&program, WORDS, "f");
+    let language = C { prefix: names.function.clone(), is_opencl: true };
+    let mut writer = Writer::new(&language);
+    let unread = unread(&procedure);
+    let lifetimes = lifetimes(&procedure, &unread);
+    let mut file = File {
+        places: places(&procedure),
+        procedure: &procedure,
+        names: &names,
+        slots: Slots::default(),
+        scratch: BTreeMap::new(),
+        kernels: Text::default(),
+        steps: Vec::new(),
+        constants: BTreeMap::new(),
+        fails: false,
+        count: 0,
+    };
+    for (at, step) in procedure.steps.iter().enumerate() {
+        for (id, lifetime) in lifetimes.iter().enumerate() {
+            if let Some((first, last)) = *lifetime
+                && first == at + 1
+                && file.places[id] == Place::Unused
+            {
+                let ty = &procedure.buffers[id].ty;
+                file.places[id] = Place::Slot(file.slots.take(ty.dtype, ty.size(), first, last));
+            }
+        }
+        file.step(&mut writer, &language, step, &unread)?;
+    }
+    file.copies();
+    let mut source = Text::default();
+    source.line(format!("/* {}, a program exported by deltaray: kernels for its launch plan. */", names.function));
+    source.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
+    source.line("");
+    source.append(std::mem::take(&mut writer.constants));
+    for helper in helpers::c_texts(&writer.helpers, &language.prefix, true) {
+        source.lines(helper.lines());
+        source.line("");
+    }
+    for mut function in std::mem::take(&mut writer.functions) {
+        function.tidy();
+        source.append(function);
+        source.line("");
+    }
+    let plan = file.plan(&program);
+    source.append(file.kernels);
+    Ok(OpenClSource { kernels: source.finish(), plan })
+}
+
+impl File<'_> {
+    fn name(&mut self, id: BufferId) -> String {
+        let origin = self.procedure.origin(id);
+        match self.places[origin as usize] {
+            Place::Argument(position) => self.names.arguments[position].clone(),
+            Place::Result(position) => self.names.results[position].clone(),
+            Place::Slot(slot) => format!("memory{slot}"),
+            Place::Constant(id) => {
+                let next = format!("known{}", self.constants.len());
+                self.constants.entry(id).or_insert(next).clone()
+            }
+            Place::Unused => unreachable!("what a step touches has a place"),
+        }
+    }
+
+    fn dtype(&self, id: BufferId) -> DType {
+        self.procedure.buffers[id as usize].ty.dtype
+    }
+
+    fn size(&self, id: BufferId) -> usize {
+        self.procedure.buffers[id as usize].ty.size()
+    }
+
+    fn kernel_name(&mut self, word: &str) -> String {
+        self.count += 1;
+        format!("{}_{word}{}", self.names.function, self.count)
+    }
+
+    fn step(&mut self, writer: &mut Writer<'_>, language: &C, step: &Step, unread: &HashSet<BufferId>) -> Result<()> {
+        match step {
+            Step::Nest(nest) => self.nest(writer, language, nest, unread, false),
+            Step::Product(product) => {
+                let nest = product.as_nest(self.dtype(product.result.buffer));
+                self.nest(writer, language, &nest, unread, product.continues);
+            }
+            step => self.one_item(writer, language, step)?,
+        }
+        Ok(())
+    }
+
+    /// A kernel's head.
+    fn open_kernel(&mut self, language: &C, kernel: &str, parameters: &[(String, DType, bool)]) {
+        let all: Vec<String> = parameters
+            .iter()
+            .map(|(name, dtype, writes)| format!("{}restrict {name}", language.pointer(*dtype, *writes)))
+            .collect();
+        self.kernels.open(format!("__kernel void {kernel}({})", all.join(", ")));
+    }
+
+    fn launch(&mut self, kernel: &str, items: usize, parameters: &[(String, DType, bool)]) {
+        let arguments: Vec<String> = parameters.iter().map(|(name, ..)| quoted(name)).collect();
+        self.steps.push(format!(
+            "{{\"kernel\": {}, \"global_size\": {items}, \"arguments\": [{}]}}",
+            quoted(kernel),
+            arguments.join(", ")
+        ));
+    }
+
+    fn nest(
+        &mut self,
+        writer: &mut Writer<'_>,
+        language: &C,
+        nest: &Nest,
+        unread: &HashSet<BufferId>,
+        continues: bool,
+    ) {
+        let nest = &tidied(nest, unread);
+        if nest.stores.is_empty() {
+            return;
+        }
+        let (read, written) = touched(nest);
+        let written: BTreeSet<BufferId> = written.into_iter().map(|id| self.procedure.origin(id)).collect();
+        let mut parameters: Vec<(String, DType, bool)> = Vec::new();
+        let mut names: BTreeMap<BufferId, String> = BTreeMap::new();
+        for &id in read.iter().chain(&written) {
+            let name = self.name(id);
+            if parameters.iter().all(|(other, ..)| *other != name) {
+                parameters.push((name.clone(), self.dtype(id), written.contains(&self.procedure.origin(id))));
+            }
+            names.insert(id, name);
+        }
+        nest.stores.iter().for_each(|store| {
+            names.entry(store.buffer).or_default();
+        });
+        for id in names.keys().copied().collect::<Vec<_>>() {
+            let name = self.name(id);
+            names.insert(id, name);
+        }
+        let counts: BTreeMap<BufferId, usize> = names.keys().map(|&id| (id, self.size(id))).collect();
+        let (count, name) = (|id: BufferId| counts[&id], |id: BufferId| names[&id].clone());
+        let goes_on = |id: BufferId| continues || self.procedure.continued.contains(&id);
+        let buffers = Buffers { name: &name, count: &count, continues: &goes_on };
+        let (order, parallel) = parallel_first(nest);
+        let items: usize = order[..parallel].iter().map(|&axis| nest.extents[axis]).product();
+        let mut loops = NestWriter::new(language, nest, (order, parallel), buffers, &mut writer.helpers);
+        let fills = loops.fills(buffers);
+        let mut text = Text::default();
+        text.declare("item", language.declare_index("item", "get_global_id(0)"));
+        loops.write(&mut text);
+        text.tidy();
+        for (id, value) in fills {
+            self.steps.push(format!(
+                "{{\"fill\": {}, \"elements\": {}, \"value\": {}}}",
+                quoted(&names[&id]),
+                counts[&id],
+                number(value)
+            ));
+        }
+        if nest.extents.contains(&0) {
+            return;
+        }
+        let kernel = self.kernel_name("nest");
+        self.open_kernel(language, &kernel, &parameters);
+        self.kernels.append(text);
+        self.kernels.close();
+        self.kernels.line("");
+        self.launch(&kernel, items, &parameters);
+    }
+
+    /// A step that one work item does.
+    fn one_item(&mut self, writer: &mut Writer<'_>, language: &C, step: &Step) -> Result<()> {
+        let (alone, read, written) = isolated(self.procedure, step);
+        let function = writer.procedure("step", &alone, &Interface::inner(&alone))?;
+        let mut parameters: Vec<(String, DType, bool)> = Vec::new();
+        for &id in &read {
+            let name = self.name(id);
+            parameters.push((name, self.dtype(id), false));
+        }
+        for &id in &written {
+            let name = self.name(id);
+            parameters.push((name, self.dtype(id), true));
+        }
+        for (dtype, count) in function.scratch() {
+            let name = format!("scratch_{}", dtype.name());
+            let entry = self.scratch.entry(name.clone()).or_insert((dtype, 0));
+            entry.1 = entry.1.max(count);
+            parameters.push((name, dtype, true));
+        }
+        let kernel = self.kernel_name("sequential");
+        let arguments: Vec<String> = parameters.iter().map(|(name, ..)| name.clone()).collect();
+        if function.fails {
+            self.fails = true;
+            parameters.push(("status".into(), DType::I32, true));
+        }
+        self.open_kernel(language, &kernel, &parameters);
+        let call = language.call(&function.name, &arguments);
+        let line = if function.fails { format!("if (!{call}) status[0] = 1;") } else { format!("{call};") };
+        self.kernels.line(line);
+        self.kernels.close();
+        self.kernels.line("");
+        self.launch(&kernel, 1, &parameters);
+        Ok(())
+    }
+
+    /// Results that are at other places.
+    fn copies(&mut self) {
+        for (position, &id) in self.procedure.results.iter().enumerate() {
+            let origin = self.procedure.origin(id);
+            if self.places[origin as usize] == Place::Result(position) {
+                continue;
+            }
+            let (from, to) = (self.name(id), self.names.results[position].clone());
+            let elements = self.size(id);
+            self.steps.push(format!(
+                "{{\"copy\": {}, \"to\": {}, \"elements\": {elements}}}",
+                quoted(&from),
+                quoted(&to)
+            ));
+        }
+    }
+
+    fn plan(&self, program: &Program) -> String {
+        let mut buffers: Vec<String> = Vec::new();
+        let mut buffer = |name: &str, dtype: DType, elements: usize, rest: String| {
+            buffers.push(format!(
+                "{{\"name\": {}, \"type\": {}, \"elements\": {elements}, {rest}}}",
+                quoted(name),
+                quoted(dtype.name())
+            ));
+        };
+        let body = &program.body;
+        let label = |names: &[String], at: usize| quoted(names.get(at).map_or("", |name| &name[..]));
+        for (at, name) in self.names.arguments.iter().enumerate() {
+            let (ty, label) = (body.parameter_type(at), label(&program.parameters, at));
+            let rest = format!("\"role\": \"argument\", \"position\": {at}, \"label\": {label}");
+            buffer(name, ty.dtype, ty.size(), rest);
+        }
+        for (at, (name, ty)) in self.names.results.iter().zip(body.result_types()).enumerate() {
+            let label = label(&program.results, at);
+            let rest = format!("\"role\": \"result\", \"position\": {at}, \"label\": {label}");
+            buffer(name, ty.dtype, ty.size(), rest);
+        }
+        for (at, slot) in self.slots.all.iter().enumerate() {
+            buffer(&format!("memory{at}"), slot.dtype, slot.count, "\"role\": \"memory\"".into());
+        }
+        for (name, &(dtype, count)) in &self.scratch {
+            buffer(name, dtype, count, "\"role\": \"memory\"".into());
+        }
+        for (&id, name) in &self.constants {
+            let Source::Constant(array) = &self.procedure.buffers[id as usize].source else {
+                unreachable!("a known array")
+            };
+            buffer(name, array.dtype(), array.size(), format!("\"role\": \"constant\", {}", known(array)));
+        }
+        if self.fails {
+            buffer("status", DType::I32, 1, "\"role\": \"status\"".into());
+        }
+        let listed = |items: &[String]| items.iter().map(|item| format!("    {item}")).collect::<Vec<_>>().join(",\n");
+        format!(
+            "{{\n  \"format\": \"deltaray launch plan\",\n  \"version\": 1,\n  \"name\": {},\n  \"status\": {},\n  \"buffers\": [\n{}\n  ],\n  \
+             \"steps\": [\n{}\n  ]\n}}\n",
+            quoted(&self.names.function),
+            if self.fails { quoted("status") } else { "null".into() },
+            listed(&buffers),
+            listed(&self.steps)
+        )
+    }
+}
+
+/// The elements of a known array.
+fn known(array: &Array) -> String {
+    match array.uniform() {
+        Some(value) => format!("\"fill\": {}", number(value)),
+        None => {
+            let values: Vec<String> = (0..array.size()).map(|at| number(array.element(at))).collect();
+            format!("\"values\": [{}]", values.join(", "))
+        }
+    }
+}
+
+/// The axes of a nest, those first at whose positions different elements are written, which can run at the same time; and how
+/// many those are.
+fn parallel_first(nest: &Nest) -> (Vec<usize>, usize) {
+    let axes: Vec<usize> = (0..nest.extents.len()).collect();
+    let moves = |axis: &usize| nest.stores.iter().all(|store| store.at.coefficients[*axis] != 0);
+    let mut parallel: Vec<usize> = axes.iter().copied().filter(moves).collect();
+    for store in &nest.stores {
+        // Other axes reach too, and so do computed positions, which are those of rows.
+        let all: Vec<usize> = axes.iter().copied().filter(|&axis| store.at.coefficients[axis] != 0).collect();
+        let reach: u128 = all
+            .iter()
+            .map(|&axis| {
+                u128::from(store.at.coefficients[axis].unsigned_abs()) * (nest.extents[axis].max(1) as u128 - 1)
+            })
+            .sum();
+        let within_row = store.index.is_none_or(|(_, stride, _)| reach < stride.unsigned_abs().into());
+        if !within_row || !is_one_to_one(&store.at, &all, &nest.extents) {
+            parallel.clear();
+        }
+    }
+    let inner = order(nest).into_iter().filter(|axis| !parallel.contains(axis));
+    let count = parallel.len();
+    (parallel.iter().copied().chain(inner).collect(), count)
+}
+
+/// A procedure of one step alone: with what it reads and what it writes.
+fn isolated(procedure: &Procedure, step: &Step) -> (Procedure, Vec<BufferId>, Vec<BufferId>) {
+    let (read, written) = step.touched();
+    let distinct = |ids: Vec<BufferId>| {
+        let mut seen = HashSet::new();
+        let ids = ids.into_iter().map(|id| procedure.origin(id));
+        ids.filter(|&id| seen.insert(id)).collect::<Vec<BufferId>>()
+    };
+    let (read, written) = (distinct(read), distinct(written));
+    let mut alone = Procedure { parameters: read.len(), ..Procedure::default() };
+    let mut ids: BTreeMap<BufferId, BufferId> = BTreeMap::new();
+    for (at, &id) in read.iter().chain(&written).enumerate() {
+        let source = if at < read.len() { Source::Parameter(at) } else { Source::Local };
+        alone.buffers.push(Buffer { ty: procedure.buffers[id as usize].ty.clone(), source });
+        ids.insert(id, at as BufferId);
+    }
+    alone.results = (read.len()..read.len() + written.len()).map(|at| at as BufferId).collect();
+    let own = |id: &mut BufferId| *id = ids[&procedure.origin(*id)];
+    let mut step = step.clone();
+    match &mut step {
+        Step::Loop(repeated) => repeated.arguments.iter_mut().chain(&mut repeated.results).for_each(own),
+        Step::Branch(branch) => {
+            let arguments = branch.arguments.iter_mut().chain(&mut branch.results);
+            arguments.chain([&mut branch.condition]).for_each(own);
+        }
+        Step::Sweeps(sweeps) => sweeps.arguments.iter_mut().chain(&mut sweeps.results).for_each(own),
+        Step::Call(call) => call.arguments.iter_mut().chain(&mut call.results).for_each(own),
+        Step::Nest(_) | Step::Product(_) | Step::Blocks(_) => unreachable!("these are kernels of many work items"),
+    }
+    alone.steps.push(step);
+    (alone, read, written)
+}

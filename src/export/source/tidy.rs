@@ -1,0 +1,96 @@
+//! Nests made simpler before they are written.
+
+use crate::kernel::{Affine, BufferId, Guard, Guards, Nest, Store, Value};
+use std::collections::HashSet;
+
+/// The nest without stores to buffers that nobody reads, with adjacent loops that all accesses go through as one made one,
+/// and without loops of one step.
+pub(super) fn tidied(nest: &Nest, unread: &HashSet<BufferId>) -> Nest {
+    let mut nest = nest.clone();
+    nest.stores.retain(|store| !unread.contains(&store.buffer));
+    if nest.extents.contains(&0) {
+        return nest;
+    }
+    let mut axis = 0;
+    while axis < nest.extents.len() {
+        if nest.extents[axis] == 1 {
+            // The position is 0.
+            remove(&mut nest, axis);
+        } else if axis + 1 < nest.extents.len() && are_one(&nest, axis) {
+            nest.extents[axis + 1] *= nest.extents[axis];
+            remove(&mut nest, axis);
+        } else {
+            axis += 1;
+        }
+    }
+    nest
+}
+
+fn of_guards(guards: &Guards) -> Vec<&Affine> {
+    guards.iter().map(|guard| &guard.position).collect()
+}
+
+/// All affine functions of a nest.
+fn functions(nest: &Nest) -> impl Iterator<Item = &Affine> {
+    let values = nest.values.iter().flat_map(|(value, _)| match value {
+        Value::Position(at) | Value::Gather { at, .. } => vec![at],
+        Value::Load { at, guards, .. } => {
+            let mut all = of_guards(guards);
+            all.push(at);
+            all
+        }
+        Value::Guarded(_, guards) => of_guards(guards),
+        _ => Vec::new(),
+    });
+    let stores = nest.stores.iter().flat_map(|store| {
+        let mut all = of_guards(&store.guards);
+        all.push(&store.at);
+        all
+    });
+    values.chain(stores)
+}
+
+/// Whether all affine functions go through an axis and the next one as through one axis.
+fn are_one(nest: &Nest, axis: usize) -> bool {
+    let extent = nest.extents[axis + 1] as i64;
+    functions(nest)
+        .all(|at| at.coefficients[axis + 1].checked_mul(extent).is_some_and(|whole| at.coefficients[axis] == whole))
+}
+
+/// Takes an axis away, along which nothing moves any more.
+fn remove(nest: &mut Nest, axis: usize) {
+    let without = |at: &mut Affine| {
+        at.coefficients.remove(axis);
+    };
+    let of_guards = |guards: &mut Guards| guards.iter_mut().for_each(|guard: &mut Guard| without(&mut guard.position));
+    for (value, _) in &mut nest.values {
+        match value {
+            Value::Position(at) | Value::Gather { at, .. } => without(at),
+            Value::Load { at, guards, .. } => {
+                without(at);
+                of_guards(guards);
+            }
+            Value::Guarded(_, guards) => of_guards(guards),
+            _ => {}
+        }
+    }
+    for Store { at, guards, .. } in &mut nest.stores {
+        without(at);
+        of_guards(guards);
+    }
+    nest.extents.remove(axis);
+}
+
+/// Whether an affine function takes different values at all positions of these axes: where each of its coefficients, from the
+/// smallest on, reaches further than all smaller ones together.
+pub(super) fn is_one_to_one(at: &Affine, axes: &[usize], extents: &[usize]) -> bool {
+    let mut steps: Vec<(u64, usize)> =
+        axes.iter().map(|&axis| (at.coefficients[axis].unsigned_abs(), extents[axis])).collect();
+    steps.sort_unstable();
+    let mut reach: u128 = 0;
+    steps.iter().filter(|(_, extent)| *extent > 1).all(|&(step, extent)| {
+        let is_further = u128::from(step) > reach;
+        reach += u128::from(step) * (extent as u128 - 1);
+        is_further
+    })
+}
