@@ -24,3 +24,5 @@ pub mod printed_programs {}
 #[cfg(feature = "json")]
 #[doc = include_str!("../docs/json.md")]
 pub mod json {}
+#[doc = include_str!("../docs/stablehlo.md")]
+pub mod stablehlo {}

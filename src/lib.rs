@@ -83,6 +83,7 @@
 //! - [`guide::one_operation`]: one operation from the trait to its gradient.
 //! - [`guide::adding_an_operation`]: how to add one.
 //! - [`guide::printed_programs`]: the language of printed programs, with its grammar.
+//! - [`guide::stablehlo`]: programs as text for XLA, JAX and IREE.
 #![warn(missing_docs)]
 
 // So that code written by the derive macro finds this crate by its name here too.

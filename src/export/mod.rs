@@ -3,6 +3,7 @@
 //! What is exported is a [`Program`]: a bulk program with the names of its parameters and results. Every exporter takes what
 //! becomes one: a staged function, also a derivative of one, `export::rust(&step)?`, or a `Program` that was read back.
 
+mod dot;
 mod form;
 #[cfg(feature = "json")]
 mod json;
@@ -10,10 +11,13 @@ mod limits;
 mod names;
 mod program;
 mod source;
+mod stablehlo;
 mod text;
 
+pub use dot::dot;
 #[cfg(feature = "json")]
 pub use json::{from_json, from_json_source, json, json_source};
 pub use program::Program;
 pub use source::{CSource, OpenClSource, RustOptions, c, opencl, rust};
+pub use stablehlo::stablehlo;
 pub use text::{parse, parse_source, text, text_source};

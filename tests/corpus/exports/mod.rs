@@ -3,11 +3,14 @@
 //!
 //! `DELTARAY_ROW` exports the rows whose names contain a word.
 
+mod dot;
+mod edges;
 mod hostile;
 #[cfg(feature = "json")]
 mod json;
 mod opencl;
 mod sources;
+mod stablehlo;
 pub mod text;
 
 use crate::corpus::check::{stage, with_ones};

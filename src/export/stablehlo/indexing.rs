@@ -1,0 +1,126 @@
+//! Reads and adds at computed positions, and positions of extremes and of sorted elements.
+
+use super::dialect::Indexing;
+use super::elementwise::is_nan;
+use super::writer::{Handle, Writer};
+use crate::algebra::{Extreme, Order};
+use crate::error::Result;
+use crate::operation::Comparison;
+use crate::shape::{DType, Shape, Type, Value};
+
+/// Index arrays as one, with a row of indices for each position.
+fn rows(writer: &mut Writer, indices: &[&Handle]) -> Handle {
+    let mut shape = indices[0].ty.shape.clone();
+    shape.push(1);
+    let columns: Vec<Handle> = indices.iter().map(|index| writer.reshape(index, &shape)).collect();
+    writer.concatenate(&columns.iter().collect::<Vec<_>>(), shape.len() - 1)
+}
+
+/// `a[indices[0][s], .., r]`, 0 outside.
+pub(super) fn gather(writer: &mut Writer, a: &Handle, indices: &[&Handle]) -> Handle {
+    let Some(first) = indices.first() else { return a.clone() };
+    let places = &first.ty.shape;
+    let mut shape = places.clone();
+    shape.extend_from_slice(&a.ty.shape[indices.len()..]);
+    let ty = Type { dtype: a.ty.dtype, shape };
+    if Writer::is_empty(&ty) || Writer::is_empty(&a.ty) {
+        return writer.zeros(&ty);
+    }
+    let mut inside: Option<Handle> = None;
+    for (axis, index) in indices.iter().enumerate() {
+        let zero = writer.zeros(&index.ty);
+        let extent = writer.filled(DType::I64, places, a.ty.shape[axis] as i64);
+        let above = writer.compare(Comparison::GreaterEqual, index, &zero);
+        let below = writer.compare(Comparison::Less, index, &extent);
+        let both = writer.elementwise("and", &[&above, &below]);
+        inside = Some(match inside {
+            None => both,
+            Some(inside) => writer.elementwise("and", &[&inside, &both]),
+        });
+    }
+    let indexing = Indexing { positions: places.len(), indexed: indices.len(), whole: a.ty.rank() - indices.len() };
+    let rows = rows(writer, indices);
+    let read = writer.gather(a, &rows, &indexing);
+    let inside = inside.expect("there is an index");
+    let axes: Vec<usize> = (0..places.len()).collect();
+    let inside = writer.broadcast(&inside, &ty.shape, &axes);
+    let zeros = writer.zeros(&ty);
+    writer.select(&inside, &read, &zeros)
+}
+
+/// Zeros, to which updates are added at positions; those outside are ignored.
+pub(super) fn scatter(writer: &mut Writer, updates: &Handle, indices: &[&Handle], extents: &[usize]) -> Result<Handle> {
+    let Some(first) = indices.first() else { return Ok(updates.clone()) };
+    let places = first.ty.rank();
+    let mut shape = Shape::from_slice(extents);
+    shape.extend_from_slice(&updates.ty.shape[places..]);
+    let ty = Type { dtype: updates.ty.dtype, shape };
+    let zeros = writer.zeros(&ty);
+    if Writer::is_empty(&ty) || Writer::is_empty(&updates.ty) {
+        return Ok(zeros);
+    }
+    let indexing = Indexing { positions: places, indexed: indices.len(), whole: updates.ty.rank() - places };
+    let rows = rows(writer, indices);
+    writer.scatter(&zeros, &rows, updates, &indexing)
+}
+
+/// The position of the first extreme along an axis, or of the first NaN; 0 when the axis is empty.
+pub(super) fn arg_reduce(writer: &mut Writer, extreme: Extreme, a: &Handle, axis: usize) -> Result<Handle> {
+    if Writer::is_empty(&a.ty) {
+        let mut ty = Type { dtype: DType::I64, shape: a.ty.shape.clone() };
+        ty.shape.remove(axis);
+        return Ok(writer.zeros(&ty));
+    }
+    let (better, worst) = match extreme {
+        Extreme::Max => (Comparison::Greater, f64::NEG_INFINITY),
+        Extreme::Min => (Comparison::Less, f64::INFINITY),
+    };
+    let worst = match (a.ty.dtype, extreme) {
+        (DType::Bool, Extreme::Max) => Value::Bool(false),
+        (DType::Bool, Extreme::Min) => Value::Bool(true),
+        (dtype, _) => Value::from_f64(dtype, worst),
+    };
+    let positions = writer.iota(&a.ty.shape, axis);
+    let (start, last) = (writer.splat(worst, &[]), writer.filled(DType::I64, &[], i64::MAX));
+    let results = writer.reduce_together(&[a, &positions], &[&start, &last], axis, |writer, operands| {
+        let [x, i, y, j] = operands else { unreachable!("two elements of two arrays") };
+        let (x_nan, y_nan) = (is_nan(writer, x), is_nan(writer, y));
+        // The second wins where it is better or the only NaN, or as good and earlier.
+        let larger = writer.compare(better, y, x);
+        let x_number = writer.elementwise("not", &[&x_nan]);
+        let larger = writer.elementwise("and", &[&larger, &x_number]);
+        let only = writer.elementwise("and", &[&y_nan, &x_number]);
+        let wins = writer.elementwise("or", &[&larger, &only]);
+        let equal = writer.compare(Comparison::Equal, x, y);
+        let neither = writer.elementwise("and", &[&x_nan, &y_nan]);
+        let tie = writer.elementwise("or", &[&equal, &neither]);
+        let earlier = writer.compare(Comparison::Less, j, i);
+        let tie = writer.elementwise("and", &[&tie, &earlier]);
+        let wins = writer.elementwise("or", &[&wins, &tie]);
+        Ok(vec![writer.select(&wins, y, x), writer.select(&wins, j, i)])
+    })?;
+    Ok(results[1].clone())
+}
+
+/// The positions along an axis in the order of their elements, NaN last.
+pub(super) fn arg_sort(writer: &mut Writer, order: Order, a: &Handle, axis: usize) -> Result<Handle> {
+    let positions = writer.iota(&a.ty.shape, axis);
+    if Writer::is_empty(&a.ty) {
+        return Ok(positions);
+    }
+    let before = match order {
+        Order::Ascending => Comparison::Less,
+        Order::Descending => Comparison::Greater,
+    };
+    let results = writer.sort(&[a, &positions], axis, |writer, operands| {
+        let (x, y) = (&operands[0], &operands[1]);
+        let comes_before = writer.compare(before, x, y);
+        if !x.ty.dtype.is_float() {
+            return Ok(vec![comes_before]);
+        }
+        let (x_number, y_nan) = (writer.compare(Comparison::Equal, x, x), is_nan(writer, y));
+        let rest = writer.elementwise("and", &[&x_number, &y_nan]);
+        Ok(vec![writer.elementwise("or", &[&comes_before, &rest])])
+    })?;
+    Ok(results[1].clone())
+}
