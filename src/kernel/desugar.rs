@@ -10,9 +10,11 @@ use std::borrow::Cow;
 
 /// The program in terms of what nests can do: the position of an extreme is the least position of an element that is it, or
 /// that is NaN, since of NaNs, which no element equals, the first counts. Updates that are put together only to be scattered
-/// are scattered from where they are.
+/// are scattered from where they are. What is read or added at positions along no axis is the array itself.
 pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
-    let is_sugar = |node: &Node| matches!(node.op, Op::ArgReduce(..)) || pieces(body, node).is_some();
+    let is_sugar = |node: &Node| {
+        matches!(node.op, Op::ArgReduce(..)) || is_without_positions(node) || pieces(body, node).is_some()
+    };
     if !body.nodes.iter().any(is_sugar) {
         return Cow::Borrowed(body);
     }
@@ -24,6 +26,7 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
             Op::ArgReduce(extreme, axis) if body.node(node.args[0]).ty().shape[*axis] > 0 => {
                 position(&mut graph, *extreme, args[0], *axis)
             }
+            _ if is_without_positions(node) => args[0],
             Op::Scatter(extents) if let Some(updates) = pieces(body, node) => {
                 let updates: Vec<NodeId> = updates.iter().map(|&piece| ids[piece as usize]).collect();
                 scatters(&mut graph, extents, &updates, &args[1..])
@@ -33,6 +36,11 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
     }
     let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
     Cow::Owned(graph.finish(&results))
+}
+
+/// Whether a read or an addition at computed positions has none of these.
+fn is_without_positions(node: &Node) -> bool {
+    matches!(node.op, Op::Gather | Op::Scatter(_)) && node.args.len() == 1
 }
 
 /// The updates of a scatter that are put together along its first axis, if they have more elements than its result.

@@ -471,6 +471,7 @@ pub(super) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
             DType::F32 => ("float", "float", "32"),
             DType::I64 => ("int64_t", "uint64_t", "64"),
             DType::I32 => ("int32_t", "uint32_t", "32"),
+            DType::Bool if is_opencl => ("uchar", "uchar", "1"),
             DType::Bool => ("bool", "bool", "1"),
         };
         let single = *dtype == DType::F32;

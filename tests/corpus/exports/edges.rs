@@ -2,8 +2,10 @@
 //! type, and affine reads, contractions, reductions, sorts, and reads and adds at positions of all kinds.
 
 use super::Case;
+use crate::corpus::check::{Scale, compare};
 use crate::corpus::prelude::*;
 use crate::random::chance::Random;
+use crate::random::pipelines::kernels;
 use deltaray::affine::AffineMap;
 use deltaray::algebra::{Contraction, Extreme, Label, Order, Reduction};
 use deltaray::concrete::Array;
@@ -12,6 +14,7 @@ use deltaray::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, UNARY_ROWS, Unar
 use deltaray::shape::{Axes, DType, Shape, Type};
 use deltaray::term::{Graph, NodeId, Op};
 use smallvec::SmallVec;
+use std::sync::OnceLock;
 
 const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
 
@@ -265,7 +268,7 @@ fn loops() -> Vec<Case> {
 }
 
 /// All of them.
-pub fn edges() -> Vec<Case> {
+fn edges() -> Vec<Case> {
     let mut random = Random::new(2024);
     let mut cases = elementwise();
     cases.extend(loops());
@@ -274,4 +277,24 @@ pub fn edges() -> Vec<Case> {
     cases.extend(along_axes(&mut random));
     cases.extend(positions(&mut random));
     cases
+}
+
+/// All of them.
+pub fn all() -> &'static [Case] {
+    static CASES: OnceLock<Vec<Case>> = OnceLock::new();
+    CASES.get_or_init(edges)
+}
+
+#[test]
+fn compiled_programs_compute_what_the_interpreter_does() {
+    let mut findings = Vec::new();
+    for case in all() {
+        let found = kernels(&case.program.body, &case.inputs);
+        // Exponentials below the numbers of full precision are 0 in compiled programs, and vector functions are exact to 2 ulp.
+        let scale = Scale { relative: if case.is_single() { 1e-4 } else { 1e-12 }, largest: 1.0 };
+        if let Err(problem) = compare(&case.expected, &found, &scale) {
+            findings.push(format!("{}: {problem}", case.name));
+        }
+    }
+    assert!(findings.is_empty(), "{} findings:\n{}", findings.len(), findings.join("\n"));
 }

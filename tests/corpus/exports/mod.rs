@@ -18,6 +18,7 @@ use crate::corpus::row::Row;
 use deltaray::concrete::Array;
 use deltaray::derivative::program::{bulk, tidy, vjp};
 use deltaray::export::Program;
+use deltaray::shape::DType;
 use deltaray::term::{Body, Build};
 use std::sync::OnceLock;
 
@@ -36,6 +37,13 @@ pub struct Case {
     pub expected: Vec<Array>,
     /// Whether all results are defined at the point: derivatives may not be.
     pub defined: bool,
+}
+
+impl Case {
+    /// Whether floats of single precision take part.
+    pub fn is_single(&self) -> bool {
+        self.expected.iter().chain(&self.inputs).any(|array| array.dtype() == DType::F32)
+    }
 }
 
 /// An identifier for a row's name.

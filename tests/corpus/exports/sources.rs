@@ -3,7 +3,7 @@
 //! One run of a compiler takes many programs, and so does one run of what it makes. Arguments and results pass through
 //! files of little-endian elements.
 
-use super::{Case, all};
+use super::{Case, all, edges};
 use crate::corpus::check::magnitude;
 use crate::random::arrays::elements;
 use deltaray::concrete::Array;
@@ -46,8 +46,7 @@ fn values(dtype: DType, bytes: &[u8]) -> Vec<Value> {
 
 /// The first difference between results and what was expected.
 fn difference(case: &Case, found: &[u8]) -> Option<String> {
-    let single = case.expected.iter().chain(&case.inputs).any(|array| array.dtype() == DType::F32);
-    let relative = if single { 1e-4 } else { 1e-12 };
+    let relative = if case.is_single() { 1e-4 } else { 1e-12 };
     let around = 1.0 + magnitude(&case.expected).max(magnitude(&case.inputs));
     let mut rest = found;
     for (position, expected) in case.expected.iter().enumerate() {
@@ -86,6 +85,20 @@ pub fn compare(folder: &Path, names: &[(usize, &'static Case)]) {
         }
     }
     assert!(findings.is_empty(), "{} findings:\n{}", findings.len(), findings.join("\n"));
+}
+
+/// Whether these programs can be run. If not, the test is skipped, but where `DELTARAY_TOOLS` is `required`, as in the checks
+/// before a change lands, that is a failure.
+pub fn are_installed(tools: &[&str]) -> bool {
+    let missing = |tool: &&&str| Command::new(tool).arg("--version").output().is_err();
+    let missing: Vec<&&str> = tools.iter().filter(missing).collect();
+    if !missing.is_empty() {
+        let text =
+            format!("{missing:?} can not be run: `scripts/install-tools` installs what the tests of exports need");
+        assert!(std::env::var("DELTARAY_TOOLS").as_deref() != Ok("required"), "{text}");
+        println!("skipped: {text}");
+    }
+    missing.is_empty()
 }
 
 /// Runs a command, which must succeed.
@@ -215,11 +228,14 @@ pub fn lgamma(x: f64) -> f64 { unsafe { c::lgamma(x) } }
 
 /// The programs, with numbers.
 pub fn numbered() -> impl Iterator<Item = (usize, &'static Case)> {
-    all().iter().enumerate()
+    all().iter().chain(edges::all()).enumerate()
 }
 
 #[test]
 fn c_sources_compute_what_the_interpreter_does() {
+    if !are_installed(&["gcc", "clang"]) {
+        return;
+    }
     let folder = folder("c");
     let mut cases: Vec<(usize, &'static Case)> = Vec::new();
     let mut parts: Vec<(String, String)> = vec![Default::default(); PARTS];

@@ -1,6 +1,6 @@
 //! The programs as StableHLO modules: all of them are written; `scripts/check-stablehlo` has JAX run them.
 
-use super::edges::edges;
+use super::edges;
 use super::{Case, all};
 use deltaray::concrete::Array;
 use deltaray::export;
@@ -37,7 +37,7 @@ const MOST: usize = 1 << 20;
 /// of other programs each on its own.
 fn write_all(folder: &Path) {
     std::fs::create_dir_all(folder).expect("the folder can be made");
-    let edges = edges();
+    let edges = edges::all();
     let cases = all().iter().map(|case| ("corpus", case)).chain(edges.iter().map(|case| ("edge", case)));
     for (number, (part, case)) in cases.enumerate() {
         let precision = if has(case, DType::F32) { "single" } else { "double" };
@@ -60,8 +60,8 @@ fn write_all(folder: &Path) {
 
 #[test]
 fn written() {
-    let edges = edges();
-    for case in all().iter().chain(&edges) {
+    let edges = edges::all();
+    for case in all().iter().chain(edges) {
         // The page of the guide says that all are.
         let module = export::stablehlo(&case.program).unwrap_or_else(|error| panic!("{}: {error}", case.name));
         let results = module.lines().filter(|line| line.trim_start().starts_with("return")).count();
