@@ -259,6 +259,9 @@ impl<'a> Emitter<'a> {
 
     /// Whether an index lies between 0 and an extent.
     fn is_inside(&mut self, index: ValueId, extent: i64) -> ValueId {
+        if extent == 0 {
+            return self.nest.add(Value::Constant(shape::Value::Bool(false)), DType::Bool);
+        }
         let (zero, end) = (self.integer(0), self.integer(extent));
         let above = self.nest.add(Value::Compare(Comparison::GreaterEqual, index, zero), DType::Bool);
         let below = self.nest.add(Value::Compare(Comparison::Less, index, end), DType::Bool);
