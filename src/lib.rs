@@ -109,5 +109,5 @@ pub mod tensor;
 pub mod term;
 pub mod vectorise;
 
-pub use deltaray_derive::Tree;
+pub use deltaray_derive::{Tree, differentiable};
 pub use error::{Error, Result};

@@ -1,6 +1,7 @@
 //! The procedural macros of `deltaray`.
 #![warn(missing_docs)]
 
+mod differentiable;
 mod missing;
 mod tree;
 
@@ -16,4 +17,12 @@ mod tree;
 pub fn derive_tree(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     tree::derive(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// Makes a function of arrays generic over their algebra, so that it is written as it is thought.
+///
+/// See the guide on the attribute in `deltaray`'s documentation for the rules.
+#[proc_macro_attribute]
+pub fn differentiable(arguments: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    differentiable::expand(arguments.into(), item.into()).unwrap_or_else(|error| error.to_compile_error()).into()
 }

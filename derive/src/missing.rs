@@ -4,7 +4,7 @@ use quote::ToTokens;
 use syn::{DeriveInput, Error, GenericArgument, GenericParam, Ident, PathArguments, PathSegment, Type};
 
 /// The library's names of arrays, which all have the algebra as their first argument, and how many arguments they have.
-const ARRAYS: [(&str, usize); 9] = [
+pub const ARRAYS: [(&str, usize); 9] = [
     ("Tensor", 3),
     ("Scalar", 2),
     ("Vector", 2),

@@ -18,7 +18,7 @@ enum Role {
 }
 
 /// Whether one of the bounds is a trait whose last segment has this name.
-fn bounded_by<'a>(bounds: impl IntoIterator<Item = &'a TypeParamBound>, name: &str) -> bool {
+pub fn bounded_by<'a>(bounds: impl IntoIterator<Item = &'a TypeParamBound>, name: &str) -> bool {
     bounds.into_iter().any(|bound| match bound {
         TypeParamBound::Trait(bound) => bound.path.segments.last().is_some_and(|segment| segment.ident == name),
         _ => false,
@@ -39,7 +39,7 @@ fn bounds<'a>(input: &'a DeriveInput, parameter: &'a syn::TypeParam) -> Vec<&'a 
 }
 
 /// The tokens with every occurrence of an identifier replaced.
-fn replace(tokens: TokenStream, from: &Ident, to: &TokenStream) -> TokenStream {
+pub fn replace(tokens: TokenStream, from: &Ident, to: &TokenStream) -> TokenStream {
     tokens
         .into_iter()
         .flat_map(|token| match token {

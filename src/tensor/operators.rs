@@ -55,6 +55,14 @@ macro_rules! literal_operand {
             fn into_operand(self, other: &A::Array) -> A::Array {
                 full_like::<A>(other, Value::$variant(self as $element))
             }
+        }
+
+        impl<A: Algebra, R: Rank> Operand<A, $element, R> for &$literal {
+            type Rank = R;
+            const LITERAL: bool = true;
+            fn into_operand(self, other: &A::Array) -> A::Array {
+                full_like::<A>(other, Value::$variant(*self as $element))
+            }
         })*
     };
 }
@@ -67,6 +75,15 @@ literal_operand! {
     i64 i64 I64;
     usize i64 I64;
     bool bool Bool;
+}
+
+/// A reference to a reference, as closures are given them that look at what an iterator yields.
+impl<A: Algebra, E: Element, R: Rank + Max<S>, S: Rank> Operand<A, E, R> for &&Tensor<A, E, S> {
+    type Rank = <R as Max<S>>::Output;
+    const LITERAL: bool = false;
+    fn into_operand(self, _: &A::Array) -> A::Array {
+        self.array.clone()
+    }
 }
 
 /// Applies a binary operation after broadcasting.
@@ -157,6 +174,22 @@ macro_rules! operator {
             #[track_caller]
             fn $method(self, other: &Tensor<A, $element, R>) -> Self::Output {
                 ops::$trait::$method(self, other.clone())
+            }
+        }
+
+        impl<A: Algebra, R: Rank> ops::$trait<Tensor<A, $element, R>> for &$literal {
+            type Output = Tensor<A, $element, R>;
+            #[track_caller]
+            fn $method(self, other: Tensor<A, $element, R>) -> Self::Output {
+                ops::$trait::$method(*self, other)
+            }
+        }
+
+        impl<A: Algebra, R: Rank> ops::$trait<&Tensor<A, $element, R>> for &$literal {
+            type Output = Tensor<A, $element, R>;
+            #[track_caller]
+            fn $method(self, other: &Tensor<A, $element, R>) -> Self::Output {
+                ops::$trait::$method(*self, other.clone())
             }
         })*
     };

@@ -1,0 +1,456 @@
+//! Bodies: each expression becomes what means the same for arrays and for plain values.
+//!
+//! What an expression becomes depends on the position that it stands in, as Rust's places and values do: an index is a read
+//! where a value is wanted, and stays an index where something is assigned.
+
+use super::effects::is_pure_expression;
+use super::scopes::{Declared, Scopes, variable};
+use super::types::Retyping;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use std::collections::HashSet;
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{BinOp, Error, Expr, ExprIndex, Lit, Member, UnOp};
+
+/// What an expression is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Position {
+    /// Its value is kept: as what a variable is, or a block results in.
+    Value,
+    /// Its value is given to a function or method.
+    Argument,
+    /// Its value is an operand, which may be a reference.
+    Operand,
+    /// What a method is called on, a field is of, or an index reads.
+    Receiver,
+    /// `&` is before it.
+    Reference,
+    /// `&` is before it, and a variable will refer to it.
+    Bound,
+    /// It is assigned, or `&mut` is before it.
+    Place,
+}
+
+pub struct Rewriter<'a> {
+    pub scopes: Scopes,
+    /// The algebra here.
+    pub algebra: TokenStream,
+    pub generics: &'a HashSet<String>,
+    /// The names of trees in the signature.
+    pub trees: &'a HashSet<String>,
+    pub errors: Vec<Error>,
+}
+
+/// An expression from tokens that this crate wrote.
+pub fn parse(tokens: TokenStream) -> Expr {
+    match syn::parse2(tokens) {
+        Ok(expression) => expression,
+        Err(error) => Expr::Verbatim(error.to_compile_error()),
+    }
+}
+
+/// Whether an expression is a literal, or one with a minus sign.
+pub fn is_literal(expression: &Expr) -> bool {
+    match expression {
+        Expr::Lit(literal) => matches!(literal.lit, Lit::Int(_) | Lit::Float(_) | Lit::Bool(_)),
+        Expr::Unary(unary) => matches!(unary.op, UnOp::Neg(_)) && is_literal(&unary.expr),
+        Expr::Paren(inner) => is_literal(&inner.expr),
+        Expr::Group(inner) => is_literal(&inner.expr),
+        _ => false,
+    }
+}
+
+/// Whether an expression is a place, which an operator would move from.
+fn is_place(expression: &Expr) -> bool {
+    match expression {
+        Expr::Path(_) | Expr::Field(_) => true,
+        Expr::Unary(unary) => matches!(unary.op, UnOp::Deref(_)),
+        Expr::Paren(inner) => is_place(&inner.expr),
+        Expr::Group(inner) => is_place(&inner.expr),
+        _ => false,
+    }
+}
+
+/// Whether `let` is among the conditions.
+fn has_let(expression: &Expr) -> bool {
+    match expression {
+        Expr::Let(_) => true,
+        Expr::Binary(binary) => has_let(&binary.left) || has_let(&binary.right),
+        Expr::Paren(inner) => has_let(&inner.expr),
+        _ => false,
+    }
+}
+
+/// Methods of Rust's collections that change them: an element that one is called on stays a place.
+const CHANGING: [&str; 38] = [
+    "push",
+    "push_back",
+    "push_front",
+    "push_str",
+    "pop",
+    "pop_back",
+    "pop_front",
+    "insert",
+    "remove",
+    "swap_remove",
+    "extend",
+    "extend_from_slice",
+    "clear",
+    "truncate",
+    "resize",
+    "reserve",
+    "retain",
+    "drain",
+    "sort",
+    "sort_by",
+    "sort_by_key",
+    "sort_unstable",
+    "sort_unstable_by",
+    "dedup",
+    "swap",
+    "rotate_left",
+    "rotate_right",
+    "fill",
+    "copy_from_slice",
+    "clone_from_slice",
+    "clone_from",
+    "iter_mut",
+    "get_mut",
+    "first_mut",
+    "last_mut",
+    "as_mut",
+    "as_mut_slice",
+    "entry",
+];
+
+impl Rewriter<'_> {
+    pub fn error(&mut self, span: Span, message: impl std::fmt::Display) {
+        self.errors.push(Error::new(span, message));
+    }
+
+    pub fn rewrite(&mut self, expression: &mut Expr, position: Position) {
+        match expression {
+            Expr::Paren(inner) => self.rewrite(&mut inner.expr, position),
+            Expr::Group(inner) => self.rewrite(&mut inner.expr, position),
+            Expr::Path(_) => self.path(expression, position),
+            Expr::Field(field) => {
+                let inner = if position == Position::Place { Position::Place } else { Position::Receiver };
+                self.rewrite(&mut field.base, inner);
+                self.part(expression, position);
+            }
+            Expr::Index(_) => self.index(expression, position),
+            Expr::Unary(unary) => match unary.op {
+                UnOp::Deref(_) => {
+                    self.rewrite(&mut unary.expr, Position::Receiver);
+                    self.part(expression, position);
+                }
+                _ if is_literal(&unary.expr) => {}
+                _ => self.rewrite(&mut unary.expr, Position::Operand),
+            },
+            Expr::Binary(_) => self.binary(expression),
+            Expr::Assign(assign) => {
+                self.rewrite(&mut assign.left, Position::Place);
+                self.rewrite(&mut assign.right, Position::Value);
+            }
+            Expr::Reference(reference) => {
+                let inner = match (reference.mutability, position) {
+                    (Some(_), _) => Position::Place,
+                    (None, Position::Bound) => Position::Bound,
+                    (None, _) => Position::Reference,
+                };
+                self.rewrite(&mut reference.expr, inner);
+            }
+            Expr::MethodCall(call) => {
+                let changing = CHANGING.contains(&&call.method.to_string()[..]);
+                let place = changing && matches!(&*call.receiver, Expr::Index(_) | Expr::Field(_));
+                self.rewrite(&mut call.receiver, if place { Position::Place } else { Position::Receiver });
+                if let Some(turbofish) = &mut call.turbofish {
+                    self.visit_angle_bracketed_generic_arguments_mut(turbofish);
+                }
+                call.args.iter_mut().for_each(|argument| self.rewrite(argument, Position::Argument));
+            }
+            Expr::Call(_) => self.call(expression),
+            Expr::Closure(closure) => self.closure(closure),
+            Expr::Tuple(tuple) if position == Position::Place => {
+                tuple.elems.iter_mut().for_each(|element| self.rewrite(element, Position::Place));
+            }
+            Expr::Tuple(tuple) => self.tuple(tuple),
+            Expr::Array(array) => {
+                array.elems.iter_mut().for_each(|element| self.rewrite(element, Position::Value));
+            }
+            Expr::Repeat(repeat) => self.rewrite(&mut repeat.expr, Position::Value),
+            Expr::Struct(value) => self.structure(value),
+            Expr::Range(range) => {
+                let ends = [&mut range.start, &mut range.end];
+                ends.into_iter().flatten().for_each(|end| self.rewrite(end, Position::Argument));
+            }
+            Expr::Cast(cast) => self.rewrite(&mut cast.expr, Position::Argument),
+            Expr::Try(inner) => self.rewrite(&mut inner.expr, Position::Argument),
+            Expr::Let(condition) => {
+                self.rewrite(&mut condition.expr, Position::Reference);
+                self.scopes.declare_pattern(&condition.pat);
+            }
+            Expr::If(_) => self.choice(expression),
+            Expr::ForLoop(_) => self.for_loop(expression),
+            Expr::While(_) => self.while_loop(expression),
+            Expr::Match(found) => self.matching(found),
+            Expr::Macro(found) => self.macro_call(&mut found.mac),
+            Expr::Async(found) => {
+                let message = "`async` is not differentiable: wait for what is computed elsewhere before, and take it as an \
+                               argument";
+                self.error(found.async_token.span, message);
+            }
+            Expr::Await(found) => {
+                let message =
+                    "`await` is not differentiable: wait before the function, and take what comes as an argument";
+                self.error(found.await_token.span, message);
+            }
+            Expr::Unsafe(found) => {
+                let message =
+                    "`unsafe` is not differentiable: do what is unsafe in a function of its own, on plain values";
+                self.error(found.unsafe_token.span, message);
+            }
+            Expr::Yield(found) => {
+                self.error(
+                    found.yield_token.span,
+                    "`yield` is not differentiable: return the values, in a `Vec` or a tuple",
+                );
+            }
+            Expr::TryBlock(found) => {
+                self.error(
+                    found.try_token.span,
+                    "a `try` block is not differentiable: write a function that returns `Result`",
+                );
+            }
+            Expr::Lit(_) | Expr::Const(_) => {}
+            _ => visit_mut::visit_expr_mut(self, expression),
+        }
+    }
+
+    /// A variable, or another path.
+    fn path(&mut self, expression: &mut Expr, position: Position) {
+        if let Expr::Path(path) = expression {
+            visit_mut::visit_expr_path_mut(self, path);
+        }
+        let by_value = variable(expression).and_then(|name| self.scopes.find(name)) == Some(Declared::ByValue);
+        let span = expression.span();
+        match position {
+            Position::Operand => *expression = parse(quote_spanned!(span=> &#expression)),
+            Position::Value if by_value => {
+                // A method finds the tree whether the variable is a reference or, in a closure that it was lifted for, a value.
+                *expression = parse(quote_spanned!(span=> #expression.owned_tree()));
+            }
+            _ => {}
+        }
+    }
+
+    /// A field, or what a reference refers to.
+    fn part(&mut self, expression: &mut Expr, position: Position) {
+        let span = expression.span();
+        match position {
+            Position::Operand => *expression = parse(quote_spanned!(span=> &#expression)),
+            Position::Value if self.is_field_of_value(expression) => {
+                *expression =
+                    parse(quote_spanned!(span=> (&&::deltaray::tensor::attribute::Owned(&#expression)).owned()));
+            }
+            _ => {}
+        }
+    }
+
+    fn is_field_of_value(&self, expression: &Expr) -> bool {
+        let Expr::Field(field) = expression else { return false };
+        match &*field.base {
+            base @ Expr::Field(_) => self.is_field_of_value(base),
+            base => variable(base).and_then(|name| self.scopes.find(name)) == Some(Declared::ByValue),
+        }
+    }
+
+    fn index(&mut self, expression: &mut Expr, position: Position) {
+        let Expr::Index(ExprIndex { expr, index, bracket_token, .. }) = expression else { return };
+        if position == Position::Place {
+            self.rewrite(expr, Position::Place);
+            self.rewrite(index, Position::Value);
+            return;
+        }
+        self.rewrite(expr, Position::Receiver);
+        self.subscript(index);
+        let span = bracket_token.span.open();
+        let read = quote_spanned!(span=> #expr.index_at(#index));
+        *expression = parse(match position {
+            Position::Value | Position::Argument => quote_spanned!(span=> #read.value()),
+            Position::Operand | Position::Receiver => quote_spanned!(span=> #read.receiver()),
+            Position::Bound => quote_spanned!(span=> #read.bound()),
+            Position::Reference | Position::Place => quote_spanned!(span=> (*#read)),
+        });
+    }
+
+    /// What stands between brackets: another handle on a variable, since the index takes it.
+    fn subscript(&mut self, index: &mut Expr) {
+        match index {
+            Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(|part| self.subscript(part)),
+            Expr::Lit(literal) => {
+                // So that nothing is left open: all that is indexed by literals takes `usize`.
+                if let Lit::Int(number) = &literal.lit
+                    && number.suffix().is_empty()
+                {
+                    let text = format!("{}usize", number.base10_digits());
+                    literal.lit = Lit::Int(syn::LitInt::new(&text, number.span()));
+                }
+            }
+            _ if is_place(index) => {
+                self.rewrite(index, Position::Argument);
+                let span = index.span();
+                *index = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#index)));
+            }
+            _ => self.rewrite(index, Position::Argument),
+        }
+    }
+
+    fn binary(&mut self, expression: &mut Expr) {
+        let span = expression.span();
+        let Expr::Binary(binary) = expression else { return };
+        if super::effects::assigns(&binary.op) {
+            self.rewrite(&mut binary.left, Position::Place);
+            self.rewrite(&mut binary.right, Position::Operand);
+            return;
+        }
+        let (method, mirrored) = match binary.op {
+            BinOp::Lt(_) => ("less", "greater"),
+            BinOp::Le(_) => ("less_equal", "greater_equal"),
+            BinOp::Gt(_) => ("greater", "less"),
+            BinOp::Ge(_) => ("greater_equal", "less_equal"),
+            BinOp::Eq(_) => ("equal", "equal"),
+            BinOp::Ne(_) => ("not_equal", "not_equal"),
+            BinOp::And(_) => return self.logical(expression, "and"),
+            BinOp::Or(_) => return self.logical(expression, "or"),
+            _ => {
+                self.rewrite(&mut binary.left, Position::Operand);
+                self.rewrite(&mut binary.right, Position::Operand);
+                return;
+            }
+        };
+        if is_literal(&binary.left) && is_literal(&binary.right) {
+            return;
+        }
+        let op = binary.op.span();
+        self.rewrite(&mut binary.left, Position::Reference);
+        self.rewrite(&mut binary.right, Position::Reference);
+        // A literal at the right takes its type from what is compared with it.
+        let swapped = is_literal(&binary.left);
+        let (left, right) = if swapped { (&binary.right, &binary.left) } else { (&binary.left, &binary.right) };
+        let method = Ident::new(if swapped { mirrored } else { method }, op);
+        let (left_span, right_span) = (left.span(), right.span());
+        let left = quote_spanned!(left_span=> &(#left));
+        let right = quote_spanned!(right_span=> &(#right));
+        let compared = quote_spanned!(span=> ::deltaray::tensor::attribute::Compared(#left, #right));
+        *expression = parse(quote_spanned!(op=> #compared.#method()));
+    }
+
+    /// `&&` and `||`.
+    fn logical(&mut self, expression: &mut Expr, method: &str) {
+        let plain = has_let(expression);
+        let Expr::Binary(binary) = expression else { return };
+        let plain = plain || !is_pure_expression(&binary.right, &self.scopes);
+        let op = binary.op.span();
+        self.rewrite(&mut binary.left, Position::Argument);
+        self.rewrite(&mut binary.right, Position::Argument);
+        if plain {
+            return;
+        }
+        let (left, right, method) = (&binary.left, &binary.right, Ident::new(method, op));
+        let span = left.span();
+        let left = match is_place(left) {
+            true => quote_spanned!(span=> ::core::clone::Clone::clone(&#left)),
+            false => left.to_token_stream(),
+        };
+        let left = quote_spanned!(span=> ::deltaray::tensor::attribute::Truth(#left));
+        let right = match is_place(right) {
+            true => {
+                let span = right.span();
+                quote_spanned!(span=> ::core::clone::Clone::clone(&#right))
+            }
+            false => right.to_token_stream(),
+        };
+        *expression = parse(quote_spanned!(op=> #left.#method(|| #right)));
+    }
+
+    /// The elements of a tuple: a variable that stands there several times is copied for all but the last.
+    fn tuple(&mut self, tuple: &mut syn::ExprTuple) {
+        fn count(expression: &Expr, name: &Ident) -> usize {
+            match expression {
+                Expr::Tuple(tuple) => tuple.elems.iter().map(|element| count(element, name)).sum(),
+                _ => usize::from(variable(expression) == Some(name)),
+            }
+        }
+        for position in 0..tuple.elems.len() {
+            let name = variable(&tuple.elems[position]).cloned();
+            let later = |name: &Ident| tuple.elems.iter().skip(position + 1).any(|element| count(element, name) > 0);
+            let repeated = name.filter(|name| self.scopes.find(name).is_some() && later(name));
+            let element = &mut tuple.elems[position];
+            match repeated {
+                Some(name) if self.scopes.find(&name) != Some(Declared::ByValue) => {
+                    let span = element.span();
+                    *element = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#name)));
+                }
+                _ => self.rewrite(element, Position::Value),
+            }
+        }
+    }
+
+    fn structure(&mut self, value: &mut syn::ExprStruct) {
+        visit_mut::visit_path_mut(self, &mut value.path);
+        for field in &mut value.fields {
+            self.rewrite(&mut field.expr, Position::Value);
+            // A shorthand whose value is written out.
+            let same = matches!((&field.member, variable(&field.expr)), (Member::Named(name), Some(variable)) if name == variable);
+            if field.colon_token.is_none() && !same {
+                field.colon_token = Some(Default::default());
+            }
+        }
+        if let Some(rest) = &mut value.rest {
+            self.rewrite(rest, Position::Argument);
+        }
+    }
+
+    /// A tail: the value of a function or closure, which may refer to an element.
+    pub fn tail(&mut self, expression: &mut Expr) {
+        match expression {
+            Expr::Reference(reference)
+                if reference.mutability.is_none() && matches!(&*reference.expr, Expr::Index(_)) =>
+            {
+                self.rewrite(&mut reference.expr, Position::Place);
+            }
+            _ => self.rewrite(expression, Position::Value),
+        }
+    }
+
+    pub fn finish(self) -> Option<Error> {
+        self.errors.into_iter().reduce(|mut all, error| {
+            all.combine(error);
+            all
+        })
+    }
+}
+
+impl VisitMut for Rewriter<'_> {
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        self.rewrite(expression, Position::Value);
+    }
+
+    fn visit_block_mut(&mut self, block: &mut syn::Block) {
+        self.block(block);
+    }
+
+    fn visit_type_mut(&mut self, ty: &mut syn::Type) {
+        let any = quote::quote!(_);
+        let retyping = Retyping { algebra: &any, parameters: self.generics, trees: Some(self.trees) };
+        if let Err(error) = retyping.retype(ty) {
+            self.errors.push(error);
+        }
+    }
+
+    fn visit_item_mut(&mut self, item: &mut syn::Item) {
+        self.item(item);
+    }
+}

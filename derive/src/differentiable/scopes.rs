@@ -1,0 +1,106 @@
+//! Which variables are in scope, and how they were declared.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use std::collections::HashMap;
+use syn::visit::Visit;
+use syn::{Expr, Pat};
+
+/// How a variable was declared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Declared {
+    /// As a parameter by value, which is passed by reference.
+    ByValue,
+    /// By `let mut`, or as another pattern with `mut`.
+    Mutable,
+    /// In any other way.
+    Otherwise,
+}
+
+/// The variables in scope, innermost last.
+#[derive(Default)]
+pub struct Scopes {
+    stack: Vec<HashMap<String, Declared>>,
+}
+
+impl Scopes {
+    pub fn enter(&mut self) {
+        self.stack.push(HashMap::new());
+    }
+
+    pub fn leave(&mut self) {
+        self.stack.pop();
+    }
+
+    pub fn declare(&mut self, name: &Ident, declared: Declared) {
+        if self.stack.is_empty() {
+            self.enter();
+        }
+        if let Some(scope) = self.stack.last_mut() {
+            scope.insert(name.to_string(), declared);
+        }
+    }
+
+    /// Declares all names that a pattern binds.
+    pub fn declare_pattern(&mut self, pattern: &Pat) {
+        for (name, mutable) in bindings(pattern) {
+            self.declare(&name, if mutable { Declared::Mutable } else { Declared::Otherwise });
+        }
+    }
+
+    pub fn find(&self, name: &Ident) -> Option<Declared> {
+        let name = name.to_string();
+        self.stack.iter().rev().find_map(|scope| scope.get(&name).copied())
+    }
+}
+
+/// The names that a pattern binds, and whether by `mut`.
+pub fn bindings(pattern: &Pat) -> Vec<(Ident, bool)> {
+    struct Names(Vec<(Ident, bool)>);
+    impl<'a> Visit<'a> for Names {
+        fn visit_pat_ident(&mut self, pattern: &'a syn::PatIdent) {
+            // Constants and variants without fields begin with a capital.
+            let constant = pattern.ident.to_string().starts_with(char::is_uppercase);
+            if !constant || pattern.mutability.is_some() || pattern.subpat.is_some() {
+                self.0.push((pattern.ident.clone(), pattern.mutability.is_some()));
+            }
+            syn::visit::visit_pat_ident(self, pattern);
+        }
+        fn visit_expr(&mut self, _: &'a Expr) {}
+    }
+    let mut names = Names(Vec::new());
+    names.visit_pat(pattern);
+    names.0
+}
+
+/// The variable of an expression, if it is nothing else.
+pub fn variable(expression: &Expr) -> Option<&Ident> {
+    match expression {
+        Expr::Path(path) if path.qself.is_none() => path.path.get_ident(),
+        Expr::Paren(inner) => variable(&inner.expr),
+        Expr::Group(inner) => variable(&inner.expr),
+        _ => None,
+    }
+}
+
+/// The variable that a place is a part of, by fields and indices.
+pub fn root(place: &Expr) -> Option<&Ident> {
+    match place {
+        Expr::Field(field) => root(&field.base),
+        Expr::Index(index) => root(&index.expr),
+        Expr::Paren(inner) => root(&inner.expr),
+        Expr::Group(inner) => root(&inner.expr),
+        Expr::Unary(syn::ExprUnary { op: syn::UnOp::Deref(_), expr, .. }) => root(expr),
+        _ => variable(place),
+    }
+}
+
+/// The identifiers among tokens, those in groups included.
+pub fn identifiers(tokens: TokenStream, found: &mut Vec<Ident>) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(ident) => found.push(ident),
+            TokenTree::Group(group) => identifiers(group.stream(), found),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
