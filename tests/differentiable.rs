@@ -3,6 +3,13 @@
 
 #[path = "differentiable/basics.rs"]
 mod basics;
+#[path = "differentiable/control.rs"]
+mod control;
+#[path = "differentiable/expressions.rs"]
+mod expressions;
 #[path = "differentiable/harness.rs"]
-#[allow(dead_code)]
 mod harness;
+#[path = "differentiable/lifting.rs"]
+mod lifting;
+#[path = "differentiable/signatures.rs"]
+mod signatures;

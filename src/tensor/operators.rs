@@ -152,6 +152,14 @@ macro_rules! operator {
             }
         }
 
+        impl<A: Algebra, E: $bound, R: Rank, T: Operand<A, E, R>> ops::$trait<T> for &&Tensor<A, E, R> {
+            type Output = Tensor<A, E, T::Rank>;
+            #[track_caller]
+            fn $method(self, other: T) -> Self::Output {
+                ops::$trait::$method(*self, other)
+            }
+        }
+
         impl<A: Algebra, E: $bound, R: Rank, T: Operand<A, E, R>> ops::$assign<T> for Tensor<A, E, R> {
             #[track_caller]
             fn $assign_method(&mut self, other: T) {

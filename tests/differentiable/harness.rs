@@ -41,3 +41,30 @@ fn close(what: &str, found: &[deltaray::concrete::Array], expected: &[deltaray::
         }
     }
 }
+
+/// A function of arrays that is written generically: `generic!(V => S, |x| ..)`, as in the corpus.
+macro_rules! generic {
+    ($in:ty => $out:ty, |$input:pat_param| $body:expr) => {{
+        #[derive(Clone, Copy)]
+        struct Generic;
+        impl deltaray::derivative::ArrayFn for Generic {
+            type In = $in;
+            type Out = $out;
+            #[allow(unused_variables)]
+            fn call<A: Algebra>(&self, input: &<$in as Family>::At<A>) -> <$out as Family>::At<A> {
+                let $input = input;
+                $body
+            }
+        }
+        Generic
+    }};
+}
+pub(crate) use generic;
+
+pub type S = Scalar<Concrete, f64>;
+pub type V = Vector<Concrete, f64>;
+pub type M = Matrix<Concrete, f64>;
+
+pub fn v<const N: usize>(elements: [f64; N]) -> V {
+    Vector::from(elements)
+}

@@ -9,9 +9,10 @@ use super::types::Retyping;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use std::collections::HashSet;
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Error, Expr, ExprIndex, Lit, Member, UnOp};
+use syn::{BinOp, Error, Expr, ExprIndex, Lit, Member, Token, UnOp};
 
 /// What an expression is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +71,12 @@ fn is_place(expression: &Expr) -> bool {
         Expr::Group(inner) => is_place(&inner.expr),
         _ => false,
     }
+}
+
+/// A place as an operand, which is left where it is.
+fn used(place: &Expr) -> Expr {
+    let span = place.span();
+    parse(quote_spanned!(span=> (&&&::deltaray::tensor::attribute::Used(&#place)).operand()))
 }
 
 /// Whether `let` is among the conditions.
@@ -171,14 +178,12 @@ impl Rewriter<'_> {
                 call.args.iter_mut().for_each(|argument| self.rewrite(argument, Position::Argument));
             }
             Expr::Call(_) => self.call(expression),
-            Expr::Closure(closure) => self.closure(closure),
+            Expr::Closure(closure) => self.closure(closure, Declared::Otherwise),
             Expr::Tuple(tuple) if position == Position::Place => {
                 tuple.elems.iter_mut().for_each(|element| self.rewrite(element, Position::Place));
             }
-            Expr::Tuple(tuple) => self.tuple(tuple),
-            Expr::Array(array) => {
-                array.elems.iter_mut().for_each(|element| self.rewrite(element, Position::Value));
-            }
+            Expr::Tuple(tuple) => self.elements(&mut tuple.elems),
+            Expr::Array(array) => self.elements(&mut array.elems),
             Expr::Repeat(repeat) => self.rewrite(&mut repeat.expr, Position::Value),
             Expr::Struct(value) => self.structure(value),
             Expr::Range(range) => {
@@ -233,11 +238,14 @@ impl Rewriter<'_> {
         if let Expr::Path(path) = expression {
             visit_mut::visit_expr_path_mut(self, path);
         }
-        let by_value = variable(expression).and_then(|name| self.scopes.find(name)) == Some(Declared::ByValue);
+        let declared = variable(expression).and_then(|name| self.scopes.find(name));
         let span = expression.span();
         match position {
-            Position::Operand => *expression = parse(quote_spanned!(span=> &#expression)),
-            Position::Value if by_value => {
+            Position::Operand if declared == Some(Declared::Open) => {
+                *expression = parse(quote_spanned!(span=> &#expression));
+            }
+            Position::Operand => *expression = used(expression),
+            Position::Value if declared == Some(Declared::ByValue) => {
                 // A method finds the tree whether the variable is a reference or, in a closure that it was lifted for, a value.
                 *expression = parse(quote_spanned!(span=> #expression.owned_tree()));
             }
@@ -249,8 +257,8 @@ impl Rewriter<'_> {
     fn part(&mut self, expression: &mut Expr, position: Position) {
         let span = expression.span();
         match position {
-            Position::Operand => *expression = parse(quote_spanned!(span=> &#expression)),
-            Position::Value if self.is_field_of_value(expression) => {
+            Position::Operand => *expression = used(expression),
+            Position::Value if self.is_field_of_tree(expression) => {
                 *expression =
                     parse(quote_spanned!(span=> (&&::deltaray::tensor::attribute::Owned(&#expression)).owned()));
             }
@@ -258,11 +266,15 @@ impl Rewriter<'_> {
         }
     }
 
-    fn is_field_of_value(&self, expression: &Expr) -> bool {
+    /// Whether a field is one of a parameter, which is passed by reference.
+    fn is_field_of_tree(&self, expression: &Expr) -> bool {
         let Expr::Field(field) = expression else { return false };
         match &*field.base {
-            base @ Expr::Field(_) => self.is_field_of_value(base),
-            base => variable(base).and_then(|name| self.scopes.find(name)) == Some(Declared::ByValue),
+            base @ Expr::Field(_) => self.is_field_of_tree(base),
+            base => {
+                let declared = variable(base).and_then(|name| self.scopes.find(name));
+                matches!(declared, Some(Declared::ByValue | Declared::ByReference))
+            }
         }
     }
 
@@ -375,19 +387,14 @@ impl Rewriter<'_> {
         *expression = parse(quote_spanned!(op=> #left.#method(|| #right)));
     }
 
-    /// The elements of a tuple: a variable that stands there several times is copied for all but the last.
-    fn tuple(&mut self, tuple: &mut syn::ExprTuple) {
-        fn count(expression: &Expr, name: &Ident) -> usize {
-            match expression {
-                Expr::Tuple(tuple) => tuple.elems.iter().map(|element| count(element, name)).sum(),
-                _ => usize::from(variable(expression) == Some(name)),
-            }
-        }
-        for position in 0..tuple.elems.len() {
-            let name = variable(&tuple.elems[position]).cloned();
-            let later = |name: &Ident| tuple.elems.iter().skip(position + 1).any(|element| count(element, name) > 0);
+    /// Values side by side: a variable that is one of them, and is used in a later one, is copied.
+    pub fn elements(&mut self, elements: &mut Punctuated<Expr, Token![,]>) {
+        for position in 0..elements.len() {
+            let name = variable(&elements[position]).cloned();
+            let later =
+                |name: &Ident| elements.iter().skip(position + 1).any(|element| super::scopes::uses(element, name));
             let repeated = name.filter(|name| self.scopes.find(name).is_some() && later(name));
-            let element = &mut tuple.elems[position];
+            let element = &mut elements[position];
             match repeated {
                 Some(name) if self.scopes.find(&name) != Some(Declared::ByValue) => {
                     let span = element.span();

@@ -1,12 +1,11 @@
 //! Closures of derivatives: what they use from outside enters by `lift`.
 
-use super::body::{Rewriter, parse};
-use super::scopes::identifiers;
+use super::body::{Position, Rewriter, parse};
+use super::scopes::used;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::Expr;
 use syn::spanned::Spanned;
-use syn::visit::{self, Visit};
 use syn::visit_mut::VisitMut;
 
 /// The way into the closure of a function of this name.
@@ -36,26 +35,6 @@ fn inner(algebra: &TokenStream, entrance: &str) -> TokenStream {
     }
 }
 
-/// The names that an expression uses: those of paths, and any in a macro.
-fn used(expression: &Expr) -> Vec<Ident> {
-    struct Used(Vec<Ident>);
-    impl<'a> Visit<'a> for Used {
-        fn visit_expr_path(&mut self, path: &'a syn::ExprPath) {
-            if let Some(name) = path.path.get_ident() {
-                self.0.push(name.clone());
-            }
-            visit::visit_expr_path(self, path);
-        }
-        fn visit_macro(&mut self, found: &'a syn::Macro) {
-            identifiers(found.tokens.clone(), &mut self.0);
-        }
-        fn visit_item(&mut self, _: &'a syn::Item) {}
-    }
-    let mut used = Used(Vec::new());
-    used.visit_expr(expression);
-    used.0
-}
-
 /// Gives `self` another name, which a variable can have.
 struct Renamed;
 
@@ -70,11 +49,15 @@ impl VisitMut for Renamed {
 }
 
 impl Rewriter<'_> {
-    /// A closure that is differentiated: what it uses from outside is lifted before it.
+    /// A call that differentiates a closure: what that uses from outside is lifted before, once the other arguments are
+    /// there, which are of the algebra outside.
     pub fn differentiated(&mut self, expression: &mut Expr, entrance: &str) {
+        let Expr::Call(call) = expression else { return };
+        let mut arguments = call.args.iter_mut();
+        let Some(function) = arguments.next() else { return };
+        arguments.for_each(|argument| self.rewrite(argument, Position::Argument));
         let mut names: Vec<Ident> = Vec::new();
-        {
-            let Expr::Closure(closure) = &*expression else { return };
+        if let Expr::Closure(closure) = &*function {
             let own = Rewriter::bound_by(&closure.inputs);
             for name in used(&closure.body) {
                 let outer = self.scopes.find(&name).is_some() && !own.contains(&name.to_string());
@@ -85,9 +68,9 @@ impl Rewriter<'_> {
         }
         let outside = self.algebra.clone();
         self.algebra = inner(&outside, entrance);
-        self.rewrite(expression, super::body::Position::Argument);
+        self.rewrite(function, Position::Argument);
         self.algebra = outside.clone();
-        let Expr::Closure(closure) = expression else { return };
+        let Expr::Closure(closure) = function else { return };
         if names.is_empty() {
             return;
         }
@@ -113,6 +96,13 @@ impl Rewriter<'_> {
         closure.capture = Some(Default::default());
         let (body, span) = (&closure.body, closure.body.span());
         *closure.body = parse(quote_spanned!(span=> { #inside #body }));
-        *expression = parse(quote_spanned!(span=> { #before #closure }));
+        let (function, closure) = (&call.func, &call.args[0]);
+        let others: Vec<&Expr> = call.args.iter().skip(1).collect();
+        let given: Vec<Ident> = (0..others.len()).map(|position| format_ident!("__argument_{position}")).collect();
+        let span = function.span();
+        // What is temporary among the arguments lives as long as a `match` on it.
+        *expression = parse(quote_spanned! {span=>
+            match (#(#others,)*) { (#(#given,)*) => { #before #function(#closure, #(#given),*) } }
+        });
     }
 }

@@ -38,7 +38,7 @@ fn imports() -> TokenStream {
         use ::deltaray::tensor::attribute::{
             ByCopy as _, ByReference as _, CompareByRust as _, ConditionOfAnotherType as _, IndexByRust as _,
             OfReference as _, OfSlice as _, OfTree as _, OwnedByClone as _, OwnedByTree as _, OwnedTree as _,
-            TruthOfAnotherType as _,
+            TruthOfAnotherType as _, UsedArray as _, UsedCopy as _, UsedReference as _,
         };
     }
 }

@@ -10,8 +10,12 @@ use syn::{Expr, Pat};
 pub enum Declared {
     /// As a parameter by value, which is passed by reference.
     ByValue,
+    /// As a parameter that is a reference to a tree.
+    ByReference,
     /// By `let mut`, or as another pattern with `mut`.
     Mutable,
+    /// As the parameter of a closure that is kept in a variable, so that its type may not be known yet.
+    Open,
     /// In any other way.
     Otherwise,
 }
@@ -103,4 +107,29 @@ pub fn identifiers(tokens: TokenStream, found: &mut Vec<Ident>) {
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
     }
+}
+
+/// The names that an expression uses: those of paths, and any in a macro.
+pub fn used(expression: &Expr) -> Vec<Ident> {
+    struct Used(Vec<Ident>);
+    impl<'a> Visit<'a> for Used {
+        fn visit_expr_path(&mut self, path: &'a syn::ExprPath) {
+            if let Some(name) = path.path.get_ident() {
+                self.0.push(name.clone());
+            }
+            syn::visit::visit_expr_path(self, path);
+        }
+        fn visit_macro(&mut self, found: &'a syn::Macro) {
+            identifiers(found.tokens.clone(), &mut self.0);
+        }
+        fn visit_item(&mut self, _: &'a syn::Item) {}
+    }
+    let mut used = Used(Vec::new());
+    used.visit_expr(expression);
+    used.0
+}
+
+/// Whether an expression uses a variable.
+pub fn uses(expression: &Expr, name: &Ident) -> bool {
+    used(expression).contains(name)
 }

@@ -162,7 +162,9 @@ pub fn retype(mut signature: Signature, around: Option<(&Ident, &HashSet<String>
                                    `impl<A: Algebra> Model<A>`";
                     complain(Error::new(receiver.self_token.span, message));
                 }
-                scopes.declare(&Ident::new("self", Span::call_site()), Declared::Otherwise);
+                let reference = receiver.reference.is_some() && receiver.mutability.is_none();
+                let declared = if reference { Declared::ByReference } else { Declared::Otherwise };
+                scopes.declare(&Ident::new("self", Span::call_site()), declared);
                 parameters.push(Parameter {
                     pattern: parse_quote!(_),
                     ty: (*receiver.ty).clone(),
@@ -191,6 +193,9 @@ pub fn retype(mut signature: Signature, around: Option<(&Ident, &HashSet<String>
                 complain(Error::new(token.span, message));
             }
             scopes.declare_pattern(&argument.pat);
+            if let Pat::Ident(name) = &*argument.pat {
+                scopes.declare(&name.ident, Declared::ByReference);
+            }
             let (pattern, ty) = ((*argument.pat).clone(), (*reference.elem).clone());
             parameters.push(Parameter { pattern, ty, passing: Passing::Tree });
             continue;

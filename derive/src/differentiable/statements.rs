@@ -107,8 +107,11 @@ impl Rewriter<'_> {
                 let (literal, span) = (&init.expr, init.expr.span());
                 *init.expr = parse(quote_spanned!(span=> ::deltaray::tensor::scalar(#literal)));
             } else {
-                let bound = matches!(&*init.expr, Expr::Reference(_));
-                self.rewrite(&mut init.expr, if bound { Position::Bound } else { Position::Value });
+                match &mut *init.expr {
+                    Expr::Closure(closure) => self.closure(closure, Declared::Open),
+                    Expr::Reference(_) => self.rewrite(&mut init.expr, Position::Bound),
+                    _ => self.rewrite(&mut init.expr, Position::Value),
+                }
             }
             if let Some((_, diverge)) = &mut init.diverge {
                 self.rewrite(diverge, Position::Value);
@@ -255,7 +258,8 @@ impl Rewriter<'_> {
         }
     }
 
-    pub fn closure(&mut self, closure: &mut syn::ExprClosure) {
+    /// A closure, and how its parameters are declared that have no type.
+    pub fn closure(&mut self, closure: &mut syn::ExprClosure, untyped: Declared) {
         if let Some(token) = &closure.asyncness {
             self.error(token.span, "an `async` closure is not differentiable: wait before the function");
         }
@@ -265,6 +269,11 @@ impl Rewriter<'_> {
                 self.visit_type_mut(&mut typed.ty);
             }
             self.scopes.declare_pattern(parameter);
+            if let Pat::Ident(name) = parameter
+                && name.mutability.is_none()
+            {
+                self.scopes.declare(&name.ident, untyped);
+            }
         }
         if let syn::ReturnType::Type(_, ty) = &mut closure.output {
             self.visit_type_mut(ty);
@@ -287,18 +296,17 @@ impl Rewriter<'_> {
         }
         if let Some(entrance) = super::lifting::entrance(&name)
             && let Some(Expr::Closure(_)) = call.args.first()
-            && let Some(first) = call.args.first_mut()
         {
-            self.differentiated(first, entrance);
-            call.args.iter_mut().skip(1).for_each(|argument| self.rewrite(argument, Position::Argument));
-            return;
+            return self.differentiated(expression, entrance);
         }
         // A struct or variant keeps what it is given.
         let keeps = name.starts_with(char::is_uppercase);
         let carries = CARRYING.contains(&&name[..]);
+        if keeps {
+            return self.elements(&mut call.args);
+        }
         for (position, argument) in call.args.iter_mut().enumerate() {
-            let kept = keeps || carries && position == 0;
-            self.rewrite(argument, if kept { Position::Value } else { Position::Argument });
+            self.rewrite(argument, if carries && position == 0 { Position::Value } else { Position::Argument });
         }
     }
 
@@ -311,14 +319,15 @@ impl Rewriter<'_> {
         }
         let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
         if let Ok(mut arguments) = parser.parse2(found.tokens.clone()) {
-            let named = |argument: &Expr| matches!(argument, Expr::Assign(_));
-            for argument in &mut arguments {
-                let vector = found.path.is_ident("vec");
-                match argument {
-                    // `name = value` of a format.
-                    Expr::Assign(assign) if !vector => self.rewrite(&mut assign.right, Position::Argument),
-                    argument if named(argument) => {}
-                    argument => self.rewrite(argument, if vector { Position::Value } else { Position::Reference }),
+            if found.path.segments.last().is_some_and(|last| last.ident == "vec") {
+                self.elements(&mut arguments);
+            } else {
+                for argument in &mut arguments {
+                    match argument {
+                        // `name = value` of a format.
+                        Expr::Assign(assign) => self.rewrite(&mut assign.right, Position::Argument),
+                        argument => self.rewrite(argument, Position::Reference),
+                    }
                 }
             }
             found.tokens = arguments.to_token_stream();

@@ -2,9 +2,9 @@
 
 use super::signature::{Passing, Retyped};
 use crate::tree::replace;
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
-use syn::visit::Visit;
+use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, GenericParam, Lifetime, Pat, ReturnType, Type, Visibility};
 
 /// Whether tokens mention a name.
@@ -16,36 +16,29 @@ fn mentions(tokens: TokenStream, name: &Ident) -> bool {
     })
 }
 
-/// Whether a type has a lifetime, or lacks one.
-fn has_lifetimes(ty: &Type) -> bool {
-    struct Lifetimes(bool);
-    impl<'a> Visit<'a> for Lifetimes {
-        fn visit_type_reference(&mut self, _: &'a syn::TypeReference) {
-            self.0 = true;
-        }
-        fn visit_lifetime(&mut self, _: &'a Lifetime) {
-            self.0 = true;
-        }
-    }
-    let mut lifetimes = Lifetimes(false);
-    lifetimes.visit_type(ty);
-    lifetimes.0
-}
-
 /// A plain parameter as a field: name and type, and whether that has the struct's lifetime.
 fn field(pattern: &Pat, ty: &Type) -> Option<(Ident, TokenStream, bool)> {
-    let Pat::Ident(pattern) = pattern else { return None };
-    let name = pattern.ident.clone();
-    let (ty, refers) = match ty {
-        Type::ImplTrait(_) => return None,
-        Type::Reference(reference) if reference.mutability.is_none() && !has_lifetimes(&reference.elem) => {
-            let inside = &reference.elem;
-            (quote!(&'plain #inside), true)
+    /// Gives all references the struct's lifetime.
+    struct Lifetimes(bool);
+    impl VisitMut for Lifetimes {
+        fn visit_type_reference_mut(&mut self, reference: &mut syn::TypeReference) {
+            reference.lifetime.get_or_insert_with(|| Lifetime::new("'_", Span::call_site()));
+            visit_mut::visit_type_reference_mut(self, reference);
         }
-        ty if has_lifetimes(ty) => return None,
-        ty => (ty.to_token_stream(), false),
-    };
-    Some((name, ty, refers))
+        fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+            if lifetime.ident != "static" {
+                *lifetime = Lifetime::new("'plain", lifetime.span());
+                self.0 = true;
+            }
+        }
+    }
+    let Pat::Ident(pattern) = pattern else { return None };
+    if matches!(ty, Type::ImplTrait(_)) || matches!(ty, Type::Reference(reference) if reference.mutability.is_some()) {
+        return None;
+    }
+    let (mut ty, mut lifetimes) = (ty.clone(), Lifetimes(false));
+    lifetimes.visit_type_mut(&mut ty);
+    Some((pattern.ident.clone(), ty.to_token_stream(), lifetimes.0))
 }
 
 /// The struct and its implementation of `ArrayFn`; nothing where the function is no function of trees to a tree, or its

@@ -8,6 +8,7 @@
 mod choose;
 mod compare;
 mod lift;
+mod operand;
 mod own;
 mod read;
 mod rolled;
@@ -22,6 +23,7 @@ pub use lift::{
     ByCopy, ByReference, Entered, Entrance, Forward, Lift, Linear, OfReference, OfSlice, OfTree, Passed, Referred,
     Reverse, Second,
 };
+pub use operand::{Used, UsedArray, UsedCopy, UsedReference};
 pub use own::{Owned, OwnedByClone, OwnedByTree, OwnedTree};
 pub use read::{IndexByRust, OutOfPlace, Part, Place, Read, Subscript};
 pub use rolled::{Carried, Steps, rolled};
