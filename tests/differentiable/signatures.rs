@@ -206,3 +206,27 @@ fn a_function_of_plain_values_makes_arrays() {
     assert_eq!(constants { n: 3 }.call::<Concrete>(&()).to_vec(), [0.0, 0.5, 1.0]);
     assert_eq!(constants::<Concrete>(2).to_vec(), [0.0, 0.5]);
 }
+
+/// Float literals take the element type that the function is generic in; integers in indices stay what they are.
+#[differentiable]
+fn of_any_precision<E: Float, R: Rank>(x: Tensor<E, R>, y: Scalar<E>, #[plain] rate: f64) -> Tensor<E, R> {
+    let scaled = 0.5 * x + x / 4.0 - 1.0;
+    let small = rate * 2.0 < 1.5;
+    let slope = if y > 2.0 { y } else { 0.25 };
+    let mut z = scaled.pow(2.0) * slope;
+    z += -1.5;
+    if small { (x > 0.0).select(z, 0.5) } else { z }
+}
+
+#[test]
+fn literals_are_of_any_precision() {
+    let x = Vector::from(vec![4.0f32, -4.0]);
+    assert_eq!(of_any_precision(&x, &scalar(3.0), 0.5).to_vec(), [2.0f32 * 2.0 * 3.0 - 1.5, 0.5]);
+    assert_eq!(of_any_precision(&x, &scalar(1.0), 2.0).to_vec(), [4.0f32 * 0.25 - 1.5, 16.0 * 0.25 - 1.5]);
+    let written = of_any_precision::<f64, R1> { rate: 0.5, types: PhantomData };
+    let expected = generic!((V, S) => V, |(x, y)| {
+        let z = (0.5 * x + x / 4.0 - 1.0).powi(2) * cond(y.gt(2.0), || y.clone(), || scalar(0.25)) - 1.5;
+        x.gt(0.0).select(z, 0.5)
+    });
+    same(&written, &expected, &(v([4.0, -4.0]), scalar(3.0)));
+}

@@ -4,7 +4,7 @@
 //! where a value is wanted, and stays an index where something is assigned.
 
 use super::effects::is_pure_expression;
-use super::scopes::{Declared, Scopes, variable};
+use super::scopes::{Declared, Scopes, root, variable};
 use super::types::Retyping;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
@@ -40,6 +40,8 @@ pub struct Rewriter<'a> {
     pub generics: &'a HashSet<String>,
     /// The names of trees in the signature.
     pub trees: &'a HashSet<String>,
+    /// Whether float literals take the type of what they stand beside.
+    pub floats: bool,
     pub errors: Vec<Error>,
 }
 
@@ -77,6 +79,16 @@ fn is_place(expression: &Expr) -> bool {
 fn used(place: &Expr) -> Expr {
     let span = place.span();
     parse(quote_spanned!(span=> (&&&::deltaray::tensor::attribute::Used(&#place)).operand()))
+}
+
+/// The place of an element that is assigned.
+fn element(place: &mut Expr) {
+    if let Expr::Index(index) = place {
+        element(&mut index.expr);
+        let span = index.bracket_token.span.open();
+        let (base, position) = (&index.expr, &index.index);
+        *place = parse(quote_spanned!(span=> (*#base.place_at(#position))));
+    }
 }
 
 /// Whether `let` is among the conditions.
@@ -131,6 +143,9 @@ const CHANGING: [&str; 38] = [
     "entry",
 ];
 
+/// Methods that take literals as operands, and that plain numbers don't have.
+const OF_OPERANDS: [&str; 10] = ["pow", "xlogy", "logaddexp", "select", "lt", "le", "gt", "ge", "equal", "not_equal"];
+
 impl Rewriter<'_> {
     pub fn error(&mut self, span: Span, message: impl std::fmt::Display) {
         self.errors.push(Error::new(span, message));
@@ -158,7 +173,13 @@ impl Rewriter<'_> {
             Expr::Binary(_) => self.binary(expression),
             Expr::Assign(assign) => {
                 self.rewrite(&mut assign.left, Position::Place);
+                element(&mut assign.left);
                 self.rewrite(&mut assign.right, Position::Value);
+                if self.is_number(&assign.left) && !is_literal(&assign.right) {
+                    let (value, span) = (&assign.right, assign.right.span());
+                    *assign.right =
+                        parse(quote_spanned!(span=> ::deltaray::tensor::attribute::AssignedToNumber::assigned(#value)));
+                }
             }
             Expr::Reference(reference) => {
                 let inner = match (reference.mutability, position) {
@@ -175,7 +196,13 @@ impl Rewriter<'_> {
                 if let Some(turbofish) = &mut call.turbofish {
                     self.visit_angle_bracketed_generic_arguments_mut(turbofish);
                 }
-                call.args.iter_mut().for_each(|argument| self.rewrite(argument, Position::Argument));
+                let operands = OF_OPERANDS.contains(&&call.method.to_string()[..]);
+                for argument in &mut call.args {
+                    match operands && is_literal(argument) {
+                        true => self.literal(argument),
+                        false => self.rewrite(argument, Position::Argument),
+                    }
+                }
             }
             Expr::Call(_) => self.call(expression),
             Expr::Closure(closure) => self.closure(closure, Declared::Otherwise),
@@ -231,6 +258,11 @@ impl Rewriter<'_> {
             Expr::Lit(_) | Expr::Const(_) => {}
             _ => visit_mut::visit_expr_mut(self, expression),
         }
+    }
+
+    /// Whether a place is a variable that began as a number.
+    fn is_number(&self, place: &Expr) -> bool {
+        variable(place).and_then(|name| self.scopes.find(name)) == Some(Declared::Number)
     }
 
     /// A variable, or another path.
@@ -319,12 +351,48 @@ impl Rewriter<'_> {
         }
     }
 
+    /// A float literal beside what may be generic over the element type.
+    pub fn literal(&self, literal: &mut Expr) {
+        fn is_float(literal: &Expr) -> bool {
+            match literal {
+                Expr::Lit(literal) => matches!(&literal.lit, Lit::Float(number) if number.suffix().is_empty()),
+                Expr::Unary(unary) => is_float(&unary.expr),
+                Expr::Paren(inner) => is_float(&inner.expr),
+                Expr::Group(inner) => is_float(&inner.expr),
+                _ => false,
+            }
+        }
+        if self.floats && is_float(literal) {
+            let span = literal.span();
+            *literal = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Literal(#literal)));
+        }
+    }
+
+    /// A literal and what is none, side by side.
+    fn beside(&self, left: &mut Expr, right: &mut Expr) {
+        match (is_literal(left), is_literal(right)) {
+            (true, false) => self.literal(left),
+            (false, true) => self.literal(right),
+            _ => {}
+        }
+    }
+
     fn binary(&mut self, expression: &mut Expr) {
         let span = expression.span();
         let Expr::Binary(binary) = expression else { return };
         if super::effects::assigns(&binary.op) {
             self.rewrite(&mut binary.left, Position::Place);
+            // Where the other side reads the same variable the place is Rust's, which may be read while it is assigned.
+            if root(&binary.left).is_some_and(|name| !super::scopes::uses(&binary.right, name)) {
+                element(&mut binary.left);
+            }
+            self.literal(&mut binary.right);
             self.rewrite(&mut binary.right, Position::Operand);
+            if self.is_number(&binary.left) && !is_literal(&binary.right) {
+                let (value, span) = (&binary.right, binary.right.span());
+                *binary.right =
+                    parse(quote_spanned!(span=> ::deltaray::tensor::attribute::AddedToNumber::added(#value)));
+            }
             return;
         }
         let (method, mirrored) = match binary.op {
@@ -337,6 +405,7 @@ impl Rewriter<'_> {
             BinOp::And(_) => return self.logical(expression, "and"),
             BinOp::Or(_) => return self.logical(expression, "or"),
             _ => {
+                self.beside(&mut binary.left, &mut binary.right);
                 self.rewrite(&mut binary.left, Position::Operand);
                 self.rewrite(&mut binary.right, Position::Operand);
                 return;
@@ -350,6 +419,7 @@ impl Rewriter<'_> {
         self.rewrite(&mut binary.right, Position::Reference);
         // A literal at the right takes its type from what is compared with it.
         let swapped = is_literal(&binary.left);
+        self.beside(&mut binary.left, &mut binary.right);
         let (left, right) = if swapped { (&binary.right, &binary.left) } else { (&binary.left, &binary.right) };
         let method = Ident::new(if swapped { mirrored } else { method }, op);
         let (left_span, right_span) = (left.span(), right.span());

@@ -32,7 +32,7 @@ struct Effects<'s> {
 
 impl Effects<'_> {
     fn is_mutable(&self, name: &Ident) -> bool {
-        self.own.contains(name) || self.scopes.find(name) == Some(Declared::Mutable)
+        self.own.contains(name) || self.scopes.find(name).is_some_and(Declared::is_mutable)
     }
 }
 

@@ -15,8 +15,7 @@ mod value;
 use body::Rewriter;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
-use signature::{Retyped, algebra, retype, type_parameters};
-use std::collections::HashSet;
+use signature::{Retyped, algebra, retype};
 use syn::spanned::Spanned;
 use syn::{Block, Error, ImplItem, Item, ItemFn, ItemImpl, Result, Signature};
 
@@ -36,7 +35,7 @@ fn imports() -> TokenStream {
     quote! {
         #[allow(unused_imports)]
         use ::deltaray::tensor::attribute::{
-            ByCopy as _, ByReference as _, CompareByRust as _, ConditionOfAnotherType as _, IndexByRust as _,
+            AssignByRust as _, ByCopy as _, ByReference as _, CompareByRust as _, ConditionOfAnotherType as _, IndexByRust as _,
             OfReference as _, OfSlice as _, OfTree as _, OwnedByClone as _, OwnedByTree as _, OwnedTree as _,
             TruthOfAnotherType as _, UsedArray as _, UsedCopy as _, UsedReference as _,
         };
@@ -50,6 +49,7 @@ fn rewritten(retyped: &mut Retyped, block: &Block) -> Result<TokenStream> {
         algebra: retyped.algebra.to_token_stream(),
         generics: &retyped.generics,
         trees: &retyped.trees,
+        floats: retyped.floats,
         errors: Vec::new(),
     };
     let mut statements = block.stmts.clone();
@@ -82,7 +82,7 @@ fn block(mut item: ItemImpl) -> Result<TokenStream> {
         let message = "methods are over the algebra of their type: write `impl<A: Algebra> Model<A>`";
         return Err(Error::new(item.self_ty.span(), message));
     };
-    let generics = type_parameters(&item.generics);
+    let generics = item.generics.clone();
     let mut errors: Option<Error> = None;
     for method in &mut item.items {
         let ImplItem::Fn(method) = method else { continue };
@@ -100,7 +100,7 @@ fn block(mut item: ItemImpl) -> Result<TokenStream> {
     }
 }
 
-fn method_of(algebra: &Ident, generics: &HashSet<String>, method: &mut syn::ImplItemFn) -> Result<()> {
+fn method_of(algebra: &Ident, generics: &syn::Generics, method: &mut syn::ImplItemFn) -> Result<()> {
     let mut retyped = retype(method.sig.clone(), Some((algebra, generics)))?;
     let body = rewritten(&mut retyped, &method.block)?;
     method.sig = retyped.signature.clone();

@@ -12,12 +12,21 @@ pub enum Declared {
     ByValue,
     /// As a parameter that is a reference to a tree.
     ByReference,
+    /// By `let mut`, as a literal.
+    Number,
     /// By `let mut`, or as another pattern with `mut`.
     Mutable,
     /// As the parameter of a closure that is kept in a variable, so that its type may not be known yet.
     Open,
     /// In any other way.
     Otherwise,
+}
+
+impl Declared {
+    /// Whether it may be assigned.
+    pub fn is_mutable(self) -> bool {
+        matches!(self, Declared::Mutable | Declared::Number)
+    }
 }
 
 /// The variables in scope, innermost last.

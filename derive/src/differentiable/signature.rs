@@ -40,6 +40,8 @@ pub struct Retyped {
     pub scopes: Scopes,
     /// The type parameters, and those of the block around.
     pub generics: HashSet<String>,
+    /// Whether an element type is a parameter, so that float literals have none of their own.
+    pub floats: bool,
     /// The names of trees in the signature.
     pub trees: HashSet<String>,
 }
@@ -47,21 +49,26 @@ pub struct Retyped {
 /// The parameter that is bounded by `Algebra`.
 pub fn algebra(generics: &Generics) -> Option<Ident> {
     generics.params.iter().find_map(|parameter| match parameter {
-        GenericParam::Type(ty) if is_algebra(generics, ty) => Some(ty.ident.clone()),
+        GenericParam::Type(ty) if is_bounded(generics, ty, "Algebra") => Some(ty.ident.clone()),
         _ => None,
     })
 }
 
-fn is_algebra(generics: &Generics, parameter: &TypeParam) -> bool {
+/// Whether an element type is a parameter.
+pub fn has_floats(generics: &Generics) -> bool {
+    generics.type_params().any(|parameter| is_bounded(generics, parameter, "Float"))
+}
+
+fn is_bounded(generics: &Generics, parameter: &TypeParam, bound: &str) -> bool {
     let clauses = generics.where_clause.iter().flat_map(|clause| &clause.predicates);
     let own = |predicate: &syn::WherePredicate| match predicate {
         syn::WherePredicate::Type(predicate) => {
             matches!(&predicate.bounded_ty, Type::Path(path) if path.path.is_ident(&parameter.ident))
-                && bounded_by(&predicate.bounds, "Algebra")
+                && bounded_by(&predicate.bounds, bound)
         }
         _ => false,
     };
-    bounded_by(&parameter.bounds, "Algebra") || clauses.into_iter().any(own)
+    bounded_by(&parameter.bounds, bound) || clauses.into_iter().any(own)
 }
 
 /// The names of type parameters.
@@ -122,11 +129,13 @@ fn unmarked(ty: &Type) -> Error {
 }
 
 /// The signature over an algebra, which is that of the block around if there is one.
-pub fn retype(mut signature: Signature, around: Option<(&Ident, &HashSet<String>)>) -> Result<Retyped> {
+pub fn retype(mut signature: Signature, around: Option<(&Ident, &Generics)>) -> Result<Retyped> {
     unsupported(&signature)?;
     let mut generics = type_parameters(&signature.generics);
+    let mut floats = has_floats(&signature.generics);
     if let Some((_, outer)) = around {
-        generics.extend(outer.iter().cloned());
+        generics.extend(type_parameters(outer));
+        floats |= has_floats(outer);
     }
     let algebra = match (around, algebra(&signature.generics)) {
         (Some((algebra, _)), _) => algebra.clone(),
@@ -228,6 +237,6 @@ pub fn retype(mut signature: Signature, around: Option<(&Ident, &HashSet<String>
     }
     match errors {
         Some(errors) => Err(errors),
-        None => Ok(Retyped { signature, algebra, parameters, tree, prelude, scopes, generics, trees }),
+        None => Ok(Retyped { signature, algebra, parameters, tree, prelude, scopes, generics, floats, trees }),
     }
 }

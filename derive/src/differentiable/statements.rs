@@ -95,7 +95,9 @@ impl Rewriter<'_> {
         if let Pat::Type(typed) = &mut local.pat {
             self.visit_type_mut(&mut typed.ty);
         }
+        let mut number = false;
         if let Some(init) = &mut local.init {
+            number = is_literal(&init.expr) && matches!(&local.pat, Pat::Ident(name) if name.mutability.is_some());
             let carried = match &local.pat {
                 Pat::Ident(name) if name.mutability.is_some() && is_literal(&init.expr) => {
                     is_rolled_over(&name.ident, later)
@@ -103,6 +105,7 @@ impl Rewriter<'_> {
                 _ => false,
             };
             if carried {
+                number = false;
                 // A loop carries arrays.
                 let (literal, span) = (&init.expr, init.expr.span());
                 *init.expr = parse(quote_spanned!(span=> ::deltaray::tensor::scalar(#literal)));
@@ -118,6 +121,11 @@ impl Rewriter<'_> {
             }
         }
         self.scopes.declare_pattern(&local.pat);
+        if let Pat::Ident(name) = &local.pat
+            && number
+        {
+            self.scopes.declare(&name.ident, Declared::Number);
+        }
     }
 
     pub fn item(&mut self, item: &mut Item) {
@@ -167,7 +175,8 @@ impl Rewriter<'_> {
         self.block(then_branch);
         self.block(&mut other);
         let lifted = |literal: Option<syn::Expr>, block: &Block| match literal {
-            Some(literal) => {
+            Some(mut literal) => {
+                self.literal(&mut literal);
                 let span = literal.span();
                 quote_spanned!(span=> { ::deltaray::tensor::attribute::FromLiteral::from_literal(#literal) })
             }
@@ -208,7 +217,7 @@ impl Rewriter<'_> {
             );
             self.error(span, message);
         }
-        let mutable = |name: &proc_macro2::Ident| self.scopes.find(name) == Some(Declared::Mutable);
+        let mutable = |name: &proc_macro2::Ident| self.scopes.find(name).is_some_and(Declared::is_mutable);
         let carries: Vec<_> = assigned(body).into_iter().filter(mutable).collect();
         if carries.is_empty() {
             let message = "this rolled loop assigns no `let mut` from outside, so that nothing would be left of it: assign \

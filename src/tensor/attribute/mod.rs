@@ -8,6 +8,8 @@
 mod choose;
 mod compare;
 mod lift;
+mod literal;
+mod number;
 mod operand;
 mod own;
 mod read;
@@ -23,8 +25,10 @@ pub use lift::{
     ByCopy, ByReference, Entered, Entrance, Forward, Lift, Linear, OfReference, OfSlice, OfTree, Passed, Referred,
     Reverse, Second,
 };
+pub use literal::Literal;
+pub use number::{AddedToNumber, AssignedToNumber};
 pub use operand::{Used, UsedArray, UsedCopy, UsedReference};
 pub use own::{Owned, OwnedByClone, OwnedByTree, OwnedTree};
-pub use read::{IndexByRust, OutOfPlace, Part, Place, Read, Subscript};
+pub use read::{AssignByRust, AssignedByElement, IndexByRust, OutOfPlace, Part, Place, Read, Subscript};
 pub use rolled::{Carried, Steps, rolled};
 pub use truth::{AfterBool, Truth, TruthOfAnotherType};

@@ -192,7 +192,46 @@ impl<I, X: std::ops::Index<I> + ?Sized> IndexByRust<I> for X {
     }
 }
 
+/// Assigning to what is no array by its own `std::ops::IndexMut`.
+pub trait AssignByRust<I> {
+    /// What is assigned.
+    type Output: ?Sized;
+    /// The place at an index.
+    fn place_at(&mut self, index: I) -> &mut Self::Output;
+}
+
+impl<I, X: std::ops::IndexMut<I> + ?Sized> AssignByRust<I> for X {
+    type Output = X::Output;
+    #[track_caller]
+    fn place_at(&mut self, index: I) -> &mut X::Output {
+        &mut self[index]
+    }
+}
+
+/// What nothing implements: arrays are values.
+#[diagnostic::on_unimplemented(
+    message = "an element of an array is not assigned: arrays are values",
+    label = "this is an array, `{Self}`",
+    note = "a new array has it: `x = x.scatter_set(&i, &v);` for a position that is an array, `scatter_add` to add to what is there",
+    note = "all elements at once are given by `build(n, |i| ..)`; a `Vec` of arrays, of which each is assigned, becomes one by             `stack(&list)`"
+)]
+pub trait AssignedByElement<I> {
+    /// What would be assigned.
+    type Assigned;
+    /// The place.
+    fn place(&self, index: I) -> &mut Self::Assigned;
+}
+
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    /// What `x[i] = ..` means under `#[differentiable]`: an error that says what to write.
+    #[doc(hidden)]
+    pub fn place_at<I>(&self, index: I) -> &mut <Self as AssignedByElement<I>>::Assigned
+    where
+        Self: AssignedByElement<I>,
+    {
+        self.place(index)
+    }
+
     /// What `x[..]` means under `#[differentiable]`: as [`Tensor::at`] where all are positions; ranges are those of
     /// [`Tensor::slice`].
     #[doc(hidden)]

@@ -1,0 +1,66 @@
+use deltaray::prelude::*;
+
+#[differentiable]
+fn wrong_rank(x: Vector<f64>) -> Matrix<f64> {
+    x * 2.0
+}
+
+#[differentiable]
+fn single_with_double(x: Vector<f32>, y: Vector<f64>) -> Vector<f32> {
+    x * y
+}
+
+#[differentiable]
+fn compared_with_double(x: Vector<f32>, y: Vector<f64>) -> Vector<f32> {
+    (x < y).select(x, 0.0)
+}
+
+#[differentiable]
+fn integer_literal(x: Vector<f64>) -> Vector<f64> {
+    2 * x + x * 2
+}
+
+#[differentiable]
+fn total(x: Vector<f64>) -> Scalar<f64> {
+    x.sum()
+}
+
+#[differentiable]
+fn missing_reference(x: Vector<f64>) -> Scalar<f64> {
+    let y = x * 2.0;
+    total(y)
+}
+
+#[differentiable]
+fn wrong_argument(x: Matrix<f64>) -> Scalar<f64> {
+    total(x)
+}
+
+struct Plain {
+    size: usize,
+}
+
+#[differentiable]
+fn no_tree(x: Vector<f64>, plain: &Plain) -> Vector<f64> {
+    x
+}
+
+#[derive(Tree)]
+struct Lacking {
+    w: Vector<f64>,
+}
+
+#[derive(Tree)]
+enum Chosen {
+    One(Matrix<f64>),
+}
+
+#[derive(Tree)]
+enum Nothing {}
+
+#[derive(Tree)]
+union Either {
+    a: u8,
+}
+
+fn main() {}
