@@ -16,8 +16,14 @@ fn compared_with_double(x: Vector<f32>, y: Vector<f64>) -> Vector<f32> {
 }
 
 #[differentiable]
-fn integer_literal(x: Vector<f64>) -> Vector<f64> {
-    2 * x + x * 2
+fn float_literal(k: Vector<i64>, #[plain] n: usize, x: Vector<f64>) -> Vector<i64> {
+    let scaled = x * n;
+    2.5 * k + k * 0.5
+}
+
+#[differentiable]
+fn too_many_axes(x: Tensor3<f64>, y: Matrix<f64>) -> Tensor3<f64> {
+    x.dot(y)
 }
 
 #[differentiable]
@@ -43,24 +49,6 @@ struct Plain {
 #[differentiable]
 fn no_tree(x: Vector<f64>, plain: &Plain) -> Vector<f64> {
     x
-}
-
-#[derive(Tree)]
-struct Lacking {
-    w: Vector<f64>,
-}
-
-#[derive(Tree)]
-enum Chosen {
-    One(Matrix<f64>),
-}
-
-#[derive(Tree)]
-enum Nothing {}
-
-#[derive(Tree)]
-union Either {
-    a: u8,
 }
 
 fn main() {}

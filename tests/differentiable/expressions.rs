@@ -158,8 +158,10 @@ fn collections_stay_places() {
 #[differentiable]
 fn literals(x: Vector<f32>, k: Vector<i64>) -> Vector<f32> {
     let shifted = (k + 1) * 2 - 1 % 2;
-    let halves = 0.5 * x + 1.0;
-    build(x.len(), |i| if k[i] > 2 { halves[i] } else { 0.25 }) + shifted.cast::<f32>()
+    let halves = 0.5 * x + 1;
+    let large = x > 7 || 2 * x == x * 3;
+    let chosen = build(x.len(), |i| if k[i] > 2 { halves[i] } else { 0.25 });
+    large.select(0, chosen) + shifted.cast::<f32>() + if x[0] > 9 { x[0] } else { 0 }
 }
 
 #[test]

@@ -175,7 +175,7 @@ impl Rewriter<'_> {
                 self.rewrite(&mut assign.left, Position::Place);
                 element(&mut assign.left);
                 self.rewrite(&mut assign.right, Position::Value);
-                if self.is_number(&assign.left) && !is_literal(&assign.right) {
+                if self.is_number(&assign.left) && matches!(&*assign.right, Expr::Binary(_)) {
                     let (value, span) = (&assign.right, assign.right.span());
                     *assign.right =
                         parse(quote_spanned!(span=> ::deltaray::tensor::attribute::AssignedToNumber::assigned(#value)));

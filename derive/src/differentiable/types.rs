@@ -1,13 +1,14 @@
 //! Types of arrays, to which the algebra is added.
 
 use crate::missing::ARRAYS;
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::HashSet;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{
-    AngleBracketedGenericArguments, Error, GenericArgument, PathArguments, PathSegment, Result, Type, parse_quote,
+    AngleBracketedGenericArguments, Error, GenericArgument, PathArguments, PathSegment, Result, Token, Type,
+    parse_quote,
 };
 
 /// Types of Rust that hold what their arguments are.
@@ -45,8 +46,15 @@ fn types(arguments: &AngleBracketedGenericArguments) -> impl Iterator<Item = &Ty
     })
 }
 
+fn respanned(mut token: TokenTree, span: Span) -> TokenTree {
+    token.set_span(span);
+    token
+}
+
 /// Adds the algebra before the other types among the arguments of a name.
 fn insert(segment: &mut PathSegment, algebra: &TokenStream) {
+    let span = segment.ident.span();
+    let algebra: TokenStream = algebra.clone().into_iter().map(|token| respanned(token, span)).collect();
     let argument: GenericArgument = parse_quote!(#algebra);
     match &mut segment.arguments {
         PathArguments::AngleBracketed(arguments) => {
@@ -58,9 +66,9 @@ fn insert(segment: &mut PathSegment, algebra: &TokenStream) {
             args.push(argument);
             *other = PathArguments::AngleBracketed(AngleBracketedGenericArguments {
                 colon2_token: None,
-                lt_token: Default::default(),
+                lt_token: Token![<](span),
                 args,
-                gt_token: Default::default(),
+                gt_token: Token![>](span),
             });
         }
     }

@@ -1,7 +1,7 @@
 //! `if` and `else`: of arrays [`cond`], of `bool` Rust's own.
 
 use crate::algebra::Algebra;
-use crate::tensor::{Element, R0, Rank, Tensor, Tree, cond, scalar};
+use crate::tensor::{Element, Float, R0, Rank, Tensor, Tree, cond, full, scalar};
 
 /// What an `if` chooses by.
 pub struct Condition<C>(pub C);
@@ -199,5 +199,11 @@ impl<T> FromLiteral<T> for T {
 impl<A: Algebra, E: Element> FromLiteral<E> for Tensor<A, E, R0> {
     fn from_literal(literal: E) -> Self {
         scalar(literal)
+    }
+}
+
+impl<A: Algebra, E: Float> FromLiteral<i32> for Tensor<A, E, R0> {
+    fn from_literal(literal: i32) -> Self {
+        full((), E::from_number(f64::from(literal)))
     }
 }

@@ -6,9 +6,6 @@ use crate::tensor::{Element, Operand, Rank, Tensor};
 /// The two sides of a comparison.
 pub struct Compared<'a, L: ?Sized, R: ?Sized>(pub &'a L, pub &'a R);
 
-/// The rank of a comparison of an array of this element type and rank with an operand.
-type With<A, E, R, T> = <T as Operand<A, E, R>>::Rank;
-
 macro_rules! arrays {
     ($($left:ty, |$x:ident| $array:expr;)*) => {
         $(impl<'a, A: Algebra, E: Element, R: Rank, T> Compared<'a, $left, T> {
@@ -20,9 +17,9 @@ macro_rules! arrays {
         $(
             /// Where the comparison holds of the elements.
             #[track_caller]
-            pub fn $method(self) -> Tensor<$A, bool, With<$A, $E, $R, &$a $T>>
+            pub fn $method<O: Rank>(self) -> Tensor<$A, bool, O>
             where
-                &$a $T: Operand<$A, $E, $R>,
+                &$a $T: Operand<$A, $E, $R, Rank = O>,
             {
                 let $x = self.0;
                 $array.$of_tensor(self.1)

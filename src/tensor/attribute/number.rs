@@ -40,3 +40,13 @@ impl<T> AssignedToNumber<T> for T {
         self
     }
 }
+
+/// A number: a second type that can be assigned keeps the compiler from taking what is assigned for a number before it has
+/// looked.
+pub struct Number<T>(pub T);
+
+impl<T> AssignedToNumber<T> for Number<T> {
+    fn assigned(self) -> T {
+        self.0
+    }
+}

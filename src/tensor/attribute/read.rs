@@ -216,16 +216,14 @@ impl<I, X: std::ops::IndexMut<I> + ?Sized> AssignByRust<I> for X {
     note = "all elements at once are given by `build(n, |i| ..)`; a `Vec` of arrays, of which each is assigned, becomes one by             `stack(&list)`"
 )]
 pub trait AssignedByElement<I> {
-    /// What would be assigned.
-    type Assigned;
     /// The place.
-    fn place(&self, index: I) -> &mut Self::Assigned;
+    fn place<T>(&self, index: I) -> &mut T;
 }
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// What `x[i] = ..` means under `#[differentiable]`: an error that says what to write.
     #[doc(hidden)]
-    pub fn place_at<I>(&self, index: I) -> &mut <Self as AssignedByElement<I>>::Assigned
+    pub fn place_at<I, T>(&self, index: I) -> &mut T
     where
         Self: AssignedByElement<I>,
     {
