@@ -178,7 +178,7 @@ impl Rewriter<'_> {
                 if self.is_number(&assign.left) && matches!(&*assign.right, Expr::Binary(_)) {
                     let (value, span) = (&assign.right, assign.right.span());
                     *assign.right =
-                        parse(quote_spanned!(span=> ::deltaray::tensor::attribute::AssignedToNumber::assigned(#value)));
+                        parse(quote_spanned!(span=> ::deltaray::tensor::attribute::TakenByNumber::taken(#value)));
                 }
             }
             Expr::Reference(reference) => {
@@ -391,7 +391,7 @@ impl Rewriter<'_> {
             if self.is_number(&binary.left) && !is_literal(&binary.right) {
                 let (value, span) = (&binary.right, binary.right.span());
                 *binary.right =
-                    parse(quote_spanned!(span=> ::deltaray::tensor::attribute::AddedToNumber::added(#value)));
+                    parse(quote_spanned!(span=> ::deltaray::tensor::attribute::TakenByNumber::taken(#value)));
             }
             return;
         }

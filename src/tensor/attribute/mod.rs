@@ -26,7 +26,7 @@ pub use lift::{
     Reverse, Second,
 };
 pub use literal::Literal;
-pub use number::{AddedToNumber, AssignedToNumber, Number};
+pub use number::TakenByNumber;
 pub use operand::{Used, UsedArray, UsedCopy, UsedReference};
 pub use own::{Owned, OwnedByClone, OwnedByTree, OwnedTree};
 pub use read::{AssignByRust, AssignedByElement, IndexByRust, OutOfPlace, Part, Place, Read, Subscript};

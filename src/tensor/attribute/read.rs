@@ -155,9 +155,7 @@ impl<T: ?Sized> Deref for Place<'_, T> {
 
 /// What an index of a slice or map gives by value: what is `Copy`, and arrays, of which it is another handle.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can not be moved out of what is indexed",
-    label = "a reference is needed here",
-    note = "write `&v[i]` for a reference to it, or `v[i].clone()`"
+    message = "`{Self}` can not be moved out of what is indexed: write `&v[i]` for a reference, or `v[i].clone()`"
 )]
 pub trait OutOfPlace: Sized {
     /// The same value.
@@ -213,7 +211,8 @@ impl<I, X: std::ops::IndexMut<I> + ?Sized> AssignByRust<I> for X {
     message = "an element of an array is not assigned: arrays are values",
     label = "this is an array, `{Self}`",
     note = "a new array has it: `x = x.scatter_set(&i, &v);` for a position that is an array, `scatter_add` to add to what is there",
-    note = "all elements at once are given by `build(n, |i| ..)`; a `Vec` of arrays, of which each is assigned, becomes one by             `stack(&list)`"
+    note = "all elements at once are given by `build(n, |i| ..)`; a `Vec` of arrays, of which each is assigned, becomes one by \
+            `stack(&list)`"
 )]
 pub trait AssignedByElement<I> {
     /// The place.
