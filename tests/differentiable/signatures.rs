@@ -230,3 +230,15 @@ fn literals_are_of_any_precision() {
     });
     same(&written, &expected, &(v([4.0, -4.0]), scalar(3.0)));
 }
+
+#[differentiable]
+fn energy<E: Float, R: Rank>(x: Tensor<E, R>) -> Scalar<E> {
+    (x * x / 2).sum()
+}
+
+#[test]
+fn generic_functions_are_values_by_default() {
+    let f = energy::<f64, R2>::default();
+    check_grad(f, &Matrix::from([[1.0, 2.0]]), &CheckGrad::default()).unwrap();
+    assert_eq!(Grad(f).call::<Concrete>(&Matrix::from([[1.0, 2.0]])), Matrix::from([[1.0, 2.0]]));
+}

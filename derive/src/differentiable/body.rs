@@ -37,6 +37,8 @@ pub struct Rewriter<'a> {
     pub scopes: Scopes,
     /// The algebra here.
     pub algebra: TokenStream,
+    /// The parameter for the algebra of the function.
+    pub parameter: &'a Ident,
     pub generics: &'a HashSet<String>,
     /// The names of trees in the signature.
     pub trees: &'a HashSet<String>,
@@ -143,6 +145,9 @@ const CHANGING: [&str; 38] = [
     "entry",
 ];
 
+/// Methods of Rust's collections and iterators that keep what they are given.
+const KEEPING: [&str; 7] = ["push", "push_back", "push_front", "insert", "fold", "unwrap_or", "replace"];
+
 /// Methods that take literals as operands, and that plain numbers don't have.
 const OF_OPERANDS: [&str; 10] = ["pow", "xlogy", "logaddexp", "select", "lt", "le", "gt", "ge", "equal", "not_equal"];
 
@@ -197,10 +202,11 @@ impl Rewriter<'_> {
                     self.visit_angle_bracketed_generic_arguments_mut(turbofish);
                 }
                 let operands = OF_OPERANDS.contains(&&call.method.to_string()[..]);
+                let keeps = KEEPING.contains(&&call.method.to_string()[..]);
                 for argument in &mut call.args {
                     match operands && is_literal(argument) {
                         true => self.literal(argument),
-                        false => self.rewrite(argument, Position::Argument),
+                        false => self.rewrite(argument, if keeps { Position::Value } else { Position::Argument }),
                     }
                 }
             }
@@ -457,20 +463,40 @@ impl Rewriter<'_> {
         *expression = parse(quote_spanned!(op=> #left.#method(|| #right)));
     }
 
+    /// The arguments of what is differentiated or staged: a tuple of them is one of references.
+    pub fn arguments(&mut self, argument: &mut Expr) {
+        match argument {
+            Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(|element| self.rewrite(element, Position::Argument)),
+            argument => self.rewrite(argument, Position::Argument),
+        }
+    }
+
     /// Values side by side: a variable that is one of them, and is used in a later one, is copied.
     pub fn elements(&mut self, elements: &mut Punctuated<Expr, Token![,]>) {
-        for position in 0..elements.len() {
-            let name = variable(&elements[position]).cloned();
-            let later =
-                |name: &Ident| elements.iter().skip(position + 1).any(|element| super::scopes::uses(element, name));
-            let repeated = name.filter(|name| self.scopes.find(name).is_some() && later(name));
-            let element = &mut elements[position];
-            match repeated {
-                Some(name) if self.scopes.find(&name) != Some(Declared::ByValue) => {
-                    let span = element.span();
-                    *element = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#name)));
+        self.copy_repeated(elements, &mut HashSet::new());
+        elements.iter_mut().for_each(|element| self.rewrite(element, Position::Value));
+    }
+
+    /// Copies the variables among elements, and among those of tuples in them, that later ones use.
+    fn copy_repeated(&self, elements: &mut Punctuated<Expr, Token![,]>, later: &mut HashSet<Ident>) {
+        for element in elements.iter_mut().rev() {
+            match element {
+                Expr::Tuple(tuple) => self.copy_repeated(&mut tuple.elems, later),
+                Expr::Array(array) => self.copy_repeated(&mut array.elems, later),
+                _ => {
+                    let repeated = variable(element).filter(|name| {
+                        let declared = self.scopes.find(name);
+                        later.contains(name) && declared.is_some() && declared != Some(Declared::ByValue)
+                    });
+                    let copy = repeated.map(|name| {
+                        let span = name.span();
+                        parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#name)))
+                    });
+                    later.extend(super::scopes::used(element));
+                    if let Some(copy) = copy {
+                        *element = copy;
+                    }
                 }
-                _ => self.rewrite(element, Position::Value),
             }
         }
     }
@@ -521,7 +547,8 @@ impl VisitMut for Rewriter<'_> {
 
     fn visit_type_mut(&mut self, ty: &mut syn::Type) {
         let any = quote::quote!(_);
-        let retyping = Retyping { algebra: &any, parameters: self.generics, trees: Some(self.trees) };
+        let retyping =
+            Retyping { algebra: &any, parameter: self.parameter, parameters: self.generics, trees: Some(self.trees) };
         if let Err(error) = retyping.retype(ty) {
             self.errors.push(error);
         }

@@ -55,7 +55,7 @@ impl Rewriter<'_> {
         let Expr::Call(call) = expression else { return };
         let mut arguments = call.args.iter_mut();
         let Some(function) = arguments.next() else { return };
-        arguments.for_each(|argument| self.rewrite(argument, Position::Argument));
+        arguments.for_each(|argument| self.arguments(argument));
         let mut names: Vec<Ident> = Vec::new();
         if let Expr::Closure(closure) = &*function {
             let own = Rewriter::bound_by(&closure.inputs);

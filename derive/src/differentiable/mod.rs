@@ -47,6 +47,7 @@ fn rewritten(retyped: &mut Retyped, block: &Block) -> Result<TokenStream> {
     let mut rewriter = Rewriter {
         scopes: std::mem::take(&mut retyped.scopes),
         algebra: retyped.algebra.to_token_stream(),
+        parameter: &retyped.algebra,
         generics: &retyped.generics,
         trees: &retyped.trees,
         floats: retyped.floats,

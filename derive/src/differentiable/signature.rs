@@ -151,7 +151,7 @@ pub fn retype(mut signature: Signature, around: Option<(&Ident, &Generics)>) -> 
         }
     };
     let tokens = algebra.to_token_stream();
-    let retyping = Retyping { algebra: &tokens, parameters: &generics, trees: None };
+    let retyping = Retyping { algebra: &tokens, parameter: &algebra, parameters: &generics, trees: None };
 
     let mut trees = HashSet::new();
     let mut prelude = Vec::new();

@@ -303,10 +303,11 @@ impl Rewriter<'_> {
             let message = "`rolled` stands after `in` only: `for t in rolled(0..n) { .. }`";
             self.error(call.func.span(), message);
         }
-        if let Some(entrance) = super::lifting::entrance(&name)
-            && let Some(Expr::Closure(_)) = call.args.first()
-        {
-            return self.differentiated(expression, entrance);
+        if let Some(entrance) = super::lifting::entrance(&name) {
+            if let Some(Expr::Closure(_)) = call.args.first() {
+                return self.differentiated(expression, entrance);
+            }
+            return call.args.iter_mut().for_each(|argument| self.arguments(argument));
         }
         // A struct or variant keeps what it is given.
         let keeps = name.starts_with(char::is_uppercase);

@@ -1,7 +1,7 @@
 //! Types of arrays, to which the algebra is added.
 
 use crate::missing::ARRAYS;
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use std::collections::HashSet;
 use syn::punctuated::Punctuated;
@@ -33,6 +33,8 @@ pub enum Kind {
 pub struct Retyping<'a> {
     /// What is written for the algebra.
     pub algebra: &'a TokenStream,
+    /// The parameter for it.
+    pub parameter: &'a Ident,
     /// Names that stand for themselves: type parameters.
     pub parameters: &'a HashSet<String>,
     /// The names of types that are trees, or all that are not known otherwise.
@@ -78,7 +80,8 @@ impl Retyping<'_> {
     /// Whether an argument names an algebra.
     fn is_algebra(&self, ty: &Type) -> bool {
         let tokens = ty.to_token_stream().to_string();
-        tokens == self.algebra.to_string() || tokens == "_" || tokens == "Concrete" || tokens.ends_with(":: Concrete")
+        let own = tokens == self.algebra.to_string() || *self.parameter == tokens;
+        own || tokens == "_" || tokens == "Concrete" || tokens.ends_with(":: Concrete")
     }
 
     fn arguments(&self, segment: &mut PathSegment) -> Result<Kind> {

@@ -146,14 +146,37 @@ pub fn array_fn(attributes: &[Attribute], visibility: &Visibility, retyped: &Ret
     let derives = match (plain, types.is_empty()) {
         (true, _) => quote!(#[derive(Clone)]),
         (false, true) => quote!(#[derive(Clone, Copy, Debug, Default)]),
-        (false, false) => quote!(#[derive(Clone, Copy, Default)]),
+        (false, false) => quote!(),
     };
     let kept = attributes.iter().filter(|it| it.path().is_ident("cfg") || it.path().is_ident("deprecated"));
     let kept: Vec<&Attribute> = kept.collect();
     let doc =
         format!("The function [`{name}()`] as a value that runs in every algebra, a `deltaray::derivative::ArrayFn`.");
     let clause = if predicates.is_empty() { quote!() } else { quote!(where #(#predicates),*) };
+    // Derived, these would ask the same of the parameters.
+    let generic = (!plain && !types.is_empty()).then(|| {
+        quote! {
+            #(#kept)*
+            impl<#(#own),*> ::core::default::Default for #name<#(#names),*> #clause {
+                fn default() -> Self {
+                    #name { types: ::core::marker::PhantomData }
+                }
+            }
+
+            #(#kept)*
+            impl<#(#own),*> ::core::clone::Clone for #name<#(#names),*> #clause {
+                fn clone(&self) -> Self {
+                    *self
+                }
+            }
+
+            #(#kept)*
+            impl<#(#own),*> ::core::marker::Copy for #name<#(#names),*> #clause {}
+        }
+    });
     Some(quote! {
+        #generic
+
         #(#kept)*
         #[doc = #doc]
         #[allow(non_camel_case_types, dead_code)]
