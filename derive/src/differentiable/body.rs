@@ -266,6 +266,16 @@ impl Rewriter<'_> {
         }
     }
 
+    /// Retypes what a body mentions, whose algebra the compiler finds.
+    fn retyping(&mut self, retype: impl FnOnce(&Retyping) -> syn::Result<()>) {
+        let any = quote::quote!(_);
+        let retyping =
+            Retyping { algebra: &any, parameter: self.parameter, parameters: self.generics, trees: Some(self.trees) };
+        if let Err(error) = retype(&retyping) {
+            self.errors.push(error);
+        }
+    }
+
     /// Whether a place is a variable that began as a number.
     fn is_number(&self, place: &Expr) -> bool {
         variable(place).and_then(|name| self.scopes.find(name)) == Some(Declared::Number)
@@ -546,12 +556,12 @@ impl VisitMut for Rewriter<'_> {
     }
 
     fn visit_type_mut(&mut self, ty: &mut syn::Type) {
-        let any = quote::quote!(_);
-        let retyping =
-            Retyping { algebra: &any, parameter: self.parameter, parameters: self.generics, trees: Some(self.trees) };
-        if let Err(error) = retyping.retype(ty) {
-            self.errors.push(error);
-        }
+        self.retyping(|retyping| retyping.retype(ty).map(|_| ()));
+    }
+
+    fn visit_path_segment_mut(&mut self, segment: &mut syn::PathSegment) {
+        visit_mut::visit_path_segment_mut(self, segment);
+        self.retyping(|retyping| retyping.array(segment));
     }
 
     fn visit_item_mut(&mut self, item: &mut syn::Item) {

@@ -110,8 +110,8 @@ impl Retyping<'_> {
                 }
                 let Some(last) = path.path.segments.last_mut() else { return Ok(Kind::Plain) };
                 let name = last.ident.to_string();
-                if let Some(&(_, count)) = ARRAYS.iter().find(|(array, _)| *array == name) {
-                    return self.array(last, count);
+                if ARRAYS.iter().any(|(array, _)| *array == name) {
+                    return self.array(last).map(|()| Kind::Tree);
                 }
                 if CONTAINERS.contains(&&name[..]) {
                     return self.arguments(last);
@@ -145,7 +145,9 @@ impl Retyping<'_> {
         }
     }
 
-    fn array(&self, segment: &mut PathSegment, count: usize) -> Result<Kind> {
+    /// The name of an array type; other names are left.
+    pub fn array(&self, segment: &mut PathSegment) -> Result<()> {
+        let Some(&(_, count)) = ARRAYS.iter().find(|(array, _)| segment.ident == array) else { return Ok(()) };
         let given = match &segment.arguments {
             PathArguments::AngleBracketed(arguments) => types(arguments).count(),
             _ => 0,
@@ -160,7 +162,7 @@ impl Retyping<'_> {
             );
             return Err(Error::new(segment.span(), message));
         }
-        Ok(Kind::Tree)
+        Ok(())
     }
 
     /// A struct with `#[derive(Tree)]`, or another name for such or for arrays.
