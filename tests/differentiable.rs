@@ -5,6 +5,8 @@
 mod basics;
 #[path = "differentiable/control.rs"]
 mod control;
+#[path = "differentiable/corners.rs"]
+mod corners;
 #[path = "differentiable/expressions.rs"]
 mod expressions;
 #[path = "differentiable/harness.rs"]

@@ -232,6 +232,14 @@ impl Rewriter<'_> {
             Expr::If(_) => self.choice(expression),
             Expr::ForLoop(_) => self.for_loop(expression),
             Expr::While(_) => self.while_loop(expression),
+            Expr::Loop(found) => self.endless_loop(found),
+            Expr::Return(syn::ExprReturn { expr: Some(value), .. })
+            | Expr::Break(syn::ExprBreak { expr: Some(value), .. }) => {
+                // Nothing comes after it.
+                let later = self.scopes.take_later();
+                self.rewrite(value, Position::Value);
+                self.scopes.restore_later(later);
+            }
             Expr::Match(found) => self.matching(found),
             Expr::Macro(found) => self.macro_call(&mut found.mac),
             Expr::Async(found) => {
@@ -297,8 +305,24 @@ impl Rewriter<'_> {
                 // A method finds the tree whether the variable is a reference or, in a closure that it was lifted for, a value.
                 *expression = parse(quote_spanned!(span=> #expression.owned_tree()));
             }
+            Position::Value => {
+                let copy = variable(expression).zip(declared).and_then(|(name, it)| self.copied_for_later(name, it));
+                if let Some(copy) = copy {
+                    *expression = copy;
+                }
+            }
             _ => {}
         }
+    }
+
+    /// A variable that is kept while it is used later: another handle on its arrays.
+    fn copied_for_later(&self, name: &Ident, declared: Declared) -> Option<Expr> {
+        let kept = matches!(declared, Declared::Mutable | Declared::Number | Declared::Otherwise);
+        if name == "self" || !kept || !self.scopes.is_used_later(name) {
+            return None;
+        }
+        let span = name.span();
+        Some(parse(quote_spanned!(span=> (&&::deltaray::tensor::attribute::Owned(&#name)).owned())))
     }
 
     /// A field, or what a reference refers to.

@@ -1,7 +1,7 @@
 //! Which variables are in scope, and how they were declared.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use syn::visit::Visit;
 use syn::{Expr, Pat};
 
@@ -33,7 +33,12 @@ impl Declared {
 #[derive(Default)]
 pub struct Scopes {
     stack: Vec<HashMap<String, Declared>>,
+    /// What will be used after what is rewritten: names, and the number of scopes whose variables they are.
+    later: Later,
 }
+
+/// Names, or all, and the number of scopes whose variables they are.
+pub type Later = Vec<(usize, Option<HashSet<Ident>>)>;
 
 impl Scopes {
     pub fn enter(&mut self) {
@@ -61,9 +66,58 @@ impl Scopes {
     }
 
     pub fn find(&self, name: &Ident) -> Option<Declared> {
-        let name = name.to_string();
-        self.stack.iter().rev().find_map(|scope| scope.get(&name).copied())
+        self.find_depth(name).map(|(_, declared)| declared)
     }
+
+    /// How a variable was declared, and in which of the scopes.
+    fn find_depth(&self, name: &Ident) -> Option<(usize, Declared)> {
+        let name = name.to_string();
+        let found = self.stack.iter().enumerate().rev();
+        found.into_iter().find_map(|(depth, scope)| scope.get(&name).map(|&declared| (depth, declared)))
+    }
+
+    /// From here on, variables of the scopes that there are now will be used later: those of these names, or all.
+    pub fn push_later(&mut self, names: Option<HashSet<Ident>>) {
+        self.later.push((self.stack.len(), names));
+    }
+
+    /// Nothing is used later any more, until that is restored.
+    pub fn take_later(&mut self) -> Later {
+        std::mem::take(&mut self.later)
+    }
+
+    pub fn restore_later(&mut self, later: Later) {
+        self.later = later;
+    }
+
+    pub fn pop_later(&mut self) {
+        self.later.pop();
+    }
+
+    /// Whether a variable is used again after what is rewritten.
+    pub fn is_used_later(&self, name: &Ident) -> bool {
+        let Some((depth, _)) = self.find_depth(name) else { return false };
+        let mut later = self.later.iter().filter(|(scopes, _)| depth < *scopes);
+        later.any(|(_, names)| names.as_ref().is_none_or(|names| names.contains(name)))
+    }
+}
+
+/// The names that statements use from what is declared before them, for each position in the list.
+pub fn uses_from(statements: &[syn::Stmt]) -> Vec<HashSet<Ident>> {
+    let mut uses = vec![HashSet::new(); statements.len() + 1];
+    for (position, statement) in statements.iter().enumerate().rev() {
+        let mut names = uses[position + 1].clone();
+        if let syn::Stmt::Local(local) = statement {
+            bindings(&local.pat).iter().for_each(|(name, _)| {
+                names.remove(name);
+            });
+        }
+        let mut used = Used(Vec::new());
+        used.visit_stmt(statement);
+        names.extend(used.0);
+        uses[position] = names;
+    }
+    uses
 }
 
 /// The names that a pattern binds, and whether by `mut`.
@@ -118,24 +172,34 @@ pub fn identifiers(tokens: TokenStream, found: &mut Vec<Ident>) {
     }
 }
 
-/// The names that an expression uses: those of paths, and any in a macro.
-pub fn used(expression: &Expr) -> Vec<Ident> {
-    struct Used(Vec<Ident>);
-    impl<'a> Visit<'a> for Used {
-        fn visit_expr_path(&mut self, path: &'a syn::ExprPath) {
-            if let Some(name) = path.path.get_ident() {
-                self.0.push(name.clone());
-            }
-            syn::visit::visit_expr_path(self, path);
+/// The names of paths, and any in a macro.
+struct Used(Vec<Ident>);
+
+impl<'a> Visit<'a> for Used {
+    fn visit_expr_path(&mut self, path: &'a syn::ExprPath) {
+        if let Some(name) = path.path.get_ident() {
+            self.0.push(name.clone());
         }
-        fn visit_macro(&mut self, found: &'a syn::Macro) {
-            identifiers(found.tokens.clone(), &mut self.0);
-        }
-        fn visit_item(&mut self, _: &'a syn::Item) {}
+        syn::visit::visit_expr_path(self, path);
     }
+    fn visit_macro(&mut self, found: &'a syn::Macro) {
+        identifiers(found.tokens.clone(), &mut self.0);
+    }
+    fn visit_item(&mut self, _: &'a syn::Item) {}
+}
+
+/// The names that an expression uses.
+pub fn used(expression: &Expr) -> Vec<Ident> {
     let mut used = Used(Vec::new());
     used.visit_expr(expression);
     used.0
+}
+
+/// The names that a block uses.
+pub fn used_in(block: &syn::Block) -> HashSet<Ident> {
+    let mut used = Used(Vec::new());
+    used.visit_block(block);
+    used.0.into_iter().collect()
 }
 
 /// Whether an expression uses a variable.

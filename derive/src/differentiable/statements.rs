@@ -2,7 +2,7 @@
 
 use super::body::{Position, Rewriter, is_literal, parse};
 use super::effects::{assigned, exit, is_pure, is_rolled_over, rolled_range};
-use super::scopes::{Declared, bindings};
+use super::scopes::{Declared, bindings, used, used_in, uses_from};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
@@ -69,7 +69,15 @@ impl Rewriter<'_> {
     /// The body of a function, whose parameters are in scope.
     pub fn statements(&mut self, statements: &mut [Stmt]) {
         let count = statements.len();
+        let uses = uses_from(statements);
         for position in 0..count {
+            let mut names = uses[position + 1].clone();
+            if let Stmt::Local(local) = &statements[position] {
+                bindings(&local.pat).iter().for_each(|(name, _)| {
+                    names.remove(name);
+                });
+            }
+            self.scopes.push_later(Some(names));
             let (statement, later) = match statements[position..].split_first_mut() {
                 Some((statement, later)) => (statement, later),
                 None => return,
@@ -88,6 +96,7 @@ impl Rewriter<'_> {
                 }
                 Stmt::Macro(found) => self.macro_call(&mut found.mac),
             }
+            self.scopes.pop_later();
         }
     }
 
@@ -193,10 +202,12 @@ impl Rewriter<'_> {
             return self.rolled(expression);
         }
         self.rewrite(&mut found.expr, Position::Argument);
+        self.scopes.push_later(Some(used_in(&found.body)));
         self.scopes.enter();
         self.scopes.declare_pattern(&found.pat);
         self.block(&mut found.body);
         self.scopes.leave();
+        self.scopes.pop_later();
     }
 
     /// `for t in rolled(range)`
@@ -226,11 +237,16 @@ impl Rewriter<'_> {
         }
         let Some(range) = call.args.first_mut() else { return };
         self.rewrite(range, Position::Argument);
+        self.scopes.push_later(None);
         self.scopes.enter();
         self.scopes.declare_pattern(pat);
         carries.iter().for_each(|name| self.scopes.declare(name, Declared::Mutable));
+        // What is carried is used when the body ends.
+        self.scopes.push_later(Some(carries.iter().cloned().collect()));
         self.block(body);
+        self.scopes.pop_later();
         self.scopes.leave();
+        self.scopes.pop_later();
         let carried = quote!((#(#carries,)*));
         let call = quote_spanned!(span=> ::deltaray::tensor::attribute::rolled(#range, #carried, |(#(mut #carries,)*), #pat| {
             #body
@@ -243,6 +259,9 @@ impl Rewriter<'_> {
     pub fn while_loop(&mut self, expression: &mut Expr) {
         let Expr::While(found) = expression else { return };
         let pattern = contains_let(&found.cond);
+        let mut again = used_in(&found.body);
+        again.extend(used(&found.cond));
+        self.scopes.push_later(Some(again));
         self.scopes.enter();
         self.rewrite(&mut found.cond, Position::Argument);
         if !pattern {
@@ -252,6 +271,14 @@ impl Rewriter<'_> {
         }
         self.block(&mut found.body);
         self.scopes.leave();
+        self.scopes.pop_later();
+    }
+
+    /// `loop`
+    pub fn endless_loop(&mut self, found: &mut syn::ExprLoop) {
+        self.scopes.push_later(Some(used_in(&found.body)));
+        self.block(&mut found.body);
+        self.scopes.pop_later();
     }
 
     pub fn matching(&mut self, found: &mut syn::ExprMatch) {
@@ -272,6 +299,8 @@ impl Rewriter<'_> {
         if let Some(token) = &closure.asyncness {
             self.error(token.span, "an `async` closure is not differentiable: wait before the function");
         }
+        // It may be called again.
+        self.scopes.push_later(None);
         self.scopes.enter();
         for parameter in &mut closure.inputs {
             if let Pat::Type(typed) = parameter {
@@ -289,6 +318,7 @@ impl Rewriter<'_> {
         }
         self.tail(&mut closure.body);
         self.scopes.leave();
+        self.scopes.pop_later();
     }
 
     pub fn call(&mut self, expression: &mut Expr) {

@@ -22,11 +22,11 @@ impl Condition<bool> {
 impl<A: Algebra, E: Element, R: Rank> Condition<Tensor<A, E, R>> {
     /// The value of the side that is taken, as [`cond`] chooses.
     #[track_caller]
-    pub fn choose<T: Tree<A>, F: FnOnce(bool) -> T>(self, sides: F) -> T
+    pub fn choose<T: Tree<A>, F>(self, sides: F) -> T
     where
         E: TruthValue,
         R: OneValue,
-        F: ForBothSides,
+        F: FnOnce(bool) -> T + ForBothSides,
     {
         Condition(&self.0).choose(sides)
     }
@@ -45,11 +45,11 @@ impl<A: Algebra, E: Element, R: Rank> Condition<Tensor<A, E, R>> {
 impl<A: Algebra, E: Element, R: Rank> Condition<&Tensor<A, E, R>> {
     /// The value of the side that is taken, as [`cond`] chooses.
     #[track_caller]
-    pub fn choose<T: Tree<A>, F: FnOnce(bool) -> T>(self, sides: F) -> T
+    pub fn choose<T: Tree<A>, F>(self, sides: F) -> T
     where
         E: TruthValue,
         R: OneValue,
-        F: ForBothSides,
+        F: FnOnce(bool) -> T + ForBothSides,
     {
         let condition: Tensor<A, bool, R0> = Tensor::wrap(self.0.array().clone());
         let again = sides.again();

@@ -216,13 +216,13 @@ impl<I, X: std::ops::IndexMut<I> + ?Sized> AssignByRust<I> for X {
 )]
 pub trait AssignedByElement<I> {
     /// The place.
-    fn place<T>(&self, index: I) -> &mut T;
+    fn place<T>(&mut self, index: I) -> &mut T;
 }
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// What `x[i] = ..` means under `#[differentiable]`: an error that says what to write.
     #[doc(hidden)]
-    pub fn place_at<I, T>(&self, index: I) -> &mut T
+    pub fn place_at<I, T>(&mut self, index: I) -> &mut T
     where
         Self: AssignedByElement<I>,
     {
