@@ -3,16 +3,15 @@
 //! What an expression becomes depends on the position that it stands in, as Rust's places and values do: an index is a read
 //! where a value is wanted, and stays an index where something is assigned.
 
-use super::effects::is_pure_expression;
-use super::scopes::{Declared, Scopes, root, variable};
+use super::scopes::{Declared, Scopes, variable};
 use super::types::Retyping;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote_spanned};
+use quote::quote_spanned;
 use std::collections::HashSet;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Error, Expr, ExprIndex, Lit, Member, Token, UnOp};
+use syn::{Error, Expr, ExprIndex, Lit, Member, Token, UnOp};
 
 /// What an expression is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +66,7 @@ pub fn is_literal(expression: &Expr) -> bool {
 }
 
 /// Whether an expression is a place, which an operator would move from.
-fn is_place(expression: &Expr) -> bool {
+pub fn is_place(expression: &Expr) -> bool {
     match expression {
         Expr::Path(_) | Expr::Field(_) => true,
         Expr::Unary(unary) => matches!(unary.op, UnOp::Deref(_)),
@@ -84,22 +83,12 @@ fn used(place: &Expr) -> Expr {
 }
 
 /// The place of an element that is assigned.
-fn element(place: &mut Expr) {
+pub fn element(place: &mut Expr) {
     if let Expr::Index(index) = place {
         element(&mut index.expr);
         let span = index.bracket_token.span.open();
         let (base, position) = (&index.expr, &index.index);
         *place = parse(quote_spanned!(span=> (*#base.place_at(#position))));
-    }
-}
-
-/// Whether `let` is among the conditions.
-fn has_let(expression: &Expr) -> bool {
-    match expression {
-        Expr::Let(_) => true,
-        Expr::Binary(binary) => has_let(&binary.left) || has_let(&binary.right),
-        Expr::Paren(inner) => has_let(&inner.expr),
-        _ => false,
     }
 }
 
@@ -285,7 +274,7 @@ impl Rewriter<'_> {
     }
 
     /// Whether a place is a variable that began as a number.
-    fn is_number(&self, place: &Expr) -> bool {
+    pub fn is_number(&self, place: &Expr) -> bool {
         variable(place).and_then(|name| self.scopes.find(name)) == Some(Declared::Number)
     }
 
@@ -389,112 +378,6 @@ impl Rewriter<'_> {
             }
             _ => self.rewrite(index, Position::Argument),
         }
-    }
-
-    /// A float literal beside what may be generic over the element type.
-    pub fn literal(&self, literal: &mut Expr) {
-        fn is_float(literal: &Expr) -> bool {
-            match literal {
-                Expr::Lit(literal) => matches!(&literal.lit, Lit::Float(number) if number.suffix().is_empty()),
-                Expr::Unary(unary) => is_float(&unary.expr),
-                Expr::Paren(inner) => is_float(&inner.expr),
-                Expr::Group(inner) => is_float(&inner.expr),
-                _ => false,
-            }
-        }
-        if self.floats && is_float(literal) {
-            let span = literal.span();
-            *literal = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Literal(#literal)));
-        }
-    }
-
-    /// A literal and what is none, side by side.
-    fn beside(&self, left: &mut Expr, right: &mut Expr) {
-        match (is_literal(left), is_literal(right)) {
-            (true, false) => self.literal(left),
-            (false, true) => self.literal(right),
-            _ => {}
-        }
-    }
-
-    fn binary(&mut self, expression: &mut Expr) {
-        let span = expression.span();
-        let Expr::Binary(binary) = expression else { return };
-        if super::effects::assigns(&binary.op) {
-            self.rewrite(&mut binary.left, Position::Place);
-            // Where the other side reads the same variable the place is Rust's, which may be read while it is assigned.
-            if root(&binary.left).is_some_and(|name| !super::scopes::uses(&binary.right, name)) {
-                element(&mut binary.left);
-            }
-            self.literal(&mut binary.right);
-            self.rewrite(&mut binary.right, Position::Operand);
-            if self.is_number(&binary.left) && !is_literal(&binary.right) {
-                let (value, span) = (&binary.right, binary.right.span());
-                *binary.right =
-                    parse(quote_spanned!(span=> ::deltaray::tensor::attribute::TakenByNumber::taken(#value)));
-            }
-            return;
-        }
-        let (method, mirrored) = match binary.op {
-            BinOp::Lt(_) => ("less", "greater"),
-            BinOp::Le(_) => ("less_equal", "greater_equal"),
-            BinOp::Gt(_) => ("greater", "less"),
-            BinOp::Ge(_) => ("greater_equal", "less_equal"),
-            BinOp::Eq(_) => ("equal", "equal"),
-            BinOp::Ne(_) => ("not_equal", "not_equal"),
-            BinOp::And(_) => return self.logical(expression, "and"),
-            BinOp::Or(_) => return self.logical(expression, "or"),
-            _ => {
-                self.beside(&mut binary.left, &mut binary.right);
-                self.rewrite(&mut binary.left, Position::Operand);
-                self.rewrite(&mut binary.right, Position::Operand);
-                return;
-            }
-        };
-        if is_literal(&binary.left) && is_literal(&binary.right) {
-            return;
-        }
-        let op = binary.op.span();
-        self.rewrite(&mut binary.left, Position::Reference);
-        self.rewrite(&mut binary.right, Position::Reference);
-        // A literal at the right takes its type from what is compared with it.
-        let swapped = is_literal(&binary.left);
-        self.beside(&mut binary.left, &mut binary.right);
-        let (left, right) = if swapped { (&binary.right, &binary.left) } else { (&binary.left, &binary.right) };
-        let method = Ident::new(if swapped { mirrored } else { method }, op);
-        let (left_span, right_span) = (left.span(), right.span());
-        let left = quote_spanned!(left_span=> &(#left));
-        let right = quote_spanned!(right_span=> &(#right));
-        let compared = quote_spanned!(span=> ::deltaray::tensor::attribute::Compared(#left, #right));
-        *expression = parse(quote_spanned!(op=> #compared.#method()));
-    }
-
-    /// `&&` and `||`.
-    fn logical(&mut self, expression: &mut Expr, method: &str) {
-        let plain = has_let(expression);
-        let Expr::Binary(binary) = expression else { return };
-        let plain = plain || !is_pure_expression(&binary.right, &self.scopes);
-        let op = binary.op.span();
-        self.rewrite(&mut binary.left, Position::Argument);
-        self.rewrite(&mut binary.right, Position::Argument);
-        if plain {
-            return;
-        }
-        let (left, right, method) = (&binary.left, &binary.right, Ident::new(method, op));
-        let span = left.span();
-        let left = match is_place(left) {
-            true => quote_spanned!(span=> ::core::clone::Clone::clone(&#left)),
-            false => left.to_token_stream(),
-        };
-        let left = quote_spanned!(span=> ::deltaray::tensor::attribute::Truth(#left));
-        let right = match is_place(right) {
-            true => {
-                let span = right.span();
-                quote_spanned!(span=> ::core::clone::Clone::clone(&#right))
-            }
-            false => right.to_token_stream(),
-        };
-        *expression = parse(quote_spanned!(op=> #left.#method(|| #right)));
     }
 
     /// The arguments of what is differentiated or staged: a tuple of them is one of references.

@@ -1,11 +1,12 @@
 //! `#[differentiable]`: code of arrays as it is thought, made generic over the algebra.
 //!
-//! Tokens go one way: [`signature`] makes the function generic, [`body`], [`statements`] and [`lifting`] rewrite expressions
-//! by their position, and [`value`] adds the struct that is the function as a value. Nothing here differentiates.
+//! Tokens go one way: [`signature`] makes the function generic, [`body`], [`operators`], [`statements`] and [`lifting`] rewrite
+//! expressions by their position, and [`value`] adds the struct that is the function as a value. Nothing here differentiates.
 
 mod body;
 mod effects;
 mod lifting;
+mod operators;
 mod scopes;
 mod signature;
 mod statements;
@@ -25,7 +26,9 @@ fn allowances() -> TokenStream {
         #[allow(
             unused_parens,
             unused_braces,
-            clippy::all,
+            clippy::style,
+            clippy::complexity,
+            clippy::perf,
         )]
     }
 }
@@ -66,7 +69,11 @@ fn rewritten(retyped: &mut Retyped, block: &Block) -> Result<TokenStream> {
 fn function(item: ItemFn) -> Result<TokenStream> {
     let ItemFn { attrs, vis, sig, block } = item;
     let mut retyped = retype(sig, None)?;
-    let body = rewritten(&mut retyped, &block)?;
+    // With an error inside the function is still there, so that those who call it have none.
+    let (body, error) = match rewritten(&mut retyped, &block) {
+        Ok(body) => (body, None),
+        Err(error) => (quote!({ ::core::unreachable!() }), Some(error.to_compile_error())),
+    };
     let value = value::array_fn(&attrs, &vis, &retyped);
     let (signature, allowances) = (&retyped.signature, allowances());
     Ok(quote! {
@@ -74,6 +81,7 @@ fn function(item: ItemFn) -> Result<TokenStream> {
         #allowances
         #vis #signature #body
         #value
+        #error
     })
 }
 

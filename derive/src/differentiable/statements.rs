@@ -2,6 +2,7 @@
 
 use super::body::{Position, Rewriter, is_literal, parse};
 use super::effects::{assigned, exit, is_pure, is_rolled_over, rolled_range};
+use super::operators::contains_let;
 use super::scopes::{Declared, bindings, used, used_in, uses_from};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
@@ -387,15 +388,5 @@ impl Rewriter<'_> {
     /// Declares what a pattern binds inside of a closure.
     pub fn bound_by(patterns: &Punctuated<Pat, Token![,]>) -> Vec<String> {
         patterns.iter().flat_map(bindings).map(|(name, _)| name.to_string()).collect()
-    }
-}
-
-/// Whether `let` is among the conditions of an `if` or `while`.
-fn contains_let(condition: &Expr) -> bool {
-    match condition {
-        Expr::Let(_) => true,
-        Expr::Binary(binary) => contains_let(&binary.left) || contains_let(&binary.right),
-        Expr::Paren(inner) => contains_let(&inner.expr),
-        _ => false,
     }
 }
