@@ -247,3 +247,29 @@ fn what_is_kept_is_used_later() {
     });
     same(&kept {}, &expected, &v([0.5, -1.0, 2.0]));
 }
+
+#[differentiable]
+fn out_of_range(x: Vector<f64>, #[plain] case: usize) -> Vector<f64> {
+    let y: Vector<f64> = ones(7);
+    match case {
+        0 => x[2..9],
+        1 => x + y,
+        _ => {
+            if (x > 0.0).all() {
+                x[..2]
+            } else {
+                x
+            }
+        }
+    }
+}
+
+/// Shapes that don't fit are reported at the line of the function as it is written.
+#[test]
+fn problems_name_the_line() {
+    let first = line!() - 19;
+    for (case, line) in [(0, first + 4), (1, first + 5), (4, first + 7)] {
+        let error = stage(|x| out_of_range(x, case), &v([1.0, 2.0, 3.0])).err().expect("shapes don't fit").to_string();
+        assert!(error.contains(&format!("corners.rs:{line}:")), "{line}: {error}");
+    }
+}

@@ -74,11 +74,13 @@ fn function(item: ItemFn) -> Result<TokenStream> {
         Ok(body) => (body, None),
         Err(error) => (quote!({ ::core::unreachable!() }), Some(error.to_compile_error())),
     };
+    let unused = error.as_ref().map(|_| quote!(#[allow(unused_variables)]));
     let value = value::array_fn(&attrs, &vis, &retyped);
     let (signature, allowances) = (&retyped.signature, allowances());
     Ok(quote! {
         #(#attrs)*
         #allowances
+        #unused
         #vis #signature #body
         #value
         #error

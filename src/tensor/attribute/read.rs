@@ -259,11 +259,15 @@ fn read<A: Algebra>(array: A::Array, parts: SmallVec<[Part<A>; 6]>) -> A::Array 
         });
         return read_at::<A>(array, positions.collect());
     }
-    // Innermost first, so that the axes before keep their places.
-    parts.into_iter().enumerate().rev().fold(array, |array, (axis, part)| match part {
-        Part::Position(position) => read_along::<A>(array, axis, position),
-        Part::Range(start, end) => sliced::<A>(array, axis, start, end),
-    })
+    // Innermost first, so that the axes before keep their places; not in a closure, which would hide the caller's line.
+    let mut array = array;
+    for (axis, part) in parts.into_iter().enumerate().rev() {
+        array = match part {
+            Part::Position(position) => read_along::<A>(array, axis, position),
+            Part::Range(start, end) => sliced::<A>(array, axis, start, end),
+        };
+    }
+    array
 }
 
 #[track_caller]
