@@ -193,7 +193,9 @@ impl Rewriter<'_> {
             None => block.to_token_stream(),
         };
         let (yes, no) = (lifted(literals.0, then_branch), lifted(literals.1, &other));
-        let sides = quote_spanned!(span=> |__side: bool| if __side #yes else #no);
+        // Not by the user's tokens, so that lints do not take it for theirs.
+        let written = proc_macro2::Span::mixed_site().located_at(span);
+        let sides = quote_spanned!(written=> |__side: bool| if __side #yes else #no);
         *expression = parse(quote_spanned!(condition_span=> #condition.choose(#sides)));
     }
 
