@@ -8,9 +8,10 @@ use deltaray::term::{Body, Extension};
 use deltaray::vectorise::vectorise;
 
 /// Written element by element; staged, it runs in bulk.
-fn self_convolution<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+#[differentiable]
+fn self_convolution(x: Vector<f64>) -> Scalar<f64> {
     let n = x.len();
-    build(n, |i| x.at(&i) * x.at(n - 1 - i)).sum()
+    build(n, |i| x[i] * x[n - 1 - i]).sum()
 }
 
 fn show<X: Extension>(title: &str, body: &Body<X>, results: &[&str]) {

@@ -3,6 +3,9 @@
 #[doc = include_str!("../docs/tutorial.md")]
 pub mod tutorial {}
 
+#[doc = include_str!("../docs/attribute.md")]
+pub mod attribute {}
+
 #[doc = include_str!("../docs/numpy.md")]
 pub mod from_numpy {}
 

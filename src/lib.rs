@@ -9,9 +9,10 @@
 //! use deltaray::prelude::*;
 //!
 //! /// Written element by element; staged, it runs in bulk.
-//! fn self_convolution<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+//! #[differentiable]
+//! fn self_convolution(x: Vector<f64>) -> Scalar<f64> {
 //!     let n = x.len();
-//!     build(n, |i| x.at(&i) * x.at(n - 1 - i)).sum()
+//!     build(n, |i| x[i] * x[n - 1 - i]).sum()
 //! }
 //!
 //! # fn main() -> deltaray::Result<()> {
@@ -38,6 +39,9 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! The attribute makes it what one can write by hand, a function that is generic in its [algebra](algebra::Algebra), here
+//! `fn self_convolution<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64>`: see [`guide::attribute`].
 //!
 //! # The story, room by room
 //!
@@ -77,6 +81,7 @@
 //! # Where to read on
 //!
 //! - [`guide::tutorial`]: from a function to trained parameters, step by step.
+//! - [`guide::attribute`]: functions as one thinks them, and what they stand for.
 //! - [`guide::from_numpy`]: what one writes in NumPy and JAX, and here.
 //! - [`guide::sparse_derivatives`]: Jacobians and Hessians that are mostly zero.
 //! - [`guide::semantics`]: what happens out of bounds, at ties, at zero.
@@ -111,5 +116,5 @@ pub mod tensor;
 pub mod term;
 pub mod vectorise;
 
-pub use deltaray_derive::Tree;
+pub use deltaray_derive::{Tree, differentiable};
 pub use error::{Error, Result};

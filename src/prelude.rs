@@ -18,4 +18,4 @@ pub use crate::tensor::{
     reduce_axis, reduce_by_index, reduce_by_index_axis, reduce_segments, reduce_segments_axis, scalar, scan,
     scan_reverse, select, stack, stack_trees, unstack_trees, while_loop, zeros,
 };
-pub use deltaray_derive::Tree;
+pub use deltaray_derive::{Tree, differentiable};

@@ -4,7 +4,7 @@ use quote::ToTokens;
 use syn::{DeriveInput, Error, GenericArgument, GenericParam, Ident, PathArguments, PathSegment, Type};
 
 /// The library's names of arrays, which all have the algebra as their first argument, and how many arguments they have.
-const ARRAYS: [(&str, usize); 9] = [
+pub const ARRAYS: [(&str, usize); 9] = [
     ("Tensor", 3),
     ("Scalar", 2),
     ("Vector", 2),
@@ -55,6 +55,10 @@ fn text(ty: &Type) -> String {
 pub fn algebra(input: &DeriveInput, field: &syn::Field) -> Option<Error> {
     let (array, count) = array(&field.ty)?;
     let given = arguments(array);
+    let (article, kind) = match &input.data {
+        syn::Data::Enum(_) => ("an", "enum"),
+        _ => ("a", "struct"),
+    };
     let parameters: Vec<&Ident> = input.generics.type_params().map(|parameter| &parameter.ident).collect();
     let bound = |parameter: &&&Ident| matches!(given[0], Type::Path(path) if path.path.is_ident(**parameter));
     let advice = match parameters.iter().find(bound) {
@@ -67,13 +71,13 @@ pub fn algebra(input: &DeriveInput, field: &syn::Field) -> Option<Error> {
             let others: String = others.iter().map(|ty| format!(", {}", text(ty))).collect();
             let declaration = match input.generics.params.iter().any(|it| !matches!(it, GenericParam::Lifetime(_))) {
                 true => format!("add `{algebra}: Algebra` to the parameters of `{}`", input.ident),
-                false => format!("write `struct {}<{algebra}: Algebra>`", input.ident),
+                false => format!("write `{kind} {}<{algebra}: Algebra>`", input.ident),
             };
             format!("{declaration}, and here `{}<{algebra}{others}>`", array.ident)
         }
     };
     let message = format!(
-        "a struct of arrays is generic over their algebra: {advice}; an array that takes no part in derivatives is marked \
+        "{article} {kind} of arrays is generic over their algebra: {advice}; an array that takes no part in derivatives is marked \
          `#[tree(skip)]`"
     );
     Some(Error::new_spanned(&field.ty, message))

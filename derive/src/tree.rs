@@ -18,7 +18,7 @@ enum Role {
 }
 
 /// Whether one of the bounds is a trait whose last segment has this name.
-fn bounded_by<'a>(bounds: impl IntoIterator<Item = &'a TypeParamBound>, name: &str) -> bool {
+pub fn bounded_by<'a>(bounds: impl IntoIterator<Item = &'a TypeParamBound>, name: &str) -> bool {
     bounds.into_iter().any(|bound| match bound {
         TypeParamBound::Trait(bound) => bound.path.segments.last().is_some_and(|segment| segment.ident == name),
         _ => false,
@@ -39,7 +39,7 @@ fn bounds<'a>(input: &'a DeriveInput, parameter: &'a syn::TypeParam) -> Vec<&'a 
 }
 
 /// The tokens with every occurrence of an identifier replaced.
-fn replace(tokens: TokenStream, from: &Ident, to: &TokenStream) -> TokenStream {
+pub fn replace(tokens: TokenStream, from: &Ident, to: &TokenStream) -> TokenStream {
     tokens
         .into_iter()
         .flat_map(|token| match token {
@@ -71,8 +71,27 @@ fn is_skipped(field: &syn::Field) -> Result<bool> {
 
 /// The implementations of `Tree` and `Family`.
 pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
-    let Data::Struct(data) = &input.data else {
-        return Err(Error::new(input.span(), "`Tree` is derived for structs"));
+    // The one form of a struct, or the variants of an enum.
+    let name = &input.ident;
+    let forms: Vec<(TokenStream, Option<String>, &Fields)> = match &input.data {
+        Data::Struct(data) => vec![(name.to_token_stream(), None, &data.fields)],
+        Data::Enum(data) if data.variants.is_empty() => {
+            return Err(Error::new(name.span(), "an enum without variants has no values, and so is no tree"));
+        }
+        Data::Enum(data) => {
+            let form = |variant: &'_ syn::Variant| {
+                let ident = &variant.ident;
+                (quote!(#name::#ident), ident.unraw().to_string())
+            };
+            data.variants
+                .iter()
+                .map(|variant| (form(variant), &variant.fields))
+                .map(|((path, text), fields)| (path, Some(text), fields))
+                .collect()
+        }
+        Data::Union(_) => {
+            return Err(Error::new(name.span(), "`Tree` is derived for structs and enums: write an enum"));
+        }
     };
     let mut roles = Vec::new();
     let mut algebra: Option<Ident> = None;
@@ -92,7 +111,6 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
         });
     }
 
-    let name = &input.ident;
     let library = quote!(::deltaray);
     let concrete = quote!(#library::concrete::Concrete);
     // The parameter that stands for the algebra; a struct without arrays is a tree over any.
@@ -172,25 +190,34 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
     let mut mutable_visits = Vec::new();
     let mut outlines = Vec::new();
     let mut rebuilds = Vec::new();
-    for (position, field) in data.fields.iter().enumerate() {
-        let member = match &field.ident {
-            Some(ident) => Member::Named(ident.clone()),
-            None => Member::Unnamed(Index::from(position)),
-        };
-        if is_skipped(field)? {
-            rebuilds.push(quote!(#member: ::core::clone::Clone::clone(&like.#member)));
-        } else {
+    for (path, variant, fields) in &forms {
+        let (mut bound, mut visit, mut visit_mut, mut outline, mut values) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        if let Some(variant) = variant {
+            outline.push(quote!(outline.variant(#variant);));
+        }
+        for (position, field) in fields.iter().enumerate() {
+            let member = match &field.ident {
+                Some(ident) => Member::Named(ident.clone()),
+                None => Member::Unnamed(Index::from(position)),
+            };
+            let place = format_ident!("__field_{position}");
+            bound.push(quote!(#member: #place));
+            if is_skipped(field)? {
+                values.push(quote!(#member: ::core::clone::Clone::clone(#place)));
+                continue;
+            }
             if algebra.is_none()
                 && let Some(error) = missing::algebra(input, field)
             {
                 return Err(error);
             }
             let ty = &field.ty;
-            visits.push(quote!(<#ty as #library::tensor::Tree<#over>>::visit(&self.#member, visitor);));
-            mutable_visits.push(quote!(<#ty as #library::tensor::Tree<#over>>::visit_mut(&mut self.#member, visitor);));
+            visit.push(quote!(<#ty as #library::tensor::Tree<#over>>::visit(#place, visitor);));
+            visit_mut.push(quote!(<#ty as #library::tensor::Tree<#over>>::visit_mut(#place, visitor);));
             let inside =
-                |outline: TokenStream| quote!(<#ty as #library::tensor::Tree<#over>>::outline(&self.#member, #outline));
-            outlines.push(match &field.ident {
+                |outline: TokenStream| quote!(<#ty as #library::tensor::Tree<#over>>::outline(#place, #outline));
+            outline.push(match &field.ident {
                 Some(ident) => {
                     let (name, inside) = (ident.unraw().to_string(), inside(quote!(inside)));
                     quote!(outline.field(#name, |inside| #inside);)
@@ -200,15 +227,16 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
                     quote!(#inside;)
                 }
             });
-            rebuilds.push(quote!(
-                #member: #library::tensor::rebuild_field::<#first, #second, _>(&like.#member, leaves)
+            values.push(quote!(
+                #member: #library::tensor::rebuild_field::<#first, #second, _>(#place, leaves)
             ));
         }
+        let pattern = quote!(#path { #(#bound),* });
+        visits.push(quote!(#pattern => { #(#visit)* }));
+        mutable_visits.push(quote!(#pattern => { #(#visit_mut)* }));
+        outlines.push(quote!(#pattern => { #(#outline)* }));
+        rebuilds.push(quote!(#pattern => #path { #(#values),* }));
     }
-    let value = match &data.fields {
-        Fields::Unit => name.to_token_stream(),
-        _ => quote!(#name { #(#rebuilds),* }),
-    };
 
     let over_tokens = over.to_token_stream();
     let own = {
@@ -234,18 +262,18 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
                 &'__a self,
                 visitor: &mut dyn ::core::ops::FnMut(&'__a <#over as #library::algebra::Algebra>::Array),
             ) {
-                #(#visits)*
+                match self { #(#visits)* }
             }
             #[allow(unused_variables)]
             fn visit_mut<'__a>(
                 &'__a mut self,
                 visitor: &mut dyn ::core::ops::FnMut(&'__a mut <#over as #library::algebra::Algebra>::Array),
             ) {
-                #(#mutable_visits)*
+                match self { #(#mutable_visits)* }
             }
             #[allow(unused_variables)]
             fn outline(&self, outline: &mut #library::tensor::Outline) {
-                #(#outlines)*
+                match self { #(#outlines)* }
             }
         }
 
@@ -268,7 +296,7 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
                 like: &Self::At<#first>,
                 leaves: &mut dyn ::core::iter::Iterator<Item = <#second as #library::algebra::Algebra>::Array>,
             ) -> Self::At<#second> {
-                #value
+                match like { #(#rebuilds),* }
             }
         }
     })

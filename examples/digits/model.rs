@@ -1,4 +1,4 @@
-//! The model, as a user of deltaray writes it: plain structs of arrays, and functions that are generic in the algebra.
+//! The model, as a user of deltaray writes it: plain structs of arrays, and plain functions, which the attribute makes generic.
 //!
 //! Each function here is ordinary code: on plain arrays it computes, staged it becomes a program. One training step,
 //! gradient and all, is staged once and run for every batch.
@@ -29,29 +29,33 @@ pub struct Batch<A: Algebra> {
 }
 
 /// A score for each image and digit.
-fn scores<A: Algebra>(mlp: &Mlp<A>, images: &Matrix<A, f32>) -> Matrix<A, f32> {
-    let hidden = (images.dot(&mlp.w1) + &mlp.b1).relu();
-    hidden.dot(&mlp.w2) + &mlp.b2
+#[differentiable]
+fn scores(mlp: &Mlp, images: &Matrix<f32>) -> Matrix<f32> {
+    let hidden = (images.dot(&mlp.w1) + mlp.b1).relu();
+    hidden.dot(&mlp.w2) + mlp.b2
 }
 
 /// The mean over the images of the cross-entropy between softmax and label, written for one image at a time.
-fn cross_entropy<A: Algebra>(scores: &Matrix<A, f32>, labels: &Vector<A, i64>) -> Scalar<A, f32> {
+#[differentiable]
+fn cross_entropy(scores: &Matrix<f32>, labels: &Vector<i64>) -> Scalar<f32> {
     build(labels.len(), |image| {
-        let row = scores.at(&image);
+        let row = scores[image];
         // Relative to the largest score no exponential overflows.
-        let row = &row - row.max_all();
-        row.exp().sum().ln() - row.at(labels.at(&image))
+        let row = row - row.max_all();
+        row.exp().sum().ln() - row[labels[image]]
     })
     .mean()
 }
 
 /// What training makes small.
-pub fn loss<A: Algebra>((mlp, batch): &(Mlp<A>, Batch<A>)) -> Scalar<A, f32> {
+#[differentiable]
+pub fn loss((mlp, batch): (Mlp, Batch)) -> Scalar<f32> {
     cross_entropy(&scores(mlp, &batch.images), &batch.labels)
 }
 
 /// The loss, and the digit that each image is taken for.
-fn predict<A: Algebra>((mlp, batch): &(Mlp<A>, Batch<A>)) -> (Scalar<A, f32>, Vector<A, i64>) {
+#[differentiable]
+fn predict((mlp, batch): (Mlp, Batch)) -> (Scalar<f32>, Vector<i64>) {
     let scores = scores(mlp, &batch.images);
     (cross_entropy(&scores, &batch.labels), scores.argmax_axis(1))
 }
@@ -72,12 +76,13 @@ pub struct Adam<A: Algebra> {
 }
 
 /// One step of training: parameters and memory after it, and the loss before.
-fn step<A: Algebra>((mlp, adam, batch): &(Mlp<A>, Adam<A>, Batch<A>)) -> (Mlp<A>, Adam<A>, Scalar<A, f32>) {
+#[differentiable]
+fn step((mlp, adam, batch): (Mlp, Adam, Batch)) -> (Mlp, Adam, Scalar<f32>) {
     let (loss, gradient) = value_and_grad(loss, (mlp, batch));
-    let steps = &adam.steps + 1.0;
+    let steps = adam.steps + 1.0;
     // The means start at 0: their weights so far add up to less than 1, at first to much less.
-    let mean_weight = -(&steps * (-MEAN_STEP).ln_1p()).expm1();
-    let square_weight = -(&steps * (-SQUARE_STEP).ln_1p()).expm1();
+    let mean_weight = -(steps * (-MEAN_STEP).ln_1p()).expm1();
+    let square_weight = -(steps * (-SQUARE_STEP).ln_1p()).expm1();
     let rate = RATE * square_weight.sqrt() / mean_weight;
     let (w1, w1_mean, w1_square) = update(&mlp.w1, &gradient.w1, &adam.mean.w1, &adam.square.w1, &rate);
     let (b1, b1_mean, b1_square) = update(&mlp.b1, &gradient.b1, &adam.mean.b1, &adam.square.b1, &rate);
@@ -91,16 +96,17 @@ fn step<A: Algebra>((mlp, adam, batch): &(Mlp<A>, Adam<A>, Batch<A>)) -> (Mlp<A>
 type Array<A, R> = Tensor<A, f32, R>;
 
 /// Adam's rule for one array: its new value, and the new means.
-fn update<A: Algebra, R: Rank>(
-    parameter: &Array<A, R>,
-    gradient: &Array<A, R>,
-    mean: &Array<A, R>,
-    square: &Array<A, R>,
-    rate: &Scalar<A, f32>,
-) -> (Array<A, R>, Array<A, R>, Array<A, R>) {
+#[differentiable]
+fn update<R: Rank>(
+    parameter: &Array<R>,
+    gradient: &Array<R>,
+    mean: &Array<R>,
+    square: &Array<R>,
+    rate: &Scalar<f32>,
+) -> (Array<R>, Array<R>, Array<R>) {
     let mean = mean + (gradient - mean) * MEAN_STEP;
     let square = square + (gradient * gradient - square) * SQUARE_STEP;
-    (parameter - &mean * rate / (square.sqrt() + EPSILON), mean, square)
+    (parameter - mean * rate / (square.sqrt() + EPSILON), mean, square)
 }
 
 impl Mlp<Concrete> {

@@ -14,20 +14,22 @@ struct Input {
 }
 
 /// The determinants of many minors at once: [rows, columns, minors].
-fn determinants<A: Algebra>(minors: &Tensor3<A, f64>) -> Vector<A, f64> {
+#[differentiable]
+fn determinants(minors: Tensor3<f64>) -> Vector<f64> {
     let (m, count) = (minors.len(), minors.shape()[2]);
     if m == 1 {
         return minors.flatten();
     }
-    let rest = minors.slice(0, 1..);
-    let without = |column: usize| concatenate(1, &[rest.slice(1, ..column), rest.slice(1, column + 1..)]);
+    let rest = minors[1..];
+    let without = |column: usize| concatenate(1, &[rest[(.., ..column)], rest[(.., column + 1..)]]);
     let smaller = concatenate(2, &(0..m).map(without).collect::<Vec<_>>());
     let signs = 1.0 - 2.0 * (iota(m) % 2).cast::<f64>();
-    signs.dot(&(minors.at(0) * determinants(&smaller).reshape((m, count))))
+    signs.dot(&(minors[0] * determinants(&smaller).reshape((m, count))))
 }
 
-fn determinant<A: Algebra>(a: &Matrix<A, f64>) -> Scalar<A, f64> {
-    determinants(&a.insert_axis(2)).at(0)
+#[differentiable]
+fn determinant(a: Matrix<f64>) -> Scalar<f64> {
+    determinants(&a.insert_axis(2))[0]
 }
 
 pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> Answer {

@@ -13,13 +13,15 @@ struct Input {
 }
 
 /// The squared distances of points [n, d] from the nearest of the centroids [k, d], summed; |p − c|² = |p|² − 2 p·c + |c|².
-fn cost<A: Algebra>((centroids, points): &(Matrix<A, f64>, Matrix<A, f64>)) -> Scalar<A, f64> {
+#[differentiable]
+fn cost((centroids, points): (Matrix<f64>, Matrix<f64>)) -> Scalar<f64> {
     let from_origin = centroids.powi(2).sum_axis(1) - 2.0 * points.dot(&centroids.transpose());
     points.powi(2).sum() + from_origin.min_axis(1).sum()
 }
 
 /// The gradient divided by the diagonal of the Hessian, which is its product with a vector of ones.
-fn direction<A: Algebra>((centroids, points): &(Matrix<A, f64>, Matrix<A, f64>)) -> Matrix<A, f64> {
+#[differentiable]
+fn direction((centroids, points): (Matrix<f64>, Matrix<f64>)) -> Matrix<f64> {
     let along = ones(&centroids.shape()[..]).into_rank();
     let (gradient, curvature) = jvp(|(centroids, points)| grad(cost, (centroids, points)), (centroids, points), &along);
     gradient / curvature

@@ -12,10 +12,11 @@ struct Input {
     n: usize,
 }
 
-fn objective<A: Algebra>(x: &Vector<A, f64>, n: usize) -> Scalar<A, f64> {
-    let t: Vector<A, f64> = iota(n).cast::<f64>() * (2.0 / (n - 1) as f64) - 1.0;
-    let sign = t.gt(0.0).cast::<f64>() - t.lt(0.0).cast::<f64>();
-    let polynomial = fold_reverse(zeros(n), x, |value, coefficient| value * &t + coefficient);
+#[differentiable]
+fn objective(x: Vector<f64>, #[plain] n: usize) -> Scalar<f64> {
+    let t = iota(n).cast::<f64>() * (2.0 / (n - 1) as f64) - 1.0;
+    let sign = (t > 0.0).cast::<f64>() - (t < 0.0).cast::<f64>();
+    let polynomial = fold_reverse(zeros(n), x, |value, coefficient| value * t + coefficient);
     0.5 * (sign - polynomial).powi(2).sum()
 }
 

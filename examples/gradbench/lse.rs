@@ -12,9 +12,10 @@ struct Input {
 }
 
 /// The largest element is taken out of the exponentials, so that none overflows; the result does not depend on it.
-fn logsumexp<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+#[differentiable]
+fn logsumexp(x: Vector<f64>) -> Scalar<f64> {
     let largest = x.max_all().stop_gradient();
-    (x - &largest).exp().sum().ln() + largest
+    (x - largest).exp().sum().ln() + largest
 }
 
 pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> Answer {

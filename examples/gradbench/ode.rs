@@ -13,21 +13,23 @@ struct Input {
 }
 
 /// What y is at the time 2, after s steps from 0.
-fn solution<A: Algebra>(x: &Vector<A, f64>, s: usize) -> Vector<A, f64> {
+#[differentiable]
+fn solution(x: Vector<f64>, #[plain] s: usize) -> Vector<f64> {
     let n = x.len();
     let h = 2.0 / s as f64;
-    let slope = |y: &Vector<A, f64>| x * concatenate(0, &[ones(1), y.slice(0, ..n - 1)]);
+    let slope = |y: &Vector<f64>| x * concatenate(0, &[ones(1), y[..n - 1]]);
     iterate(zeros(n), s, |y| {
         let k1 = slope(&y);
-        let k2 = slope(&(&y + h / 2.0 * &k1));
-        let k3 = slope(&(&y + h / 2.0 * &k2));
-        let k4 = slope(&(&y + h * &k3));
+        let k2 = slope(&(y + h / 2.0 * k1));
+        let k3 = slope(&(y + h / 2.0 * k2));
+        let k4 = slope(&(y + h * k3));
         y + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
     })
 }
 
-fn last<A: Algebra>(x: &Vector<A, f64>, s: usize) -> Scalar<A, f64> {
-    solution(x, s).at(x.len() - 1)
+#[differentiable]
+fn last(x: Vector<f64>, #[plain] s: usize) -> Scalar<f64> {
+    solution(x, s)[x.len() - 1]
 }
 
 pub fn evaluate(evaluation: &mut Evaluation, function: &str, input: Value) -> Answer {

@@ -34,57 +34,63 @@ pub struct Errors<A: Algebra> {
     pub weight: Vector<A, f64>,
 }
 
-fn cross<A: Algebra>(a: &Vector<A, f64>, b: &Vector<A, f64>) -> Vector<A, f64> {
-    let [a, b] = [a, b].map(|x| [x.at(0), x.at(1), x.at(2)]);
-    stack(&[&a[1] * &b[2] - &a[2] * &b[1], &a[2] * &b[0] - &a[0] * &b[2], &a[0] * &b[1] - &a[1] * &b[0]])
+#[differentiable]
+fn cross(a: Vector<f64>, b: Vector<f64>) -> Vector<f64> {
+    stack(&[a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 }
 
 /// A point turned about an axis, by an angle that is the length of the axis.
-fn rotate<A: Algebra>(axis: &Vector<A, f64>, x: &Vector<A, f64>) -> Vector<A, f64> {
+#[differentiable]
+fn rotate(axis: Vector<f64>, x: Vector<f64>) -> Vector<f64> {
     let square = axis.dot(axis);
-    let turns = square.gt(0.0);
+    let turns = square > 0.0;
     let angle = square.sqrt();
-    let sine = turns.select(angle.sin() / &angle, 1.0);
+    let sine = turns.select(angle.sin() / angle, 1.0);
     let versine = turns.select((1.0 - angle.cos()) / square, 0.0);
     x * angle.cos() + cross(axis, x) * sine + axis * (axis.dot(x) * versine)
 }
 
 /// Where a camera sees a point.
-fn project<A: Algebra>(camera: &Vector<A, f64>, point: &Vector<A, f64>) -> Vector<A, f64> {
-    let seen = rotate(&camera.slice(0, ..3), &(point - camera.slice(0, 3..6)));
-    let plane = seen.slice(0, ..2) / seen.at(2);
+#[differentiable]
+fn project(camera: Vector<f64>, point: Vector<f64>) -> Vector<f64> {
+    let seen = rotate(&camera[..3], &(point - camera[3..6]));
+    let plane = seen[..2] / seen[2];
     let square = plane.dot(&plane);
-    let distortion = 1.0 + camera.at(9) * &square + camera.at(10) * square.powi(2);
-    plane * distortion * camera.at(6) + camera.slice(0, 7..9)
+    let distortion = 1.0 + camera[9] * square + camera[10] * square.powi(2);
+    plane * distortion * camera[6] + camera[7..9]
 }
 
 /// The parameters of one observation, of its camera, its point and its weight: [15].
-fn parameters<A: Algebra>(scene: &Scene<A>, observed: &Observations<A>, at: &Scalar<A, i64>) -> Vector<A, f64> {
-    let camera = scene.cameras.at(observed.pairs.at((at, 0)));
-    let point = scene.points.at(observed.pairs.at((at, 1)));
-    concatenate(0, &[camera, point, scene.weights.at(at).insert_axis(0)])
+#[differentiable]
+fn parameters(scene: &Scene, observed: &Observations, at: &Scalar<i64>) -> Vector<f64> {
+    let camera = scene.cameras[observed.pairs[(at, 0)]];
+    let point = scene.points[observed.pairs[(at, 1)]];
+    concatenate(0, &[camera, point, scene.weights[at].insert_axis(0)])
 }
 
 /// How far off one observation is, for its parameters.
-fn reprojection_error<A: Algebra>((x, feature): &(Vector<A, f64>, Vector<A, f64>)) -> Vector<A, f64> {
-    x.at(14) * (project(&x.slice(0, ..11), &x.slice(0, 11..14)) - feature)
+#[differentiable]
+fn reprojection_error((x, feature): (Vector<f64>, Vector<f64>)) -> Vector<f64> {
+    x[14] * (project(&x[..11], &x[11..14]) - feature)
 }
 
-fn weight_error<A: Algebra>(weight: &Scalar<A, f64>) -> Scalar<A, f64> {
+#[differentiable]
+fn weight_error(weight: Scalar<f64>) -> Scalar<f64> {
     1.0 - weight * weight
 }
 
-pub fn errors<A: Algebra>((scene, observed): &(Scene<A>, Observations<A>)) -> Errors<A> {
-    let reprojection = build(scene.weights.len(), |at| {
-        reprojection_error(&(parameters(scene, observed, &at), observed.features.at(&at)))
-    });
+#[differentiable]
+pub fn errors((scene, observed): (Scene, Observations)) -> Errors {
+    let reprojection =
+        build(scene.weights.len(), |at| reprojection_error(&(parameters(scene, observed, &at), observed.features[at])));
     Errors { reprojection, weight: vmap(|weight| weight_error(&weight), &scene.weights) }
 }
 
 /// The entries of the Jacobian of the errors: 15 in each row of a reprojection error, one in each row of a weight's.
-pub fn jacobian<A: Algebra>((scene, observed): &(Scene<A>, Observations<A>)) -> Vector<A, f64> {
+#[differentiable]
+pub fn jacobian((scene, observed): (Scene, Observations)) -> Vector<f64> {
     let blocks = build(scene.weights.len(), |at| {
-        let (x, feature) = (parameters(scene, observed, &at), observed.features.at(&at));
+        let (x, feature) = (parameters(scene, observed, &at), observed.features[at]);
         jacrev(reprojection_error, (&x, &feature))
     });
     let weights = vmap(|weight| grad(weight_error, &weight), &scene.weights);

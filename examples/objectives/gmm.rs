@@ -38,36 +38,40 @@ fn positions<A: Algebra>(d: usize) -> Matrix<A, i64> {
 }
 
 /// The matrices Q: [k, d, d].
-fn factors<A: Algebra, E: Float>(mixture: &Mixture<A, E>) -> Tensor3<A, E> {
+#[differentiable]
+fn factors<E: Float>(mixture: &Mixture<E>) -> Tensor3<E> {
     let positions = positions(mixture.means.shape()[1]);
-    let entries = concatenate(1, &[mixture.log_diagonals.exp(), mixture.lower.clone()]);
-    build(entries.len(), |k| entries.at(&k).gather(&positions))
+    let entries = concatenate(1, &[mixture.log_diagonals.exp(), mixture.lower]);
+    build(entries.len(), |k| entries[k].gather(&positions))
 }
 
 /// ln Γ_d(a), the multivariate gamma function.
-fn multivariate_lgamma<A: Algebra, E: Float>(a: Scalar<A, E>, d: usize) -> Scalar<A, E> {
-    let halves = iota(d).cast::<E>() * number(0.5);
+#[differentiable]
+fn multivariate_lgamma<E: Float>(a: Scalar<E>, #[plain] d: usize) -> Scalar<E> {
+    let halves = iota(d).cast::<E>() * 0.5;
     (a - halves).lgamma().sum() + number((d * (d - 1)) as f64 / 4.0 * std::f64::consts::PI.ln())
 }
 
 /// ln of the density of points [n, d] in a mixture.
-pub fn log_likelihood<A: Algebra, E: Float>(mixture: &Mixture<A, E>, points: &Matrix<A, E>) -> Scalar<A, E> {
+#[differentiable]
+pub fn log_likelihood<E: Float>(mixture: &Mixture<E>, points: &Matrix<E>) -> Scalar<E> {
     let (n, d) = (points.len() as f64, points.shape()[1] as f64);
     let factors = factors(mixture);
-    let means: Matrix<A, E> = factors.contract(&mixture.means, "kij,kj->ki");
+    let means: Matrix<E> = factors.contract(&mixture.means, "kij,kj->ki");
     let projected = points.contract_axes(&factors, [1], [2]) - means;
     let log_determinants = mixture.log_diagonals.sum_axis(1);
-    let scores = &mixture.alpha + log_determinants - projected.powi(2).sum_axis(2) * number(0.5);
+    let scores = mixture.alpha + log_determinants - projected.powi(2).sum_axis(2) * 0.5;
     let log_normaliser = mixture.alpha.logsumexp() + number(d / 2.0 * std::f64::consts::TAU.ln());
     scores.logsumexp_axis(1).sum() - log_normaliser * number(n)
 }
 
 /// ln of the density of a mixture's inverses of covariances in a distribution of them.
-pub fn log_prior<A: Algebra, E: Float>(mixture: &Mixture<A, E>, prior: &Wishart<A, E>) -> Scalar<A, E> {
+#[differentiable]
+pub fn log_prior<E: Float>(mixture: &Mixture<E>, prior: &Wishart<E>) -> Scalar<E> {
     let (k, d) = (mixture.means.len() as f64, mixture.means.shape()[1]);
-    let freedom = &prior.m + number((d + 1) as f64);
+    let freedom = prior.m + number((d + 1) as f64);
     let log_scale = prior.gamma.ln() - number(0.5 * std::f64::consts::LN_2);
-    let log_volume = number(d as f64) * &freedom * log_scale - multivariate_lgamma(number(0.5) * freedom, d);
-    let distance = number(0.5) * prior.gamma.powi(2) * factors(mixture).powi(2).sum();
-    number(k) * log_volume - distance + &prior.m * mixture.log_diagonals.sum()
+    let log_volume = number(d as f64) * freedom * log_scale - multivariate_lgamma(&(0.5 * freedom), d);
+    let distance = 0.5 * prior.gamma.powi(2) * factors(mixture).powi(2).sum();
+    number(k) * log_volume - distance + prior.m * mixture.log_diagonals.sum()
 }

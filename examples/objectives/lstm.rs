@@ -16,24 +16,22 @@ pub struct Network<A: Algebra> {
 type State<A> = (Vector<A, f64>, Vector<A, f64>);
 
 /// One layer's step: its gates are `[forget, ingate, outgate, change]`, of weights and biases.
-fn layer<A: Algebra>(
-    [weights, biases]: &[[Vector<A, f64>; 4]; 2],
-    (hidden, cell): &State<A>,
-    input: &Vector<A, f64>,
-) -> State<A> {
-    let gate = |at: usize, x: &Vector<A, f64>| x * &weights[at] + &biases[at];
+#[differentiable]
+fn layer([weights, biases]: &[[Vector<f64>; 4]; 2], (hidden, cell): &State, input: &Vector<f64>) -> State {
+    let gate = |at: usize, x: &Vector<f64>| x * weights[at] + biases[at];
     let cell = cell * gate(0, input).sigmoid() + gate(1, hidden).sigmoid() * gate(3, hidden).tanh();
     (gate(2, input).sigmoid() * cell.tanh(), cell)
 }
 
 /// The mean loss over a text, a row of b bits a character, from a state [2 l, b] of hidden values and cells in turn.
-pub fn loss<A: Algebra>((network, state, text): &(Network<A>, Matrix<A, f64>, Matrix<A, f64>)) -> Scalar<A, f64> {
+#[differentiable]
+pub fn loss((network, state, text): (Network, Matrix<f64>, Matrix<f64>)) -> Scalar<f64> {
     let (layers, steps, bits) = (state.len() / 2, text.len() - 1, text.shape()[1]);
     let main = network.main.reshape((layers, 2, 4, bits));
-    let gates: Vec<[[Vector<A, f64>; 4]; 2]> =
-        (0..layers).map(|at| [0, 1].map(|part| [0, 1, 2, 3].map(|gate| main.at((at, part, gate))))).collect();
-    let start: Vec<State<A>> = (0..layers).map(|at| (state.at(2 * at), state.at(2 * at + 1))).collect();
-    let inputs = text.slice(0, ..steps) * network.extra.at(0);
+    let gates: Vec<[[Vector<f64>; 4]; 2]> =
+        (0..layers).map(|at| [0, 1].map(|part| [0, 1, 2, 3].map(|gate| main[(at, part, gate)]))).collect();
+    let start: Vec<State<A>> = (0..layers).map(|at| (state[2 * at], state[2 * at + 1])).collect();
+    let inputs = text[..steps] * network.extra[0];
     let (_, outputs) = scan(start, &inputs, steps, |states, mut signal| {
         let mut next = Vec::new();
         for (gates, state) in gates.iter().zip(&states) {
@@ -43,7 +41,7 @@ pub fn loss<A: Algebra>((network, state, text): &(Network<A>, Matrix<A, f64>, Ma
         }
         (next, signal)
     });
-    let predictions = outputs * network.extra.at(1) + network.extra.at(2);
+    let predictions = outputs * network.extra[1] + network.extra[2];
     let normalisers = (predictions.exp().sum_axis(1) + 2.0).ln().insert_axis(1);
-    -(text.slice(0, 1..) * (predictions - normalisers)).mean()
+    -(text[1..] * (predictions - normalisers)).mean()
 }

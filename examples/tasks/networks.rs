@@ -10,14 +10,16 @@ pub struct Layer<A: Algebra> {
     pub bias: Vector<A, f32>,
 }
 
+#[differentiable]
 impl<A: Algebra> Layer<A> {
-    fn apply(&self, rows: &Matrix<A, f32>) -> Matrix<A, f32> {
-        rows.dot(&self.weights) + &self.bias
+    fn apply(&self, rows: &Matrix<f32>) -> Matrix<f32> {
+        rows.dot(&self.weights) + self.bias
     }
 }
 
 /// What layers make of rows; all but the last are rectified.
-fn scores<A: Algebra>(layers: &[Layer<A>], rows: Matrix<A, f32>) -> Matrix<A, f32> {
+#[differentiable]
+fn scores(layers: &[Layer], rows: Matrix<f32>) -> Matrix<f32> {
     layers.iter().enumerate().fold(rows, |rows, (position, layer)| match position {
         0 => layer.apply(&rows),
         _ => layer.apply(&rows.relu()),
@@ -25,10 +27,9 @@ fn scores<A: Algebra>(layers: &[Layer<A>], rows: Matrix<A, f32>) -> Matrix<A, f3
 }
 
 /// The mean cross-entropy of a perceptron with rectified hidden layers.
-pub fn perceptron<A: Algebra>(
-    (layers, images, digits): &(Vec<Layer<A>>, Matrix<A, f32>, Vector<A, i64>),
-) -> Scalar<A, f32> {
-    softmax_cross_entropy(&scores(layers, images.clone()), digits)
+#[differentiable]
+pub fn perceptron((layers, images, digits): (Vec<Layer>, Matrix<f32>, Vector<i64>)) -> Scalar<f32> {
+    softmax_cross_entropy(&scores(layers, images), digits)
 }
 
 /// Kernels [outputs, channels, rows, columns] of a convolution, and a bias for each output.
@@ -47,16 +48,17 @@ pub struct LeNet<A: Algebra> {
 
 /// The mean cross-entropy of LeNet-5 (LeCun et al., 1998), with rectifiers and largest elements, on images
 /// [n, 1, rows, columns].
-pub fn le_net<A: Algebra>((network, images, digits): &(LeNet<A>, Tensor4<A, f32>, Vector<A, i64>)) -> Scalar<A, f32> {
+#[differentiable]
+pub fn le_net((network, images, digits): (LeNet, Tensor4<f32>, Vector<i64>)) -> Scalar<f32> {
     let halves = Window { stride: [2, 2], ..Window::default() };
-    let mut x = images.clone();
+    let mut x = images;
     for (kernels, padding) in network.kernels.iter().zip([2, 0]) {
         let window = Window { padding: [(padding, padding); 2], ..Window::default() };
         let seen = convolution_2d(&x, &kernels.weights, &window, 1) + kernels.bias.reshape((kernels.bias.len(), 1, 1));
         x = max_pool_2d(&seen.relu(), [2, 2], &halves);
     }
     let rows = x.reshape((images.len(), x.size() / images.len()));
-    softmax_cross_entropy(&scores(&network.layers, rows), digits)
+    softmax_cross_entropy(&scores(&network.layers, &rows), digits)
 }
 
 /// A layer of long short-term memories. Each of `input` and `hidden` has the gates in, forget, change and out side by side.
@@ -71,18 +73,18 @@ pub struct Memories<A: Algebra> {
 pub type State<A> = (Matrix<A, f32>, Matrix<A, f32>);
 
 /// The mean squared error of what memories make of inputs [steps, batch, d].
-pub fn memories<A: Algebra>(
-    (network, (hidden, cell), inputs, targets): &(Memories<A>, State<A>, Tensor3<A, f32>, Tensor3<A, f32>),
-) -> Scalar<A, f32> {
+#[differentiable]
+pub fn memories(
+    (network, (hidden, cell), inputs, targets): (Memories, State, Tensor3<f32>, Tensor3<f32>),
+) -> Scalar<f32> {
     let cells = cell.shape()[1];
-    let start = (hidden.clone(), cell.clone());
-    let (_, outputs) = scan(start, inputs, inputs.len(), |(hidden, cell): State<A>, input: Matrix<A, f32>| {
+    let (_, outputs) = scan((hidden, cell), inputs, inputs.len(), |(hidden, cell): State, input: Matrix<f32>| {
         let gates = network.input.apply(&input) + network.hidden.apply(&hidden);
         let gate = |at: usize| gates.slice(1, at * cells..(at + 1) * cells);
         let cell = gate(1).sigmoid() * cell + gate(0).sigmoid() * gate(2).tanh();
         let hidden = gate(3).sigmoid() * cell.tanh();
-        ((hidden.clone(), cell), hidden)
+        ((hidden, cell), hidden)
     });
-    let predicted = outputs.contract_axes(&network.output.weights, [2], [0]) + &network.output.bias;
+    let predicted = outputs.contract_axes(&network.output.weights, [2], [0]) + network.output.bias;
     mean_squared_error(&predicted, targets)
 }

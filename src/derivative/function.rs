@@ -23,6 +23,12 @@ pub trait ArrayFn {
     type Out: Family<At<Concrete>: Send + Sync>;
     /// The value at a point of any algebra.
     fn call<A: Algebra>(&self, x: &<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A>;
+
+    /// The function as a closure of the algebra that it is used in, for whatever takes closures: `grad(f.closure(), &x)`,
+    /// and `stage(f.closure(), (&x, &y))` where the argument is a tuple.
+    fn closure<A: Algebra>(&self) -> impl Fn(&<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A> {
+        |x| self.call::<A>(x)
+    }
 }
 
 impl<F: ArrayFn> ArrayFn for &F {

@@ -213,6 +213,21 @@ pub(super) fn read_at<A: Algebra>(a: A::Array, positions: SmallVec<[Position<A>;
     A::gather(a, indices.collect())
 }
 
+/// Reads at one position along an axis that exists, which is removed.
+#[track_caller]
+pub(super) fn read_along<A: Algebra>(array: A::Array, axis: usize, position: Position<A>) -> A::Array {
+    let shape = A::shape(&array);
+    match position {
+        Position::Known(at) => A::view(array, &AffineMap::pick(&shape, axis, at)),
+        Position::Computed(_) => {
+            let mut outermost: Shape = (0..shape.len()).filter(|&other| other != axis).collect();
+            outermost.insert(0, axis);
+            let turned = if axis == 0 { array } else { A::view(array, &AffineMap::transpose(&shape, &outermost)) };
+            read_at::<A>(turned, SmallVec::from_iter([position]))
+        }
+    }
+}
+
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// The element, or the inner array, at positions along the outer axes: `x.at(&i)`, `x.at((i, 3))`.
     ///
@@ -273,16 +288,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         if let Err(problem) = super::apply::check_axis(axis, &shape) {
             return fail("index_axis", problem, &shape);
         }
-        let mut outermost: Shape = (0..shape.len()).filter(|&other| other != axis).collect();
-        outermost.insert(0, axis);
-        let positions = position.positions();
-        Tensor::wrap(match &positions[0] {
-            Position::Known(at) => A::view(self.array.clone(), &AffineMap::pick(&shape, axis, *at)),
-            Position::Computed(_) if axis == 0 => read_at::<A>(self.array.clone(), positions),
-            Position::Computed(_) => {
-                let turned = A::view(self.array.clone(), &AffineMap::transpose(&shape, &outermost));
-                read_at::<A>(turned, positions)
-            }
-        })
+        let Some(position) = position.positions().pop() else { unreachable!("a position of rank 1") };
+        Tensor::wrap(read_along::<A>(self.array.clone(), axis, position))
     }
 }

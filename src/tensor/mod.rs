@@ -7,6 +7,8 @@
 
 mod apply;
 mod associative;
+#[doc(hidden)]
+pub mod attribute;
 mod batch;
 mod build;
 mod combination;

@@ -15,7 +15,8 @@ use std::ops;
     note = "operands are arrays with the same algebra and element type, references to them, and literals",
     note = "an array `w` from outside enters the closure of `grad` or `vjp` by `w.lift()`, of `jvp` by `w.lift_forward()`, \
             of `hessian` or `hvp` by `w.lift_forward().lift()`; a plain array enters any by `constant(&w)`",
-    note = "an integer literal goes with integers, a float literal with floats; element types are changed by `cast`"
+    note = "a float literal goes with floats, an integer literal with all numbers; element types are changed by `cast`: \
+            `x.cast::<f64>()`, of a plain number by `n as f64`"
 )]
 pub trait Operand<A: Algebra, E: Element, R: Rank> {
     /// The rank of the co-broadcast.
@@ -55,6 +56,14 @@ macro_rules! literal_operand {
             fn into_operand(self, other: &A::Array) -> A::Array {
                 full_like::<A>(other, Value::$variant(self as $element))
             }
+        }
+
+        impl<A: Algebra, R: Rank> Operand<A, $element, R> for &$literal {
+            type Rank = R;
+            const LITERAL: bool = true;
+            fn into_operand(self, other: &A::Array) -> A::Array {
+                full_like::<A>(other, Value::$variant(*self as $element))
+            }
         })*
     };
 }
@@ -67,6 +76,32 @@ literal_operand! {
     i64 i64 I64;
     usize i64 I64;
     bool bool Bool;
+}
+
+/// Integer literals, which are `i32` where nothing else says their type, stand beside floats too.
+impl<A: Algebra, E: Float, R: Rank> Operand<A, E, R> for i32 {
+    type Rank = R;
+    const LITERAL: bool = true;
+    fn into_operand(self, other: &A::Array) -> A::Array {
+        full_like::<A>(other, E::from_number(f64::from(self)).into_value())
+    }
+}
+
+impl<A: Algebra, E: Float, R: Rank> Operand<A, E, R> for &i32 {
+    type Rank = R;
+    const LITERAL: bool = true;
+    fn into_operand(self, other: &A::Array) -> A::Array {
+        Operand::<A, E, R>::into_operand(*self, other)
+    }
+}
+
+/// A reference to a reference, as closures are given them that look at what an iterator yields.
+impl<A: Algebra, E: Element, R: Rank + Max<S>, S: Rank> Operand<A, E, R> for &&Tensor<A, E, S> {
+    type Rank = <R as Max<S>>::Output;
+    const LITERAL: bool = false;
+    fn into_operand(self, _: &A::Array) -> A::Array {
+        self.array.clone()
+    }
 }
 
 /// Applies a binary operation after broadcasting.
@@ -135,6 +170,14 @@ macro_rules! operator {
             }
         }
 
+        impl<A: Algebra, E: $bound, R: Rank, T: Operand<A, E, R>> ops::$trait<T> for &&Tensor<A, E, R> {
+            type Output = Tensor<A, E, T::Rank>;
+            #[track_caller]
+            fn $method(self, other: T) -> Self::Output {
+                ops::$trait::$method(*self, other)
+            }
+        }
+
         impl<A: Algebra, E: $bound, R: Rank, T: Operand<A, E, R>> ops::$assign<T> for Tensor<A, E, R> {
             #[track_caller]
             fn $assign_method(&mut self, other: T) {
@@ -158,9 +201,49 @@ macro_rules! operator {
             fn $method(self, other: &Tensor<A, $element, R>) -> Self::Output {
                 ops::$trait::$method(self, other.clone())
             }
+        }
+
+        impl<A: Algebra, R: Rank> ops::$trait<Tensor<A, $element, R>> for &$literal {
+            type Output = Tensor<A, $element, R>;
+            #[track_caller]
+            fn $method(self, other: Tensor<A, $element, R>) -> Self::Output {
+                ops::$trait::$method(*self, other)
+            }
+        }
+
+        impl<A: Algebra, R: Rank> ops::$trait<&Tensor<A, $element, R>> for &$literal {
+            type Output = Tensor<A, $element, R>;
+            #[track_caller]
+            fn $method(self, other: &Tensor<A, $element, R>) -> Self::Output {
+                ops::$trait::$method(*self, other.clone())
+            }
         })*
     };
 }
+
+macro_rules! integer_beside_floats {
+    ($($trait:ident $method:ident),*) => {
+        $(
+            impl<A: Algebra, E: Float, R: Rank> ops::$trait<Tensor<A, E, R>> for i32 {
+                type Output = Tensor<A, E, R>;
+                #[track_caller]
+                fn $method(self, other: Tensor<A, E, R>) -> Self::Output {
+                    ops::$trait::$method(other.filled(f64::from(self)), other)
+                }
+            }
+
+            impl<A: Algebra, E: Float, R: Rank> ops::$trait<&Tensor<A, E, R>> for i32 {
+                type Output = Tensor<A, E, R>;
+                #[track_caller]
+                fn $method(self, other: &Tensor<A, E, R>) -> Self::Output {
+                    ops::$trait::$method(other.filled(f64::from(self)), other)
+                }
+            }
+        )*
+    };
+}
+
+integer_beside_floats!(Add add, Sub sub, Mul mul, Div div);
 
 operator!(Add add, AddAssign add_assign, Number, |_| Binary::Add,
     literals: f32 f32, f64 f64, i32 i32, i32 i64, i64 i64, usize i64);

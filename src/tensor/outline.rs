@@ -5,6 +5,8 @@
 enum Step {
     /// How many parts a `Vec` or an `Option` has.
     Length(usize),
+    /// Which variant an enum is.
+    Variant(&'static str),
     /// Into a field of a struct.
     Field(&'static str),
     /// Into a part of a `Vec` or a Rust array.
@@ -24,7 +26,7 @@ impl Step {
         match self {
             Step::Field(name) => Some(name.to_string()),
             Step::Position(position) | Step::Part(position) => Some(position.to_string()),
-            Step::Length(_) | Step::Fixed | Step::Leave | Step::Array => None,
+            Step::Length(_) | Step::Variant(_) | Step::Fixed | Step::Leave | Step::Array => None,
         }
     }
 }
@@ -47,6 +49,11 @@ impl Outline {
     /// A list of `length` parts follows.
     pub fn length(&mut self, length: usize) {
         self.steps.push(Step::Length(length));
+    }
+
+    /// The variant of this name follows.
+    pub fn variant(&mut self, name: &'static str) {
+        self.steps.push(Step::Variant(name));
     }
 
     /// What is inside a field of this name.
@@ -148,14 +155,17 @@ impl Outline {
         for (at, &step) in self.steps.iter().enumerate() {
             match other.steps.get(at) {
                 Some(&found) if found == step => walk.take(step),
-                Some(&Step::Length(found)) => {
-                    let Step::Length(expected) = step else { break };
+                Some(found) => {
+                    let difference = match (found, step) {
+                        (Step::Length(1), Step::Length(expected)) => format!("1 part instead of {expected}"),
+                        (Step::Length(found), Step::Length(expected)) => format!("{found} parts instead of {expected}"),
+                        (Step::Variant(found), Step::Variant(expected)) => format!("`{found}` instead of `{expected}`"),
+                        _ => break,
+                    };
                     let place = walk.name();
-                    let place = if place.is_empty() { String::new() } else { format!("`{place}`: ") };
-                    let parts = if found == 1 { "part" } else { "parts" };
-                    return Some(format!("{place}{found} {parts} instead of {expected}"));
+                    return Some(if place.is_empty() { difference } else { format!("`{place}`: {difference}") });
                 }
-                _ => break,
+                None => break,
             }
         }
         (self != other).then(|| "another structure".to_string())
@@ -171,7 +181,7 @@ struct Walk {
 impl Walk {
     fn take(&mut self, step: Step) {
         match step {
-            Step::Length(_) | Step::Array => {}
+            Step::Length(_) | Step::Variant(_) | Step::Array => {}
             Step::Field(_) | Step::Position(_) | Step::Part(_) | Step::Fixed => self.path.push(step),
             Step::Leave => {
                 let left = self.path.pop();

@@ -114,9 +114,9 @@ fn contract<A: Algebra, E: Number, R: Rank>(
 impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// The product of vectors and matrices: vector·vector, matrix·vector, vector·matrix, matrix·matrix.
     #[track_caller]
-    pub fn dot<S: Rank>(&self, other: &Tensor<A, E, S>) -> Tensor<A, E, <R as Dot<S>>::Output>
+    pub fn dot<S: Rank, O: Rank>(&self, other: &Tensor<A, E, S>) -> Tensor<A, E, O>
     where
-        R: Dot<S>,
+        R: Dot<S, Output = O>,
     {
         let (left, right, result): (&[Label], &[Label], &[Label]) = match (self.rank(), other.rank()) {
             (1, 1) => (&[0], &[0], &[]),

@@ -54,6 +54,36 @@ pub(super) fn check_axes(axes: &[usize], shape: &[usize]) -> Result<(), String> 
     Ok(())
 }
 
+/// The map of every `step`-th position of a range along an axis.
+///
+/// # Errors
+///
+/// The problem, where the axis or a position is not there.
+pub(super) fn range_map(
+    shape: &[usize],
+    axis: usize,
+    range: impl RangeBounds<usize>,
+    step: i64,
+) -> Result<AffineMap, String> {
+    check_axis(axis, shape)?;
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before.saturating_add(1),
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => last.saturating_add(1),
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => shape[axis],
+    };
+    if start > end || end > shape[axis] || step == 0 {
+        return Err(format!("range {start}..{end} by {step} of axis {axis} in shape {shape:?}"));
+    }
+    let count = (end - start).div_ceil(usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX));
+    let first = if step > 0 { start as i64 } else { end as i64 - 1 };
+    Ok(AffineMap::along(shape, axis, first, step, count))
+}
+
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// The view of this array through a map whose result has as many axes as `S`.
     #[track_caller]
@@ -141,26 +171,10 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     #[track_caller]
     fn sliced(&self, name: &'static str, axis: usize, range: impl RangeBounds<usize>, step: i64) -> Self {
         let shape = self.shape();
-        if let Err(problem) = check_axis(axis, &shape) {
-            return fail(name, problem, &shape);
+        match range_map(&shape, axis, range, step) {
+            Ok(map) => self.view(name, map),
+            Err(problem) => fail(name, problem, &shape),
         }
-        let start = match range.start_bound() {
-            Bound::Included(&start) => start,
-            Bound::Excluded(&before) => before.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(&last) => last.saturating_add(1),
-            Bound::Excluded(&end) => end,
-            Bound::Unbounded => shape[axis],
-        };
-        if start > end || end > shape[axis] || step == 0 {
-            let problem = format!("range {start}..{end} by {step} of axis {axis} in shape {:?}", &shape[..]);
-            return fail(name, problem, &shape);
-        }
-        let count = (end - start).div_ceil(usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX));
-        let first = if step > 0 { start as i64 } else { end as i64 - 1 };
-        self.view(name, AffineMap::along(&shape, axis, first, step, count))
     }
 
     /// The array read backwards along an axis.

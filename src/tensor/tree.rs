@@ -16,7 +16,7 @@ use crate::tensor::{Element, Rank, Tensor};
     message = "`{Self}` does not name a family of trees",
     note = "a family is named by its member over `Concrete`, in generic code too: `type In = Vector<Concrete, f64>`",
     note = "families are `Tensor<Concrete, _, _>` and its aliases, `()`, tuples, `Vec`, `Option`, `Box` and Rust arrays of \
-            families, and structs with `#[derive(Tree)]` over `Concrete`"
+            families, and structs and enums with `#[derive(Tree)]` over `Concrete`"
 )]
 pub trait Family: Sized + 'static {
     /// The structure over one algebra.
@@ -36,7 +36,7 @@ pub trait Family: Sized + 'static {
 /// `#[derive(Tree)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of arrays of `{A}`",
-    note = "trees are tensors, tuples, `Vec`, `Option`, `Box` and Rust arrays of trees, and structs with `#[derive(Tree)]`",
+    note = "trees are tensors, tuples, `Vec`, `Option`, `Box` and Rust arrays of trees, and structs and enums with `#[derive(Tree)]`",
     note = "a field that holds no arrays, or plain ones in a struct over another algebra, is marked `#[tree(skip)]`",
     note = "a closure results in arrays of the algebra of its parameter: what comes from outside enters by `lift()` \
             under `grad` and `vjp`, by `lift_forward()` under `jvp`, plain arrays by `constant`"

@@ -97,3 +97,49 @@ fn leaves_and_structural_errors() {
     assert_eq!(embedded.types(), model.types());
     assert_eq!(model.lift_forward().types(), model.types());
 }
+
+#[derive(Tree)]
+enum Activation<A: Algebra, E: Element> {
+    Identity,
+    Leaky(Scalar<A, E>),
+    Spline {
+        knots: Vector<A, E>,
+        inner: Box<Activation<A, E>>,
+        #[tree(skip)]
+        order: i32,
+    },
+}
+
+impl<A: Algebra> Activation<A, f64> {
+    fn apply(&self, x: &Vector<A, f64>) -> Vector<A, f64> {
+        match self {
+            Activation::Identity => x.clone(),
+            Activation::Leaky(slope) => x.gt(0.0).select(x, x * slope),
+            Activation::Spline { knots, inner, order } => inner.apply(&(x - knots).powi(*order)),
+        }
+    }
+}
+
+#[test]
+fn enums_are_trees_of_a_static_variant() {
+    let at = |slope: f64| Activation::Spline {
+        knots: v(&[1.0, -1.0]),
+        inner: Box::new(Activation::Leaky(scalar(slope))),
+        order: 3,
+    };
+    let (x, activation) = (v(&[0.5, 2.0]), at(0.1));
+    let gradient = grad(|(activation, x)| activation.apply(x).sum(), (&activation, &x));
+    let Activation::Spline { knots, inner, order: 3 } = &gradient else { panic!("another variant") };
+    assert_eq!(knots.to_vec(), [-3.0 * 0.25 * 0.1, -27.0]);
+    let Activation::Leaky(slope) = &**inner else { panic!("another variant") };
+    assert_eq!(slope.item(), -0.125);
+
+    let staged = stage(|(activation, x)| activation.apply(x), (&activation, &x)).unwrap();
+    assert_eq!(staged.call((&at(0.5), &x)).unwrap().to_vec(), [-0.0625, 27.0]);
+    let error = staged.call((&Activation::Identity, &x)).unwrap_err().to_string();
+    assert!(error.contains("`Identity` instead of `Spline`"), "{error}");
+    let other = Activation::Spline { knots: v(&[1.0, -1.0]), inner: Box::new(Activation::Identity), order: 3 };
+    let error = staged.call((&other, &x)).unwrap_err().to_string();
+    assert!(error.contains("`inner`: `Identity` instead of `Leaky`"), "{error}");
+    assert!(staged.to_string().contains("inner"), "{staged}");
+}

@@ -122,7 +122,7 @@ const LARGEST_STEP: f64 = 0.2;
 /// assert!(error.starts_with("check_grad: derivatives by input 0, element ["), "{error}");
 /// ```
 #[track_caller]
-pub fn check_grad<F: ArrayFn>(f: &F, at: &Plain<F::In>, options: &CheckGrad) -> Result<()> {
+pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> Result<()> {
     let place = Location::caller();
     options.valid()?;
     let staged = stage(|x| f.call::<Staged>(x), at).map_err(|error| placed(error, place))?;

@@ -1,0 +1,477 @@
+//! Bodies: each expression becomes what means the same for arrays and for plain values.
+//!
+//! What an expression becomes depends on the position that it stands in, as Rust's places and values do: an index is a read
+//! where a value is wanted, and stays an index where something is assigned.
+
+use super::scopes::{Declared, Scopes, variable};
+use super::types::Retyping;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote_spanned;
+use std::collections::HashSet;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Error, Expr, ExprIndex, Lit, Member, Token, UnOp};
+
+/// What an expression is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Position {
+    /// Its value is kept: as what a variable is, or a block results in.
+    Value,
+    /// Its value is given to a function or method.
+    Argument,
+    /// Its value is an operand, which may be a reference.
+    Operand,
+    /// What a method is called on, a field is of, or an index reads.
+    Receiver,
+    /// `&` is before it.
+    Reference,
+    /// `&` is before it, and a variable will refer to it.
+    Bound,
+    /// It is assigned, or `&mut` is before it.
+    Place,
+}
+
+pub struct Rewriter<'a> {
+    pub scopes: Scopes,
+    /// The algebra here.
+    pub algebra: TokenStream,
+    /// The parameter for the algebra of the function.
+    pub parameter: &'a Ident,
+    pub generics: &'a HashSet<String>,
+    /// The names of trees in the signature.
+    pub trees: &'a HashSet<String>,
+    /// Whether float literals take the type of what they stand beside.
+    pub floats: bool,
+    pub errors: Vec<Error>,
+}
+
+/// An expression from tokens that this crate wrote.
+pub fn parse(tokens: TokenStream) -> Expr {
+    match syn::parse2(tokens) {
+        Ok(expression) => expression,
+        Err(error) => Expr::Verbatim(error.to_compile_error()),
+    }
+}
+
+/// Whether an expression is a literal, or one with a minus sign.
+pub fn is_literal(expression: &Expr) -> bool {
+    match expression {
+        Expr::Lit(literal) => matches!(literal.lit, Lit::Int(_) | Lit::Float(_) | Lit::Bool(_)),
+        Expr::Unary(unary) => matches!(unary.op, UnOp::Neg(_)) && is_literal(&unary.expr),
+        Expr::Paren(inner) => is_literal(&inner.expr),
+        Expr::Group(inner) => is_literal(&inner.expr),
+        _ => false,
+    }
+}
+
+/// Whether an expression is a place, which an operator would move from.
+pub fn is_place(expression: &Expr) -> bool {
+    match expression {
+        Expr::Path(_) | Expr::Field(_) => true,
+        Expr::Unary(unary) => matches!(unary.op, UnOp::Deref(_)),
+        Expr::Paren(inner) => is_place(&inner.expr),
+        Expr::Group(inner) => is_place(&inner.expr),
+        _ => false,
+    }
+}
+
+/// A place as an operand, which is left where it is.
+fn used(place: &Expr) -> Expr {
+    let span = place.span();
+    parse(quote_spanned!(span=> (&&&::deltaray::tensor::attribute::Used(&#place)).operand()))
+}
+
+/// The place of an element that is assigned.
+pub fn element(place: &mut Expr) {
+    if let Expr::Index(index) = place {
+        element(&mut index.expr);
+        let span = index.bracket_token.span.open();
+        let (base, position) = (&index.expr, &index.index);
+        *place = parse(quote_spanned!(span=> (*#base.place_at(#position))));
+    }
+}
+
+/// Methods of Rust's collections that change them: an element that one is called on stays a place.
+const CHANGING: [&str; 38] = [
+    "push",
+    "push_back",
+    "push_front",
+    "push_str",
+    "pop",
+    "pop_back",
+    "pop_front",
+    "insert",
+    "remove",
+    "swap_remove",
+    "extend",
+    "extend_from_slice",
+    "clear",
+    "truncate",
+    "resize",
+    "reserve",
+    "retain",
+    "drain",
+    "sort",
+    "sort_by",
+    "sort_by_key",
+    "sort_unstable",
+    "sort_unstable_by",
+    "dedup",
+    "swap",
+    "rotate_left",
+    "rotate_right",
+    "fill",
+    "copy_from_slice",
+    "clone_from_slice",
+    "clone_from",
+    "iter_mut",
+    "get_mut",
+    "first_mut",
+    "last_mut",
+    "as_mut",
+    "as_mut_slice",
+    "entry",
+];
+
+/// Methods of Rust's collections and iterators that keep what they are given.
+const KEEPING: [&str; 7] = ["push", "push_back", "push_front", "insert", "fold", "unwrap_or", "replace"];
+
+/// Methods that take literals as operands, and that plain numbers don't have.
+const OF_OPERANDS: [&str; 10] = ["pow", "xlogy", "logaddexp", "select", "lt", "le", "gt", "ge", "equal", "not_equal"];
+
+impl Rewriter<'_> {
+    pub fn error(&mut self, span: Span, message: impl std::fmt::Display) {
+        self.errors.push(Error::new(span, message));
+    }
+
+    pub fn rewrite(&mut self, expression: &mut Expr, position: Position) {
+        match expression {
+            Expr::Paren(inner) => self.rewrite(&mut inner.expr, position),
+            Expr::Group(inner) => self.rewrite(&mut inner.expr, position),
+            Expr::Path(_) => self.path(expression, position),
+            Expr::Field(field) => {
+                let inner = if position == Position::Place { Position::Place } else { Position::Receiver };
+                self.rewrite(&mut field.base, inner);
+                self.part(expression, position);
+            }
+            Expr::Index(_) => self.index(expression, position),
+            Expr::Unary(unary) => match unary.op {
+                UnOp::Deref(_) => {
+                    self.rewrite(&mut unary.expr, Position::Receiver);
+                    self.part(expression, position);
+                }
+                _ if is_literal(&unary.expr) => {}
+                _ => self.rewrite(&mut unary.expr, Position::Operand),
+            },
+            Expr::Binary(_) => self.binary(expression),
+            Expr::Assign(assign) => {
+                self.rewrite(&mut assign.left, Position::Place);
+                element(&mut assign.left);
+                self.rewrite(&mut assign.right, Position::Value);
+                if self.is_number(&assign.left) && matches!(&*assign.right, Expr::Binary(_)) {
+                    let (value, span) = (&assign.right, assign.right.span());
+                    *assign.right =
+                        parse(quote_spanned!(span=> ::deltaray::tensor::attribute::TakenByNumber::taken(#value)));
+                }
+            }
+            Expr::Reference(reference) => {
+                let inner = match (reference.mutability, position) {
+                    (Some(_), _) => Position::Place,
+                    (None, Position::Bound) => Position::Bound,
+                    (None, _) => Position::Reference,
+                };
+                self.rewrite(&mut reference.expr, inner);
+            }
+            Expr::MethodCall(call) => {
+                let changing = CHANGING.contains(&&call.method.to_string()[..]);
+                let place = changing && matches!(&*call.receiver, Expr::Index(_) | Expr::Field(_));
+                self.rewrite(&mut call.receiver, if place { Position::Place } else { Position::Receiver });
+                if let Some(turbofish) = &mut call.turbofish {
+                    self.visit_angle_bracketed_generic_arguments_mut(turbofish);
+                }
+                let operands = OF_OPERANDS.contains(&&call.method.to_string()[..]);
+                let keeps = KEEPING.contains(&&call.method.to_string()[..]);
+                for argument in &mut call.args {
+                    match operands && is_literal(argument) {
+                        true => self.literal(argument),
+                        false => self.rewrite(argument, if keeps { Position::Value } else { Position::Argument }),
+                    }
+                }
+            }
+            Expr::Call(_) => self.call(expression),
+            Expr::Closure(closure) => self.closure(closure, Declared::Otherwise),
+            Expr::Tuple(tuple) if position == Position::Place => {
+                tuple.elems.iter_mut().for_each(|element| self.rewrite(element, Position::Place));
+            }
+            Expr::Tuple(tuple) => self.elements(&mut tuple.elems),
+            Expr::Array(array) => self.elements(&mut array.elems),
+            Expr::Repeat(repeat) => self.rewrite(&mut repeat.expr, Position::Value),
+            Expr::Struct(value) => self.structure(value),
+            Expr::Range(range) => {
+                let ends = [&mut range.start, &mut range.end];
+                ends.into_iter().flatten().for_each(|end| self.rewrite(end, Position::Argument));
+            }
+            Expr::Cast(cast) => self.rewrite(&mut cast.expr, Position::Argument),
+            Expr::Try(inner) => self.rewrite(&mut inner.expr, Position::Argument),
+            Expr::Let(condition) => {
+                self.rewrite(&mut condition.expr, Position::Reference);
+                self.scopes.declare_pattern(&condition.pat);
+            }
+            Expr::If(_) => self.choice(expression),
+            Expr::ForLoop(_) => self.for_loop(expression),
+            Expr::While(_) => self.while_loop(expression),
+            Expr::Loop(found) => self.endless_loop(found),
+            Expr::Return(syn::ExprReturn { expr: Some(value), .. })
+            | Expr::Break(syn::ExprBreak { expr: Some(value), .. }) => {
+                // Nothing comes after it.
+                let later = self.scopes.take_later();
+                self.rewrite(value, Position::Value);
+                self.scopes.restore_later(later);
+            }
+            Expr::Match(found) => self.matching(found),
+            Expr::Macro(found) => self.macro_call(&mut found.mac),
+            Expr::Async(found) => {
+                let message = "`async` is not differentiable: wait for what is computed elsewhere before, and take it as an \
+                               argument";
+                self.error(found.async_token.span, message);
+            }
+            Expr::Await(found) => {
+                let message =
+                    "`await` is not differentiable: wait before the function, and take what comes as an argument";
+                self.error(found.await_token.span, message);
+            }
+            Expr::Unsafe(found) => {
+                let message =
+                    "`unsafe` is not differentiable: do what is unsafe in a function of its own, on plain values";
+                self.error(found.unsafe_token.span, message);
+            }
+            Expr::Yield(found) => {
+                self.error(
+                    found.yield_token.span,
+                    "`yield` is not differentiable: return the values, in a `Vec` or a tuple",
+                );
+            }
+            Expr::TryBlock(found) => {
+                self.error(
+                    found.try_token.span,
+                    "a `try` block is not differentiable: write a function that returns `Result`",
+                );
+            }
+            Expr::Lit(_) | Expr::Const(_) => {}
+            _ => visit_mut::visit_expr_mut(self, expression),
+        }
+    }
+
+    /// Retypes what a body mentions, whose algebra the compiler finds.
+    fn retyping(&mut self, retype: impl FnOnce(&Retyping) -> syn::Result<()>) {
+        let any = quote::quote!(_);
+        let retyping =
+            Retyping { algebra: &any, parameter: self.parameter, parameters: self.generics, trees: Some(self.trees) };
+        if let Err(error) = retype(&retyping) {
+            self.errors.push(error);
+        }
+    }
+
+    /// Whether a place is a variable that began as a number.
+    pub fn is_number(&self, place: &Expr) -> bool {
+        variable(place).and_then(|name| self.scopes.find(name)) == Some(Declared::Number)
+    }
+
+    /// A variable, or another path.
+    fn path(&mut self, expression: &mut Expr, position: Position) {
+        if let Expr::Path(path) = expression {
+            visit_mut::visit_expr_path_mut(self, path);
+        }
+        let declared = variable(expression).and_then(|name| self.scopes.find(name));
+        let span = expression.span();
+        match position {
+            Position::Operand if declared == Some(Declared::Open) => {
+                *expression = parse(quote_spanned!(span=> &#expression));
+            }
+            Position::Operand => *expression = used(expression),
+            Position::Value if declared == Some(Declared::ByValue) => {
+                // A method finds the tree whether the variable is a reference or, in a closure that it was lifted for, a value.
+                *expression = parse(quote_spanned!(span=> #expression.owned_tree()));
+            }
+            Position::Value => {
+                let copy = variable(expression).zip(declared).and_then(|(name, it)| self.copied_for_later(name, it));
+                if let Some(copy) = copy {
+                    *expression = copy;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A variable that is kept while it is used later: another handle on its arrays.
+    fn copied_for_later(&self, name: &Ident, declared: Declared) -> Option<Expr> {
+        let kept = matches!(declared, Declared::Mutable | Declared::Number | Declared::Otherwise);
+        if name == "self" || !kept || !self.scopes.is_used_later(name) {
+            return None;
+        }
+        let span = name.span();
+        Some(parse(quote_spanned!(span=> (&&::deltaray::tensor::attribute::Owned(&#name)).owned())))
+    }
+
+    /// A field, or what a reference refers to.
+    fn part(&mut self, expression: &mut Expr, position: Position) {
+        let span = expression.span();
+        match position {
+            Position::Operand => *expression = used(expression),
+            Position::Value if self.is_field_of_tree(expression) => {
+                *expression =
+                    parse(quote_spanned!(span=> (&&::deltaray::tensor::attribute::Owned(&#expression)).owned()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a field is one of a parameter, which is passed by reference.
+    fn is_field_of_tree(&self, expression: &Expr) -> bool {
+        let Expr::Field(field) = expression else { return false };
+        match &*field.base {
+            base @ Expr::Field(_) => self.is_field_of_tree(base),
+            base => {
+                let declared = variable(base).and_then(|name| self.scopes.find(name));
+                matches!(declared, Some(Declared::ByValue | Declared::ByReference))
+            }
+        }
+    }
+
+    fn index(&mut self, expression: &mut Expr, position: Position) {
+        let Expr::Index(ExprIndex { expr, index, bracket_token, .. }) = expression else { return };
+        if position == Position::Place {
+            self.rewrite(expr, Position::Place);
+            self.rewrite(index, Position::Value);
+            return;
+        }
+        self.rewrite(expr, Position::Receiver);
+        self.subscript(index);
+        let span = bracket_token.span.open();
+        let read = quote_spanned!(span=> #expr.index_at(#index));
+        *expression = parse(match position {
+            Position::Value | Position::Argument => quote_spanned!(span=> #read.value()),
+            Position::Operand | Position::Receiver => quote_spanned!(span=> #read.receiver()),
+            Position::Bound => quote_spanned!(span=> #read.bound()),
+            Position::Reference | Position::Place => quote_spanned!(span=> (*#read)),
+        });
+    }
+
+    /// What stands between brackets: another handle on a variable, since the index takes it.
+    fn subscript(&mut self, index: &mut Expr) {
+        match index {
+            Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(|part| self.subscript(part)),
+            Expr::Lit(literal) => {
+                // So that nothing is left open: all that is indexed by literals takes `usize`.
+                if let Lit::Int(number) = &literal.lit
+                    && number.suffix().is_empty()
+                {
+                    let text = format!("{}usize", number.base10_digits());
+                    literal.lit = Lit::Int(syn::LitInt::new(&text, number.span()));
+                }
+            }
+            _ if is_place(index) => {
+                self.rewrite(index, Position::Argument);
+                let span = index.span();
+                *index = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#index)));
+            }
+            _ => self.rewrite(index, Position::Argument),
+        }
+    }
+
+    /// The arguments of what is differentiated or staged: a tuple of them is one of references.
+    pub fn arguments(&mut self, argument: &mut Expr) {
+        match argument {
+            Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(|element| self.rewrite(element, Position::Argument)),
+            argument => self.rewrite(argument, Position::Argument),
+        }
+    }
+
+    /// Values side by side: a variable that is one of them, and is used in a later one, is copied.
+    pub fn elements(&mut self, elements: &mut Punctuated<Expr, Token![,]>) {
+        self.copy_repeated(elements, &mut HashSet::new());
+        elements.iter_mut().for_each(|element| self.rewrite(element, Position::Value));
+    }
+
+    /// Copies the variables among elements, and among those of tuples in them, that later ones use.
+    fn copy_repeated(&self, elements: &mut Punctuated<Expr, Token![,]>, later: &mut HashSet<Ident>) {
+        for element in elements.iter_mut().rev() {
+            match element {
+                Expr::Tuple(tuple) => self.copy_repeated(&mut tuple.elems, later),
+                Expr::Array(array) => self.copy_repeated(&mut array.elems, later),
+                _ => {
+                    let repeated = variable(element).filter(|name| {
+                        let declared = self.scopes.find(name);
+                        later.contains(name) && declared.is_some() && declared != Some(Declared::ByValue)
+                    });
+                    let copy = repeated.map(|name| {
+                        let span = name.span();
+                        parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#name)))
+                    });
+                    later.extend(super::scopes::used(element));
+                    if let Some(copy) = copy {
+                        *element = copy;
+                    }
+                }
+            }
+        }
+    }
+
+    fn structure(&mut self, value: &mut syn::ExprStruct) {
+        visit_mut::visit_path_mut(self, &mut value.path);
+        for field in &mut value.fields {
+            self.rewrite(&mut field.expr, Position::Value);
+            // A shorthand whose value is written out.
+            let same = matches!((&field.member, variable(&field.expr)), (Member::Named(name), Some(variable)) if name == variable);
+            if field.colon_token.is_none() && !same {
+                field.colon_token = Some(Default::default());
+            }
+        }
+        if let Some(rest) = &mut value.rest {
+            self.rewrite(rest, Position::Argument);
+        }
+    }
+
+    /// A tail: the value of a function or closure, which may refer to an element.
+    pub fn tail(&mut self, expression: &mut Expr) {
+        match expression {
+            Expr::Reference(reference)
+                if reference.mutability.is_none() && matches!(&*reference.expr, Expr::Index(_)) =>
+            {
+                self.rewrite(&mut reference.expr, Position::Place);
+            }
+            _ => self.rewrite(expression, Position::Value),
+        }
+    }
+
+    pub fn finish(self) -> Option<Error> {
+        self.errors.into_iter().reduce(|mut all, error| {
+            all.combine(error);
+            all
+        })
+    }
+}
+
+impl VisitMut for Rewriter<'_> {
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        self.rewrite(expression, Position::Value);
+    }
+
+    fn visit_block_mut(&mut self, block: &mut syn::Block) {
+        self.block(block);
+    }
+
+    fn visit_type_mut(&mut self, ty: &mut syn::Type) {
+        self.retyping(|retyping| retyping.retype(ty).map(|_| ()));
+    }
+
+    fn visit_path_segment_mut(&mut self, segment: &mut syn::PathSegment) {
+        visit_mut::visit_path_segment_mut(self, segment);
+        self.retyping(|retyping| retyping.array(segment));
+    }
+
+    fn visit_item_mut(&mut self, item: &mut syn::Item) {
+        self.item(item);
+    }
+}

@@ -1,0 +1,199 @@
+//! What blocks do beside having a value, by syntax.
+
+use super::scopes::{Declared, Scopes, bindings, root};
+use proc_macro2::Ident;
+use syn::visit::{self, Visit};
+use syn::{BinOp, Block, Expr, ExprForLoop};
+
+/// Whether an operator assigns, as `+=`.
+pub fn assigns(op: &BinOp) -> bool {
+    use BinOp::*;
+    matches!(
+        op,
+        AddAssign(_)
+            | SubAssign(_)
+            | MulAssign(_)
+            | DivAssign(_)
+            | RemAssign(_)
+            | BitXorAssign(_)
+            | BitAndAssign(_)
+            | BitOrAssign(_)
+            | ShlAssign(_)
+            | ShrAssign(_)
+    )
+}
+
+struct Effects<'s> {
+    scopes: &'s Scopes,
+    /// The `let mut`s inside.
+    own: Vec<Ident>,
+    found: bool,
+}
+
+impl Effects<'_> {
+    fn is_mutable(&self, name: &Ident) -> bool {
+        self.own.contains(name) || self.scopes.find(name).is_some_and(Declared::is_mutable)
+    }
+}
+
+impl<'a> Visit<'a> for Effects<'_> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        self.found |= match expression {
+            Expr::Assign(_)
+            | Expr::Return(_)
+            | Expr::Try(_)
+            | Expr::Break(_)
+            | Expr::Continue(_)
+            | Expr::Macro(_)
+            | Expr::Await(_)
+            | Expr::Yield(_) => true,
+            Expr::Binary(binary) => assigns(&binary.op),
+            Expr::Reference(reference) => reference.mutability.is_some(),
+            Expr::MethodCall(call) => root(&call.receiver).is_some_and(|root| self.is_mutable(root)),
+            _ => false,
+        };
+        visit::visit_expr(self, expression);
+    }
+
+    fn visit_stmt_macro(&mut self, _: &'a syn::StmtMacro) {
+        self.found = true;
+    }
+
+    fn visit_local(&mut self, local: &'a syn::Local) {
+        visit::visit_local(self, local);
+        self.own.extend(bindings(&local.pat).into_iter().filter(|(_, mutable)| *mutable).map(|(name, _)| name));
+    }
+
+    fn visit_item(&mut self, _: &'a syn::Item) {}
+}
+
+/// Whether a block is no more than a value: without assignment, `return`, `?`, `break`, macro, or method of a `let mut`.
+pub fn is_pure(block: &Block, scopes: &Scopes) -> bool {
+    let mut effects = Effects { scopes, own: Vec::new(), found: false };
+    effects.visit_block(block);
+    !effects.found
+}
+
+/// Whether an expression is no more than a value.
+pub fn is_pure_expression(expression: &Expr, scopes: &Scopes) -> bool {
+    let mut effects = Effects { scopes, own: Vec::new(), found: false };
+    effects.visit_expr(expression);
+    !effects.found
+}
+
+/// The range of `rolled(range)`.
+pub fn rolled_range(iterated: &Expr) -> Option<&Expr> {
+    let Expr::Call(call) = iterated else { return None };
+    let Expr::Path(function) = &*call.func else { return None };
+    let rolled = function.path.segments.last().is_some_and(|segment| segment.ident == "rolled");
+    if rolled { call.args.first() } else { None }
+}
+
+/// The variables that a loop's body assigns, in the order in which it does.
+pub fn assigned(body: &Block) -> Vec<Ident> {
+    struct Assigned {
+        names: Vec<Ident>,
+        own: Vec<Ident>,
+    }
+    impl Assigned {
+        fn add(&mut self, place: &Expr) {
+            match place {
+                Expr::Tuple(tuple) => tuple.elems.iter().for_each(|element| self.add(element)),
+                Expr::Paren(inner) => self.add(&inner.expr),
+                Expr::Group(inner) => self.add(&inner.expr),
+                _ => {
+                    if let Some(name) = root(place)
+                        && !self.own.contains(name)
+                        && !self.names.contains(name)
+                    {
+                        self.names.push(name.clone());
+                    }
+                }
+            }
+        }
+    }
+    impl<'a> Visit<'a> for Assigned {
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            match expression {
+                Expr::Assign(assign) => self.add(&assign.left),
+                Expr::Binary(binary) if assigns(&binary.op) => self.add(&binary.left),
+                _ => {}
+            }
+            visit::visit_expr(self, expression);
+        }
+        fn visit_block(&mut self, block: &'a Block) {
+            // What a block declares is its own.
+            let outer = self.own.len();
+            visit::visit_block(self, block);
+            self.own.truncate(outer);
+        }
+        fn visit_local(&mut self, local: &'a syn::Local) {
+            visit::visit_local(self, local);
+            self.own.extend(bindings(&local.pat).into_iter().map(|(name, _)| name));
+        }
+        fn visit_item(&mut self, _: &'a syn::Item) {}
+    }
+    let mut assigned = Assigned { names: Vec::new(), own: Vec::new() };
+    assigned.visit_block(body);
+    assigned.names
+}
+
+/// Whether a rolled loop among these statements assigns a variable.
+pub fn is_rolled_over(name: &Ident, statements: &[syn::Stmt]) -> bool {
+    struct Loops<'n> {
+        name: &'n Ident,
+        found: bool,
+    }
+    impl<'a> Visit<'a> for Loops<'_> {
+        fn visit_expr_for_loop(&mut self, expression: &'a ExprForLoop) {
+            if rolled_range(&expression.expr).is_some() {
+                self.found |= assigned(&expression.body).contains(self.name);
+            }
+            visit::visit_expr_for_loop(self, expression);
+        }
+    }
+    let mut loops = Loops { name, found: false };
+    statements.iter().for_each(|statement| loops.visit_stmt(statement));
+    loops.found
+}
+
+/// The first place where control leaves a rolled loop's body.
+pub fn exit(body: &Block) -> Option<(proc_macro2::Span, &'static str)> {
+    #[derive(Default)]
+    struct Exits {
+        found: Option<(proc_macro2::Span, &'static str)>,
+        /// Loops of the body, in which `break` and `continue` stay inside.
+        depth: usize,
+    }
+    impl Exits {
+        fn within(&mut self, visit: impl FnOnce(&mut Self)) {
+            self.depth += 1;
+            visit(self);
+            self.depth -= 1;
+        }
+    }
+    impl<'a> Visit<'a> for Exits {
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            let exit = match expression {
+                Expr::Return(found) => Some((found.return_token.span, "return")),
+                Expr::Try(found) => Some((found.question_token.span, "?")),
+                Expr::Break(found) if self.depth == 0 => Some((found.break_token.span, "break")),
+                Expr::Continue(found) if self.depth == 0 => Some((found.continue_token.span, "continue")),
+                _ => None,
+            };
+            self.found = self.found.or(exit);
+            match expression {
+                // What leaves a closure stays in the loop.
+                Expr::Closure(_) => {}
+                Expr::ForLoop(_) | Expr::While(_) | Expr::Loop(_) => {
+                    self.within(|exits| visit::visit_expr(exits, expression));
+                }
+                _ => visit::visit_expr(self, expression),
+            }
+        }
+        fn visit_item(&mut self, _: &'a syn::Item) {}
+    }
+    let mut exits = Exits::default();
+    exits.visit_block(body);
+    exits.found
+}

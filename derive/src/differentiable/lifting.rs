@@ -1,0 +1,108 @@
+//! Closures of derivatives: what they use from outside enters by `lift`.
+
+use super::body::{Position, Rewriter, parse};
+use super::scopes::used;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::Expr;
+use syn::spanned::Spanned;
+use syn::visit_mut::VisitMut;
+
+/// The way into the closure of a function of this name.
+pub fn entrance(function: &str) -> Option<&'static str> {
+    Some(match function {
+        "grad" | "grad_aux" | "value_and_grad" | "value_and_grad_aux" | "vjp" | "vjp_aux" | "vjp_batch" | "jacrev" => {
+            "Reverse"
+        }
+        "jvp" | "jvp_aux" | "jvp_batch" | "jacfwd" => "Forward",
+        "hessian" | "hvp" => "Second",
+        "linearize" => "Linear",
+        _ => return None,
+    })
+}
+
+/// The algebra inside.
+fn inner(algebra: &TokenStream, entrance: &str) -> TokenStream {
+    let of = |algebra: &TokenStream, name: &str| {
+        let name = Ident::new(name, Span::call_site());
+        quote!(<#algebra as ::deltaray::algebra::Algebra>::#name)
+    };
+    match entrance {
+        "Reverse" => of(algebra, "Nested"),
+        "Forward" => of(algebra, "Forward"),
+        "Second" => of(&of(algebra, "Forward"), "Nested"),
+        _ => of(&of(algebra, "Nested"), "Nested"),
+    }
+}
+
+/// Gives `self` another name, which a variable can have.
+struct Renamed;
+
+impl VisitMut for Renamed {
+    fn visit_expr_path_mut(&mut self, path: &mut syn::ExprPath) {
+        if path.path.is_ident("self") {
+            let name = Ident::new("__self", path.span());
+            path.path = name.into();
+        }
+    }
+    fn visit_item_mut(&mut self, _: &mut syn::Item) {}
+}
+
+impl Rewriter<'_> {
+    /// A call that differentiates a closure: what that uses from outside is lifted before, once the other arguments are
+    /// there, which are of the algebra outside.
+    pub fn differentiated(&mut self, expression: &mut Expr, entrance: &str) {
+        let Expr::Call(call) = expression else { return };
+        let mut arguments = call.args.iter_mut();
+        let Some(function) = arguments.next() else { return };
+        arguments.for_each(|argument| self.arguments(argument));
+        let mut names: Vec<Ident> = Vec::new();
+        if let Expr::Closure(closure) = &*function {
+            let own = Rewriter::bound_by(&closure.inputs);
+            for name in used(&closure.body) {
+                let outer = self.scopes.find(&name).is_some() && !own.contains(&name.to_string());
+                if outer && !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        let outside = self.algebra.clone();
+        self.algebra = inner(&outside, entrance);
+        self.rewrite(function, Position::Argument);
+        self.algebra = outside.clone();
+        let Expr::Closure(closure) = function else { return };
+        if names.is_empty() {
+            return;
+        }
+        if names.iter().any(|name| name == "self") {
+            Renamed.visit_expr_mut(&mut closure.body);
+        }
+        let kind = format_ident!("{entrance}");
+        let (mut before, mut inside) = (TokenStream::new(), TokenStream::new());
+        for name in &names {
+            let span = name.span();
+            let inner = if name == "self" { Ident::new("__self", span) } else { name.clone() };
+            before.extend(quote_spanned! {span=>
+                let #inner = (&&&&&::deltaray::tensor::attribute::Lift::<#outside, ::deltaray::tensor::attribute::#kind, _>(
+                    &#name,
+                    ::core::marker::PhantomData,
+                )).lifted();
+            });
+            inside.extend(quote_spanned! {span=>
+                #[allow(unused_variables)]
+                let #inner = #inner.inside();
+            });
+        }
+        closure.capture = Some(Default::default());
+        let (body, span) = (&closure.body, closure.body.span());
+        *closure.body = parse(quote_spanned!(span=> { #inside #body }));
+        let (function, closure) = (&call.func, &call.args[0]);
+        let others: Vec<&Expr> = call.args.iter().skip(1).collect();
+        let given: Vec<Ident> = (0..others.len()).map(|position| format_ident!("__argument_{position}")).collect();
+        let span = function.span();
+        // What is temporary among the arguments lives as long as a `match` on it.
+        *expression = parse(quote_spanned! {span=>
+            match (#(#others,)*) { (#(#given,)*) => { #before #function(#closure, #(#given),*) } }
+        });
+    }
+}

@@ -1,0 +1,146 @@
+//! `#[differentiable]`: code of arrays as it is thought, made generic over the algebra.
+//!
+//! Tokens go one way: [`signature`] makes the function generic, [`body`], [`operators`], [`statements`] and [`lifting`] rewrite
+//! expressions by their position, and [`value`] adds the struct that is the function as a value. Nothing here differentiates.
+
+mod body;
+mod effects;
+mod lifting;
+mod operators;
+mod scopes;
+mod signature;
+mod statements;
+mod types;
+mod value;
+
+use body::Rewriter;
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
+use signature::{Retyped, algebra, retype};
+use syn::spanned::Spanned;
+use syn::{Block, Error, ImplItem, Item, ItemFn, ItemImpl, Result, Signature};
+
+/// Lints that what is written for both kinds of values would set off.
+fn allowances() -> TokenStream {
+    quote! {
+        #[allow(
+            unused_parens,
+            unused_braces,
+            clippy::style,
+            clippy::complexity,
+            clippy::perf,
+        )]
+    }
+}
+
+/// Traits whose methods are called for what is no array.
+fn imports() -> TokenStream {
+    quote! {
+        #[allow(unused_imports)]
+        use ::deltaray::tensor::attribute::{
+            AssignByRust as _, ByCopy as _, ByReference as _, CompareByRust as _, ConditionOfAnotherType as _, IndexByRust as _,
+            OfReference as _, OfSlice as _, OfTree as _, OwnedByClone as _, OwnedByTree as _, OwnedTree as _,
+            TruthOfAnotherType as _, UsedArray as _, UsedCopy as _, UsedReference as _,
+        };
+    }
+}
+
+/// The rewritten body of a function with this signature.
+fn rewritten(retyped: &mut Retyped, block: &Block) -> Result<TokenStream> {
+    let mut rewriter = Rewriter {
+        scopes: std::mem::take(&mut retyped.scopes),
+        algebra: retyped.algebra.to_token_stream(),
+        parameter: &retyped.algebra,
+        generics: &retyped.generics,
+        trees: &retyped.trees,
+        floats: retyped.floats,
+        errors: Vec::new(),
+    };
+    let mut statements = block.stmts.clone();
+    rewriter.statements(&mut statements);
+    if let Some(error) = rewriter.finish() {
+        return Err(error);
+    }
+    let (imports, prelude) = (imports(), &retyped.prelude);
+    Ok(quote!({ #imports #(#prelude)* #(#statements)* }))
+}
+
+/// A function, and beside it the function as a value.
+fn function(item: ItemFn) -> Result<TokenStream> {
+    let ItemFn { attrs, vis, sig, block } = item;
+    let mut retyped = retype(sig, None)?;
+    // With an error inside the function is still there, so that those who call it have none.
+    let (body, error) = match rewritten(&mut retyped, &block) {
+        Ok(body) => (body, None),
+        Err(error) => (quote!({ ::core::unreachable!() }), Some(error.to_compile_error())),
+    };
+    let unused = error.as_ref().map(|_| quote!(#[allow(unused_variables)]));
+    let value = value::array_fn(&attrs, &vis, &retyped);
+    let (signature, allowances) = (&retyped.signature, allowances());
+    Ok(quote! {
+        #(#attrs)*
+        #allowances
+        #unused
+        #vis #signature #body
+        #value
+        #error
+    })
+}
+
+/// A block of methods.
+fn block(mut item: ItemImpl) -> Result<TokenStream> {
+    let Some(algebra) = algebra(&item.generics) else {
+        let message = "methods are over the algebra of their type: write `impl<A: Algebra> Model<A>`";
+        return Err(Error::new(item.self_ty.span(), message));
+    };
+    let generics = item.generics.clone();
+    let mut errors: Option<Error> = None;
+    for method in &mut item.items {
+        let ImplItem::Fn(method) = method else { continue };
+        let result = method_of(&algebra, &generics, method);
+        if let Err(error) = result {
+            match &mut errors {
+                Some(errors) => errors.combine(error),
+                None => errors = Some(error),
+            }
+        }
+    }
+    match errors {
+        Some(errors) => Err(errors),
+        None => Ok(item.to_token_stream()),
+    }
+}
+
+fn method_of(algebra: &Ident, generics: &syn::Generics, method: &mut syn::ImplItemFn) -> Result<()> {
+    let mut retyped = retype(method.sig.clone(), Some((algebra, generics)))?;
+    let body = rewritten(&mut retyped, &method.block)?;
+    method.sig = retyped.signature.clone();
+    method.block = syn::parse2(body)?;
+    let allowances = allowances();
+    method.attrs.push(syn::parse_quote!(#allowances));
+    Ok(())
+}
+
+/// Whether a signature mentions arrays.
+fn is_of_arrays(signature: &Signature) -> bool {
+    let mut found = Vec::new();
+    scopes::identifiers(signature.to_token_stream(), &mut found);
+    let generic = algebra(&signature.generics).is_some();
+    !generic && found.iter().any(|name| crate::missing::ARRAYS.iter().any(|(array, _)| name == array))
+}
+
+/// What the attribute makes of an item.
+pub fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    if !arguments.is_empty() {
+        return Err(Error::new_spanned(arguments, "`#[differentiable]` takes no arguments"));
+    }
+    match syn::parse2(item)? {
+        Item::Fn(item) => function(item),
+        Item::Impl(item) => block(item),
+        other => {
+            let message = "`#[differentiable]` goes on a function, or on `impl<A: Algebra> Model<A>`; a struct of arrays has \
+                           `#[derive(Tree)]`";
+            Err(Error::new(other.span(), message))
+        }
+    }
+}

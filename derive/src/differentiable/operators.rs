@@ -1,0 +1,127 @@
+//! Operators: arithmetic, comparisons, and `&&` and `||`; and literals beside them.
+
+use super::body::{Position, Rewriter, element, is_literal, is_place, parse};
+use super::effects::{assigns, is_pure_expression};
+use super::scopes::{root, uses};
+use proc_macro2::Ident;
+use quote::{ToTokens, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{BinOp, Expr, Lit};
+
+/// Whether `let` is among the conditions of an `if` or `while`.
+pub fn contains_let(condition: &Expr) -> bool {
+    match condition {
+        Expr::Let(_) => true,
+        Expr::Binary(binary) => contains_let(&binary.left) || contains_let(&binary.right),
+        Expr::Paren(inner) => contains_let(&inner.expr),
+        _ => false,
+    }
+}
+
+impl Rewriter<'_> {
+    /// A float literal beside what may be generic over the element type.
+    pub fn literal(&self, literal: &mut Expr) {
+        fn is_float(literal: &Expr) -> bool {
+            match literal {
+                Expr::Lit(literal) => matches!(&literal.lit, Lit::Float(number) if number.suffix().is_empty()),
+                Expr::Unary(unary) => is_float(&unary.expr),
+                Expr::Paren(inner) => is_float(&inner.expr),
+                Expr::Group(inner) => is_float(&inner.expr),
+                _ => false,
+            }
+        }
+        if self.floats && is_float(literal) {
+            let span = literal.span();
+            *literal = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Literal(#literal)));
+        }
+    }
+
+    /// A literal and what is none, side by side.
+    fn beside(&self, left: &mut Expr, right: &mut Expr) {
+        match (is_literal(left), is_literal(right)) {
+            (true, false) => self.literal(left),
+            (false, true) => self.literal(right),
+            _ => {}
+        }
+    }
+
+    pub fn binary(&mut self, expression: &mut Expr) {
+        let span = expression.span();
+        let Expr::Binary(binary) = expression else { return };
+        if assigns(&binary.op) {
+            self.rewrite(&mut binary.left, Position::Place);
+            // Where the other side reads the same variable the place is Rust's, which may be read while it is assigned.
+            if root(&binary.left).is_some_and(|name| !uses(&binary.right, name)) {
+                element(&mut binary.left);
+            }
+            self.literal(&mut binary.right);
+            self.rewrite(&mut binary.right, Position::Operand);
+            if self.is_number(&binary.left) && !is_literal(&binary.right) {
+                let (value, span) = (&binary.right, binary.right.span());
+                *binary.right =
+                    parse(quote_spanned!(span=> ::deltaray::tensor::attribute::TakenByNumber::taken(#value)));
+            }
+            return;
+        }
+        let (method, mirrored) = match binary.op {
+            BinOp::Lt(_) => ("less", "greater"),
+            BinOp::Le(_) => ("less_equal", "greater_equal"),
+            BinOp::Gt(_) => ("greater", "less"),
+            BinOp::Ge(_) => ("greater_equal", "less_equal"),
+            BinOp::Eq(_) => ("equal", "equal"),
+            BinOp::Ne(_) => ("not_equal", "not_equal"),
+            BinOp::And(_) => return self.logical(expression, "and"),
+            BinOp::Or(_) => return self.logical(expression, "or"),
+            _ => {
+                self.beside(&mut binary.left, &mut binary.right);
+                self.rewrite(&mut binary.left, Position::Operand);
+                self.rewrite(&mut binary.right, Position::Operand);
+                return;
+            }
+        };
+        if is_literal(&binary.left) && is_literal(&binary.right) {
+            return;
+        }
+        let op = binary.op.span();
+        self.rewrite(&mut binary.left, Position::Reference);
+        self.rewrite(&mut binary.right, Position::Reference);
+        // A literal at the right takes its type from what is compared with it.
+        let swapped = is_literal(&binary.left);
+        self.beside(&mut binary.left, &mut binary.right);
+        let (left, right) = if swapped { (&binary.right, &binary.left) } else { (&binary.left, &binary.right) };
+        let method = Ident::new(if swapped { mirrored } else { method }, op);
+        let (left_span, right_span) = (left.span(), right.span());
+        let left = quote_spanned!(left_span=> &(#left));
+        let right = quote_spanned!(right_span=> &(#right));
+        let compared = quote_spanned!(span=> ::deltaray::tensor::attribute::Compared(#left, #right));
+        *expression = parse(quote_spanned!(op=> #compared.#method()));
+    }
+
+    /// `&&` and `||`.
+    fn logical(&mut self, expression: &mut Expr, method: &str) {
+        let plain = contains_let(expression);
+        let Expr::Binary(binary) = expression else { return };
+        let plain = plain || !is_pure_expression(&binary.right, &self.scopes);
+        let op = binary.op.span();
+        self.rewrite(&mut binary.left, Position::Argument);
+        self.rewrite(&mut binary.right, Position::Argument);
+        if plain {
+            return;
+        }
+        let (left, right, method) = (&binary.left, &binary.right, Ident::new(method, op));
+        let span = left.span();
+        let left = match is_place(left) {
+            true => quote_spanned!(span=> ::core::clone::Clone::clone(&#left)),
+            false => left.to_token_stream(),
+        };
+        let left = quote_spanned!(span=> ::deltaray::tensor::attribute::Truth(#left));
+        let right = match is_place(right) {
+            true => {
+                let span = right.span();
+                quote_spanned!(span=> ::core::clone::Clone::clone(&#right))
+            }
+            false => right.to_token_stream(),
+        };
+        *expression = parse(quote_spanned!(op=> #left.#method(|| #right)));
+    }
+}

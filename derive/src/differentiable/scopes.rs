@@ -1,0 +1,208 @@
+//! Which variables are in scope, and how they were declared.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use std::collections::{HashMap, HashSet};
+use syn::visit::Visit;
+use syn::{Expr, Pat};
+
+/// How a variable was declared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Declared {
+    /// As a parameter by value, which is passed by reference.
+    ByValue,
+    /// As a parameter that is a reference to a tree.
+    ByReference,
+    /// By `let mut`, as a literal.
+    Number,
+    /// By `let mut`, or as another pattern with `mut`.
+    Mutable,
+    /// As the parameter of a closure that is kept in a variable, so that its type may not be known yet.
+    Open,
+    /// In any other way.
+    Otherwise,
+}
+
+impl Declared {
+    /// Whether it may be assigned.
+    pub fn is_mutable(self) -> bool {
+        matches!(self, Declared::Mutable | Declared::Number)
+    }
+}
+
+/// The variables in scope, innermost last.
+#[derive(Default)]
+pub struct Scopes {
+    stack: Vec<HashMap<String, Declared>>,
+    /// What will be used after what is rewritten: names, and the number of scopes whose variables they are.
+    later: Later,
+}
+
+/// Names, or all, and the number of scopes whose variables they are.
+pub type Later = Vec<(usize, Option<HashSet<Ident>>)>;
+
+impl Scopes {
+    pub fn enter(&mut self) {
+        self.stack.push(HashMap::new());
+    }
+
+    pub fn leave(&mut self) {
+        self.stack.pop();
+    }
+
+    pub fn declare(&mut self, name: &Ident, declared: Declared) {
+        if self.stack.is_empty() {
+            self.enter();
+        }
+        if let Some(scope) = self.stack.last_mut() {
+            scope.insert(name.to_string(), declared);
+        }
+    }
+
+    /// Declares all names that a pattern binds.
+    pub fn declare_pattern(&mut self, pattern: &Pat) {
+        for (name, mutable) in bindings(pattern) {
+            self.declare(&name, if mutable { Declared::Mutable } else { Declared::Otherwise });
+        }
+    }
+
+    pub fn find(&self, name: &Ident) -> Option<Declared> {
+        self.find_depth(name).map(|(_, declared)| declared)
+    }
+
+    /// How a variable was declared, and in which of the scopes.
+    fn find_depth(&self, name: &Ident) -> Option<(usize, Declared)> {
+        let name = name.to_string();
+        let found = self.stack.iter().enumerate().rev();
+        found.into_iter().find_map(|(depth, scope)| scope.get(&name).map(|&declared| (depth, declared)))
+    }
+
+    /// From here on, variables of the scopes that there are now will be used later: those of these names, or all.
+    pub fn push_later(&mut self, names: Option<HashSet<Ident>>) {
+        self.later.push((self.stack.len(), names));
+    }
+
+    /// Nothing is used later any more, until that is restored.
+    pub fn take_later(&mut self) -> Later {
+        std::mem::take(&mut self.later)
+    }
+
+    pub fn restore_later(&mut self, later: Later) {
+        self.later = later;
+    }
+
+    pub fn pop_later(&mut self) {
+        self.later.pop();
+    }
+
+    /// Whether a variable is used again after what is rewritten.
+    pub fn is_used_later(&self, name: &Ident) -> bool {
+        let Some((depth, _)) = self.find_depth(name) else { return false };
+        let mut later = self.later.iter().filter(|(scopes, _)| depth < *scopes);
+        later.any(|(_, names)| names.as_ref().is_none_or(|names| names.contains(name)))
+    }
+}
+
+/// The names that statements use from what is declared before them, for each position in the list.
+pub fn uses_from(statements: &[syn::Stmt]) -> Vec<HashSet<Ident>> {
+    let mut uses = vec![HashSet::new(); statements.len() + 1];
+    for (position, statement) in statements.iter().enumerate().rev() {
+        let mut names = uses[position + 1].clone();
+        if let syn::Stmt::Local(local) = statement {
+            bindings(&local.pat).iter().for_each(|(name, _)| {
+                names.remove(name);
+            });
+        }
+        let mut used = Used(Vec::new());
+        used.visit_stmt(statement);
+        names.extend(used.0);
+        uses[position] = names;
+    }
+    uses
+}
+
+/// The names that a pattern binds, and whether by `mut`.
+pub fn bindings(pattern: &Pat) -> Vec<(Ident, bool)> {
+    struct Names(Vec<(Ident, bool)>);
+    impl<'a> Visit<'a> for Names {
+        fn visit_pat_ident(&mut self, pattern: &'a syn::PatIdent) {
+            // Constants and variants without fields begin with a capital.
+            let constant = pattern.ident.to_string().starts_with(char::is_uppercase);
+            if !constant || pattern.mutability.is_some() || pattern.subpat.is_some() {
+                self.0.push((pattern.ident.clone(), pattern.mutability.is_some()));
+            }
+            syn::visit::visit_pat_ident(self, pattern);
+        }
+        fn visit_expr(&mut self, _: &'a Expr) {}
+    }
+    let mut names = Names(Vec::new());
+    names.visit_pat(pattern);
+    names.0
+}
+
+/// The variable of an expression, if it is nothing else.
+pub fn variable(expression: &Expr) -> Option<&Ident> {
+    match expression {
+        Expr::Path(path) if path.qself.is_none() => path.path.get_ident(),
+        Expr::Paren(inner) => variable(&inner.expr),
+        Expr::Group(inner) => variable(&inner.expr),
+        _ => None,
+    }
+}
+
+/// The variable that a place is a part of, by fields and indices.
+pub fn root(place: &Expr) -> Option<&Ident> {
+    match place {
+        Expr::Field(field) => root(&field.base),
+        Expr::Index(index) => root(&index.expr),
+        Expr::Paren(inner) => root(&inner.expr),
+        Expr::Group(inner) => root(&inner.expr),
+        Expr::Unary(syn::ExprUnary { op: syn::UnOp::Deref(_), expr, .. }) => root(expr),
+        _ => variable(place),
+    }
+}
+
+/// The identifiers among tokens, those in groups included.
+pub fn identifiers(tokens: TokenStream, found: &mut Vec<Ident>) {
+    for token in tokens {
+        match token {
+            TokenTree::Ident(ident) => found.push(ident),
+            TokenTree::Group(group) => identifiers(group.stream(), found),
+            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+/// The names of paths, and any in a macro.
+struct Used(Vec<Ident>);
+
+impl<'a> Visit<'a> for Used {
+    fn visit_expr_path(&mut self, path: &'a syn::ExprPath) {
+        if let Some(name) = path.path.get_ident() {
+            self.0.push(name.clone());
+        }
+        syn::visit::visit_expr_path(self, path);
+    }
+    fn visit_macro(&mut self, found: &'a syn::Macro) {
+        identifiers(found.tokens.clone(), &mut self.0);
+    }
+    fn visit_item(&mut self, _: &'a syn::Item) {}
+}
+
+/// The names that an expression uses.
+pub fn used(expression: &Expr) -> Vec<Ident> {
+    let mut used = Used(Vec::new());
+    used.visit_expr(expression);
+    used.0
+}
+
+/// The names that a block uses.
+pub fn used_in(block: &syn::Block) -> HashSet<Ident> {
+    let mut used = Used(Vec::new());
+    used.visit_block(block);
+    used.0.into_iter().collect()
+}
+
+/// Whether an expression uses a variable.
+pub fn uses(expression: &Expr, name: &Ident) -> bool {
+    used(expression).contains(name)
+}

@@ -1,0 +1,394 @@
+//! Blocks, choices, loops, calls and closures.
+
+use super::body::{Position, Rewriter, is_literal, parse};
+use super::effects::{assigned, exit, is_pure, is_rolled_over, rolled_range};
+use super::operators::contains_let;
+use super::scopes::{Declared, bindings, used, used_in, uses_from};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{Block, Expr, ExprForLoop, ExprIf, Item, Local, Macro, Pat, Stmt, Token};
+
+/// Macros of Rust whose arguments are expressions.
+const OF_EXPRESSIONS: [&str; 18] = [
+    "vec",
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "print",
+    "println",
+    "eprint",
+    "eprintln",
+    "format",
+    "panic",
+    "unreachable",
+    "unimplemented",
+    "todo",
+    "dbg",
+    "write",
+];
+
+/// Functions of the library that keep their first argument, and hand it on from step to step.
+const CARRYING: [&str; 6] = ["scan", "scan_reverse", "fold", "fold_reverse", "iterate", "while_loop"];
+
+/// The last part of a function's path.
+fn function_name(function: &Expr) -> Option<String> {
+    match function {
+        Expr::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()),
+        _ => None,
+    }
+}
+
+/// The literal that a block ends with, if it has nothing else.
+fn literal(block: &Block) -> Option<&Expr> {
+    match &block.stmts[..] {
+        [Stmt::Expr(tail, None)] if is_literal(tail) => Some(tail),
+        _ => None,
+    }
+}
+
+/// The block after `else`.
+fn else_block(expression: &Expr) -> Block {
+    match expression {
+        Expr::Block(block) if block.label.is_none() && block.attrs.is_empty() => block.block.clone(),
+        other => Block { brace_token: Default::default(), stmts: vec![Stmt::Expr(other.clone(), None)] },
+    }
+}
+
+impl Rewriter<'_> {
+    pub fn block(&mut self, block: &mut Block) {
+        self.scopes.enter();
+        self.statements(&mut block.stmts);
+        self.scopes.leave();
+    }
+
+    /// The body of a function, whose parameters are in scope.
+    pub fn statements(&mut self, statements: &mut [Stmt]) {
+        let count = statements.len();
+        let uses = uses_from(statements);
+        for position in 0..count {
+            let mut names = uses[position + 1].clone();
+            if let Stmt::Local(local) = &statements[position] {
+                bindings(&local.pat).iter().for_each(|(name, _)| {
+                    names.remove(name);
+                });
+            }
+            self.scopes.push_later(Some(names));
+            let (statement, later) = match statements[position..].split_first_mut() {
+                Some((statement, later)) => (statement, later),
+                None => return,
+            };
+            match statement {
+                Stmt::Local(local) => self.local(local, later),
+                Stmt::Item(item) => self.item(item),
+                Stmt::Expr(expression, None) if position + 1 == count => self.tail(expression),
+                Stmt::Expr(expression, semicolon) => {
+                    let before = std::mem::discriminant(expression);
+                    self.rewrite(expression, Position::Argument);
+                    if before != std::mem::discriminant(expression) {
+                        // No block any more, which needed none.
+                        semicolon.get_or_insert_with(Default::default);
+                    }
+                }
+                Stmt::Macro(found) => self.macro_call(&mut found.mac),
+            }
+            self.scopes.pop_later();
+        }
+    }
+
+    fn local(&mut self, local: &mut Local, later: &[Stmt]) {
+        if let Pat::Type(typed) = &mut local.pat {
+            self.visit_type_mut(&mut typed.ty);
+        }
+        let mut number = false;
+        if let Some(init) = &mut local.init {
+            number = is_literal(&init.expr) && matches!(&local.pat, Pat::Ident(name) if name.mutability.is_some());
+            let carried = match &local.pat {
+                Pat::Ident(name) if name.mutability.is_some() && is_literal(&init.expr) => {
+                    is_rolled_over(&name.ident, later)
+                }
+                _ => false,
+            };
+            if carried {
+                number = false;
+                // A loop carries arrays.
+                let (literal, span) = (&init.expr, init.expr.span());
+                *init.expr = parse(quote_spanned!(span=> ::deltaray::tensor::scalar(#literal)));
+            } else {
+                match &mut *init.expr {
+                    Expr::Closure(closure) => self.closure(closure, Declared::Open),
+                    Expr::Reference(_) => self.rewrite(&mut init.expr, Position::Bound),
+                    _ => self.rewrite(&mut init.expr, Position::Value),
+                }
+            }
+            if let Some((_, diverge)) = &mut init.diverge {
+                self.rewrite(diverge, Position::Value);
+            }
+        }
+        self.scopes.declare_pattern(&local.pat);
+        if let Pat::Ident(name) = &local.pat
+            && number
+        {
+            self.scopes.declare(&name.ident, Declared::Number);
+        }
+    }
+
+    pub fn item(&mut self, item: &mut Item) {
+        let Item::Fn(function) = item else { return };
+        if function.attrs.iter().any(|attribute| attribute.path().is_ident("differentiable")) {
+            return;
+        }
+        // A function of arrays inside is generic like the one around it; any other is left as it is.
+        if super::is_of_arrays(&function.sig) {
+            match super::function(function.clone()) {
+                Ok(tokens) => *item = Item::Verbatim(tokens),
+                Err(error) => self.errors.push(error),
+            }
+        }
+    }
+
+    /// `if`: a choice by a condition of either kind, where the blocks are values; Rust's own elsewhere.
+    pub fn choice(&mut self, expression: &mut Expr) {
+        let span = expression.span();
+        let Expr::If(ExprIf { cond, then_branch, else_branch, .. }) = expression else { return };
+        let pattern = matches!(&**cond, Expr::Let(_)) || contains_let(cond);
+        let other = else_branch.as_ref().map(|(_, other)| else_block(other));
+        let pure = |block: &Block| is_pure(block, &self.scopes);
+        let other = other.filter(|other| !pattern && pure(then_branch) && pure(other));
+        let Some(mut other) = other else {
+            self.scopes.enter();
+            self.rewrite(cond, Position::Argument);
+            if !pattern {
+                let span = cond.span();
+                **cond = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::PlainCondition::holds(#cond)));
+            }
+            self.block(then_branch);
+            self.scopes.leave();
+            if let Some((_, other)) = else_branch {
+                self.rewrite(other, Position::Value);
+            }
+            return;
+        };
+        let literals = (literal(then_branch).cloned(), literal(&other).cloned());
+        self.rewrite(cond, Position::Argument);
+        let condition_span = cond.span();
+        let condition = quote_spanned!(condition_span=> ::deltaray::tensor::attribute::Condition(#cond));
+        if let (Some(yes), Some(no)) = literals {
+            *expression = parse(quote_spanned!(condition_span=> #condition.choose_literal(#yes, #no)));
+            return;
+        }
+        self.block(then_branch);
+        self.block(&mut other);
+        let lifted = |literal: Option<syn::Expr>, block: &Block| match literal {
+            Some(mut literal) => {
+                self.literal(&mut literal);
+                let span = literal.span();
+                quote_spanned!(span=> { ::deltaray::tensor::attribute::FromLiteral::from_literal(#literal) })
+            }
+            None => block.to_token_stream(),
+        };
+        let (yes, no) = (lifted(literals.0, then_branch), lifted(literals.1, &other));
+        // Not by the user's tokens, so that lints do not take it for theirs.
+        let written = proc_macro2::Span::mixed_site().located_at(span);
+        let sides = quote_spanned!(written=> |__side: bool| if __side #yes else #no);
+        *expression = parse(quote_spanned!(condition_span=> #condition.choose(#sides)));
+    }
+
+    pub fn for_loop(&mut self, expression: &mut Expr) {
+        let Expr::ForLoop(found) = expression else { return };
+        if rolled_range(&found.expr).is_some() {
+            return self.rolled(expression);
+        }
+        self.rewrite(&mut found.expr, Position::Argument);
+        self.scopes.push_later(Some(used_in(&found.body)));
+        self.scopes.enter();
+        self.scopes.declare_pattern(&found.pat);
+        self.block(&mut found.body);
+        self.scopes.leave();
+        self.scopes.pop_later();
+    }
+
+    /// `for t in rolled(range)`
+    fn rolled(&mut self, expression: &mut Expr) {
+        let Expr::ForLoop(ExprForLoop { for_token, expr, pat, body, label, .. }) = expression else { return };
+        let Expr::Call(call) = &mut **expr else { return };
+        let span = call.func.span();
+        if let Some(label) = label {
+            self.error(label.span(), "a rolled loop has no label: nothing breaks out of it");
+        }
+        if call.args.len() != 1 {
+            self.error(span, "`rolled` takes one range: `for t in rolled(0..n)`");
+        }
+        if let Some((span, word)) = exit(body) {
+            let message = format!(
+                "`{word}` can not leave a rolled loop, whose body is run for all steps: `while_loop` ends by a condition, and \
+                 a loop without `rolled` is Rust's own"
+            );
+            self.error(span, message);
+        }
+        let mutable = |name: &proc_macro2::Ident| self.scopes.find(name).is_some_and(Declared::is_mutable);
+        let carries: Vec<_> = assigned(body).into_iter().filter(mutable).collect();
+        if carries.is_empty() {
+            let message = "this rolled loop assigns no `let mut` from outside, so that nothing would be left of it: assign \
+                           what it carries from step to step, or collect values by `build` or `scan`";
+            self.error(span, message);
+        }
+        let Some(range) = call.args.first_mut() else { return };
+        self.rewrite(range, Position::Argument);
+        self.scopes.push_later(None);
+        self.scopes.enter();
+        self.scopes.declare_pattern(pat);
+        carries.iter().for_each(|name| self.scopes.declare(name, Declared::Mutable));
+        // What is carried is used when the body ends.
+        self.scopes.push_later(Some(carries.iter().cloned().collect()));
+        self.block(body);
+        self.scopes.pop_later();
+        self.scopes.leave();
+        self.scopes.pop_later();
+        let carried = quote!((#(#carries,)*));
+        let call = quote_spanned!(span=> ::deltaray::tensor::attribute::rolled(#range, #carried, |(#(mut #carries,)*), #pat| {
+            #body
+            #carried
+        }));
+        let span = for_token.span;
+        *expression = parse(quote_spanned!(span=> { #carried = #call; }));
+    }
+
+    pub fn while_loop(&mut self, expression: &mut Expr) {
+        let Expr::While(found) = expression else { return };
+        let pattern = contains_let(&found.cond);
+        let mut again = used_in(&found.body);
+        again.extend(used(&found.cond));
+        self.scopes.push_later(Some(again));
+        self.scopes.enter();
+        self.rewrite(&mut found.cond, Position::Argument);
+        if !pattern {
+            let (condition, span) = (&found.cond, found.cond.span());
+            *found.cond =
+                parse(quote_spanned!(span=> ::deltaray::tensor::attribute::PlainLoopCondition::holds(#condition)));
+        }
+        self.block(&mut found.body);
+        self.scopes.leave();
+        self.scopes.pop_later();
+    }
+
+    /// `loop`
+    pub fn endless_loop(&mut self, found: &mut syn::ExprLoop) {
+        self.scopes.push_later(Some(used_in(&found.body)));
+        self.block(&mut found.body);
+        self.scopes.pop_later();
+    }
+
+    pub fn matching(&mut self, found: &mut syn::ExprMatch) {
+        self.rewrite(&mut found.expr, Position::Reference);
+        for arm in &mut found.arms {
+            self.scopes.enter();
+            self.scopes.declare_pattern(&arm.pat);
+            if let Some((_, guard)) = &mut arm.guard {
+                self.rewrite(guard, Position::Argument);
+            }
+            self.rewrite(&mut arm.body, Position::Value);
+            self.scopes.leave();
+        }
+    }
+
+    /// A closure, and how its parameters are declared that have no type.
+    pub fn closure(&mut self, closure: &mut syn::ExprClosure, untyped: Declared) {
+        if let Some(token) = &closure.asyncness {
+            self.error(token.span, "an `async` closure is not differentiable: wait before the function");
+        }
+        // It may be called again.
+        self.scopes.push_later(None);
+        self.scopes.enter();
+        for parameter in &mut closure.inputs {
+            if let Pat::Type(typed) = parameter {
+                self.visit_type_mut(&mut typed.ty);
+            }
+            self.scopes.declare_pattern(parameter);
+            if let Pat::Ident(name) = parameter
+                && name.mutability.is_none()
+            {
+                self.scopes.declare(&name.ident, untyped);
+            }
+        }
+        if let syn::ReturnType::Type(_, ty) = &mut closure.output {
+            self.visit_type_mut(ty);
+        }
+        self.tail(&mut closure.body);
+        self.scopes.leave();
+        self.scopes.pop_later();
+    }
+
+    pub fn call(&mut self, expression: &mut Expr) {
+        let Expr::Call(call) = expression else { return };
+        let name = function_name(&call.func);
+        match &mut *call.func {
+            Expr::Path(path) => visit_mut::visit_expr_path_mut(self, path),
+            function => self.rewrite(function, Position::Receiver),
+        }
+        let name = name.unwrap_or_default();
+        if name == "rolled" {
+            let message = "`rolled` stands after `in` only: `for t in rolled(0..n) { .. }`";
+            self.error(call.func.span(), message);
+        }
+        if let Some(entrance) = super::lifting::entrance(&name) {
+            if let Some(Expr::Closure(_)) = call.args.first() {
+                return self.differentiated(expression, entrance);
+            }
+            return call.args.iter_mut().for_each(|argument| self.arguments(argument));
+        }
+        // A struct or variant keeps what it is given.
+        let keeps = name.starts_with(char::is_uppercase);
+        let carries = CARRYING.contains(&&name[..]);
+        if keeps {
+            return self.elements(&mut call.args);
+        }
+        for (position, argument) in call.args.iter_mut().enumerate() {
+            self.rewrite(argument, if carries && position == 0 { Position::Value } else { Position::Argument });
+        }
+    }
+
+    /// A macro of Rust's: its arguments are rewritten where they are expressions.
+    pub fn macro_call(&mut self, found: &mut Macro) {
+        let known =
+            found.path.segments.last().is_some_and(|last| OF_EXPRESSIONS.contains(&&last.ident.to_string()[..]));
+        if !known {
+            return;
+        }
+        let parser = Punctuated::<Expr, Token![,]>::parse_terminated;
+        if let Ok(mut arguments) = parser.parse2(found.tokens.clone()) {
+            if found.path.segments.last().is_some_and(|last| last.ident == "vec") {
+                self.elements(&mut arguments);
+            } else {
+                for argument in &mut arguments {
+                    match argument {
+                        // `name = value` of a format.
+                        Expr::Assign(assign) => self.rewrite(&mut assign.right, Position::Argument),
+                        argument => self.rewrite(argument, Position::Reference),
+                    }
+                }
+            }
+            found.tokens = arguments.to_token_stream();
+            return;
+        }
+        // `vec![value; count]`
+        let repeated = |input: syn::parse::ParseStream| -> syn::Result<(Expr, Token![;], Expr)> {
+            Ok((input.parse()?, input.parse()?, input.parse()?))
+        };
+        if let Ok((mut value, semicolon, mut count)) = repeated.parse2(found.tokens.clone()) {
+            self.rewrite(&mut value, Position::Value);
+            self.rewrite(&mut count, Position::Argument);
+            found.tokens = quote!(#value #semicolon #count);
+        }
+    }
+
+    /// Declares what a pattern binds inside of a closure.
+    pub fn bound_by(patterns: &Punctuated<Pat, Token![,]>) -> Vec<String> {
+        patterns.iter().flat_map(bindings).map(|(name, _)| name.to_string()).collect()
+    }
+}

@@ -1,0 +1,209 @@
+//! `if` and `else`: of arrays [`cond`], of `bool` Rust's own.
+
+use crate::algebra::Algebra;
+use crate::tensor::{Element, Float, R0, Rank, Tensor, Tree, cond, full, scalar};
+
+/// What an `if` chooses by.
+pub struct Condition<C>(pub C);
+
+impl Condition<bool> {
+    /// The value of the side that is taken.
+    #[track_caller]
+    pub fn choose<T, F: FnOnce(bool) -> T>(self, sides: F) -> T {
+        sides(self.0)
+    }
+
+    /// One of two literals.
+    pub fn choose_literal<T>(self, yes: T, no: T) -> T {
+        if self.0 { yes } else { no }
+    }
+}
+
+impl<A: Algebra, E: Element, R: Rank> Condition<Tensor<A, E, R>> {
+    /// The value of the side that is taken, as [`cond`] chooses.
+    #[track_caller]
+    pub fn choose<T: Tree<A>, F>(self, sides: F) -> T
+    where
+        E: TruthValue,
+        R: OneValue,
+        F: FnOnce(bool) -> T + ForBothSides,
+    {
+        Condition(&self.0).choose(sides)
+    }
+
+    /// One of two literals, as an array.
+    #[track_caller]
+    pub fn choose_literal<T: Element>(self, yes: T, no: T) -> Tensor<A, T, R0>
+    where
+        E: TruthValue,
+        R: OneValue,
+    {
+        Condition(&self.0).choose_literal(yes, no)
+    }
+}
+
+impl<A: Algebra, E: Element, R: Rank> Condition<&Tensor<A, E, R>> {
+    /// The value of the side that is taken, as [`cond`] chooses.
+    #[track_caller]
+    pub fn choose<T: Tree<A>, F>(self, sides: F) -> T
+    where
+        E: TruthValue,
+        R: OneValue,
+        F: FnOnce(bool) -> T + ForBothSides,
+    {
+        let condition: Tensor<A, bool, R0> = Tensor::wrap(self.0.array().clone());
+        let again = sides.again();
+        cond(condition, || again(true), || sides(false))
+    }
+
+    /// One of two literals, as an array.
+    #[track_caller]
+    pub fn choose_literal<T: Element>(self, yes: T, no: T) -> Tensor<A, T, R0>
+    where
+        E: TruthValue,
+        R: OneValue,
+    {
+        self.choose(|side| if side { scalar(yes) } else { scalar(no) })
+    }
+}
+
+/// The element type of a condition.
+#[diagnostic::on_unimplemented(
+    message = "`if` chooses by a truth value, and this is an array of `{Self}`",
+    label = "an array of `{Self}`, not of `bool`",
+    note = "compare it: `if x > 0.0 {{ .. }}`, `if x != 0.0 {{ .. }}`"
+)]
+pub trait TruthValue: Element {}
+
+impl TruthValue for bool {}
+
+/// The rank of a condition.
+#[diagnostic::on_unimplemented(
+    message = "`if` chooses by one truth value, and this array has an axis (`{Self}`)",
+    label = "one value for each element",
+    note = "element by element `mask.select(a, b)` chooses; one value of all are `mask.all()` and `mask.any()`"
+)]
+pub trait OneValue: Rank {}
+
+impl OneValue for R0 {}
+
+/// Blocks that are run for both sides.
+#[diagnostic::on_unimplemented(
+    message = "the blocks of an `if` whose condition is an array are both run, and a value is moved into them that can not be \
+               copied",
+    note = "refer to it by `&`, or derive `Clone` for its struct"
+)]
+pub trait ForBothSides: Sized {
+    /// The same blocks.
+    fn again(&self) -> Self;
+}
+
+impl<F: Clone> ForBothSides for F {
+    fn again(&self) -> F {
+        self.clone()
+    }
+}
+
+/// A condition that is neither a `bool` nor an array of one.
+#[diagnostic::on_unimplemented(
+    message = "`if` chooses by a `bool` or a scalar of `bool`, not by `{Self}`",
+    label = "not a condition",
+    note = "compare it: `if x > 0.0 {{ .. }}`, `if n != 0 {{ .. }}`"
+)]
+pub trait IsCondition {}
+
+impl IsCondition for bool {}
+
+/// What is said of a condition of another type.
+pub trait ConditionOfAnotherType {
+    /// The condition.
+    type Of;
+    /// There is no value.
+    fn choose<T, F: FnOnce(bool) -> T>(self, sides: F) -> T
+    where
+        Self::Of: IsCondition;
+    /// There is no value.
+    fn choose_literal<T>(self, yes: T, no: T) -> T
+    where
+        Self::Of: IsCondition;
+}
+
+impl<C> ConditionOfAnotherType for Condition<C> {
+    type Of = C;
+    fn choose<T, F: FnOnce(bool) -> T>(self, sides: F) -> T
+    where
+        C: IsCondition,
+    {
+        sides(false)
+    }
+    fn choose_literal<T>(self, _: T, no: T) -> T
+    where
+        C: IsCondition,
+    {
+        no
+    }
+}
+
+/// The condition of an `if` that is Rust's own, since its blocks are more than values.
+#[diagnostic::on_unimplemented(
+    message = "this `if` chooses by a `bool`, not by `{Self}`: its blocks do more than have a value",
+    label = "an array has no value to branch on where the function is staged",
+    note = "an array chooses between values: `x = if c {{ a }} else {{ b }};`, with blocks that do not assign, `return`, use `?`, \
+            `break`, call a macro, or a method of a `let mut`, and both of them; or `cond(c, || a, || b)`"
+)]
+pub trait PlainCondition {
+    /// Whether it holds.
+    fn holds(self) -> bool;
+}
+
+impl PlainCondition for bool {
+    fn holds(self) -> bool {
+        self
+    }
+}
+
+/// The condition of a `while`, which is Rust's own.
+#[diagnostic::on_unimplemented(
+    message = "`while` goes on by a `bool`, not by `{Self}`",
+    label = "an array has no value to go on by where the function is staged",
+    note = "a loop that ends by the values of arrays is `while_loop(start, |x| condition, |x| next)`; one of a known number of \
+            steps is `for t in rolled(0..n) {{ .. }}`"
+)]
+pub trait PlainLoopCondition {
+    /// Whether it holds.
+    fn holds(self) -> bool;
+}
+
+impl PlainLoopCondition for bool {
+    fn holds(self) -> bool {
+        self
+    }
+}
+
+/// A literal at the end of one block of an `if`, which becomes what the other block has: an array, or a plain number.
+#[diagnostic::on_unimplemented(
+    message = "the literal of type `{L}` does not go with the other block of this `if`, `{Self}`",
+    note = "a literal becomes a scalar of its type; an array of a shape is `full(shape, 0.0)`, or `zeros(shape)`"
+)]
+pub trait FromLiteral<L>: Sized {
+    /// The literal, or a scalar of it.
+    fn from_literal(literal: L) -> Self;
+}
+
+impl<T> FromLiteral<T> for T {
+    fn from_literal(literal: T) -> T {
+        literal
+    }
+}
+
+impl<A: Algebra, E: Element> FromLiteral<E> for Tensor<A, E, R0> {
+    fn from_literal(literal: E) -> Self {
+        scalar(literal)
+    }
+}
+
+impl<A: Algebra, E: Float> FromLiteral<i32> for Tensor<A, E, R0> {
+    fn from_literal(literal: i32) -> Self {
+        full((), E::from_number(f64::from(literal)))
+    }
+}

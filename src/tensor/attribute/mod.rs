@@ -1,0 +1,34 @@
+//! What code that `#[differentiable]` rewrites calls: the same syntax for arrays and for plain Rust values, told apart by
+//! types.
+//!
+//! The attribute knows tokens and no types. Where arrays need other code than plain values it writes a call that exists for
+//! both: an inherent method for arrays, and one of a trait for everything else, which the compiler finds second. So what is no
+//! array means what it means in Rust.
+
+mod choose;
+mod compare;
+mod lift;
+mod literal;
+mod number;
+mod operand;
+mod own;
+mod read;
+mod rolled;
+mod truth;
+
+pub use choose::{
+    Condition, ConditionOfAnotherType, ForBothSides, FromLiteral, IsCondition, OneValue, PlainCondition,
+    PlainLoopCondition, TruthValue,
+};
+pub use compare::{CompareByRust, Compared};
+pub use lift::{
+    ByCopy, ByReference, Entered, Entrance, Forward, Lift, Linear, OfReference, OfSlice, OfTree, Passed, Referred,
+    Reverse, Second,
+};
+pub use literal::Literal;
+pub use number::TakenByNumber;
+pub use operand::{Used, UsedArray, UsedCopy, UsedReference};
+pub use own::{Owned, OwnedByClone, OwnedByTree, OwnedTree};
+pub use read::{AssignByRust, AssignedByElement, IndexByRust, OutOfPlace, Part, Place, Read, Subscript};
+pub use rolled::{Carried, Steps, rolled};
+pub use truth::{AfterBool, Truth, TruthOfAnotherType};

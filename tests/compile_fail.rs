@@ -1,0 +1,9 @@
+//! Mistakes, and what the compiler says of them: each message names what to write instead.
+//!
+//! The messages are those of the compiler that the crate is built with; after a change they are written by
+//! `TRYBUILD=overwrite cargo test --test compile_fail`, and read before they are kept.
+
+#[test]
+fn messages_name_the_fix() {
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+}

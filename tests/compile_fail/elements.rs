@@ -1,0 +1,45 @@
+use deltaray::prelude::*;
+
+#[differentiable]
+fn assigned(x: Vector<f64>, w: Vector<f64>) -> Vector<f64> {
+    let mut y = x * 2.0;
+    y[0] = w[1];
+    y[1] += w[0];
+    y
+}
+
+#[differentiable]
+fn accumulated(x: Vector<f64>) -> Scalar<f64> {
+    let mut s = 0.0;
+    for i in 0..x.len() {
+        s += x[i];
+    }
+    s
+}
+
+#[differentiable]
+fn summed(x: Vector<f64>) -> Scalar<f64> {
+    let mut s = 0.0;
+    for i in 0..x.len() {
+        s = s + x[i];
+    }
+    s
+}
+
+#[differentiable]
+fn by_float(x: Vector<f64>, i: Scalar<f64>) -> Scalar<f64> {
+    x[i] + x[1.0]
+}
+
+#[differentiable]
+fn by_computed_range(x: Vector<f64>, i: Scalar<i64>) -> Vector<f64> {
+    x[i..i + 2]
+}
+
+#[differentiable]
+fn moved(x: Vector<f64>, #[plain] names: &[String]) -> Vector<f64> {
+    let name = names[0];
+    x
+}
+
+fn main() {}

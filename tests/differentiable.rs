@@ -1,0 +1,17 @@
+//! `#[differentiable]`: functions as they are written, against the generic ones that they stand for, on plain arrays, under a
+//! derivative, and staged.
+
+#[path = "differentiable/basics.rs"]
+mod basics;
+#[path = "differentiable/control.rs"]
+mod control;
+#[path = "differentiable/corners.rs"]
+mod corners;
+#[path = "differentiable/expressions.rs"]
+mod expressions;
+#[path = "differentiable/harness.rs"]
+mod harness;
+#[path = "differentiable/lifting.rs"]
+mod lifting;
+#[path = "differentiable/signatures.rs"]
+mod signatures;

@@ -1,0 +1,173 @@
+//! Operators, indices and comparisons, of arrays and of plain values.
+
+use crate::harness::{M, S, V, generic, same, v};
+use deltaray::prelude::*;
+use std::collections::HashMap;
+
+/// Operands are used again without a clone; numbers stand at either side.
+#[differentiable]
+fn operators(x: Vector<f64>, y: &Vector<f64>, #[plain] rate: f64) -> Vector<f64> {
+    let a = x * y + x / 2.0;
+    let b = a - rate * a;
+    let c = -b * a * rate + (a + b);
+    let d = 1.0 - c;
+    d * d - a
+}
+
+#[test]
+fn operators_borrow() {
+    let written = operators { rate: 0.25 };
+    let expected = generic!((V, V) => V, |(x, y)| {
+        let a = x * y + x / 2.0;
+        let b = &a - 0.25 * &a;
+        let c = -&b * &a * 0.25 + (&a + &b);
+        let d = 1.0 - c;
+        &d * &d - &a
+    });
+    same(&written, &expected, &(v([1.0, -2.0, 0.5]), v([0.3, 0.7, -1.1])));
+    let (x, y) = (v([1.0, -2.0, 0.5]), v([0.3, 0.7, -1.1]));
+    let found = grad(|(x, y)| operators(x, y, 0.25).sum(), (&x, &y));
+    let wanted = grad(|(x, y)| expected.call::<_>(&(x.clone(), y.clone())).sum(), (&x, &y));
+    assert_eq!(found, wanted);
+}
+
+/// Positions, ranges and both at once, and whatever else has an index.
+#[differentiable]
+fn indices(a: Matrix<f64>, x: Vector<f64>, #[plain] order: &[usize]) -> Vector<f64> {
+    let n = x.len();
+    let table = [2.0, 3.0];
+    let names: HashMap<&str, usize> = HashMap::from([("one", 1), ("two", 2)]);
+    let rows = vec![a[0], a[1] * table[0]];
+    let picked = rows[names["one"]] + rows[0];
+    let column = a[(.., 1)];
+    let window = x[1..3];
+    let corner = a[(0, 1..)];
+    let element = a[(1, order[0])] * x[order[1]];
+    let inner = build(n, |i| x[i] * a[(1, i)] + x[n - 1 - i] * table[1]);
+    let last = &rows[rows.len() - 1];
+    picked[..2] * column + window * corner * element + inner[..2] + last[1..]
+}
+
+#[test]
+fn indices_read_arrays_and_everything_else() {
+    let written = indices { order: &[2, 0] };
+    let expected = generic!((M, V) => V, |(a, x)| {
+        let picked = a.at(1) * 2.0 + a.at(0);
+        let element = a.at((1, 2)) * x.at(0);
+        let inner = build(3, |i| x.at(&i) * a.at((1, &i)) + x.at(2 - i) * 3.0);
+        picked.slice(0, ..2) * a.index_axis(1, 1) + x.slice(0, 1..3) * a.at(0).slice(0, 1..) * element + inner.slice(0, ..2)
+            + (a.at(1) * 2.0).slice(0, 1..)
+    });
+    same(&written, &expected, &(Matrix::from([[1.0, -2.0, 0.5], [0.2, 0.9, -1.4]]), v([1.0, 3.0, -0.5])));
+}
+
+/// `<` and its like of arrays make masks, of plain values `bool`s.
+#[differentiable]
+fn comparisons(x: Vector<f64>, y: Vector<f64>, #[plain] strict: bool) -> Vector<f64> {
+    let n = x.len();
+    let small = if n < 3 && !strict { 1.0 } else { 2.0 };
+    let mask = x < y && y != 0.0 || 1.5 <= x;
+    let more = strict && x > small;
+    let both = (mask || more) && !(x == y);
+    assert!(n >= 1 && n != 100, "{n} elements");
+    let named = if "abc" == "abd" || strict { 3.0 } else { 0.5 };
+    both.select(x * named, y - small)
+}
+
+#[test]
+fn comparisons_are_masks_or_booleans() {
+    for strict in [false, true] {
+        let expected = match strict {
+            false => generic!((V, V) => V, |(x, y)| {
+                let mask = x.lt(y) & y.not_equal(0.0) | x.ge(1.5);
+                (mask & !x.equal(y)).select(x * 0.5, y - 2.0).clone()
+            })
+            .call::<Concrete>(&point()),
+            true => generic!((V, V) => V, |(x, y)| {
+                let mask = x.lt(y) & y.not_equal(0.0) | x.ge(1.5) | x.gt(2.0);
+                (mask & !x.equal(y)).select(x * 3.0, y - 2.0).clone()
+            })
+            .call::<Concrete>(&point()),
+        };
+        assert_eq!(comparisons { strict }.call::<Concrete>(&point()), expected);
+    }
+    same(
+        &comparisons { strict: false },
+        &generic!((V, V) => V, |(x, y)| {
+            let mask = x.lt(y) & y.not_equal(0.0) | x.ge(1.5);
+            (mask & !x.equal(y)).select(x * 0.5, y - 2.0)
+        }),
+        &point(),
+    );
+}
+
+fn point() -> (V, V) {
+    (v([1.0, 2.0, 3.0, -1.0]), v([2.0, 0.0, 3.0, -2.0]))
+}
+
+/// `&&` and `||` look at their right side only where that decides.
+#[differentiable]
+fn short_circuit(x: Vector<f64>, #[plain] n: usize) -> Scalar<f64> {
+    let counts: Vec<usize> = vec![1, 2];
+    let found = n < counts.len() && counts[n] == 2;
+    let not = n >= counts.len() || counts[n] == 1;
+    let factor = if found { 2.0 } else { 3.0 };
+    if not { x[0] * factor } else { x[1] * factor }
+}
+
+#[test]
+fn logical_operators_keep_short_circuiting() {
+    let x = v([5.0, 7.0]);
+    assert_eq!(short_circuit(&x, 0).item(), 15.0);
+    assert_eq!(short_circuit(&x, 1).item(), 14.0);
+    assert_eq!(short_circuit(&x, 9).item(), 15.0);
+    same(&short_circuit { n: 1 }, &generic!(V => S, |x| x.at(1) * 2.0), &x);
+}
+
+/// Elements of Rust's own collections are assigned and changed in place.
+#[differentiable]
+fn collections(x: Vector<f64>) -> Vector<f64> {
+    let mut parts = vec![x, x * 2.0];
+    parts[1] = parts[0] * parts[1];
+    parts[0] *= 3.0;
+    let mut lists: Vec<Vec<usize>> = vec![vec![], vec![]];
+    lists[1].push(4);
+    lists[0].extend([1, 2]);
+    let mut counts = [0; 3];
+    counts[lists[0].len()] += lists[1][0];
+    let mut sum = zeros(x.len());
+    for part in &parts {
+        sum += part * counts[2] as f64;
+    }
+    for i in 0..x.len() {
+        sum = sum + x[i];
+    }
+    sum
+}
+
+#[test]
+fn collections_stay_places() {
+    let expected = generic!(V => V, |x| {
+        let counted = (x * 3.0) * 4.0 + x * (x * 2.0) * 4.0;
+        counted + x.sum()
+    });
+    same(&collections {}, &expected, &v([1.0, -2.0, 0.5]));
+}
+
+/// Single precision and integers: literals are of the type at hand.
+#[differentiable]
+fn literals(x: Vector<f32>, k: Vector<i64>) -> Vector<f32> {
+    let shifted = (k + 1) * 2 - 1 % 2;
+    let halves = 0.5 * x + 1;
+    let large = x > 7 || 2 * x == x * 3;
+    let chosen = build(x.len(), |i| if k[i] > 2 { halves[i] } else { 0.25 });
+    large.select(0, chosen) + shifted.cast::<f32>() + if x[0] > 9 { x[0] } else { 0 }
+}
+
+#[test]
+fn literals_take_the_type_at_hand() {
+    let (x, k) = (Vector::from(vec![1.0f32, 2.0]), Vector::from(vec![3i64, 1]));
+    assert_eq!(literals(&x, &k).to_vec(), [8.5, 3.25]);
+    let slope = grad(|(x, k)| literals(x, k).sum(), (&x, &k));
+    assert_eq!(slope.to_vec(), [0.5, 0.0]);
+}
