@@ -456,14 +456,15 @@ fn nesting_is_bounded_and_what_is_allowed_fits_the_stack() {
 fn many_axes_are_bounded_by_the_length_of_the_text() {
     let extents = vec!["1"; 50_000].join(", ");
     let text = format!("program f(x: f64[{extents}]) -> f64[{extents}]:\n    view [{extents}] x ([i] -> [i])\n");
-    assert!(problem(&text).contains("positions"), "{}", problem(&text));
+    assert!(problem(&text).contains("positions"));
     let text = format!("program f(x: f64[{extents}]) -> f64[{extents}]:\n    reverse[0] x\n");
     assert!(problem(&text).ends_with("the program's types and maps have too many axes for its length"));
     // Every body around a name has a parameter of its type.
     let bodies: String = (0..60).map(|at| format!("build [1] λ[i{at}_]. ")).collect();
-    let text = format!("program f(x: f64[{extents}]) -> f64:\n    sum[] ({bodies}x)\n");
+    let bodies = vec![format!("{bodies}x"); 8].join(", ");
+    let text = format!("program f(x: f64[{extents}]) -> f64:\n    ({bodies})\n");
     let problem_of_bodies = parse_source(&text).unwrap_err().to_string();
-    assert!(problem_of_bodies.ends_with("too many axes for its length"), "{problem_of_bodies}");
+    assert!(problem_of_bodies.ends_with("too many axes for its length"));
     let sum = vec!["x"; 2000].join(" + ");
     let text = format!("program f(x: f64[{extents}]) -> f64[{extents}]:\n    {sum}\n");
     assert!(problem(&text).ends_with("the program's types and maps have too many axes for its length"));
