@@ -26,9 +26,9 @@ fn a_product_of_elements_shares_prefixes_and_suffixes() {
             let m4: f64 = m3 * m2
             let m5: f64 = dt * x[3]
             let m6: f64 = m5 * m1
-            let m7: f64[1] = replicate[1] (dt * (m4 * m1))
-            let m8: f64[1] = replicate[1] (m6 * m2)
-            concatenate[0] m8 (replicate[1] (m6 * m3)) (replicate[1] (m5 * m4)) m7
+            let m7: f64[1] = replicate[1] (m6 * m2)
+            let m8: f64[1] = replicate[1] (dt * (m4 * m1))
+            concatenate[0] m7 (replicate[1] (m6 * m3)) (replicate[1] (m5 * m4)) m8
         "#,
     );
     let grouped = stage(|x| (x.at(3) * x.at(2)) * (x.at(1) * x.at(0)), &vector(4)).unwrap();
@@ -43,9 +43,9 @@ fn a_product_of_elements_shares_prefixes_and_suffixes() {
             let m4: f64 = dt * (m3 * m2)
             let m5: f64 = x[3]
             let m6: f64 = dt * (m5 * m1)
-            let m7: f64[1] = replicate[1] (m6 * m2)
-            let m8: f64[1] = replicate[1] (m6 * m3)
-            concatenate[0] m8 m7 (replicate[1] (m4 * m5)) (replicate[1] (m4 * m1))
+            let m7: f64[1] = replicate[1] (m6 * m3)
+            let m8: f64[1] = replicate[1] (m6 * m2)
+            concatenate[0] m7 m8 (replicate[1] (m4 * m5)) (replicate[1] (m4 * m1))
         "#,
     );
     let scaled = stage(|x| 2.0f32 * x.at(0) * x.at(1) * x.at(2) * x.at(3), &vector_32(4)).unwrap();
@@ -60,9 +60,9 @@ fn a_product_of_elements_shares_prefixes_and_suffixes() {
             let m4: f32 = m3 * m2
             let m5: f32 = dt * x[3]
             let m6: f32 = m5 * m1
-            let m7: f32[1] = replicate[1] (dt * (m4 * m1))
-            let m8: f32[1] = replicate[1] (m6 * m2 * 2.0)
-            concatenate[0] m8 (replicate[1] (m6 * m3)) (replicate[1] (m5 * m4)) m7
+            let m7: f32[1] = replicate[1] (m6 * m2 * 2.0)
+            let m8: f32[1] = replicate[1] (dt * (m4 * m1))
+            concatenate[0] m7 (replicate[1] (m6 * m3)) (replicate[1] (m5 * m4)) m8
         "#,
     );
     let column = stage(
@@ -97,10 +97,10 @@ fn a_product_of_elements_shares_prefixes_and_suffixes() {
             let m3: f64 = x[1]
             let m4: f64 = select(m2, dt, 0.0)
             let m5: f64 = keep_zero(m4, x[2])
-            let m6: f64[1] = replicate[1] select(m2, 0.0, dt)
-            let m7: f64[1] = replicate[1] keep_zero(m4, m1 * m3)
-            let m8: f64[1] = replicate[1] keep_zero(m5, m1)
-            concatenate[0] (replicate[1] keep_zero(m5, m3)) m8 m7 m6
+            let m6: f64[1] = replicate[1] keep_zero(m4, m1 * m3)
+            let m7: f64[1] = replicate[1] select(m2, 0.0, dt)
+            let m8: f64[1] = replicate[1] keep_zero(m5, m3)
+            concatenate[0] m8 (replicate[1] keep_zero(m5, m1)) m6 m7
         "#,
     );
 }
@@ -143,10 +143,10 @@ fn one_hots_merge() {
         "x dt",
         r#"
         program f(x: f64[7], dt: f64) -> f64[7]:
-            let m1: f64[1] = replicate[1] (dt * x[4])
-            let m2: f64[1] = replicate[1] (dt * x[5])
+            let m1: f64[1] = replicate[1] (dt * x[5])
+            let m2: f64[1] = replicate[1] (dt * x[4])
             let m3: f64[1] = replicate[1] (dt * 2.0)
-            pad[0: 1, 1] (concatenate[0] (replicate[1] dt) (full 0.0 [1]) m3 m2 m1)
+            pad[0: 1, 1] (concatenate[0] (replicate[1] dt) (full 0.0 [1]) m3 m1 m2)
         "#,
     );
     let halves = stage(|x| x.slice(0, 0..3) * x.slice(0, 3..6), &vector(6)).unwrap();
@@ -334,9 +334,9 @@ fn one_hots_of_matrices_merge() {
         "a dt",
         r#"
         program f(a: f64[5, 4], dt: f64) -> f64[5, 4]:
-            let m1: f64[1] = replicate[1] (dt * cos a[0, 0])
-            let m2: f64[1] = replicate[1] (dt * exp a[1, 2])
-            let m3: f64[4] = concatenate[0] m2 (replicate[1] (dt * 2.0)) m1 (replicate[1] dt)
+            let m1: f64[1] = replicate[1] (dt * exp a[1, 2])
+            let m2: f64[1] = replicate[1] (dt * cos a[0, 0])
+            let m3: f64[4] = concatenate[0] m1 (replicate[1] (dt * 2.0)) m2 (replicate[1] dt)
             scatter [5, 4] m3 [[1, 3, 0, 4], [2, 1, 0, 3]]
         "#,
     );
@@ -347,8 +347,8 @@ fn one_hots_of_matrices_merge() {
         r#"
         program f(a: f64[20, 3], dt: f64) -> f64[20, 3]:
             let m1: f64[3] = replicate[3] dt
-            let m2: f64[1, 3] = replicate[1] (a[5] * m1)
-            let m3: f64[5, 3] = concatenate[0] (replicate[1] (m1 * a[9])) (full 0.0 [3, 3]) m2
+            let m2: f64[1, 3] = replicate[1] (m1 * a[9])
+            let m3: f64[5, 3] = concatenate[0] m2 (full 0.0 [3, 3]) (replicate[1] (a[5] * m1))
             pad[0: 5, 10] m3
         "#,
     );

@@ -171,6 +171,10 @@ impl<'t, X: Form> Reader<'t, X> {
         let mut node = self.frames[outermost].names[name];
         for inner in outermost + 1..self.frames.len() {
             let ty = self.frames[inner - 1].nodes[node as usize].types[0].clone();
+            let is_new = !self.frames[inner].captured.contains_key(&node);
+            if is_new && let Err(problem) = self.limits.ty(&ty) {
+                return Err(Problem::new(problem, place));
+            }
             let frame = &mut self.frames[inner];
             if frame.closed {
                 let problem = format!("{name} is no parameter: functions with derivative rules refer to those only");

@@ -60,9 +60,10 @@ impl Literal<'_> {
     }
 }
 
-/// A float, but not a truth value; what is spelled as an integer is one too.
-fn float<T: std::str::FromStr>(spelled: &str) -> Option<T> {
-    spelled.parse().ok()
+/// A float, which is infinite only where that is how it is spelled; what is spelled as an integer is one too.
+fn float<T: Scalar + std::str::FromStr>(spelled: &str) -> Option<T> {
+    let is_named = spelled.ends_with("inf") || spelled.ends_with("NaN");
+    spelled.parse().ok().filter(|x: &T| is_named || x.into_value().to_f64().is_finite())
 }
 
 /// Hexadecimal digits, just so many.

@@ -36,7 +36,7 @@ use reader::Form;
 /// let gradient = stage(squares, &Vector::from(vec![1.0, 2.0]))?.grad()?;
 /// let text = export::text(&gradient);
 /// assert_eq!(text, "\
-/// program grad_squares(p0: f64[2]) -> (gradient: f64[2]):
+/// program grad_squares(p0: f64[2]) -> gradient: f64[2]:
 ///     p0 + p0
 /// ");
 /// let program = export::parse(&text)?;

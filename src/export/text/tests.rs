@@ -347,6 +347,7 @@ fn what_does_not_fit_is_said_where_it_is() {
         ("[[1.0, 2.0], [3.0]]", "22: a list of 1 beside lists of 2"),
         ("[1.0, true]", "11: `true` is no f64"),
         ("[]", "6: expected a number, found `]`"),
+        ("x + 1e999", "9: `1e999` is no f64"),
         ("NaN#12", "5: `NaN` is no f64"),
         ("1.0.0", "8: expected an operator or the end of the line, found `.`"),
         ("99999999999999999999", "5: `99999999999999999999` is no i64"),
@@ -455,9 +456,15 @@ fn nesting_is_bounded_and_what_is_allowed_fits_the_stack() {
 fn many_axes_are_bounded_by_the_length_of_the_text() {
     let extents = vec!["1"; 50_000].join(", ");
     let text = format!("program f(x: f64[{extents}]) -> f64[{extents}]:\n    view [{extents}] x ([i] -> [i])\n");
-    assert!(problem(&text).contains("positions"), "{}", problem(&text));
+    assert!(problem(&text).contains("positions"));
     let text = format!("program f(x: f64[{extents}]) -> f64[{extents}]:\n    reverse[0] x\n");
     assert!(problem(&text).ends_with("the program's types and maps have too many axes for its length"));
+    // Every body around a name has a parameter of its type.
+    let bodies: String = (0..60).map(|at| format!("build [1] λ[i{at}_]. ")).collect();
+    let bodies = vec![format!("{bodies}x"); 8].join(", ");
+    let text = format!("program f(x: f64[{extents}]) -> f64:\n    ({bodies})\n");
+    let problem_of_bodies = parse_source(&text).unwrap_err().to_string();
+    assert!(problem_of_bodies.ends_with("too many axes for its length"));
     let sum = vec!["x"; 2000].join(" + ");
     let text = format!("program f(x: f64[{extents}]) -> f64[{extents}]:\n    {sum}\n");
     assert!(problem(&text).ends_with("the program's types and maps have too many axes for its length"));

@@ -1,7 +1,7 @@
 //! Programs as JSON: read back they are the same program, and the same JSON.
 
 use super::all;
-use super::text::same;
+use super::text::{marked, same};
 use deltaray::concrete::Array;
 use deltaray::export::{self, Program};
 use deltaray::term::{Body, Extension, Op};
@@ -43,6 +43,13 @@ fn programs_come_back_from_json() {
             compared += usize::from(check(&case.name, source, &read));
             assert_eq!(export::json_source(&read), json, "{}", case.name);
             (programs, bytes) = (programs + 1, bytes + json.len());
+        }
+        if let Some(program) = marked(case) {
+            let json = export::json(&program);
+            let read = export::from_json(&json).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+            compared += usize::from(check(&case.name, &program, &read));
+            assert_eq!(export::json(&read), json, "{}", case.name);
+            programs += 1;
         }
     }
     println!("{programs} programs, {compared} of them compared node by node, {bytes} bytes of JSON");

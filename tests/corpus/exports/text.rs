@@ -3,7 +3,9 @@
 use super::{Case, all};
 use deltaray::algebra::Algebra;
 use deltaray::concrete::{Array, Concrete};
+use deltaray::derivative;
 use deltaray::export::{self, Program};
+use deltaray::operation::Unary;
 use deltaray::term::{Body, Build, Extension, Op, interpret_source};
 
 /// Whether arrays are the same in type and bits.
@@ -20,6 +22,36 @@ fn check_names<X: Extension>(name: &str, written: &Program<X>, read: &Program<X>
     }
     assert_eq!(written.results, read.results, "{name}");
     assert_eq!(written.body.parameters, read.body.parameters, "{name}");
+}
+
+/// The bulk program of a function that is differentiated by rules of its own, or has other marks for differentiation.
+pub fn marked(case: &Case) -> Option<Program> {
+    let source = case.source.as_ref()?;
+    let has_marks = |body: &Body<Build>| {
+        let mut open = vec![body];
+        while let Some(body) = open.pop() {
+            for node in &body.nodes {
+                match &node.op {
+                    Op::Custom(_) | Op::Mark | Op::Unary(Unary::StopGradient) => return true,
+                    Op::Extra(build) => open.push(&build.body),
+                    Op::Scan(scan) => open.push(&scan.body),
+                    Op::Branch(branch) => open.extend([&*branch.then, &branch.otherwise]),
+                    Op::Sweeps(sweeps) => open.extend(sweeps.bodies().map(|body| &**body)),
+                    _ => {}
+                }
+            }
+        }
+        false
+    };
+    has_marks(&source.body).then(|| Program::new(source.name.clone(), derivative::program::bulk(&source.body)))
+}
+
+fn differentiable(case: &Case, program: &Program) {
+    let text = export::text(program);
+    let read = export::parse(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.name));
+    assert_eq!(export::text(&read), text, "{}", case.name);
+    let results = [program, &read].map(|program| program.call(&case.inputs).expect("there is memory"));
+    assert!(same(&results[0], &results[1]), "{}: {results:?} of\n{text}", case.name);
 }
 
 fn bulk(case: &Case) -> usize {
@@ -71,15 +103,19 @@ fn source(case: &Case, program: &Program<Build>) -> usize {
 
 #[test]
 fn printed_programs_are_read_back() {
-    let (mut bulks, mut sources, mut bytes) = (0, 0, 0);
+    let (mut bulks, mut sources, mut marks, mut bytes) = (0, 0, 0, 0);
     for case in all() {
         bytes += bulk(case);
         bulks += 1;
         if let Some(program) = &case.source {
             bytes += source(case, program);
             sources += 1;
+            if let Some(program) = marked(case) {
+                differentiable(case, &program);
+                marks += 1;
+            }
         }
     }
-    println!("{bulks} bulk programs and {sources} source programs, {bytes} bytes of text");
+    println!("{bulks} bulk programs, {marks} with marks, {sources} source programs, {bytes} bytes of text");
     assert!(bulks > 0 && sources > 0);
 }
