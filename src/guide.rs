@@ -24,8 +24,12 @@ pub mod adding_an_operation {}
 #[doc = include_str!("../docs/printed-programs.md")]
 pub mod printed_programs {}
 
+#[doc = include_str!("../docs/export.md")]
+pub mod exporting {}
+
 #[cfg(feature = "json")]
 #[doc = include_str!("../docs/json.md")]
 pub mod json {}
+
 #[doc = include_str!("../docs/stablehlo.md")]
 pub mod stablehlo {}

@@ -66,14 +66,15 @@
 //! ```text
 //! function ──stage──▶ term with build ──vectorise──▶ bulk term ──simplify──▶
 //!   ──dual over Staged──▶ primal + Delta ──transpose──▶ gradient term ──simplify──▶ called, or printed
-//!   ──lower──▶ loop nests ──assemble──▶ kernels on an engine
+//!   ──lower──▶ loop nests ──▶ kernels on an engine, or source in another language
 //! ```
 //!
 //! [`vectorise`] is the bulk-operation transform, [`simplify`] rewrites by directional rules in tables, and
 //! [`derivative`] has what users call: [`grad`](derivative::grad), [`vjp`](derivative::vjp), [`jvp`](derivative::jvp),
 //! [`stage`](derivative::stage) and their relatives. `cargo run --example pipeline` shows one program after every step.
 //!
-//! `kernel` lowers a program to loop nests, which the [`engine`]s run.
+//! `kernel` lowers a program to loop nests, which the [`engine`]s run, and [`export`] writes as Rust, C and OpenCL C; it also
+//! writes programs as StableHLO, text, data and pictures. [`build`] is for build scripts.
 //!
 //! The method is that of "Dual-Numbers Reverse AD for Functional Array Languages" (Smeding, Konarski, Peyton Jones,
 //! Fitzgibbon), whose sections are cited as (P 5.1).
@@ -88,6 +89,7 @@
 //! - [`guide::one_operation`]: one operation from the trait to its gradient.
 //! - [`guide::adding_an_operation`]: how to add one.
 //! - [`guide::printed_programs`]: the language of printed programs, with its grammar.
+//! - [`guide::exporting`]: gradients in crates without this library, and in other languages.
 //! - [`guide::stablehlo`]: programs as text for XLA, JAX and IREE.
 #![warn(missing_docs)]
 

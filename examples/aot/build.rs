@@ -8,7 +8,7 @@ mod model;
 
 fn main() -> deltaray::Result<()> {
     let (times, observed) = (zeros(model::COUNT), zeros(model::COUNT));
-    let gradient = stage(model::loss, (&model::start(), &times, &observed))?.value_and_grad()?;
+    let gradient = stage(model::loss {}.closure(), (&model::start(), &times, &observed))?.value_and_grad()?;
     let program = Program::from(&gradient).with_parameters(["amplitude", "rate", "offset", "times", "observed"]);
     deltaray::build::rust("loss_grad", program)
 }

@@ -19,7 +19,8 @@ pub fn start() -> Decay<Concrete> {
 }
 
 /// The mean of the squared residuals.
-pub fn loss<A: Algebra>((decay, times, observed): &(Decay<A>, Vector<A, f64>, Vector<A, f64>)) -> Scalar<A, f64> {
-    let expected = &decay.amplitude * (-(&decay.rate * times)).exp() + &decay.offset;
+#[differentiable]
+pub fn loss(decay: &Decay, times: Vector<f64>, observed: Vector<f64>) -> Scalar<f64> {
+    let expected = decay.amplitude * (-decay.rate * times).exp() + decay.offset;
     (expected - observed).powi(2).mean()
 }

@@ -235,14 +235,14 @@ fn names_of_many_axes_are_no_words() {
     let results = map_at(&mut graph);
     let body = Body { parameters: 1, captures: 0, nodes: (0..2).map(|at| graph.node(at).clone()).collect(), results };
     // Such an array would be too large: what is read is the map alone.
-    let written = text(&Program::new("f", body));
+    let written = text(Program::new("f", body));
     assert!(["i31, i_32,", "i33", "+ i_32", "+ i_64"].iter().all(|part| written.contains(part)), "{written}");
     assert!(problem(&written).contains("too large for any memory"));
     let distinct: Vec<String> = (0..40).map(|at| format!("build [1] λ[a{at}]. ")).collect();
     let read =
         parse_source(&format!("program f() -> f64[{}]:\n    {}1.0\n", vec!["1"; 40].join(", "), distinct.concat()));
-    let written = text_source(&read.unwrap());
-    assert_eq!(text_source(&parse_source(&written).unwrap()), written);
+    let written = text_source(read.unwrap());
+    assert_eq!(text_source(parse_source(&written).unwrap()), written);
 }
 
 #[test]
@@ -503,6 +503,6 @@ program f(x: f64, b: bool) -> (f64, value: f64[2]):
     }
     // With the line ends of other systems, blank lines, and more room.
     let other = written.replace('\n', "\r\n").replace("    let m4", "\r\n    \r\n    let m4").replace(" + ", "  +   ");
-    let printed = text(&parse(written).unwrap());
-    assert_eq!(text(&parse(&other).unwrap()), printed);
+    let printed = text(parse(written).unwrap());
+    assert_eq!(text(parse(&other).unwrap()), printed);
 }
