@@ -13,6 +13,8 @@ mod opencl_file;
 mod order;
 mod plan;
 mod procedure;
+mod product;
+mod rows;
 mod rust;
 mod rust_file;
 mod sort;

@@ -7,6 +7,7 @@
 use super::functions::{self, Spelling};
 use super::language::{Helper, Language};
 use super::order::order;
+use super::rows::Rows;
 use super::text::Text;
 use super::tidy::is_one_to_one;
 use crate::algebra::Reduction;
@@ -32,8 +33,8 @@ const VARIABLES: [&str; 6] = ["i", "j", "k", "l", "m", "n"];
 
 /// The text of an expression.
 #[derive(Clone)]
-struct Expression {
-    text: String,
+pub(super) struct Expression {
+    pub(super) text: String,
     /// Whether it holds together as tightly as a name.
     is_atom: bool,
 }
@@ -50,12 +51,12 @@ impl Expression {
 
 /// What a nest is written with.
 pub(super) struct NestWriter<'a> {
-    language: &'a dyn Language,
-    nest: &'a Nest,
+    pub(super) language: &'a dyn Language,
+    pub(super) nest: &'a Nest,
     /// The names of buffers.
-    name: &'a dyn Fn(u32) -> String,
+    pub(super) name: &'a dyn Fn(u32) -> String,
     helpers: &'a mut BTreeSet<Helper>,
-    order: Vec<usize>,
+    pub(super) order: Vec<usize>,
     /// How many loops each value is inside of.
     levels: Vec<usize>,
     uses: Vec<u32>,
@@ -63,20 +64,27 @@ pub(super) struct NestWriter<'a> {
     named: Vec<bool>,
     expressions: Vec<Option<Expression>>,
     /// For each store that reduces into a variable: how many loops that is inside of.
-    accumulators: Vec<Option<usize>>,
+    pub(super) accumulators: Vec<Option<usize>>,
     /// Whether each store that reduces comes to every element once, so that it need not find anything there.
     assigned: Vec<bool>,
     /// Whether what is written now is one of several sums side by side.
-    lane: Option<String>,
+    pub(super) lane: Option<String>,
     /// How many of the outermost loops are no loops: each of their steps runs the text on its own.
     parallel: usize,
+    /// The element types of buffers.
+    pub(super) dtype: &'a dyn Fn(u32) -> DType,
+    /// Rows that the innermost loop goes through, while it is written.
+    pub(super) rows: Rows,
+    /// Whether what is written now is inside of all loops.
+    is_inside: bool,
 }
 
-/// What is known of buffers: how many elements they have, and whether a nest goes on with what they have already.
+/// What is known of buffers: how they are called, how many elements of what type they have, and whether a nest goes on with what they have already.
 #[derive(Clone, Copy)]
 pub(super) struct Buffers<'a> {
     pub(super) name: &'a dyn Fn(u32) -> String,
     pub(super) count: &'a dyn Fn(u32) -> usize,
+    pub(super) dtype: &'a dyn Fn(u32) -> DType,
     pub(super) continues: &'a dyn Fn(u32) -> bool,
 }
 
@@ -94,6 +102,9 @@ impl<'a> NestWriter<'a> {
             language,
             nest,
             name: buffers.name,
+            dtype: buffers.dtype,
+            rows: Rows::new(),
+            is_inside: false,
             helpers,
             levels: Vec::new(),
             uses: nest.uses(),
@@ -151,7 +162,7 @@ pub(super) fn write(
 }
 
 impl NestWriter<'_> {
-    fn depth(&self) -> usize {
+    pub(super) fn depth(&self) -> usize {
         self.order.len()
     }
 
@@ -203,7 +214,7 @@ impl NestWriter<'_> {
     }
 
     /// The level at which a store is written.
-    fn store_level(&self, store: &Store) -> usize {
+    pub(super) fn store_level(&self, store: &Store) -> usize {
         match store.mode {
             Mode::Reduce(_) => self.depth(),
             Mode::Write => {
@@ -213,7 +224,7 @@ impl NestWriter<'_> {
         }
     }
 
-    fn variable(&self, axis: usize) -> String {
+    pub(super) fn variable(&self, axis: usize) -> String {
         // Variables go by the position of the loop.
         let position = self.order.iter().position(|&other| other == axis).expect("an axis of the nest");
         match VARIABLES.get(position) {
@@ -223,7 +234,7 @@ impl NestWriter<'_> {
     }
 
     /// The text of an affine function that is not below 0, in numbers that count: what is subtracted comes last.
-    fn counted(&self, at: &Affine) -> Expression {
+    pub(super) fn counted(&self, at: &Affine) -> Expression {
         self.affine(at, &|variable| variable)
     }
 
@@ -320,7 +331,9 @@ impl NestWriter<'_> {
             Value::Constant(value) => Expression::atom(language.literal(*value)),
             Value::Position(at) => self.signed(at),
             Value::Load { buffer, at, guards } => {
-                let element = format!("{}[{}]", (self.name)(*buffer), self.counted(at).text);
+                let row = if self.levels[id as usize] == self.depth() { self.row_element(*buffer, at) } else { None };
+                let whole = || format!("{}[{}]", (self.name)(*buffer), self.counted(at).text);
+                let element = row.unwrap_or_else(whole);
                 if guards.is_empty() {
                     return Expression::atom(element);
                 }
@@ -413,6 +426,7 @@ impl NestWriter<'_> {
 
     /// What is inside of so many loops.
     fn level(&mut self, text: &mut Text, level: usize) {
+        self.is_inside = level == self.depth();
         self.values(text, level);
         let stores: Vec<usize> = (0..self.nest.stores.len()).collect();
         let opened: Vec<usize> = stores.iter().copied().filter(|&at| self.accumulators[at] == Some(level)).collect();
@@ -429,6 +443,10 @@ impl NestWriter<'_> {
         if level < self.depth() {
             let axis = self.order[level];
             let (variable, extent) = (self.variable(axis), self.nest.extents[axis]);
+            let is_innermost = level + 1 == self.depth() && level >= self.parallel;
+            if is_innermost {
+                self.bind_rows(text);
+            }
             match lanes {
                 _ if level < self.parallel => {
                     let inner: usize =
@@ -444,6 +462,10 @@ impl NestWriter<'_> {
                     self.level(text, level + 1);
                     text.close();
                 }
+            }
+            self.is_inside = false;
+            if is_innermost {
+                self.rows.clear();
             }
         }
         for &at in &opened {
@@ -474,8 +496,9 @@ impl NestWriter<'_> {
     fn lane_loops(&mut self, text: &mut Text, level: usize, variable: &str, extent: usize) {
         let whole = extent / LANES;
         text.open(self.language.for_loop("block", "0", &whole.to_string()));
+        self.bind_lanes(text, LANES);
         text.open(self.language.for_loop("lane", "0", &LANES.to_string()));
-        text.line(self.language.declare_index(variable, &format!("block * {LANES} + lane")));
+        text.declare(variable, self.language.declare_index(variable, &format!("block * {LANES} + lane")));
         self.lane = Some("lane".into());
         self.level(text, level + 1);
         text.close();
@@ -518,8 +541,8 @@ impl NestWriter<'_> {
             }
         };
         if self.assigned[at] {
-            let (place, _) = self.place(store);
-            text.line(format!("{}[{place}] = {total};", (self.name)(store.buffer)));
+            let (element, _) = self.place(store);
+            text.line(format!("{element} = {total};"));
         } else {
             self.combine(text, store, op, dtype, &total);
         }
@@ -527,8 +550,7 @@ impl NestWriter<'_> {
 
     /// Combines a value with the element at a store's place.
     fn combine(&mut self, text: &mut Text, store: &Store, op: Reduction, dtype: DType, value: &str) {
-        let (place, condition) = self.place(store);
-        let element = format!("{}[{place}]", (self.name)(store.buffer));
+        let (element, condition) = self.place(store);
         let combined = self.combined(op, dtype, &element, value);
         self.guarded(text, condition, &format!("{element} = {combined};"));
     }
@@ -544,14 +566,19 @@ impl NestWriter<'_> {
         self.spelled(functions::binary(op, dtype), dtype, &[a, b]).text
     }
 
-    /// A store's place, and the condition that something is stored.
+    /// The element at a store's place, and the condition that something is stored.
     fn place(&self, store: &Store) -> (String, Option<String>) {
         let guards = (!store.guards.is_empty()).then(|| self.guards(&store.guards));
+        let array = (self.name)(store.buffer);
         match store.index {
-            None => (self.counted(&store.at).text, guards),
+            None => match self.row_element(store.buffer, &store.at) {
+                Some(element) if self.is_inside => (element, guards),
+                _ => (format!("{array}[{}]", self.counted(&store.at).text), guards),
+            },
             Some((index, stride, extent)) => {
                 let (place, inside) = self.computed(&store.at, stride, index, extent);
-                (place, Some(guards.map_or(inside.clone(), |guards| format!("{guards} && {inside}"))))
+                let element = format!("{array}[{place}]");
+                (element, Some(guards.map_or(inside.clone(), |guards| format!("{guards} && {inside}"))))
             }
         }
     }
@@ -572,9 +599,9 @@ impl NestWriter<'_> {
         let dtype = self.nest.values[store.value as usize].1;
         match (store.mode, self.accumulators[at]) {
             (Mode::Write, _) => {
-                let (place, condition) = self.place(store);
+                let (element, condition) = self.place(store);
                 let value = self.expression(store.value).text.clone();
-                self.guarded(text, condition, &format!("{}[{place}] = {value};", (self.name)(store.buffer)));
+                self.guarded(text, condition, &format!("{element} = {value};"));
             }
             (Mode::Reduce(op), None) => {
                 let value = self.operand(store.value);

@@ -309,7 +309,8 @@ impl File<'_> {
         let counts: BTreeMap<BufferId, usize> = names.keys().map(|&id| (id, self.size(id))).collect();
         let (count, name) = (|id: BufferId| counts[&id], |id: BufferId| names[&id].clone());
         let goes_on = |id: BufferId| continues || self.procedure.continued.contains(&id);
-        let buffers = Buffers { name: &name, count: &count, continues: &goes_on };
+        let dtypes: BTreeMap<BufferId, DType> = names.keys().map(|&id| (id, self.dtype(id))).collect();
+        let buffers = Buffers { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
         let (order, parallel) = parallel_first(nest);
         let items: usize = order[..parallel].iter().map(|&axis| nest.extents[axis]).product();
         let mut loops = NestWriter::new(language, nest, (order, parallel), buffers, &mut writer.helpers);

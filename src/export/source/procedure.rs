@@ -343,9 +343,7 @@ impl Function<'_, '_, '_> {
         self.text.open("");
         match step {
             Step::Nest(nest) => self.nest(nest, false),
-            Step::Product(product) => {
-                self.nest(&product.as_nest(self.dtype(product.result.buffer)), product.continues);
-            }
+            Step::Product(product) => self.product(product),
             Step::Loop(repeated) => self.repeated(repeated)?,
             Step::Branch(branch) => self.branch(branch)?,
             Step::Sweeps(sweeps) => self.sweeps(sweeps)?,
@@ -357,7 +355,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// A nest, which goes on with what its results have, or not.
-    fn nest(&mut self, nest: &Nest, continues: bool) {
+    pub(super) fn nest(&mut self, nest: &Nest, continues: bool) {
         let nest = &tidied(nest, &self.unread);
         let (read, written) = touched(nest);
         self.bind(&read, &written);
@@ -366,12 +364,13 @@ impl Function<'_, '_, '_> {
         let counts: BTreeMap<BufferId, usize> = all().map(|id| (id, self.count(id))).collect();
         let goes_on = |id: BufferId| continues || self.procedure.continued.contains(&id);
         let (count, name) = (|id: BufferId| counts[&id], |id: BufferId| names[&id].clone());
-        let buffers = Buffers { name: &name, count: &count, continues: &goes_on };
+        let dtypes: BTreeMap<BufferId, DType> = all().map(|id| (id, self.dtype(id))).collect();
+        let buffers = Buffers { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
         nest::write(&mut self.text, self.writer.language, nest, buffers, &mut self.writer.helpers);
     }
 
     /// Fills a buffer with what a reduction of nothing results in.
-    fn fill(&mut self, id: BufferId, op: Reduction) {
+    pub(super) fn fill(&mut self, id: BufferId, op: Reduction) {
         let value = self.language().literal(neutral_value(op, self.dtype(id)));
         let line = self.language().fill(&self.name(id), self.count(id), &value);
         self.text.line(line);

@@ -172,8 +172,9 @@ fn is_made(name: &str) -> bool {
         "swapped",
     ];
     let letters = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '_');
-    let numbered =
-        letters.len() < name.len() && ["a", "b", "r", "s", "v", "i", "sum", "from", "to", "KNOWN"].contains(&letters);
+    let numbered = letters.len() < name.len()
+        && ["a", "b", "r", "s", "v", "i", "sum", "from", "to", "row", "lane_row", "total", "factor", "batch", "KNOWN"]
+            .contains(&letters);
     let is_memory = DTYPES.iter().any(|&dtype| scratch_name(dtype) == name);
     WHOLE.contains(&name) || numbered || is_memory
 }

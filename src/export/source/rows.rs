@@ -1,0 +1,78 @@
+//! Rows: the neighbours that an innermost loop goes through, as slices of its length, so that compilers see that all of its
+//! steps are inside, and make vectors of them.
+
+use super::language::Part;
+use super::nest::NestWriter;
+use super::text::Text;
+use crate::kernel::{Affine, Mode, Value};
+use std::collections::HashMap;
+
+/// The rows of an innermost loop, by buffer and place, with whether they are written.
+pub(super) type Rows = HashMap<(u32, Affine), (String, bool)>;
+
+impl NestWriter<'_> {
+    /// The rows that the innermost loop goes through, where they are not whole arrays.
+    pub(super) fn bind_rows(&mut self, text: &mut Text) {
+        let axis = *self.order.last().expect("a loop");
+        let extent = self.nest.extents[axis];
+        let nest = self.nest;
+        let accesses = |buffer: u32| {
+            let loads = nest.values.iter().filter(|(value, _)| match value {
+                Value::Load { buffer: read, .. } | Value::Gather { buffer: read, .. } => *read == buffer,
+                _ => false,
+            });
+            loads.count() + nest.stores.iter().filter(|store| store.buffer == buffer).count()
+        };
+        let loads = nest.values.iter().filter_map(|(value, dtype)| match value {
+            Value::Load { buffer, at, guards } if guards.is_empty() => Some((*buffer, at, *dtype, false)),
+            _ => None,
+        });
+        // What is written is borrowed alone.
+        let stores = nest.stores.iter().enumerate().filter_map(|(position, store)| {
+            let plain = store.guards.is_empty() && store.index.is_none() && accesses(store.buffer) == 1;
+            let inside = match store.mode {
+                Mode::Write => self.store_level(store) == self.depth(),
+                Mode::Reduce(_) => self.accumulators[position].is_none(),
+            };
+            (plain && inside).then(|| (store.buffer, &store.at, nest.values[store.value as usize].1, true))
+        });
+        let mut lines = Vec::new();
+        let mut rows = Rows::new();
+        for (buffer, at, dtype, writes) in loads.chain(stores) {
+            if at.coefficients[axis] != 1 || rows.contains_key(&(buffer, at.clone())) {
+                continue;
+            }
+            let mut start = at.clone();
+            start.coefficients[axis] = 0;
+            let offset = self.counted(&start).text;
+            let (name, array) = (format!("row{}", rows.len()), (self.name)(buffer));
+            let part = Part { array: &array, offset, count: Some(extent) };
+            lines.push((name.clone(), self.language.bind(&name, dtype, &part, writes)));
+            rows.insert((buffer, at.clone()), (name, writes));
+        }
+        lines.into_iter().for_each(|(name, line)| text.declare(&name, line));
+        self.rows = rows;
+    }
+
+    /// The parts of rows that some steps side by side go through.
+    pub(super) fn bind_lanes(&mut self, text: &mut Text, lanes: usize) {
+        let mut all: Vec<(&(u32, Affine), &(String, bool))> = self.rows.iter().collect();
+        all.sort_by(|a, b| a.1.cmp(b.1));
+        for ((buffer, _), (name, writes)) in all {
+            let dtype = (self.dtype)(*buffer);
+            let part = Part { array: name, offset: format!("block * {lanes}"), count: Some(lanes) };
+            let lane_name = format!("lane_{name}");
+            text.declare(&lane_name, self.language.bind(&lane_name, dtype, &part, *writes));
+        }
+    }
+
+    /// The text of an element that an innermost loop comes to, if it is one of a row.
+    pub(super) fn row_element(&self, buffer: u32, at: &Affine) -> Option<String> {
+        let (name, _) = self.rows.get(&(buffer, at.clone()))?;
+        let variable = self.variable(*self.order.last()?);
+        Some(match self.lane.as_deref() {
+            Some("lane") => format!("lane_{name}[lane]"),
+            _ => format!("{name}[{variable}]"),
+        })
+    }
+}
