@@ -181,7 +181,31 @@ fn contractions(random: &mut Random) -> Vec<Case> {
         let name = format!("contraction {number}, {left:?} {right:?} to {result:?} of {dtype}");
         case(name, inputs, |graph, ids| vec![graph.add(Op::Contract(spec), ids)])
     };
-    (0..60).map(contraction).collect()
+    let mut cases: Vec<Case> = (0..60).map(contraction).collect();
+    // Matrix products that are no multiple of any tile, in the orders of axes that operands may have.
+    for (left, right, result) in [
+        ([0, 1], [1, 2], [0, 2]),
+        ([1, 0], [1, 2], [0, 2]),
+        ([0, 1], [2, 1], [0, 2]),
+        ([0, 1], [1, 2], [2, 0]),
+    ] {
+        for dtype in [DType::F32, DType::F64, DType::I64] {
+            let extents = [13, 37, 35];
+            let of = |labels: &[Label]| labels.iter().map(|&label| extents[label as usize]).collect::<Shape>();
+            let inputs = [&left, &right].map(|labels| whole(random, &Type::new(dtype, &of(labels)), false));
+            let spec = Contraction::new(&left, &right, &result);
+            let name = format!("product, {left:?} {right:?} to {result:?} of {dtype}");
+            cases.push(case(name, inputs.to_vec(), |graph, ids| vec![graph.add(Op::Contract(spec), ids)]));
+        }
+        let batched = |labels: [Label; 2]| [3, labels[0], labels[1]];
+        let extents = [9, 21, 18, 2];
+        let of = |labels: [Label; 3]| labels.map(|label| extents[label as usize]);
+        let inputs = [left, right].map(|labels| whole(random, &Type::new(DType::F64, &of(batched(labels))), false));
+        let spec = Contraction::new(&batched(left), &batched(right), &batched(result));
+        let name = format!("batched product, {left:?} {right:?} to {result:?}");
+        cases.push(case(name, inputs.to_vec(), |graph, ids| vec![graph.add(Op::Contract(spec), ids)]));
+    }
+    cases
 }
 
 fn along_axes(random: &mut Random) -> Vec<Case> {
