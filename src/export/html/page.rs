@@ -1,0 +1,203 @@
+//! The page itself.
+
+use super::stage::{Kind, Line, Stage};
+use crate::term::print::Piece;
+use std::fmt::Write;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// A text in which nothing is markup.
+fn escaped(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => result.push_str("&amp;"),
+            '<' => result.push_str("&lt;"),
+            '>' => result.push_str("&gt;"),
+            '"' => result.push_str("&quot;"),
+            '\'' => result.push_str("&#39;"),
+            // HTML has no other control characters.
+            control if control.is_control() && control != '\n' => result.push('\u{FFFD}'),
+            other => result.push(other),
+        }
+    }
+    result
+}
+
+/// The stage's letters: those of a line are followed by its number.
+fn letters(stage: usize) -> char {
+    char::from(b'a' + (stage % 26) as u8)
+}
+
+/// A count in few characters.
+fn number(count: f64) -> String {
+    const UNITS: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
+    if count < 100_000.0 {
+        let digits = format!("{count:.0}");
+        return match digits.len() {
+            0..=3 => digits,
+            length => format!("{},{}", &digits[..length - 3], &digits[length - 3..]),
+        };
+    }
+    let (mut rest, mut unit) = (count, 0);
+    while rest >= 1000.0 && unit + 1 < UNITS.len() {
+        rest /= 1000.0;
+        unit += 1;
+    }
+    match rest {
+        rest if rest >= 1000.0 => format!("{count:.2e}"),
+        rest if rest >= 100.0 => format!("{rest:.0}{}", UNITS[unit]),
+        rest if rest >= 10.0 => format!("{rest:.1}{}", UNITS[unit]),
+        rest => format!("{rest:.2}{}", UNITS[unit]),
+    }
+}
+
+/// The words for a count of things.
+fn counted(count: usize, thing: &str) -> String {
+    format!("{} {thing}{}", number(count as f64), if count == 1 { "" } else { "s" })
+}
+
+/// What a stage has in all.
+fn totals(stage: &Stage) -> String {
+    let nodes = stage.nodes.map(|nodes| counted(nodes, "node"));
+    let kernels = stage.kernels.map(|kernels| counted(kernels, "kernel"));
+    let operations = counted_plural(stage.operations, "flop");
+    let bytes = counted_plural(stage.bytes, "byte");
+    let all: Vec<String> = nodes.into_iter().chain(kernels).chain([operations, bytes]).collect();
+    all.join(" · ")
+}
+
+fn counted_plural(count: f64, thing: &str) -> String {
+    format!("{} {thing}{}", number(count), if count == 1.0 { "" } else { "s" })
+}
+
+/// The whole page: what the program is called, its first line, and its stages.
+pub(super) fn page(title: &str, head: &str, stages: &[Stage]) -> String {
+    let mut text = String::new();
+    let title = escaped(title);
+    text.push_str("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n");
+    text.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n");
+    let _ = write!(text, "<title>{title}: every stage</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n");
+    let _ = write!(text, "<header>\n<h1>{title}</h1>\n<p><code>{}</code></p>\n<nav>\n", escaped(head));
+    for (number, stage) in stages.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "<a href=\"#{}\"><strong>{}. {}</strong> <small>{}</small></a>",
+            letters(number),
+            number + 1,
+            escaped(stage.title),
+            totals(stage)
+        );
+    }
+    text.push_str("</nav>\n</header>\n<main>\n");
+    let mut sources: Vec<Option<usize>> = Vec::new();
+    for (number, stage) in stages.iter().enumerate() {
+        let next = stages.get(number + 1).map_or(0, |next| next.lines.len());
+        let mut next_sources: Vec<Option<usize>> = vec![None; next];
+        section(&mut text, number, stage, &sources);
+        for (at, line) in stage.lines.iter().enumerate() {
+            line.links.iter().for_each(|&to| {
+                next_sources[to].get_or_insert(at);
+            });
+        }
+        sources = next_sources;
+    }
+    let _ = write!(text, "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+    text
+}
+
+/// A stage, of whose lines those of the stage before are known that are linked to them first.
+fn section(text: &mut String, number: usize, stage: &Stage, sources: &[Option<usize>]) {
+    let letter = letters(number);
+    let _ = write!(
+        text,
+        "<section id=\"{letter}\">\n<h2>{}. {}</h2>\n<p>{}</p>\n<table>\n<thead><tr><th>{}</th>\
+         <th title=\"operations on floats\">flops</th><th title=\"{}\">bytes</th><th></th></tr></thead>\n<tbody>\n",
+        number + 1,
+        escaped(stage.title),
+        escaped(stage.about),
+        if stage.kernels.is_some() { "kernel" } else { "node" },
+        if stage.kernels.is_some() { "bytes read and written" } else { "bytes of the result" },
+    );
+    for (at, line) in stage.lines.iter().enumerate() {
+        row(text, number, at, line, sources.get(at).copied().flatten());
+    }
+    text.push_str("</tbody>\n</table>\n</section>\n");
+}
+
+/// A line as a row of its stage's table.
+fn row(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<usize>) {
+    let (letter, next) = (letters(stage), letters(stage + 1));
+    let class = match line.kind {
+        Kind::Node => "n",
+        Kind::Inner => "n i",
+        Kind::Delta => "d",
+        Kind::Kernel => "k",
+        Kind::InnerKernel => "k i",
+        Kind::Result => "r",
+        Kind::Heading => "h",
+    };
+    let _ = write!(text, "<tr id=\"{letter}{at}\" class=\"{class}\"");
+    if !line.links.is_empty() {
+        let links: Vec<String> = line.links.iter().map(|to| format!("{next}{to}")).collect();
+        let _ = write!(text, " data-n=\"{}\"", links.join(" "));
+    }
+    let indentation = if line.depth == 0 { String::new() } else { format!(" style=\"--d:{}\"", line.depth) };
+    let _ = write!(text, "><td{indentation}>");
+    if line.kind == Kind::Result {
+        text.push_str("<i>results</i> ");
+    }
+    if !line.name.is_empty() {
+        let _ = write!(text, "<b>{}</b>", escaped(&line.name));
+    }
+    if !line.types.is_empty() {
+        let colon = if line.name.is_empty() { "" } else { ": " };
+        let _ = write!(text, "<i>{colon}{}</i>", escaped(&line.types));
+    }
+    if !line.pieces.is_empty() {
+        text.push_str(match (line.name.is_empty(), line.types.is_empty()) {
+            (true, true) => "",
+            (true, false) => " ",
+            _ => " = ",
+        });
+    }
+    for piece in &line.pieces {
+        let _ = match piece {
+            Piece::Text(part) => write!(text, "{}", escaped(part)),
+            Piece::Name(name, to) => write!(text, "<a href=\"#{letter}{to}\">{}</a>", escaped(name)),
+        };
+    }
+    if !line.detail.is_empty() {
+        let _ = write!(text, "<details><summary>loops</summary><pre>{}</pre></details>", escaped(&line.detail));
+    }
+    let cell = |count: Option<f64>| count.filter(|&count| count > 0.0).map_or(String::new(), number);
+    let _ = write!(text, "</td><td>{}</td><td>{}</td><td>", cell(line.operations), cell(line.bytes));
+    if let Some(source) = source {
+        let before = letters(stage - 1);
+        let _ = write!(text, "<a href=\"#{before}{source}\" title=\"in the stage before\">←</a>");
+    }
+    if let Some(to) = line.links.first() {
+        let _ = write!(text, "<a href=\"#{next}{to}\" title=\"in the next stage\">→</a>");
+    }
+    text.push_str("</td></tr>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{escaped, number};
+
+    #[test]
+    fn markup_is_escaped() {
+        assert_eq!(
+            escaped("<a href=\"x\" b='y'>&\u{1}\n</a>"),
+            "&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;\u{FFFD}\n&lt;/a&gt;"
+        );
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let numbers = [0.0, 7.0, 999.0, 1000.0, 99_999.0, 100_000.0, 1_234_567.0, 3.4e10, 1e30].map(number);
+        assert_eq!(numbers, ["0", "7", "999", "1,000", "99,999", "100 k", "1.23 M", "34.0 G", "1.00e30"]);
+    }
+}

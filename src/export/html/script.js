@@ -1,0 +1,159 @@
+"use strict";
+(() => {
+  const main = document.querySelector("main");
+  const sections = [...document.querySelectorAll("section")];
+  const cards = [...document.querySelectorAll("nav a")];
+  const rows = sections.map((section) => [...section.querySelectorAll("tbody tr")]);
+  const row = (id) => document.getElementById(id);
+  const stageOf = (line) => line.id.charCodeAt(0) - 97;
+  const placeOf = (line) => Number(line.id.slice(1));
+  const depthOf = (line) => Number(line.cells[0].style.getPropertyValue("--d") || 0);
+
+  // Links to the next stage are in the page; those to the stage before, and from operands to users, follow.
+  const before = new Map(), users = new Map();
+  const note = (map, key, value) => map.has(key) ? map.get(key).push(value) : map.set(key, [value]);
+  const next = (id) => (row(id).dataset.n || "").split(" ").filter(Boolean);
+  const named = (line) => [...line.cells[0].querySelectorAll("a")].map((link) => link.hash.slice(1));
+  for (const line of rows.flat()) {
+    next(line.id).forEach((to) => note(before, to, line.id));
+    new Set(named(line)).forEach((operand) => note(users, operand, line.id));
+  }
+
+  // A line of a body that is linked nowhere goes where the operation around it goes.
+  const around = (id) => {
+    let line = row(id);
+    for (let depth = depthOf(line); depth > 0 && line;) {
+      line = line.previousElementSibling;
+      if (line && depthOf(line) < depth && line.classList.contains("n")) return line.id;
+    }
+    return null;
+  };
+  const step = (links) => (id) => {
+    for (let at = id; at; at = around(at)) {
+      const found = links(at);
+      if (found.length) return found;
+    }
+    return [];
+  };
+  const onwards = step(next), backwards = step((id) => before.get(id) || []);
+
+  // The lines that are reached, with how many stages away they are.
+  const related = (id) => {
+    const found = new Map();
+    for (const links of [onwards, backwards]) {
+      let edge = [id];
+      for (let distance = 1; edge.length; distance++) {
+        edge = [...new Set(edge.flatMap(links))].filter((at) => !found.has(at));
+        edge.forEach((at) => found.set(at, distance));
+      }
+    }
+    return found;
+  };
+
+  const clear = (...classes) => classes.forEach((name) => {
+    document.querySelectorAll("tr." + name).forEach((line) => line.classList.remove(name));
+  });
+
+  // Brings a line into the view of its stage.
+  const reveal = (line, smooth) => {
+    const section = sections[stageOf(line)];
+    const top = line.getBoundingClientRect().top - section.getBoundingClientRect().top;
+    if (top < 90 || top > section.clientHeight - 60) {
+      section.scrollBy({ top: top - section.clientHeight / 3, behavior: smooth ? "smooth" : "auto" });
+    }
+  };
+  // Brings a stage into view, with the stages beside it where there is room.
+  const show = (stage, smooth) => {
+    const section = sections[stage];
+    const left = section.offsetLeft - main.offsetLeft, width = section.offsetWidth;
+    const beside = Math.max(0, Math.min(width, (main.clientWidth - width) / 2));
+    if (left - beside < main.scrollLeft || left + width + beside > main.scrollLeft + main.clientWidth + 1) {
+      main.scrollTo({ left: left - beside, behavior: smooth ? "smooth" : "auto" });
+    }
+    cards.forEach((card, at) => card.classList.toggle("current", at === stage));
+  };
+
+  const choose = (line, smooth = true) => {
+    clear("chosen", "linked", "far", "operand", "hovered");
+    line.classList.add("chosen");
+    const first = new Map();
+    for (const [id, distance] of related(line.id)) {
+      const other = row(id), stage = stageOf(other);
+      other.classList.add(distance === 1 ? "linked" : "far");
+      if (!first.has(stage) || placeOf(other) < placeOf(first.get(stage))) first.set(stage, other);
+    }
+    for (const id of [...named(line), ...(users.get(line.id) || [])]) {
+      if (id !== line.id) row(id).classList.add("operand");
+    }
+    first.forEach((other) => reveal(other, smooth));
+    reveal(line, smooth);
+    show(stageOf(line), smooth);
+    rows.flat().forEach((other) => { if (other.tabIndex === 0) other.tabIndex = -1; });
+    line.tabIndex = 0;
+    document.body.dataset.chosen = line.id;
+    if (location.hash !== "#" + line.id) history.replaceState(null, "", "#" + line.id);
+  };
+  const leave = () => {
+    clear("chosen", "linked", "far", "operand", "hovered");
+    delete document.body.dataset.chosen;
+    history.replaceState(null, "", location.pathname + location.search);
+  };
+
+  const visit = (smooth) => {
+    const target = location.hash.length > 1 && row(decodeURIComponent(location.hash.slice(1)));
+    if (target && target.matches("tbody tr")) choose(target, smooth);
+    else if (target && sections.includes(target)) show(sections.indexOf(target), smooth);
+  };
+
+  main.addEventListener("click", (event) => {
+    const link = event.target.closest("a");
+    const line = link ? row(link.hash.slice(1)) : event.target.closest("tbody tr");
+    if (!line || event.target.closest("summary, pre")) return;
+    if (link) event.preventDefault();
+    choose(line);
+    line.focus({ preventScroll: true });
+  });
+  main.addEventListener("mouseover", (event) => {
+    clear("hovered");
+    const line = event.target.closest("tbody tr");
+    if (line) [...onwards(line.id), ...backwards(line.id)].forEach((id) => row(id).classList.add("hovered"));
+  });
+  main.addEventListener("mouseleave", () => clear("hovered"));
+  cards.forEach((card, stage) => card.addEventListener("click", (event) => {
+    event.preventDefault();
+    show(stage, true);
+  }));
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("summary, nav")) return;
+    const line = document.activeElement.closest("tbody tr") || row(document.body.dataset.chosen || rows[0][0].id);
+    const own = rows[stageOf(line)];
+    const to = (other) => {
+      if (!other) return;
+      event.preventDefault();
+      choose(other);
+      other.focus({ preventScroll: true });
+    };
+    const beside = (links, offset) => {
+      const linked = links(line.id).map(row).sort((a, b) => placeOf(a) - placeOf(b))[0];
+      const stage = rows[stageOf(line) + offset];
+      return linked || (stage && stage[Math.min(placeOf(line), stage.length - 1)]);
+    };
+    switch (event.key) {
+      case "ArrowDown": return to(own[placeOf(line) + 1]);
+      case "ArrowUp": return to(own[placeOf(line) - 1]);
+      case "ArrowRight": return to(beside(onwards, 1));
+      case "ArrowLeft": return to(beside(backwards, -1));
+      case "Home": return to(own[0]);
+      case "End": return to(own[own.length - 1]);
+      case "Escape": return leave();
+      default: if (/^[1-9]$/.test(event.key) && rows[event.key - 1]) return to(rows[event.key - 1][0]);
+    }
+  });
+
+  rows.flat().forEach((line, at) => { line.tabIndex = at ? -1 : 0; });
+  window.addEventListener("hashchange", () => visit(true));
+  cards[0].classList.add("current");
+  visit(false);
+  document.body.dataset.lines = String(rows.flat().length);
+})();
