@@ -1,4 +1,6 @@
 //! A program at every stage, as a page for a browser: `cargo run --example page > page.html`.
+//!
+//! It is the self-convolution of the paper; `cargo run --example page -- recurrent` shows a recurrent network.
 
 use deltaray::export;
 use deltaray::prelude::*;
@@ -9,8 +11,35 @@ fn self_convolution<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
     build(n, |i| x.at(&i) * x.at(n - 1 - i)).sum()
 }
 
+/// The weights of a layer whose state is its input, too.
+#[derive(Tree)]
+struct Layer<A: Algebra> {
+    input: Matrix<A, f64>,
+    state: Matrix<A, f64>,
+    bias: Vector<A, f64>,
+}
+
+/// The squared error of predicting each of a series from those before it.
+fn recurrent<A: Algebra>((layer, series): &(Layer<A>, Matrix<A, f64>)) -> Scalar<A, f64> {
+    let steps = series.shape()[0];
+    let start: Vector<A, f64> = zeros(layer.bias.len());
+    let (_, states): (_, Matrix<A, f64>) = scan(start, series, steps, |state: Vector<A, f64>, x: Vector<A, f64>| {
+        let next = (layer.input.dot(&x) + layer.state.dot(&state) + &layer.bias).tanh();
+        (next.clone(), next)
+    });
+    let (predicted, expected) = (states.slice(0, ..steps - 1), series.slice(0, 1..));
+    (predicted - expected).powi(2).mean()
+}
+
 fn main() -> deltaray::Result<()> {
-    let x = Vector::from(vec![1.0, 2.0, 3.0, 4.0]);
-    print!("{}", export::html(&stage(self_convolution, &x)?)?);
+    let page = match std::env::args().nth(1).as_deref() {
+        Some("recurrent") => {
+            let layer = Layer { input: zeros((8, 8)), state: zeros((8, 8)), bias: zeros(8) };
+            let series: Matrix<Concrete, f64> = zeros((20, 8));
+            export::html(&stage(recurrent, (&layer, &series))?)?
+        }
+        _ => export::html(&stage(self_convolution, &Vector::from(vec![1.0, 2.0, 3.0, 4.0]))?)?,
+    };
+    print!("{page}");
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(super) fn stage(
     for (at, buffer) in procedure.buffers[..procedure.parameters].iter().enumerate() {
         let name = parameters.get(at).cloned().unwrap_or_default();
         let (bytes, pieces) = (bytes(&buffer.ty), vec![Piece::Text(format!("parameter {name}"))]);
-        let line = Line { bytes: Some(bytes), ..Line::plain(Kind::Heading, 0, pieces) };
+        let line = Line { bytes: Some(bytes), ..Line::plain(Kind::Buffer, 0, pieces) };
         parameter_lines.push(writer.lines.len());
         writer.lines.push(Line { name: format!("b{at}"), types: buffer.ty.to_string(), ..line });
     }
@@ -52,13 +52,11 @@ pub(super) fn stage(
         links.truncate(LINKED);
         line.links = links;
     }
-    let own = |line: &&Line| line.kind == Kind::Kernel || line.kind == Kind::InnerKernel;
     let (mut operations, mut moved) = (0.0, 0.0);
     for kernel in report::kernels(&procedure, 1.0, &mut || None) {
         operations += kernel.operations;
         moved += kernel.bytes;
     }
-    debug_assert!(writer.lines.iter().filter(own).count() >= procedure.kernels());
     Stage {
         title: "Kernels",
         about: "loop nests and products, as an engine runs them",
@@ -133,8 +131,11 @@ impl Writer {
         let line = self.lines.len();
         let kind = if depth == 0 { Kind::Kernel } else { Kind::InnerKernel };
         if let Some((name, operations, bytes)) = report::step(procedure, step) {
-            let types = filled_types(procedure, step);
+            let (buffers, types) = filled(procedure, step);
+            // A nest's name says it too.
+            let name = name.replace(&format!(" -> {buffers}"), "");
             self.lines.push(Line {
+                name: buffers,
                 types,
                 operations: Some(operations * times),
                 bytes: Some(bytes * times),
@@ -147,19 +148,17 @@ impl Writer {
             }
             return line;
         }
-        let filled: Vec<String> = step.touched().1.iter().map(|id| format!("b{id}")).collect();
-        let filled = filled.join(", ");
+        let (name, types) = filled(procedure, step);
         let head = match step {
-            Step::Loop(repeated) => format!("loop {} -> {filled}", repeated.scan.length),
-            Step::Branch(branch) => format!("if b{} -> {filled}", branch.condition),
+            Step::Loop(repeated) => format!("loop {}", repeated.scan.length),
+            Step::Branch(branch) => format!("if b{}", branch.condition),
             Step::Sweeps(sweeps) => match sweeps.sweeps.steps {
-                Steps::Count(count) => format!("{count} steps -> {filled}"),
-                Steps::While(_) => format!("steps while a condition holds -> {filled}"),
+                Steps::Count(count) => format!("sweeps {count}"),
+                Steps::While(_) => "sweeps while a condition holds".into(),
             },
             Step::Nest(_) | Step::Product(_) | Step::Call(_) | Step::Blocks(_) => unreachable!("a kernel"),
         };
-        let types = filled_types(procedure, step);
-        self.lines.push(Line { types, ..Line::plain(kind, depth, vec![Piece::Text(head)]) });
+        self.lines.push(Line { name, types, ..Line::plain(kind, depth, vec![Piece::Text(head)]) });
         match step {
             Step::Loop(repeated) => {
                 self.procedure(&repeated.step, depth + 1, times * repeated.scan.length as f64);
@@ -189,12 +188,13 @@ impl Writer {
     }
 }
 
-/// The types of the buffers that a step fills.
-fn filled_types(procedure: &Procedure, step: &Step) -> String {
+/// The buffers that a step fills, and their types.
+fn filled(procedure: &Procedure, step: &Step) -> (String, String) {
     let (_, mut filled) = step.touched();
     filled.dedup();
+    let names: Vec<String> = filled.iter().map(|id| format!("b{id}")).collect();
     let types: Vec<String> = filled.iter().map(|&id| procedure.buffers[id as usize].ty.to_string()).collect();
-    if types.len() == 1 { types.concat() } else { format!("({})", types.join(", ")) }
+    (names.join(", "), types.join(", "))
 }
 
 /// The loops and operations of a nest.

@@ -7,6 +7,9 @@ use std::fmt::Write;
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
+/// The loops of kernels are open where they have no more lines than this together.
+const OPEN: usize = 80;
+
 /// A text in which nothing is markup.
 fn escaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
@@ -90,12 +93,21 @@ pub(super) fn page(title: &str, head: &str, stages: &[Stage]) -> String {
             totals(stage)
         );
     }
-    text.push_str("</nav>\n</header>\n<main>\n");
+    let legend =
+        [("chosen", "chosen"), ("linked", "computes the same"), ("far", "contains it"), ("operand", "operand or user")];
+    text.push_str("</nav>\n<p class=\"legend\">");
+    for (class, meaning) in legend {
+        let _ = write!(text, "<span class=\"{class}\">{meaning}</span> ");
+    }
+    text.push_str("<kbd>↑</kbd> <kbd>↓</kbd> in a stage, <kbd>←</kbd> <kbd>→</kbd> to linked lines, <kbd>1</kbd> to ");
+    let _ = write!(text, "<kbd>{}</kbd> to a stage</p>\n</header>\n<main>\n", stages.len());
+    let details = stages.iter().flat_map(|stage| &stage.lines).map(|line| line.detail.lines().count());
+    let open = details.sum::<usize>() <= OPEN;
     let mut sources: Vec<Option<usize>> = Vec::new();
     for (number, stage) in stages.iter().enumerate() {
         let next = stages.get(number + 1).map_or(0, |next| next.lines.len());
         let mut next_sources: Vec<Option<usize>> = vec![None; next];
-        section(&mut text, number, stage, &sources);
+        section(&mut text, number, stage, &sources, open);
         for (at, line) in stage.lines.iter().enumerate() {
             line.links.iter().for_each(|&to| {
                 next_sources[to].get_or_insert(at);
@@ -108,7 +120,7 @@ pub(super) fn page(title: &str, head: &str, stages: &[Stage]) -> String {
 }
 
 /// A stage, of whose lines those of the stage before are known that are linked to them first.
-fn section(text: &mut String, number: usize, stage: &Stage, sources: &[Option<usize>]) {
+fn section(text: &mut String, number: usize, stage: &Stage, sources: &[Option<usize>], open: bool) {
     let letter = letters(number);
     let _ = write!(
         text,
@@ -121,13 +133,13 @@ fn section(text: &mut String, number: usize, stage: &Stage, sources: &[Option<us
         if stage.kernels.is_some() { "bytes read and written" } else { "bytes of the result" },
     );
     for (at, line) in stage.lines.iter().enumerate() {
-        row(text, number, at, line, sources.get(at).copied().flatten());
+        row(text, number, at, line, sources.get(at).copied().flatten(), open);
     }
     text.push_str("</tbody>\n</table>\n</section>\n");
 }
 
 /// A line as a row of its stage's table.
-fn row(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<usize>) {
+fn row(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<usize>, open: bool) {
     let (letter, next) = (letters(stage), letters(stage + 1));
     let class = match line.kind {
         Kind::Node => "n",
@@ -135,6 +147,7 @@ fn row(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<u
         Kind::Delta => "d",
         Kind::Kernel => "k",
         Kind::InnerKernel => "k i",
+        Kind::Buffer => "b",
         Kind::Result => "r",
         Kind::Heading => "h",
     };
@@ -169,7 +182,8 @@ fn row(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<u
         };
     }
     if !line.detail.is_empty() {
-        let _ = write!(text, "<details><summary>loops</summary><pre>{}</pre></details>", escaped(&line.detail));
+        let open = if open { " open=\"open\"" } else { "" };
+        let _ = write!(text, "<details{open}><summary>loops</summary><pre>{}</pre></details>", escaped(&line.detail));
     }
     let cell = |count: Option<f64>| count.filter(|&count| count > 0.0).map_or(String::new(), number);
     let _ = write!(text, "</td><td>{}</td><td>{}</td><td>", cell(line.operations), cell(line.bytes));

@@ -19,35 +19,44 @@
     new Set(named(line)).forEach((operand) => note(users, operand, line.id));
   }
 
-  // A line of a body that is linked nowhere goes where the operation around it goes.
+  // The operation whose body a line is of.
   const around = (id) => {
-    let line = row(id);
-    for (let depth = depthOf(line); depth > 0 && line;) {
-      line = line.previousElementSibling;
-      if (line && depthOf(line) < depth && line.classList.contains("n")) return line.id;
-    }
-    return null;
-  };
-  const step = (links) => (id) => {
-    for (let at = id; at; at = around(at)) {
-      const found = links(at);
-      if (found.length) return found;
+    const depth = depthOf(row(id));
+    for (let line = row(id).previousElementSibling; depth > 0 && line; line = line.previousElementSibling) {
+      if (depthOf(line) < depth && line.classList.contains("n")) return [line.id];
     }
     return [];
   };
+  // The lines of another stage that compute the same; or else, those of what a line is a part of: the operation around it,
+  // and the lines that use it.
+  const step = (links) => (id) => {
+    const seen = new Set([id]);
+    for (let edge = [id], direct = true; edge.length && seen.size < 2000; direct = false) {
+      const found = [...new Set(edge.flatMap(links))];
+      if (found.length) return { direct, found };
+      edge = [...new Set(edge.flatMap((at) => [...around(at), ...(users.get(at) || [])]))].filter((at) => !seen.has(at));
+      edge.forEach((at) => seen.add(at));
+    }
+    return { direct: true, found: [] };
+  };
   const onwards = step(next), backwards = step((id) => before.get(id) || []);
 
-  // The lines that are reached, with how many stages away they are.
+  // The lines of all other stages that are reached, and whether they compute the same.
   const related = (id) => {
-    const found = new Map();
+    const all = new Map();
     for (const links of [onwards, backwards]) {
-      let edge = [id];
-      for (let distance = 1; edge.length; distance++) {
-        edge = [...new Set(edge.flatMap(links))].filter((at) => !found.has(at));
-        edge.forEach((at) => found.set(at, distance));
+      let edge = new Map([[id, true]]);
+      while (edge.size) {
+        const reached = new Map();
+        for (const [at, same] of edge) {
+          const { direct, found } = links(at);
+          found.forEach((to) => reached.set(to, reached.get(to) || (same && direct)));
+        }
+        reached.forEach((same, to) => all.set(to, same));
+        edge = reached;
       }
     }
-    return found;
+    return all;
   };
 
   const clear = (...classes) => classes.forEach((name) => {
@@ -77,9 +86,9 @@
     clear("chosen", "linked", "far", "operand", "hovered");
     line.classList.add("chosen");
     const first = new Map();
-    for (const [id, distance] of related(line.id)) {
+    for (const [id, same] of related(line.id)) {
       const other = row(id), stage = stageOf(other);
-      other.classList.add(distance === 1 ? "linked" : "far");
+      other.classList.add(same ? "linked" : "far");
       if (!first.has(stage) || placeOf(other) < placeOf(first.get(stage))) first.set(stage, other);
     }
     for (const id of [...named(line), ...(users.get(line.id) || [])]) {
@@ -116,7 +125,7 @@
   main.addEventListener("mouseover", (event) => {
     clear("hovered");
     const line = event.target.closest("tbody tr");
-    if (line) [...onwards(line.id), ...backwards(line.id)].forEach((id) => row(id).classList.add("hovered"));
+    if (line) [...onwards(line.id).found, ...backwards(line.id).found].forEach((id) => row(id).classList.add("hovered"));
   });
   main.addEventListener("mouseleave", () => clear("hovered"));
   cards.forEach((card, stage) => card.addEventListener("click", (event) => {
@@ -135,7 +144,7 @@
       other.focus({ preventScroll: true });
     };
     const beside = (links, offset) => {
-      const linked = links(line.id).map(row).sort((a, b) => placeOf(a) - placeOf(b))[0];
+      const linked = links(line.id).found.map(row).sort((a, b) => placeOf(a) - placeOf(b))[0];
       const stage = rows[stageOf(line) + offset];
       return linked || (stage && stage[Math.min(placeOf(line), stage.length - 1)]);
     };

@@ -18,7 +18,9 @@ pub(super) enum Kind {
     Inner,
     /// A Delta.
     Delta,
-    /// A buffer or kernel.
+    /// A buffer that is given.
+    Buffer,
+    /// A kernel.
     Kernel,
     /// A kernel in a loop or conditional.
     InnerKernel,
