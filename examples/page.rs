@@ -1,6 +1,7 @@
 //! A program at every stage, as a page for a browser: `cargo run --example page > page.html`.
 //!
-//! It is the self-convolution of the paper; `cargo run --example page -- recurrent` shows a recurrent network.
+//! It is the self-convolution of the paper; `cargo run --example page -- recurrent` shows a recurrent network, and `-- chain`
+//! a program of two thousand nodes.
 
 use deltaray::export;
 use deltaray::prelude::*;
@@ -31,6 +32,15 @@ fn recurrent<A: Algebra>((layer, series): &(Layer<A>, Matrix<A, f64>)) -> Scalar
     (predicted - expected).powi(2).mean()
 }
 
+/// Many operations, each of which needs the one before.
+fn chain<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+    iterations(x, 500).sum()
+}
+
+fn iterations<A: Algebra>(x: &Vector<A, f64>, count: usize) -> Vector<A, f64> {
+    (0..count).fold(x.clone(), |y, _| &y - (&y * x).sin() * x)
+}
+
 fn main() -> deltaray::Result<()> {
     let page = match std::env::args().nth(1).as_deref() {
         Some("recurrent") => {
@@ -38,6 +48,7 @@ fn main() -> deltaray::Result<()> {
             let series: Matrix<Concrete, f64> = zeros((20, 8));
             export::html(&stage(recurrent, (&layer, &series))?)?
         }
+        Some("chain") => export::html(&stage(chain, &Vector::from(vec![0.1; 8]))?)?,
         _ => export::html(&stage(self_convolution, &Vector::from(vec![1.0, 2.0, 3.0, 4.0]))?)?,
     };
     print!("{page}");

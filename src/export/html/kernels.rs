@@ -1,6 +1,6 @@
 //! The last stage: buffers, and the kernels that fill them.
 
-use super::links::{Index, Seen};
+use super::links::{Seen, matches};
 use super::stage::{Kind, Line, Stage};
 use crate::concrete::Array;
 use crate::engine::report;
@@ -33,18 +33,18 @@ pub(super) fn stage(
         writer.lines.push(Line { name: format!("b{at}"), types: buffer.ty.to_string(), ..line });
     }
     let steps = writer.procedure(&procedure, 0, 1.0);
-    let results: Vec<String> = procedure.results.iter().map(|id| format!("b{id}")).collect();
-    writer.lines.push(Line::plain(Kind::Result, 0, vec![Piece::Text(format!("({})", results.join(", ")))]));
+    let results = format!("({})", list(&procedure.results));
+    writer.lines.push(Line::plain(Kind::Result, 0, vec![Piece::Text(results)]));
     let filled = Filled { procedure: &procedure, steps: &steps, parameters: &parameter_lines };
     let kernels_of = filled.lines(&lowered, |id| buffers.get(&id).copied());
     // The program that was lowered has nodes of the stage before, and others; it is not shown.
     let lowered = lowered.widen();
     let hidden = Printer::new(&lowered).listing(false);
     let lowered = Seen::of(&lowered, &hidden, inputs);
-    let index = Index::new(&lowered);
-    for (line, known) in before.lines.iter_mut().zip(&seen.lines) {
-        let (Some(known), Kind::Node) = (known, line.kind) else { continue };
-        let same = index.find(seen, known);
+    for (line, same) in before.lines.iter_mut().zip(matches(seen, &lowered)) {
+        if line.kind != Kind::Node {
+            continue;
+        }
         let nodes = same.into_iter().filter_map(|at| hidden[at].node.filter(|_| hidden[at].owner.is_none()));
         let mut links: Vec<usize> = nodes.flat_map(|(_, id)| kernels_of[id as usize].iter().copied()).collect();
         links.sort_unstable();
@@ -150,11 +150,11 @@ impl Writer {
         }
         let (name, types) = filled(procedure, step);
         let head = match step {
-            Step::Loop(repeated) => format!("loop {}", repeated.scan.length),
-            Step::Branch(branch) => format!("if b{}", branch.condition),
+            Step::Loop(repeated) => format!("loop {} of ({})", repeated.scan.length, list(&repeated.arguments)),
+            Step::Branch(branch) => format!("if b{} of ({})", branch.condition, list(&branch.arguments)),
             Step::Sweeps(sweeps) => match sweeps.sweeps.steps {
-                Steps::Count(count) => format!("sweeps {count}"),
-                Steps::While(_) => "sweeps while a condition holds".into(),
+                Steps::Count(count) => format!("sweeps {count} of ({})", list(&sweeps.arguments)),
+                Steps::While(_) => format!("sweeps while a condition holds, of ({})", list(&sweeps.arguments)),
             },
             Step::Nest(_) | Step::Product(_) | Step::Call(_) | Step::Blocks(_) => unreachable!("a kernel"),
         };
@@ -192,9 +192,14 @@ impl Writer {
 fn filled(procedure: &Procedure, step: &Step) -> (String, String) {
     let (_, mut filled) = step.touched();
     filled.dedup();
-    let names: Vec<String> = filled.iter().map(|id| format!("b{id}")).collect();
     let types: Vec<String> = filled.iter().map(|&id| procedure.buffers[id as usize].ty.to_string()).collect();
-    (names.join(", "), types.join(", "))
+    (list(&filled), types.join(", "))
+}
+
+/// The names of buffers.
+fn list(buffers: &[BufferId]) -> String {
+    let names: Vec<String> = buffers.iter().map(|id| format!("b{id}")).collect();
+    names.join(", ")
 }
 
 /// The loops and operations of a nest.
@@ -203,7 +208,8 @@ fn detail(step: &Step) -> String {
         Step::Nest(nest) => {
             let text = nest.to_string();
             let lines: Vec<&str> = text.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
-            lines.join("\n")
+            let text = lines.join("\n");
+            if nest.extents.is_empty() { text.replacen("for :", "once:", 1) } else { text }
         }
         Step::Product(product) => {
             format!("b{} = b{} · b{}", product.result.buffer, product.left.buffer, product.right.buffer)

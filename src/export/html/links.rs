@@ -5,7 +5,7 @@ use super::values::{Fingerprint, observe};
 use crate::concrete::Array;
 use crate::shape::Type;
 use crate::term::print::{self, Line};
-use crate::term::{Body, Build, Op};
+use crate::term::{Body, Build, NodeId, Op};
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -17,20 +17,22 @@ const LINKED: usize = 6;
 const CANDIDATES: usize = 48;
 
 /// What is known of a line's node.
-pub(super) struct Known {
+struct Known {
     /// What it computes at the point, if it was run.
-    pub(super) value: Option<Fingerprint>,
+    value: Option<Fingerprint>,
     /// How it is computed from the parameters; of nodes of bodies nothing.
-    pub(super) structure: Option<u64>,
+    structure: Option<u64>,
     /// The word of its operation.
     word: String,
     /// The position of a parameter.
     parameter: Option<usize>,
+    /// Of an output the line of the operation.
+    source: Option<usize>,
 }
 
 /// What is known of the lines of a stage; of those that are no nodes nothing.
 pub(super) struct Seen {
-    pub(super) lines: Vec<Option<Known>>,
+    lines: Vec<Option<Known>>,
     /// Whether values are known.
     has_values: bool,
 }
@@ -42,19 +44,29 @@ impl Seen {
         let has_values = values.is_some();
         let structures = structures(body);
         let mut values = values.unwrap_or_default().into_iter();
-        let mut known = |line: &Line| {
+        // The operation of an output stands before it, in the same body.
+        let mut operations: HashMap<(Option<usize>, *const Body<Build>, NodeId), usize> = HashMap::new();
+        let mut known = |(at, line): (usize, &Line)| {
             let value = values.next().flatten();
             let (of, id) = line.node?;
             let is_outer = line.owner.is_none();
             let op = &of.node(id).op;
+            let place = |id: NodeId| (line.owner, &raw const *of, id);
+            if op.is_multiple() {
+                operations.insert(place(id), at);
+            }
+            let source = match op {
+                Op::Output(_) => operations.get(&place(of.node(id).args[0])).copied(),
+                _ => None,
+            };
             let parameter = match op {
                 Op::Parameter(position) if is_outer => Some(*position),
                 _ => None,
             };
             let structure = is_outer.then(|| structures[id as usize]);
-            Some(Known { value, structure, word: print::name(op), parameter })
+            Some(Known { value, structure, word: print::name(op), parameter, source })
         };
-        Seen { lines: listing.iter().map(&mut known).collect(), has_values }
+        Seen { lines: listing.iter().enumerate().map(&mut known).collect(), has_values }
     }
 }
 
@@ -72,7 +84,7 @@ fn structures(body: &Body<Build>) -> Vec<u64> {
 }
 
 /// The lines of a stage, to be found by what is known of them.
-pub(super) struct Index<'a> {
+struct Index<'a> {
     seen: &'a Seen,
     /// Lines by type, in the order of their keys.
     values: HashMap<&'a Type, Vec<(f64, usize)>>,
@@ -81,7 +93,7 @@ pub(super) struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    pub(super) fn new(seen: &'a Seen) -> Index<'a> {
+    fn new(seen: &'a Seen) -> Index<'a> {
         let mut index = Index { seen, values: HashMap::new(), structures: HashMap::new(), parameters: HashMap::new() };
         for (at, known) in seen.lines.iter().enumerate() {
             let Some(known) = known else { continue };
@@ -100,7 +112,7 @@ impl<'a> Index<'a> {
     }
 
     /// The lines that compute what a line of another stage computes: the first parameter is `own`'s stage.
-    pub(super) fn find(&self, from: &Seen, own: &Known) -> Vec<usize> {
+    fn find(&self, from: &Seen, own: &Known) -> Vec<usize> {
         let mut found: Vec<usize> =
             own.parameter.and_then(|at| self.parameters.get(&at)).copied().into_iter().collect();
         match &own.value {
@@ -111,9 +123,6 @@ impl<'a> Index<'a> {
                 found.extend(same.into_iter().flatten().copied());
             }
         }
-        found.sort_unstable();
-        found.dedup();
-        found.truncate(LINKED);
         found
     }
 
@@ -134,12 +143,29 @@ impl<'a> Index<'a> {
     }
 }
 
+/// For each line of a stage the lines of another one that compute the same; for an operation of several outputs those
+/// operations whose outputs are linked to its own.
+pub(super) fn matches(from: &Seen, to: &Seen) -> Vec<Vec<usize>> {
+    let index = Index::new(to);
+    let find = |known: &Option<Known>| known.as_ref().map_or_else(Vec::new, |known| index.find(from, known));
+    let mut found: Vec<Vec<usize>> = from.lines.iter().map(find).collect();
+    let source = |seen: &Seen, at: usize| seen.lines[at].as_ref().and_then(|known| known.source);
+    for at in 0..from.lines.len() {
+        let Some(operation) = source(from, at) else { continue };
+        let operations: Vec<usize> = found[at].iter().filter_map(|&other| source(to, other)).collect();
+        found[operation].extend(operations);
+    }
+    for lines in &mut found {
+        lines.sort_unstable();
+        lines.dedup();
+        lines.truncate(LINKED);
+    }
+    found
+}
+
 /// Links the lines of a stage to those of the next.
 pub(super) fn link(stage: &mut Stage, seen: &Seen, next: &Seen) {
-    let index = Index::new(next);
-    for (line, known) in stage.lines.iter_mut().zip(&seen.lines) {
-        if let Some(known) = known {
-            line.links = index.find(seen, known);
-        }
+    for (line, links) in stage.lines.iter_mut().zip(matches(seen, next)) {
+        line.links = links;
     }
 }

@@ -10,6 +10,9 @@ const SCRIPT: &str = include_str!("script.js");
 /// The loops of kernels are open where they have no more lines than this together.
 const OPEN: usize = 80;
 
+/// So many lines are a list: browsers put lists off that are not in view.
+const GROUP: usize = 64;
+
 /// A text in which nothing is markup.
 fn escaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
@@ -56,22 +59,21 @@ fn number(count: f64) -> String {
     }
 }
 
-/// The words for a count of things.
-fn counted(count: usize, thing: &str) -> String {
-    format!("{} {thing}{}", number(count as f64), if count == 1 { "" } else { "s" })
-}
-
-/// What a stage has in all.
+/// What a stage has in all, in two lines.
 fn totals(stage: &Stage) -> String {
-    let nodes = stage.nodes.map(|nodes| counted(nodes, "node"));
-    let kernels = stage.kernels.map(|kernels| counted(kernels, "kernel"));
-    let operations = counted_plural(stage.operations, "flop");
-    let bytes = counted_plural(stage.bytes, "byte");
-    let all: Vec<String> = nodes.into_iter().chain(kernels).chain([operations, bytes]).collect();
-    all.join(" · ")
+    let nodes = stage.nodes.map(|nodes| counted(nodes as f64, "node"));
+    let kernels = stage.kernels.map(|kernels| counted(kernels as f64, "kernel"));
+    let parts: Vec<String> = nodes.into_iter().chain(kernels).collect();
+    format!(
+        "<small>{}</small><small>{} · {}</small>",
+        parts.join(" · "),
+        counted(stage.operations, "flop"),
+        counted(stage.bytes, "byte")
+    )
 }
 
-fn counted_plural(count: f64, thing: &str) -> String {
+/// The words for a count of things.
+fn counted(count: f64, thing: &str) -> String {
     format!("{} {thing}{}", number(count), if count == 1.0 { "" } else { "s" })
 }
 
@@ -86,7 +88,7 @@ pub(super) fn page(title: &str, head: &str, stages: &[Stage]) -> String {
     for (number, stage) in stages.iter().enumerate() {
         let _ = writeln!(
             text,
-            "<a href=\"#{}\"><strong>{}. {}</strong> <small>{}</small></a>",
+            "<a href=\"#{}\"><strong>{}. {}</strong> {}</a>",
             letters(number),
             number + 1,
             escaped(stage.title),
@@ -122,24 +124,31 @@ pub(super) fn page(title: &str, head: &str, stages: &[Stage]) -> String {
 /// A stage, of whose lines those of the stage before are known that are linked to them first.
 fn section(text: &mut String, number: usize, stage: &Stage, sources: &[Option<usize>], open: bool) {
     let letter = letters(number);
+    let (what, bytes) = match stage.kernels {
+        Some(_) => ("kernel", "bytes read and written"),
+        None => ("node", "bytes of the result"),
+    };
     let _ = write!(
         text,
-        "<section id=\"{letter}\">\n<h2>{}. {}</h2>\n<p>{}</p>\n<table>\n<thead><tr><th>{}</th>\
-         <th title=\"operations on floats\">flops</th><th title=\"{}\">bytes</th><th></th></tr></thead>\n<tbody>\n",
+        "<section id=\"{letter}\">\n<h2>{}. {}</h2>\n<p>{}</p>\n<div class=\"head\"><div>{what}</div>\
+         <span title=\"operations on floats\">flops</span><span title=\"{bytes}\">bytes</span><span></span></div>\n",
         number + 1,
         escaped(stage.title),
         escaped(stage.about),
-        if stage.kernels.is_some() { "kernel" } else { "node" },
-        if stage.kernels.is_some() { "bytes read and written" } else { "bytes of the result" },
     );
-    for (at, line) in stage.lines.iter().enumerate() {
-        row(text, number, at, line, sources.get(at).copied().flatten(), open);
+    for (group, lines) in stage.lines.chunks(GROUP).enumerate() {
+        text.push_str("<ol>\n");
+        for (at, line) in lines.iter().enumerate() {
+            let at = group * GROUP + at;
+            item(text, number, at, line, sources.get(at).copied().flatten(), open);
+        }
+        text.push_str("</ol>\n");
     }
-    text.push_str("</tbody>\n</table>\n</section>\n");
+    text.push_str("</section>\n");
 }
 
-/// A line as a row of its stage's table.
-fn row(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<usize>, open: bool) {
+/// A line as an item of its stage's list.
+fn item(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<usize>, open: bool) {
     let (letter, next) = (letters(stage), letters(stage + 1));
     let class = match line.kind {
         Kind::Node => "n",
@@ -151,13 +160,13 @@ fn row(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<u
         Kind::Result => "r",
         Kind::Heading => "h",
     };
-    let _ = write!(text, "<tr id=\"{letter}{at}\" class=\"{class}\"");
-    if !line.links.is_empty() {
+    let _ = write!(text, "<li id=\"{letter}{at}\" class=\"{class}\"");
+    if line.links.len() > 1 {
         let links: Vec<String> = line.links.iter().map(|to| format!("{next}{to}")).collect();
         let _ = write!(text, " data-n=\"{}\"", links.join(" "));
     }
     let indentation = if line.depth == 0 { String::new() } else { format!(" style=\"--d:{}\"", line.depth) };
-    let _ = write!(text, "><td{indentation}>");
+    let _ = write!(text, "><div{indentation}>");
     if line.kind == Kind::Result {
         text.push_str("<i>results</i> ");
     }
@@ -186,15 +195,15 @@ fn row(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<u
         let _ = write!(text, "<details{open}><summary>loops</summary><pre>{}</pre></details>", escaped(&line.detail));
     }
     let cell = |count: Option<f64>| count.filter(|&count| count > 0.0).map_or(String::new(), number);
-    let _ = write!(text, "</td><td>{}</td><td>{}</td><td>", cell(line.operations), cell(line.bytes));
+    let _ = write!(text, "</div><span>{}</span><span>{}</span><span>", cell(line.operations), cell(line.bytes));
     if let Some(source) = source {
         let before = letters(stage - 1);
-        let _ = write!(text, "<a href=\"#{before}{source}\" title=\"in the stage before\">←</a>");
+        let _ = write!(text, "<a href=\"#{before}{source}\">←</a>");
     }
     if let Some(to) = line.links.first() {
-        let _ = write!(text, "<a href=\"#{next}{to}\" title=\"in the next stage\">→</a>");
+        let _ = write!(text, "<a href=\"#{next}{to}\">→</a>");
     }
-    text.push_str("</td></tr>\n");
+    text.push_str("</span></li>\n");
 }
 
 #[cfg(test)]

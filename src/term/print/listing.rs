@@ -318,20 +318,41 @@ mod tests {
         pieces.iter().map(text).collect()
     }
 
+    fn lines<In: Family, Out: Family, First: Family>(function: &Function<In, Out, First>, unfold: bool) -> Vec<String> {
+        let listing = Printer::new(function.source()).parameters(["x"]).results(["value"]).listing(unfold);
+        let line = |line: &super::Line| format!("{}{} = {}", "  ".repeat(line.depth), line.name, text(&line.pieces));
+        listing.iter().map(line).collect()
+    }
+
     #[test]
     fn every_node_has_a_line() -> crate::Result<()> {
-        let convolution = |x: &Vector<_, f64>| {
-            let n = x.len();
-            build(n, |i| x.at(&i) * x.at(n - 1 - i)).sum()
-        };
+        let convolution = |x: &Vector<_, f64>| build(x.len(), |i| x.at(&i) * x.at(x.len() - 1 - i)).sum();
         let function = stage(convolution, &Vector::from(vec![1.0, 2.0, 3.0]))?;
-        let listing = Printer::new(function.source()).parameters(["x"]).results(["value"]).listing(true);
-        let lines: Vec<String> = listing
-            .iter()
-            .map(|line| format!("{}{} = {}", "  ".repeat(line.depth), line.name, text(&line.pieces)))
-            .collect();
-        let expected = [""];
-        assert_eq!(lines, expected);
+        let expected = [
+            "x = ",
+            "m1 = build [3] λ[i].",
+            "  m2 = x@0[i@1]",
+            "  m3 = 2",
+            "  m4 = 2 - i@1",
+            "  m5 = x@0[m4@4]",
+            "  m6 = m2@2 * m5@5",
+            "   = m6@6",
+            "m7 = sum[0] m1@1",
+            " = value: m7@8",
+        ];
+        assert_eq!(lines(&function, true), expected);
+        Ok(())
+    }
+
+    #[test]
+    fn bodies_are_unfolded_or_counted() -> crate::Result<()> {
+        let function = stage(|x: &Scalar<_, f64>| iterate(x.clone(), 3, |y| y.sin() * x), &Scalar::from(0.5))?;
+        let head = ["x = ", "m1 = scan[3] from (x@0) λ(s1: f64)."];
+        let body = ["  m2 = sin s1@1", "  m3 = m2@2 * x@0", "   = m3@3"];
+        let rest = ["m4 = output[0] m1@1", " = value: m4@5"];
+        assert_eq!(lines(&function, true), [&head[..], &body, &rest].concat());
+        let folded = lines(&function, false);
+        assert_eq!(folded, [&head[..], &["   = .. 4 nodes", "m2 = output[0] m1@1", " = value: m2@3"]].concat());
         Ok(())
     }
 }
