@@ -26,3 +26,6 @@ pub mod printed_programs {}
 pub mod json {}
 #[doc = include_str!("../docs/stablehlo.md")]
 pub mod stablehlo {}
+
+#[doc = include_str!("../docs/pages.md")]
+pub mod pages {}

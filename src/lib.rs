@@ -84,6 +84,7 @@
 //! - [`guide::adding_an_operation`]: how to add one.
 //! - [`guide::printed_programs`]: the language of printed programs, with its grammar.
 //! - [`guide::stablehlo`]: programs as text for XLA, JAX and IREE.
+//! - [`guide::pages`]: a program at every stage, as a page for a browser.
 #![warn(missing_docs)]
 
 // So that code written by the derive macro finds this crate by its name here too.

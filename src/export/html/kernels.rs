@@ -184,6 +184,11 @@ impl Writer {
             }
             _ => {}
         }
+        let inner = || self.lines[line + 1..].iter().filter(|inner| inner.depth == depth + 1);
+        let operations = inner().filter_map(|inner| inner.operations).sum();
+        let bytes = inner().filter_map(|inner| inner.bytes).sum();
+        self.lines[line].operations = Some(operations);
+        self.lines[line].bytes = Some(bytes);
         line
     }
 }

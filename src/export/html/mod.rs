@@ -23,7 +23,7 @@ use std::panic::Location;
 /// floating-point operations and its bytes. Who selects a node sees the nodes of the other stages that compute the same.
 ///
 /// Nodes are matched by what they compute at a point that is chosen at random; of programs that would take too long for
-/// that, by how they are computed.
+/// that, by how they are computed. See [the guide](crate::guide::pages).
 ///
 /// ```
 /// use deltaray::export;

@@ -31,6 +31,16 @@ fn escaped(text: &str) -> String {
     result
 }
 
+/// A text whose words with arrows are not broken at their hyphens.
+fn unbroken(text: &str) -> String {
+    let arrow = "-&gt;";
+    if !text.contains(arrow) {
+        return text.to_string();
+    }
+    let word = |word: &str| if word.contains(arrow) { format!("<u>{word}</u>") } else { word.to_string() };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
 /// The stage's letters: those of a line are followed by its number.
 fn letters(stage: usize) -> char {
     char::from(b'a' + (stage % 26) as u8)
@@ -186,7 +196,7 @@ fn item(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<
     }
     for piece in &line.pieces {
         let _ = match piece {
-            Piece::Text(part) => write!(text, "{}", escaped(part)),
+            Piece::Text(part) => write!(text, "{}", unbroken(&escaped(part))),
             Piece::Name(name, to) => write!(text, "<a href=\"#{letter}{to}\">{}</a>", escaped(name)),
         };
     }

@@ -60,7 +60,7 @@ impl Stages {
                 let names: Vec<&str> = names[..active].iter().map(String::as_str).collect();
                 let (primal, text) = dual_form(&simple, &names)?;
                 let delta = Some((text, simple.results.len()));
-                let about = "interpreted in dual arrays: the values, and the Delta of the first result";
+                let about = "in dual arrays: values, and the Delta of the first";
                 bodies.push((Written { title: "Dual", about, delta }, primal.widen()));
                 let gradient = value_and_gradient(&simple, active)?;
                 let about = "the Delta transposed, before any input is known";
