@@ -33,3 +33,6 @@ pub mod json {}
 
 #[doc = include_str!("../docs/stablehlo.md")]
 pub mod stablehlo {}
+
+#[doc = include_str!("../docs/pages.md")]
+pub mod pages {}

@@ -91,6 +91,7 @@
 //! - [`guide::printed_programs`]: the language of printed programs, with its grammar.
 //! - [`guide::exporting`]: gradients in crates without this library, and in other languages.
 //! - [`guide::stablehlo`]: programs as text for XLA, JAX and IREE.
+//! - [`guide::pages`]: a program at every stage, as a page for a browser.
 #![warn(missing_docs)]
 
 // So that code written by the derive macro finds this crate by its name here too.

@@ -2,6 +2,6 @@
 
 pub mod cpu;
 mod memory;
-mod report;
+pub(crate) mod report;
 
 pub use report::{Kernel, Report};

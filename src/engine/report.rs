@@ -45,50 +45,56 @@ pub struct Report {
     pub interface: usize,
 }
 
-/// The kernels of a procedure that runs so many times, perhaps more than can be counted; `seconds` is asked for each of them,
-/// in order.
-pub(super) fn kernels(procedure: &Procedure, times: f64, seconds: &mut impl FnMut() -> Option<f64>) -> Vec<Kernel> {
-    let mut kernels = Vec::new();
+/// A step's name, its scalar operations, and the bytes that it reads and writes, all of one run; none of a step that is made
+/// of other procedures.
+pub(crate) fn step(procedure: &Procedure, step: &Step) -> Option<(String, f64, f64)> {
     let bytes = |id: u32| procedure.buffers[id as usize].ty.bytes().unwrap_or(usize::MAX) as f64;
-    let moved = |step: &Step| -> f64 {
+    let moved = || -> f64 {
         let (mut touched, filled) = step.touched();
         touched.extend(filled);
         touched.sort_unstable();
         touched.dedup();
         touched.into_iter().map(bytes).sum()
     };
+    let (name, operations) = match step {
+        Step::Nest(nest) => (nest_name(nest), nest_operations(nest)),
+        Step::Product(product) => {
+            let [m, k, n] = product.sizes();
+            let batches = product.count(BATCH);
+            let name = match batches {
+                1 => format!("product {m}x{k}x{n}"),
+                _ => format!("{batches} products {m}x{k}x{n}"),
+            };
+            (name, 2.0 * batches as f64 * m as f64 * k as f64 * n as f64)
+        }
+        Step::Call(call) => {
+            let op = call.body.nodes.get(call.body.arity()).map(|node| print::name(&node.op));
+            (format!("{}, on plain arrays", op.unwrap_or_default()), 0.0)
+        }
+        Step::Blocks(blocks) => {
+            let (parts, extent) = (kernels_of(&blocks.procedure), blocks.extent as f64 / blocks.rows as f64);
+            let operations: f64 = parts.iter().map(|kernel| kernel.operations).sum();
+            let names: Vec<String> = parts.into_iter().map(|kernel| kernel.name).collect();
+            let name = format!("{} of {} rows: {}", blocks.rows, blocks.extent, names.join("; "));
+            (name, operations * extent)
+        }
+        Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => return None,
+    };
+    Some((name, operations, moved()))
+}
+
+/// The kernels of a procedure that runs so many times, perhaps more than can be counted; `seconds` is asked for each of them,
+/// in order.
+pub(crate) fn kernels(procedure: &Procedure, times: f64, seconds: &mut impl FnMut() -> Option<f64>) -> Vec<Kernel> {
+    let mut kernels = Vec::new();
     for step in &procedure.steps {
-        let (name, operations, bytes) = match step {
-            Step::Nest(nest) => (nest_name(nest), nest_operations(nest), moved(step)),
-            Step::Product(product) => {
-                let [m, k, n] = product.sizes();
-                let batches = product.count(BATCH);
-                let name = match batches {
-                    1 => format!("product {m}x{k}x{n}"),
-                    _ => format!("{batches} products {m}x{k}x{n}"),
-                };
-                let operations = 2.0 * batches as f64 * m as f64 * k as f64 * n as f64;
-                (name, operations, moved(step))
-            }
-            Step::Call(call) => {
-                let op = call.body.nodes.get(call.body.arity()).map(|node| print::name(&node.op));
-                (format!("{}, on plain arrays", op.unwrap_or_default()), 0.0, moved(step))
-            }
-            Step::Blocks(blocks) => {
-                let (parts, extent) = (kernels_of(&blocks.procedure), blocks.extent as f64 / blocks.rows as f64);
-                let operations: f64 = parts.iter().map(|kernel| kernel.operations).sum();
-                let names: Vec<String> = parts.into_iter().map(|kernel| kernel.name).collect();
-                let name = format!("{} of {} rows: {}", blocks.rows, blocks.extent, names.join("; "));
-                (name, operations * extent, moved(step))
-            }
+        match step {
             Step::Loop(repeated) => {
                 kernels.extend(self::kernels(&repeated.step, times * repeated.scan.length as f64, seconds));
-                continue;
             }
             Step::Branch(branch) => {
                 kernels.extend(named("then", self::kernels(&branch.then, times, seconds)));
                 kernels.extend(named("else", self::kernels(&branch.otherwise, times, seconds)));
-                continue;
             }
             Step::Sweeps(sweeps) => {
                 let times = match sweeps.sweeps.steps {
@@ -101,11 +107,13 @@ pub(super) fn kernels(procedure: &Procedure, times: f64, seconds: &mut impl FnMu
                 for body in &sweeps.bodies {
                     kernels.extend(named("step", self::kernels(body, times, seconds)));
                 }
-                continue;
             }
-        };
-        let (operations, bytes) = (operations * times, bytes * times);
-        kernels.push(Kernel { name, times: times as usize, operations, bytes, seconds: seconds() });
+            alone => {
+                let Some((name, operations, bytes)) = self::step(procedure, alone) else { continue };
+                let (operations, bytes) = (operations * times, bytes * times);
+                kernels.push(Kernel { name, times: times as usize, operations, bytes, seconds: seconds() });
+            }
+        }
     }
     kernels
 }

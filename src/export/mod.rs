@@ -5,6 +5,7 @@
 
 mod dot;
 mod form;
+mod html;
 #[cfg(feature = "json")]
 mod json;
 mod limits;
@@ -15,6 +16,7 @@ mod stablehlo;
 mod text;
 
 pub use dot::dot;
+pub use html::{Stages, html};
 #[cfg(feature = "json")]
 pub use json::{from_json, from_json_source, json, json_source};
 pub use program::Program;

@@ -26,14 +26,37 @@ pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
     lowered(body, |procedure| procedure)
 }
 
+/// A lowered program, and where its values are.
+pub(crate) struct Traced {
+    pub(crate) procedure: Procedure,
+    /// The program as it was lowered: some operations are spelled out by others.
+    pub(crate) body: Body,
+    /// The buffers of its nodes, of those that are stored. What passes between steps of a block of rows has none that a step
+    /// of the procedure fills.
+    pub(crate) buffers: TermMap<NodeId, BufferId>,
+}
+
+/// As [`lower`], for those who show which steps compute what.
+pub(crate) fn lower_traced(body: &Body) -> Traced {
+    let body = &*desugared(body);
+    let body = &*recomputed(body, LEFT);
+    let body = arranged(body);
+    let (procedure, buffers) = written(&body, blocked);
+    Traced { procedure, body: body.into_owned(), buffers }
+}
+
 fn lowered(body: &Body, finish: fn(Procedure) -> Procedure) -> Procedure {
     let body = &*desugared(body);
     let body = &*recomputed(body, LEFT);
-    let body = &*arranged(body);
+    written(&arranged(body), finish).0
+}
+
+/// The steps of a program, and the buffers of its stored nodes.
+fn written(body: &Body, finish: fn(Procedure) -> Procedure) -> (Procedure, TermMap<NodeId, BufferId>) {
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {
         match Lowering::new(body, &calls, finish).run() {
-            Ok(procedure) => return finish(procedure),
+            Ok((procedure, buffers)) => return (finish(procedure), buffers),
             // What can't be read by affine positions is left to the instance of plain arrays.
             Err(Obstacle::Read(node)) => {
                 assert!(calls.insert(node), "a node is an obstacle once: {:?}", body.node(node).op);
@@ -111,7 +134,7 @@ impl<'a> Lowering<'a> {
         if self.calls.contains(&id) { Class::Call } else { class(self.body, self.body.node(id)) }
     }
 
-    fn run(mut self) -> Result<Procedure, Obstacle> {
+    fn run(mut self) -> Result<(Procedure, TermMap<NodeId, BufferId>), Obstacle> {
         let body = self.body;
         self.procedure.parameters = body.arity();
         for position in 0..body.arity() {
@@ -157,7 +180,7 @@ impl<'a> Lowering<'a> {
             Place::Fixed(step) => step,
         });
         self.procedure.steps = steps.collect();
-        Ok(self.procedure)
+        Ok((self.procedure, self.buffers))
     }
 
     /// A buffer of the procedure's own for a node.

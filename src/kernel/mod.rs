@@ -27,7 +27,7 @@ mod rows;
 mod tests;
 
 pub(crate) use access::{Affine, Guard, Guards};
-pub(crate) use lower::{lower, lower_unblocked};
+pub(crate) use lower::{Traced, lower, lower_traced, lower_unblocked};
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
 pub(crate) use procedure::{
     BATCH, Blocks, Branch, Buffer, BufferId, COLUMN, Call, Loop, Procedure, Product, ROW, SUMMED, Source, Step,

@@ -56,7 +56,8 @@ impl<X: Extension> Body<X> {
         total
     }
 
-    fn node_cost(&self, node: &Node<X>) -> Cost {
+    /// What one run of a node costs.
+    pub(crate) fn node_cost(&self, node: &Node<X>) -> Cost {
         let float = |ty: &Type| if ty.dtype.is_float() { ty.size() as u128 } else { 0 };
         let operand = |position: usize| self.node(node.args[position]).ty();
         let stored = || node.types.iter().map(|ty| ty.size() as u128).fold(0, u128::saturating_add);

@@ -56,7 +56,7 @@ pub(crate) fn run_build<A: Algebra>(build: &Build, captures: &[A::Array]) -> A::
 }
 
 /// Arrays of one type under a new outer axis.
-fn stack<A: Algebra>(elements: Vec<A::Array>, ty: &Type) -> A::Array {
+pub(crate) fn stack<A: Algebra>(elements: Vec<A::Array>, ty: &Type) -> A::Array {
     let mut unit = Shape::from_elem(1, 1);
     unit.extend_from_slice(&ty.shape);
     if elements.is_empty() {

@@ -6,12 +6,14 @@
 //! guide](crate::guide::printed_programs).
 
 mod expression;
+mod listing;
 mod literal;
 mod names;
 mod view_names;
 mod writer;
 
 pub(crate) use expression::name;
+pub(crate) use listing::{Line, Piece};
 pub(crate) use names::{DTYPES, is_keyword};
 pub(crate) use view_names::parts;
 
@@ -110,17 +112,38 @@ impl<'a, X: Extension> Printer<'a, X> {
     }
 }
 
+impl<'a, X: Extension> Printer<'a, X> {
+    /// The names of the parameters and captures, made legal and unique.
+    fn reserve(&self, names: &mut Names) -> Vec<Name> {
+        let name = |at: usize| match self.parameters.get(at) {
+            Some(name) if !name.is_empty() => names.reserve(name),
+            _ if at < self.body.parameters => names.reserve(&format!("p{at}")),
+            _ => names.reserve(&format!("c{}", at - self.body.parameters)),
+        };
+        (0..self.body.arity()).map(name).collect()
+    }
+
+    /// The names of the parameters and captures, as they are printed.
+    pub(crate) fn parameter_names(&self) -> Vec<String> {
+        self.reserve(&mut Names::default()).iter().map(|name| name.to_string()).collect()
+    }
+
+    /// The first line of the program, without the colon at its end.
+    pub(crate) fn head(&self) -> String {
+        let head = self.header(&self.program_name(), &self.reserve(&mut Names::default()));
+        head.trim_end_matches(':').to_string()
+    }
+
+    fn program_name(&self) -> String {
+        if self.program.is_empty() { "f".to_string() } else { names::sanitised(&self.program) }
+    }
+}
+
 impl<X: Extension> fmt::Display for Printer<'_, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut names = Names::default();
-        let parameters: Vec<Name> = (0..self.body.arity())
-            .map(|at| match self.parameters.get(at) {
-                Some(name) if !name.is_empty() => names.reserve(name),
-                _ if at < self.body.parameters => names.reserve(&format!("p{at}")),
-                _ => names.reserve(&format!("c{}", at - self.body.parameters)),
-            })
-            .collect();
-        let program = if self.program.is_empty() { "f".to_string() } else { names::sanitised(&self.program) };
+        let parameters = self.reserve(&mut names);
+        let program = self.program_name();
         for line in wrap(self.header(&program, &parameters), 0) {
             writeln!(f, "{line}")?;
         }

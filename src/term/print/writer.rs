@@ -1,6 +1,6 @@
 //! From the shared graph to lines with lets.
 
-mod sweeps;
+pub(super) mod sweeps;
 
 use super::expression::{Expression, Level, Operand, operation};
 use super::literal::{self, Constants, Spelling, columns};
@@ -506,7 +506,7 @@ fn fits(head: &str, result: &Expression, indent: usize) -> bool {
 }
 
 /// How many of an operation's operands are evaluated beside it; the others are captured by its bodies.
-fn own_operands<X: Extension>(op: &Op<X>) -> usize {
+pub(super) fn own_operands<X: Extension>(op: &Op<X>) -> usize {
     match op {
         Op::Scan(scan) => scan.carries + scan.inputs,
         Op::Branch(_) => 1,

@@ -183,12 +183,9 @@ fn contractions(random: &mut Random) -> Vec<Case> {
     };
     let mut cases: Vec<Case> = (0..60).map(contraction).collect();
     // Matrix products that are no multiple of any tile, in the orders of axes that operands may have.
-    for (left, right, result) in [
-        ([0, 1], [1, 2], [0, 2]),
-        ([1, 0], [1, 2], [0, 2]),
-        ([0, 1], [2, 1], [0, 2]),
-        ([0, 1], [1, 2], [2, 0]),
-    ] {
+    for (left, right, result) in
+        [([0, 1], [1, 2], [0, 2]), ([1, 0], [1, 2], [0, 2]), ([0, 1], [2, 1], [0, 2]), ([0, 1], [1, 2], [2, 0])]
+    {
         for dtype in [DType::F32, DType::F64, DType::I64] {
             let extents = [13, 37, 35];
             let of = |labels: &[Label]| labels.iter().map(|&label| extents[label as usize]).collect::<Shape>();

@@ -6,6 +6,7 @@
 mod dot;
 mod edges;
 mod hostile;
+mod html;
 #[cfg(feature = "json")]
 mod json;
 mod opencl;

@@ -6,7 +6,7 @@ use crate::term::print::names::Name;
 use crate::term::sweeps::{Checkpoints, Steps, Sweeps};
 
 /// What is kept of the steps, behind their number.
-fn checkpoints(checkpoints: Checkpoints) -> String {
+pub(in crate::term::print) fn checkpoints(checkpoints: Checkpoints) -> String {
     match checkpoints {
         Checkpoints::All => String::new(),
         Checkpoints::Every(steps) => format!(", every {steps}"),

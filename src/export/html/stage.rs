@@ -1,0 +1,184 @@
+//! Stages of a program as lines.
+
+use super::links::Seen;
+use crate::concrete::Array;
+use crate::export::Program;
+use crate::term::print::{Piece, Printer};
+use crate::term::{Body, Build, Op};
+
+/// Bodies of loops and builds are shown in programs of no more nodes than this.
+const UNFOLDED: usize = 20_000;
+
+/// What a line is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// A node of the program.
+    Node,
+    /// A node of a body: what it costs is that of one run, and a part of what the operation around it costs.
+    Inner,
+    /// A Delta.
+    Delta,
+    /// A buffer that is given.
+    Buffer,
+    /// A kernel.
+    Kernel,
+    /// A kernel in a loop or conditional.
+    InnerKernel,
+    /// The results.
+    Result,
+    /// What belongs to the line before.
+    Heading,
+}
+
+/// A line of a stage.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub(super) kind: Kind,
+    pub(super) depth: usize,
+    pub(super) name: String,
+    /// The types of what it results in.
+    pub(super) types: String,
+    pub(super) pieces: Vec<Piece>,
+    /// Operations on floats.
+    pub(super) operations: Option<f64>,
+    /// Of a node those of its results; of a kernel those that it reads and writes.
+    pub(super) bytes: Option<f64>,
+    /// More text.
+    pub(super) detail: String,
+    /// Lines of the next stage that compute the same.
+    pub(super) links: Vec<usize>,
+}
+
+impl Line {
+    /// A line that costs nothing.
+    pub(super) fn plain(kind: Kind, depth: usize, pieces: Vec<Piece>) -> Line {
+        Line {
+            kind,
+            depth,
+            name: String::new(),
+            types: String::new(),
+            pieces,
+            operations: None,
+            bytes: None,
+            detail: String::new(),
+            links: Vec::new(),
+        }
+    }
+}
+
+/// A stage of a program.
+#[derive(Clone, Debug)]
+pub(super) struct Stage {
+    pub(super) title: &'static str,
+    pub(super) about: &'static str,
+    pub(super) lines: Vec<Line>,
+    /// Nodes, those of bodies included.
+    pub(super) nodes: Option<usize>,
+    /// Kernels, those of loops counted once.
+    pub(super) kernels: Option<usize>,
+    /// Operations on floats.
+    pub(super) operations: f64,
+    /// The sum of the bytes of all lines.
+    pub(super) bytes: f64,
+}
+
+/// A program as a stage, under the names of another one, and what is known of its lines at a point.
+pub(super) fn program(
+    title: &'static str,
+    about: &'static str,
+    names: &Program<Build>,
+    body: &Body<Build>,
+    inputs: &Option<Vec<Array>>,
+) -> (Stage, Seen) {
+    let count = body.node_count();
+    let printer = Printer::new(body).parameters(&names.parameters[..]).results(&names.results[..]);
+    let listing = printer.listing(count <= UNFOLDED);
+    let mut lines = Vec::with_capacity(listing.len());
+    for listed in &listing {
+        let Some((of, id)) = listed.node else {
+            let is_result = listed.owner.is_none();
+            let kind = if is_result { Kind::Result } else { Kind::Heading };
+            lines.push(Line::plain(kind, listed.depth, listed.pieces.clone()));
+            continue;
+        };
+        let node = of.node(id);
+        let kind = if listed.owner.is_none() { Kind::Node } else { Kind::Inner };
+        let types: Vec<String> = node.types.iter().map(|ty| ty.to_string()).collect();
+        let types = if types.len() == 1 { types.concat() } else { format!("({})", types.join(", ")) };
+        let bytes = node.types.iter().map(|ty| ty.size() as f64 * ty.dtype.bytes() as f64).sum();
+        // An output is a part of what was counted before.
+        let bytes = if matches!(node.op, Op::Output(_)) { 0.0 } else { bytes };
+        lines.push(Line {
+            name: listed.name.clone(),
+            types,
+            operations: Some(of.node_cost(node).float_operations as f64),
+            bytes: Some(bytes),
+            ..Line::plain(kind, listed.depth, listed.pieces.clone())
+        });
+    }
+    let sum = |number: fn(&Line) -> Option<f64>| {
+        lines.iter().filter(|line| line.kind == Kind::Node).filter_map(number).sum::<f64>()
+    };
+    let (operations, bytes) = (sum(|line| line.operations), sum(|line| line.bytes));
+    let stage = Stage { title, about, nodes: Some(count), kernels: None, operations, bytes, lines };
+    let seen = Seen::of(body, &listing, inputs);
+    (stage, seen)
+}
+
+/// Adds the Delta of the first result, given as text, to the stage that computes what it refers to: `values` results, and
+/// then `a0`, `a1`, ..
+pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: usize, parameters: &[String]) {
+    let heading = "The Delta of the first result:".to_string();
+    stage.lines.push(Line::plain(Kind::Heading, 0, vec![Piece::Text(heading)]));
+    let first = stage.lines.len();
+    // The lines of nodes outside of bodies are in the order of the nodes.
+    let nodes: Vec<usize> = (0..first).filter(|&at| stage.lines[at].kind == Kind::Node).collect();
+    let array = |number: usize| Some(nodes[*body.results.get(values + number)? as usize]);
+    let mut names: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let (name, term) = line.split_once(" = ").unwrap_or(("", line));
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut before = String::new();
+        for word in words(term) {
+            let target = if before == "Input" {
+                parameters.iter().position(|name| name == word)
+            } else {
+                let numbered = |letter: char| word.strip_prefix(letter).and_then(|digits| digits.parse::<usize>().ok());
+                let delta = names.iter().position(|name| name == word).map(|at| first + at);
+                delta.or_else(|| numbered('a').and_then(array))
+            };
+            match target {
+                Some(target) => pieces.push(Piece::Name(word.to_string(), target)),
+                None => match pieces.last_mut() {
+                    Some(Piece::Text(text)) => text.push_str(word),
+                    _ => pieces.push(Piece::Text(word.to_string())),
+                },
+            }
+            if !word.trim().is_empty() {
+                before = word.to_string();
+            }
+        }
+        names.push(name.to_string());
+        stage.lines.push(Line { name: name.to_string(), ..Line::plain(Kind::Delta, 0, pieces) });
+    }
+}
+
+/// A text in words of letters, digits and what joins them, and what is between them.
+fn words(text: &str) -> Vec<&str> {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_' || character == '.';
+    let mut words = Vec::new();
+    let mut start = 0;
+    let mut inside = None;
+    for (at, character) in text.char_indices() {
+        let part = is_part(character);
+        if inside.is_some_and(|inside| inside != part) {
+            words.push(&text[start..at]);
+            start = at;
+        }
+        inside = Some(part);
+    }
+    if start < text.len() {
+        words.push(&text[start..]);
+    }
+    words
+}
