@@ -1,11 +1,10 @@
 //! The names that a staged function is printed under.
 
-use crate::export::Program;
-use crate::term::{Body, Extension};
+use crate::term::{Body, Extension, Program};
 use std::sync::Arc;
 
 /// The names of a program, its parameters and its results; an empty name is the printer's choice.
-pub(crate) struct Signature {
+pub(super) struct Signature {
     name: String,
     parameters: Vec<String>,
     results: Vec<String>,
@@ -72,7 +71,7 @@ impl Signature {
     }
 
     /// A program under these names.
-    pub(crate) fn named<X: Extension>(&self, body: Arc<Body<X>>) -> Program<X> {
+    pub(super) fn named<X: Extension>(&self, body: Arc<Body<X>>) -> Program<X> {
         let (parameters, results) = (self.parameters.clone(), self.results.clone());
         Program { name: self.name.clone(), parameters, results, body }
     }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::staged::{self, Staged};
 use crate::tensor::{Args, Family, Outline, Tree, outline_of};
-use crate::term::{Body, Build, NodeId};
+use crate::term::{Body, Build, NodeId, Program};
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
@@ -323,20 +323,10 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         self.differentiable.clone()
     }
 
-    /// As [`Function::source`], shared.
-    pub(crate) fn shared_source(&self) -> Arc<Body<Build>> {
-        self.source.clone()
-    }
-
     /// As [`Function::program`], shared.
-    pub(crate) fn shared_run_program(&self) -> Arc<Body> {
+    fn shared_run_program(&self) -> Arc<Body> {
         self.program();
         self.program.get().expect("was just made").clone()
-    }
-
-    /// The names of the program, its parameters and its results.
-    pub(crate) fn signature(&self) -> &Signature {
-        &self.signature
     }
 
     /// The number of arrays of the first argument.
@@ -358,6 +348,18 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
             true => Arc::new(program::tidy(&self.differentiable.without_marks())),
             false => self.differentiable.clone(),
         })
+    }
+}
+
+impl<In: Family, Out: Family, First: Family> From<&Function<In, Out, First>> for Program {
+    fn from(function: &Function<In, Out, First>) -> Program {
+        function.signature.named(function.shared_run_program())
+    }
+}
+
+impl<In: Family, Out: Family, First: Family> From<&Function<In, Out, First>> for Program<Build> {
+    fn from(function: &Function<In, Out, First>) -> Program<Build> {
+        function.signature.named(function.source.clone())
     }
 }
 

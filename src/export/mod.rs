@@ -10,16 +10,15 @@ mod html;
 mod json;
 mod limits;
 mod names;
-mod program;
 mod source;
 mod stablehlo;
 mod text;
 
+pub use crate::term::Program;
 pub use dot::dot;
 pub use html::{Stages, html};
 #[cfg(feature = "json")]
 pub use json::{from_json, from_json_source, json, json_source};
-pub use program::Program;
 pub use source::{CSource, OpenClSource, RustOptions, c, opencl, rust};
 pub use stablehlo::stablehlo;
 pub use text::{parse, parse_source, text, text_source};

@@ -1,11 +1,9 @@
 //! Programs with the names that they are exported under.
 
 use crate::concrete::{self, Array, Failure};
-use crate::derivative::Function;
 use crate::error::{Error, Result};
-use crate::tensor::Family;
 use crate::term::print::Printer;
-use crate::term::{Body, Build, Extension, Never};
+use crate::term::{Body, Extension, Never};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -80,18 +78,6 @@ impl Program {
         }
         let run = concrete::run(&self.body, arguments.to_vec());
         run.map_err(|Failure { operation, problem }| problem.error(&operation, place))
-    }
-}
-
-impl<In: Family, Out: Family, First: Family> From<&Function<In, Out, First>> for Program {
-    fn from(function: &Function<In, Out, First>) -> Program {
-        function.signature().named(function.shared_run_program())
-    }
-}
-
-impl<In: Family, Out: Family, First: Family> From<&Function<In, Out, First>> for Program<Build> {
-    fn from(function: &Function<In, Out, First>) -> Program<Build> {
-        function.signature().named(function.shared_source())
     }
 }
 
