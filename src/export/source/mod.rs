@@ -5,6 +5,7 @@
 
 mod c;
 mod c_file;
+mod expression;
 mod functions;
 mod helpers;
 mod language;
@@ -18,6 +19,7 @@ mod rows;
 mod rust;
 mod rust_file;
 mod sort;
+mod steps;
 mod sweeps;
 mod text;
 mod tidy;

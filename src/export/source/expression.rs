@@ -1,0 +1,179 @@
+//! Values of nests, and places in arrays, as expressions.
+
+use super::functions::{self, Spelling};
+use super::nest::{NestWriter, SPELLED_OUT};
+use crate::kernel::{Affine, Guards, Value, ValueId};
+use crate::operation::Unary;
+use crate::shape::{self, DType};
+
+/// The text of an expression.
+#[derive(Clone)]
+pub(super) struct Expression {
+    pub(super) text: String,
+    /// Whether it holds together as tightly as a name.
+    pub(super) is_atom: bool,
+}
+
+impl Expression {
+    pub(super) fn atom(text: String) -> Expression {
+        Expression { text, is_atom: true }
+    }
+
+    pub(super) fn at_atom(&self) -> String {
+        if self.is_atom { self.text.clone() } else { format!("({})", self.text) }
+    }
+}
+
+impl NestWriter<'_> {
+    /// The text of an affine function that is not below 0, in numbers that count: what is subtracted comes last.
+    pub(super) fn counted(&self, at: &Affine) -> Expression {
+        self.affine(at, &|variable| variable)
+    }
+
+    /// The text of an affine function as an `i64`.
+    pub(super) fn signed(&self, at: &Affine) -> Expression {
+        self.affine(at, &|variable| self.language.signed(&variable))
+    }
+
+    pub(super) fn affine(&self, at: &Affine, variable: &dyn Fn(String) -> String) -> Expression {
+        let (mut added, mut subtracted): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for &axis in &self.order {
+            let coefficient = at.coefficients[axis];
+            if coefficient == 0 {
+                continue;
+            }
+            let name = variable(self.variable(axis));
+            let term = match coefficient.unsigned_abs() {
+                1 => name,
+                size => format!("{size} * {name}"),
+            };
+            if coefficient > 0 { added.push(term) } else { subtracted.push(term) }
+        }
+        match at.offset {
+            0 if !added.is_empty() => {}
+            offset if offset >= 0 => added.push(offset.to_string()),
+            offset => subtracted.push(offset.unsigned_abs().to_string()),
+        }
+        let is_atom = added.len() + subtracted.len() == 1 && !added.first().is_some_and(|term| term.contains(' '));
+        // Of an `i64` alone, nothing need be above 0 at first.
+        let text = if added.is_empty() { "0".to_string() } else { added.join(" + ") };
+        let text = subtracted.iter().fold(text, |text, term| format!("{text} - {term}"));
+        Expression { text, is_atom }
+    }
+
+    /// The condition that all guards hold.
+    pub(super) fn guards(&self, guards: &Guards) -> String {
+        let mut conditions: Vec<String> = Vec::new();
+        for guard in guards {
+            let (low, high) = guard.position.range(&self.nest.extents);
+            let position = self.signed(&guard.position).text;
+            if low < 0 {
+                conditions.push(format!("{position} >= 0"));
+            }
+            if high >= guard.extent as i128 {
+                conditions.push(format!("{position} < {}", guard.extent));
+            }
+        }
+        if conditions.is_empty() {
+            return self.language.literal(shape::Value::Bool(true));
+        }
+        conditions.join(" && ")
+    }
+
+    pub(super) fn zero(&self, dtype: DType) -> String {
+        self.language.literal(shape::Value::from_i64(dtype, 0))
+    }
+
+    pub(super) fn operand(&self, id: ValueId) -> String {
+        self.expression(id).at_atom()
+    }
+
+    pub(super) fn expression(&self, id: ValueId) -> &Expression {
+        self.expressions[id as usize].as_ref().expect("operands come before their users")
+    }
+
+    pub(super) fn spelled(&mut self, spelling: Spelling, dtype: DType, operands: &[&str]) -> Expression {
+        let (text, is_atom) = self.language.spelled(spelling, dtype, operands, self.helpers);
+        Expression { text, is_atom }
+    }
+
+    /// The place in a buffer at a computed position, and the condition that it is inside.
+    pub(super) fn computed(&self, at: &Affine, stride: i64, index: ValueId, extent: i64) -> (String, String) {
+        let index = self.operand(index);
+        let step = self.language.counter(&index);
+        let scaled = match stride {
+            1 => format!("({step})"),
+            stride => format!("{stride} * ({step})"),
+        };
+        let place = match (self.counted(at).text, at.offset) {
+            (text, _) if text == "0" => scaled,
+            (text, _) => format!("{scaled} + {text}"),
+        };
+        let inside = match extent {
+            ..=0 => self.language.literal(shape::Value::Bool(false)),
+            _ => format!("{index} >= 0 && {index} < {extent}"),
+        };
+        (place, inside)
+    }
+
+    pub(super) fn value(&mut self, id: ValueId) -> Expression {
+        let (value, dtype) = &self.nest.values[id as usize];
+        let (language, dtype) = (self.language, *dtype);
+        match value {
+            Value::Constant(value) => Expression::atom(language.literal(*value)),
+            Value::Position(at) => self.signed(at),
+            Value::Load { buffer, at, guards } => {
+                let row = if self.levels[id as usize] == self.depth() { self.row_element(*buffer, at) } else { None };
+                let whole = || format!("{}[{}]", (self.name)(*buffer), self.counted(at).text);
+                let element = row.unwrap_or_else(whole);
+                if guards.is_empty() {
+                    return Expression::atom(element);
+                }
+                let text = language.choice(&self.guards(guards), &element, &self.zero(dtype));
+                Expression { text, is_atom: false }
+            }
+            Value::Gather { buffer, at, stride, index, extent } => {
+                let (place, inside) = self.computed(at, *stride, *index, *extent);
+                let element = format!("{}[{place}]", (self.name)(*buffer));
+                Expression { text: language.choice(&inside, &element, &self.zero(dtype)), is_atom: false }
+            }
+            Value::Unary(op, a) => {
+                let operand = self.operand(*a);
+                let spelling = functions::unary(*op, dtype);
+                match op {
+                    Unary::Powi(n @ 2..=SPELLED_OUT) => {
+                        Expression { text: vec![operand; *n as usize].join(" * "), is_atom: false }
+                    }
+                    Unary::Powi(n) => self.spelled(spelling, dtype, &[&operand, &n.to_string()]),
+                    Unary::Digamma => self.spelled(spelling, dtype, &["0", &operand]),
+                    Unary::Polygamma(order) => self.spelled(spelling, dtype, &[&order.to_string(), &operand]),
+                    _ => self.spelled(spelling, dtype, &[&operand]),
+                }
+            }
+            Value::Binary(op, a, b) => {
+                let (left, right) = (self.operand(*a), self.operand(*b));
+                self.spelled(functions::binary(*op, dtype), dtype, &[&left, &right])
+            }
+            Value::Compare(op, a, b) => {
+                let (left, right) = (self.operand(*a), self.operand(*b));
+                let text = format!("{left} {} {right}", functions::comparison(*op));
+                Expression { text, is_atom: false }
+            }
+            Value::Select(mask, yes, no) => {
+                let (mask, yes, no) = (self.operand(*mask), self.operand(*yes), self.operand(*no));
+                Expression { text: language.choice(&mask, &yes, &no), is_atom: false }
+            }
+            Value::Cast(to, a) => {
+                let from = self.nest.values[*a as usize].1;
+                let operand = self.operand(*a);
+                let text = language.cast(&operand, from, *to, self.helpers);
+                Expression { is_atom: text == operand, text }
+            }
+            Value::Guarded(a, guards) => {
+                let operand = self.operand(*a);
+                let text = language.choice(&self.guards(guards), &operand, &self.zero(dtype));
+                Expression { text, is_atom: false }
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Steps that are made of procedures: conditionals, rolled loops, operations that were left alone, and blocks of rows.
+
+use super::language::Part;
+use super::procedure::{Function, Interface};
+use crate::error::Result;
+use crate::kernel::{Blocks, Branch, BufferId, Call, Loop, lower};
+use crate::shape::DType;
+
+impl Function<'_, '_, '_> {
+    pub(super) fn branch(&mut self, branch: &Branch) -> Result<()> {
+        let sides = [self.writer.inner("then", &branch.then)?, self.writer.inner("otherwise", &branch.otherwise)?];
+        let mut read = branch.arguments.clone();
+        read.push(branch.condition);
+        self.bind(&read, &branch.results);
+        let arguments = branch.arguments.iter().map(|&id| self.whole(id, false));
+        let arguments: Vec<String> = arguments.chain(branch.results.iter().map(|&id| self.whole(id, true))).collect();
+        let condition = self.language().condition(&format!("{}[0]", self.name(branch.condition)));
+        self.text.open(condition);
+        for (at, side) in sides.iter().enumerate() {
+            if at == 1 {
+                let otherwise = self.language().otherwise();
+                self.text.between(otherwise);
+            }
+            let mut all = arguments.clone();
+            all.extend(self.scratch(side));
+            self.call_line(side, &all);
+        }
+        self.text.close();
+        Ok(())
+    }
+
+    pub(super) fn repeated(&mut self, repeated: &Loop) -> Result<()> {
+        let step = self.writer.inner("step", &repeated.step)?;
+        let scan = &repeated.scan;
+        let (arguments, results) = (&repeated.arguments, &repeated.results);
+        self.bind(arguments, results);
+        // What a step carries it writes to the result and to another place in turns: so that the last step writes to the
+        // result.
+        for carry in 0..scan.carries {
+            let (count, dtype) = (self.count(results[carry]), self.dtype(results[carry]));
+            let result = self.name(results[carry]);
+            let start = self.name(arguments[carry]);
+            let other = if scan.length == 0 { result.clone() } else { self.memory(dtype, count) };
+            let (from, to) = if scan.length.is_multiple_of(2) { (&result, &other) } else { (&other, &result) };
+            self.copy(from, "0".into(), &start, "0".into(), count, dtype);
+            if scan.length > 0 {
+                self.carry(&carry.to_string(), from, to, dtype, count);
+            }
+        }
+        if scan.length == 0 {
+            return Ok(());
+        }
+        let position = if scan.reverse { format!("{} - step", scan.length - 1) } else { "step".into() };
+        let scratch = self.scratch(&step);
+        let mut all: Vec<String> = Vec::new();
+        for (at, &id) in arguments.iter().enumerate() {
+            all.push(match at {
+                at if at < scan.carries => self.part(&format!("from{at}"), "0".into(), Some(self.count(id)), false),
+                at if at < scan.carries + scan.inputs => self.slice(id, scan.length, false),
+                _ => self.whole(id, false),
+            });
+        }
+        for (at, &id) in results.iter().enumerate() {
+            all.push(match at < scan.carries {
+                true => self.part(&format!("to{at}"), "0".into(), Some(self.count(id)), true),
+                false => self.slice(id, scan.length, true),
+            });
+        }
+        all.extend(scratch);
+        self.text.open(self.writer.language.for_loop("step", "0", &scan.length.to_string()));
+        self.text.declare("at", self.writer.language.declare_index("at", &position));
+        self.call_line(&step, &all);
+        for (carry, &id) in results[..scan.carries].iter().enumerate() {
+            self.turn(&carry.to_string(), self.dtype(id));
+        }
+        self.text.close();
+        Ok(())
+    }
+
+    /// The two places of what is carried.
+    pub(super) fn carry(&mut self, carry: &str, from: &str, to: &str, dtype: DType, count: usize) {
+        for (name, array) in [("from", from), ("to", to)] {
+            let part = Part { array, offset: "0".into(), count: Some(count) };
+            let line = self.language().bind_variable(&format!("{name}{carry}"), dtype, &part);
+            self.text.line(line);
+        }
+    }
+
+    /// Has the next step read what this one wrote.
+    pub(super) fn turn(&mut self, carry: &str, dtype: DType) {
+        let line = self.language().swap(&format!("from{carry}"), &format!("to{carry}"), dtype);
+        self.text.line(line);
+    }
+
+    /// The slice of a buffer at the position `at` of so many.
+    pub(super) fn slice(&self, id: BufferId, length: usize, writes: bool) -> String {
+        let count = self.count(id) / length.max(1);
+        self.part(&self.name(id), format!("at * {count}"), Some(count), writes)
+    }
+
+    pub(super) fn call(&mut self, call: &Call) -> Result<()> {
+        if self.sort(call) {
+            return Ok(());
+        }
+        // The operation alone reads buffers only, so it is a nest: what was in its way belonged to the program around it.
+        let procedure = lower(&call.body);
+        let written = self.writer.inner("operation", &procedure)?;
+        self.bind(&call.arguments, &call.results);
+        let mut all: Vec<String> = call.arguments.iter().map(|&id| self.whole(id, false)).collect();
+        all.extend(call.results.iter().map(|&id| self.whole(id, true)));
+        all.extend(self.scratch(&written));
+        self.call_line(&written, &all);
+        Ok(())
+    }
+
+    pub(super) fn blocks(&mut self, blocks: &Blocks) -> Result<()> {
+        let whole = blocks.extent / blocks.rows;
+        let mut functions = vec![(&blocks.procedure, blocks.rows)];
+        functions.extend(blocks.rest.as_ref().map(|rest| (rest, blocks.extent % blocks.rows)));
+        // Rows that do not make up an array have others in between, or after them.
+        let is_open = |id: BufferId, stride: usize| stride > 0 && stride * blocks.extent != self.count(id);
+        let open: Vec<bool> = blocks
+            .arguments
+            .iter()
+            .map(|&(id, stride)| is_open(id, stride))
+            .chain(blocks.results.iter().map(|&(id, stride, _)| is_open(id, stride)))
+            .collect();
+        let mut written = Vec::new();
+        for (procedure, _) in &functions {
+            let interface = Interface { open: open.clone(), ..Interface::inner(procedure) };
+            written.push(self.writer.procedure("block", procedure, &interface)?);
+        }
+        let read: Vec<BufferId> = blocks.arguments.iter().map(|&(id, _)| id).collect();
+        let filled: Vec<BufferId> = blocks.results.iter().map(|&(id, ..)| id).collect();
+        self.bind(&read, &filled);
+        for &(id, _, combined) in &blocks.results {
+            if let Some(op) = combined {
+                self.fill(id, op);
+            }
+        }
+        for (at, (function, (_, rows))) in written.iter().zip(functions).enumerate() {
+            let strided = blocks.arguments.iter().map(|&(id, stride)| (id, stride, false));
+            let strided = strided.chain(blocks.results.iter().map(|&(id, stride, _)| (id, stride, true)));
+            let argument =
+                |(position, (id, stride, writes)): (usize, (BufferId, usize, bool))| match (stride, open[position]) {
+                    (0, _) => self.whole(id, writes),
+                    (stride, true) => self.part(&self.name(id), format!("row * {stride}"), None, writes),
+                    (stride, false) => {
+                        self.part(&self.name(id), format!("row * {stride}"), Some(stride * rows), writes)
+                    }
+                };
+            let mut all: Vec<String> = strided.enumerate().map(argument).collect();
+            all.extend(self.scratch(function));
+            if at == 0 {
+                self.text.open(self.writer.language.for_loop("block", "0", &whole.to_string()));
+                self.text.line(self.writer.language.declare_index("row", &format!("block * {rows}")));
+                self.call_line(function, &all);
+                self.text.close();
+            } else {
+                self.text.open("");
+                self.text.line(self.writer.language.declare_index("row", &(whole * blocks.rows).to_string()));
+                self.call_line(function, &all);
+                self.text.close();
+            }
+        }
+        Ok(())
+    }
+}
