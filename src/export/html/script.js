@@ -27,7 +27,7 @@
   const around = (id) => {
     const depth = depthOf(row(id)), own = rows[stageOf(row(id))];
     for (let at = placeOf(row(id)) - 1; depth > 0 && at >= 0; at--) {
-      if (depthOf(own[at]) < depth && own[at].classList.contains("n")) return [own[at].id];
+      if (depthOf(own[at]) < depth && own[at].matches(".n, .k")) return [own[at].id];
     }
     return [];
   };

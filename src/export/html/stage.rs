@@ -5,6 +5,7 @@ use crate::concrete::Array;
 use crate::export::Program;
 use crate::term::print::{Piece, Printer};
 use crate::term::{Body, Build, Op};
+use std::collections::HashMap;
 
 /// Bodies of loops and builds are shown in programs of no more nodes than this.
 const UNFOLDED: usize = 20_000;
@@ -134,7 +135,7 @@ pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: u
     // The lines of nodes outside of bodies are in the order of the nodes.
     let nodes: Vec<usize> = (0..first).filter(|&at| stage.lines[at].kind == Kind::Node).collect();
     let array = |number: usize| Some(nodes[*body.results.get(values + number)? as usize]);
-    let mut names: Vec<String> = Vec::new();
+    let mut names: HashMap<&str, usize> = HashMap::new();
     for line in text.lines() {
         let (name, term) = line.split_once(" = ").unwrap_or(("", line));
         let mut pieces: Vec<Piece> = Vec::new();
@@ -144,7 +145,7 @@ pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: u
                 parameters.iter().position(|name| name == word)
             } else {
                 let numbered = |letter: char| word.strip_prefix(letter).and_then(|digits| digits.parse::<usize>().ok());
-                let delta = names.iter().position(|name| name == word).map(|at| first + at);
+                let delta = names.get(word).copied();
                 delta.or_else(|| numbered('a').and_then(array))
             };
             match target {
@@ -158,7 +159,7 @@ pub(super) fn delta(stage: &mut Stage, body: &Body<Build>, text: &str, values: u
                 before = word.to_string();
             }
         }
-        names.push(name.to_string());
+        names.insert(name, stage.lines.len());
         stage.lines.push(Line { name: name.to_string(), ..Line::plain(Kind::Delta, 0, pieces) });
     }
 }

@@ -107,7 +107,7 @@ fn loops_that_may_not_end_are_not_run() -> crate::Result<()> {
     };
     let stages = shown(&stage(f, &Scalar::from(2.0))?);
     // The result is linked through all stages all the same.
-    let results = |stage: &Stage| stage.lines.iter().filter(|line| line.kind == Kind::Node).next_back().cloned();
+    let results = |stage: &Stage| stage.lines.iter().rfind(|line| line.kind == Kind::Node).cloned();
     for stage in &stages[..2] {
         let result = results(stage).expect("a line");
         assert!(!result.links.is_empty(), "{}: {result:?}", stage.title);

@@ -55,7 +55,7 @@ fn array(ty: &Type, random: &mut Random) -> Array {
         DType::F64 => Array::from_vec(shape, (0..count).map(|_| 0.3 + 1.1 * random.unit()).collect()),
         DType::I32 => Array::from_vec(shape, (0..count).map(|_| (random.next() % 3) as i32).collect()),
         DType::I64 => Array::from_vec(shape, (0..count).map(|_| (random.next() % 3) as i64).collect()),
-        DType::Bool => Array::from_vec(shape, (0..count).map(|_| random.next() % 2 == 0).collect()),
+        DType::Bool => Array::from_vec(shape, (0..count).map(|_| random.next().is_multiple_of(2)).collect()),
     }
 }
 

@@ -42,8 +42,9 @@ impl<'a> Printer<'a, Build> {
         let mut lister = Lister { names, constants: Constants::new(self.spelling), lines: Vec::new(), unfold };
         let bound = parameters.into_iter().enumerate().map(|(line, name)| Binding { name, line });
         let bound: Vec<Binding> = bound.collect();
-        for at in 0..self.body.arity() {
-            lister.push(Place::default(), Some((self.body, at as NodeId)), bound[at].name.to_string(), String::new());
+        for (at, own) in bound.iter().enumerate() {
+            let node = Some((self.body, at as NodeId));
+            lister.push(Place::default(), node, own.name.to_string(), String::new());
         }
         lister.body(self.body, bound, Place::default(), &self.results);
         lister.finish()
