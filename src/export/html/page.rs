@@ -175,6 +175,10 @@ fn item(text: &mut String, stage: usize, at: usize, line: &Line, source: Option<
         let links: Vec<String> = line.links.iter().map(|to| format!("{next}{to}")).collect();
         let _ = write!(text, " data-n=\"{}\"", links.join(" "));
     }
+    if !line.constants.is_empty() {
+        let constants: Vec<String> = line.constants.iter().map(|at| format!("{letter}{at}")).collect();
+        let _ = write!(text, " data-c=\"{}\"", constants.join(" "));
+    }
     let indentation = if line.depth == 0 { String::new() } else { format!(" style=\"--d:{}\"", line.depth) };
     let _ = write!(text, "><div{indentation}>");
     if line.kind == Kind::Result {

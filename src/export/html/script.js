@@ -17,7 +17,11 @@
     if (line.dataset.n) return line.dataset.n.split(" ");
     return arrow && arrow.hash.charCodeAt(1) > line.id.charCodeAt(0) ? [arrow.hash.slice(1)] : [];
   };
-  const named = (line) => [...line.firstElementChild.querySelectorAll("a")].map((link) => link.hash.slice(1));
+  const named = (line) => {
+    const names = [...line.firstElementChild.querySelectorAll("a")].map((link) => link.hash.slice(1));
+    // Constants may stand there as literals.
+    return line.dataset.c ? [...names, ...line.dataset.c.split(" ")] : names;
+  };
   for (const line of rows.flat()) {
     next(line.id).forEach((to) => note(before, to, line.id));
     new Set(named(line)).forEach((operand) => note(users, operand, line.id));

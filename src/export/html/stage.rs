@@ -40,6 +40,8 @@ pub(super) struct Line {
     /// The types of what it results in.
     pub(super) types: String,
     pub(super) pieces: Vec<Piece>,
+    /// The lines of operands that are constants.
+    pub(super) constants: Vec<usize>,
     /// Operations on floats.
     pub(super) operations: Option<f64>,
     /// Of a node those of its results; of a kernel those that it reads and writes.
@@ -59,6 +61,7 @@ impl Line {
             name: String::new(),
             types: String::new(),
             pieces,
+            constants: Vec::new(),
             operations: None,
             bytes: None,
             detail: String::new(),
@@ -111,6 +114,7 @@ pub(super) fn program(
         let bytes = if matches!(node.op, Op::Output(_)) { 0.0 } else { bytes };
         lines.push(Line {
             name: listed.name.clone(),
+            constants: listed.constants.clone(),
             types,
             operations: Some(of.node_cost(node).float_operations as f64),
             bytes: Some(bytes),

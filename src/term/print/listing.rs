@@ -30,6 +30,8 @@ pub(crate) struct Line<'a> {
     pub(crate) name: String,
     /// What the node is, behind its name and its type; of a parameter nothing.
     pub(crate) pieces: Vec<Piece>,
+    /// The lines of operands that are constants: in the text they may be literals instead of names.
+    pub(crate) constants: Vec<usize>,
 }
 
 impl<'a> Printer<'a, Build> {
@@ -103,6 +105,7 @@ struct Draft<'a> {
     place: Place,
     node: Option<(&'a Body<Build>, NodeId)>,
     name: String,
+    constants: Vec<usize>,
 }
 
 struct Lister<'a> {
@@ -114,7 +117,7 @@ struct Lister<'a> {
 
 impl<'a> Lister<'a> {
     fn push(&mut self, place: Place, node: Option<(&'a Body<Build>, NodeId)>, name: String, text: String) -> usize {
-        self.lines.push((Draft { place, node, name }, text));
+        self.lines.push((Draft { place, node, name, constants: Vec::new() }, text));
         self.lines.len() - 1
     }
 
@@ -127,6 +130,7 @@ impl<'a> Lister<'a> {
             node: draft.node,
             name: draft.name,
             pieces: pieces(&text),
+            constants: draft.constants,
         };
         drafts.into_iter().zip(texts).map(line).collect()
     }
@@ -171,6 +175,8 @@ impl<'a> Lister<'a> {
             let inner = Place { depth: place.depth + 1, owner: Some(line) };
             let text = self.node(body, &bound, at as NodeId, inner);
             self.lines[line].1 = text;
+            let constants = body.nodes[at].args.iter().filter(|&&arg| matches!(body.node(arg).op, Op::Constant(_)));
+            self.lines[line].0.constants = constants.map(|&arg| bound[arg as usize].line).collect();
         }
         let operands = self.results(body, &bound, results);
         let text = match &operands[..] {

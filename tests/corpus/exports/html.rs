@@ -104,7 +104,7 @@ fn check(name: &str, page: &str) -> Vec<Lines> {
         for (attribute, value) in &tag.attributes {
             let targets: Vec<&str> = match &attribute[..] {
                 "href" => vec![value.strip_prefix('#').unwrap_or_else(|| panic!("{name}: {value} leaves the page"))],
-                "data-n" => value.split(' ').collect(),
+                "data-n" | "data-c" => value.split(' ').collect(),
                 "src" | "action" => panic!("{name}: {value} leaves the page"),
                 _ => Vec::new(),
             };
