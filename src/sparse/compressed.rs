@@ -9,9 +9,9 @@ use super::reads::{self, Reads};
 use super::run::{room, run};
 use crate::concrete::{self, Array, Failure};
 use crate::error::{Error, Result};
-use crate::shape::{DType, Type};
+use crate::shape::{DType, Shape, Type};
 use crate::tensor::{Float, Vector};
-use crate::term::Body;
+use crate::term::{Body, Graph, NodeId, Op, Program};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -151,6 +151,29 @@ impl Compressed {
     /// The program of the derivatives along all colours; none where there are no entries.
     pub fn program(&self) -> Option<&Body> {
         self.program.as_ref()
+    }
+
+    /// The program of the entries, one array of as many elements in the order of the pattern; none where there are no entries.
+    /// It is what is exported, [`CSource::with_sparsity`](crate::export::CSource::with_sparsity) with the pattern.
+    pub fn entries(&self) -> Option<Program> {
+        let program = self.program.as_ref()?;
+        let mut graph = Graph::like(program);
+        let ids = graph.append(program, 0..program.arity() as NodeId);
+        let batch = ids[program.results[0] as usize];
+        let flat = Shape::from_slice(&[graph.ty(batch).size()]);
+        let batch = graph.add(Op::Reshape(flat), &[batch]);
+        let mut positions = |of: &[usize]| {
+            let known = Array::from_vec(&[of.len()], of.iter().map(|&at| at as i64).collect::<Vec<i64>>());
+            graph.add(Op::Constant(known), &[])
+        };
+        let sources = positions(&self.sources);
+        let targets = self.targets.as_deref().map(&mut positions);
+        let found = graph.add(Op::Gather, &[batch, sources]);
+        let entries = match targets {
+            None => found,
+            Some(targets) => graph.add(Op::Scatter(Shape::from_slice(&[self.nonzeros()])), &[found, targets]),
+        };
+        Some(Program::new("entries", graph.finish(&[entries])).with_results(["entries"]))
     }
 
     pub(super) fn evaluated<E: Float>(&self, arguments: Vec<Array>, place: &Location<'_>) -> Result<Csr<E>> {

@@ -6,9 +6,10 @@ use super::procedure::{Interface, Writer};
 use super::rust_file::FileNames;
 use super::text::Text;
 use super::{helpers, lowered};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::export::Program;
 use crate::shape::{DType, Type};
+use crate::sparse::Pattern;
 
 /// Words that mean something in C, and names of its library that are used.
 const WORDS: &[&str] = &[
@@ -57,7 +58,47 @@ fn words(dtype: DType, count: usize) -> usize {
 }
 
 impl CSource {
-    pub(super) fn new(program: &Program) -> Result<CSource> {
+    /// A program of which some results, by their positions, are the entries of sparse matrices of a pattern, one array for
+    /// each: what `NAME_sparsity_out` says. As all matrices, these are described as their transposes, so that entries are in
+    /// the order of CasADi's, and column by column there is row by row here.
+    ///
+    /// ```
+    /// use deltaray::export::CSource;
+    /// use deltaray::prelude::*;
+    ///
+    /// #[differentiable]
+    /// fn residuals(x: Vector<f64>) -> Vector<f64> {
+    ///     x[1..].powi(2) - x[..x.len() - 1]
+    /// }
+    /// # fn main() -> deltaray::Result<()> {
+    /// let x = Vector::from(vec![1.0, 2.0, 3.0]);
+    /// let jacobian = stage(residuals, &x)?.sparse_jacobian()?.compressed(&x)?;
+    /// let program = jacobian.entries().expect("there are entries").with_name("jacobian");
+    /// let source = CSource::with_sparsity(program, &[(0, jacobian.pattern())])?;
+    /// // Three columns, two rows, where each row begins, and the columns of its entries.
+    /// assert!(source.source.contains("{3, 2, 0, 2, 4, 0, 1, 1, 2}"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`c`](super::c), and when a result is no array of as many elements as the pattern has entries.
+    pub fn with_sparsity(program: impl Into<Program>, patterns: &[(usize, &Pattern)]) -> Result<CSource> {
+        let program = program.into();
+        for &(position, pattern) in patterns {
+            let result = program.body.results.get(position).map(|&id| program.body.node(id).ty());
+            if result.is_none_or(|ty| ty.shape[..] != [pattern.nonzeros()]) {
+                let found = result.map_or("missing".to_string(), |ty| ty.to_string());
+                let problem =
+                    format!("result {position} is {found}, but the pattern has {} entries", pattern.nonzeros());
+                return Err(Error::Structure(problem));
+            }
+        }
+        CSource::new(&program, patterns)
+    }
+
+    pub(super) fn new(program: &Program, patterns: &[(usize, &Pattern)]) -> Result<CSource> {
         let procedure = lowered(&program.body, "C")?;
         let names = FileNames::new(program, WORDS, "f");
         let language = C { prefix: names.function.clone(), is_opencl: false };
@@ -192,7 +233,7 @@ impl CSource {
         source.line(format!("return {name}_arrays({});", passed.join(", ")));
         source.close();
         source.line("");
-        queries(&mut source, &others, &arguments, &results, [behind[1], behind[0]]);
+        queries(&mut source, &others, &arguments, &results, patterns, [behind[1], behind[0]]);
         Ok(CSource { name: name.clone(), header: header.finish(), source: source.finish() })
     }
 }
@@ -203,6 +244,7 @@ fn queries(
     heads: &[String; 9],
     arguments: &[(&String, &Type)],
     results: &[(&String, &Type)],
+    patterns: &[(usize, &Pattern)],
     [sz_iw, sz_w]: [usize; 2],
 ) {
     let mut one = |head: &String, lines: &[String]| {
@@ -226,20 +268,29 @@ fn queries(
         };
         one(&heads[2 + at], &cases(&|name, _| format!("\"{name}\""), "0"));
         one(&heads[4 + at], &cases(&|_, ty| format!("\"{ty}\""), "0"));
-        // Rows, columns, and 1 for a dense matrix.
-        let mut sparsity: Vec<String> = Vec::new();
-        for (at, (_, ty)) in side.iter().enumerate() {
-            let columns = ty.shape.last().copied().unwrap_or(1);
-            let rows = ty.size().checked_div(columns).unwrap_or(0);
-            sparsity.push(format!("static const long long int dense{at}[3] = {{{columns}, {rows}, 1}};"));
+        let mut lines: Vec<String> = Vec::new();
+        for (position, (_, ty)) in side.iter().enumerate() {
+            let pattern = patterns.iter().find(|(result, _)| at == 1 && *result == position);
+            let numbers: Vec<String> = match pattern {
+                // Rows, columns, where each column begins, and the rows of its entries.
+                Some((_, pattern)) => {
+                    let sizes = [pattern.columns(), pattern.rows()];
+                    let all = sizes.iter().chain(pattern.row_offsets()).chain(pattern.column_indices());
+                    all.map(usize::to_string).collect()
+                }
+                // Rows, columns, and 1 for a dense matrix.
+                None => {
+                    let columns = ty.shape.last().copied().unwrap_or(1);
+                    let rows = ty.size().checked_div(columns).unwrap_or(0);
+                    vec![columns.to_string(), rows.to_string(), "1".into()]
+                }
+            };
+            let name = format!("pattern{position}");
+            let (count, numbers) = (numbers.len(), numbers.join(", "));
+            lines.push(format!("static const long long int {name}[{count}] = {{{numbers}}};"));
         }
-        let mut lines = sparsity;
-        let mut index = 0..side.len();
-        let mut next = |_: &String, _: &Type| format!("dense{}", index.next().unwrap_or(0));
         lines.push("switch (i) {".to_string());
-        for (at, (name, ty)) in side.iter().enumerate() {
-            lines.push(format!("case {at}: return {};", next(name, ty)));
-        }
+        lines.extend((0..side.len()).map(|position| format!("case {position}: return pattern{position};")));
         lines.extend(["default: return 0;".to_string(), "}".to_string()]);
         one(&heads[6 + at], &lines);
     }

@@ -54,7 +54,7 @@ pub fn rust(program: impl Into<Program>) -> Result<String> {
 ///
 /// When the program has an operation that the language can't express, which is named.
 pub fn c(program: impl Into<Program>) -> Result<CSource> {
-    CSource::new(&program.into())
+    CSource::new(&program.into(), &[])
 }
 
 /// Elements between a head and an end, in lines that are not too wide.
