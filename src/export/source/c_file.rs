@@ -31,7 +31,7 @@ const WORDS: &[&str] = &[
 ///   ignored.
 /// - `NAME_n_in()`, `NAME_n_out()`: how many arguments and results there are; `NAME_name_in(i)`, `NAME_name_out(i)`: their
 ///   names; `NAME_type_in(i)`, `NAME_type_out(i)`: their element types and shapes, as deltaray prints them.
-/// - `NAME_sparsity_in(i)`, `NAME_sparsity_out(i)`: CasADi's description of a dense matrix. CasADi counts by columns, and arrays
+/// - `NAME_sparsity_in(i)`, `NAME_sparsity_out(i)`: CasADi's description of a matrix, dense but for [`CSource::with_sparsity`]. CasADi counts by columns, and arrays
 ///   are row-major, so a matrix of m rows and n columns is described as its transpose; arrays of higher rank are matrices
 ///   whose rows are all axes but the last.
 /// - `NAME_work(&sz_arg, &sz_res, &sz_iw, &sz_w)`: the lengths of `arg`, `res`, `iw` and `w`.
