@@ -27,12 +27,12 @@ fn error_of<Y: Tree<Staged>>(f: impl FnOnce(&Vector<Staged, f64>) -> Y) -> Error
 
 /// The last index of a `build` of its own, outside of it.
 fn escaped<A: Algebra>() -> Scalar<A, i64> {
-    let mut index = None;
+    let index = std::cell::RefCell::new(None);
     build::<A, _, _, _>(3, |i| {
-        index = Some(i.clone());
+        index.replace(Some(i.clone()));
         i
     });
-    index.expect("the closure ran")
+    index.into_inner().expect("the closure ran")
 }
 
 /// An escaped index that is the bare result of another binder was closed over, which was a panic.

@@ -5,6 +5,7 @@ use deltaray::algebra::Algebra;
 use deltaray::derivative::stage;
 use deltaray::prelude::*;
 use deltaray::staged::Staged;
+use std::cell::RefCell;
 
 type C = Concrete;
 
@@ -112,11 +113,11 @@ fn operands_that_do_not_fit_are_recorded_and_nothing_panics() {
 
 #[test]
 fn an_index_used_outside_of_its_build_is_an_error() {
-    let mut escaped = None;
+    let escaped = RefCell::new(None);
     let result = stage(
         |x| {
             let built = build(3, |i| {
-                escaped = Some(i.clone());
+                escaped.replace(Some(i.clone()));
                 x.at(i)
             });
             built * x.at(escaped.take().unwrap())
@@ -193,13 +194,13 @@ fn another_structure_is_named_by_its_place() {
 fn a_value_that_escaped_is_named_at_the_line_of_the_derivative() {
     let error = stage(
         |x: &Vector<Staged, f64>| {
-            let mut leaked = None;
+            let leaked = RefCell::new(None);
             let sum = build(2, |i| {
-                leaked = Some(x.at(&i));
+                leaked.replace(Some(x.at(&i)));
                 x.at(i)
             })
             .sum();
-            sum + grad(|z| z * z, &leaked.unwrap())
+            sum + grad(|z| z * z, &leaked.into_inner().unwrap())
         },
         &v(&[1.0, 2.0]),
     );

@@ -103,7 +103,7 @@ fn built(extents: &[usize], element: &Type) -> Type {
 #[track_caller]
 pub fn build<A: Algebra, X: Extents, E: Element, R: Rank>(
     extents: X,
-    mut element: impl FnMut(X::Indices<A>) -> Tensor<A, E, R>,
+    element: impl Fn(X::Indices<A>) -> Tensor<A, E, R>,
 ) -> Tensor<A, E, <X::Rank as Rank>::Plus<R>> {
     let shape = extents.extents();
     let parameters = vec![Type::scalar(DType::I64); shape.len()];

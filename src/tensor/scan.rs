@@ -123,7 +123,7 @@ pub fn scan<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     carry: C,
     inputs: &X,
     n: usize,
-    step: impl FnMut(C, X::Slice) -> (C, Y),
+    step: impl Fn(C, X::Slice) -> (C, Y),
 ) -> (C, Y::Stack) {
     scan_as(("scan", Location::caller()), false, carry, inputs, n, step)
 }
@@ -134,7 +134,7 @@ pub fn scan_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     carry: C,
     inputs: &X,
     n: usize,
-    step: impl FnMut(C, X::Slice) -> (C, Y),
+    step: impl Fn(C, X::Slice) -> (C, Y),
 ) -> (C, Y::Stack) {
     scan_as(("scan_reverse", Location::caller()), true, carry, inputs, n, step)
 }
@@ -194,7 +194,7 @@ impl<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>> Untyped<A, C, X, Y> {
     }
 
     /// One step: carries and slices to carries and outputs.
-    pub(super) fn step(&self, mut arrays: Vec<A::Array>, step: &mut dyn FnMut(C, X::Slice) -> (C, Y)) -> Vec<A::Array> {
+    pub(super) fn step(&self, mut arrays: Vec<A::Array>, step: &dyn Fn(C, X::Slice) -> (C, Y)) -> Vec<A::Array> {
         let slices = arrays.split_off(self.carry_types.len());
         let before = C::Family::rebuild::<A, A>(&self.carry, &mut arrays.into_iter());
         let (mut after, output) = step(before, self.inputs.slice_from(&mut slices.into_iter()));
@@ -241,12 +241,12 @@ pub(crate) fn scan_as<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     carry: C,
     inputs: &X,
     n: usize,
-    mut step: impl FnMut(C, X::Slice) -> (C, Y),
+    step: impl Fn(C, X::Slice) -> (C, Y),
 ) -> (C, Y::Stack) {
     let untyped = Untyped::<A, C, X, Y>::new(name, place, carry, inputs);
     let sources = untyped.sources(n);
     let first = untyped.carries();
-    let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &mut step);
+    let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &step);
     let results = match A::trace(&untyped.parameters(&sources), false, &mut body) {
         Some((closed, captures)) => {
             untyped.check_stacks(closed.result_types().skip(first.len()), n);

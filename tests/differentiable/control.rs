@@ -152,7 +152,7 @@ fn scan_unit<A: Algebra, C: Tree<A>>(
     carry: C,
     (from, to): (usize, usize),
     down: bool,
-    mut step: impl FnMut(C, Scalar<A, i64>) -> C,
+    step: impl Fn(C, Scalar<A, i64>) -> C,
 ) -> (C, ()) {
     let positions = iota::<A>(to - from) + from;
     let step = |carry: C, t: Scalar<A, i64>| (step(carry, t), ());

@@ -5,29 +5,329 @@ use super::language::Language;
 use super::procedure::{Interface, Writer};
 use super::rust_file::FileNames;
 use super::text::Text;
-use super::{helpers, lowered};
+use super::{check_sizes, helpers, lowered};
 use crate::error::{Error, Result};
 use crate::export::Program;
 use crate::shape::{DType, Type};
 use crate::sparse::Pattern;
 
-/// Words that mean something in C, and names of its library that are used.
+/// Words that mean something in C or, since headers are for that too, in C++, and names of the headers that are included.
 const WORDS: &[&str] = &[
-    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
-    "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
-    "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "bool", "true", "false",
-    "main", "memcpy", "arg", "res", "iw", "w", "mem", "INFINITY", "NAN", "exp", "log", "sqrt", "sin", "cos", "tan",
-    "pow", "floor", "ceil", "round", "fabs", "y0", "y1", "yn", "j0", "j1", "jn", "gamma", "index", "time", "signal",
-    "abs", "div",
+    "auto",
+    "break",
+    "case",
+    "char",
+    "const",
+    "continue",
+    "default",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "extern",
+    "float",
+    "for",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "long",
+    "register",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "typedef",
+    "union",
+    "unsigned",
+    "void",
+    "volatile",
+    "while",
+    "bool",
+    "true",
+    "false",
+    "main",
+    "arg",
+    "res",
+    "iw",
+    "w",
+    "mem",
+    "own",
+    "asm",
+    "typeof",
+    "linux",
+    "unix",
+    "alignas",
+    "alignof",
+    "and",
+    "and_eq",
+    "bitand",
+    "bitor",
+    "catch",
+    "char16_t",
+    "char32_t",
+    "class",
+    "compl",
+    "concept",
+    "const_cast",
+    "constexpr",
+    "decltype",
+    "delete",
+    "dynamic_cast",
+    "explicit",
+    "export",
+    "friend",
+    "mutable",
+    "namespace",
+    "new",
+    "noexcept",
+    "not",
+    "not_eq",
+    "nullptr",
+    "operator",
+    "or",
+    "or_eq",
+    "private",
+    "protected",
+    "public",
+    "reinterpret_cast",
+    "requires",
+    "static_assert",
+    "static_cast",
+    "std",
+    "template",
+    "this",
+    "thread_local",
+    "throw",
+    "try",
+    "typeid",
+    "typename",
+    "using",
+    "virtual",
+    "wchar_t",
+    "xor",
+    "xor_eq",
+    "NULL",
+    "INFINITY",
+    "NAN",
+    "HUGE_VAL",
+    "HUGE_VALF",
+    "HUGE_VALL",
+    "FP_NAN",
+    "FP_INFINITE",
+    "FP_ZERO",
+    "FP_SUBNORMAL",
+    "FP_NORMAL",
+    "MATH_ERRNO",
+    "MATH_ERREXCEPT",
+    "size_t",
+    "ptrdiff_t",
+    "int8_t",
+    "int16_t",
+    "int32_t",
+    "int64_t",
+    "uint8_t",
+    "uint16_t",
+    "uint32_t",
+    "uint64_t",
+    "intptr_t",
+    "uintptr_t",
+    "intmax_t",
+    "uintmax_t",
+    "INT8_MAX",
+    "INT16_MAX",
+    "INT32_MAX",
+    "INT64_MAX",
+    "INT8_MIN",
+    "INT16_MIN",
+    "INT32_MIN",
+    "INT64_MIN",
+    "UINT8_MAX",
+    "UINT16_MAX",
+    "UINT32_MAX",
+    "UINT64_MAX",
+    "SIZE_MAX",
+    "INT8_C",
+    "INT16_C",
+    "INT32_C",
+    "INT64_C",
+    "UINT8_C",
+    "UINT16_C",
+    "UINT32_C",
+    "UINT64_C",
+    "INTMAX_C",
+    "UINTMAX_C",
+    "M_E",
+    "M_LOG2E",
+    "M_LOG10E",
+    "M_LN2",
+    "M_LN10",
+    "M_PI",
+    "M_PI_2",
+    "M_PI_4",
+    "M_1_PI",
+    "M_2_PI",
+    "M_2_SQRTPI",
+    "M_SQRT2",
+    "M_SQRT1_2",
+    "double_t",
+    "float_t",
+    "fpclassify",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isnormal",
+    "signbit",
+    "isgreater",
+    "isgreaterequal",
+    "isless",
+    "islessequal",
+    "islessgreater",
+    "isunordered",
+    "j0",
+    "j1",
+    "jn",
+    "y0",
+    "y1",
+    "yn",
+    "gamma",
+    "signgam",
+    "index",
+    "rindex",
+    "time",
+    "div",
+    "abs",
+    "labs",
+    "signal",
+    "read",
+    "write",
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",
+    "memchr",
+    "memccpy",
+    "mempcpy",
+    "strcpy",
+    "strncpy",
+    "strcat",
+    "strncat",
+    "strcmp",
+    "strcoll",
+    "strncmp",
+    "strxfrm",
+    "strchr",
+    "strcspn",
+    "strpbrk",
+    "strrchr",
+    "strspn",
+    "strstr",
+    "strtok",
+    "strerror",
+    "strlen",
+    "strdup",
+    "strndup",
+    "strcasecmp",
+    "strncasecmp",
+    "strsep",
+    "strsignal",
+    "stpcpy",
+    "stpncpy",
+    "bcmp",
+    "bcopy",
+    "bzero",
+    "ffs",
+    "strfry",
+    "swab",
+    "basename",
+    "strverscmp",
+    "drem",
+    "significand",
+    "scalb",
+    "finite",
 ];
+
+/// The functions of C's mathematical library, which are there for three types each.
+const FUNCTIONS: &[&str] = &[
+    "acos",
+    "asin",
+    "atan",
+    "atan2",
+    "cos",
+    "sin",
+    "tan",
+    "acosh",
+    "asinh",
+    "atanh",
+    "cosh",
+    "sinh",
+    "tanh",
+    "exp",
+    "exp2",
+    "expm1",
+    "frexp",
+    "ilogb",
+    "ldexp",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logb",
+    "modf",
+    "scalbn",
+    "scalbln",
+    "cbrt",
+    "fabs",
+    "hypot",
+    "pow",
+    "sqrt",
+    "erf",
+    "erfc",
+    "lgamma",
+    "tgamma",
+    "ceil",
+    "floor",
+    "nearbyint",
+    "rint",
+    "lrint",
+    "llrint",
+    "round",
+    "lround",
+    "llround",
+    "trunc",
+    "fmod",
+    "remainder",
+    "remquo",
+    "copysign",
+    "nan",
+    "nextafter",
+    "nexttoward",
+    "fdim",
+    "fmax",
+    "fmin",
+    "fma",
+    "exp10",
+    "pow10",
+    "sincos",
+];
+
+/// All names that an array or a program can not have.
+fn words() -> Vec<String> {
+    let functions = FUNCTIONS.iter().flat_map(|name| ["", "f", "l"].map(|ending| format!("{name}{ending}")));
+    WORDS.iter().map(|word| word.to_string()).chain(functions).collect()
+}
 
 /// A program as source of C99: a header and a file.
 ///
 /// Functions are those that CasADi's generated code has, `NAME` being the program's name:
 ///
-/// - `int NAME(const void *const *arg, void *const *res, int64_t *iw, double *w, int mem)` computes the results from the
+/// - `int NAME(const double **arg, double **res, long long int *iw, double *w, int mem)` computes the results from the
 ///   arguments: 0, or 1 where a loop had more steps than there is memory to go back over. `w` and `iw` are memory of its own;
-///   where all arrays hold `double`s, `arg` and `res` point to such. A pointer in `res` may be null: the result is not wanted. `mem` is
+///   where not all arrays hold `double`s, `arg` and `res` point to `void`. A pointer in `res` may be null: the result is not wanted. `mem` is
 ///   ignored.
 /// - `NAME_n_in()`, `NAME_n_out()`: how many arguments and results there are; `NAME_name_in(i)`, `NAME_name_out(i)`: their
 ///   names; `NAME_type_in(i)`, `NAME_type_out(i)`: their element types and shapes, as deltaray prints them.
@@ -53,7 +353,7 @@ fn array(language: &C, dtype: DType, name: &str, writes: bool) -> String {
 }
 
 /// How many elements of `w` or `iw` so many of a type take.
-fn words(dtype: DType, count: usize) -> usize {
+fn cells(dtype: DType, count: usize) -> usize {
     (count * dtype.bytes()).div_ceil(8)
 }
 
@@ -100,11 +400,13 @@ impl CSource {
 
     pub(super) fn new(program: &Program, patterns: &[(usize, &Pattern)]) -> Result<CSource> {
         let procedure = lowered(&program.body, "C")?;
-        let names = FileNames::new(program, WORDS, "f");
+        let words = words();
+        let names = FileNames::new(program, &words.iter().map(String::as_str).collect::<Vec<_>>(), "f");
         let language = C { prefix: names.function.clone(), is_opencl: false };
         let interface = Interface::named(names.arguments.clone(), names.results.clone());
         let mut writer = Writer::new(&language);
         let run = writer.procedure("run", &procedure, &interface)?;
+        check_sizes(&program.body, run.scratch(), "C")?;
         let helpers = helpers::c_texts(&writer.helpers, &language.prefix, false);
         let name = &names.function;
         let body = &program.body;
@@ -118,7 +420,7 @@ impl CSource {
         let mut parameters: Vec<String> =
             arguments.iter().map(|(name, ty)| array(&language, ty.dtype, name, false)).collect();
         parameters.extend(results.iter().map(|(name, ty)| array(&language, ty.dtype, name, true)));
-        parameters.push("int64_t *iw".into());
+        parameters.push("long long int *iw".into());
         parameters.push("double *w".into());
         let arrays = format!("int {name}_arrays({})", parameters.join(", "));
         let general =
@@ -195,10 +497,11 @@ impl CSource {
         for &(dtype, count) in &memory {
             let (from, start) = if dtype.is_float() { ("w", &mut floats) } else { ("iw", &mut integers) };
             all.push(match dtype {
-                DType::F64 | DType::I64 => format!("{from} + {start}"),
-                _ => format!("({} *)({from} + {start})", language.dtype(dtype)),
+                DType::F64 => format!("{from} + {start}"),
+                // `long long` may be another type than `int64_t` of the same width.
+                _ => format!("({} *)(void *)({from} + {start})", language.dtype(dtype)),
             });
-            *start += words(dtype, count);
+            *start += cells(dtype, count);
         }
         source.line("(void)iw;");
         source.line("(void)w;");
@@ -216,20 +519,12 @@ impl CSource {
         let mut passed: Vec<String> = (0..arguments.len()).map(|at| format!("arg[{at}]")).collect();
         for (at, (_, ty)) in results.iter().enumerate() {
             let (from, start) = if ty.dtype.is_float() { ("w", 0) } else { ("iw", 1) };
-            let other = format!("({} *)({from} + {})", language.dtype(ty.dtype), behind[start]);
-            behind[start] += words(ty.dtype, ty.size());
+            let other = format!("({} *)(void *)({from} + {})", language.dtype(ty.dtype), behind[start]);
+            behind[start] += cells(ty.dtype, ty.size());
             let cast = if all_double { String::new() } else { format!("({} *)", language.dtype(ty.dtype)) };
             passed.push(format!("res[{at}] ? {cast}res[{at}] : {other}"));
         }
-        if integers + behind[1] > 0 {
-            // `long long` may be another type than `int64_t` of the same width.
-            source.line("int64_t *const own = (int64_t *)(void *)iw;");
-        } else {
-            source.line("int64_t *const own = 0;");
-            source.line("(void)iw;");
-        }
-        let passed: Vec<String> = passed.iter().map(|argument| argument.replace("(iw + ", "(own + ")).collect();
-        let passed = [&passed[..], &["own".to_string(), "w".to_string()]].concat();
+        passed.extend(["iw".to_string(), "w".to_string()]);
         source.line(format!("return {name}_arrays({});", passed.join(", ")));
         source.close();
         source.line("");

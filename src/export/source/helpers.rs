@@ -479,7 +479,7 @@ pub(super) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
         let (name, order) = sorting(name);
         // Names that have a part of their own to be replaced.
         let text = c(name, *dtype).text;
-        let text = text.replace("P_NAME", &format!("{prefix}_{name}")).replace("P_", &format!("{prefix}_"));
+        let text = text.replace("P_NAME", &format!("P_{name}")).replace("P_", &format!("{prefix}_"));
         let text =
             text.replace("_S(", &format!("_{}(", dtype.name())).replace(".0F", if single { ".0f" } else { ".0" });
         let text = ["exp", "log1p", "fabs", "log"]

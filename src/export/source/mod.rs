@@ -32,6 +32,7 @@ use super::Program;
 use crate::error::{Error, Result};
 use crate::kernel::{self, Procedure};
 use crate::operation::Unary;
+use crate::shape::DType;
 use crate::simplify::fold_constants;
 use crate::term::{Body, Op};
 use crate::vectorise::push_gathers;
@@ -88,6 +89,22 @@ fn check(body: &Body, target: &'static str) -> Result<()> {
         node.op.bodies().into_iter().try_for_each(|body| check(body, target))?;
     }
     Ok(())
+}
+
+/// The bytes of all arrays and all memory of a function are fewer than this: so sums of sizes are numbers of C.
+const MOST_BYTES: u128 = 1 << 59;
+
+/// Checks that the arrays of a program, and the memory that it takes, can be counted.
+fn check_sizes(body: &Body, scratch: impl Iterator<Item = (DType, usize)>, target: &'static str) -> Result<()> {
+    let types = (0..body.arity()).map(|at| body.parameter_type(at)).chain(body.result_types());
+    let arrays = types.map(|ty| ty.bytes().map_or(u128::MAX, |bytes| bytes as u128));
+    let memory = scratch.map(|(dtype, count)| count as u128 * dtype.bytes() as u128);
+    let bytes = arrays.chain(memory).fold(0, u128::saturating_add);
+    if bytes < MOST_BYTES {
+        return Ok(());
+    }
+    let problem = format!("arrays and memory of {bytes} bytes");
+    Err(Error::Export { target, operation: "export".into(), problem })
 }
 
 /// The program as loop nests.

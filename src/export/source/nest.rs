@@ -29,9 +29,6 @@ pub(super) const SPELLED_OUT: i32 = 3;
 /// Longer expressions get a name.
 const WIDE: usize = 60;
 
-/// The names of loops' variables.
-const VARIABLES: [&str; 6] = ["i", "j", "k", "l", "m", "n"];
-
 /// What a nest is written with.
 pub(super) struct NestWriter<'a> {
     pub(super) language: &'a dyn Language,
@@ -210,10 +207,7 @@ impl NestWriter<'_> {
     pub(super) fn variable(&self, axis: usize) -> String {
         // Variables go by the position of the loop.
         let position = self.order.iter().position(|&other| other == axis).expect("an axis of the nest");
-        match VARIABLES.get(position) {
-            Some(name) => name.to_string(),
-            None => format!("i{position}"),
-        }
+        format!("i{position}")
     }
 
     /// The values of a level, and whatever is done there.

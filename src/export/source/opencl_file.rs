@@ -9,7 +9,7 @@ use super::procedure::{Interface, Writer, touched};
 use super::rust_file::FileNames;
 use super::text::Text;
 use super::tidy::{is_one_to_one, tidied};
-use super::{check, helpers};
+use super::{check, check_sizes, helpers};
 use crate::concrete::Array;
 use crate::error::Result;
 use crate::export::Program;
@@ -213,6 +213,8 @@ pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
         source.append(function);
         source.line("");
     }
+    let memory = file.slots.all.iter().map(|slot| (slot.dtype, slot.count));
+    check_sizes(&program.body, memory.chain(file.scratch.values().copied()), "OpenCL C")?;
     let plan = file.plan(&program);
     source.append(file.kernels);
     Ok(OpenClSource { kernels: source.finish(), plan })

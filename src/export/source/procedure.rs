@@ -302,7 +302,7 @@ impl Function<'_, '_, '_> {
             let dtype = DTYPES.iter().position(|&dtype| dtype == slot.dtype).expect("all element types");
             let start = scratch.entry(dtype).or_default();
             takes.push((self.writer.language.take(&name, slot.dtype, *start, slot.count), name, true));
-            *start += slot.count;
+            *start = start.saturating_add(slot.count);
         }
         let parameters = self.parameters();
         let written = Written { name, scratch, fails: self.fails };

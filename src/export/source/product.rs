@@ -91,21 +91,21 @@ impl Function<'_, '_, '_> {
             self.text.open(language.for_loop(&format!("batch{at}"), "0", &extent.to_string()));
         }
         self.text.open(language.for_loop("block", "0", &down.to_string()));
-        self.text.open(language.for_loop("i", "0", &across.to_string()));
-        self.text.line(language.declare_index("j", &format!("{width} * i")));
+        self.text.open(language.for_loop("i0", "0", &across.to_string()));
+        self.text.line(language.declare_index("i1", &format!("{width} * i0")));
         let zero = language.literal(neutral_value(Reduction::Sum, dtype));
         for row in 0..ROWS {
             self.text.line(language.declare_lanes(&format!("total{row}"), dtype, width, &zero));
         }
         let summed = product.extents[SUMMED][0];
-        self.text.open(language.for_loop("k", "0", &summed.to_string()));
+        self.text.open(language.for_loop("i2", "0", &summed.to_string()));
         for row in 0..ROWS {
             let at = format!("({ROWS} * block + {row})");
-            let at = place(left, batches, &[(left.strides[ROW][0], &at), (left.strides[SUMMED][0], "k")]);
+            let at = place(left, batches, &[(left.strides[ROW][0], &at), (left.strides[SUMMED][0], "i2")]);
             let element = format!("{}[{at}]", self.name(left.buffer));
             self.text.line(language.declare(&format!("factor{row}"), dtype, &element));
         }
-        let at = place(right, batches, &[(right.strides[SUMMED][0], "k"), (1, "j")]);
+        let at = place(right, batches, &[(right.strides[SUMMED][0], "i2"), (1, "i1")]);
         let array = self.name(right.buffer);
         let source = Part { array: &array, offset: at, count: Some(width) };
         self.text.line(language.bind("row", dtype, &source, false));
@@ -119,7 +119,7 @@ impl Function<'_, '_, '_> {
         self.text.close();
         for row in 0..ROWS {
             let at = format!("({ROWS} * block + {row})");
-            let at = place(result, batches, &[(result.strides[ROW][0], &at), (1, "j")]);
+            let at = place(result, batches, &[(result.strides[ROW][0], &at), (1, "i1")]);
             let array = self.name(result.buffer);
             self.text.open("");
             let target = Part { array: &array, offset: at, count: Some(width) };

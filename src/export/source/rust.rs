@@ -16,6 +16,8 @@ fn float(text: String, dtype: &str, is_nan: bool, infinite: Option<bool>) -> Str
         (true, _) => format!("{dtype}::NAN"),
         (_, Some(true)) => format!("{dtype}::INFINITY"),
         (_, Some(false)) => format!("{dtype}::NEG_INFINITY"),
+        // A method of a negative literal is one of the number without its sign.
+        _ if text.starts_with('-') => format!("({text})"),
         _ => text,
     }
 }
@@ -36,7 +38,9 @@ impl Language for Rust {
         match value {
             Value::F32(x) => float(format!("{x:?}_f32"), "f32", x.is_nan(), infinite(f64::from(x))),
             Value::F64(x) => float(format!("{x:?}_f64"), "f64", x.is_nan(), infinite(x)),
+            Value::I32(x) if x < 0 => format!("({x}_i32)"),
             Value::I32(x) => format!("{x}_i32"),
+            Value::I64(x) if x < 0 => format!("({x}_i64)"),
             Value::I64(x) => format!("{x}_i64"),
             Value::Bool(x) => x.to_string(),
         }

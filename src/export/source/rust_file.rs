@@ -4,7 +4,7 @@ use super::language::{DTYPES, Language, scratch_name};
 use super::procedure::{Interface, Writer};
 use super::rust::Rust;
 use super::text::Text;
-use super::{helpers, lowered};
+use super::{check_sizes, helpers, lowered};
 use crate::error::Result;
 use crate::export::Program;
 use crate::export::names::Identifiers;
@@ -15,8 +15,8 @@ const WORDS: &[&str] = &[
     "as", "async", "await", "box", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "false",
     "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return",
     "self", "static", "struct", "super", "trait", "true", "try", "type", "union", "unsafe", "use", "where", "while",
-    "yield", "abstract", "become", "do", "final", "macro", "override", "priv", "typeof", "unsized", "virtual", "core",
-    "std", "libm",
+    "yield", "abstract", "become", "do", "final", "macro", "override", "priv", "typeof", "unsized", "virtual", "Self",
+    "Some", "None", "Ok", "Err", "core", "std", "libm",
 ];
 
 /// How programs are written in Rust: for the standard library, unless said otherwise.
@@ -58,6 +58,7 @@ impl RustOptions {
         let interface = Interface::named(names.arguments.clone(), names.results.clone());
         let mut writer = Writer::new(&language);
         let run = writer.procedure("run", &procedure, &interface)?;
+        check_sizes(&program.body, run.scratch(), "Rust")?;
         let helpers = helpers::rust_texts(&writer.helpers, language.with_std);
         let needed: Vec<(DType, usize)> = run.scratch().collect();
         // Callers need not change when a program begins or ceases to need memory of its main type.
@@ -80,7 +81,7 @@ impl RustOptions {
             text.line(format!("pub const {}: usize = {count};", memory_constant(name, *dtype)));
             text.line("");
         }
-        text.line(format!("/// `{}`, a program exported by deltaray: arrays are row-major slices.", program.name));
+        text.line(format!("/// `{name}`, a program exported by deltaray: arrays are row-major slices."));
         text.line("///");
         let shape = |ty: &Type| format!("`{}`, {} elements", ty, ty.size());
         arguments().for_each(|(name, ty)| text.line(format!("/// - `{name}`: {}", shape(ty))));
@@ -146,15 +147,9 @@ pub(super) struct FileNames {
     pub(super) results: Vec<String>,
 }
 
-/// Whether a name may be one that is made inside of functions: letters and a number.
-fn is_made(name: &str) -> bool {
+/// Whether a name of an array may be one that is made in a file: with a number, or of the program, its memory, or a helper.
+fn is_made(name: &str, function: &str) -> bool {
     const WHOLE: &[&str] = &[
-        "i",
-        "j",
-        "k",
-        "l",
-        "m",
-        "n",
         "at",
         "tape",
         "step",
@@ -170,13 +165,41 @@ fn is_made(name: &str) -> bool {
         "lane",
         "row",
         "swapped",
+        "item",
+        "run",
+    ];
+    const NUMBERED: &[&str] = &[
+        "a",
+        "b",
+        "r",
+        "s",
+        "v",
+        "i",
+        "sum",
+        "from",
+        "to",
+        "row",
+        "lane_row",
+        "total",
+        "factor",
+        "batch",
+        "KNOWN",
+        "then",
+        "otherwise",
+        "step",
+        "sweep",
+        "condition",
+        "block",
+        "operation",
+        "memory",
+        "known",
     ];
     let letters = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '_');
-    let numbered = letters.len() < name.len()
-        && ["a", "b", "r", "s", "v", "i", "sum", "from", "to", "row", "lane_row", "total", "factor", "batch", "KNOWN"]
-            .contains(&letters);
     let is_memory = DTYPES.iter().any(|&dtype| scratch_name(dtype) == name);
-    WHOLE.contains(&name) || numbered || is_memory
+    let is_helper = DTYPES.iter().any(|dtype| name.ends_with(&format!("_{}", dtype.name())));
+    let of_program = name.to_lowercase().starts_with(&format!("{}_", function.to_lowercase()));
+    let numbered = letters.len() < name.len() && NUMBERED.contains(&letters);
+    WHOLE.contains(&name) || numbered || is_memory || is_helper || of_program
 }
 
 impl FileNames {
@@ -186,7 +209,7 @@ impl FileNames {
         let mut taken = Identifiers::without(words);
         taken.choose(&function);
         let mut choose = |wanted: String| {
-            let wanted = if is_made(&wanted) { format!("{wanted}_in") } else { wanted };
+            let wanted = if is_made(&wanted, &function) { format!("{wanted}_in") } else { wanted };
             taken.choose(&wanted)
         };
         let given = |names: &[String], at: usize| names.get(at).filter(|name| !name.is_empty()).cloned();

@@ -35,9 +35,9 @@ impl Function<'_, '_, '_> {
             Order::Descending => "arg_sort_descending",
         };
         let dtype = self.dtype(array);
-        self.text.open(self.writer.language.for_loop("i", "0", &outer.to_string()));
-        self.text.open(self.writer.language.for_loop("j", "0", &inner.to_string()));
-        let start = format!("i * {} + j", extent * inner);
+        self.text.open(self.writer.language.for_loop("i0", "0", &outer.to_string()));
+        self.text.open(self.writer.language.for_loop("i1", "0", &inner.to_string()));
+        let start = format!("i0 * {} + i1", extent * inner);
         self.text.line(self.writer.language.declare_index("at", &start));
         let operands = [
             self.part(&self.name(array), "at".into(), None, false),

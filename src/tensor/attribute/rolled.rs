@@ -61,11 +61,7 @@ impl<A: Algebra, T: Tree<A>> Carried<A> for T {}
 
 /// What the variables are after all steps; each is given the variables, and the position as an array.
 #[track_caller]
-pub fn rolled<A: Algebra, S: Steps, C: Carried<A>>(
-    steps: S,
-    carry: C,
-    mut step: impl FnMut(C, Tensor<A, i64, R0>) -> C,
-) -> C {
+pub fn rolled<A: Algebra, S: Steps, C: Carried<A>>(steps: S, carry: C, step: impl Fn(C, Tensor<A, i64, R0>) -> C) -> C {
     let (start, count, down) = steps.steps();
     let positions = iota::<A>(count);
     let positions = if start == 0 { positions } else { positions + start };

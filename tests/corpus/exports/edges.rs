@@ -11,7 +11,7 @@ use deltaray::algebra::{Contraction, Extreme, Label, Order, Reduction};
 use deltaray::concrete::Array;
 use deltaray::export::Program;
 use deltaray::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, UNARY_ROWS, Unary};
-use deltaray::shape::{Axes, DType, Shape, Type};
+use deltaray::shape::{Axes, DType, Shape, Type, Value};
 use deltaray::term::{Graph, NodeId, Op};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
@@ -288,11 +288,36 @@ fn loops() -> Vec<Case> {
     cases
 }
 
+/// Negative numbers that stand before methods, and names that mean something elsewhere.
+fn texts() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for op in [Binary::Pow, Binary::Hypot, Binary::Atan2, Binary::Max] {
+        let x = Array::from_vec(&[4], vec![2.0, 3.0, 0.5, 1.0]);
+        cases.push(case(format!("{} of -2 and numbers", op.name()), vec![x], |graph, ids| {
+            let known = graph.add(Op::Constant(Array::full(&[4], Value::F64(-2.0))), &[]);
+            vec![graph.add(Op::Binary(op), &[known, ids[0]])]
+        }));
+    }
+    let names = ["Self", "k", "tanh", "NULL", "i0", "step1", "sigmoid_f64", "None", "new", "row"];
+    let inputs = names.map(|_| Array::from_vec(&[2], vec![0.5, -1.5]));
+    let mut named = case("arrays with names of other things".into(), inputs.to_vec(), |graph, ids| {
+        let logistic: Vec<NodeId> = ids.iter().map(|&id| graph.add(Op::Unary(Unary::Sigmoid), &[id])).collect();
+        let sum = logistic.into_iter().reduce(|a, b| graph.add(Op::Binary(Binary::Add), &[a, b]));
+        let sum = sum.expect("there are arrays");
+        let order = graph.add(Op::ArgSort(Order::Ascending, 0), &[sum]);
+        vec![graph.add(Op::Unary(Unary::Tanh), &[sum]), order]
+    });
+    named.program = named.program.with_name("MAP_loss").with_parameters(names).with_results(["self", "MAP_loss_run"]);
+    cases.push(named);
+    cases
+}
+
 /// All of them.
 fn edges() -> Vec<Case> {
     let mut random = Random::new(2024);
     let mut cases = elementwise();
     cases.extend(loops());
+    cases.extend(texts());
     cases.extend(reads(&mut random));
     cases.extend(contractions(&mut random));
     cases.extend(along_axes(&mut random));
