@@ -238,7 +238,7 @@ impl Checkpoints {
         let untyped = Rc::new(Untyped::<A, C, X, Y>::new(name, place, carry, inputs));
         let sources = untyped.sources(n);
         let first = untyped.carries();
-        let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &mut |carry, slice| step(carry, slice));
+        let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &|carry, slice| step(carry, slice));
         let parameters = untyped.parameters(&sources);
         if let Some((closed, captures)) = A::trace(&parameters, false, &mut body) {
             untyped.check_stacks(closed.result_types().skip(first.len()), n);
@@ -266,7 +266,7 @@ impl Checkpoints {
             for source in &sources {
                 arrays.push(A::view(source.clone(), &AffineMap::pick(&A::shape(source), 0, position as i64)));
             }
-            inner.step(arrays, &mut |carry, slice| step(carry, slice))
+            inner.step(arrays, &|carry, slice| step(carry, slice))
         });
         let mut results = run::<A>(&one, first, (0, n), checkpoints);
         let rows = results.split_off(count);
