@@ -316,7 +316,7 @@ const FUNCTIONS: &[&str] = &[
 ];
 
 /// All names that an array or a program can not have.
-fn words() -> Vec<String> {
+pub(super) fn words() -> Vec<String> {
     let functions = FUNCTIONS.iter().flat_map(|name| ["", "f", "l"].map(|ending| format!("{name}{ending}")));
     WORDS.iter().map(|word| word.to_string()).chain(functions).collect()
 }

@@ -1,6 +1,7 @@
 //! A program as OpenCL C, and a plan of what a host launches.
 
 use super::c::C;
+use super::c_file::words;
 use super::language::Language;
 use super::nest::{Buffers, NestWriter};
 use super::order::order;
@@ -19,7 +20,7 @@ use crate::simplify::fold_constants;
 use crate::vectorise::push_gathers;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Words that mean something in OpenCL C, beside functions with names that programs seldom have.
+/// Words that mean something in OpenCL C beside those of C, and functions of its own with names that programs may have.
 const WORDS: &[&str] = &[
     "auto",
     "break",
@@ -169,7 +170,9 @@ pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
     check(&program.body, "OpenCL C")?;
     let folded = fold_constants(&program.body);
     let procedure = kernel::lower_unblocked(&push_gathers(&folded));
-    let names = FileNames::new(&program, WORDS, "f");
+    let words = words();
+    let words: Vec<&str> = words.iter().map(String::as_str).chain(WORDS.iter().copied()).collect();
+    let names = FileNames::new(&program, &words, "f");
     let language = C { prefix: names.function.clone(), is_opencl: true };
     let mut writer = Writer::new(&language);
     let unread = unread(&procedure);
