@@ -1,6 +1,6 @@
 //! C of 1999, and the C of OpenCL.
 
-use super::functions::Spelling;
+use super::functions::{Spelling, filled};
 use super::language::{Helper, Language, Parameter, Part, scratch_name};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
@@ -136,11 +136,7 @@ impl Language for C {
             Spelling::Library(name, _) | Spelling::Special(name) => {
                 (format!("{name}{ending}({})", operands.join(", ")), true)
             }
-            Spelling::Expression(text) => {
-                let literal = if dtype == DType::F32 { "f" } else { "" };
-                let filled = text.replace('@', literal).replace("$0", operands[0]);
-                (operands.get(1).map_or(filled.clone(), |right| filled.replace("$1", right)), text == "$0")
-            }
+            Spelling::Expression(text) => filled(text, if dtype == DType::F32 { "f" } else { "" }, operands),
             Spelling::Logical(operator, _) => (format!("{} {operator} {}", operands[0], operands[1]), false),
             Spelling::Helper(name) => (self.helper(name, dtype, operands, helpers), true),
         }

@@ -5,7 +5,7 @@ use super::language::Language;
 use super::procedure::{Interface, Writer};
 use super::rust_file::FileNames;
 use super::text::Text;
-use super::{check_sizes, helpers, lowered};
+use super::{blocked, check_sizes, helpers, lowered};
 use crate::error::{Error, Result};
 use crate::export::Program;
 use crate::shape::{DType, Type};
@@ -56,7 +56,6 @@ const WORDS: &[&str] = &[
     "iw",
     "w",
     "mem",
-    "own",
     "asm",
     "typeof",
     "linux",
@@ -327,13 +326,13 @@ pub(super) fn words() -> Vec<String> {
 ///
 /// - `int NAME(const double **arg, double **res, long long int *iw, double *w, int mem)` computes the results from the
 ///   arguments: 0, or 1 where a loop had more steps than there is memory to go back over. `w` and `iw` are memory of its own;
-///   where not all arrays hold `double`s, `arg` and `res` point to `void`. A pointer in `res` may be null: the result is not wanted. `mem` is
-///   ignored.
+///   where not all arrays hold `double`s, `arg` and `res` point to `void`. A pointer in `res` may be null: the result is
+///   not wanted. `mem` is ignored.
 /// - `NAME_n_in()`, `NAME_n_out()`: how many arguments and results there are; `NAME_name_in(i)`, `NAME_name_out(i)`: their
 ///   names; `NAME_type_in(i)`, `NAME_type_out(i)`: their element types and shapes, as deltaray prints them.
-/// - `NAME_sparsity_in(i)`, `NAME_sparsity_out(i)`: CasADi's description of a matrix, dense but for [`CSource::with_sparsity`]. CasADi counts by columns, and arrays
-///   are row-major, so a matrix of m rows and n columns is described as its transpose; arrays of higher rank are matrices
-///   whose rows are all axes but the last.
+/// - `NAME_sparsity_in(i)`, `NAME_sparsity_out(i)`: CasADi's description of a matrix, dense but for
+///   [`CSource::with_sparsity`]. CasADi counts by columns, and arrays are row-major, so a matrix of m rows and n columns is
+///   described as its transpose; arrays of higher rank are matrices whose rows are all axes but the last.
 /// - `NAME_work(&sz_arg, &sz_res, &sz_iw, &sz_w)`: the lengths of `arg`, `res`, `iw` and `w`.
 /// - `NAME_arrays(..)`: the same with an argument for each array, results behind parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -399,7 +398,7 @@ impl CSource {
     }
 
     pub(super) fn new(program: &Program, patterns: &[(usize, &Pattern)]) -> Result<CSource> {
-        let procedure = lowered(&program.body, "C")?;
+        let procedure = lowered(&program.body, "C", blocked)?;
         let words = words();
         let names = FileNames::new(program, &words.iter().map(String::as_str).collect::<Vec<_>>(), "f");
         let language = C { prefix: names.function.clone(), is_opencl: false };
@@ -450,10 +449,16 @@ impl CSource {
             header.line(format!(" * {name}, a result: {ty}, {} elements", ty.size()));
         }
         header.line(" *");
-        header.line(format!(
-            " * iw and w are memory of the function's own, as long as {name}_work says; functions return 0, or 1"
-        ));
-        header.line(" * where a loop had more steps than there is memory to go back over. */");
+        header.lines([
+            format!(" * {name} takes pointers to the parameters in arg, and to the results in res, in this order; a null pointer"),
+            " * in res says that a result is not wanted, and mem is ignored.".to_string(),
+            format!(" * {name}_arrays does the same with an argument for each array, all of which are wanted."),
+            format!(" * iw and w are memory of the function's own, as many elements as {name}_work says, whose values don't"),
+            " * matter. Both return 0, or 1 where a loop had more steps than there is memory to go back over.".to_string(),
+            format!(" * {name}_sparsity_in and {name}_sparsity_out describe matrices as their transposes, since CasADi counts by"),
+            " * columns: rows, columns, and 1 where all elements are there, or else where columns begin, and the rows of".to_string(),
+            " * entries. */".to_string(),
+        ]);
         header.line(format!("#ifndef {guard}"));
         header.line(format!("#define {guard}"));
         header.line("");

@@ -18,6 +18,14 @@ pub(super) enum Spelling {
     Helper(&'static str),
 }
 
+/// An expression with these operands, and whether it holds together as tightly as a name.
+pub(super) fn filled(text: &str, literal_ending: &str, operands: &[&str]) -> (String, bool) {
+    let places = ["$0", "$1"];
+    let with_literals = text.replace('@', literal_ending);
+    let filled = places.iter().zip(operands).fold(with_literals, |text, (place, operand)| text.replace(place, operand));
+    (filled, text == "$0")
+}
+
 use Spelling::{Expression, Helper, Library, Logical, Special};
 
 /// Of one operand.

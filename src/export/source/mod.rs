@@ -108,10 +108,14 @@ fn check_sizes(body: &Body, scratch: impl Iterator<Item = (DType, usize)>, targe
 }
 
 /// The program as loop nests.
-fn lowered(body: &Body, target: &'static str) -> Result<Procedure> {
+fn lowered(body: &Body, target: &'static str, lower: fn(&Body) -> Procedure) -> Result<Procedure> {
     check(body, target)?;
     let folded = fold_constants(body);
-    let body = push_gathers(&folded);
-    let procedure = kernel::lower(&body);
-    Ok(if kernel::writes_apart(&procedure) { kernel::lower_unblocked(&body) } else { procedure })
+    Ok(lower(&push_gathers(&folded)))
+}
+
+/// Loop nests in blocks of rows, but where blocks write to one array as several results, which functions can not.
+fn blocked(body: &Body) -> Procedure {
+    let procedure = kernel::lower(body);
+    if kernel::writes_apart(&procedure) { kernel::lower_unblocked(body) } else { procedure }
 }

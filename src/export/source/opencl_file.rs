@@ -10,69 +10,26 @@ use super::procedure::{Interface, Writer, touched};
 use super::rust_file::FileNames;
 use super::text::Text;
 use super::tidy::{is_one_to_one, tidied};
-use super::{check, check_sizes, helpers};
+use super::{check_sizes, helpers, lowered};
 use crate::concrete::Array;
 use crate::error::Result;
 use crate::export::Program;
 use crate::kernel::{self, Buffer, BufferId, Nest, Procedure, Source, Step};
 use crate::shape::{DType, Value};
-use crate::simplify::fold_constants;
-use crate::vectorise::push_gathers;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Words that mean something in OpenCL C beside those of C, and functions of its own with names that programs may have.
 const WORDS: &[&str] = &[
-    "auto",
-    "break",
-    "case",
-    "char",
-    "const",
-    "continue",
-    "default",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "extern",
-    "float",
-    "for",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "register",
-    "restrict",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "typedef",
-    "union",
-    "unsigned",
-    "void",
-    "volatile",
-    "while",
-    "bool",
-    "true",
-    "false",
     "kernel",
     "global",
     "local",
     "constant",
-    "private",
     "half",
     "uchar",
     "ushort",
     "uint",
     "ulong",
-    "size_t",
     "item",
-    "INFINITY",
-    "NAN",
     "distance",
     "length",
     "normalize",
@@ -83,7 +40,6 @@ const WORDS: &[&str] = &[
     "sign",
     "select",
     "mad",
-    "fma",
     "max",
     "min",
     "clamp",
@@ -167,9 +123,7 @@ fn number(value: Value) -> String {
 /// When the program has an operation that the language can't express, which is named.
 pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
     let program = program.into();
-    check(&program.body, "OpenCL C")?;
-    let folded = fold_constants(&program.body);
-    let procedure = kernel::lower_unblocked(&push_gathers(&folded));
+    let procedure = lowered(&program.body, "OpenCL C", kernel::lower_unblocked)?;
     let words = words();
     let words: Vec<&str> = words.iter().map(String::as_str).chain(WORDS.iter().copied()).collect();
     let names = FileNames::new(&program, &words, "f");
@@ -293,22 +247,15 @@ impl File<'_> {
         if nest.stores.is_empty() {
             return;
         }
-        let (read, written) = touched(nest);
-        let written: BTreeSet<BufferId> = written.into_iter().map(|id| self.procedure.origin(id)).collect();
+        let (read, stored) = touched(nest);
+        let written: BTreeSet<BufferId> = stored.iter().map(|&id| self.procedure.origin(id)).collect();
         let mut parameters: Vec<(String, DType, bool)> = Vec::new();
         let mut names: BTreeMap<BufferId, String> = BTreeMap::new();
-        for &id in read.iter().chain(&written) {
+        for id in read.into_iter().chain(stored) {
             let name = self.name(id);
             if parameters.iter().all(|(other, ..)| *other != name) {
                 parameters.push((name.clone(), self.dtype(id), written.contains(&self.procedure.origin(id))));
             }
-            names.insert(id, name);
-        }
-        nest.stores.iter().for_each(|store| {
-            names.entry(store.buffer).or_default();
-        });
-        for id in names.keys().copied().collect::<Vec<_>>() {
-            let name = self.name(id);
             names.insert(id, name);
         }
         let counts: BTreeMap<BufferId, usize> = names.keys().map(|&id| (id, self.size(id))).collect();

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub(super) type Rows = HashMap<(u32, Affine), (String, bool)>;
 
 impl NestWriter<'_> {
-    /// The rows that the innermost loop goes through, where they are not whole arrays.
+    /// The rows that the innermost loop goes through.
     pub(super) fn bind_rows(&mut self, text: &mut Text) {
         let axis = *self.order.last().expect("a loop");
         let extent = self.nest.extents[axis];

@@ -1,6 +1,6 @@
 //! Rust.
 
-use super::functions::Spelling;
+use super::functions::{Spelling, filled};
 use super::language::{Helper, Language, Parameter, Part, scratch_name};
 use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
@@ -122,10 +122,7 @@ impl Language for Rust {
                 (format!("(libm::{name}({} as f64) as f32)", operands[0]), true)
             }
             Spelling::Special(name) => library(name),
-            Spelling::Expression(text) => {
-                let filled = text.replace('@', "").replace("$0", operands[0]);
-                (operands.get(1).map_or(filled.clone(), |right| filled.replace("$1", right)), text == "$0")
-            }
+            Spelling::Expression(text) => filled(text, "", operands),
             Spelling::Logical(_, operator) => (format!("{} {operator} {}", operands[0], operands[1]), false),
             Spelling::Helper(name) => (self.helper(name, dtype, operands, helpers), true),
         }

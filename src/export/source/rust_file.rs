@@ -4,7 +4,7 @@ use super::language::{DTYPES, Language, scratch_name};
 use super::procedure::{Interface, Writer};
 use super::rust::Rust;
 use super::text::Text;
-use super::{check_sizes, helpers, lowered};
+use super::{blocked, check_sizes, helpers, lowered};
 use crate::error::Result;
 use crate::export::Program;
 use crate::export::names::Identifiers;
@@ -52,7 +52,7 @@ impl RustOptions {
     /// As [`rust`](super::rust).
     pub fn export(self, program: impl Into<Program>) -> Result<String> {
         let program = program.into();
-        let procedure = lowered(&program.body, "Rust")?;
+        let procedure = lowered(&program.body, "Rust", blocked)?;
         let language = Rust { with_std: !self.without_std };
         let names = FileNames::new(&program, WORDS, "f");
         let interface = Interface::named(names.arguments.clone(), names.results.clone());
