@@ -31,8 +31,8 @@
 //! assert_eq!(
 //!     gradient.to_string().trim(),
 //!     r#"
-//! program value_and_grad_self_convolution(p0: f64[4]) -> (value: f64, gradient: f64[4]):
-//!     (contract "i,i->" p0 (reverse[0] p0), reverse[0] (p0 + p0))
+//! program value_and_grad_self_convolution(x: f64[4]) -> (value: f64, gradient.x: f64[4]):
+//!     (contract "i,i->" x (reverse[0] x), reverse[0] (x + x))
 //! "#
 //!     .trim()
 //! );

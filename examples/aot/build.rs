@@ -1,6 +1,5 @@
 //! Stages the model, differentiates it, and writes the gradient as Rust.
 
-use deltaray::export::Program;
 use deltaray::prelude::*;
 
 #[path = "model.rs"]
@@ -9,6 +8,5 @@ mod model;
 fn main() -> deltaray::Result<()> {
     let (times, observed) = (zeros(model::COUNT), zeros(model::COUNT));
     let gradient = stage(model::loss {}.closure(), (&model::start(), &times, &observed))?.value_and_grad()?;
-    let program = Program::from(&gradient).with_parameters(["amplitude", "rate", "offset", "times", "observed"]);
-    deltaray::build::rust("loss_grad", program)
+    deltaray::build::rust("loss_grad", &gradient)
 }

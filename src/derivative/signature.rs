@@ -1,5 +1,7 @@
 //! The names that a staged function is printed under.
 
+use crate::tensor::Outline;
+use crate::tensor::attribute::Names;
 use crate::term::{Body, Extension, Program};
 use std::sync::Arc;
 
@@ -19,19 +21,40 @@ fn labelled(label: &str, names: &[String]) -> impl Iterator<Item = String> {
     })
 }
 
-/// The name of a function among the types; that of a closure is empty.
-fn function_name<F>() -> String {
-    let path = std::any::type_name::<F>();
-    // What a function is generic in follows its name.
-    let path = path.split('<').next().unwrap_or(path);
+/// The name of a function by that of its type; of a closure empty, but of that of an `ArrayFn` its name.
+fn function_name(ty: &str) -> String {
+    // The closure's type is that of a closure in a method, `<path::name<T> as path::ArrayFn>::closure<A>::{{closure}}`.
+    let of_array_fn = ty.strip_prefix('<').and_then(|ty| ty.split_once("ArrayFn>::closure<")).map(|(ty, _)| ty);
+    let path = of_array_fn.unwrap_or(ty).trim_start_matches('&');
+    // What a function is generic in follows its name, and so does the trait.
+    let path = path.split(['<', ' ']).next().unwrap_or(path);
     let name = path.rsplit("::").next().unwrap_or(path);
-    if name.starts_with('{') { String::new() } else { name.to_string() }
+    if name.starts_with('{') { String::new() } else { name.trim_start_matches("r#").to_string() }
+}
+
+/// The names of arrays by those of the parameters that they are or are in.
+fn parameter_names(arguments: &Outline, parameters: &[&str]) -> Vec<String> {
+    let within = |parameter: &str, path: &str| match (parameter, path) {
+        ("", path) => path.to_string(),
+        (parameter, "") => parameter.to_string(),
+        (parameter, path) => format!("{parameter}.{path}"),
+    };
+    if let [parameter] = parameters {
+        return arguments.paths().iter().map(|path| within(parameter, path)).collect();
+    }
+    let arguments = arguments.arguments();
+    arguments.iter().map(|(at, path)| within(parameters.get(*at).unwrap_or(&""), path)).collect()
 }
 
 impl Signature {
-    /// Of a function as it was written, whose parameters and results have these names.
-    pub(super) fn of<F>(parameters: Vec<String>, results: Vec<String>) -> Self {
-        Signature { name: function_name::<F>(), parameters, results }
+    /// Of a function as it was written, from its arguments to its results, with what was heard when it was entered.
+    pub(super) fn of<F>(arguments: &Outline, results: &Outline, heard: Option<Names>) -> Self {
+        let name = function_name(std::any::type_name::<F>());
+        let parameters = match heard {
+            Some((function, parameters)) if function == name => parameter_names(arguments, parameters),
+            _ => arguments.names(),
+        };
+        Signature { name, parameters, results: results.names() }
     }
 
     fn derived(&self, derivative: &str, parameters: Vec<String>, results: Vec<String>) -> Self {

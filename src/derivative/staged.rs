@@ -8,7 +8,7 @@ use crate::engine::cpu::Cpu;
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::staged::{self, Staged};
-use crate::tensor::{Args, Family, Outline, Tree, outline_of};
+use crate::tensor::{Args, Family, Outline, Tree, attribute, outline_of};
 use crate::term::{Body, Build, NodeId, Program};
 use std::fmt;
 use std::panic::Location;
@@ -62,9 +62,11 @@ where
 {
     let types = like.types();
     let mut output = None;
+    let mut heard = None;
     let source = staged::stage(&types, |variables| {
         let input = like.rebuild::<Staged>(&mut variables.into_iter());
-        let result = f(&input);
+        let result;
+        (result, heard) = attribute::listening(|| f(&input));
         let leaves = result.leaves();
         output = Some(Y::Family::rebuild::<Staged, Concrete>(&result, &mut zeros(&result.types()).into_iter()));
         leaves
@@ -83,7 +85,7 @@ where
             like.first(),
             &mut zeros(&types[..like.active()]).into_iter(),
         ),
-        signature: Signature::of::<F>(outline.names(), outline_of(&output).names()),
+        signature: Signature::of::<F>(&outline, &outline_of(&output), heard),
         output,
         outline,
     })

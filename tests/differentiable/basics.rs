@@ -16,8 +16,8 @@ fn self_convolution_is_differentiated_and_staged() {
     let staged = stage(self_convolution, &x).unwrap().value_and_grad().unwrap();
     let (value, gradient) = staged.call(&x).unwrap();
     assert_eq!((value.item(), gradient.to_vec()), (20.0, vec![8.0, 6.0, 4.0, 2.0]));
-    let text = "program value_and_grad_self_convolution(p0: f64[4]) -> (value: f64, gradient: f64[4]):\n    \
-                (contract \"i,i->\" p0 (reverse[0] p0), reverse[0] (p0 + p0))";
+    let text = "program value_and_grad_self_convolution(x: f64[4]) -> (value: f64, gradient.x: f64[4]):\n    \
+                (contract \"i,i->\" x (reverse[0] x), reverse[0] (x + x))";
     assert_eq!(staged.to_string().trim(), text);
     check_grad(&self_convolution {}, &x, &CheckGrad::default()).unwrap();
     assert_eq!(Grad(self_convolution {}).call::<Concrete>(&x).to_vec(), [8.0, 6.0, 4.0, 2.0]);

@@ -242,3 +242,40 @@ fn generic_functions_are_values_by_default() {
     check_grad(f, &Matrix::from([[1.0, 2.0]]), &CheckGrad::default()).unwrap();
     assert_eq!(Grad(f).call::<Concrete>(&Matrix::from([[1.0, 2.0]])), Matrix::from([[1.0, 2.0]]));
 }
+
+#[differentiable]
+fn fitted(layer: &Layer, r#in: Matrix<f64>, #[plain] power: i32, _: Scalar<f64>) -> Scalar<f64> {
+    let inner = self::energy(&layer.bias);
+    (layer.apply(r#in) + inner).powi(power).mean()
+}
+
+#[differentiable]
+fn product((x, w): (Vector<f64>, Vector<f64>)) -> Scalar<f64> {
+    (x * w).sum()
+}
+
+#[test]
+fn staged_functions_have_the_names_of_their_parameters() {
+    let header = |program: &dyn std::fmt::Display| {
+        let text = program.to_string();
+        text.split(":\n").next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let (layer, rows) = (network().layers.swap_remove(0), M::from([[1.0, 2.0]]));
+    let arguments = (&layer, &rows, &scalar(1.0));
+    let named = stage(fitted { power: 2 }.closure(), arguments).unwrap();
+    let parameters = "layer.weights: f64[2, 2], layer.bias: f64[2], in: f64[1, 2], p3: f64";
+    assert_eq!(header(&named), format!("program fitted({parameters}) -> f64"));
+    let expected = format!(
+        "program grad_fitted({parameters}) -> (gradient.layer.weights: f64[2, 2], gradient.layer.bias: f64[2])"
+    );
+    assert_eq!(header(&named.grad().unwrap()), expected);
+    let pair = (v([1.0]), v([2.0]));
+    let expected = "program product(x: f64[1], w: f64[1]) -> f64";
+    assert_eq!(header(&stage(product, (&pair.0, &pair.1)).unwrap()), expected);
+    assert_eq!(header(&stage(product {}.closure(), &pair).unwrap()), expected);
+    // What a closure is made of is not what it is.
+    let closure = stage(|pair| product(pair) * 2.0, &pair).unwrap();
+    assert_eq!(header(&closure), "program f(p0: f64[1], p1: f64[1]) -> f64");
+    let generic = stage(energy::<f64, R1>::default().closure(), &pair.0).unwrap();
+    assert_eq!(header(&generic), "program energy(x: f64[1]) -> f64");
+}

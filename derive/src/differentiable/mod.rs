@@ -76,12 +76,15 @@ fn function(item: ItemFn) -> Result<TokenStream> {
     };
     let unused = error.as_ref().map(|_| quote!(#[allow(unused_variables)]));
     let value = value::array_fn(&attrs, &vis, &retyped);
-    let (signature, allowances) = (&retyped.signature, allowances());
+    let (signature, allowances, entered) = (&retyped.signature, allowances(), value::entered(&retyped));
     Ok(quote! {
         #(#attrs)*
         #allowances
         #unused
-        #vis #signature #body
+        #vis #signature {
+            #entered
+            #body
+        }
         #value
         #error
     })

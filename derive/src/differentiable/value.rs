@@ -41,6 +41,23 @@ fn field(pattern: &Pat, ty: &Type) -> Option<(Ident, TokenStream, bool)> {
     Some((pattern.ident.clone(), ty.to_token_stream(), lifetimes.0))
 }
 
+/// What says the names of the function and of its parameters to those who stage it: those of a sole tuple are its parts'.
+pub fn entered(retyped: &Retyped) -> TokenStream {
+    use syn::ext::IdentExt;
+    let name_of = |pattern: &Pat| match pattern {
+        Pat::Ident(pattern) => pattern.ident.unraw().to_string(),
+        _ => String::new(),
+    };
+    let trees = retyped.parameters.iter().filter(|parameter| parameter.passing == Passing::Tree);
+    let patterns: Vec<&Pat> = trees.map(|parameter| &parameter.pattern).collect();
+    let names: Vec<String> = match patterns[..] {
+        [Pat::Tuple(tuple)] => tuple.elems.iter().map(name_of).collect(),
+        _ => patterns.into_iter().map(name_of).collect(),
+    };
+    let name = retyped.signature.ident.unraw().to_string();
+    quote!(::deltaray::tensor::attribute::entered(#name, &[#(#names),*]);)
+}
+
 /// The struct and its implementation of `ArrayFn`; nothing where the function is no function of trees to a tree, or its
 /// parameters' types say more than a struct can.
 pub fn array_fn(attributes: &[Attribute], visibility: &Visibility, retyped: &Retyped) -> Option<TokenStream> {

@@ -9,6 +9,7 @@ mod choose;
 mod compare;
 mod lift;
 mod literal;
+mod names;
 mod number;
 mod operand;
 mod own;
@@ -26,6 +27,8 @@ pub use lift::{
     Reverse, Second,
 };
 pub use literal::Literal;
+pub use names::entered;
+pub(crate) use names::{Names, listening};
 pub use number::TakenByNumber;
 pub use operand::{Used, UsedArray, UsedCopy, UsedReference};
 pub use own::{Owned, OwnedByClone, OwnedByTree, OwnedTree};
