@@ -124,12 +124,17 @@ impl Type {
 
     /// Bytes of all elements, unless these are more than one object in memory may have, which is `isize::MAX`.
     pub fn bytes(&self) -> Option<usize> {
-        let count = match self.size() {
-            0 => Some(0),
-            _ => self.shape.iter().try_fold(1usize, |count, &extent| count.checked_mul(extent)),
-        };
-        let bytes = count.and_then(|count| count.checked_mul(self.dtype.bytes()));
-        bytes.filter(|&bytes| isize::try_from(bytes).is_ok())
+        let bytes = isize::try_from(self.exact_bytes()).ok()?;
+        Some(bytes as usize)
+    }
+
+    /// Bytes of all elements, however many; 2^128 and more are one less than that.
+    pub(crate) fn exact_bytes(&self) -> u128 {
+        if self.shape.contains(&0) {
+            return 0;
+        }
+        let count = self.shape.iter().fold(1u128, |count, &extent| count.saturating_mul(extent as u128));
+        count.saturating_mul(self.dtype.bytes() as u128)
     }
 
     /// Whether memory could ever hold such an array.
@@ -144,9 +149,10 @@ impl Type {
         match self.bytes() {
             Some(_) => Ok(()),
             None => {
-                let bytes = |bytes: u128, &extent: &usize| bytes.checked_mul(extent as u128);
-                let bytes = self.shape.iter().try_fold(self.dtype.bytes() as u128, bytes);
-                let bytes = bytes.map_or("more than 2^128".into(), |bytes| bytes.to_string());
+                let bytes = match self.exact_bytes() {
+                    u128::MAX => "more than 2^128".into(),
+                    bytes => bytes.to_string(),
+                };
                 Err(format!("an array of type {self} is too large for any memory: {bytes} bytes"))
             }
         }
@@ -291,6 +297,12 @@ mod tests {
         assert_eq!(bytes(DType::Bool, &[isize::MAX as usize + 1]), None);
         assert_eq!(bytes(DType::F64, &[1 << 60]), None);
         assert_eq!(bytes(DType::F32, &[1 << 40, 1 << 24]), None);
+        let exact = |dtype, shape: &[usize]| Type::new(dtype, shape).exact_bytes();
+        assert_eq!(exact(DType::F64, &[]), 8);
+        assert_eq!(exact(DType::F32, &[3, 5]), 60);
+        assert_eq!(exact(DType::F64, &[usize::MAX, 0]), 0);
+        assert_eq!(exact(DType::Bool, &[1 << 40, 1 << 40]), 1 << 80);
+        assert_eq!(exact(DType::Bool, &[usize::MAX; 4]), u128::MAX);
         let message = "an array of type f64[1099511627776, 1099511627776] is too large for any memory: 9671406556917033397649408 bytes";
         assert_eq!(Type::new(DType::F64, &[1 << 40, 1 << 40]).check_size(), Err(message.into()));
     }

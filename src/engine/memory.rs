@@ -1,7 +1,6 @@
 //! What programs need, beside what the machine has.
 
 use crate::error::Error;
-use crate::shape::Type;
 use std::panic::Location;
 
 /// More bytes than there are.
@@ -18,15 +17,6 @@ impl TooLarge {
         let TooLarge { bytes, available } = self;
         Error::TooLarge { operation: operation.into(), bytes, available, place: place.to_string() }
     }
-}
-
-/// The bytes of an array, however many.
-pub(crate) fn bytes_of(ty: &Type) -> u128 {
-    if ty.shape.contains(&0) {
-        return 0;
-    }
-    let count = ty.shape.iter().fold(1u128, |count, &extent| count.saturating_mul(extent as u128));
-    count.saturating_mul(ty.dtype.bytes() as u128)
 }
 
 /// Up to so many bytes the machine is not asked, which takes some microseconds.
@@ -60,17 +50,6 @@ fn available() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::DType;
-
-    #[test]
-    fn bytes_of_any_type_are_counted() {
-        assert_eq!(bytes_of(&Type::new(DType::F64, &[])), 8);
-        assert_eq!(bytes_of(&Type::new(DType::F32, &[3, 5])), 60);
-        assert_eq!(bytes_of(&Type::new(DType::F64, &[usize::MAX, 0])), 0);
-        assert_eq!(bytes_of(&Type::new(DType::F64, &[1 << 46])), 1 << 49);
-        assert_eq!(bytes_of(&Type::new(DType::Bool, &[1 << 40, 1 << 40])), 1 << 80);
-        assert_eq!(bytes_of(&Type::new(DType::Bool, &[usize::MAX; 4])), u128::MAX);
-    }
 
     #[test]
     fn what_no_machine_has_is_not_admitted() {

@@ -142,13 +142,13 @@ const LISTED: usize = 3;
 fn nest_work(nest: &Nest) -> String {
     let mut work: Vec<(f64, &str)> = Vec::new();
     for (value, _) in &nest.values {
-        let (name, op) = match value {
-            Value::Unary(op, _) => (op.name(), Op::Unary(*op)),
-            Value::Binary(op, ..) => (op.name(), Op::Binary(*op)),
-            Value::Gather { .. } => ("gather", Op::Gather),
-            _ => continue,
-        };
+        let Some(op) = value.operation() else { continue };
         let cost = own_cost(&op);
+        let name = match op {
+            Op::Unary(op) => op.name(),
+            Op::Binary(op) => op.name(),
+            _ => "gather",
+        };
         match work.iter_mut().find(|(_, known)| *known == name) {
             Some((all, _)) => *all += cost,
             None => work.push((cost, name)),

@@ -5,6 +5,7 @@ use crate::kernel::access::{Affine, Guards};
 use crate::kernel::procedure::BufferId;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{self, DType, Shape};
+use crate::term::Op;
 use crate::term::hash::{Positions, TermMap, term_hash};
 use smallvec::SmallVec;
 
@@ -46,6 +47,16 @@ impl Value {
             Value::Unary(_, a) | Value::Cast(_, a) | Value::Guarded(a, _) => SmallVec::from_slice(&[*a]),
             Value::Binary(_, a, b) | Value::Compare(_, a, b) => SmallVec::from_slice(&[*a, *b]),
             Value::Select(a, b, c) => SmallVec::from_slice(&[*a, *b, *c]),
+        }
+    }
+
+    /// The operation of the term that this is one element of, where it costs more than a step of any.
+    pub(crate) fn operation(&self) -> Option<Op> {
+        match self {
+            Value::Unary(op, _) => Some(Op::Unary(*op)),
+            Value::Binary(op, ..) => Some(Op::Binary(*op)),
+            Value::Gather { .. } => Some(Op::Gather),
+            _ => None,
         }
     }
 

@@ -81,7 +81,8 @@ fn plans(body: &Body, left: usize) -> Vec<Plan> {
             }
         }
         reads.retain(|_, &mut (times, stack)| uses[stack as usize] == times);
-        let size = |&value: &NodeId| bytes(scan.body.node(value).ty()).saturating_mul(scan.length);
+        let size =
+            |&value: &NodeId| scan.body.node(value).ty().bytes().unwrap_or(usize::MAX).saturating_mul(scan.length);
         if reads.keys().map(size).fold(0, usize::saturating_add) <= left {
             continue;
         }
@@ -95,10 +96,6 @@ fn plans(body: &Body, left: usize) -> Vec<Plan> {
         }
     }
     plans
-}
-
-fn bytes(ty: &Type) -> usize {
-    ty.shape.iter().fold(ty.dtype.bytes(), |bytes, &extent| bytes.saturating_mul(extent))
 }
 
 /// How much is computed again.
@@ -169,7 +166,7 @@ impl Choice {
 
 /// Eight bytes are one.
 fn units(ty: &Type) -> f64 {
-    bytes(ty) as f64 / 8.0
+    ty.exact_bytes() as f64 / 8.0
 }
 
 /// What it costs to compute a node of a step again, in simple operations on eight bytes; `None` if that is not done.

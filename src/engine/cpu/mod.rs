@@ -29,7 +29,7 @@ mod threads;
 mod transpose;
 pub(crate) mod vector;
 
-use super::memory::{TooLarge, admit, bytes_of};
+use super::memory::{TooLarge, admit};
 use super::report::{self, Report};
 use crate::concrete::{Array, OutOfMemory};
 use crate::error::Result;
@@ -101,14 +101,14 @@ fn inner(procedure: &Procedure) -> impl Iterator<Item = &Procedure> {
 /// The bytes of the largest buffer that a program has beside its arguments.
 fn largest(procedure: &Procedure) -> u128 {
     let locals = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Local));
-    let own = locals.map(|buffer| bytes_of(&buffer.ty)).max().unwrap_or(0);
+    let own = locals.map(|buffer| buffer.ty.exact_bytes()).max().unwrap_or(0);
     inner(procedure).map(largest).fold(own, u128::max)
 }
 
 /// The bytes of all known arrays that are stored as one value, and written out for programs that read them as buffers.
 fn constants(procedure: &Procedure) -> u128 {
     let written = procedure.buffers.iter().map(|buffer| match &buffer.source {
-        Source::Constant(array) if array.uniform().is_some() => bytes_of(&buffer.ty),
+        Source::Constant(array) if array.uniform().is_some() => buffer.ty.exact_bytes(),
         _ => 0,
     });
     let own = written.fold(0, u128::saturating_add);
@@ -150,7 +150,7 @@ impl Program {
     fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, Problem> {
         let procedure = lower(&push_gathers(body));
         let result_types: Vec<Type> = body.result_types().cloned().collect();
-        let results = result_types.iter().map(bytes_of).fold(0, u128::saturating_add);
+        let results = result_types.iter().map(Type::exact_bytes).fold(0, u128::saturating_add);
         // Known arrays are written out before anything runs.
         admit(largest(&procedure).max(results).max(constants(&procedure)))?;
         let machine = Machine::new(Instructions::detect(), &procedure, true)?;

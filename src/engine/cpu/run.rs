@@ -8,7 +8,7 @@ use super::machine::Workspace;
 use super::room::Room;
 use super::threads::Worker;
 use crate::concrete::{Array, Failure, OutOfMemory};
-use crate::engine::memory::{TooLarge, admit, bytes_of};
+use crate::engine::memory::{TooLarge, admit};
 use crate::error::Error;
 use crate::shape::Type;
 use std::marker::PhantomData;
@@ -190,7 +190,7 @@ impl<'a> Run<'a> {
             let argument = self.argument_at(position);
             if argument.uniform().is_some() && !argument.shape().is_empty() {
                 let room = state.spread.get(position).map_or(0, |lines| 64 * lines.len() as u128);
-                needed = needed.saturating_add(bytes_of(ty).saturating_sub(room));
+                needed = needed.saturating_add(ty.exact_bytes().saturating_sub(room));
             }
         }
         for (position, ty) in program.result_types.iter().enumerate() {
@@ -202,7 +202,7 @@ impl<'a> Run<'a> {
                     false => !needs_memory(unsafe { &*state.results[position] }),
                 };
             if !is_there {
-                needed = needed.saturating_add(bytes_of(ty));
+                needed = needed.saturating_add(ty.exact_bytes());
             }
         }
         admit(needed).map_err(Problem::TooLarge)

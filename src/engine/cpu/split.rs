@@ -8,7 +8,7 @@ use super::order::Layout;
 use super::vector::{self, Instructions, Operand};
 use crate::algebra::Reduction;
 use crate::kernel::roots::own_cost;
-use crate::kernel::{BufferId, Mode, Nest, Store, Value};
+use crate::kernel::{BufferId, Mode, Nest, Store};
 use crate::shape::{DType, Type, size};
 use crate::term::Op;
 use std::ops::Range;
@@ -69,15 +69,9 @@ const ALIGNED: usize = 64;
 
 /// Into how many chunks the work of a nest is worth to be cut.
 pub(super) fn chunks_worth(nest: &Nest) -> usize {
-    let cost = |value: &Value| match value {
-        Value::Unary(op, _) => own_cost(&Op::Unary(*op)),
-        Value::Binary(op, ..) => own_cost(&Op::Binary(*op)),
-        Value::Gather { .. } => own_cost(&Op::Gather),
-        _ => 1.0,
-    };
     // What is added at a computed position is read there, and written.
     let stored = |store: &Store| if store.index.is_some() { 2.0 * own_cost(&Op::Gather) } else { 1.0 };
-    let values = nest.values.iter().map(|(value, _)| cost(value).max(1.0));
+    let values = nest.values.iter().map(|(value, _)| value.operation().map_or(1.0, |op| own_cost(&op).max(1.0)));
     let costs: f64 = values.chain(nest.stores.iter().map(stored)).sum();
     let work = size(&nest.extents).saturating_mul(costs as usize);
     if work < LEAST { 1 } else { (work / WORK).min(CHUNKS) }

@@ -32,7 +32,7 @@ use super::Program;
 use crate::error::{Error, Result};
 use crate::kernel::{self, Procedure};
 use crate::operation::Unary;
-use crate::shape::DType;
+use crate::shape::{DType, Type};
 use crate::simplify::fold_constants;
 use crate::term::{Body, Op};
 use crate::vectorise::push_gathers;
@@ -97,7 +97,7 @@ const MOST_BYTES: u128 = 1 << 59;
 /// Checks that the arrays of a program, and the memory that it takes, can be counted.
 fn check_sizes(body: &Body, scratch: impl Iterator<Item = (DType, usize)>, target: &'static str) -> Result<()> {
     let types = (0..body.arity()).map(|at| body.parameter_type(at)).chain(body.result_types());
-    let arrays = types.map(|ty| ty.bytes().map_or(u128::MAX, |bytes| bytes as u128));
+    let arrays = types.map(Type::exact_bytes);
     let memory = scratch.map(|(dtype, count)| count as u128 * dtype.bytes() as u128);
     let bytes = arrays.chain(memory).fold(0, u128::saturating_add);
     if bytes < MOST_BYTES {

@@ -160,7 +160,7 @@ impl Real for f64 {
     const ENLARGE: (f64, f64) = (18014398509481984.0, 54.0);
     const ONE_IS_LOST: f64 = 1e18;
     const EXPONENTS: (f64, f64) = (-746.0, 711.0);
-    const NORMAL_EXPONENTS: (f64, f64) = (-708.396418532264, 711.0);
+    const NORMAL_EXPONENTS: (f64, f64) = (-708.396418532264, Self::EXPONENTS.1);
     const NORMAL_BINARY_EXPONENTS: (f64, f64) = (-1022.0, 1025.0);
     const TANGENT_IS_ONE: f64 = 20.0;
     const LOG2_E: f64 = std::f64::consts::LOG2_E;
@@ -305,7 +305,7 @@ impl Real for f32 {
     const ENLARGE: (f32, f32) = (33554432.0, 25.0);
     const ONE_IS_LOST: f32 = 1e9;
     const EXPONENTS: (f32, f32) = (-104.0, 90.0);
-    const NORMAL_EXPONENTS: (f32, f32) = (-87.33654, 90.0);
+    const NORMAL_EXPONENTS: (f32, f32) = (-87.33654, Self::EXPONENTS.1);
     const NORMAL_BINARY_EXPONENTS: (f32, f32) = (-126.0, 129.0);
     const TANGENT_IS_ONE: f32 = 10.0;
     const LOG2_E: f32 = std::f32::consts::LOG2_E;
