@@ -6,7 +6,7 @@
 use super::scopes::{Declared, Scopes, variable};
 use super::types::Retyping;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote_spanned;
+use quote::{ToTokens, quote_spanned};
 use std::collections::HashSet;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -346,6 +346,8 @@ impl Rewriter<'_> {
             self.rewrite(index, Position::Value);
             return;
         }
+        let name = variable(expr).map_or("x".to_owned(), Ident::to_string);
+        self.check_position(index, &name);
         self.rewrite(expr, Position::Receiver);
         self.subscript(index);
         let span = bracket_token.span.open();
@@ -377,6 +379,28 @@ impl Rewriter<'_> {
                 *index = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#index)));
             }
             _ => self.rewrite(index, Position::Argument),
+        }
+    }
+
+    /// There is no position before the first: what is read there is 0, which nobody means by `x[-1]`.
+    fn check_position(&mut self, index: &Expr, name: &str) {
+        match index {
+            Expr::Paren(inner) => self.check_position(&inner.expr, name),
+            Expr::Group(inner) => self.check_position(&inner.expr, name),
+            Expr::Tuple(tuple) => tuple.elems.iter().for_each(|part| self.check_position(part, name)),
+            Expr::Array(array) => array.elems.iter().for_each(|part| self.check_position(part, name)),
+            Expr::Range(range) => {
+                [&range.start, &range.end].into_iter().flatten().for_each(|end| self.check_position(end, name));
+            }
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) && is_literal(&unary.expr) => {
+                let back = unary.expr.to_token_stream();
+                let message = format!(
+                    "positions count from 0, and none is negative: from the end write `{name}.len() - {back}`, along an inner \
+                     axis `{name}.shape()[axis] - {back}`"
+                );
+                self.errors.push(Error::new_spanned(unary, message));
+            }
+            _ => {}
         }
     }
 

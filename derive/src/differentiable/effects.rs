@@ -153,7 +153,15 @@ pub fn is_rolled_over(name: &Ident, statements: &[syn::Stmt]) -> bool {
         }
     }
     let mut loops = Loops { name, found: false };
-    statements.iter().for_each(|statement| loops.visit_stmt(statement));
+    for statement in statements {
+        loops.visit_stmt(statement);
+        // From here on the name is another variable's.
+        if let syn::Stmt::Local(local) = statement
+            && bindings(&local.pat).iter().any(|(other, _)| other == name)
+        {
+            break;
+        }
+    }
     loops.found
 }
 

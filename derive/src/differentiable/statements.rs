@@ -52,11 +52,45 @@ fn literal(block: &Block) -> Option<&Expr> {
     }
 }
 
+/// The elements of the tuple that a block ends with.
+fn tuple(block: &mut Block) -> Option<&mut Punctuated<Expr, Token![,]>> {
+    match block.stmts.last_mut() {
+        Some(Stmt::Expr(Expr::Tuple(tuple), None)) => Some(&mut tuple.elems),
+        _ => None,
+    }
+}
+
 /// The block after `else`.
 fn else_block(expression: &Expr) -> Block {
     match expression {
         Expr::Block(block) if block.label.is_none() && block.attrs.is_empty() => block.block.clone(),
         other => Block { brace_token: Default::default(), stmts: vec![Stmt::Expr(other.clone(), None)] },
+    }
+}
+
+/// Makes arrays of the literals that the variables of a pattern begin as, alone or in tuples, where a rolled loop carries
+/// them; says whether there were any.
+fn lift_carried(pattern: &Pat, value: &mut Expr, carried: &dyn Fn(&proc_macro2::Ident) -> bool) -> bool {
+    /// Makes arrays of the literals in a value.
+    fn lift(value: &mut Expr) -> bool {
+        match value {
+            Expr::Tuple(tuple) => tuple.elems.iter_mut().fold(false, |found, element| lift(element) | found),
+            Expr::Paren(inner) => lift(&mut inner.expr),
+            literal if is_literal(literal) => {
+                let span = literal.span();
+                *literal = parse(quote_spanned!(span=> ::deltaray::tensor::scalar(#literal)));
+                true
+            }
+            _ => false,
+        }
+    }
+    match (pattern, value) {
+        (Pat::Ident(name), value) => name.mutability.is_some() && carried(&name.ident) && lift(value),
+        (Pat::Tuple(patterns), Expr::Tuple(values)) if patterns.elems.len() == values.elems.len() => {
+            let parts = patterns.elems.iter().zip(&mut values.elems);
+            parts.fold(false, |found, (pattern, value)| lift_carried(pattern, value, carried) | found)
+        }
+        _ => false,
     }
 }
 
@@ -108,23 +142,12 @@ impl Rewriter<'_> {
         let mut number = false;
         if let Some(init) = &mut local.init {
             number = is_literal(&init.expr) && matches!(&local.pat, Pat::Ident(name) if name.mutability.is_some());
-            let carried = match &local.pat {
-                Pat::Ident(name) if name.mutability.is_some() && is_literal(&init.expr) => {
-                    is_rolled_over(&name.ident, later)
-                }
-                _ => false,
-            };
-            if carried {
-                number = false;
-                // A loop carries arrays.
-                let (literal, span) = (&init.expr, init.expr.span());
-                *init.expr = parse(quote_spanned!(span=> ::deltaray::tensor::scalar(#literal)));
-            } else {
-                match &mut *init.expr {
-                    Expr::Closure(closure) => self.closure(closure, Declared::Open),
-                    Expr::Reference(_) => self.rewrite(&mut init.expr, Position::Bound),
-                    _ => self.rewrite(&mut init.expr, Position::Value),
-                }
+            let carried = |name: &proc_macro2::Ident| is_rolled_over(name, later);
+            number &= !lift_carried(&local.pat, &mut init.expr, &carried);
+            match &mut *init.expr {
+                Expr::Closure(closure) => self.closure(closure, Declared::Open),
+                Expr::Reference(_) => self.rewrite(&mut init.expr, Position::Bound),
+                _ => self.rewrite(&mut init.expr, Position::Value),
             }
             if let Some((_, diverge)) = &mut init.diverge {
                 self.rewrite(diverge, Position::Value);
@@ -150,6 +173,13 @@ impl Rewriter<'_> {
                 Err(error) => self.errors.push(error),
             }
         }
+    }
+
+    /// A literal as what it stands beside is: an array, or a plain number.
+    fn from_literal(&self, mut literal: Expr) -> proc_macro2::TokenStream {
+        self.literal(&mut literal);
+        let span = literal.span();
+        quote_spanned!(span=> ::deltaray::tensor::attribute::FromLiteral::from_literal(#literal))
     }
 
     /// `if`: a choice by a condition of either kind, where the blocks are values; Rust's own elsewhere.
@@ -182,13 +212,24 @@ impl Rewriter<'_> {
             *expression = parse(quote_spanned!(condition_span=> #condition.choose_literal(#yes, #no)));
             return;
         }
+        if let (Some(yes), Some(no)) = (tuple(then_branch), tuple(&mut other))
+            && yes.len() == no.len()
+        {
+            // A literal beside what is none becomes what that is, as where the whole block is one.
+            for (yes, no) in yes.iter_mut().zip(no) {
+                match (is_literal(yes), is_literal(no)) {
+                    (true, false) => *yes = parse(self.from_literal(yes.clone())),
+                    (false, true) => *no = parse(self.from_literal(no.clone())),
+                    _ => {}
+                }
+            }
+        }
         self.block(then_branch);
         self.block(&mut other);
         let lifted = |literal: Option<syn::Expr>, block: &Block| match literal {
-            Some(mut literal) => {
-                self.literal(&mut literal);
-                let span = literal.span();
-                quote_spanned!(span=> { ::deltaray::tensor::attribute::FromLiteral::from_literal(#literal) })
+            Some(literal) => {
+                let literal = self.from_literal(literal);
+                quote!({ #literal })
             }
             None => block.to_token_stream(),
         };
@@ -256,7 +297,12 @@ impl Rewriter<'_> {
             #carried
         }));
         let span = for_token.span;
-        *expression = parse(quote_spanned!(span=> { #carried = #call; }));
+        // What only the next step reads is assigned here all the same.
+        *expression = parse(quote_spanned!(span=> {
+            let __after = #call;
+            #[allow(unused_assignments)]
+            { #carried = __after; }
+        }));
     }
 
     pub fn while_loop(&mut self, expression: &mut Expr) {
