@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Error, Expr, ExprIndex, Lit, Member, Token, UnOp};
+use syn::{BinOp, Error, Expr, ExprIndex, Lit, Member, Token, Type, UnOp};
 
 /// What an expression is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,6 +91,10 @@ pub fn element(place: &mut Expr) {
         *place = parse(quote_spanned!(span=> (*#base.place_at(#position))));
     }
 }
+
+/// Types of numbers, to which `as` casts.
+const NUMBERS: [&str; 14] =
+    ["f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
 
 /// Methods of Rust's collections that change them: an element that one is called on stays a place.
 const CHANGING: [&str; 38] = [
@@ -212,7 +216,7 @@ impl Rewriter<'_> {
                 let ends = [&mut range.start, &mut range.end];
                 ends.into_iter().flatten().for_each(|end| self.rewrite(end, Position::Argument));
             }
-            Expr::Cast(cast) => self.rewrite(&mut cast.expr, Position::Argument),
+            Expr::Cast(_) => self.cast(expression),
             Expr::Try(inner) => self.rewrite(&mut inner.expr, Position::Argument),
             Expr::Let(condition) => {
                 self.rewrite(&mut condition.expr, Position::Reference);
@@ -380,6 +384,44 @@ impl Rewriter<'_> {
             }
             _ => self.rewrite(index, Position::Argument),
         }
+    }
+
+    /// Whether an expression may be an array, by its syntax: its type is known before what stands around it is, and is no
+    /// enum's by the way that it is written.
+    pub fn may_be_array(&self, expression: &Expr) -> bool {
+        match expression {
+            Expr::Paren(inner) => self.may_be_array(&inner.expr),
+            Expr::Group(inner) => self.may_be_array(&inner.expr),
+            Expr::Path(_) => {
+                let declared = variable(expression).and_then(|name| self.scopes.find(name));
+                declared.is_some_and(|declared| declared != Declared::Open)
+            }
+            Expr::Field(field) => self.may_be_array(&field.base),
+            Expr::Index(index) => self.may_be_array(&index.expr),
+            Expr::Unary(unary) => self.may_be_array(&unary.expr),
+            Expr::Reference(reference) => reference.mutability.is_none() && self.may_be_array(&reference.expr),
+            Expr::Binary(binary) => match binary.op {
+                BinOp::Shl(_) | BinOp::Shr(_) => self.may_be_array(&binary.left),
+                _ => self.may_be_array(&binary.left) || self.may_be_array(&binary.right),
+            },
+            _ => false,
+        }
+    }
+
+    /// `as` to a number.
+    fn cast(&mut self, expression: &mut Expr) {
+        let Expr::Cast(cast) = expression else { return };
+        let number = matches!(&*cast.ty, Type::Path(path)
+            if path.path.get_ident().is_some_and(|name| NUMBERS.contains(&&name.to_string()[..])));
+        if !number || !self.may_be_array(&cast.expr) {
+            return self.rewrite(&mut cast.expr, Position::Argument);
+        }
+        self.rewrite(&mut cast.expr, Position::Reference);
+        let (value, ty, span) = (&cast.expr, &cast.ty, cast.as_token.span);
+        // Not by the user's tokens, so that lints do not take it for theirs.
+        let written = Span::mixed_site().located_at(span);
+        let converted = quote_spanned!(written=> |__value| __value as #ty);
+        *expression = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Cast(&#value).converted(#converted)));
     }
 
     /// There is no position before the first: what is read there is 0, which nobody means by `x[-1]`.

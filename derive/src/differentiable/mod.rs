@@ -38,8 +38,8 @@ fn imports() -> TokenStream {
     quote! {
         #[allow(unused_imports)]
         use ::deltaray::tensor::attribute::{
-            AssignByRust as _, ByCopy as _, ByReference as _, CompareByRust as _, ConditionOfAnotherType as _, IndexByRust as _,
-            OfReference as _, OfSlice as _, OfTree as _, OwnedByClone as _, OwnedByTree as _, OwnedTree as _,
+            AssignByRust as _, ByCopy as _, ByReference as _, CastByRust as _, CompareByRust as _, ConditionOfAnotherType as _, IndexByRust as _,
+            IteratedByRust as _, MatchedByRust as _, OfReference as _, OfSlice as _, OfTree as _, OwnedByClone as _, OwnedByTree as _, OwnedTree as _,
             TruthOfAnotherType as _, UsedArray as _, UsedCopy as _, UsedReference as _,
         };
     }

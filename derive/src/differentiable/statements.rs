@@ -60,6 +60,16 @@ fn tuple(block: &mut Block) -> Option<&mut Punctuated<Expr, Token![,]>> {
     }
 }
 
+/// Whether a pattern is a literal, or several.
+fn is_of_literals(pattern: &Pat) -> bool {
+    match pattern {
+        Pat::Lit(_) | Pat::Range(_) => true,
+        Pat::Or(cases) => cases.cases.iter().any(is_of_literals),
+        Pat::Paren(inner) => is_of_literals(&inner.pat),
+        _ => false,
+    }
+}
+
 /// The block after `else`.
 fn else_block(expression: &Expr) -> Block {
     match expression {
@@ -245,7 +255,12 @@ impl Rewriter<'_> {
         if rolled_range(&found.expr).is_some() {
             return self.rolled(expression);
         }
+        let array = self.may_be_array(&found.expr);
         self.rewrite(&mut found.expr, Position::Argument);
+        if array {
+            let (iterated, span) = (&found.expr, found.expr.span());
+            *found.expr = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Iterated(#iterated).values()));
+        }
         self.scopes.push_later(Some(used_in(&found.body)));
         self.scopes.enter();
         self.scopes.declare_pattern(&found.pat);
@@ -331,7 +346,13 @@ impl Rewriter<'_> {
     }
 
     pub fn matching(&mut self, found: &mut syn::ExprMatch) {
+        let array = found.arms.iter().any(|arm| is_of_literals(&arm.pat)) && self.may_be_array(&found.expr);
         self.rewrite(&mut found.expr, Position::Reference);
+        if array {
+            // What literals match is `Copy`.
+            let (matched, span) = (&found.expr, found.expr.span());
+            *found.expr = parse(quote_spanned!(span=> *::deltaray::tensor::attribute::Matched(&#matched).value()));
+        }
         for arm in &mut found.arms {
             self.scopes.enter();
             self.scopes.declare_pattern(&arm.pat);
