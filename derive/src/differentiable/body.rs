@@ -3,15 +3,16 @@
 //! What an expression becomes depends on the position that it stands in, as Rust's places and values do: an index is a read
 //! where a value is wanted, and stays an index where something is assigned.
 
+use super::indices::element;
 use super::scopes::{Declared, Scopes, variable};
 use super::types::Retyping;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote_spanned};
+use quote::quote_spanned;
 use std::collections::HashSet;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Error, Expr, ExprIndex, Lit, Member, Token, Type, UnOp};
+use syn::{Error, Expr, Lit, Member, Token, UnOp};
 
 /// What an expression is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,20 +82,6 @@ fn used(place: &Expr) -> Expr {
     let span = place.span();
     parse(quote_spanned!(span=> (&&&::deltaray::tensor::attribute::Used(&#place)).operand()))
 }
-
-/// The place of an element that is assigned.
-pub fn element(place: &mut Expr) {
-    if let Expr::Index(index) = place {
-        element(&mut index.expr);
-        let span = index.bracket_token.span.open();
-        let (base, position) = (&index.expr, &index.index);
-        *place = parse(quote_spanned!(span=> (*#base.place_at(#position))));
-    }
-}
-
-/// Types of numbers, to which `as` casts.
-const NUMBERS: [&str; 14] =
-    ["f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
 
 /// Methods of Rust's collections that change them: an element that one is called on stays a place.
 const CHANGING: [&str; 38] = [
@@ -340,109 +327,6 @@ impl Rewriter<'_> {
                 let declared = variable(base).and_then(|name| self.scopes.find(name));
                 matches!(declared, Some(Declared::ByValue | Declared::ByReference))
             }
-        }
-    }
-
-    fn index(&mut self, expression: &mut Expr, position: Position) {
-        let Expr::Index(ExprIndex { expr, index, bracket_token, .. }) = expression else { return };
-        if position == Position::Place {
-            self.rewrite(expr, Position::Place);
-            self.rewrite(index, Position::Value);
-            return;
-        }
-        let name = variable(expr).map_or("x".to_owned(), Ident::to_string);
-        self.check_position(index, &name);
-        self.rewrite(expr, Position::Receiver);
-        self.subscript(index);
-        let span = bracket_token.span.open();
-        let read = quote_spanned!(span=> #expr.index_at(#index));
-        *expression = parse(match position {
-            Position::Value | Position::Argument => quote_spanned!(span=> #read.value()),
-            Position::Operand | Position::Receiver => quote_spanned!(span=> #read.receiver()),
-            Position::Bound => quote_spanned!(span=> #read.bound()),
-            Position::Reference | Position::Place => quote_spanned!(span=> (*#read)),
-        });
-    }
-
-    /// What stands between brackets: another handle on a variable, since the index takes it.
-    fn subscript(&mut self, index: &mut Expr) {
-        match index {
-            Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(|part| self.subscript(part)),
-            Expr::Lit(literal) => {
-                // So that nothing is left open: all that is indexed by literals takes `usize`.
-                if let Lit::Int(number) = &literal.lit
-                    && number.suffix().is_empty()
-                {
-                    let text = format!("{}usize", number.base10_digits());
-                    literal.lit = Lit::Int(syn::LitInt::new(&text, number.span()));
-                }
-            }
-            _ if is_place(index) => {
-                self.rewrite(index, Position::Argument);
-                let span = index.span();
-                *index = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#index)));
-            }
-            _ => self.rewrite(index, Position::Argument),
-        }
-    }
-
-    /// Whether an expression may be an array, by its syntax: its type is known before what stands around it is, and is no
-    /// enum's by the way that it is written.
-    pub fn may_be_array(&self, expression: &Expr) -> bool {
-        match expression {
-            Expr::Paren(inner) => self.may_be_array(&inner.expr),
-            Expr::Group(inner) => self.may_be_array(&inner.expr),
-            Expr::Path(_) => {
-                let declared = variable(expression).and_then(|name| self.scopes.find(name));
-                declared.is_some_and(|declared| declared != Declared::Open)
-            }
-            Expr::Field(field) => self.may_be_array(&field.base),
-            Expr::Index(index) => self.may_be_array(&index.expr),
-            Expr::Unary(unary) => self.may_be_array(&unary.expr),
-            Expr::Reference(reference) => reference.mutability.is_none() && self.may_be_array(&reference.expr),
-            Expr::Binary(binary) => match binary.op {
-                BinOp::Shl(_) | BinOp::Shr(_) => self.may_be_array(&binary.left),
-                _ => self.may_be_array(&binary.left) || self.may_be_array(&binary.right),
-            },
-            _ => false,
-        }
-    }
-
-    /// `as` to a number.
-    fn cast(&mut self, expression: &mut Expr) {
-        let Expr::Cast(cast) = expression else { return };
-        let number = matches!(&*cast.ty, Type::Path(path)
-            if path.path.get_ident().is_some_and(|name| NUMBERS.contains(&&name.to_string()[..])));
-        if !number || !self.may_be_array(&cast.expr) {
-            return self.rewrite(&mut cast.expr, Position::Argument);
-        }
-        self.rewrite(&mut cast.expr, Position::Reference);
-        let (value, ty, span) = (&cast.expr, &cast.ty, cast.as_token.span);
-        // Not by the user's tokens, so that lints do not take it for theirs.
-        let written = Span::mixed_site().located_at(span);
-        let converted = quote_spanned!(written=> |__value| __value as #ty);
-        *expression = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Cast(&#value).converted(#converted)));
-    }
-
-    /// There is no position before the first: what is read there is 0, which nobody means by `x[-1]`.
-    fn check_position(&mut self, index: &Expr, name: &str) {
-        match index {
-            Expr::Paren(inner) => self.check_position(&inner.expr, name),
-            Expr::Group(inner) => self.check_position(&inner.expr, name),
-            Expr::Tuple(tuple) => tuple.elems.iter().for_each(|part| self.check_position(part, name)),
-            Expr::Array(array) => array.elems.iter().for_each(|part| self.check_position(part, name)),
-            Expr::Range(range) => {
-                [&range.start, &range.end].into_iter().flatten().for_each(|end| self.check_position(end, name));
-            }
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) && is_literal(&unary.expr) => {
-                let back = unary.expr.to_token_stream();
-                let message = format!(
-                    "positions count from 0, and none is negative: from the end write `{name}.len() - {back}`, along an inner \
-                     axis `{name}.shape()[axis] - {back}`"
-                );
-                self.errors.push(Error::new_spanned(unary, message));
-            }
-            _ => {}
         }
     }
 

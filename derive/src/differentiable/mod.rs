@@ -1,12 +1,15 @@
 //! `#[differentiable]`: code of arrays as it is thought, made generic over the algebra.
 //!
-//! Tokens go one way: [`signature`] makes the function generic, [`body`], [`operators`], [`statements`] and [`lifting`] rewrite
-//! expressions by their position, and [`value`] adds the struct that is the function as a value. Nothing here differentiates.
+//! Tokens go one way: [`signature`] makes the function generic, [`body`], [`operators`], [`indices`], [`plain`],
+//! [`statements`] and [`lifting`] rewrite expressions by their position, and [`value`] adds the struct that is the function as
+//! a value. Nothing here differentiates.
 
 mod body;
 mod effects;
+mod indices;
 mod lifting;
 mod operators;
+mod plain;
 mod scopes;
 mod signature;
 mod statements;

@@ -1,9 +1,9 @@
 //! Blocks, choices, loops, calls and closures.
 
 use super::body::{Position, Rewriter, is_literal, parse};
-use super::effects::{assigned, exit, is_pure, is_rolled_over, rolled_range};
+use super::effects::{assigned, changes_of_closure, changes_of_loop, exit, is_pure, is_rolled_over, rolled_range};
 use super::operators::contains_let;
-use super::scopes::{Declared, bindings, used, used_in, uses_from};
+use super::scopes::{Declared, bindings, used, used_in, uses_from, variable};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
@@ -36,6 +36,26 @@ const OF_EXPRESSIONS: [&str; 18] = [
 /// Functions of the library that keep their first argument, and hand it on from step to step.
 const CARRYING: [&str; 6] = ["scan", "scan_reverse", "fold", "fold_reverse", "iterate", "while_loop"];
 
+/// Functions of the library that run a closure for each element or step.
+const REPEATING: [&str; 16] = [
+    "build",
+    "scan",
+    "scan_reverse",
+    "fold",
+    "fold_reverse",
+    "iterate",
+    "while_loop",
+    "reduce",
+    "reduce_axis",
+    "associative_scan",
+    "associative_scan_axis",
+    "associative_scan_reverse",
+    "associative_scan_reverse_axis",
+    "vmap",
+    "vmap_axes",
+    "checkpoint",
+];
+
 /// The last part of a function's path.
 fn function_name(function: &Expr) -> Option<String> {
     match function {
@@ -57,16 +77,6 @@ fn tuple(block: &mut Block) -> Option<&mut Punctuated<Expr, Token![,]>> {
     match block.stmts.last_mut() {
         Some(Stmt::Expr(Expr::Tuple(tuple), None)) => Some(&mut tuple.elems),
         _ => None,
-    }
-}
-
-/// Whether a pattern is a literal, or several.
-fn is_of_literals(pattern: &Pat) -> bool {
-    match pattern {
-        Pat::Lit(_) | Pat::Range(_) => true,
-        Pat::Or(cases) => cases.cases.iter().any(is_of_literals),
-        Pat::Paren(inner) => is_of_literals(&inner.pat),
-        _ => false,
     }
 }
 
@@ -255,12 +265,7 @@ impl Rewriter<'_> {
         if rolled_range(&found.expr).is_some() {
             return self.rolled(expression);
         }
-        let array = self.may_be_array(&found.expr);
-        self.rewrite(&mut found.expr, Position::Argument);
-        if array {
-            let (iterated, span) = (&found.expr, found.expr.span());
-            *found.expr = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Iterated(#iterated).values()));
-        }
+        self.iterated(&mut found.expr);
         self.scopes.push_later(Some(used_in(&found.body)));
         self.scopes.enter();
         self.scopes.declare_pattern(&found.pat);
@@ -293,6 +298,14 @@ impl Rewriter<'_> {
             let message = "this rolled loop assigns no `let mut` from outside, so that nothing would be left of it: assign \
                            what it carries from step to step, or collect values by `build` or `scan`";
             self.error(span, message);
+        }
+        for change in changes_of_loop(body, &carries, &self.scopes) {
+            let message = format!(
+                "a rolled loop changes nothing outside but what it assigns, and `{}` is changed in place: what each step gives \
+                 is stacked by `scan` or `build`; a loop that is written out, `for t in 0..n`, may collect",
+                change.name
+            );
+            self.error(change.span, message);
         }
         let Some(range) = call.args.first_mut() else { return };
         self.rewrite(range, Position::Argument);
@@ -345,25 +358,6 @@ impl Rewriter<'_> {
         self.scopes.pop_later();
     }
 
-    pub fn matching(&mut self, found: &mut syn::ExprMatch) {
-        let array = found.arms.iter().any(|arm| is_of_literals(&arm.pat)) && self.may_be_array(&found.expr);
-        self.rewrite(&mut found.expr, Position::Reference);
-        if array {
-            // What literals match is `Copy`.
-            let (matched, span) = (&found.expr, found.expr.span());
-            *found.expr = parse(quote_spanned!(span=> *::deltaray::tensor::attribute::Matched(&#matched).value()));
-        }
-        for arm in &mut found.arms {
-            self.scopes.enter();
-            self.scopes.declare_pattern(&arm.pat);
-            if let Some((_, guard)) = &mut arm.guard {
-                self.rewrite(guard, Position::Argument);
-            }
-            self.rewrite(&mut arm.body, Position::Value);
-            self.scopes.leave();
-        }
-    }
-
     /// A closure, and how its parameters are declared that have no type.
     pub fn closure(&mut self, closure: &mut syn::ExprClosure, untyped: Declared) {
         if let Some(token) = &closure.asyncness {
@@ -412,6 +406,23 @@ impl Rewriter<'_> {
         // A struct or variant keeps what it is given.
         let keeps = name.starts_with(char::is_uppercase);
         let carries = CARRYING.contains(&&name[..]);
+        let library = variable(&call.func).is_none_or(|function| self.scopes.find(function).is_none());
+        if library && REPEATING.contains(&&name[..]) {
+            let closures = call.args.iter().filter_map(|argument| match argument {
+                Expr::Closure(closure) => Some(closure),
+                _ => None,
+            });
+            let changes: Vec<_> = closures.flat_map(|closure| changes_of_closure(closure, &self.scopes)).collect();
+            for change in changes {
+                let message = format!(
+                    "a closure of `{name}` changes nothing outside of it, and `{}` is outside: where the function is staged it runs once, for \
+                     all elements or steps; what it results in is stacked, by `build` or `scan`, and what goes from step to \
+                     step is carried, by `scan` or `for t in rolled(0..n)`",
+                    change.name
+                );
+                self.error(change.span, message);
+            }
+        }
         if keeps {
             return self.elements(&mut call.args);
         }
