@@ -158,7 +158,8 @@ pub type ForwardArray<A> = <<A as Algebra>::Forward as Algebra>::Array;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an algebra",
     note = "the first parameter of an array is its algebra: plain ones are `Vector<Concrete, f64>`, those of a function or a \
-            struct that is generic over `A: Algebra` are `Vector<A, f64>`"
+            struct that is generic over `A: Algebra` are `Vector<A, f64>`",
+    note = "`#[differentiable]` on the function adds it: below that, `Vector<f64>` is written"
 )]
 pub trait Algebra: Clone + std::fmt::Debug + 'static {
     /// An array of any shape and element type; a handle that is cheap to clone.
@@ -228,12 +229,14 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     fn contract(spec: &Contraction, a: Self::Array, b: Self::Array) -> Self::Array;
 
     /// `target + scatter(updates, indices)`, in place where the instance can.
+    #[track_caller]
     fn scatter_onto(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
         let shape = Self::shape(&target);
         let extents = Shape::from_slice(&shape[..indices.len()]);
         Self::binary(Binary::Add, target, Self::scatter(updates, indices, &extents))
     }
     /// `target + accumulate(updates, map)`, in place where the instance can.
+    #[track_caller]
     fn accumulate_onto(target: Self::Array, updates: Self::Array, map: &AffineMap) -> Self::Array {
         Self::binary(Binary::Add, target, Self::accumulate(updates, map))
     }

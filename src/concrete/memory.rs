@@ -72,6 +72,12 @@ impl ReportedAt {
         ReportedAt { outer: PLACE.replace(Some(place)) }
     }
 
+    /// From now on, at the caller's line, or where that is reported already: for operations that are made of several.
+    #[track_caller]
+    pub(crate) fn caller() -> ReportedAt {
+        ReportedAt::place(ReportedAt::or(Location::caller()))
+    }
+
     /// While a function of the user runs, whose lines are its own.
     pub(crate) fn own_lines() -> ReportedAt {
         ReportedAt { outer: PLACE.replace(None) }

@@ -1,6 +1,7 @@
 //! Losses: how far predictions are from what was seen.
 
 use crate::algebra::Algebra;
+use crate::concrete::ReportedAt;
 use crate::functions::{check_broadcast, fail};
 use crate::tensor::{Float, Matrix, Rank, Scalar, Tensor, Vector, build};
 
@@ -8,6 +9,7 @@ use crate::tensor::{Float, Matrix, Rank, Scalar, Tensor, Vector, build};
 /// A label that is no position counts as one of a score as high as the largest.
 #[track_caller]
 pub fn softmax_cross_entropy<A: Algebra, E: Float>(scores: &Matrix<A, E>, labels: &Vector<A, i64>) -> Scalar<A, E> {
+    let _place = ReportedAt::caller();
     let shifted = scores - scores.max_axis(1).insert_axis(1).stop_gradient();
     // The right scores are read before anything is subtracted: a read that may fall outside is 0 as it is.
     let right = build(labels.len(), |sample| shifted.at((&sample, labels.at(&sample))));

@@ -4,7 +4,6 @@ use crate::algebra::Algebra;
 use crate::concrete::ReportedAt;
 use crate::functions::{check_broadcast, fail};
 use crate::tensor::{Float, Max, Operand, RDyn, Rank, Tensor, check_axis};
-use std::panic::Location;
 
 /// A function of an array and an axis, untyped in the rank: where reductions and what they are taken from meet. What does not
 /// fit is reported by this name, and everything at the caller's line.
@@ -19,7 +18,7 @@ fn along<A: Algebra, E: Float, R: Rank>(
     if let Err(problem) = check_axis(axis, &shape) {
         return fail(name, problem, &shape);
     }
-    let _place = ReportedAt::place(Location::caller());
+    let _place = ReportedAt::caller();
     Tensor::wrap(f(x.clone().into_dyn()).into_array())
 }
 

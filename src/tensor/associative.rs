@@ -4,6 +4,7 @@ use super::combination::Operator;
 use super::cumulative::{reversed, running, total, total_over};
 use super::recurrence::running_over;
 use crate::algebra::Algebra;
+use crate::concrete::ReportedAt;
 use crate::error::Error;
 use crate::shape::Type;
 use crate::tensor::structure::move_axis;
@@ -112,6 +113,7 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
+    let _place = ReportedAt::caller();
     let arrays = xs.leaves();
     let found = extent::<A>(&arrays, axis);
     let found = found.and_then(|n| neutral_misfit::<A>(&arrays, axis, &neutral.types()).map_or(Ok(n), Err));
@@ -197,6 +199,7 @@ where
     X::Slice: Stacked<A, Stack = X>,
     F: Fn(X::Slice, X::Slice) -> X::Slice,
 {
+    let _place = ReportedAt::caller();
     let arrays = xs.leaves();
     let arrays = match extent::<A>(&arrays, axis) {
         Ok(0 | 1) => return duplicate(xs),

@@ -5,7 +5,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::{self, Concrete};
+use crate::concrete::{self, Concrete, ReportedAt};
 use crate::error::Error;
 use crate::shape::{Shape, Type};
 use crate::tensor::scan::report_all;
@@ -166,6 +166,7 @@ pub fn stack_trees<A: Algebra, T: Stacked<A>>(parts: &[T]) -> T::Stack {
             }
         });
     }
+    let _place = ReportedAt::caller();
     let column = |at: usize| stack_arrays::<A>(rows.iter().map(|row| row[at].clone()).collect());
     first.stack_from(&mut (0..types.len()).map(column))
 }
@@ -183,6 +184,7 @@ pub fn unstack_trees<A: Algebra, X: Sliced<A>>(batch: &X) -> Vec<X::Slice> {
         let problem = format!("an array of shape {:?} in a batch of {n}", &A::shape(other)[..]);
         A::fail(Error::operands("unstack_trees", problem, place), Type::scalar(crate::shape::DType::Bool));
     }
+    let _place = ReportedAt::caller();
     let slice = |position: usize| {
         let pick = |array: A::Array| {
             let shape: Shape = A::shape(&array);

@@ -1,6 +1,7 @@
 //! Associative operators as reductions and scans are given them: seen through where that is possible, else as closures.
 
 use crate::algebra::{Algebra, Reduction, Traced};
+use crate::concrete::ReportedAt;
 use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::Type;
@@ -74,7 +75,10 @@ impl Combination {
 /// The operator's result, which must be like what it takes; else that is reported, and the result is a placeholder.
 fn checked_result<A: Algebra, T: Tree<A>>(name: &str, place: &Location<'_>, op: &impl Fn(T, T) -> T, a: T, b: T) -> T {
     let like = duplicate(&b);
-    let result = op(a, b);
+    let result = {
+        let _own = ReportedAt::own_lines();
+        op(a, b)
+    };
     match check_same_trees(&like, &result) {
         Ok(()) => result,
         Err(problem) => {

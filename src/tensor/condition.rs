@@ -1,6 +1,7 @@
 //! Choices: of elements by a mask, of computations by a condition.
 
 use crate::algebra::Algebra;
+use crate::concrete::ReportedAt;
 use crate::shape::{DType, Shape, Type};
 use crate::tensor::apply::{align, broadcast_shape, fail_array, stretch};
 use crate::tensor::tree::check_same_trees;
@@ -55,6 +56,7 @@ pub fn select<A: Algebra, M: Rank, T: Tree<A>>(mask: impl Borrow<Tensor<A, bool,
     if let Some(problem) = problem {
         return fail_tree("select", problem, yes);
     }
+    let _place = ReportedAt::caller();
     let mut chosen = yes.leaves().into_iter().zip(no.leaves()).map(|(yes, no)| {
         let mask = stretch::<A>(mask.array.clone(), &A::shape(&yes));
         A::select(mask, yes, no)

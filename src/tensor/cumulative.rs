@@ -7,7 +7,7 @@
 use super::combination::Combination;
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Reduction, sorted_axes};
-use crate::concrete::Array;
+use crate::concrete::{Array, ReportedAt};
 use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Value};
 use crate::tensor::apply::{check_axis, fail};
@@ -54,10 +54,12 @@ pub(super) fn total<A: Algebra>(mut arrays: Vec<A::Array>, axis: usize, combine:
 }
 
 /// The combination of all `n > 0` positions of an array along an axis, which is removed.
+#[track_caller]
 pub(super) fn total_over<A: Algebra>(combination: Combination, array: A::Array, axis: usize) -> A::Array {
     if let Some(reduction) = combination.reduction() {
         return A::reduce(reduction, array, &[axis]);
     }
+    let _place = ReportedAt::caller();
     let mut shape = A::shape(&array);
     shape.remove(axis);
     A::reshape(total::<A>(vec![array], axis, &mut elementwise::<A>(combination)).remove(0), &shape)
@@ -191,12 +193,14 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         }
         let mut axes = Axes::from_slice(axes.axes());
         axes.sort_unstable();
+        let _place = ReportedAt::caller();
         let over = |array, &axis: &usize| product_over::<A, E, RDyn>(array, axis).into_array();
         Tensor::wrap(axes.iter().rev().fold(self.array.clone(), over))
     }
 }
 
 /// The product along an axis that is there.
+#[track_caller]
 fn product_over<A: Algebra, E: Number, S: Rank>(array: A::Array, axis: usize) -> Tensor<A, E, S> {
     let mut shape = A::shape(&array);
     if shape.remove(axis) == 0 {
@@ -214,6 +218,7 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
 
     /// An array with this one's axis of extent 1 for each of `axes`: the largest elements, by which exponentials are kept
     /// small. Nothing is differentiated through them, and infinite ones are taken for 0.
+    #[track_caller]
     fn offsets(&self, axes: &[usize]) -> A::Array {
         let largest = A::reduce(Reduction::Max, self.array.clone(), axes);
         let mut shape = self.shape();

@@ -99,21 +99,21 @@ pub struct Tensor<A: Algebra, E: Element, R: Rank> {
 }
 
 /// An array without axes.
-pub type Scalar<A, E> = Tensor<A, E, R0>;
+pub type Scalar<A, E> = Tensor<A, E, R0>; // `Scalar<f64>` is for functions with `#[differentiable]`
 /// An array of one axis.
-pub type Vector<A, E> = Tensor<A, E, R1>;
+pub type Vector<A, E> = Tensor<A, E, R1>; // `Vector<f64>` is for functions with `#[differentiable]`
 /// An array of two axes.
-pub type Matrix<A, E> = Tensor<A, E, R2>;
+pub type Matrix<A, E> = Tensor<A, E, R2>; // `Matrix<f64>` is for functions with `#[differentiable]`
 /// An array of three axes.
-pub type Tensor3<A, E> = Tensor<A, E, R3>;
+pub type Tensor3<A, E> = Tensor<A, E, R3>; // `Tensor3<f64>` is for functions with `#[differentiable]`
 /// An array of four axes.
-pub type Tensor4<A, E> = Tensor<A, E, R4>;
+pub type Tensor4<A, E> = Tensor<A, E, R4>; // `Tensor4<f64>` is for functions with `#[differentiable]`
 /// An array of five axes.
-pub type Tensor5<A, E> = Tensor<A, E, R5>;
+pub type Tensor5<A, E> = Tensor<A, E, R5>; // `Tensor5<f64>` is for functions with `#[differentiable]`
 /// An array of six axes.
-pub type Tensor6<A, E> = Tensor<A, E, R6>;
+pub type Tensor6<A, E> = Tensor<A, E, R6>; // `Tensor6<f64>` is for functions with `#[differentiable]`
 /// An array of any number of axes.
-pub type TensorD<A, E> = Tensor<A, E, RDyn>;
+pub type TensorD<A, E> = Tensor<A, E, RDyn>; // `TensorD<f64>` is for functions with `#[differentiable]`
 
 impl<A: Algebra, E: Element, R: Rank> Clone for Tensor<A, E, R> {
     fn clone(&self) -> Self {

@@ -3,6 +3,7 @@
 use super::batch::Template;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
+use crate::concrete::ReportedAt;
 use crate::error::Error;
 use crate::shape::{DType, Type};
 use crate::tensor::scan::report_all;
@@ -48,6 +49,7 @@ impl<F: Family> Clone for Unravel<F> {
 /// ```
 #[track_caller]
 pub fn ravel<A: Algebra, E: Float, T: Tree<A>>(tree: &T) -> (Vector<A, E>, Unravel<T::Family>) {
+    let _place = ReportedAt::caller();
     let place = Location::caller();
     let floats = |array: A::Array| {
         let ty = A::type_of(&array);
@@ -70,6 +72,7 @@ impl<F: Family> Unravel<F> {
     /// The tree whose elements these are. A vector of another length is reported at the caller's line.
     #[track_caller]
     pub fn tree<A: Algebra, E: Float>(&self, vector: &Vector<A, E>) -> F::At<A> {
+        let _place = ReportedAt::caller();
         let leaves = if vector.len() == self.size() {
             unflatten(vector, &self.types)
         } else {

@@ -7,7 +7,7 @@
 use super::combination::Combination;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::Array;
+use crate::concrete::{Array, ReportedAt};
 use crate::operation::Binary;
 use crate::shape::{Shape, Type, Value};
 use crate::tensor::apply::fail;
@@ -65,6 +65,7 @@ pub(super) fn running_over<A: Algebra>(
     axis: usize,
     reverse: bool,
 ) -> A::Array {
+    let _place = ReportedAt::caller();
     let array = move_axis::<A>(array, axis, 0);
     let Type { dtype, shape } = A::type_of(&array);
     let (n, slice) = (shape[0], Shape::from_slice(&shape[1..]));

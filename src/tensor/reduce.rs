@@ -1,6 +1,7 @@
 //! Reductions over axes.
 
 use crate::algebra::{Algebra, Extreme, Reduction, sorted_axes};
+use crate::concrete::ReportedAt;
 use crate::operation::Binary;
 use crate::shape::{Axes, Value};
 use crate::tensor::apply::{check_axis, fail};
@@ -153,6 +154,7 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         }
         let axes = sorted_axes(axes);
         let count = axes.iter().map(|&axis| shape[axis]).product();
+        let _place = ReportedAt::caller();
         let mean =
             |array: A::Array| Tensor::<A, E, RDyn>::wrap(A::reduce(Reduction::Sum, array, &axes)).divided_by(count);
         let mut kept = shape.clone();

@@ -6,6 +6,7 @@
 use super::index::align_indices;
 use super::segments::{Segments, Sorted, along_outer};
 use crate::algebra::Algebra;
+use crate::concrete::ReportedAt;
 use crate::operation::Binary;
 use crate::shape::{Shape, size};
 use crate::tensor::apply::{broadcast_shape, fail, fail_array, stretch};
@@ -48,7 +49,9 @@ impl<A: Algebra, I: IndexArrays<A>> IndexArrays<A> for Masked<A, I> {
 }
 
 /// Where all positions are inside of these extents.
+#[track_caller]
 fn inside<A: Algebra>(positions: &[A::Array], extents: &[usize]) -> A::Array {
+    let _place = ReportedAt::caller();
     let inner = |position: &A::Array, extent: usize| {
         let position: Tensor<A, i64, RDyn> = Tensor::wrap(position.clone());
         (position.ge(0) & position.lt(extent)).into_array()
@@ -79,6 +82,7 @@ impl<A: Algebra> Rows<A> {
     #[track_caller]
     fn new(target: &A::Array, positions: Vec<A::Array>, updates: &A::Array) -> Result<Rows<A>, String> {
         let (positions, shape) = fitting::<A>(target, positions, updates)?;
+        let _place = ReportedAt::caller();
         let (extents, inner) = shape.split_at(positions.len());
         let written = A::shape(&positions[0]);
         let key = match &positions[..] {
@@ -112,6 +116,7 @@ impl<A: Algebra> Rows<A> {
     }
 
     /// The array from its rows.
+    #[track_caller]
     fn restored(&self, rows: A::Array) -> A::Array {
         A::reshape(rows, &self.shape)
     }

@@ -6,7 +6,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::Array;
+use crate::concrete::{Array, ReportedAt};
 use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::{Axes, DType, Shape, Type, Value};
@@ -113,22 +113,26 @@ impl<A: Algebra> Segments<A> {
     }
 
     /// For each slice what belongs to its segment, 0 where it is in none.
+    #[track_caller]
     fn spread(&self, of_segments: A::Array) -> A::Array {
         A::gather(of_segments, vec![self.keys.array().clone()])
     }
 
     /// A value for each segment from one for each slice, which are added.
+    #[track_caller]
     fn total(&self, of_slices: A::Array) -> A::Array {
         A::scatter(of_slices, vec![self.keys.array().clone()], &[self.count])
     }
 
     /// Whether there are slices in each segment.
+    #[track_caller]
     fn filled(&self) -> A::Array {
         self.total(A::constant(Array::full(&[self.keys.len()], Value::Bool(true))))
     }
 }
 
 /// A mask of outer axes, for an array that has more.
+#[track_caller]
 pub(super) fn along_outer<A: Algebra>(mask: A::Array, shape: &[usize]) -> A::Array {
     let outer = A::shape(&mask);
     let axes: Axes = (0..outer.len()).collect();
@@ -148,6 +152,7 @@ pub(super) struct Sorted<A: Algebra> {
 impl<A: Algebra> Sorted<A> {
     #[track_caller]
     pub(super) fn new(segments: &Segments<A>) -> Sorted<A> {
+        let _place = ReportedAt::caller();
         let n = segments.keys.len();
         let order = (!segments.ascending).then(|| segments.keys.argsort(0));
         let sorted = match &order {
@@ -162,6 +167,7 @@ impl<A: Algebra> Sorted<A> {
     }
 
     /// Whether anything is written at each of `count` positions.
+    #[track_caller]
     fn written(&self, count: usize) -> A::Array {
         let ones = A::constant(Array::full(&[self.last.len()], Value::I64(1)));
         let found = Vector::<A, i64>::wrap(A::scatter(ones, vec![self.last.array().clone()], &[count]));
@@ -169,6 +175,7 @@ impl<A: Algebra> Sorted<A> {
     }
 
     /// The slices that are the last of their keys at those, of `count` positions, and elsewhere what is in `others`.
+    #[track_caller]
     pub(super) fn put(&self, slices: A::Array, others: A::Array, count: usize) -> A::Array {
         let scattered = A::scatter(slices, vec![self.last.array().clone()], &[count]);
         let mask = along_outer::<A>(self.written(count), &A::shape(&scattered));
@@ -176,7 +183,9 @@ impl<A: Algebra> Sorted<A> {
     }
 
     /// The combinations of arrays' slices by key; where there is none, what is in `others`.
+    #[track_caller]
     fn combine(&self, arrays: Vec<A::Array>, others: Vec<A::Array>, operator: Combine<'_, A>) -> Vec<A::Array> {
+        let _place = ReportedAt::caller();
         // Whether a segment begins there goes along with the values on every level.
         let mut combine = |mut left: Vec<A::Array>, mut right: Vec<A::Array>| -> Vec<A::Array> {
             let (earlier, begins) = (left.remove(0), right.remove(0));
@@ -201,10 +210,12 @@ impl<A: Algebra> Sorted<A> {
     }
 
     /// As [`Sorted::combine`], of one array by an operation.
+    #[track_caller]
     fn combine_by(&self, combination: Combination, array: A::Array, others: A::Array) -> A::Array {
         self.combine(vec![array], vec![others], &mut elementwise::<A>(combination)).remove(0)
     }
 
+    #[track_caller]
     pub(super) fn sorted(&self, array: A::Array) -> A::Array {
         match &self.order {
             Some(order) => A::gather(array, vec![order.array().clone()]),
@@ -303,6 +314,7 @@ where
         });
         return X::Family::rebuild::<A, A>(xs, &mut placeholders);
     }
+    let _place = ReportedAt::caller();
     arrays = moved::<A>(arrays, axis, 0);
     let others = neutral.into_iter().map(|neutral| {
         let mut shape = Shape::from_slice(&[segments.count]);

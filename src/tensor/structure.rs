@@ -294,5 +294,10 @@ pub(crate) fn move_axis<A: Algebra>(array: A::Array, from: usize, to: usize) -> 
 pub(super) fn stack_arrays<A: Algebra>(parts: Vec<A::Array>) -> A::Array {
     let mut row = A::shape(&parts[0]);
     row.insert(0, 1);
-    A::concatenate(0, parts.into_iter().map(|part| A::reshape(part, &row)).collect())
+    // Not in a closure, which would hide the caller's line.
+    let mut rows = Vec::with_capacity(parts.len());
+    for part in parts {
+        rows.push(A::reshape(part, &row));
+    }
+    A::concatenate(0, rows)
 }

@@ -81,6 +81,7 @@ fn traced<A: Algebra, C: Tree<A>>(
     let body = closed.with_results(&closed.results[1..]).into();
     let steps = Steps::While(closed.with_results(&closed.results[..1]).into());
     let sweeps = Sweeps::single(steps, body, (first.len(), 0), false, checkpoints);
+    let _place = ReportedAt::place(ReportedAt::or(place));
     let last = A::sweeps_source(sweeps, first.into_iter().chain(captures).collect());
     Some(C::Family::rebuild::<A, A>(carry, &mut last.into_iter()))
 }

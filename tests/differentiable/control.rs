@@ -148,6 +148,56 @@ fn rolled_loops_are_scans() {
 }
 
 /// A loop over a range of positions, counted up or down.
+#[deny(unused_assignments)]
+#[differentiable]
+fn carried_in_turn(x: Vector<f64>, #[plain] deep: bool) -> (Scalar<f64>, Scalar<f64>) {
+    let (mut a, mut b) = (0.0, x[0]);
+    // Read by the next step only, which is no reason to warn.
+    for _ in rolled(0..3) {
+        (a, b) = (b, a + b);
+    }
+    let mut pair = (-1.0, (2.0, x[1]));
+    for t in rolled(0..2) {
+        pair = (pair.1.0 + x[t], (pair.0 * x[t], pair.1.1 - 1.0));
+    }
+    // Another variable of the name is carried, so that this one stays a number.
+    let mut n = 1;
+    n += if deep { x.len() } else { 0 };
+    let (scale, shift) = if pair.0 > 0.0 { (1.0, x[0]) } else { (pair.0, 0.5) };
+    let (plain, count) = if deep { (2.0, n) } else { (shape(n), 1) };
+    let mut n = x[0];
+    for _ in rolled(0..count) {
+        n = n * plain;
+    }
+    (b * scale + pair.1.0 * n, shift)
+}
+
+fn shape(n: usize) -> f64 {
+    n as f64
+}
+
+#[test]
+fn literals_in_tuples_are_carried_and_chosen() {
+    macro_rules! expected {
+        ($factor:expr) => {
+            generic!(V => (S, S), |x| {
+                let mut pair = (scalar(-1.0), (scalar(2.0), x.at(1)));
+                for t in 0..2 {
+                    pair = (&pair.1.0 + x.at(t), (&pair.0 * x.at(t), &pair.1.1 - 1.0));
+                }
+                let positive = pair.0.gt(0.0);
+                let scale = cond(&positive, || scalar(1.0), || pair.0.clone());
+                let shift = cond(&positive, || x.at(0), || scalar(0.5));
+                (3.0 * x.at(0) * scale + &pair.1.0 * (x.at(0) * $factor), shift)
+            })
+        };
+    }
+    for x in [[0.5, 0.25], [-1.5, -2.0]] {
+        same(&carried_in_turn { deep: true }, &expected!(8.0), &v(x));
+        same(&carried_in_turn { deep: false }, &expected!(1.0), &v(x));
+    }
+}
+
 fn scan_unit<A: Algebra, C: Tree<A>>(
     carry: C,
     (from, to): (usize, usize),

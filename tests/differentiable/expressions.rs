@@ -171,3 +171,74 @@ fn literals_take_the_type_at_hand() {
     let slope = grad(|(x, k)| literals(x, k).sum(), (&x, &k));
     assert_eq!(slope.to_vec(), [0.5, 0.0]);
 }
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Low = 1,
+    High = 5,
+}
+
+const STEPS: i64 = 3;
+
+/// `as` is of arrays a cast, and of anything else Rust's: enums, `bool`s, literals of any size, and what wraps and saturates.
+#[differentiable]
+fn casts(x: Vector<f64>, k: Vector<i64>, #[plain] kind: Kind, #[plain] n: i32) -> Vector<f64> {
+    let plain = kind as i32 as f64 + Kind::Low as u8 as f64 + (n < 3) as i32 as f64 + STEPS as f64;
+    let wrapped = n as u8 as f64 + -1.5f64 as u8 as f64 + (n - 1) as f64 + 4_000_000_000 as u32 as f64;
+    let single = x as f32;
+    let positive = (x > 0.0) as f64;
+    let index = build(x.len(), |i| (i + 1) as f64 * x[i] + k[i] as f64);
+    let truncated = x[0] as i64;
+    let weights: Vec<f64> = (0..x.len()).map(|i| i as f64).collect();
+    index * plain + positive * wrapped + single as f64 + (truncated as f64) + x * weights[2] + k as f64
+}
+
+#[test]
+fn casts_are_of_arrays_and_of_numbers() {
+    let expected = generic!((V, deltaray::tensor::Vector<Concrete, i64>) => V, |(x, k)| {
+        let index = build(x.len(), |i| (&i + 1).cast::<f64>() * x.at(&i) + k.at(&i).cast::<f64>());
+        let plain = 5.0 + 1.0 + 0.0 + 3.0;
+        let wrapped = 44.0 + 0.0 + 299.0 + 4e9;
+        let sum = index * plain + x.gt(0.0).cast::<f64>() * wrapped + x.cast::<f32>().cast::<f64>();
+        sum + x.at(0).cast::<i64>().cast::<f64>() + x * 2.0 + k.cast::<f64>()
+    });
+    let k = deltaray::tensor::Vector::from(vec![7i64, -2, 0]);
+    same(&casts { kind: Kind::High, n: 300 }, &expected, &(v([1.5, -0.25, 3.0]), k));
+}
+
+/// What is matched by literals, and iterated, is Rust's where it is no array.
+#[differentiable]
+fn matched(x: Vector<f64>, #[plain] n: usize, #[plain] name: &str, #[plain] list: &[f64]) -> Scalar<f64> {
+    let scale = match n {
+        0 => 1.0,
+        1 | 2 => 2.0,
+        other => other as f64,
+    };
+    let shift = match name {
+        "one" => 1.0,
+        _ => 0.5,
+    };
+    let sign = match list[0] > 0.0 {
+        true => 1.0,
+        false => -1.0,
+    };
+    let mut sum = x[0] * scale + shift;
+    for weight in list {
+        sum += weight * x[1];
+    }
+    let rows = vec![x, x * 2.0];
+    for row in &rows {
+        sum += row.sum() * sign;
+    }
+    for row in rows {
+        sum -= row[0];
+    }
+    sum
+}
+
+#[test]
+fn values_are_matched_and_iterated() {
+    let expected = generic!(V => S, |x| x.at(0) * 3.0 + 1.0 + x.at(1) * 2.0 - x.sum() * 3.0 - x.at(0) * 3.0);
+    let written = generic!(V => S, |x| matched(x, 3, "one", &[-1.0, 3.0]));
+    same(&written, &expected, &v([1.5, -0.25]));
+}

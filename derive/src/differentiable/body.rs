@@ -3,6 +3,7 @@
 //! What an expression becomes depends on the position that it stands in, as Rust's places and values do: an index is a read
 //! where a value is wanted, and stays an index where something is assigned.
 
+use super::indices::element;
 use super::scopes::{Declared, Scopes, variable};
 use super::types::Retyping;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -11,7 +12,7 @@ use std::collections::HashSet;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Error, Expr, ExprIndex, Lit, Member, Token, UnOp};
+use syn::{Error, Expr, Lit, Member, Token, UnOp};
 
 /// What an expression is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,16 +81,6 @@ pub fn is_place(expression: &Expr) -> bool {
 fn used(place: &Expr) -> Expr {
     let span = place.span();
     parse(quote_spanned!(span=> (&&&::deltaray::tensor::attribute::Used(&#place)).operand()))
-}
-
-/// The place of an element that is assigned.
-pub fn element(place: &mut Expr) {
-    if let Expr::Index(index) = place {
-        element(&mut index.expr);
-        let span = index.bracket_token.span.open();
-        let (base, position) = (&index.expr, &index.index);
-        *place = parse(quote_spanned!(span=> (*#base.place_at(#position))));
-    }
 }
 
 /// Methods of Rust's collections that change them: an element that one is called on stays a place.
@@ -212,7 +203,7 @@ impl Rewriter<'_> {
                 let ends = [&mut range.start, &mut range.end];
                 ends.into_iter().flatten().for_each(|end| self.rewrite(end, Position::Argument));
             }
-            Expr::Cast(cast) => self.rewrite(&mut cast.expr, Position::Argument),
+            Expr::Cast(_) => self.cast(expression),
             Expr::Try(inner) => self.rewrite(&mut inner.expr, Position::Argument),
             Expr::Let(condition) => {
                 self.rewrite(&mut condition.expr, Position::Reference);
@@ -336,47 +327,6 @@ impl Rewriter<'_> {
                 let declared = variable(base).and_then(|name| self.scopes.find(name));
                 matches!(declared, Some(Declared::ByValue | Declared::ByReference))
             }
-        }
-    }
-
-    fn index(&mut self, expression: &mut Expr, position: Position) {
-        let Expr::Index(ExprIndex { expr, index, bracket_token, .. }) = expression else { return };
-        if position == Position::Place {
-            self.rewrite(expr, Position::Place);
-            self.rewrite(index, Position::Value);
-            return;
-        }
-        self.rewrite(expr, Position::Receiver);
-        self.subscript(index);
-        let span = bracket_token.span.open();
-        let read = quote_spanned!(span=> #expr.index_at(#index));
-        *expression = parse(match position {
-            Position::Value | Position::Argument => quote_spanned!(span=> #read.value()),
-            Position::Operand | Position::Receiver => quote_spanned!(span=> #read.receiver()),
-            Position::Bound => quote_spanned!(span=> #read.bound()),
-            Position::Reference | Position::Place => quote_spanned!(span=> (*#read)),
-        });
-    }
-
-    /// What stands between brackets: another handle on a variable, since the index takes it.
-    fn subscript(&mut self, index: &mut Expr) {
-        match index {
-            Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(|part| self.subscript(part)),
-            Expr::Lit(literal) => {
-                // So that nothing is left open: all that is indexed by literals takes `usize`.
-                if let Lit::Int(number) = &literal.lit
-                    && number.suffix().is_empty()
-                {
-                    let text = format!("{}usize", number.base10_digits());
-                    literal.lit = Lit::Int(syn::LitInt::new(&text, number.span()));
-                }
-            }
-            _ if is_place(index) => {
-                self.rewrite(index, Position::Argument);
-                let span = index.span();
-                *index = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#index)));
-            }
-            _ => self.rewrite(index, Position::Argument),
         }
     }
 

@@ -138,6 +138,83 @@ pub fn assigned(body: &Block) -> Vec<Ident> {
     assigned.names
 }
 
+/// A change of a variable from outside.
+pub struct Change {
+    pub name: Ident,
+    pub span: proc_macro2::Span,
+}
+
+/// Methods that change what they are called on, whatever that is.
+const COLLECTING: [&str; 5] = ["push", "push_back", "push_front", "push_str", "extend"];
+
+struct Changes<'s> {
+    scopes: &'s Scopes,
+    /// Whether assignments count: a rolled loop carries what it assigns.
+    assignments: bool,
+    /// Names that are bound inside.
+    own: Vec<Ident>,
+    found: Vec<Change>,
+}
+
+impl Changes<'_> {
+    fn add(&mut self, place: &Expr) {
+        match place {
+            Expr::Tuple(tuple) => tuple.elems.iter().for_each(|element| self.add(element)),
+            _ => {
+                let changed = root(place).filter(|name| !self.own.contains(name));
+                let changed = changed.filter(|name| self.scopes.find(name).is_some_and(Declared::is_mutable));
+                if let Some(name) = changed {
+                    self.found.push(Change { name: name.clone(), span: name.span() });
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Changes<'_> {
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        match expression {
+            Expr::Assign(assign) if self.assignments => self.add(&assign.left),
+            Expr::Binary(binary) if self.assignments && assigns(&binary.op) => self.add(&binary.left),
+            Expr::Reference(reference) if reference.mutability.is_some() => self.add(&reference.expr),
+            Expr::MethodCall(call) if COLLECTING.contains(&&call.method.to_string()[..]) => self.add(&call.receiver),
+            _ => {}
+        }
+        visit::visit_expr(self, expression);
+    }
+    fn visit_item(&mut self, _: &'a syn::Item) {}
+}
+
+/// All names that are bound in an expression or a block.
+#[derive(Default)]
+struct Bound(Vec<Ident>);
+
+impl<'a> Visit<'a> for Bound {
+    fn visit_pat_ident(&mut self, pattern: &'a syn::PatIdent) {
+        self.0.push(pattern.ident.clone());
+        visit::visit_pat_ident(self, pattern);
+    }
+    fn visit_item(&mut self, _: &'a syn::Item) {}
+}
+
+/// What a closure changes of the variables from outside.
+pub fn changes_of_closure(closure: &syn::ExprClosure, scopes: &Scopes) -> Vec<Change> {
+    let mut bound = Bound::default();
+    bound.visit_expr_closure(closure);
+    let mut changes = Changes { scopes, assignments: true, own: bound.0, found: Vec::new() };
+    changes.visit_expr(&closure.body);
+    changes.found
+}
+
+/// What a rolled loop changes of the variables from outside, but for those that it carries.
+pub fn changes_of_loop(body: &Block, carried: &[Ident], scopes: &Scopes) -> Vec<Change> {
+    let mut bound = Bound(carried.to_vec());
+    bound.visit_block(body);
+    let mut changes = Changes { scopes, assignments: false, own: bound.0, found: Vec::new() };
+    changes.visit_block(body);
+    changes.found
+}
+
 /// Whether a rolled loop among these statements assigns a variable.
 pub fn is_rolled_over(name: &Ident, statements: &[syn::Stmt]) -> bool {
     struct Loops<'n> {
@@ -153,7 +230,15 @@ pub fn is_rolled_over(name: &Ident, statements: &[syn::Stmt]) -> bool {
         }
     }
     let mut loops = Loops { name, found: false };
-    statements.iter().for_each(|statement| loops.visit_stmt(statement));
+    for statement in statements {
+        loops.visit_stmt(statement);
+        // From here on the name is another variable's.
+        if let syn::Stmt::Local(local) = statement
+            && bindings(&local.pat).iter().any(|(other, _)| other == name)
+        {
+            break;
+        }
+    }
     loops.found
 }
 

@@ -1,12 +1,15 @@
 //! `#[differentiable]`: code of arrays as it is thought, made generic over the algebra.
 //!
-//! Tokens go one way: [`signature`] makes the function generic, [`body`], [`operators`], [`statements`] and [`lifting`] rewrite
-//! expressions by their position, and [`value`] adds the struct that is the function as a value. Nothing here differentiates.
+//! Tokens go one way: [`signature`] makes the function generic, [`body`], [`operators`], [`indices`], [`plain`],
+//! [`statements`] and [`lifting`] rewrite expressions by their position, and [`value`] adds the struct that is the function as
+//! a value. Nothing here differentiates.
 
 mod body;
 mod effects;
+mod indices;
 mod lifting;
 mod operators;
+mod plain;
 mod scopes;
 mod signature;
 mod statements;
@@ -38,8 +41,8 @@ fn imports() -> TokenStream {
     quote! {
         #[allow(unused_imports)]
         use ::deltaray::tensor::attribute::{
-            AssignByRust as _, ByCopy as _, ByReference as _, CompareByRust as _, ConditionOfAnotherType as _, IndexByRust as _,
-            OfReference as _, OfSlice as _, OfTree as _, OwnedByClone as _, OwnedByTree as _, OwnedTree as _,
+            AssignByRust as _, ByCopy as _, ByReference as _, CastByRust as _, CompareByRust as _, ConditionOfAnotherType as _, IndexByRust as _,
+            IteratedByRust as _, MatchedByRust as _, OfReference as _, OfSlice as _, OfTree as _, OwnedByClone as _, OwnedByTree as _, OwnedTree as _,
             TruthOfAnotherType as _, UsedArray as _, UsedCopy as _, UsedReference as _,
         };
     }

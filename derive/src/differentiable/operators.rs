@@ -1,7 +1,8 @@
 //! Operators: arithmetic, comparisons, and `&&` and `||`; and literals beside them.
 
-use super::body::{Position, Rewriter, element, is_literal, is_place, parse};
+use super::body::{Position, Rewriter, is_literal, is_place, parse};
 use super::effects::{assigns, is_pure_expression};
+use super::indices::element;
 use super::scopes::{root, uses};
 use proc_macro2::Ident;
 use quote::{ToTokens, quote_spanned};

@@ -1,9 +1,9 @@
 //! Blocks, choices, loops, calls and closures.
 
 use super::body::{Position, Rewriter, is_literal, parse};
-use super::effects::{assigned, exit, is_pure, is_rolled_over, rolled_range};
+use super::effects::{assigned, changes_of_closure, changes_of_loop, exit, is_pure, is_rolled_over, rolled_range};
 use super::operators::contains_let;
-use super::scopes::{Declared, bindings, used, used_in, uses_from};
+use super::scopes::{Declared, bindings, used, used_in, uses_from, variable};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
@@ -36,6 +36,26 @@ const OF_EXPRESSIONS: [&str; 18] = [
 /// Functions of the library that keep their first argument, and hand it on from step to step.
 const CARRYING: [&str; 6] = ["scan", "scan_reverse", "fold", "fold_reverse", "iterate", "while_loop"];
 
+/// Functions of the library that run a closure for each element or step.
+const REPEATING: [&str; 16] = [
+    "build",
+    "scan",
+    "scan_reverse",
+    "fold",
+    "fold_reverse",
+    "iterate",
+    "while_loop",
+    "reduce",
+    "reduce_axis",
+    "associative_scan",
+    "associative_scan_axis",
+    "associative_scan_reverse",
+    "associative_scan_reverse_axis",
+    "vmap",
+    "vmap_axes",
+    "checkpoint",
+];
+
 /// The last part of a function's path.
 fn function_name(function: &Expr) -> Option<String> {
     match function {
@@ -52,11 +72,45 @@ fn literal(block: &Block) -> Option<&Expr> {
     }
 }
 
+/// The elements of the tuple that a block ends with.
+fn tuple(block: &mut Block) -> Option<&mut Punctuated<Expr, Token![,]>> {
+    match block.stmts.last_mut() {
+        Some(Stmt::Expr(Expr::Tuple(tuple), None)) => Some(&mut tuple.elems),
+        _ => None,
+    }
+}
+
 /// The block after `else`.
 fn else_block(expression: &Expr) -> Block {
     match expression {
         Expr::Block(block) if block.label.is_none() && block.attrs.is_empty() => block.block.clone(),
         other => Block { brace_token: Default::default(), stmts: vec![Stmt::Expr(other.clone(), None)] },
+    }
+}
+
+/// Makes arrays of the literals that the variables of a pattern begin as, alone or in tuples, where a rolled loop carries
+/// them; says whether there were any.
+fn lift_carried(pattern: &Pat, value: &mut Expr, carried: &dyn Fn(&proc_macro2::Ident) -> bool) -> bool {
+    /// Makes arrays of the literals in a value.
+    fn lift(value: &mut Expr) -> bool {
+        match value {
+            Expr::Tuple(tuple) => tuple.elems.iter_mut().fold(false, |found, element| lift(element) | found),
+            Expr::Paren(inner) => lift(&mut inner.expr),
+            literal if is_literal(literal) => {
+                let span = literal.span();
+                *literal = parse(quote_spanned!(span=> ::deltaray::tensor::scalar(#literal)));
+                true
+            }
+            _ => false,
+        }
+    }
+    match (pattern, value) {
+        (Pat::Ident(name), value) => name.mutability.is_some() && carried(&name.ident) && lift(value),
+        (Pat::Tuple(patterns), Expr::Tuple(values)) if patterns.elems.len() == values.elems.len() => {
+            let parts = patterns.elems.iter().zip(&mut values.elems);
+            parts.fold(false, |found, (pattern, value)| lift_carried(pattern, value, carried) | found)
+        }
+        _ => false,
     }
 }
 
@@ -108,23 +162,12 @@ impl Rewriter<'_> {
         let mut number = false;
         if let Some(init) = &mut local.init {
             number = is_literal(&init.expr) && matches!(&local.pat, Pat::Ident(name) if name.mutability.is_some());
-            let carried = match &local.pat {
-                Pat::Ident(name) if name.mutability.is_some() && is_literal(&init.expr) => {
-                    is_rolled_over(&name.ident, later)
-                }
-                _ => false,
-            };
-            if carried {
-                number = false;
-                // A loop carries arrays.
-                let (literal, span) = (&init.expr, init.expr.span());
-                *init.expr = parse(quote_spanned!(span=> ::deltaray::tensor::scalar(#literal)));
-            } else {
-                match &mut *init.expr {
-                    Expr::Closure(closure) => self.closure(closure, Declared::Open),
-                    Expr::Reference(_) => self.rewrite(&mut init.expr, Position::Bound),
-                    _ => self.rewrite(&mut init.expr, Position::Value),
-                }
+            let carried = |name: &proc_macro2::Ident| is_rolled_over(name, later);
+            number &= !lift_carried(&local.pat, &mut init.expr, &carried);
+            match &mut *init.expr {
+                Expr::Closure(closure) => self.closure(closure, Declared::Open),
+                Expr::Reference(_) => self.rewrite(&mut init.expr, Position::Bound),
+                _ => self.rewrite(&mut init.expr, Position::Value),
             }
             if let Some((_, diverge)) = &mut init.diverge {
                 self.rewrite(diverge, Position::Value);
@@ -150,6 +193,13 @@ impl Rewriter<'_> {
                 Err(error) => self.errors.push(error),
             }
         }
+    }
+
+    /// A literal as what it stands beside is: an array, or a plain number.
+    fn from_literal(&self, mut literal: Expr) -> proc_macro2::TokenStream {
+        self.literal(&mut literal);
+        let span = literal.span();
+        quote_spanned!(span=> ::deltaray::tensor::attribute::FromLiteral::from_literal(#literal))
     }
 
     /// `if`: a choice by a condition of either kind, where the blocks are values; Rust's own elsewhere.
@@ -182,13 +232,24 @@ impl Rewriter<'_> {
             *expression = parse(quote_spanned!(condition_span=> #condition.choose_literal(#yes, #no)));
             return;
         }
+        if let (Some(yes), Some(no)) = (tuple(then_branch), tuple(&mut other))
+            && yes.len() == no.len()
+        {
+            // A literal beside what is none becomes what that is, as where the whole block is one.
+            for (yes, no) in yes.iter_mut().zip(no) {
+                match (is_literal(yes), is_literal(no)) {
+                    (true, false) => *yes = parse(self.from_literal(yes.clone())),
+                    (false, true) => *no = parse(self.from_literal(no.clone())),
+                    _ => {}
+                }
+            }
+        }
         self.block(then_branch);
         self.block(&mut other);
         let lifted = |literal: Option<syn::Expr>, block: &Block| match literal {
-            Some(mut literal) => {
-                self.literal(&mut literal);
-                let span = literal.span();
-                quote_spanned!(span=> { ::deltaray::tensor::attribute::FromLiteral::from_literal(#literal) })
+            Some(literal) => {
+                let literal = self.from_literal(literal);
+                quote!({ #literal })
             }
             None => block.to_token_stream(),
         };
@@ -204,7 +265,7 @@ impl Rewriter<'_> {
         if rolled_range(&found.expr).is_some() {
             return self.rolled(expression);
         }
-        self.rewrite(&mut found.expr, Position::Argument);
+        self.iterated(&mut found.expr);
         self.scopes.push_later(Some(used_in(&found.body)));
         self.scopes.enter();
         self.scopes.declare_pattern(&found.pat);
@@ -238,6 +299,14 @@ impl Rewriter<'_> {
                            what it carries from step to step, or collect values by `build` or `scan`";
             self.error(span, message);
         }
+        for change in changes_of_loop(body, &carries, &self.scopes) {
+            let message = format!(
+                "a rolled loop changes nothing outside but what it assigns, and `{}` is changed in place: what each step gives \
+                 is stacked by `scan` or `build`; a loop that is written out, `for t in 0..n`, may collect",
+                change.name
+            );
+            self.error(change.span, message);
+        }
         let Some(range) = call.args.first_mut() else { return };
         self.rewrite(range, Position::Argument);
         self.scopes.push_later(None);
@@ -256,7 +325,12 @@ impl Rewriter<'_> {
             #carried
         }));
         let span = for_token.span;
-        *expression = parse(quote_spanned!(span=> { #carried = #call; }));
+        // What only the next step reads is assigned here all the same.
+        *expression = parse(quote_spanned!(span=> {
+            let __after = #call;
+            #[allow(unused_assignments)]
+            { #carried = __after; }
+        }));
     }
 
     pub fn while_loop(&mut self, expression: &mut Expr) {
@@ -282,19 +356,6 @@ impl Rewriter<'_> {
         self.scopes.push_later(Some(used_in(&found.body)));
         self.block(&mut found.body);
         self.scopes.pop_later();
-    }
-
-    pub fn matching(&mut self, found: &mut syn::ExprMatch) {
-        self.rewrite(&mut found.expr, Position::Reference);
-        for arm in &mut found.arms {
-            self.scopes.enter();
-            self.scopes.declare_pattern(&arm.pat);
-            if let Some((_, guard)) = &mut arm.guard {
-                self.rewrite(guard, Position::Argument);
-            }
-            self.rewrite(&mut arm.body, Position::Value);
-            self.scopes.leave();
-        }
     }
 
     /// A closure, and how its parameters are declared that have no type.
@@ -345,6 +406,23 @@ impl Rewriter<'_> {
         // A struct or variant keeps what it is given.
         let keeps = name.starts_with(char::is_uppercase);
         let carries = CARRYING.contains(&&name[..]);
+        let library = variable(&call.func).is_none_or(|function| self.scopes.find(function).is_none());
+        if library && REPEATING.contains(&&name[..]) {
+            let closures = call.args.iter().filter_map(|argument| match argument {
+                Expr::Closure(closure) => Some(closure),
+                _ => None,
+            });
+            let changes: Vec<_> = closures.flat_map(|closure| changes_of_closure(closure, &self.scopes)).collect();
+            for change in changes {
+                let message = format!(
+                    "a closure of `{name}` changes nothing outside of it, and `{}` is outside: where the function is staged it runs once, for \
+                     all elements or steps; what it results in is stacked, by `build` or `scan`, and what goes from step to \
+                     step is carried, by `scan` or `for t in rolled(0..n)`",
+                    change.name
+                );
+                self.error(change.span, message);
+            }
+        }
         if keeps {
             return self.elements(&mut call.args);
         }

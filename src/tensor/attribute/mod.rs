@@ -5,6 +5,7 @@
 //! both: an inherent method for arrays, and one of a trait for everything else, which the compiler finds second. So what is no
 //! array means what it means in Rust.
 
+mod cast;
 mod choose;
 mod compare;
 mod lift;
@@ -16,7 +17,9 @@ mod own;
 mod read;
 mod rolled;
 mod truth;
+mod value;
 
+pub use cast::{Cast, CastByRust, CastTo};
 pub use choose::{
     Condition, ConditionOfAnotherType, ForBothSides, FromLiteral, IsCondition, OneValue, PlainCondition,
     PlainLoopCondition, TruthValue,
@@ -35,3 +38,4 @@ pub use own::{Owned, OwnedByClone, OwnedByTree, OwnedTree};
 pub use read::{AssignByRust, AssignedByElement, IndexByRust, OutOfPlace, Part, Place, Read, Subscript};
 pub use rolled::{Carried, Steps, rolled};
 pub use truth::{AfterBool, Truth, TruthOfAnotherType};
+pub use value::{Iterated, IteratedByElement, IteratedByRust, Matched, MatchedByLiteral, MatchedByRust};

@@ -1,30 +1,30 @@
 //! Variables that begin as a number, and take numbers.
 
-/// What is added or assigned to a variable that began as a number.
+/// What is added or assigned to a variable that began as a number, where it is an `N`.
+///
+/// That is a parameter, which the compiler leaves open where there is no implementation: so it says that once.
 #[diagnostic::on_unimplemented(
     message = "a variable that began as a plain number can not take up an array",
     label = "this is an array",
     note = "begin with an array: `let mut s = scalar(0.0);`, or `zeros(n)`, instead of `let mut s = 0.0;`"
 )]
-pub trait TakenByNumber: Sized {
-    /// The type that it is.
-    type Number;
+pub trait TakenByNumber<N>: Sized {
     /// The same value.
-    fn taken(self) -> Self::Number;
+    fn taken(self) -> N;
 }
 
 macro_rules! numbers {
     ($($t:ty),*) => {
         $(
-            impl TakenByNumber for $t {
-                type Number = $t;
+            #[diagnostic::do_not_recommend]
+            impl TakenByNumber<$t> for $t {
                 fn taken(self) -> $t {
                     self
                 }
             }
 
-            impl<'a> TakenByNumber for &'a $t {
-                type Number = &'a $t;
+            #[diagnostic::do_not_recommend]
+            impl<'a> TakenByNumber<&'a $t> for &'a $t {
                 fn taken(self) -> &'a $t {
                     self
                 }

@@ -175,6 +175,12 @@ impl<A: Algebra, E: Element, R: Rank> OutOfPlace for Tensor<A, E, R> {
 }
 
 /// Reading what is no array by its own `std::ops::Index`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not indexed by `{I}`",
+    label = "no index for `{Self}`",
+    note = "slices and `Vec`s are indexed by `usize`; at a position that is an array, an array is read: the array of a plain table \
+            is `constant(&Vector::from(table))`, of a slice `constant(&Vector::from(table.to_vec()))`"
+)]
 pub trait IndexByRust<I> {
     /// What is read.
     type Output: ?Sized;
@@ -182,6 +188,7 @@ pub trait IndexByRust<I> {
     fn index_at(&self, index: I) -> Place<'_, Self::Output>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<I, X: std::ops::Index<I> + ?Sized> IndexByRust<I> for X {
     type Output = X::Output;
     #[track_caller]

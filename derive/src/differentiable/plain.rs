@@ -1,0 +1,92 @@
+//! Where Rust wants plain values, and an array may stand: `as`, `match` by literals, and `for`.
+
+use super::body::{Position, Rewriter, parse};
+use super::scopes::{Declared, variable};
+use proc_macro2::Span;
+use quote::quote_spanned;
+use syn::spanned::Spanned;
+use syn::{BinOp, Expr, Pat, Type};
+
+/// Types of numbers, to which `as` casts.
+const NUMBERS: [&str; 14] =
+    ["f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128", "usize"];
+
+/// Whether a pattern is a literal, or several.
+fn is_of_literals(pattern: &Pat) -> bool {
+    match pattern {
+        Pat::Lit(_) | Pat::Range(_) => true,
+        Pat::Or(cases) => cases.cases.iter().any(is_of_literals),
+        Pat::Paren(inner) => is_of_literals(&inner.pat),
+        _ => false,
+    }
+}
+
+impl Rewriter<'_> {
+    /// Whether an expression may be an array, by its syntax: its type is known before what stands around it is, and is no
+    /// enum's by the way that it is written.
+    fn may_be_array(&self, expression: &Expr) -> bool {
+        match expression {
+            Expr::Paren(inner) => self.may_be_array(&inner.expr),
+            Expr::Group(inner) => self.may_be_array(&inner.expr),
+            Expr::Path(_) => {
+                let declared = variable(expression).and_then(|name| self.scopes.find(name));
+                declared.is_some_and(|declared| declared != Declared::Open)
+            }
+            Expr::Field(field) => self.may_be_array(&field.base),
+            Expr::Index(index) => self.may_be_array(&index.expr),
+            Expr::Unary(unary) => self.may_be_array(&unary.expr),
+            Expr::Reference(reference) => reference.mutability.is_none() && self.may_be_array(&reference.expr),
+            Expr::Binary(binary) => match binary.op {
+                BinOp::Shl(_) | BinOp::Shr(_) => self.may_be_array(&binary.left),
+                _ => self.may_be_array(&binary.left) || self.may_be_array(&binary.right),
+            },
+            _ => false,
+        }
+    }
+
+    /// `as` to a number.
+    pub fn cast(&mut self, expression: &mut Expr) {
+        let Expr::Cast(cast) = expression else { return };
+        let number = matches!(&*cast.ty, Type::Path(path)
+            if path.path.get_ident().is_some_and(|name| NUMBERS.contains(&&name.to_string()[..])));
+        if !number || !self.may_be_array(&cast.expr) {
+            return self.rewrite(&mut cast.expr, Position::Argument);
+        }
+        self.rewrite(&mut cast.expr, Position::Reference);
+        let (value, ty, span) = (&cast.expr, &cast.ty, cast.as_token.span);
+        // Not by the user's tokens, so that lints do not take it for theirs.
+        let written = Span::mixed_site().located_at(span);
+        let converted = quote_spanned!(written=> |__value| __value as #ty);
+        *expression = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Cast(&#value).converted(#converted)));
+    }
+
+    /// What `for` runs over.
+    pub fn iterated(&mut self, iterated: &mut Expr) {
+        let array = self.may_be_array(iterated);
+        self.rewrite(iterated, Position::Argument);
+        if array {
+            let span = iterated.span();
+            *iterated = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Iterated(#iterated).values()));
+        }
+    }
+
+    /// `match`
+    pub fn matching(&mut self, found: &mut syn::ExprMatch) {
+        let array = found.arms.iter().any(|arm| is_of_literals(&arm.pat)) && self.may_be_array(&found.expr);
+        self.rewrite(&mut found.expr, Position::Reference);
+        if array {
+            // What literals match is `Copy`.
+            let (matched, span) = (&found.expr, found.expr.span());
+            *found.expr = parse(quote_spanned!(span=> *::deltaray::tensor::attribute::Matched(&#matched).value()));
+        }
+        for arm in &mut found.arms {
+            self.scopes.enter();
+            self.scopes.declare_pattern(&arm.pat);
+            if let Some((_, guard)) = &mut arm.guard {
+                self.rewrite(guard, Position::Argument);
+            }
+            self.rewrite(&mut arm.body, Position::Value);
+            self.scopes.leave();
+        }
+    }
+}
