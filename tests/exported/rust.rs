@@ -40,13 +40,19 @@ pub fn compute_what_the_interpreter_does(name: &str, cases: &[(usize, &Case)]) {
             writeln!(main, "    let mut r{at} = vec![{zero}; {}];", ty.size()).unwrap();
             arguments.push(format!("&mut r{at}"));
         }
-        for (name, zero) in [
+        // Memory of the main type comes first.
+        let mut memory = [
             ("scratch", "0.0"),
             ("scratch_i64", "0"),
             ("scratch_f32", "0.0"),
             ("scratch_i32", "0"),
             ("scratch_bool", "false"),
-        ] {
+        ];
+        let has = |dtype: DType| case.inputs.iter().chain(&case.expected).any(|array| array.dtype() == dtype);
+        if has(DType::F32) && !has(DType::F64) {
+            memory[..3].rotate_right(1);
+        }
+        for (name, zero) in memory {
             let constant = format!("{}_{}", case.program.name, name).to_uppercase();
             if source.contains(&format!("pub const {constant}: usize")) {
                 writeln!(main, "    let mut {name} = vec![{zero}; case{number}::{constant}];").unwrap();

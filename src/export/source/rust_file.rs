@@ -66,10 +66,9 @@ impl RustOptions {
             || (0..program.body.arity()).map(|at| program.body.parameter_type(at)).chain(program.body.result_types());
         let is_single = types().all(|ty| ty.dtype != DType::F64) && types().any(|ty| ty.dtype == DType::F32);
         let main = if is_single { DType::F32 } else { DType::F64 };
-        let mut memory = needed.clone();
-        if memory.iter().all(|&(dtype, _)| dtype != main) {
-            memory.insert(0, (main, 0));
-        }
+        let count = needed.iter().find(|(dtype, _)| *dtype == main).map_or(0, |&(_, count)| count);
+        let others = needed.iter().copied().filter(|&(dtype, _)| dtype != main);
+        let memory: Vec<(DType, usize)> = std::iter::once((main, count)).chain(others).collect();
 
         let name = &names.function;
         let mut text = Text::default();
