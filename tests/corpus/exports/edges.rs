@@ -320,6 +320,13 @@ fn texts() -> Vec<Case> {
             vec![graph.add(Op::Binary(op), &[known, ids[0]])]
         }));
     }
+    let inputs = vec![Array::from_vec(&[3], vec![1i64, 2, 3]), Array::from_vec(&[3], vec![true, false, true])];
+    cases.push(case("what is compared with itself".into(), inputs, |graph, ids| {
+        let mut same: Vec<NodeId> =
+            COMPARISON_ROWS.iter().map(|&op| graph.add(Op::Compare(op), &[ids[0]; 2])).collect();
+        same.push(graph.add(Op::Binary(Binary::Xor), &[ids[1]; 2]));
+        same
+    }));
     let names = ["Self", "k", "tanh", "NULL", "i0", "step1", "sigmoid_f64", "None", "new", "row"];
     let inputs = names.map(|_| Array::from_vec(&[2], vec![0.5, -1.5]));
     let mut named = case("arrays with names of other things".into(), inputs.to_vec(), |graph, ids| {
