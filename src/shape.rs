@@ -83,6 +83,14 @@ pub fn size(shape: &[usize]) -> usize {
     shape.iter().fold(1usize, |n, &extent| n.saturating_mul(extent))
 }
 
+/// How many steps nested loops of these extents have, or as many as can be counted: of what is computed nowhere else than in
+/// them there may be more than memory holds.
+pub(crate) fn steps(extents: impl IntoIterator<Item = usize>) -> usize {
+    let product =
+        |count: Option<usize>, extent: usize| if extent == 0 { None } else { Some(count?.saturating_mul(extent)) };
+    extents.into_iter().fold(Some(1), product).unwrap_or(0)
+}
+
 /// Row-major strides in elements.
 pub fn strides(shape: &[usize]) -> SmallVec<[usize; 4]> {
     let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, shape.len());

@@ -15,6 +15,7 @@
 
 #[path = "corpus/mod.rs"]
 mod corpus;
+mod exported;
 #[path = "corpus/exports/mod.rs"]
 mod exports;
 mod random;

@@ -125,6 +125,8 @@ fn quoted(text: &str) -> String {
             '"' => quoted.push_str("\\\""),
             '\\' => quoted.push_str("\\\\"),
             '\n' => quoted.push_str("\\n"),
+            // No text of a graph holds a NUL, and what else controls a screen is seen on none.
+            control if control.is_control() => quoted.push(char::REPLACEMENT_CHARACTER),
             other => quoted.push(other),
         }
     }

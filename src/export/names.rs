@@ -10,8 +10,8 @@ pub(super) struct Identifiers {
 
 impl Identifiers {
     /// None but these words, which mean something else.
-    pub(super) fn without(words: &[&str]) -> Identifiers {
-        Identifiers { taken: words.iter().map(|word| word.to_string()).collect() }
+    pub(super) fn without<W: ToString>(words: impl IntoIterator<Item = W>) -> Identifiers {
+        Identifiers { taken: words.into_iter().map(|word| word.to_string()).collect() }
     }
 
     /// The nearest identifier to a name that is free: ASCII letters, digits and `_`, beginning with a letter.
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn identifiers_are_legal_and_distinct() {
-        let mut names = Identifiers::without(&["for"]);
+        let mut names = Identifiers::without(["for"]);
         let chosen = ["params.w1", "params_w1", "for", "λ", "", "2x", "x", "x_2", "x"].map(|name| names.choose(name));
         assert_eq!(chosen, ["params_w1", "params_w1_2", "for_2", "v__", "v_", "v_2x", "x", "x_2", "x_3"]);
     }

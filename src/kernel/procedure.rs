@@ -5,7 +5,7 @@ use crate::concrete::Array;
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::nest::{Mode, Nest, Store, Value};
 use crate::operation::Binary;
-use crate::shape::{DType, Type};
+use crate::shape::{DType, Type, steps};
 use crate::term::{self, Body, Scan};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub(crate) struct Product {
 impl Product {
     /// The positions of all axes in a role.
     pub(crate) fn count(&self, role: usize) -> usize {
-        self.extents[role].iter().product()
+        steps(self.extents[role].iter().copied())
     }
 
     /// Rows of the left operand, its columns, and columns of the right one.

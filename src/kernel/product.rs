@@ -6,7 +6,7 @@ use crate::kernel::lower::Lowering;
 use crate::kernel::nest::{Mode, Value};
 use crate::kernel::procedure::{BATCH, BufferId, ByRole, COLUMN, Product, ROW, Source, Step, Strided};
 use crate::kernel::roots::{roles, strided_source};
-use crate::shape::{Shape, Type, strides};
+use crate::shape::{Shape, Type, steps, strides};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
@@ -28,7 +28,7 @@ impl Operand {
 
     /// How many elements are read or written.
     fn size(&self, extent: &impl Fn(u8) -> usize) -> usize {
-        self.labels.iter().map(|&label| extent(label)).product()
+        steps(self.labels.iter().map(|&label| extent(label)))
     }
 
     /// Whether these labels, outermost first, run together with one stride.

@@ -6,7 +6,7 @@
 
 use crate::algebra::Contraction;
 use crate::operation::{Binary, Unary};
-use crate::shape::{Shape, size};
+use crate::shape::{Shape, size, steps};
 use crate::term::hash::term_hash;
 use crate::term::{Body, Node, NodeId, Op};
 use smallvec::SmallVec;
@@ -65,9 +65,9 @@ fn contraction_class(spec: &Contraction, left: &[usize], right: &[usize]) -> Cla
     if summed.is_empty() {
         return Class::Pointwise;
     }
-    let extent = |labels: &[u8]| labels.iter().map(|&l| spec.extent(l, left, right)).product::<usize>();
+    let extent = |labels: &[u8]| steps(labels.iter().map(|&l| spec.extent(l, left, right)));
     let sizes = [extent(&rows), extent(&summed), extent(&columns)];
-    let large = sizes.iter().product::<usize>() >= PRODUCT_WORK && sizes.iter().all(|&n| n >= PRODUCT_EXTENT);
+    let large = steps(sizes) >= PRODUCT_WORK && sizes.iter().all(|&n| n >= PRODUCT_EXTENT);
     if large { Class::Product } else { Class::Reducing }
 }
 
@@ -260,7 +260,7 @@ fn moved(place: Use, body: &Body, node: &Node, position: usize) -> Use {
             // What repeats along inner axes is computed once for all of them.
             let ignored = map.ignored();
             let inner = (0..map.result().len()).rev().take_while(|axis| ignored.contains(axis));
-            let repeated: usize = inner.map(|axis| map.result()[axis]).product();
+            let repeated = steps(inner.map(|axis| map.result()[axis]));
             Use { key: term_hash(&(place.key, map)), times: place.times / repeated.max(1) as f64, ..place }
         }
         Op::Gather | Op::Scatter(_) if position > 0 => {

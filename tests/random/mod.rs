@@ -7,6 +7,7 @@ pub mod arrays;
 pub mod chance;
 pub mod compare;
 pub mod derivatives;
+pub mod families;
 pub mod frequency;
 pub mod generate;
 pub mod pipelines;

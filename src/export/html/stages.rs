@@ -177,3 +177,9 @@ impl From<Program> for Stages {
         Stages::from(Program { name, parameters, results, body: body.widen().into() })
     }
 }
+
+impl From<&Program> for Stages {
+    fn from(program: &Program) -> Stages {
+        Stages::from(program.clone())
+    }
+}

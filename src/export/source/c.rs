@@ -178,11 +178,14 @@ impl Language for C {
     }
 
     fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String {
+        // Compilers of OpenCL write all functions where they are called. What is promised for a call, some (PoCL, with LLVM
+        // 15) then take for a promise for all steps of the loop around it, between which arrays change places.
+        let alone = if self.is_opencl { "" } else { "restrict " };
         let one = |parameter: &Parameter| {
-            format!("{}restrict {}", self.pointer(parameter.dtype, parameter.writes), parameter.name)
+            format!("{}{alone}{}", self.pointer(parameter.dtype, parameter.writes), parameter.name)
         };
         let scratch =
-            scratch.iter().map(|&dtype| format!("{}restrict {}", self.pointer(dtype, true), scratch_name(dtype)));
+            scratch.iter().map(|&dtype| format!("{}{alone}{}", self.pointer(dtype, true), scratch_name(dtype)));
         let all: Vec<String> = parameters.iter().map(one).chain(scratch).collect();
         let all = if all.is_empty() { "void".into() } else { all.join(", ") };
         let result = if fails { "bool" } else { "void" };

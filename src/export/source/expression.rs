@@ -3,7 +3,7 @@
 use super::functions::{self, Spelling};
 use super::nest::{NestWriter, SPELLED_OUT};
 use crate::kernel::{Affine, Guards, Value, ValueId};
-use crate::operation::Unary;
+use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{self, DType};
 
 /// The text of an expression.
@@ -84,6 +84,10 @@ impl NestWriter<'_> {
         self.language.literal(shape::Value::from_i64(dtype, 0))
     }
 
+    fn truth(&self, value: bool) -> Expression {
+        Expression::atom(self.language.literal(shape::Value::Bool(value)))
+    }
+
     pub(super) fn operand(&self, id: ValueId) -> String {
         self.expression(id).at_atom()
     }
@@ -152,10 +156,18 @@ impl NestWriter<'_> {
             }
             Value::Binary(op, a, b) => {
                 let (left, right) = (self.operand(*a), self.operand(*b));
+                if *op == Binary::Xor && left == right {
+                    return self.truth(false);
+                }
                 self.spelled(functions::binary(*op, dtype), dtype, &[&left, &right])
             }
             Value::Compare(op, a, b) => {
                 let (left, right) = (self.operand(*a), self.operand(*b));
+                // Compilers warn of what is compared with itself, but of floats, which may be NaN.
+                if left == right && !self.nest.values[*a as usize].1.is_float() {
+                    return self
+                        .truth(matches!(op, Comparison::Equal | Comparison::LessEqual | Comparison::GreaterEqual));
+                }
                 let text = format!("{left} {} {right}", functions::comparison(*op));
                 Expression { text, is_atom: false }
             }

@@ -5,7 +5,9 @@
 
 mod c;
 mod c_file;
+mod c_interface;
 mod expression;
+mod file_names;
 mod functions;
 mod helpers;
 mod language;
@@ -23,6 +25,7 @@ mod steps;
 mod sweeps;
 mod text;
 mod tidy;
+mod words;
 
 pub use c_file::CSource;
 pub use opencl_file::{OpenClSource, opencl};

@@ -183,7 +183,7 @@ impl NestWriter<'_> {
         let store = &self.nest.stores[at];
         let Some(level) = self.accumulators[at] else { return false };
         let outer = &self.order[..level];
-        let steps: usize = outer.iter().map(|&axis| self.nest.extents[axis]).product();
+        let steps = shape::steps(outer.iter().map(|&axis| self.nest.extents[axis]));
         let alone = self.nest.stores.iter().filter(|other| other.buffer == store.buffer).count() == 1;
         let free = store.guards.is_empty() && store.index.is_none() && !(buffers.continues)(store.buffer);
         alone
@@ -274,8 +274,8 @@ impl NestWriter<'_> {
             }
             match lanes {
                 _ if level < self.parallel => {
-                    let inner: usize =
-                        self.order[level + 1..self.parallel].iter().map(|&axis| self.nest.extents[axis]).product();
+                    let inner =
+                        shape::steps(self.order[level + 1..self.parallel].iter().map(|&axis| self.nest.extents[axis]));
                     let outer = if inner == 1 { "item".to_string() } else { format!("item / {inner}") };
                     let position = if level == 0 { outer } else { format!("{outer} % {extent}") };
                     text.declare(&variable, self.language.declare_index(&variable, &position));

@@ -1,51 +1,21 @@
 //! A program as OpenCL C, and a plan of what a host launches.
 
 use super::c::C;
-use super::c_file::words;
+use super::file_names::FileNames;
 use super::language::Language;
 use super::nest::{Buffers, NestWriter};
 use super::order::order;
 use super::plan::{Place, Slots, lifetimes, places, unread};
 use super::procedure::{Interface, Writer, touched};
-use super::rust_file::FileNames;
 use super::text::Text;
 use super::tidy::{is_one_to_one, tidied};
-use super::{check_sizes, helpers, lowered};
+use super::{check_sizes, helpers, lowered, words};
 use crate::concrete::Array;
 use crate::error::Result;
 use crate::export::Program;
 use crate::kernel::{self, Buffer, BufferId, Nest, Procedure, Source, Step};
-use crate::shape::{DType, Value};
+use crate::shape::{DType, Value, steps};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-
-/// Words that mean something in OpenCL C beside those of C, and functions of its own with names that programs may have.
-const WORDS: &[&str] = &[
-    "kernel",
-    "global",
-    "local",
-    "constant",
-    "half",
-    "uchar",
-    "ushort",
-    "uint",
-    "ulong",
-    "item",
-    "distance",
-    "length",
-    "normalize",
-    "cross",
-    "dot",
-    "mix",
-    "step",
-    "sign",
-    "select",
-    "mad",
-    "max",
-    "min",
-    "clamp",
-    "degrees",
-    "radians",
-];
 
 /// A program as source of OpenCL C 1.2, and a launch plan: what a host program needs to run it.
 ///
@@ -124,9 +94,7 @@ fn number(value: Value) -> String {
 pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
     let program = program.into();
     let procedure = lowered(&program.body, "OpenCL C", kernel::lower_unblocked)?;
-    let words = words();
-    let words: Vec<&str> = words.iter().map(String::as_str).chain(WORDS.iter().copied()).collect();
-    let names = FileNames::new(&program, &words, "f");
+    let names = FileNames::new(&program, &words::opencl(), "f");
     let language = C { prefix: names.function.clone(), is_opencl: true };
     let mut writer = Writer::new(&language);
     let unread = unread(&procedure);
@@ -264,7 +232,7 @@ impl File<'_> {
         let dtypes: BTreeMap<BufferId, DType> = names.keys().map(|&id| (id, self.dtype(id))).collect();
         let buffers = Buffers { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
         let (order, parallel) = parallel_first(nest);
-        let items: usize = order[..parallel].iter().map(|&axis| nest.extents[axis]).product();
+        let items = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
         let mut loops = NestWriter::new(language, nest, (order, parallel), buffers, &mut writer.helpers);
         let fills = loops.fills(buffers);
         let mut text = Text::default();

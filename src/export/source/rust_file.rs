@@ -1,23 +1,14 @@
 //! A program as a Rust file.
 
-use super::language::{DTYPES, Language, scratch_name};
+use super::file_names::FileNames;
+use super::language::{Language, scratch_name};
 use super::procedure::{Interface, Writer};
 use super::rust::Rust;
 use super::text::Text;
-use super::{blocked, check_sizes, helpers, lowered};
+use super::{blocked, check_sizes, helpers, lowered, words};
 use crate::error::Result;
 use crate::export::Program;
-use crate::export::names::Identifiers;
 use crate::shape::{DType, Type};
-
-/// Words that mean something in Rust, and names that the function uses itself.
-const WORDS: &[&str] = &[
-    "as", "async", "await", "box", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "false",
-    "fn", "for", "gen", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return",
-    "self", "static", "struct", "super", "trait", "true", "try", "type", "union", "unsafe", "use", "where", "while",
-    "yield", "abstract", "become", "do", "final", "macro", "override", "priv", "typeof", "unsized", "virtual", "Self",
-    "Some", "None", "Ok", "Err", "core", "std", "libm",
-];
 
 /// How programs are written in Rust: for the standard library, unless said otherwise.
 ///
@@ -54,7 +45,7 @@ impl RustOptions {
         let program = program.into();
         let procedure = lowered(&program.body, "Rust", blocked)?;
         let language = Rust { with_std: !self.without_std };
-        let names = FileNames::new(&program, WORDS, "f");
+        let names = FileNames::new(&program, &words::rust(), "f");
         let interface = Interface::named(names.arguments.clone(), names.results.clone());
         let mut writer = Writer::new(&language);
         let run = writer.procedure("run", &procedure, &interface)?;
@@ -66,10 +57,9 @@ impl RustOptions {
             || (0..program.body.arity()).map(|at| program.body.parameter_type(at)).chain(program.body.result_types());
         let is_single = types().all(|ty| ty.dtype != DType::F64) && types().any(|ty| ty.dtype == DType::F32);
         let main = if is_single { DType::F32 } else { DType::F64 };
-        let mut memory = needed.clone();
-        if memory.iter().all(|&(dtype, _)| dtype != main) {
-            memory.insert(0, (main, 0));
-        }
+        let count = needed.iter().find(|(dtype, _)| *dtype == main).map_or(0, |&(_, count)| count);
+        let others = needed.iter().copied().filter(|&(dtype, _)| dtype != main);
+        let memory: Vec<(DType, usize)> = std::iter::once((main, count)).chain(others).collect();
 
         let name = &names.function;
         let mut text = Text::default();
@@ -138,87 +128,4 @@ impl RustOptions {
 /// The constant with the length of memory of a type.
 fn memory_constant(name: &str, dtype: DType) -> String {
     format!("{name}_{}", scratch_name(dtype)).to_uppercase()
-}
-
-/// The names in a file.
-pub(super) struct FileNames {
-    pub(super) function: String,
-    pub(super) arguments: Vec<String>,
-    pub(super) results: Vec<String>,
-}
-
-/// Whether a name of an array may be one that is made in a file: with a number, or of the program, its memory, or a helper.
-fn is_made(name: &str, function: &str) -> bool {
-    const WHOLE: &[&str] = &[
-        "at",
-        "tape",
-        "step",
-        "first",
-        "end",
-        "count",
-        "stretch",
-        "stretches",
-        "current",
-        "number",
-        "passed",
-        "block",
-        "lane",
-        "row",
-        "swapped",
-        "item",
-        "run",
-    ];
-    const NUMBERED: &[&str] = &[
-        "a",
-        "b",
-        "r",
-        "s",
-        "v",
-        "i",
-        "sum",
-        "from",
-        "to",
-        "row",
-        "lane_row",
-        "total",
-        "factor",
-        "batch",
-        "KNOWN",
-        "then",
-        "otherwise",
-        "step",
-        "sweep",
-        "condition",
-        "block",
-        "operation",
-        "memory",
-        "known",
-    ];
-    let letters = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '_');
-    let is_memory = DTYPES.iter().any(|&dtype| scratch_name(dtype) == name);
-    let is_helper = DTYPES.iter().any(|dtype| name.ends_with(&format!("_{}", dtype.name())));
-    let of_program = name.to_lowercase().starts_with(&format!("{}_", function.to_lowercase()));
-    let numbered = letters.len() < name.len() && NUMBERED.contains(&letters);
-    WHOLE.contains(&name) || numbered || is_memory || is_helper || of_program
-}
-
-impl FileNames {
-    pub(super) fn new(program: &Program, words: &[&str], fallback: &str) -> FileNames {
-        let name = if program.name.is_empty() { fallback } else { &program.name };
-        let function = Identifiers::without(words).choose(name);
-        let mut taken = Identifiers::without(words);
-        taken.choose(&function);
-        let mut choose = |wanted: String| {
-            let wanted = if is_made(&wanted, &function) { format!("{wanted}_in") } else { wanted };
-            taken.choose(&wanted)
-        };
-        let given = |names: &[String], at: usize| names.get(at).filter(|name| !name.is_empty()).cloned();
-        let body = &program.body;
-        let arguments =
-            (0..body.arity()).map(|at| choose(given(&program.parameters, at).unwrap_or(format!("p{at}")))).collect();
-        let results = (0..body.results.len())
-            .map(|at| choose(format!("out_{}", given(&program.results, at).unwrap_or(at.to_string()))))
-            .collect();
-        FileNames { function, arguments, results }
-    }
 }

@@ -1,10 +1,11 @@
 //! Nests made simpler before they are written.
 
 use crate::kernel::{Affine, BufferId, Guard, Guards, Nest, Store, Value};
+use crate::shape::Value as Number;
 use std::collections::HashSet;
 
 /// The nest without stores to buffers that nobody reads, with adjacent loops that all accesses go through as one made one,
-/// and without loops of one step.
+/// without loops of one step, and without reads that never happen.
 pub(super) fn tidied(nest: &Nest, unread: &HashSet<BufferId>) -> Nest {
     let mut nest = nest.clone();
     nest.stores.retain(|store| !unread.contains(&store.buffer));
@@ -23,7 +24,27 @@ pub(super) fn tidied(nest: &Nest, unread: &HashSet<BufferId>) -> Nest {
             axis += 1;
         }
     }
+    nowhere(&mut nest);
     nest
+}
+
+/// Reads and stores that guards never let through, since they are before the first element at all positions, have no place:
+/// languages that see such a place refuse it.
+fn nowhere(nest: &mut Nest) {
+    let is_before = |at: &Affine| at.range(&nest.extents).1 < 0;
+    for (value, dtype) in &mut nest.values {
+        if let Value::Load { at, .. } = value
+            && is_before(at)
+        {
+            *value = Value::Constant(Number::from_i64(*dtype, 0));
+        }
+    }
+    for store in &mut nest.stores {
+        // Their guards are kept, and so is what is filled for them.
+        if store.index.is_none() && is_before(&store.at) {
+            store.at = Affine::constant(0, nest.extents.len());
+        }
+    }
 }
 
 fn of_guards(guards: &Guards) -> Vec<&Affine> {

@@ -103,7 +103,11 @@ impl<'t, X: Form> Reader<'t, X> {
             }
         };
         let open = self.body(parameters, Captures::default(), false, read)?;
-        self.built(extents, open, place)
+        let node = self.built(extents, open, place)?;
+        if on_lines {
+            self.stays(node);
+        }
+        Ok(node)
     }
 
     fn from(&mut self) -> Read<(Vec<NodeId>, Vec<NodeId>)> {

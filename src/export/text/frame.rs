@@ -48,14 +48,15 @@ pub(super) struct Frame<'t, X> {
     count: usize,
     /// Constants whose elements are all equal, which are written anew wherever they are used.
     constants: HashMap<Array, NodeId>,
-    /// Nodes that inner bodies refer to.
-    referred: Vec<bool>,
+    /// Nodes whose lets stand where they are, however often they are used: inner bodies refer to them, or they have lines of
+    /// their own.
+    stays: Vec<bool>,
 }
 
 impl<X> Frame<'_, X> {
     fn push(&mut self, node: Node<X>) -> NodeId {
         self.nodes.push(node);
-        self.referred.push(false);
+        self.stays.push(false);
         (self.nodes.len() - 1) as NodeId
     }
 
@@ -111,7 +112,7 @@ impl<'t, X: Form> Reader<'t, X> {
             lets: HashMap::new(),
             count: 0,
             constants: HashMap::new(),
-            referred: Vec::new(),
+            stays: Vec::new(),
         });
         for (position, (name, ty, place)) in parameters.into_iter().enumerate() {
             let node = self.top().parameter(position, ty);
@@ -131,9 +132,14 @@ impl<'t, X: Form> Reader<'t, X> {
     pub(super) fn close(&mut self, bodies: Vec<Open<'t, X>>, captures: &Captures) -> Vec<Arc<Body<X>>> {
         let types: Vec<Type> = captures.nodes.iter().map(|&node| self.type_of(node).clone()).collect();
         for &node in &captures.nodes {
-            self.top().referred[node as usize] = true;
+            self.stays(node);
         }
         bodies.into_iter().map(|open| Arc::new(open.frame.finish(&types, open.results))).collect()
+    }
+
+    /// Notes that the let of a node of the innermost body stands where it is.
+    pub(super) fn stays(&mut self, node: NodeId) {
+        self.top().stays[node as usize] = true;
     }
 
     /// Finishes the outermost body, of whose parameters the last are captures.
@@ -303,7 +309,7 @@ impl<X: Form> Frame<'_, X> {
             nodes.sort_unstable();
             nodes.iter().for_each(|&node| place(node));
             let [node] = nodes[..] else { continue };
-            let alone = !self.referred[node] && !self.nodes[node].op.is_multiple();
+            let alone = !self.stays[node] && !self.nodes[node].op.is_multiple();
             if let (User::Node(user), true) = (users[node], alone)
                 && last_let[user] <= number + 1
             {

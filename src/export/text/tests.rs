@@ -276,6 +276,22 @@ fn captures_of_a_program_stay_captures() {
 }
 
 #[test]
+fn lets_with_lines_of_their_own_stay_where_they_are() {
+    // What is used once, but in a later line.
+    let text = "\
+program f(x: f64[3]) -> f64[3]:
+    let m1: f64[3] = build [3] λ[i].
+        let m2: f64[3] = exp (replicate[3] x[i])
+        m2[0] + m2[1]
+    let m3: f64[3] = sin x
+    let m4: f64[3] = m1 + x
+    m3 * m3 * (m4 * m4)
+";
+    let read = parse_source(text).unwrap();
+    assert_eq!(text_source(&read), text);
+}
+
+#[test]
 fn builds_are_read_as_source_programs_only() {
     let written = "\
 program f(x: f64[3], y: f64[4]) -> f64[3, 4]:

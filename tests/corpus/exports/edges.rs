@@ -1,9 +1,9 @@
 //! Small programs that the corpus has few of: every operation of the table at numbers that are special, for every element
 //! type, and affine reads, contractions, reductions, sorts, and reads and adds at positions of all kinds.
 
-use super::Case;
 use crate::corpus::check::{Scale, compare};
 use crate::corpus::prelude::*;
+use crate::exported::Case;
 use crate::random::chance::Random;
 use crate::random::pipelines::kernels;
 use deltaray::affine::AffineMap;
@@ -13,7 +13,7 @@ use deltaray::export::Program;
 use deltaray::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, UNARY_ROWS, Unary};
 use deltaray::shape::{Axes, DType, Shape, Type, Value};
 use deltaray::term::{Graph, NodeId, Op};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::sync::OnceLock;
 
 const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
@@ -83,8 +83,7 @@ fn case(name: String, inputs: Vec<Array>, build: impl FnOnce(&mut Graph, &[NodeI
 
 /// A program at a point.
 fn from_program(name: String, program: Program, inputs: Vec<Array>) -> Case {
-    let expected = program.call(&inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
-    Case { name: format!("edge: {name}"), source: None, program, inputs, expected, defined: true }
+    Case::new(format!("edge: {name}"), None, program, inputs, true)
 }
 
 /// All pairs of special elements.
@@ -157,7 +156,30 @@ fn reads(random: &mut Random) -> Vec<Case> {
             vec![graph.add(Op::View(map.clone()), &[ids[0]]), graph.add(Op::Accumulate(map.clone()), &[ids[1]])]
         })
     };
-    (0..150).map(read).collect()
+    let mut cases: Vec<Case> = (0..150).map(read).collect();
+    // Of a matrix of one column, a diagonal from above it: each position is outside by a row or by the column.
+    let outside = AffineMap::new(&[2, 1], &[2], &[smallvec![-1], smallvec![1]], &[0, -1]);
+    let inputs = vec![Array::from_vec(&[2, 1], vec![1.0, 2.0]), Array::from_vec(&[2], vec![3.0, 4.0])];
+    cases.push(case("a read of nothing, at a place that is known".into(), inputs, |graph, ids| {
+        let read = graph.add(Op::View(outside.clone()), &[ids[0]]);
+        let sine = graph.add(Op::Unary(Unary::Sin), &[read]);
+        vec![sine, graph.add(Op::Accumulate(outside), &[ids[1]])]
+    }));
+    cases
+}
+
+/// Programs in single precision that need memory of positions, and of floats too or not.
+fn memories(random: &mut Random) -> Vec<Case> {
+    let memory = |floats: bool| {
+        let numbers = (0..300).map(|_| random.between(-1.0, 1.0) as f32).collect();
+        let name = format!("single precision, memory of positions {}", if floats { "and floats" } else { "alone" });
+        case(name, vec![Array::from_vec(&[300], numbers)], |graph, ids| {
+            let keys = if floats { graph.add(Op::Unary(Unary::Sin), ids) } else { ids[0] };
+            let order = graph.add(Op::ArgSort(Order::Ascending, 0), &[keys]);
+            vec![graph.add(Op::Gather, &[ids[0], order])]
+        })
+    };
+    [false, true].map(memory).into()
 }
 
 fn contractions(random: &mut Random) -> Vec<Case> {
@@ -298,6 +320,13 @@ fn texts() -> Vec<Case> {
             vec![graph.add(Op::Binary(op), &[known, ids[0]])]
         }));
     }
+    let inputs = vec![Array::from_vec(&[3], vec![1i64, 2, 3]), Array::from_vec(&[3], vec![true, false, true])];
+    cases.push(case("what is compared with itself".into(), inputs, |graph, ids| {
+        let mut same: Vec<NodeId> =
+            COMPARISON_ROWS.iter().map(|&op| graph.add(Op::Compare(op), &[ids[0]; 2])).collect();
+        same.push(graph.add(Op::Binary(Binary::Xor), &[ids[1]; 2]));
+        same
+    }));
     let names = ["Self", "k", "tanh", "NULL", "i0", "step1", "sigmoid_f64", "None", "new", "row"];
     let inputs = names.map(|_| Array::from_vec(&[2], vec![0.5, -1.5]));
     let mut named = case("arrays with names of other things".into(), inputs.to_vec(), |graph, ids| {
@@ -322,6 +351,7 @@ fn edges() -> Vec<Case> {
     cases.extend(contractions(&mut random));
     cases.extend(along_axes(&mut random));
     cases.extend(positions(&mut random));
+    cases.extend(memories(&mut random));
     cases
 }
 

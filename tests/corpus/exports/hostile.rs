@@ -155,7 +155,7 @@ fn use_of(program: &Program, input: &str) -> bool {
 }
 
 /// Some dozens of programs that are not long, from all parts of the corpus.
-fn samples() -> impl Iterator<Item = &'static super::Case> {
+fn samples() -> impl Iterator<Item = &'static crate::exported::Case> {
     let short: Vec<_> = all().iter().filter(|case| export::text(&case.program).len() < 3000).collect();
     let step = (short.len() / 80).max(1);
     short.into_iter().step_by(step)

@@ -1,6 +1,7 @@
 //! The programs as pages: tags are balanced, links have targets, every node has a line, and nothing in a name is markup.
 
-use super::{Case, all};
+use super::all;
+use crate::exported::Case;
 use deltaray::export::{self, Program, Stages};
 use deltaray::term::{Body, Build, Extension, Op};
 use std::collections::{HashMap, HashSet};

@@ -12,40 +12,16 @@ mod json;
 mod opencl;
 mod sources;
 mod stablehlo;
-pub mod text;
+mod text;
 
 use crate::corpus::check::{stage, with_ones};
 use crate::corpus::row::Row;
+use crate::exported::Case;
 use deltaray::concrete::Array;
 use deltaray::derivative::program::{bulk, tidy, vjp};
 use deltaray::export::Program;
-use deltaray::shape::DType;
 use deltaray::term::{Body, Build};
 use std::sync::OnceLock;
-
-/// A program, a point, and what the interpreter finds there.
-#[allow(dead_code)]
-pub struct Case {
-    /// The name of the row, with `gradient of` before it if it is that.
-    pub name: String,
-    /// The function as it was written; of gradients there is none.
-    pub source: Option<Program<Build>>,
-    /// The program that is exported.
-    pub program: Program,
-    /// The point.
-    pub inputs: Vec<Array>,
-    /// The interpreter's results.
-    pub expected: Vec<Array>,
-    /// Whether all results are defined at the point: derivatives may not be.
-    pub defined: bool,
-}
-
-impl Case {
-    /// Whether floats of single precision take part.
-    pub fn is_single(&self) -> bool {
-        self.expected.iter().chain(&self.inputs).any(|array| array.dtype() == DType::F32)
-    }
-}
 
 /// An identifier for a row's name.
 fn identifier(prefix: &str, name: &str) -> String {
@@ -66,9 +42,8 @@ fn cases(row: &Row) -> Vec<Case> {
     let case =
         |name: &str, prefix: &str, source: Option<Body<Build>>, body: Body, inputs: Vec<Array>, defined: bool| {
             let program = Program::new(identifier(prefix, row.name), body);
-            let expected = program.call(&inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
             let source = source.map(|source| Program::new(program.name.clone(), source));
-            Case { name: name.to_string(), source, program, inputs, expected, defined }
+            Case::new(name.to_string(), source, program, inputs, defined)
         };
     let gradient = format!("gradient of {}", row.name);
     vec![

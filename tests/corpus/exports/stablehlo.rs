@@ -1,7 +1,8 @@
 //! The programs as StableHLO modules: all of them are written; `scripts/check-stablehlo` has JAX run them.
 
+use super::all;
 use super::edges;
-use super::{Case, all};
+use crate::exported::Case;
 use deltaray::concrete::Array;
 use deltaray::export;
 use deltaray::shape::{DType, Value};
