@@ -120,7 +120,7 @@ fn rebuild_gradient<A: Algebra, B: Algebra, In: Tree<A>>(like: &In, cotangents: 
 /// The pullback, when its cotangent has other shapes than the value; staged, that is recorded instead.
 #[track_caller]
 pub fn vjp<A, X, O>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> O,
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> O, // `f {}.closure()`; of two arguments `|(x, y)| ..`
     args: X,
 ) -> (Over<A, A::Nested, O>, TreePullback<X::First, Over<A, A::Nested, O>>)
 where
@@ -170,7 +170,7 @@ where
 /// the first of a tuple `(&x, &y)`.
 #[track_caller]
 pub fn value_and_grad<A, X, E>(
-    f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>,
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>, // `f {}.closure()`; of two arguments `|(x, y)| ..`
     args: X,
 ) -> (Scalar<A, E>, X::First)
 where
@@ -226,7 +226,10 @@ where
 /// The gradient of a scalar function at a point: with respect to the whole of a single argument `&x`, or the first of a
 /// tuple `(&x, &y)`. Integer and boolean arrays in it are zeros.
 #[track_caller]
-pub fn grad<A, X, E>(f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>, args: X) -> X::First
+pub fn grad<A, X, E>(
+    f: impl Fn(&Parameter<A, A::Nested, X>) -> Scalar<A::Nested, E>, // `f {}.closure()`; of two arguments `|(x, y)| ..`
+    args: X,
+) -> X::First
 where
     A: Algebra,
     X: Args<A>,
@@ -259,7 +262,7 @@ where
 /// When the tangent has other shapes than the argument; staged, that is recorded instead.
 #[track_caller]
 pub fn jvp<A, X, O>(
-    f: impl Fn(&Parameter<A, A::Forward, X>) -> O,
+    f: impl Fn(&Parameter<A, A::Forward, X>) -> O, // `f {}.closure()`; of two arguments `|(x, y)| ..`
     args: X,
     tangent: &X::First,
 ) -> (Over<A, A::Forward, O>, Over<A, A::Forward, O>)

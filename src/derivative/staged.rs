@@ -58,7 +58,7 @@ pub fn stage<X, F, Y>(f: F, like: X) -> Result<Function<X::Family, Y::Family, <X
 where
     X: Args<Concrete>,
     Y: Tree<Staged>,
-    F: FnOnce(&<X::Family as Family>::At<Staged>) -> Y,
+    F: FnOnce(&<X::Family as Family>::At<Staged>) -> Y, // `f {}.closure()`; of two arguments `|(x, y)| ..`
 {
     let types = like.types();
     let mut output = None;

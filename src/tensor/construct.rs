@@ -46,7 +46,11 @@ fn filled<A: Algebra, E: Element, S: IntoShape>(name: &str, shape: S, value: E) 
 ///
 /// Where nothing else tells the compiler which one that is, the type does: `let x: Scalar<A, f64> = scalar(2.0);`, or
 /// `scalar::<A, f64>(2.0)`, with `Concrete` for `A` where arrays are plain.
-pub fn scalar<A: Algebra, E: Element>(value: E) -> Tensor<A, E, R0> {
+pub fn scalar<A, E>(value: E) -> Tensor<A, E, R0>
+where
+    A: Algebra, // alone, `scalar::<Concrete, _>(2.0)` is a plain one
+    E: Element,
+{
     full((), value)
 }
 

@@ -8,12 +8,16 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A program on its own: in bulk form, or, as `Program<Build>`, as a function was written.
+/// A program on its own: in bulk form, or, as `Program<Build>`, as a function was written. Of a staged function there are both,
+/// so that alone the type says which: `let program: Program = Program::from(&function);`.
 ///
 /// Equal programs are those of equal names and equal arenas. `Display` prints the program, as that of the function that it
 /// comes from is printed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Program<X: Extension = Never> {
+pub struct Program<X = Never>
+where
+    X: Extension, // alone: `let program: Program = Program::from(&function);`
+{
     /// The name of the function; empty is the exporter's choice.
     pub name: String,
     /// The names of the parameters and then the captures, with dots where they are parts of a tree: `params.w1`. An empty

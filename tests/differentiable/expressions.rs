@@ -242,3 +242,36 @@ fn values_are_matched_and_iterated() {
     let written = generic!(V => S, |x| matched(x, 3, "one", &[-1.0, 3.0]));
     same(&written, &expected, &v([1.5, -0.25]));
 }
+
+struct Options {
+    scale: f64,
+}
+
+const TABLE: [f64; 3] = [2.0, 3.0, 5.0];
+
+/// What the messages of the compiler, and the guide, say to write instead.
+#[differentiable]
+fn corrected(x: Vector<f64>, k: Vector<i64>, #[plain] options: &Options) -> (Vector<f64>, Scalar<f64>) {
+    let table = constant(&deltaray::tensor::Vector::from(TABLE));
+    let read = build(x.len(), |i| x[i] * table[i] + if i == 0 { x[1] } else { x[i] });
+    let mut last = scalar(0.0);
+    for i in rolled(0..x.len()) {
+        last = last * 0.5 + x[i];
+    }
+    (read + 2.5 * (k as f64) * options.scale, last + x[x[0] as i64] + x[x.len() - 1])
+}
+
+#[test]
+fn what_messages_say_to_write_is_right() {
+    let expected = generic!((V, deltaray::tensor::Vector<Concrete, i64>) => (V, S), |(x, k)| {
+        let table: Vector<A, f64> = constant(&deltaray::tensor::Vector::from(TABLE));
+        let next = stack(&[x.at(1), x.at(1), x.at(2)]);
+        let last = x.at(0) * 0.25 + x.at(1) * 0.5 + x.at(2);
+        (x * table + next + k.cast::<f64>() * 5.0, last + x.at(1) + x.at(2))
+    });
+    let written = generic!((V, deltaray::tensor::Vector<Concrete, i64>) => (V, S), |(x, k)| {
+        corrected(x, k, &Options { scale: 2.0 })
+    });
+    let k = deltaray::tensor::Vector::from(vec![7i64, -2, 0]);
+    same(&written, &expected, &(v([1.5, -0.25, 3.0]), k));
+}

@@ -142,6 +142,8 @@ pub fn assigned(body: &Block) -> Vec<Ident> {
 pub struct Change {
     pub name: Ident,
     pub span: proc_macro2::Span,
+    /// Whether it is lent by `&mut`.
+    pub lent: bool,
 }
 
 /// Methods that change what they are called on, whatever that is.
@@ -157,14 +159,14 @@ struct Changes<'s> {
 }
 
 impl Changes<'_> {
-    fn add(&mut self, place: &Expr) {
+    fn add(&mut self, place: &Expr, lent: bool) {
         match place {
-            Expr::Tuple(tuple) => tuple.elems.iter().for_each(|element| self.add(element)),
+            Expr::Tuple(tuple) => tuple.elems.iter().for_each(|element| self.add(element, lent)),
             _ => {
                 let changed = root(place).filter(|name| !self.own.contains(name));
                 let changed = changed.filter(|name| self.scopes.find(name).is_some_and(Declared::is_mutable));
                 if let Some(name) = changed {
-                    self.found.push(Change { name: name.clone(), span: name.span() });
+                    self.found.push(Change { name: name.clone(), span: name.span(), lent });
                 }
             }
         }
@@ -174,10 +176,12 @@ impl Changes<'_> {
 impl<'a> Visit<'a> for Changes<'_> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
-            Expr::Assign(assign) if self.assignments => self.add(&assign.left),
-            Expr::Binary(binary) if self.assignments && assigns(&binary.op) => self.add(&binary.left),
-            Expr::Reference(reference) if reference.mutability.is_some() => self.add(&reference.expr),
-            Expr::MethodCall(call) if COLLECTING.contains(&&call.method.to_string()[..]) => self.add(&call.receiver),
+            Expr::Assign(assign) if self.assignments => self.add(&assign.left, false),
+            Expr::Binary(binary) if self.assignments && assigns(&binary.op) => self.add(&binary.left, false),
+            Expr::Reference(reference) if reference.mutability.is_some() => self.add(&reference.expr, true),
+            Expr::MethodCall(call) if COLLECTING.contains(&&call.method.to_string()[..]) => {
+                self.add(&call.receiver, false)
+            }
             _ => {}
         }
         visit::visit_expr(self, expression);

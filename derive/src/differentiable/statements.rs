@@ -300,9 +300,15 @@ impl Rewriter<'_> {
             self.error(span, message);
         }
         for change in changes_of_loop(body, &carries, &self.scopes) {
+            let instead = match change.lent {
+                true => "write an assignment, as `(a, b) = (b, a);` for a swap",
+                false => {
+                    "what each step gives is stacked by `scan` or `build`; a loop that is written out, `for t in 0..n`, may \
+                     collect"
+                }
+            };
             let message = format!(
-                "a rolled loop changes nothing outside but what it assigns, and `{}` is changed in place: what each step gives \
-                 is stacked by `scan` or `build`; a loop that is written out, `for t in 0..n`, may collect",
+                "a rolled loop changes nothing outside but what it assigns, and `{}` is changed in place: {instead}",
                 change.name
             );
             self.error(change.span, message);
