@@ -1,6 +1,8 @@
 //! Programs that exporters must not take at face value: with names that mean something elsewhere, or nothing, and of sizes
-//! that can not be counted.
+//! that can not be counted, or of a length that compilers notice.
 
+#[path = "large/chains.rs"]
+mod chains;
 mod exported;
 mod random;
 
@@ -11,7 +13,7 @@ use deltaray::export::{self, Program};
 use deltaray::operation::{Binary, Unary};
 use deltaray::shape::{DType, Type};
 use deltaray::term::{Graph, NodeId, Op};
-use exported::{are_installed, folder, run};
+use exported::{Case, are_installed, folder, run};
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::fs;
@@ -363,4 +365,20 @@ fn sizes_beyond_counting_are_errors() {
         assert!(text.len() < 2000 && graph.len() < 20_000, "{name}");
         assert_eq!(export::text(export::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"))), text);
     }
+}
+
+/// Nodes of chains that are compiled: longer ones are only written, in optimised code. Of Rust's compiler, long functions take
+/// time that grows with the square of their length: one of 12,000 lines takes most of a minute.
+const COMPILED: usize = 500;
+
+#[test]
+fn long_chains_are_compiled() {
+    let point = || deltaray::concrete::Array::from_vec(&[chains::WIDTH], vec![0.5, -0.75, 1.25, 0.25, -1.0]);
+    let case = |(name, step): (&str, chains::Step)| {
+        Case::new(name.into(), None, chains::chain("chain", step, COMPILED), vec![point()], true)
+    };
+    let cases: Vec<Case> = chains::KINDS.map(case).into();
+    let numbered: Vec<(usize, &Case)> = cases.iter().enumerate().collect();
+    exported::rust::compute_what_the_interpreter_does("chains", &numbered);
+    exported::c::compute_what_the_interpreter_does("chains", &numbered);
 }

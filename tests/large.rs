@@ -1,6 +1,11 @@
 //! Programs of the corpus at sizes that only optimised code runs in reasonable time; `scripts/test` runs them there.
 #![cfg(not(debug_assertions))]
 
+#[path = "large/chains.rs"]
+mod chains;
+#[path = "large/exports.rs"]
+mod exports;
+
 use deltaray::algebra::Algebra;
 use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;

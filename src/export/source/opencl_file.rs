@@ -5,7 +5,7 @@ use super::file_names::FileNames;
 use super::language::Language;
 use super::nest::{Buffers, NestWriter};
 use super::order::order;
-use super::plan::{Place, Slots, lifetimes, places, unread};
+use super::plan::{Place, Plan};
 use super::procedure::{Interface, Writer, touched};
 use super::text::Text;
 use super::tidy::{is_one_to_one, tidied};
@@ -46,8 +46,7 @@ pub struct OpenClSource {
 struct File<'p> {
     procedure: &'p Procedure,
     names: &'p FileNames,
-    places: Vec<Place>,
-    slots: Slots,
+    plan: Plan<'p>,
     /// Memory for steps that are one work item, by type and name.
     scratch: BTreeMap<String, (DType, usize)>,
     kernels: Text,
@@ -97,13 +96,10 @@ pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
     let names = FileNames::new(&program, &words::opencl(), "f");
     let language = C { prefix: names.function.clone(), is_opencl: true };
     let mut writer = Writer::new(&language);
-    let unread = unread(&procedure);
-    let lifetimes = lifetimes(&procedure, &unread);
     let mut file = File {
-        places: places(&procedure),
+        plan: Plan::new(&procedure),
         procedure: &procedure,
         names: &names,
-        slots: Slots::default(),
         scratch: BTreeMap::new(),
         kernels: Text::default(),
         steps: Vec::new(),
@@ -111,18 +107,12 @@ pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
         fails: false,
         count: 0,
     };
-    for (at, step) in procedure.steps.iter().enumerate() {
-        for (id, lifetime) in lifetimes.iter().enumerate() {
-            if let Some((first, last)) = *lifetime
-                && first == at + 1
-                && file.places[id] == Place::Unused
-            {
-                let ty = &procedure.buffers[id].ty;
-                file.places[id] = Place::Slot(file.slots.take(ty.dtype, ty.size(), first, last));
-            }
-        }
-        file.step(&mut writer, &language, step, &unread)?;
+    for step in &procedure.steps {
+        // Known arrays have memory objects of their own.
+        file.plan.next();
+        file.step(&mut writer, &language, step)?;
     }
+    file.plan.next();
     file.copies();
     let mut source = Text::default();
     source.line(format!("/* {}, a program exported by deltaray: kernels for its launch plan. */", names.function));
@@ -138,9 +128,9 @@ pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
         source.append(function);
         source.line("");
     }
-    let memory = file.slots.all.iter().map(|slot| (slot.dtype, slot.count));
+    let memory = file.plan.slots().iter().map(|slot| (slot.dtype, slot.count));
     check_sizes(&program.body, memory.chain(file.scratch.values().copied()), "OpenCL C")?;
-    let plan = file.plan(&program);
+    let plan = file.launch_plan(&program);
     source.append(file.kernels);
     Ok(OpenClSource { kernels: source.finish(), plan })
 }
@@ -148,7 +138,7 @@ pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
 impl File<'_> {
     fn name(&mut self, id: BufferId) -> String {
         let origin = self.procedure.origin(id);
-        match self.places[origin as usize] {
+        match self.plan.place(origin) {
             Place::Argument(position) => self.names.arguments[position].clone(),
             Place::Result(position) => self.names.results[position].clone(),
             Place::Slot(slot) => format!("memory{slot}"),
@@ -173,12 +163,12 @@ impl File<'_> {
         format!("{}_{word}{}", self.names.function, self.count)
     }
 
-    fn step(&mut self, writer: &mut Writer<'_>, language: &C, step: &Step, unread: &HashSet<BufferId>) -> Result<()> {
+    fn step(&mut self, writer: &mut Writer<'_>, language: &C, step: &Step) -> Result<()> {
         match step {
-            Step::Nest(nest) => self.nest(writer, language, nest, unread, false),
+            Step::Nest(nest) => self.nest(writer, language, nest, false),
             Step::Product(product) => {
                 let nest = product.as_nest(self.dtype(product.result.buffer));
-                self.nest(writer, language, &nest, unread, product.continues);
+                self.nest(writer, language, &nest, product.continues);
             }
             step => self.one_item(writer, language, step)?,
         }
@@ -203,15 +193,8 @@ impl File<'_> {
         ));
     }
 
-    fn nest(
-        &mut self,
-        writer: &mut Writer<'_>,
-        language: &C,
-        nest: &Nest,
-        unread: &HashSet<BufferId>,
-        continues: bool,
-    ) {
-        let nest = &tidied(nest, unread);
+    fn nest(&mut self, writer: &mut Writer<'_>, language: &C, nest: &Nest, continues: bool) {
+        let nest = &tidied(nest, &self.plan.unread);
         if nest.stores.is_empty() {
             return;
         }
@@ -295,11 +278,7 @@ impl File<'_> {
 
     /// Results that are at other places.
     fn copies(&mut self) {
-        for (position, &id) in self.procedure.results.iter().enumerate() {
-            let origin = self.procedure.origin(id);
-            if self.places[origin as usize] == Place::Result(position) {
-                continue;
-            }
+        for (position, id) in self.plan.copied() {
             let (from, to) = (self.name(id), self.names.results[position].clone());
             let elements = self.size(id);
             self.steps.push(format!(
@@ -310,7 +289,7 @@ impl File<'_> {
         }
     }
 
-    fn plan(&self, program: &Program) -> String {
+    fn launch_plan(&self, program: &Program) -> String {
         let mut buffers: Vec<String> = Vec::new();
         let mut buffer = |name: &str, dtype: DType, elements: usize, rest: String| {
             buffers.push(format!(
@@ -331,7 +310,7 @@ impl File<'_> {
             let rest = format!("\"role\": \"result\", \"position\": {at}, \"label\": {label}");
             buffer(name, ty.dtype, ty.size(), rest);
         }
-        for (at, slot) in self.slots.all.iter().enumerate() {
+        for (at, slot) in self.plan.slots().iter().enumerate() {
             buffer(&format!("memory{at}"), slot.dtype, slot.count, "\"role\": \"memory\"".into());
         }
         for (name, &(dtype, count)) in &self.scratch {

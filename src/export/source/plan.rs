@@ -13,7 +13,7 @@ pub(super) enum Place {
     Result(usize),
     Constant(BufferId),
     Slot(usize),
-    /// Nothing touches it.
+    /// No step that was come to touches it.
     Unused,
 }
 
@@ -28,13 +28,13 @@ pub(super) struct Slot {
 
 /// The slots of a procedure under construction.
 #[derive(Default, Debug)]
-pub(super) struct Slots {
-    pub(super) all: Vec<Slot>,
+struct Slots {
+    all: Vec<Slot>,
 }
 
 impl Slots {
     /// A slot that is free before a step, until another one; it may become larger.
-    pub(super) fn take(&mut self, dtype: DType, count: usize, from: usize, until: usize) -> usize {
+    fn take(&mut self, dtype: DType, count: usize, from: usize, until: usize) -> usize {
         let free = self.all.iter().enumerate().filter(|(_, slot)| slot.dtype == dtype && slot.until < from);
         // The one of the nearest size.
         match free.min_by_key(|(_, slot)| slot.count.abs_diff(count)).map(|(at, _)| at) {
@@ -51,8 +51,80 @@ impl Slots {
     }
 }
 
+/// Where the buffers of a procedure are, at one step after the other.
+pub(super) struct Plan<'p> {
+    procedure: &'p Procedure,
+    places: Vec<Place>,
+    slots: Slots,
+    /// Buffers that nests write and nobody reads.
+    pub(super) unread: HashSet<BufferId>,
+    lifetimes: Vec<Option<(usize, usize)>>,
+    /// The buffers that each step is the first to touch; after the last step, results are asked for.
+    begun: Vec<Vec<BufferId>>,
+    /// How many steps were come to.
+    step: usize,
+}
+
+impl<'p> Plan<'p> {
+    /// Before the first step.
+    pub(super) fn new(procedure: &'p Procedure) -> Plan<'p> {
+        let unread = unread(procedure);
+        let lifetimes = lifetimes(procedure, &unread);
+        let mut begun = vec![Vec::new(); procedure.steps.len() + 1];
+        for (id, lifetime) in lifetimes.iter().enumerate() {
+            if let Some((first, _)) = lifetime {
+                begun[first - 1].push(id as BufferId);
+            }
+        }
+        Plan { procedure, places: places(procedure), slots: Slots::default(), unread, lifetimes, begun, step: 0 }
+    }
+
+    /// Comes to the next step, or behind the last one: finds places for the buffers that it is the first to touch, and results
+    /// in those of them that are known arrays.
+    pub(super) fn next(&mut self) -> Vec<BufferId> {
+        let begun = std::mem::take(&mut self.begun[self.step]);
+        self.step += 1;
+        for &id in &begun {
+            if self.places[id as usize] == Place::Unused {
+                self.store(id);
+            }
+        }
+        begun.into_iter().filter(|&id| matches!(self.places[id as usize], Place::Constant(_))).collect()
+    }
+
+    /// Has a buffer that the step is the first to touch, as a known array, in a slot.
+    pub(super) fn store(&mut self, id: BufferId) -> usize {
+        let ty = &self.procedure.buffers[id as usize].ty;
+        let last = self.lifetimes[id as usize].map_or(self.step, |(_, last)| last);
+        let slot = self.slots.take(ty.dtype, ty.size(), self.step, last);
+        self.places[id as usize] = Place::Slot(slot);
+        slot
+    }
+
+    /// A slot for the step alone.
+    pub(super) fn memory(&mut self, dtype: DType, count: usize) -> usize {
+        self.slots.take(dtype, count, self.step, self.step)
+    }
+
+    /// All slots so far.
+    pub(super) fn slots(&self) -> &[Slot] {
+        &self.slots.all
+    }
+
+    /// Where a buffer is, or what it is an alias of.
+    pub(super) fn place(&self, id: BufferId) -> Place {
+        self.places[self.procedure.origin(id) as usize]
+    }
+
+    /// Results that are at other places, with their buffers.
+    pub(super) fn copied(&self) -> Vec<(usize, BufferId)> {
+        let results = self.procedure.results.iter().copied().enumerate();
+        results.filter(|&(position, id)| self.place(id) != Place::Result(position)).collect()
+    }
+}
+
 /// The buffers that nests alone write, and that no other step reads: within a nest what is written is at hand.
-pub(super) fn unread(procedure: &Procedure) -> HashSet<BufferId> {
+fn unread(procedure: &Procedure) -> HashSet<BufferId> {
     let (mut written, mut needed): (HashSet<BufferId>, HashSet<BufferId>) = (HashSet::new(), HashSet::new());
     for step in &procedure.steps {
         let (read, filled) = step.touched();
@@ -66,7 +138,7 @@ pub(super) fn unread(procedure: &Procedure) -> HashSet<BufferId> {
 }
 
 /// For each buffer the first and the last step that touches it; none touches the others, nor those that nobody reads.
-pub(super) fn lifetimes(procedure: &Procedure, unread: &HashSet<BufferId>) -> Vec<Option<(usize, usize)>> {
+fn lifetimes(procedure: &Procedure, unread: &HashSet<BufferId>) -> Vec<Option<(usize, usize)>> {
     let mut lifetimes: Vec<Option<(usize, usize)>> = vec![None; procedure.buffers.len()];
     let mut touch = |id: BufferId, at: usize| {
         let lifetime = &mut lifetimes[procedure.origin(id) as usize];
@@ -82,9 +154,8 @@ pub(super) fn lifetimes(procedure: &Procedure, unread: &HashSet<BufferId>) -> Ve
     lifetimes
 }
 
-/// The places of all buffers, known by the end of chains of aliases; slots are taken by [`Slots::take`] when a buffer's
-/// first step comes.
-pub(super) fn places(procedure: &Procedure) -> Vec<Place> {
+/// The places of all buffers before the first step, known by the end of chains of aliases.
+fn places(procedure: &Procedure) -> Vec<Place> {
     let mut places: Vec<Place> = procedure
         .buffers
         .iter()

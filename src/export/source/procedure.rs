@@ -2,7 +2,7 @@
 
 use super::language::{DTYPES, Helper, Language, Parameter, Part};
 use super::nest::{self, Buffers};
-use super::plan::{Place, Slots, lifetimes, places, unread};
+use super::plan::{Place, Plan};
 use super::text::Text;
 use super::tidy::tidied;
 use crate::algebra::Reduction;
@@ -10,7 +10,7 @@ use crate::concrete::neutral_value;
 use crate::error::Result;
 use crate::kernel::{self, BufferId, Nest, Procedure, Source, Step};
 use crate::shape::{DType, Type, Value};
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Known arrays with one value for all of more elements than this are filled in.
 const LISTED: usize = 16;
@@ -73,15 +73,10 @@ impl Interface {
 pub(super) struct Function<'p, 'w, 'a> {
     pub(super) writer: &'w mut Writer<'a>,
     procedure: &'p Procedure,
-    places: Vec<Place>,
-    slots: Slots,
+    plan: Plan<'p>,
     interface: &'p Interface,
     constants: BTreeMap<BufferId, String>,
     pub(super) text: Text,
-    /// The step that is being written, from 1.
-    step: usize,
-    /// Buffers that nests write and nobody reads.
-    unread: HashSet<BufferId>,
     pub(super) fails: bool,
 }
 
@@ -97,34 +92,20 @@ impl<'a> Writer<'a> {
 
     /// Writes the function of a procedure, and those that it calls.
     pub(super) fn procedure(&mut self, word: &str, procedure: &Procedure, interface: &Interface) -> Result<Written> {
-        let unread = unread(procedure);
-        let lifetimes = lifetimes(procedure, &unread);
         let mut function = Function {
-            places: places(procedure),
-            slots: Slots::default(),
+            plan: Plan::new(procedure),
             interface,
             constants: BTreeMap::new(),
             text: Text::default(),
-            step: 0,
-            unread,
             fails: false,
             procedure,
             writer: self,
         };
-        // Buffers by the step that they begin with.
-        let mut begun: BTreeMap<usize, Vec<(BufferId, usize)>> = BTreeMap::new();
-        for (id, lifetime) in lifetimes.iter().enumerate() {
-            if let Some((first, last)) = lifetime {
-                begun.entry(*first).or_default().push((id as BufferId, *last));
-            }
-        }
-        for (at, step) in procedure.steps.iter().enumerate() {
-            function.step = at + 1;
-            function.begin(begun.remove(&(at + 1)).unwrap_or_default());
+        for step in &procedure.steps {
+            function.begin();
             function.step(step)?;
         }
-        function.step = procedure.steps.len() + 1;
-        function.begin(begun.remove(&function.step).unwrap_or_default());
+        function.begin();
         function.copies();
         Ok(function.finish(word))
     }
@@ -153,21 +134,16 @@ impl Function<'_, '_, '_> {
         self.ty(id).size()
     }
 
-    /// Finds places for the buffers that the step is the first to touch, and fills those that are known.
-    fn begin(&mut self, buffers: Vec<(BufferId, usize)>) {
-        for (id, last) in buffers {
+    /// Comes to the next step, and writes the known arrays that it is the first to touch.
+    fn begin(&mut self) {
+        for id in self.plan.next() {
             let ty = self.ty(id).clone();
             let Source::Constant(array) = &self.procedure.buffers[id as usize].source else {
-                if self.places[id as usize] == Place::Unused {
-                    let slot = self.slots.take(ty.dtype, ty.size(), self.step, last);
-                    self.places[id as usize] = Place::Slot(slot);
-                }
-                continue;
+                unreachable!("a known array")
             };
             match array.uniform() {
                 Some(value) if ty.size() > LISTED => {
-                    let slot = self.slots.take(ty.dtype, ty.size(), self.step, last);
-                    self.places[id as usize] = Place::Slot(slot);
+                    let slot = self.plan.store(id);
                     let value = self.language().literal(value);
                     let line = self.language().fill(&format!("s{slot}"), ty.size(), &value);
                     self.text.line(line);
@@ -185,8 +161,7 @@ impl Function<'_, '_, '_> {
                     if self.language().has_own_memory() {
                         self.constants.insert(id, name);
                     } else {
-                        let slot = self.slots.take(ty.dtype, ty.size(), self.step, last);
-                        self.places[id as usize] = Place::Slot(slot);
+                        let slot = self.plan.store(id);
                         self.copy(&format!("s{slot}"), "0".into(), &name, "0".into(), ty.size(), ty.dtype);
                     }
                 }
@@ -197,7 +172,7 @@ impl Function<'_, '_, '_> {
     /// The name of a buffer, while a step is written that has bound it.
     pub(super) fn name(&self, id: BufferId) -> String {
         let origin = self.procedure.origin(id);
-        match self.places[origin as usize] {
+        match self.plan.place(origin) {
             Place::Argument(position) => self.interface.arguments[position].clone(),
             Place::Result(position) => self.interface.results[position].clone(),
             Place::Constant(id) => self.constants[&id].clone(),
@@ -211,7 +186,7 @@ impl Function<'_, '_, '_> {
         let written: BTreeSet<BufferId> = written.iter().map(|&id| self.procedure.origin(id)).collect();
         let read: BTreeSet<BufferId> = read.iter().map(|&id| self.procedure.origin(id)).collect();
         for &id in read.union(&written) {
-            if let Place::Slot(slot) = self.places[id as usize] {
+            if let Place::Slot(slot) = self.plan.place(id) {
                 let (name, array) = (format!("b{id}"), format!("s{slot}"));
                 let part = Part { array: &array, offset: "0".into(), count: Some(self.count(id)) };
                 let line = self.language().bind(&name, self.dtype(id), &part, written.contains(&id));
@@ -222,7 +197,7 @@ impl Function<'_, '_, '_> {
 
     /// Memory for the step alone.
     pub(super) fn memory(&mut self, dtype: DType, count: usize) -> String {
-        let slot = self.slots.take(dtype, count, self.step, self.step);
+        let slot = self.plan.memory(dtype, count);
         format!("s{slot}")
     }
 
@@ -263,13 +238,9 @@ impl Function<'_, '_, '_> {
 
     /// Results that are at other places.
     fn copies(&mut self) {
-        for (position, &id) in self.procedure.results.iter().enumerate() {
-            let origin = self.procedure.origin(id);
-            if self.places[origin as usize] == Place::Result(position) {
-                continue;
-            }
+        for (position, id) in self.plan.copied() {
             let count = self.count(id);
-            let from = match self.places[origin as usize] {
+            let from = match self.plan.place(id) {
                 Place::Slot(slot) => format!("s{slot}"),
                 _ => self.name(id),
             };
@@ -293,7 +264,7 @@ impl Function<'_, '_, '_> {
         };
         let mut scratch: BTreeMap<usize, usize> = BTreeMap::new();
         let mut takes: Vec<(String, String, bool)> = Vec::new();
-        for (at, slot) in self.slots.all.iter().enumerate() {
+        for (at, slot) in self.plan.slots().iter().enumerate() {
             let name = format!("s{at}");
             if self.writer.language.has_own_memory() && (1..=FEW).contains(&slot.count) {
                 takes.push((self.writer.language.local(&name, slot.dtype, slot.count), name, false));
@@ -356,7 +327,7 @@ impl Function<'_, '_, '_> {
 
     /// A nest, which goes on with what its results have, or not.
     pub(super) fn nest(&mut self, nest: &Nest, continues: bool) {
-        let nest = &tidied(nest, &self.unread);
+        let nest = &tidied(nest, &self.plan.unread);
         let (read, written) = touched(nest);
         self.bind(&read, &written);
         let all = || read.iter().chain(&written).copied();
