@@ -69,8 +69,9 @@ fn chains_of_a_hundred_thousand_nodes_are_written_line_by_line() {
                     "{name} as {language}: {} lines, {} bytes, {:.2} s of which {:.2} s for a quarter",
                     long.0, long.1, long.2, short.2
                 );
-                // Numbers become longer.
-                assert!(long.0 <= 4.1 * short.0 + 10.0, "{name} as {language}: {} and {} lines", short.0, long.0);
+                // Numbers become longer; in text, lines that are then too wide are several.
+                let most = if *language == "text" { 10.0 } else { 4.1 };
+                assert!(long.0 <= most * short.0 + 10.0, "{name} as {language}: {} and {} lines", short.0, long.0);
                 assert!(long.1 <= 4.6 * short.1 + 1000.0, "{name} as {language}: {} and {} bytes", short.1, long.1);
             }
         }

@@ -14,8 +14,8 @@ use crate::shape::{DType, Type};
 ///
 /// What is written is a function `name` over slices, constants with the lengths of the memory that it needs beside, and a
 /// module `name_parts` with what these need. Results come behind the parameters, and memory at the end: `scratch` of `f64`
-/// always, of length 0 where none is needed (or `scratch_f32`, of a program whose floats are all `f32`), and that of other
-/// element types where it is needed:
+/// always, of length 0 where none is needed (or `scratch_f32`, of a program whose floats are all `f32`), and then that of
+/// other element types where it is needed:
 ///
 /// ```text
 /// pub const LOSS_GRAD_SCRATCH: usize = 12;
