@@ -196,7 +196,7 @@ impl Rewriter<'_> {
     }
 
     /// A literal as what it stands beside is: an array, or a plain number.
-    fn from_literal(&self, mut literal: Expr) -> proc_macro2::TokenStream {
+    fn literal_beside(&self, mut literal: Expr) -> proc_macro2::TokenStream {
         self.literal(&mut literal);
         let span = literal.span();
         quote_spanned!(span=> ::deltaray::tensor::attribute::FromLiteral::from_literal(#literal))
@@ -238,8 +238,8 @@ impl Rewriter<'_> {
             // A literal beside what is none becomes what that is, as where the whole block is one.
             for (yes, no) in yes.iter_mut().zip(no) {
                 match (is_literal(yes), is_literal(no)) {
-                    (true, false) => *yes = parse(self.from_literal(yes.clone())),
-                    (false, true) => *no = parse(self.from_literal(no.clone())),
+                    (true, false) => *yes = parse(self.literal_beside(yes.clone())),
+                    (false, true) => *no = parse(self.literal_beside(no.clone())),
                     _ => {}
                 }
             }
@@ -248,7 +248,7 @@ impl Rewriter<'_> {
         self.block(&mut other);
         let lifted = |literal: Option<syn::Expr>, block: &Block| match literal {
             Some(literal) => {
-                let literal = self.from_literal(literal);
+                let literal = self.literal_beside(literal);
                 quote!({ #literal })
             }
             None => block.to_token_stream(),
