@@ -113,6 +113,7 @@ pub mod operation;
 pub mod prelude;
 pub mod shape;
 pub mod simplify;
+pub(crate) mod source;
 pub mod sparse;
 pub mod staged;
 pub mod tensor;

@@ -1,15 +1,16 @@
 //! A program as C files.
 
-use super::c::C;
 use super::c_interface::{CInterface, cells};
 use super::file_names::FileNames;
-use super::language::Language;
-use super::procedure::{Interface, Writer};
-use super::text::Text;
-use super::{blocked, check_sizes, helpers, lowered, words};
+use super::{blocked, check_sizes, lowered, words};
 use crate::error::{Error, Result};
 use crate::export::Program;
 use crate::shape::DType;
+use crate::source::c::C;
+use crate::source::helpers;
+use crate::source::language::Language;
+use crate::source::procedure::{Interface, Writer};
+use crate::source::text::Text;
 use crate::sparse::Pattern;
 
 /// A program as source of C99: a header and a file.

@@ -1,10 +1,10 @@
 //! The interface of C files: that of the functions that CasADi writes.
 
-use super::c::C;
 use super::file_names::FileNames;
-use super::language::Language;
-use super::text::Text;
 use crate::shape::{DType, Type};
+use crate::source::c::C;
+use crate::source::language::Language;
+use crate::source::text::Text;
 use crate::sparse::Pattern;
 use crate::term::Body;
 

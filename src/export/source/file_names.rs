@@ -1,9 +1,9 @@
 //! The names in a file.
 
-use super::language::{DTYPES, scratch_name};
 use super::words::Words;
 use crate::export::Program;
 use crate::export::names::Identifiers;
+use crate::source::language::{DTYPES, scratch_name};
 
 /// The names in a file.
 pub(super) struct FileNames {

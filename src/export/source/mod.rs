@@ -1,30 +1,10 @@
-//! Programs as source in languages with loops: Rust, C, and OpenCL C.
-//!
-//! All of them are written from the same loop nests that the engines run (see [`kernel`](crate::kernel)): a function for each
-//! procedure, a block for each step, memory planned ahead.
+//! Programs as source in languages with loops: Rust, C, and OpenCL C: files around what [`source`](crate::source) writes.
 
-mod c;
 mod c_file;
 mod c_interface;
-mod expression;
 mod file_names;
-mod functions;
-mod helpers;
-mod language;
-mod nest;
 mod opencl_file;
-mod order;
-mod plan;
-mod procedure;
-mod product;
-mod rows;
-mod rust;
 mod rust_file;
-mod sort;
-mod steps;
-mod sweeps;
-mod text;
-mod tidy;
 mod words;
 
 pub use c_file::CSource;
@@ -39,9 +19,6 @@ use crate::shape::{DType, Type};
 use crate::simplify::fold_constants;
 use crate::term::{Body, Op};
 use crate::vectorise::push_gathers;
-
-/// Lines of lists are at most this wide.
-const WIDTH: usize = 110;
 
 /// A program as source of Rust: a function over slices, which needs no crate and allocates nothing. See [`RustOptions`].
 ///
@@ -59,23 +36,6 @@ pub fn rust(program: impl Into<Program>) -> Result<String> {
 /// When the program has an operation that the language can't express, which is named.
 pub fn c(program: impl Into<Program>) -> Result<CSource> {
     CSource::new(&program.into(), &[])
-}
-
-/// Elements between a head and an end, in lines that are not too wide.
-fn listed(head: &str, elements: &[String], end: &str) -> Vec<String> {
-    let mut lines = vec![head.to_string()];
-    let mut line = String::from("    ");
-    for element in elements {
-        if line.len() + element.len() + 2 > WIDTH {
-            lines.push(line.trim_end().to_string());
-            line = String::from("    ");
-        }
-        line.push_str(element);
-        line.push_str(", ");
-    }
-    lines.push(line.trim_end().to_string());
-    lines.push(end.to_string());
-    lines
 }
 
 /// The largest order of polygamma functions that exported programs have.

@@ -1,20 +1,21 @@
 //! A program as OpenCL C, and a plan of what a host launches.
 
-use super::c::C;
 use super::file_names::FileNames;
-use super::language::Language;
-use super::nest::{Buffers, NestWriter};
-use super::order::order;
-use super::plan::{Place, Plan};
-use super::procedure::{Interface, Writer, touched};
-use super::text::Text;
-use super::tidy::{is_one_to_one, tidied};
-use super::{check_sizes, helpers, lowered, words};
+use super::{check_sizes, lowered, words};
 use crate::concrete::Array;
 use crate::error::Result;
 use crate::export::Program;
 use crate::kernel::{self, Buffer, BufferId, Nest, Procedure, Source, Step};
 use crate::shape::{DType, Value, steps};
+use crate::source::c::C;
+use crate::source::helpers;
+use crate::source::language::Language;
+use crate::source::nest::{Buffers, NestWriter};
+use crate::source::order::order;
+use crate::source::plan::{Place, Plan};
+use crate::source::procedure::{Interface, Writer, touched};
+use crate::source::text::Text;
+use crate::source::tidy::{is_one_to_one, tidied};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A program as source of OpenCL C 1.2, and a launch plan: what a host program needs to run it.

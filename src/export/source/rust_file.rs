@@ -1,14 +1,15 @@
 //! A program as a Rust file.
 
 use super::file_names::FileNames;
-use super::language::{Language, scratch_name};
-use super::procedure::{Interface, Writer};
-use super::rust::Rust;
-use super::text::Text;
-use super::{blocked, check_sizes, helpers, lowered, words};
+use super::{blocked, check_sizes, lowered, words};
 use crate::error::Result;
 use crate::export::Program;
 use crate::shape::{DType, Type};
+use crate::source::helpers;
+use crate::source::language::{Language, scratch_name};
+use crate::source::procedure::{Interface, Writer};
+use crate::source::rust::Rust;
+use crate::source::text::Text;
 
 /// How programs are written in Rust: for the standard library, unless said otherwise.
 ///
@@ -94,7 +95,7 @@ impl RustOptions {
         );
         let value = if run.fails { " -> bool" } else { "" };
         let head = format!("pub fn {name}({}){value}", parameters.join(", "));
-        if head.len() + 2 <= super::WIDTH {
+        if head.len() + 2 <= crate::source::text::WIDTH {
             text.open(head);
         } else {
             text.line(format!("pub fn {name}("));

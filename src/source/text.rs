@@ -2,6 +2,9 @@
 
 use std::collections::HashSet;
 
+/// Lines of lists are at most this wide.
+pub(crate) const WIDTH: usize = 110;
+
 /// A line, and the name that it declares, if that is all that it does.
 struct Line {
     text: String,
@@ -10,7 +13,7 @@ struct Line {
 
 /// Lines, indented by the blocks that they are in.
 #[derive(Default)]
-pub(super) struct Text {
+pub(crate) struct Text {
     lines: Vec<Line>,
     depth: usize,
 }
@@ -27,42 +30,42 @@ impl Text {
     }
 
     /// A line.
-    pub(super) fn line(&mut self, line: impl AsRef<str>) {
+    pub(crate) fn line(&mut self, line: impl AsRef<str>) {
         self.push(line.as_ref(), None);
     }
 
     /// A line that gives something a name; without use of the name it is left out, see [`Text::tidy`].
-    pub(super) fn declare(&mut self, name: &str, line: impl AsRef<str>) {
+    pub(crate) fn declare(&mut self, name: &str, line: impl AsRef<str>) {
         self.push(line.as_ref(), Some(name.to_string()));
     }
 
     /// Lines.
-    pub(super) fn lines(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
+    pub(crate) fn lines(&mut self, lines: impl IntoIterator<Item = impl AsRef<str>>) {
         lines.into_iter().for_each(|line| self.line(line));
     }
 
     /// The head of a block, which opens it.
-    pub(super) fn open(&mut self, head: impl AsRef<str>) {
+    pub(crate) fn open(&mut self, head: impl AsRef<str>) {
         let head = head.as_ref();
         self.line(if head.is_empty() { "{".to_string() } else { format!("{head} {{") });
         self.depth += 1;
     }
 
     /// Ends one block and begins another.
-    pub(super) fn between(&mut self, line: &str) {
+    pub(crate) fn between(&mut self, line: &str) {
         self.depth -= 1;
         self.line(line);
         self.depth += 1;
     }
 
     /// The end of a block.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         self.depth -= 1;
         self.line("}");
     }
 
     /// Another text's lines, at this depth.
-    pub(super) fn append(&mut self, other: Text) {
+    pub(crate) fn append(&mut self, other: Text) {
         let indent = 4 * self.depth;
         self.lines.extend(other.lines.into_iter().map(|line| {
             let indent = if line.text.is_empty() { 0 } else { indent };
@@ -71,7 +74,7 @@ impl Text {
     }
 
     /// Leaves out the declarations of names that are not used behind them in their block.
-    pub(super) fn tidy(&mut self) {
+    pub(crate) fn tidy(&mut self) {
         // From the end on, the words that occur in each block that is open.
         let mut open: Vec<HashSet<String>> = vec![HashSet::new()];
         let mut kept: Vec<bool> = vec![true; self.lines.len()];
@@ -104,9 +107,26 @@ impl Text {
     }
 
     /// The whole text.
-    pub(super) fn finish(&self) -> String {
+    pub(crate) fn finish(&self) -> String {
         self.lines.iter().fold(String::new(), |text, line| text + &line.text + "\n")
     }
+}
+
+/// Elements between a head and an end, in lines that are not too wide.
+pub(crate) fn listed(head: &str, elements: &[String], end: &str) -> Vec<String> {
+    let mut lines = vec![head.to_string()];
+    let mut line = String::from("    ");
+    for element in elements {
+        if line.len() + element.len() + 2 > WIDTH {
+            lines.push(line.trim_end().to_string());
+            line = String::from("    ");
+        }
+        line.push_str(element);
+        line.push_str(", ");
+    }
+    lines.push(line.trim_end().to_string());
+    lines.push(end.to_string());
+    lines
 }
 
 #[cfg(test)]

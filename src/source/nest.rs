@@ -24,53 +24,53 @@ const LONG: usize = 16;
 const FEW: usize = 48;
 
 /// Powers up to this one are written as products.
-pub(super) const SPELLED_OUT: i32 = 3;
+pub(crate) const SPELLED_OUT: i32 = 3;
 
 /// Longer expressions get a name.
 const WIDE: usize = 60;
 
 /// What a nest is written with.
-pub(super) struct NestWriter<'a> {
-    pub(super) language: &'a dyn Language,
-    pub(super) nest: &'a Nest,
+pub(crate) struct NestWriter<'a> {
+    pub(crate) language: &'a dyn Language,
+    pub(crate) nest: &'a Nest,
     /// The names of buffers.
-    pub(super) name: &'a dyn Fn(u32) -> String,
-    pub(super) helpers: &'a mut BTreeSet<Helper>,
-    pub(super) order: Vec<usize>,
+    pub(crate) name: &'a dyn Fn(u32) -> String,
+    pub(crate) helpers: &'a mut BTreeSet<Helper>,
+    pub(crate) order: Vec<usize>,
     /// How many loops each value is inside of.
-    pub(super) levels: Vec<usize>,
+    pub(crate) levels: Vec<usize>,
     uses: Vec<u32>,
     /// Whether each value has a name of its own, wherever it is computed.
     named: Vec<bool>,
-    pub(super) expressions: Vec<Option<Expression>>,
+    pub(crate) expressions: Vec<Option<Expression>>,
     /// For each store that reduces into a variable: how many loops that is inside of.
-    pub(super) accumulators: Vec<Option<usize>>,
+    pub(crate) accumulators: Vec<Option<usize>>,
     /// Whether each store that reduces comes to every element once, so that it need not find anything there.
     assigned: Vec<bool>,
     /// Whether what is written now is one of several sums side by side.
-    pub(super) lane: Option<String>,
+    pub(crate) lane: Option<String>,
     /// How many of the outermost loops are no loops: each of their steps runs the text on its own.
     parallel: usize,
     /// The element types of buffers.
-    pub(super) dtype: &'a dyn Fn(u32) -> DType,
+    pub(crate) dtype: &'a dyn Fn(u32) -> DType,
     /// Rows that the innermost loop goes through, while it is written.
-    pub(super) rows: Rows,
+    pub(crate) rows: Rows,
     /// Whether what is written now is inside of all loops.
     is_inside: bool,
 }
 
 /// What is known of buffers: how they are called, how many elements of what type they have, and whether a nest goes on with what they have already.
 #[derive(Clone, Copy)]
-pub(super) struct Buffers<'a> {
-    pub(super) name: &'a dyn Fn(u32) -> String,
-    pub(super) count: &'a dyn Fn(u32) -> usize,
-    pub(super) dtype: &'a dyn Fn(u32) -> DType,
-    pub(super) continues: &'a dyn Fn(u32) -> bool,
+pub(crate) struct Buffers<'a> {
+    pub(crate) name: &'a dyn Fn(u32) -> String,
+    pub(crate) count: &'a dyn Fn(u32) -> usize,
+    pub(crate) dtype: &'a dyn Fn(u32) -> DType,
+    pub(crate) continues: &'a dyn Fn(u32) -> bool,
 }
 
 impl<'a> NestWriter<'a> {
     /// A nest to be written, of whose outermost loops in this order so many are none.
-    pub(super) fn new(
+    pub(crate) fn new(
         language: &'a dyn Language,
         nest: &'a Nest,
         (order, parallel): (Vec<usize>, usize),
@@ -104,7 +104,7 @@ impl<'a> NestWriter<'a> {
 
     /// The buffers that are to be filled before the nest, with what: those that it combines with, if it comes to some of
     /// their elements not at all or several times.
-    pub(super) fn fills(&self, buffers: Buffers<'_>) -> Vec<(u32, shape::Value)> {
+    pub(crate) fn fills(&self, buffers: Buffers<'_>) -> Vec<(u32, shape::Value)> {
         let mut fills: Vec<(u32, shape::Value)> = Vec::new();
         for (store, &assigned) in self.nest.stores.iter().zip(&self.assigned) {
             if let Mode::Reduce(op) = store.mode
@@ -119,7 +119,7 @@ impl<'a> NestWriter<'a> {
     }
 
     /// Writes the loops.
-    pub(super) fn write(&mut self, text: &mut Text) {
+    pub(crate) fn write(&mut self, text: &mut Text) {
         if !self.nest.extents.contains(&0) {
             self.level(text, 0);
         }
@@ -127,7 +127,7 @@ impl<'a> NestWriter<'a> {
 }
 
 /// Writes a nest, and before it what fills the buffers that need it.
-pub(super) fn write(
+pub(crate) fn write(
     text: &mut Text,
     language: &dyn Language,
     nest: &Nest,
@@ -142,7 +142,7 @@ pub(super) fn write(
 }
 
 impl NestWriter<'_> {
-    pub(super) fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         self.order.len()
     }
 
@@ -194,7 +194,7 @@ impl NestWriter<'_> {
     }
 
     /// The level at which a store is written.
-    pub(super) fn store_level(&self, store: &Store) -> usize {
+    pub(crate) fn store_level(&self, store: &Store) -> usize {
         match store.mode {
             Mode::Reduce(_) => self.depth(),
             Mode::Write => {
@@ -204,7 +204,7 @@ impl NestWriter<'_> {
         }
     }
 
-    pub(super) fn variable(&self, axis: usize) -> String {
+    pub(crate) fn variable(&self, axis: usize) -> String {
         // Variables go by the position of the loop.
         let position = self.order.iter().position(|&other| other == axis).expect("an axis of the nest");
         format!("i{position}")

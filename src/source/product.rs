@@ -50,7 +50,7 @@ fn part(product: &Product, rows: std::ops::Range<usize>, columns: std::ops::Rang
 
 impl Function<'_, '_, '_> {
     /// Writes products in tiles, and what tiles leave as nests.
-    pub(super) fn product(&mut self, product: &Product) {
+    pub(crate) fn product(&mut self, product: &Product) {
         let dtype = self.dtype(product.result.buffer);
         let width = COLUMN_BYTES / dtype.bytes();
         let [rows, summed, columns] = product.sizes();

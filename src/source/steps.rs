@@ -7,7 +7,7 @@ use crate::kernel::{Blocks, Branch, BufferId, Call, Loop, lower};
 use crate::shape::DType;
 
 impl Function<'_, '_, '_> {
-    pub(super) fn branch(&mut self, branch: &Branch) -> Result<()> {
+    pub(crate) fn branch(&mut self, branch: &Branch) -> Result<()> {
         let sides = [self.writer.inner("then", &branch.then)?, self.writer.inner("otherwise", &branch.otherwise)?];
         let mut read = branch.arguments.clone();
         read.push(branch.condition);
@@ -29,7 +29,7 @@ impl Function<'_, '_, '_> {
         Ok(())
     }
 
-    pub(super) fn repeated(&mut self, repeated: &Loop) -> Result<()> {
+    pub(crate) fn repeated(&mut self, repeated: &Loop) -> Result<()> {
         let step = self.writer.inner("step", &repeated.step)?;
         let scan = &repeated.scan;
         let (arguments, results) = (&repeated.arguments, &repeated.results);
@@ -78,7 +78,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// The two places of what is carried.
-    pub(super) fn carry(&mut self, carry: &str, from: &str, to: &str, dtype: DType, count: usize) {
+    pub(crate) fn carry(&mut self, carry: &str, from: &str, to: &str, dtype: DType, count: usize) {
         for (name, array) in [("from", from), ("to", to)] {
             let part = Part { array, offset: "0".into(), count: Some(count) };
             let line = self.language().bind_variable(&format!("{name}{carry}"), dtype, &part);
@@ -87,18 +87,18 @@ impl Function<'_, '_, '_> {
     }
 
     /// Has the next step read what this one wrote.
-    pub(super) fn turn(&mut self, carry: &str, dtype: DType) {
+    pub(crate) fn turn(&mut self, carry: &str, dtype: DType) {
         let line = self.language().swap(&format!("from{carry}"), &format!("to{carry}"), dtype);
         self.text.line(line);
     }
 
     /// The slice of a buffer at the position `at` of so many.
-    pub(super) fn slice(&self, id: BufferId, length: usize, writes: bool) -> String {
+    pub(crate) fn slice(&self, id: BufferId, length: usize, writes: bool) -> String {
         let count = self.count(id) / length.max(1);
         self.part(&self.name(id), format!("at * {count}"), Some(count), writes)
     }
 
-    pub(super) fn call(&mut self, call: &Call) -> Result<()> {
+    pub(crate) fn call(&mut self, call: &Call) -> Result<()> {
         if self.sort(call) {
             return Ok(());
         }
@@ -113,7 +113,7 @@ impl Function<'_, '_, '_> {
         Ok(())
     }
 
-    pub(super) fn blocks(&mut self, blocks: &Blocks) -> Result<()> {
+    pub(crate) fn blocks(&mut self, blocks: &Blocks) -> Result<()> {
         let whole = blocks.extent / blocks.rows;
         let mut functions = vec![(&blocks.procedure, blocks.rows)];
         functions.extend(blocks.rest.as_ref().map(|rest| (rest, blocks.extent % blocks.rows)));

@@ -8,34 +8,34 @@ use crate::shape::{self, DType};
 
 /// The text of an expression.
 #[derive(Clone)]
-pub(super) struct Expression {
-    pub(super) text: String,
+pub(crate) struct Expression {
+    pub(crate) text: String,
     /// Whether it holds together as tightly as a name.
-    pub(super) is_atom: bool,
+    pub(crate) is_atom: bool,
 }
 
 impl Expression {
-    pub(super) fn atom(text: String) -> Expression {
+    pub(crate) fn atom(text: String) -> Expression {
         Expression { text, is_atom: true }
     }
 
-    pub(super) fn at_atom(&self) -> String {
+    pub(crate) fn at_atom(&self) -> String {
         if self.is_atom { self.text.clone() } else { format!("({})", self.text) }
     }
 }
 
 impl NestWriter<'_> {
     /// The text of an affine function that is not below 0, in numbers that count: what is subtracted comes last.
-    pub(super) fn counted(&self, at: &Affine) -> Expression {
+    pub(crate) fn counted(&self, at: &Affine) -> Expression {
         self.affine(at, &|variable| variable)
     }
 
     /// The text of an affine function as an `i64`.
-    pub(super) fn signed(&self, at: &Affine) -> Expression {
+    pub(crate) fn signed(&self, at: &Affine) -> Expression {
         self.affine(at, &|variable| self.language.signed(&variable))
     }
 
-    pub(super) fn affine(&self, at: &Affine, variable: &dyn Fn(String) -> String) -> Expression {
+    pub(crate) fn affine(&self, at: &Affine, variable: &dyn Fn(String) -> String) -> Expression {
         let (mut added, mut subtracted): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for &axis in &self.order {
             let coefficient = at.coefficients[axis];
@@ -62,7 +62,7 @@ impl NestWriter<'_> {
     }
 
     /// The condition that all guards hold.
-    pub(super) fn guards(&self, guards: &Guards) -> String {
+    pub(crate) fn guards(&self, guards: &Guards) -> String {
         let mut conditions: Vec<String> = Vec::new();
         for guard in guards {
             let (low, high) = guard.position.range(&self.nest.extents);
@@ -80,7 +80,7 @@ impl NestWriter<'_> {
         conditions.join(" && ")
     }
 
-    pub(super) fn zero(&self, dtype: DType) -> String {
+    pub(crate) fn zero(&self, dtype: DType) -> String {
         self.language.literal(shape::Value::from_i64(dtype, 0))
     }
 
@@ -88,21 +88,21 @@ impl NestWriter<'_> {
         Expression::atom(self.language.literal(shape::Value::Bool(value)))
     }
 
-    pub(super) fn operand(&self, id: ValueId) -> String {
+    pub(crate) fn operand(&self, id: ValueId) -> String {
         self.expression(id).at_atom()
     }
 
-    pub(super) fn expression(&self, id: ValueId) -> &Expression {
+    pub(crate) fn expression(&self, id: ValueId) -> &Expression {
         self.expressions[id as usize].as_ref().expect("operands come before their users")
     }
 
-    pub(super) fn spelled(&mut self, spelling: Spelling, dtype: DType, operands: &[&str]) -> Expression {
+    pub(crate) fn spelled(&mut self, spelling: Spelling, dtype: DType, operands: &[&str]) -> Expression {
         let (text, is_atom) = self.language.spelled(spelling, dtype, operands, self.helpers);
         Expression { text, is_atom }
     }
 
     /// The place in a buffer at a computed position, and the condition that it is inside.
-    pub(super) fn computed(&self, at: &Affine, stride: i64, index: ValueId, extent: i64) -> (String, String) {
+    pub(crate) fn computed(&self, at: &Affine, stride: i64, index: ValueId, extent: i64) -> (String, String) {
         let index = self.operand(index);
         let step = self.language.counter(&index);
         let scaled = match stride {
@@ -120,7 +120,7 @@ impl NestWriter<'_> {
         (place, inside)
     }
 
-    pub(super) fn value(&mut self, id: ValueId) -> Expression {
+    pub(crate) fn value(&mut self, id: ValueId) -> Expression {
         let (value, dtype) = &self.nest.values[id as usize];
         let (language, dtype) = (self.language, *dtype);
         match value {

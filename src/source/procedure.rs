@@ -19,43 +19,43 @@ const LISTED: usize = 16;
 const FEW: usize = 16;
 
 /// What has been written of a program.
-pub(super) struct Writer<'a> {
-    pub(super) language: &'a dyn Language,
+pub(crate) struct Writer<'a> {
+    pub(crate) language: &'a dyn Language,
     /// Known arrays.
-    pub(super) constants: Text,
+    pub(crate) constants: Text,
     /// Functions, each after those that it calls.
-    pub(super) functions: Vec<Text>,
-    pub(super) helpers: BTreeSet<Helper>,
+    pub(crate) functions: Vec<Text>,
+    pub(crate) helpers: BTreeSet<Helper>,
     count: usize,
 }
 
 /// A function that has been written.
-pub(super) struct Written {
-    pub(super) name: String,
+pub(crate) struct Written {
+    pub(crate) name: String,
     /// How many elements of memory of each type it takes, of those that it takes at all.
-    pub(super) scratch: BTreeMap<usize, usize>,
+    pub(crate) scratch: BTreeMap<usize, usize>,
     /// Whether it may say that it could not be finished.
-    pub(super) fails: bool,
+    pub(crate) fails: bool,
 }
 
 impl Written {
     /// The element types of the memory that it takes, with how many elements.
-    pub(super) fn scratch(&self) -> impl Iterator<Item = (DType, usize)> {
+    pub(crate) fn scratch(&self) -> impl Iterator<Item = (DType, usize)> {
         self.scratch.iter().map(|(&at, &count)| (DTYPES[at], count))
     }
 }
 
 /// How the arrays that a function takes are called, and which of them have more elements than their types say, or other ones
 /// in between.
-pub(super) struct Interface {
-    pub(super) arguments: Vec<String>,
-    pub(super) results: Vec<String>,
-    pub(super) open: Vec<bool>,
+pub(crate) struct Interface {
+    pub(crate) arguments: Vec<String>,
+    pub(crate) results: Vec<String>,
+    pub(crate) open: Vec<bool>,
 }
 
 impl Interface {
     /// Names for a function that nobody else calls.
-    pub(super) fn inner(procedure: &Procedure) -> Interface {
+    pub(crate) fn inner(procedure: &Procedure) -> Interface {
         Interface::named(
             (0..procedure.parameters).map(|at| format!("a{at}")).collect(),
             (0..procedure.results.len()).map(|at| format!("r{at}")).collect(),
@@ -63,35 +63,35 @@ impl Interface {
     }
 
     /// These names, for arrays of the types of the procedure.
-    pub(super) fn named(arguments: Vec<String>, results: Vec<String>) -> Interface {
+    pub(crate) fn named(arguments: Vec<String>, results: Vec<String>) -> Interface {
         let open = vec![false; arguments.len() + results.len()];
         Interface { arguments, results, open }
     }
 }
 
 /// A function under construction.
-pub(super) struct Function<'p, 'w, 'a> {
-    pub(super) writer: &'w mut Writer<'a>,
+pub(crate) struct Function<'p, 'w, 'a> {
+    pub(crate) writer: &'w mut Writer<'a>,
     procedure: &'p Procedure,
     plan: Plan<'p>,
     interface: &'p Interface,
     constants: BTreeMap<BufferId, String>,
-    pub(super) text: Text,
-    pub(super) fails: bool,
+    pub(crate) text: Text,
+    pub(crate) fails: bool,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(language: &'a dyn Language) -> Writer<'a> {
+    pub(crate) fn new(language: &'a dyn Language) -> Writer<'a> {
         Writer { language, constants: Text::default(), functions: Vec::new(), helpers: BTreeSet::new(), count: 0 }
     }
 
     /// Writes the function of a procedure inside of the program.
-    pub(super) fn inner(&mut self, word: &str, procedure: &Procedure) -> Result<Written> {
+    pub(crate) fn inner(&mut self, word: &str, procedure: &Procedure) -> Result<Written> {
         self.procedure(word, procedure, &Interface::inner(procedure))
     }
 
     /// Writes the function of a procedure, and those that it calls.
-    pub(super) fn procedure(&mut self, word: &str, procedure: &Procedure, interface: &Interface) -> Result<Written> {
+    pub(crate) fn procedure(&mut self, word: &str, procedure: &Procedure, interface: &Interface) -> Result<Written> {
         let mut function = Function {
             plan: Plan::new(procedure),
             interface,
@@ -118,7 +118,7 @@ impl<'a> Writer<'a> {
 }
 
 impl Function<'_, '_, '_> {
-    pub(super) fn language(&self) -> &dyn Language {
+    pub(crate) fn language(&self) -> &dyn Language {
         self.writer.language
     }
 
@@ -126,11 +126,11 @@ impl Function<'_, '_, '_> {
         &self.procedure.buffers[id as usize].ty
     }
 
-    pub(super) fn dtype(&self, id: BufferId) -> DType {
+    pub(crate) fn dtype(&self, id: BufferId) -> DType {
         self.ty(id).dtype
     }
 
-    pub(super) fn count(&self, id: BufferId) -> usize {
+    pub(crate) fn count(&self, id: BufferId) -> usize {
         self.ty(id).size()
     }
 
@@ -170,7 +170,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// The name of a buffer, while a step is written that has bound it.
-    pub(super) fn name(&self, id: BufferId) -> String {
+    pub(crate) fn name(&self, id: BufferId) -> String {
         let origin = self.procedure.origin(id);
         match self.plan.place(origin) {
             Place::Argument(position) => self.interface.arguments[position].clone(),
@@ -182,7 +182,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// Binds the names of the buffers that a step reads and writes.
-    pub(super) fn bind(&mut self, read: &[BufferId], written: &[BufferId]) {
+    pub(crate) fn bind(&mut self, read: &[BufferId], written: &[BufferId]) {
         let written: BTreeSet<BufferId> = written.iter().map(|&id| self.procedure.origin(id)).collect();
         let read: BTreeSet<BufferId> = read.iter().map(|&id| self.procedure.origin(id)).collect();
         for &id in read.union(&written) {
@@ -196,23 +196,23 @@ impl Function<'_, '_, '_> {
     }
 
     /// Memory for the step alone.
-    pub(super) fn memory(&mut self, dtype: DType, count: usize) -> String {
+    pub(crate) fn memory(&mut self, dtype: DType, count: usize) -> String {
         let slot = self.plan.memory(dtype, count);
         format!("s{slot}")
     }
 
     /// A part of an array, as an argument.
-    pub(super) fn part(&self, array: &str, offset: String, count: Option<usize>, writes: bool) -> String {
+    pub(crate) fn part(&self, array: &str, offset: String, count: Option<usize>, writes: bool) -> String {
         self.language().argument(&Part { array, offset, count }, writes)
     }
 
     /// A whole buffer, as an argument.
-    pub(super) fn whole(&self, id: BufferId, writes: bool) -> String {
+    pub(crate) fn whole(&self, id: BufferId, writes: bool) -> String {
         self.part(&self.name(id), "0".into(), Some(self.count(id)), writes)
     }
 
     /// Memory for a function that the step calls, as arguments.
-    pub(super) fn scratch(&mut self, written: &Written) -> Vec<String> {
+    pub(crate) fn scratch(&mut self, written: &Written) -> Vec<String> {
         let all: Vec<(DType, usize)> = written.scratch().collect();
         let part = |(dtype, count)| {
             let slot = self.memory(dtype, count);
@@ -222,7 +222,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// A call of a function that has been written.
-    pub(super) fn call_line(&mut self, written: &Written, arguments: &[String]) {
+    pub(crate) fn call_line(&mut self, written: &Written, arguments: &[String]) {
         let call = self.language().call(&written.name, arguments);
         if written.fails {
             self.fails = true;
@@ -250,7 +250,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// Copies elements.
-    pub(super) fn copy(&mut self, to: &str, at: String, from: &str, start: String, count: usize, dtype: DType) {
+    pub(crate) fn copy(&mut self, to: &str, at: String, from: &str, start: String, count: usize, dtype: DType) {
         let (to, from) =
             (Part { array: to, offset: at, count: None }, Part { array: from, offset: start, count: None });
         let line = self.language().copy(&to, &from, count, dtype);
@@ -326,7 +326,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// A nest, which goes on with what its results have, or not.
-    pub(super) fn nest(&mut self, nest: &Nest, continues: bool) {
+    pub(crate) fn nest(&mut self, nest: &Nest, continues: bool) {
         let nest = &tidied(nest, &self.plan.unread);
         let (read, written) = touched(nest);
         self.bind(&read, &written);
@@ -341,7 +341,7 @@ impl Function<'_, '_, '_> {
     }
 
     /// Fills a buffer with what a reduction of nothing results in.
-    pub(super) fn fill(&mut self, id: BufferId, op: Reduction) {
+    pub(crate) fn fill(&mut self, id: BufferId, op: Reduction) {
         let value = self.language().literal(neutral_value(op, self.dtype(id)));
         let line = self.language().fill(&self.name(id), self.count(id), &value);
         self.text.line(line);
@@ -349,7 +349,7 @@ impl Function<'_, '_, '_> {
 }
 
 /// The buffers that a nest reads, and those that it writes.
-pub(super) fn touched(nest: &Nest) -> (Vec<BufferId>, Vec<BufferId>) {
+pub(crate) fn touched(nest: &Nest) -> (Vec<BufferId>, Vec<BufferId>) {
     let read = nest.values.iter().filter_map(|(value, _)| match value {
         kernel::Value::Load { buffer, .. } | kernel::Value::Gather { buffer, .. } => Some(*buffer),
         _ => None,

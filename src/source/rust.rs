@@ -6,8 +6,8 @@ use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
 /// Rust with the standard library, or without it, where the crate `libm` takes its place.
-pub(super) struct Rust {
-    pub(super) with_std: bool,
+pub(crate) struct Rust {
+    pub(crate) with_std: bool,
 }
 
 /// A float as a literal of a type that is known from elsewhere.
@@ -175,7 +175,7 @@ impl Language for Rust {
         let scratch = scratch.iter().map(|&dtype| format!("{}: &mut [{}]", scratch_name(dtype), self.dtype(dtype)));
         let all: Vec<String> = parameters.iter().map(one).chain(scratch).collect();
         let result = if fails { " -> bool" } else { "" };
-        format!("pub(super) fn {name}({}){result}", all.join(", "))
+        format!("pub(crate) fn {name}({}){result}", all.join(", "))
     }
 
     fn prologue(&self, parameters: &[Parameter], _: &[DType]) -> Vec<String> {
@@ -206,7 +206,7 @@ impl Language for Rust {
 
     fn constant(&self, name: &str, dtype: DType, elements: &[String]) -> Vec<String> {
         let head = format!("static {name}: [{}; {}] = [", self.dtype(dtype), elements.len());
-        super::listed(&head, elements, "];")
+        super::text::listed(&head, elements, "];")
     }
 
     fn constant_name(&self, name: &str) -> String {

@@ -8,11 +8,11 @@ use crate::kernel::{Affine, Mode, Value};
 use std::collections::HashMap;
 
 /// The rows of an innermost loop, by buffer and place, with whether they are written.
-pub(super) type Rows = HashMap<(u32, Affine), (String, bool)>;
+pub(crate) type Rows = HashMap<(u32, Affine), (String, bool)>;
 
 impl NestWriter<'_> {
     /// The rows that the innermost loop goes through.
-    pub(super) fn bind_rows(&mut self, text: &mut Text) {
+    pub(crate) fn bind_rows(&mut self, text: &mut Text) {
         let axis = *self.order.last().expect("a loop");
         let extent = self.nest.extents[axis];
         let nest = self.nest;
@@ -55,7 +55,7 @@ impl NestWriter<'_> {
     }
 
     /// The parts of rows that some steps side by side go through.
-    pub(super) fn bind_lanes(&mut self, text: &mut Text, lanes: usize) {
+    pub(crate) fn bind_lanes(&mut self, text: &mut Text, lanes: usize) {
         let mut all: Vec<(&(u32, Affine), &(String, bool))> = self.rows.iter().collect();
         all.sort_by(|a, b| a.1.cmp(b.1));
         for ((buffer, _), (name, writes)) in all {
@@ -67,7 +67,7 @@ impl NestWriter<'_> {
     }
 
     /// The text of an element that an innermost loop comes to, if it is one of a row.
-    pub(super) fn row_element(&self, buffer: u32, at: &Affine) -> Option<String> {
+    pub(crate) fn row_element(&self, buffer: u32, at: &Affine) -> Option<String> {
         let (name, _) = self.rows.get(&(buffer, at.clone()))?;
         let variable = self.variable(*self.order.last()?);
         Some(match self.lane.as_deref() {

@@ -6,14 +6,14 @@ use crate::shape::{DType, Value};
 use std::collections::BTreeSet;
 
 /// C, whose functions begin with a prefix of the program's own.
-pub(super) struct C {
-    pub(super) prefix: String,
+pub(crate) struct C {
+    pub(crate) prefix: String,
     /// Whether it is that of OpenCL, which has names of its own for types, and functions for both precisions.
-    pub(super) is_opencl: bool,
+    pub(crate) is_opencl: bool,
 }
 
 impl C {
-    pub(super) fn pointer(&self, dtype: DType, writes: bool) -> String {
+    pub(crate) fn pointer(&self, dtype: DType, writes: bool) -> String {
         let constant = if writes { "" } else { "const " };
         let space = if self.is_opencl { "__global " } else { "" };
         format!("{space}{constant}{} *", self.dtype(dtype))
@@ -219,7 +219,7 @@ impl Language for C {
     fn constant(&self, name: &str, dtype: DType, elements: &[String]) -> Vec<String> {
         let space = if self.is_opencl { "__constant" } else { "static const" };
         let head = format!("{space} {} {name}[{}] = {{", self.dtype(dtype), elements.len());
-        super::listed(&head, elements, "};")
+        super::text::listed(&head, elements, "};")
     }
 
     fn constant_name(&self, name: &str) -> String {

@@ -18,7 +18,7 @@ fn moved(by: i64) -> f64 {
 
 /// The axes of a nest, outermost first: the innermost one is that along which accesses are neighbours, the others keep their
 /// order.
-pub(super) fn order(nest: &Nest) -> Vec<usize> {
+pub(crate) fn order(nest: &Nest) -> Vec<usize> {
     let axes = nest.extents.len();
     let along = |at: &Affine, axis: usize| moved(at.coefficients[axis]);
     let cost = |axis: usize| {

@@ -101,7 +101,7 @@ static double P_polygamma_f64(int order, double x)
 ";
 
 /// The helper of a name for an element type.
-pub(super) fn find(name: &str, dtype: DType) -> Row {
+pub(crate) fn find(name: &str, dtype: DType) -> Row {
     let float = dtype.is_float();
     row(match name {
         "neg" => "static T P_neg_S(T x) { return (T)(0 - (U)x); }",

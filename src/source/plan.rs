@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(crate) enum Place {
     Argument(usize),
     /// A result of the procedure, which nothing else is at.
     Result(usize),
@@ -19,9 +19,9 @@ pub(super) enum Place {
 
 /// Memory of one element type.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
-    pub(super) dtype: DType,
-    pub(super) count: usize,
+pub(crate) struct Slot {
+    pub(crate) dtype: DType,
+    pub(crate) count: usize,
     /// Until when it is taken: after this step it is free.
     until: usize,
 }
@@ -52,12 +52,12 @@ impl Slots {
 }
 
 /// Where the buffers of a procedure are, at one step after the other.
-pub(super) struct Plan<'p> {
+pub(crate) struct Plan<'p> {
     procedure: &'p Procedure,
     places: Vec<Place>,
     slots: Slots,
     /// Buffers that nests write and nobody reads.
-    pub(super) unread: HashSet<BufferId>,
+    pub(crate) unread: HashSet<BufferId>,
     lifetimes: Vec<Option<(usize, usize)>>,
     /// The buffers that each step is the first to touch; after the last step, results are asked for.
     begun: Vec<Vec<BufferId>>,
@@ -67,7 +67,7 @@ pub(super) struct Plan<'p> {
 
 impl<'p> Plan<'p> {
     /// Before the first step.
-    pub(super) fn new(procedure: &'p Procedure) -> Plan<'p> {
+    pub(crate) fn new(procedure: &'p Procedure) -> Plan<'p> {
         let unread = unread(procedure);
         let lifetimes = lifetimes(procedure, &unread);
         let mut begun = vec![Vec::new(); procedure.steps.len() + 1];
@@ -81,7 +81,7 @@ impl<'p> Plan<'p> {
 
     /// Comes to the next step, or behind the last one: finds places for the buffers that it is the first to touch, and results
     /// in those of them that are known arrays.
-    pub(super) fn next(&mut self) -> Vec<BufferId> {
+    pub(crate) fn next(&mut self) -> Vec<BufferId> {
         let begun = std::mem::take(&mut self.begun[self.step]);
         self.step += 1;
         for &id in &begun {
@@ -93,7 +93,7 @@ impl<'p> Plan<'p> {
     }
 
     /// Has a buffer that the step is the first to touch, as a known array, in a slot.
-    pub(super) fn store(&mut self, id: BufferId) -> usize {
+    pub(crate) fn store(&mut self, id: BufferId) -> usize {
         let ty = &self.procedure.buffers[id as usize].ty;
         let last = self.lifetimes[id as usize].map_or(self.step, |(_, last)| last);
         let slot = self.slots.take(ty.dtype, ty.size(), self.step, last);
@@ -102,22 +102,22 @@ impl<'p> Plan<'p> {
     }
 
     /// A slot for the step alone.
-    pub(super) fn memory(&mut self, dtype: DType, count: usize) -> usize {
+    pub(crate) fn memory(&mut self, dtype: DType, count: usize) -> usize {
         self.slots.take(dtype, count, self.step, self.step)
     }
 
     /// All slots so far.
-    pub(super) fn slots(&self) -> &[Slot] {
+    pub(crate) fn slots(&self) -> &[Slot] {
         &self.slots.all
     }
 
     /// Where a buffer is, or what it is an alias of.
-    pub(super) fn place(&self, id: BufferId) -> Place {
+    pub(crate) fn place(&self, id: BufferId) -> Place {
         self.places[self.procedure.origin(id) as usize]
     }
 
     /// Results that are at other places, with their buffers.
-    pub(super) fn copied(&self) -> Vec<(usize, BufferId)> {
+    pub(crate) fn copied(&self) -> Vec<(usize, BufferId)> {
         let results = self.procedure.results.iter().copied().enumerate();
         results.filter(|&(position, id)| self.place(id) != Place::Result(position)).collect()
     }

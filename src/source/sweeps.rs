@@ -52,7 +52,7 @@ fn carried(sweep: usize, carry: usize) -> String {
 }
 
 impl Function<'_, '_, '_> {
-    pub(super) fn sweeps(&mut self, lowered: &Sweeps) -> Result<()> {
+    pub(crate) fn sweeps(&mut self, lowered: &Sweeps) -> Result<()> {
         let loops = &lowered.sweeps;
         let condition = match &lowered.condition {
             Some(condition) => Some(self.writer.inner("condition", condition)?),

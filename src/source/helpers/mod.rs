@@ -67,7 +67,7 @@ fn sorting(name: &str) -> (&str, &'static str) {
 }
 
 /// The texts of helpers in C, or in OpenCL's.
-pub(super) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool) -> Vec<String> {
+pub(crate) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool) -> Vec<String> {
     let text = |(name, dtype): &Helper| {
         let (ty, unsigned, bits) = match dtype {
             DType::F64 => ("double", "double", "64"),
@@ -117,7 +117,7 @@ pub(super) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
 }
 
 /// The texts of helpers in Rust.
-pub(super) fn rust_texts(helpers: &BTreeSet<Helper>, with_std: bool) -> Vec<String> {
+pub(crate) fn rust_texts(helpers: &BTreeSet<Helper>, with_std: bool) -> Vec<String> {
     let text = |(name, dtype): &Helper| {
         let ty = dtype.name();
         let bits = if matches!(dtype, DType::F32 | DType::I32) { "32" } else { "64" };

@@ -5,7 +5,7 @@ use crate::shape::DType;
 
 /// How an operation is written. Operands stand for `$0` and `$1`; they hold together as tightly as a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Spelling {
+pub(crate) enum Spelling {
     /// A function of C's mathematical library, which OpenCL has under the same name, and the method of Rust's floats.
     Library(&'static str, &'static str),
     /// A function of C's mathematical library and OpenCL that Rust has in the crate `libm` only.
@@ -19,7 +19,7 @@ pub(super) enum Spelling {
 }
 
 /// An expression with these operands, and whether it holds together as tightly as a name.
-pub(super) fn filled(text: &str, literal_ending: &str, operands: &[&str]) -> (String, bool) {
+pub(crate) fn filled(text: &str, literal_ending: &str, operands: &[&str]) -> (String, bool) {
     let places = ["$0", "$1"];
     let with_literals = text.replace('@', literal_ending);
     let filled = places.iter().zip(operands).fold(with_literals, |text, (place, operand)| text.replace(place, operand));
@@ -29,7 +29,7 @@ pub(super) fn filled(text: &str, literal_ending: &str, operands: &[&str]) -> (St
 use Spelling::{Expression, Helper, Library, Logical, Special};
 
 /// Of one operand.
-pub(super) fn unary(op: Unary, dtype: DType) -> Spelling {
+pub(crate) fn unary(op: Unary, dtype: DType) -> Spelling {
     let float = dtype.is_float();
     match op {
         Unary::Neg if float => Expression("-$0"),
@@ -77,7 +77,7 @@ pub(super) fn unary(op: Unary, dtype: DType) -> Spelling {
 }
 
 /// Of two operands.
-pub(super) fn binary(op: Binary, dtype: DType) -> Spelling {
+pub(crate) fn binary(op: Binary, dtype: DType) -> Spelling {
     let float = dtype.is_float();
     match op {
         Binary::Add if float => Expression("$0 + $1"),
@@ -115,7 +115,7 @@ pub(super) fn binary(op: Binary, dtype: DType) -> Spelling {
 }
 
 /// The operator of a comparison.
-pub(super) fn comparison(op: Comparison) -> &'static str {
+pub(crate) fn comparison(op: Comparison) -> &'static str {
     match op {
         Comparison::Less => "<",
         Comparison::LessEqual => "<=",

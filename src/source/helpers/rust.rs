@@ -114,7 +114,7 @@ fn polygamma_f64(order: i32, mut x: f64) -> f64 {
 ";
 
 /// The helper of a name for an element type.
-pub(super) fn find(name: &str, dtype: DType) -> Row {
+pub(crate) fn find(name: &str, dtype: DType) -> Row {
     let float = dtype.is_float();
     row(match name {
         "neg" => "fn neg_S(x: T) -> T {\n    x.wrapping_neg()\n}",

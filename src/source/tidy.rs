@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 /// The nest without stores to buffers that nobody reads, with adjacent loops that all accesses go through as one made one,
 /// without loops of one step, and without reads that never happen.
-pub(super) fn tidied(nest: &Nest, unread: &HashSet<BufferId>) -> Nest {
+pub(crate) fn tidied(nest: &Nest, unread: &HashSet<BufferId>) -> Nest {
     let mut nest = nest.clone();
     nest.stores.retain(|store| !unread.contains(&store.buffer));
     if nest.extents.contains(&0) {
@@ -104,7 +104,7 @@ fn remove(nest: &mut Nest, axis: usize) {
 
 /// Whether an affine function takes different values at all positions of these axes: where each of its coefficients, from the
 /// smallest on, reaches further than all smaller ones together.
-pub(super) fn is_one_to_one(at: &Affine, axes: &[usize], extents: &[usize]) -> bool {
+pub(crate) fn is_one_to_one(at: &Affine, axes: &[usize], extents: &[usize]) -> bool {
     let mut steps: Vec<(u64, usize)> =
         axes.iter().map(|&axis| (at.coefficients[axis].unsigned_abs(), extents[axis])).collect();
     steps.sort_unstable();

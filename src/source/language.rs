@@ -1,30 +1,30 @@
 //! What languages that programs are written in have in common, and what differs.
 
-use crate::export::source::functions::Spelling;
 use crate::shape::{DType, Value};
+use crate::source::functions::Spelling;
 use std::collections::BTreeSet;
 
 /// A part of an array: from an offset on, so many elements, or all that are left.
-pub(super) struct Part<'a> {
-    pub(super) array: &'a str,
-    pub(super) offset: String,
-    pub(super) count: Option<usize>,
+pub(crate) struct Part<'a> {
+    pub(crate) array: &'a str,
+    pub(crate) offset: String,
+    pub(crate) count: Option<usize>,
 }
 
 /// An array that a function takes.
-pub(super) struct Parameter {
-    pub(super) name: String,
-    pub(super) dtype: DType,
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) dtype: DType,
     /// How many elements it has, where that is known.
-    pub(super) count: Option<usize>,
-    pub(super) writes: bool,
+    pub(crate) count: Option<usize>,
+    pub(crate) writes: bool,
 }
 
 /// A helper function for an element type, which stands beside the program: its name and that type.
-pub(super) type Helper = (String, DType);
+pub(crate) type Helper = (String, DType);
 
 /// The syntax of a language with C's expressions and blocks.
-pub(super) trait Language {
+pub(crate) trait Language {
     /// What an element type is called.
     fn dtype(&self, dtype: DType) -> &'static str;
     /// A known number.
@@ -112,7 +112,7 @@ pub(super) trait Language {
 }
 
 /// The name of the memory of an element type.
-pub(super) fn scratch_name(dtype: DType) -> &'static str {
+pub(crate) fn scratch_name(dtype: DType) -> &'static str {
     match dtype {
         DType::F64 => "scratch",
         DType::F32 => "scratch_f32",
@@ -123,4 +123,4 @@ pub(super) fn scratch_name(dtype: DType) -> &'static str {
 }
 
 /// All element types, those of wider elements first.
-pub(super) const DTYPES: [DType; 5] = [DType::F64, DType::I64, DType::F32, DType::I32, DType::Bool];
+pub(crate) const DTYPES: [DType; 5] = [DType::F64, DType::I64, DType::F32, DType::I32, DType::Bool];

@@ -8,7 +8,7 @@ use crate::term::Op;
 
 impl Function<'_, '_, '_> {
     /// Writes a call that sorts, or that looks for an extreme of nothing; whether it is one.
-    pub(super) fn sort(&mut self, call: &Call) -> bool {
+    pub(crate) fn sort(&mut self, call: &Call) -> bool {
         let body = &call.body;
         let node = body.node(body.results[0]);
         let (order, axis) = match node.op {

@@ -1,0 +1,23 @@
+//! Loop nests as text, in languages with C's expressions and blocks: what exporters write files of, and what OpenCL's engine
+//! has compiled.
+//!
+//! All of them are written from the loop nests that the engines run (see [`kernel`](crate::kernel)): a function for each
+//! procedure, a block for each step, memory planned ahead.
+
+pub(crate) mod c;
+mod expression;
+pub(crate) mod functions;
+pub(crate) mod helpers;
+pub(crate) mod language;
+pub(crate) mod nest;
+pub(crate) mod order;
+pub(crate) mod plan;
+pub(crate) mod procedure;
+mod product;
+mod rows;
+pub(crate) mod rust;
+mod sort;
+mod steps;
+mod sweeps;
+pub(crate) mod text;
+pub(crate) mod tidy;
