@@ -88,6 +88,17 @@ pub enum Error {
     /// Derivatives disagree with each other or with finite differences: what
     /// [`check_grad`](crate::derivative::check_grad) finds.
     Derivative(String),
+    /// A device, or the driver that it is used through, can not do what it was asked for.
+    Device {
+        /// The device and its platform; where there is none, what was looked for.
+        device: String,
+        /// What was to be done: `devices`, `compile`, `call`, `upload` or `download`.
+        operation: String,
+        /// What the driver or its compiler says, or what can't be done there.
+        problem: String,
+        /// The user's line, `file:line:column`; empty where it is not known.
+        place: String,
+    },
     /// A program has an operation that can not be exported to a language.
     Export {
         /// The language or format.
@@ -139,6 +150,10 @@ impl fmt::Display for Error {
                 let path = if path.is_empty() { String::new() } else { format!(" `{path}`") };
                 let given = format!("the program results in {expected}, but {found} was given to write to");
                 write!(f, "output{path}: {given} (at {place})")
+            }
+            Error::Device { device, operation, problem, place } => {
+                write!(f, "{operation} on {device}: {problem}")?;
+                if place.is_empty() { Ok(()) } else { write!(f, " (at {place})") }
             }
             Error::Export { target, operation, problem } => {
                 write!(f, "{operation}: {target} can not express {problem}")

@@ -167,13 +167,15 @@ impl Runner for Engine<'_> {
         Ok(())
     }
 
-    fn restore(&mut self, sweep: usize, number: usize, again: bool) {
+    fn restore(&mut self, sweep: usize, number: usize, again: bool) -> Result<(), Failure> {
         let stored = &mut self.stored[sweep][number];
         self.states[sweep] = if again { stored.clone() } else { std::mem::take(stored) };
+        Ok(())
     }
 
-    fn end(&mut self, sweep: usize) {
+    fn end(&mut self, sweep: usize) -> Result<(), Failure> {
         self.finals[sweep] = std::mem::take(&mut self.states[sweep]);
+        Ok(())
     }
 
     fn restart(&mut self, from: usize) {

@@ -2,6 +2,7 @@
 
 use super::staged::{argument_error, arguments_differ, checked_arguments};
 use crate::concrete::{Array, Concrete};
+use crate::engine::Engine;
 use crate::engine::cpu::{Cpu, Program};
 use crate::error::{Error, Result};
 use crate::shape::Type;
@@ -41,19 +42,23 @@ fn is_of(array: &Array, ty: &Type) -> bool {
     array.dtype() == ty.dtype && *array.shape() == ty.shape[..]
 }
 
-impl<In: Family, Out: Family> Compiled<In, Out> {
+impl Engine for Cpu {
+    type Compiled<In: Family, Out: Family> = Compiled<In, Out>;
+
     #[track_caller]
-    pub(super) fn new(
+    fn compile<In: Family, Out: Family>(
+        self,
         body: Arc<Body>,
         output: Out::At<Concrete>,
         outline: Outline,
-        options: &Cpu,
     ) -> Result<Compiled<In, Out>> {
-        let program = Program::new(&fold_constants(&body), options)?;
+        let program = Program::new(&fold_constants(&body), &self)?;
         let (output_outline, outlines) = (outline_of(&output), Mutex::default());
         Ok(Compiled { program, body, output, outline, output_outline, outlines, input: std::marker::PhantomData })
     }
+}
 
+impl<In: Family, Out: Family> Compiled<In, Out> {
     /// Runs the program.
     ///
     /// # Errors

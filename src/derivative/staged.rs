@@ -1,10 +1,9 @@
 //! Staged functions: staged once for given shapes, differentiated as programs, called many times.
 
-use super::compiled::Compiled;
 use super::program;
 use super::signature::Signature;
 use crate::concrete::{self, Concrete, Failure};
-use crate::engine::cpu::Cpu;
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::staged::{self, Staged};
@@ -305,9 +304,9 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     ///
     /// When its memory and results are more than the machine has, or there is no memory for its constants.
     #[track_caller]
-    pub fn compile(&self, options: Cpu) -> Result<Compiled<In, Out>> {
+    pub fn compile<E: Engine>(&self, engine: E) -> Result<E::Compiled<In, Out>> {
         let program = self.shared_run_program();
-        Compiled::new(program, copy::<Out>(&self.output), outline_of(&self.input), &options)
+        engine.compile::<In, Out>(program, copy::<Out>(&self.output), outline_of(&self.input))
     }
 
     /// The program as it was staged, with `build`.

@@ -1,5 +1,6 @@
 //! In which order the loops of a nest are written.
 
+use super::tidy::is_one_to_one;
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Mode, Nest, Value};
 
@@ -41,4 +42,29 @@ pub(crate) fn order(nest: &Nest) -> Vec<usize> {
     // The last of several that cost the same.
     let innermost = (0..axes).rev().min_by(|&a, &b| costs[a].total_cmp(&costs[b]));
     (0..axes).filter(|&axis| Some(axis) != innermost).chain(innermost).collect()
+}
+
+/// The axes of a nest, those first at whose positions different elements are written, which can run at the same time; and how
+/// many those are.
+pub(crate) fn parallel_first(nest: &Nest) -> (Vec<usize>, usize) {
+    let axes: Vec<usize> = (0..nest.extents.len()).collect();
+    let moves = |axis: &usize| nest.stores.iter().all(|store| store.at.coefficients[*axis] != 0);
+    let mut parallel: Vec<usize> = axes.iter().copied().filter(moves).collect();
+    for store in &nest.stores {
+        // Other axes reach too, and so do computed positions, which are those of rows.
+        let all: Vec<usize> = axes.iter().copied().filter(|&axis| store.at.coefficients[axis] != 0).collect();
+        let reach: u128 = all
+            .iter()
+            .map(|&axis| {
+                u128::from(store.at.coefficients[axis].unsigned_abs()) * (nest.extents[axis].max(1) as u128 - 1)
+            })
+            .sum();
+        let within_row = store.index.is_none_or(|(_, stride, _)| reach < stride.unsigned_abs().into());
+        if !within_row || !is_one_to_one(&store.at, &all, &nest.extents) {
+            parallel.clear();
+        }
+    }
+    let inner = order(nest).into_iter().filter(|axis| !parallel.contains(axis));
+    let count = parallel.len();
+    (parallel.iter().copied().chain(inner).collect(), count)
 }

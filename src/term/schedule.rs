@@ -38,9 +38,9 @@ pub(crate) trait Runner {
     /// Stores a sweep's state under a number, in place of what was there.
     fn store(&mut self, sweep: usize, number: usize) -> Result<(), Self::Failure>;
     /// Has a sweep go on with the state that is stored under a number, which will be asked for `again` or not.
-    fn restore(&mut self, sweep: usize, number: usize, again: bool);
+    fn restore(&mut self, sweep: usize, number: usize, again: bool) -> Result<(), Self::Failure>;
     /// Makes a sweep's state its result.
-    fn end(&mut self, sweep: usize);
+    fn end(&mut self, sweep: usize) -> Result<(), Self::Failure>;
     /// Forgets what is on the tapes; what is put there from now on is of steps from this one.
     fn restart(&mut self, from: usize);
     /// The bytes on the tapes.
@@ -74,7 +74,7 @@ impl<R: Runner> Schedule<'_, R> {
             _ if self.sweeps == 1 => {
                 self.runner.begin(0, false);
                 self.run_all()?;
-                self.runner.end(0);
+                self.runner.end(0)?;
                 Ok(())
             }
             Checkpoints::All => self.even(usize::MAX),
@@ -178,7 +178,7 @@ impl<R: Runner> Schedule<'_, R> {
             }
         }
         self.counts.snapshots = self.counts.snapshots.max(stretches);
-        self.runner.end(0);
+        self.runner.end(0)?;
         let mut current = stretches - 1;
         for sweep in 1..self.sweeps {
             self.runner.begin(sweep, again);
@@ -189,7 +189,7 @@ impl<R: Runner> Schedule<'_, R> {
                 if at != current {
                     self.runner.restart(first);
                     for earlier in 0..sweep {
-                        self.runner.restore(earlier, at, true);
+                        self.runner.restore(earlier, at, true)?;
                         self.stretch(earlier, steps.clone(), true)?;
                     }
                     current = at;
@@ -202,7 +202,7 @@ impl<R: Runner> Schedule<'_, R> {
                     return Ok(false);
                 }
             }
-            self.runner.end(sweep);
+            self.runner.end(sweep)?;
         }
         Ok(true)
     }
@@ -212,7 +212,7 @@ impl<R: Runner> Schedule<'_, R> {
         self.runner.begin(0, false);
         self.runner.begin(1, false);
         if count == 0 {
-            self.runner.end(0);
+            self.runner.end(0)?;
         } else {
             self.runner.store(0, 0)?;
         }
@@ -226,10 +226,10 @@ impl<R: Runner> Schedule<'_, R> {
             if end - from <= leaf {
                 stored.pop();
                 self.runner.restart(from);
-                self.runner.restore(0, number, false);
+                self.runner.restore(0, number, false)?;
                 self.stretch(0, from..end, true)?;
                 if end == count {
-                    self.runner.end(0);
+                    self.runner.end(0)?;
                 }
                 self.stretch(1, from..end, false)?;
                 end = from;
@@ -237,14 +237,14 @@ impl<R: Runner> Schedule<'_, R> {
             }
             self.counts.snapshots = self.counts.snapshots.max(stored.len());
             let steps = advance_by((end - from).div_ceil(leaf), snapshots - number) * leaf;
-            self.runner.restore(0, number, true);
+            self.runner.restore(0, number, true)?;
             for step in from..from + steps {
                 self.step(0, step, false)?;
             }
             stored.push(from + steps);
             self.runner.store(0, number + 1)?;
         }
-        self.runner.end(1);
+        self.runner.end(1)?;
         Ok(())
     }
 }

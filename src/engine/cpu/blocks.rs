@@ -1,6 +1,5 @@
 //! Steps that run for some rows of their arrays after the other.
 
-use super::arrays::fill;
 use super::code::Scratch;
 use super::machine::{Machine, Workspace};
 use super::split::Partial;
@@ -8,6 +7,7 @@ use super::threads::{Shared, Worker};
 use super::vector::Instructions;
 use crate::concrete::OutOfMemory;
 use crate::concrete::neutral_value;
+use crate::engine::arrays::fill;
 use crate::kernel::{Blocks, BufferId};
 use crate::shape::Type;
 use std::sync::{Mutex, PoisonError};

@@ -5,9 +5,9 @@
 //! loops run outside of the vector axis, or inside, for each tile. Each value is computed at the innermost loop that it
 //! moves with, for a tile or, where it does not move with the vector axis, as a single element.
 
-use super::arrays::Line;
 use super::split::Split;
 use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
+use crate::engine::arrays::Line;
 use smallvec::SmallVec;
 use std::ops::Range;
 

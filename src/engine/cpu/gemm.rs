@@ -6,11 +6,11 @@
 //! where it is: there is no copy of all windows. Every element of the result is summed in one order, whatever the rows and
 //! columns that are asked for.
 
-use super::arrays::Line;
 use super::places::{Matrix, Places, are_next, distance};
 use super::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
 use super::vector::registers::{Half32, Half64, Vector, Wide32, Wide64};
+use crate::engine::arrays::Line;
 use std::mem::MaybeUninit;
 use std::ops::{Add, AddAssign, Mul, Range};
 

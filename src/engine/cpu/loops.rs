@@ -1,11 +1,11 @@
 //! Rolled loops: a step that runs once for each slice.
 
-use super::arrays::{Line, bytes, lines};
 use super::code::Scratch;
 use super::machine::{Machine, Workspace};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::concrete::{Failure, OutOfMemory};
+use crate::engine::arrays::{Line, bytes, lines};
 use crate::kernel::{BufferId, Loop};
 use crate::shape::Type;
 

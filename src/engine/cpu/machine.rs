@@ -1,6 +1,5 @@
 //! Procedures, ready to run, and the memory that they run in.
 
-use super::arrays::{Line, array_from, bytes, dense, elements, fill, lines, write_array};
 use super::code::{Code, Scratch};
 use super::memory::{Place, plan};
 use super::split::Partial;
@@ -10,6 +9,7 @@ use super::transpose::transposed;
 use super::vector::Instructions;
 use crate::concrete::neutral_value;
 use crate::concrete::{self, Array, Failure, OutOfMemory};
+use crate::engine::arrays::{Line, array_from, bytes, dense, elements, fill, lines, write_array};
 use crate::kernel::{BufferId, Call, Procedure, Source};
 use crate::shape::Type;
 use std::collections::HashMap;

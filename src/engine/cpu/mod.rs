@@ -1,6 +1,5 @@
 //! The engine on the processor: no system library, no compiler.
 
-mod arrays;
 mod assemble;
 mod blocks;
 mod branch;

@@ -1,11 +1,11 @@
 //! Matrix products on buffers.
 
-use super::arrays::Line;
 use super::gemm;
 use super::places::{Matrix, OwnPlaces};
 use super::threads::{Shared, Worker};
 use super::vector::Instructions;
 use crate::concrete::Arithmetic;
+use crate::engine::arrays::Line;
 use crate::kernel::{BATCH, BufferId, COLUMN, Product, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::ops::Range;

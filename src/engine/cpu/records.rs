@@ -1,7 +1,7 @@
 //! Memory that grows by records of one size, and stays for later runs.
 
-use super::arrays::Line;
 use crate::concrete::OutOfMemory;
+use crate::engine::arrays::Line;
 use crate::engine::memory::admit;
 use crate::shape::{DType, Type};
 

@@ -2,12 +2,12 @@
 //! one has left.
 
 use super::Program;
-use super::arrays::{Line, elements, fill, lines, needs_memory, own_elements};
 use super::code::Scratch;
 use super::machine::Workspace;
 use super::room::Room;
 use super::threads::Worker;
 use crate::concrete::{Array, Failure, OutOfMemory};
+use crate::engine::arrays::{Line, elements, fill, lines, needs_memory, own_elements};
 use crate::engine::memory::{TooLarge, admit};
 use crate::error::Error;
 use crate::shape::Type;

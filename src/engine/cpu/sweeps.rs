@@ -3,13 +3,13 @@
 //! What a step keeps it writes into a record of the sweep's tape, where later sweeps read it. Carries take turns between
 //! two places; captures, first carries and slices are read and written where they are.
 
-use super::arrays::{Line, bytes, lines};
 use super::code::Scratch;
 use super::machine::{Machine, Workspace};
 use super::records::{Layout, Records};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::concrete::{Failure, OutOfMemory};
+use crate::engine::arrays::{Line, bytes, lines};
 use crate::kernel::{BufferId, Sweeps};
 use crate::shape::Type;
 use crate::term::schedule::{self, Counts, Runner};
@@ -402,7 +402,7 @@ impl Runner for Running<'_> {
         Ok(())
     }
 
-    fn restore(&mut self, sweep: usize, number: usize, _: bool) {
+    fn restore(&mut self, sweep: usize, number: usize, _: bool) -> Result<(), Failure> {
         let (compiled, space) = (&self.compiled.sweeps[sweep], &mut self.space.sweeps[sweep]);
         let from = space.stored.start().wrapping_add(number * compiled.state.bytes);
         // Memory for states may grow, and move, before this one is read.
@@ -411,12 +411,14 @@ impl Runner for Running<'_> {
         unsafe { std::ptr::copy_nonoverlapping(from, to, compiled.state.bytes) };
         space.point(compiled);
         space.turn(compiled);
+        Ok(())
     }
 
-    fn end(&mut self, sweep: usize) {
+    fn end(&mut self, sweep: usize) -> Result<(), Failure> {
         let (compiled, space) = (&self.compiled.sweeps[sweep], &self.space.sweeps[sweep]);
         // SAFETY: results are as large as the carries, and overlap nothing.
         unsafe { compiled.copy(&space.step.pointers, |carry| self.bases[compiled.finals[carry] as usize]) };
+        Ok(())
     }
 
     fn restart(&mut self, from: usize) {

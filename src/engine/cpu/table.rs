@@ -1,10 +1,10 @@
 //! The pointers of a nest that runs on one thread: they stay from run to run, but for those into arguments and results, so
 //! that a small nest in a loop costs little more than what it computes.
 
-use super::arrays::fill;
 use super::code::{Base, Code, Scratch};
 use super::memory::Place;
 use super::step::Fill;
+use crate::engine::arrays::fill;
 use std::ops::Range;
 
 /// Which part of its machine's tables a nest has, and which of those pointers every run sets.

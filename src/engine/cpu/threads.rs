@@ -1,10 +1,10 @@
 //! Threads, and what each of them has for itself.
 
-use super::arrays::{Line, lines};
 use super::code::Scratch;
 use super::machine::Machine;
 use super::team::Team;
 use crate::concrete::OutOfMemory;
+use crate::engine::arrays::{Line, lines};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The threads that programs run on.

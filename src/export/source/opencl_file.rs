@@ -11,11 +11,11 @@ use crate::source::c::C;
 use crate::source::helpers;
 use crate::source::language::Language;
 use crate::source::nest::{Buffers, NestWriter};
-use crate::source::order::order;
+use crate::source::order::parallel_first;
 use crate::source::plan::{Place, Plan};
 use crate::source::procedure::{Interface, Writer, touched};
 use crate::source::text::Text;
-use crate::source::tidy::{is_one_to_one, tidied};
+use crate::source::tidy::tidied;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// A program as source of OpenCL C 1.2, and a launch plan: what a host program needs to run it.
@@ -347,31 +347,6 @@ fn known(array: &Array) -> String {
             format!("\"values\": [{}]", values.join(", "))
         }
     }
-}
-
-/// The axes of a nest, those first at whose positions different elements are written, which can run at the same time; and how
-/// many those are.
-fn parallel_first(nest: &Nest) -> (Vec<usize>, usize) {
-    let axes: Vec<usize> = (0..nest.extents.len()).collect();
-    let moves = |axis: &usize| nest.stores.iter().all(|store| store.at.coefficients[*axis] != 0);
-    let mut parallel: Vec<usize> = axes.iter().copied().filter(moves).collect();
-    for store in &nest.stores {
-        // Other axes reach too, and so do computed positions, which are those of rows.
-        let all: Vec<usize> = axes.iter().copied().filter(|&axis| store.at.coefficients[axis] != 0).collect();
-        let reach: u128 = all
-            .iter()
-            .map(|&axis| {
-                u128::from(store.at.coefficients[axis].unsigned_abs()) * (nest.extents[axis].max(1) as u128 - 1)
-            })
-            .sum();
-        let within_row = store.index.is_none_or(|(_, stride, _)| reach < stride.unsigned_abs().into());
-        if !within_row || !is_one_to_one(&store.at, &all, &nest.extents) {
-            parallel.clear();
-        }
-    }
-    let inner = order(nest).into_iter().filter(|axis| !parallel.contains(axis));
-    let count = parallel.len();
-    (parallel.iter().copied().chain(inner).collect(), count)
 }
 
 /// A procedure of one step alone: with what it reads and what it writes.

@@ -6,14 +6,14 @@ use crate::shape::{DType, Shape, Type, Value};
 /// A cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub(super) struct Line(#[allow(dead_code, reason = "only its place is used")] [u8; 64]);
+pub(crate) struct Line(#[allow(dead_code, reason = "only its place is used")] [u8; 64]);
 
 impl Line {
-    pub(super) const ZERO: Line = Line([0; 64]);
+    pub(crate) const ZERO: Line = Line([0; 64]);
 }
 
 /// Room for so many bytes.
-pub(super) fn lines(bytes: usize) -> Result<Vec<Line>, OutOfMemory> {
+pub(crate) fn lines(bytes: usize) -> Result<Vec<Line>, OutOfMemory> {
     let (mut lines, count) = (Vec::new(), bytes.div_ceil(64));
     match lines.try_reserve_exact(count) {
         Ok(()) => lines.resize(count, Line::ZERO),
@@ -23,7 +23,7 @@ pub(super) fn lines(bytes: usize) -> Result<Vec<Line>, OutOfMemory> {
 }
 
 /// An array with a buffer.
-pub(super) fn dense(array: &Array) -> Result<Array, OutOfMemory> {
+pub(crate) fn dense(array: &Array) -> Result<Array, OutOfMemory> {
     fn of<T: Scalar>(data: &Data<T>) -> Result<Array, OutOfMemory> {
         Ok(match data {
             // Rank-0 arrays have none: one element in a row stands for them.
@@ -36,7 +36,7 @@ pub(super) fn dense(array: &Array) -> Result<Array, OutOfMemory> {
 }
 
 /// The elements of an array that has a buffer.
-pub(super) fn elements(array: &Array) -> *mut u8 {
+pub(crate) fn elements(array: &Array) -> *mut u8 {
     for_data!(array, data => match data {
         Data::Dense(array) => array.as_ptr().cast::<u8>().cast_mut(),
         Data::Uniform(_, x) => std::ptr::from_ref(x).cast::<u8>().cast_mut(),
@@ -44,7 +44,7 @@ pub(super) fn elements(array: &Array) -> *mut u8 {
 }
 
 /// Whether an array must get memory before its elements are written: it has no buffer, or one that others hold too.
-pub(super) fn needs_memory(array: &Array) -> bool {
+pub(crate) fn needs_memory(array: &Array) -> bool {
     for_data!(array, data => needs_buffer(data))
 }
 
@@ -61,7 +61,7 @@ fn needs_buffer<T>(data: &Data<T>) -> bool {
 /// # Errors
 ///
 /// When there is no memory for a new one.
-pub(super) fn own_elements(array: &mut Array) -> Result<*mut u8, OutOfMemory> {
+pub(crate) fn own_elements(array: &mut Array) -> Result<*mut u8, OutOfMemory> {
     fn of<T: Scalar>(data: &mut Data<T>) -> Result<*mut u8, OutOfMemory> {
         if needs_buffer(data) {
             let shape = Shape::from_slice(data.shape());
@@ -75,7 +75,7 @@ pub(super) fn own_elements(array: &mut Array) -> Result<*mut u8, OutOfMemory> {
     for_data!(array, data => of(data))
 }
 
-pub(super) fn bytes(ty: &Type) -> usize {
+pub(crate) fn bytes(ty: &Type) -> usize {
     ty.bytes().expect("sizes are counted when memory is planned")
 }
 
@@ -84,7 +84,7 @@ pub(super) fn bytes(ty: &Type) -> usize {
 /// # Safety
 ///
 /// There are as many elements as the type says.
-pub(super) unsafe fn array_from(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
+pub(crate) unsafe fn array_from(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
     unsafe fn of<T: Scalar>(ty: &Type, from: *const u8) -> Result<Array, OutOfMemory> {
         if ty.shape.is_empty() {
             // SAFETY: there is one element.
@@ -112,7 +112,7 @@ pub(super) unsafe fn array_from(ty: &Type, from: *const u8) -> Result<Array, Out
 /// # Safety
 ///
 /// There is room for them.
-pub(super) unsafe fn write_array(array: &Array, to: *mut u8) {
+pub(crate) unsafe fn write_array(array: &Array, to: *mut u8) {
     unsafe fn of<T: Scalar>(data: &Data<T>, to: *mut T) {
         // SAFETY: as the caller's.
         unsafe {
@@ -131,7 +131,7 @@ pub(super) unsafe fn write_array(array: &Array, to: *mut u8) {
 /// # Safety
 ///
 /// There is room for them.
-pub(super) unsafe fn fill(to: *mut u8, count: usize, value: Value) {
+pub(crate) unsafe fn fill(to: *mut u8, count: usize, value: Value) {
     unsafe fn of<T: Arithmetic>(to: *mut u8, count: usize, x: T) {
         // SAFETY: as the caller's.
         unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), count) }.fill(x);

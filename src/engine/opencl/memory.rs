@@ -1,0 +1,125 @@
+//! Memory of devices, from and to plain arrays.
+
+use super::devices::Shared;
+use super::failure::{Outcome, Problem};
+use crate::concrete::Array;
+use crate::engine::arrays::{array_from, elements, lines};
+use crate::shape::{DType, Type, Value};
+use ocl::core::{self, Mem, MemFlags};
+
+/// Elements somewhere in a device's memory.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) memory: Mem,
+    /// So many elements from the beginning.
+    pub(super) at: usize,
+}
+
+impl Place {
+    pub(super) fn moved(&self, by: usize) -> Place {
+        Place { memory: self.memory.clone(), at: self.at + by }
+    }
+}
+
+impl Shared {
+    /// Memory for an array.
+    pub(super) fn memory(&self, dtype: DType, count: usize) -> Outcome<Place> {
+        // There is no memory of no bytes.
+        let bytes = count.checked_mul(dtype.bytes()).unwrap_or(usize::MAX).max(8);
+        if bytes as u64 > self.device.largest {
+            let text = format!(
+                "an array of {count} elements of type {dtype} takes {bytes} bytes, and the largest that it has room for takes {}",
+                self.device.largest
+            );
+            return Err(Problem::Unsupported(text));
+        }
+        // SAFETY: no memory of the host is named.
+        let memory = unsafe { core::create_buffer::<_, u8>(&self.context, MemFlags::new().read_write(), bytes, None)? };
+        Ok(Place { memory, at: 0 })
+    }
+
+    /// Has an array written to a place. What is waited for by [`Shared::finish`] must live until then.
+    pub(super) fn upload(&self, array: &Array, to: &Place) -> Outcome<()> {
+        let (dtype, count) = (array.dtype(), array.size());
+        if count == 0 {
+            return Ok(());
+        }
+        if let Some(value) = array.uniform() {
+            return self.fill(to, count, value);
+        }
+        let width = dtype.bytes();
+        // SAFETY: an array that is not uniform has so many elements in a buffer.
+        let bytes = unsafe { std::slice::from_raw_parts(elements(array).cast_const(), count * width) };
+        // SAFETY: the bytes are read before the call returns, and there is room for them.
+        unsafe {
+            core::enqueue_write_buffer(&self.queue, &to.memory, true, to.at * width, bytes, None::<()>, None::<()>)?
+        };
+        Ok(())
+    }
+
+    /// The elements at a place, once all that was launched before is done.
+    pub(super) fn download(&self, ty: &Type, from: &Place) -> Outcome<Array> {
+        if ty.size() == 0 {
+            return Ok(Array::zeros(ty));
+        }
+        let (bytes, width) = (ty.size() * ty.dtype.bytes(), ty.dtype.bytes());
+        let no_memory = |_| Problem::Unsupported(format!("the host has no memory for an array of type {ty}"));
+        let mut room = lines(bytes).map_err(no_memory)?;
+        // SAFETY: there is room for so many bytes.
+        let into = unsafe { std::slice::from_raw_parts_mut(room.as_mut_ptr().cast::<u8>(), bytes) };
+        // SAFETY: the bytes are written before the call returns, and there are so many.
+        unsafe {
+            core::enqueue_read_buffer(&self.queue, &from.memory, true, from.at * width, into, None::<()>, None::<()>)?
+        };
+        if ty.dtype == DType::Bool {
+            into.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+        }
+        // SAFETY: there are so many elements; bytes of truth values are 0 or 1.
+        unsafe { array_from(ty, into.as_ptr()) }.map_err(no_memory)
+    }
+
+    /// Has one value written to elements from a place on.
+    pub(super) fn fill(&self, to: &Place, count: usize, value: Value) -> Outcome<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let (queue, memory, at) = (&self.queue, &to.memory, to.at);
+        match value {
+            Value::F32(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, None::<()>, None::<()>, None)?,
+            Value::F64(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, None::<()>, None::<()>, None)?,
+            Value::I32(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, None::<()>, None::<()>, None)?,
+            Value::I64(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, None::<()>, None::<()>, None)?,
+            Value::Bool(x) => {
+                core::enqueue_fill_buffer(queue, memory, u8::from(x), at, count, None::<()>, None::<()>, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has elements copied.
+    pub(super) fn copy(&self, from: &Place, to: &Place, dtype: DType, count: usize) -> Outcome<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let width = dtype.bytes();
+        core::enqueue_copy_buffer::<u8, _, _, _>(
+            &self.queue,
+            &from.memory,
+            &to.memory,
+            from.at * width,
+            to.at * width,
+            count * width,
+            None::<()>,
+            None::<()>,
+        )?;
+        Ok(())
+    }
+
+    /// The truth value at a place, once all that was launched before is done.
+    pub(super) fn holds(&self, at: &Place) -> Outcome<bool> {
+        let mut byte = [0u8];
+        // SAFETY: as where arrays are read.
+        unsafe { core::enqueue_read_buffer(&self.queue, &at.memory, true, at.at, &mut byte, None::<()>, None::<()>)? };
+        Ok(byte[0] != 0)
+    }
+}

@@ -1,0 +1,104 @@
+//! The engine on OpenCL 1.2 devices: the same loop nests as the processor's, as kernels in one source.
+//!
+//! The feature `opencl` links the system's OpenCL loader (Debian: `ocl-icd-opencl-dev`); what runs kernels is a driver, which a
+//! graphics processor's maker has, or PoCL (`pocl-opencl-icd`) for the machine's own processor. Without a driver there are no
+//! devices, and compiling is an error.
+//!
+//! ```no_run
+//! use deltaray::engine::opencl::OpenCl;
+//! use deltaray::prelude::*;
+//!
+//! fn squares<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+//!     (x * x).sum()
+//! }
+//! # fn main() -> deltaray::Result<()> {
+//! let gradient = stage(squares, &zeros(3))?.grad()?.compile(OpenCl::default())?;
+//! assert_eq!(gradient.call(&Vector::from(vec![1.0, 2.0, 3.0]))?.to_vec(), [2.0, 4.0, 6.0]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod compiled;
+mod devices;
+mod failure;
+mod kernels;
+mod machine;
+mod memory;
+mod program;
+#[cfg(test)]
+mod tests;
+
+pub use compiled::{Compiled, DeviceArguments, OnDevice};
+pub use devices::{Device, DeviceKind, devices};
+pub use program::{DeviceArray, Program};
+
+use crate::error::Result;
+use failure::{Outcome, Problem};
+
+/// What is asked of a device.
+#[derive(Clone, Debug, Default)]
+enum Choice {
+    #[default]
+    First,
+    Named(String),
+    Kind(DeviceKind),
+    This(Box<Device>),
+}
+
+/// A program's device: the first that [`devices`] lists, a graphics processor where there is one, unless said otherwise.
+#[derive(Clone, Debug, Default)]
+pub struct OpenCl {
+    choice: Choice,
+}
+
+impl OpenCl {
+    /// The first device whose name, or its platform's, has these letters in it, capital or not.
+    pub fn named(name: impl Into<String>) -> OpenCl {
+        OpenCl { choice: Choice::Named(name.into()) }
+    }
+
+    /// The first device of a kind.
+    pub fn of_kind(kind: DeviceKind) -> OpenCl {
+        OpenCl { choice: Choice::Kind(kind) }
+    }
+
+    /// This device.
+    pub fn on(device: &Device) -> OpenCl {
+        OpenCl { choice: Choice::This(Box::new(device.clone())) }
+    }
+
+    /// The device.
+    ///
+    /// # Errors
+    ///
+    /// When there is none, or none such.
+    pub fn device(&self) -> Result<Device> {
+        self.chosen().map_err(|problem| problem.error("OpenCL", "devices", None))
+    }
+
+    fn chosen(&self) -> Outcome<Device> {
+        if let Choice::This(device) = &self.choice {
+            return Ok((**device).clone());
+        }
+        let all = devices::all()?;
+        if all.is_empty() {
+            let text = "no driver of any device is installed: the maker of a graphics processor has one, and PoCL \
+                        (pocl-opencl-icd) is one for the machine's own processor";
+            return Err(Problem::Unsupported(text.into()));
+        }
+        let fits = |device: &&Device| match &self.choice {
+            Choice::Named(name) => device.to_string().to_lowercase().contains(&name.to_lowercase()),
+            Choice::Kind(kind) => device.kind == *kind,
+            Choice::First | Choice::This(_) => true,
+        };
+        let wanted = || match &self.choice {
+            Choice::Named(name) => format!("is called `{name}`"),
+            Choice::Kind(kind) => format!("is a {kind}"),
+            Choice::First | Choice::This(_) => "is there".into(),
+        };
+        all.iter().find(fits).cloned().ok_or_else(|| {
+            let names: Vec<String> = all.iter().map(|device| format!("{device}, a {}", device.kind)).collect();
+            Problem::Unsupported(format!("no device {}; there are {}", wanted(), names.join("; ")))
+        })
+    }
+}
