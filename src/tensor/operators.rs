@@ -362,6 +362,13 @@ impl<A: Algebra, E: Number> std::iter::Sum for Tensor<A, E, R0> {
     }
 }
 
+/// As of arrays by value.
+impl<'a, A: Algebra, E: Number> std::iter::Sum<&'a Tensor<A, E, R0>> for Tensor<A, E, R0> {
+    fn sum<I: Iterator<Item = &'a Self>>(terms: I) -> Self {
+        terms.cloned().sum()
+    }
+}
+
 impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
     /// An array of this one's shape, filled with a number: how code that is generic over the element type writes literals.
     pub fn filled(&self, x: f64) -> Tensor<A, E, R> {

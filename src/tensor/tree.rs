@@ -36,7 +36,8 @@ pub trait Family: Sized + 'static {
 /// `#[derive(Tree)]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tree of arrays of `{A}`",
-    note = "a number that a loop carries or a branch results in is an array: `scalar(0.0)`",
+    note = "a vector or slice of numbers is an array by `Vector::from(vec![1.0, 2.0])`, and a number that a loop carries or a \
+            branch results in by `scalar(0.0)`",
     note = "trees are tensors, tuples, `Vec`, `Option`, `Box` and Rust arrays of trees, and structs and enums with `#[derive(Tree)]`",
     note = "a field that holds no arrays, or plain ones in a struct over another algebra, is marked `#[tree(skip)]`",
     note = "a closure results in arrays of the algebra of its parameter: what comes from outside enters by `lift()` \

@@ -69,6 +69,7 @@ impl RustOptions {
         let results = || names.results.iter().zip(body.result_types());
         for (dtype, count) in &memory {
             text.line(format!("/// How many elements of {dtype} memory [`{name}`] needs."));
+            text.line("#[allow(dead_code)]");
             text.line(format!("pub const {}: usize = {count};", memory_constant(name, *dtype)));
             text.line("");
         }
@@ -87,6 +88,7 @@ impl RustOptions {
             text.line("#[must_use]");
         }
         text.line("#[allow(clippy::all, non_snake_case, unused_variables)]");
+        text.line("#[track_caller]");
         let mut parameters: Vec<String> =
             arguments().map(|(name, ty)| format!("{name}: &[{}]", language.dtype(ty.dtype))).collect();
         parameters.extend(results().map(|(name, ty)| format!("{name}: &mut [{}]", language.dtype(ty.dtype))));
@@ -102,6 +104,14 @@ impl RustOptions {
             parameters.iter().for_each(|parameter| text.line(format!("    {parameter},")));
             text.open(format!("){value}"));
         }
+        // The caller hears which slice it is, and where.
+        let mut check = |name: &str, count: usize| {
+            if count > 0 {
+                text.line(format!("assert!({name}.len() >= {count}, \"`{name}` needs {count} elements\");"));
+            }
+        };
+        arguments().chain(results()).for_each(|(name, ty)| check(name, ty.size()));
+        memory.iter().for_each(|&(dtype, count)| check(scratch_name(dtype), count));
         let mut all: Vec<String> = names.arguments.iter().chain(&names.results).cloned().collect();
         all.extend(needed.iter().map(|&(dtype, _)| scratch_name(dtype).to_string()));
         let call = format!("{name}_parts::run({})", all.join(", "));
