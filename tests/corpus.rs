@@ -15,6 +15,9 @@
 
 #[path = "corpus/mod.rs"]
 mod corpus;
+#[cfg(feature = "opencl")]
+#[path = "corpus/devices.rs"]
+mod devices;
 mod exported;
 #[path = "corpus/exports/mod.rs"]
 mod exports;

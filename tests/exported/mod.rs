@@ -123,6 +123,11 @@ fn difference(case: &Case, found: &[u8]) -> Option<String> {
     (!rest.is_empty()).then(|| "there are more results than expected".into())
 }
 
+/// The first difference between arrays and what was expected.
+pub fn found_difference(case: &Case, found: &[Array]) -> Option<String> {
+    difference(case, &found.iter().flat_map(bytes).collect::<Vec<u8>>())
+}
+
 /// Compares what programs wrote, one file a case.
 pub fn compare(folder: &Path, names: &[(usize, &Case)]) {
     let mut findings = Vec::new();

@@ -1,0 +1,54 @@
+//! The corpus on a device, through OpenCL.
+
+use crate::exported::{Case, found_difference};
+use crate::exports::all;
+use deltaray::engine::opencl::{OpenCl, Program, devices};
+use deltaray::simplify::fold_constants;
+
+/// So many programs are one source.
+const TOGETHER: usize = 60;
+
+/// Whether there is a device; where tests may not be skipped there must be.
+fn is_there() -> bool {
+    let found = !devices().expect("drivers say what they have").is_empty();
+    if !found {
+        let text = "no OpenCL driver is installed: `scripts/install-tools` installs PoCL";
+        assert!(std::env::var("DELTARAY_TOOLS").as_deref() != Ok("required"), "{text}");
+        println!("skipped: {text}");
+    }
+    found
+}
+
+#[test]
+fn programs_compute_on_a_device_what_the_interpreter_does() {
+    if !is_there() {
+        return;
+    }
+    let one_in = match std::env::var("DELTARAY_OPENCL").as_deref() {
+        Ok("all") => 1,
+        _ => 7,
+    };
+    let cases: Vec<&Case> =
+        all().iter().enumerate().filter(|(number, _)| number % one_in == 0).map(|(_, case)| case).collect();
+    let mut findings = Vec::new();
+    for part in cases.chunks(TOGETHER) {
+        let bodies: Vec<_> = part.iter().map(|case| fold_constants(&case.program.body)).collect();
+        let programs = Program::all(&bodies, &OpenCl::default()).unwrap_or_else(|error| panic!("{error}"));
+        for (program, case) in programs.iter().zip(part) {
+            let started = std::time::Instant::now();
+            let result = case.inputs.iter().map(|array| program.upload(array)).collect::<Result<Vec<_>, _>>();
+            let result = result.and_then(|arguments| program.run(&arguments));
+            let result =
+                result.and_then(|results| results.iter().map(|array| array.download()).collect::<Result<Vec<_>, _>>());
+            let problem: Option<String> = match result {
+                Ok(found) => found_difference(case, &found).filter(|_| case.defined),
+                Err(error) => Some(error.to_string()),
+            };
+            findings.extend(problem.map(|problem| format!("{}: {problem}", case.name)));
+            if started.elapsed().as_secs() > 5 {
+                println!("{}: {:?}", case.name, started.elapsed());
+            }
+        }
+    }
+    assert!(findings.is_empty(), "{} findings:\n{}", findings.len(), findings.join("\n"));
+}
