@@ -91,6 +91,7 @@ impl OneValue for R0 {}
 #[diagnostic::on_unimplemented(
     message = "the blocks of an `if` whose condition is an array are both run, and a value is moved into them that can not be \
                copied",
+    label = "in this function an `if` takes a value whose type has no `Clone`",
     note = "refer to it by `&`, or derive `Clone` for its struct"
 )]
 pub trait ForBothSides: Sized {
@@ -98,6 +99,8 @@ pub trait ForBothSides: Sized {
     fn again(&self) -> Self;
 }
 
+// Else the compiler says what is missing of `Clone` alone, and not why it is asked for.
+#[diagnostic::do_not_recommend]
 impl<F: Clone> ForBothSides for F {
     fn again(&self) -> F {
         self.clone()

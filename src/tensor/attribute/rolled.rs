@@ -53,10 +53,13 @@ impl Steps for Rev<RangeInclusive<usize>> {
 #[diagnostic::on_unimplemented(
     message = "a rolled loop assigns `{Self}`, and carries arrays only",
     note = "begin with an array, `let mut s = scalar(0.0);`, or `zeros(n)`; structs have `#[derive(Tree)]`",
+    note = "they are of one algebra: a plain array enters by `constant(&w)`",
     note = "a loop over plain values is Rust's own: `for t in 0..n`"
 )]
 pub trait Carried<A: Algebra>: Tree<A> {}
 
+// Else the compiler says what is missing of `Tree` alone, at greater length.
+#[diagnostic::do_not_recommend]
 impl<A: Algebra, T: Tree<A>> Carried<A> for T {}
 
 /// What the variables are after all steps; each is given the variables, and the position as an array.
