@@ -121,4 +121,6 @@ pub mod term;
 pub mod vectorise;
 
 pub use deltaray_derive::{Tree, differentiable};
+#[cfg(feature = "opencl")]
+pub use engine::opencl;
 pub use error::{Error, Result};
