@@ -25,7 +25,7 @@ impl Shared {
     /// Memory for an array.
     pub(super) fn memory(&self, dtype: DType, count: usize) -> Outcome<Place> {
         // There is no memory of no bytes.
-        let bytes = count.checked_mul(dtype.bytes()).unwrap_or(usize::MAX).max(8);
+        let bytes = count.saturating_mul(dtype.bytes()).max(8);
         if bytes as u64 > self.device.largest {
             let text = format!(
                 "an array of {count} elements of type {dtype} takes {bytes} bytes, and the largest that it has room for takes {}",
