@@ -7,11 +7,17 @@ mod basics;
 mod control;
 #[path = "differentiable/corners.rs"]
 mod corners;
+#[path = "differentiable/declarations.rs"]
+mod declarations;
 #[path = "differentiable/expressions.rs"]
 mod expressions;
 #[path = "differentiable/harness.rs"]
 mod harness;
 #[path = "differentiable/lifting.rs"]
 mod lifting;
+#[path = "differentiable/names.rs"]
+mod names;
+#[path = "differentiable/plain.rs"]
+mod plain;
 #[path = "differentiable/signatures.rs"]
 mod signatures;

@@ -21,15 +21,43 @@ fn labelled(label: &str, names: &[String]) -> impl Iterator<Item = String> {
     })
 }
 
-/// The name of a function by that of its type; of a closure empty, but of that of an `ArrayFn` its name.
-fn function_name(ty: &str) -> String {
+/// A path by the name of a type, without what its parts are generic in.
+fn path_of(ty: &str) -> String {
+    let (mut path, mut depth, mut before) = (String::new(), 0usize, ' ');
+    for character in ty.trim_start_matches('&').chars() {
+        match character {
+            '<' => depth += 1,
+            // The arrow of a function's type closes nothing.
+            '>' if before != '-' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => path.push(character),
+            _ => {}
+        }
+        before = character;
+    }
+    path
+}
+
+/// The path of a function by the name of its type; of an `ArrayFn`'s closure that of the `ArrayFn`.
+fn function_path(ty: &str) -> String {
     // The closure's type is that of a closure in a method, `<path::name<T> as path::ArrayFn>::closure<A>::{{closure}}`.
     let of_array_fn = ty.strip_prefix('<').and_then(|ty| ty.split_once("ArrayFn>::closure<")).map(|(ty, _)| ty);
-    let path = of_array_fn.unwrap_or(ty).trim_start_matches('&');
-    // What a function is generic in follows its name, and so does the trait.
-    let path = path.split(['<', ' ']).next().unwrap_or(path);
+    match of_array_fn {
+        Some(ty) => path_of(ty.rsplit_once(" as ").map_or(ty, |(ty, _)| ty)),
+        None => path_of(ty),
+    }
+}
+
+/// The name of a function by its path; empty of a closure, of a pointer, and of what holds one of these.
+fn function_name(path: &str) -> &str {
     let name = path.rsplit("::").next().unwrap_or(path);
-    if name.starts_with('{') { String::new() } else { name.trim_start_matches("r#").to_string() }
+    let name = name.strip_prefix("r#").unwrap_or(name);
+    let identifier = name.chars().all(|character| character.is_alphanumeric() || character == '_');
+    if identifier && !path.starts_with("alloc::") { name } else { "" }
+}
+
+/// Whether an item of this path stands in the body of a function of that path.
+fn is_inside(item: &str, function: &str) -> bool {
+    path_of(item).rsplit_once("::").is_some_and(|(path, _)| path == function)
 }
 
 /// The names of arrays by those of the parameters that they are or are in.
@@ -49,9 +77,10 @@ fn parameter_names(arguments: &Outline, parameters: &[&str]) -> Vec<String> {
 impl Signature {
     /// Of a function as it was written, from its arguments to its results, with what was heard when it was entered.
     pub(super) fn of<F>(arguments: &Outline, results: &Outline, heard: Option<Names>) -> Self {
-        let name = function_name(std::any::type_name::<F>());
+        let path = function_path(std::any::type_name::<F>());
+        let name = function_name(&path).to_string();
         let parameters = match heard {
-            Some((function, parameters)) if function == name => parameter_names(arguments, parameters),
+            Some((inside, parameters)) if is_inside(inside, &path) => parameter_names(arguments, parameters),
             _ => arguments.names(),
         };
         Signature { name, parameters, results: results.names() }
@@ -97,5 +126,43 @@ impl Signature {
     pub(super) fn named<X: Extension>(&self, body: Arc<Body<X>>) -> Program<X> {
         let (parameters, results) = (self.parameters.clone(), self.results.clone());
         Program { name: self.name.clone(), parameters, results, body }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{function_name, function_path, is_inside};
+
+    #[test]
+    fn functions_are_called_by_their_own_names() {
+        for (ty, name) in [
+            ("my::loss", "loss"),
+            ("my::loss<deltaray::staged::Staged>", "loss"),
+            ("&&my::loss<core::option::Option<fn(f64) -> f64>>", "loss"),
+            ("my::r#match", "match"),
+            ("my::Model<A>::apply", "apply"),
+            ("my::Model<A>::apply<alloc::vec::Vec<u8>>", "apply"),
+            ("<my::Model<A> as my::Trait<u8>>::apply", "apply"),
+            ("<my::Model<A> as my::Trait>::apply::inner", "inner"),
+            ("my::generic<T>::{{closure}}", ""),
+            ("my::Model<A>::apply<B>::{{closure}}::{{closure}}", ""),
+            ("<my::Model<A> as my::Trait>::apply::{{closure}}", ""),
+            ("<my::loss<my::T> as deltaray::derivative::function::ArrayFn>::closure<S>::{{closure}}", "loss"),
+            ("<&my::Grad<my::loss> as deltaray::derivative::function::ArrayFn>::closure<S>::{{closure}}", "Grad"),
+            ("fn(&deltaray::Tensor<f64>) -> deltaray::Tensor<f64>", ""),
+            ("for<'a> fn(&'a my::Tensor) -> my::Tensor", ""),
+            ("alloc::boxed::Box<dyn core::ops::function::Fn(u8) -> u8>", ""),
+            ("&dyn core::ops::function::Fn(u8) -> my::Tensor", ""),
+        ] {
+            assert_eq!(function_name(&function_path(ty)), name, "{ty}");
+        }
+    }
+
+    #[test]
+    fn items_are_inside_of_functions_of_the_whole_path() {
+        assert!(is_inside("my::a::loss::inside", &function_path("my::a::loss<T>")));
+        assert!(is_inside("my::M<_>::apply::loss::inside", &function_path("my::M<u8>::apply::loss")));
+        assert!(!is_inside("my::b::loss::inside", &function_path("my::a::loss<T>")));
+        assert!(!is_inside("loss", "loss"));
     }
 }

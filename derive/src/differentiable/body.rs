@@ -206,7 +206,8 @@ impl Rewriter<'_> {
             Expr::Cast(_) => self.cast(expression),
             Expr::Try(inner) => self.rewrite(&mut inner.expr, Position::Argument),
             Expr::Let(condition) => {
-                self.rewrite(&mut condition.expr, Position::Reference);
+                let place = super::plain::refers_mutably(&condition.pat);
+                self.rewrite(&mut condition.expr, if place { Position::Place } else { Position::Reference });
                 self.scopes.declare_pattern(&condition.pat);
             }
             Expr::If(_) => self.choice(expression),

@@ -96,6 +96,15 @@ pub fn assigned(body: &Block) -> Vec<Ident> {
         own: Vec<Ident>,
     }
     impl Assigned {
+        fn bind(&mut self, pattern: &syn::Pat) {
+            self.own.extend(bindings(pattern).into_iter().map(|(name, _)| name));
+        }
+        /// What is bound in there ends with it.
+        fn within(&mut self, visit: impl FnOnce(&mut Self)) {
+            let outer = self.own.len();
+            visit(self);
+            self.own.truncate(outer);
+        }
         fn add(&mut self, place: &Expr) {
             match place {
                 Expr::Tuple(tuple) => tuple.elems.iter().for_each(|element| self.add(element)),
@@ -123,13 +132,45 @@ pub fn assigned(body: &Block) -> Vec<Ident> {
         }
         fn visit_block(&mut self, block: &'a Block) {
             // What a block declares is its own.
-            let outer = self.own.len();
-            visit::visit_block(self, block);
-            self.own.truncate(outer);
+            self.within(|inner| visit::visit_block(inner, block));
         }
         fn visit_local(&mut self, local: &'a syn::Local) {
             visit::visit_local(self, local);
-            self.own.extend(bindings(&local.pat).into_iter().map(|(name, _)| name));
+            self.bind(&local.pat);
+        }
+        // What `let`, `for`, `match` and closures bind is there for what follows in them.
+        fn visit_expr_let(&mut self, condition: &'a syn::ExprLet) {
+            self.visit_expr(&condition.expr);
+            self.bind(&condition.pat);
+        }
+        fn visit_expr_if(&mut self, choice: &'a syn::ExprIf) {
+            self.within(|inner| {
+                inner.visit_expr(&choice.cond);
+                inner.visit_block(&choice.then_branch);
+            });
+            choice.else_branch.iter().for_each(|(_, other)| self.visit_expr(other));
+        }
+        fn visit_expr_while(&mut self, repeated: &'a syn::ExprWhile) {
+            self.within(|inner| visit::visit_expr_while(inner, repeated));
+        }
+        fn visit_expr_for_loop(&mut self, repeated: &'a ExprForLoop) {
+            self.visit_expr(&repeated.expr);
+            self.within(|inner| {
+                inner.bind(&repeated.pat);
+                inner.visit_block(&repeated.body);
+            });
+        }
+        fn visit_arm(&mut self, arm: &'a syn::Arm) {
+            self.within(|inner| {
+                inner.bind(&arm.pat);
+                visit::visit_arm(inner, arm);
+            });
+        }
+        fn visit_expr_closure(&mut self, closure: &'a syn::ExprClosure) {
+            self.within(|inner| {
+                closure.inputs.iter().for_each(|input| inner.bind(input));
+                inner.visit_expr(&closure.body);
+            });
         }
         fn visit_item(&mut self, _: &'a syn::Item) {}
     }

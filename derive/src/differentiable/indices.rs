@@ -1,11 +1,10 @@
 //! Indices: of arrays they read, of anything else they are Rust's.
 
 use super::body::{Position, Rewriter, is_literal, is_place, parse};
-use super::scopes::variable;
-use proc_macro2::Ident;
-use quote::{ToTokens, quote_spanned};
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Error, Expr, ExprIndex, Lit, UnOp};
+use syn::{Expr, ExprIndex, Lit, UnOp};
 
 /// The place of an element that is assigned.
 pub fn element(place: &mut Expr) {
@@ -17,6 +16,26 @@ pub fn element(place: &mut Expr) {
     }
 }
 
+/// What stands between brackets, for both kinds of what is indexed.
+struct Subscript {
+    /// As arrays take it: a literal is a `usize`.
+    array: TokenStream,
+    /// Takes that apart again.
+    pattern: TokenStream,
+    /// As Rust takes it: a literal has the type that the index wants.
+    plain: TokenStream,
+}
+
+/// A literal position before the first.
+fn is_negative(position: &Expr) -> bool {
+    match position {
+        Expr::Paren(inner) => is_negative(&inner.expr),
+        Expr::Group(inner) => is_negative(&inner.expr),
+        Expr::Unary(unary) => matches!(unary.op, UnOp::Neg(_)) && is_literal(&unary.expr),
+        _ => false,
+    }
+}
+
 impl Rewriter<'_> {
     pub fn index(&mut self, expression: &mut Expr, position: Position) {
         let Expr::Index(ExprIndex { expr, index, bracket_token, .. }) = expression else { return };
@@ -25,12 +44,19 @@ impl Rewriter<'_> {
             self.rewrite(index, Position::Value);
             return;
         }
-        let name = variable(expr).map_or("x".to_owned(), Ident::to_string);
-        self.check_position(index, &name);
         self.rewrite(expr, Position::Receiver);
-        self.subscript(index);
+        let (mut literals, mut count) = (false, 0);
+        let Subscript { array, pattern, plain } = self.subscript(index, &mut literals, &mut count);
         let span = bracket_token.span.open();
-        let read = quote_spanned!(span=> #expr.index_at(#index));
+        let read = match literals {
+            true => {
+                // Not by the user's tokens, so that lints do not take it for theirs.
+                let written = Span::mixed_site().located_at(span);
+                let plain = quote_spanned!(written=> |#pattern| #plain);
+                quote_spanned!(span=> #expr.index_at_literals(#array, #plain))
+            }
+            false => quote_spanned!(span=> #expr.index_at(#array)),
+        };
         *expression = parse(match position {
             Position::Value | Position::Argument => quote_spanned!(span=> #read.value()),
             Position::Operand | Position::Receiver => quote_spanned!(span=> #read.receiver()),
@@ -39,47 +65,80 @@ impl Rewriter<'_> {
         });
     }
 
-    /// What stands between brackets: another handle on a variable, since the index takes it.
-    fn subscript(&mut self, index: &mut Expr) {
+    /// What stands between brackets, and whether literals are among it.
+    fn subscript(&mut self, index: &mut Expr, literals: &mut bool, count: &mut usize) -> Subscript {
+        let span = index.span();
         match index {
-            Expr::Tuple(tuple) => tuple.elems.iter_mut().for_each(|part| self.subscript(part)),
+            Expr::Paren(inner) => return self.subscript(&mut inner.expr, literals, count),
+            Expr::Group(inner) => return self.subscript(&mut inner.expr, literals, count),
+            Expr::Tuple(tuple) => {
+                let parts: Vec<Subscript> =
+                    tuple.elems.iter_mut().map(|part| self.subscript(part, literals, count)).collect();
+                let array = parts.iter().map(|part| &part.array);
+                let pattern = parts.iter().map(|part| &part.pattern);
+                let plain = parts.iter().map(|part| &part.plain);
+                return Subscript {
+                    array: quote_spanned!(span=> (#(#array,)*)),
+                    pattern: quote_spanned!(span=> (#(#pattern,)*)),
+                    plain: quote_spanned!(span=> (#(#plain,)*)),
+                };
+            }
             Expr::Lit(literal) => {
-                // So that nothing is left open: all that is indexed by literals takes `usize`.
                 if let Lit::Int(number) = &literal.lit
                     && number.suffix().is_empty()
                 {
-                    let text = format!("{}usize", number.base10_digits());
-                    literal.lit = Lit::Int(syn::LitInt::new(&text, number.span()));
+                    *literals = true;
+                    let array = syn::LitInt::new(&format!("{}usize", number.base10_digits()), number.span());
+                    return Subscript {
+                        array: array.to_token_stream(),
+                        pattern: quote_spanned!(span=> _),
+                        plain: number.to_token_stream(),
+                    };
                 }
             }
-            _ if is_place(index) => {
-                self.rewrite(index, Position::Argument);
-                let span = index.span();
-                *index = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#index)));
+            _ if is_negative(index) => {
+                *literals = true;
+                return Subscript {
+                    array: quote_spanned!(span=> ::deltaray::tensor::attribute::FromTheEnd(())),
+                    pattern: quote_spanned!(span=> _),
+                    plain: index.to_token_stream(),
+                };
             }
-            _ => self.rewrite(index, Position::Argument),
-        }
-    }
-
-    /// There is no position before the first: what is read there is 0, which nobody means by `x[-1]`.
-    fn check_position(&mut self, index: &Expr, name: &str) {
-        match index {
-            Expr::Paren(inner) => self.check_position(&inner.expr, name),
-            Expr::Group(inner) => self.check_position(&inner.expr, name),
-            Expr::Tuple(tuple) => tuple.elems.iter().for_each(|part| self.check_position(part, name)),
-            Expr::Array(array) => array.elems.iter().for_each(|part| self.check_position(part, name)),
-            Expr::Range(range) => {
-                [&range.start, &range.end].into_iter().flatten().for_each(|end| self.check_position(end, name));
+            Expr::Range(range) if [&range.start, &range.end].into_iter().flatten().any(|end| is_negative(end)) => {
+                let limits = range.limits;
+                let [start, end] = [&mut range.start, &mut range.end]
+                    .map(|end| end.as_mut().map(|end| self.subscript(end, literals, count)));
+                let plain = |part: &Option<Subscript>| part.as_ref().map(|part| part.plain.clone());
+                let (first, last) = (plain(&start), plain(&end));
+                return Self::from_the_end(span, [start, end].into_iter().flatten(), quote!(#first #limits #last));
             }
-            Expr::Unary(unary) if matches!(unary.op, UnOp::Neg(_)) && is_literal(&unary.expr) => {
-                let back = unary.expr.to_token_stream();
-                let message = format!(
-                    "positions count from 0, and none is negative: from the end write `{name}.len() - {back}`, along an inner \
-                     axis `{name}.shape()[axis] - {back}`"
-                );
-                self.errors.push(Error::new_spanned(unary, message));
+            Expr::Array(array) if array.elems.iter().any(is_negative) => {
+                let parts: Vec<Subscript> =
+                    array.elems.iter_mut().map(|part| self.subscript(part, literals, count)).collect();
+                let plain = parts.iter().map(|part| part.plain.clone());
+                let plain = quote_spanned!(span=> [#(#plain),*]);
+                return Self::from_the_end(span, parts.into_iter(), plain);
             }
             _ => {}
+        }
+        self.rewrite(index, Position::Argument);
+        // Another handle on a variable, since the index takes it.
+        let array = match is_place(index) {
+            true => quote_spanned!(span=> ::core::clone::Clone::clone(&#index)),
+            false => index.to_token_stream(),
+        };
+        let name = format_ident!("__position_{count}", span = Span::mixed_site());
+        *count += 1;
+        Subscript { array, pattern: name.to_token_stream(), plain: name.to_token_stream() }
+    }
+
+    /// A range or list with a literal before the first position, which no array takes.
+    fn from_the_end(span: Span, parts: impl Iterator<Item = Subscript>, plain: TokenStream) -> Subscript {
+        let (array, pattern): (Vec<_>, Vec<_>) = parts.map(|part| (part.array, part.pattern)).unzip();
+        Subscript {
+            array: quote_spanned!(span=> ::deltaray::tensor::attribute::FromTheEnd((#(#array,)*))),
+            pattern: quote_spanned!(span=> ::deltaray::tensor::attribute::FromTheEnd((#(#pattern,)*))),
+            plain,
         }
     }
 }

@@ -70,7 +70,9 @@ fn rewritten(retyped: &mut Retyped, block: &Block) -> Result<TokenStream> {
 
 /// A function, and beside it the function as a value.
 fn function(item: ItemFn) -> Result<TokenStream> {
-    let ItemFn { attrs, vis, sig, block } = item;
+    let ItemFn { mut attrs, vis, sig, block } = item;
+    // Those inside of the braces stand before the function, where they mean the same.
+    attrs.iter_mut().for_each(|attribute| attribute.style = syn::AttrStyle::Outer);
     let mut retyped = retype(sig, None)?;
     // With an error inside the function is still there, so that those who call it have none.
     let (body, error) = match rewritten(&mut retyped, &block) {

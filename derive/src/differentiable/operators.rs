@@ -4,7 +4,7 @@ use super::body::{Position, Rewriter, is_literal, is_place, parse};
 use super::effects::{assigns, is_pure_expression};
 use super::indices::element;
 use super::scopes::{root, uses};
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, Lit};
@@ -15,6 +15,18 @@ pub fn contains_let(condition: &Expr) -> bool {
         Expr::Let(_) => true,
         Expr::Binary(binary) => contains_let(&binary.left) || contains_let(&binary.right),
         Expr::Paren(inner) => contains_let(&inner.expr),
+        _ => false,
+    }
+}
+
+/// Whether a place is reached by an index.
+fn has_index(place: &Expr) -> bool {
+    match place {
+        Expr::Index(_) => true,
+        Expr::Field(field) => has_index(&field.base),
+        Expr::Paren(inner) => has_index(&inner.expr),
+        Expr::Group(inner) => has_index(&inner.expr),
+        Expr::Unary(unary) => has_index(&unary.expr),
         _ => false,
     }
 }
@@ -46,13 +58,29 @@ impl Rewriter<'_> {
         }
     }
 
+    /// `t[i] += t[j]`: what is read is there before the place is lent.
+    fn computed_first(&mut self, expression: &mut Expr) {
+        let span = expression.span();
+        let Expr::Binary(binary) = expression else { return };
+        self.rewrite(&mut binary.right, Position::Value);
+        self.rewrite(&mut binary.left, Position::Place);
+        element(&mut binary.left);
+        let (place, op, value) = (&binary.left, &binary.op, &binary.right);
+        let name = Ident::new("__value", Span::mixed_site());
+        *expression = parse(quote_spanned!(span=> { let #name = #value; #place #op #name; }));
+    }
+
     pub fn binary(&mut self, expression: &mut Expr) {
         let span = expression.span();
         let Expr::Binary(binary) = expression else { return };
         if assigns(&binary.op) {
+            let repeated = root(&binary.left).is_some_and(|name| uses(&binary.right, name));
+            if repeated && has_index(&binary.left) {
+                return self.computed_first(expression);
+            }
             self.rewrite(&mut binary.left, Position::Place);
             // Where the other side reads the same variable the place is Rust's, which may be read while it is assigned.
-            if root(&binary.left).is_some_and(|name| !uses(&binary.right, name)) {
+            if root(&binary.left).is_some() && !repeated {
                 element(&mut binary.left);
             }
             self.literal(&mut binary.right);

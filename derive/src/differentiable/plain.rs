@@ -21,6 +21,22 @@ fn is_of_literals(pattern: &Pat) -> bool {
     }
 }
 
+/// Whether a pattern binds by `ref mut`.
+pub fn refers_mutably(pattern: &Pat) -> bool {
+    use syn::visit::Visit;
+    struct Names(bool);
+    impl<'a> Visit<'a> for Names {
+        fn visit_pat_ident(&mut self, pattern: &'a syn::PatIdent) {
+            self.0 |= pattern.by_ref.is_some() && pattern.mutability.is_some();
+            syn::visit::visit_pat_ident(self, pattern);
+        }
+        fn visit_expr(&mut self, _: &'a Expr) {}
+    }
+    let mut names = Names(false);
+    names.visit_pat(pattern);
+    names.0
+}
+
 impl Rewriter<'_> {
     /// Whether an expression may be an array, by its syntax: its type is known before what stands around it is, and is no
     /// enum's by the way that it is written.
@@ -35,6 +51,7 @@ impl Rewriter<'_> {
             Expr::Field(field) => self.may_be_array(&field.base),
             Expr::Index(index) => self.may_be_array(&index.expr),
             Expr::Unary(unary) => self.may_be_array(&unary.expr),
+            Expr::Cast(cast) => self.may_be_array(&cast.expr) || self.has_result(&cast.expr),
             Expr::Reference(reference) => reference.mutability.is_none() && self.may_be_array(&reference.expr),
             Expr::Binary(binary) => match binary.op {
                 BinOp::Shl(_) | BinOp::Shr(_) => self.may_be_array(&binary.left),
@@ -44,20 +61,52 @@ impl Rewriter<'_> {
         }
     }
 
+    /// Whether an expression is what a function or method results in, whose type is known where it is cast: but for that of a
+    /// closure in a variable, which what follows may decide.
+    fn is_result(&self, expression: &Expr) -> bool {
+        match expression {
+            Expr::Paren(inner) => self.is_result(&inner.expr),
+            Expr::Group(inner) => self.is_result(&inner.expr),
+            Expr::MethodCall(_) => true,
+            Expr::Call(call) => match &*call.func {
+                Expr::Path(_) => variable(&call.func).is_none_or(|function| self.scopes.find(function).is_none()),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Whether arithmetic has such a result in it.
+    fn has_result(&self, expression: &Expr) -> bool {
+        match expression {
+            Expr::Paren(inner) => self.has_result(&inner.expr),
+            Expr::Group(inner) => self.has_result(&inner.expr),
+            Expr::Unary(unary) => self.has_result(&unary.expr),
+            Expr::Binary(binary) => self.has_result(&binary.left) || self.has_result(&binary.right),
+            _ => self.is_result(expression),
+        }
+    }
+
     /// `as` to a number.
     pub fn cast(&mut self, expression: &mut Expr) {
         let Expr::Cast(cast) = expression else { return };
         let number = matches!(&*cast.ty, Type::Path(path)
             if path.path.get_ident().is_some_and(|name| NUMBERS.contains(&&name.to_string()[..])));
-        if !number || !self.may_be_array(&cast.expr) {
+        let result = self.is_result(&cast.expr);
+        if !number || !(self.has_result(&cast.expr) || self.may_be_array(&cast.expr)) {
             return self.rewrite(&mut cast.expr, Position::Argument);
         }
-        self.rewrite(&mut cast.expr, Position::Reference);
+        self.rewrite(&mut cast.expr, if result { Position::Argument } else { Position::Reference });
         let (value, ty, span) = (&cast.expr, &cast.ty, cast.as_token.span);
         // Not by the user's tokens, so that lints do not take it for theirs.
         let written = Span::mixed_site().located_at(span);
         let converted = quote_spanned!(written=> |__value| __value as #ty);
-        *expression = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Cast(&#value).converted(#converted)));
+        // A result is moved, which need not be `Copy`.
+        let cast = match result {
+            true => quote_spanned!(span=> ::deltaray::tensor::attribute::CastValue(#value)),
+            false => quote_spanned!(span=> ::deltaray::tensor::attribute::Cast(&#value)),
+        };
+        *expression = parse(quote_spanned!(span=> #cast.converted(#converted)));
     }
 
     /// What `for` runs over.
@@ -72,8 +121,11 @@ impl Rewriter<'_> {
 
     /// `match`
     pub fn matching(&mut self, found: &mut syn::ExprMatch) {
-        let array = found.arms.iter().any(|arm| is_of_literals(&arm.pat)) && self.may_be_array(&found.expr);
-        self.rewrite(&mut found.expr, Position::Reference);
+        // What is changed by a pattern is a place.
+        let place = found.arms.iter().any(|arm| refers_mutably(&arm.pat));
+        let literals = found.arms.iter().any(|arm| is_of_literals(&arm.pat));
+        let array = literals && !place && self.may_be_array(&found.expr);
+        self.rewrite(&mut found.expr, if place { Position::Place } else { Position::Reference });
         if array {
             // What literals match is `Copy`.
             let (matched, span) = (&found.expr, found.expr.span());

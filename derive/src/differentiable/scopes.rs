@@ -35,6 +35,8 @@ pub struct Scopes {
     stack: Vec<HashMap<String, Declared>>,
     /// What will be used after what is rewritten: names, and the number of scopes whose variables they are.
     later: Later,
+    /// The names of functions that are declared or imported inside.
+    functions: HashSet<String>,
 }
 
 /// Names, or all, and the number of scopes whose variables they are.
@@ -63,6 +65,28 @@ impl Scopes {
         for (name, mutable) in bindings(pattern) {
             self.declare(&name, if mutable { Declared::Mutable } else { Declared::Otherwise });
         }
+    }
+
+    /// Notes the functions among the items of a block, which hide those of the same name from outside.
+    pub fn note_functions(&mut self, statements: &[syn::Stmt]) {
+        for statement in statements {
+            match statement {
+                syn::Stmt::Item(syn::Item::Fn(function)) => {
+                    self.functions.insert(function.sig.ident.to_string());
+                }
+                syn::Stmt::Item(syn::Item::Use(imported)) => {
+                    let mut names = Vec::new();
+                    identifiers(quote::ToTokens::to_token_stream(&imported.tree), &mut names);
+                    self.functions.extend(names.iter().map(Ident::to_string));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a function of this name is declared or imported inside.
+    pub fn has_function(&self, name: &Ident) -> bool {
+        self.functions.contains(&name.to_string())
     }
 
     pub fn find(&self, name: &Ident) -> Option<Declared> {
@@ -172,6 +196,37 @@ pub fn identifiers(tokens: TokenStream, found: &mut Vec<Ident>) {
     }
 }
 
+/// The variables that formats among tokens name inside of the text: `{x}`, `{x:?}`, `{:width$}`.
+fn formatted(tokens: TokenStream, found: &mut Vec<Ident>) {
+    for token in tokens {
+        let literal = match token {
+            TokenTree::Group(group) => {
+                formatted(group.stream(), found);
+                continue;
+            }
+            TokenTree::Literal(literal) => literal,
+            _ => continue,
+        };
+        let span = literal.span();
+        let Ok(text) = syn::parse_str::<syn::LitStr>(&literal.to_string()) else { continue };
+        let text = text.value().replace("{{", "");
+        for part in text.split('{').skip(1) {
+            let Some((place, _)) = part.split_once('}') else { continue };
+            let (name, format) = place.split_once(':').unwrap_or((place, ""));
+            // A width or precision ends with a dollar sign, after what is no part of a name.
+            let widths =
+                format.split('$').map(|part| part.rsplit(|it: char| !it.is_alphanumeric() && it != '_').next());
+            let count = format.matches('$').count();
+            for name in [Some(name)].into_iter().chain(widths.take(count)).flatten() {
+                if let Ok(mut name) = syn::parse_str::<Ident>(name.trim()) {
+                    name.set_span(span);
+                    found.push(name);
+                }
+            }
+        }
+    }
+}
+
 /// The names of paths, and any in a macro.
 struct Used(Vec<Ident>);
 
@@ -184,6 +239,7 @@ impl<'a> Visit<'a> for Used {
     }
     fn visit_macro(&mut self, found: &'a syn::Macro) {
         identifiers(found.tokens.clone(), &mut self.0);
+        formatted(found.tokens.clone(), &mut self.0);
     }
     fn visit_item(&mut self, _: &'a syn::Item) {}
 }

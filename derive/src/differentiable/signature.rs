@@ -22,6 +22,7 @@ pub enum Passing {
 
 /// A parameter of the function as it is called.
 pub struct Parameter {
+    /// As it was written.
     pub pattern: Pat,
     /// The type; of a tree that which is referred to.
     pub ty: Type,
@@ -212,6 +213,7 @@ pub fn retype(mut signature: Signature, around: Option<(&Ident, &Generics)>) -> 
         // A value is passed by reference, as everywhere in the library: a handle that the body copies where it needs one.
         let ty = (*argument.ty).clone();
         let names = bindings(&argument.pat);
+        let written = (*argument.pat).clone();
         let by_binding = match &*argument.pat {
             Pat::Ident(pattern) => pattern.by_ref.is_none(),
             _ => true,
@@ -225,7 +227,7 @@ pub fn retype(mut signature: Signature, around: Option<(&Ident, &Generics)>) -> 
             names.iter().for_each(|(name, _)| scopes.declare(name, Declared::ByValue));
         }
         *argument.ty = syn::parse2(quote_spanned!(ty.span()=> &#ty))?;
-        parameters.push(Parameter { pattern: (*argument.pat).clone(), ty, passing: Passing::Tree });
+        parameters.push(Parameter { pattern: written, ty, passing: Passing::Tree });
     }
     let mut tree = true;
     if let ReturnType::Type(_, ty) = &mut signature.output {

@@ -4,12 +4,13 @@ use super::body::{Position, Rewriter, is_literal, parse};
 use super::effects::{assigned, changes_of_closure, changes_of_loop, exit, is_pure, is_rolled_over, rolled_range};
 use super::operators::contains_let;
 use super::scopes::{Declared, bindings, used, used_in, uses_from, variable};
+use crate::missing::ARRAYS;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Block, Expr, ExprForLoop, ExprIf, Item, Local, Macro, Pat, Stmt, Token};
+use syn::{Block, Expr, ExprForLoop, ExprIf, Item, Local, Macro, Pat, Stmt, Token, Type};
 
 /// Macros of Rust whose arguments are expressions.
 const OF_EXPRESSIONS: [&str; 18] = [
@@ -105,10 +106,47 @@ fn lift_carried(pattern: &Pat, value: &mut Expr, carried: &dyn Fn(&proc_macro2::
         }
     }
     match (pattern, value) {
+        (Pat::Type(typed), value) => lift_annotated(&typed.pat, &typed.ty, value, carried),
         (Pat::Ident(name), value) => name.mutability.is_some() && carried(&name.ident) && lift(value),
         (Pat::Tuple(patterns), Expr::Tuple(values)) if patterns.elems.len() == values.elems.len() => {
             let parts = patterns.elems.iter().zip(&mut values.elems);
             parts.fold(false, |found, (pattern, value)| lift_carried(pattern, value, carried) | found)
+        }
+        _ => false,
+    }
+}
+
+/// The same where types are written: what is an array's becomes one.
+fn lift_annotated(pattern: &Pat, ty: &Type, value: &mut Expr, carried: &dyn Fn(&proc_macro2::Ident) -> bool) -> bool {
+    match (pattern, ty, value) {
+        (pattern, ty, Expr::Paren(inner)) => lift_annotated(pattern, ty, &mut inner.expr, carried),
+        (Pat::Tuple(patterns), Type::Tuple(types), Expr::Tuple(values))
+            if patterns.elems.len() == values.elems.len() && types.elems.len() == values.elems.len() =>
+        {
+            let parts = patterns.elems.iter().zip(&types.elems).zip(&mut values.elems);
+            parts.fold(false, |found, ((pattern, ty), value)| lift_annotated(pattern, ty, value, carried) | found)
+        }
+        (Pat::Ident(name), ty, value) if name.mutability.is_some() && carried(&name.ident) => lift_as(ty, value),
+        _ => false,
+    }
+}
+
+/// Makes arrays of the literals in a value, where its type says that they are.
+fn lift_as(ty: &Type, value: &mut Expr) -> bool {
+    match (ty, value) {
+        (ty, Expr::Paren(inner)) => lift_as(ty, &mut inner.expr),
+        (Type::Tuple(types), Expr::Tuple(values)) if types.elems.len() == values.elems.len() => {
+            let parts = types.elems.iter().zip(&mut values.elems);
+            parts.fold(false, |found, (ty, value)| lift_as(ty, value) | found)
+        }
+        (Type::Path(path), literal) if is_literal(literal) => {
+            let last = path.path.segments.last();
+            let array = last.is_some_and(|last| ARRAYS.iter().any(|(array, _)| last.ident == array));
+            if array {
+                let span = literal.span();
+                *literal = parse(quote_spanned!(span=> ::deltaray::tensor::scalar(#literal)));
+            }
+            array
         }
         _ => false,
     }
@@ -125,6 +163,7 @@ impl Rewriter<'_> {
     pub fn statements(&mut self, statements: &mut [Stmt]) {
         let count = statements.len();
         let uses = uses_from(statements);
+        self.scopes.note_functions(statements);
         for position in 0..count {
             let mut names = uses[position + 1].clone();
             if let Stmt::Local(local) = &statements[position] {
@@ -195,6 +234,21 @@ impl Rewriter<'_> {
         }
     }
 
+    /// A literal at the end of one block beside what is none becomes what that is, also inside of tuples.
+    fn sides(&self, yes: &mut Expr, no: &mut Expr) {
+        match (is_literal(yes), is_literal(no)) {
+            (true, false) => *yes = parse(self.literal_beside(yes.clone())),
+            (false, true) => *no = parse(self.literal_beside(no.clone())),
+            _ => {
+                if let (Expr::Tuple(yes), Expr::Tuple(no)) = (yes, no)
+                    && yes.elems.len() == no.elems.len()
+                {
+                    yes.elems.iter_mut().zip(&mut no.elems).for_each(|(yes, no)| self.sides(yes, no));
+                }
+            }
+        }
+    }
+
     /// A literal as what it stands beside is: an array, or a plain number.
     fn literal_beside(&self, mut literal: Expr) -> proc_macro2::TokenStream {
         self.literal(&mut literal);
@@ -235,14 +289,7 @@ impl Rewriter<'_> {
         if let (Some(yes), Some(no)) = (tuple(then_branch), tuple(&mut other))
             && yes.len() == no.len()
         {
-            // A literal beside what is none becomes what that is, as where the whole block is one.
-            for (yes, no) in yes.iter_mut().zip(no) {
-                match (is_literal(yes), is_literal(no)) {
-                    (true, false) => *yes = parse(self.literal_beside(yes.clone())),
-                    (false, true) => *no = parse(self.literal_beside(no.clone())),
-                    _ => {}
-                }
-            }
+            yes.iter_mut().zip(no).for_each(|(yes, no)| self.sides(yes, no));
         }
         self.block(then_branch);
         self.block(&mut other);
@@ -412,7 +459,10 @@ impl Rewriter<'_> {
         // A struct or variant keeps what it is given.
         let keeps = name.starts_with(char::is_uppercase);
         let carries = CARRYING.contains(&&name[..]);
-        let library = variable(&call.func).is_none_or(|function| self.scopes.find(function).is_none());
+        // A path says whose function it is: it may be another one.
+        let alone = variable(&call.func);
+        let library =
+            alone.is_some_and(|function| self.scopes.find(function).is_none() && !self.scopes.has_function(function));
         if library && REPEATING.contains(&&name[..]) {
             let closures = call.args.iter().filter_map(|argument| match argument {
                 Expr::Closure(closure) => Some(closure),

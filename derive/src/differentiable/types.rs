@@ -15,7 +15,7 @@ use syn::{
 const CONTAINERS: [&str; 6] = ["Vec", "Option", "Box", "Rc", "Arc", "Result"];
 
 /// Types of Rust without arrays.
-const PLAIN: [&str; 19] = [
+pub const PLAIN: [&str; 19] = [
     "usize", "isize", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "f32", "f64", "bool",
     "char", "str", "String", "Range",
 ];

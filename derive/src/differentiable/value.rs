@@ -1,6 +1,7 @@
 //! The function as a value: the braced struct of its name, which is an `ArrayFn`.
 
 use super::signature::{Passing, Retyped};
+use super::types::PLAIN;
 use crate::tree::replace;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote};
@@ -14,6 +15,28 @@ fn mentions(tokens: TokenStream, name: &Ident) -> bool {
         TokenTree::Group(group) => mentions(group.stream(), name),
         _ => false,
     })
+}
+
+/// Whether tokens mention one of these lifetimes.
+fn mentions_lifetime(tokens: TokenStream, lifetimes: &[&Ident]) -> bool {
+    let mut tick = false;
+    tokens.into_iter().any(|token| {
+        let after = std::mem::replace(&mut tick, matches!(&token, TokenTree::Punct(mark) if mark.as_char() == '\''));
+        match token {
+            TokenTree::Ident(ident) => after && lifetimes.contains(&&ident),
+            TokenTree::Group(group) => mentions_lifetime(group.stream(), lifetimes),
+            _ => false,
+        }
+    })
+}
+
+/// Whether a type has `Clone` by what it is called.
+fn is_clone(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(_) => true,
+        Type::Path(path) => path.path.get_ident().is_some_and(|name| PLAIN.contains(&&name.to_string()[..])),
+        _ => false,
+    }
 }
 
 /// A plain parameter as a field: name and type, and whether that has the struct's lifetime.
@@ -54,8 +77,13 @@ pub fn entered(retyped: &Retyped) -> TokenStream {
         [Pat::Tuple(tuple)] => tuple.elems.iter().map(name_of).collect(),
         _ => patterns.into_iter().map(name_of).collect(),
     };
-    let name = retyped.signature.ident.unraw().to_string();
-    quote!(::deltaray::tensor::attribute::entered(#name, &[#(#names),*]);)
+    quote! {
+        {
+            // Its path is that of the function, wherever that stands, and this name.
+            fn __inside() {}
+            ::deltaray::tensor::attribute::entered(__inside, &[#(#names),*]);
+        }
+    }
 }
 
 /// The struct and its implementation of `ArrayFn`; nothing where the function is no function of trees to a tree, or its
@@ -110,6 +138,19 @@ pub fn array_fn(attributes: &[Attribute], visibility: &Visibility, retyped: &Ret
         })
         .collect();
 
+    let lifetimes: Vec<&Ident> = generics.lifetimes().map(|parameter| &parameter.lifetime.ident).collect();
+    let output = signature.output.to_token_stream();
+    let mut mentioned = own.iter().map(|parameter| parameter.to_token_stream());
+    let mut clauses = predicates.iter().map(|predicate| predicate.to_token_stream());
+    let mut of_trees = trees.iter().map(|ty| ty.to_token_stream()).chain([output]);
+    let outlives = |tokens: TokenStream| mentions_lifetime(tokens, &lifetimes);
+    // The struct has one lifetime, and no calls to choose others.
+    if mentioned.any(outlives) || clauses.any(outlives) || of_trees.any(outlives) {
+        return None;
+    }
+
+    let mut clones = Vec::new();
+    let mut plains = Vec::new();
     let mut fields = Vec::new();
     let mut arguments = Vec::new();
     let mut parts = Vec::new();
@@ -120,9 +161,14 @@ pub fn array_fn(attributes: &[Attribute], visibility: &Visibility, retyped: &Ret
             Passing::Plain => {
                 let (field, ty, with_lifetime) = field(&parameter.pattern, &parameter.ty)?;
                 refers |= with_lifetime;
+                if !is_clone(&parameter.ty) {
+                    // The lifetime lets the bound of a type that is no parameter be false.
+                    clones.push(quote!(for<'__any> #ty: ::core::clone::Clone));
+                }
                 let doc = format!("The plain parameter `{field}`.");
                 fields.push(quote!(#[doc = #doc] #visibility #field: #ty));
                 arguments.push(quote!(::core::clone::Clone::clone(&self.#field)));
+                plains.push(field);
             }
             Passing::Tree => {
                 let part = format_ident!("__part_{}", parts.len());
@@ -132,10 +178,14 @@ pub fn array_fn(attributes: &[Attribute], visibility: &Visibility, retyped: &Ret
         }
     }
     let plain = !fields.is_empty();
+    // A plain parameter may have that name.
+    let free = |name: &&str| plains.iter().all(|field| field != name);
+    let Some(generic_in) = ["types", "type_parameters"].into_iter().find(free) else { return None };
+    let generic_in = Ident::new(generic_in, Span::call_site());
     if !types.is_empty() {
         fields.push(quote! {
             #[doc = "What the function is generic in."]
-            #visibility types: ::core::marker::PhantomData<fn() -> (#(#types,)*)>
+            #visibility #generic_in: ::core::marker::PhantomData<fn() -> (#(#types,)*)>
         });
     }
     let family = |ty: &Type| {
@@ -161,7 +211,7 @@ pub fn array_fn(attributes: &[Attribute], visibility: &Visibility, retyped: &Ret
     };
     let lifetime = refers.then(|| quote!('plain,));
     let derives = match (plain, types.is_empty()) {
-        (true, _) => quote!(#[derive(Clone)]),
+        (true, _) => quote!(),
         (false, true) => quote!(#[derive(Clone, Copy, Debug, Default)]),
         (false, false) => quote!(),
     };
@@ -170,6 +220,20 @@ pub fn array_fn(attributes: &[Attribute], visibility: &Visibility, retyped: &Ret
     let doc =
         format!("The function [`{name}()`] as a value that runs in every algebra, a `deltaray::derivative::ArrayFn`.");
     let clause = if predicates.is_empty() { quote!() } else { quote!(where #(#predicates),*) };
+    let conditions: Vec<TokenStream> = predicates.iter().map(|it| it.to_token_stream()).chain(clones).collect();
+    let condition = if conditions.is_empty() { quote!() } else { quote!(where #(#conditions),*) };
+    let cloned = plain.then(|| {
+        let marker = (!types.is_empty()).then(|| quote!(#generic_in: ::core::marker::PhantomData));
+        quote! {
+            #(#kept)*
+            #[automatically_derived]
+            impl<#lifetime #(#own),*> ::core::clone::Clone for #name<#lifetime #(#names),*> #condition {
+                fn clone(&self) -> Self {
+                    #name { #(#plains: ::core::clone::Clone::clone(&self.#plains),)* #marker }
+                }
+            }
+        }
+    });
     // Derived, these would ask the same of the parameters.
     let generic = (!plain && !types.is_empty()).then(|| {
         quote! {
@@ -193,6 +257,7 @@ pub fn array_fn(attributes: &[Attribute], visibility: &Visibility, retyped: &Ret
     });
     Some(quote! {
         #generic
+        #cloned
 
         #(#kept)*
         #[doc = #doc]
@@ -202,7 +267,7 @@ pub fn array_fn(attributes: &[Attribute], visibility: &Visibility, retyped: &Ret
 
         #(#kept)*
         #[automatically_derived]
-        impl<#lifetime #(#own),*> ::deltaray::derivative::ArrayFn for #name<#lifetime #(#names),*> #clause {
+        impl<#lifetime #(#own),*> ::deltaray::derivative::ArrayFn for #name<#lifetime #(#names),*> #condition {
             type In = #input;
             type Out = #output;
             #[track_caller]

@@ -24,9 +24,20 @@ impl CastTo<f64> for f64 {}
 impl CastTo<i32> for i32 {}
 impl CastTo<i64> for i64 {}
 
+/// What a function or method results in at the left of `as`, which is moved.
+pub struct CastValue<T>(pub T);
+
 macro_rules! arrays {
     ($($array:ty),*) => {
-        $(impl<A: Algebra, E: Element, R: Rank> Cast<'_, $array> {
+        $(impl<A: Algebra, E: Element, R: Rank> CastValue<$array> {
+            /// The array with elements of another type.
+            #[track_caller]
+            pub fn converted<T: CastTo<N>, N: Element>(self, _: impl FnOnce(f64) -> T) -> Tensor<A, N, R> {
+                self.0.cast::<N>()
+            }
+        }
+
+        impl<A: Algebra, E: Element, R: Rank> Cast<'_, $array> {
             /// The array with elements of another type.
             #[track_caller]
             pub fn converted<T: CastTo<N>, N: Element>(self, _: impl FnOnce(f64) -> T) -> Tensor<A, N, R> {
@@ -50,5 +61,12 @@ impl<V: Copy> CastByRust for Cast<'_, V> {
     type Of = V;
     fn converted<T>(self, cast: impl FnOnce(V) -> T) -> T {
         cast(*self.0)
+    }
+}
+
+impl<V> CastByRust for CastValue<V> {
+    type Of = V;
+    fn converted<T>(self, cast: impl FnOnce(V) -> T) -> T {
+        cast(self.0)
     }
 }

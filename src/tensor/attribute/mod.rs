@@ -19,7 +19,7 @@ mod rolled;
 mod truth;
 mod value;
 
-pub use cast::{Cast, CastByRust, CastTo};
+pub use cast::{Cast, CastByRust, CastTo, CastValue};
 pub use choose::{
     Condition, ConditionOfAnotherType, ForBothSides, FromLiteral, IsCondition, OneValue, PlainCondition,
     PlainLoopCondition, TruthValue,
@@ -35,7 +35,10 @@ pub(crate) use names::{Names, listening};
 pub use number::TakenByNumber;
 pub use operand::{Used, UsedArray, UsedCopy, UsedReference};
 pub use own::{Owned, OwnedByClone, OwnedByTree, OwnedTree};
-pub use read::{AssignByRust, AssignedByElement, IndexByRust, OutOfPlace, Part, Place, Read, Subscript};
+pub use read::{
+    AssignByRust, AssignedByElement, CountedFromTheEnd, FromTheEnd, IndexByRust, OutOfPlace, Part, Place, Read,
+    Subscript,
+};
 pub use rolled::{Carried, Steps, rolled};
 pub use truth::{AfterBool, Truth, TruthOfAnotherType};
 pub use value::{Iterated, IteratedByElement, IteratedByRust, Matched, MatchedByLiteral, MatchedByRust};

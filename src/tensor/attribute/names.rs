@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-/// What a function is called, and its parameters in order; the name of one that is a pattern is empty.
+/// The path of an item in a function's body, and its parameters in order; the name of one that is a pattern is empty.
 pub(crate) type Names = (&'static str, &'static [&'static str]);
 
 thread_local! {
@@ -10,10 +10,10 @@ thread_local! {
     static HEARD: Cell<Option<Option<Names>>> = const { Cell::new(None) };
 }
 
-/// Said by a function as it is entered.
-pub fn entered(name: &'static str, parameters: &'static [&'static str]) {
+/// Said by a function as it is entered; `inside` is an item in its body, whose path is that of the function and one name.
+pub fn entered<F>(_inside: F, parameters: &'static [&'static str]) {
     if HEARD.get() == Some(None) {
-        HEARD.set(Some(Some((name, parameters))));
+        HEARD.set(Some(Some((std::any::type_name::<F>(), parameters))));
     }
 }
 
@@ -37,14 +37,19 @@ mod tests {
 
     #[test]
     fn the_first_function_is_heard_by_those_who_listen() {
-        entered("before", &[]);
+        fn before() {}
+        fn inner() {}
+        fn first() {}
+        fn second() {}
+        let path = |name: &str| format!("{}::the_first_function_is_heard_by_those_who_listen::{name}", module_path!());
+        entered(before, &[]);
         let ((), heard) = listening(|| {
-            let ((), inner) = listening(|| entered("inner", &["x"]));
-            assert_eq!(inner, Some(("inner", &["x"][..])));
-            entered("first", &["a", "b"]);
-            entered("second", &[]);
+            let ((), heard) = listening(|| entered(inner, &["x"]));
+            assert_eq!(heard, Some((&path("inner")[..], &["x"][..])));
+            entered(first, &["a", "b"]);
+            entered(second, &[]);
         });
-        assert_eq!(heard, Some(("first", &["a", "b"][..])));
+        assert_eq!(heard, Some((&path("first")[..], &["a", "b"][..])));
         assert_eq!(listening(|| ()).1, None);
     }
 }

@@ -43,6 +43,30 @@ macro_rules! positions {
 
 positions!(usize, i64, i32, Tensor<A, i64, R0>, &Tensor<A, i64, R0>, Tensor<A, i32, R0>, &Tensor<A, i32, R0>);
 
+/// A literal position, range or list with a minus sign, `x[-1]`, which no array takes; what is not literal among it is kept.
+pub struct FromTheEnd<T>(pub T);
+
+/// What nothing implements: arrays have no positions from the end.
+#[diagnostic::on_unimplemented(
+    message = "positions count from 0, and none is negative: from the end write `x[x.len() - 1]`",
+    label = "a position before the first",
+    note = "along an inner axis it is `x.shape()[axis] - 1`, and a range without the last is `x[..x.len() - 1]`"
+)]
+pub trait CountedFromTheEnd<A: Algebra> {
+    /// What each axis is read at, outermost first.
+    fn counted(self) -> SmallVec<[Part<A>; 6]>;
+}
+
+impl<A: Algebra, T> Subscript<A> for FromTheEnd<T>
+where
+    FromTheEnd<T>: CountedFromTheEnd<A>,
+{
+    type Positions = R1;
+    fn parts(self) -> SmallVec<[Part<A>; 6]> {
+        self.counted()
+    }
+}
+
 macro_rules! ranges {
     ($($t:ty),*) => {
         $(impl<A: Algebra> Subscript<A> for $t {
@@ -186,6 +210,8 @@ pub trait IndexByRust<I> {
     type Output: ?Sized;
     /// The place at an index.
     fn index_at(&self, index: I) -> Place<'_, Self::Output>;
+    /// The place at an index with literals, given as an array takes it, and made of that as Rust takes it.
+    fn index_at_literals<S>(&self, index: S, plain: impl FnOnce(S) -> I) -> Place<'_, Self::Output>;
 }
 
 #[diagnostic::do_not_recommend]
@@ -194,6 +220,10 @@ impl<I, X: std::ops::Index<I> + ?Sized> IndexByRust<I> for X {
     #[track_caller]
     fn index_at(&self, index: I) -> Place<'_, X::Output> {
         Place(&self[index])
+    }
+    #[track_caller]
+    fn index_at_literals<S>(&self, index: S, plain: impl FnOnce(S) -> I) -> Place<'_, X::Output> {
+        Place(&self[plain(index)])
     }
 }
 
@@ -253,6 +283,17 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
             return Read(fail("at", problem, &shape));
         }
         Read(Tensor::wrap(read::<A>(self.array().clone(), parts)))
+    }
+
+    /// The same for what has literals in it, of which plain values make another index.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn index_at_literals<S: Subscript<A>, I>(
+        &self,
+        subscript: S,
+        _: impl FnOnce(S) -> I,
+    ) -> Read<Tensor<A, E, <S::Positions as Rank>::TakenFrom<R>>> {
+        self.index_at(subscript)
     }
 }
 
