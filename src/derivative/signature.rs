@@ -52,7 +52,9 @@ fn function_name(path: &str) -> &str {
     let name = path.rsplit("::").next().unwrap_or(path);
     let name = name.strip_prefix("r#").unwrap_or(name);
     let identifier = name.chars().all(|character| character.is_alphanumeric() || character == '_');
-    if identifier && !path.starts_with("alloc::") { name } else { "" }
+    // A type that is no path has brackets or spaces in it.
+    let item = !path.contains(['(', ' ', '[']) && !path.starts_with("alloc::");
+    if identifier && item { name } else { "" }
 }
 
 /// Whether an item of this path stands in the body of a function of that path.

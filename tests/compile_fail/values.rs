@@ -80,3 +80,8 @@ fn generic<A: Algebra>(x: &Vector<A, f64>) -> Vector<A, f64> {
 }
 
 fn main() {}
+
+#[differentiable]
+fn last_column(y: Matrix<f64>) -> Scalar<f64> {
+    y[(0, -2)]
+}

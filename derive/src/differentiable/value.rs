@@ -180,7 +180,7 @@ pub fn array_fn(attributes: &[Attribute], visibility: &Visibility, retyped: &Ret
     let plain = !fields.is_empty();
     // A plain parameter may have that name.
     let free = |name: &&str| plains.iter().all(|field| field != name);
-    let Some(generic_in) = ["types", "type_parameters"].into_iter().find(free) else { return None };
+    let generic_in = ["types", "type_parameters"].into_iter().find(free)?;
     let generic_in = Ident::new(generic_in, Span::call_site());
     if !types.is_empty() {
         fields.push(quote! {
