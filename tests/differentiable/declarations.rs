@@ -1,4 +1,6 @@
 //! Functions whose signatures say more than most: attributes, lifetimes, names, and parameters that are not `Clone`.
+// What is tested is how things are written.
+#![allow(clippy::useless_vec)]
 
 use crate::harness::v;
 use deltaray::prelude::*;

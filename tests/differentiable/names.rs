@@ -1,4 +1,6 @@
 //! The names that staged functions are printed under.
+// What is tested is how things are written.
+#![allow(clippy::redundant_closure)]
 
 use crate::harness::v;
 use deltaray::prelude::*;

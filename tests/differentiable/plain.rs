@@ -1,4 +1,6 @@
 //! Plain values inside of functions of arrays mean what they do in Rust.
+// What is tested is how things are written.
+#![allow(clippy::assign_op_pattern)]
 
 use crate::harness::{S, V, generic, same, v};
 use deltaray::prelude::*;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// A staged function as kernels on a device: from a tree of family `In` to one of family `Out`.
 ///
 /// Calling it takes `&self`, from any thread.
-pub struct Compiled<In: Family, Out: Family> {
+pub struct CompiledForDevice<In: Family, Out: Family> {
     program: Program,
     body: Arc<Body>,
     output: Out::At<Concrete>,
@@ -103,7 +103,7 @@ tuples!(
 );
 
 impl Engine for OpenCl {
-    type Compiled<In: Family, Out: Family> = Compiled<In, Out>;
+    type Compiled<In: Family, Out: Family> = CompiledForDevice<In, Out>;
 
     #[track_caller]
     fn compile<In: Family, Out: Family>(
@@ -111,13 +111,13 @@ impl Engine for OpenCl {
         body: Arc<Body>,
         output: Out::At<Concrete>,
         outline: Outline,
-    ) -> Result<Compiled<In, Out>> {
+    ) -> Result<CompiledForDevice<In, Out>> {
         let program = Program::new(&fold_constants(&body), &self)?;
-        Ok(Compiled { program, body, output, outline, input: PhantomData })
+        Ok(CompiledForDevice { program, body, output, outline, input: PhantomData })
     }
 }
 
-impl<In: Family, Out: Family> Compiled<In, Out> {
+impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     /// Runs the program on arrays of the host's: uploads them, and downloads the results.
     ///
     /// # Errors
@@ -171,14 +171,14 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
     }
 }
 
-impl<In: Family, Out: Family> fmt::Display for Compiled<In, Out> {
+impl<In: Family, Out: Family> fmt::Display for CompiledForDevice<In, Out> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.program, f)
     }
 }
 
 /// The kernels, as they are displayed.
-impl<In: Family, Out: Family> fmt::Debug for Compiled<In, Out> {
+impl<In: Family, Out: Family> fmt::Debug for CompiledForDevice<In, Out> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

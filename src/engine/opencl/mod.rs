@@ -28,7 +28,7 @@ mod program;
 #[cfg(test)]
 mod tests;
 
-pub use compiled::{Compiled, DeviceArguments, OnDevice};
+pub use compiled::{CompiledForDevice, DeviceArguments, OnDevice};
 pub use devices::{Device, DeviceKind, devices};
 pub use program::{DeviceArray, Program};
 
