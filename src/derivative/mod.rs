@@ -14,6 +14,8 @@ mod implicit;
 mod jacobian;
 mod jit;
 mod linear;
+#[cfg(feature = "opencl")]
+mod on_device;
 pub mod program;
 mod signature;
 mod staged;
@@ -31,5 +33,7 @@ pub use implicit::{
 pub use jacobian::{hessian, hvp, jacfwd, jacrev};
 pub use jit::{Gradient, Jit, KEPT_PROGRAMS, Value, ValueAndGradient, Wanted, jit};
 pub use linear::{LinearMap, Linearized, linearize};
+#[cfg(feature = "opencl")]
+pub use on_device::{CompiledForDevice, DeviceArguments, OnDevice};
 pub(crate) use staged::checked_arguments;
 pub use staged::{Function, stage};

@@ -18,7 +18,6 @@
 //! # }
 //! ```
 
-mod compiled;
 mod devices;
 mod failure;
 mod kernels;
@@ -28,7 +27,6 @@ mod program;
 #[cfg(test)]
 mod tests;
 
-pub use compiled::{CompiledForDevice, DeviceArguments, OnDevice};
 pub use devices::{Device, DeviceKind, devices};
 pub use program::{DeviceArray, Program};
 

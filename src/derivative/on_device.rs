@@ -1,10 +1,9 @@
 //! Staged functions compiled for a device.
 
-use super::OpenCl;
-use super::program::{DeviceArray, Program};
+use super::staged::checked_arguments;
 use crate::concrete::Concrete;
-use crate::derivative::checked_arguments;
 use crate::engine::Engine;
+use crate::engine::opencl::{DeviceArray, OpenCl, Program};
 use crate::error::Result;
 use crate::simplify::fold_constants;
 use crate::tensor::{Args, Family, Outline, Tree};
