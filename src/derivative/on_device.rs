@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub struct CompiledForDevice<In: Family, Out: Family> {
     program: Program,
     body: Arc<Body>,
-    output: Out::At<Concrete>,
+    output: Arc<Out::At<Concrete>>,
     outline: Outline,
     input: PhantomData<fn(In)>,
 }
@@ -112,7 +112,7 @@ impl Engine for OpenCl {
         outline: Outline,
     ) -> Result<CompiledForDevice<In, Out>> {
         let program = Program::new(&fold_constants(&body), &self)?;
-        Ok(CompiledForDevice { program, body, output, outline, input: PhantomData })
+        Ok(CompiledForDevice { program, body, output: Arc::new(output), outline, input: PhantomData })
     }
 }
 
@@ -145,8 +145,7 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     }
 
     fn results(&self, arrays: Vec<DeviceArray>) -> OnDevice<Out> {
-        let like = Out::rebuild::<Concrete, Concrete>(&self.output, &mut self.output.leaves().into_iter());
-        OnDevice { arrays, like: Arc::new(like) }
+        OnDevice { arrays, like: self.output.clone() }
     }
 
     /// Has a tree written to the device's memory.

@@ -140,8 +140,7 @@ impl Shared {
             return Ok(shared.clone());
         }
         let context = core::create_context(None, &[device.id], None, None)?;
-        let properties = core::CommandQueueProperties::new().profiling();
-        let queue = core::create_command_queue(&context, device.id, Some(properties))?;
+        let queue = core::create_command_queue(&context, device.id, None)?;
         let shared = Arc::new(Shared { device: device.clone(), context, queue, built: Mutex::default() });
         all.push(shared.clone());
         Ok(shared)

@@ -38,7 +38,7 @@ impl Shared {
         Ok(Place { memory, at: 0 })
     }
 
-    /// Has an array written to a place. What is waited for by [`Shared::finish`] must live until then.
+    /// Writes an array to a place, and waits until it is there.
     pub(super) fn upload(&self, array: &Array, to: &Place) -> Outcome<()> {
         let (dtype, count) = (array.dtype(), array.size());
         if count == 0 {
