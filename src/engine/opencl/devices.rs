@@ -1,9 +1,8 @@
 //! The devices that OpenCL's loader finds, and what is shared by all programs on one of them.
 
-use super::failure::{Outcome, Problem};
+use super::failure::Outcome;
 use ocl::core::{self, DeviceId, DeviceInfo, DeviceInfoResult, PlatformId, PlatformInfo};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a device is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -26,6 +25,23 @@ impl fmt::Display for DeviceKind {
     }
 }
 
+/// What kernels are written for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Limits {
+    /// Work items of the largest group.
+    pub(super) group: usize,
+    /// Bytes of a group's local memory.
+    pub(super) local: usize,
+    /// How many groups run at the same time, at least.
+    pub(super) units: usize,
+    /// Bytes of all operands of a kernel together.
+    pub(super) parameters: usize,
+    /// Whether elements of eight bytes are exchanged atomically.
+    pub(super) has_long_atomics: bool,
+    /// Whether the work items of a group run one after the other, so that only groups run at the same time.
+    pub(super) is_serial: bool,
+}
+
 /// A device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Device {
@@ -41,6 +57,7 @@ pub struct Device {
     pub has_doubles: bool,
     /// Bytes of the largest array.
     pub(super) largest: u64,
+    pub(super) limits: Limits,
     pub(super) id: DeviceId,
 }
 
@@ -100,69 +117,30 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
         _ => 0,
     };
     let extensions = ask(DeviceInfo::Extensions)?.to_string();
+    let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
+    let number = |request, least: usize| match ask(request) {
+        Ok(DeviceInfoResult::MaxWorkGroupSize(number) | DeviceInfoResult::MaxParameterSize(number)) => number,
+        Ok(DeviceInfoResult::LocalMemSize(number)) => number as usize,
+        Ok(DeviceInfoResult::MaxComputeUnits(number)) => number as usize,
+        _ => least,
+    };
+    let limits = Limits {
+        // Where a device does not say, what the standard asks of all is taken.
+        group: number(DeviceInfo::MaxWorkGroupSize, 1).max(1),
+        local: number(DeviceInfo::LocalMemSize, 0),
+        units: number(DeviceInfo::MaxComputeUnits, 1).max(1),
+        parameters: number(DeviceInfo::MaxParameterSize, 1024),
+        has_long_atomics: has("cl_khr_int64_base_atomics"),
+        is_serial: kind == DeviceKind::Cpu,
+    };
     Ok(Some(Device {
         platform: core::get_platform_info(platform, PlatformInfo::Name)?.to_string().trim().to_string(),
         name: ask(DeviceInfo::Name)?.to_string().trim().to_string(),
         kind,
         memory: bytes(DeviceInfo::GlobalMemSize),
-        has_doubles: extensions.split_whitespace().any(|extension| extension == "cl_khr_fp64"),
+        has_doubles: has("cl_khr_fp64"),
         largest: bytes(DeviceInfo::MaxMemAllocSize),
+        limits,
         id,
     }))
-}
-
-/// What programs on one device share: arrays of one program are read by another.
-pub(super) struct Shared {
-    pub(super) device: Device,
-    pub(super) context: core::Context,
-    pub(super) queue: core::CommandQueue,
-    /// Programs that were built, by their source.
-    built: Mutex<Vec<(String, core::Program)>>,
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.device, f)
-    }
-}
-
-/// Those of all devices that were used.
-static SHARED: Mutex<Vec<Arc<Shared>>> = Mutex::new(Vec::new());
-
-/// So many programs are kept for those who ask for the same source again.
-const KEPT: usize = 64;
-
-impl Shared {
-    /// What there is of a device, or begins to be.
-    pub(super) fn of(device: &Device) -> Outcome<Arc<Shared>> {
-        let mut all = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shared) = all.iter().find(|shared| shared.device == *device) {
-            return Ok(shared.clone());
-        }
-        let context = core::create_context(None, &[device.id], None, None)?;
-        let queue = core::create_command_queue(&context, device.id, None)?;
-        let shared = Arc::new(Shared { device: device.clone(), context, queue, built: Mutex::default() });
-        all.push(shared.clone());
-        Ok(shared)
-    }
-
-    /// A program of this source, built once.
-    pub(super) fn build(&self, source: &str) -> Outcome<core::Program> {
-        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = built.iter().position(|(known, _)| known == source) {
-            let found = built.remove(at);
-            built.push(found);
-            return Ok(built[built.len() - 1].1.clone());
-        }
-        let text = std::ffi::CString::new(source).map_err(|error| Problem::Driver(error.to_string()))?;
-        let options = std::ffi::CString::new("-cl-std=CL1.2").map_err(|error| Problem::Driver(error.to_string()))?;
-        let program = core::create_program_with_source(&self.context, &[text])?;
-        core::build_program(&program, Some(&[self.device.id]), &options, None, None)
-            .map_err(|error| Problem::Build(error.to_string()))?;
-        if built.len() == KEPT {
-            built.remove(0);
-        }
-        built.push((source.to_string(), program.clone()));
-        Ok(program)
-    }
 }

@@ -1,7 +1,7 @@
 //! Memory of devices, from and to plain arrays.
 
-use super::devices::Shared;
 use super::failure::{Outcome, Problem};
+use super::shared::Shared;
 use crate::concrete::Array;
 use crate::engine::arrays::{array_from, elements, lines};
 use crate::shape::{DType, Type, Value};

@@ -18,12 +18,16 @@
 //! # }
 //! ```
 
+mod code;
 mod devices;
 mod failure;
 mod kernels;
-mod machine;
+mod launch;
+mod loops;
 mod memory;
 mod program;
+mod shared;
+mod space;
 #[cfg(test)]
 mod tests;
 

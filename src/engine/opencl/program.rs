@@ -1,11 +1,14 @@
 //! Bulk programs as kernels on a device, and arrays that are there.
 
 use super::OpenCl;
-use super::devices::{Device, Shared};
+use super::code::Code;
+use super::devices::Device;
 use super::failure::{Outcome, Problem};
-use super::kernels::{Code, Writer};
-use super::machine::{Kernels, Launcher, Space};
+use super::kernels::Writer;
+use super::launch::{Kernels, Launcher};
 use super::memory::Place;
+use super::shared::Shared;
+use super::space::Space;
 use crate::concrete::Array;
 use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower_unblocked};
@@ -103,7 +106,7 @@ impl Program {
 
     fn compiled<'b>(bodies: impl Iterator<Item = &'b Body>, device: &Device) -> Outcome<Vec<Program>> {
         let shared = Shared::of(device)?;
-        let mut writer = Writer::new();
+        let mut writer = Writer::new(device.limits);
         let (mut doubles, mut codes) = (false, Vec::new());
         for body in bodies {
             let procedure = lower_unblocked(&push_gathers(body));

@@ -1,0 +1,70 @@
+//! Programs as what is launched for their steps.
+
+use crate::concrete::Array;
+use crate::kernel::{BufferId, Procedure};
+use crate::shape::{Type, Value};
+use crate::source::plan::{Place, Slot};
+
+/// The work items of a launch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Grid {
+    /// How many there are at least: those beyond, which fill the last group, do nothing.
+    pub(super) items: usize,
+    /// How many are a group.
+    pub(super) group: usize,
+}
+
+/// An array that a kernel takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Operand {
+    Buffer(BufferId),
+    /// Memory of the step's own.
+    Slot(usize),
+}
+
+/// What a host does for a step.
+#[derive(Debug)]
+pub(super) enum Action {
+    /// Launches a kernel on these arrays.
+    Launch { kernel: usize, grid: Grid, operands: Vec<Operand> },
+    /// Writes one value to all elements of a buffer.
+    Fill { to: BufferId, value: Value },
+}
+
+/// What is inside of a step.
+#[derive(Debug)]
+pub(super) enum Inner {
+    /// Kernels alone.
+    Actions(Vec<Action>),
+    /// A procedure that runs on buffers of the one around.
+    Call {
+        code: Code,
+        arguments: Vec<BufferId>,
+        results: Vec<BufferId>,
+    },
+    Loop(Code),
+    Branch([Code; 2]),
+    Sweeps {
+        condition: Option<Code>,
+        bodies: Vec<Code>,
+    },
+}
+
+/// A procedure as what is launched for its steps.
+#[derive(Debug)]
+pub(super) struct Code {
+    pub(super) procedure: Procedure,
+    /// Where each buffer is, aliases included.
+    pub(super) places: Vec<Place>,
+    pub(super) slots: Vec<Slot>,
+    pub(super) constants: Vec<(BufferId, Array)>,
+    /// Results that are copied from other places after the last step.
+    pub(super) copied: Vec<(usize, BufferId)>,
+    pub(super) steps: Vec<Inner>,
+}
+
+impl Code {
+    pub(super) fn ty(&self, id: BufferId) -> &Type {
+        &self.procedure.buffers[id as usize].ty
+    }
+}
