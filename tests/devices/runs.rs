@@ -1,0 +1,1 @@
+//! Runs: transfers, reports, results in place, and what devices refuse.
