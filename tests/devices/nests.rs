@@ -36,7 +36,11 @@ fn reductions_are_shared_in_all_ways() {
             let close = |found: Vec<f64>, expected: Vec<f64>| {
                 assert_eq!(found.len(), expected.len());
                 for (a, b) in found.iter().zip(&expected) {
-                    assert!((a - b).abs() <= 1e-10 || a == b, "{rows} x {columns}: {a} for {b}\n{}", compiled.program());
+                    assert!(
+                        (a - b).abs() <= 1e-10 || a == b,
+                        "{rows} x {columns}: {a} for {b}\n{}",
+                        compiled.program()
+                    );
                 }
             };
             close(found.0.to_vec(), expected.0.to_vec());
