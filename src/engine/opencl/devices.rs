@@ -3,7 +3,7 @@
 use super::failure::Outcome;
 use ocl::core::{self, DeviceId, DeviceInfo, DeviceInfoResult, PlatformId, PlatformInfo};
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What a device is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -101,6 +101,9 @@ fn order(kind: DeviceKind) -> u8 {
 /// All devices, those that are chosen first in front.
 pub(super) fn all() -> Outcome<&'static [Device]> {
     static ALL: OnceLock<Vec<Device>> = OnceLock::new();
+    // Drivers begin when they are asked first, and not all of them can be asked by several threads then.
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     match ALL.get() {
         Some(all) => Ok(all),
         None => {
