@@ -84,7 +84,7 @@ impl Program {
         options: &OpenCl,
     ) -> Outcome<Vec<Program>> {
         let shared = Shared::of(device)?;
-        let mut writer = Writer::new(device.limits);
+        let mut writer = Writer::new(options.limits(device));
         let (mut doubles, mut codes) = (false, Vec::new());
         for body in bodies {
             let procedure = lower_unblocked(&push_gathers(body));
