@@ -140,6 +140,12 @@ impl Program {
         self.shared.counters.allocations.load(Ordering::Relaxed)
     }
 
+    /// Bytes of the device's memory that all programs have.
+    #[cfg(test)]
+    pub(super) fn taken(&self) -> u64 {
+        self.shared.common.taken.load(Ordering::Relaxed)
+    }
+
     /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps.
     pub fn memory(&self) -> usize {
         usize::try_from(report::memory(&self.code)).unwrap_or(usize::MAX)
@@ -194,7 +200,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// When an argument is of another type or on another device, and when there is no memory.
+    /// When an argument is of another type or on another device; when there is no memory, which is found out before any is
+    /// taken where the device says how much it has; and when an array that was uploaded earlier did not arrive.
     #[track_caller]
     pub fn run(&self, arguments: &[DeviceArray]) -> Result<Vec<DeviceArray>> {
         let place = Location::caller();
@@ -252,6 +259,13 @@ impl Program {
         let launcher = Launcher { shared: launching, kernels: &self.kernels };
         launcher.run(&self.code, space, &places(arguments), &places(&results))?;
         Ok(results)
+    }
+}
+
+/// What no array is in is the device's again, even while there are arrays that the program made.
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.shared.pool.close();
     }
 }
 
