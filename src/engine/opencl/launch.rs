@@ -13,13 +13,15 @@ use crate::shape::Type;
 use crate::source::plan;
 use crate::term::schedule;
 use ocl::core::{self, ArgVal, Kernel, KernelWorkGroupInfo, KernelWorkGroupInfoResult};
+use std::sync::{Mutex, PoisonError};
 
 /// The kernels of a program: a part of those in their source.
 #[derive(Debug)]
 pub(super) struct Kernels {
     /// The number of the first in the source.
     pub(super) first: usize,
-    pub(super) all: Vec<Kernel>,
+    /// Each holds the operands of its next launch, so that one thread at a time may have it.
+    pub(super) all: Mutex<Vec<Kernel>>,
     /// Their names in the source.
     pub(super) names: Vec<String>,
 }
@@ -42,8 +44,9 @@ impl Kernels {
     }
 
     fn check_launch(&self, at: usize, grid: Grid, operands: usize, device: &Device) -> Outcome<()> {
-        let (Grid { items, group }, limits, kernel) = (grid, device.limits, &self.all[at]);
-        let ask = |request| core::get_kernel_work_group_info(kernel, device.id, request);
+        let (Grid { items, group }, limits) = (grid, device.limits);
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = |request| core::get_kernel_work_group_info(&all[at], device.id, request);
         let refused = |text: String| Err(Problem::Unsupported(format!("kernel {} {text}", self.names[at])));
         if items.checked_next_multiple_of(group).is_none_or(|all| all > limits.items) {
             return refused(format!("has {items} work items, and no more than {} can be launched", limits.items));
@@ -76,7 +79,8 @@ pub(super) struct Launcher<'a> {
 
 impl Launcher<'_> {
     fn launch(&self, kernel: usize, Grid { items, group }: Grid, operands: impl Iterator<Item = Place>) -> Outcome<()> {
-        let kernel = &self.kernels.all[kernel - self.kernels.first];
+        let all = self.kernels.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernel = &all[kernel - self.kernels.first];
         for (at, place) in operands.enumerate() {
             let offset = place.at as i64;
             core::set_kernel_arg(kernel, 2 * at as u32, ArgVal::mem(&place.memory))?;
@@ -183,7 +187,7 @@ mod tests {
         let Some(device) = all().unwrap().first() else { return };
         let shared = Shared::of(device).unwrap();
         let kernel = core::create_kernel(&shared.build(SOURCE, None).unwrap(), "one").unwrap();
-        let kernels = Kernels { first: 0, all: vec![kernel], names: vec!["one".into()] };
+        let kernels = Kernels { first: 0, all: Mutex::new(vec![kernel]), names: vec!["one".into()] };
         let check = |items, group, operands, device: &Device| {
             kernels.check_launch(0, Grid { items, group }, operands, device).map_err(|problem| {
                 let text = problem.error("a device", "compile", None).to_string();

@@ -105,6 +105,7 @@ impl Program {
             let (first, names) = (own.start, names[own].to_vec());
             let kernel = |name: &String| built.as_ref().map(|program| core::create_kernel(program, name)).transpose();
             let all = names.iter().map(kernel).collect::<std::result::Result<Option<_>, _>>()?.unwrap_or_default();
+            let all = Mutex::new(all);
             let (kernels, shared) = (Kernels { first, all, names }, Shared::of(device)?);
             kernels.check(&code, device)?;
             let timed = options.profile.then(|| shared.timed()).transpose()?;
@@ -126,7 +127,7 @@ impl Program {
 
     /// Number of kernels, those of loops and of both sides of conditionals counted once.
     pub fn kernels(&self) -> usize {
-        self.kernels.all.len()
+        self.kernels.names.len()
     }
 
     /// What was moved between the host and the device for this program, and of the arrays that it made.
