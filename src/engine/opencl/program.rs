@@ -142,6 +142,7 @@ impl Program {
             let (first, names) = (own.start, names[own].to_vec());
             let kernel = |name: &String| built.as_ref().map(|program| core::create_kernel(program, name)).transpose();
             let all = names.iter().map(kernel).collect::<std::result::Result<Option<_>, _>>()?.unwrap_or_default();
+            let all = Mutex::new(all);
             let (kernels, shared) = (Kernels { first, all, names }, Shared::of(device)?);
             kernels.check(&code, device)?;
             let timed = options.profile.then(|| shared.timed()).transpose()?;
@@ -163,7 +164,7 @@ impl Program {
 
     /// Number of kernels, those of loops and of both sides of conditionals counted once.
     pub fn kernels(&self) -> usize {
-        self.kernels.all.len()
+        self.kernels.names.len()
     }
 
     /// What was moved between the host and the device for this program, and of the arrays that it made.
@@ -175,6 +176,12 @@ impl Program {
     /// Memory that nobody holds any more is used again, so that warm runs ask for none.
     pub fn allocations(&self) -> u64 {
         self.shared.counters.allocations.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of the device's memory that all programs have.
+    #[cfg(test)]
+    pub(super) fn taken(&self) -> u64 {
+        self.shared.common.taken.load(Ordering::Relaxed)
     }
 
     /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps.
@@ -231,7 +238,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// When an argument is of another type or on another device, and when there is no memory.
+    /// When an argument is of another type or on another device; when there is no memory, which is found out before any is
+    /// taken where the device says how much it has; and when an array that was uploaded earlier did not arrive.
     #[track_caller]
     pub fn run(&self, arguments: &[DeviceArray]) -> Result<Vec<DeviceArray>> {
         let place = Location::caller();
@@ -289,6 +297,13 @@ impl Program {
         let launcher = Launcher { shared: launching, kernels: &self.kernels };
         launcher.run(&self.code, space, &places(arguments), &places(&results))?;
         Ok(results)
+    }
+}
+
+/// What no array is in is the device's again, even while there are arrays that the program made.
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.shared.pool.close();
     }
 }
 
