@@ -1,1 +1,122 @@
 //! Loops on devices.
+
+use crate::is_there;
+use deltaray::concrete::Concrete;
+use deltaray::opencl::OpenCl;
+use deltaray::prelude::*;
+use deltaray::term::Checkpoints;
+
+/// Numbers of steps, about the sizes of batches.
+const STEPS: [usize; 9] = [0, 1, 2, 3, 15, 16, 17, 31, 100];
+
+/// More elements than are worth a work item alone.
+const MANY: usize = 100;
+
+/// How often the host may wait for a loop of so many steps that is gone through so many times from its beginning.
+fn waits(steps: usize, times: usize) -> usize {
+    times * (6 + steps / 16)
+}
+
+fn some(count: usize) -> Vector<Concrete, f64> {
+    Vector::from((0..count).map(|at| 0.3 + 0.7 * (at as f64 * 0.37).sin()).collect::<Vec<f64>>())
+}
+
+fn assert_near(found: &[f64], expected: &[f64], what: &str) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (a, b) in found.iter().zip(expected) {
+        assert!((a - b).abs() <= 1e-12 * b.abs().max(1.0), "{what}: {a} is not {b}");
+    }
+}
+
+/// A recurrence of so many steps, where only the condition knows the number.
+fn steps_of<A: Algebra>(checkpoints: Checkpoints, n: &Scalar<A, f64>, x: &Vector<A, f64>) -> Scalar<A, f64> {
+    let (start, n, x) = ((scalar(0.0), x.clone()), n.clone(), x.clone());
+    let step = move |(made, y): (Scalar<A, f64>, Vector<A, f64>)| (made + 1.0, (y * 1.1 + &x).sin());
+    checkpoints.while_loop(start, move |(made, _)| made.lt(&n), step).1.powi(2).sum()
+}
+
+#[test]
+fn a_loop_with_a_condition_waits_once_for_many_steps() {
+    if !is_there() {
+        return;
+    }
+    let x = some(MANY);
+    let staged = stage(|(x, n)| steps_of(Checkpoints::All, n, x), (&x, &scalar(1.0))).unwrap();
+    let compiled = staged.compile(OpenCl::default()).unwrap();
+    for steps in STEPS {
+        let n = scalar(steps as f64);
+        let expected = staged.call((&x, &n)).unwrap();
+        compiled.call((&x, &scalar(1000.0))).unwrap();
+        for again in [false, true] {
+            let found = compiled.call((&x, &n)).unwrap();
+            assert_near(&[found.item()], &[expected.item()], &format!("{steps} steps, again: {again}"));
+            assert!(compiled.program().waits() <= waits(steps, 1), "{} for {steps}", compiled.program().waits());
+        }
+        // The second time, the number of steps is expected.
+        assert_eq!(compiled.program().waits(), steps / 16 + 1, "{steps} steps");
+    }
+}
+
+/// The derivatives of the recurrence, whatever is kept of its steps, which are gone over from the beginning so many times.
+fn check_derivatives(checkpoints: Checkpoints, passes: usize) {
+    let x = some(MANY);
+    let derivatives =
+        [stage(|(x, n)| steps_of(checkpoints, n, x), (&x, &scalar(1.0))).unwrap().value_and_grad().unwrap()];
+    for staged in derivatives {
+        let compiled = staged.compile(OpenCl::default()).unwrap();
+        for steps in STEPS {
+            let n = scalar(steps as f64);
+            let (value, slope) = staged.call((&x, &n)).unwrap();
+            let (found, found_slope) = compiled.call((&x, &n)).unwrap();
+            let what = format!("{steps} steps with {checkpoints:?}");
+            assert_near(&[found.item()], &[value.item()], &what);
+            assert_near(&found_slope.to_vec(), &slope.to_vec(), &what);
+            assert!(compiled.program().waits() <= waits(steps, passes), "{}: {what}", compiled.program().waits());
+        }
+    }
+    let second = stage(
+        |(x, n)| grad(|x: &Vector<_, f64>| steps_of(checkpoints, &n.lift(), x), x).powi(2).sum(),
+        (&x, &scalar(1.0)),
+    );
+    let second = second.unwrap().grad().unwrap();
+    let compiled = second.compile(OpenCl::default()).unwrap();
+    for steps in STEPS {
+        let n = scalar(steps as f64);
+        let expected = second.call((&x, &n)).unwrap();
+        let found = compiled.call((&x, &n)).unwrap();
+        let largest = expected.to_vec().iter().fold(1.0f64, |largest, x| largest.max(x.abs()));
+        let what = format!("second derivative of {steps} steps with {checkpoints:?}");
+        let scaled = |found: &Vector<Concrete, f64>| found.to_vec().iter().map(|x| x / largest).collect::<Vec<f64>>();
+        assert_near(&scaled(&found), &scaled(&expected), &what);
+    }
+}
+
+#[test]
+fn derivatives_of_loops_of_which_everything_is_kept() {
+    if is_there() {
+        check_derivatives(Checkpoints::All, 2);
+    }
+}
+
+#[test]
+fn derivatives_of_loops_with_checkpoints_at_equal_distances() {
+    if is_there() {
+        check_derivatives(Checkpoints::Every(1), 2);
+        check_derivatives(Checkpoints::Every(5), 2);
+        check_derivatives(Checkpoints::Every(16), 2);
+    }
+}
+
+#[test]
+fn derivatives_of_loops_with_snapshots() {
+    if is_there() {
+        check_derivatives(Checkpoints::Snapshots(3), 2);
+    }
+}
+
+#[test]
+fn derivatives_of_loops_of_which_some_bytes_are_kept() {
+    if is_there() {
+        check_derivatives(Checkpoints::Bytes(20_000), 3);
+    }
+}

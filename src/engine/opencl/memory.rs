@@ -5,7 +5,7 @@ use super::shared::Shared;
 use crate::concrete::Array;
 use crate::engine::arrays::{array_from, elements, lines};
 use crate::shape::{DType, Type, Value};
-use ocl::core::{self, Mem, MemFlags};
+use ocl::core::{self, Event, Mem, MemFlags};
 
 /// Elements somewhere in a device's memory.
 #[derive(Clone, Debug)]
@@ -15,9 +15,23 @@ pub(super) struct Place {
     pub(super) at: usize,
 }
 
-impl Place {
-    pub(super) fn moved(&self, by: usize) -> Place {
-        Place { memory: self.memory.clone(), at: self.at + by }
+/// A place that something else holds on to: it is copied without asking the driver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    pub(super) memory: &'a Mem,
+    pub(super) at: usize,
+}
+
+impl<'a> From<&'a Place> for View<'a> {
+    fn from(place: &'a Place) -> View<'a> {
+        View { memory: &place.memory, at: place.at }
+    }
+}
+
+impl View<'_> {
+    /// So many elements further.
+    pub(super) fn moved(self, by: usize) -> Self {
+        View { at: self.at + by, ..self }
     }
 }
 
@@ -79,11 +93,12 @@ impl Shared {
     }
 
     /// Has one value written to elements from a place on.
-    pub(super) fn fill(&self, to: &Place, count: usize, value: Value) -> Outcome<()> {
+    pub(super) fn fill<'v>(&self, to: impl Into<View<'v>>, count: usize, value: Value) -> Outcome<()> {
         if count == 0 {
             return Ok(());
         }
-        let (queue, memory, at) = (&self.queue, &to.memory, to.at);
+        let to = to.into();
+        let (queue, memory, at) = (&self.queue, to.memory, to.at);
         match value {
             Value::F32(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, None::<()>, None::<()>, None)?,
             Value::F64(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, None::<()>, None::<()>, None)?,
@@ -97,15 +112,21 @@ impl Shared {
     }
 
     /// Has elements copied.
-    pub(super) fn copy(&self, from: &Place, to: &Place, dtype: DType, count: usize) -> Outcome<()> {
+    pub(super) fn copy<'v>(
+        &self,
+        from: impl Into<View<'v>>,
+        to: impl Into<View<'v>>,
+        dtype: DType,
+        count: usize,
+    ) -> Outcome<()> {
         if count == 0 {
             return Ok(());
         }
-        let width = dtype.bytes();
+        let (from, to, width) = (from.into(), to.into(), dtype.bytes());
         core::enqueue_copy_buffer::<u8, _, _, _>(
             &self.queue,
-            &from.memory,
-            &to.memory,
+            from.memory,
+            to.memory,
             from.at * width,
             to.at * width,
             count * width,
@@ -115,11 +136,28 @@ impl Shared {
         Ok(())
     }
 
-    /// The truth value at a place, once all that was launched before is done.
-    pub(super) fn holds(&self, at: &Place) -> Outcome<bool> {
-        let mut byte = [0u8];
-        // SAFETY: as where arrays are read.
-        unsafe { core::enqueue_read_buffer(&self.queue, &at.memory, true, at.at, &mut byte, None::<()>, None::<()>)? };
-        Ok(byte[0] != 0)
+    /// The truth values from a place on, once all that was launched before is done. Meanwhile, something else is launched.
+    pub(super) fn holds(
+        &self,
+        at: View<'_>,
+        count: usize,
+        meanwhile: impl FnOnce() -> Outcome<()>,
+    ) -> Outcome<Vec<bool>> {
+        let mut bytes = vec![0u8; count];
+        let mut done = Event::null();
+        // SAFETY: there are so many bytes, which stay where they are until they are written: that is waited for, whatever
+        // happens meanwhile.
+        unsafe {
+            let (queue, none) = (&self.queue, None::<()>);
+            core::enqueue_read_buffer(queue, at.memory, false, at.at, &mut bytes[..], none, Some(&mut done))?;
+        }
+        let launched = meanwhile();
+        if let Err(error) = core::wait_for_event(&done) {
+            // Nobody knows whether the bytes will still be written.
+            std::mem::forget(bytes);
+            return Err(error.into());
+        }
+        launched?;
+        Ok(bytes.iter().map(|&byte| byte != 0).collect())
     }
 }

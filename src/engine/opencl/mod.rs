@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod ahead;
 mod code;
 mod devices;
 mod failure;
@@ -26,6 +27,7 @@ mod launch;
 mod loops;
 mod memory;
 mod program;
+mod records;
 mod shared;
 mod space;
 #[cfg(test)]

@@ -5,8 +5,8 @@ use super::code::Code;
 use super::devices::Device;
 use super::failure::{Outcome, Problem};
 use super::kernels::Writer;
-use super::launch::{Kernels, Launcher};
-use super::memory::Place;
+use super::launch::{Kernels, Launcher, Views};
+use super::memory::{Place, View};
 use super::shared::Shared;
 use super::space::Space;
 use crate::concrete::Array;
@@ -16,9 +16,11 @@ use crate::shape::{DType, Type};
 use crate::term::Body;
 use crate::vectorise::push_gathers;
 use ocl::core;
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 use std::panic::Location;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An array in a device's memory.
@@ -65,6 +67,8 @@ pub struct Program {
     result_types: Vec<Type>,
     /// The memory of a run. One program runs once at a time: its kernels hold their operands.
     space: Mutex<Option<Space>>,
+    /// How often the last run waited.
+    waits: AtomicUsize,
 }
 
 /// Whether a procedure, or one inside of it, computes with `f64`.
@@ -127,8 +131,9 @@ impl Program {
             let kernel = |name: &String| built.as_ref().map(|program| core::create_kernel(program, name)).transpose();
             let kernels = names[own.clone()].iter().map(kernel).collect::<std::result::Result<Option<_>, _>>()?;
             let kernels = Kernels { first: own.start, all: kernels.unwrap_or_default() };
-            let (shared, source, space) = (shared.clone(), source.clone(), Mutex::default());
-            Ok(Program { shared, code, kernels, source, result_types, space })
+            let (shared, source, space, waits) =
+                (shared.clone(), source.clone(), Mutex::default(), AtomicUsize::default());
+            Ok(Program { shared, code, kernels, source, result_types, space, waits })
         };
         codes.into_iter().map(program).collect()
     }
@@ -146,6 +151,13 @@ impl Program {
     /// Number of kernels, those of loops and of both sides of conditionals counted once.
     pub fn kernels(&self) -> usize {
         self.kernels.all.len()
+    }
+
+    /// How often the last run of the program waited for its device: for what the conditions of loops and of branches result
+    /// in. Steps of loops are launched ahead of their conditions, up to sixteen at a time, where they end whatever they are
+    /// given; so such a loop waits once for as many steps, and a program without conditions never.
+    pub fn waits(&self) -> usize {
+        self.waits.load(Ordering::Relaxed)
     }
 
     /// Has an array written to the device's memory.
@@ -213,12 +225,17 @@ impl Program {
             Some(space) => space,
             empty => empty.insert(Space::new(shared, &self.code)?),
         };
-        let places = |arrays: &[DeviceArray]| arrays.iter().map(|array| array.place.clone()).collect::<Vec<Place>>();
-        let launcher = Launcher { shared, kernels: &self.kernels };
-        launcher.run(&self.code, space, &places(arguments), &places(&results))?;
+        let launcher = Launcher { shared, kernels: &self.kernels, waits: Cell::new(0) };
+        launcher.run(&self.code, space, &views(arguments), &views(&results))?;
+        self.waits.store(launcher.waits.get(), Ordering::Relaxed);
         core::flush(&shared.queue)?;
         Ok(results)
     }
+}
+
+/// Where arrays are.
+fn views(arrays: &[DeviceArray]) -> Views<'_> {
+    arrays.iter().map(|array| View::from(&array.place)).collect()
 }
 
 impl fmt::Display for Program {

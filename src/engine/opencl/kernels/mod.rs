@@ -3,7 +3,7 @@
 mod call;
 mod nest;
 
-use super::code::{Action, Code, Grid, Inner, Operand};
+use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
 use super::failure::{Outcome, Problem};
 use crate::kernel::{BufferId, Procedure, Source, Step};
@@ -87,8 +87,10 @@ impl Writer {
             }
             Step::Sweeps(sweeps) => {
                 let condition = sweeps.condition.clone().map(|condition| self.procedure(condition)).transpose()?;
-                let bodies = sweeps.bodies.iter().map(|body| self.procedure(body.clone())).collect::<Outcome<_>>()?;
-                Inner::Sweeps { condition, bodies }
+                let bodies = sweeps.bodies.iter().map(|body| self.procedure(body.clone()));
+                let bodies = bodies.collect::<Outcome<Vec<Code>>>()?;
+                let runs_ahead = condition.iter().chain(bodies.first()).all(Code::ends);
+                Inner::Sweeps(Box::new(SweepsCode { condition, bodies, runs_ahead }))
             }
             Step::Call(call) => self.call(procedure, call)?,
             Step::Blocks(_) => return Err(Problem::Unsupported("blocks of rows are not lowered for devices".into())),
