@@ -2,7 +2,7 @@
 
 use super::OpenCl;
 use super::code::Code;
-use super::devices::Device;
+use super::devices::{Device, Limits};
 use super::failure::{Outcome, Problem};
 use super::kernels::Writer;
 use super::launch::{Kernels, Launcher, Views};
@@ -104,13 +104,13 @@ impl Program {
         let place = Location::caller();
         let device = options.chosen().map_err(|problem| problem.error("OpenCL", "compile", Some(place)))?;
         let name = device.to_string();
-        let compiled = Program::compiled(bodies.into_iter(), &device);
+        let compiled = Program::compiled(bodies.into_iter(), &device, options.limits(&device));
         compiled.map_err(|problem| problem.error(&name, "compile", Some(place)))
     }
 
-    fn compiled<'b>(bodies: impl Iterator<Item = &'b Body>, device: &Device) -> Outcome<Vec<Program>> {
+    fn compiled<'b>(bodies: impl Iterator<Item = &'b Body>, device: &Device, limits: Limits) -> Outcome<Vec<Program>> {
         let shared = Shared::of(device)?;
-        let mut writer = Writer::new(device.limits);
+        let mut writer = Writer::new(limits);
         let (mut doubles, mut codes) = (false, Vec::new());
         for body in bodies {
             let procedure = lower_unblocked(&push_gathers(body));

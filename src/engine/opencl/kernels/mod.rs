@@ -2,6 +2,7 @@
 
 mod call;
 mod nest;
+mod parts;
 
 use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
@@ -48,6 +49,10 @@ impl Writer {
         if doubles {
             source.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
         }
+        let is_exchanged = |(name, dtype): &Helper| name.starts_with("atomic_") && dtype.bytes() == 8;
+        if self.helpers.iter().any(is_exchanged) {
+            source.line("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable");
+        }
         for helper in helpers::c_texts(&self.helpers, PREFIX, true) {
             source.lines(helper.lines());
             source.line("");
@@ -62,7 +67,7 @@ impl Writer {
         let mut inner = Vec::new();
         for step in &procedure.steps {
             plan.next();
-            inner.push(self.step(&procedure, &plan, step)?);
+            inner.push(self.step(&procedure, &mut plan, step)?);
         }
         plan.next();
         let places = (0..procedure.buffers.len()).map(|id| plan.place(id as BufferId)).collect();
@@ -74,7 +79,7 @@ impl Writer {
         Ok(Code { places, slots, constants, copied, steps: inner, procedure })
     }
 
-    fn step(&mut self, procedure: &Procedure, plan: &Plan<'_>, step: &Step) -> Outcome<Inner> {
+    fn step(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, step: &Step) -> Outcome<Inner> {
         Ok(match step {
             Step::Nest(nest) => Inner::Actions(self.nest(procedure, plan, nest, false)),
             Step::Product(product) => {
@@ -103,8 +108,17 @@ impl Writer {
         name
     }
 
-    /// A kernel: its head, which has arrays begin where they are said to, and the position of the work item.
+    /// A kernel whose items are on their own: its text begins with the position of each.
     fn kernel(&mut self, word: &str, operands: &Operands, items: usize, body: Text) -> Action {
+        let mut text = Text::default();
+        text.line("const long item = get_global_id(0);");
+        text.line(format!("if (item >= {items}) return;"));
+        text.append(body);
+        self.group_kernel(word, operands, Grid { items, group: GROUP.min(self.limits.group) }, text)
+    }
+
+    /// A kernel: its head, which has arrays begin where they are said to, and its text.
+    fn group_kernel(&mut self, word: &str, operands: &Operands, grid: Grid, body: Text) -> Action {
         let name = self.name(word);
         let parameters = &operands.parameters;
         let parameter = |(name, dtype, writes): &(String, DType, bool)| {
@@ -112,8 +126,6 @@ impl Writer {
         };
         let all: Vec<String> = parameters.iter().map(parameter).collect();
         self.text.open(format!("__kernel void {name}({})", all.join(", ")));
-        self.text.line("const long item = get_global_id(0);");
-        self.text.line(format!("if (item >= {items}) return;"));
         for (name, dtype, writes) in parameters {
             let pointer = self.language.pointer(*dtype, *writes);
             self.text.line(format!("{pointer}{name} = all_{name} + {name}_at;"));
@@ -121,21 +133,56 @@ impl Writer {
         self.text.append(body);
         self.text.close();
         self.text.line("");
-        let grid = Grid { items, group: GROUP.min(self.limits.group) };
         Action::Launch { kernel: self.names.len() - 1, grid, operands: operands.all.clone() }
     }
 
     /// The arrays that a kernel takes: each once, whatever it is called.
     fn operands(procedure: &Procedure, read: &[BufferId], written: &[BufferId]) -> Operands {
-        let origins: BTreeSet<BufferId> = written.iter().map(|&id| procedure.origin(id)).collect();
+        Scope { procedure, scratch: Vec::new() }.operands(read, written)
+    }
+}
+
+/// The buffers of a procedure, and behind them memory of a step's own.
+struct Scope<'a> {
+    procedure: &'a Procedure,
+    /// Slot, element type, and number of elements.
+    scratch: Vec<(usize, DType, usize)>,
+}
+
+impl Scope<'_> {
+    fn scratch(&self, id: BufferId) -> Option<&(usize, DType, usize)> {
+        (id as usize).checked_sub(self.procedure.buffers.len()).map(|at| &self.scratch[at])
+    }
+
+    /// Memory of the step's own, as a buffer.
+    fn add(&mut self, slot: usize, dtype: DType, count: usize) -> BufferId {
+        self.scratch.push((slot, dtype, count));
+        (self.procedure.buffers.len() + self.scratch.len() - 1) as BufferId
+    }
+
+    fn dtype(&self, id: BufferId) -> DType {
+        self.scratch(id).map_or_else(|| self.procedure.buffers[id as usize].ty.dtype, |&(_, dtype, _)| dtype)
+    }
+
+    fn count(&self, id: BufferId) -> usize {
+        self.scratch(id).map_or_else(|| self.procedure.buffers[id as usize].ty.size(), |&(.., count)| count)
+    }
+
+    /// The arrays that a kernel takes: each once, whatever it is called.
+    fn operands(&self, read: &[BufferId], written: &[BufferId]) -> Operands {
+        let origin = |id: BufferId| if self.scratch(id).is_some() { id } else { self.procedure.origin(id) };
+        let origins: BTreeSet<BufferId> = written.iter().map(|&id| origin(id)).collect();
         let mut operands = Operands::default();
         for &id in read.iter().chain(written) {
-            let origin = procedure.origin(id);
-            let name = format!("b{origin}");
-            if !operands.all.contains(&Operand::Buffer(origin)) {
-                let dtype = procedure.buffers[id as usize].ty.dtype;
-                operands.parameters.push((name.clone(), dtype, origins.contains(&origin)));
-                operands.all.push(Operand::Buffer(origin));
+            let (name, operand) = match self.scratch(id) {
+                Some(&(slot, ..)) => {
+                    (format!("part{}", id as usize - self.procedure.buffers.len()), Operand::Slot(slot))
+                }
+                None => (format!("b{}", origin(id)), Operand::Buffer(origin(id))),
+            };
+            if !operands.all.contains(&operand) {
+                operands.parameters.push((name.clone(), self.dtype(id), origins.contains(&origin(id))));
+                operands.all.push(operand);
             }
             operands.names.insert(id, name);
         }
