@@ -9,8 +9,13 @@ use deltaray::term::Checkpoints;
 /// Numbers of steps, about the sizes of batches.
 const STEPS: [usize; 9] = [0, 1, 2, 3, 15, 16, 17, 31, 100];
 
-/// More elements than are worth a work item alone.
+/// Elements of arrays.
 const MANY: usize = 100;
+
+/// Has the host launch all steps of loops.
+fn by_the_host() -> OpenCl {
+    OpenCl::default().single_item(0)
+}
 
 /// How often the host may wait for a loop of so many steps that is gone through so many times from its beginning.
 fn waits(steps: usize, times: usize) -> usize {
@@ -42,7 +47,7 @@ fn a_loop_with_a_condition_waits_once_for_many_steps() {
     }
     let x = some(MANY);
     let staged = stage(|(x, n)| steps_of(Checkpoints::All, n, x), (&x, &scalar(1.0))).unwrap();
-    let compiled = staged.compile(OpenCl::default()).unwrap();
+    let compiled = staged.compile(by_the_host()).unwrap();
     for steps in STEPS {
         let n = scalar(steps as f64);
         let expected = staged.call((&x, &n)).unwrap();
@@ -63,7 +68,7 @@ fn check_derivatives(checkpoints: Checkpoints, passes: usize) {
     let derivatives =
         [stage(|(x, n)| steps_of(checkpoints, n, x), (&x, &scalar(1.0))).unwrap().value_and_grad().unwrap()];
     for staged in derivatives {
-        let compiled = staged.compile(OpenCl::default()).unwrap();
+        let compiled = staged.compile(by_the_host()).unwrap();
         for steps in STEPS {
             let n = scalar(steps as f64);
             let (value, slope) = staged.call((&x, &n)).unwrap();
@@ -79,7 +84,7 @@ fn check_derivatives(checkpoints: Checkpoints, passes: usize) {
         (&x, &scalar(1.0)),
     );
     let second = second.unwrap().grad().unwrap();
-    let compiled = second.compile(OpenCl::default()).unwrap();
+    let compiled = second.compile(by_the_host()).unwrap();
     for steps in STEPS {
         let n = scalar(steps as f64);
         let expected = second.call((&x, &n)).unwrap();
@@ -118,5 +123,78 @@ fn derivatives_of_loops_with_snapshots() {
 fn derivatives_of_loops_of_which_some_bytes_are_kept() {
     if is_there() {
         check_derivatives(Checkpoints::Bytes(20_000), 3);
+    }
+}
+
+/// The sums of a recurrence inside of a loop with a condition, and of a loop with a condition inside of that.
+fn loops_in_a_loop<A: Algebra>(x: &Vector<A, f64>, bound: &Scalar<A, f64>) -> Scalar<A, f64> {
+    let (sums, _) = while_loop(
+        (scalar(0.0), x.clone()),
+        |(sum, _): &(Scalar<A, f64>, Vector<A, f64>)| sum.lt(bound),
+        |(sum, y)| {
+            let y = fold(y, x, |y, x| y * 0.9 + x * 0.1);
+            let least = while_loop(y.sum().abs() + 4.0, |z| z.gt(1.5), |z| z * 0.7);
+            let y = cond(least.gt(1.2), || y.sin(), || y.cos() * 0.5);
+            (sum + least, y)
+        },
+    );
+    sums
+}
+
+#[test]
+fn loops_and_conditionals_in_loops() {
+    if !is_there() {
+        return;
+    }
+    let x = some(12);
+    let function = stage(|(x, bound)| loops_in_a_loop(x, bound), (&x, &scalar(1.0))).unwrap();
+    let derivative = function.value_and_grad().unwrap();
+    let (of_host, of_item) = (function.compile(by_the_host()).unwrap(), function.compile(OpenCl::default()).unwrap());
+    let (host_slope, item_slope) =
+        (derivative.compile(by_the_host()).unwrap(), derivative.compile(OpenCl::default()).unwrap());
+    // All of it is one kernel, for which nobody waits, and one or more around it.
+    assert!(of_item.program().kernels() < of_host.program().kernels(), "{of_item}");
+    for bound in [-1.0, 1.0, 20.0, 50.0] {
+        let bound = scalar(bound);
+        let expected = function.call((&x, &bound)).unwrap().item();
+        assert_near(&[of_host.call((&x, &bound)).unwrap().item()], &[expected], "the host's");
+        assert_near(&[of_item.call((&x, &bound)).unwrap().item()], &[expected], "one item's");
+        assert_eq!(of_item.program().waits(), 0);
+        assert!(of_host.program().waits() > 0);
+        let (_, slope) = derivative.call((&x, &bound)).unwrap();
+        for compiled in [&host_slope, &item_slope] {
+            let (value, found) = compiled.call((&x, &bound)).unwrap();
+            assert_near(&[value.item()], &[expected], "the value with its derivative");
+            assert_near(&found.to_vec(), &slope.to_vec(), "the derivative");
+        }
+    }
+}
+
+/// A loop of a known number of steps.
+fn recurrence<A: Algebra>(x: &Vector<A, f64>) -> (Scalar<A, f64>, Vector<A, f64>) {
+    let n = x.len();
+    scan(scalar(0.5), x, n, |y: Scalar<A, f64>, x: Scalar<A, f64>| {
+        let next = (y * 0.9 + &x).tanh();
+        (next.clone(), next * x)
+    })
+}
+
+#[test]
+fn a_loop_of_small_steps_is_one_kernel() {
+    if !is_there() {
+        return;
+    }
+    let x = some(1000);
+    let function = stage(recurrence, &x).unwrap();
+    let (last, all) = function.call(&x).unwrap();
+    let compiled = function.compile(OpenCl::default()).unwrap();
+    assert_eq!(compiled.program().kernels(), 1, "{compiled}");
+    let by_host = function.compile(by_the_host()).unwrap();
+    assert!(!by_host.to_string().contains("sequential"), "{by_host}");
+    for compiled in [compiled, by_host] {
+        let (found, found_all) = compiled.call(&x).unwrap();
+        assert_near(&[found.item()], &[last.item()], "the last");
+        assert_near(&found_all.to_vec(), &all.to_vec(), "all");
+        assert_eq!(compiled.program().waits(), 0);
     }
 }

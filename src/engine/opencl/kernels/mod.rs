@@ -3,6 +3,7 @@
 mod call;
 mod nest;
 mod parts;
+mod sequential;
 
 use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
@@ -22,6 +23,8 @@ pub(super) struct Writer {
     helpers: BTreeSet<Helper>,
     text: Text,
     names: Vec<String>,
+    /// How many names of functions and known arrays beside kernels were given.
+    functions: usize,
     /// What the device can do.
     limits: Limits,
 }
@@ -35,7 +38,8 @@ const GROUP: usize = 64;
 impl Writer {
     pub(super) fn new(limits: Limits) -> Writer {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
-        Writer { language, helpers: BTreeSet::new(), text: Text::default(), names: Vec::new(), limits }
+        let (helpers, text, names) = (BTreeSet::new(), Text::default(), Vec::new());
+        Writer { language, helpers, text, names, functions: 0, limits }
     }
 
     /// How many kernels were written.
@@ -80,6 +84,9 @@ impl Writer {
     }
 
     fn step(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, step: &Step) -> Outcome<Inner> {
+        if let Some(actions) = self.sequential(procedure, plan, step) {
+            return Ok(Inner::Actions(actions));
+        }
         Ok(match step {
             Step::Nest(nest) => Inner::Actions(self.nest(procedure, plan, nest, false)),
             Step::Product(product) => {
