@@ -94,7 +94,7 @@ impl Running<'_> {
             true => self.run_one_ahead(step + steps - 1, state, keeps).map(|_| ()),
             false => Ok(()),
         };
-        let holds = launcher.holds(View::from(&holds), conditions, last)?;
+        let holds = launcher.shared.holds(View::from(&holds), conditions, last)?;
         self.ahead.holds = holds;
         Ok(())
     }
