@@ -8,6 +8,7 @@ pub(crate) mod c;
 mod expression;
 pub(crate) mod functions;
 pub(crate) mod helpers;
+pub(crate) mod isolated;
 pub(crate) mod language;
 pub(crate) mod nest;
 pub(crate) mod order;

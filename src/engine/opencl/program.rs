@@ -6,8 +6,8 @@ use super::code::Code;
 use super::devices::Device;
 use super::failure::{Outcome, Problem};
 use super::kernels::Writer;
-use super::launch::{Kernels, Launcher};
-use super::memory::{Place, bytes};
+use super::launch::{Kernels, Launcher, Views};
+use super::memory::{View, bytes};
 use super::report::{self, Reporter};
 use super::shared::Shared;
 use super::space::Space;
@@ -184,7 +184,8 @@ impl Program {
         self.shared.common.taken.load(Ordering::Relaxed)
     }
 
-    /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps.
+    /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps and of those
+    /// that they run ahead.
     pub fn memory(&self) -> usize {
         usize::try_from(report::memory(&self.code)).unwrap_or(usize::MAX)
     }
@@ -293,9 +294,8 @@ impl Program {
         if launching.times.is_some() {
             core::finish(&shared.queue)?;
         }
-        let places = |arrays: &[DeviceArray]| arrays.iter().map(|array| array.place.clone()).collect::<Vec<Place>>();
         let launcher = Launcher { shared: launching, kernels: &self.kernels };
-        launcher.run(&self.code, space, &places(arguments), &places(&results))?;
+        launcher.run(&self.code, space, &views(arguments), &views(&results))?;
         Ok(results)
     }
 }
@@ -305,6 +305,11 @@ impl Drop for Program {
     fn drop(&mut self) {
         self.shared.pool.close();
     }
+}
+
+/// Where arrays are.
+fn views(arrays: &[DeviceArray]) -> Views<'_> {
+    arrays.iter().map(|array| View::from(&array.place)).collect()
 }
 
 impl fmt::Display for Program {

@@ -3,9 +3,10 @@
 mod call;
 mod nest;
 mod parts;
+mod sequential;
 mod table;
 
-use super::code::{Action, Code, Grid, Inner, Operand};
+use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
 use super::failure::{Outcome, Problem};
 use crate::kernel::{BufferId, Procedure, Source, Step};
@@ -23,6 +24,8 @@ pub(super) struct Writer {
     helpers: BTreeSet<Helper>,
     text: Text,
     names: Vec<String>,
+    /// How many names of functions and known arrays beside kernels were given.
+    functions: usize,
     /// What the device can do.
     limits: Limits,
     /// What arrays of the program are called, by the buffers of its outermost procedure.
@@ -38,14 +41,8 @@ const GROUP: usize = 64;
 impl Writer {
     pub(super) fn new(limits: Limits) -> Writer {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
-        Writer {
-            language,
-            helpers: BTreeSet::new(),
-            text: Text::default(),
-            names: Vec::new(),
-            limits,
-            called: BTreeMap::new(),
-        }
+        let (helpers, text, names) = (BTreeSet::new(), Text::default(), Vec::new());
+        Writer { language, helpers, text, names, functions: 0, limits, called: BTreeMap::new() }
     }
 
     /// How many kernels were written.
@@ -106,6 +103,9 @@ impl Writer {
     }
 
     fn step(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, step: &Step) -> Outcome<Inner> {
+        if let Some(actions) = self.sequential(procedure, plan, step) {
+            return Ok(Inner::Actions(actions));
+        }
         Ok(match step {
             Step::Nest(nest) => Inner::Actions(self.nest(procedure, plan, nest, false)),
             Step::Product(product) => {
@@ -118,8 +118,10 @@ impl Writer {
             }
             Step::Sweeps(sweeps) => {
                 let condition = sweeps.condition.clone().map(|condition| self.procedure(condition)).transpose()?;
-                let bodies = sweeps.bodies.iter().map(|body| self.procedure(body.clone())).collect::<Outcome<_>>()?;
-                Inner::Sweeps { condition, bodies }
+                let bodies = sweeps.bodies.iter().map(|body| self.procedure(body.clone()));
+                let bodies = bodies.collect::<Outcome<Vec<Code>>>()?;
+                let runs_ahead = condition.iter().chain(bodies.first()).all(Code::ends);
+                Inner::Sweeps(Box::new(SweepsCode { condition, bodies, runs_ahead }))
             }
             Step::Call(call) => self.call(procedure, call)?,
             Step::Blocks(_) => return Err(Problem::Unsupported("blocks of rows are not lowered for devices".into())),
