@@ -50,6 +50,11 @@ const ANY: [&str; 2] = [
 ];
 const ALL: &str = "void P_atomic_min_S(volatile __global T *at, T value)\n{\n    if (!value) *at = 0;\n}\n";
 
+/// A product, where what overflowed is not multiplied by zero: of factors that are composed the product may overflow though no
+/// step's does.
+const SCALED: &str =
+    "T P_scaled_S(T x, T y)\n{\n    return (x == 0 && isinf(y)) || (isinf(x) && y == 0) ? 0 : x * y;\n}\n";
+
 /// What a helper calls, of an element type.
 macro_rules! calls {
     ($name:literal, $dtype:expr) => {
@@ -73,6 +78,7 @@ pub(super) fn find(name: &str, dtype: DType) -> Option<Row> {
         ("atomic_sum", _) => row(SUM[wide]),
         ("atomic_max", _) => Row { text: MAX[wide], calls: calls!("max", dtype) },
         ("atomic_min", _) => Row { text: MIN[wide], calls: calls!("min", dtype) },
+        ("scaled", _) => row(SCALED),
         _ => return None,
     })
 }

@@ -79,7 +79,7 @@ impl Writer {
     }
 
     /// How many items a device is to be given at least.
-    fn busy(&self) -> usize {
+    pub(super) fn busy(&self) -> usize {
         self.limits.units * if self.limits.is_serial { BUSY_IN_TURN } else { BUSY }
     }
 
@@ -237,6 +237,6 @@ fn group(items: usize, widest: usize, is_serial: bool) -> usize {
 }
 
 /// The largest power of two that is not above a number, or 1.
-fn power_of_two_below(number: usize) -> usize {
+pub(super) fn power_of_two_below(number: usize) -> usize {
     number.checked_ilog2().map_or(1, |exponent| 1 << exponent)
 }
