@@ -3,6 +3,8 @@
 mod call;
 mod nest;
 mod parts;
+mod recurrence;
+mod scan;
 mod sequential;
 mod table;
 
@@ -112,7 +114,10 @@ impl Writer {
                 let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
                 Inner::Actions(self.nest(procedure, plan, &product.as_nest(dtype), product.continues))
             }
-            Step::Loop(repeated) => Inner::Loop(self.procedure(repeated.step.clone())?),
+            Step::Loop(repeated) => match self.recurrence(procedure, plan, repeated) {
+                Some(inner) => inner,
+                None => Inner::Loop(self.procedure(repeated.step.clone())?),
+            },
             Step::Branch(branch) => {
                 Inner::Branch([self.procedure(branch.then.clone())?, self.procedure(branch.otherwise.clone())?])
             }

@@ -90,7 +90,7 @@ impl Writer {
     }
 
     /// How many items a device is to be given at least.
-    fn busy(&self) -> usize {
+    pub(super) fn busy(&self) -> usize {
         self.limits.units * if self.limits.is_serial { BUSY_IN_TURN } else { BUSY }
     }
 
