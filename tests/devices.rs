@@ -10,6 +10,8 @@ mod nests;
 mod products;
 #[path = "devices/runs.rs"]
 mod runs;
+#[path = "devices/sorts.rs"]
+mod sorts;
 
 /// Whether there is a device.
 fn is_there() -> bool {

@@ -27,12 +27,22 @@ pub(super) struct Launcher<'a> {
 }
 
 impl Launcher<'_> {
-    fn launch(&self, kernel: usize, Grid { items, group }: Grid, operands: impl Iterator<Item = Place>) -> Outcome<()> {
+    fn launch(
+        &self,
+        kernel: usize,
+        Grid { items, group }: Grid,
+        operands: impl ExactSizeIterator<Item = Place>,
+        numbers: &[i64],
+    ) -> Outcome<()> {
+        let first_number = 2 * operands.len();
         let kernel = &self.kernels.all[kernel - self.kernels.first];
         for (at, place) in operands.enumerate() {
             let offset = place.at as i64;
             core::set_kernel_arg(kernel, 2 * at as u32, ArgVal::mem(&place.memory))?;
             core::set_kernel_arg(kernel, 2 * at as u32 + 1, ArgVal::scalar(&offset))?;
+        }
+        for (at, number) in numbers.iter().enumerate() {
+            core::set_kernel_arg(kernel, (first_number + at) as u32, ArgVal::scalar(number))?;
         }
         let global = items.div_ceil(group) * group;
         // SAFETY: the kernel's operands are memory of the sizes that it was written for; work items beyond `items` do nothing.
@@ -68,12 +78,12 @@ impl Launcher<'_> {
                 (Inner::Actions(actions), ..) => {
                     for action in actions {
                         match action {
-                            Action::Launch { kernel, grid, operands } => {
+                            Action::Launch { kernel, grid, operands, numbers } => {
                                 let operand = |operand: &Operand| match *operand {
                                     Operand::Buffer(id) => at(id),
                                     Operand::Slot(slot) => space.slots[slot].clone(),
                                 };
-                                self.launch(*kernel, *grid, operands.iter().map(operand))?;
+                                self.launch(*kernel, *grid, operands.iter().map(operand), numbers)?;
                             }
                             Action::Fill { to, value } => self.shared.fill(&at(*to), code.ty(*to).size(), *value)?,
                         }

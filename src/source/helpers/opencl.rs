@@ -1,4 +1,5 @@
-//! The texts of helpers that OpenCL's C has alone: what work items do to elements that others change at the same time.
+//! The texts of helpers that OpenCL's C has alone: what work items do to elements that others change at the same time, and the
+//! order of keys.
 
 use super::{Row, row};
 use crate::shape::DType;
@@ -50,6 +51,9 @@ const ANY: [&str; 2] = [
 ];
 const ALL: &str = "void P_atomic_min_S(volatile __global T *at, T value)\n{\n    if (!value) *at = 0;\n}\n";
 
+/// Whether a key comes before another one, whatever their positions: NaN comes last.
+const BEFORE: &str = "bool P_NAME_S(T x, T y)\n{\n    return X_NAN ? false : Y_NAN ? true : x ORDER y;\n}\n";
+
 /// What a helper calls, of an element type.
 macro_rules! calls {
     ($name:literal, $dtype:expr) => {
@@ -73,6 +77,7 @@ pub(super) fn find(name: &str, dtype: DType) -> Option<Row> {
         ("atomic_sum", _) => row(SUM[wide]),
         ("atomic_max", _) => Row { text: MAX[wide], calls: calls!("max", dtype) },
         ("atomic_min", _) => Row { text: MIN[wide], calls: calls!("min", dtype) },
+        ("is_before" | "is_before_descending", _) => row(BEFORE),
         _ => return None,
     })
 }

@@ -3,6 +3,8 @@
 mod call;
 mod nest;
 mod parts;
+mod segments;
+mod sort;
 
 use super::code::{Action, Code, Grid, Inner, Operand};
 use super::devices::Limits;
@@ -95,7 +97,7 @@ impl Writer {
                 let bodies = sweeps.bodies.iter().map(|body| self.procedure(body.clone())).collect::<Outcome<_>>()?;
                 Inner::Sweeps { condition, bodies }
             }
-            Step::Call(call) => self.call(procedure, call)?,
+            Step::Call(call) => self.call(procedure, plan, call)?,
             Step::Blocks(_) => return Err(Problem::Unsupported("blocks of rows are not lowered for devices".into())),
         })
     }
@@ -122,7 +124,8 @@ impl Writer {
         let parameter = |(name, dtype, writes): &(String, DType, bool)| {
             format!("{}restrict all_{name}, const long {name}_at", self.language.pointer(*dtype, *writes))
         };
-        let all: Vec<String> = parameters.iter().map(parameter).collect();
+        let numbers = operands.numbers.iter().map(|(name, _)| format!("const long {name}"));
+        let all: Vec<String> = parameters.iter().map(parameter).chain(numbers).collect();
         self.text.open(format!("__kernel void {name}({})", all.join(", ")));
         for (name, dtype, writes) in parameters {
             let pointer = self.language.pointer(*dtype, *writes);
@@ -131,12 +134,8 @@ impl Writer {
         self.text.append(body);
         self.text.close();
         self.text.line("");
-        Action::Launch { kernel: self.names.len() - 1, grid, operands: operands.all.clone() }
-    }
-
-    /// The arrays that a kernel takes: each once, whatever it is called.
-    fn operands(procedure: &Procedure, read: &[BufferId], written: &[BufferId]) -> Operands {
-        Scope { procedure, scratch: Vec::new() }.operands(read, written)
+        let numbers = operands.numbers.iter().map(|&(_, number)| number).collect();
+        Action::Launch { kernel: self.names.len() - 1, grid, operands: operands.all.clone(), numbers }
     }
 }
 
@@ -188,7 +187,7 @@ impl Scope<'_> {
     }
 }
 
-/// The arrays that a kernel takes.
+/// The arrays that a kernel takes, and numbers.
 #[derive(Default)]
 struct Operands {
     /// Name, element type, and whether it is written.
@@ -196,4 +195,6 @@ struct Operands {
     all: Vec<Operand>,
     /// The name of each buffer.
     names: BTreeMap<BufferId, String>,
+    /// Numbers that it takes behind the arrays, which differ from launch to launch: their names, and those of a launch.
+    numbers: Vec<(&'static str, i64)>,
 }

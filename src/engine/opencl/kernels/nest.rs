@@ -35,6 +35,12 @@ const LONG: usize = 2048;
 /// Units from which on atomic exchanges, which each take several times as long as a sum, are worth it if items run in turn.
 const MANY_UNITS: usize = 16;
 
+/// A sort by places takes the time of so many steps in turn, for each step that an item takes at least before it is shared.
+const WORTH_A_SORT: usize = 64;
+
+/// Positions beyond so many are not sorted by their places, which takes memory for each of them.
+const MOST_SORTED: usize = 1 << 28;
+
 /// Parts of a result, at most.
 const CHUNKS: usize = 1024;
 
@@ -72,14 +78,17 @@ impl Writer {
             let origins: Vec<BufferId> = origins.collect();
             let goes_on =
                 |id: BufferId| continues || procedure.continued.contains(&id) || stored.contains(&procedure.origin(id));
-            self.part(&mut scope, plan, &part, &goes_on, &mut actions);
+            match part.manner {
+                Manner::Sorted => self.by_place(&mut scope, plan, &part, &goes_on, &mut actions),
+                _ => self.part(&mut scope, plan, &part, &goes_on, &mut actions),
+            }
             stored.extend(origins);
         }
         actions
     }
 
     /// How many items a device is to be given at least.
-    fn busy(&self) -> usize {
+    pub(super) fn busy(&self) -> usize {
         self.limits.units * if self.limits.is_serial { BUSY_IN_TURN } else { BUSY }
     }
 
@@ -90,10 +99,18 @@ impl Writer {
         let apart = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
         let has_atomics = !limits.is_deterministic && (dtype.bytes() < 8 || limits.has_long_atomics);
         let is_slow = limits.is_serial && limits.units < MANY_UNITS;
-        if has_atomics && !is_slow && apart < self.busy() { Manner::Atomic } else { Manner::InTurn }
+        let in_turn = steps(order[parallel..].iter().map(|&axis| nest.extents[axis]));
+        let is_worth_a_sort =
+            in_turn >= WORTH_A_SORT * limits.least_steps && in_turn.saturating_mul(apart) <= MOST_SORTED;
+        match () {
+            () if apart >= self.busy() => Manner::InTurn,
+            () if has_atomics && !is_slow => Manner::Atomic,
+            () if !limits.is_serial && is_worth_a_sort && self.has_room_to_sort(DType::I64) => Manner::Sorted,
+            () => Manner::InTurn,
+        }
     }
 
-    fn part(
+    pub(super) fn part(
         &mut self,
         scope: &mut Scope<'_>,
         plan: &mut Plan<'_>,
@@ -237,6 +254,6 @@ fn group(items: usize, widest: usize, is_serial: bool) -> usize {
 }
 
 /// The largest power of two that is not above a number, or 1.
-fn power_of_two_below(number: usize) -> usize {
+pub(super) fn power_of_two_below(number: usize) -> usize {
     number.checked_ilog2().map_or(1, |exponent| 1 << exponent)
 }
