@@ -12,6 +12,8 @@ mod products;
 mod runs;
 #[path = "devices/scans.rs"]
 mod scans;
+#[path = "devices/sorts.rs"]
+mod sorts;
 
 /// Whether there is a device.
 fn is_there() -> bool {

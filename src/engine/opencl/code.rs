@@ -25,8 +25,8 @@ pub(super) enum Operand {
 /// What a host does for a step.
 #[derive(Debug)]
 pub(super) enum Action {
-    /// Launches a kernel on these arrays.
-    Launch { kernel: usize, grid: Grid, operands: Vec<Operand> },
+    /// Launches a kernel on these arrays, and with these numbers.
+    Launch { kernel: usize, grid: Grid, operands: Vec<Operand>, numbers: Vec<i64> },
     /// Writes one value to all elements of a buffer.
     Fill { to: BufferId, value: Value },
 }

@@ -36,14 +36,14 @@ impl Kernels {
     pub(super) fn check(&self, code: &Code, device: &Device) -> Outcome<()> {
         let mut outcome = Ok(());
         actions(code, &mut |action| {
-            if let (Ok(()), Action::Launch { kernel, grid, operands }) = (&outcome, action) {
-                outcome = self.check_launch(kernel - self.first, *grid, operands.len(), device);
+            if let (Ok(()), Action::Launch { kernel, grid, operands, numbers }) = (&outcome, action) {
+                outcome = self.check_launch(kernel - self.first, *grid, (operands.len(), numbers.len()), device);
             }
         });
         outcome
     }
 
-    fn check_launch(&self, at: usize, grid: Grid, operands: usize, device: &Device) -> Outcome<()> {
+    fn check_launch(&self, at: usize, grid: Grid, (operands, numbers): (usize, usize), device: &Device) -> Outcome<()> {
         let (Grid { items, group }, limits) = (grid, device.limits);
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let ask = |request| core::get_kernel_work_group_info(&all[at], device.id, request);
@@ -52,7 +52,7 @@ impl Kernels {
             return refused(format!("has {items} work items, and no more than {} can be launched", limits.items));
         }
         // An address and an offset each.
-        if 16 * operands > limits.parameters {
+        if 16 * operands + 8 * numbers > limits.parameters {
             let room = limits.parameters / 16;
             return refused(format!("takes {operands} arrays, and no more than {room} can be passed to one"));
         }
@@ -85,14 +85,19 @@ impl Launcher<'_> {
         &self,
         kernel: usize,
         Grid { items, group }: Grid,
-        operands: impl Iterator<Item = View<'v>>,
+        operands: impl ExactSizeIterator<Item = View<'v>>,
+        numbers: &[i64],
     ) -> Outcome<()> {
+        let first_number = 2 * operands.len();
         let all = self.kernels.all.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = &all[kernel - self.kernels.first];
         for (at, place) in operands.enumerate() {
             let offset = place.at as i64;
             core::set_kernel_arg(kernel, 2 * at as u32, ArgVal::mem(place.memory))?;
             core::set_kernel_arg(kernel, 2 * at as u32 + 1, ArgVal::scalar(&offset))?;
+        }
+        for (at, number) in numbers.iter().enumerate() {
+            core::set_kernel_arg(kernel, (first_number + at) as u32, ArgVal::scalar(number))?;
         }
         let global = items.div_ceil(group) * group;
         let (global, group) = ([global, 1, 1], Some([group, 1, 1]));
@@ -129,12 +134,12 @@ impl Launcher<'_> {
                     self.shared.begin(actions);
                     for action in actions {
                         match action {
-                            Action::Launch { kernel, grid, operands } => {
+                            Action::Launch { kernel, grid, operands, numbers } => {
                                 let operand = |operand: &Operand| match *operand {
                                     Operand::Buffer(id) => at(id),
                                     Operand::Slot(slot) => View::from(&slots[slot]),
                                 };
-                                self.launch(*kernel, *grid, operands.iter().map(operand))?;
+                                self.launch(*kernel, *grid, operands.iter().map(operand), numbers)?;
                             }
                             Action::Fill { to, value } => self.shared.fill(at(*to), code.ty(*to).size(), *value)?,
                         }

@@ -5,7 +5,9 @@ mod nest;
 mod parts;
 mod recurrence;
 mod scan;
+mod segments;
 mod sequential;
+mod sort;
 mod table;
 
 use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
@@ -128,7 +130,7 @@ impl Writer {
                 let runs_ahead = condition.iter().chain(bodies.first()).all(Code::ends);
                 Inner::Sweeps(Box::new(SweepsCode { condition, bodies, runs_ahead }))
             }
-            Step::Call(call) => self.call(procedure, call)?,
+            Step::Call(call) => self.call(procedure, plan, call)?,
             Step::Blocks(_) => return Err(Problem::Unsupported("blocks of rows are not lowered for devices".into())),
         })
     }
@@ -155,7 +157,8 @@ impl Writer {
         let parameter = |(name, dtype, writes): &(String, DType, bool)| {
             format!("{}restrict all_{name}, const long {name}_at", self.language.pointer(*dtype, *writes))
         };
-        let all: Vec<String> = parameters.iter().map(parameter).collect();
+        let numbers = operands.numbers.iter().map(|(name, _)| format!("const long {name}"));
+        let all: Vec<String> = parameters.iter().map(parameter).chain(numbers).collect();
         for (operand, (name, ..)) in operands.all.iter().zip(parameters) {
             if let Operand::Buffer(id) = operand
                 && let Some(called) = self.called.get(id)
@@ -171,12 +174,8 @@ impl Writer {
         self.text.append(body);
         self.text.close();
         self.text.line("");
-        Action::Launch { kernel: self.names.len() - 1, grid, operands: operands.all.clone() }
-    }
-
-    /// The arrays that a kernel takes: each once, whatever it is called.
-    fn operands(procedure: &Procedure, read: &[BufferId], written: &[BufferId]) -> Operands {
-        Scope { procedure, scratch: Vec::new() }.operands(read, written)
+        let numbers = operands.numbers.iter().map(|&(_, number)| number).collect();
+        Action::Launch { kernel: self.names.len() - 1, grid, operands: operands.all.clone(), numbers }
     }
 }
 
@@ -237,7 +236,7 @@ impl Scope<'_> {
     }
 }
 
-/// The arrays that a kernel takes.
+/// The arrays that a kernel takes, and numbers.
 #[derive(Default)]
 struct Operands {
     /// Name, element type, and whether it is written.
@@ -245,4 +244,6 @@ struct Operands {
     all: Vec<Operand>,
     /// The name of each buffer.
     names: BTreeMap<BufferId, String>,
+    /// Numbers that it takes behind the arrays, which differ from launch to launch: their names, and those of a launch.
+    numbers: Vec<(&'static str, i64)>,
 }

@@ -38,6 +38,12 @@ const MANY_UNITS: usize = 16;
 /// Bytes of an operand and of where it begins.
 const BYTES_OF_PARAMETER: usize = 16;
 
+/// A sort by places takes the time of so many steps in turn, for each step that an item takes at least before it is shared.
+const WORTH_A_SORT: usize = 64;
+
+/// Positions beyond so many are not sorted by their places, which takes memory for each of them.
+const MOST_SORTED: usize = 1 << 28;
+
 /// Parts of a result, at most.
 const CHUNKS: usize = 1024;
 
@@ -83,7 +89,10 @@ impl Writer {
             let origins: Vec<BufferId> = origins.collect();
             let goes_on =
                 |id: BufferId| continues || procedure.continued.contains(&id) || stored.contains(&procedure.origin(id));
-            self.part(&mut scope, plan, &part, &goes_on, &mut actions);
+            match part.manner {
+                Manner::Sorted => self.by_place(&mut scope, plan, &part, &goes_on, &mut actions),
+                _ => self.part(&mut scope, plan, &part, &goes_on, &mut actions),
+            }
             stored.extend(origins);
         }
         actions
@@ -101,10 +110,18 @@ impl Writer {
         let apart = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
         let has_atomics = !limits.is_deterministic && (dtype.bytes() < 8 || limits.has_long_atomics);
         let is_slow = limits.is_serial && limits.units < MANY_UNITS;
-        if has_atomics && !is_slow && apart < self.busy() { Manner::Atomic } else { Manner::InTurn }
+        let in_turn = steps(order[parallel..].iter().map(|&axis| nest.extents[axis]));
+        let is_worth_a_sort =
+            in_turn >= WORTH_A_SORT * limits.least_steps && in_turn.saturating_mul(apart) <= MOST_SORTED;
+        match () {
+            () if apart >= self.busy() => Manner::InTurn,
+            () if has_atomics && !is_slow => Manner::Atomic,
+            () if !limits.is_serial && is_worth_a_sort && self.has_room_to_sort(DType::I64) => Manner::Sorted,
+            () => Manner::InTurn,
+        }
     }
 
-    fn part(
+    pub(super) fn part(
         &mut self,
         scope: &mut Scope<'_>,
         plan: &mut Plan<'_>,

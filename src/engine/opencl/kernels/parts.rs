@@ -29,12 +29,14 @@ pub(super) enum Manner {
     Apart,
     /// Several positions come to one element, and exchange it atomically.
     Atomic,
+    /// Several positions come to one element: they are sorted by their places, and each element combines what comes to it.
+    Sorted,
     /// Several positions come to one element: of the loops, only those along which that is not so are shared.
     InTurn,
 }
 
 /// The axes that values depend on.
-fn axes_of_values(nest: &Nest) -> Vec<BTreeSet<usize>> {
+pub(super) fn axes_of_values(nest: &Nest) -> Vec<BTreeSet<usize>> {
     let mut all: Vec<BTreeSet<usize>> = Vec::with_capacity(nest.values.len());
     for (value, _) in &nest.values {
         let mut own: BTreeSet<usize> = match value {
@@ -55,7 +57,7 @@ fn axes(at: &Affine) -> impl Iterator<Item = usize> {
     at.coefficients.iter().enumerate().filter(|(_, coefficient)| **coefficient != 0).map(|(axis, _)| axis)
 }
 
-fn axes_of_guards(guards: &Guards) -> impl Iterator<Item = usize> {
+pub(super) fn axes_of_guards(guards: &Guards) -> impl Iterator<Item = usize> {
     guards.iter().flat_map(|guard| axes(&guard.position))
 }
 
@@ -107,16 +109,17 @@ pub(super) fn parts(nest: &Nest, bound: usize, manner: impl Fn(&Nest, DType) -> 
         let own = key(&nest, &store, manner(&alone, nest.values[store.value as usize].1));
         let is_free =
             |stores: &[Store]| own.1 == Manner::Atomic || stores.iter().all(|other| other.buffer != store.buffer);
-        match found.iter_mut().find(|(key, stores)| *key == own && is_free(stores)) {
+        match found.iter_mut().find(|(key, stores)| *key == own && own.1 != Manner::Sorted && is_free(stores)) {
             Some((_, stores)) => stores.push(store),
             None => found.push((own, vec![store])),
         }
     }
     // Where nothing is reduced, what is written has an item for each element. Else it goes along, but not where a few items go
-    // through everything.
+    // through everything, or where positions are sorted.
     for write in writes {
         let is_free = |((_, manner), stores): &&mut ((BTreeSet<usize>, Manner), Vec<Store>)| {
-            *manner != Manner::InTurn && fits(&nest, stores, std::slice::from_ref(&write), bound)
+            !matches!(manner, Manner::InTurn | Manner::Sorted)
+                && fits(&nest, stores, std::slice::from_ref(&write), bound)
         };
         match found.iter_mut().filter(is_free).min_by_key(|((reduced, _), _)| reduced.len()) {
             Some((_, stores)) => stores.push(write),
@@ -215,7 +218,7 @@ fn read_again(nest: &mut Nest, store: &Store) {
 }
 
 /// A nest of these stores alone, and of the values that they need.
-fn pruned(nest: &Nest, stores: Vec<Store>) -> Nest {
+pub(super) fn pruned(nest: &Nest, stores: Vec<Store>) -> Nest {
     let mut is_needed = vec![false; nest.values.len()];
     for store in &stores {
         is_needed[store.value as usize] = true;
