@@ -3,6 +3,7 @@
 use super::failure::Outcome;
 use ocl::core::{self, DeviceId, DeviceInfo, DeviceInfoResult, PlatformId, PlatformInfo};
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// What a device is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -84,8 +85,12 @@ fn order(kind: DeviceKind) -> u8 {
     }
 }
 
+/// One thread at a time asks for devices: drivers (PoCL 3) begin twice where two do at first.
+static ASKED: Mutex<()> = Mutex::new(());
+
 /// All devices, those that are chosen first in front.
 pub(super) fn all() -> Outcome<Vec<Device>> {
+    let _alone = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
     // A loader without a driver has no list of none, but an error.
     let Ok(platforms) = core::get_platform_ids() else { return Ok(Vec::new()) };
     let mut found = Vec::new();

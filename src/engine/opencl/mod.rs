@@ -30,9 +30,11 @@ mod shared;
 mod space;
 #[cfg(test)]
 mod tests;
+mod tuning;
 
 pub use devices::{Device, DeviceKind, devices};
 pub use program::{DeviceArray, Program};
+pub use tuning::{ProductKernel, Tile};
 
 use crate::error::Result;
 use failure::{Outcome, Problem};
@@ -51,22 +53,37 @@ enum Choice {
 #[derive(Clone, Debug, Default)]
 pub struct OpenCl {
     choice: Choice,
+    products: tuning::Products,
 }
 
 impl OpenCl {
     /// The first device whose name, or its platform's, has these letters in it, capital or not.
     pub fn named(name: impl Into<String>) -> OpenCl {
-        OpenCl { choice: Choice::Named(name.into()) }
+        OpenCl { choice: Choice::Named(name.into()), ..OpenCl::default() }
     }
 
     /// The first device of a kind.
     pub fn of_kind(kind: DeviceKind) -> OpenCl {
-        OpenCl { choice: Choice::Kind(kind) }
+        OpenCl { choice: Choice::Kind(kind), ..OpenCl::default() }
     }
 
     /// This device.
     pub fn on(device: &Device) -> OpenCl {
-        OpenCl { choice: Choice::This(Box::new(device.clone())) }
+        OpenCl { choice: Choice::This(Box::new(device.clone())), ..OpenCl::default() }
+    }
+
+    /// Has all matrix products of floats computed by this kernel, instead of one that goes by their sizes. Compiling is an error
+    /// where the device has not the local memory or the work items for it.
+    pub fn with_product_kernel(mut self, kernel: ProductKernel) -> OpenCl {
+        self.products.kernel = Some(kernel);
+        self
+    }
+
+    /// Has the summed axis of matrix products of floats taken in so many parts, or as many as it is long enough for, which are
+    /// summed afterwards.
+    pub fn with_product_parts(mut self, parts: usize) -> OpenCl {
+        self.products.parts = Some(parts);
+        self
     }
 
     /// The device.

@@ -100,13 +100,17 @@ impl Program {
         let place = Location::caller();
         let device = options.chosen().map_err(|problem| problem.error("OpenCL", "compile", Some(place)))?;
         let name = device.to_string();
-        let compiled = Program::compiled(bodies.into_iter(), &device);
+        let compiled = Program::compiled(bodies.into_iter(), &device, options);
         compiled.map_err(|problem| problem.error(&name, "compile", Some(place)))
     }
 
-    fn compiled<'b>(bodies: impl Iterator<Item = &'b Body>, device: &Device) -> Outcome<Vec<Program>> {
+    fn compiled<'b>(
+        bodies: impl Iterator<Item = &'b Body>,
+        device: &Device,
+        options: &OpenCl,
+    ) -> Outcome<Vec<Program>> {
         let shared = Shared::of(device)?;
-        let mut writer = Writer::new(device.limits);
+        let mut writer = Writer::new(device.limits, options.products.clone());
         let (mut doubles, mut codes) = (false, Vec::new());
         for body in bodies {
             let procedure = lower_unblocked(&push_gathers(body));

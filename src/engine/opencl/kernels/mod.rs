@@ -2,15 +2,17 @@
 
 mod call;
 mod nest;
+mod product;
 
 use super::code::{Action, Code, Grid, Inner, Operand};
 use super::devices::Limits;
 use super::failure::{Outcome, Problem};
+use super::tuning::Products;
 use crate::kernel::{BufferId, Procedure, Source, Step};
 use crate::shape::DType;
 use crate::source::c::C;
 use crate::source::helpers;
-use crate::source::language::Helper;
+use crate::source::language::{Helper, Language};
 use crate::source::plan::Plan;
 use crate::source::text::Text;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +25,8 @@ pub(super) struct Writer {
     names: Vec<String>,
     /// What the device can do.
     limits: Limits,
+    /// How matrix products are computed.
+    products: Products,
 }
 
 /// The prefix of functions that stand beside kernels.
@@ -32,9 +36,9 @@ const PREFIX: &str = "deltaray";
 const GROUP: usize = 64;
 
 impl Writer {
-    pub(super) fn new(limits: Limits) -> Writer {
+    pub(super) fn new(limits: Limits, products: Products) -> Writer {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
-        Writer { language, helpers: BTreeSet::new(), text: Text::default(), names: Vec::new(), limits }
+        Writer { language, helpers: BTreeSet::new(), text: Text::default(), names: Vec::new(), limits, products }
     }
 
     /// How many kernels were written.
@@ -62,7 +66,7 @@ impl Writer {
         let mut inner = Vec::new();
         for step in &procedure.steps {
             plan.next();
-            inner.push(self.step(&procedure, &plan, step)?);
+            inner.push(self.step(&procedure, &mut plan, step)?);
         }
         plan.next();
         let places = (0..procedure.buffers.len()).map(|id| plan.place(id as BufferId)).collect();
@@ -74,13 +78,10 @@ impl Writer {
         Ok(Code { places, slots, constants, copied, steps: inner, procedure })
     }
 
-    fn step(&mut self, procedure: &Procedure, plan: &Plan<'_>, step: &Step) -> Outcome<Inner> {
+    fn step(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, step: &Step) -> Outcome<Inner> {
         Ok(match step {
             Step::Nest(nest) => Inner::Actions(self.nest(procedure, plan, nest, false)),
-            Step::Product(product) => {
-                let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
-                Inner::Actions(self.nest(procedure, plan, &product.as_nest(dtype), product.continues))
-            }
+            Step::Product(product) => Inner::Actions(self.product(procedure, plan, product)?),
             Step::Loop(repeated) => Inner::Loop(self.procedure(repeated.step.clone())?),
             Step::Branch(branch) => {
                 Inner::Branch([self.procedure(branch.then.clone())?, self.procedure(branch.otherwise.clone())?])
@@ -101,17 +102,36 @@ impl Writer {
         name
     }
 
-    /// A kernel: its head, which has arrays begin where they are said to, and the position of the work item.
+    /// What elements of a type are called.
+    fn element(&self, dtype: DType) -> &'static str {
+        self.language.dtype(dtype)
+    }
+
+    /// A kernel of so many work items, each of which knows its position.
     fn kernel(&mut self, word: &str, operands: &Operands, items: usize, body: Text) -> Action {
+        let mut text = Text::default();
+        text.line("const long item = get_global_id(0);");
+        text.line(format!("if (item >= {items}) return;"));
+        text.append(body);
+        let grid = Grid { items, group: GROUP.min(self.limits.group) };
+        self.launched("", word, operands, grid, text)
+    }
+
+    /// A kernel of so many groups of work items, all of which run whole.
+    fn kernel_of_groups(&mut self, word: &str, operands: &Operands, groups: usize, group: usize, body: Text) -> Action {
+        let attribute = format!("__attribute__((reqd_work_group_size({group}, 1, 1))) ");
+        self.launched(&attribute, word, operands, Grid { items: groups * group, group }, body)
+    }
+
+    /// A kernel: its head, which has arrays begin where they are said to.
+    fn launched(&mut self, attribute: &str, word: &str, operands: &Operands, grid: Grid, body: Text) -> Action {
         let name = self.name(word);
         let parameters = &operands.parameters;
         let parameter = |(name, dtype, writes): &(String, DType, bool)| {
             format!("{}restrict all_{name}, const long {name}_at", self.language.pointer(*dtype, *writes))
         };
         let all: Vec<String> = parameters.iter().map(parameter).collect();
-        self.text.open(format!("__kernel void {name}({})", all.join(", ")));
-        self.text.line("const long item = get_global_id(0);");
-        self.text.line(format!("if (item >= {items}) return;"));
+        self.text.open(format!("__kernel {attribute}void {name}({})", all.join(", ")));
         for (name, dtype, writes) in parameters {
             let pointer = self.language.pointer(*dtype, *writes);
             self.text.line(format!("{pointer}{name} = all_{name} + {name}_at;"));
@@ -119,7 +139,6 @@ impl Writer {
         self.text.append(body);
         self.text.close();
         self.text.line("");
-        let grid = Grid { items, group: GROUP.min(self.limits.group) };
         Action::Launch { kernel: self.names.len() - 1, grid, operands: operands.all.clone() }
     }
 
