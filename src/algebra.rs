@@ -25,6 +25,17 @@ pub enum Reduction {
     Min,
 }
 
+impl Reduction {
+    /// What it is called.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Reduction::Sum => "sum",
+            Reduction::Max => "max",
+            Reduction::Min => "min",
+        }
+    }
+}
+
 /// Which extreme an argument reduction looks for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Extreme {

@@ -21,3 +21,4 @@ mod steps;
 mod sweeps;
 pub(crate) mod text;
 pub(crate) mod tidy;
+pub(crate) mod together;

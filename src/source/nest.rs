@@ -11,6 +11,7 @@ use super::order::order;
 use super::rows::Rows;
 use super::text::Text;
 use super::tidy::is_one_to_one;
+use super::together::Together;
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
@@ -50,13 +51,19 @@ pub(crate) struct NestWriter<'a> {
     /// Whether what is written now is one of several sums side by side.
     pub(crate) lane: Option<String>,
     /// How many of the outermost loops are no loops: each of their steps runs the text on its own.
-    parallel: usize,
+    pub(crate) parallel: usize,
     /// The element types of buffers.
     pub(crate) dtype: &'a dyn Fn(u32) -> DType,
     /// Rows that the innermost loop goes through, while it is written.
     pub(crate) rows: Rows,
     /// Whether what is written now is inside of all loops.
     is_inside: bool,
+    /// How the other loops are one, if they are.
+    pub(crate) together: Option<Together>,
+    /// Whether sums of floats may be several sums side by side.
+    pub(crate) has_vectors: bool,
+    /// Whether others may combine with the same elements at the same time.
+    pub(crate) is_atomic: bool,
 }
 
 /// What is known of buffers: how they are called, how many elements of what type they have, and whether a nest goes on with what they have already.
@@ -85,6 +92,9 @@ impl<'a> NestWriter<'a> {
             dtype: buffers.dtype,
             rows: Rows::new(),
             is_inside: false,
+            together: None,
+            has_vectors: true,
+            is_atomic: false,
             helpers,
             levels: Vec::new(),
             uses: nest.uses(),
@@ -250,7 +260,7 @@ impl NestWriter<'_> {
     }
 
     /// What is inside of so many loops.
-    fn level(&mut self, text: &mut Text, level: usize) {
+    pub(crate) fn level(&mut self, text: &mut Text, level: usize) {
         self.is_inside = level == self.depth();
         self.values(text, level);
         let stores: Vec<usize> = (0..self.nest.stores.len()).collect();
@@ -268,19 +278,16 @@ impl NestWriter<'_> {
         if level < self.depth() {
             let axis = self.order[level];
             let (variable, extent) = (self.variable(axis), self.nest.extents[axis]);
-            let is_innermost = level + 1 == self.depth() && level >= self.parallel;
+            let is_innermost = level + 1 == self.depth() && level >= self.parallel && self.together.is_none();
             if is_innermost {
                 self.bind_rows(text);
             }
             match lanes {
                 _ if level < self.parallel => {
-                    let inner =
-                        shape::steps(self.order[level + 1..self.parallel].iter().map(|&axis| self.nest.extents[axis]));
-                    let outer = if inner == 1 { "item".to_string() } else { format!("item / {inner}") };
-                    let position = if level == 0 { outer } else { format!("{outer} % {extent}") };
-                    text.declare(&variable, self.language.declare_index(&variable, &position));
+                    self.position(text, level, "item", 0..self.parallel);
                     self.level(text, level + 1);
                 }
+                _ if self.together.is_some() => self.together(text, level),
                 true => self.lane_loops(text, level, &variable, extent),
                 false => {
                     text.open(self.language.for_loop(&variable, "0", &extent.to_string()));
@@ -293,9 +300,20 @@ impl NestWriter<'_> {
                 self.rows.clear();
             }
         }
-        for &at in &opened {
-            self.close_accumulator(text, at);
+        match self.together {
+            Some(_) if level == self.parallel => self.finish_together(text, &opened),
+            _ => opened.iter().for_each(|&at| self.close_accumulator(text, at)),
         }
+    }
+
+    /// The position of a loop that is none, which is one of several that a number goes through as one.
+    pub(crate) fn position(&self, text: &mut Text, level: usize, number: &str, levels: std::ops::Range<usize>) {
+        let axis = self.order[level];
+        let (variable, extent) = (self.variable(axis), self.nest.extents[axis]);
+        let inner = shape::steps(self.order[level + 1..levels.end].iter().map(|&axis| self.nest.extents[axis]));
+        let outer = if inner == 1 { number.to_string() } else { format!("{number} / {inner}") };
+        let position = if level == levels.start { outer } else { format!("{outer} % {extent}") };
+        text.declare(&variable, self.language.declare_index(&variable, &position));
     }
 
     /// Whether a store reduces into several variables side by side.
@@ -306,7 +324,8 @@ impl NestWriter<'_> {
             return false;
         }
         let inner = (0..self.nest.values.len()).filter(|&id| self.levels[id] == self.depth()).count();
-        self.accumulators[at].is_some()
+        self.has_vectors
+            && self.accumulators[at].is_some()
             && store.mode == Mode::Reduce(Reduction::Sum)
             && self.nest.values[store.value as usize].1.is_float()
             && self.nest.extents[self.order[innermost]] >= LONG
@@ -365,22 +384,34 @@ impl NestWriter<'_> {
                 parts.remove(0)
             }
         };
+        self.finish(text, at, op, dtype, &total);
+    }
+
+    /// Stores what was reduced into a variable.
+    pub(crate) fn finish(&mut self, text: &mut Text, at: usize, op: Reduction, dtype: DType, total: &str) {
+        let store = &self.nest.stores[at];
         if self.assigned[at] {
             let (element, _) = self.place(store);
             text.line(format!("{element} = {total};"));
         } else {
-            self.combine(text, store, op, dtype, &total);
+            self.combine(text, store, op, dtype, total);
         }
     }
 
     /// Combines a value with the element at a store's place.
     fn combine(&mut self, text: &mut Text, store: &Store, op: Reduction, dtype: DType, value: &str) {
         let (element, condition) = self.place(store);
-        let combined = self.combined(op, dtype, &element, value);
-        self.guarded(text, condition, &format!("{element} = {combined};"));
+        let line = match self.is_atomic {
+            false => format!("{element} = {};", self.combined(op, dtype, &element, value)),
+            true => {
+                let name = format!("atomic_{}", op.name());
+                format!("{};", self.language.helper(&name, dtype, &[&format!("&{element}"), value], self.helpers))
+            }
+        };
+        self.guarded(text, condition, &line);
     }
 
-    fn combined(&mut self, op: Reduction, dtype: DType, a: &str, b: &str) -> String {
+    pub(crate) fn combined(&mut self, op: Reduction, dtype: DType, a: &str, b: &str) -> String {
         let op = match (op, dtype) {
             (Reduction::Sum | Reduction::Max, DType::Bool) => Binary::Or,
             (Reduction::Min, DType::Bool) => Binary::And,

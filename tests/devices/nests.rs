@@ -4,20 +4,88 @@ use crate::is_there;
 use deltaray::opencl::OpenCl;
 use deltaray::prelude::*;
 
-fn rows_and_columns<A: Algebra>(x: &Matrix<A, f64>) -> (Vector<A, f64>, Vector<A, f64>) {
-    (x.sum_axis(0), x.sum_axis(1))
+use deltaray::opencl::DeviceKind;
+
+/// Sums and extremes along rows and columns, beside what is written everywhere, and a sum of all.
+#[allow(clippy::type_complexity)]
+fn reductions<A: Algebra>(
+    x: &Matrix<A, f64>,
+) -> (Vector<A, f64>, Vector<A, f64>, Vector<A, f64>, Matrix<A, f64>, Scalar<A, f64>) {
+    let y = x.sin();
+    (y.sum_axis(0), y.sum_axis(1), y.max_axis(1), &y * 2.0, y.sum())
+}
+
+/// Everything that kernels share among work items, with few steps for each of them.
+fn shared() -> OpenCl {
+    OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1)
 }
 
 #[test]
-fn sums_over_rows_and_over_columns() {
+fn reductions_are_shared_in_all_ways() {
     if !is_there() {
         return;
     }
-    let x = Matrix::from_elements([33, 70], (0..33 * 70).map(f64::from).collect());
-    let staged = stage(rows_and_columns, &x).unwrap();
-    let (columns, rows) = staged.call(&x).unwrap();
-    let compiled = staged.compile(OpenCl::default()).unwrap();
-    let (found_columns, found_rows) = compiled.call(&x).unwrap();
-    assert_eq!(found_columns.to_vec(), columns.to_vec());
-    assert_eq!(found_rows.to_vec(), rows.to_vec());
+    for [rows, columns] in [[33, 70], [1, 5000], [5000, 1], [3, 2000], [2000, 3], [1, 1], [0, 3], [3, 0]] {
+        let elements = (0..rows * columns).map(|at| (at as f64 * 0.37).sin()).collect();
+        let x = Matrix::from_elements([rows, columns], elements);
+        let staged = stage(reductions, &x).unwrap();
+        let expected = staged.call(&x).unwrap();
+        for options in [shared(), OpenCl::default(), OpenCl::default().written_for(DeviceKind::Gpu)] {
+            let compiled = staged.compile(options).unwrap();
+            let found = compiled.call(&x).unwrap();
+            let close = |found: Vec<f64>, expected: Vec<f64>| {
+                assert_eq!(found.len(), expected.len());
+                for (a, b) in found.iter().zip(&expected) {
+                    assert!(
+                        (a - b).abs() <= 1e-10 || a == b,
+                        "{rows} x {columns}: {a} for {b}\n{}",
+                        compiled.program()
+                    );
+                }
+            };
+            close(found.0.to_vec(), expected.0.to_vec());
+            close(found.1.to_vec(), expected.1.to_vec());
+            close(found.2.to_vec(), expected.2.to_vec());
+            close(found.3.reshape([rows * columns]).to_vec(), expected.3.reshape([rows * columns]).to_vec());
+            close(vec![found.4.item()], vec![expected.4.item()]);
+        }
+    }
+}
+
+/// A histogram, windows that overlap, and sums by computed rows.
+#[allow(clippy::type_complexity)]
+fn scatters<A: Algebra>(
+    (x, at, rows): &(Vector<A, f64>, Vector<A, i64>, Matrix<A, f32>),
+) -> (Vector<A, f64>, Vector<A, i64>, Matrix<A, f32>, Vector<A, f64>) {
+    let windows = grad(|x: &Vector<_, f64>| build([98, 3], |[i, j]| x.at(&(i + j)).exp()).sum(), x);
+    (x.scatter(at, [7]), at.scatter(at, [7]), rows.scatter(at, [9]), windows)
+}
+
+#[test]
+fn sums_by_computed_positions_come_to_all_of_their_elements() {
+    if !is_there() {
+        return;
+    }
+    let count = 100;
+    let x = Vector::from((0..count).map(|at| f64::from(at) * 0.01).collect::<Vec<f64>>());
+    // Some are outside.
+    let at = Vector::from((0..count).map(|at| i64::from(at * at % 11) - 2).collect::<Vec<i64>>());
+    let rows = Matrix::from_elements([100, 5], (0..500).map(|at| at as f32).collect());
+    let staged = stage(scatters, (&x, &at, &rows)).unwrap();
+    let expected = staged.call((&x, &at, &rows)).unwrap();
+    let all = [OpenCl::default(), shared(), shared().deterministic()];
+    for options in all {
+        let compiled = staged.compile(options.clone()).unwrap();
+        assert_eq!(
+            compiled.program().source().contains("atomic_sum_f64("),
+            format!("{options:?}").contains("Gpu") && format!("{options:?}").contains("is_deterministic: false")
+        );
+        for _ in 0..10 {
+            let found = compiled.call((&x, &at, &rows)).unwrap();
+            approx::assert_relative_eq!(found.0.to_vec()[..], expected.0.to_vec()[..], max_relative = 1e-12);
+            assert_eq!(found.1.to_vec(), expected.1.to_vec());
+            assert_eq!(found.2.to_ndarray(), expected.2.to_ndarray());
+            approx::assert_relative_eq!(found.3.to_vec()[..], expected.3.to_vec()[..], max_relative = 1e-12);
+        }
+    }
 }

@@ -3,7 +3,6 @@
 use super::failure::Outcome;
 use ocl::core::{self, DeviceId, DeviceInfo, DeviceInfoResult, PlatformId, PlatformInfo};
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 /// What a device is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -41,7 +40,14 @@ pub(super) struct Limits {
     pub(super) has_long_atomics: bool,
     /// Whether the work items of a group run one after the other, so that only groups run at the same time.
     pub(super) is_serial: bool,
+    /// Steps of a reduction that a work item takes at least, before it is shared among more.
+    pub(super) least_steps: usize,
+    /// Whether the same sums are to be the same numbers in every run.
+    pub(super) is_deterministic: bool,
 }
+
+/// Steps of a reduction that a work item takes at least, unless said otherwise.
+const LEAST_STEPS: usize = 8;
 
 /// A device.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -85,12 +91,8 @@ fn order(kind: DeviceKind) -> u8 {
     }
 }
 
-/// One thread at a time asks for devices: drivers (PoCL 3) begin twice where two do at first.
-static ASKED: Mutex<()> = Mutex::new(());
-
 /// All devices, those that are chosen first in front.
 pub(super) fn all() -> Outcome<Vec<Device>> {
-    let _alone = ASKED.lock().unwrap_or_else(PoisonError::into_inner);
     // A loader without a driver has no list of none, but an error.
     let Ok(platforms) = core::get_platform_ids() else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -137,6 +139,8 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
         parameters: number(DeviceInfo::MaxParameterSize, 1024),
         has_long_atomics: has("cl_khr_int64_base_atomics"),
         is_serial: kind == DeviceKind::Cpu,
+        least_steps: LEAST_STEPS,
+        is_deterministic: false,
     };
     Ok(Some(Device {
         platform: core::get_platform_info(platform, PlatformInfo::Name)?.to_string().trim().to_string(),

@@ -37,6 +37,7 @@ pub use program::{DeviceArray, Program};
 pub use tuning::{ProductKernel, Tile};
 
 use crate::error::Result;
+use devices::Limits;
 use failure::{Outcome, Problem};
 
 /// What is asked of a device.
@@ -54,6 +55,9 @@ enum Choice {
 pub struct OpenCl {
     choice: Choice,
     products: tuning::Products,
+    written_for: Option<DeviceKind>,
+    least_steps: Option<usize>,
+    is_deterministic: bool,
 }
 
 impl OpenCl {
@@ -84,6 +88,37 @@ impl OpenCl {
     pub fn with_product_parts(mut self, parts: usize) -> OpenCl {
         self.products.parts = Some(parts);
         self
+    }
+
+    /// Has kernels written as for a device of this kind, whatever the device is. Those for graphics processors share reductions
+    /// among the work items of groups, through local memory; those for processors, whose items run one after the other, do not.
+    pub fn written_for(mut self, kind: DeviceKind) -> OpenCl {
+        self.written_for = Some(kind);
+        self
+    }
+
+    /// How many steps of a reduction a work item takes at least, before it is shared among more of them: 8 unless said otherwise.
+    pub fn least_steps(mut self, steps: usize) -> OpenCl {
+        self.least_steps = Some(steps.max(1));
+        self
+    }
+
+    /// Has the same program result in the same numbers in every run on one device.
+    ///
+    /// That is so but for sums whose places are computed, as those of scatters: unless this is asked for, work items add to
+    /// elements in any order, so that sums of floats are rounded differently from run to run.
+    pub fn deterministic(mut self) -> OpenCl {
+        self.is_deterministic = true;
+        self
+    }
+
+    /// What kernels are written for.
+    fn limits(&self, device: &Device) -> Limits {
+        let mut limits = device.limits;
+        limits.is_serial = self.written_for.map_or(limits.is_serial, |kind| kind == DeviceKind::Cpu);
+        limits.least_steps = self.least_steps.unwrap_or(limits.least_steps);
+        limits.is_deterministic = self.is_deterministic;
+        limits
     }
 
     /// The device.

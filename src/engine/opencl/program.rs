@@ -110,7 +110,7 @@ impl Program {
         options: &OpenCl,
     ) -> Outcome<Vec<Program>> {
         let shared = Shared::of(device)?;
-        let mut writer = Writer::new(device.limits, options.products.clone());
+        let mut writer = Writer::new(options.limits(device), options.products.clone());
         let (mut doubles, mut codes) = (false, Vec::new());
         for body in bodies {
             let procedure = lower_unblocked(&push_gathers(body));

@@ -4,6 +4,7 @@
 //! the program's prefix, and `F` the ending of functions of single precision.
 
 mod c;
+mod opencl;
 mod rust;
 
 use super::language::Helper;
@@ -81,7 +82,8 @@ pub(crate) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
         let ending = if single && !is_opencl { "f" } else { "" };
         let (name, order) = sorting(name);
         // Names that have a part of their own to be replaced.
-        let text = c::find(name, *dtype).text;
+        let row = if is_opencl { opencl::find(name, *dtype) } else { None };
+        let text = row.unwrap_or_else(|| c::find(name, *dtype)).text;
         let text = text.replace("P_NAME", &format!("P_{name}")).replace("P_", &format!("{prefix}_"));
         let text =
             text.replace("_S(", &format!("_{}(", dtype.name())).replace(".0F", if single { ".0f" } else { ".0" });
@@ -113,7 +115,12 @@ pub(crate) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
             ),
         }
     };
-    ordered(helpers, c::find).iter().map(text).map(|text| text.trim_end().to_string()).collect()
+    let find = if is_opencl {
+        |name: &str, dtype| opencl::find(name, dtype).unwrap_or_else(|| c::find(name, dtype))
+    } else {
+        c::find
+    };
+    ordered(helpers, find).iter().map(text).map(|text| text.trim_end().to_string()).collect()
 }
 
 /// The texts of helpers in Rust.

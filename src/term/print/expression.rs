@@ -2,7 +2,7 @@
 
 use super::literal::{self, Spelling};
 use super::view_names::{self, ViewName};
-use crate::algebra::{Contraction, Extreme, Label, Order, Reduction};
+use crate::algebra::{Contraction, Extreme, Label, Order};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Type, Value};
 use crate::term::op::Op;
@@ -233,7 +233,7 @@ pub(crate) fn name<X>(op: &Op<X>) -> String {
         Op::Concatenate(_) => "concatenate".into(),
         Op::Gather => "gather".into(),
         Op::Scatter(_) => "scatter".into(),
-        Op::Reduce(reduction, _) => reduction_name(*reduction).into(),
+        Op::Reduce(reduction, _) => reduction.name().into(),
         Op::ArgReduce(extreme, _) => extreme_name(*extreme).into(),
         Op::ArgSort(order, _) => order_name(*order).into(),
         Op::Contract(_) => "contract".into(),
@@ -245,14 +245,6 @@ pub(crate) fn name<X>(op: &Op<X>) -> String {
         Op::Alias => "alias".into(),
         Op::Mark => "mark".into(),
         Op::Extra(_) => "build".into(),
-    }
-}
-
-fn reduction_name(reduction: Reduction) -> &'static str {
-    match reduction {
-        Reduction::Sum => "sum",
-        Reduction::Max => "max",
-        Reduction::Min => "min",
     }
 }
 
@@ -302,7 +294,7 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
             let text = format!("scatter {:?} {} [{text}]", &extents[..], updates.at(Level::Atom));
             Expression::new(text, Level::Application, depth.max(updates.depth_at(Level::Atom)))
         }
-        Op::Reduce(reduction, axes) => apply(&format!("{}{:?}", reduction_name(*reduction), &axes[..]), operands),
+        Op::Reduce(reduction, axes) => apply(&format!("{}{:?}", reduction.name(), &axes[..]), operands),
         Op::ArgReduce(extreme, axis) => apply(&format!("{}[{axis}]", extreme_name(*extreme)), operands),
         Op::ArgSort(order, axis) => apply(&format!("{}[{axis}]", order_name(*order)), operands),
         Op::Contract(spec) => apply(&format!("contract \"{}\"", contraction_labels(spec)), operands),

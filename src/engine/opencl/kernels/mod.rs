@@ -2,6 +2,7 @@
 
 mod call;
 mod nest;
+mod parts;
 mod product;
 
 use super::code::{Action, Code, Grid, Inner, Operand};
@@ -51,6 +52,10 @@ impl Writer {
         let mut source = Text::default();
         if doubles {
             source.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
+        }
+        let is_exchanged = |(name, dtype): &Helper| name.starts_with("atomic_") && dtype.bytes() == 8;
+        if self.helpers.iter().any(is_exchanged) {
+            source.line("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable");
         }
         for helper in helpers::c_texts(&self.helpers, PREFIX, true) {
             source.lines(helper.lines());
@@ -107,31 +112,26 @@ impl Writer {
         self.language.dtype(dtype)
     }
 
-    /// A kernel of so many work items, each of which knows its position.
+    /// A kernel whose items are on their own: its text begins with the position of each.
     fn kernel(&mut self, word: &str, operands: &Operands, items: usize, body: Text) -> Action {
         let mut text = Text::default();
         text.line("const long item = get_global_id(0);");
         text.line(format!("if (item >= {items}) return;"));
         text.append(body);
-        let grid = Grid { items, group: GROUP.min(self.limits.group) };
-        self.launched("", word, operands, grid, text)
+        self.group_kernel(word, operands, Grid { items, group: GROUP.min(self.limits.group) }, text)
     }
 
-    /// A kernel of so many groups of work items, all of which run whole.
-    fn kernel_of_groups(&mut self, word: &str, operands: &Operands, groups: usize, group: usize, body: Text) -> Action {
-        let attribute = format!("__attribute__((reqd_work_group_size({group}, 1, 1))) ");
-        self.launched(&attribute, word, operands, Grid { items: groups * group, group }, body)
-    }
-
-    /// A kernel: its head, which has arrays begin where they are said to.
-    fn launched(&mut self, attribute: &str, word: &str, operands: &Operands, grid: Grid, body: Text) -> Action {
+    /// A kernel: its head, which has arrays begin where they are said to, and its text.
+    fn group_kernel(&mut self, word: &str, operands: &Operands, grid: Grid, body: Text) -> Action {
         let name = self.name(word);
         let parameters = &operands.parameters;
         let parameter = |(name, dtype, writes): &(String, DType, bool)| {
             format!("{}restrict all_{name}, const long {name}_at", self.language.pointer(*dtype, *writes))
         };
         let all: Vec<String> = parameters.iter().map(parameter).collect();
-        self.text.open(format!("__kernel {attribute}void {name}({})", all.join(", ")));
+        // Compilers that know how many work items share registers give each as many as there are.
+        let required = format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1)))", grid.group);
+        self.text.open(format!("{required} void {name}({})", all.join(", ")));
         for (name, dtype, writes) in parameters {
             let pointer = self.language.pointer(*dtype, *writes);
             self.text.line(format!("{pointer}{name} = all_{name} + {name}_at;"));
@@ -144,15 +144,51 @@ impl Writer {
 
     /// The arrays that a kernel takes: each once, whatever it is called.
     fn operands(procedure: &Procedure, read: &[BufferId], written: &[BufferId]) -> Operands {
-        let origins: BTreeSet<BufferId> = written.iter().map(|&id| procedure.origin(id)).collect();
+        Scope { procedure, scratch: Vec::new() }.operands(read, written)
+    }
+}
+
+/// The buffers of a procedure, and behind them memory of a step's own.
+struct Scope<'a> {
+    procedure: &'a Procedure,
+    /// Slot, element type, and number of elements.
+    scratch: Vec<(usize, DType, usize)>,
+}
+
+impl Scope<'_> {
+    fn scratch(&self, id: BufferId) -> Option<&(usize, DType, usize)> {
+        (id as usize).checked_sub(self.procedure.buffers.len()).map(|at| &self.scratch[at])
+    }
+
+    /// Memory of the step's own, as a buffer.
+    fn add(&mut self, slot: usize, dtype: DType, count: usize) -> BufferId {
+        self.scratch.push((slot, dtype, count));
+        (self.procedure.buffers.len() + self.scratch.len() - 1) as BufferId
+    }
+
+    fn dtype(&self, id: BufferId) -> DType {
+        self.scratch(id).map_or_else(|| self.procedure.buffers[id as usize].ty.dtype, |&(_, dtype, _)| dtype)
+    }
+
+    fn count(&self, id: BufferId) -> usize {
+        self.scratch(id).map_or_else(|| self.procedure.buffers[id as usize].ty.size(), |&(.., count)| count)
+    }
+
+    /// The arrays that a kernel takes: each once, whatever it is called.
+    fn operands(&self, read: &[BufferId], written: &[BufferId]) -> Operands {
+        let origin = |id: BufferId| if self.scratch(id).is_some() { id } else { self.procedure.origin(id) };
+        let origins: BTreeSet<BufferId> = written.iter().map(|&id| origin(id)).collect();
         let mut operands = Operands::default();
         for &id in read.iter().chain(written) {
-            let origin = procedure.origin(id);
-            let name = format!("b{origin}");
-            if !operands.all.contains(&Operand::Buffer(origin)) {
-                let dtype = procedure.buffers[id as usize].ty.dtype;
-                operands.parameters.push((name.clone(), dtype, origins.contains(&origin)));
-                operands.all.push(Operand::Buffer(origin));
+            let (name, operand) = match self.scratch(id) {
+                Some(&(slot, ..)) => {
+                    (format!("part{}", id as usize - self.procedure.buffers.len()), Operand::Slot(slot))
+                }
+                None => (format!("b{}", origin(id)), Operand::Buffer(origin(id))),
+            };
+            if !operands.all.contains(&operand) {
+                operands.parameters.push((name.clone(), self.dtype(id), origins.contains(&origin(id))));
+                operands.all.push(operand);
             }
             operands.names.insert(id, name);
         }

@@ -1,40 +1,242 @@
-//! Nests as kernels.
+//! Nests as kernels: in parts, of which each reduces over the same loops, and each of them shared among work items as its
+//! extents and the device have it.
+//!
+//! What a part writes has an item for each element. What it reduces has an item, or a group of them, for each result; where
+//! there are fewer results than the device has room for items, several, whose parts of the results a second kernel puts
+//! together. Where different items come to one element, they exchange it atomically, or, where that is not to be, one of them
+//! does all steps that could.
 
-use super::Writer;
-use crate::engine::opencl::code::Action;
-use crate::kernel::{BufferId, Nest, Procedure};
-use crate::shape::steps;
+use super::parts::{Manner, Part, parts, second};
+use super::{Scope, Writer};
+use crate::engine::opencl::code::{Action, Grid};
+use crate::kernel::{BufferId, Mode, Nest, Procedure};
+use crate::shape::{DType, steps};
 use crate::source::nest::{Buffers, NestWriter};
-use crate::source::order::parallel_first;
+use crate::source::order::{order, parallel_first};
 use crate::source::plan::Plan;
 use crate::source::procedure::touched;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
+use crate::source::together::{Finish, Together};
+use std::collections::HashSet;
+
+/// Work items of a group that shares a reduction, at most.
+const LANES: usize = 256;
+
+/// Items that each unit of a device is to be given, so that it can do something else while some of them wait for memory.
+const BUSY: usize = 2048;
+
+/// The same of a unit that runs one item after the other.
+const BUSY_IN_TURN: usize = 4;
+
+/// Steps that an item of such a unit takes at least.
+const LONG: usize = 2048;
+
+/// Units from which on atomic exchanges, which each take several times as long as a sum, are worth it if items run in turn.
+const MANY_UNITS: usize = 16;
+
+/// Parts of a result, at most.
+const CHUNKS: usize = 1024;
+
+/// How a reduction is shared among work items.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Shares {
+    /// Results.
+    results: usize,
+    /// Steps of each of them.
+    count: usize,
+    /// Items of a group that work on one part of a result.
+    lanes: usize,
+    /// Parts of a result.
+    chunks: usize,
+    /// Whether neighbouring items have neighbouring results.
+    columns: bool,
+}
 
 impl Writer {
-    pub(super) fn nest(&mut self, procedure: &Procedure, plan: &Plan<'_>, nest: &Nest, continues: bool) -> Vec<Action> {
-        let nest = &tidied(nest, &plan.unread);
-        if nest.stores.is_empty() {
-            return Vec::new();
-        }
-        let (read, written) = touched(nest);
-        let operands = Writer::operands(procedure, &read, &written);
-        let ty = |id: BufferId| &procedure.buffers[id as usize].ty;
-        let (name, count) = (|id: BufferId| operands.names[&id].clone(), |id: BufferId| ty(id).size());
-        let dtype = |id: BufferId| ty(id).dtype;
-        let goes_on = |id: BufferId| continues || procedure.continued.contains(&id);
-        let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: &goes_on };
-        let (order, parallel) = parallel_first(nest);
-        let items = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
-        let mut loops = NestWriter::new(&self.language, nest, (order, parallel), buffers, &mut self.helpers);
-        let fills = loops.fills(buffers);
-        let mut text = Text::default();
-        loops.write(&mut text);
-        text.tidy();
-        let mut actions: Vec<Action> = fills.into_iter().map(|(to, value)| Action::Fill { to, value }).collect();
-        if !nest.extents.contains(&0) {
-            actions.push(self.kernel("nest", &operands, items, text));
+    /// A nest as kernels.
+    pub(super) fn nest(
+        &mut self,
+        procedure: &Procedure,
+        plan: &mut Plan<'_>,
+        nest: &Nest,
+        continues: bool,
+    ) -> Vec<Action> {
+        let nest = tidied(nest, &plan.unread);
+        let mut actions = Vec::new();
+        let mut scope = Scope { procedure, scratch: Vec::new() };
+        // The second part that stores to a buffer goes on with what the first has.
+        let mut stored: HashSet<BufferId> = HashSet::new();
+        for part in parts(&nest, |alone, dtype| self.manner(alone, dtype)) {
+            let origins = part.nest.stores.iter().map(|store| procedure.origin(store.buffer));
+            let origins: Vec<BufferId> = origins.collect();
+            let goes_on =
+                |id: BufferId| continues || procedure.continued.contains(&id) || stored.contains(&procedure.origin(id));
+            self.part(&mut scope, plan, &part, &goes_on, &mut actions);
+            stored.extend(origins);
         }
         actions
     }
+
+    /// How many items a device is to be given at least.
+    fn busy(&self) -> usize {
+        self.limits.units * if self.limits.is_serial { BUSY_IN_TURN } else { BUSY }
+    }
+
+    /// How reductions that come to one element at several positions do so.
+    fn manner(&self, nest: &Nest, dtype: DType) -> Manner {
+        let limits = &self.limits;
+        let (order, parallel) = parallel_first(nest);
+        let apart = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
+        let has_atomics = !limits.is_deterministic && (dtype.bytes() < 8 || limits.has_long_atomics);
+        let is_slow = limits.is_serial && limits.units < MANY_UNITS;
+        if has_atomics && !is_slow && apart < self.busy() { Manner::Atomic } else { Manner::InTurn }
+    }
+
+    fn part(
+        &mut self,
+        scope: &mut Scope<'_>,
+        plan: &mut Plan<'_>,
+        part: &Part,
+        goes_on: &dyn Fn(BufferId) -> bool,
+        actions: &mut Vec<Action>,
+    ) {
+        let nest = &part.nest;
+        let is_shared = part.manner != Manner::InTurn;
+        let (order, parallel) = match is_shared {
+            false => parallel_first(nest),
+            true => {
+                let (inner, outer): (Vec<usize>, Vec<usize>) =
+                    order(nest).into_iter().partition(|axis| part.reduced.contains(axis));
+                ([&outer[..], &inner].concat(), outer.len())
+            }
+        };
+        let shares = self.shares(part, &order, parallel, scope.scratch.is_empty());
+        let (read, written) = touched(nest);
+        let mut operands = scope.operands(&read, &written);
+        let mut partial: Vec<BufferId> = Vec::new();
+        if shares.chunks > 1 && part.manner == Manner::Apart {
+            for store in nest.stores.iter().filter(|store| store.mode != Mode::Write) {
+                let (dtype, count) = (nest.values[store.value as usize].1, shares.results * shares.chunks);
+                let id = scope.add(plan.memory(dtype, count), dtype, count);
+                partial.push(id);
+            }
+            operands = scope.operands(&read, &[&written[..], &partial].concat());
+        }
+        let (count, dtype) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
+        let name = |id: BufferId| operands.names[&id].clone();
+        let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: goes_on };
+        let mut loops = NestWriter::new(&self.language, nest, (order.clone(), parallel), buffers, &mut self.helpers);
+        loops.is_atomic = part.manner == Manner::Atomic;
+        loops.has_vectors = self.limits.is_serial && (shares.lanes, shares.chunks) == (1, 1);
+        if partial.is_empty() {
+            actions.extend(loops.fills(buffers).into_iter().map(|(to, value)| Action::Fill { to, value }));
+        }
+        if nest.extents.contains(&0) {
+            return;
+        }
+        let mut text = Text::default();
+        let arrays: Vec<String> = partial.iter().map(|&id| name(id)).collect();
+        let grid = shared(&mut text, &mut loops, shares, arrays, self.limits.group, self.limits.is_serial);
+        loops.write(&mut text);
+        text.tidy();
+        let word = if shares.count > 1 && is_shared { "reduction" } else { "nest" };
+        actions.push(self.group_kernel(word, &operands, grid, text));
+        if !partial.is_empty() {
+            let second = second(nest, &order[..parallel], shares.chunks, shares.columns, &partial);
+            self.part(scope, plan, &second, goes_on, actions);
+        }
+    }
+
+    /// How a part is shared: as a reduction, unless it is none, or is not to be shared. One that is the second of two is shared
+    /// by a group at most.
+    fn shares(&self, part: &Part, order_of_loops: &[usize], parallel: usize, is_first: bool) -> Shares {
+        let (nest, limits) = (&part.nest, &self.limits);
+        let extent = |axes: &[usize]| steps(axes.iter().map(|&axis| nest.extents[axis]));
+        let (results, count) = (extent(&order_of_loops[..parallel]), extent(&order_of_loops[parallel..]));
+        let columns = order(nest).last().is_some_and(|axis| !part.reduced.contains(axis));
+        let alone = Shares { results, count, lanes: 1, chunks: 1, columns };
+        if part.reduced.is_empty() || part.manner == Manner::InTurn || nest.extents.contains(&0) {
+            return alone;
+        }
+        let room = limits.local / (8 * nest.stores.len());
+        let widest = power_of_two_below(LANES.min(limits.group).min(room));
+        let lanes = match limits.is_serial || columns {
+            true => 1,
+            false => power_of_two_below(count / limits.least_steps).min(widest),
+        };
+        let least = if limits.is_serial { LONG } else { limits.least_steps };
+        let chunks = match is_first {
+            true => (self.busy() / (results * lanes).max(1)).min(count / (lanes * least)).clamp(1, CHUNKS),
+            false => 1,
+        };
+        Shares { lanes, chunks, ..alone }
+    }
+}
+
+/// Has the loops be shared so: the work items that there are, and in the text the position of each.
+fn shared(
+    text: &mut Text,
+    loops: &mut NestWriter<'_>,
+    Shares { results, count, lanes, chunks, columns }: Shares,
+    arrays: Vec<String>,
+    widest: usize,
+    is_serial: bool,
+) -> Grid {
+    let all = results.saturating_mul(chunks);
+    let items = all.saturating_mul(lanes);
+    let counter = |largest: usize| if largest <= (u32::MAX / 2) as usize { "uint" } else { "long" };
+    let (place, step) = (counter(items), counter(count));
+    if (lanes, chunks) == (1, 1) {
+        text.declare("item", format!("const {place} item = get_global_id(0);"));
+        text.line(format!("if (get_global_id(0) >= {items}) return;"));
+        return Grid { items, group: group(items, widest, is_serial) };
+    }
+    let steps = count.div_ceil(chunks);
+    let then = match arrays.is_empty() {
+        true => Finish::Whole,
+        false => Finish::Part { arrays, place: "place".into() },
+    };
+    let end = format!("min(chunk * {steps} + {steps}, ({step}){count})");
+    if lanes == 1 {
+        text.line(format!("const {place} place = get_global_id(0);"));
+        text.line(format!("if (place >= {all}) return;"));
+        let (item, chunk) = match columns {
+            true => (format!("place % {results}"), format!("place / {results}")),
+            false => (format!("place / {chunks}"), format!("place % {chunks}")),
+        };
+        text.declare("item", format!("const {place} item = {item};"));
+        text.line(format!("const {step} chunk = {chunk};"));
+        loops.together = Some(Together { start: format!("chunk * {steps}"), end, stride: 1, finish: then });
+        return Grid { items, group: group(items, widest, is_serial) };
+    }
+    let group = lanes.max(power_of_two_below(LANES.min(widest)));
+    // Items beyond the last result do as if they were at it, but take no steps, and store nothing: none may miss a barrier.
+    text.line("const uint local_item = get_local_id(0);");
+    text.line(format!("const uint lane = local_item % {lanes};"));
+    text.line(format!("const {place} place = get_global_id(0) / {lanes};"));
+    text.line(format!("const int is_there = place < {all};"));
+    text.declare("item", format!("const {place} item = min(place / {chunks}, ({place}){});", results - 1));
+    text.line(format!("const {step} chunk = place % {chunks};"));
+    text.line(format!("const {step} end = is_there ? {end} : 0;"));
+    let finish = Finish::Group { lanes, group, there: "is_there && lane == 0".into(), then: Box::new(then) };
+    let start = format!("chunk * {steps} + lane");
+    loops.together = Some(Together { start, end: "end".into(), stride: lanes, finish });
+    let mut local = Text::default();
+    loops.local_memory(&mut local);
+    local.append(std::mem::take(text));
+    *text = local;
+    Grid { items, group }
+}
+
+/// How many items are a group, where they are on their own: on a device that runs them in turn there are to be groups for all of
+/// its units.
+fn group(items: usize, widest: usize, is_serial: bool) -> usize {
+    let own = if is_serial { power_of_two_below(items / 16).min(64) } else { 128 };
+    own.min(widest).max(1)
+}
+
+/// The largest power of two that is not above a number, or 1.
+fn power_of_two_below(number: usize) -> usize {
+    number.checked_ilog2().map_or(1, |exponent| 1 << exponent)
 }

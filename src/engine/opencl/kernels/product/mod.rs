@@ -5,8 +5,8 @@ mod items;
 mod parts;
 mod places;
 
-use super::Writer;
-use crate::engine::opencl::code::{Action, Operand};
+use super::{Scope, Writer};
+use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::failure::Outcome;
 use crate::engine::opencl::tuning::{Choice, ProductKernel, Sizes, Tile};
 use crate::kernel::{BATCH, COLUMN, Procedure, Product, ROW, SUMMED};
@@ -57,17 +57,12 @@ impl Writer {
         let part = summed.div_ceil(parts).next_multiple_of(tile.summed);
         let parts = summed.div_ceil(part);
         let (read, written) = ([product.left.buffer, product.right.buffer], [product.result.buffer]);
-        let result = procedure.origin(product.result.buffer);
-        let (operands, target) = match parts {
-            1 => (Writer::operands(procedure, &read, &written), format!("b{result}")),
-            _ => {
-                let mut operands = Writer::operands(procedure, &read, &[]);
-                let slot = plan.memory(dtype, parts * count);
-                operands.parameters.push((PARTS.into(), dtype, true));
-                operands.all.push(Operand::Slot(slot));
-                (operands, PARTS.to_string())
-            }
+        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let target = match parts {
+            1 => product.result.buffer,
+            _ => scope.add(plan.memory(dtype, parts * count), dtype, parts * count),
         };
+        let operands = scope.operands(&read, &[target]);
         let tiled = Tiled {
             product,
             tile,
@@ -76,7 +71,7 @@ impl Writer {
             index: index_type(procedure, product, parts * count),
             left: operands.names[&read[0]].clone(),
             right: operands.names[&read[1]].clone(),
-            result: target,
+            result: operands.names[&target].clone(),
         };
         let groups = sizes.batches * rows.div_ceil(tile.rows) * columns.div_ceil(tile.columns) * parts;
         let mut text = Text::default();
@@ -85,23 +80,16 @@ impl Writer {
             ProductKernel::Groups(_) => tiled.groups(&mut text),
             _ => tiled.items(&mut text),
         }
-        let mut actions = vec![self.kernel_of_groups("product", &operands, groups, group, text)];
+        let mut actions = vec![self.group_kernel("product", &operands, Grid { items: groups * group, group }, text)];
         if parts > 1 {
-            let Some(&slot) = operands.all.last() else { unreachable!("parts have memory") };
-            let mut operands = Writer::operands(procedure, &[], &written);
-            operands.parameters.push((PARTS.into(), dtype, false));
-            operands.all.push(slot);
-            let target = operands.names[&product.result.buffer].clone();
+            let operands = scope.operands(&[target], &written);
             let mut text = Text::default();
-            tiled.sum_of_parts(&mut text, &target);
+            tiled.sum_of_parts(&mut text, &operands.names[&written[0]]);
             actions.push(self.kernel("sum_of_parts", &operands, count, text));
         }
         Ok(actions)
     }
 }
-
-/// What the memory for sums of parts is called.
-const PARTS: &str = "parts";
 
 /// The type that positions are counted in: the faster one, if no array, no part of the memory and no extent is too large.
 fn index_type(procedure: &Procedure, product: &Product, count: usize) -> &'static str {

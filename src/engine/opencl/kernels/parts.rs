@@ -1,0 +1,214 @@
+//! Nests in parts that are a kernel each.
+//!
+//! What a nest stores at one position of its loops may be wanted at the same time by items at others: a reduction has all loops
+//! in common that its place does not move along. So stores that reduce over the same loops are one part, and those that come to
+//! one buffer are several. What is only written goes with any of them; the parts after read it instead of computing it again.
+
+use crate::algebra::Reduction;
+use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, Store, Value, ValueId};
+use crate::shape::DType;
+use crate::source::tidy::{is_one_to_one, tidied};
+use std::collections::{BTreeSet, HashSet};
+
+/// Stores of a nest that are a kernel.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) nest: Nest,
+    /// The axes that are reduced over.
+    pub(super) reduced: Vec<usize>,
+    /// How its reductions come to the elements.
+    pub(super) manner: Manner,
+}
+
+/// How reductions come to the elements of their buffers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Manner {
+    /// Each position outside of the reduction has an element of its own.
+    Apart,
+    /// Several positions come to one element, and exchange it atomically.
+    Atomic,
+    /// Several positions come to one element: of the loops, only those along which that is not so are shared.
+    InTurn,
+}
+
+/// The axes that values depend on.
+fn axes_of_values(nest: &Nest) -> Vec<BTreeSet<usize>> {
+    let mut all: Vec<BTreeSet<usize>> = Vec::with_capacity(nest.values.len());
+    for (value, _) in &nest.values {
+        let mut own: BTreeSet<usize> = match value {
+            Value::Position(at) | Value::Gather { at, .. } => axes(at).collect(),
+            Value::Load { at, guards, .. } => axes(at).chain(axes_of_guards(guards)).collect(),
+            Value::Guarded(_, guards) => axes_of_guards(guards).collect(),
+            _ => BTreeSet::new(),
+        };
+        for operand in value.operands() {
+            own.extend(&all[operand as usize]);
+        }
+        all.push(own);
+    }
+    all
+}
+
+fn axes(at: &Affine) -> impl Iterator<Item = usize> {
+    at.coefficients.iter().enumerate().filter(|(_, coefficient)| **coefficient != 0).map(|(axis, _)| axis)
+}
+
+fn axes_of_guards(guards: &Guards) -> impl Iterator<Item = usize> {
+    guards.iter().flat_map(|guard| axes(&guard.position))
+}
+
+/// What decides which part a store belongs to: the axes that it reduces over, and how.
+fn key(nest: &Nest, store: &Store, manner: Manner) -> (BTreeSet<usize>, Manner) {
+    let mut moving: BTreeSet<usize> = axes(&store.at).chain(axes_of_guards(&store.guards)).collect();
+    if let Some((index, ..)) = store.index {
+        moving.extend(&axes_of_values(nest)[index as usize]);
+    }
+    let outer: Vec<usize> = moving.iter().copied().collect();
+    let is_apart = store.index.is_none() && is_one_to_one(&store.at, &outer, &nest.extents);
+    let manner = if is_apart { Manner::Apart } else { manner };
+    ((0..nest.extents.len()).filter(|axis| !moving.contains(axis)).collect(), manner)
+}
+
+/// Has a sum take nothing at positions where guards that go along other axes than its place do not hold, instead of storing
+/// nothing there.
+fn with_guarded_sums(nest: &mut Nest) {
+    for at in 0..nest.stores.len() {
+        let store = &nest.stores[at];
+        let place: BTreeSet<usize> = axes(&store.at).collect();
+        if store.mode != Mode::Reduce(Reduction::Sum) || axes_of_guards(&store.guards).all(|axis| place.contains(&axis))
+        {
+            continue;
+        }
+        let (value, dtype) = (store.value, nest.values[store.value as usize].1);
+        let guards = std::mem::take(&mut nest.stores[at].guards);
+        nest.stores[at].value = nest.values.len() as ValueId;
+        nest.values.push((Value::Guarded(value, guards), dtype));
+    }
+}
+
+/// The parts of a nest, that which writes first. What several positions come to is exchanged atomically where `manner` says so.
+pub(super) fn parts(nest: &Nest, manner: impl Fn(&Nest, DType) -> Manner) -> Vec<Part> {
+    if nest.stores.is_empty() {
+        return Vec::new();
+    }
+    if nest.extents.contains(&0) {
+        return vec![Part { nest: nest.clone(), reduced: Vec::new(), manner: Manner::InTurn }];
+    }
+    let mut nest = nest.clone();
+    with_guarded_sums(&mut nest);
+    let mut found: Vec<((BTreeSet<usize>, Manner), Vec<Store>)> = Vec::new();
+    let (writes, reductions): (Vec<Store>, Vec<Store>) =
+        std::mem::take(&mut nest.stores).into_iter().partition(|store| store.mode == Mode::Write);
+    for store in reductions {
+        let alone = pruned(&nest, vec![store.clone()]);
+        let own = key(&nest, &store, manner(&alone, nest.values[store.value as usize].1));
+        let is_free =
+            |stores: &[Store]| own.1 == Manner::Atomic || stores.iter().all(|other| other.buffer != store.buffer);
+        match found.iter_mut().find(|(key, stores)| *key == own && is_free(stores)) {
+            Some((_, stores)) => stores.push(store),
+            None => found.push((own, vec![store])),
+        }
+    }
+    if !writes.is_empty() {
+        // Where nothing is reduced, what is written has an item for each element. Else it goes along, but not where a few
+        // items go through everything.
+        let fits = |(key, _): &&mut (_, Vec<Store>)| {
+            let (_, manner): &(BTreeSet<usize>, Manner) = key;
+            *manner != Manner::InTurn
+        };
+        match found.iter_mut().filter(|found| fits(found)).min_by_key(|((reduced, _), _)| reduced.len()) {
+            Some((_, stores)) => stores.extend(writes),
+            None => found.push(((BTreeSet::new(), Manner::Apart), writes)),
+        }
+        found.sort_by_key(|(_, stores)| stores.iter().all(|store| store.mode != Mode::Write));
+    }
+    let mut parts = Vec::new();
+    for ((_, manner), stores) in found {
+        let written: Vec<Store> = stores.iter().filter(|store| store.mode == Mode::Write).cloned().collect();
+        // Parts are simpler than the whole.
+        let part = tidied(&pruned(&nest, stores), &HashSet::new());
+        let reduced = match part.stores.iter().find(|store| store.mode != Mode::Write) {
+            Some(store) => key(&part, store, manner).0.into_iter().collect(),
+            None => Vec::new(),
+        };
+        parts.push(Part { nest: part, reduced, manner });
+        for store in written {
+            read_again(&mut nest, &store);
+        }
+    }
+    parts
+}
+
+/// Has what was written be read where it is wanted, if that is less than computing it again.
+fn read_again(nest: &mut Nest, store: &Store) {
+    let (value, _) = &mut nest.values[store.value as usize];
+    let is_computed = !matches!(value, Value::Constant(_) | Value::Position(_) | Value::Load { .. });
+    if is_computed && store.guards.is_empty() && store.index.is_none() {
+        *value = Value::Load { buffer: store.buffer, at: store.at.clone(), guards: Guards::new() };
+    }
+}
+
+/// A nest of these stores alone, and of the values that they need.
+fn pruned(nest: &Nest, stores: Vec<Store>) -> Nest {
+    let mut is_needed = vec![false; nest.values.len()];
+    for store in &stores {
+        is_needed[store.value as usize] = true;
+        if let Some((index, ..)) = store.index {
+            is_needed[index as usize] = true;
+        }
+    }
+    for id in (0..nest.values.len()).rev() {
+        if is_needed[id] {
+            nest.values[id].0.operands().iter().for_each(|&operand| is_needed[operand as usize] = true);
+        }
+    }
+    let mut places: Vec<ValueId> = vec![0; nest.values.len()];
+    let mut values = Vec::new();
+    for (id, (value, dtype)) in nest.values.iter().enumerate() {
+        if is_needed[id] {
+            places[id] = values.len() as ValueId;
+            values.push((value.map(|operand| places[operand as usize]), *dtype));
+        }
+    }
+    let moved = |mut store: Store| {
+        store.value = places[store.value as usize];
+        if let Some((index, ..)) = &mut store.index {
+            *index = places[*index as usize];
+        }
+        store
+    };
+    Nest { extents: nest.extents.clone(), values, stores: stores.into_iter().map(moved).collect() }
+}
+
+/// The nest that puts together what `chunks` parts of reductions have, which are the elements of `arrays` for each store that
+/// reduces. Its axes are those at whose positions there are results, and then the parts; where `columns`, the parts of one result
+/// are as far from each other as there are results.
+pub(super) fn second(nest: &Nest, outer: &[usize], chunks: usize, columns: bool, arrays: &[BufferId]) -> Part {
+    let extents: Vec<usize> = outer.iter().map(|&axis| nest.extents[axis]).chain([chunks]).collect();
+    let (results, rank) = (crate::shape::steps(extents[..outer.len()].iter().copied()), extents.len());
+    // Each axis goes on by as many results as its inner ones have.
+    let mut coefficients = vec![0i64; rank];
+    let (of_result, of_chunk) = if columns { (1, results) } else { (chunks, 1) };
+    coefficients[outer.len()] = of_chunk as i64;
+    let mut inner = of_result as i64;
+    for axis in (0..outer.len()).rev() {
+        coefficients[axis] = inner;
+        inner *= extents[axis] as i64;
+    }
+    let at = Affine { offset: 0, coefficients: coefficients.into() };
+    let moved = |of: &Affine| Affine {
+        offset: of.offset,
+        coefficients: outer.iter().map(|&axis| of.coefficients[axis]).chain([0]).collect(),
+    };
+    let mut second = Nest { extents: extents.into(), ..Nest::default() };
+    let stores = nest.stores.iter().filter(|store| store.mode != Mode::Write);
+    for (store, &buffer) in stores.zip(arrays) {
+        let dtype = nest.values[store.value as usize].1;
+        let value = second.values.len() as ValueId;
+        second.values.push((Value::Load { buffer, at: at.clone(), guards: Guards::new() }, dtype));
+        let mut guards = store.guards.clone();
+        guards.iter_mut().for_each(|guard| guard.position = moved(&guard.position));
+        second.stores.push(Store { value, at: moved(&store.at), guards, ..store.clone() });
+    }
+    Part { reduced: vec![rank - 1], nest: second, manner: Manner::Apart }
+}

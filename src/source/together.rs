@@ -1,0 +1,113 @@
+//! Reductions that are shared among work items: the loops inside of a result's position are one loop, of which each item does
+//! some steps.
+
+use super::nest::NestWriter;
+use super::text::Text;
+use crate::kernel::Mode;
+use crate::shape::{DType, steps};
+
+/// How the loops that are reduced over are one loop: which steps an item does, and what becomes of its part of the result.
+pub(crate) struct Together {
+    pub(crate) start: String,
+    pub(crate) end: String,
+    pub(crate) stride: usize,
+    pub(crate) finish: Finish,
+}
+
+/// What becomes of what an item has reduced.
+pub(crate) enum Finish {
+    /// It is the result.
+    Whole,
+    /// It is combined with what others of its group have, whose numbers among those of one result are `lane`, and that of all of
+    /// them goes on as this says, where there is a result.
+    Group { lanes: usize, group: usize, there: String, then: Box<Finish> },
+    /// It is an element of an array for each reduction, at this place.
+    Part { arrays: Vec<String>, place: String },
+}
+
+impl NestWriter<'_> {
+    /// The loop that the inner ones are together, and their positions from that of it.
+    pub(crate) fn together(&mut self, text: &mut Text, level: usize) {
+        let depth = self.depth();
+        if level > self.parallel {
+            self.position(text, level, "step", self.parallel..depth);
+            self.level(text, level + 1);
+            return;
+        }
+        let count = steps(self.order[level..].iter().map(|&axis| self.nest.extents[axis]));
+        // Divisions of 32 bits are several times as fast as those of 64.
+        let counter = if count <= u32::MAX as usize / 2 { "uint" } else { "long" };
+        let together = self.together.as_ref().expect("loops that are one");
+        let (start, end, stride) = (&together.start, &together.end, together.stride);
+        text.open(format!("for ({counter} step = {start}; step < {end}; step += {stride})"));
+        self.position(text, level, "step", level..depth);
+        self.level(text, level + 1);
+        text.close();
+    }
+
+    /// What becomes of what these stores have reduced into variables.
+    pub(crate) fn finish_together(&mut self, text: &mut Text, stores: &[usize]) {
+        let Some(together) = self.together.take() else { return };
+        let names = stores.iter().map(|at| format!("sum{at}")).collect();
+        self.finish_as(text, stores, names, &together.finish);
+        self.together = Some(together);
+    }
+
+    fn finish_as(&mut self, text: &mut Text, stores: &[usize], names: Vec<String>, finish: &Finish) {
+        let reductions: Vec<_> = stores.iter().map(|&at| self.reduction(at)).collect();
+        match finish {
+            Finish::Whole => {
+                for ((&at, name), (op, dtype)) in stores.iter().zip(&names).zip(reductions) {
+                    self.finish(text, at, op, dtype, name);
+                }
+            }
+            Finish::Part { arrays, place } => {
+                for (array, name) in arrays.iter().zip(&names) {
+                    text.line(format!("{array}[{place}] = {name};"));
+                }
+            }
+            Finish::Group { lanes, there, then, .. } => {
+                let shared: Vec<String> = stores.iter().map(|&at| format!("{}[local_item]", shared_name(at))).collect();
+                for (element, name) in shared.iter().zip(&names) {
+                    text.line(format!("{element} = {name};"));
+                }
+                // All items of a group go through all steps of this loop: none may miss a barrier.
+                text.line("barrier(CLK_LOCAL_MEM_FENCE);");
+                text.open(format!("for (uint other = {}; other > 0; other /= 2)", lanes / 2));
+                text.open("if (lane < other)");
+                for ((element, &at), &(op, dtype)) in shared.iter().zip(stores).zip(&reductions) {
+                    let other = format!("{}[local_item + other]", shared_name(at));
+                    let combined = self.combined(op, dtype, element, &other);
+                    text.line(format!("{element} = {combined};"));
+                }
+                text.close();
+                text.line("barrier(CLK_LOCAL_MEM_FENCE);");
+                text.close();
+                text.open(format!("if ({there})"));
+                self.finish_as(text, stores, shared, then);
+                text.close();
+            }
+        }
+    }
+
+    fn reduction(&self, at: usize) -> (crate::algebra::Reduction, DType) {
+        let store = &self.nest.stores[at];
+        let Mode::Reduce(op) = store.mode else { unreachable!("only reductions are shared") };
+        (op, self.nest.values[store.value as usize].1)
+    }
+
+    /// The local memory that a group needs, which stands before everything else.
+    pub(crate) fn local_memory(&self, text: &mut Text) {
+        let Some(Finish::Group { group, .. }) = self.together.as_ref().map(|together| &together.finish) else { return };
+        for (at, level) in self.accumulators.iter().enumerate() {
+            if level.is_some() {
+                let (_, dtype) = self.reduction(at);
+                text.line(format!("__local {} {}[{group}];", self.language.dtype(dtype), shared_name(at)));
+            }
+        }
+    }
+}
+
+fn shared_name(at: usize) -> String {
+    format!("shared{at}")
+}
