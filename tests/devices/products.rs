@@ -228,3 +228,49 @@ fn tiles_that_a_device_has_no_room_for_are_an_error() {
         }
     }
 }
+
+/// Times of products of square matrices, beside those of the processor's engine: `cargo test --release --features opencl --test
+/// devices times_of_products -- --ignored --nocapture`. Kernels that are named in `DELTARAY_KERNELS`, as they are displayed, are
+/// timed too.
+#[test]
+#[ignore = "measures, which takes a while"]
+fn times_of_products() {
+    if !is_there() {
+        return;
+    }
+    let mut random = Random::new(31);
+    let least = |seconds: &mut dyn FnMut() -> f64| (0..7).map(|_| seconds()).fold(f64::INFINITY, f64::min);
+    for dtype in ["f32", "f64"] {
+        for size in [64usize, 256, 512, 1024] {
+            let ty = format!("{dtype}[{size}, {size}]");
+            let text = format!("program p(x: {ty}, y: {ty}) -> p: {ty}:\n    contract \"ik,kj->ij\" x y\n");
+            let case = case(text, &[vec![size; 2], vec![size; 2]], dtype == "f32", &mut random);
+            let flops = 2.0 * (size as f64).powi(3);
+            let host = deltaray::engine::cpu::Program::new(&case.program.body, &Default::default()).unwrap();
+            let seconds = least(&mut || {
+                let started = std::time::Instant::now();
+                host.run(&case.inputs).unwrap();
+                started.elapsed().as_secs_f64()
+            });
+            println!("{dtype} {size}: processor {:.1} µs, {:.1} GFLOP/s", seconds * 1e6, flops / seconds * 1e-9);
+            let mut kernels = vec![None, Some(ProductKernel::Elements)];
+            let named = std::env::var("DELTARAY_KERNELS").unwrap_or_default();
+            kernels.extend(named.split(',').filter(|name| !name.is_empty()).map(|name| Some(name.parse().unwrap())));
+            for kernel in kernels {
+                let options =
+                    kernel.map_or_else(OpenCl::default, |kernel| OpenCl::default().with_product_kernel(kernel));
+                let program = Program::new(&case.program.body, &options).unwrap();
+                let given: Vec<_> = case.inputs.iter().map(|array| program.upload(array).unwrap()).collect();
+                let times = if size > 512 && kernel == Some(ProductKernel::Elements) { 1 } else { 8 };
+                let seconds = least(&mut || {
+                    let started = std::time::Instant::now();
+                    let results: Vec<_> = (0..times).map(|_| program.run(&given).unwrap()).collect();
+                    results[times - 1][0].download().unwrap();
+                    started.elapsed().as_secs_f64() / times as f64
+                });
+                let name = kernel.map_or("chosen".to_string(), |kernel| kernel.to_string());
+                println!("    {name}: {:.1} µs, {:.1} GFLOP/s", seconds * 1e6, flops / seconds * 1e-9);
+            }
+        }
+    }
+}

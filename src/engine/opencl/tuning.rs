@@ -4,6 +4,7 @@ use super::devices::Limits;
 use super::failure::{Outcome, Problem};
 use crate::shape::DType;
 use std::fmt;
+use std::str::FromStr;
 
 /// The part of a matrix product that is computed together, in chunks along the summed axis.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -42,6 +43,24 @@ impl fmt::Display for ProductKernel {
         };
         let Tile { rows, columns, summed, item_rows, item_columns } = tile;
         write!(f, "{word} {rows} {columns} {summed} {item_rows} {item_columns}")
+    }
+}
+
+/// Reads what [`Display`](fmt::Display) writes.
+impl FromStr for ProductKernel {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ProductKernel, String> {
+        let problem = || format!("`{text}` is not `elements`, nor `groups` or `items` with the five numbers of a tile");
+        let mut words = text.split_whitespace();
+        let word = words.next().ok_or_else(problem)?;
+        let numbers: Vec<usize> = words.map(str::parse).collect::<Result<_, _>>().map_err(|_| problem())?;
+        match (word, numbers[..].try_into().ok()) {
+            ("elements", None) if numbers.is_empty() => Ok(ProductKernel::Elements),
+            ("groups", Some(numbers)) => Ok(ProductKernel::Groups(Tile::of(numbers))),
+            ("items", Some(numbers)) => Ok(ProductKernel::Items(Tile::of(numbers))),
+            _ => Err(problem()),
+        }
     }
 }
 
@@ -84,7 +103,7 @@ const PARTS: usize = 64;
 const FEW: usize = 1 << 14;
 
 const fn tile(rows: usize, columns: usize, summed: usize, item_rows: usize, item_columns: usize) -> Tile {
-    Tile { rows, columns, summed, item_rows, item_columns }
+    Tile::of([rows, columns, summed, item_rows, item_columns])
 }
 
 /// Tiles of groups, the largest first.
@@ -103,6 +122,10 @@ const ITEM_TILES: [Tile; 4] =
     [tile(64, 64, 128, 8, 16), tile(64, 64, 128, 4, 16), tile(32, 32, 128, 4, 16), tile(16, 16, 128, 4, 16)];
 
 impl Tile {
+    const fn of([rows, columns, summed, item_rows, item_columns]: [usize; 5]) -> Tile {
+        Tile { rows, columns, summed, item_rows, item_columns }
+    }
+
     /// Work items of a group.
     pub(super) fn group(&self) -> usize {
         (self.rows / self.item_rows) * (self.columns / self.item_columns)
