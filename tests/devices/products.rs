@@ -274,3 +274,23 @@ fn times_of_products() {
         }
     }
 }
+
+#[test]
+fn kernels_of_products_are_measured_and_remembered() {
+    if !is_there() {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("deltaray-measured-products-{}", std::process::id()));
+    let files = || std::fs::read_dir(&folder).map_or(0, |files| files.count());
+    let mut random = Random::new(41);
+    let text = "program p(x: f64[96, 70], y: f64[90, 70]) -> p: f64[96, 90]:\n    contract \"ik,jk->ij\" x y\n";
+    let cases = [case(text.into(), &[vec![96, 70], vec![90, 70]], false, &mut random)];
+    let options = OpenCl::default().cache_in(&folder).measure_products();
+    compare(&cases, &options, "left_tile");
+    let found = files();
+    assert!(found > 0, "nothing was kept");
+    // The same kind again needs no kernel of another tile.
+    compare(&cases, &options, "left_tile");
+    assert_eq!(files(), found);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

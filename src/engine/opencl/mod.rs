@@ -18,27 +18,37 @@
 //! # }
 //! ```
 
+mod array;
+mod cache;
 mod code;
 mod devices;
 mod failure;
 mod kernels;
 mod launch;
 mod loops;
+mod measured;
 mod memory;
 mod program;
+mod report;
 mod shared;
 mod space;
 #[cfg(test)]
 mod tests;
+mod times;
+mod transfer;
 mod tuning;
 
+pub use array::DeviceArray;
 pub use devices::{Device, DeviceKind, devices};
-pub use program::{DeviceArray, Program};
+pub use program::Program;
+pub use transfer::Transfers;
 pub use tuning::{ProductKernel, Tile};
 
 use crate::error::Result;
+use cache::Cache;
 use devices::Limits;
 use failure::{Outcome, Problem};
+use std::path::PathBuf;
 
 /// What is asked of a device.
 #[derive(Clone, Debug, Default)]
@@ -50,11 +60,23 @@ enum Choice {
     This(Box<Device>),
 }
 
-/// A program's device: the first that [`devices`] lists, a graphics processor where there is one, unless said otherwise.
+/// Where compiled programs are kept for other processes.
+#[derive(Clone, Debug, Default)]
+enum Kept {
+    #[default]
+    User,
+    In(PathBuf),
+    Nowhere,
+}
+
+/// A program's device, and how it runs there: the first that [`devices`] lists, a graphics processor where there is one,
+/// without measuring, and kept compiled under the user's cache folder, unless said otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct OpenCl {
     choice: Choice,
     products: tuning::Products,
+    profile: bool,
+    kept: Kept,
     written_for: Option<DeviceKind>,
     least_steps: Option<usize>,
     is_deterministic: bool,
@@ -88,6 +110,41 @@ impl OpenCl {
     pub fn with_product_parts(mut self, parts: usize) -> OpenCl {
         self.products.parts = Some(parts);
         self
+    }
+
+    /// Has the kernels of large matrix products of floats measured on the device when a program is compiled, and the fastest
+    /// taken. That takes about a second for each kind of product that is new, by its element type, its layout and the
+    /// magnitudes of its extents; what was found is remembered, in the folder of compiled programs too.
+    pub fn measure_products(mut self) -> OpenCl {
+        self.products.is_measured = true;
+        self
+    }
+
+    /// Whether the time of every kernel is measured. [`Program::report`] states it. A run then waits until its kernels are
+    /// done, and nothing else is launched on the device meanwhile.
+    pub fn profile(self, profile: bool) -> OpenCl {
+        OpenCl { profile, ..self }
+    }
+
+    /// Has compiled programs kept in this folder, where the next process finds them. Without this they are in
+    /// `deltaray/opencl` under the user's cache folder: `$XDG_CACHE_HOME`, or `~/.cache`. The files are 256 MiB together at
+    /// most; those that were used longest ago are removed. A folder that can't be read or written to is no cache.
+    pub fn cache_in(self, folder: impl Into<PathBuf>) -> OpenCl {
+        OpenCl { kept: Kept::In(folder.into()), ..self }
+    }
+
+    /// Has compiled programs kept in no folder.
+    pub fn without_cache(self) -> OpenCl {
+        OpenCl { kept: Kept::Nowhere, ..self }
+    }
+
+    /// Where compiled programs are kept.
+    fn cache(&self) -> Option<Cache> {
+        match &self.kept {
+            Kept::User => cache::folder().map(Cache::new),
+            Kept::In(folder) => Some(Cache::new(folder.clone())),
+            Kept::Nowhere => None,
+        }
     }
 
     /// Has kernels written as for a device of this kind, whatever the device is. Those for graphics processors share reductions

@@ -2,7 +2,9 @@
 
 use super::devices::Limits;
 use super::failure::{Outcome, Problem};
+use crate::kernel::{BATCH, COLUMN, Product, ROW, SUMMED, Strided};
 use crate::shape::DType;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -71,6 +73,32 @@ pub(super) struct Products {
     pub(super) kernel: Option<ProductKernel>,
     /// How many parts the summed axis is taken in.
     pub(super) parts: Option<usize>,
+    /// Whether kernels of large products are measured.
+    pub(super) is_measured: bool,
+    /// The fastest kernels, of kinds of products that were measured.
+    pub(super) measured: BTreeMap<String, ProductKernel>,
+}
+
+/// Products of the same kind have the same kernel: those of arrays of the same layout, with extents of the same magnitude.
+pub(super) fn kind(dtype: DType, product: &Product) -> String {
+    let magnitude = |role: usize| (product.count(role).max(1) as f64).log2().round();
+    let [batches, rows, summed, columns] = [BATCH, ROW, SUMMED, COLUMN].map(magnitude);
+    let neighbours = |operand: &Strided| match [ROW, SUMMED, COLUMN]
+        .into_iter()
+        .find(|&role| has_neighbours(&operand.strides[role]))
+    {
+        Some(ROW) => "rows",
+        Some(SUMMED) => "summed",
+        Some(_) => "columns",
+        None => "apart",
+    };
+    let [left, right, result] = [&product.left, &product.right, &product.result].map(neighbours);
+    format!("{dtype} 2^{batches} 2^{rows} 2^{summed} 2^{columns} {left} {right} {result}")
+}
+
+/// Whether the last axis of a role is one along which an operand's elements are neighbours.
+pub(super) fn has_neighbours(strides: &[isize]) -> bool {
+    strides.last().is_some_and(|stride| stride.unsigned_abs() == 1)
 }
 
 /// The extents of a product.
@@ -184,9 +212,22 @@ impl ProductKernel {
     }
 }
 
+impl Sizes {
+    pub(super) fn of(product: &Product) -> Sizes {
+        let [rows, summed, columns] = product.sizes();
+        Sizes { batches: product.count(BATCH), rows, summed, columns }
+    }
+
+    /// Multiplications.
+    pub(super) fn work(&self) -> usize {
+        self.batches.saturating_mul(self.rows).saturating_mul(self.columns).saturating_mul(self.summed)
+    }
+}
+
 impl Products {
     /// How a product is computed on a device.
-    pub(super) fn choice(&self, dtype: DType, sizes: Sizes, limits: &Limits) -> Outcome<Choice> {
+    pub(super) fn choice(&self, dtype: DType, product: &Product, limits: &Limits) -> Outcome<Choice> {
+        let sizes = Sizes::of(product);
         let kernel = match self.kernel {
             // Others have no kernels in tiles.
             _ if !dtype.is_float() => ProductKernel::Elements,
@@ -200,7 +241,10 @@ impl Products {
                     limits.group
                 )));
             }
-            None => usual(dtype, sizes, limits),
+            None => match self.measured.get(&kind(dtype, product)) {
+                Some(&kernel) => kernel,
+                None => usual(dtype, sizes, limits),
+            },
         };
         let parts = match (kernel, self.parts) {
             (ProductKernel::Elements, _) => 1,
@@ -213,8 +257,7 @@ impl Products {
 
 /// The kernel that is taken where nothing was measured: that with the lowest estimate of time.
 fn usual(dtype: DType, sizes: Sizes, limits: &Limits) -> ProductKernel {
-    let work = sizes.batches.saturating_mul(sizes.rows).saturating_mul(sizes.columns).saturating_mul(sizes.summed);
-    if work < FEW {
+    if sizes.work() < FEW {
         return ProductKernel::Elements;
     }
     let candidates = ProductKernel::candidates(dtype, limits);

@@ -1,7 +1,7 @@
 //! Products by groups of work items: tiles of both operands are in local memory, blocks of the result in registers.
 
-use super::{Tiled, has_neighbours, places};
-use crate::engine::opencl::tuning::PADDING;
+use super::{Tiled, places};
+use crate::engine::opencl::tuning::{PADDING, has_neighbours};
 use crate::kernel::{COLUMN, ROW, SUMMED};
 use crate::source::text::Text;
 

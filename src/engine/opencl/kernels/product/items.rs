@@ -1,7 +1,8 @@
 //! Products by work items that compute alone: tiles of both operands are packed into memory that is near, and blocks of the
 //! result are vectors in registers.
 
-use super::{Tiled, has_neighbours, places};
+use super::{Tiled, places};
+use crate::engine::opencl::tuning::has_neighbours;
 use crate::kernel::{COLUMN, ROW, SUMMED};
 use crate::source::text::Text;
 

@@ -38,9 +38,8 @@ impl Writer {
         product: &Product,
     ) -> Outcome<Vec<Action>> {
         let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
-        let [rows, summed, columns] = product.sizes();
-        let sizes = Sizes { batches: product.count(BATCH), rows, summed, columns };
-        let Choice { kernel, parts } = self.products.choice(dtype, sizes, &self.limits)?;
+        let Sizes { batches, rows, summed, columns } = Sizes::of(product);
+        let Choice { kernel, parts } = self.products.choice(dtype, product, &self.limits)?;
         let (tile, group) = match kernel {
             ProductKernel::Groups(tile) => (tile, tile.group()),
             ProductKernel::Items(tile) => (tile, 1),
@@ -48,7 +47,7 @@ impl Writer {
                 return Ok(self.nest(procedure, plan, &product.as_nest(dtype), product.continues));
             }
         };
-        let count = sizes.batches * rows * columns;
+        let count = batches * rows * columns;
         // What is empty, or a sum of nothing, needs no tiles.
         if count == 0 || summed == 0 {
             return Ok(self.nest(procedure, plan, &product.as_nest(dtype), product.continues));
@@ -73,7 +72,7 @@ impl Writer {
             right: operands.names[&read[1]].clone(),
             result: operands.names[&target].clone(),
         };
-        let groups = sizes.batches * rows.div_ceil(tile.rows) * columns.div_ceil(tile.columns) * parts;
+        let groups = batches * rows.div_ceil(tile.rows) * columns.div_ceil(tile.columns) * parts;
         let mut text = Text::default();
         tiled.position(&mut text, part);
         match kernel {
@@ -146,9 +145,4 @@ impl Tiled<'_> {
         let operator = if self.product.continues && self.parts == 1 { "+=" } else { "=" };
         text.line(format!("{} {operator} {sum};", self.written(row, column)));
     }
-}
-
-/// Whether the last axis of a role is one along which an operand's elements are neighbours.
-fn has_neighbours(strides: &[isize]) -> bool {
-    strides.last().is_some_and(|stride| stride.unsigned_abs() == 1)
 }
