@@ -149,7 +149,7 @@ fn random_products_of_groups() {
         return;
     }
     let mut random = Random::new(1);
-    let cases: Vec<Case> = (0..24).map(|_| random_case(&mut random)).collect();
+    let cases: Vec<Case> = (0..12).map(|_| random_case(&mut random)).collect();
     compare(&cases, &OpenCl::default().with_product_kernel(ProductKernel::Groups(GROUPS)), "left_tile");
     let few = [(1, 3), (3, 4)].map(|(item_rows, item_columns)| Tile {
         rows: 3 * item_rows,
@@ -160,7 +160,7 @@ fn random_products_of_groups() {
     });
     for (seed, tile) in few.into_iter().enumerate() {
         let mut random = Random::new(2 + seed as u64);
-        let cases: Vec<Case> = (0..6).map(|_| random_case(&mut random)).collect();
+        let cases: Vec<Case> = (0..3).map(|_| random_case(&mut random)).collect();
         let options = OpenCl::default().with_product_kernel(ProductKernel::Groups(tile)).with_product_parts(3);
         compare(&cases, &options, "sum_of_parts");
     }
@@ -172,7 +172,7 @@ fn random_products_of_work_items() {
         return;
     }
     let mut random = Random::new(11);
-    let cases: Vec<Case> = (0..24).map(|_| random_case(&mut random)).collect();
+    let cases: Vec<Case> = (0..12).map(|_| random_case(&mut random)).collect();
     compare(&cases, &OpenCl::default().with_product_kernel(ProductKernel::Items(ITEMS)), "left_tile");
     let narrow = Tile { rows: 10, columns: 9, summed: 5, item_rows: 5, item_columns: 3 };
     let cases: Vec<Case> = (0..12).map(|_| random_case(&mut random)).collect();
