@@ -50,6 +50,10 @@ fn findings(cases: &[&Case], options: &OpenCl) -> Vec<String> {
             let started = std::time::Instant::now();
             let result = case.inputs.iter().map(|array| program.upload(array)).collect::<Result<Vec<_>, _>>();
             let result = result.and_then(|arguments| program.run(&arguments));
+            let moved = program.transfers();
+            if result.is_ok() {
+                assert_eq!((moved.uploads, moved.downloads), (case.inputs.len() as u64, 0), "{}", case.name);
+            }
             let result =
                 result.and_then(|results| results.iter().map(|array| array.download()).collect::<Result<Vec<_>, _>>());
             let problem: Option<String> = match result {

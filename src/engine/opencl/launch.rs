@@ -13,13 +13,15 @@ use crate::shape::Type;
 use crate::source::plan;
 use crate::term::schedule;
 use ocl::core::{self, ArgVal, Kernel, KernelWorkGroupInfo, KernelWorkGroupInfoResult};
+use std::sync::{Mutex, PoisonError};
 
 /// The kernels of a program: a part of those in their source.
 #[derive(Debug)]
 pub(super) struct Kernels {
     /// The number of the first in the source.
     pub(super) first: usize,
-    pub(super) all: Vec<Kernel>,
+    /// Each holds the operands of its next launch, so that one thread at a time may have it.
+    pub(super) all: Mutex<Vec<Kernel>>,
     /// Their names in the source.
     pub(super) names: Vec<String>,
 }
@@ -29,28 +31,40 @@ impl Kernels {
     ///
     /// # Errors
     ///
-    /// Of a kernel whose groups are larger than the device has room for, or that has more work items than it counts.
+    /// Of a kernel whose groups are larger than the device has registers or local memory for, that has more work items than
+    /// it counts, or that takes more arrays than can be passed.
     pub(super) fn check(&self, code: &Code, device: &Device) -> Outcome<()> {
         let mut outcome = Ok(());
         actions(code, &mut |action| {
-            if let (Ok(()), Action::Launch { kernel, grid, .. }) = (&outcome, action) {
-                outcome = self.check_launch(kernel - self.first, *grid, device);
+            if let (Ok(()), Action::Launch { kernel, grid, operands }) = (&outcome, action) {
+                outcome = self.check_launch(kernel - self.first, *grid, operands.len(), device);
             }
         });
         outcome
     }
 
-    fn check_launch(&self, at: usize, Grid { items, group }: Grid, device: &Device) -> Outcome<()> {
-        let name = &self.names[at];
-        let most = device.limits.items;
-        if items.checked_next_multiple_of(group).is_none_or(|all| all > most) {
-            let text = format!("kernel {name} has {items} work items, and no more than {most} can be launched");
-            return Err(Problem::Unsupported(text));
+    fn check_launch(&self, at: usize, grid: Grid, operands: usize, device: &Device) -> Outcome<()> {
+        let (Grid { items, group }, limits) = (grid, device.limits);
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = |request| core::get_kernel_work_group_info(&all[at], device.id, request);
+        let refused = |text: String| Err(Problem::Unsupported(format!("kernel {} {text}", self.names[at])));
+        if items.checked_next_multiple_of(group).is_none_or(|all| all > limits.items) {
+            return refused(format!("has {items} work items, and no more than {} can be launched", limits.items));
         }
-        match core::get_kernel_work_group_info(&self.all[at], device.id, KernelWorkGroupInfo::WorkGroupSize)? {
+        // An address and an offset each.
+        if 16 * operands > limits.parameters {
+            let room = limits.parameters / 16;
+            return refused(format!("takes {operands} arrays, and no more than {room} can be passed to one"));
+        }
+        match ask(KernelWorkGroupInfo::WorkGroupSize)? {
             KernelWorkGroupInfoResult::WorkGroupSize(most) if most < group => {
-                let text = format!("kernel {name} runs in groups of {group}, and its registers have room for {most}");
-                Err(Problem::Unsupported(text))
+                return refused(format!("runs in groups of {group} work items, and there are registers for {most}"));
+            }
+            _ => {}
+        }
+        match ask(KernelWorkGroupInfo::LocalMemSize)? {
+            KernelWorkGroupInfoResult::LocalMemSize(bytes) if bytes > limits.local as u64 => {
+                refused(format!("takes {bytes} bytes of local memory, and a group has {}", limits.local))
             }
             _ => Ok(()),
         }
@@ -65,7 +79,8 @@ pub(super) struct Launcher<'a> {
 
 impl Launcher<'_> {
     fn launch(&self, kernel: usize, Grid { items, group }: Grid, operands: impl Iterator<Item = Place>) -> Outcome<()> {
-        let kernel = &self.kernels.all[kernel - self.kernels.first];
+        let all = self.kernels.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let kernel = &all[kernel - self.kernels.first];
         for (at, place) in operands.enumerate() {
             let offset = place.at as i64;
             core::set_kernel_arg(kernel, 2 * at as u32, ArgVal::mem(&place.memory))?;
@@ -152,5 +167,47 @@ impl Launcher<'_> {
             self.shared.copy(&at(id), &results[position], ty.dtype, ty.size())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::opencl::devices::all;
+
+    const SOURCE: &str = "__kernel void one(__global int *to) {
+        __local int shared[256];
+        shared[get_local_id(0)] = 1;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        to[get_global_id(0)] = shared[get_local_size(0) - 1 - get_local_id(0)];
+    }";
+
+    #[test]
+    fn what_a_device_does_not_launch_is_an_error_that_says_why() {
+        let Some(device) = all().unwrap().first() else { return };
+        let shared = Shared::of(device).unwrap();
+        let kernel = core::create_kernel(&shared.build(SOURCE, None).unwrap(), "one").unwrap();
+        let kernels = Kernels { first: 0, all: Mutex::new(vec![kernel]), names: vec!["one".into()] };
+        let check = |items, group, operands, device: &Device| {
+            kernels.check_launch(0, Grid { items, group }, operands, device).map_err(|problem| {
+                let text = problem.error("a device", "compile", None).to_string();
+                text.strip_prefix("compile on a device: kernel one ").expect("the kernel's name").to_string()
+            })
+        };
+        check(1000, 64, 1, device).unwrap();
+        let text = check(usize::MAX - 1, 64, 1, device).unwrap_err();
+        assert!(text.starts_with("has 18446744073709551614 work items"), "{text}");
+        let text = check(1 << 40, 1 << 30, 1, device).unwrap_err();
+        assert!(text.starts_with("runs in groups of 1073741824 work items"), "{text}");
+        let text = check(1000, 64, device.limits.parameters, device).unwrap_err();
+        assert!(text.contains("arrays, and no more than"), "{text}");
+        let mut small = device.clone();
+        small.limits.items = 1000;
+        let text = check(1000, 64, 1, &small).unwrap_err();
+        assert_eq!(text, "has 1000 work items, and no more than 1000 can be launched");
+        small = device.clone();
+        small.limits.local = 100;
+        let text = check(1000, 64, 1, &small).unwrap_err();
+        assert!(text.ends_with("bytes of local memory, and a group has 100"), "{text}");
     }
 }

@@ -119,9 +119,7 @@ fn measure(procedure: &Procedure, dtype: DType, device: &Device, options: &OpenC
 fn seconds(procedure: &Procedure, kernel: ProductKernel, device: &Device, options: &OpenCl) -> Outcome<f64> {
     let products = Products { kernel: Some(kernel), ..Products::default() };
     let options = options.clone().profile(true);
-    let result = procedure.buffers[2].ty.clone();
-    let programs = Program::of(vec![(procedure.clone(), vec![result])], device, &options, products)?;
-    let program = &programs[0];
+    let program = Program::of_procedure(procedure.clone(), device, &options, products)?;
     let given = procedure.buffers[..2]
         .iter()
         .map(|buffer| program.uploaded(&Array::zeros(&buffer.ty)))

@@ -20,7 +20,7 @@ use crate::engine::arguments::{Mismatch, mismatch};
 use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower_unblocked};
 use crate::shape::{DType, Type};
-use crate::term::Body;
+use crate::term::{self, Body};
 use crate::vectorise::push_gathers;
 use ocl::core;
 use std::fmt;
@@ -41,6 +41,25 @@ pub struct Program {
     space: Mutex<Option<Space>>,
     /// Where it runs instead, if it is to be measured.
     timed: Option<Shared>,
+}
+
+/// A bulk program, and what its parameters and results are called, if that is known.
+struct Named<'b> {
+    body: &'b Body,
+    parameters: &'b [String],
+    results: &'b [String],
+}
+
+impl<'b> From<&'b Body> for Named<'b> {
+    fn from(body: &'b Body) -> Named<'b> {
+        Named { body, parameters: &[], results: &[] }
+    }
+}
+
+impl<'b> From<&'b term::Program> for Named<'b> {
+    fn from(program: &'b term::Program) -> Named<'b> {
+        Named { body: &program.body, parameters: &program.parameters, results: &program.results }
+    }
 }
 
 /// Whether a procedure, or one inside of it, computes with `f64`.
@@ -65,6 +84,17 @@ impl Program {
         Ok(all.remove(0))
     }
 
+    /// As [`Program::new`], of a program with names, which stand in comments of the source.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::new`].
+    #[track_caller]
+    pub fn named(program: &term::Program, options: &OpenCl) -> Result<Program> {
+        let mut all = Program::at([Named::from(program)].into_iter(), options, Location::caller())?;
+        Ok(all.remove(0))
+    }
+
     /// Compiles programs whose kernels are in one source, which is built once: a build takes most of a program's time to be
     /// made.
     ///
@@ -73,20 +103,27 @@ impl Program {
     /// As [`Program::new`].
     #[track_caller]
     pub fn all<'b>(bodies: impl IntoIterator<Item = &'b Body>, options: &OpenCl) -> Result<Vec<Program>> {
-        let place = Location::caller();
+        Program::at(bodies.into_iter().map(Named::from), options, Location::caller())
+    }
+
+    fn at<'b>(
+        programs: impl Iterator<Item = Named<'b>>,
+        options: &OpenCl,
+        place: &Location<'_>,
+    ) -> Result<Vec<Program>> {
         let device = options.chosen().map_err(|problem| problem.error("OpenCL", "compile", Some(place)))?;
         let name = device.to_string();
-        let compiled = Program::compiled(bodies.into_iter(), &device, options);
+        let compiled = Program::compiled(programs, &device, options);
         compiled.map_err(|problem| problem.error(&name, "compile", Some(place)))
     }
 
     fn compiled<'b>(
-        bodies: impl Iterator<Item = &'b Body>,
+        programs: impl Iterator<Item = Named<'b>>,
         device: &Device,
         options: &OpenCl,
     ) -> Outcome<Vec<Program>> {
-        let lowered = |body: &Body| (lower_unblocked(&push_gathers(body)), body.result_types().cloned().collect());
-        let procedures: Vec<(Procedure, Vec<Type>)> = bodies.map(lowered).collect();
+        let lowered = |named: Named<'b>| (lower_unblocked(&push_gathers(named.body)), Some(named));
+        let procedures: Vec<(Procedure, Option<Named<'b>>)> = programs.map(lowered).collect();
         let mut products = options.products.clone();
         if products.is_measured {
             products.measured = measured::kernels(procedures.iter().map(|(procedure, _)| procedure), device, options)?;
@@ -94,9 +131,20 @@ impl Program {
         Program::of(procedures, device, options, products)
     }
 
-    /// Programs of procedures, with the types of their results.
-    pub(super) fn of(
-        procedures: Vec<(Procedure, Vec<Type>)>,
+    /// A program of a procedure.
+    pub(super) fn of_procedure(
+        procedure: Procedure,
+        device: &Device,
+        options: &OpenCl,
+        products: Products,
+    ) -> Outcome<Program> {
+        let mut all = Program::of(vec![(procedure, None)], device, options, products)?;
+        Ok(all.remove(0))
+    }
+
+    /// Programs of procedures, with what those are called that users wrote.
+    fn of(
+        procedures: Vec<(Procedure, Option<Named<'_>>)>,
         device: &Device,
         options: &OpenCl,
         products: Products,
@@ -104,10 +152,17 @@ impl Program {
         let shared = Shared::of(device)?;
         let mut writer = Writer::new(options.limits(device), products);
         let (mut doubles, mut codes) = (false, Vec::new());
-        for (procedure, result_types) in procedures {
+        for (procedure, named) in procedures {
             doubles |= has_doubles(&procedure);
             let first = writer.kernels();
-            let code = writer.procedure(procedure)?;
+            let result_types = match &named {
+                Some(named) => named.body.result_types().cloned().collect(),
+                None => procedure.results.iter().map(|&id| procedure.buffers[id as usize].ty.clone()).collect(),
+            };
+            let code = match named {
+                Some(named) => writer.program(procedure, named.parameters, named.results)?,
+                None => writer.procedure(procedure)?,
+            };
             codes.push((code, first..writer.kernels(), result_types));
         }
         if doubles && !device.has_doubles {
@@ -122,6 +177,7 @@ impl Program {
             let (first, names) = (own.start, names[own].to_vec());
             let kernel = |name: &String| built.as_ref().map(|program| core::create_kernel(program, name)).transpose();
             let all = names.iter().map(kernel).collect::<std::result::Result<Option<_>, _>>()?.unwrap_or_default();
+            let all = Mutex::new(all);
             let (kernels, shared) = (Kernels { first, all, names }, Shared::of(device)?);
             kernels.check(&code, device)?;
             let timed = options.profile.then(|| shared.timed()).transpose()?;
@@ -143,7 +199,7 @@ impl Program {
 
     /// Number of kernels, those of loops and of both sides of conditionals counted once.
     pub fn kernels(&self) -> usize {
-        self.kernels.all.len()
+        self.kernels.names.len()
     }
 
     /// What was moved between the host and the device for this program, and of the arrays that it made.
@@ -155,6 +211,12 @@ impl Program {
     /// Memory that nobody holds any more is used again, so that warm runs ask for none.
     pub fn allocations(&self) -> u64 {
         self.shared.counters.allocations.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of the device's memory that all programs have.
+    #[cfg(test)]
+    pub(super) fn taken(&self) -> u64 {
+        self.shared.common.taken.load(Ordering::Relaxed)
     }
 
     /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps.
@@ -211,7 +273,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// When an argument is of another type or on another device, and when there is no memory.
+    /// When an argument is of another type or on another device; when there is no memory, which is found out before any is
+    /// taken where the device says how much it has; and when an array that was uploaded earlier did not arrive.
     #[track_caller]
     pub fn run(&self, arguments: &[DeviceArray]) -> Result<Vec<DeviceArray>> {
         let place = Location::caller();
@@ -269,6 +332,13 @@ impl Program {
         let launcher = Launcher { shared: launching, kernels: &self.kernels };
         launcher.run(&self.code, space, &places(arguments), &places(&results))?;
         Ok(results)
+    }
+}
+
+/// What no array is in is the device's again, even while there are arrays that the program made.
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.shared.pool.close();
     }
 }
 

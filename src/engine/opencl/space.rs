@@ -62,7 +62,7 @@ impl Space {
         let mut constants = BTreeMap::new();
         for (id, array) in &code.constants {
             let place = shared.memory(array.dtype(), array.size())?;
-            shared.upload(array, &place)?;
+            shared.upload_known(array, &place)?;
             constants.insert(*id, place);
         }
         let steps = code.steps.iter().zip(&code.procedure.steps);

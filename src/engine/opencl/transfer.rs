@@ -13,9 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What a program moved between the host and its device since it was compiled, and what is moved of the arrays that it made.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Transfers {
-    /// Arrays that were uploaded. Those known when the program was compiled are uploaded once, by its first run.
+    /// Arrays that were uploaded when that was asked for.
     pub uploads: u64,
-    /// Their bytes; none of arrays that are stored as one value for all elements, which the device writes itself.
+    /// Arrays that were known when the program was compiled: its first run uploads them, and no other.
+    pub known: u64,
+    /// The bytes of both; none of arrays that are stored as one value for all elements, which the device writes itself.
     pub uploaded_bytes: u64,
     /// Arrays that were downloaded.
     pub downloads: u64,
@@ -29,6 +31,7 @@ pub struct Transfers {
 #[derive(Default, Debug)]
 pub(super) struct Counters {
     uploads: AtomicU64,
+    known: AtomicU64,
     uploaded_bytes: AtomicU64,
     downloads: AtomicU64,
     downloaded_bytes: AtomicU64,
@@ -42,6 +45,7 @@ impl Counters {
         let now = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Transfers {
             uploads: now(&self.uploads),
+            known: now(&self.known),
             uploaded_bytes: now(&self.uploaded_bytes),
             downloads: now(&self.downloads),
             downloaded_bytes: now(&self.downloaded_bytes),
@@ -55,10 +59,20 @@ fn count(counter: &AtomicU64, by: u64) {
 }
 
 impl Shared {
-    /// Has an array written to a place, and does not wait for it.
+    /// Has an array that was asked for written to a place, and does not wait for it.
     pub(super) fn upload(&self, array: &Array, to: &Place) -> Outcome<()> {
-        self.forget_uploads()?;
         count(&self.counters.uploads, 1);
+        self.write(array, to)
+    }
+
+    /// Has a known array written to a place, and does not wait for it.
+    pub(super) fn upload_known(&self, array: &Array, to: &Place) -> Outcome<()> {
+        count(&self.counters.known, 1);
+        self.write(array, to)
+    }
+
+    fn write(&self, array: &Array, to: &Place) -> Outcome<()> {
+        self.forget_uploads()?;
         let (dtype, size) = (array.dtype(), array.size());
         if size == 0 {
             return Ok(());

@@ -29,6 +29,8 @@ pub(super) struct Writer {
     limits: Limits,
     /// How matrix products are computed.
     products: Products,
+    /// What arrays of the program are called, by the buffers of its outermost procedure.
+    called: BTreeMap<BufferId, String>,
 }
 
 /// The prefix of functions that stand beside kernels.
@@ -40,7 +42,15 @@ const GROUP: usize = 64;
 impl Writer {
     pub(super) fn new(limits: Limits, products: Products) -> Writer {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
-        Writer { language, helpers: BTreeSet::new(), text: Text::default(), names: Vec::new(), limits, products }
+        Writer {
+            language,
+            helpers: BTreeSet::new(),
+            text: Text::default(),
+            names: Vec::new(),
+            limits,
+            products,
+            called: BTreeMap::new(),
+        }
     }
 
     /// How many kernels were written.
@@ -66,13 +76,29 @@ impl Writer {
         (source.finish(), self.names)
     }
 
+    /// A program's kernels, whose comments call its parameters and results by these names.
+    pub(super) fn program(&mut self, procedure: Procedure, parameters: &[String], results: &[String]) -> Outcome<Code> {
+        let results = procedure.results.iter().map(|&id| procedure.origin(id)).zip(results);
+        let mut called: BTreeMap<BufferId, String> = results.map(|(id, name)| (id, name.clone())).collect();
+        called.extend((0..procedure.parameters as BufferId).zip(parameters.iter().cloned()));
+        called.retain(|_, name| !name.is_empty());
+        self.called = called;
+        self.procedure(procedure)
+    }
+
     /// A procedure's kernels, and those of all inside of it.
     pub(super) fn procedure(&mut self, procedure: Procedure) -> Outcome<Code> {
         let mut plan = Plan::new(&procedure);
         let mut inner = Vec::new();
         for step in &procedure.steps {
             plan.next();
+            // Buffers of procedures inside have no names.
+            let is_nested = !step.inner().is_empty() || matches!(step, Step::Call(_));
+            let called = if is_nested { std::mem::take(&mut self.called) } else { BTreeMap::new() };
             inner.push(self.step(&procedure, &mut plan, step)?);
+            if is_nested {
+                self.called = called;
+            }
         }
         plan.next();
         let places = (0..procedure.buffers.len()).map(|id| plan.place(id as BufferId)).collect();
@@ -130,6 +156,13 @@ impl Writer {
             format!("{}restrict all_{name}, const long {name}_at", self.language.pointer(*dtype, *writes))
         };
         let all: Vec<String> = parameters.iter().map(parameter).collect();
+        for (operand, (name, ..)) in operands.all.iter().zip(parameters) {
+            if let Operand::Buffer(id) = operand
+                && let Some(called) = self.called.get(id)
+            {
+                self.text.line(format!("/* {name}: {} */", commented(called)));
+            }
+        }
         // Compilers that know how many work items share registers give each as many as there are.
         let required = format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1)))", grid.group);
         self.text.open(format!("{required} void {name}({})", all.join(", ")));
@@ -147,6 +180,15 @@ impl Writer {
     fn operands(procedure: &Procedure, read: &[BufferId], written: &[BufferId]) -> Operands {
         Scope { procedure, scratch: Vec::new() }.operands(read, written)
     }
+}
+
+/// A name in a comment, which it neither ends nor continues.
+fn commented(name: &str) -> String {
+    name.chars()
+        .map(|character| {
+            if character.is_control() || !character.is_ascii() || "*/\\?".contains(character) { '_' } else { character }
+        })
+        .collect()
 }
 
 /// The buffers of a procedure, and behind them memory of a step's own.

@@ -112,7 +112,7 @@ impl Tiled<'_> {
         let Tiled { product, tile, index, .. } = self;
         let [rows, summed, columns] = product.sizes();
         let (down, across) = (rows.div_ceil(tile.rows), columns.div_ceil(tile.columns));
-        text.line(format!("// {} × ({rows} × {summed}) · ({summed} × {columns})", self.count(BATCH)));
+        text.line(format!("// {} of {rows} by {summed} with {summed} by {columns}", self.count(BATCH)));
         text.line(format!("const {index} group = get_group_id(0);"));
         text.line(format!("const {index} first_column = group % {across} * {};", tile.columns));
         text.line(format!("const {index} first_row = group / {across} % {down} * {};", tile.rows));
