@@ -4,6 +4,12 @@
 //! program, and `DELTARAY_PROGRAM` runs one program by that seed. `DELTARAY_WITHOUT` leaves out the pipelines and laws whose
 //! names contain one of its words, which are separated by commas.
 
+#[cfg(feature = "opencl")]
+#[path = "random/devices.rs"]
+mod devices;
+#[cfg(feature = "opencl")]
+#[path = "devices/presence.rs"]
+mod presence;
 mod random;
 
 use deltaray::concrete::Concrete;

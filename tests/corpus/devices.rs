@@ -2,22 +2,12 @@
 
 use crate::exported::{Case, found_difference};
 use crate::exports::all;
-use deltaray::engine::opencl::{DeviceKind, OpenCl, Program, devices};
+use crate::presence::is_there;
+use deltaray::engine::opencl::{DeviceKind, OpenCl, Program};
 use deltaray::simplify::fold_constants;
 
 /// So many programs are one source.
 const TOGETHER: usize = 60;
-
-/// Whether there is a device; where tests may not be skipped there must be.
-fn is_there() -> bool {
-    let found = !devices().expect("drivers say what they have").is_empty();
-    if !found {
-        let text = "no OpenCL driver is installed: `scripts/install-tools` installs PoCL";
-        assert!(std::env::var("DELTARAY_TOOLS").as_deref() != Ok("required"), "{text}");
-        println!("skipped: {text}");
-    }
-    found
-}
 
 #[test]
 fn programs_compute_on_a_device_what_the_interpreter_does() {

@@ -23,7 +23,8 @@ impl Writer {
                 return Ok(Inner::Actions(fills.collect()));
             }
             _ => {
-                let code = self.procedure(lower_unblocked(body))?;
+                // Functions with derivatives of their own are what they compute.
+                let code = self.procedure(lower_unblocked(&body.without_marks()))?;
                 return Ok(Inner::Call { code, arguments: call.arguments.clone(), results: call.results.clone() });
             }
         };
