@@ -34,6 +34,6 @@ pub use jacobian::{hessian, hvp, jacfwd, jacrev};
 pub use jit::{Gradient, Jit, KEPT_PROGRAMS, Value, ValueAndGradient, Wanted, jit};
 pub use linear::{LinearMap, Linearized, linearize};
 #[cfg(feature = "opencl")]
-pub use on_device::{CompiledForDevice, DeviceArguments, OnDevice};
+pub use on_device::{CompiledForDevice, DeviceArguments, DeviceRest, OnDevice};
 pub(crate) use staged::checked_arguments;
 pub use staged::{Function, stage};

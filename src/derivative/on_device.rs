@@ -1,10 +1,10 @@
 //! Staged functions compiled for a device.
 
 use super::staged::checked_arguments;
-use crate::concrete::Concrete;
+use crate::concrete::{Array, Concrete};
 use crate::engine::Engine;
 use crate::engine::opencl::{DeviceArray, OpenCl, Program};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::simplify::fold_constants;
 use crate::tensor::{Args, Family, Outline, Tree};
 use crate::term::Body;
@@ -51,17 +51,15 @@ impl<F: Family> OnDevice<F> {
         &self.arrays
     }
 
-    /// The tree on the host, once all that was launched before is done.
+    /// The tree on the host, once all that was launched before is done. All arrays are asked for before the first is waited
+    /// for.
     ///
     /// # Errors
     ///
     /// When the driver does not bring the elements, or the host has no memory for them.
     #[track_caller]
     pub fn download(&self) -> Result<F::At<Concrete>> {
-        let mut arrays = Vec::with_capacity(self.arrays.len());
-        for array in &self.arrays {
-            arrays.push(array.download()?);
-        }
+        let arrays = DeviceArray::download_all(&self.arrays)?;
         Ok(F::rebuild::<Concrete, Concrete>(&self.like, &mut arrays.into_iter()))
     }
 }
@@ -101,6 +99,55 @@ tuples!(
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
 );
 
+/// Arguments on a device after a first one of family `First`: `()`, a reference to one tree, or a tuple of references. See
+/// [`CompiledForDevice::update`].
+pub trait DeviceRest<First: Family> {
+    /// The structure of all arguments.
+    type All: Family;
+    /// The arrays, in their order.
+    fn arrays(&self) -> Vec<DeviceArray>;
+}
+
+impl<First: Family> DeviceRest<First> for () {
+    type All = First;
+    fn arrays(&self) -> Vec<DeviceArray> {
+        Vec::new()
+    }
+}
+
+impl<First: Family, A: Family> DeviceRest<First> for &OnDevice<A>
+where
+    (First, A): Family,
+{
+    type All = (First, A);
+    fn arrays(&self) -> Vec<DeviceArray> {
+        self.arrays.clone()
+    }
+}
+
+macro_rules! rests {
+    ($(($($family:ident $position:tt),+)),+) => {$(
+        impl<First: Family, $($family: Family),+> DeviceRest<First> for ($(&OnDevice<$family>,)+)
+        where
+            (First, $($family,)+): Family,
+        {
+            type All = (First, $($family,)+);
+            fn arrays(&self) -> Vec<DeviceArray> {
+                [$(&self.$position.arrays[..]),+].concat()
+            }
+        }
+    )+};
+}
+
+rests!(
+    (A 0, B 1),
+    (A 0, B 1, C 2),
+    (A 0, B 1, C 2, D 3),
+    (A 0, B 1, C 2, D 3, E 4),
+    (A 0, B 1, C 2, D 3, E 4, F 5),
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+);
+
 impl Engine for OpenCl {
     type Compiled<In: Family, Out: Family> = CompiledForDevice<In, Out>;
 
@@ -117,7 +164,8 @@ impl Engine for OpenCl {
 }
 
 impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
-    /// Runs the program on arrays of the host's: uploads them, and downloads the results.
+    /// Runs the program on arrays of the host's: uploads them, without waiting for one after the other, and downloads the
+    /// results.
     ///
     /// # Errors
     ///
@@ -130,7 +178,19 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         for argument in &arguments {
             given.push(self.program.upload(argument)?);
         }
-        self.results(self.program.run(&given)?).download()
+        self.results(self.run(&given)?).download()
+    }
+
+    /// Runs the program; errors say where in the arguments an array of another type is.
+    #[track_caller]
+    fn run(&self, arguments: &[DeviceArray]) -> Result<Vec<DeviceArray>> {
+        self.program.run(arguments).map_err(|error| match error {
+            Error::Argument { position, expected, found, place, .. } if position < self.body.parameters => {
+                let (position, path) = self.outline.arguments().swap_remove(position);
+                Error::Argument { position, path, expected, found, place }
+            }
+            error => error,
+        })
     }
 
     /// Runs the program on trees on its device, where the result stays.
@@ -141,7 +201,44 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     /// there is no memory.
     #[track_caller]
     pub fn call_on_device<X: DeviceArguments<In>>(&self, arguments: X) -> Result<OnDevice<Out>> {
-        Ok(self.results(self.program.run(&arguments.arrays())?))
+        Ok(self.results(self.run(&arguments.arrays())?))
+    }
+
+    /// Runs a program that takes the state and `rest`, and results in the next state: `state` becomes that. Derivatives and
+    /// training steps are such programs: `parameters = step(parameters, batch)`.
+    ///
+    /// Nothing leaves the device. The memory of the old state, if nobody else holds it, is where later results are: after the
+    /// second step none is asked of the device any more.
+    ///
+    /// `rest` is `()`, a reference to one tree on the device, or a tuple of references. See
+    /// [`CompiledForDevice::update_with`] for programs with other results, a loss for instance.
+    ///
+    /// ```no_run
+    /// use deltaray::opencl::OpenCl;
+    /// use deltaray::prelude::*;
+    ///
+    /// fn step<A: Algebra>((w, x): &(Vector<A, f64>, Vector<A, f64>)) -> Vector<A, f64> {
+    ///     w - 0.25 * grad(|w: &Vector<_, f64>| (w - x.lift()).powi(2).sum(), w)
+    /// }
+    /// # fn main() -> deltaray::Result<()> {
+    /// let (w, x) = (Vector::from(vec![0.0, 16.0]), Vector::from(vec![8.0, 8.0]));
+    /// let program = stage(step, (&w, &x))?.compile(OpenCl::default())?;
+    /// let (mut w, x) = (program.upload(&w)?, program.upload(&x)?);
+    /// for _ in 0..3 {
+    ///     program.update(&mut w, &x)?;
+    /// }
+    /// assert_eq!(w.download()?.to_vec(), [7.0, 9.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`CompiledForDevice::call_on_device`]; the state is as it was then.
+    #[track_caller]
+    pub fn update<R: DeviceRest<Out, All = In>>(&self, state: &mut OnDevice<Out>, rest: R) -> Result<()> {
+        *state = self.results(self.run(&[&state.arrays[..], &rest.arrays()].concat())?);
+        Ok(())
     }
 
     fn results(&self, arrays: Vec<DeviceArray>) -> OnDevice<Out> {
@@ -159,13 +256,37 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         for array in tree.leaves() {
             arrays.push(self.program.upload(&array)?);
         }
-        let like = crate::tensor::duplicate(tree);
+        // The structure alone is kept: the elements are on the device.
+        let mut empty = arrays.iter().map(|array| Array::zeros(array.ty()));
+        let like = T::Family::rebuild::<Concrete, Concrete>(tree, &mut empty);
         Ok(OnDevice { arrays, like: Arc::new(like) })
     }
 
     /// The kernels.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+}
+
+impl<In: Family, State: Family, Others: Family> CompiledForDevice<In, (State, Others)> {
+    /// As [`CompiledForDevice::update`], of a program with other results beside the next state, which stay on the device too.
+    ///
+    /// # Errors
+    ///
+    /// As [`CompiledForDevice::update`].
+    #[track_caller]
+    pub fn update_with<R: DeviceRest<State, All = In>>(
+        &self,
+        state: &mut OnDevice<State>,
+        rest: R,
+    ) -> Result<OnDevice<Others>> {
+        let mut arrays = self.run(&[&state.arrays[..], &rest.arrays()].concat())?;
+        let others = arrays.split_off(arrays.len() - self.output.1.types().len());
+        let like = |arrays: &[DeviceArray]| arrays.iter().map(|array| Array::zeros(array.ty())).collect::<Vec<_>>();
+        let first = State::rebuild::<Concrete, Concrete>(&self.output.0, &mut like(&arrays).into_iter());
+        let second = Others::rebuild::<Concrete, Concrete>(&self.output.1, &mut like(&others).into_iter());
+        *state = OnDevice { arrays, like: Arc::new(first) };
+        Ok(OnDevice { arrays: others, like: Arc::new(second) })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Engines: what runs loop nests.
 
+mod arguments;
 pub(crate) mod arrays;
 pub mod cpu;
 mod memory;

@@ -20,7 +20,8 @@ pub struct Kernel {
     pub operations: f64,
     /// Bytes that are read and written in one call, each place once a run.
     pub bytes: f64,
-    /// Seconds of a call, on average, where the program was compiled with [`profile`](super::cpu::Cpu::profile).
+    /// Seconds of a call, on average, where the program was compiled to be measured, with
+    /// [`profile`](super::cpu::Cpu::profile) or its like.
     pub seconds: Option<f64>,
 }
 
@@ -86,30 +87,39 @@ pub(crate) fn step(procedure: &Procedure, step: &Step) -> Option<(String, f64, f
 /// The kernels of a procedure that runs so many times, perhaps more than can be counted; `seconds` is asked for each of them,
 /// in order.
 pub(crate) fn kernels(procedure: &Procedure, times: f64, seconds: &mut impl FnMut() -> Option<f64>) -> Vec<Kernel> {
+    procedure.steps.iter().flat_map(|step| of_step(procedure, step, times, seconds)).collect()
+}
+
+/// The kernels of one step of a procedure, as [`kernels`].
+pub(crate) fn of_step(
+    procedure: &Procedure,
+    step: &Step,
+    times: f64,
+    seconds: &mut impl FnMut() -> Option<f64>,
+) -> Vec<Kernel> {
     let mut kernels = Vec::new();
-    for step in &procedure.steps {
-        match step {
-            Step::Loop(repeated) => {
-                kernels.extend(self::kernels(&repeated.step, times * repeated.scan.length as f64, seconds));
+    match step {
+        Step::Loop(repeated) => {
+            kernels.extend(self::kernels(&repeated.step, times * repeated.scan.length as f64, seconds));
+        }
+        Step::Branch(branch) => {
+            kernels.extend(named("then", self::kernels(&branch.then, times, seconds)));
+            kernels.extend(named("else", self::kernels(&branch.otherwise, times, seconds)));
+        }
+        Step::Sweeps(sweeps) => {
+            let times = match sweeps.sweeps.steps {
+                Steps::Count(count) => times * count as f64,
+                Steps::While(_) => times,
+            };
+            if let Some(condition) = &sweeps.condition {
+                kernels.extend(named("while", self::kernels(condition, times, seconds)));
             }
-            Step::Branch(branch) => {
-                kernels.extend(named("then", self::kernels(&branch.then, times, seconds)));
-                kernels.extend(named("else", self::kernels(&branch.otherwise, times, seconds)));
+            for body in &sweeps.bodies {
+                kernels.extend(named("step", self::kernels(body, times, seconds)));
             }
-            Step::Sweeps(sweeps) => {
-                let times = match sweeps.sweeps.steps {
-                    Steps::Count(count) => times * count as f64,
-                    Steps::While(_) => times,
-                };
-                if let Some(condition) = &sweeps.condition {
-                    kernels.extend(named("while", self::kernels(condition, times, seconds)));
-                }
-                for body in &sweeps.bodies {
-                    kernels.extend(named("step", self::kernels(body, times, seconds)));
-                }
-            }
-            alone => {
-                let Some((name, operations, bytes)) = self::step(procedure, alone) else { continue };
+        }
+        alone => {
+            if let Some((name, operations, bytes)) = self::step(procedure, alone) {
                 let (operations, bytes) = (operations * times, bytes * times);
                 kernels.push(Kernel { name, times: times as usize, operations, bytes, seconds: seconds() });
             }
@@ -119,7 +129,7 @@ pub(crate) fn kernels(procedure: &Procedure, times: f64, seconds: &mut impl FnMu
 }
 
 /// Kernels with a word before their names that says when they run.
-fn named(when: &str, kernels: Vec<Kernel>) -> impl Iterator<Item = Kernel> {
+pub(crate) fn named(when: &str, kernels: Vec<Kernel>) -> impl Iterator<Item = Kernel> {
     kernels.into_iter().map(move |kernel| Kernel { name: format!("{when}: {}", kernel.name), ..kernel })
 }
 

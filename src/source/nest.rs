@@ -62,8 +62,8 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) together: Option<Together>,
     /// Whether sums of floats may be several sums side by side.
     pub(crate) has_vectors: bool,
-    /// Whether others may combine with the same elements at the same time.
-    pub(crate) is_atomic: bool,
+    /// The helpers that combine with elements which others may combine with at the same time, if they do.
+    pub(crate) atomics: Option<&'static str>,
 }
 
 /// What is known of buffers: how they are called, how many elements of what type they have, and whether a nest goes on with what they have already.
@@ -94,7 +94,7 @@ impl<'a> NestWriter<'a> {
             is_inside: false,
             together: None,
             has_vectors: true,
-            is_atomic: false,
+            atomics: None,
             helpers,
             levels: Vec::new(),
             uses: nest.uses(),
@@ -401,10 +401,10 @@ impl NestWriter<'_> {
     /// Combines a value with the element at a store's place.
     fn combine(&mut self, text: &mut Text, store: &Store, op: Reduction, dtype: DType, value: &str) {
         let (element, condition) = self.place(store);
-        let line = match self.is_atomic {
-            false => format!("{element} = {};", self.combined(op, dtype, &element, value)),
-            true => {
-                let name = format!("atomic_{}", op.name());
+        let line = match self.atomics {
+            None => format!("{element} = {};", self.combined(op, dtype, &element, value)),
+            Some(atomics) => {
+                let name = format!("{atomics}_{}", op.name());
                 format!("{};", self.language.helper(&name, dtype, &[&format!("&{element}"), value], self.helpers))
             }
         };

@@ -66,18 +66,20 @@ fn sums_by_computed_positions_come_to_all_of_their_elements() {
     if !is_there() {
         return;
     }
-    let count = 100;
+    let count = 2000;
     let x = Vector::from((0..count).map(|at| f64::from(at) * 0.01).collect::<Vec<f64>>());
     // Some are outside.
-    let at = Vector::from((0..count).map(|at| i64::from(at * at % 11) - 2).collect::<Vec<i64>>());
-    let rows = Matrix::from_elements([100, 5], (0..500).map(|at| at as f32).collect());
+    let at = Vector::from((0..count).map(|at| i64::from(at) * i64::from(at) % 11 - 2).collect::<Vec<i64>>());
+    let rows = Matrix::from_elements([2000, 5], (0..10_000).map(|at| (at % 50) as f32).collect());
     let staged = stage(scatters, (&x, &at, &rows)).unwrap();
     let expected = staged.call((&x, &at, &rows)).unwrap();
     let all = [OpenCl::default(), shared(), shared().deterministic()];
     for options in all {
         let compiled = staged.compile(options.clone()).unwrap();
+        let source = compiled.program().source();
+        assert_eq!(source.contains("table"), source.contains("local_atomic_sum_i64("));
         assert_eq!(
-            compiled.program().source().contains("atomic_sum_f64("),
+            source.contains("atomic_sum_f64("),
             format!("{options:?}").contains("Gpu") && format!("{options:?}").contains("is_deterministic: false")
         );
         for _ in 0..10 {

@@ -1,1 +1,322 @@
 //! Runs: transfers, reports, results in place, and what devices refuse.
+
+use crate::is_there;
+use deltaray::Error;
+use deltaray::opencl::{DeviceKind, OpenCl, devices};
+use deltaray::prelude::*;
+use std::path::PathBuf;
+
+/// A folder of a test's own, which goes with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("deltaray-devices-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+type State<A> = (Vector<A, f64>, Vector<A, f64>, Vector<A, f64>, Scalar<A, f64>);
+type Data<A> = (Matrix<A, f64>, Vector<A, f64>);
+
+fn squared_error<A: Algebra>(w: &Vector<A, f64>, (x, y): &Data<A>) -> Scalar<A, f64> {
+    (x.dot(w) - y).powi(2).mean()
+}
+
+/// A step of Adam.
+fn step<A: Algebra>((state, data): &(State<A>, Data<A>)) -> (State<A>, Scalar<A, f64>) {
+    let (w, mean, square, power) = state;
+    let (x, y) = data;
+    let (loss, slope) = value_and_grad(|w: &Vector<_, f64>| squared_error(w, &(x.lift(), y.lift())), w);
+    let power = power + 1.0;
+    let mean = 0.9 * mean + 0.1 * &slope;
+    let square = 0.999 * square + 0.001 * slope.powi(2);
+    let first = &mean / (1.0 - (power.clone() * 0.9f64.ln()).exp());
+    let second = &square / (1.0 - (power.clone() * 0.999f64.ln()).exp());
+    ((w - 0.05 * first / (second.sqrt() + 1e-8), mean, square, power), loss)
+}
+
+fn training() -> (State<Concrete>, Data<Concrete>) {
+    let x = Matrix::from_elements([40, 5], (0..200).map(|n| f64::from(n * 37 % 101) / 101.0).collect());
+    let y = Vector::from((0..40).map(|n| f64::from(n % 7) / 7.0).collect::<Vec<f64>>());
+    ((zeros(5), zeros(5), zeros(5), scalar(0.0)), (x, y))
+}
+
+#[test]
+fn a_hundred_steps_of_an_optimiser_stay_on_the_device() {
+    if !is_there() {
+        return;
+    }
+    let (state, data) = training();
+    let staged = stage(step, (&state, &data)).unwrap();
+    let (host, device) = (staged.compile(Cpu::default()).unwrap(), staged.compile(OpenCl::default()).unwrap());
+    let (mut expected, mut expected_loss) = (state.clone(), scalar(0.0));
+    let (mut found, data_there) = (device.upload(&state).unwrap(), device.upload(&data).unwrap());
+    let mut warm = None;
+    for number in 0..100 {
+        host.update_with(&mut expected, &data, &mut expected_loss).unwrap();
+        let loss = device.update_with(&mut found, &data_there).unwrap();
+        let now = (device.program().transfers(), device.program().allocations());
+        if number == 1 {
+            warm = Some(now);
+        }
+        if number > 1 {
+            assert_eq!(Some(now), warm, "step {number}");
+        }
+        if number == 99 {
+            approx::assert_relative_eq!(loss.download().unwrap().item(), expected_loss.item(), max_relative = 1e-9);
+        }
+    }
+    let found = found.download().unwrap();
+    assert_eq!(found.3.item(), 100.0);
+    for (a, b) in found.0.to_vec().iter().zip(expected.0.to_vec()) {
+        approx::assert_relative_eq!(*a, b, max_relative = 1e-9);
+    }
+    let (before, after) = (warm.unwrap().0, device.program().transfers());
+    assert_eq!((after.uploads, after.conditions), (before.uploads, 0));
+    // The loss, and the four arrays of the state.
+    assert_eq!((before.downloads, after.downloads, after.downloaded_bytes), (0, 5, 17 * 8));
+}
+
+fn blend<A: Algebra>((x, y): &(Vector<A, f64>, Vector<A, f64>)) -> Vector<A, f64> {
+    x * constant(&Vector::from(vec![0.5, 0.25, 4.0])) + y
+}
+
+#[test]
+fn transfers_are_counted_and_known_arrays_are_uploaded_once() {
+    if !is_there() {
+        return;
+    }
+    let (x, y) = (Vector::from(vec![1.0, 2.0, 3.0]), Vector::from(vec![7.0, 6.0, 5.0]));
+    let compiled = stage(blend, (&x, &y)).unwrap().compile(OpenCl::default()).unwrap();
+    let (there, ones) = (compiled.upload(&x).unwrap(), compiled.upload(&y).unwrap());
+    let moved = compiled.program().transfers();
+    assert_eq!((moved.uploads, moved.uploaded_bytes, moved.downloads), (2, 48, 0));
+    let result = compiled.call_on_device((&there, &ones)).unwrap();
+    let first = compiled.program().transfers();
+    for _ in 0..5 {
+        compiled.call_on_device((&result, &there)).unwrap();
+    }
+    assert_eq!(compiled.program().transfers(), first, "runs move nothing but, first, known arrays");
+    assert_eq!(first.uploads - moved.uploads, 1);
+    assert_eq!(result.download().unwrap().to_vec(), [7.5, 6.5, 17.0]);
+    assert_eq!(compiled.program().transfers().downloads, 1);
+}
+
+fn sum_of_all<A: Algebra>(arrays: &Vec<Vector<A, f32>>) -> Vector<A, f32> {
+    arrays[1..].iter().fold(arrays[0].clone(), |sum, array| sum + array)
+}
+
+#[test]
+fn uploads_that_are_not_waited_for_bring_the_elements_of_their_time() {
+    if !is_there() {
+        return;
+    }
+    const COUNT: usize = 1 << 18;
+    let mut arrays: Vec<Vector<Concrete, f32>> = (0..4).map(|n| Vector::from(vec![n as f32; COUNT])).collect();
+    let compiled = stage(sum_of_all, &arrays).unwrap().compile(OpenCl::default()).unwrap();
+    let mut sums = Vec::new();
+    let twice = stage(|x: &Vector<_, f32>| x + x, &arrays[0]).unwrap().compile(Cpu::default()).unwrap();
+    for _ in 0..3 {
+        let there = compiled.upload(&arrays).unwrap();
+        // The host goes on with its arrays at once.
+        arrays.iter_mut().for_each(|array| twice.update(array, ()).unwrap());
+        sums.push(compiled.call_on_device(&there).unwrap());
+    }
+    drop(arrays);
+    for (sum, expected) in sums.iter().zip([6.0, 12.0, 24.0]) {
+        assert!(sum.download().unwrap().to_vec().iter().all(|&x| x == expected));
+    }
+}
+
+fn two_kernels<A: Algebra>(x: &Matrix<A, f64>) -> (Scalar<A, f64>, Matrix<A, f64>) {
+    let total = x.exp().sum();
+    let scaled = x / total.clone();
+    (total, scaled)
+}
+
+#[test]
+fn reports_stand_beside_those_of_the_processor() {
+    if !is_there() {
+        return;
+    }
+    let x = Matrix::from_elements([64, 64], (0..64 * 64).map(|n| f64::from(n % 97) / 97.0).collect());
+    let staged = stage(two_kernels, &x).unwrap();
+    let host = staged.compile(Cpu::default().profile(true)).unwrap();
+    let device = staged.compile(OpenCl::default().profile(true)).unwrap();
+    assert!(device.program().report().kernels.iter().all(|kernel| kernel.seconds.is_none()), "nothing has run");
+    for _ in 0..3 {
+        let (expected, found) = (host.call(&x).unwrap(), device.call(&x).unwrap());
+        approx::assert_relative_eq!(expected.0.item(), found.0.item(), max_relative = 1e-12);
+    }
+    let (expected, found) = (host.program().report(), device.program().report());
+    println!("{expected}\n{found}");
+    assert_eq!(found.interface, expected.interface);
+    assert_eq!(found.kernels.len(), expected.kernels.len());
+    for (there, here) in found.kernels.iter().zip(&expected.kernels) {
+        assert_eq!((there.times, there.operations, there.bytes), (here.times, here.operations, here.bytes));
+        assert!(there.seconds.is_some_and(|seconds| seconds > 0.0), "{there:?}");
+        let name = there.name.split([':', ',']).next().unwrap();
+        assert!(device.program().source().contains(name) && there.name.ends_with(&here.name), "{there:?} {here:?}");
+    }
+    let unmeasured = staged.compile(OpenCl::default()).unwrap();
+    unmeasured.call(&x).unwrap();
+    assert!(unmeasured.program().report().kernels.iter().all(|kernel| kernel.seconds.is_none()));
+}
+
+fn decay<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+    let end = iterate(x.clone(), 20, |x: Vector<A, f64>| x * 0.5);
+    end.sum()
+}
+
+#[test]
+fn loops_are_reported_with_all_their_steps() {
+    if !is_there() {
+        return;
+    }
+    let x = Vector::from(vec![1.0; 32]);
+    let compiled = stage(decay, &x).unwrap().compile(OpenCl::default().profile(true)).unwrap();
+    assert_eq!(compiled.call(&x).unwrap().item(), 32.0 / f64::from(1 << 20));
+    let report = compiled.program().report();
+    println!("{report}");
+    assert!(report.kernels.iter().any(|kernel| kernel.times == 20), "{report}");
+    assert!(report.kernels.iter().all(|kernel| kernel.seconds.is_some_and(|seconds| seconds > 0.0)));
+}
+
+#[test]
+fn compiled_programs_are_kept_in_a_folder() {
+    if !is_there() {
+        return;
+    }
+    let folder = Folder::new("kept");
+    let cubes = |x: &Vector<_, f64>| x * x * x;
+    let (x, inside) = (Vector::from(vec![1.0, 2.0, 3.0]), folder.0.join("inside"));
+    let compiled = stage(cubes, &x).unwrap().compile(OpenCl::default().cache_in(&inside)).unwrap();
+    assert_eq!(compiled.call(&x).unwrap().to_vec(), [1.0, 8.0, 27.0]);
+    assert_eq!(std::fs::read_dir(&inside).unwrap().count(), 1);
+    // What is no folder is no cache, and no error.
+    let file = folder.0.join("file");
+    std::fs::write(&file, b"").unwrap();
+    let fourth = |x: &Vector<_, f64>| x * x * x * x;
+    let compiled = stage(fourth, &x).unwrap().compile(OpenCl::default().cache_in(file)).unwrap();
+    assert_eq!(compiled.call(&x).unwrap().to_vec(), [1.0, 16.0, 81.0]);
+}
+
+/// What tells a child process that it has no drivers.
+const CHILD: &str = "DELTARAY_WITHOUT_DRIVERS";
+
+#[test]
+fn without_drivers_there_is_no_device() {
+    let x = Vector::from(vec![1.0, 2.0]);
+    if std::env::var_os(CHILD).is_some() {
+        assert_eq!(devices().unwrap(), []);
+        let error = stage(|x: &Vector<_, f64>| x + x, &x).unwrap().compile(OpenCl::default()).unwrap_err();
+        assert!(error.to_string().contains("no driver of any device is installed"), "{error}");
+        return;
+    }
+    let folder = Folder::new("drivers");
+    let name = "runs::without_drivers_there_is_no_device";
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", name]).env(CHILD, "1").env("OCL_ICD_VENDORS", &folder.0);
+    let output = child.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_kind_that_no_device_is_of_is_an_error() {
+    if !is_there() {
+        return;
+    }
+    let all = devices().unwrap();
+    for kind in [DeviceKind::Gpu, DeviceKind::Cpu, DeviceKind::Accelerator] {
+        let chosen = OpenCl::of_kind(kind).device();
+        match all.iter().find(|device| device.kind == kind) {
+            Some(device) => assert_eq!(chosen.unwrap(), *device),
+            None => {
+                let error = chosen.unwrap_err().to_string();
+                assert!(error.contains(&format!("no device is a {kind}; there are {}", all[0])), "{error}");
+            }
+        }
+    }
+    assert!(all.iter().all(|device| device.units > 0 && !device.driver.is_empty() && !device.version.is_empty()));
+}
+
+#[test]
+fn memory_that_is_not_there_is_an_error_before_it_is_taken() {
+    if !is_there() {
+        return;
+    }
+    let mut small = devices().unwrap().remove(0);
+    small.memory = 1 << 20;
+    let x = Vector::from(vec![1.0; 1 << 14]);
+    let staged = stage(|x: &Vector<_, f64>| x.exp(), &x).unwrap();
+    let compiled = staged.compile(OpenCl::on(&small)).unwrap();
+    // An array takes an eighth of the memory: six stay, and the seventh's result takes the last.
+    let mut held = Vec::new();
+    for _ in 0..6 {
+        held.push(compiled.upload(&x).unwrap());
+    }
+    held.push(compiled.call_on_device(&held[0]).unwrap());
+    held.push(compiled.call_on_device(&held[0]).unwrap());
+    let error = compiled.call_on_device(&held[0]).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, Error::Device { .. }), "{text}");
+    assert!(text.contains("131072 bytes of memory are needed, but of its 1048576 no more than 0 are left"), "{text}");
+    assert!(compiled.upload(&x).unwrap_err().to_string().starts_with("upload on "));
+    // What is dropped makes room, whichever program had it.
+    held.pop();
+    let other = stage(|x: &Vector<_, f64>| x.sin(), &Vector::from(vec![0.0; 1 << 13])).unwrap();
+    let other = other.compile(OpenCl::on(&small)).unwrap();
+    let half = other.upload(&Vector::from(vec![0.0; 1 << 13])).unwrap();
+    assert!(other.call_on_device(&half).unwrap().download().unwrap().to_vec().iter().all(|&x| x == 0.0));
+}
+
+#[test]
+fn arrays_above_the_largest_are_errors() {
+    if !is_there() {
+        return;
+    }
+    let x: Vector<Concrete, f64> = zeros([1 << 50]);
+    let compiled = stage(|x: &Vector<_, f64>| x.sum(), &x).unwrap().compile(OpenCl::default()).unwrap();
+    let text = compiled.upload(&x).unwrap_err().to_string();
+    assert!(text.contains("an array of 1125899906842624 elements of type f64 takes"), "{text}");
+}
+
+#[test]
+fn arrays_without_elements_go_every_way() {
+    if !is_there() {
+        return;
+    }
+    let program = |(x, y): &(Matrix<_, f64>, Vector<_, f64>)| (x * 2.0, x.sum_axis(1), x.dot(y), x.sum());
+    let (x, y): Data<Concrete> = (zeros([0, 3]), Vector::from(vec![1.0, 2.0, 3.0]));
+    let compiled = stage(program, (&x, &y)).unwrap().compile(OpenCl::default().profile(true)).unwrap();
+    let (doubled, rows, product, sum) = compiled.call((&x, &y)).unwrap();
+    assert_eq!((doubled.shape().to_vec(), rows.to_vec(), product.to_vec()), (vec![0, 3], vec![], vec![]));
+    assert_eq!(sum.item(), 0.0);
+    let nothing = compiled.upload(&x).unwrap();
+    assert_eq!(nothing.download().unwrap().shape().to_vec(), [0, 3]);
+}
+
+#[test]
+fn arguments_of_other_types_are_errors_that_say_which() {
+    if !is_there() {
+        return;
+    }
+    let (state, data) = training();
+    let compiled = stage(step, (&state, &data)).unwrap().compile(OpenCl::default()).unwrap();
+    let there = compiled.upload(&data).unwrap();
+    let mut wrong = state.clone();
+    wrong.2 = zeros(4);
+    let mut wrong = compiled.upload(&wrong).unwrap();
+    let text = compiled.update_with(&mut wrong, &there).unwrap_err().to_string();
+    assert!(text.starts_with("argument 0, `2`: the program was staged for f64[5], but f64[4] was given"), "{text}");
+    assert_eq!(wrong.arrays().len(), 4);
+}

@@ -7,10 +7,10 @@ use super::machine::Workspace;
 use super::room::Room;
 use super::threads::Worker;
 use crate::concrete::{Array, Failure, OutOfMemory};
+use crate::engine::arguments::{Mismatch, mismatch};
 use crate::engine::arrays::{Line, elements, fill, lines, needs_memory, own_elements};
 use crate::engine::memory::{TooLarge, admit};
 use crate::error::Error;
-use crate::shape::Type;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::PoisonError;
@@ -47,8 +47,8 @@ impl State {
 
 /// Why a run is not.
 pub(super) enum Problem {
-    Argument { position: usize, expected: String, found: String },
-    Result { position: usize, expected: String, found: String },
+    Argument(Mismatch),
+    Result(Mismatch),
     TooLarge(TooLarge),
     Failure(Failure),
 }
@@ -62,10 +62,10 @@ impl From<OutOfMemory> for Problem {
 impl Problem {
     fn error(self, place: &Location<'_>) -> Error {
         match self {
-            Problem::Argument { position, expected, found } => {
+            Problem::Argument(Mismatch { position, expected, found }) => {
                 Error::Argument { position, path: String::new(), expected, found, place: place.to_string() }
             }
-            Problem::Result { position, expected, found } => {
+            Problem::Result(Mismatch { position, expected, found }) => {
                 Error::Output { path: position.to_string(), expected, found, place: place.to_string() }
             }
             Problem::TooLarge(problem) => problem.error("call", place),
@@ -159,26 +159,16 @@ impl<'a> Run<'a> {
     /// Checks what was handed over.
     fn check(&self, new: bool) -> Result<(), Problem> {
         let (program, state) = (self.program, &self.state);
-        let text = |ty: Option<&Type>| ty.map_or_else(|| "nothing".to_string(), Type::to_string);
-        let mut expected_types = program.argument_types();
-        for position in 0..expected_types.len().max(state.arguments.len()) {
-            let expected = expected_types.next();
-            let found = (position < state.arguments.len()).then(|| self.argument_at(position));
-            if !is_of(found, expected) {
-                let (expected, found) = (text(expected), text(found.map(Array::ty).as_ref()));
-                return Err(Problem::Argument { position, expected, found });
-            }
+        let arguments = (0..state.arguments.len()).map(|position| self.argument_at(position));
+        if let Some(problem) = mismatch(program.argument_types(), arguments) {
+            return Err(Problem::Argument(problem));
         }
-        for position in 0..if new { 0 } else { program.result_types.len().max(state.results.len()) } {
-            let expected = program.result_types.get(position);
-            // SAFETY: as of arguments.
-            let found = state.results.get(position).map(|&result| unsafe { &*result });
-            if !is_of(found, expected) {
-                let (expected, found) = (text(expected), text(found.map(Array::ty).as_ref()));
-                return Err(Problem::Result { position, expected, found });
-            }
+        // SAFETY: as of arguments.
+        let results = state.results.iter().map(|&result| unsafe { &*result.cast_const() });
+        match if new { None } else { mismatch(program.result_types.iter(), results) } {
+            Some(problem) => Err(Problem::Result(problem)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Checks that there is memory for what is missing.
@@ -323,13 +313,5 @@ impl<'a> Run<'a> {
                 }
             }
         }
-    }
-}
-
-/// Whether an array is there if and only if a type is, and of that type.
-fn is_of(array: Option<&Array>, ty: Option<&Type>) -> bool {
-    match (array, ty) {
-        (Some(array), Some(ty)) => array.dtype() == ty.dtype && *array.shape() == ty.shape[..],
-        _ => false,
     }
 }

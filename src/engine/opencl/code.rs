@@ -31,6 +31,14 @@ pub(super) enum Action {
     Fill { to: BufferId, value: Value },
 }
 
+/// The first kernel of a step, by which its times are known.
+pub(super) fn first_kernel(actions: &[Action]) -> Option<usize> {
+    actions.iter().find_map(|action| match action {
+        Action::Launch { kernel, .. } => Some(*kernel),
+        Action::Fill { .. } => None,
+    })
+}
+
 /// What is inside of a step.
 #[derive(Debug)]
 pub(super) enum Inner {

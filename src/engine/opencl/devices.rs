@@ -3,6 +3,7 @@
 use super::failure::Outcome;
 use ocl::core::{self, DeviceId, DeviceInfo, DeviceInfoResult, PlatformId, PlatformInfo};
 use std::fmt;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// What a device is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,6 +37,8 @@ pub(super) struct Limits {
     pub(super) units: usize,
     /// Bytes of all operands of a kernel together.
     pub(super) parameters: usize,
+    /// The most work items of a launch: what its addresses count.
+    pub(super) items: usize,
     /// Whether elements of eight bytes are exchanged atomically.
     pub(super) has_long_atomics: bool,
     /// Whether the work items of a group run one after the other, so that only groups run at the same time.
@@ -58,12 +61,21 @@ pub struct Device {
     pub name: String,
     /// What it is.
     pub kind: DeviceKind,
-    /// Bytes of its memory.
+    /// Bytes of its memory. A program that is compiled for [this device](super::OpenCl::on) with less written here takes no
+    /// more.
     pub memory: u64,
+    /// Bytes of the largest array.
+    pub largest: u64,
+    /// Bytes of the memory that a group of its work items shares.
+    pub local_memory: u64,
+    /// How many groups of work items it computes at the same time, at least.
+    pub units: usize,
     /// Whether it has `f64`.
     pub has_doubles: bool,
-    /// Bytes of the largest array.
-    pub(super) largest: u64,
+    /// The version of its driver, as that says.
+    pub driver: String,
+    /// The version of OpenCL that it has, as its driver says.
+    pub version: String,
     pub(super) limits: Limits,
     pub(super) id: DeviceId,
 }
@@ -76,11 +88,13 @@ impl fmt::Display for Device {
 
 /// All devices that there are: GPUs first, then accelerators, then processors. None where no driver is installed.
 ///
+/// Drivers are asked once in a process: a device that is gone since then is an error where it is used.
+///
 /// # Errors
 ///
 /// When a driver does not say what its devices are.
 pub fn devices() -> crate::error::Result<Vec<Device>> {
-    all().map_err(|problem| problem.error("OpenCL", "devices", None))
+    Ok(all().map_err(|problem| problem.error("OpenCL", "devices", None))?.to_vec())
 }
 
 fn order(kind: DeviceKind) -> u8 {
@@ -92,7 +106,22 @@ fn order(kind: DeviceKind) -> u8 {
 }
 
 /// All devices, those that are chosen first in front.
-pub(super) fn all() -> Outcome<Vec<Device>> {
+pub(super) fn all() -> Outcome<&'static [Device]> {
+    static ALL: OnceLock<Vec<Device>> = OnceLock::new();
+    // Drivers begin when they are asked first, and not all of them can be asked by several threads then.
+    static ASKING: Mutex<()> = Mutex::new(());
+    let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
+    match ALL.get() {
+        Some(all) => Ok(all),
+        None => {
+            let found = found()?;
+            Ok(ALL.get_or_init(|| found))
+        }
+    }
+}
+
+/// What the drivers have.
+fn found() -> Outcome<Vec<Device>> {
     // A loader without a driver has no list of none, but an error.
     let Ok(platforms) = core::get_platform_ids() else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -128,15 +157,17 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
     let number = |request, least: usize| match ask(request) {
         Ok(DeviceInfoResult::MaxWorkGroupSize(number) | DeviceInfoResult::MaxParameterSize(number)) => number,
         Ok(DeviceInfoResult::LocalMemSize(number)) => number as usize,
-        Ok(DeviceInfoResult::MaxComputeUnits(number)) => number as usize,
+        Ok(DeviceInfoResult::MaxComputeUnits(number) | DeviceInfoResult::AddressBits(number)) => number as usize,
         _ => least,
     };
+    let text = |request| Outcome::Ok(ask(request)?.to_string().trim().to_string());
     let limits = Limits {
         // Where a device does not say, what the standard asks of all is taken.
         group: number(DeviceInfo::MaxWorkGroupSize, 1).max(1),
         local: number(DeviceInfo::LocalMemSize, 0),
         units: number(DeviceInfo::MaxComputeUnits, 1).max(1),
         parameters: number(DeviceInfo::MaxParameterSize, 1024),
+        items: if number(DeviceInfo::AddressBits, 32) < 64 { u32::MAX as usize } else { isize::MAX as usize },
         has_long_atomics: has("cl_khr_int64_base_atomics"),
         is_serial: kind == DeviceKind::Cpu,
         least_steps: LEAST_STEPS,
@@ -144,11 +175,15 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
     };
     Ok(Some(Device {
         platform: core::get_platform_info(platform, PlatformInfo::Name)?.to_string().trim().to_string(),
-        name: ask(DeviceInfo::Name)?.to_string().trim().to_string(),
+        name: text(DeviceInfo::Name)?,
         kind,
         memory: bytes(DeviceInfo::GlobalMemSize),
         has_doubles: has("cl_khr_fp64"),
         largest: bytes(DeviceInfo::MaxMemAllocSize),
+        local_memory: limits.local as u64,
+        units: limits.units,
+        driver: text(DeviceInfo::DriverVersion)?,
+        version: text(DeviceInfo::Version)?,
         limits,
         id,
     }))

@@ -1,16 +1,18 @@
 //! A run of kernels: launches in their order.
 
 use super::code::{Action, Code, Grid, Inner, Operand};
-use super::failure::Outcome;
+use super::devices::Device;
+use super::failure::{Outcome, Problem};
 use super::loops::Running;
 use super::memory::Place;
+use super::report::actions;
 use super::shared::Shared;
 use super::space::{Space, StepSpace};
 use crate::kernel::{Branch, BufferId, Step};
 use crate::shape::Type;
 use crate::source::plan;
 use crate::term::schedule;
-use ocl::core::{self, ArgVal, Kernel};
+use ocl::core::{self, ArgVal, Kernel, KernelWorkGroupInfo, KernelWorkGroupInfoResult};
 
 /// The kernels of a program: a part of those in their source.
 #[derive(Debug)]
@@ -18,6 +20,41 @@ pub(super) struct Kernels {
     /// The number of the first in the source.
     pub(super) first: usize,
     pub(super) all: Vec<Kernel>,
+    /// Their names in the source.
+    pub(super) names: Vec<String>,
+}
+
+impl Kernels {
+    /// Checks that a device launches all of these as code asks for.
+    ///
+    /// # Errors
+    ///
+    /// Of a kernel whose groups are larger than the device has room for, or that has more work items than it counts.
+    pub(super) fn check(&self, code: &Code, device: &Device) -> Outcome<()> {
+        let mut outcome = Ok(());
+        actions(code, &mut |action| {
+            if let (Ok(()), Action::Launch { kernel, grid, .. }) = (&outcome, action) {
+                outcome = self.check_launch(kernel - self.first, *grid, device);
+            }
+        });
+        outcome
+    }
+
+    fn check_launch(&self, at: usize, Grid { items, group }: Grid, device: &Device) -> Outcome<()> {
+        let name = &self.names[at];
+        let most = device.limits.items;
+        if items.checked_next_multiple_of(group).is_none_or(|all| all > most) {
+            let text = format!("kernel {name} has {items} work items, and no more than {most} can be launched");
+            return Err(Problem::Unsupported(text));
+        }
+        match core::get_kernel_work_group_info(&self.all[at], device.id, KernelWorkGroupInfo::WorkGroupSize)? {
+            KernelWorkGroupInfoResult::WorkGroupSize(most) if most < group => {
+                let text = format!("kernel {name} runs in groups of {group}, and its registers have room for {most}");
+                Err(Problem::Unsupported(text))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What launches kernels.
@@ -35,20 +72,12 @@ impl Launcher<'_> {
             core::set_kernel_arg(kernel, 2 * at as u32 + 1, ArgVal::scalar(&offset))?;
         }
         let global = items.div_ceil(group) * group;
-        // SAFETY: the kernel's operands are memory of the sizes that it was written for; work items beyond `items` do nothing.
-        unsafe {
-            core::enqueue_kernel(
-                &self.shared.queue,
-                kernel,
-                1,
-                None,
-                &[global, 1, 1],
-                Some([group, 1, 1]),
-                None::<()>,
-                None::<()>,
-            )?;
-        }
-        Ok(())
+        let (global, group) = ([global, 1, 1], Some([group, 1, 1]));
+        self.shared.observed(|event| {
+            // SAFETY: the kernel's operands are memory of the sizes that it was written for; work items beyond `items` do
+            // nothing.
+            unsafe { core::enqueue_kernel(&self.shared.queue, kernel, 1, None, &global, group, None::<()>, event) }
+        })
     }
 
     /// Launches everything that a procedure does.
@@ -66,6 +95,7 @@ impl Launcher<'_> {
         for ((inner, step), own) in code.steps.iter().zip(&code.procedure.steps).zip(&mut space.steps) {
             match (inner, step, own) {
                 (Inner::Actions(actions), ..) => {
+                    self.shared.begin(actions);
                     for action in actions {
                         match action {
                             Action::Launch { kernel, grid, operands } => {

@@ -1,16 +1,18 @@
-//! Memory of devices, from and to plain arrays.
+//! Memory of devices: what is taken, what is left, and what is used again.
 
 use super::failure::{Outcome, Problem};
-use super::shared::Shared;
-use crate::concrete::Array;
-use crate::engine::arrays::{array_from, elements, lines};
-use crate::shape::{DType, Type, Value};
+use super::shared::{Common, Shared};
+use crate::shape::DType;
 use ocl::core::{self, Mem, MemFlags};
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Elements somewhere in a device's memory.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    pub(super) memory: Mem,
+    pub(super) memory: Arc<Buffer>,
     /// So many elements from the beginning.
     pub(super) at: usize,
 }
@@ -21,105 +23,165 @@ impl Place {
     }
 }
 
+/// A stretch of a device's memory. When nobody holds it any more its program keeps it for other arrays.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    /// There until the buffer is dropped.
+    stretch: Option<Stretch>,
+    pool: Arc<Pool>,
+}
+
+impl Deref for Buffer {
+    type Target = Mem;
+
+    fn deref(&self) -> &Mem {
+        &self.stretch.as_ref().expect("a buffer that is not dropped has memory").memory
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Some(stretch) = self.stretch.take() {
+            self.pool.give(stretch);
+        }
+    }
+}
+
+/// Memory that is counted as taken for as long as it is there.
+#[derive(Debug)]
+struct Stretch {
+    memory: Mem,
+    bytes: u64,
+    common: Arc<Common>,
+}
+
+impl Drop for Stretch {
+    fn drop(&mut self) {
+        self.common.taken.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// Memory of a program's arrays that nobody holds any more.
+///
+/// It may be taken at once: what still reads or writes it was enqueued before, and a device's queue is in order.
+#[derive(Debug)]
+pub(super) struct Pool {
+    idle: Mutex<Idle>,
+    /// The most bytes that wait.
+    most: u64,
+}
+
+#[derive(Default, Debug)]
+struct Idle {
+    by_bytes: HashMap<u64, Vec<Stretch>>,
+    bytes: u64,
+}
+
+impl Pool {
+    pub(super) fn new(most: u64) -> Pool {
+        Pool { idle: Mutex::default(), most }
+    }
+
+    fn take(&self, bytes: u64) -> Option<Stretch> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let stretch = idle.by_bytes.get_mut(&bytes)?.pop()?;
+        idle.bytes -= bytes;
+        Some(stretch)
+    }
+
+    fn give(&self, stretch: Stretch) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.bytes + stretch.bytes <= self.most {
+            idle.bytes += stretch.bytes;
+            idle.by_bytes.entry(stretch.bytes).or_default().push(stretch);
+        }
+    }
+
+    /// Bytes that wait.
+    fn bytes(&self) -> u64 {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).bytes
+    }
+
+    /// Gives all that waits back to the device.
+    pub(super) fn clear(&self) {
+        let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(idle);
+    }
+}
+
+/// Memory is taken in multiples of so many bytes, so that more arrays fit where others were.
+const ALIGNED: usize = 64;
+
+/// The bytes that so many elements take. There is no memory of no bytes.
+pub(super) fn bytes(dtype: DType, count: usize) -> u128 {
+    (count as u128 * dtype.bytes() as u128).max(1).next_multiple_of(ALIGNED as u128)
+}
+
 impl Shared {
     /// Memory for an array.
     pub(super) fn memory(&self, dtype: DType, count: usize) -> Outcome<Place> {
-        // There is no memory of no bytes.
-        let bytes = count.saturating_mul(dtype.bytes()).max(8);
-        if bytes as u64 > self.device.largest {
+        let needed = bytes(dtype, count);
+        let largest = self.device.largest;
+        if needed > u128::from(largest) {
             let text = format!(
-                "an array of {count} elements of type {dtype} takes {bytes} bytes, and the largest that it has room for takes {}",
-                self.device.largest
+                "an array of {count} elements of type {dtype} takes {needed} bytes, and the largest that it has room for \
+                 takes {largest}"
             );
             return Err(Problem::Unsupported(text));
         }
+        let needed = needed as u64;
+        let stretch = match self.pool.take(needed) {
+            Some(stretch) => stretch,
+            None => self.stretch(needed)?,
+        };
+        Ok(Place { memory: Arc::new(Buffer { stretch: Some(stretch), pool: self.pool.clone() }), at: 0 })
+    }
+
+    /// New memory.
+    fn stretch(&self, bytes: u64) -> Outcome<Stretch> {
+        self.admit(u128::from(bytes))?;
         // SAFETY: no memory of the host is named.
-        let memory = unsafe { core::create_buffer::<_, u8>(&self.context, MemFlags::new().read_write(), bytes, None)? };
-        Ok(Place { memory, at: 0 })
-    }
-
-    /// Writes an array to a place, and waits until it is there.
-    pub(super) fn upload(&self, array: &Array, to: &Place) -> Outcome<()> {
-        let (dtype, count) = (array.dtype(), array.size());
-        if count == 0 {
-            return Ok(());
-        }
-        if let Some(value) = array.uniform() {
-            return self.fill(to, count, value);
-        }
-        let width = dtype.bytes();
-        // SAFETY: an array that is not uniform has so many elements in a buffer.
-        let bytes = unsafe { std::slice::from_raw_parts(elements(array).cast_const(), count * width) };
-        // SAFETY: the bytes are read before the call returns, and there is room for them.
-        unsafe {
-            core::enqueue_write_buffer(&self.queue, &to.memory, true, to.at * width, bytes, None::<()>, None::<()>)?
+        let create = || unsafe {
+            core::create_buffer::<_, u8>(&self.context, MemFlags::new().read_write(), bytes as usize, None)
         };
-        Ok(())
-    }
-
-    /// The elements at a place, once all that was launched before is done.
-    pub(super) fn download(&self, ty: &Type, from: &Place) -> Outcome<Array> {
-        if ty.size() == 0 {
-            return Ok(Array::zeros(ty));
-        }
-        let (bytes, width) = (ty.size() * ty.dtype.bytes(), ty.dtype.bytes());
-        let no_memory = |_| Problem::Unsupported(format!("the host has no memory for an array of type {ty}"));
-        let mut room = lines(bytes).map_err(no_memory)?;
-        // SAFETY: there is room for so many bytes.
-        let into = unsafe { std::slice::from_raw_parts_mut(room.as_mut_ptr().cast::<u8>(), bytes) };
-        // SAFETY: the bytes are written before the call returns, and there are so many.
-        unsafe {
-            core::enqueue_read_buffer(&self.queue, &from.memory, true, from.at * width, into, None::<()>, None::<()>)?
-        };
-        if ty.dtype == DType::Bool {
-            into.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
-        }
-        // SAFETY: there are so many elements; bytes of truth values are 0 or 1.
-        unsafe { array_from(ty, into.as_ptr()) }.map_err(no_memory)
-    }
-
-    /// Has one value written to elements from a place on.
-    pub(super) fn fill(&self, to: &Place, count: usize, value: Value) -> Outcome<()> {
-        if count == 0 {
-            return Ok(());
-        }
-        let (queue, memory, at) = (&self.queue, &to.memory, to.at);
-        match value {
-            Value::F32(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, None::<()>, None::<()>, None)?,
-            Value::F64(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, None::<()>, None::<()>, None)?,
-            Value::I32(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, None::<()>, None::<()>, None)?,
-            Value::I64(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, None::<()>, None::<()>, None)?,
-            Value::Bool(x) => {
-                core::enqueue_fill_buffer(queue, memory, u8::from(x), at, count, None::<()>, None::<()>, None)?;
+        let memory = match create().map_err(Problem::from) {
+            Err(Problem::Memory(_)) => {
+                self.release()?;
+                create()?
             }
-        }
-        Ok(())
+            created => created?,
+        };
+        self.counters.allocations.fetch_add(1, Ordering::Relaxed);
+        self.common.taken.fetch_add(bytes, Ordering::Relaxed);
+        Ok(Stretch { memory, bytes, common: self.common.clone() })
     }
 
-    /// Has elements copied.
-    pub(super) fn copy(&self, from: &Place, to: &Place, dtype: DType, count: usize) -> Outcome<()> {
-        if count == 0 {
+    /// Checks that so many bytes more than programs have now are there, before they are taken.
+    fn admit(&self, bytes: u128) -> Outcome<()> {
+        let all = self.device.memory;
+        let taken = || self.common.taken.load(Ordering::Relaxed);
+        if all == 0 || bytes + u128::from(taken()) <= u128::from(all) {
             return Ok(());
         }
-        let width = dtype.bytes();
-        core::enqueue_copy_buffer::<u8, _, _, _>(
-            &self.queue,
-            &from.memory,
-            &to.memory,
-            from.at * width,
-            to.at * width,
-            count * width,
-            None::<()>,
-            None::<()>,
-        )?;
-        Ok(())
+        self.release()?;
+        let left = all.saturating_sub(taken());
+        if bytes <= u128::from(left) {
+            return Ok(());
+        }
+        let text = format!("{bytes} bytes of memory are needed, but of its {all} no more than {left} are left");
+        Err(Problem::Memory(text))
     }
 
-    /// The truth value at a place, once all that was launched before is done.
-    pub(super) fn holds(&self, at: &Place) -> Outcome<bool> {
-        let mut byte = [0u8];
-        // SAFETY: as where arrays are read.
-        unsafe { core::enqueue_read_buffer(&self.queue, &at.memory, true, at.at, &mut byte, None::<()>, None::<()>)? };
-        Ok(byte[0] != 0)
+    /// Checks that arrays of so many bytes together find memory, before any is taken.
+    pub(super) fn admit_arrays(&self, bytes: u128) -> Outcome<()> {
+        self.admit(bytes.saturating_sub(u128::from(self.pool.bytes())))
+    }
+
+    /// Gives all memory back that no array is in.
+    fn release(&self) -> Outcome<()> {
+        // Drivers keep memory until what reads and writes it is done.
+        core::finish(&self.queue)?;
+        self.common.pools().for_each(|pool| pool.clear());
+        Ok(())
     }
 }

@@ -18,6 +18,8 @@
 //! # }
 //! ```
 
+mod array;
+mod cache;
 mod code;
 mod devices;
 mod failure;
@@ -26,17 +28,24 @@ mod launch;
 mod loops;
 mod memory;
 mod program;
+mod report;
 mod shared;
 mod space;
 #[cfg(test)]
 mod tests;
+mod times;
+mod transfer;
 
+pub use array::DeviceArray;
 pub use devices::{Device, DeviceKind, devices};
-pub use program::{DeviceArray, Program};
+pub use program::Program;
+pub use transfer::Transfers;
 
 use crate::error::Result;
+use cache::Cache;
 use devices::Limits;
 use failure::{Outcome, Problem};
+use std::path::PathBuf;
 
 /// What is asked of a device.
 #[derive(Clone, Debug, Default)]
@@ -48,10 +57,22 @@ enum Choice {
     This(Box<Device>),
 }
 
-/// A program's device: the first that [`devices`] lists, a graphics processor where there is one, unless said otherwise.
+/// Where compiled programs are kept for other processes.
+#[derive(Clone, Debug, Default)]
+enum Kept {
+    #[default]
+    User,
+    In(PathBuf),
+    Nowhere,
+}
+
+/// A program's device, and how it runs there: the first that [`devices`] lists, a graphics processor where there is one,
+/// without measuring, and kept compiled under the user's cache folder, unless said otherwise.
 #[derive(Clone, Debug, Default)]
 pub struct OpenCl {
     choice: Choice,
+    profile: bool,
+    kept: Kept,
     written_for: Option<DeviceKind>,
     least_steps: Option<usize>,
     is_deterministic: bool,
@@ -71,6 +92,33 @@ impl OpenCl {
     /// This device.
     pub fn on(device: &Device) -> OpenCl {
         OpenCl { choice: Choice::This(Box::new(device.clone())), ..OpenCl::default() }
+    }
+
+    /// Whether the time of every kernel is measured. [`Program::report`] states it. A run then waits until its kernels are
+    /// done, and nothing else is launched on the device meanwhile.
+    pub fn profile(self, profile: bool) -> OpenCl {
+        OpenCl { profile, ..self }
+    }
+
+    /// Has compiled programs kept in this folder, where the next process finds them. Without this they are in
+    /// `deltaray/opencl` under the user's cache folder: `$XDG_CACHE_HOME`, or `~/.cache`. The files are 256 MiB together at
+    /// most; those that were used longest ago are removed. A folder that can't be read or written to is no cache.
+    pub fn cache_in(self, folder: impl Into<PathBuf>) -> OpenCl {
+        OpenCl { kept: Kept::In(folder.into()), ..self }
+    }
+
+    /// Has compiled programs kept in no folder.
+    pub fn without_cache(self) -> OpenCl {
+        OpenCl { kept: Kept::Nowhere, ..self }
+    }
+
+    /// Where compiled programs are kept.
+    fn cache(&self) -> Option<Cache> {
+        match &self.kept {
+            Kept::User => cache::folder().map(Cache::new),
+            Kept::In(folder) => Some(Cache::new(folder.clone())),
+            Kept::Nowhere => None,
+        }
     }
 
     /// Has kernels written as for a device of this kind, whatever the device is. Those for graphics processors share reductions

@@ -1,15 +1,20 @@
 //! Bulk programs as kernels on a device, and arrays that are there.
 
 use super::OpenCl;
+use super::array::DeviceArray;
 use super::code::Code;
-use super::devices::{Device, Limits};
+use super::devices::Device;
 use super::failure::{Outcome, Problem};
 use super::kernels::Writer;
 use super::launch::{Kernels, Launcher};
-use super::memory::Place;
+use super::memory::{Place, bytes};
+use super::report::{self, Reporter};
 use super::shared::Shared;
 use super::space::Space;
+use super::transfer::Transfers;
 use crate::concrete::Array;
+use crate::engine::Report;
+use crate::engine::arguments::{Mismatch, mismatch};
 use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower_unblocked};
 use crate::shape::{DType, Type};
@@ -19,41 +24,8 @@ use ocl::core;
 use std::fmt;
 use std::ops::Range;
 use std::panic::Location;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// An array in a device's memory.
-///
-/// Clones are handles on the same elements, which nothing changes.
-#[derive(Clone, Debug)]
-pub struct DeviceArray {
-    ty: Type,
-    place: Place,
-    shared: Arc<Shared>,
-}
-
-impl DeviceArray {
-    /// Element type and shape.
-    pub fn ty(&self) -> &Type {
-        &self.ty
-    }
-
-    /// The device that it is on.
-    pub fn device(&self) -> &Device {
-        &self.shared.device
-    }
-
-    /// The elements, once all that was launched before is done.
-    ///
-    /// # Errors
-    ///
-    /// When the driver does not bring them, or the host has no memory for them.
-    #[track_caller]
-    pub fn download(&self) -> Result<Array> {
-        let place = Location::caller();
-        let name = self.shared.device.to_string();
-        self.shared.download(&self.ty, &self.place).map_err(|problem| problem.error(&name, "download", Some(place)))
-    }
-}
 
 /// A bulk program, compiled for a device.
 #[derive(Debug)]
@@ -65,6 +37,8 @@ pub struct Program {
     result_types: Vec<Type>,
     /// The memory of a run. One program runs once at a time: its kernels hold their operands.
     space: Mutex<Option<Space>>,
+    /// Where it runs instead, if it is to be measured.
+    timed: Option<Shared>,
 }
 
 /// Whether a procedure, or one inside of it, computes with `f64`.
@@ -100,13 +74,17 @@ impl Program {
         let place = Location::caller();
         let device = options.chosen().map_err(|problem| problem.error("OpenCL", "compile", Some(place)))?;
         let name = device.to_string();
-        let compiled = Program::compiled(bodies.into_iter(), &device, options.limits(&device));
+        let compiled = Program::compiled(bodies.into_iter(), &device, options);
         compiled.map_err(|problem| problem.error(&name, "compile", Some(place)))
     }
 
-    fn compiled<'b>(bodies: impl Iterator<Item = &'b Body>, device: &Device, limits: Limits) -> Outcome<Vec<Program>> {
+    fn compiled<'b>(
+        bodies: impl Iterator<Item = &'b Body>,
+        device: &Device,
+        options: &OpenCl,
+    ) -> Outcome<Vec<Program>> {
         let shared = Shared::of(device)?;
-        let mut writer = Writer::new(limits);
+        let mut writer = Writer::new(options.limits(device));
         let (mut doubles, mut codes) = (false, Vec::new());
         for body in bodies {
             let procedure = lower_unblocked(&push_gathers(body));
@@ -121,14 +99,17 @@ impl Program {
         }
         let (source, names) = writer.finish(doubles);
         let source: Arc<str> = source.into();
-        let built = if names.is_empty() { None } else { Some(shared.build(&source)?) };
+        let built = if names.is_empty() { None } else { Some(shared.build(&source, options.cache().as_ref())?) };
         let program = |(code, own, result_types): (Code, Range<usize>, Vec<Type>)| {
             // A program has kernels of its own, since these hold their operands.
+            let (first, names) = (own.start, names[own].to_vec());
             let kernel = |name: &String| built.as_ref().map(|program| core::create_kernel(program, name)).transpose();
-            let kernels = names[own.clone()].iter().map(kernel).collect::<std::result::Result<Option<_>, _>>()?;
-            let kernels = Kernels { first: own.start, all: kernels.unwrap_or_default() };
-            let (shared, source, space) = (shared.clone(), source.clone(), Mutex::default());
-            Ok(Program { shared, code, kernels, source, result_types, space })
+            let all = names.iter().map(kernel).collect::<std::result::Result<Option<_>, _>>()?.unwrap_or_default();
+            let (kernels, shared) = (Kernels { first, all, names }, Shared::of(device)?);
+            kernels.check(&code, device)?;
+            let timed = options.profile.then(|| shared.timed()).transpose()?;
+            let (source, space) = (source.clone(), Mutex::default());
+            Ok(Program { shared, code, kernels, source, result_types, space, timed })
         };
         codes.into_iter().map(program).collect()
     }
@@ -148,11 +129,42 @@ impl Program {
         self.kernels.all.len()
     }
 
-    /// Has an array written to the device's memory.
+    /// What was moved between the host and the device for this program, and of the arrays that it made.
+    pub fn transfers(&self) -> Transfers {
+        self.shared.counters.transfers()
+    }
+
+    /// How often the program has asked the device for memory: for its own, for results, and for arrays that were uploaded.
+    /// Memory that nobody holds any more is used again, so that warm runs ask for none.
+    pub fn allocations(&self) -> u64 {
+        self.shared.counters.allocations.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps.
+    pub fn memory(&self) -> usize {
+        usize::try_from(report::memory(&self.code)).unwrap_or(usize::MAX)
+    }
+
+    /// The kernels, what they compute and move, and the time that they took where it was measured. What is launched for one
+    /// step of the program is one of them, with the names of the source.
+    pub fn report(&self) -> Report {
+        let times = self.timed.as_ref().and_then(|timed| timed.times.as_ref());
+        let times = times.map(|times| times.lock().unwrap_or_else(PoisonError::into_inner));
+        let seconds = |kernel: usize| {
+            let times = times.as_ref().filter(|times| times.calls > 0)?;
+            Some(times.seconds.get(&kernel).copied().unwrap_or(0.0) / times.calls as f64)
+        };
+        let kernels = Reporter { kernels: &self.kernels, seconds: &seconds }.kernels(&self.code, 1.0);
+        let bytes = |ty: &Type| ty.bytes().unwrap_or(usize::MAX);
+        let interface = self.argument_types().chain(&self.result_types).map(bytes).fold(0, usize::saturating_add);
+        Report { kernels, memory: self.memory(), interface }
+    }
+
+    /// Has an array written to the device's memory. This does not wait until it is there: what is launched later does.
     ///
     /// # Errors
     ///
-    /// When there is no memory for it.
+    /// When there is no memory for it, and when an array that was uploaded earlier did not arrive.
     #[track_caller]
     pub fn upload(&self, array: &Array) -> Result<DeviceArray> {
         let place = Location::caller();
@@ -161,9 +173,16 @@ impl Program {
 
     fn uploaded(&self, array: &Array) -> Outcome<DeviceArray> {
         let (ty, shared) = (array.ty(), self.shared.clone());
+        let _turn = shared.common.turns.read().unwrap_or_else(PoisonError::into_inner);
         let place = shared.memory(ty.dtype, ty.size())?;
         shared.upload(array, &place)?;
-        Ok(DeviceArray { ty, place, shared })
+        core::flush(&shared.queue)?;
+        Ok(DeviceArray { ty, place, shared: self.shared.clone() })
+    }
+
+    /// The types of the parameters.
+    fn argument_types(&self) -> impl Iterator<Item = &Type> {
+        self.code.procedure.buffers[..self.code.procedure.parameters].iter().map(|buffer| &buffer.ty)
     }
 
     fn error(&self, problem: Problem, operation: &str, place: &Location<'_>) -> Error {
@@ -179,20 +198,9 @@ impl Program {
     #[track_caller]
     pub fn run(&self, arguments: &[DeviceArray]) -> Result<Vec<DeviceArray>> {
         let place = Location::caller();
-        let expected = &self.code.procedure.buffers[..self.code.procedure.parameters];
-        for position in 0..expected.len().max(arguments.len()) {
-            let (wanted, found) = (expected.get(position), arguments.get(position));
-            if wanted.map(|buffer| &buffer.ty) != found.map(DeviceArray::ty) {
-                let text = |ty: Option<&Type>| ty.map_or_else(|| "nothing".to_string(), Type::to_string);
-                let (expected, found) = (text(wanted.map(|buffer| &buffer.ty)), text(found.map(DeviceArray::ty)));
-                return Err(Error::Argument {
-                    position,
-                    path: String::new(),
-                    expected,
-                    found,
-                    place: place.to_string(),
-                });
-            }
+        if let Some(Mismatch { position, expected, found }) = mismatch(self.argument_types(), arguments.iter()) {
+            let (path, place) = (String::new(), place.to_string());
+            return Err(Error::Argument { position, path, expected, found, place });
         }
         if let Some(other) = arguments.iter().find(|array| array.device() != self.device()) {
             let text = format!("an argument is on another device, {}: download it, and upload it here", other.device());
@@ -202,21 +210,47 @@ impl Program {
     }
 
     fn launched(&self, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
+        let (shared, turns) = (&self.shared, &self.shared.common.turns);
+        shared.forget_uploads()?;
+        let Some(timed) = &self.timed else {
+            let _turn = turns.read().unwrap_or_else(PoisonError::into_inner);
+            let results = self.enqueued(shared, arguments)?;
+            core::flush(&shared.queue)?;
+            return Ok(results);
+        };
+        let _alone = turns.write().unwrap_or_else(PoisonError::into_inner);
+        let results = self.enqueued(timed, arguments);
+        // What comes after this is in the other queue, and may use memory that a run which failed has let go of.
+        core::finish(&timed.queue)?;
+        let times = timed.times.as_ref().expect("a queue that measures has times");
+        let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+        times.collect()?;
+        times.calls += usize::from(results.is_ok());
+        results
+    }
+
+    /// Enqueues a run, the kernels where they are to be launched.
+    fn enqueued(&self, launching: &Shared, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
         let shared = &self.shared;
+        let mut space = self.space.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = if space.is_none() { report::memory(&self.code) } else { 0 };
+        let results = self.result_types.iter().map(|ty| bytes(ty.dtype, ty.size()));
+        shared.admit_arrays(results.fold(own, u128::saturating_add))?;
         let result = |ty: &Type| {
             let place = shared.memory(ty.dtype, ty.size())?;
             Ok(DeviceArray { ty: ty.clone(), place, shared: shared.clone() })
         };
         let results = self.result_types.iter().map(result).collect::<Outcome<Vec<DeviceArray>>>()?;
-        let mut space = self.space.lock().unwrap_or_else(PoisonError::into_inner);
         let space = match &mut *space {
             Some(space) => space,
             empty => empty.insert(Space::new(shared, &self.code)?),
         };
+        if launching.times.is_some() {
+            core::finish(&shared.queue)?;
+        }
         let places = |arrays: &[DeviceArray]| arrays.iter().map(|array| array.place.clone()).collect::<Vec<Place>>();
-        let launcher = Launcher { shared, kernels: &self.kernels };
+        let launcher = Launcher { shared: launching, kernels: &self.kernels };
         launcher.run(&self.code, space, &places(arguments), &places(&results))?;
-        core::flush(&shared.queue)?;
         Ok(results)
     }
 }

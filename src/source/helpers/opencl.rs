@@ -5,11 +5,14 @@ use crate::shape::DType;
 
 /// Goes on until nothing came between reading the element and exchanging it, or it would stay as it is.
 macro_rules! exchanged {
-    ($name:literal, $word:literal, $exchange:literal, $combined:literal) => {
+    ($prefix:literal, $space:literal, $name:literal, $word:literal, $exchange:literal, $combined:literal) => {
         concat!(
-            "void P_atomic_",
+            "void P_",
+            $prefix,
             $name,
-            "_S(volatile __global T *at, T value)\n{\n",
+            "_S(volatile ",
+            $space,
+            " T *at, T value)\n{\n",
             "    union { ",
             $word,
             " bits; T number; } found, next;\n",
@@ -24,7 +27,9 @@ macro_rules! exchanged {
             "        if (next.bits == expected) return;\n",
             "        found.bits = ",
             $exchange,
-            "((volatile __global ",
+            "((volatile ",
+            $space,
+            " ",
             $word,
             " *)at, expected, next.bits);\n",
             "        if (found.bits == expected) return;\n",
@@ -33,22 +38,35 @@ macro_rules! exchanged {
     };
 }
 
-macro_rules! both {
+/// In memory of all and in that of a group, of elements of four bytes and of eight.
+macro_rules! everywhere {
     ($name:literal, $combined:literal) => {
-        [exchanged!($name, "uint", "atomic_cmpxchg", $combined), exchanged!($name, "ulong", "atom_cmpxchg", $combined)]
+        [
+            exchanged!("atomic_", "__global", $name, "uint", "atomic_cmpxchg", $combined),
+            exchanged!("atomic_", "__global", $name, "ulong", "atom_cmpxchg", $combined),
+            exchanged!("local_atomic_", "__local", $name, "uint", "atomic_cmpxchg", $combined),
+            exchanged!("local_atomic_", "__local", $name, "ulong", "atom_cmpxchg", $combined),
+        ]
     };
 }
 
-const SUM: [&str; 2] = both!("sum", "found.number + value");
-const MAX: [&str; 2] = both!("max", "P_max_S(found.number, value)");
-const MIN: [&str; 2] = both!("min", "P_min_S(found.number, value)");
+const SUM: [&str; 4] = everywhere!("sum", "found.number + value");
+const MAX: [&str; 4] = everywhere!("max", "P_max_S(found.number, value)");
+const MIN: [&str; 4] = everywhere!("min", "P_min_S(found.number, value)");
 
-/// All that write an element write the same.
-const ANY: [&str; 2] = [
-    "void P_atomic_sum_S(volatile __global T *at, T value)\n{\n    if (value) *at = 1;\n}\n",
-    "void P_atomic_max_S(volatile __global T *at, T value)\n{\n    if (value) *at = 1;\n}\n",
-];
-const ALL: &str = "void P_atomic_min_S(volatile __global T *at, T value)\n{\n    if (!value) *at = 0;\n}\n";
+/// All that write a truth value write the same.
+macro_rules! truth {
+    ($name:literal, $line:literal) => {
+        [
+            concat!("void P_atomic_", $name, "_S(volatile __global T *at, T value)\n{\n    ", $line, "\n}\n"),
+            concat!("void P_local_atomic_", $name, "_S(volatile __local T *at, T value)\n{\n    ", $line, "\n}\n"),
+        ]
+    };
+}
+
+const SOME_SUM: [&str; 2] = truth!("sum", "if (value) *at = 1;");
+const SOME_MAX: [&str; 2] = truth!("max", "if (value) *at = 1;");
+const ALL: [&str; 2] = truth!("min", "if (!value) *at = 0;");
 
 /// What a helper calls, of an element type.
 macro_rules! calls {
@@ -65,14 +83,18 @@ macro_rules! calls {
 
 /// The helper of this name, if it is one of these.
 pub(super) fn find(name: &str, dtype: DType) -> Option<Row> {
-    let wide = usize::from(dtype.bytes() == 8);
+    let (is_local, name) = match name.strip_prefix("local_") {
+        Some(name) => (true, name),
+        None => (false, name),
+    };
+    let at = 2 * usize::from(is_local) + usize::from(dtype.bytes() == 8);
     Some(match (name, dtype) {
-        ("atomic_sum", DType::Bool) => row(ANY[0]),
-        ("atomic_max", DType::Bool) => row(ANY[1]),
-        ("atomic_min", DType::Bool) => row(ALL),
-        ("atomic_sum", _) => row(SUM[wide]),
-        ("atomic_max", _) => Row { text: MAX[wide], calls: calls!("max", dtype) },
-        ("atomic_min", _) => Row { text: MIN[wide], calls: calls!("min", dtype) },
+        ("atomic_sum", DType::Bool) => row(SOME_SUM[usize::from(is_local)]),
+        ("atomic_max", DType::Bool) => row(SOME_MAX[usize::from(is_local)]),
+        ("atomic_min", DType::Bool) => row(ALL[usize::from(is_local)]),
+        ("atomic_sum", _) => row(SUM[at]),
+        ("atomic_max", _) => Row { text: MAX[at], calls: calls!("max", dtype) },
+        ("atomic_min", _) => Row { text: MIN[at], calls: calls!("min", dtype) },
         _ => return None,
     })
 }

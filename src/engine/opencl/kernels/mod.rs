@@ -3,6 +3,7 @@
 mod call;
 mod nest;
 mod parts;
+mod table;
 
 use super::code::{Action, Code, Grid, Inner, Operand};
 use super::devices::Limits;
@@ -49,7 +50,7 @@ impl Writer {
         if doubles {
             source.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
         }
-        let is_exchanged = |(name, dtype): &Helper| name.starts_with("atomic_") && dtype.bytes() == 8;
+        let is_exchanged = |(name, dtype): &Helper| name.contains("atomic_") && dtype.bytes() == 8;
         if self.helpers.iter().any(is_exchanged) {
             source.line("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable");
         }

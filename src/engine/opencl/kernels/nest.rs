@@ -102,6 +102,9 @@ impl Writer {
         actions: &mut Vec<Action>,
     ) {
         let nest = &part.nest;
+        if self.has_table(scope, part) {
+            return self.table(scope, part, goes_on, actions);
+        }
         let is_shared = part.manner != Manner::InTurn;
         let (order, parallel) = match is_shared {
             false => parallel_first(nest),
@@ -127,7 +130,7 @@ impl Writer {
         let name = |id: BufferId| operands.names[&id].clone();
         let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: goes_on };
         let mut loops = NestWriter::new(&self.language, nest, (order.clone(), parallel), buffers, &mut self.helpers);
-        loops.is_atomic = part.manner == Manner::Atomic;
+        loops.atomics = (part.manner == Manner::Atomic).then_some("atomic");
         loops.has_vectors = self.limits.is_serial && (shares.lanes, shares.chunks) == (1, 1);
         if partial.is_empty() {
             actions.extend(loops.fills(buffers).into_iter().map(|(to, value)| Action::Fill { to, value }));
@@ -237,6 +240,6 @@ fn group(items: usize, widest: usize, is_serial: bool) -> usize {
 }
 
 /// The largest power of two that is not above a number, or 1.
-fn power_of_two_below(number: usize) -> usize {
+pub(super) fn power_of_two_below(number: usize) -> usize {
     number.checked_ilog2().map_or(1, |exponent| 1 << exponent)
 }

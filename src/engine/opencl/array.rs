@@ -1,0 +1,70 @@
+//! Arrays in a device's memory.
+
+use super::devices::Device;
+use super::memory::Place;
+use super::shared::Shared;
+use super::transfer;
+use crate::concrete::Array;
+use crate::engine::arguments::Typed;
+use crate::error::Result;
+use crate::shape::Type;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// An array in a device's memory.
+///
+/// Clones are handles on the same elements, which nothing changes. When the last one is dropped, the memory waits for other
+/// arrays of the program that it was made by.
+#[derive(Clone, Debug)]
+pub struct DeviceArray {
+    pub(super) ty: Type,
+    pub(super) place: Place,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Typed for DeviceArray {
+    fn is_of(&self, ty: &Type) -> bool {
+        self.ty == *ty
+    }
+
+    fn own_type(&self) -> Type {
+        self.ty.clone()
+    }
+}
+
+impl DeviceArray {
+    /// Element type and shape.
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    /// The device that it is on.
+    pub fn device(&self) -> &Device {
+        &self.shared.device
+    }
+
+    /// The elements, once all that was launched before is done.
+    ///
+    /// # Errors
+    ///
+    /// When the driver does not bring them, or the host has no memory for them.
+    #[track_caller]
+    pub fn download(&self) -> Result<Array> {
+        Ok(DeviceArray::download_all(std::slice::from_ref(self))?.swap_remove(0))
+    }
+
+    /// The elements of several arrays, as [`DeviceArray::download`]: all are asked for before the first is waited for.
+    ///
+    /// # Errors
+    ///
+    /// As of one array.
+    #[track_caller]
+    pub fn download_all(arrays: &[DeviceArray]) -> Result<Vec<Array>> {
+        let place = Location::caller();
+        let wanted: Vec<_> = arrays.iter().map(|array| (&*array.shared, &array.ty, &array.place)).collect();
+        transfer::download(&wanted).map_err(|problem| {
+            let device = arrays.first().map_or_else(String::new, |array| array.device().to_string());
+            problem.error(&device, "download", Some(place))
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! Compiled programs on disk, so that another process need not compile them again.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+/// What begins every file of a program.
+const BEGINNING: &[u8; 16] = b"deltaray opencl1";
+
+/// What the names of such files end with, and those of files that are being written.
+const ENDING: &str = "program";
+const UNFINISHED: &str = "unfinished";
+
+/// Files of more bytes together are not kept, unless said otherwise.
+const MOST: u64 = 256 << 20;
+
+/// The folder where all that is worth keeping from one process to another is, under the user's folder of such things; none
+/// where the system has no such folder.
+pub(super) fn folder() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let user = named.or_else(|| Some(std::env::home_dir()?.join(".cache")).filter(|path| path.is_absolute()))?;
+    Some(user.join("deltaray").join("opencl"))
+}
+
+/// A folder of compiled programs: those that were used longest ago are removed when they become too many.
+///
+/// Nothing here fails: what can't be read is not there, and what can't be written is not kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Cache {
+    folder: PathBuf,
+    /// The most bytes of all files together.
+    most: u64,
+}
+
+/// The hash of Fowler, Noll and Vo, which every release of this library computes in the same way.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// A file: its beginning, how long key and program are, the program's hash, key, program.
+fn contents(key: &str, program: &[u8]) -> Vec<u8> {
+    let numbers = [key.len() as u64, program.len() as u64, hash(program)];
+    let numbers: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    [BEGINNING, &numbers[..], key.as_bytes(), program].concat()
+}
+
+/// The program in a file, if that is whole and of this key.
+fn program(file: &[u8], key: &str) -> Option<Vec<u8>> {
+    let start = BEGINNING.len() + 3 * size_of::<u64>() + key.len();
+    let program = file.get(start..)?;
+    // The key is all of what the program depends on, so that one of another key with the same hash is never taken.
+    (file[..start] == contents(key, program)[..start]).then(|| program.to_vec())
+}
+
+impl Cache {
+    pub(super) fn new(folder: PathBuf) -> Cache {
+        Cache { folder, most: MOST }
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{:016x}.{ENDING}", hash(key.as_bytes())))
+    }
+
+    /// The program of a key.
+    pub(super) fn get(&self, key: &str) -> Option<Vec<u8>> {
+        let path = self.path(key);
+        let found = program(&fs::read(&path).ok()?, key)?;
+        // The time says what was used last. A folder that can't be written to keeps its times.
+        let _ = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        Some(found)
+    }
+
+    /// Keeps the program of a key, where that is possible.
+    pub(super) fn put(&self, key: &str, program: &[u8]) {
+        let contents = contents(key, program);
+        if contents.len() as u64 > self.most {
+            return;
+        }
+        if self.write(&self.path(key), &contents).is_ok() {
+            // Files that can't be listed or removed stay.
+            let _ = self.tidy();
+        }
+    }
+
+    /// Writes a file beside its place and moves it there, so that nobody reads half of it.
+    fn write(&self, path: &Path, contents: &[u8]) -> std::io::Result<()> {
+        static WRITTEN: AtomicU64 = AtomicU64::new(0);
+        fs::create_dir_all(&self.folder)?;
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let beside = path.with_extension(format!("{}-{number}.{UNFINISHED}", std::process::id()));
+        let written = File::create_new(&beside).and_then(|mut file| file.write_all(contents));
+        let moved = written.and_then(|()| fs::rename(&beside, path));
+        if moved.is_err() {
+            let _ = fs::remove_file(&beside);
+        }
+        moved
+    }
+
+    /// Removes the files that were used longest ago, until the others are not too many.
+    fn tidy(&self) -> std::io::Result<()> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            let is_own = path.extension().is_some_and(|ending| ending == ENDING || ending == UNFINISHED);
+            // Others may have removed it meanwhile.
+            if let (true, Ok(facts)) = (is_own, entry.metadata()) {
+                files.push((facts.modified()?, facts.len(), path));
+            }
+        }
+        files.sort();
+        let mut total: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        for (_, bytes, path) in files {
+            if total <= self.most {
+                break;
+            }
+            fs::remove_file(path)?;
+            total -= bytes;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// A folder of a test's own, which goes with it.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("deltaray-cache-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn what_was_kept_is_found_whole_and_of_its_key_alone() {
+        let folder = Folder::new("whole");
+        let cache = Cache::new(folder.0.join("a").join("b"));
+        assert_eq!(cache.get("key"), None);
+        cache.put("key", b"program");
+        assert_eq!(cache.get("key").as_deref(), Some(&b"program"[..]));
+        assert_eq!(cache.get("yek"), None);
+        // A file of another key in its place.
+        fs::copy(cache.path("key"), cache.path("yek")).unwrap();
+        assert_eq!(cache.get("yek"), None);
+        let whole = fs::read(cache.path("key")).unwrap();
+        for length in 0..whole.len() {
+            fs::write(cache.path("key"), &whole[..length]).unwrap();
+            assert_eq!(cache.get("key"), None, "{length} bytes");
+        }
+        for at in 0..whole.len() {
+            let mut other = whole.clone();
+            other[at] ^= 1;
+            fs::write(cache.path("key"), other).unwrap();
+            assert_eq!(cache.get("key"), None, "byte {at}");
+        }
+        cache.put("key", b"other");
+        assert_eq!(cache.get("key").as_deref(), Some(&b"other"[..]));
+        assert_eq!(fs::read_dir(&cache.folder).unwrap().count(), 2, "nothing unfinished is left");
+    }
+
+    #[test]
+    fn files_that_were_used_longest_ago_make_room() {
+        let folder = Folder::new("room");
+        let size = contents("key0", &[0; 100]).len() as u64;
+        let cache = Cache { folder: folder.0.clone(), most: 3 * size };
+        fs::write(folder.0.join("others"), [0; 1000]).unwrap();
+        for (number, key) in ["key0", "key1", "key2"].into_iter().enumerate() {
+            cache.put(key, &[0; 100]);
+            let then = SystemTime::now() - Duration::from_secs(100 - number as u64);
+            File::options().append(true).open(cache.path(key)).unwrap().set_modified(then).unwrap();
+        }
+        assert!(cache.get("key0").is_some(), "which makes it the one that was used last");
+        cache.put("key3", &[0; 100]);
+        let there = ["key0", "key1", "key2", "key3"].map(|key| cache.get(key).is_some());
+        assert_eq!(there, [true, false, true, true]);
+        assert!(folder.0.join("others").exists(), "files of others are not counted, and stay");
+        cache.put("large", &[0; 1000]);
+        assert_eq!(cache.get("large"), None);
+        assert!(cache.get("key3").is_some());
+    }
+
+    #[test]
+    fn a_folder_that_can_not_be_is_no_cache() {
+        let folder = Folder::new("none");
+        fs::write(folder.0.join("file"), b"").unwrap();
+        let cache = Cache::new(folder.0.join("file").join("inside"));
+        cache.put("key", b"program");
+        assert_eq!(cache.get("key"), None);
+    }
+}

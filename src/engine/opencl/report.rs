@@ -1,0 +1,121 @@
+//! What a program on a device consists of, and where its time goes.
+
+use super::code::{Action, Code, Inner, first_kernel};
+use super::launch::Kernels;
+use super::memory::bytes;
+use crate::engine::report::{self, Kernel};
+use crate::kernel::{Procedure, Step};
+use crate::shape::{DType, Type};
+use crate::term::Steps;
+
+/// Bytes of a run's memory beside arguments and results, and beside what loops keep of their steps.
+pub(super) fn memory(code: &Code) -> u128 {
+    let of = |ty: &Type| bytes(ty.dtype, ty.size());
+    let slots = code.slots.iter().map(|slot| bytes(slot.dtype, slot.count));
+    let constants = code.constants.iter().map(|(_, array)| of(&array.ty()));
+    let mut total: u128 = slots.chain(constants).sum();
+    for (inner, step) in code.steps.iter().zip(&code.procedure.steps) {
+        total += match (inner, step) {
+            (Inner::Loop(body), Step::Loop(repeated)) => {
+                let carries = repeated.results[..repeated.scan.carries].iter();
+                memory(body) + carries.map(|&id| of(code.ty(id))).sum::<u128>()
+            }
+            (Inner::Sweeps { condition, bodies }, Step::Sweeps(lowered)) => {
+                let loops = &lowered.sweeps;
+                let turns = (0..bodies.len()).flat_map(|sweep| loops.operands(sweep).0);
+                let turns: u128 = turns.map(|at| 2 * of(code.ty(lowered.arguments[at]))).sum();
+                let kept = loops.sweeps.iter().flat_map(|sweep| {
+                    let results = &sweep.body.results[sweep.carries..sweep.carries + sweep.keeps];
+                    results.iter().map(|&id| of(sweep.body.node(id).ty()))
+                });
+                let kept: u128 = kept.sum();
+                let inside: u128 = condition.iter().chain(bodies).map(memory).sum();
+                turns + kept + inside + bytes(DType::Bool, 1)
+            }
+            _ => inside(inner).map(memory).sum(),
+        };
+    }
+    total
+}
+
+/// The code inside of a step.
+pub(super) fn inside(inner: &Inner) -> Box<dyn Iterator<Item = &Code> + '_> {
+    match inner {
+        Inner::Actions(_) => Box::new(std::iter::empty()),
+        Inner::Call { code, .. } | Inner::Loop(code) => Box::new(std::iter::once(code)),
+        Inner::Branch(sides) => Box::new(sides.iter()),
+        Inner::Sweeps { condition, bodies } => Box::new(condition.iter().chain(bodies)),
+    }
+}
+
+/// Everything that is launched, in the order of the source.
+pub(super) fn actions<'c>(code: &'c Code, visit: &mut impl FnMut(&'c Action)) {
+    for inner in &code.steps {
+        if let Inner::Actions(actions) = inner {
+            actions.iter().for_each(&mut *visit);
+        }
+        inside(inner).for_each(|code| self::actions(code, visit));
+    }
+}
+
+/// The report's kernels: one for each step, named by what is launched for it.
+pub(super) struct Reporter<'a> {
+    pub(super) kernels: &'a Kernels,
+    /// The seconds of a call that the step with this first kernel takes, where they were measured.
+    pub(super) seconds: &'a dyn Fn(usize) -> Option<f64>,
+}
+
+impl Reporter<'_> {
+    /// The kernels of code that runs so many times.
+    pub(super) fn kernels(&self, code: &Code, times: f64) -> Vec<Kernel> {
+        let mut kernels = Vec::new();
+        for (inner, step) in code.steps.iter().zip(&code.procedure.steps) {
+            match (inner, step) {
+                (Inner::Loop(body), Step::Loop(repeated)) => {
+                    kernels.extend(self.kernels(body, times * repeated.scan.length as f64));
+                }
+                (Inner::Branch([then, otherwise]), _) => {
+                    kernels.extend(report::named("then", self.kernels(then, times)));
+                    kernels.extend(report::named("else", self.kernels(otherwise, times)));
+                }
+                (Inner::Sweeps { condition, bodies }, Step::Sweeps(lowered)) => {
+                    let times = match lowered.sweeps.steps {
+                        Steps::Count(count) => times * count as f64,
+                        Steps::While(_) => times,
+                    };
+                    let condition = condition.iter().flat_map(|condition| self.kernels(condition, times));
+                    kernels.extend(report::named("while", condition.collect()));
+                    for body in bodies {
+                        kernels.extend(report::named("step", self.kernels(body, times)));
+                    }
+                }
+                (Inner::Call { code, .. }, _) => kernels.extend(self.kernels(code, times)),
+                (Inner::Actions(actions), step) => kernels.extend(self.step(&code.procedure, step, actions, times)),
+                _ => unreachable!("a step and what it launches are of one kind"),
+            }
+        }
+        kernels
+    }
+
+    /// A step as one kernel, whatever it launches.
+    fn step(&self, procedure: &Procedure, step: &Step, actions: &[Action], times: f64) -> Option<Kernel> {
+        let launched = actions.iter().filter_map(|action| match action {
+            Action::Launch { kernel, .. } => Some(&self.kernels.names[kernel - self.kernels.first][..]),
+            Action::Fill { .. } => None,
+        });
+        let launched: Vec<&str> = launched.collect();
+        let (name, operations, bytes) = match report::step(procedure, step) {
+            Some(alone) => alone,
+            None => {
+                // A loop that is launched as a whole.
+                let parts = report::of_step(procedure, step, 1.0, &mut || None);
+                let names: Vec<&str> = parts.iter().map(|part| &part.name[..]).collect();
+                let sum = |of: fn(&Kernel) -> f64| parts.iter().map(of).sum();
+                (names.join("; "), sum(|part| part.operations), sum(|part| part.bytes))
+            }
+        };
+        let name = if launched.is_empty() { name } else { format!("{}: {name}", launched.join(", ")) };
+        let seconds = first_kernel(actions).and_then(self.seconds);
+        Some(Kernel { name, times: times as usize, operations: operations * times, bytes: bytes * times, seconds })
+    }
+}

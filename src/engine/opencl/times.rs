@@ -1,0 +1,47 @@
+//! How long what a program launched took.
+
+use super::failure::{Outcome, Problem};
+use ocl::core::{self, Event, ProfilingInfo, ProfilingInfoResult};
+use std::collections::BTreeMap;
+
+/// So many launches are remembered before their times are asked for.
+const REMEMBERED: usize = 1 << 12;
+
+/// The times of launches, by the first kernel of the step that they are of.
+#[derive(Default, Debug)]
+pub(super) struct Times {
+    /// Runs of the program.
+    pub(super) calls: usize,
+    /// Seconds of all runs together.
+    pub(super) seconds: BTreeMap<usize, f64>,
+    /// The first kernel of the step that is launched now, if it has one.
+    step: Option<usize>,
+    launched: Vec<(usize, Event)>,
+}
+
+impl Times {
+    /// What is launched from now on is of the step with this first kernel.
+    pub(super) fn begin(&mut self, step: Option<usize>) {
+        self.step = step;
+    }
+
+    /// Remembers a launch.
+    pub(super) fn keep(&mut self, event: Event) -> Outcome<()> {
+        self.launched.extend(self.step.map(|step| (step, event)));
+        if self.launched.len() >= REMEMBERED { self.collect() } else { Ok(()) }
+    }
+
+    /// Asks for the times of what was launched, once it is done.
+    pub(super) fn collect(&mut self) -> Outcome<()> {
+        for (step, event) in std::mem::take(&mut self.launched) {
+            core::wait_for_event(&event)?;
+            let at = |request| match core::get_event_profiling_info(&event, request)? {
+                ProfilingInfoResult::Start(time) | ProfilingInfoResult::End(time) => Ok(time),
+                _ => Err(Problem::Driver("another time was stated than the one that was asked for".into())),
+            };
+            let (start, end) = (at(ProfilingInfo::Start)?, at(ProfilingInfo::End)?);
+            *self.seconds.entry(step).or_default() += end.saturating_sub(start) as f64 * 1e-9;
+        }
+        Ok(())
+    }
+}
