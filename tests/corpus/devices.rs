@@ -3,8 +3,11 @@
 use crate::exported::{Case, found_difference};
 use crate::exports::all;
 use crate::presence::is_there;
-use deltaray::engine::opencl::{DeviceKind, OpenCl, Program};
+use deltaray::engine::Kernel;
+use deltaray::engine::cpu::{self, Cpu};
+use deltaray::engine::opencl::{DeviceKind, OpenCl, Program, Transfers};
 use deltaray::simplify::fold_constants;
+use deltaray::term::Body;
 
 /// So many programs are one source.
 const TOGETHER: usize = 60;
@@ -28,6 +31,59 @@ fn programs_compute_on_a_device_what_the_interpreter_does() {
     }
 }
 
+/// What a run moved between the host and its device, which may be truth values that conditions come to, and nothing else.
+fn moved(before: Transfers, after: Transfers) -> Option<String> {
+    (Transfers { conditions: after.conditions, ..before } != after)
+        .then(|| format!("a run moves arrays: {before:?} became {after:?}"))
+}
+
+/// How many steps a kernel of the processor's program is: those that go over blocks of rows are several.
+fn steps(kernel: &Kernel) -> usize {
+    match kernel.name.split_once(" rows: ") {
+        Some((_, inside)) => inside.split("; ").count(),
+        None => 1,
+    }
+}
+
+/// The kernels that are launched for a step, and its name.
+fn launched(kernel: &Kernel) -> (usize, &str) {
+    let is_kernel = |word: &str| {
+        let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        name.len() < word.len() && !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+    };
+    for (at, _) in kernel.name.rmatch_indices(": ").chain([(0, "")]) {
+        let before = kernel.name[..at].rsplit(": ").next().unwrap_or("");
+        if !before.is_empty() && before.split(", ").all(is_kernel) {
+            return (before.split(", ").count(), &kernel.name[at + 2..]);
+        }
+    }
+    (0, &kernel.name)
+}
+
+/// Where a device has other steps than the processor, or more kernels for one than it should: one for all that is written, and
+/// two for each reduction, which is first done in parts.
+fn miscounted(program: &Program, body: &Body) -> Option<String> {
+    let cpu = cpu::Program::new(body, &Cpu::default().threads(1)).expect("there is memory");
+    let (own, other) = (program.report(), cpu.report());
+    let expected: usize = other.kernels.iter().map(steps).sum();
+    if own.kernels.len() != expected {
+        return Some(format!("{} steps instead of {expected}:\n{own}{other}", own.kernels.len()));
+    }
+    let mut all = 0;
+    for kernel in &own.kernels {
+        let (count, name) = launched(kernel);
+        all += count;
+        let stores =
+            name.split_once("-> ").map_or(1, |(_, stores)| stores.split(" (").next().unwrap_or("").split(", ").count());
+        let reduces = ["sum", "max", "min", ".."].iter().any(|word| name.contains(word)) || !name.starts_with("nest");
+        let most = if reduces { 2 * stores } else { 1 };
+        if count > most {
+            return Some(format!("{count} kernels instead of {most} at most for {}", kernel.name));
+        }
+    }
+    (all != program.kernels()).then(|| format!("{} kernels, of which {all} are reported", program.kernels()))
+}
+
 /// What differs from the interpreter's results.
 fn findings(cases: &[&Case], options: &OpenCl) -> Vec<String> {
     let mut findings = Vec::new();
@@ -36,10 +92,18 @@ fn findings(cases: &[&Case], options: &OpenCl) -> Vec<String> {
         let building = std::time::Instant::now();
         let programs = Program::all(&bodies, options).unwrap_or_else(|error| panic!("{error}"));
         println!("{} programs were built in {:?}", part.len(), building.elapsed());
-        for (program, case) in programs.iter().zip(part) {
+        for ((program, case), body) in programs.iter().zip(part).zip(&bodies) {
+            findings.extend(miscounted(program, body).map(|problem| format!("{}: {problem}", case.name)));
             let started = std::time::Instant::now();
             let result = case.inputs.iter().map(|array| program.upload(array)).collect::<Result<Vec<_>, _>>();
-            let result = result.and_then(|arguments| program.run(&arguments));
+            let result = result.and_then(|arguments| {
+                // The first run uploads the arrays that are known before it.
+                program.run(&arguments)?;
+                let before = program.transfers();
+                let results = program.run(&arguments)?;
+                findings.extend(moved(before, program.transfers()).map(|problem| format!("{}: {problem}", case.name)));
+                Ok(results)
+            });
             let result =
                 result.and_then(|results| results.iter().map(|array| array.download()).collect::<Result<Vec<_>, _>>());
             let problem: Option<String> = match result {

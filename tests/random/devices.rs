@@ -167,7 +167,9 @@ impl Found {
 
 /// As the device has them, and as graphics processors do, with everything shared that can be.
 fn ways() -> [OpenCl; 2] {
-    [OpenCl::default(), OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1)]
+    // Nothing of these programs is worth keeping for other processes.
+    let options = OpenCl::default().without_cache();
+    [options.clone(), options.written_for(DeviceKind::Gpu).least_steps(1)]
 }
 
 #[test]
