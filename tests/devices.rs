@@ -12,5 +12,9 @@ mod presence;
 mod products;
 #[path = "devices/runs.rs"]
 mod runs;
+#[path = "devices/scans.rs"]
+mod scans;
+#[path = "devices/sorts.rs"]
+mod sorts;
 
 use presence::is_there;

@@ -79,6 +79,12 @@ pub(super) enum Origin {
     Source,
 }
 
+/// What a compiler says, without the drawing around it.
+fn log(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty() && !line.starts_with("####")).collect();
+    lines.join("\n")
+}
+
 impl Common {
     fn new(device: &Device) -> Outcome<Common> {
         let context = core::create_context(None, &[device.id], None, None)?;
@@ -124,7 +130,7 @@ impl Common {
     fn finish(&self, program: &core::Program) -> Outcome<()> {
         let options = CString::new(OPTIONS).map_err(|error| Problem::Driver(error.to_string()))?;
         core::build_program(program, Some(&[self.device.id]), &options, None, None).map_err(|error| match error {
-            ocl::core::Error::ProgramBuild(error) => Problem::Build(error.to_string().trim().to_string()),
+            ocl::core::Error::ProgramBuild(error) => Problem::Build(log(&error.to_string())),
             error => error.into(),
         })?;
         // A failure of which the driver's compiler says nothing is none to the function above.
