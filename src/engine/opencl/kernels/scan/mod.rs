@@ -138,7 +138,7 @@ impl Writer {
         self.declare_parts(&mut text, parts, "own");
         text.line(format!("const long start = chunk * {steps};"));
         text.open(format!("for (long number = start; number < start + {steps}; number++)"));
-        self.composed(&mut text, sequence, &operands, &elements, parts);
+        self.element_of_step(&mut text, sequence, &operands, &elements, parts);
         let own = |value: usize| format!("own{value}");
         for (value, text_of) in self.composed(parts, &own, &|value| format!("element{value}")).into_iter().enumerate() {
             let dtype = parts.values[value];
@@ -208,7 +208,7 @@ impl Writer {
     }
 
     /// The values of a step under names.
-    fn composed(
+    fn element_of_step(
         &mut self,
         text: &mut Text,
         sequence: &Sequence<'_>,

@@ -91,7 +91,7 @@ impl Writer {
             let mut text = self.head(parts, tile, count);
             self.captures(&mut text, sequence, &operands, &elements);
             self.fill(&mut text, parts, tile, length, &mut |writer, text| {
-                writer.composed(text, sequence, &operands, &elements, parts);
+                writer.element_of_step(text, sequence, &operands, &elements, parts);
             });
             self.scan_tile(&mut text, parts, tile);
             text.open(format!("if (lane == {})", tile.lanes - 1));
@@ -153,7 +153,7 @@ impl Writer {
         let mut text = self.head(parts, tile, tiles);
         self.captures(&mut text, sequence, &operands, &all);
         self.fill(&mut text, parts, tile, length, &mut |writer, text| {
-            writer.composed(text, sequence, &operands, &elements, parts);
+            writer.element_of_step(text, sequence, &operands, &elements, parts);
         });
         self.scan_tile(&mut text, parts, tile);
         tile.rows(&mut text);
