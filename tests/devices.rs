@@ -10,6 +10,10 @@ mod nests;
 mod products;
 #[path = "devices/runs.rs"]
 mod runs;
+#[path = "devices/scans.rs"]
+mod scans;
+#[path = "devices/sorts.rs"]
+mod sorts;
 
 /// Whether there is a device.
 fn is_there() -> bool {

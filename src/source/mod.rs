@@ -5,9 +5,10 @@
 //! procedure, a block for each step, memory planned ahead.
 
 pub(crate) mod c;
-mod expression;
+pub(crate) mod expression;
 pub(crate) mod functions;
 pub(crate) mod helpers;
+pub(crate) mod isolated;
 pub(crate) mod language;
 pub(crate) mod nest;
 pub(crate) mod order;

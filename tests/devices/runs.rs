@@ -212,12 +212,18 @@ fn loops_are_reported_with_all_their_steps() {
         return;
     }
     let x = Vector::from(vec![1.0; 32]);
-    let compiled = stage(decay, &x).unwrap().compile(OpenCl::default().profile(true)).unwrap();
-    assert_eq!(compiled.call(&x).unwrap().item(), 32.0 / f64::from(1 << 20));
-    let report = compiled.program().report();
-    println!("{report}");
-    assert!(report.kernels.iter().any(|kernel| kernel.times == 20), "{report}");
-    assert!(report.kernels.iter().all(|kernel| kernel.seconds.is_some_and(|seconds| seconds > 0.0)));
+    let staged = stage(decay, &x).unwrap();
+    // A kernel for each step, and one for all of them.
+    for (elements, times) in [(0, 20), (32, 1)] {
+        let options = OpenCl::default().profile(true).single_item(elements);
+        let compiled = staged.compile(options).unwrap();
+        assert_eq!(compiled.call(&x).unwrap().item(), 32.0 / f64::from(1 << 20));
+        let report = compiled.program().report();
+        println!("{report}");
+        let is_loop = |kernel: &deltaray::engine::Kernel| kernel.times == times && kernel.operations >= 20.0 * 32.0;
+        assert!(report.kernels.iter().any(is_loop), "{report}");
+        assert!(report.kernels.iter().all(|kernel| kernel.seconds.is_some_and(|seconds| seconds > 0.0)));
+    }
 }
 
 #[test]

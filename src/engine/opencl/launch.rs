@@ -4,15 +4,15 @@ use super::code::{Action, Code, Grid, Inner, Operand};
 use super::devices::Device;
 use super::failure::{Outcome, Problem};
 use super::loops::Running;
-use super::memory::Place;
+use super::memory::View;
 use super::report::actions;
 use super::shared::Shared;
 use super::space::{Space, StepSpace};
 use crate::kernel::{Branch, BufferId, Step};
-use crate::shape::Type;
 use crate::source::plan;
 use crate::term::schedule;
 use ocl::core::{self, ArgVal, Kernel, KernelWorkGroupInfo, KernelWorkGroupInfoResult};
+use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
 /// The kernels of a program: a part of those in their source.
@@ -36,14 +36,14 @@ impl Kernels {
     pub(super) fn check(&self, code: &Code, device: &Device) -> Outcome<()> {
         let mut outcome = Ok(());
         actions(code, &mut |action| {
-            if let (Ok(()), Action::Launch { kernel, grid, operands }) = (&outcome, action) {
-                outcome = self.check_launch(kernel - self.first, *grid, operands.len(), device);
+            if let (Ok(()), Action::Launch { kernel, grid, operands, numbers }) = (&outcome, action) {
+                outcome = self.check_launch(kernel - self.first, *grid, (operands.len(), numbers.len()), device);
             }
         });
         outcome
     }
 
-    fn check_launch(&self, at: usize, grid: Grid, operands: usize, device: &Device) -> Outcome<()> {
+    fn check_launch(&self, at: usize, grid: Grid, (operands, numbers): (usize, usize), device: &Device) -> Outcome<()> {
         let (Grid { items, group }, limits) = (grid, device.limits);
         let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let ask = |request| core::get_kernel_work_group_info(&all[at], device.id, request);
@@ -52,7 +52,7 @@ impl Kernels {
             return refused(format!("has {items} work items, and no more than {} can be launched", limits.items));
         }
         // An address and an offset each.
-        if 16 * operands > limits.parameters {
+        if 16 * operands + 8 * numbers > limits.parameters {
             let room = limits.parameters / 16;
             return refused(format!("takes {operands} arrays, and no more than {room} can be passed to one"));
         }
@@ -77,14 +77,27 @@ pub(super) struct Launcher<'a> {
     pub(super) kernels: &'a Kernels,
 }
 
+/// The places of some arrays.
+pub(super) type Views<'a> = SmallVec<[View<'a>; 8]>;
+
 impl Launcher<'_> {
-    fn launch(&self, kernel: usize, Grid { items, group }: Grid, operands: impl Iterator<Item = Place>) -> Outcome<()> {
+    fn launch<'v>(
+        &self,
+        kernel: usize,
+        Grid { items, group }: Grid,
+        operands: impl ExactSizeIterator<Item = View<'v>>,
+        numbers: &[i64],
+    ) -> Outcome<()> {
+        let first_number = 2 * operands.len();
         let all = self.kernels.all.lock().unwrap_or_else(PoisonError::into_inner);
         let kernel = &all[kernel - self.kernels.first];
         for (at, place) in operands.enumerate() {
             let offset = place.at as i64;
-            core::set_kernel_arg(kernel, 2 * at as u32, ArgVal::mem(&place.memory))?;
+            core::set_kernel_arg(kernel, 2 * at as u32, ArgVal::mem(place.memory))?;
             core::set_kernel_arg(kernel, 2 * at as u32 + 1, ArgVal::scalar(&offset))?;
+        }
+        for (at, number) in numbers.iter().enumerate() {
+            core::set_kernel_arg(kernel, (first_number + at) as u32, ArgVal::scalar(number))?;
         }
         let global = items.div_ceil(group) * group;
         let (global, group) = ([global, 1, 1], Some([group, 1, 1]));
@@ -96,31 +109,39 @@ impl Launcher<'_> {
     }
 
     /// Launches everything that a procedure does.
-    pub(super) fn run(&self, code: &Code, space: &mut Space, arguments: &[Place], results: &[Place]) -> Outcome<()> {
+    pub(super) fn run(
+        &self,
+        code: &Code,
+        space: &mut Space,
+        arguments: &[View<'_>],
+        results: &[View<'_>],
+    ) -> Outcome<()> {
+        let Space { slots, constants, steps } = space;
+        let (slots, constants) = (&*slots, &*constants);
         let place = |place: &plan::Place| match *place {
-            plan::Place::Argument(position) => Some(arguments[position].clone()),
-            plan::Place::Result(position) => Some(results[position].clone()),
-            plan::Place::Slot(slot) => Some(space.slots[slot].clone()),
-            plan::Place::Constant(id) => Some(space.constants[&id].clone()),
+            plan::Place::Argument(position) => Some(arguments[position]),
+            plan::Place::Result(position) => Some(results[position]),
+            plan::Place::Slot(slot) => Some(View::from(&slots[slot])),
+            plan::Place::Constant(id) => Some(View::from(&constants[&id])),
             plan::Place::Unused => None,
         };
-        let places: Vec<Option<Place>> = code.places.iter().map(place).collect();
-        let at = |id: BufferId| places[id as usize].clone().expect("what a step touches has a place");
-        let all = |ids: &[BufferId]| ids.iter().map(|&id| at(id)).collect::<Vec<Place>>();
-        for ((inner, step), own) in code.steps.iter().zip(&code.procedure.steps).zip(&mut space.steps) {
+        let places: SmallVec<[Option<View<'_>>; 32]> = code.places.iter().map(place).collect();
+        let at = |id: BufferId| places[id as usize].expect("what a step touches has a place");
+        let all = |ids: &[BufferId]| ids.iter().map(|&id| at(id)).collect::<Views<'_>>();
+        for ((inner, step), own) in code.steps.iter().zip(&code.procedure.steps).zip(steps) {
             match (inner, step, own) {
                 (Inner::Actions(actions), ..) => {
                     self.shared.begin(actions);
                     for action in actions {
                         match action {
-                            Action::Launch { kernel, grid, operands } => {
+                            Action::Launch { kernel, grid, operands, numbers } => {
                                 let operand = |operand: &Operand| match *operand {
                                     Operand::Buffer(id) => at(id),
-                                    Operand::Slot(slot) => space.slots[slot].clone(),
+                                    Operand::Slot(slot) => View::from(&slots[slot]),
                                 };
-                                self.launch(*kernel, *grid, operands.iter().map(operand))?;
+                                self.launch(*kernel, *grid, operands.iter().map(operand), numbers)?;
                             }
-                            Action::Fill { to, value } => self.shared.fill(&at(*to), code.ty(*to).size(), *value)?,
+                            Action::Fill { to, value } => self.shared.fill(at(*to), code.ty(*to).size(), *value)?,
                         }
                     }
                 }
@@ -128,43 +149,28 @@ impl Launcher<'_> {
                     self.run(code, space, &all(arguments), &all(results))?;
                 }
                 (Inner::Loop(step), Step::Loop(repeated), StepSpace::Loop(space, others)) => {
-                    let sizes = |ids: &[BufferId]| ids.iter().map(|&id| code.ty(id).clone()).collect::<Vec<Type>>();
                     let (arguments, results) = (all(&repeated.arguments), all(&repeated.results));
-                    let types = (sizes(&repeated.arguments), sizes(&repeated.results));
-                    self.repeated(repeated, (step, space), others, (&arguments, &results), &types)?;
+                    self.repeated(code, repeated, (step, space, others), (&arguments, &results))?;
                 }
                 (Inner::Branch([then, otherwise]), Step::Branch(branch), StepSpace::Branch([yes, no])) => {
                     let Branch { condition, arguments, results, .. } = &**branch;
-                    let (code, space) = match self.shared.holds(&at(*condition))? {
+                    let (code, space) = match self.shared.holds(at(*condition), 1, || Ok(()))?[0] {
                         true => (then, yes),
                         false => (otherwise, no),
                     };
                     self.run(code, space, &all(arguments), &all(results))?;
                 }
-                (Inner::Sweeps { condition, bodies }, Step::Sweeps(lowered), StepSpace::Sweeps(space)) => {
-                    let mut running = Running {
-                        launcher: self,
-                        lowered,
-                        condition: condition.as_ref(),
-                        bodies,
-                        space,
-                        turns: vec![0; bodies.len()],
-                        started: vec![false; bodies.len()],
-                        arguments: all(&lowered.arguments),
-                        results: all(&lowered.results),
-                        types: lowered.results.iter().map(|&id| code.ty(id).clone()).collect(),
-                        inputs: lowered.arguments.iter().map(|&id| code.ty(id).clone()).collect(),
-                        from: 0,
-                        taped: 0,
-                    };
-                    schedule::run(&mut running, bodies.len(), lowered.sweeps.checkpoints)?;
+                (Inner::Sweeps(inside), Step::Sweeps(lowered), StepSpace::Sweeps(space)) => {
+                    let operands = (all(&lowered.arguments), all(&lowered.results));
+                    let mut running = Running::new(self, (code, lowered, inside), space, operands);
+                    schedule::run(&mut running, inside.bodies.len(), lowered.sweeps.checkpoints)?;
                 }
                 _ => unreachable!("a step, what it launches and its memory are of one kind"),
             }
         }
         for &(position, id) in &code.copied {
             let ty = code.ty(id);
-            self.shared.copy(&at(id), &results[position], ty.dtype, ty.size())?;
+            self.shared.copy(at(id), results[position], ty.dtype, ty.size())?;
         }
         Ok(())
     }

@@ -17,9 +17,23 @@ pub(super) struct Place {
     pub(super) at: usize,
 }
 
-impl Place {
-    pub(super) fn moved(&self, by: usize) -> Place {
-        Place { memory: self.memory.clone(), at: self.at + by }
+/// A place that something else holds on to: it is copied without asking the driver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    pub(super) memory: &'a Mem,
+    pub(super) at: usize,
+}
+
+impl<'a> From<&'a Place> for View<'a> {
+    fn from(place: &'a Place) -> View<'a> {
+        View { memory: &place.memory, at: place.at }
+    }
+}
+
+impl View<'_> {
+    /// So many elements further.
+    pub(super) fn moved(self, by: usize) -> Self {
+        View { at: self.at + by, ..self }
     }
 }
 

@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod ahead;
 mod array;
 mod cache;
 mod code;
@@ -28,6 +29,7 @@ mod launch;
 mod loops;
 mod memory;
 mod program;
+mod records;
 mod report;
 mod shared;
 mod space;
@@ -75,6 +77,7 @@ pub struct OpenCl {
     kept: Kept,
     written_for: Option<DeviceKind>,
     least_steps: Option<usize>,
+    single_item: Option<usize>,
     is_deterministic: bool,
 }
 
@@ -134,6 +137,14 @@ impl OpenCl {
         self
     }
 
+    /// Has loops and conditionals be kernels of a single work item where no step of theirs computes more than so many elements:
+    /// 64 unless said otherwise, and 512 on processors. Others have kernels for their steps, which the host launches one
+    /// after the other.
+    pub fn single_item(mut self, elements: usize) -> OpenCl {
+        self.single_item = Some(elements);
+        self
+    }
+
     /// Has the same program result in the same numbers in every run on one device.
     ///
     /// That is so but for sums whose places are computed, as those of scatters: unless this is asked for, work items add to
@@ -148,6 +159,7 @@ impl OpenCl {
         let mut limits = device.limits;
         limits.is_serial = self.written_for.map_or(limits.is_serial, |kind| kind == DeviceKind::Cpu);
         limits.least_steps = self.least_steps.unwrap_or(limits.least_steps);
+        limits.single_item = self.single_item.unwrap_or(limits.fitting_single_item());
         limits.is_deterministic = self.is_deterministic;
         limits
     }

@@ -6,8 +6,8 @@ use super::code::Code;
 use super::devices::Device;
 use super::failure::{Outcome, Problem};
 use super::kernels::Writer;
-use super::launch::{Kernels, Launcher};
-use super::memory::{Place, bytes};
+use super::launch::{Kernels, Launcher, Views};
+use super::memory::{View, bytes};
 use super::report::{self, Reporter};
 use super::shared::Shared;
 use super::space::Space;
@@ -18,7 +18,7 @@ use crate::engine::arguments::{Mismatch, mismatch};
 use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower_unblocked};
 use crate::shape::{DType, Type};
-use crate::term::Body;
+use crate::term::{self, Body};
 use crate::vectorise::push_gathers;
 use ocl::core;
 use std::fmt;
@@ -39,6 +39,25 @@ pub struct Program {
     space: Mutex<Option<Space>>,
     /// Where it runs instead, if it is to be measured.
     timed: Option<Shared>,
+}
+
+/// A bulk program, and what its parameters and results are called, if that is known.
+struct Named<'b> {
+    body: &'b Body,
+    parameters: &'b [String],
+    results: &'b [String],
+}
+
+impl<'b> From<&'b Body> for Named<'b> {
+    fn from(body: &'b Body) -> Named<'b> {
+        Named { body, parameters: &[], results: &[] }
+    }
+}
+
+impl<'b> From<&'b term::Program> for Named<'b> {
+    fn from(program: &'b term::Program) -> Named<'b> {
+        Named { body: &program.body, parameters: &program.parameters, results: &program.results }
+    }
 }
 
 /// Whether a procedure, or one inside of it, computes with `f64`.
@@ -63,6 +82,17 @@ impl Program {
         Ok(all.remove(0))
     }
 
+    /// As [`Program::new`], of a program with names, which stand in comments of the source.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::new`].
+    #[track_caller]
+    pub fn named(program: &term::Program, options: &OpenCl) -> Result<Program> {
+        let mut all = Program::at([Named::from(program)].into_iter(), options, Location::caller())?;
+        Ok(all.remove(0))
+    }
+
     /// Compiles programs whose kernels are in one source, which is built once: a build takes most of a program's time to be
     /// made.
     ///
@@ -71,27 +101,34 @@ impl Program {
     /// As [`Program::new`].
     #[track_caller]
     pub fn all<'b>(bodies: impl IntoIterator<Item = &'b Body>, options: &OpenCl) -> Result<Vec<Program>> {
-        let place = Location::caller();
+        Program::at(bodies.into_iter().map(Named::from), options, Location::caller())
+    }
+
+    fn at<'b>(
+        programs: impl Iterator<Item = Named<'b>>,
+        options: &OpenCl,
+        place: &Location<'_>,
+    ) -> Result<Vec<Program>> {
         let device = options.chosen().map_err(|problem| problem.error("OpenCL", "compile", Some(place)))?;
         let name = device.to_string();
-        let compiled = Program::compiled(bodies.into_iter(), &device, options);
+        let compiled = Program::compiled(programs, &device, options);
         compiled.map_err(|problem| problem.error(&name, "compile", Some(place)))
     }
 
     fn compiled<'b>(
-        bodies: impl Iterator<Item = &'b Body>,
+        programs: impl Iterator<Item = Named<'b>>,
         device: &Device,
         options: &OpenCl,
     ) -> Outcome<Vec<Program>> {
         let shared = Shared::of(device)?;
         let mut writer = Writer::new(options.limits(device));
         let (mut doubles, mut codes) = (false, Vec::new());
-        for body in bodies {
-            let procedure = lower_unblocked(&push_gathers(body));
+        for named in programs {
+            let procedure = lower_unblocked(&push_gathers(named.body));
             doubles |= has_doubles(&procedure);
             let first = writer.kernels();
-            let code = writer.procedure(procedure)?;
-            codes.push((code, first..writer.kernels(), body.result_types().cloned().collect()));
+            let code = writer.program(procedure, named.parameters, named.results)?;
+            codes.push((code, first..writer.kernels(), named.body.result_types().cloned().collect()));
         }
         if doubles && !device.has_doubles {
             let text = "it has no f64 (cl_khr_fp64), and the program computes with it: stage it for arrays of f32";
@@ -147,7 +184,8 @@ impl Program {
         self.shared.common.taken.load(Ordering::Relaxed)
     }
 
-    /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps.
+    /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps and of those
+    /// that they run ahead.
     pub fn memory(&self) -> usize {
         usize::try_from(report::memory(&self.code)).unwrap_or(usize::MAX)
     }
@@ -256,9 +294,8 @@ impl Program {
         if launching.times.is_some() {
             core::finish(&shared.queue)?;
         }
-        let places = |arrays: &[DeviceArray]| arrays.iter().map(|array| array.place.clone()).collect::<Vec<Place>>();
         let launcher = Launcher { shared: launching, kernels: &self.kernels };
-        launcher.run(&self.code, space, &places(arguments), &places(&results))?;
+        launcher.run(&self.code, space, &views(arguments), &views(&results))?;
         Ok(results)
     }
 }
@@ -268,6 +305,11 @@ impl Drop for Program {
     fn drop(&mut self) {
         self.shared.pool.close();
     }
+}
+
+/// Where arrays are.
+fn views(arrays: &[DeviceArray]) -> Views<'_> {
+    arrays.iter().map(|array| View::from(&array.place)).collect()
 }
 
 impl fmt::Display for Program {

@@ -1,7 +1,7 @@
 //! Elements on their way: from plain arrays to a device, back, and from one place there to another.
 
 use super::failure::{Outcome, Problem};
-use super::memory::Place;
+use super::memory::{Place, View};
 use super::shared::Shared;
 use crate::concrete::Array;
 use crate::engine::arrays::{elements, own_elements};
@@ -25,6 +25,9 @@ pub struct Transfers {
     pub downloaded_bytes: u64,
     /// Truth values that were read in runs, of loops that end by a condition and of branches: a byte each.
     pub conditions: u64,
+    /// How often runs waited for those. Steps of loops are launched ahead of their conditions, up to sixteen at a time, where
+    /// they end whatever they are given; a run waits once for all of them.
+    pub waits: u64,
 }
 
 /// What is counted of a program.
@@ -36,6 +39,7 @@ pub(super) struct Counters {
     downloads: AtomicU64,
     downloaded_bytes: AtomicU64,
     conditions: AtomicU64,
+    waits: AtomicU64,
     /// How often memory was asked of the device.
     pub(super) allocations: AtomicU64,
 }
@@ -50,6 +54,7 @@ impl Counters {
             downloads: now(&self.downloads),
             downloaded_bytes: now(&self.downloaded_bytes),
             conditions: now(&self.conditions),
+            waits: now(&self.waits),
         }
     }
 }
@@ -136,11 +141,12 @@ impl Shared {
     }
 
     /// Has one value written to elements from a place on.
-    pub(super) fn fill(&self, to: &Place, count: usize, value: Value) -> Outcome<()> {
+    pub(super) fn fill<'v>(&self, to: impl Into<View<'v>>, count: usize, value: Value) -> Outcome<()> {
         if count == 0 {
             return Ok(());
         }
-        let (queue, memory, at, first) = (&self.queue, &**to.memory, to.at, None::<()>);
+        let to = to.into();
+        let (queue, memory, at, first) = (&self.queue, to.memory, to.at, None::<()>);
         self.observed(|event| match value {
             Value::F32(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, first, event, None),
             Value::F64(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, first, event, None),
@@ -151,15 +157,21 @@ impl Shared {
     }
 
     /// Has elements copied.
-    pub(super) fn copy(&self, from: &Place, to: &Place, dtype: DType, count: usize) -> Outcome<()> {
+    pub(super) fn copy<'v>(
+        &self,
+        from: impl Into<View<'v>>,
+        to: impl Into<View<'v>>,
+        dtype: DType,
+        count: usize,
+    ) -> Outcome<()> {
         if count == 0 {
             return Ok(());
         }
-        let width = dtype.bytes();
+        let (from, to, width) = (from.into(), to.into(), dtype.bytes());
         core::enqueue_copy_buffer::<u8, _, _, _>(
             &self.queue,
-            &**from.memory,
-            &**to.memory,
+            from.memory,
+            to.memory,
             from.at * width,
             to.at * width,
             count * width,
@@ -169,15 +181,31 @@ impl Shared {
         Ok(())
     }
 
-    /// The truth value at a place, once all that was launched before is done.
-    pub(super) fn holds(&self, at: &Place) -> Outcome<bool> {
-        let mut byte = [0u8];
-        // SAFETY: the byte is written before the call returns.
+    /// The truth values from a place on, once all that was launched before is done. Meanwhile, something else is launched.
+    pub(super) fn holds(
+        &self,
+        at: View<'_>,
+        values: usize,
+        meanwhile: impl FnOnce() -> Outcome<()>,
+    ) -> Outcome<Vec<bool>> {
+        let mut bytes = vec![0u8; values];
+        let mut done = Event::null();
+        // SAFETY: there are so many bytes, which stay where they are until they are written: that is waited for, whatever
+        // happens meanwhile.
         unsafe {
-            core::enqueue_read_buffer(&self.queue, &**at.memory, true, at.at, &mut byte, None::<()>, None::<()>)?;
+            let (queue, none) = (&self.queue, None::<()>);
+            core::enqueue_read_buffer(queue, at.memory, false, at.at, &mut bytes[..], none, Some(&mut done))?;
         }
-        count(&self.counters.conditions, 1);
-        Ok(byte[0] != 0)
+        let launched = meanwhile();
+        if let Err(error) = core::wait_for_event(&done) {
+            // Nobody knows whether the bytes will still be written.
+            std::mem::forget(bytes);
+            return Err(error.into());
+        }
+        launched?;
+        count(&self.counters.conditions, values as u64);
+        count(&self.counters.waits, 1);
+        Ok(bytes.iter().map(|&byte| byte != 0).collect())
     }
 }
 
