@@ -214,7 +214,7 @@ fn loops_are_reported_with_all_their_steps() {
     let x = Vector::from(vec![1.0; 32]);
     let staged = stage(decay, &x).unwrap();
     // A kernel for each step, and one for all of them.
-    for (elements, times) in [(0, 20), (32, 1)] {
+    for (elements, times) in [(0, 20), (64, 1)] {
         let options = OpenCl::default().profile(true).single_item(elements);
         let compiled = staged.compile(options).unwrap();
         assert_eq!(compiled.call(&x).unwrap().item(), 32.0 / f64::from(1 << 20));
