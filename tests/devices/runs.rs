@@ -202,7 +202,8 @@ fn reports_stand_beside_those_of_the_processor() {
 }
 
 fn decay<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
-    let end = iterate(x.clone(), 20, |x: Vector<A, f64>| x * 0.5);
+    // Elements change places, so that no element is on its own.
+    let end = iterate(x.clone(), 20, |x: Vector<A, f64>| build(x.len(), |i| x.at(x.len() - 1 - i) * 0.5));
     end.sum()
 }
 
