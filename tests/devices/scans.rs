@@ -53,7 +53,12 @@ macro_rules! compare {
         for options in $options {
             let compiled = staged.compile(options.clone()).unwrap();
             let found = compiled.call(&arguments).unwrap();
-            if std::env::var("SHOW").is_ok() { println!("{}", compiled.program()); }
+            if std::env::var("SHOW").is_ok() {
+                println!("{}", compiled.program());
+            }
+            if std::env::var("SHOW").is_ok() {
+                println!("{staged}");
+            }
             let of = format!("{} steps at {} places, {options:?}:\n{}", $length, $places, compiled.program());
             assert_close(&found.leaves(), &expected.leaves(), &of);
             let source = compiled.program().source();
@@ -173,6 +178,35 @@ fn derivatives_are_scans() {
         compare!(slopes, [shared()], length, places, shared_kernels);
     }
     compare!(slopes, [OpenCl::default()], 300, 3, ["recurrence", "nest", "reduction"]);
+}
+
+/// The derivative of a loop by what it captures, and of one that carries several things which depend on each other in turn.
+fn captured<A: Algebra>((x, a, _): &Three<A>) -> (Vector<A, f64>, Scalar<A, f64>) {
+    let (weights, bias) = (a.sum_axis(0).sin(), x.sum().cos() * 0.1);
+    let given = (weights, bias);
+    grad(
+        move |(weights, bias): &(Vector<_, f64>, Scalar<_, f64>)| {
+            let (x, zero) = (x.lift(), weights * 0.0);
+            let step = |(c, sum): (Vector<_, f64>, Vector<_, f64>), x: Vector<_, f64>| {
+                let next = &c * weights + x + bias;
+                ((next.clone(), sum + &next * &c), next)
+            };
+            let ((_, sum), all) = scan((zero.clone(), zero), &x, x.shape()[0], step);
+            sum.sum() + all.sin().sum()
+        },
+        &given,
+    )
+}
+
+#[test]
+fn derivatives_by_captures_are_scans() {
+    if !is_there() {
+        return;
+    }
+    let shared_kernels = ["chunks", "tiles", "starts", "steps", "nest", "reduction"];
+    for places in [1, 20] {
+        compare!(captured, [shared()], 600, places, shared_kernels);
+    }
 }
 
 #[test]
