@@ -203,7 +203,7 @@ impl Writer {
     pub(super) fn values(&mut self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed) {
         let position = match sequence.reverse {
             false => "number".to_string(),
-            true => format!("{} - number", sequence.length - 1),
+            true => format!("{} - number", sequence.length.saturating_sub(1)),
         };
         text.declare("at", format!("const long at = {position};"));
         for &input in &needed.inputs {
