@@ -3,10 +3,11 @@
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
+use crate::kernel::call::Call;
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Emitter, Obstacle, VALUES, needed};
 use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
-use crate::kernel::procedure::{Branch, Buffer, BufferId, Call, Loop, Procedure, Source, Step, Sweeps};
+use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
 use crate::shape::{Axes, Shape, Type, size};

@@ -11,6 +11,7 @@ mod arrange;
 #[cfg(test)]
 mod arrange_tests;
 mod blocks;
+mod call;
 mod desugar;
 mod emit;
 mod lower;
@@ -27,9 +28,10 @@ mod rows;
 mod tests;
 
 pub(crate) use access::{Affine, Guard, Guards};
+pub(crate) use call::{Call, Called, Sort};
 pub(crate) use lower::{Traced, lower, lower_traced, lower_unblocked};
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
 pub(crate) use procedure::{
-    BATCH, Blocks, Branch, Buffer, BufferId, COLUMN, Call, Loop, Procedure, Product, ROW, SUMMED, Source, Step,
-    Strided, Sweeps, writes_apart,
+    BATCH, Blocks, Branch, Buffer, BufferId, COLUMN, Loop, Procedure, Product, ROW, SUMMED, Source, Step, Strided,
+    Sweeps, writes_apart,
 };

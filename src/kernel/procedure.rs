@@ -3,10 +3,11 @@
 use crate::algebra::Reduction;
 use crate::concrete::Array;
 use crate::kernel::access::{Affine, Guards};
+use crate::kernel::call::Call;
 use crate::kernel::nest::{Mode, Nest, Store, Value};
 use crate::operation::Binary;
 use crate::shape::{DType, Type, steps};
-use crate::term::{self, Body, Scan};
+use crate::term::{self, Scan};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
@@ -99,15 +100,6 @@ impl Product {
     pub(crate) fn all_extents(&self) -> Vec<usize> {
         self.extents.iter().flatten().copied().collect()
     }
-}
-
-/// An operation that is left to the instance of plain arrays.
-#[derive(Clone, Debug)]
-pub(crate) struct Call {
-    /// The operation alone, as a program.
-    pub(crate) body: Arc<Body>,
-    pub(crate) arguments: Vec<BufferId>,
-    pub(crate) results: Vec<BufferId>,
 }
 
 /// A rolled loop: the procedure of its step runs once for each.

@@ -1,5 +1,6 @@
 //! How elementwise operations are spelled in other languages: a row for each.
 
+use crate::algebra::Reduction;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::DType;
 
@@ -74,6 +75,18 @@ pub(crate) fn unary(op: Unary, dtype: DType) -> Spelling {
         Unary::Not => Expression("!$0"),
         Unary::BitNot => Helper("bit_not"),
     }
+}
+
+/// How a reduction combines two numbers.
+pub(crate) fn combining(op: Reduction, dtype: DType) -> Spelling {
+    let op = match (op, dtype) {
+        (Reduction::Sum | Reduction::Max, DType::Bool) => Binary::Or,
+        (Reduction::Min, DType::Bool) => Binary::And,
+        (Reduction::Sum, _) => Binary::Add,
+        (Reduction::Max, _) => Binary::Max,
+        (Reduction::Min, _) => Binary::Min,
+    };
+    binary(op, dtype)
 }
 
 /// Of two operands.

@@ -15,7 +15,7 @@ use super::together::Together;
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
-use crate::operation::{Binary, Unary};
+use crate::operation::Unary;
 use crate::shape::{self, DType};
 use std::collections::BTreeSet;
 
@@ -412,14 +412,7 @@ impl NestWriter<'_> {
     }
 
     pub(crate) fn combined(&mut self, op: Reduction, dtype: DType, a: &str, b: &str) -> String {
-        let op = match (op, dtype) {
-            (Reduction::Sum | Reduction::Max, DType::Bool) => Binary::Or,
-            (Reduction::Min, DType::Bool) => Binary::And,
-            (Reduction::Sum, _) => Binary::Add,
-            (Reduction::Max, _) => Binary::Max,
-            (Reduction::Min, _) => Binary::Min,
-        };
-        self.spelled(functions::binary(op, dtype), dtype, &[a, b]).text
+        self.spelled(functions::combining(op, dtype), dtype, &[a, b]).text
     }
 
     /// The element at a store's place, and the condition that something is stored.

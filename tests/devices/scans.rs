@@ -53,12 +53,6 @@ macro_rules! compare {
         for options in $options {
             let compiled = staged.compile(options.clone()).unwrap();
             let found = compiled.call(&arguments).unwrap();
-            if std::env::var("SHOW").is_ok() {
-                println!("{}", compiled.program());
-            }
-            if std::env::var("SHOW").is_ok() {
-                println!("{staged}");
-            }
             let of = format!("{} steps at {} places, {options:?}:\n{}", $length, $places, compiled.program());
             assert_close(&found.leaves(), &expected.leaves(), &of);
             let source = compiled.program().source();
@@ -88,14 +82,14 @@ fn running_sums_and_linear_recurrences_of_all_lengths() {
     for length in LENGTHS {
         compare!(sums, [shared()], length, 1, others);
     }
-    for (length, places) in [(2, 3), (7, 3), (1000, 3), (7, 40), (257, 40), (5000, 40)] {
+    for (length, places) in [(7, 3), (1000, 3), (255, 40), (5000, 40)] {
         compare!(sums, [shared()], length, places, others);
     }
-    for (length, places) in [(0, 3), (1, 40), (7, 3), (1000, 1)] {
+    for (length, places) in [(0, 3), (2, 40), (1000, 1)] {
         compare!(sums, [OpenCl::default()], length, places, others);
     }
     // Items that take several steps, and chunks of several steps.
-    for (length, places) in [(70_001, 1), (5000, 3), (5000, 40)] {
+    for (length, places) in [(70_001, 1), (5000, 3)] {
         compare!(sums, [OpenCl::default().written_for(DeviceKind::Gpu)], length, places, others);
     }
 }

@@ -64,7 +64,7 @@ fn replaced(text: &str, words: &[(&str, &str)]) -> String {
 
 /// The words for sorting in an order.
 fn sorting(name: &str) -> (&str, &'static str) {
-    (name, if name == "arg_sort_descending" { ">" } else { "<" })
+    (name, if name.ends_with("_descending") { ">" } else { "<" })
 }
 
 /// The texts of helpers in C, or in OpenCL's.

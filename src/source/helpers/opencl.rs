@@ -1,4 +1,5 @@
-//! The texts of helpers that OpenCL's C has alone: what work items do to elements that others change at the same time.
+//! The texts of helpers that OpenCL's C has alone: what work items do to elements that others change at the same time, and the
+//! order of keys.
 
 use super::{Row, row};
 use crate::shape::DType;
@@ -73,6 +74,9 @@ const ALL: [&str; 2] = truth!("min", "if (!value) *at = 0;");
 const SCALED: &str =
     "T P_scaled_S(T x, T y)\n{\n    return (x == 0 && isinf(y)) || (isinf(x) && y == 0) ? 0 : x * y;\n}\n";
 
+/// Whether a key comes before another one, whatever their positions: NaN comes last.
+const BEFORE: &str = "bool P_NAME_S(T x, T y)\n{\n    return X_NAN ? false : Y_NAN ? true : x ORDER y;\n}\n";
+
 /// What a helper calls, of an element type.
 macro_rules! calls {
     ($name:literal, $dtype:expr) => {
@@ -101,6 +105,7 @@ pub(super) fn find(name: &str, dtype: DType) -> Option<Row> {
         ("atomic_max", _) => Row { text: MAX[at], calls: calls!("max", dtype) },
         ("atomic_min", _) => Row { text: MIN[at], calls: calls!("min", dtype) },
         ("scaled", _) => row(SCALED),
+        ("is_before" | "is_before_descending", _) => row(BEFORE),
         _ => return None,
     })
 }

@@ -1,51 +1,65 @@
 //! Operations that lowering left alone: sorts, and extremes of nothing.
 
-use super::Writer;
-use crate::algebra::Order;
+use super::sort::Sorted;
+use super::{Scope, Writer};
 use crate::engine::opencl::code::{Action, Inner};
 use crate::engine::opencl::failure::Outcome;
-use crate::kernel::{Call, Procedure, lower_unblocked};
-use crate::shape::{Value, size};
+use crate::kernel::{Call, Called, Procedure, Sort, lower_unblocked};
+use crate::shape::Value;
 use crate::source::language::Language;
+use crate::source::plan::Plan;
 use crate::source::text::Text;
-use crate::term::Op;
+
+/// Rows of so many elements, times the steps that an item takes at least, are short enough for one item if there are enough of
+/// them.
+const SHORT: usize = 4;
 
 impl Writer {
     /// An operation that was left alone.
-    pub(super) fn call(&mut self, procedure: &Procedure, call: &Call) -> Outcome<Inner> {
-        let body = &call.body;
-        let node = body.node(body.results[0]);
-        let (order, axis) = match node.op {
-            Op::ArgSort(order, axis) => (order, axis),
-            // There is no element: the position is 0.
-            Op::ArgReduce(..) => {
+    pub(super) fn call(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, call: &Call) -> Outcome<Inner> {
+        let sort = match call.called() {
+            Called::Sort(sort) => sort,
+            Called::Nothing => {
                 let fills = call.results.iter().map(|&to| Action::Fill { to, value: Value::I64(0) });
                 return Ok(Inner::Actions(fills.collect()));
             }
-            _ => {
-                let code = self.procedure(lower_unblocked(body))?;
+            Called::Procedure => {
+                // Functions with derivatives of their own are what they compute.
+                let code = self.procedure(lower_unblocked(&call.body.without_marks()))?;
                 return Ok(Inner::Call { code, arguments: call.arguments.clone(), results: call.results.clone() });
             }
         };
-        let (array, result) = (call.arguments[0], call.results[0]);
-        let shape = &body.node(node.args[0]).ty().shape;
-        let (outer, extent, inner) = (size(&shape[..axis]), shape[axis], size(&shape[axis + 1..]));
-        let items = outer * inner;
-        if items * extent == 0 {
-            return Ok(Inner::Actions(Vec::new()));
+        let mut actions = Vec::new();
+        let mut scope = Scope { procedure, scratch: Vec::new() };
+        match () {
+            () if sort.rows() * sort.extent == 0 => {}
+            () if self.is_sorted_by_items(&scope, &sort) => actions.push(self.rows(&scope, &sort)),
+            () => {
+                let to = Sorted { positions: sort.result, keys: None };
+                self.sorted(&mut scope, plan, &sort, to, &mut actions);
+            }
         }
-        let operands = Writer::operands(procedure, &[array], &[result]);
-        let dtype = procedure.buffers[array as usize].ty.dtype;
-        let name = match order {
-            Order::Ascending => "arg_sort",
-            Order::Descending => "arg_sort_descending",
-        };
+        Ok(Inner::Actions(actions))
+    }
+
+    /// Whether each row is to be sorted by one item: where items run in turn, that takes fewer steps than what is shared does.
+    fn is_sorted_by_items(&self, scope: &Scope<'_>, sort: &Sort) -> bool {
+        let is_short = sort.extent <= SHORT * self.limits.least_steps;
+        self.limits.is_serial
+            || sort.rows() >= self.busy() && is_short
+            || !self.has_room_to_sort(scope.dtype(sort.array))
+    }
+
+    /// Rows that are sorted by an item each.
+    fn rows(&mut self, scope: &Scope<'_>, sort: &Sort) -> Action {
+        let &Sort { array, result, extent, inner, .. } = sort;
+        let operands = scope.operands(&[array], &[result]);
         let mut text = Text::default();
         text.line(format!("const long at = item / {inner} * {} + item % {inner};", extent * inner));
         let (keys, order) = (format!("{} + at", operands.names[&array]), format!("{} + at", operands.names[&result]));
         let given = [&keys[..], &order[..], &extent.to_string(), &inner.to_string()];
-        let line = self.language.helper(name, dtype, &given, &mut self.helpers);
+        let line = self.language.helper(sort.helper(), scope.dtype(array), &given, &mut self.helpers);
         text.line(format!("{line};"));
-        Ok(Inner::Actions(vec![self.kernel("sort", &operands, items, text)]))
+        self.kernel("sort", &operands, sort.rows(), text)
     }
 }

@@ -6,7 +6,7 @@
 //! together. Where different items come to one element, they exchange it atomically, or, where that is not to be, one of them
 //! does all steps that could.
 
-use super::parts::{Manner, Part, parts, second};
+use super::parts::{Manner, Part, first, parts, second, written_first};
 use super::{Scope, Writer};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Mode, Nest, Procedure};
@@ -35,6 +35,15 @@ const LONG: usize = 2048;
 /// Units from which on atomic exchanges, which each take several times as long as a sum, are worth it if items run in turn.
 const MANY_UNITS: usize = 16;
 
+/// Bytes of an operand and of where it begins.
+const BYTES_OF_PARAMETER: usize = 16;
+
+/// A sort by places takes the time of so many steps in turn, for each step that an item takes at least before it is shared.
+const WORTH_A_SORT: usize = 64;
+
+/// Positions beyond so many are not sorted by their places, which takes memory for each of them.
+const MOST_SORTED: usize = 1 << 28;
+
 /// Parts of a result, at most.
 const CHUNKS: usize = 1024;
 
@@ -62,17 +71,28 @@ impl Writer {
         nest: &Nest,
         continues: bool,
     ) -> Vec<Action> {
-        let nest = tidied(nest, &plan.unread);
+        let mut nest = tidied(nest, &plan.unread);
         let mut actions = Vec::new();
         let mut scope = Scope { procedure, scratch: Vec::new() };
+        let bound = (self.limits.parameters / BYTES_OF_PARAMETER).max(4);
+        while let Some(value) = first(&nest, bound) {
+            let (dtype, count) = (nest.values[value as usize].1, steps(nest.extents.iter().copied()));
+            let buffer = scope.add(plan.memory(dtype, count), dtype, count);
+            let first = tidied(&written_first(&mut nest, value, buffer), &HashSet::new());
+            let part = Part { nest: first, reduced: Vec::new(), manner: Manner::Apart, is_second: false };
+            self.part(&mut scope, plan, &part, &|_| false, &mut actions);
+        }
         // The second part that stores to a buffer goes on with what the first has.
         let mut stored: HashSet<BufferId> = HashSet::new();
-        for part in parts(&nest, |alone, dtype| self.manner(alone, dtype)) {
+        for part in parts(&nest, bound, |alone, dtype| self.manner(alone, dtype)) {
             let origins = part.nest.stores.iter().map(|store| procedure.origin(store.buffer));
             let origins: Vec<BufferId> = origins.collect();
             let goes_on =
                 |id: BufferId| continues || procedure.continued.contains(&id) || stored.contains(&procedure.origin(id));
-            self.part(&mut scope, plan, &part, &goes_on, &mut actions);
+            match part.manner {
+                Manner::Sorted => self.by_place(&mut scope, plan, &part, &goes_on, &mut actions),
+                _ => self.part(&mut scope, plan, &part, &goes_on, &mut actions),
+            }
             stored.extend(origins);
         }
         actions
@@ -90,10 +110,18 @@ impl Writer {
         let apart = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
         let has_atomics = !limits.is_deterministic && (dtype.bytes() < 8 || limits.has_long_atomics);
         let is_slow = limits.is_serial && limits.units < MANY_UNITS;
-        if has_atomics && !is_slow && apart < self.busy() { Manner::Atomic } else { Manner::InTurn }
+        let in_turn = steps(order[parallel..].iter().map(|&axis| nest.extents[axis]));
+        let is_worth_a_sort =
+            in_turn >= WORTH_A_SORT * limits.least_steps && in_turn.saturating_mul(apart) <= MOST_SORTED;
+        match () {
+            () if apart >= self.busy() => Manner::InTurn,
+            () if has_atomics && !is_slow => Manner::Atomic,
+            () if !limits.is_serial && is_worth_a_sort && self.has_room_to_sort(DType::I64) => Manner::Sorted,
+            () => Manner::InTurn,
+        }
     }
 
-    fn part(
+    pub(super) fn part(
         &mut self,
         scope: &mut Scope<'_>,
         plan: &mut Plan<'_>,
@@ -114,7 +142,7 @@ impl Writer {
                 ([&outer[..], &inner].concat(), outer.len())
             }
         };
-        let shares = self.shares(part, &order, parallel, scope.scratch.is_empty());
+        let shares = self.shares(part, &order, parallel);
         let (read, written) = touched(nest);
         let mut operands = scope.operands(&read, &written);
         let mut partial: Vec<BufferId> = Vec::new();
@@ -153,7 +181,7 @@ impl Writer {
 
     /// How a part is shared: as a reduction, unless it is none, or is not to be shared. One that is the second of two is shared
     /// by a group at most.
-    fn shares(&self, part: &Part, order_of_loops: &[usize], parallel: usize, is_first: bool) -> Shares {
+    fn shares(&self, part: &Part, order_of_loops: &[usize], parallel: usize) -> Shares {
         let (nest, limits) = (&part.nest, &self.limits);
         let extent = |axes: &[usize]| steps(axes.iter().map(|&axis| nest.extents[axis]));
         let (results, count) = (extent(&order_of_loops[..parallel]), extent(&order_of_loops[parallel..]));
@@ -169,9 +197,9 @@ impl Writer {
             false => power_of_two_below(count / limits.least_steps).min(widest),
         };
         let least = if limits.is_serial { LONG } else { limits.least_steps };
-        let chunks = match is_first {
-            true => (self.busy() / (results * lanes).max(1)).min(count / (lanes * least)).clamp(1, CHUNKS),
-            false => 1,
+        let chunks = match part.is_second {
+            false => (self.busy() / (results * lanes).max(1)).min(count / (lanes * least)).clamp(1, CHUNKS),
+            true => 1,
         };
         Shares { lanes, chunks, ..alone }
     }

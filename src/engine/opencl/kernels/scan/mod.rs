@@ -153,7 +153,7 @@ impl Writer {
         self.declare_parts(&mut text, parts, "own");
         text.line(format!("const long start = chunk * {steps};"));
         text.open(format!("for (long number = start; number < start + {steps}; number++)"));
-        self.element(&mut text, sequence, &operands, &elements, parts);
+        self.element_of_step(&mut text, sequence, &operands, &elements, parts);
         let own = |value: usize| format!("own{value}");
         for (value, text_of) in self.composed(parts, &own, &|value| format!("element{value}")).into_iter().enumerate() {
             let dtype = parts.values[value];
@@ -223,7 +223,14 @@ impl Writer {
     }
 
     /// The values of a step under names.
-    fn element(&mut self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed, parts: &Parts) {
+    fn element_of_step(
+        &mut self,
+        text: &mut Text,
+        sequence: &Sequence,
+        operands: &Operands,
+        needed: &Needed,
+        parts: &Parts,
+    ) {
         self.values(text, sequence, operands, needed);
         for (value, operand) in parts.operands().into_iter().enumerate() {
             let name = format!("element{value}");

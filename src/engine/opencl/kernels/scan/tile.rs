@@ -103,7 +103,7 @@ impl Writer {
             tile.declare(&mut text, count);
             self.captures(&mut text, sequence, &operands, &elements);
             self.fill(&mut text, parts, tile, length, &mut |writer, text| {
-                writer.element(text, sequence, &operands, &elements, parts);
+                writer.element_of_step(text, sequence, &operands, &elements, parts);
             });
             self.scan_tile(&mut text, parts, tile);
             text.open(format!("if (lane == {})", tile.lanes - 1));
@@ -168,7 +168,7 @@ impl Writer {
         tile.declare(&mut text, tiles);
         self.captures(&mut text, sequence, &operands, &all);
         self.fill(&mut text, parts, tile, length, &mut |writer, text| {
-            writer.element(text, sequence, &operands, &elements, parts);
+            writer.element_of_step(text, sequence, &operands, &elements, parts);
         });
         self.scan_tile(&mut text, parts, tile);
         tile.rows(&mut text);

@@ -1,0 +1,72 @@
+//! Operations that are not lowered to nests.
+
+use super::procedure::BufferId;
+use crate::algebra::Order;
+use crate::shape::size;
+use crate::term::{Body, Op};
+use std::sync::Arc;
+
+/// An operation that is left to the instance of plain arrays.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// The operation alone, as a program.
+    pub(crate) body: Arc<Body>,
+    pub(crate) arguments: Vec<BufferId>,
+    pub(crate) results: Vec<BufferId>,
+}
+
+/// What a call computes.
+pub(crate) enum Called {
+    /// The positions of elements in their order.
+    Sort(Sort),
+    /// Positions of extremes along an axis that has no element: they are 0.
+    Nothing,
+    /// What is a procedure of its own.
+    Procedure,
+}
+
+/// Rows of an array whose positions are wanted in the order of their elements: equal ones keep theirs, NaN comes last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sort {
+    pub(crate) order: Order,
+    /// The array.
+    pub(crate) array: BufferId,
+    /// The positions, at the places of the elements.
+    pub(crate) result: BufferId,
+    /// Number of rows one after the other.
+    pub(crate) outer: usize,
+    /// Elements of a row.
+    pub(crate) extent: usize,
+    /// Number of rows side by side, so that the elements of one are so far from each other.
+    pub(crate) inner: usize,
+}
+
+impl Sort {
+    /// Number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.outer * self.inner
+    }
+
+    /// What helpers in other languages that sort a row are called.
+    pub(crate) fn helper(&self) -> &'static str {
+        match self.order {
+            Order::Ascending => "arg_sort",
+            Order::Descending => "arg_sort_descending",
+        }
+    }
+}
+
+impl Call {
+    /// What it computes.
+    pub(crate) fn called(&self) -> Called {
+        let node = self.body.node(self.body.results[0]);
+        let (order, axis) = match node.op {
+            Op::ArgSort(order, axis) => (order, axis),
+            Op::ArgReduce(..) => return Called::Nothing,
+            _ => return Called::Procedure,
+        };
+        let shape = &self.body.node(node.args[0]).ty().shape;
+        let (outer, extent, inner) = (size(&shape[..axis]), shape[axis], size(&shape[axis + 1..]));
+        Called::Sort(Sort { order, array: self.arguments[0], result: self.results[0], outer, extent, inner })
+    }
+}
