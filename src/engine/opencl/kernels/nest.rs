@@ -97,7 +97,9 @@ impl Writer {
         let limits = &self.limits;
         let (order, parallel) = parallel_first(nest);
         let apart = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
-        let has_atomics = !limits.is_deterministic && (dtype.bytes() < 8 || limits.has_long_atomics);
+        // Sums of integers are the same in any order.
+        let has_order = limits.is_deterministic && dtype.is_float();
+        let has_atomics = !has_order && (dtype.bytes() < 8 || limits.has_long_atomics);
         let is_slow = limits.is_serial && limits.units < MANY_UNITS;
         let in_turn = steps(order[parallel..].iter().map(|&axis| nest.extents[axis]));
         let is_worth_a_sort =
@@ -131,7 +133,7 @@ impl Writer {
                 ([&outer[..], &inner].concat(), outer.len())
             }
         };
-        let shares = self.shares(part, &order, parallel, scope.scratch.is_empty());
+        let shares = self.shares(part, &order, parallel);
         let (read, written) = touched(nest);
         let mut operands = scope.operands(&read, &written);
         let mut partial: Vec<BufferId> = Vec::new();
@@ -170,7 +172,7 @@ impl Writer {
 
     /// How a part is shared: as a reduction, unless it is none, or is not to be shared. One that is the second of two is shared
     /// by a group at most.
-    fn shares(&self, part: &Part, order_of_loops: &[usize], parallel: usize, is_first: bool) -> Shares {
+    fn shares(&self, part: &Part, order_of_loops: &[usize], parallel: usize) -> Shares {
         let (nest, limits) = (&part.nest, &self.limits);
         let extent = |axes: &[usize]| steps(axes.iter().map(|&axis| nest.extents[axis]));
         let (results, count) = (extent(&order_of_loops[..parallel]), extent(&order_of_loops[parallel..]));
@@ -186,9 +188,9 @@ impl Writer {
             false => power_of_two_below(count / limits.least_steps).min(widest),
         };
         let least = if limits.is_serial { LONG } else { limits.least_steps };
-        let chunks = match is_first {
-            true => (self.busy() / (results * lanes).max(1)).min(count / (lanes * least)).clamp(1, CHUNKS),
-            false => 1,
+        let chunks = match part.is_second {
+            false => (self.busy() / (results * lanes).max(1)).min(count / (lanes * least)).clamp(1, CHUNKS),
+            true => 1,
         };
         Shares { lanes, chunks, ..alone }
     }
@@ -251,7 +253,7 @@ fn shared(
 
 /// How many items are a group, where they are on their own: on a device that runs them in turn there are to be groups for all of
 /// its units.
-fn group(items: usize, widest: usize, is_serial: bool) -> usize {
+pub(super) fn group(items: usize, widest: usize, is_serial: bool) -> usize {
     let own = if is_serial { power_of_two_below(items / 16).min(64) } else { 128 };
     own.min(widest).max(1)
 }

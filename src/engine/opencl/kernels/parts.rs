@@ -18,6 +18,8 @@ pub(super) struct Part {
     pub(super) reduced: Vec<usize>,
     /// How its reductions come to the elements.
     pub(super) manner: Manner,
+    /// Whether it puts together what another one has of its results.
+    pub(super) is_second: bool,
 }
 
 /// How reductions come to the elements of their buffers.
@@ -94,7 +96,7 @@ pub(super) fn parts(nest: &Nest, manner: impl Fn(&Nest, DType) -> Manner) -> Vec
         return Vec::new();
     }
     if nest.extents.contains(&0) {
-        return vec![Part { nest: nest.clone(), reduced: Vec::new(), manner: Manner::InTurn }];
+        return vec![Part { nest: nest.clone(), reduced: Vec::new(), manner: Manner::InTurn, is_second: false }];
     }
     let mut nest = nest.clone();
     with_guarded_sums(&mut nest);
@@ -133,7 +135,7 @@ pub(super) fn parts(nest: &Nest, manner: impl Fn(&Nest, DType) -> Manner) -> Vec
             Some(store) => key(&part, store, manner).0.into_iter().collect(),
             None => Vec::new(),
         };
-        parts.push(Part { nest: part, reduced, manner });
+        parts.push(Part { nest: part, reduced, manner, is_second: false });
         for store in written {
             read_again(&mut nest, &store);
         }
@@ -212,5 +214,5 @@ pub(super) fn second(nest: &Nest, outer: &[usize], chunks: usize, columns: bool,
         guards.iter_mut().for_each(|guard| guard.position = moved(&guard.position));
         second.stores.push(Store { value, at: moved(&store.at), guards, ..store.clone() });
     }
-    Part { reduced: vec![rank - 1], nest: second, manner: Manner::Apart }
+    Part { reduced: vec![rank - 1], nest: second, manner: Manner::Apart, is_second: true }
 }

@@ -268,5 +268,5 @@ fn written(nest: Nest, store: Store) -> Part {
     let nest = tidied(&pruned(&nest, vec![store]), &HashSet::new());
     let at = &nest.stores[0].at;
     let reduced = (0..nest.extents.len()).filter(|&axis| at.coefficients[axis] == 0).collect();
-    Part { nest, reduced, manner: Manner::Apart }
+    Part { nest, reduced, manner: Manner::Apart, is_second: false }
 }
