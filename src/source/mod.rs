@@ -14,7 +14,7 @@ pub(crate) mod nest;
 pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod procedure;
-mod product;
+pub(crate) mod product;
 mod rows;
 pub(crate) mod rust;
 mod sort;

@@ -27,6 +27,7 @@ mod failure;
 mod kernels;
 mod launch;
 mod loops;
+mod measured;
 mod memory;
 mod program;
 mod records;
@@ -37,11 +38,13 @@ mod space;
 mod tests;
 mod times;
 mod transfer;
+mod tuning;
 
 pub use array::DeviceArray;
 pub use devices::{Device, DeviceKind, devices};
 pub use program::Program;
 pub use transfer::Transfers;
+pub use tuning::{ProductKernel, Tile};
 
 use crate::error::Result;
 use cache::Cache;
@@ -73,6 +76,7 @@ enum Kept {
 #[derive(Clone, Debug, Default)]
 pub struct OpenCl {
     choice: Choice,
+    products: tuning::Products,
     profile: bool,
     kept: Kept,
     written_for: Option<DeviceKind>,
@@ -95,6 +99,28 @@ impl OpenCl {
     /// This device.
     pub fn on(device: &Device) -> OpenCl {
         OpenCl { choice: Choice::This(Box::new(device.clone())), ..OpenCl::default() }
+    }
+
+    /// Has all matrix products of floats computed by this kernel, instead of one that goes by their sizes. Compiling is an error
+    /// where the device has not the local memory or the work items for it.
+    pub fn with_product_kernel(mut self, kernel: ProductKernel) -> OpenCl {
+        self.products.kernel = Some(kernel);
+        self
+    }
+
+    /// Has the summed axis of matrix products of floats taken in so many parts, or as many as it is long enough for, which are
+    /// summed afterwards.
+    pub fn with_product_parts(mut self, parts: usize) -> OpenCl {
+        self.products.parts = Some(parts);
+        self
+    }
+
+    /// Has the kernels of large matrix products of floats measured on the device when a program is compiled, and the fastest
+    /// taken. That takes about a second for each kind of product that is new, by its element type, its layout and the
+    /// magnitudes of its extents; what was found is remembered, in the folder of compiled programs too.
+    pub fn measure_products(mut self) -> OpenCl {
+        self.products.is_measured = true;
+        self
     }
 
     /// Whether the time of every kernel is measured. [`Program::report`] states it. A run then waits until its kernels are

@@ -7,11 +7,13 @@ use super::devices::Device;
 use super::failure::{Outcome, Problem};
 use super::kernels::Writer;
 use super::launch::{Kernels, Launcher, Views};
+use super::measured;
 use super::memory::{View, bytes};
 use super::report::{self, Reporter};
 use super::shared::Shared;
 use super::space::Space;
 use super::transfer::Transfers;
+use super::tuning::Products;
 use crate::concrete::Array;
 use crate::engine::Report;
 use crate::engine::arguments::{Mismatch, mismatch};
@@ -120,15 +122,48 @@ impl Program {
         device: &Device,
         options: &OpenCl,
     ) -> Outcome<Vec<Program>> {
+        let lowered = |named: Named<'b>| (lower_unblocked(&push_gathers(named.body)), Some(named));
+        let procedures: Vec<(Procedure, Option<Named<'b>>)> = programs.map(lowered).collect();
+        let mut products = options.products.clone();
+        if products.is_measured {
+            products.measured = measured::kernels(procedures.iter().map(|(procedure, _)| procedure), device, options)?;
+        }
+        Program::of(procedures, device, options, products)
+    }
+
+    /// A program of a procedure.
+    pub(super) fn of_procedure(
+        procedure: Procedure,
+        device: &Device,
+        options: &OpenCl,
+        products: Products,
+    ) -> Outcome<Program> {
+        let mut all = Program::of(vec![(procedure, None)], device, options, products)?;
+        Ok(all.remove(0))
+    }
+
+    /// Programs of procedures, with what those are called that users wrote.
+    fn of(
+        procedures: Vec<(Procedure, Option<Named<'_>>)>,
+        device: &Device,
+        options: &OpenCl,
+        products: Products,
+    ) -> Outcome<Vec<Program>> {
         let shared = Shared::of(device)?;
-        let mut writer = Writer::new(options.limits(device));
+        let mut writer = Writer::new(options.limits(device), products);
         let (mut doubles, mut codes) = (false, Vec::new());
-        for named in programs {
-            let procedure = lower_unblocked(&push_gathers(named.body));
+        for (procedure, named) in procedures {
             doubles |= has_doubles(&procedure);
             let first = writer.kernels();
-            let code = writer.program(procedure, named.parameters, named.results)?;
-            codes.push((code, first..writer.kernels(), named.body.result_types().cloned().collect()));
+            let result_types = match &named {
+                Some(named) => named.body.result_types().cloned().collect(),
+                None => procedure.results.iter().map(|&id| procedure.buffers[id as usize].ty.clone()).collect(),
+            };
+            let code = match named {
+                Some(named) => writer.program(procedure, named.parameters, named.results)?,
+                None => writer.procedure(procedure)?,
+            };
+            codes.push((code, first..writer.kernels(), result_types));
         }
         if doubles && !device.has_doubles {
             let text = "it has no f64 (cl_khr_fp64), and the program computes with it: stage it for arrays of f32";
@@ -216,7 +251,7 @@ impl Program {
         self.uploaded(array).map_err(|problem| self.error(problem, "upload", place))
     }
 
-    fn uploaded(&self, array: &Array) -> Outcome<DeviceArray> {
+    pub(super) fn uploaded(&self, array: &Array) -> Outcome<DeviceArray> {
         let (ty, shared) = (array.ty(), self.shared.clone());
         let _turn = shared.common.turns.read().unwrap_or_else(PoisonError::into_inner);
         let place = shared.memory(ty.dtype, ty.size())?;
@@ -255,7 +290,7 @@ impl Program {
         self.launched(arguments).map_err(|problem| self.error(problem, "call", place))
     }
 
-    fn launched(&self, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
+    pub(super) fn launched(&self, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
         let (shared, turns) = (&self.shared, &self.shared.common.turns);
         shared.forget_uploads()?;
         let Some(timed) = &self.timed else {
@@ -271,7 +306,7 @@ impl Program {
         let times = timed.times.as_ref().expect("a queue that measures has times");
         let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
         times.collect()?;
-        times.calls += usize::from(results.is_ok());
+        times.calls += 1;
         results
     }
 

@@ -12,6 +12,7 @@ use ocl::core::{
     self, CommandQueueProperties, Event, ProgramBuildInfo, ProgramBuildInfoResult, ProgramBuildStatus, ProgramInfo,
     ProgramInfoResult,
 };
+use std::collections::VecDeque;
 use std::ffi::CString;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -26,7 +27,7 @@ pub(super) struct Common {
     /// Programs that were built, by their source.
     built: Mutex<Vec<(String, core::Program)>>,
     /// Arrays on their way to the device, until they have arrived.
-    pub(super) uploads: Mutex<Vec<(Event, Array)>>,
+    pub(super) uploads: Mutex<VecDeque<(Event, Array)>>,
     /// Bytes of the device's memory that programs have.
     pub(super) taken: AtomicU64,
     pools: Mutex<Vec<Weak<Pool>>>,

@@ -96,7 +96,7 @@ impl Shared {
             let asked = Some(&mut event);
             core::enqueue_write_buffer(&self.queue, &**to.memory, false, to.at * width, bytes, None::<()>, asked)?;
         }
-        self.common.uploads.lock().unwrap_or_else(PoisonError::into_inner).push((event, handle));
+        self.common.uploads.lock().unwrap_or_else(PoisonError::into_inner).push_back((event, handle));
         count(&self.counters.uploaded_bytes, bytes.len() as u64);
         Ok(())
     }
@@ -108,16 +108,17 @@ impl Shared {
     /// When those of one did not.
     pub(super) fn forget_uploads(&self) -> Outcome<()> {
         let mut uploads = self.common.uploads.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut outcome = Ok(());
-        uploads.retain(|(event, _)| match core::event_status(event) {
-            Ok(status) => status != CommandExecutionStatus::Complete,
+        // They arrive in their order.
+        while let Some((event, _)) = uploads.front() {
             // What has failed has no status, but a number of the failure.
-            Err(error) => {
-                outcome = Err(error.into());
-                false
+            let status = core::event_status(event);
+            if matches!(status, Ok(status) if status != CommandExecutionStatus::Complete) {
+                break;
             }
-        });
-        outcome
+            uploads.pop_front();
+            status?;
+        }
+        Ok(())
     }
 
     /// Has the elements at a place written into an array of its own type, which has memory of its own and must stay until

@@ -3,6 +3,7 @@
 mod call;
 mod nest;
 mod parts;
+mod product;
 mod recurrence;
 mod scan;
 mod segments;
@@ -13,11 +14,12 @@ mod table;
 use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
 use super::failure::{Outcome, Problem};
+use super::tuning::Products;
 use crate::kernel::{BufferId, Procedure, Source, Step};
 use crate::shape::DType;
 use crate::source::c::C;
 use crate::source::helpers;
-use crate::source::language::Helper;
+use crate::source::language::{Helper, Language};
 use crate::source::plan::Plan;
 use crate::source::text::Text;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +34,8 @@ pub(super) struct Writer {
     functions: usize,
     /// What the device can do.
     limits: Limits,
+    /// How matrix products are computed.
+    products: Products,
     /// What arrays of the program are called, by the buffers of its outermost procedure.
     called: BTreeMap<BufferId, String>,
 }
@@ -43,10 +47,10 @@ const PREFIX: &str = "deltaray";
 const GROUP: usize = 64;
 
 impl Writer {
-    pub(super) fn new(limits: Limits) -> Writer {
+    pub(super) fn new(limits: Limits, products: Products) -> Writer {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
         let (helpers, text, names) = (BTreeSet::new(), Text::default(), Vec::new());
-        Writer { language, helpers, text, names, functions: 0, limits, called: BTreeMap::new() }
+        Writer { language, helpers, text, names, functions: 0, limits, products, called: BTreeMap::new() }
     }
 
     /// How many kernels were written.
@@ -112,10 +116,7 @@ impl Writer {
         }
         Ok(match step {
             Step::Nest(nest) => Inner::Actions(self.nest(procedure, plan, nest, false)),
-            Step::Product(product) => {
-                let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
-                Inner::Actions(self.nest(procedure, plan, &product.as_nest(dtype), product.continues))
-            }
+            Step::Product(product) => Inner::Actions(self.product(procedure, plan, product)?),
             Step::Loop(repeated) => match self.recurrence(procedure, plan, repeated) {
                 Some(inner) => inner,
                 None => Inner::Loop(self.procedure(repeated.step.clone())?),
@@ -139,6 +140,11 @@ impl Writer {
         let name = format!("{word}{}", self.names.len());
         self.names.push(name.clone());
         name
+    }
+
+    /// What elements of a type are called.
+    fn element(&self, dtype: DType) -> &'static str {
+        self.language.dtype(dtype)
     }
 
     /// A kernel whose items are on their own: its text begins with the position of each.
@@ -166,7 +172,9 @@ impl Writer {
                 self.text.line(format!("/* {name}: {} */", commented(called)));
             }
         }
-        self.text.open(format!("__kernel void {name}({})", all.join(", ")));
+        // Compilers that know how many work items share registers give each as many as there are.
+        let required = format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1)))", grid.group);
+        self.text.open(format!("{required} void {name}({})", all.join(", ")));
         for (name, dtype, writes) in parameters {
             let pointer = self.language.pointer(*dtype, *writes);
             self.text.line(format!("{pointer}{name} = all_{name} + {name}_at;"));

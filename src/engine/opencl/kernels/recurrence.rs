@@ -11,52 +11,86 @@ use crate::source::expression::elementwise;
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::text::Text;
-use crate::term::Scan;
 use crate::term::recurrence::{Operand, Recurrence};
 use std::collections::BTreeSet;
 
+/// An array that a loop reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Argument {
+    pub(super) id: BufferId,
+    pub(super) dtype: DType,
+    /// Elements of each step.
+    pub(super) slice: usize,
+}
+
 /// A loop as a recurrence of numbers for each place of its carries.
-pub(super) struct Sequence<'a> {
-    pub(super) repeated: &'a Loop,
+#[derive(Debug)]
+pub(super) struct Sequence {
     pub(super) recurrence: Recurrence,
+    pub(super) length: usize,
+    pub(super) reverse: bool,
     /// Places of what is carried.
     pub(super) places: usize,
+    /// The first carries.
+    pub(super) first: Vec<BufferId>,
+    /// Their element types.
+    pub(super) carried: Vec<DType>,
+    pub(super) inputs: Vec<Argument>,
+    pub(super) captures: Vec<Argument>,
+    /// The last carries.
+    pub(super) last: Vec<BufferId>,
+    pub(super) outputs: Vec<BufferId>,
 }
 
 /// What some values of a step are computed from.
 pub(super) struct Needed {
     /// Which instructions are.
-    steps: Vec<bool>,
+    pub(super) steps: Vec<bool>,
     pub(super) inputs: BTreeSet<usize>,
     pub(super) captures: BTreeSet<usize>,
     pub(super) carries: BTreeSet<usize>,
 }
 
-impl<'a> Sequence<'a> {
+impl Sequence {
     /// The recurrence that a loop is, if it is one.
-    pub(super) fn new(repeated: &'a Loop) -> Option<Sequence<'a>> {
-        let recurrence = Recurrence::of(&repeated.scan)?;
-        let places = size(&recurrence.shape);
-        Some(Sequence { repeated, recurrence, places })
-    }
-
-    pub(super) fn scan(&self) -> &Scan {
-        &self.repeated.scan
+    fn new(repeated: &Loop) -> Option<Sequence> {
+        let scan = &repeated.scan;
+        let recurrence = Recurrence::of(scan)?;
+        let (arguments, inputs) = (&repeated.arguments, scan.carries + scan.inputs);
+        let argument = |at: usize| {
+            let ty = scan.body.parameter_type(at);
+            Argument { id: arguments[at], dtype: ty.dtype, slice: ty.size() }
+        };
+        Some(Sequence {
+            places: size(&recurrence.shape),
+            recurrence,
+            length: scan.length,
+            reverse: scan.reverse,
+            first: arguments[..scan.carries].to_vec(),
+            carried: (0..scan.carries).map(|at| scan.body.parameter_type(at).dtype).collect(),
+            inputs: (scan.carries..inputs).map(argument).collect(),
+            captures: (inputs..arguments.len()).map(argument).collect(),
+            last: repeated.results[..scan.carries].to_vec(),
+            outputs: repeated.results[scan.carries..].to_vec(),
+        })
     }
 
     /// How many carries there are.
     pub(super) fn carries(&self) -> usize {
-        self.scan().carries
+        self.first.len()
+    }
+
+    /// The last carries, and the outputs.
+    pub(super) fn written(&self) -> Vec<BufferId> {
+        [&self.last[..], &self.outputs].concat()
     }
 
     /// The element type of a value of a step.
     pub(super) fn dtype(&self, operand: Operand) -> DType {
-        let scan = self.scan();
-        let parameter = |at: usize| scan.body.parameter_type(at).dtype;
         match operand {
-            Operand::Carry(carry) => parameter(carry),
-            Operand::Input(input) => parameter(scan.carries + input),
-            Operand::Capture(capture) => parameter(scan.carries + scan.inputs + capture),
+            Operand::Carry(carry) => self.carried[carry],
+            Operand::Input(input) => self.inputs[input].dtype,
+            Operand::Capture(capture) => self.captures[capture].dtype,
             Operand::Constant(value) => value.dtype(),
             Operand::Step(step) => self.recurrence.steps[step].dtype,
         }
@@ -81,18 +115,8 @@ impl<'a> Sequence<'a> {
 
     /// The arrays that those are.
     pub(super) fn read(&self, needed: &Needed) -> Vec<BufferId> {
-        let (scan, arguments) = (self.scan(), &self.repeated.arguments);
-        let inputs = needed.inputs.iter().map(|input| arguments[scan.carries + input]);
-        inputs.chain(needed.captures.iter().map(|&capture| self.capture(capture))).collect()
-    }
-
-    fn capture(&self, capture: usize) -> BufferId {
-        self.repeated.arguments[self.scan().carries + self.scan().inputs + capture]
-    }
-
-    /// The first carries.
-    pub(super) fn first(&self) -> &[BufferId] {
-        &self.repeated.arguments[..self.carries()]
+        let inputs = needed.inputs.iter().map(|&input| self.inputs[input].id);
+        inputs.chain(needed.captures.iter().map(|&capture| self.captures[capture].id)).collect()
     }
 
     /// The text of a value of a step.
@@ -144,13 +168,13 @@ impl Writer {
     }
 
     /// A recurrence with an item for each place.
-    fn one_by_one(&mut self, scope: &Scope<'_>, sequence: &Sequence<'_>) -> Action {
+    fn one_by_one(&mut self, scope: &Scope<'_>, sequence: &Sequence) -> Action {
         let all = sequence.needed(&sequence.recurrence.results);
-        let read = [sequence.first(), &sequence.read(&all)].concat();
-        let operands = scope.operands(&read, &sequence.repeated.results);
+        let read = [&sequence.first[..], &sequence.read(&all)].concat();
+        let operands = scope.operands(&read, &sequence.written());
         let mut text = Text::default();
         self.captures(&mut text, sequence, &operands, &all);
-        for (carry, id) in sequence.first().iter().enumerate() {
+        for (carry, id) in sequence.first.iter().enumerate() {
             let start = format!("{}[item]", operands.names[id]);
             text.line(self.language.declare_variable(
                 &format!("carry{carry}"),
@@ -158,7 +182,7 @@ impl Writer {
                 &start,
             ));
         }
-        text.open(format!("for (long number = 0; number < {}; number++)", sequence.scan().length));
+        text.open(format!("for (long number = 0; number < {}; number++)", sequence.length));
         self.whole_step(&mut text, sequence, &operands, &all);
         text.close();
         last_carries(&mut text, sequence, &operands);
@@ -166,29 +190,26 @@ impl Writer {
     }
 
     /// Gives what is captured at an item's place names.
-    pub(super) fn captures(&self, text: &mut Text, sequence: &Sequence<'_>, operands: &Operands, needed: &Needed) {
-        let scan = sequence.scan();
+    pub(super) fn captures(&self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed) {
         for &capture in &needed.captures {
-            let ty = scan.body.parameter_type(scan.carries + scan.inputs + capture);
-            let place = if ty.size() == 1 { "0" } else { "item" };
-            let element = format!("{}[{place}]", operands.names[&sequence.capture(capture)]);
-            text.line(self.language.declare(&format!("capture{capture}"), ty.dtype, &element));
+            let Argument { id, dtype, slice } = sequence.captures[capture];
+            let place = if slice == 1 { "0" } else { "item" };
+            let element = format!("{}[{place}]", operands.names[&id]);
+            text.line(self.language.declare(&format!("capture{capture}"), dtype, &element));
         }
     }
 
     /// What a step computes of its inputs, whose number in the order of steps is `number`, under names.
-    pub(super) fn values(&mut self, text: &mut Text, sequence: &Sequence<'_>, operands: &Operands, needed: &Needed) {
-        let scan = sequence.scan();
-        let position = match scan.reverse {
+    pub(super) fn values(&mut self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed) {
+        let position = match sequence.reverse {
             false => "number".to_string(),
-            true => format!("{} - number", scan.length - 1),
+            true => format!("{} - number", sequence.length.saturating_sub(1)),
         };
         text.declare("at", format!("const long at = {position};"));
         for &input in &needed.inputs {
-            let (ty, id) = (scan.body.parameter_type(scan.carries + input), scan.carries + input);
-            let element =
-                format!("{}[{}]", operands.names[&sequence.repeated.arguments[id]], sequence.place(ty.size()));
-            text.line(self.language.declare(&format!("input{input}"), ty.dtype, &element));
+            let Argument { id, dtype, slice } = sequence.inputs[input];
+            let element = format!("{}[{}]", operands.names[&id], sequence.place(slice));
+            text.line(self.language.declare(&format!("input{input}"), dtype, &element));
         }
         for (at, instruction) in sequence.recurrence.steps.iter().enumerate().filter(|&(at, _)| needed.steps[at]) {
             let texts: Vec<String> =
@@ -201,16 +222,10 @@ impl Writer {
     }
 
     /// A step: its outputs, and the next carries instead of those before.
-    pub(super) fn whole_step(
-        &mut self,
-        text: &mut Text,
-        sequence: &Sequence<'_>,
-        operands: &Operands,
-        needed: &Needed,
-    ) {
+    pub(super) fn whole_step(&mut self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed) {
         self.values(text, sequence, operands, needed);
         let (carries, results) = (sequence.carries(), &sequence.recurrence.results);
-        for (result, id) in results[carries..].iter().zip(&sequence.repeated.results[carries..]) {
+        for (result, id) in results[carries..].iter().zip(&sequence.outputs) {
             let (place, value) = (sequence.place(sequence.places), sequence.text(&self.language, *result));
             text.line(format!("{}[{place}] = {value};", operands.names[id]));
         }
@@ -225,8 +240,8 @@ impl Writer {
 }
 
 /// Writes what is carried behind the last step.
-pub(super) fn last_carries(text: &mut Text, sequence: &Sequence<'_>, operands: &Operands) {
-    for (carry, id) in sequence.repeated.results[..sequence.carries()].iter().enumerate() {
+pub(super) fn last_carries(text: &mut Text, sequence: &Sequence, operands: &Operands) {
+    for (carry, id) in sequence.last.iter().enumerate() {
         text.line(format!("{}[item] = carry{carry};", operands.names[id]));
     }
 }

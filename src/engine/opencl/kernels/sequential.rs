@@ -3,13 +3,14 @@
 
 use super::{Scope, Writer};
 use crate::engine::opencl::code::{Action, Grid};
-use crate::kernel::{Procedure, Step};
+use crate::kernel::{Buffer, Procedure, Source, Step};
 use crate::shape::steps;
 use crate::source::isolated::isolated;
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::procedure::{Interface, Writer as Functions};
 use crate::source::text::Text;
+use crate::term::Steps;
 
 /// A single work item computes no more elements than this in all, where that is known: some systems end kernels that take
 /// seconds.
@@ -20,23 +21,16 @@ const OPERAND: usize = 16;
 
 /// The elements that all of a step's nests compute, if each is run once; or, of what is `repeated`, as often as is known.
 fn elements(step: &Step, repeated: bool) -> usize {
-    let all = |procedure: &Procedure| {
-        procedure.steps.iter().map(|step| elements(step, repeated)).fold(0, usize::saturating_add)
-    };
+    let inside = || step.inner().into_iter().map(|inner| elements_of(inner, repeated)).fold(0, usize::saturating_add);
     match step {
         Step::Nest(nest) => steps(nest.extents.iter().copied()),
         Step::Product(product) => steps(product.all_extents().into_iter()),
-        Step::Loop(looped) if repeated => all(&looped.step).saturating_mul(looped.scan.length),
-        Step::Sweeps(sweeps) if repeated => {
-            let count = match sweeps.sweeps.steps {
-                crate::term::Steps::Count(count) => count,
-                crate::term::Steps::While(_) => 1,
-            };
-            step.inner().iter().map(|procedure| all(procedure)).fold(0, usize::saturating_add).saturating_mul(count)
-        }
-        Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
-            step.inner().iter().map(|procedure| all(procedure)).fold(0, usize::saturating_add)
-        }
+        Step::Loop(looped) if repeated => inside().saturating_mul(looped.scan.length),
+        Step::Sweeps(sweeps) if repeated => match sweeps.sweeps.steps {
+            Steps::Count(count) => inside().saturating_mul(count),
+            Steps::While(_) => inside(),
+        },
+        Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => inside(),
         Step::Call(call) => {
             let body = &call.body;
             let arguments = (0..body.parameters).map(|at| body.parameter_type(at).size());
@@ -45,6 +39,15 @@ fn elements(step: &Step, repeated: bool) -> usize {
         // They are not lowered for devices.
         Step::Blocks(_) => usize::MAX,
     }
+}
+
+/// The same of all steps; but no less than what the procedure may have to copy: known arrays, and results that are elsewhere.
+fn elements_of(procedure: &Procedure, repeated: bool) -> usize {
+    let computed = procedure.steps.iter().map(|step| elements(step, repeated)).fold(0, usize::saturating_add);
+    let size = |buffer: &Buffer| buffer.ty.size();
+    let known = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Constant(_)));
+    let results = procedure.results.iter().map(|&id| &procedure.buffers[id as usize]);
+    computed.max(known.chain(results).map(size).fold(0, usize::saturating_add))
 }
 
 impl Writer {

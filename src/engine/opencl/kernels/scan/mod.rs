@@ -9,6 +9,7 @@
 //! group: see [`tile`].
 
 mod composition;
+mod stages;
 mod tile;
 
 use super::nest::power_of_two_below;
@@ -24,6 +25,7 @@ use crate::source::plan::Plan;
 use crate::source::text::Text;
 use crate::term::recurrence::{Elementwise, Operand};
 use composition::{Composition, compositions};
+use stages::stages;
 
 /// So many places make it worth to have neighbouring items at neighbouring places.
 const COLUMNS: usize = 16;
@@ -63,30 +65,43 @@ impl Parts {
     }
 }
 
+/// A loop all of whose steps can be composed.
+fn composed(mut sequence: Sequence) -> Option<(Sequence, Parts)> {
+    let dtypes = sequence.carried.clone();
+    let compositions = compositions(&mut sequence.recurrence, &dtypes)?;
+    let mut parts = Parts { compositions, dtypes, values: Vec::new() };
+    parts.values = parts.operands().into_iter().map(|operand| sequence.dtype(operand)).collect();
+    Some((sequence, parts))
+}
+
 impl Writer {
     /// A recurrence whose steps are shared, if they can be and that is worth it.
     pub(super) fn shared_scan(
         &mut self,
         scope: &mut Scope<'_>,
         plan: &mut Plan<'_>,
-        sequence: &Sequence<'_>,
+        sequence: &Sequence,
     ) -> Option<Vec<Action>> {
-        let (length, places, least) = (sequence.scan().length, sequence.places, self.limits.least_steps);
+        let (length, places, least) = (sequence.length, sequence.places, self.limits.least_steps);
         if self.limits.is_serial || length < SHARED * least || places > self.busy() / 2 {
             return None;
         }
-        let dtypes: Vec<DType> = (0..sequence.carries()).map(|carry| sequence.dtype(Operand::Carry(carry))).collect();
-        let mut recurrence = sequence.recurrence.clone();
-        let compositions = compositions(&mut recurrence, &dtypes)?;
-        let sequence = Sequence { recurrence, ..*sequence };
-        let mut parts = Parts { compositions, dtypes, values: Vec::new() };
-        parts.values = parts.operands().into_iter().map(|operand| sequence.dtype(operand)).collect();
-        if places < COLUMNS {
-            return Some(self.tiles(scope, plan, &sequence, &parts));
+        let next = scope.procedure.buffers.len() + scope.scratch.len();
+        let (stages, between) = stages(sequence, next as BufferId)?;
+        let composed = stages.into_iter().map(composed).collect::<Option<Vec<(Sequence, Parts)>>>()?;
+        for dtype in between {
+            scope.add(plan.memory(dtype, length * places), dtype, length * places);
         }
         let even = (2 * length).isqrt();
-        let chunks = (self.busy() / places).min(length / least).min(even).min(CHUNKS);
-        (chunks > 1).then(|| self.columns(scope, plan, &sequence, &parts, chunks))
+        let chunks = (self.busy() / places).min(length / least).min(even).clamp(2, CHUNKS);
+        let mut actions = Vec::new();
+        for (sequence, parts) in composed {
+            actions.extend(match places < COLUMNS {
+                true => self.tiles(scope, plan, &sequence, &parts),
+                false => self.columns(scope, plan, &sequence, &parts, chunks),
+            });
+        }
+        Some(actions)
     }
 
     /// Memory of the step's own for each value of the parts, and for each carry, of so many chunks of all places.
@@ -110,11 +125,11 @@ impl Writer {
         &mut self,
         scope: &mut Scope<'_>,
         plan: &mut Plan<'_>,
-        sequence: &Sequence<'_>,
+        sequence: &Sequence,
         parts: &Parts,
         chunks: usize,
     ) -> Vec<Action> {
-        let (length, places) = (sequence.scan().length, sequence.places);
+        let (length, places) = (sequence.length, sequence.places);
         let steps = length.div_ceil(chunks);
         let chunks = length.div_ceil(steps);
         let [composed, starts] = self.memory(scope, plan, places, parts, chunks);
@@ -138,7 +153,7 @@ impl Writer {
         self.declare_parts(&mut text, parts, "own");
         text.line(format!("const long start = chunk * {steps};"));
         text.open(format!("for (long number = start; number < start + {steps}; number++)"));
-        self.element(&mut text, sequence, &operands, &elements, parts);
+        self.element_of_step(&mut text, sequence, &operands, &elements, parts);
         let own = |value: usize| format!("own{value}");
         for (value, text_of) in self.composed(parts, &own, &|value| format!("element{value}")).into_iter().enumerate() {
             let dtype = parts.values[value];
@@ -154,9 +169,9 @@ impl Writer {
         actions.push(self.group_kernel("chunks", &operands, Grid { items, group }, text));
 
         // What is carried into each chunk.
-        let operands = scope.operands(&[sequence.first(), &composed].concat(), &starts);
+        let operands = scope.operands(&[&sequence.first[..], &composed].concat(), &starts);
         let mut text = Text::default();
-        self.declare_carries(&mut text, parts, &|carry| format!("{}[item]", operands.names[&sequence.first()[carry]]));
+        self.declare_carries(&mut text, parts, &|carry| format!("{}[item]", operands.names[&sequence.first[carry]]));
         text.open(format!("for (long chunk = 0; chunk < {}; chunk++)", chunks - 1));
         text.line(format!("const long place = chunk * {places} + item;"));
         for (carry, id) in starts.iter().enumerate() {
@@ -175,7 +190,7 @@ impl Writer {
         // All steps.
         let all = sequence.needed(&sequence.recurrence.results);
         let read = [&starts[..], &sequence.read(&all)].concat();
-        let operands = scope.operands(&read, &sequence.repeated.results);
+        let operands = scope.operands(&read, &sequence.written());
         let items = places * chunks;
         let mut text = head(items);
         self.captures(&mut text, sequence, &operands, &all);
@@ -208,10 +223,10 @@ impl Writer {
     }
 
     /// The values of a step under names.
-    fn element(
+    fn element_of_step(
         &mut self,
         text: &mut Text,
-        sequence: &Sequence<'_>,
+        sequence: &Sequence,
         operands: &Operands,
         needed: &Needed,
         parts: &Parts,

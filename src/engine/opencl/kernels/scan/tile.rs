@@ -49,6 +49,18 @@ impl Tile {
         self.lanes * self.steps
     }
 
+    /// The work items of so many groups.
+    fn grid(self, groups: usize) -> Grid {
+        Grid { items: groups * self.lanes, group: self.lanes }
+    }
+
+    /// Gives a group one of so many tiles of a place.
+    fn declare(self, text: &mut Text, tiles: usize) {
+        text.line("const long group = get_group_id(0);");
+        text.declare("item", format!("const long item = group / {tiles};"));
+        text.line(format!("const long first = group % {tiles} * {};", self.size()));
+    }
+
     /// Where a step of the tile is in local memory.
     fn slot(self, within: &str) -> String {
         match (self.steps, self.stride) {
@@ -70,16 +82,15 @@ impl Writer {
         &mut self,
         scope: &mut Scope<'_>,
         plan: &mut Plan<'_>,
-        sequence: &Sequence<'_>,
+        sequence: &Sequence,
         parts: &Parts,
     ) -> Vec<Action> {
-        let (length, places) = (sequence.scan().length, sequence.places);
+        let (length, places) = (sequence.length, sequence.places);
         let limits = [self.limits.group, self.limits.local, self.limits.least_steps];
         let tile = Tile::new(parts, length, limits);
         let tiles = length.div_ceil(tile.size());
-        let grid = |groups: usize| Grid { items: groups * tile.lanes, group: tile.lanes };
         let mut actions = Vec::new();
-        let mut starts = sequence.first().to_vec();
+        let mut starts = sequence.first.clone();
         if tiles > 1 {
             let count = tiles - 1;
             let [composed, carried] = self.memory(scope, plan, places, parts, tiles);
@@ -88,10 +99,11 @@ impl Writer {
             // The steps of each tile but the last, composed.
             let elements = sequence.needed(&parts.operands());
             let operands = scope.operands(&sequence.read(&elements), &composed);
-            let mut text = self.head(parts, tile, count);
+            let mut text = self.head(parts, tile);
+            tile.declare(&mut text, count);
             self.captures(&mut text, sequence, &operands, &elements);
             self.fill(&mut text, parts, tile, length, &mut |writer, text| {
-                writer.element(text, sequence, &operands, &elements, parts);
+                writer.element_of_step(text, sequence, &operands, &elements, parts);
             });
             self.scan_tile(&mut text, parts, tile);
             text.open(format!("if (lane == {})", tile.lanes - 1));
@@ -100,13 +112,15 @@ impl Writer {
             }
             text.close();
             text.tidy();
-            actions.push(self.group_kernel("tiles", &operands, grid(places * count), text));
+            actions.push(self.group_kernel("tiles", &operands, tile.grid(places * count), text));
 
             // What is carried into each tile.
-            let operands = scope.operands(&[sequence.first(), &composed].concat(), &starts);
-            let mut text = self.head(parts, tile, 1);
+            let tile = Tile::new(parts, count, limits);
+            let operands = scope.operands(&[&sequence.first[..], &composed].concat(), &starts);
+            let mut text = self.head(parts, tile);
+            text.line("const long item = get_group_id(0);");
             self.declare_carries(&mut text, parts, &|carry| {
-                format!("{}[item]", operands.names[&sequence.first()[carry]])
+                format!("{}[item]", operands.names[&sequence.first[carry]])
             });
             let store = |text: &mut Text, at: &str, carry: usize, value: &str| {
                 text.line(format!("{}[item * {tiles} + {at}] = {value};", operands.names[&starts[carry]]));
@@ -142,18 +156,19 @@ impl Writer {
             text.line("barrier(CLK_LOCAL_MEM_FENCE);");
             text.close();
             text.tidy();
-            actions.push(self.group_kernel("starts", &operands, grid(places), text));
+            actions.push(self.group_kernel("starts", &operands, tile.grid(places), text));
         }
 
         // All steps.
         let all = sequence.needed(&[&sequence.recurrence.results[..], &parts.operands()].concat());
         let elements = sequence.needed(&parts.operands());
         let read = [&starts[..], &sequence.read(&all)].concat();
-        let operands = scope.operands(&read, &sequence.repeated.results);
-        let mut text = self.head(parts, tile, tiles);
+        let operands = scope.operands(&read, &sequence.written());
+        let mut text = self.head(parts, tile);
+        tile.declare(&mut text, tiles);
         self.captures(&mut text, sequence, &operands, &all);
         self.fill(&mut text, parts, tile, length, &mut |writer, text| {
-            writer.element(text, sequence, &operands, &elements, parts);
+            writer.element_of_step(text, sequence, &operands, &elements, parts);
         });
         self.scan_tile(&mut text, parts, tile);
         tile.rows(&mut text);
@@ -175,12 +190,12 @@ impl Writer {
         text.close();
         text.close();
         text.tidy();
-        actions.push(self.group_kernel("steps", &operands, grid(places * tiles), text));
+        actions.push(self.group_kernel("steps", &operands, tile.grid(places * tiles), text));
         actions
     }
 
-    /// What kernels of tiles begin with: local memory, and which of so many tiles of which place a group has.
-    fn head(&self, parts: &Parts, tile: Tile, tiles: usize) -> Text {
+    /// What kernels of tiles begin with.
+    fn head(&self, parts: &Parts, tile: Tile) -> Text {
         let mut text = Text::default();
         for (value, &dtype) in parts.values.iter().enumerate() {
             let dtype = self.language.dtype(dtype);
@@ -188,9 +203,6 @@ impl Writer {
             text.line(format!("__local {dtype} sums{value}[{}];", 2 * tile.lanes));
         }
         text.line("const uint lane = get_local_id(0);");
-        text.declare("group", "const long group = get_group_id(0);");
-        text.declare("item", format!("const long item = group / {tiles};"));
-        text.declare("first", format!("const long first = group % {tiles} * {};", tile.size()));
         text
     }
 
