@@ -58,7 +58,7 @@ const STACK: usize = 1 << 20;
 #[test]
 fn chains_of_very_many_nodes_are_written_line_by_line() {
     // A quarter, and all.
-    const NODES: [usize; 2] = [size(25_000, 2_500), size(100_000, 10_000)];
+    const NODES: [usize; 2] = [size(25_000, 1_250), size(100_000, 5_000)];
     let work = || {
         for (name, step) in KINDS {
             let programs = NODES.map(|nodes| chain("chain", step, nodes));
