@@ -39,3 +39,7 @@ pub mod stablehlo {}
 
 #[doc = include_str!("../docs/pages.md")]
 pub mod pages {}
+
+#[cfg(feature = "opencl")]
+#[doc = include_str!("../docs/devices.md")]
+pub mod devices {}

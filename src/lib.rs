@@ -92,6 +92,7 @@
 //! - [`guide::exporting`]: gradients in crates without this library, and in other languages.
 //! - [`guide::stablehlo`]: programs as text for XLA, JAX and IREE.
 //! - [`guide::pages`]: a program at every stage, as a page for a browser.
+#![cfg_attr(feature = "opencl", doc = "- [`guide::devices`]: programs on graphics processors and other devices.")]
 #![warn(missing_docs)]
 
 // So that code written by the derive macro finds this crate by its name here too.

@@ -21,6 +21,9 @@ mod devices;
 mod exported;
 #[path = "corpus/exports/mod.rs"]
 mod exports;
+#[cfg(feature = "opencl")]
+#[path = "devices/presence.rs"]
+mod presence;
 mod random;
 #[path = "corpus/sparsity.rs"]
 mod sparsity;

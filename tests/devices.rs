@@ -6,20 +6,15 @@
 mod loops;
 #[path = "devices/nests.rs"]
 mod nests;
+#[path = "devices/presence.rs"]
+mod presence;
 #[path = "devices/products.rs"]
 mod products;
 #[path = "devices/runs.rs"]
 mod runs;
+#[path = "devices/scans.rs"]
+mod scans;
 #[path = "devices/sorts.rs"]
 mod sorts;
 
-/// Whether there is a device.
-fn is_there() -> bool {
-    let found = !deltaray::opencl::devices().expect("drivers say what they have").is_empty();
-    if !found {
-        let text = "no OpenCL driver is installed: `scripts/install-tools` installs PoCL";
-        assert!(std::env::var("DELTARAY_TOOLS").as_deref() != Ok("required"), "{text}");
-        println!("skipped: {text}");
-    }
-    found
-}
+use presence::is_there;

@@ -1,5 +1,4 @@
-//! Programs of the corpus at sizes that only optimised code runs in reasonable time; `scripts/test` runs them there.
-#![cfg(not(debug_assertions))]
+//! Programs of the corpus at large sizes. The largest are for optimised code: `scripts/test --long` runs them there.
 
 #[path = "large/chains.rs"]
 mod chains;
@@ -9,6 +8,11 @@ mod exports;
 use deltaray::algebra::Algebra;
 use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
+
+/// A size, which is smaller where code is not optimised.
+pub const fn size(optimised: usize, otherwise: usize) -> usize {
+    if cfg!(debug_assertions) { otherwise } else { optimised }
+}
 
 type M = Matrix<Concrete, f64>;
 type S = Scalar<Concrete, f64>;
@@ -66,18 +70,18 @@ fn determinant<A: Algebra>((a, orders, signs): &(Matrix<A, f64>, Matrix<A, i64>,
     (products * signs).sum()
 }
 
-/// A loop over all 3,628,800 permutations at once. `∇ det A = det A · A⁻ᵀ`, known for `I + 1 1ᵀ` in closed form.
+/// A loop over all permutations at once, 3,628,800 of ten. `∇ det A = det A · A⁻ᵀ`, known for `I + 1 1ᵀ` in closed form.
 #[test]
-fn a_determinant_of_ten_by_permutations() {
-    const N: usize = 10;
+fn a_determinant_by_permutations() {
+    const N: usize = size(10, 7);
     let (orders, signs) = permutations(N);
     let a: M = build((N, N), |(i, j)| 1.0 + i.equal(j).cast::<f64>());
     let orders = Tensor::from_elements((signs.len(), N), orders);
     let arguments = (a, orders, Vector::from(signs));
     let program = stage(determinant, &arguments).unwrap().value_and_grad().unwrap();
     let (value, (gradient, ..)) = program.call(&arguments).unwrap();
-    assert_close(&[value.item()], &[11.0], 1e-9);
-    let expected: Vec<f64> = (0..N * N).map(|at| if at % (N + 1) == 0 { 10.0 } else { -1.0 }).collect();
+    assert_close(&[value.item()], &[(N + 1) as f64], 1e-9);
+    let expected: Vec<f64> = (0..N * N).map(|at| if at % (N + 1) == 0 { N as f64 } else { -1.0 }).collect();
     assert_close(&gradient.to_vec(), &expected, 1e-8);
 }
 
@@ -100,12 +104,13 @@ fn ways<A: Algebra>(x: &Scalar<A, f64>, steps: usize) -> Scalar<A, f64> {
 
 /// As long as one likes, without deep recursion; forward against reverse, staged against eager.
 #[test]
-fn a_loop_of_a_hundred_thousand_steps() {
+fn a_loop_of_very_many_steps() {
+    const MOST: usize = size(100_000, 10_000);
     let x: S = scalar(3.0);
     let program = |steps: usize| stage(|x| ways(x, steps), &x).unwrap();
     let nodes = |steps: usize| program(steps).value_and_grad().unwrap().program().node_count();
-    assert_eq!(nodes(10), nodes(100_000));
-    for steps in [10, 1_000, 100_000] {
+    assert_eq!(nodes(10), nodes(MOST));
+    for steps in [10, 1_000, MOST] {
         let program = program(steps);
         let (value, slope) = program.value_and_grad().unwrap().call(&x).unwrap();
         let (same_value, tangent) = program.jvp().unwrap().call((&x, &scalar(1.0))).unwrap();
@@ -162,7 +167,8 @@ fn kernel_adjoint<A: Algebra>(
 /// Gradients against their formulas, and the adjoint law: `⟨conv(K, A), dt⟩ = ⟨A, dA⟩ = ⟨K, dK⟩`.
 #[test]
 fn convolutions_of_images() {
-    for (size, side, s) in [(6, 3, 0), (6, 2, 1), (24, 5, 2), (24, 3, 0), (96, 3, 1), (96, 7, 6)] {
+    let sizes = [(6, 3, 0), (6, 2, 1), (24, 5, 2), (24, 3, 0), (96, 3, 1), (96, 7, 6)];
+    for &(size, side, s) in &sizes[..self::size(6, 3)] {
         let (image, kernel) = ([2, 3, size, size], [4, 3, side, side]);
         // As many places as the kernel fits on the image with `s` zeros around it.
         let out = size + 2 * s + 1 - side;
@@ -194,9 +200,10 @@ fn steps<A: Algebra>(x: &Vector<A, f64>, count: usize) -> Vector<A, f64> {
 
 #[test]
 fn a_kernel_of_more_values_than_it_may_have_is_several() {
+    const COUNT: usize = size(30_000, 10_000);
     let x: Vector<Concrete, f64> = some(33, 8).into();
-    let staged = stage(|x| steps(x, 30_000), &x).unwrap();
+    let staged = stage(|x| steps(x, COUNT), &x).unwrap();
     let compiled = staged.compile(Cpu::default()).unwrap();
     assert!((2..100).contains(&compiled.program().kernels()), "{} kernels", compiled.program().kernels());
-    assert_close(&compiled.call(&x).unwrap().to_vec(), &steps(&x, 30_000).to_vec(), 1e-12);
+    assert_close(&compiled.call(&x).unwrap().to_vec(), &steps(&x, COUNT).to_vec(), 1e-12);
 }

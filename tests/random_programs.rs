@@ -2,8 +2,14 @@
 //!
 //! `DELTARAY_RANDOM_PROGRAMS` says how many programs, `DELTARAY_SEED` where they start; a failure names the seed of its
 //! program, and `DELTARAY_PROGRAM` runs one program by that seed. `DELTARAY_WITHOUT` leaves out the pipelines and laws whose
-//! names contain one of its words, which are separated by commas.
+//! names contain one of its words, which are separated by commas. Those on devices have more to say: `random/devices.rs`.
 
+#[cfg(feature = "opencl")]
+#[path = "random/devices.rs"]
+mod devices;
+#[cfg(feature = "opencl")]
+#[path = "devices/presence.rs"]
+mod presence;
 mod random;
 
 use deltaray::concrete::Concrete;
@@ -29,8 +35,8 @@ quickcheck::quickcheck! {
     }
 }
 
-/// Programs per run: the full number needs optimised code, see `scripts/test`.
-const PROGRAMS: u64 = if cfg!(debug_assertions) { 200 } else { 10_000 };
+/// Programs per run: the full number is for optimised code, see `scripts/test --long`.
+const PROGRAMS: u64 = if cfg!(debug_assertions) { 1000 } else { 10_000 };
 
 #[test]
 fn all_pipelines_agree() {

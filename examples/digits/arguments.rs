@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::device::Device;
 use std::path::PathBuf;
 
 /// What `--help` prints.
@@ -15,6 +16,8 @@ usage: cargo run --release --example digits -- [options]
   --data PATH        a directory with MNIST's four IDX files, gzipped or not, or another CSV file of digits
   --curve PATH       the SVG file for the learning curve; target/digits.svg unless given
   --print-gradient   prints the program that computes loss and gradient, and stops
+  --device WHERE     interpreter, cpu (compiled), opencl (the first device), or opencl:NAME, which is part of a
+                     device's name, or one of gpu, cpu and accelerator; interpreter unless given
   --threads N        accepted and ignored: staged programs are interpreted on one thread
   --help             prints this
 ";
@@ -28,6 +31,7 @@ pub struct Arguments {
     pub seeds: usize,
     pub data: Option<PathBuf>,
     pub curve: Option<PathBuf>,
+    pub device: Device,
     pub print_gradient: bool,
     pub help: bool,
 }
@@ -42,6 +46,7 @@ impl Arguments {
             seeds: 1,
             data: None,
             curve: None,
+            device: Device::Interpreter,
             print_gradient: false,
             help: false,
         };
@@ -60,6 +65,7 @@ impl Arguments {
                 "--seeds" => arguments.seeds = at_least_one(&name, &value("a number")?)?,
                 "--seed" => arguments.seed = number(&name, &value("a number")?)?,
                 "--threads" => _ = at_least_one(&name, &value("a number")?)?,
+                "--device" => arguments.device = Device::parse(&value("interpreter, cpu or opencl")?)?,
                 "--data" => arguments.data = Some(value("a path")?.into()),
                 "--curve" => arguments.curve = Some(value("a path")?.into()),
                 "--print-gradient" | "--help" | "-h" => {
@@ -104,11 +110,21 @@ mod tests {
         let given = parse("--epochs 3 --batch=8 --seed 7 --data=a=b --print-gradient --threads 2").unwrap();
         assert_eq!((given.epochs, given.batch, given.seed, given.print_gradient), (3, 8, 7, true));
         assert_eq!(given.data, Some("a=b".into()));
+        assert_eq!(parse("--device cpu").unwrap().device, Device::Cpu);
     }
 
     #[test]
     fn errors_name_the_word() {
-        for line in ["--epochs", "--epochs 0", "--batch -1", "--seed x", "--nonsense", "--help=yes", "--seeds 1e9"] {
+        for line in [
+            "--epochs",
+            "--epochs 0",
+            "--batch -1",
+            "--seed x",
+            "--nonsense",
+            "--help=yes",
+            "--seeds 1e9",
+            "--device abacus",
+        ] {
             let name = line.split([' ', '=']).next().unwrap();
             assert!(parse(line).unwrap_err().contains(name), "{line}");
         }

@@ -10,8 +10,14 @@
 mod arguments;
 mod confusion;
 mod data;
+#[path = "../device/mod.rs"]
+#[allow(dead_code)]
+mod device;
 mod model;
 mod plot;
+#[cfg(all(test, feature = "opencl"))]
+#[path = "../../tests/devices/presence.rs"]
+mod presence;
 mod progress;
 mod random;
 
@@ -63,7 +69,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>
         return Ok(writeln!(out, "{}", model::gradient_program(pixels, arguments.batch)?)?);
     }
     let start = Instant::now();
-    let programs = Programs::stage(pixels, arguments.batch, sizes.test.len())?;
+    let programs = Programs::stage(&arguments.device, pixels, arguments.batch, sizes.test.len())?;
     let staging = start.elapsed();
 
     let mut runs = Vec::new();
@@ -102,7 +108,7 @@ fn train(dataset: &Dataset, programs: &Programs, arguments: &Arguments, seed: u6
     let Split { training: mut order, test } = dataset.split(&mut random);
     let (images, labels) = dataset.rows(&test);
     let test = Batch::new(images, &labels);
-    let mut training = Training::new(programs, dataset.images.ncols(), &mut random);
+    let mut training = Training::new(programs, dataset.images.ncols(), &mut random)?;
     let mut run = Run {
         training_loss: Vec::new(),
         test_loss: Vec::new(),
@@ -119,7 +125,7 @@ fn train(dataset: &Dataset, programs: &Programs, arguments: &Arguments, seed: u6
         let mut losses = Vec::new();
         for positions in order.chunks_exact(arguments.batch) {
             let (images, labels) = dataset.rows(positions);
-            losses.push(f64::from(training.step(&Batch::new(images, &labels))?));
+            losses.push(f64::from(training.step(Batch::new(images, &labels))?));
         }
         run.training += start.elapsed();
         let (loss, predictions) = training.evaluate(&test)?;
@@ -200,6 +206,24 @@ mod tests {
         let text = output("--print-gradient --batch 8").unwrap();
         assert_eq!(text.matches("contract").count(), 5, "{text}");
         assert!(text.contains("f32[8, 128]") && !text.contains("build"), "{text}");
+    }
+
+    /// Other orders of additions may turn a few answers after two epochs, but not many.
+    #[test]
+    fn compiled_programs_learn_the_same() {
+        let accuracy = |device: &str| -> f64 {
+            let name = format!("deltaray-digits-{device}-{}.svg", std::process::id());
+            let curve = std::env::temp_dir().join(name);
+            let text = output(&format!("--epochs 2 --device {device} --curve {}", curve.display())).unwrap();
+            std::fs::remove_file(&curve).unwrap();
+            text.lines().last().unwrap().strip_prefix("test accuracy: ").unwrap().parse().unwrap()
+        };
+        let expected = accuracy("interpreter");
+        assert!((accuracy("cpu") - expected).abs() <= 0.02);
+        #[cfg(feature = "opencl")]
+        if presence::is_there() {
+            assert!((accuracy("opencl") - expected).abs() <= 0.02);
+        }
     }
 
     #[test]

@@ -4,9 +4,10 @@
 //! gradient and all, is staged once and run for every batch.
 
 use crate::data::CLASSES;
+use crate::device::{Device, Prepared, There};
 use crate::random::Random;
 use deltaray::Result;
-use deltaray::derivative::{Function, stage};
+use deltaray::derivative::stage;
 use deltaray::prelude::*;
 use ndarray::Array2;
 
@@ -75,9 +76,16 @@ pub struct Adam<A: Algebra> {
     square: Mlp<A>,
 }
 
+/// What training changes.
+#[derive(Tree)]
+pub struct Learner<A: Algebra> {
+    mlp: Mlp<A>,
+    adam: Adam<A>,
+}
+
 /// One step of training: parameters and memory after it, and the loss before.
 #[differentiable]
-fn step((mlp, adam, batch): (Mlp, Adam, Batch)) -> (Mlp, Adam, Scalar<f32>) {
+fn step((Learner { mlp, adam }, batch): (Learner, Batch)) -> (Learner, Scalar<f32>) {
     let (loss, gradient) = value_and_grad(loss, (mlp, batch));
     let steps = adam.steps + 1.0;
     // The means start at 0: their weights so far add up to less than 1, at first to much less.
@@ -90,7 +98,7 @@ fn step((mlp, adam, batch): (Mlp, Adam, Batch)) -> (Mlp, Adam, Scalar<f32>) {
     let (b2, b2_mean, b2_square) = update(&mlp.b2, &gradient.b2, &adam.mean.b2, &adam.square.b2, &rate);
     let mean = Mlp { w1: w1_mean, b1: b1_mean, w2: w2_mean, b2: b2_mean };
     let square = Mlp { w1: w1_square, b1: b1_square, w2: w2_square, b2: b2_square };
-    (Mlp { w1, b1, w2, b2 }, Adam { steps, mean, square }, loss)
+    (Learner { mlp: Mlp { w1, b1, w2, b2 }, adam: Adam { steps, mean, square } }, loss)
 }
 
 type Array<A, R> = Tensor<A, f32, R>;
@@ -143,26 +151,24 @@ impl Batch<Concrete> {
 }
 
 // What the functions above take and give on plain arrays: how their staged forms are typed.
+type State = Learner<Concrete>;
 type Parameters = Mlp<Concrete>;
-type State = (Mlp<Concrete>, Adam<Concrete>, Batch<Concrete>);
-type Stepped = (Mlp<Concrete>, Adam<Concrete>, Scalar<Concrete, f32>);
-type Question = (Mlp<Concrete>, Batch<Concrete>);
+type Images = Batch<Concrete>;
 type Answer = (Scalar<Concrete, f32>, Vector<Concrete, i64>);
 
 /// The staged programs: made once for the sizes of images and batches.
 pub struct Programs {
-    step: Function<State, Stepped, Parameters>,
-    predict: Function<Question, Answer, Parameters>,
+    step: Prepared<(State, Images), (State, Scalar<Concrete, f32>), State>,
+    predict: Prepared<(Parameters, Images), Answer, Parameters>,
 }
 
 impl Programs {
-    /// Stages a step for batches of one size, and a prediction for test images of another number.
-    pub fn stage(pixels: usize, batch: usize, test: usize) -> Result<Programs> {
-        let (mlp, adam) = (Mlp::zeros(pixels), Adam::zeros(pixels));
-        Ok(Programs {
-            step: stage(step, (&mlp, &adam, &Batch::zeros(batch, pixels)))?,
-            predict: stage(predict, (&mlp, &Batch::zeros(test, pixels)))?,
-        })
+    /// Stages a step for batches of one size, and a prediction for test images of another number, to run on a device.
+    pub fn stage(device: &Device, pixels: usize, batch: usize, test: usize) -> Result<Programs> {
+        let learner = Learner { mlp: Mlp::zeros(pixels), adam: Adam::zeros(pixels) };
+        let predict = stage(predict, (&learner.mlp, &Batch::zeros(test, pixels)))?;
+        let step = stage(step, (&learner, &Batch::zeros(batch, pixels)))?;
+        Ok(Programs { step: device.prepare(step, false)?, predict: device.prepare(predict, false)? })
     }
 }
 
@@ -172,28 +178,28 @@ pub fn gradient_program(pixels: usize, batch: usize) -> Result<String> {
     Ok(gradient.to_string())
 }
 
-/// A perceptron in training.
+/// A perceptron in training, which stays where its programs run.
 pub struct Training<'a> {
     programs: &'a Programs,
-    mlp: Mlp<Concrete>,
-    adam: Adam<Concrete>,
+    learner: There<State>,
 }
 
 impl<'a> Training<'a> {
-    pub fn new(programs: &'a Programs, pixels: usize, random: &mut Random) -> Self {
-        Training { programs, mlp: Mlp::random(pixels, random), adam: Adam::zeros(pixels) }
+    pub fn new(programs: &'a Programs, pixels: usize, random: &mut Random) -> Result<Self> {
+        let learner = Learner { mlp: Mlp::random(pixels, random), adam: Adam::zeros(pixels) };
+        Ok(Training { programs, learner: programs.step.bring(learner)? })
     }
 
     /// Takes one step, and returns the loss before it.
-    pub fn step(&mut self, batch: &Batch<Concrete>) -> Result<f32> {
-        let loss;
-        (self.mlp, self.adam, loss) = self.programs.step.call((&self.mlp, &self.adam, batch))?;
-        Ok(loss.item())
+    pub fn step(&mut self, batch: Batch<Concrete>) -> Result<f32> {
+        let batch = self.programs.step.bring(batch)?;
+        Ok(self.programs.step.step(&mut self.learner, &batch)?.item())
     }
 
     /// The loss, and what each image is taken for.
     pub fn evaluate(&self, batch: &Batch<Concrete>) -> Result<(f32, Vec<u8>)> {
-        let (loss, digits) = self.programs.predict.call((&self.mlp, batch))?;
+        let learner = self.learner.fetch()?;
+        let (loss, digits) = self.programs.predict.call((&learner.mlp, batch))?;
         Ok((loss.item(), digits.to_vec().into_iter().map(|digit| digit as u8).collect()))
     }
 }

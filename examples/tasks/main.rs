@@ -12,6 +12,9 @@
 mod data {
     pub const CLASSES: usize = 10;
 }
+#[path = "../device/mod.rs"]
+#[allow(dead_code)]
+mod device;
 mod functions;
 mod inputs;
 #[path = "../digits/model.rs"]

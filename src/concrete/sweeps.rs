@@ -117,7 +117,7 @@ impl Runner for Engine<'_> {
         }
     }
 
-    fn goes_on(&mut self, step: usize) -> Result<bool, Failure> {
+    fn goes_on(&mut self, step: usize, _: bool) -> Result<bool, Failure> {
         match &self.sweeps.steps {
             Steps::Count(count) => Ok(step < *count),
             Steps::While(condition) => {

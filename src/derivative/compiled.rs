@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::simplify::fold_constants;
 use crate::tensor::{Args, Family, Outline, Rest, Tree, outline_of};
-use crate::term::Body;
+use crate::term::{self, Body};
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,7 +48,7 @@ impl Engine for Cpu {
     #[track_caller]
     fn compile<In: Family, Out: Family>(
         self,
-        body: Arc<Body>,
+        term::Program { body, .. }: term::Program,
         output: Out::At<Concrete>,
         outline: Outline,
     ) -> Result<Compiled<In, Out>> {

@@ -7,7 +7,7 @@ use crate::engine::opencl::{DeviceArray, OpenCl, Program};
 use crate::error::{Error, Result};
 use crate::simplify::fold_constants;
 use crate::tensor::{Args, Family, Outline, Tree};
-use crate::term::Body;
+use crate::term::{self, Body};
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -154,11 +154,12 @@ impl Engine for OpenCl {
     #[track_caller]
     fn compile<In: Family, Out: Family>(
         self,
-        body: Arc<Body>,
+        program: term::Program,
         output: Out::At<Concrete>,
         outline: Outline,
     ) -> Result<CompiledForDevice<In, Out>> {
-        let program = Program::new(&fold_constants(&body), &self)?;
+        let body = program.body.clone();
+        let program = Program::named(&term::Program { body: Arc::new(fold_constants(&body)), ..program }, &self)?;
         Ok(CompiledForDevice { program, body, output: Arc::new(output), outline, input: PhantomData })
     }
 }

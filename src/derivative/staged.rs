@@ -306,7 +306,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     #[track_caller]
     pub fn compile<E: Engine>(&self, engine: E) -> Result<E::Compiled<In, Out>> {
         let program = self.shared_run_program();
-        engine.compile::<In, Out>(program, copy::<Out>(&self.output), outline_of(&self.input))
+        engine.compile::<In, Out>(self.signature.named(program), copy::<Out>(&self.output), outline_of(&self.input))
     }
 
     /// The program as it was staged, with `build`.

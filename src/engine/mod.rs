@@ -13,8 +13,7 @@ pub use report::{Kernel, Report};
 use crate::concrete::Concrete;
 use crate::error::Result;
 use crate::tensor::{Family, Outline};
-use crate::term::Body;
-use std::sync::Arc;
+use crate::term::Program;
 
 /// What compiles staged functions, and how: [`Cpu`](cpu::Cpu), or `OpenCl` with the feature `opencl`.
 pub trait Engine: Sized {
@@ -30,7 +29,7 @@ pub trait Engine: Sized {
     #[track_caller]
     fn compile<In: Family, Out: Family>(
         self,
-        body: Arc<Body>,
+        program: Program,
         output: Out::At<Concrete>,
         outline: Outline,
     ) -> Result<Self::Compiled<In, Out>>;

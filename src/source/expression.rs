@@ -1,10 +1,14 @@
 //! Values of nests, and places in arrays, as expressions.
 
 use super::functions::{self, Spelling};
+use super::language::{Helper, Language};
 use super::nest::{NestWriter, SPELLED_OUT};
 use crate::kernel::{Affine, Guards, Value, ValueId};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{self, DType};
+use crate::term::recurrence::Elementwise;
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
 
 /// The text of an expression.
 #[derive(Clone)]
@@ -21,6 +25,51 @@ impl Expression {
 
     pub(crate) fn at_atom(&self) -> String {
         if self.is_atom { self.text.clone() } else { format!("({})", self.text) }
+    }
+}
+
+/// An elementwise operation on operands that hold together as tightly as names: the first is of the one element type, the result
+/// of the other.
+pub(crate) fn elementwise(
+    language: &dyn Language,
+    op: Elementwise,
+    (from, dtype): (DType, DType),
+    operands: &[&str],
+    helpers: &mut BTreeSet<Helper>,
+) -> Expression {
+    let truth = |value: bool| Expression::atom(language.literal(shape::Value::Bool(value)));
+    let mut spelled = |spelling: Spelling, operands: &[&str]| {
+        let (text, is_atom) = language.spelled(spelling, dtype, operands, helpers);
+        Expression { text, is_atom }
+    };
+    match (op, operands) {
+        (Elementwise::Unary(Unary::Powi(n @ 2..=SPELLED_OUT)), &[operand]) => {
+            Expression { text: vec![operand; n as usize].join(" * "), is_atom: false }
+        }
+        (Elementwise::Unary(op), &[operand]) => {
+            let spelling = functions::unary(op, dtype);
+            match op {
+                Unary::Powi(n) => spelled(spelling, &[operand, &n.to_string()]),
+                Unary::Digamma => spelled(spelling, &["0", operand]),
+                Unary::Polygamma(order) => spelled(spelling, &[&order.to_string(), operand]),
+                _ => spelled(spelling, &[operand]),
+            }
+        }
+        (Elementwise::Binary(Binary::Xor), &[left, right]) if left == right => truth(false),
+        (Elementwise::Binary(op), _) => spelled(functions::binary(op, dtype), operands),
+        // Compilers warn of what is compared with itself, but of floats, which may be NaN.
+        (Elementwise::Compare(op), &[left, right]) if left == right && !from.is_float() => {
+            truth(matches!(op, Comparison::Equal | Comparison::LessEqual | Comparison::GreaterEqual))
+        }
+        (Elementwise::Compare(op), &[left, right]) => {
+            Expression { text: format!("{left} {} {right}", functions::comparison(op)), is_atom: false }
+        }
+        (Elementwise::Select, &[mask, yes, no]) => Expression { text: language.choice(mask, yes, no), is_atom: false },
+        (Elementwise::Cast(to), &[operand]) => {
+            let text = language.cast(operand, from, to, helpers);
+            Expression { is_atom: text == operand, text }
+        }
+        _ => unreachable!("an operation has as many operands as it takes"),
     }
 }
 
@@ -84,10 +133,6 @@ impl NestWriter<'_> {
         self.language.literal(shape::Value::from_i64(dtype, 0))
     }
 
-    fn truth(&self, value: bool) -> Expression {
-        Expression::atom(self.language.literal(shape::Value::Bool(value)))
-    }
-
     pub(crate) fn operand(&self, id: ValueId) -> String {
         self.expression(id).at_atom()
     }
@@ -99,6 +144,13 @@ impl NestWriter<'_> {
     pub(crate) fn spelled(&mut self, spelling: Spelling, dtype: DType, operands: &[&str]) -> Expression {
         let (text, is_atom) = self.language.spelled(spelling, dtype, operands, self.helpers);
         Expression { text, is_atom }
+    }
+
+    fn elementwise(&mut self, op: Elementwise, dtype: DType, operands: &[ValueId]) -> Expression {
+        let from = self.nest.values[operands[0] as usize].1;
+        let texts: SmallVec<[String; 3]> = operands.iter().map(|&id| self.operand(id)).collect();
+        let texts: SmallVec<[&str; 3]> = texts.iter().map(|text| &text[..]).collect();
+        elementwise(self.language, op, (from, dtype), &texts, self.helpers)
     }
 
     /// The place in a buffer at a computed position, and the condition that it is inside.
@@ -141,46 +193,11 @@ impl NestWriter<'_> {
                 let element = format!("{}[{place}]", (self.name)(*buffer));
                 Expression { text: language.choice(&inside, &element, &self.zero(dtype)), is_atom: false }
             }
-            Value::Unary(op, a) => {
-                let operand = self.operand(*a);
-                let spelling = functions::unary(*op, dtype);
-                match op {
-                    Unary::Powi(n @ 2..=SPELLED_OUT) => {
-                        Expression { text: vec![operand; *n as usize].join(" * "), is_atom: false }
-                    }
-                    Unary::Powi(n) => self.spelled(spelling, dtype, &[&operand, &n.to_string()]),
-                    Unary::Digamma => self.spelled(spelling, dtype, &["0", &operand]),
-                    Unary::Polygamma(order) => self.spelled(spelling, dtype, &[&order.to_string(), &operand]),
-                    _ => self.spelled(spelling, dtype, &[&operand]),
-                }
-            }
-            Value::Binary(op, a, b) => {
-                let (left, right) = (self.operand(*a), self.operand(*b));
-                if *op == Binary::Xor && left == right {
-                    return self.truth(false);
-                }
-                self.spelled(functions::binary(*op, dtype), dtype, &[&left, &right])
-            }
-            Value::Compare(op, a, b) => {
-                let (left, right) = (self.operand(*a), self.operand(*b));
-                // Compilers warn of what is compared with itself, but of floats, which may be NaN.
-                if left == right && !self.nest.values[*a as usize].1.is_float() {
-                    return self
-                        .truth(matches!(op, Comparison::Equal | Comparison::LessEqual | Comparison::GreaterEqual));
-                }
-                let text = format!("{left} {} {right}", functions::comparison(*op));
-                Expression { text, is_atom: false }
-            }
-            Value::Select(mask, yes, no) => {
-                let (mask, yes, no) = (self.operand(*mask), self.operand(*yes), self.operand(*no));
-                Expression { text: language.choice(&mask, &yes, &no), is_atom: false }
-            }
-            Value::Cast(to, a) => {
-                let from = self.nest.values[*a as usize].1;
-                let operand = self.operand(*a);
-                let text = language.cast(&operand, from, *to, self.helpers);
-                Expression { is_atom: text == operand, text }
-            }
+            Value::Unary(op, a) => self.elementwise(Elementwise::Unary(*op), dtype, &[*a]),
+            Value::Binary(op, a, b) => self.elementwise(Elementwise::Binary(*op), dtype, &[*a, *b]),
+            Value::Compare(op, a, b) => self.elementwise(Elementwise::Compare(*op), dtype, &[*a, *b]),
+            Value::Select(mask, yes, no) => self.elementwise(Elementwise::Select, dtype, &[*mask, *yes, *no]),
+            Value::Cast(to, a) => self.elementwise(Elementwise::Cast(*to), dtype, &[*a]),
             Value::Guarded(a, guards) => {
                 let operand = self.operand(*a);
                 let text = language.choice(&self.guards(guards), &operand, &self.zero(dtype));

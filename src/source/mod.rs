@@ -5,15 +5,16 @@
 //! procedure, a block for each step, memory planned ahead.
 
 pub(crate) mod c;
-mod expression;
+pub(crate) mod expression;
 pub(crate) mod functions;
 pub(crate) mod helpers;
+pub(crate) mod isolated;
 pub(crate) mod language;
 pub(crate) mod nest;
 pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod procedure;
-mod product;
+pub(crate) mod product;
 mod rows;
 pub(crate) mod rust;
 mod sort;

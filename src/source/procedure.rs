@@ -26,7 +26,8 @@ pub(crate) struct Writer<'a> {
     /// Functions, each after those that it calls.
     pub(crate) functions: Vec<Text>,
     pub(crate) helpers: BTreeSet<Helper>,
-    count: usize,
+    /// How many names were given.
+    pub(crate) count: usize,
 }
 
 /// A function that has been written.

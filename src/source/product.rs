@@ -14,8 +14,11 @@ const COLUMN_BYTES: usize = 64;
 /// The places of an operand's element at the positions of all batches, the row or the summed axis, and so on.
 fn place(operand: &Strided, batches: usize, terms: &[(isize, &str)]) -> String {
     let batches = (0..batches).map(|at| (operand.strides[BATCH][at], format!("batch{at}")));
-    let mut terms: Vec<(isize, String)> =
-        batches.chain(terms.iter().map(|&(stride, name)| (stride, name.to_string()))).collect();
+    sum_of(batches.chain(terms.iter().map(|&(stride, name)| (stride, name.to_string()))).collect(), operand.offset)
+}
+
+/// The place at multiples of these positions behind an offset.
+pub(crate) fn sum_of(mut terms: Vec<(isize, String)>, offset: usize) -> String {
     terms.retain(|(stride, _)| *stride != 0);
     let text = |(stride, name): &(isize, String)| match stride.unsigned_abs() {
         1 => name.clone(),
@@ -23,8 +26,8 @@ fn place(operand: &Strided, batches: usize, terms: &[(isize, &str)]) -> String {
     };
     let (added, subtracted): (Vec<_>, Vec<_>) = terms.iter().partition(|(stride, _)| *stride > 0);
     let mut sum: Vec<String> = added.into_iter().map(text).collect();
-    if operand.offset > 0 || sum.is_empty() {
-        sum.push(operand.offset.to_string());
+    if offset > 0 || sum.is_empty() {
+        sum.push(offset.to_string());
     }
     // What is subtracted comes last: places are not below 0.
     subtracted.into_iter().map(text).fold(sum.join(" + "), |text, term| format!("{text} - {term}"))

@@ -29,8 +29,9 @@ pub(crate) trait Runner {
 
     /// The number of steps, where it is known before any is run.
     fn count(&self) -> Option<usize>;
-    /// Whether there is a step of this number, by the first sweep's state.
-    fn goes_on(&mut self, step: usize) -> Result<bool, Self::Failure>;
+    /// Whether there is a step of this number, by the first sweep's state; if there is, it will be asked for, and what it
+    /// `keeps` or not.
+    fn goes_on(&mut self, step: usize, keeps: bool) -> Result<bool, Self::Failure>;
     /// Has a sweep begin with its first state, which will be asked for `again` or not.
     fn begin(&mut self, sweep: usize, again: bool);
     /// Runs one step of a sweep, and if it `keeps`, puts on the tapes what later sweeps read.
@@ -121,7 +122,7 @@ impl<R: Runner> Schedule<'_, R> {
     /// All steps of the first sweep, of which nothing is kept: how many there are.
     fn run_all(&mut self) -> Result<usize, R::Failure> {
         let mut step = 0;
-        while self.runner.goes_on(step)? {
+        while self.runner.goes_on(step, false)? {
             self.step(0, step, false)?;
             step += 1;
         }
@@ -165,7 +166,7 @@ impl<R: Runner> Schedule<'_, R> {
         if stores {
             self.runner.store(0, 0)?;
         }
-        while self.runner.goes_on(count)? {
+        while self.runner.goes_on(count, true)? {
             if count - first == length {
                 self.runner.store(0, stretches)?;
                 self.runner.restart(count);

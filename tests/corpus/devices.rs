@@ -2,22 +2,15 @@
 
 use crate::exported::{Case, found_difference};
 use crate::exports::all;
-use deltaray::engine::opencl::{DeviceKind, OpenCl, Program, devices};
+use crate::presence::is_there;
+use deltaray::engine::Kernel;
+use deltaray::engine::cpu::{self, Cpu};
+use deltaray::engine::opencl::{DeviceKind, OpenCl, Program};
 use deltaray::simplify::fold_constants;
+use deltaray::term::Body;
 
 /// So many programs are one source.
 const TOGETHER: usize = 60;
-
-/// Whether there is a device; where tests may not be skipped there must be.
-fn is_there() -> bool {
-    let found = !devices().expect("drivers say what they have").is_empty();
-    if !found {
-        let text = "no OpenCL driver is installed: `scripts/install-tools` installs PoCL";
-        assert!(std::env::var("DELTARAY_TOOLS").as_deref() != Ok("required"), "{text}");
-        println!("skipped: {text}");
-    }
-    found
-}
 
 #[test]
 fn programs_compute_on_a_device_what_the_interpreter_does() {
@@ -28,14 +21,69 @@ fn programs_compute_on_a_device_what_the_interpreter_does() {
         Ok("all") => 1,
         _ => 14,
     };
-    // As the device has them, and as graphics processors do, with everything shared that can be.
-    let shared = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1);
+    // As the device has them, and as graphics processors do, with everything shared that can be, and all loops launched by the
+    // host.
+    let shared = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1).single_item(0);
     for (options, first) in [(OpenCl::default(), 0), (shared, one_in / 2)] {
         let numbered = all().iter().enumerate();
         let cases: Vec<&Case> = numbered.filter(|(number, _)| number % one_in == first).map(|(_, case)| case).collect();
         let findings = findings(&cases, &options);
         assert!(findings.is_empty(), "{} findings, {options:?}:\n{}", findings.len(), findings.join("\n"));
     }
+}
+
+/// How many steps a kernel of the processor's program is: those that go over blocks of rows are several.
+fn steps(kernel: &Kernel) -> usize {
+    match kernel.name.split_once(" rows: ") {
+        Some((_, inside)) => inside.split("; ").count(),
+        None => 1,
+    }
+}
+
+/// The kernels that are launched for a step, and its name.
+fn launched(kernel: &Kernel) -> (usize, &str) {
+    let is_kernel = |word: &str| {
+        let name = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        name.len() < word.len() && !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+    };
+    for (at, _) in kernel.name.rmatch_indices(": ").chain([(0, "")]) {
+        let before = kernel.name[..at].rsplit(": ").next().unwrap_or("");
+        if !before.is_empty() && before.split(", ").all(is_kernel) {
+            return (before.split(", ").count(), &kernel.name[at + 2..]);
+        }
+    }
+    (0, &kernel.name)
+}
+
+/// Where a device has more steps than the processor, or more kernels for one than it should. It has fewer steps where loops are
+/// one kernel. A nest is one kernel for what it writes, and two at most for each of its reductions, which are computed in parts
+/// first; sorts are as many as they need.
+fn miscounted(program: &Program, body: &Body) -> Option<String> {
+    let cpu = cpu::Program::new(body, &Cpu::default().threads(1)).expect("there is memory");
+    let (own, other) = (program.report(), cpu.report());
+    let expected: usize = other.kernels.iter().map(steps).sum();
+    if own.kernels.len() > expected {
+        return Some(format!("{} steps instead of {expected}:\n{own}{other}", own.kernels.len()));
+    }
+    let mut all = 0;
+    for kernel in &own.kernels {
+        let (count, name) = launched(kernel);
+        all += count;
+        let most = match name.split_once("-> ") {
+            Some((_, rest)) if name.starts_with("nest") => {
+                let (stores, work) = rest.split_once(" (").unwrap_or((rest, ""));
+                // Of long lists of operations a name has the first ones only.
+                let reduces = ["sum", "max", "min", ".."].iter().any(|word| work.contains(word));
+                if reduces { 2 * stores.split(", ").count() } else { 1 }
+            }
+            _ if name.contains("product") => 2,
+            _ => usize::MAX,
+        };
+        if count > most {
+            return Some(format!("{count} kernels instead of {most} at most for {}", kernel.name));
+        }
+    }
+    (all != program.kernels()).then(|| format!("{} kernels, of which {all} are reported:\n{own}", program.kernels()))
 }
 
 /// What differs from the interpreter's results.
@@ -46,10 +94,15 @@ fn findings(cases: &[&Case], options: &OpenCl) -> Vec<String> {
         let building = std::time::Instant::now();
         let programs = Program::all(&bodies, options).unwrap_or_else(|error| panic!("{error}"));
         println!("{} programs were built in {:?}", part.len(), building.elapsed());
-        for (program, case) in programs.iter().zip(part) {
+        for ((program, case), body) in programs.iter().zip(part).zip(&bodies) {
+            findings.extend(miscounted(program, body).map(|problem| format!("{}: {problem}", case.name)));
             let started = std::time::Instant::now();
             let result = case.inputs.iter().map(|array| program.upload(array)).collect::<Result<Vec<_>, _>>();
             let result = result.and_then(|arguments| program.run(&arguments));
+            let moved = program.transfers();
+            if result.is_ok() && (moved.uploads, moved.downloads) != (case.inputs.len() as u64, 0) {
+                findings.push(format!("{}: a run moves arrays: {moved:?}", case.name));
+            }
             let result =
                 result.and_then(|results| results.iter().map(|array| array.download()).collect::<Result<Vec<_>, _>>());
             let problem: Option<String> = match result {

@@ -91,3 +91,47 @@ fn sums_by_computed_positions_come_to_all_of_their_elements() {
         }
     }
 }
+
+/// A vector as `Vec`s of them are in trees.
+fn sum_of_many<A: Algebra>(all: &Vec<Vector<A, f64>>) -> (Vector<A, f64>, Scalar<A, f64>) {
+    let sum = all.iter().skip(1).fold(all[0].clone(), |sum, one| sum + one.sin());
+    let total = sum.sum();
+    (sum, total)
+}
+
+#[test]
+fn kernels_of_more_arrays_than_a_device_takes_are_several() {
+    if !is_there() {
+        return;
+    }
+    let all: Vec<Vector<Concrete, f64>> =
+        (0..150).map(|at| Vector::from(vec![f64::from(at), 1.0, f64::from(at) * 0.1])).collect();
+    let staged = stage(sum_of_many, &all).unwrap();
+    let expected = staged.call(&all).unwrap();
+    for options in [OpenCl::default(), shared()] {
+        let compiled = staged.compile(options).unwrap();
+        assert!(compiled.program().kernels() > 2);
+        let found = compiled.call(&all).unwrap();
+        approx::assert_relative_eq!(found.0.to_vec()[..], expected.0.to_vec()[..], max_relative = 1e-12);
+        approx::assert_relative_eq!(found.1.item(), expected.1.item(), max_relative = 1e-12);
+    }
+}
+
+fn weighted<A: Algebra>((weights, bias): &(Matrix<A, f64>, Vector<A, f64>)) -> Vector<A, f64> {
+    weights.sum_axis(1) + bias
+}
+
+#[test]
+fn kernels_call_arrays_as_the_user_does() {
+    if !is_there() {
+        return;
+    }
+    let compiled = stage(weighted, (&Matrix::from([[1.0, 2.0]]), &Vector::from(vec![3.0])))
+        .unwrap()
+        .vjp()
+        .unwrap()
+        .compile(OpenCl::default())
+        .unwrap();
+    let source = compiled.program().source();
+    assert!(source.contains(": value */") && source.contains(": cotangent */"), "{source}");
+}

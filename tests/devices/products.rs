@@ -1,1 +1,296 @@
 //! Matrix products on devices.
+
+use crate::is_there;
+use deltaray::concrete::Array;
+use deltaray::export::{self, Program as Text};
+use deltaray::opencl::{OpenCl, ProductKernel, Program, Tile};
+use deltaray::simplify::fold_constants;
+
+#[path = "../random/chance.rs"]
+#[allow(dead_code)]
+mod chance;
+use chance::Random;
+
+/// A program, and its inputs.
+struct Case {
+    text: String,
+    program: Text,
+    inputs: Vec<Array>,
+    is_single: bool,
+}
+
+fn array(is_single: bool, shape: &[usize], random: &mut Random) -> Array {
+    let numbers = (0..shape.iter().product()).map(|_| random.between(-1.0, 1.0));
+    if is_single {
+        return Array::from_vec(shape, numbers.map(|x| x as f32).collect());
+    }
+    Array::from_vec(shape, numbers.collect())
+}
+
+fn case(text: String, shapes: &[Vec<usize>], is_single: bool, random: &mut Random) -> Case {
+    let program = export::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let inputs = shapes.iter().map(|shape| array(is_single, shape, random)).collect();
+    Case { text, program, inputs, is_single }
+}
+
+/// Extents of one or two axes with so many positions at most.
+fn extents(most: usize, random: &mut Random) -> Vec<usize> {
+    match random.below(3) {
+        0 => {
+            let first = 1 + random.below(7);
+            vec![first, 1 + random.below((most / first).max(1))]
+        }
+        _ => vec![1 + random.below(most)],
+    }
+}
+
+fn shuffled<T>(mut all: Vec<T>, random: &mut Random) -> Vec<T> {
+    for at in (1..all.len()).rev() {
+        all.swap(at, random.below(at + 1));
+    }
+    all
+}
+
+/// A product of arrays whose axes are in any order, and that are parts of others, backwards or not.
+fn random_case(random: &mut Random) -> Case {
+    let is_single = random.chance(0.5);
+    let dtype = if is_single { "f32" } else { "f64" };
+    let mut labels = "abcdefgh".chars();
+    let mut role = |most: usize, random: &mut Random| -> Vec<(char, usize)> {
+        extents(most, random).into_iter().map(|extent| (labels.next().expect("a letter"), extent)).collect()
+    };
+    let batches = if random.chance(0.4) { role(4, random) } else { Vec::new() };
+    let (rows, summed, columns) = (role(70, random), role(70, random), role(70, random));
+    let all = |parts: [&[(char, usize)]; 3], random: &mut Random| shuffled(parts.concat(), random);
+    let left = all([&batches, &rows, &summed], random);
+    let right = all([&batches, &summed, &columns], random);
+    let result = all([&batches, &rows, &columns], random);
+    let mut shapes = Vec::new();
+    let mut operand = |name: &str, axes: &[(char, usize)], random: &mut Random| {
+        let mut shape: Vec<usize> = axes.iter().map(|&(_, extent)| extent).collect();
+        let (axis, mut text) = (random.below(shape.len()), name.to_string());
+        let extent = shape[axis];
+        match random.below(5) {
+            0 => text = format!("(reverse[{axis}] {name})"),
+            1 => {
+                shape[axis] += 3;
+                text = format!("(slice[{axis}: 2..{}] {name})", extent + 2);
+            }
+            2 if extent > 1 => {
+                shape[axis] = 2 * extent;
+                text = format!("(slice[{axis}: 0..{} by 2] {name})", 2 * extent);
+            }
+            3 => {
+                let whole = shape.remove(axis);
+                let order: Vec<usize> = (0..=shape.len())
+                    .map(|at| {
+                        if at == axis {
+                            0
+                        } else if at < axis {
+                            at + 1
+                        } else {
+                            at
+                        }
+                    })
+                    .collect();
+                text = format!("(transpose{order:?} (replicate[{whole}] {name}))");
+            }
+            _ => {}
+        }
+        shapes.push(shape.clone());
+        (format!("{name}: {dtype}{shape:?}"), text)
+    };
+    let ((x, left_text), (y, right_text)) = (operand("x", &left, random), operand("y", &right, random));
+    let names = |axes: &[(char, usize)]| axes.iter().map(|(label, _)| *label).collect::<String>();
+    let shape: Vec<usize> = result.iter().map(|&(_, extent)| extent).collect();
+    let spec = format!("{},{}->{}", names(&left), names(&right), names(&result));
+    let text = format!(
+        "program product({x}, {y}) -> product: {dtype}{shape:?}:\n    contract \"{spec}\" {left_text} {right_text}\n"
+    );
+    let text = text.replace("f64[]", "f64").replace("f32[]", "f32");
+    case(text, &shapes, is_single, random)
+}
+
+fn numbers(array: &Array) -> Vec<f64> {
+    array
+        .to_vec::<f64>()
+        .unwrap_or_else(|| array.to_vec::<f32>().expect("an array of floats").into_iter().map(f64::from).collect())
+}
+
+/// Compares all results with the interpreter's; the source has to have products in tiles if the options ask for them.
+fn compare(cases: &[Case], options: &OpenCl, kernels: &str) {
+    let bodies: Vec<_> = cases.iter().map(|case| fold_constants(&case.program.body)).collect();
+    let programs = Program::all(&bodies, options).unwrap_or_else(|error| panic!("{error}"));
+    let source = programs[0].source();
+    assert!(source.contains(kernels), "no `{kernels}` in:\n{source}");
+    for (program, case) in programs.iter().zip(cases) {
+        let given: Vec<_> = case.inputs.iter().map(|array| program.upload(array).unwrap()).collect();
+        let expected = case.program.call(&case.inputs).unwrap();
+        let found = program.run(&given).unwrap_or_else(|error| panic!("{error}\n{}", case.text));
+        for (expected, found) in expected.iter().zip(&found) {
+            let (expected, found) = (numbers(expected), numbers(&found.download().unwrap()));
+            let largest = expected.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+            let within = largest.max(1e-3) * if case.is_single { 1e-5 } else { 1e-12 };
+            let wrong = expected.iter().zip(&found).position(|(a, b)| (a - b).is_nan() || (a - b).abs() > within);
+            if let Some(at) = wrong {
+                panic!("{}\nelement {at}: {} instead of {}\n{source}", case.text, found[at], expected[at]);
+            }
+            assert_eq!(expected.len(), found.len());
+        }
+    }
+}
+
+const GROUPS: Tile = Tile { rows: 16, columns: 32, summed: 8, item_rows: 2, item_columns: 4 };
+const ITEMS: Tile = Tile { rows: 12, columns: 32, summed: 16, item_rows: 4, item_columns: 16 };
+
+#[test]
+fn random_products_of_groups() {
+    if !is_there() {
+        return;
+    }
+    let mut random = Random::new(1);
+    let cases: Vec<Case> = (0..12).map(|_| random_case(&mut random)).collect();
+    compare(&cases, &OpenCl::default().with_product_kernel(ProductKernel::Groups(GROUPS)), "left_tile");
+    let few = [(1, 3), (3, 4)].map(|(item_rows, item_columns)| Tile {
+        rows: 3 * item_rows,
+        columns: 5 * item_columns,
+        summed: 7,
+        item_rows,
+        item_columns,
+    });
+    for (seed, tile) in few.into_iter().enumerate() {
+        let mut random = Random::new(2 + seed as u64);
+        let cases: Vec<Case> = (0..3).map(|_| random_case(&mut random)).collect();
+        let options = OpenCl::default().with_product_kernel(ProductKernel::Groups(tile)).with_product_parts(3);
+        compare(&cases, &options, "sum_of_parts");
+    }
+}
+
+#[test]
+fn random_products_of_work_items() {
+    if !is_there() {
+        return;
+    }
+    let mut random = Random::new(11);
+    let cases: Vec<Case> = (0..12).map(|_| random_case(&mut random)).collect();
+    compare(&cases, &OpenCl::default().with_product_kernel(ProductKernel::Items(ITEMS)), "left_tile");
+    let narrow = Tile { rows: 10, columns: 9, summed: 5, item_rows: 5, item_columns: 3 };
+    let cases: Vec<Case> = (0..12).map(|_| random_case(&mut random)).collect();
+    let options = OpenCl::default().with_product_kernel(ProductKernel::Items(narrow)).with_product_parts(2);
+    compare(&cases, &options, "sum_of_parts");
+}
+
+#[test]
+fn random_products_by_the_kernels_that_are_chosen() {
+    if !is_there() {
+        return;
+    }
+    let mut random = Random::new(21);
+    let mut cases: Vec<Case> = (0..12).map(|_| random_case(&mut random)).collect();
+    for (rows, summed, columns) in [(4, 5000, 6), (130, 70, 129), (64, 1000, 5)] {
+        let text = format!(
+            "program product(x: f64[{rows}, {summed}], y: f64[{summed}, {columns}]) -> product: f64[{rows}, {columns}]:\n    \
+             contract \"ik,kj->ij\" x y\n"
+        );
+        cases.push(case(text, &[vec![rows, summed], vec![summed, columns]], false, &mut random));
+    }
+    let text = "program empty(x: f64[0, 20, 20], y: f64[0, 20, 20]) -> empty: f64[0, 20, 20]:\n    \
+                contract \"bik,bkj->bij\" x y\n";
+    cases.push(case(text.into(), &[vec![0, 20, 20], vec![0, 20, 20]], false, &mut random));
+    let text =
+        "program integers(x: i64[30, 20], y: i64[20, 30]) -> integers: i64[30, 30]:\n    contract \"ik,kj->ij\" x y\n";
+    let program = export::parse(text).unwrap();
+    let integers = |shape: &[usize]| Array::from_vec(shape, (0..600).map(|at| (at * 7919 % 101) as i64 - 50).collect());
+    let inputs = vec![integers(&[30, 20]), integers(&[20, 30])];
+    let bodies = [fold_constants(&program.body)];
+    let compiled = Program::all(&bodies, &OpenCl::default()).unwrap();
+    let given: Vec<_> = inputs.iter().map(|array| compiled[0].upload(array).unwrap()).collect();
+    let found = compiled[0].run(&given).unwrap()[0].download().unwrap();
+    assert_eq!(found.to_vec::<i64>(), program.call(&inputs).unwrap()[0].to_vec::<i64>());
+    compare(&cases, &OpenCl::default(), "sum_of_parts");
+}
+
+#[test]
+fn tiles_that_a_device_has_no_room_for_are_an_error() {
+    if !is_there() {
+        return;
+    }
+    let text = "program p(x: f64[64, 64], y: f64[64, 64]) -> p: f64[64, 64]:\n    contract \"ik,kj->ij\" x y\n";
+    let body = export::parse(text).unwrap().body;
+    for tile in [
+        Tile { rows: 1024, columns: 1024, summed: 1024, item_rows: 8, item_columns: 8 },
+        Tile { rows: 10, columns: 16, summed: 8, item_rows: 4, item_columns: 4 },
+        Tile { rows: 0, columns: 0, summed: 0, item_rows: 0, item_columns: 0 },
+    ] {
+        for kernel in [ProductKernel::Groups(tile), ProductKernel::Items(tile)] {
+            let error = Program::new(&body, &OpenCl::default().with_product_kernel(kernel)).unwrap_err().to_string();
+            assert!(error.contains("of local memory for each group"), "{error}");
+        }
+    }
+}
+
+/// Times of products of square matrices, beside those of the processor's engine: `cargo test --release --features opencl --test
+/// devices times_of_products -- --ignored --nocapture`. Kernels that are named in `DELTARAY_KERNELS`, as they are displayed, are
+/// timed too.
+#[test]
+#[ignore = "measures, which takes a while"]
+fn times_of_products() {
+    if !is_there() {
+        return;
+    }
+    let mut random = Random::new(31);
+    let least = |seconds: &mut dyn FnMut() -> f64| (0..7).map(|_| seconds()).fold(f64::INFINITY, f64::min);
+    for dtype in ["f32", "f64"] {
+        for size in [64usize, 256, 512, 1024] {
+            let ty = format!("{dtype}[{size}, {size}]");
+            let text = format!("program p(x: {ty}, y: {ty}) -> p: {ty}:\n    contract \"ik,kj->ij\" x y\n");
+            let case = case(text, &[vec![size; 2], vec![size; 2]], dtype == "f32", &mut random);
+            let flops = 2.0 * (size as f64).powi(3);
+            let host = deltaray::engine::cpu::Program::new(&case.program.body, &Default::default()).unwrap();
+            let seconds = least(&mut || {
+                let started = std::time::Instant::now();
+                host.run(&case.inputs).unwrap();
+                started.elapsed().as_secs_f64()
+            });
+            println!("{dtype} {size}: processor {:.1} µs, {:.1} GFLOP/s", seconds * 1e6, flops / seconds * 1e-9);
+            let mut kernels = vec![None, Some(ProductKernel::Elements)];
+            let named = std::env::var("DELTARAY_KERNELS").unwrap_or_default();
+            kernels.extend(named.split(',').filter(|name| !name.is_empty()).map(|name| Some(name.parse().unwrap())));
+            for kernel in kernels {
+                let options =
+                    kernel.map_or_else(OpenCl::default, |kernel| OpenCl::default().with_product_kernel(kernel));
+                let program = Program::new(&case.program.body, &options).unwrap();
+                let given: Vec<_> = case.inputs.iter().map(|array| program.upload(array).unwrap()).collect();
+                let times = if size > 512 && kernel == Some(ProductKernel::Elements) { 1 } else { 8 };
+                let seconds = least(&mut || {
+                    let started = std::time::Instant::now();
+                    let results: Vec<_> = (0..times).map(|_| program.run(&given).unwrap()).collect();
+                    results[times - 1][0].download().unwrap();
+                    started.elapsed().as_secs_f64() / times as f64
+                });
+                let name = kernel.map_or("chosen".to_string(), |kernel| kernel.to_string());
+                println!("    {name}: {:.1} µs, {:.1} GFLOP/s", seconds * 1e6, flops / seconds * 1e-9);
+            }
+        }
+    }
+}
+
+#[test]
+fn kernels_of_products_are_measured_and_remembered() {
+    if !is_there() {
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("deltaray-measured-products-{}", std::process::id()));
+    let files = || std::fs::read_dir(&folder).map_or(0, |files| files.count());
+    let mut random = Random::new(41);
+    let text = "program p(x: f64[96, 70], y: f64[90, 70]) -> p: f64[96, 90]:\n    contract \"ik,jk->ij\" x y\n";
+    let cases = [case(text.into(), &[vec![96, 70], vec![90, 70]], false, &mut random)];
+    let options = OpenCl::default().cache_in(&folder).measure_products();
+    compare(&cases, &options, "left_tile");
+    let found = files();
+    assert!(found > 0, "nothing was kept");
+    // The same kind again needs no kernel of another tile.
+    compare(&cases, &options, "left_tile");
+    assert_eq!(files(), found);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

@@ -105,12 +105,12 @@ fn transfers_are_counted_and_known_arrays_are_uploaded_once() {
         compiled.call_on_device((&result, &there)).unwrap();
     }
     assert_eq!(compiled.program().transfers(), first, "runs move nothing but, first, known arrays");
-    assert_eq!(first.uploads - moved.uploads, 1);
+    assert_eq!((first.uploads, first.known, moved.known), (2, 1, 0));
     assert_eq!(result.download().unwrap().to_vec(), [7.5, 6.5, 17.0]);
     assert_eq!(compiled.program().transfers().downloads, 1);
 }
 
-fn sum_of_all<A: Algebra>(arrays: &Vec<Vector<A, f32>>) -> Vector<A, f32> {
+fn sum_of_all<A: Algebra>(arrays: &[Vector<A, f32>; 4]) -> Vector<A, f32> {
     arrays[1..].iter().fold(arrays[0].clone(), |sum, array| sum + array)
 }
 
@@ -120,7 +120,7 @@ fn uploads_that_are_not_waited_for_bring_the_elements_of_their_time() {
         return;
     }
     const COUNT: usize = 1 << 18;
-    let mut arrays: Vec<Vector<Concrete, f32>> = (0..4).map(|n| Vector::from(vec![n as f32; COUNT])).collect();
+    let mut arrays = [0.0, 1.0, 2.0, 3.0].map(|x: f32| Vector::from(vec![x; COUNT]));
     let compiled = stage(sum_of_all, &arrays).unwrap().compile(OpenCl::default()).unwrap();
     let mut sums = Vec::new();
     let twice = stage(|x: &Vector<_, f32>| x + x, &arrays[0]).unwrap().compile(Cpu::default()).unwrap();
@@ -134,6 +134,36 @@ fn uploads_that_are_not_waited_for_bring_the_elements_of_their_time() {
     for (sum, expected) in sums.iter().zip([6.0, 12.0, 24.0]) {
         assert!(sum.download().unwrap().to_vec().iter().all(|&x| x == expected));
     }
+}
+
+#[test]
+fn threads_share_programs_and_the_device() {
+    if !is_there() {
+        return;
+    }
+    let x = Vector::from((0..1000).map(|n| f64::from(n) / 1000.0).collect::<Vec<f64>>());
+    let program = |x: &Vector<_, f64>| (x.sin() + x.cos()).exp();
+    let staged = stage(program, &x).unwrap();
+    let expected = staged.call(&x).unwrap().to_vec();
+    let (plain, measured) =
+        (staged.compile(OpenCl::default()).unwrap(), staged.compile(OpenCl::default().profile(true)).unwrap());
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (own, other) = if thread % 2 == 0 { (&plain, &measured) } else { (&measured, &plain) };
+            let (x, expected) = (&x, &expected);
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    let there = own.upload(x).unwrap();
+                    let found = other.call_on_device(&there).unwrap();
+                    drop(there);
+                    let found = found.download().unwrap().to_vec();
+                    for (a, b) in found.iter().zip(expected) {
+                        approx::assert_relative_eq!(*a, *b, max_relative = 1e-12);
+                    }
+                }
+            });
+        }
+    });
 }
 
 fn two_kernels<A: Algebra>(x: &Matrix<A, f64>) -> (Scalar<A, f64>, Matrix<A, f64>) {
@@ -182,12 +212,18 @@ fn loops_are_reported_with_all_their_steps() {
         return;
     }
     let x = Vector::from(vec![1.0; 32]);
-    let compiled = stage(decay, &x).unwrap().compile(OpenCl::default().profile(true)).unwrap();
-    assert_eq!(compiled.call(&x).unwrap().item(), 32.0 / f64::from(1 << 20));
-    let report = compiled.program().report();
-    println!("{report}");
-    assert!(report.kernels.iter().any(|kernel| kernel.times == 20), "{report}");
-    assert!(report.kernels.iter().all(|kernel| kernel.seconds.is_some_and(|seconds| seconds > 0.0)));
+    let staged = stage(decay, &x).unwrap();
+    // A kernel for each step, and one for all of them.
+    for (elements, times) in [(0, 20), (64, 1)] {
+        let options = OpenCl::default().profile(true).single_item(elements);
+        let compiled = staged.compile(options).unwrap();
+        assert_eq!(compiled.call(&x).unwrap().item(), 32.0 / f64::from(1 << 20));
+        let report = compiled.program().report();
+        println!("{report}");
+        let is_loop = |kernel: &deltaray::engine::Kernel| kernel.times == times && kernel.operations >= 20.0 * 32.0;
+        assert!(report.kernels.iter().any(is_loop), "{report}");
+        assert!(report.kernels.iter().all(|kernel| kernel.seconds.is_some_and(|seconds| seconds > 0.0)));
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Long programs leave the house: whatever is written of them is linear in their length, and nothing recurses over it.
 
 use super::chains::{KINDS, chain};
+use super::size;
 use deltaray::export::{self, Program};
 
 /// A way out, and the text that it writes.
@@ -55,10 +56,12 @@ const MORE: &[(&str, Writer)] = &[("JSON", json)];
 const STACK: usize = 1 << 20;
 
 #[test]
-fn chains_of_a_hundred_thousand_nodes_are_written_line_by_line() {
+fn chains_of_very_many_nodes_are_written_line_by_line() {
+    // A quarter, and all.
+    const NODES: [usize; 2] = [size(25_000, 2_500), size(100_000, 10_000)];
     let work = || {
         for (name, step) in KINDS {
-            let programs = [25_000, 100_000].map(|nodes| chain("chain", step, nodes));
+            let programs = NODES.map(|nodes| chain("chain", step, nodes));
             for (language, write) in WRITERS.iter().chain(MORE) {
                 let start = std::time::Instant::now();
                 let [short, long] = [&programs[0], &programs[1]].map(|program| {

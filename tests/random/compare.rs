@@ -378,18 +378,19 @@ impl Suite {
         verdict
     }
 
+    /// A program on which pipelines differ, made as small as so many attempts make it.
+    pub fn shrunk(&self, case: &Case, original: String, most_attempts: usize) -> Failure {
+        let kind = kind_of(&original);
+        let same = |case: &Case| matches!(self.judge(case), Verdict::Differ(found) if kind_of(&found) == kind);
+        let small = shrink::minimal(case, most_attempts, &same);
+        let Verdict::Differ(difference) = self.judge(&small) else { unreachable!("shrinking keeps the failure") };
+        Failure { seed: case.seed, case: small, difference, original }
+    }
+
     fn examine(&self, mut case: Case, report: &Mutex<Report>, stop: &AtomicBool, most_failures: usize) {
         let verdict = self.judge_fairly(&mut case);
         let failure = match &verdict {
-            Verdict::Differ(original) => {
-                let kind = kind_of(original);
-                let same = |case: &Case| matches!(self.judge(case), Verdict::Differ(found) if kind_of(&found) == kind);
-                let small = shrink::minimal(&case, 3000, &same);
-                let Verdict::Differ(difference) = self.judge(&small) else {
-                    unreachable!("shrinking keeps the failure")
-                };
-                Some(Failure { seed: case.seed, case: small, difference, original: original.clone() })
-            }
+            Verdict::Differ(original) => Some(self.shrunk(&case, original.clone(), 3000)),
             _ => None,
         };
         let mut report = report.lock().expect("no panics");

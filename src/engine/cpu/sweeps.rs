@@ -332,7 +332,7 @@ impl Runner for Running<'_> {
         self.compiled.count
     }
 
-    fn goes_on(&mut self, step: usize) -> Result<bool, Failure> {
+    fn goes_on(&mut self, step: usize, _: bool) -> Result<bool, Failure> {
         match (&self.compiled.condition, &mut self.space.condition) {
             (Some(condition), Some(space)) => {
                 let carries = self.compiled.sweeps[0].starts.len();

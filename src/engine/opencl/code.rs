@@ -1,7 +1,7 @@
 //! Programs as what is launched for their steps.
 
 use crate::concrete::Array;
-use crate::kernel::{BufferId, Procedure};
+use crate::kernel::{BufferId, Procedure, Step};
 use crate::shape::{Type, Value};
 use crate::source::plan::{Place, Slot};
 
@@ -52,10 +52,16 @@ pub(super) enum Inner {
     },
     Loop(Code),
     Branch([Code; 2]),
-    Sweeps {
-        condition: Option<Code>,
-        bodies: Vec<Code>,
-    },
+    Sweeps(Box<SweepsCode>),
+}
+
+/// A loop with a condition, or one that is gone through several times.
+#[derive(Debug)]
+pub(super) struct SweepsCode {
+    pub(super) condition: Option<Code>,
+    pub(super) bodies: Vec<Code>,
+    /// Whether the first sweep's steps may be run before it is known that there are such.
+    pub(super) runs_ahead: bool,
 }
 
 /// A procedure as what is launched for its steps.
@@ -75,4 +81,19 @@ impl Code {
     pub(super) fn ty(&self, id: BufferId) -> &Type {
         &self.procedure.buffers[id as usize].ty
     }
+
+    /// Whether it comes to an end, and without asking the host, whatever its arguments are.
+    pub(super) fn ends(&self) -> bool {
+        self.steps.iter().zip(&self.procedure.steps).all(|(inner, step)| match inner {
+            Inner::Actions(_) => !goes_on(step),
+            Inner::Call { code, .. } | Inner::Loop(code) => code.ends(),
+            Inner::Branch(_) | Inner::Sweeps(_) => false,
+        })
+    }
+}
+
+/// Whether the number of steps of a loop in a step is known only when it has been run.
+fn goes_on(step: &Step) -> bool {
+    let ends_by_condition = matches!(step, Step::Sweeps(sweeps) if sweeps.condition.is_some());
+    ends_by_condition || step.inner().iter().any(|procedure| procedure.steps.iter().any(goes_on))
 }

@@ -45,8 +45,17 @@ pub(super) struct Limits {
     pub(super) is_serial: bool,
     /// Steps of a reduction that a work item takes at least, before it is shared among more.
     pub(super) least_steps: usize,
+    /// Elements that a step of a loop computes at most where a single work item runs the loop.
+    pub(super) single_item: usize,
     /// Whether the same sums are to be the same numbers in every run.
     pub(super) is_deterministic: bool,
+}
+
+impl Limits {
+    /// How many elements a work item computes while a kernel is launched, if it is alone.
+    pub(super) fn fitting_single_item(&self) -> usize {
+        if self.is_serial { 512 } else { 64 }
+    }
 }
 
 /// Steps of a reduction that a work item takes at least, unless said otherwise.
@@ -171,6 +180,7 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
         has_long_atomics: has("cl_khr_int64_base_atomics"),
         is_serial: kind == DeviceKind::Cpu,
         least_steps: LEAST_STEPS,
+        single_item: 0,
         is_deterministic: false,
     };
     Ok(Some(Device {

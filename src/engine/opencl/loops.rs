@@ -1,12 +1,13 @@
 //! Loops, whose steps the host launches one after the other.
 
-use super::code::Code;
+use super::ahead::Ahead;
+use super::code::{Code, SweepsCode};
 use super::failure::Outcome;
-use super::launch::Launcher;
-use super::memory::Place;
-use super::space::{Space, SweepsSpace};
+use super::launch::{Launcher, Views};
+use super::memory::{Place, View};
+use super::records::Records;
+use super::space::{Space, SweepSpace, SweepsSpace};
 use crate::kernel::{Loop, Sweeps};
-use crate::shape::Type;
 use crate::term::Steps;
 use crate::term::schedule::Runner;
 
@@ -15,58 +16,87 @@ impl Launcher<'_> {
     /// to the result.
     pub(super) fn repeated(
         &self,
+        code: &Code,
         repeated: &Loop,
-        (step, space): (&Code, &mut Space),
-        others: &[Place],
-        (arguments, results): (&[Place], &[Place]),
-        (read, written): &(Vec<Type>, Vec<Type>),
+        (step, space, others): (&Code, &mut Space, &[Place]),
+        (arguments, results): (&[View<'_>], &[View<'_>]),
     ) -> Outcome<()> {
-        let scan = &repeated.scan;
-        let mut turns: Vec<[Place; 2]> = Vec::new();
+        let (scan, length) = (&repeated.scan, repeated.scan.length);
+        let place = |carry: usize, is_result: bool| match is_result {
+            true => results[carry],
+            false => View::from(&others[carry]),
+        };
         for carry in 0..scan.carries {
-            let (ty, own, other) = (&written[carry], &results[carry], &others[carry]);
-            let [from, to] = if scan.length.is_multiple_of(2) { [own, other] } else { [other, own] };
-            self.shared.copy(&arguments[carry], from, ty.dtype, ty.size())?;
-            turns.push([from.clone(), to.clone()]);
+            let ty = code.ty(repeated.results[carry]);
+            self.shared.copy(arguments[carry], place(carry, length.is_multiple_of(2)), ty.dtype, ty.size())?;
         }
-        for number in 0..scan.length {
-            let position = if scan.reverse { scan.length - 1 - number } else { number };
-            let slice = |place: &Place, ty: &Type| place.moved(position * (ty.size() / scan.length));
-            let carried = |which: usize| turns.iter().map(move |turn| turn[(number + which) % 2].clone());
-            let inputs = scan.carries..scan.carries + scan.inputs;
-            let sliced =
-                arguments[inputs.clone()].iter().zip(&read[inputs.clone()]).map(|(place, ty)| slice(place, ty));
-            let given = carried(0).chain(sliced).chain(arguments[inputs.end..].iter().cloned());
-            let given: Vec<Place> = given.collect();
-            let outputs = results.iter().zip(written).skip(scan.carries).map(|(place, ty)| slice(place, ty));
-            let taken: Vec<Place> = carried(1).chain(outputs).collect();
-            self.run(step, space, &given, &taken)?;
+        // What the steps of even numbers take, and those of odd ones: but for slices the same in all of them.
+        let operands = |odd: bool| -> (Views<'_>, Views<'_>) {
+            let reads_result = length.is_multiple_of(2) != odd;
+            let from = (0..scan.carries).map(|carry| place(carry, reads_result));
+            let to = (0..scan.carries).map(|carry| place(carry, !reads_result));
+            let (arguments, results) = (&arguments[scan.carries..], &results[scan.carries..]);
+            (from.chain(arguments.iter().copied()).collect(), to.chain(results.iter().copied()).collect())
+        };
+        let mut turns = [operands(false), operands(true)];
+        let inputs = scan.carries..scan.carries + scan.inputs;
+        let stride = |id: u32| code.ty(id).size() / length.max(1);
+        let read: Vec<usize> = repeated.arguments[inputs.clone()].iter().map(|&id| stride(id)).collect();
+        let written: Vec<usize> = repeated.results[scan.carries..].iter().map(|&id| stride(id)).collect();
+        for number in 0..length {
+            let position = if scan.reverse { length - 1 - number } else { number };
+            let (given, taken) = &mut turns[number % 2];
+            for (at, stride) in inputs.clone().zip(&read) {
+                given[at] = arguments[at].moved(position * stride);
+            }
+            for (at, stride) in (scan.carries..).zip(&written) {
+                taken[at] = results[at].moved(position * stride);
+            }
+            self.run(step, space, given, taken)?;
         }
         Ok(())
     }
 }
 
-/// A loop with a condition, or one that is gone through several times.
+/// A loop with a condition, or one that is gone through several times, while it is run.
 pub(super) struct Running<'a> {
     pub(super) launcher: &'a Launcher<'a>,
+    /// What the loop is a step of.
+    code: &'a Code,
     pub(super) lowered: &'a Sweeps,
-    pub(super) condition: Option<&'a Code>,
-    pub(super) bodies: &'a [Code],
+    pub(super) inside: &'a SweepsCode,
     pub(super) space: &'a mut SweepsSpace,
-    /// Which place of each sweep's carries is read next.
-    pub(super) turns: Vec<usize>,
-    /// Whether each sweep has made a step since it began, before which its carries are where they came from.
-    pub(super) started: Vec<bool>,
-    pub(super) arguments: Vec<Place>,
-    pub(super) results: Vec<Place>,
-    pub(super) types: Vec<Type>,
-    pub(super) inputs: Vec<Type>,
+    pub(super) arguments: Views<'a>,
+    results: Views<'a>,
+    /// Which place of each sweep's carries is read next; none before a sweep's first step, which reads them where they come
+    /// from.
+    pub(super) states: Vec<Option<usize>>,
+    pub(super) ahead: Ahead,
     /// The first step that tapes have memory for.
     pub(super) from: usize,
     pub(super) taped: usize,
 }
 
-impl Running<'_> {
+/// Where what a sweep carries is.
+pub(super) fn carried<'v>(turns: &'v [Records], state: Option<usize>, starts: &[View<'v>]) -> Views<'v> {
+    match state {
+        Some(place) => turns.iter().map(|turn| turn.view(place)).collect(),
+        None => starts.iter().copied().collect(),
+    }
+}
+
+impl<'a> Running<'a> {
+    pub(super) fn new(
+        launcher: &'a Launcher<'a>,
+        (code, lowered, inside): (&'a Code, &'a Sweeps, &'a SweepsCode),
+        space: &'a mut SweepsSpace,
+        (arguments, results): (Views<'a>, Views<'a>),
+    ) -> Running<'a> {
+        let states = vec![None; inside.bodies.len()];
+        let ahead = Ahead::default();
+        Running { launcher, code, lowered, inside, space, arguments, results, states, ahead, from: 0, taped: 0 }
+    }
+
     fn count_of(&self) -> Option<usize> {
         match self.lowered.sweeps.steps {
             Steps::Count(count) => Some(count),
@@ -74,22 +104,75 @@ impl Running<'_> {
         }
     }
 
-    /// Where what a sweep carries is.
-    fn carried(&self, sweep: usize) -> Vec<Place> {
-        if !self.started[sweep] {
-            let (starts, _) = self.lowered.sweeps.operands(sweep);
-            return self.arguments[starts].to_vec();
+    /// Has so many places for what a sweep carries, which take turns.
+    pub(super) fn has_places(&mut self, sweep: usize, places: usize) -> Outcome<()> {
+        let space = &mut self.space.sweeps[sweep];
+        space.places = space.places.max(places).max(2);
+        space.turns.iter_mut().try_for_each(|turn| turn.reserve(self.launcher.shared, space.places))
+    }
+
+    /// The place after another one.
+    pub(super) fn next_place(&self, sweep: usize, state: Option<usize>) -> usize {
+        state.map_or(0, |place| (place + 1) % self.space.sweeps[sweep].places)
+    }
+
+    /// Runs one step of a sweep, from one place to another.
+    pub(super) fn run_step(
+        &mut self,
+        sweep: usize,
+        step: usize,
+        (from, to): (Option<usize>, usize),
+        keeps: bool,
+    ) -> Outcome<()> {
+        let (loops, lowered, code) = (&self.lowered.sweeps, self.lowered, self.code);
+        let (tape, count) = (step.wrapping_sub(self.from), self.count_of());
+        let position = match count {
+            Some(count) if loops.reverse => count - 1 - step,
+            _ => step,
+        };
+        let slice = |view: View<'a>, id: u32| view.moved(position * (code.ty(id).size() / count.unwrap_or(1).max(1)));
+        let (starts, inputs) = loops.operands(sweep);
+        let (_, outputs) = loops.results(sweep);
+        let (earlier, own) = self.space.sweeps.split_at_mut(sweep);
+        let SweepSpace { step: space, turns, keeps: kept, .. } = &mut own[0];
+        for keep in kept.iter_mut().filter(|keep| keeps && keep.is_read) {
+            keep.tape.reserve(self.launcher.shared, tape + 1)?;
         }
-        self.space.sweeps[sweep].turns.iter().map(|turn| turn[self.turns[sweep]].clone()).collect()
+        let mut given = carried(turns, from, &self.arguments[starts]);
+        let read = self.arguments[inputs.clone()].iter().zip(&lowered.arguments[inputs]);
+        given.extend(read.map(|(&view, &id)| slice(view, id)));
+        given.extend(loops.sweeps[sweep].reads.iter().map(|&(from, kept)| earlier[from].keeps[kept].tape.view(tape)));
+        given.extend_from_slice(&self.arguments[loops.captures()..]);
+        let mut taken: Views<'_> = turns.iter().map(|turn| turn.view(to)).collect();
+        taken.extend(kept.iter().map(|keep| match keep.is_read && keeps {
+            true => keep.tape.view(tape),
+            false => View::from(&keep.dropped),
+        }));
+        let written = self.results[outputs.clone()].iter().zip(&lowered.results[outputs]);
+        taken.extend(written.map(|(&view, &id)| slice(view, id)));
+        self.launcher.run(&self.inside.bodies[sweep], space, &given, &taken)
     }
 
-    fn state_types(&self, sweep: usize) -> Vec<Type> {
-        let (starts, _) = self.lowered.sweeps.operands(sweep);
-        self.inputs[starts].to_vec()
+    /// Has what a step has kept on the tape where it belongs, since that has memory for other steps now.
+    fn move_kept(&mut self, step: usize, from: usize) -> Outcome<()> {
+        let (shared, to) = (self.launcher.shared, step - self.from);
+        for keep in self.space.sweeps[0].keeps.iter_mut().filter(|keep| keep.is_read) {
+            keep.tape.reserve(shared, to + 1)?;
+            let ty = &keep.tape.ty;
+            shared.copy(keep.tape.view(step - from), keep.tape.view(to), ty.dtype, ty.size())?;
+        }
+        Ok(())
     }
 
-    fn captures(&self) -> impl Iterator<Item = Place> {
-        self.arguments[self.lowered.sweeps.captures()..].iter().cloned()
+    /// Bytes of what a sweep keeps of a step.
+    pub(super) fn kept_bytes(&self, sweep: usize) -> usize {
+        let read = self.space.sweeps[sweep].keeps.iter().filter(|keep| keep.is_read);
+        read.map(|keep| keep.tape.bytes()).fold(0, usize::saturating_add)
+    }
+
+    /// Bytes of what a sweep carries.
+    pub(super) fn state_bytes(&self, sweep: usize) -> usize {
+        self.space.sweeps[sweep].turns.iter().map(Records::bytes).fold(0, usize::saturating_add)
     }
 }
 
@@ -100,86 +183,84 @@ impl Runner for Running<'_> {
         self.count_of()
     }
 
-    fn goes_on(&mut self, step: usize) -> Outcome<bool> {
-        let Some(code) = self.condition else {
-            return Ok(self.count_of().is_some_and(|count| step < count));
-        };
-        let given: Vec<Place> = self.carried(0).into_iter().chain(self.captures()).collect();
-        let holds = self.space.holds.clone();
-        let space = self.space.condition.as_mut().expect("a condition has memory");
-        self.launcher.run(code, space, &given, std::slice::from_ref(&holds))?;
-        self.launcher.shared.holds(&holds)
+    fn goes_on(&mut self, step: usize, keeps: bool) -> Outcome<bool> {
+        if let Some(count) = self.count_of() {
+            return Ok(step < count);
+        }
+        if self.ahead.holds(step).is_none() {
+            self.run_ahead(step, keeps)?;
+        }
+        let holds = self.ahead.holds(step).expect("the condition was asked for");
+        if !holds {
+            self.space.expected = Some(step);
+        }
+        Ok(holds)
     }
 
     fn begin(&mut self, sweep: usize, _: bool) {
-        self.started[sweep] = false;
+        self.states[sweep] = None;
+        if sweep == 0 {
+            self.ahead = Ahead::default();
+        }
     }
 
     fn step(&mut self, sweep: usize, step: usize, keeps: bool) -> Outcome<()> {
-        let loops = &self.lowered.sweeps;
-        let own = &loops.sweeps[sweep];
-        let (shared, tape) = (self.launcher.shared, step.wrapping_sub(self.from));
-        let position = match self.count_of() {
-            Some(count) if loops.reverse => count - 1 - step,
-            _ => step,
+        let was_run = if sweep == 0 { self.ahead.state(step, keeps) } else { None };
+        let state = match was_run {
+            Some(state) => {
+                if keeps && self.ahead.from != self.from {
+                    self.move_kept(step, self.ahead.from)?;
+                }
+                state
+            }
+            None => {
+                if sweep == 0 {
+                    self.ahead.clear();
+                }
+                self.has_places(sweep, 2)?;
+                let (state, next) = (self.states[sweep], self.next_place(sweep, self.states[sweep]));
+                self.run_step(sweep, step, (state, next), keeps)?;
+                next
+            }
         };
-        let length = self.count_of().unwrap_or(1).max(1);
-        let slice = |place: &Place, ty: &Type| place.moved(position * (ty.size() / length));
-        let (_, inputs) = loops.operands(sweep);
-        let (_, outputs) = loops.results(sweep);
-        let mut given = self.carried(sweep);
-        given.extend(
-            self.arguments[inputs.clone()].iter().zip(&self.inputs[inputs]).map(|(place, ty)| slice(place, ty)),
-        );
-        given.extend(own.reads.iter().map(|&(from, kept)| self.space.sweeps[from].keeps[kept].tape[tape].clone()));
-        given.extend(self.captures());
-        let next = if self.started[sweep] { 1 - self.turns[sweep] } else { 0 };
-        let mut taken: Vec<Place> = self.space.sweeps[sweep].turns.iter().map(|turn| turn[next].clone()).collect();
-        for keep in &mut self.space.sweeps[sweep].keeps {
-            if !keep.is_read || !keeps {
-                taken.push(keep.dropped.clone());
-                continue;
-            }
-            while keep.tape.len() <= tape {
-                keep.tape.push(shared.memory(keep.ty.dtype, keep.ty.size())?);
-            }
-            self.taped = self.taped.saturating_add(keep.ty.bytes().unwrap_or(usize::MAX));
-            taken.push(keep.tape[tape].clone());
+        self.states[sweep] = Some(state);
+        if keeps {
+            self.taped = self.taped.saturating_add(self.kept_bytes(sweep));
         }
-        taken
-            .extend(self.results[outputs.clone()].iter().zip(&self.types[outputs]).map(|(place, ty)| slice(place, ty)));
-        self.launcher.run(&self.bodies[sweep], &mut self.space.sweeps[sweep].step, &given, &taken)?;
-        (self.turns[sweep], self.started[sweep]) = (next, true);
         Ok(())
     }
 
     fn store(&mut self, sweep: usize, number: usize) -> Outcome<()> {
-        let (shared, types, carried) = (self.launcher.shared, self.state_types(sweep), self.carried(sweep));
-        let stored = &mut self.space.sweeps[sweep].stored;
-        while stored.len() <= number {
-            stored.push(types.iter().map(|ty| shared.memory(ty.dtype, ty.size())).collect::<Outcome<_>>()?);
-        }
-        for ((from, to), ty) in carried.iter().zip(&stored[number]).zip(&types) {
-            shared.copy(from, to, ty.dtype, ty.size())?;
+        let (shared, state, (starts, _)) =
+            (self.launcher.shared, self.states[sweep], self.lowered.sweeps.operands(sweep));
+        let SweepSpace { turns, stored, .. } = &mut self.space.sweeps[sweep];
+        for (from, to) in carried(turns, state, &self.arguments[starts]).into_iter().zip(stored) {
+            to.reserve(shared, number + 1)?;
+            shared.copy(from, to.view(number), to.ty.dtype, to.ty.size())?;
         }
         Ok(())
     }
 
     fn restore(&mut self, sweep: usize, number: usize, _: bool) -> Outcome<()> {
-        let (shared, types) = (self.launcher.shared, self.state_types(sweep));
-        let space = &self.space.sweeps[sweep];
-        for ((turn, from), ty) in space.turns.iter().zip(&space.stored[number]).zip(&types) {
-            shared.copy(from, &turn[0], ty.dtype, ty.size())?;
+        self.has_places(sweep, 2)?;
+        if sweep == 0 {
+            self.ahead.clear();
         }
-        (self.turns[sweep], self.started[sweep]) = (0, true);
+        let space = &self.space.sweeps[sweep];
+        for (turn, from) in space.turns.iter().zip(&space.stored) {
+            self.launcher.shared.copy(from.view(number), turn.view(0), turn.ty.dtype, turn.ty.size())?;
+        }
+        self.states[sweep] = Some(0);
         Ok(())
     }
 
     fn end(&mut self, sweep: usize) -> Outcome<()> {
-        let (finals, _) = self.lowered.sweeps.results(sweep);
-        for (from, at) in self.carried(sweep).iter().zip(finals) {
-            let ty = &self.types[at];
-            self.launcher.shared.copy(from, &self.results[at], ty.dtype, ty.size())?;
+        let loops = &self.lowered.sweeps;
+        let ((starts, _), (finals, _)) = (loops.operands(sweep), loops.results(sweep));
+        let turns = &self.space.sweeps[sweep].turns;
+        let from = carried(turns, self.states[sweep], &self.arguments[starts]);
+        for ((from, to), turn) in from.into_iter().zip(&self.results[finals]).zip(turns) {
+            self.launcher.shared.copy(from, *to, turn.ty.dtype, turn.ty.size())?;
         }
         Ok(())
     }
@@ -193,13 +274,7 @@ impl Runner for Running<'_> {
     }
 
     fn sizes(&self) -> (usize, usize) {
-        let sum = |types: &mut dyn Iterator<Item = &Type>| {
-            types.map(|ty| ty.bytes().unwrap_or(usize::MAX)).fold(0, usize::saturating_add)
-        };
-        let sweeps = self.space.sweeps.iter();
-        let kept =
-            sum(&mut sweeps.flat_map(|sweep| sweep.keeps.iter().filter(|keep| keep.is_read).map(|keep| &keep.ty)));
-        let states: Vec<Type> = (0..self.bodies.len()).flat_map(|sweep| self.state_types(sweep)).collect();
-        (kept.max(1), sum(&mut states.iter()).max(1))
+        let sum = |of: &dyn Fn(usize) -> usize| (0..self.inside.bodies.len()).map(of).fold(0, usize::saturating_add);
+        (sum(&|sweep| self.kept_bytes(sweep)).max(1), sum(&|sweep| self.state_bytes(sweep)).max(1))
     }
 }

@@ -17,9 +17,23 @@ pub(super) struct Place {
     pub(super) at: usize,
 }
 
-impl Place {
-    pub(super) fn moved(&self, by: usize) -> Place {
-        Place { memory: self.memory.clone(), at: self.at + by }
+/// A place that something else holds on to: it is copied without asking the driver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct View<'a> {
+    pub(super) memory: &'a Mem,
+    pub(super) at: usize,
+}
+
+impl<'a> From<&'a Place> for View<'a> {
+    fn from(place: &'a Place) -> View<'a> {
+        View { memory: &place.memory, at: place.at }
+    }
+}
+
+impl View<'_> {
+    /// So many elements further.
+    pub(super) fn moved(self, by: usize) -> Self {
+        View { at: self.at + by, ..self }
     }
 }
 
@@ -75,6 +89,8 @@ pub(super) struct Pool {
 struct Idle {
     by_bytes: HashMap<u64, Vec<Stretch>>,
     bytes: u64,
+    /// Whether there is no program any more that could use it.
+    is_closed: bool,
 }
 
 impl Pool {
@@ -91,7 +107,7 @@ impl Pool {
 
     fn give(&self, stretch: Stretch) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.bytes + stretch.bytes <= self.most {
+        if !idle.is_closed && idle.bytes + stretch.bytes <= self.most {
             idle.bytes += stretch.bytes;
             idle.by_bytes.entry(stretch.bytes).or_default().push(stretch);
         }
@@ -104,8 +120,15 @@ impl Pool {
 
     /// Gives all that waits back to the device.
     pub(super) fn clear(&self) {
-        let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(idle);
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.by_bytes.clear();
+        idle.bytes = 0;
+    }
+
+    /// Gives all back, from now on at once.
+    pub(super) fn close(&self) {
+        self.clear();
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
     }
 }
 

@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod ahead;
 mod array;
 mod cache;
 mod code;
@@ -26,8 +27,10 @@ mod failure;
 mod kernels;
 mod launch;
 mod loops;
+mod measured;
 mod memory;
 mod program;
+mod records;
 mod report;
 mod shared;
 mod space;
@@ -35,11 +38,13 @@ mod space;
 mod tests;
 mod times;
 mod transfer;
+mod tuning;
 
 pub use array::DeviceArray;
 pub use devices::{Device, DeviceKind, devices};
 pub use program::Program;
 pub use transfer::Transfers;
+pub use tuning::{ProductKernel, Tile};
 
 use crate::error::Result;
 use cache::Cache;
@@ -71,10 +76,12 @@ enum Kept {
 #[derive(Clone, Debug, Default)]
 pub struct OpenCl {
     choice: Choice,
+    products: tuning::Products,
     profile: bool,
     kept: Kept,
     written_for: Option<DeviceKind>,
     least_steps: Option<usize>,
+    single_item: Option<usize>,
     is_deterministic: bool,
 }
 
@@ -92,6 +99,28 @@ impl OpenCl {
     /// This device.
     pub fn on(device: &Device) -> OpenCl {
         OpenCl { choice: Choice::This(Box::new(device.clone())), ..OpenCl::default() }
+    }
+
+    /// Has all matrix products of floats computed by this kernel, instead of one that goes by their sizes. Compiling is an error
+    /// where the device has not the local memory or the work items for it.
+    pub fn with_product_kernel(mut self, kernel: ProductKernel) -> OpenCl {
+        self.products.kernel = Some(kernel);
+        self
+    }
+
+    /// Has the summed axis of matrix products of floats taken in so many parts, or as many as it is long enough for, which are
+    /// summed afterwards.
+    pub fn with_product_parts(mut self, parts: usize) -> OpenCl {
+        self.products.parts = Some(parts);
+        self
+    }
+
+    /// Has the kernels of large matrix products of floats measured on the device when a program is compiled, and the fastest
+    /// taken. That takes about a second for each kind of product that is new, by its element type, its layout and the
+    /// magnitudes of its extents; what was found is remembered, in the folder of compiled programs too.
+    pub fn measure_products(mut self) -> OpenCl {
+        self.products.is_measured = true;
+        self
     }
 
     /// Whether the time of every kernel is measured. [`Program::report`] states it. A run then waits until its kernels are
@@ -134,6 +163,14 @@ impl OpenCl {
         self
     }
 
+    /// Has loops and conditionals be kernels of a single work item where no step of theirs computes more than so many elements:
+    /// 64 unless said otherwise, and 512 on processors. Others have kernels for their steps, which the host launches one
+    /// after the other.
+    pub fn single_item(mut self, elements: usize) -> OpenCl {
+        self.single_item = Some(elements);
+        self
+    }
+
     /// Has the same program result in the same numbers in every run on one device.
     ///
     /// That is so but for sums whose places are computed, as those of scatters: unless this is asked for, work items add to
@@ -150,6 +187,7 @@ impl OpenCl {
         let mut limits = device.limits;
         limits.is_serial = self.written_for.map_or(limits.is_serial, |kind| kind == DeviceKind::Cpu);
         limits.least_steps = self.least_steps.unwrap_or(limits.least_steps);
+        limits.single_item = self.single_item.unwrap_or(limits.fitting_single_item());
         limits.is_deterministic = self.is_deterministic;
         limits
     }

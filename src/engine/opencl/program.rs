@@ -6,19 +6,21 @@ use super::code::Code;
 use super::devices::Device;
 use super::failure::{Outcome, Problem};
 use super::kernels::Writer;
-use super::launch::{Kernels, Launcher};
-use super::memory::{Place, bytes};
+use super::launch::{Kernels, Launcher, Views};
+use super::measured;
+use super::memory::{View, bytes};
 use super::report::{self, Reporter};
 use super::shared::Shared;
 use super::space::Space;
 use super::transfer::Transfers;
+use super::tuning::Products;
 use crate::concrete::Array;
 use crate::engine::Report;
 use crate::engine::arguments::{Mismatch, mismatch};
 use crate::error::{Error, Result};
 use crate::kernel::{Procedure, lower_unblocked};
 use crate::shape::{DType, Type};
-use crate::term::Body;
+use crate::term::{self, Body};
 use crate::vectorise::push_gathers;
 use ocl::core;
 use std::fmt;
@@ -39,6 +41,25 @@ pub struct Program {
     space: Mutex<Option<Space>>,
     /// Where it runs instead, if it is to be measured.
     timed: Option<Shared>,
+}
+
+/// A bulk program, and what its parameters and results are called, if that is known.
+struct Named<'b> {
+    body: &'b Body,
+    parameters: &'b [String],
+    results: &'b [String],
+}
+
+impl<'b> From<&'b Body> for Named<'b> {
+    fn from(body: &'b Body) -> Named<'b> {
+        Named { body, parameters: &[], results: &[] }
+    }
+}
+
+impl<'b> From<&'b term::Program> for Named<'b> {
+    fn from(program: &'b term::Program) -> Named<'b> {
+        Named { body: &program.body, parameters: &program.parameters, results: &program.results }
+    }
 }
 
 /// Whether a procedure, or one inside of it, computes with `f64`.
@@ -63,6 +84,17 @@ impl Program {
         Ok(all.remove(0))
     }
 
+    /// As [`Program::new`], of a program with names, which stand in comments of the source.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::new`].
+    #[track_caller]
+    pub fn named(program: &term::Program, options: &OpenCl) -> Result<Program> {
+        let mut all = Program::at([Named::from(program)].into_iter(), options, Location::caller())?;
+        Ok(all.remove(0))
+    }
+
     /// Compiles programs whose kernels are in one source, which is built once: a build takes most of a program's time to be
     /// made.
     ///
@@ -71,27 +103,67 @@ impl Program {
     /// As [`Program::new`].
     #[track_caller]
     pub fn all<'b>(bodies: impl IntoIterator<Item = &'b Body>, options: &OpenCl) -> Result<Vec<Program>> {
-        let place = Location::caller();
+        Program::at(bodies.into_iter().map(Named::from), options, Location::caller())
+    }
+
+    fn at<'b>(
+        programs: impl Iterator<Item = Named<'b>>,
+        options: &OpenCl,
+        place: &Location<'_>,
+    ) -> Result<Vec<Program>> {
         let device = options.chosen().map_err(|problem| problem.error("OpenCL", "compile", Some(place)))?;
         let name = device.to_string();
-        let compiled = Program::compiled(bodies.into_iter(), &device, options);
+        let compiled = Program::compiled(programs, &device, options);
         compiled.map_err(|problem| problem.error(&name, "compile", Some(place)))
     }
 
     fn compiled<'b>(
-        bodies: impl Iterator<Item = &'b Body>,
+        programs: impl Iterator<Item = Named<'b>>,
         device: &Device,
         options: &OpenCl,
     ) -> Outcome<Vec<Program>> {
+        let lowered = |named: Named<'b>| (lower_unblocked(&push_gathers(named.body)), Some(named));
+        let procedures: Vec<(Procedure, Option<Named<'b>>)> = programs.map(lowered).collect();
+        let mut products = options.products.clone();
+        if products.is_measured {
+            products.measured = measured::kernels(procedures.iter().map(|(procedure, _)| procedure), device, options)?;
+        }
+        Program::of(procedures, device, options, products)
+    }
+
+    /// A program of a procedure.
+    pub(super) fn of_procedure(
+        procedure: Procedure,
+        device: &Device,
+        options: &OpenCl,
+        products: Products,
+    ) -> Outcome<Program> {
+        let mut all = Program::of(vec![(procedure, None)], device, options, products)?;
+        Ok(all.remove(0))
+    }
+
+    /// Programs of procedures, with what those are called that users wrote.
+    fn of(
+        procedures: Vec<(Procedure, Option<Named<'_>>)>,
+        device: &Device,
+        options: &OpenCl,
+        products: Products,
+    ) -> Outcome<Vec<Program>> {
         let shared = Shared::of(device)?;
-        let mut writer = Writer::new(options.limits(device));
+        let mut writer = Writer::new(options.limits(device), products);
         let (mut doubles, mut codes) = (false, Vec::new());
-        for body in bodies {
-            let procedure = lower_unblocked(&push_gathers(body));
+        for (procedure, named) in procedures {
             doubles |= has_doubles(&procedure);
             let first = writer.kernels();
-            let code = writer.procedure(procedure)?;
-            codes.push((code, first..writer.kernels(), body.result_types().cloned().collect()));
+            let result_types = match &named {
+                Some(named) => named.body.result_types().cloned().collect(),
+                None => procedure.results.iter().map(|&id| procedure.buffers[id as usize].ty.clone()).collect(),
+            };
+            let code = match named {
+                Some(named) => writer.program(procedure, named.parameters, named.results)?,
+                None => writer.procedure(procedure)?,
+            };
+            codes.push((code, first..writer.kernels(), result_types));
         }
         if doubles && !device.has_doubles {
             let text = "it has no f64 (cl_khr_fp64), and the program computes with it: stage it for arrays of f32";
@@ -105,6 +177,7 @@ impl Program {
             let (first, names) = (own.start, names[own].to_vec());
             let kernel = |name: &String| built.as_ref().map(|program| core::create_kernel(program, name)).transpose();
             let all = names.iter().map(kernel).collect::<std::result::Result<Option<_>, _>>()?.unwrap_or_default();
+            let all = Mutex::new(all);
             let (kernels, shared) = (Kernels { first, all, names }, Shared::of(device)?);
             kernels.check(&code, device)?;
             let timed = options.profile.then(|| shared.timed()).transpose()?;
@@ -126,7 +199,7 @@ impl Program {
 
     /// Number of kernels, those of loops and of both sides of conditionals counted once.
     pub fn kernels(&self) -> usize {
-        self.kernels.all.len()
+        self.kernels.names.len()
     }
 
     /// What was moved between the host and the device for this program, and of the arrays that it made.
@@ -140,7 +213,14 @@ impl Program {
         self.shared.counters.allocations.load(Ordering::Relaxed)
     }
 
-    /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps.
+    /// Bytes of the device's memory that all programs have.
+    #[cfg(test)]
+    pub(super) fn taken(&self) -> u64 {
+        self.shared.common.taken.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of memory that a run takes beside its arguments and results, and beside what loops keep of their steps and of those
+    /// that they run ahead.
     pub fn memory(&self) -> usize {
         usize::try_from(report::memory(&self.code)).unwrap_or(usize::MAX)
     }
@@ -171,7 +251,7 @@ impl Program {
         self.uploaded(array).map_err(|problem| self.error(problem, "upload", place))
     }
 
-    fn uploaded(&self, array: &Array) -> Outcome<DeviceArray> {
+    pub(super) fn uploaded(&self, array: &Array) -> Outcome<DeviceArray> {
         let (ty, shared) = (array.ty(), self.shared.clone());
         let _turn = shared.common.turns.read().unwrap_or_else(PoisonError::into_inner);
         let place = shared.memory(ty.dtype, ty.size())?;
@@ -194,7 +274,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// When an argument is of another type or on another device, and when there is no memory.
+    /// When an argument is of another type or on another device; when there is no memory, which is found out before any is
+    /// taken where the device says how much it has; and when an array that was uploaded earlier did not arrive.
     #[track_caller]
     pub fn run(&self, arguments: &[DeviceArray]) -> Result<Vec<DeviceArray>> {
         let place = Location::caller();
@@ -209,7 +290,7 @@ impl Program {
         self.launched(arguments).map_err(|problem| self.error(problem, "call", place))
     }
 
-    fn launched(&self, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
+    pub(super) fn launched(&self, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
         let (shared, turns) = (&self.shared, &self.shared.common.turns);
         shared.forget_uploads()?;
         let Some(timed) = &self.timed else {
@@ -225,7 +306,7 @@ impl Program {
         let times = timed.times.as_ref().expect("a queue that measures has times");
         let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
         times.collect()?;
-        times.calls += usize::from(results.is_ok());
+        times.calls += 1;
         results
     }
 
@@ -248,11 +329,22 @@ impl Program {
         if launching.times.is_some() {
             core::finish(&shared.queue)?;
         }
-        let places = |arrays: &[DeviceArray]| arrays.iter().map(|array| array.place.clone()).collect::<Vec<Place>>();
         let launcher = Launcher { shared: launching, kernels: &self.kernels };
-        launcher.run(&self.code, space, &places(arguments), &places(&results))?;
+        launcher.run(&self.code, space, &views(arguments), &views(&results))?;
         Ok(results)
     }
+}
+
+/// What no array is in is the device's again, even while there are arrays that the program made.
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.shared.pool.close();
+    }
+}
+
+/// Where arrays are.
+fn views(arrays: &[DeviceArray]) -> Views<'_> {
+    arrays.iter().map(|array| View::from(&array.place)).collect()
 }
 
 impl fmt::Display for Program {

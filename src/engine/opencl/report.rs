@@ -1,6 +1,7 @@
 //! What a program on a device consists of, and where its time goes.
 
-use super::code::{Action, Code, Inner, first_kernel};
+use super::ahead::AHEAD;
+use super::code::{Action, Code, Inner, SweepsCode, first_kernel};
 use super::launch::Kernels;
 use super::memory::bytes;
 use crate::engine::report::{self, Kernel};
@@ -20,7 +21,8 @@ pub(super) fn memory(code: &Code) -> u128 {
                 let carries = repeated.results[..repeated.scan.carries].iter();
                 memory(body) + carries.map(|&id| of(code.ty(id))).sum::<u128>()
             }
-            (Inner::Sweeps { condition, bodies }, Step::Sweeps(lowered)) => {
+            (Inner::Sweeps(sweeps), Step::Sweeps(lowered)) => {
+                let SweepsCode { condition, bodies, .. } = &**sweeps;
                 let loops = &lowered.sweeps;
                 let turns = (0..bodies.len()).flat_map(|sweep| loops.operands(sweep).0);
                 let turns: u128 = turns.map(|at| 2 * of(code.ty(lowered.arguments[at]))).sum();
@@ -30,7 +32,7 @@ pub(super) fn memory(code: &Code) -> u128 {
                 });
                 let kept: u128 = kept.sum();
                 let inside: u128 = condition.iter().chain(bodies).map(memory).sum();
-                turns + kept + inside + bytes(DType::Bool, 1)
+                turns + kept + inside + bytes(DType::Bool, AHEAD)
             }
             _ => inside(inner).map(memory).sum(),
         };
@@ -44,7 +46,7 @@ pub(super) fn inside(inner: &Inner) -> Box<dyn Iterator<Item = &Code> + '_> {
         Inner::Actions(_) => Box::new(std::iter::empty()),
         Inner::Call { code, .. } | Inner::Loop(code) => Box::new(std::iter::once(code)),
         Inner::Branch(sides) => Box::new(sides.iter()),
-        Inner::Sweeps { condition, bodies } => Box::new(condition.iter().chain(bodies)),
+        Inner::Sweeps(sweeps) => Box::new(sweeps.condition.iter().chain(&sweeps.bodies)),
     }
 }
 
@@ -78,7 +80,8 @@ impl Reporter<'_> {
                     kernels.extend(report::named("then", self.kernels(then, times)));
                     kernels.extend(report::named("else", self.kernels(otherwise, times)));
                 }
-                (Inner::Sweeps { condition, bodies }, Step::Sweeps(lowered)) => {
+                (Inner::Sweeps(sweeps), Step::Sweeps(lowered)) => {
+                    let SweepsCode { condition, bodies, .. } = &**sweeps;
                     let times = match lowered.sweeps.steps {
                         Steps::Count(count) => times * count as f64,
                         Steps::While(_) => times,

@@ -12,6 +12,7 @@ use ocl::core::{
     self, CommandQueueProperties, Event, ProgramBuildInfo, ProgramBuildInfoResult, ProgramBuildStatus, ProgramInfo,
     ProgramInfoResult,
 };
+use std::collections::VecDeque;
 use std::ffi::CString;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
@@ -26,7 +27,7 @@ pub(super) struct Common {
     /// Programs that were built, by their source.
     built: Mutex<Vec<(String, core::Program)>>,
     /// Arrays on their way to the device, until they have arrived.
-    pub(super) uploads: Mutex<Vec<(Event, Array)>>,
+    pub(super) uploads: Mutex<VecDeque<(Event, Array)>>,
     /// Bytes of the device's memory that programs have.
     pub(super) taken: AtomicU64,
     pools: Mutex<Vec<Weak<Pool>>>,
@@ -79,6 +80,12 @@ pub(super) enum Origin {
     Source,
 }
 
+/// What a compiler says, without the drawing around it.
+fn log(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty() && !line.starts_with("####")).collect();
+    lines.join("\n")
+}
+
 impl Common {
     fn new(device: &Device) -> Outcome<Common> {
         let context = core::create_context(None, &[device.id], None, None)?;
@@ -124,7 +131,7 @@ impl Common {
     fn finish(&self, program: &core::Program) -> Outcome<()> {
         let options = CString::new(OPTIONS).map_err(|error| Problem::Driver(error.to_string()))?;
         core::build_program(program, Some(&[self.device.id]), &options, None, None).map_err(|error| match error {
-            ocl::core::Error::ProgramBuild(error) => Problem::Build(error.to_string().trim().to_string()),
+            ocl::core::Error::ProgramBuild(error) => Problem::Build(log(&error.to_string())),
             error => error.into(),
         })?;
         // A failure of which the driver's compiler says nothing is none to the function above.

@@ -1,8 +1,10 @@
 //! The memory of a run beside its arguments and results.
 
+use super::ahead::AHEAD;
 use super::code::{Code, Inner};
 use super::failure::Outcome;
 use super::memory::Place;
+use super::records::Records;
 use super::shared::Shared;
 use crate::kernel::{BufferId, Step};
 use crate::shape::{DType, Type};
@@ -27,32 +29,36 @@ pub(super) enum StepSpace {
     Sweeps(Box<SweepsSpace>),
 }
 
+/// The memory of a loop with a condition, or of one that is gone through several times.
 #[derive(Debug)]
 pub(super) struct SweepsSpace {
     pub(super) condition: Option<Space>,
+    /// What the condition results in before each of some steps.
     pub(super) holds: Place,
     pub(super) sweeps: Vec<SweepSpace>,
+    /// How many steps the condition had the loop make when it was run last.
+    pub(super) expected: Option<usize>,
 }
 
 #[derive(Debug)]
 pub(super) struct SweepSpace {
     pub(super) step: Space,
-    /// The two places of each carry.
-    pub(super) turns: Vec<[Place; 2]>,
+    /// The places of each carry, which take turns: as many as there are, so that some steps' are there at the same time.
+    pub(super) turns: Vec<Records>,
+    pub(super) places: usize,
     pub(super) keeps: Vec<Keep>,
-    /// States that were stored.
-    pub(super) stored: Vec<Vec<Place>>,
+    /// Each carry of the states that were stored.
+    pub(super) stored: Vec<Records>,
 }
 
 /// A value that a sweep keeps of its steps.
 #[derive(Debug)]
 pub(super) struct Keep {
-    pub(super) ty: Type,
     pub(super) is_read: bool,
     /// Where it goes in steps of which nothing is kept.
     pub(super) dropped: Place,
     /// Where it is of each step that is kept.
-    pub(super) tape: Vec<Place>,
+    pub(super) tape: Records,
 }
 
 impl Space {
@@ -62,7 +68,7 @@ impl Space {
         let mut constants = BTreeMap::new();
         for (id, array) in &code.constants {
             let place = shared.memory(array.dtype(), array.size())?;
-            shared.upload(array, &place)?;
+            shared.upload_known(array, &place)?;
             constants.insert(*id, place);
         }
         let steps = code.steps.iter().zip(&code.procedure.steps);
@@ -84,26 +90,26 @@ impl StepSpace {
             (Inner::Branch([then, otherwise]), _) => {
                 StepSpace::Branch([Space::new(shared, then)?, Space::new(shared, otherwise)?])
             }
-            (Inner::Sweeps { condition, bodies }, Step::Sweeps(lowered)) => {
+            (Inner::Sweeps(inside), Step::Sweeps(lowered)) => {
                 let loops = &lowered.sweeps;
                 let mut sweeps = Vec::new();
-                for (at, body) in bodies.iter().enumerate() {
+                for (at, body) in inside.bodies.iter().enumerate() {
                     let own = &loops.sweeps[at];
                     let (starts, _) = loops.operands(at);
-                    let turns =
-                        lowered.arguments[starts].iter().map(|&id| Ok([memory(code.ty(id))?, memory(code.ty(id))?]));
+                    let records = || lowered.arguments[starts.clone()].iter().map(|&id| Records::new(code.ty(id)));
                     let mut keeps = Vec::new();
                     for position in 0..own.keeps {
                         let ty = own.body.node(own.body.results[own.carries + position]).ty().clone();
                         let is_read = loops.is_read(at, position);
-                        keeps.push(Keep { dropped: memory(&ty)?, ty, is_read, tape: Vec::new() });
+                        keeps.push(Keep { is_read, dropped: memory(&ty)?, tape: Records::new(&ty) });
                     }
-                    let turns = turns.collect::<Outcome<_>>()?;
-                    sweeps.push(SweepSpace { step: Space::new(shared, body)?, turns, keeps, stored: Vec::new() });
+                    let (turns, stored) = (records().collect(), records().collect());
+                    let step = Space::new(shared, body)?;
+                    sweeps.push(SweepSpace { step, turns, places: 0, keeps, stored });
                 }
-                let condition = condition.as_ref().map(|condition| Space::new(shared, condition)).transpose()?;
-                let holds = shared.memory(DType::Bool, 1)?;
-                StepSpace::Sweeps(Box::new(SweepsSpace { condition, holds, sweeps }))
+                let condition = inside.condition.as_ref().map(|condition| Space::new(shared, condition)).transpose()?;
+                let holds = shared.memory(DType::Bool, AHEAD)?;
+                StepSpace::Sweeps(Box::new(SweepsSpace { condition, holds, sweeps, expected: None }))
             }
             _ => StepSpace::None,
         })

@@ -1,4 +1,4 @@
-use super::{DeviceKind, OpenCl, devices};
+use super::{Device, DeviceKind, OpenCl, devices};
 use crate::prelude::*;
 
 #[test]
@@ -10,6 +10,47 @@ fn a_device_that_is_not_there_is_an_error_that_lists_those_that_are() {
         "no device is called `no such device`; there are"
     };
     assert!(error.contains(expected), "{error}");
+}
+
+/// A device that no other test uses, so that what is taken of it can be counted.
+fn own_device(number: u64) -> Option<Device> {
+    let mut device = devices().unwrap().into_iter().next()?;
+    device.memory -= number;
+    Some(device)
+}
+
+fn halvings<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+    let known = constant::<A, Vector<_, f64>>(&Vector::from((0..100).map(f64::from).collect::<Vec<f64>>()));
+    let counted = iterate(x.clone(), 9, |x: Vector<A, f64>| x * 0.5 + known.sin());
+    let (sum, _) = while_loop(
+        (counted, scalar(1.0)),
+        |(_, n): &(Vector<A, f64>, Scalar<A, f64>)| n.lt(&scalar(50.0)),
+        |(x, n)| (x.cos(), n * 2.0),
+    );
+    sum.sum()
+}
+
+#[test]
+fn the_memory_of_a_program_is_what_is_taken_for_it() {
+    let Some(device) = own_device(1) else { return };
+    let x = Vector::from(vec![0.5; 100]);
+    let staged = stage(halvings, &x).unwrap();
+    let expected = staged.call(&x).unwrap().item();
+    let compiled = staged.compile(OpenCl::on(&device)).unwrap();
+    let there = compiled.upload(&x).unwrap();
+    let before = compiled.program().taken();
+    let result = compiled.call_on_device(&there).unwrap();
+    // The result takes 64 bytes.
+    assert_eq!(compiled.program().taken() - before - 64, compiled.program().memory() as u64);
+    approx::assert_relative_eq!(result.download().unwrap().item(), expected, max_relative = 1e-12);
+    let moved = compiled.program().transfers();
+    assert_eq!((moved.uploads, moved.downloads, moved.conditions), (1, 1, 7));
+    // Once the program is gone nothing waits.
+    let other = staged.compile(OpenCl::on(&device)).unwrap();
+    drop(compiled);
+    assert_eq!(other.program().taken(), before + 64);
+    drop((there, result));
+    assert_eq!(other.program().taken(), 0);
 }
 
 #[test]

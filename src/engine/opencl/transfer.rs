@@ -1,7 +1,7 @@
 //! Elements on their way: from plain arrays to a device, back, and from one place there to another.
 
 use super::failure::{Outcome, Problem};
-use super::memory::Place;
+use super::memory::{Place, View};
 use super::shared::Shared;
 use crate::concrete::Array;
 use crate::engine::arrays::{elements, own_elements};
@@ -13,9 +13,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What a program moved between the host and its device since it was compiled, and what is moved of the arrays that it made.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Transfers {
-    /// Arrays that were uploaded. Those known when the program was compiled are uploaded once, by its first run.
+    /// Arrays that were uploaded when that was asked for.
     pub uploads: u64,
-    /// Their bytes; none of arrays that are stored as one value for all elements, which the device writes itself.
+    /// Arrays that were known when the program was compiled: its first run uploads them, and no other.
+    pub known: u64,
+    /// The bytes of both; none of arrays that are stored as one value for all elements, which the device writes itself.
     pub uploaded_bytes: u64,
     /// Arrays that were downloaded.
     pub downloads: u64,
@@ -23,16 +25,21 @@ pub struct Transfers {
     pub downloaded_bytes: u64,
     /// Truth values that were read in runs, of loops that end by a condition and of branches: a byte each.
     pub conditions: u64,
+    /// How often runs waited for those. Steps of loops are launched ahead of their conditions, up to sixteen at a time, where
+    /// they end whatever they are given; a run waits once for all of them.
+    pub waits: u64,
 }
 
 /// What is counted of a program.
 #[derive(Default, Debug)]
 pub(super) struct Counters {
     uploads: AtomicU64,
+    known: AtomicU64,
     uploaded_bytes: AtomicU64,
     downloads: AtomicU64,
     downloaded_bytes: AtomicU64,
     conditions: AtomicU64,
+    waits: AtomicU64,
     /// How often memory was asked of the device.
     pub(super) allocations: AtomicU64,
 }
@@ -42,10 +49,12 @@ impl Counters {
         let now = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Transfers {
             uploads: now(&self.uploads),
+            known: now(&self.known),
             uploaded_bytes: now(&self.uploaded_bytes),
             downloads: now(&self.downloads),
             downloaded_bytes: now(&self.downloaded_bytes),
             conditions: now(&self.conditions),
+            waits: now(&self.waits),
         }
     }
 }
@@ -55,10 +64,20 @@ fn count(counter: &AtomicU64, by: u64) {
 }
 
 impl Shared {
-    /// Has an array written to a place, and does not wait for it.
+    /// Has an array that was asked for written to a place, and does not wait for it.
     pub(super) fn upload(&self, array: &Array, to: &Place) -> Outcome<()> {
-        self.forget_uploads()?;
         count(&self.counters.uploads, 1);
+        self.write(array, to)
+    }
+
+    /// Has a known array written to a place, and does not wait for it.
+    pub(super) fn upload_known(&self, array: &Array, to: &Place) -> Outcome<()> {
+        count(&self.counters.known, 1);
+        self.write(array, to)
+    }
+
+    fn write(&self, array: &Array, to: &Place) -> Outcome<()> {
+        self.forget_uploads()?;
         let (dtype, size) = (array.dtype(), array.size());
         if size == 0 {
             return Ok(());
@@ -77,7 +96,7 @@ impl Shared {
             let asked = Some(&mut event);
             core::enqueue_write_buffer(&self.queue, &**to.memory, false, to.at * width, bytes, None::<()>, asked)?;
         }
-        self.common.uploads.lock().unwrap_or_else(PoisonError::into_inner).push((event, handle));
+        self.common.uploads.lock().unwrap_or_else(PoisonError::into_inner).push_back((event, handle));
         count(&self.counters.uploaded_bytes, bytes.len() as u64);
         Ok(())
     }
@@ -89,16 +108,17 @@ impl Shared {
     /// When those of one did not.
     pub(super) fn forget_uploads(&self) -> Outcome<()> {
         let mut uploads = self.common.uploads.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut outcome = Ok(());
-        uploads.retain(|(event, _)| match core::event_status(event) {
-            Ok(status) => status != CommandExecutionStatus::Complete,
+        // They arrive in their order.
+        while let Some((event, _)) = uploads.front() {
             // What has failed has no status, but a number of the failure.
-            Err(error) => {
-                outcome = Err(error.into());
-                false
+            let status = core::event_status(event);
+            if matches!(status, Ok(status) if status != CommandExecutionStatus::Complete) {
+                break;
             }
-        });
-        outcome
+            uploads.pop_front();
+            status?;
+        }
+        Ok(())
     }
 
     /// Has the elements at a place written into an array of its own type, which has memory of its own and must stay until
@@ -121,11 +141,12 @@ impl Shared {
     }
 
     /// Has one value written to elements from a place on.
-    pub(super) fn fill(&self, to: &Place, count: usize, value: Value) -> Outcome<()> {
+    pub(super) fn fill<'v>(&self, to: impl Into<View<'v>>, count: usize, value: Value) -> Outcome<()> {
         if count == 0 {
             return Ok(());
         }
-        let (queue, memory, at, first) = (&self.queue, &**to.memory, to.at, None::<()>);
+        let to = to.into();
+        let (queue, memory, at, first) = (&self.queue, to.memory, to.at, None::<()>);
         self.observed(|event| match value {
             Value::F32(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, first, event, None),
             Value::F64(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, first, event, None),
@@ -136,15 +157,21 @@ impl Shared {
     }
 
     /// Has elements copied.
-    pub(super) fn copy(&self, from: &Place, to: &Place, dtype: DType, count: usize) -> Outcome<()> {
+    pub(super) fn copy<'v>(
+        &self,
+        from: impl Into<View<'v>>,
+        to: impl Into<View<'v>>,
+        dtype: DType,
+        count: usize,
+    ) -> Outcome<()> {
         if count == 0 {
             return Ok(());
         }
-        let width = dtype.bytes();
+        let (from, to, width) = (from.into(), to.into(), dtype.bytes());
         core::enqueue_copy_buffer::<u8, _, _, _>(
             &self.queue,
-            &**from.memory,
-            &**to.memory,
+            from.memory,
+            to.memory,
             from.at * width,
             to.at * width,
             count * width,
@@ -154,15 +181,31 @@ impl Shared {
         Ok(())
     }
 
-    /// The truth value at a place, once all that was launched before is done.
-    pub(super) fn holds(&self, at: &Place) -> Outcome<bool> {
-        let mut byte = [0u8];
-        // SAFETY: the byte is written before the call returns.
+    /// The truth values from a place on, once all that was launched before is done. Meanwhile, something else is launched.
+    pub(super) fn holds(
+        &self,
+        at: View<'_>,
+        values: usize,
+        meanwhile: impl FnOnce() -> Outcome<()>,
+    ) -> Outcome<Vec<bool>> {
+        let mut bytes = vec![0u8; values];
+        let mut done = Event::null();
+        // SAFETY: there are so many bytes, which stay where they are until they are written: that is waited for, whatever
+        // happens meanwhile.
         unsafe {
-            core::enqueue_read_buffer(&self.queue, &**at.memory, true, at.at, &mut byte, None::<()>, None::<()>)?;
+            let (queue, none) = (&self.queue, None::<()>);
+            core::enqueue_read_buffer(queue, at.memory, false, at.at, &mut bytes[..], none, Some(&mut done))?;
         }
-        count(&self.counters.conditions, 1);
-        Ok(byte[0] != 0)
+        let launched = meanwhile();
+        if let Err(error) = core::wait_for_event(&done) {
+            // Nobody knows whether the bytes will still be written.
+            std::mem::forget(bytes);
+            return Err(error.into());
+        }
+        launched?;
+        count(&self.counters.conditions, values as u64);
+        count(&self.counters.waits, 1);
+        Ok(bytes.iter().map(|&byte| byte != 0).collect())
     }
 }
 

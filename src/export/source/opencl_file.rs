@@ -5,10 +5,11 @@ use super::{check_sizes, lowered, words};
 use crate::concrete::Array;
 use crate::error::Result;
 use crate::export::Program;
-use crate::kernel::{self, Buffer, BufferId, Nest, Procedure, Source, Step};
+use crate::kernel::{self, BufferId, Nest, Procedure, Source, Step};
 use crate::shape::{DType, Value, steps};
 use crate::source::c::C;
 use crate::source::helpers;
+use crate::source::isolated::isolated;
 use crate::source::language::Language;
 use crate::source::nest::{Buffers, NestWriter};
 use crate::source::order::parallel_first;
@@ -16,7 +17,7 @@ use crate::source::plan::{Place, Plan};
 use crate::source::procedure::{Interface, Writer, touched};
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A program as source of OpenCL C 1.2, and a launch plan: what a host program needs to run it.
 ///
@@ -347,37 +348,4 @@ fn known(array: &Array) -> String {
             format!("\"values\": [{}]", values.join(", "))
         }
     }
-}
-
-/// A procedure of one step alone: with what it reads and what it writes.
-fn isolated(procedure: &Procedure, step: &Step) -> (Procedure, Vec<BufferId>, Vec<BufferId>) {
-    let (read, written) = step.touched();
-    let distinct = |ids: Vec<BufferId>| {
-        let mut seen = HashSet::new();
-        let ids = ids.into_iter().map(|id| procedure.origin(id));
-        ids.filter(|&id| seen.insert(id)).collect::<Vec<BufferId>>()
-    };
-    let (read, written) = (distinct(read), distinct(written));
-    let mut alone = Procedure { parameters: read.len(), ..Procedure::default() };
-    let mut ids: BTreeMap<BufferId, BufferId> = BTreeMap::new();
-    for (at, &id) in read.iter().chain(&written).enumerate() {
-        let source = if at < read.len() { Source::Parameter(at) } else { Source::Local };
-        alone.buffers.push(Buffer { ty: procedure.buffers[id as usize].ty.clone(), source });
-        ids.insert(id, at as BufferId);
-    }
-    alone.results = (read.len()..read.len() + written.len()).map(|at| at as BufferId).collect();
-    let own = |id: &mut BufferId| *id = ids[&procedure.origin(*id)];
-    let mut step = step.clone();
-    match &mut step {
-        Step::Loop(repeated) => repeated.arguments.iter_mut().chain(&mut repeated.results).for_each(own),
-        Step::Branch(branch) => {
-            let arguments = branch.arguments.iter_mut().chain(&mut branch.results);
-            arguments.chain([&mut branch.condition]).for_each(own);
-        }
-        Step::Sweeps(sweeps) => sweeps.arguments.iter_mut().chain(&mut sweeps.results).for_each(own),
-        Step::Call(call) => call.arguments.iter_mut().chain(&mut call.results).for_each(own),
-        Step::Nest(_) | Step::Product(_) | Step::Blocks(_) => unreachable!("these are kernels of many work items"),
-    }
-    alone.steps.push(step);
-    (alone, read, written)
 }

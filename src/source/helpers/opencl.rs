@@ -69,6 +69,11 @@ const SOME_SUM: [&str; 2] = truth!("sum", "if (value) *at = 1;");
 const SOME_MAX: [&str; 2] = truth!("max", "if (value) *at = 1;");
 const ALL: [&str; 2] = truth!("min", "if (!value) *at = 0;");
 
+/// A product, where what overflowed is not multiplied by zero: of factors that are composed the product may overflow though no
+/// step's does.
+const SCALED: &str =
+    "T P_scaled_S(T x, T y)\n{\n    return (x == 0 && isinf(y)) || (isinf(x) && y == 0) ? 0 : x * y;\n}\n";
+
 /// Whether a key comes before another one, whatever their positions: NaN comes last.
 const BEFORE: &str = "bool P_NAME_S(T x, T y)\n{\n    return X_NAN ? false : Y_NAN ? true : x ORDER y;\n}\n";
 
@@ -99,6 +104,7 @@ pub(super) fn find(name: &str, dtype: DType) -> Option<Row> {
         ("atomic_sum", _) => row(SUM[at]),
         ("atomic_max", _) => Row { text: MAX[at], calls: calls!("max", dtype) },
         ("atomic_min", _) => Row { text: MIN[at], calls: calls!("min", dtype) },
+        ("scaled", _) => row(SCALED),
         ("is_before" | "is_before_descending", _) => row(BEFORE),
         _ => return None,
     })

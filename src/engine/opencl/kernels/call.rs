@@ -24,7 +24,8 @@ impl Writer {
                 return Ok(Inner::Actions(fills.collect()));
             }
             Called::Procedure => {
-                let code = self.procedure(lower_unblocked(&call.body))?;
+                // Functions with derivatives of their own are what they compute.
+                let code = self.procedure(lower_unblocked(&call.body.without_marks()))?;
                 return Ok(Inner::Call { code, arguments: call.arguments.clone(), results: call.results.clone() });
             }
         };

@@ -3,18 +3,23 @@
 mod call;
 mod nest;
 mod parts;
+mod product;
+mod recurrence;
+mod scan;
 mod segments;
+mod sequential;
 mod sort;
 mod table;
 
-use super::code::{Action, Code, Grid, Inner, Operand};
+use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
 use super::failure::{Outcome, Problem};
+use super::tuning::Products;
 use crate::kernel::{BufferId, Procedure, Source, Step};
 use crate::shape::DType;
 use crate::source::c::C;
 use crate::source::helpers;
-use crate::source::language::Helper;
+use crate::source::language::{Helper, Language};
 use crate::source::plan::Plan;
 use crate::source::text::Text;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,17 +30,24 @@ pub(super) struct Writer {
     helpers: BTreeSet<Helper>,
     text: Text,
     names: Vec<String>,
+    /// How many names of functions and known arrays beside kernels were given.
+    functions: usize,
     /// What the device can do.
     limits: Limits,
+    /// How matrix products are computed.
+    products: Products,
+    /// What arrays of the program are called, by the buffers of its outermost procedure.
+    called: BTreeMap<BufferId, String>,
 }
 
 /// The prefix of functions that stand beside kernels.
 const PREFIX: &str = "deltaray";
 
 impl Writer {
-    pub(super) fn new(limits: Limits) -> Writer {
+    pub(super) fn new(limits: Limits, products: Products) -> Writer {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
-        Writer { language, helpers: BTreeSet::new(), text: Text::default(), names: Vec::new(), limits }
+        let (helpers, text, names) = (BTreeSet::new(), Text::default(), Vec::new());
+        Writer { language, helpers, text, names, functions: 0, limits, products, called: BTreeMap::new() }
     }
 
     /// How many kernels were written.
@@ -61,13 +73,29 @@ impl Writer {
         (source.finish(), self.names)
     }
 
+    /// A program's kernels, whose comments call its parameters and results by these names.
+    pub(super) fn program(&mut self, procedure: Procedure, parameters: &[String], results: &[String]) -> Outcome<Code> {
+        let results = procedure.results.iter().map(|&id| procedure.origin(id)).zip(results);
+        let mut called: BTreeMap<BufferId, String> = results.map(|(id, name)| (id, name.clone())).collect();
+        called.extend((0..procedure.parameters as BufferId).zip(parameters.iter().cloned()));
+        called.retain(|_, name| !name.is_empty());
+        self.called = called;
+        self.procedure(procedure)
+    }
+
     /// A procedure's kernels, and those of all inside of it.
     pub(super) fn procedure(&mut self, procedure: Procedure) -> Outcome<Code> {
         let mut plan = Plan::new(&procedure);
         let mut inner = Vec::new();
         for step in &procedure.steps {
             plan.next();
+            // Buffers of procedures inside have no names.
+            let is_nested = !step.inner().is_empty() || matches!(step, Step::Call(_));
+            let called = if is_nested { std::mem::take(&mut self.called) } else { BTreeMap::new() };
             inner.push(self.step(&procedure, &mut plan, step)?);
+            if is_nested {
+                self.called = called;
+            }
         }
         plan.next();
         let places = (0..procedure.buffers.len()).map(|id| plan.place(id as BufferId)).collect();
@@ -80,20 +108,25 @@ impl Writer {
     }
 
     fn step(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, step: &Step) -> Outcome<Inner> {
+        if let Some(actions) = self.sequential(procedure, plan, step) {
+            return Ok(Inner::Actions(actions));
+        }
         Ok(match step {
             Step::Nest(nest) => Inner::Actions(self.nest(procedure, plan, nest, false)),
-            Step::Product(product) => {
-                let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
-                Inner::Actions(self.nest(procedure, plan, &product.as_nest(dtype), product.continues))
-            }
-            Step::Loop(repeated) => Inner::Loop(self.procedure(repeated.step.clone())?),
+            Step::Product(product) => Inner::Actions(self.product(procedure, plan, product)?),
+            Step::Loop(repeated) => match self.recurrence(procedure, plan, repeated) {
+                Some(inner) => inner,
+                None => Inner::Loop(self.procedure(repeated.step.clone())?),
+            },
             Step::Branch(branch) => {
                 Inner::Branch([self.procedure(branch.then.clone())?, self.procedure(branch.otherwise.clone())?])
             }
             Step::Sweeps(sweeps) => {
                 let condition = sweeps.condition.clone().map(|condition| self.procedure(condition)).transpose()?;
-                let bodies = sweeps.bodies.iter().map(|body| self.procedure(body.clone())).collect::<Outcome<_>>()?;
-                Inner::Sweeps { condition, bodies }
+                let bodies = sweeps.bodies.iter().map(|body| self.procedure(body.clone()));
+                let bodies = bodies.collect::<Outcome<Vec<Code>>>()?;
+                let runs_ahead = condition.iter().chain(bodies.first()).all(Code::ends);
+                Inner::Sweeps(Box::new(SweepsCode { condition, bodies, runs_ahead }))
             }
             Step::Call(call) => self.call(procedure, plan, call)?,
             Step::Blocks(_) => return Err(Problem::Unsupported("blocks of rows are not lowered for devices".into())),
@@ -104,6 +137,11 @@ impl Writer {
         let name = format!("{word}{}", self.names.len());
         self.names.push(name.clone());
         name
+    }
+
+    /// What elements of a type are called.
+    fn element(&self, dtype: DType) -> &'static str {
+        self.language.dtype(dtype)
     }
 
     /// A kernel whose items are on their own: its text begins with the position of each.
@@ -129,7 +167,16 @@ impl Writer {
         };
         let numbers = operands.numbers.iter().map(|(name, _)| format!("const long {name}"));
         let all: Vec<String> = parameters.iter().map(parameter).chain(numbers).collect();
-        self.text.open(format!("__kernel void {name}({})", all.join(", ")));
+        for (operand, (name, ..)) in operands.all.iter().zip(parameters) {
+            if let Operand::Buffer(id) = operand
+                && let Some(called) = self.called.get(id)
+            {
+                self.text.line(format!("/* {name}: {} */", commented(called)));
+            }
+        }
+        // Compilers that know how many work items share registers give each as many as there are.
+        let required = format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1)))", grid.group);
+        self.text.open(format!("{required} void {name}({})", all.join(", ")));
         for (name, dtype, writes) in parameters {
             let pointer = self.language.pointer(*dtype, *writes);
             self.text.line(format!("{pointer}{name} = all_{name} + {name}_at;"));
@@ -140,6 +187,15 @@ impl Writer {
         let numbers = operands.numbers.iter().map(|&(_, number)| number).collect();
         Action::Launch { kernel: self.names.len() - 1, grid, operands: operands.all.clone(), numbers }
     }
+}
+
+/// A name in a comment, which it neither ends nor continues.
+fn commented(name: &str) -> String {
+    name.chars()
+        .map(|character| {
+            if character.is_control() || !character.is_ascii() || "*/\\?".contains(character) { '_' } else { character }
+        })
+        .collect()
 }
 
 /// The buffers of a procedure, and behind them memory of a step's own.

@@ -6,7 +6,7 @@
 //! together. Where different items come to one element, they exchange it atomically, or, where that is not to be, one of them
 //! does all steps that could.
 
-use super::parts::{Manner, Part, parts, second};
+use super::parts::{Manner, Part, first, parts, second, written_first};
 use super::{Scope, Writer};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{BufferId, Mode, Nest, Procedure};
@@ -34,6 +34,9 @@ const LONG: usize = 2048;
 
 /// Units from which on atomic exchanges, which each take several times as long as a sum, are worth it if items run in turn.
 const MANY_UNITS: usize = 16;
+
+/// Bytes of an operand and of where it begins.
+const BYTES_OF_PARAMETER: usize = 16;
 
 /// A sort by places takes the time of so many steps in turn, for each step that an item takes at least before it is shared.
 const WORTH_A_SORT: usize = 64;
@@ -68,12 +71,20 @@ impl Writer {
         nest: &Nest,
         continues: bool,
     ) -> Vec<Action> {
-        let nest = tidied(nest, &plan.unread);
+        let mut nest = tidied(nest, &plan.unread);
         let mut actions = Vec::new();
         let mut scope = Scope { procedure, scratch: Vec::new() };
+        let bound = (self.limits.parameters / BYTES_OF_PARAMETER).max(4);
+        while let Some(value) = first(&nest, bound) {
+            let (dtype, count) = (nest.values[value as usize].1, steps(nest.extents.iter().copied()));
+            let buffer = scope.add(plan.memory(dtype, count), dtype, count);
+            let first = tidied(&written_first(&mut nest, value, buffer), &HashSet::new());
+            let part = Part { nest: first, reduced: Vec::new(), manner: Manner::Apart, is_second: false };
+            self.part(&mut scope, plan, &part, &|_| false, &mut actions);
+        }
         // The second part that stores to a buffer goes on with what the first has.
         let mut stored: HashSet<BufferId> = HashSet::new();
-        for part in parts(&nest, |alone, dtype| self.manner(alone, dtype)) {
+        for part in parts(&nest, bound, |alone, dtype| self.manner(alone, dtype)) {
             let origins = part.nest.stores.iter().map(|store| procedure.origin(store.buffer));
             let origins: Vec<BufferId> = origins.collect();
             let goes_on =

@@ -18,7 +18,7 @@ pub(super) struct Part {
     pub(super) reduced: Vec<usize>,
     /// How its reductions come to the elements.
     pub(super) manner: Manner,
-    /// Whether it puts together what another one has of its results.
+    /// Whether it puts together what others have of its results.
     pub(super) is_second: bool,
 }
 
@@ -90,8 +90,9 @@ fn with_guarded_sums(nest: &mut Nest) {
     }
 }
 
-/// The parts of a nest, that which writes first. What several positions come to is exchanged atomically where `manner` says so.
-pub(super) fn parts(nest: &Nest, manner: impl Fn(&Nest, DType) -> Manner) -> Vec<Part> {
+/// The parts of a nest, that which writes first, each of so many arrays at most. What several positions come to is exchanged
+/// atomically where `manner` says so.
+pub(super) fn parts(nest: &Nest, bound: usize, manner: impl Fn(&Nest, DType) -> Manner) -> Vec<Part> {
     if nest.stores.is_empty() {
         return Vec::new();
     }
@@ -113,19 +114,19 @@ pub(super) fn parts(nest: &Nest, manner: impl Fn(&Nest, DType) -> Manner) -> Vec
             None => found.push((own, vec![store])),
         }
     }
-    if !writes.is_empty() {
-        // Where nothing is reduced, what is written has an item for each element. Else it goes along, but not where a few
-        // items go through everything, or where positions are sorted.
-        let fits = |(key, _): &&mut (_, Vec<Store>)| {
-            let (_, manner): &(BTreeSet<usize>, Manner) = key;
+    // Where nothing is reduced, what is written has an item for each element. Else it goes along, but not where a few items go
+    // through everything, or where positions are sorted.
+    for write in writes {
+        let is_free = |((_, manner), stores): &&mut ((BTreeSet<usize>, Manner), Vec<Store>)| {
             !matches!(manner, Manner::InTurn | Manner::Sorted)
+                && fits(&nest, stores, std::slice::from_ref(&write), bound)
         };
-        match found.iter_mut().filter(|found| fits(found)).min_by_key(|((reduced, _), _)| reduced.len()) {
-            Some((_, stores)) => stores.extend(writes),
-            None => found.push(((BTreeSet::new(), Manner::Apart), writes)),
+        match found.iter_mut().filter(is_free).min_by_key(|((reduced, _), _)| reduced.len()) {
+            Some((_, stores)) => stores.push(write),
+            None => found.push(((BTreeSet::new(), Manner::Apart), vec![write])),
         }
-        found.sort_by_key(|(_, stores)| stores.iter().all(|store| store.mode != Mode::Write));
     }
+    found.sort_by_key(|(_, stores)| stores.iter().all(|store| store.mode != Mode::Write));
     let mut parts = Vec::new();
     for ((_, manner), stores) in found {
         let written: Vec<Store> = stores.iter().filter(|store| store.mode == Mode::Write).cloned().collect();
@@ -141,6 +142,70 @@ pub(super) fn parts(nest: &Nest, manner: impl Fn(&Nest, DType) -> Manner) -> Vec
         }
     }
     parts
+}
+
+/// The buffers that values read, and those that they are made of do, for each value; of those beyond `bound` only that they are
+/// more.
+fn read(nest: &Nest, bound: usize) -> Vec<BTreeSet<BufferId>> {
+    let mut all: Vec<BTreeSet<BufferId>> = Vec::with_capacity(nest.values.len());
+    for (value, _) in &nest.values {
+        let mut own = BTreeSet::new();
+        if let Value::Load { buffer, .. } | Value::Gather { buffer, .. } = value {
+            own.insert(*buffer);
+        }
+        for operand in value.operands() {
+            if own.len() <= bound {
+                own.extend(&all[operand as usize]);
+            }
+        }
+        all.push(own);
+    }
+    all
+}
+
+/// The arrays that a kernel of these stores takes, each of which may be put together of parts.
+fn arrays(nest: &Nest, read: &[BTreeSet<BufferId>], stores: &[&Store]) -> usize {
+    let mut all: BTreeSet<BufferId> = stores.iter().map(|store| store.buffer).collect();
+    for store in stores {
+        all.extend(&read[store.value as usize]);
+        if let Some((index, ..)) = store.index {
+            all.extend(&read[index as usize]);
+        }
+    }
+    debug_assert!(nest.values.len() == read.len(), "what each value reads");
+    all.len() + stores.iter().filter(|store| store.mode != Mode::Write).count()
+}
+
+/// Whether stores can be in one kernel.
+fn fits(nest: &Nest, stores: &[Store], others: &[Store], bound: usize) -> bool {
+    arrays(nest, &read(nest, bound), &stores.iter().chain(others).collect::<Vec<_>>()) <= bound
+}
+
+/// A value that is to be in memory first, since a store needs more arrays than a kernel takes: that of most arrays which has few
+/// enough.
+pub(super) fn first(nest: &Nest, bound: usize) -> Option<ValueId> {
+    let read = read(nest, bound);
+    if nest.stores.iter().all(|store| arrays(nest, &read, &[store]) <= bound) {
+        return None;
+    }
+    let ids = (0..nest.values.len()).filter(|&id| (2..bound).contains(&read[id].len()));
+    ids.max_by_key(|&id| (read[id].len(), std::cmp::Reverse(id))).map(|id| id as ValueId)
+}
+
+/// The nest that writes a value of another at all positions to a buffer; the other one reads it from there.
+pub(super) fn written_first(nest: &mut Nest, value: ValueId, buffer: BufferId) -> Nest {
+    let mut at = Affine::constant(0, nest.extents.len());
+    let mut inner = 1i64;
+    for axis in (0..nest.extents.len()).rev() {
+        at.coefficients[axis] = inner;
+        inner *= nest.extents[axis] as i64;
+    }
+    let guards = Guards::new();
+    let store = Store { value, buffer, at: at.clone(), guards: guards.clone(), index: None, mode: Mode::Write };
+    let first = pruned(nest, vec![store]);
+    nest.values[value as usize].0 = Value::Load { buffer, at, guards };
+    *nest = pruned(nest, nest.stores.clone());
+    first
 }
 
 /// Has what was written be read where it is wanted, if that is less than computing it again.

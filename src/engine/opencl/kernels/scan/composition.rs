@@ -1,0 +1,218 @@
+//! What steps do to a carry, as functions that are composed: of several steps in a row without the carry that comes into them.
+
+use crate::operation::{Binary, Unary};
+use crate::shape::{DType, Value};
+use crate::term::recurrence::{Elementwise, Instruction, Operand, Recurrence};
+use smallvec::{SmallVec, smallvec};
+
+/// What a step does to a carry, by values that no carry has part in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Composition {
+    /// It is combined with a value, by an operation in which neither the order nor the grouping of its operands matters but for
+    /// rounding.
+    Combined { op: Binary, by: Operand },
+    /// It is multiplied by one value, and another is added.
+    Affine { factor: Operand, summand: Operand },
+    /// A value takes its place.
+    Replaced { by: Operand },
+    /// It stays as it is.
+    Kept,
+}
+
+impl Composition {
+    /// The values of a step.
+    pub(super) fn values(&self) -> SmallVec<[Operand; 2]> {
+        match *self {
+            Composition::Combined { by, .. } | Composition::Replaced { by } => smallvec![by],
+            Composition::Affine { factor, summand } => smallvec![factor, summand],
+            Composition::Kept => SmallVec::new(),
+        }
+    }
+}
+
+/// A value as `factor · carry + summand`; what is missing is 1 of a factor that is there, and 0 of a summand.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Form {
+    /// Whether the carry has part in the value.
+    has_carry: bool,
+    factor: Option<Operand>,
+    summand: Option<Operand>,
+}
+
+/// What a loop's steps do to each of its carries, all of which are to be composable; instructions that compute the values are
+/// added to the recurrence.
+pub(super) fn compositions(recurrence: &mut Recurrence, dtypes: &[DType]) -> Option<Vec<Composition>> {
+    let depends = recurrence.depends_on_carries();
+    let mut found = Vec::new();
+    for (carry, &dtype) in dtypes.iter().enumerate() {
+        let result = recurrence.results[carry];
+        let combined = combined(recurrence, &depends, carry);
+        found.push(match combined {
+            _ if result == Operand::Carry(carry) => Composition::Kept,
+            _ if is_free(&depends, result) => Composition::Replaced { by: result },
+            Some(composition) => composition,
+            None => affine(recurrence, &depends, carry, dtype)?,
+        });
+    }
+    Some(found)
+}
+
+fn is_free(depends: &[bool], operand: Operand) -> bool {
+    match operand {
+        Operand::Carry(_) => false,
+        // What was added depends on no carry.
+        Operand::Step(step) => !depends.get(step).copied().unwrap_or(false),
+        Operand::Input(_) | Operand::Capture(_) | Operand::Constant(_) => true,
+    }
+}
+
+/// Whether it is one operation on the carry and a value.
+fn combined(recurrence: &Recurrence, depends: &[bool], carry: usize) -> Option<Composition> {
+    let Operand::Step(step) = recurrence.results[carry] else { return None };
+    let instruction = &recurrence.steps[step];
+    let Elementwise::Binary(op) = instruction.op else { return None };
+    let is_associative = matches!(
+        op,
+        Binary::Add
+            | Binary::Mul
+            | Binary::Min
+            | Binary::MinRight
+            | Binary::Max
+            | Binary::MaxRight
+            | Binary::LogAddExp
+            | Binary::And
+            | Binary::Or
+            | Binary::Xor
+            | Binary::BitAnd
+            | Binary::BitOr
+            | Binary::BitXor
+    );
+    let own = Operand::Carry(carry);
+    let by = match instruction.operands[..] {
+        [a, b] if a == own && is_free(depends, b) => b,
+        [a, b] if b == own && is_free(depends, a) => a,
+        _ => return None,
+    };
+    is_associative.then_some(Composition::Combined { op, by })
+}
+
+/// A carry that is an affine function of itself.
+fn affine(recurrence: &mut Recurrence, depends: &[bool], carry: usize, dtype: DType) -> Option<Composition> {
+    if dtype == DType::Bool {
+        return None;
+    }
+    // Only what leads to the carry is looked at: of the others just outputs are made.
+    let form_of = |forms: &[Option<Form>], operand: Operand| match operand {
+        Operand::Carry(other) if other == carry => Some(Form { has_carry: true, factor: None, summand: None }),
+        Operand::Carry(_) => None,
+        Operand::Step(step) if depends[step] => forms[step],
+        free => Some(Form { has_carry: false, factor: None, summand: Some(free) }),
+    };
+    let mut added = Added { steps: Vec::new(), first: recurrence.steps.len(), dtype };
+    let mut forms: Vec<Option<Form>> = Vec::with_capacity(recurrence.steps.len());
+    for (at, instruction) in recurrence.steps.iter().enumerate() {
+        // Instructions that were added for other carries are free.
+        let is_walked = depends.get(at).copied().unwrap_or(false) && instruction.dtype == dtype;
+        let form = match is_walked {
+            true => added.form(instruction, |operand| form_of(&forms, operand), |operand| is_free(depends, operand)),
+            false => None,
+        };
+        forms.push(form);
+    }
+    let form = form_of(&forms, recurrence.results[carry])?;
+    let number = |number: i64| Operand::Constant(Value::from_i64(dtype, number));
+    let composition = match (form.has_carry, form.factor, form.summand) {
+        (true, None, Some(by)) => Composition::Combined { op: Binary::Add, by },
+        (true, Some(by), None) => Composition::Combined { op: Binary::Mul, by },
+        (_, factor, summand) => {
+            Composition::Affine { factor: factor.unwrap_or(number(1)), summand: summand.unwrap_or(number(0)) }
+        }
+    };
+    recurrence.steps.extend(added.steps);
+    Some(composition)
+}
+
+/// Instructions that compute factors and summands.
+struct Added {
+    steps: Vec<Instruction>,
+    /// The position of the first.
+    first: usize,
+    dtype: DType,
+}
+
+impl Added {
+    fn add(&mut self, op: Elementwise, operands: &[Operand]) -> Operand {
+        self.steps.push(Instruction { op, operands: operands.iter().copied().collect(), dtype: self.dtype });
+        Operand::Step(self.first + self.steps.len() - 1)
+    }
+
+    fn sum(&mut self, a: Option<Operand>, b: Option<Operand>) -> Option<Operand> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(self.add(Elementwise::Binary(Binary::Add), &[a, b])),
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn negated(&mut self, form: Form) -> Form {
+        let minus_one = Operand::Constant(Value::from_i64(self.dtype, -1));
+        let mut negative = |operand| self.add(Elementwise::Unary(Unary::Neg), &[operand]);
+        Form {
+            has_carry: form.has_carry,
+            factor: if form.has_carry { Some(form.factor.map_or(minus_one, &mut negative)) } else { None },
+            summand: form.summand.map(&mut negative),
+        }
+    }
+
+    /// A value as a function of the carry.
+    fn form(
+        &mut self,
+        instruction: &Instruction,
+        form_of: impl Fn(Operand) -> Option<Form>,
+        is_free: impl Fn(Operand) -> bool,
+    ) -> Option<Form> {
+        let number = |added: &Added, number: i64| Operand::Constant(Value::from_i64(added.dtype, number));
+        match (instruction.op, &instruction.operands[..]) {
+            (Elementwise::Unary(Unary::StopGradient), &[a]) => form_of(a),
+            (Elementwise::Unary(Unary::Neg), &[a]) => Some(self.negated(form_of(a)?)),
+            (Elementwise::Binary(op @ (Binary::Add | Binary::Sub)), &[a, b]) => {
+                let a = form_of(a)?;
+                let b = match op {
+                    Binary::Add => form_of(b)?,
+                    _ => self.negated(form_of(b)?),
+                };
+                let factor = match (a.has_carry, b.has_carry) {
+                    (true, true) => {
+                        let one = number(self, 1);
+                        self.sum(Some(a.factor.unwrap_or(one)), Some(b.factor.unwrap_or(one)))
+                    }
+                    _ => a.factor.or(b.factor),
+                };
+                let summand = self.sum(a.summand, b.summand);
+                Some(Form { has_carry: a.has_carry || b.has_carry, factor, summand })
+            }
+            (Elementwise::Binary(Binary::Mul), &[a, b]) => {
+                let (form, by) = if is_free(b) { (form_of(a)?, b) } else { (form_of(b)?, a) };
+                if !is_free(by) {
+                    return None;
+                }
+                self.scaled(form, Binary::Mul, by)
+            }
+            (Elementwise::Binary(Binary::Div), &[a, b]) if self.dtype.is_float() && is_free(b) => {
+                let form = form_of(a)?;
+                self.scaled(form, Binary::Div, b)
+            }
+            _ => None,
+        }
+    }
+
+    fn scaled(&mut self, form: Form, op: Binary, by: Operand) -> Option<Form> {
+        let one = Operand::Constant(Value::from_i64(self.dtype, 1));
+        let factor = match (form.has_carry, form.factor) {
+            (false, _) => None,
+            (true, None) if op == Binary::Mul => Some(by),
+            (true, factor) => Some(self.add(Elementwise::Binary(op), &[factor.unwrap_or(one), by])),
+        };
+        let summand = form.summand.map(|summand| self.add(Elementwise::Binary(op), &[summand, by]));
+        Some(Form { has_carry: form.has_carry, factor, summand })
+    }
+}

@@ -1,0 +1,261 @@
+//! Scans whose chunks have a group each, a tile: so many steps as its items take together.
+//!
+//! Steps are read and written row by row, neighbouring items at neighbouring steps. Between that, in local memory, each item
+//! composes a few steps in a row, and then all items find what comes before theirs, in so many rounds as the number of items has
+//! binary digits.
+
+use super::{Parts, power_of_two_below};
+use crate::engine::opencl::code::{Action, Grid};
+use crate::engine::opencl::kernels::recurrence::{Sequence, last_carries};
+use crate::engine::opencl::kernels::{Scope, Writer};
+use crate::source::language::Language;
+use crate::source::plan::Plan;
+use crate::source::text::Text;
+
+/// Work items of a group, at most.
+const LANES: usize = 256;
+
+/// Steps that an item composes in a row, at most.
+const STEPS: usize = 8;
+
+/// The steps of a group.
+#[derive(Clone, Copy, Debug)]
+struct Tile {
+    /// Its items.
+    lanes: usize,
+    /// Steps of each item.
+    steps: usize,
+    /// How far the steps of an item are from those of the next one in local memory, which is odd, so that they are in other
+    /// banks.
+    stride: usize,
+}
+
+impl Tile {
+    fn new(parts: &Parts, length: usize, [group, local, least]: [usize; 3]) -> Tile {
+        let bytes: usize = parts.values.iter().map(|dtype| dtype.bytes()).sum();
+        let mut lanes = power_of_two_below(LANES.min(group));
+        let mut steps = STEPS.min(least).min(length.div_ceil(lanes)).max(1);
+        loop {
+            let tile = Tile { lanes, steps, stride: steps | 1 };
+            // Items of a group have more local memory than that, but groups are to be side by side.
+            if bytes * lanes * (tile.stride + 2) <= local * 3 / 4 || (lanes, steps) == (1, 1) {
+                return tile;
+            }
+            if steps > 1 { steps /= 2 } else { lanes /= 2 }
+        }
+    }
+
+    fn size(self) -> usize {
+        self.lanes * self.steps
+    }
+
+    /// Where a step of the tile is in local memory.
+    fn slot(self, within: &str) -> String {
+        match (self.steps, self.stride) {
+            (1, 1) => within.to_string(),
+            (steps, stride) => format!("{within} / {steps} * {stride} + {within} % {steps}"),
+        }
+    }
+
+    /// The head of a loop over the rows of the tile, and which of its steps is an item's.
+    fn rows(self, text: &mut Text) {
+        text.open(format!("for (uint row = 0; row < {}; row++)", self.steps));
+        text.line(format!("const uint within = row * {} + lane;", self.lanes));
+    }
+}
+
+impl Writer {
+    /// A scan whose chunks have a group each.
+    pub(super) fn tiles(
+        &mut self,
+        scope: &mut Scope<'_>,
+        plan: &mut Plan<'_>,
+        sequence: &Sequence<'_>,
+        parts: &Parts,
+    ) -> Vec<Action> {
+        let (length, places) = (sequence.scan().length, sequence.places);
+        let limits = [self.limits.group, self.limits.local, self.limits.least_steps];
+        let tile = Tile::new(parts, length, limits);
+        let tiles = length.div_ceil(tile.size());
+        let grid = |groups: usize| Grid { items: groups * tile.lanes, group: tile.lanes };
+        let mut actions = Vec::new();
+        let mut starts = sequence.first().to_vec();
+        if tiles > 1 {
+            let count = tiles - 1;
+            let [composed, carried] = self.memory(scope, plan, places, parts, tiles);
+            starts = carried;
+
+            // The steps of each tile but the last, composed.
+            let elements = sequence.needed(&parts.operands());
+            let operands = scope.operands(&sequence.read(&elements), &composed);
+            let mut text = self.head(parts, tile, count);
+            self.captures(&mut text, sequence, &operands, &elements);
+            self.fill(&mut text, parts, tile, length, &mut |writer, text| {
+                writer.element_of_step(text, sequence, &operands, &elements, parts);
+            });
+            self.scan_tile(&mut text, parts, tile);
+            text.open(format!("if (lane == {})", tile.lanes - 1));
+            for (value, id) in composed.iter().enumerate() {
+                text.line(format!("{}[group] = own{value};", operands.names[id]));
+            }
+            text.close();
+            text.tidy();
+            actions.push(self.group_kernel("tiles", &operands, grid(places * count), text));
+
+            // What is carried into each tile.
+            let operands = scope.operands(&[sequence.first(), &composed].concat(), &starts);
+            let mut text = self.head(parts, tile, 1);
+            self.declare_carries(&mut text, parts, &|carry| {
+                format!("{}[item]", operands.names[&sequence.first()[carry]])
+            });
+            let store = |text: &mut Text, at: &str, carry: usize, value: &str| {
+                text.line(format!("{}[item * {tiles} + {at}] = {value};", operands.names[&starts[carry]]));
+            };
+            text.open("if (lane == 0)");
+            (0..starts.len()).for_each(|carry| store(&mut text, "0", carry, &format!("carry{carry}")));
+            text.close();
+            text.open(format!("for (long first = 0; first < {count}; first += {})", tile.size()));
+            self.fill(&mut text, parts, tile, count, &mut |writer, text| {
+                for (value, &dtype) in parts.values.iter().enumerate() {
+                    let element = format!("{}[item * {count} + number]", operands.names[&composed[value]]);
+                    text.line(writer.language.declare(&format!("element{value}"), dtype, &element));
+                }
+            });
+            self.scan_tile(&mut text, parts, tile);
+            tile.rows(&mut text);
+            text.open(format!("if (first + within < {count})"));
+            self.up_to(&mut text, parts, tile, "within");
+            let carried = |carry: usize| format!("carry{carry}");
+            let mut next: Vec<String> = (0..starts.len()).map(carried).collect();
+            for (carry, value) in self.applied(parts, &|value| format!("prefix{value}"), &carried) {
+                next[carry] = value;
+            }
+            next.iter().enumerate().for_each(|(carry, value)| store(&mut text, "first + within + 1", carry, value));
+            text.close();
+            text.close();
+            text.line(format!("const uint last = min({count} - first, {}L) - 1;", tile.size()));
+            self.up_to(&mut text, parts, tile, "last");
+            for (carry, next) in self.applied(parts, &|value| format!("prefix{value}"), &carried) {
+                text.line(format!("carry{carry} = {next};"));
+            }
+            // The next steps take the place of these.
+            text.line("barrier(CLK_LOCAL_MEM_FENCE);");
+            text.close();
+            text.tidy();
+            actions.push(self.group_kernel("starts", &operands, grid(places), text));
+        }
+
+        // All steps.
+        let all = sequence.needed(&[&sequence.recurrence.results[..], &parts.operands()].concat());
+        let elements = sequence.needed(&parts.operands());
+        let read = [&starts[..], &sequence.read(&all)].concat();
+        let operands = scope.operands(&read, &sequence.repeated.results);
+        let mut text = self.head(parts, tile, tiles);
+        self.captures(&mut text, sequence, &operands, &all);
+        self.fill(&mut text, parts, tile, length, &mut |writer, text| {
+            writer.element_of_step(text, sequence, &operands, &elements, parts);
+        });
+        self.scan_tile(&mut text, parts, tile);
+        tile.rows(&mut text);
+        text.open(format!("if (first + within < {length})"));
+        text.line("const long number = first + within;");
+        let start = |carry: usize| format!("{}[group]", operands.names[&starts[carry]]);
+        self.declare_carries(&mut text, parts, &start);
+        text.open("if (within > 0)");
+        self.up_to(&mut text, parts, tile, "(within - 1)");
+        for (carry, value) in self.applied(parts, &|value| format!("prefix{value}"), &|carry| format!("carry{carry}")) {
+            text.line(format!("carry{carry} = {value};"));
+        }
+        text.close();
+        let results = sequence.needed(&sequence.recurrence.results);
+        self.whole_step(&mut text, sequence, &operands, &results);
+        text.open(format!("if (number == {})", length - 1));
+        last_carries(&mut text, sequence, &operands);
+        text.close();
+        text.close();
+        text.close();
+        text.tidy();
+        actions.push(self.group_kernel("steps", &operands, grid(places * tiles), text));
+        actions
+    }
+
+    /// What kernels of tiles begin with: local memory, and which of so many tiles of which place a group has.
+    fn head(&self, parts: &Parts, tile: Tile, tiles: usize) -> Text {
+        let mut text = Text::default();
+        for (value, &dtype) in parts.values.iter().enumerate() {
+            let dtype = self.language.dtype(dtype);
+            text.line(format!("__local {dtype} scan{value}[{}];", tile.lanes * tile.stride));
+            text.line(format!("__local {dtype} sums{value}[{}];", 2 * tile.lanes));
+        }
+        text.line("const uint lane = get_local_id(0);");
+        text.declare("group", "const long group = get_group_id(0);");
+        text.declare("item", format!("const long item = group / {tiles};"));
+        text.declare("first", format!("const long first = group % {tiles} * {};", tile.size()));
+        text
+    }
+
+    /// Has local memory hold the values of the tile's steps from `first` on, of so many steps as there are: those beyond are the
+    /// last one again, which nothing is made of.
+    fn fill(
+        &mut self,
+        text: &mut Text,
+        parts: &Parts,
+        tile: Tile,
+        count: usize,
+        element: &mut dyn FnMut(&mut Writer, &mut Text),
+    ) {
+        tile.rows(text);
+        text.line(format!("const long number = min(first + within, {}L);", count - 1));
+        element(self, text);
+        text.line(format!("const uint slot = {};", tile.slot("within")));
+        (0..parts.values.len()).for_each(|value| text.line(format!("scan{value}[slot] = element{value};")));
+        text.close();
+        text.line("barrier(CLK_LOCAL_MEM_FENCE);");
+    }
+
+    /// Composes: then `scan` has each item's steps up to each of them, and `sums` from `side` on all steps up to each item's
+    /// last one.
+    fn scan_tile(&mut self, text: &mut Text, parts: &Parts, Tile { lanes, steps, stride }: Tile) {
+        let own = |value: usize| format!("own{value}");
+        let number = parts.values.len();
+        text.line(format!("const uint own = lane * {stride};"));
+        for (value, &dtype) in parts.values.iter().enumerate() {
+            text.line(self.language.declare_variable(&own(value), dtype, &format!("scan{value}[own]")));
+        }
+        if steps > 1 {
+            text.open(format!("for (uint slot = own + 1; slot < own + {steps}; slot++)"));
+            let both = self.composed(parts, &own, &|value| format!("scan{value}[slot]"));
+            for (value, both) in both.into_iter().enumerate() {
+                text.line(self.language.declare(&format!("both{value}"), parts.values[value], &both));
+            }
+            (0..number).for_each(|value| text.line(format!("scan{value}[slot] = own{value} = both{value};")));
+            text.close();
+        }
+        (0..number).for_each(|value| text.line(format!("sums{value}[lane] = own{value};")));
+        text.line("uint side = 0;");
+        text.line("barrier(CLK_LOCAL_MEM_FENCE);");
+        text.open(format!("for (uint reach = 1; reach < {lanes}; reach *= 2)"));
+        text.line("const uint earlier = side + max(lane, reach) - reach;");
+        let both = self.composed(parts, &|value| format!("sums{value}[earlier]"), &own);
+        for (value, both) in both.into_iter().enumerate() {
+            let both = format!("lane < reach ? own{value} : ({both})");
+            text.line(self.language.declare(&format!("both{value}"), parts.values[value], &both));
+        }
+        text.line(format!("side = {lanes} - side;"));
+        (0..number).for_each(|value| text.line(format!("sums{value}[side + lane] = own{value} = both{value};")));
+        text.line("barrier(CLK_LOCAL_MEM_FENCE);");
+        text.close();
+    }
+
+    /// All steps of the tile up to one of them, composed, under the names `prefix`.
+    fn up_to(&mut self, text: &mut Text, parts: &Parts, tile: Tile, within: &str) {
+        text.line(format!("const uint slot = {};", tile.slot(within)));
+        text.line(format!("const uint earlier = side + max({within} / {}, 1u) - 1;", tile.steps));
+        let both =
+            self.composed(parts, &|value| format!("sums{value}[earlier]"), &|value| format!("scan{value}[slot]"));
+        for (value, both) in both.into_iter().enumerate() {
+            let both = format!("{within} < {} ? scan{value}[slot] : ({both})", tile.steps);
+            text.line(self.language.declare(&format!("prefix{value}"), parts.values[value], &both));
+        }
+    }
+}

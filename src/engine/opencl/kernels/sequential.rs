@@ -1,0 +1,95 @@
+//! Loops and conditionals with little to do in each step, as kernels of a single work item: the host launches nothing for each
+//! step, and waits for no condition.
+
+use super::{Scope, Writer};
+use crate::engine::opencl::code::{Action, Grid};
+use crate::kernel::{Buffer, Procedure, Source, Step};
+use crate::shape::steps;
+use crate::source::isolated::isolated;
+use crate::source::language::Language;
+use crate::source::plan::Plan;
+use crate::source::procedure::{Interface, Writer as Functions};
+use crate::source::text::Text;
+use crate::term::Steps;
+
+/// A single work item computes no more elements than this in all, where that is known: some systems end kernels that take
+/// seconds.
+const MOST: usize = 1 << 24;
+
+/// Bytes that kernels take for each array: where it is, and where in it they begin.
+const OPERAND: usize = 16;
+
+/// The elements that all of a step's nests compute, if each is run once; or, of what is `repeated`, as often as is known.
+fn elements(step: &Step, repeated: bool) -> usize {
+    let inside = || step.inner().into_iter().map(|inner| elements_of(inner, repeated)).fold(0, usize::saturating_add);
+    match step {
+        Step::Nest(nest) => steps(nest.extents.iter().copied()),
+        Step::Product(product) => steps(product.all_extents().into_iter()),
+        Step::Loop(looped) if repeated => inside().saturating_mul(looped.scan.length),
+        Step::Sweeps(sweeps) if repeated => match sweeps.sweeps.steps {
+            Steps::Count(count) => inside().saturating_mul(count),
+            Steps::While(_) => inside(),
+        },
+        Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => inside(),
+        Step::Call(call) => {
+            let body = &call.body;
+            let arguments = (0..body.parameters).map(|at| body.parameter_type(at).size());
+            arguments.fold(1, usize::saturating_add)
+        }
+        // They are not lowered for devices.
+        Step::Blocks(_) => usize::MAX,
+    }
+}
+
+/// The same of all steps; but no less than what the procedure may have to copy: known arrays, and results that are elsewhere.
+fn elements_of(procedure: &Procedure, repeated: bool) -> usize {
+    let computed = procedure.steps.iter().map(|step| elements(step, repeated)).fold(0, usize::saturating_add);
+    let size = |buffer: &Buffer| buffer.ty.size();
+    let known = procedure.buffers.iter().filter(|buffer| matches!(buffer.source, Source::Constant(_)));
+    let results = procedure.results.iter().map(|&id| &procedure.buffers[id as usize]);
+    computed.max(known.chain(results).map(size).fold(0, usize::saturating_add))
+}
+
+impl Writer {
+    /// A loop or a conditional as a kernel of a single work item, if it is small enough for that, and needs no more memory
+    /// than is known before it is run.
+    pub(super) fn sequential(
+        &mut self,
+        procedure: &Procedure,
+        plan: &mut Plan<'_>,
+        step: &Step,
+    ) -> Option<Vec<Action>> {
+        let has_steps = matches!(step, Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_));
+        if !has_steps || elements(step, false) > self.limits.single_item || elements(step, true) > MOST {
+            return None;
+        }
+        let (alone, read, written) = isolated(procedure, step);
+        let mut writer = Functions::new(&self.language);
+        writer.count = self.functions;
+        let function = writer.procedure("alone", &alone, &Interface::inner(&alone)).ok()?;
+        // A loop that says that it could not be finished, since memory was planned ahead, is better launched by the host.
+        let operands = read.len() + written.len() + function.scratch().count();
+        if function.fails || operands * OPERAND > self.limits.parameters {
+            return None;
+        }
+        let mut functions = std::mem::take(&mut writer.constants);
+        for mut text in std::mem::take(&mut writer.functions) {
+            text.tidy();
+            functions.append(text);
+            functions.line("");
+        }
+        self.functions = writer.count;
+        self.helpers.append(&mut writer.helpers);
+        self.text.append(functions);
+        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let memory = function.scratch().map(|(dtype, count)| scope.add(plan.memory(dtype, count), dtype, count));
+        let memory: Vec<_> = memory.collect();
+        let filled: Vec<_> = written.iter().chain(&memory).copied().collect();
+        let operands = scope.operands(&read, &filled);
+        let arguments = read.iter().chain(&filled).map(|id| operands.names[id].clone());
+        let call = self.language.call(&function.name, &arguments.collect::<Vec<String>>());
+        let mut text = Text::default();
+        text.line(format!("{call};"));
+        Some(vec![self.group_kernel("sequential", &operands, Grid { items: 1, group: 1 }, text)])
+    }
+}
