@@ -175,6 +175,8 @@ impl OpenCl {
     ///
     /// That is so but for sums whose places are computed, as those of scatters: unless this is asked for, work items add to
     /// elements in any order, so that sums of floats are rounded differently from run to run.
+    /// If it is, positions are sorted by their places first, which takes memory for each of them; where there are few, and on
+    /// processors, few work items go through all of them instead.
     pub fn deterministic(mut self) -> OpenCl {
         self.is_deterministic = true;
         self

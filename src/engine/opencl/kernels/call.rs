@@ -42,12 +42,11 @@ impl Writer {
         Ok(Inner::Actions(actions))
     }
 
-    /// Whether each row is to be sorted by one item: where items run in turn, that takes fewer steps than what is shared does.
+    /// Whether each row is to be sorted by one item.
     fn is_sorted_by_items(&self, scope: &Scope<'_>, sort: &Sort) -> bool {
         let is_short = sort.extent <= SHORT * self.limits.least_steps;
-        self.limits.is_serial
-            || sort.rows() >= self.busy() && is_short
-            || !self.has_room_to_sort(scope.dtype(sort.array))
+        let are_many = sort.rows() >= self.busy() && is_short;
+        self.run_length(sort, scope.dtype(sort.array)).is_none() || !self.limits.is_serial && are_many
     }
 
     /// Rows that are sorted by an item each.

@@ -43,9 +43,6 @@ pub(super) struct Writer {
 /// The prefix of functions that stand beside kernels.
 const PREFIX: &str = "deltaray";
 
-/// Work items of a group, where the kernel does not ask for its number.
-const GROUP: usize = 64;
-
 impl Writer {
     pub(super) fn new(limits: Limits, products: Products) -> Writer {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
@@ -153,7 +150,12 @@ impl Writer {
         text.line("const long item = get_global_id(0);");
         text.line(format!("if (item >= {items}) return;"));
         text.append(body);
-        self.group_kernel(word, operands, Grid { items, group: GROUP.min(self.limits.group) }, text)
+        self.group_kernel(
+            word,
+            operands,
+            Grid { items, group: nest::group(items, self.limits.group, self.limits.is_serial) },
+            text,
+        )
     }
 
     /// A kernel: its head, which has arrays begin where they are said to, and its text.

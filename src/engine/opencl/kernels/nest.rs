@@ -108,7 +108,9 @@ impl Writer {
         let limits = &self.limits;
         let (order, parallel) = parallel_first(nest);
         let apart = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
-        let has_atomics = !limits.is_deterministic && (dtype.bytes() < 8 || limits.has_long_atomics);
+        // Sums of integers are the same in any order.
+        let has_order = limits.is_deterministic && dtype.is_float();
+        let has_atomics = !has_order && (dtype.bytes() < 8 || limits.has_long_atomics);
         let is_slow = limits.is_serial && limits.units < MANY_UNITS;
         let in_turn = steps(order[parallel..].iter().map(|&axis| nest.extents[axis]));
         let is_worth_a_sort =
@@ -262,7 +264,7 @@ fn shared(
 
 /// How many items are a group, where they are on their own: on a device that runs them in turn there are to be groups for all of
 /// its units.
-fn group(items: usize, widest: usize, is_serial: bool) -> usize {
+pub(super) fn group(items: usize, widest: usize, is_serial: bool) -> usize {
     let own = if is_serial { power_of_two_below(items / 16).min(64) } else { 128 };
     own.min(widest).max(1)
 }

@@ -1,5 +1,6 @@
 //! Sorts that work items share. Groups sort runs of neighbours in local memory, by a network of exchanges; longer rows are merged
 //! from two runs at a time, all items of a merge on their own: each finds by halving where its part of the merged run begins.
+//! Where items run in turn, runs are as long as there are items to be given to all units, and each is sorted by one.
 //!
 //! Keys go with their positions, so that memory is read in order. Equal keys keep their order: within a run, since positions are
 //! compared where keys are equal; in merges, since those of the left run, which are before those of the right one, go first.
@@ -20,8 +21,16 @@ const LANES: usize = 256;
 /// Elements that a group sorts, at most.
 const TILE: usize = 1024;
 
-/// Elements that an item merges.
+/// Elements that an item merges, and the same where items run in turn.
 const MERGED: usize = 8;
+const MERGED_IN_TURN: usize = 1024;
+
+/// Elements of a run that is sorted by one item, at least.
+const LONG: usize = 2048;
+
+/// Comparisons of each element in a sort by one item, by the logarithm of their number, and of each in a merge.
+const SORTING: usize = 2;
+const MERGING: usize = 2;
 
 /// Where what is sorted goes.
 #[derive(Clone, Copy)]
@@ -40,7 +49,7 @@ impl Sorted {
 
 /// Rows of which each is made of runs.
 struct Runs {
-    /// Elements of a run, a power of two.
+    /// Elements of a run.
     length: usize,
     /// Runs of a row.
     number: usize,
@@ -64,10 +73,26 @@ impl Writer {
 
     /// Whether groups have local memory to sort these in.
     pub(super) fn has_room_to_sort(&self, dtype: DType) -> bool {
-        self.tile(dtype) >= 2
+        self.tile(dtype) >= MERGED
     }
 
-    /// Sorts rows, of which there is one at least, which has an element.
+    /// How many elements of a row are sorted before they are merged, if it is worth it to share a sort.
+    pub(super) fn run_length(&self, sort: &Sort, dtype: DType) -> Option<usize> {
+        let (rows, extent) = (sort.rows(), sort.extent);
+        if !self.limits.is_serial {
+            let length = || extent.next_power_of_two().clamp(2, self.tile(dtype));
+            return self.has_room_to_sort(dtype).then(length);
+        }
+        let number = power_of_two_below(self.busy() / rows).min(power_of_two_below(extent / LONG));
+        let length = extent.div_ceil(number).next_multiple_of(MERGED_IN_TURN);
+        let logarithm = |number: usize| number.ilog2() as usize + 1;
+        // The steps of a unit for each element of a row. Keys are copied before their run is sorted, and after.
+        let alone = rows.div_ceil(self.limits.units) * SORTING * logarithm(extent);
+        let shared = SORTING * logarithm(length) + 2 + MERGING * logarithm(number);
+        (number > 1 && (rows * shared).div_ceil(self.limits.units) < alone).then_some(length)
+    }
+
+    /// Sorts rows, of which there is one at least, which has an element, and which have a run length.
     pub(super) fn sorted(
         &mut self,
         scope: &mut Scope<'_>,
@@ -77,7 +102,7 @@ impl Writer {
         actions: &mut Vec<Action>,
     ) {
         let (dtype, count) = (scope.dtype(sort.array), sort.rows() * sort.extent);
-        let length = sort.extent.next_power_of_two().clamp(2, self.tile(dtype));
+        let length = self.run_length(sort, dtype).expect("rows that are shared are made of runs");
         let runs = Runs { length, number: sort.extent.div_ceil(length) };
         if runs.number == 1 {
             let operands = scope.operands(&[sort.array], &to.buffers());
@@ -90,8 +115,13 @@ impl Writer {
         };
         let merges = runs.number.next_power_of_two().ilog2();
         let [mut from, mut other] = [memory(), if merges > 1 { memory() } else { to }];
-        let operands = scope.operands(&[sort.array], &from.buffers());
-        actions.push(self.runs(scope, sort, &runs, &operands, from));
+        if self.limits.is_serial {
+            let [unsorted, order] = [dtype, DType::I64].map(|dtype| scope.add(plan.memory(dtype, count), dtype, count));
+            actions.push(self.runs_in_turn(scope, sort, &runs, (unsorted, order), from));
+        } else {
+            let operands = scope.operands(&[sort.array], &from.buffers());
+            actions.push(self.runs(scope, sort, &runs, &operands, from));
+        }
         let mut width = runs.length as i64;
         if merges > 1 {
             let mut operands = scope.operands(&from.buffers(), &other.buffers());
@@ -184,6 +214,38 @@ impl Writer {
         self.group_kernel("sort", operands, Grid { items: groups * lanes, group: lanes }, text)
     }
 
+    /// Runs that are sorted by an item each, which has memory for their keys and their order.
+    fn runs_in_turn(
+        &mut self,
+        scope: &Scope<'_>,
+        sort: &Sort,
+        &Runs { length, number }: &Runs,
+        (unsorted, order): (BufferId, BufferId),
+        to: Sorted,
+    ) -> Action {
+        let &Sort { array, extent, inner, .. } = sort;
+        let operands = scope.operands(&[array], &[&[unsorted, order][..], &to.buffers()].concat());
+        let name = |id: BufferId| &operands.names[&id];
+        let mut text = Text::default();
+        text.line(format!("const long row = item / {number}, first = item % {number} * {length};"));
+        text.line(format!("const long count = min((long){length}, {extent} - first), run = row * {extent} + first;"));
+        text.line(format!("const long start = row / {inner} * {} + row % {inner};", extent * inner));
+        let from = format!("{}[start + (first + at) * {inner}]", name(array));
+        text.line(format!("for (long at = 0; at < count; at++) {}[run + at] = {from};", name(unsorted)));
+        let given = [unsorted, order].map(|id| format!("{} + run", name(id)));
+        let given = [&given[0][..], &given[1], "count", "1"];
+        let line = self.language.helper(sort.helper(), scope.dtype(array), &given, &mut self.helpers);
+        text.line(format!("{line};"));
+        text.open("for (long at = 0; at < count; at++)");
+        text.line(format!("const long place = {}[run + at];", name(order)));
+        text.line(format!("{}[run + at] = first + place;", name(to.positions)));
+        if let Some(keys) = to.keys {
+            text.line(format!("{}[run + at] = {}[run + place];", name(keys), name(unsorted)));
+        }
+        text.close();
+        self.kernel("sort", &operands, sort.rows() * number, text)
+    }
+
     /// Merges two runs of `width` elements at a time; the last merge brings what is sorted to where it is wanted.
     fn merge(
         &mut self,
@@ -196,12 +258,13 @@ impl Writer {
     ) -> Action {
         let &Sort { array, order, extent, inner, .. } = sort;
         let dtype = scope.dtype(array);
-        let parts = extent.div_ceil(MERGED);
+        let merged = if self.limits.is_serial { MERGED_IN_TURN } else { MERGED };
+        let parts = extent.div_ceil(merged);
         let from_keys = &operands.names[&from.keys.expect("what is merged has keys")];
         let mut text = Text::default();
         text.line(format!("const long row = item / {parts}, start_of_row = row * {extent};"));
         text.line(format!(
-            "const long first = item % {parts} * {MERGED}, last = min(first + {MERGED}, (long){extent});"
+            "const long first = item % {parts} * {merged}, last = min(first + {merged}, (long){extent});"
         ));
         text.line("const long start = first / (2 * width) * (2 * width);");
         text.line(format!("const long middle = min(start + width, (long){extent});"));
