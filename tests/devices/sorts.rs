@@ -87,6 +87,7 @@ fn keys_of_all_types_are_sorted() {
 
 /// The orders along all axes.
 #[allow(clippy::type_complexity)]
+#[allow(clippy::ptr_arg)] // A tree is a `Vec`, not a slice.
 fn along_axes<A: Algebra>(
     arrays: &Vec<Tensor<A, f64, R3>>,
 ) -> Vec<(Tensor<A, i64, R3>, Tensor<A, i64, R3>, Tensor<A, i64, R3>)> {
