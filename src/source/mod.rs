@@ -23,3 +23,4 @@ mod sweeps;
 pub(crate) mod text;
 pub(crate) mod tidy;
 pub(crate) mod together;
+mod vectors;
