@@ -10,6 +10,7 @@ mod segments;
 mod sequential;
 mod sort;
 mod table;
+mod vectors;
 
 use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
