@@ -158,6 +158,8 @@ impl Writer {
         }
         let width = match shares {
             Shares { lanes: 1, chunks: 1, .. } => self.width_of_items(scope, part, &order, &operands),
+            // An item that has a part of a result for itself goes from neighbour to neighbour.
+            Shares { lanes: 1, .. } => 1,
             Shares { lanes, chunks, count, .. } => self.width_of_steps(scope, part, &operands, count / chunks / lanes),
         };
         let (count, dtype) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
