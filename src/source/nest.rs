@@ -66,6 +66,8 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) has_vectors: bool,
     /// The helpers that combine with elements which others may combine with at the same time, if they do.
     pub(crate) atomics: Option<&'static str>,
+    /// A buffer whose element is at hand wherever it is read, and what that is called.
+    pub(crate) given: Option<(u32, &'static str)>,
 }
 
 /// What is known of buffers: how they are called, how many elements of what type they have, and whether a nest goes on with what they have already.
@@ -98,6 +100,7 @@ impl<'a> NestWriter<'a> {
             width: 1,
             has_vectors: true,
             atomics: None,
+            given: None,
             helpers,
             levels: Vec::new(),
             uses: nest.uses(),

@@ -43,6 +43,9 @@ pub(super) struct Writer {
     called: BTreeMap<BufferId, String>,
 }
 
+/// Bytes of an operand and of where it begins.
+const BYTES_OF_PARAMETER: usize = 16;
+
 /// The prefix of functions that stand beside kernels.
 const PREFIX: &str = "deltaray";
 
@@ -66,15 +69,28 @@ impl Writer {
         }
     }
 
+    /// How many arrays a kernel takes at most.
+    fn most_operands(&self) -> usize {
+        (self.limits.parameters / BYTES_OF_PARAMETER).max(4)
+    }
+
     /// How many kernels were written.
     pub(super) fn kernels(&self) -> usize {
         self.names.len()
     }
 
-    /// The source, and the names of its kernels.
-    pub(super) fn finish(self, doubles: bool) -> (String, Vec<String>) {
+    /// The source, the names of its kernels, and whether they compute with `f64`: some operations on `f32` do.
+    pub(super) fn finish(self) -> (String, Vec<String>, bool) {
+        let mut functions = Text::default();
+        for helper in helpers::c_texts(&self.helpers, PREFIX, true) {
+            functions.lines(helper.lines());
+            functions.line("");
+        }
+        functions.append(self.text);
+        let functions = functions.finish();
         let mut source = Text::default();
-        if doubles {
+        let has_doubles = functions.lines().any(names_double);
+        if has_doubles {
             source.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
         }
         if self.has_subgroups {
@@ -84,12 +100,7 @@ impl Writer {
         if self.helpers.iter().any(is_exchanged) {
             source.line("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable");
         }
-        for helper in helpers::c_texts(&self.helpers, PREFIX, true) {
-            source.lines(helper.lines());
-            source.line("");
-        }
-        source.append(self.text);
-        (source.finish(), self.names)
+        (source.finish() + &functions, self.names, has_doubles)
     }
 
     /// A program's kernels, whose comments call its parameters and results by these names.
@@ -104,6 +115,7 @@ impl Writer {
 
     /// A procedure's kernels, and those of all inside of it.
     pub(super) fn procedure(&mut self, procedure: Procedure) -> Outcome<Code> {
+        let procedure = self.with_epilogues(procedure)?;
         let mut plan = Plan::new(&procedure);
         let mut inner = Vec::new();
         for step in &procedure.steps {
@@ -206,6 +218,13 @@ impl Writer {
         let numbers = operands.numbers.iter().map(|&(_, number)| number).collect();
         Action::Launch { kernel: self.names.len() - 1, grid, operands: operands.all.clone(), numbers }
     }
+}
+
+/// Whether a line that is no comment names the type `double`, or one of its vectors.
+fn names_double(line: &str) -> bool {
+    let is_comment = line.trim_start().starts_with("/*") || line.trim_start().starts_with("//");
+    let words = line.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    !is_comment && words.into_iter().any(|word| word.trim_end_matches(|end: char| end.is_ascii_digit()) == "double")
 }
 
 /// A name in a comment, which it neither ends nor continues.

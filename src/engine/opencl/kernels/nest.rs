@@ -36,9 +36,6 @@ const LONG: usize = 2048;
 /// Units from which on atomic exchanges, which each take several times as long as a sum, are worth it if items run in turn.
 const MANY_UNITS: usize = 16;
 
-/// Bytes of an operand and of where it begins.
-const BYTES_OF_PARAMETER: usize = 16;
-
 /// A sort by places takes the time of so many steps in turn, for each step that an item takes at least before it is shared.
 const WORTH_A_SORT: usize = 64;
 
@@ -75,7 +72,7 @@ impl Writer {
         let mut nest = tidied(nest, &plan.unread);
         let mut actions = Vec::new();
         let mut scope = Scope { procedure, scratch: Vec::new() };
-        let bound = (self.limits.parameters / BYTES_OF_PARAMETER).max(4);
+        let bound = self.most_operands();
         while let Some(value) = first(&nest, bound) {
             let (dtype, count) = (nest.values[value as usize].1, steps(nest.extents.iter().copied()));
             let buffer = scope.add(plan.memory(dtype, count), dtype, count);
