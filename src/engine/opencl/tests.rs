@@ -44,7 +44,8 @@ fn the_memory_of_a_program_is_what_is_taken_for_it() {
     assert_eq!(compiled.program().taken() - before - 64, compiled.program().memory() as u64);
     approx::assert_relative_eq!(result.download().unwrap().item(), expected, max_relative = 1e-12);
     let moved = compiled.program().transfers();
-    assert_eq!((moved.uploads, moved.downloads, moved.conditions), (1, 1, 7));
+    // Whether the host reads conditions depends on the device.
+    assert_eq!((moved.uploads, moved.downloads), (1, 1));
     // Once the program is gone nothing waits.
     let other = staged.compile(OpenCl::on(&device)).unwrap();
     drop(compiled);
@@ -83,7 +84,7 @@ fn a_gradient_is_computed_on_a_device() {
     assert!(matches!(compiled.program().device().kind, DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::Accelerator));
 }
 
-/// A sum and a product's, extremes of both kinds, and sums of rows.
+/// Sums and extremes of floats and of integers, and sums of rows.
 #[allow(clippy::type_complexity)]
 fn reductions<A: Algebra>(
     (x, n, rows): &(Vector<A, f64>, Vector<A, i64>, Matrix<A, f32>),
@@ -100,7 +101,7 @@ fn subgroups_of_any_size_put_reductions_together() {
          -Dget_sub_group_size()=1 -Dget_sub_group_id()=get_local_id(0) -Dget_sub_group_local_id()=0",
     );
     let x = Vector::from((0..5000).map(|at| (f64::from(at) * 0.37).sin()).collect::<Vec<f64>>());
-    let n = Vector::from((0..5000).map(|at| at * 7919 % 1001 - 500).collect::<Vec<i64>>());
+    let n = Vector::from((0..4000).map(|at| at * 7919 % 1001 - 500).collect::<Vec<i64>>());
     let rows = Matrix::from_elements([3, 2000], (0..6000).map(|at| (at % 50) as f32).collect());
     let staged = stage(reductions, (&x, &n, &rows)).unwrap();
     let expected = staged.call((&x, &n, &rows)).unwrap();
