@@ -3,7 +3,9 @@
 
 use super::nest::NestWriter;
 use super::text::Text;
-use crate::kernel::Mode;
+use crate::algebra::Reduction;
+use crate::concrete::neutral_value;
+use crate::kernel::{Mode, Store};
 use crate::shape::{DType, steps};
 
 /// How the loops that are reduced over are one loop: which steps an item does, and what becomes of its part of the result.
@@ -23,6 +25,9 @@ pub(crate) enum Finish {
     /// It is combined with what others of its group have, whose numbers among those of one result are `lane`, and that of all of
     /// them goes on as this says, where there is a result.
     Group { lanes: usize, group: usize, there: String, then: Box<Finish> },
+    /// The same where all items of a group have parts of one result. Its subgroups combine what their items have, and the first
+    /// of them combines that; `then` happens where `there` holds.
+    Subgroups { group: usize, there: String, then: Box<Finish> },
     /// It is an element of an array for each reduction, at this place.
     Part { arrays: Vec<String>, place: String },
 }
@@ -106,7 +111,67 @@ impl NestWriter<'_> {
                 self.finish_as(text, stores, shared, then);
                 text.close();
             }
+            Finish::Subgroups { there, then, .. } => {
+                self.finish_subgroups(text, stores, &names);
+                text.open(format!("if ({there})"));
+                self.finish_as(text, stores, names, then);
+                text.close();
+            }
         }
+    }
+
+    /// Has subgroups, of whatever size, combine what their items have, and the first of them what those have.
+    fn finish_subgroups(&mut self, text: &mut Text, stores: &[usize], names: &[String]) {
+        let reductions: Vec<_> = stores.iter().map(|&at| self.reduction(at)).collect();
+        let all = || names.iter().zip(stores).zip(&reductions);
+        for ((name, _), (op, _)) in all() {
+            text.line(format!("{name} = {}({name});", subgroup_function(*op)));
+        }
+        text.open("if (get_sub_group_local_id() == 0)");
+        for ((name, &at), _) in all() {
+            text.line(format!("{}[get_sub_group_id()] = {name};", shared_name(at)));
+        }
+        text.close();
+        // All items of a group come here.
+        text.line("barrier(CLK_LOCAL_MEM_FENCE);");
+        text.open("if (get_sub_group_id() == 0)");
+        for ((name, _), &(op, dtype)) in all() {
+            text.line(format!("{name} = {};", self.language.literal(neutral_value(op, dtype))));
+        }
+        text.line("const uint subgroups = get_num_sub_groups(), members = get_sub_group_size();");
+        text.open("for (uint at = get_sub_group_local_id(); at < subgroups; at += members)");
+        for ((name, &at), &(op, dtype)) in all() {
+            let other = format!("{}[at]", shared_name(at));
+            let combined = self.combined(op, dtype, name, &other);
+            text.line(format!("{name} = {combined};"));
+        }
+        text.close();
+        for ((name, _), (op, _)) in all() {
+            text.line(format!("{name} = {}({name});", subgroup_function(*op)));
+        }
+        text.close();
+    }
+
+    /// Whether subgroups combine exactly as these reductions do: extremes of floats have rules of their own for what is no
+    /// number.
+    pub(crate) fn has_subgroup_functions(&self) -> bool {
+        let reduced = (0..self.nest.stores.len()).filter(|&at| self.nest.stores[at].mode != Mode::Write);
+        reduced.map(|at| self.reduction(at)).all(|(op, dtype)| match op {
+            Reduction::Sum => dtype != DType::Bool,
+            Reduction::Max | Reduction::Min => matches!(dtype, DType::I32 | DType::I64),
+        })
+    }
+
+    /// Whether floats are summed.
+    pub(crate) fn sums_floats(&self) -> bool {
+        let is_sum = |store: &Store| store.mode == Mode::Reduce(Reduction::Sum);
+        let dtype = |store: &Store| self.nest.values[store.value as usize].1;
+        self.nest.stores.iter().any(|store| is_sum(store) && dtype(store).is_float())
+    }
+
+    /// Whether subgroups combine what items have.
+    pub(crate) fn has_subgroups(&self) -> bool {
+        matches!(self.together, Some(Together { finish: Finish::Subgroups { .. }, .. }))
     }
 
     fn reduction(&self, at: usize) -> (crate::algebra::Reduction, DType) {
@@ -117,13 +182,23 @@ impl NestWriter<'_> {
 
     /// The local memory that a group needs, which stands before everything else.
     pub(crate) fn local_memory(&self, text: &mut Text) {
-        let Some(Finish::Group { group, .. }) = self.together.as_ref().map(|together| &together.finish) else { return };
+        let finish = self.together.as_ref().map(|together| &together.finish);
+        let Some(Finish::Group { group, .. } | Finish::Subgroups { group, .. }) = finish else { return };
         for (at, level) in self.accumulators.iter().enumerate() {
             if level.is_some() {
                 let (_, dtype) = self.reduction(at);
                 text.line(format!("__local {} {}[{group}];", self.language.dtype(dtype), shared_name(at)));
             }
         }
+    }
+}
+
+/// What combines the numbers of a subgroup's items.
+fn subgroup_function(op: Reduction) -> &'static str {
+    match op {
+        Reduction::Sum => "sub_group_reduce_add",
+        Reduction::Max => "sub_group_reduce_max",
+        Reduction::Min => "sub_group_reduce_min",
     }
 }
 

@@ -22,8 +22,8 @@ impl NestWriter<'_> {
     pub(crate) fn block(&mut self, text: &mut Text, level: usize) {
         let axis = self.order[level];
         let (variable, extent, width) = (self.variable(axis), self.nest.extents[axis], self.width);
-        let number = if level == 0 { "item".into() } else { format!("item % {}", self.places(axis)) };
-        text.line(self.language.declare_index("start", &format!("{width} * ({number})")));
+        let number = if level == 0 { "item".into() } else { format!("(item % {})", self.places(axis)) };
+        text.line(self.language.declare_index("start", &format!("{width} * {number}")));
         self.bind_rows(text);
         let is_whole = extent.is_multiple_of(width);
         if !is_whole {

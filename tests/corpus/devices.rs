@@ -21,9 +21,9 @@ fn programs_compute_on_a_device_what_the_interpreter_does() {
         Ok("all") => 1,
         _ => 14,
     };
-    // As the device has them, and as graphics processors do, with everything shared that can be, and all loops launched by the
-    // host.
-    let shared = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1).single_item(0);
+    // As the device has them, and as graphics processors do, with everything shared that can be, neighbours loaded together, and
+    // all loops launched by the host.
+    let shared = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1).single_item(0).vector_width(4);
     for (options, first) in [(OpenCl::default(), 0), (shared, one_in / 2)] {
         let numbered = all().iter().enumerate();
         let cases: Vec<&Case> = numbered.filter(|(number, _)| number % one_in == first).map(|(_, case)| case).collect();
@@ -62,8 +62,11 @@ fn miscounted(program: &Program, body: &Body) -> Option<String> {
     let cpu = cpu::Program::new(body, &Cpu::default().threads(1)).expect("there is memory");
     let (own, other) = (program.report(), cpu.report());
     let expected: usize = other.kernels.iter().map(steps).sum();
-    if own.kernels.len() > expected {
-        return Some(format!("{} steps instead of {expected}:\n{own}{other}", own.kernels.len()));
+    // The processor has no kernel for a loop that only hands values on.
+    let moves = |kernel: &&Kernel| kernel.name.starts_with("recurrence") && kernel.operations == 0.0;
+    let found = own.kernels.iter().filter(|kernel| !moves(kernel)).count();
+    if found > expected {
+        return Some(format!("{found} steps instead of {expected}:\n{own}{other}"));
     }
     let mut all = 0;
     for kernel in &own.kernels {

@@ -175,7 +175,8 @@ impl OpenCl {
     /// Has the same program result in the same numbers in every run on one device.
     ///
     /// That is so but for sums whose places are computed, as those of scatters: unless this is asked for, work items add to
-    /// elements in any order, so that sums of floats are rounded differently from run to run.
+    /// elements in any order, so that sums of floats are rounded differently from run to run. It may also be so for large sums on
+    /// devices with subgroups, which add in an order of their own; if this is asked for they are not used.
     /// If it is, positions are sorted by their places first, which takes memory for each of them; where there are few, and on
     /// processors, few work items go through all of them instead.
     pub fn deterministic(mut self) -> OpenCl {

@@ -4,6 +4,7 @@ use super::cache::Cache;
 use super::code::{Action, first_kernel};
 use super::devices::Device;
 use super::failure::{Outcome, Problem};
+use super::kernels::SUBGROUPS;
 use super::memory::Pool;
 use super::times::Times;
 use super::transfer::Counters;
@@ -66,7 +67,7 @@ static COMMON: Mutex<Vec<Arc<Common>>> = Mutex::new(Vec::new());
 /// So many programs are kept for those who ask for the same source again.
 const KEPT: usize = 64;
 
-/// What programs are built with.
+/// What programs are built with, but those that need a newer language.
 const OPTIONS: &str = "-cl-std=CL1.2";
 
 /// Where a program that was asked for comes from.
@@ -121,15 +122,21 @@ impl Common {
         all.into_iter()
     }
 
+    /// What a program is built with.
+    fn options(&self, source: &str) -> &'static str {
+        let newer = self.device.limits.subgroups.filter(|_| source.lines().any(|line| line == SUBGROUPS));
+        newer.unwrap_or(OPTIONS)
+    }
+
     /// What a built program depends on.
     fn key(&self, source: &str) -> String {
         let Device { platform, name, driver, version, .. } = &self.device;
-        format!("{platform}\n{name}\n{driver}\n{version}\n{OPTIONS}\n{source}")
+        format!("{platform}\n{name}\n{driver}\n{version}\n{}\n{source}", self.options(source))
     }
 
     /// Has a driver compile a program, or link one that it has compiled.
-    fn finish(&self, program: &core::Program) -> Outcome<()> {
-        let options = CString::new(OPTIONS).map_err(|error| Problem::Driver(error.to_string()))?;
+    fn finish(&self, program: &core::Program, options: &str) -> Outcome<()> {
+        let options = CString::new(options).map_err(|error| Problem::Driver(error.to_string()))?;
         core::build_program(program, Some(&[self.device.id]), &options, None, None).map_err(|error| match error {
             ocl::core::Error::ProgramBuild(error) => Problem::Build(log(&error.to_string())),
             error => error.into(),
@@ -142,10 +149,10 @@ impl Common {
     }
 
     /// A program as another process has left it; whatever is wrong with that, there is the source.
-    fn restored(&self, cache: &Cache, key: &str) -> Option<core::Program> {
+    fn restored(&self, cache: &Cache, key: &str, options: &str) -> Option<core::Program> {
         let binary = cache.get(key)?;
         let program = core::create_program_with_binary(&self.context, &[self.device.id], &[&binary]).ok()?;
-        self.finish(&program).ok()?;
+        self.finish(&program, options).ok()?;
         Some(program)
     }
 
@@ -157,13 +164,13 @@ impl Common {
             built.push(found);
             return Ok((built[built.len() - 1].1.clone(), Origin::Process));
         }
-        let key = self.key(source);
-        let (program, origin) = match cache.and_then(|cache| self.restored(cache, &key)) {
+        let (key, options) = (self.key(source), self.options(source));
+        let (program, origin) = match cache.and_then(|cache| self.restored(cache, &key, options)) {
             Some(program) => (program, Origin::Cache),
             None => {
                 let text = CString::new(source).map_err(|error| Problem::Driver(error.to_string()))?;
                 let program = core::create_program_with_source(&self.context, &[text])?;
-                self.finish(&program)?;
+                self.finish(&program, options)?;
                 if let Some(cache) = cache
                     && let ProgramInfoResult::Binaries(binaries) =
                         core::get_program_info(&program, ProgramInfo::Binaries)?

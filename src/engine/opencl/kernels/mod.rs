@@ -37,6 +37,8 @@ pub(super) struct Writer {
     limits: Limits,
     /// How matrix products are computed.
     products: Products,
+    /// Whether some kernels have subgroups combine what items have.
+    has_subgroups: bool,
     /// What arrays of the program are called, by the buffers of its outermost procedure.
     called: BTreeMap<BufferId, String>,
 }
@@ -47,11 +49,24 @@ const BYTES_OF_PARAMETER: usize = 16;
 /// The prefix of functions that stand beside kernels.
 const PREFIX: &str = "deltaray";
 
+/// The line of a source whose kernels have subgroups combine what items have.
+pub(super) const SUBGROUPS: &str = "#pragma OPENCL EXTENSION cl_khr_subgroups : enable";
+
 impl Writer {
     pub(super) fn new(limits: Limits, products: Products) -> Writer {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
         let (helpers, text, names) = (BTreeSet::new(), Text::default(), Vec::new());
-        Writer { language, helpers, text, names, functions: 0, limits, products, called: BTreeMap::new() }
+        Writer {
+            language,
+            helpers,
+            text,
+            names,
+            functions: 0,
+            limits,
+            products,
+            has_subgroups: false,
+            called: BTreeMap::new(),
+        }
     }
 
     /// How many arrays a kernel takes at most.
@@ -77,6 +92,9 @@ impl Writer {
         let has_doubles = functions.lines().any(names_double);
         if has_doubles {
             source.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
+        }
+        if self.has_subgroups {
+            source.line(SUBGROUPS);
         }
         let is_exchanged = |(name, dtype): &Helper| name.contains("atomic_") && dtype.bytes() == 8;
         if self.helpers.iter().any(is_exchanged) {

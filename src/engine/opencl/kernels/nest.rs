@@ -9,6 +9,7 @@
 use super::parts::{Manner, Part, first, parts, second, written_first};
 use super::{Scope, Writer};
 use crate::engine::opencl::code::{Action, Grid};
+use crate::engine::opencl::devices::Limits;
 use crate::kernel::{BufferId, Mode, Nest, Procedure};
 use crate::shape::{DType, steps};
 use crate::source::nest::{Buffers, NestWriter};
@@ -155,6 +156,8 @@ impl Writer {
         }
         let width = match shares {
             Shares { lanes: 1, chunks: 1, .. } => self.width_of_items(scope, part, &order, &operands),
+            // An item that has a part of a result for itself goes from neighbour to neighbour.
+            Shares { lanes: 1, .. } => 1,
             Shares { lanes, chunks, count, .. } => self.width_of_steps(scope, part, &operands, count / chunks / lanes),
         };
         let (count, dtype) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
@@ -175,7 +178,9 @@ impl Writer {
         }
         let mut text = Text::default();
         let arrays: Vec<String> = partial.iter().map(|&id| name(id)).collect();
-        let grid = shared(&mut text, &mut loops, shares, arrays, self.limits.group, self.limits.is_serial);
+        let limits = self.limits;
+        let grid = shared(&mut text, &mut loops, shares, arrays, &limits);
+        self.has_subgroups |= loops.has_subgroups();
         loops.write(&mut text);
         text.tidy();
         let word = if shares.count > 1 && is_shared { "reduction" } else { "nest" };
@@ -218,9 +223,9 @@ fn shared(
     loops: &mut NestWriter<'_>,
     Shares { results, count, lanes, chunks, columns }: Shares,
     arrays: Vec<String>,
-    widest: usize,
-    is_serial: bool,
+    limits: &Limits,
 ) -> Grid {
+    let (widest, is_serial) = (limits.group, limits.is_serial);
     let all = results.saturating_mul(chunks);
     let items = all.saturating_mul(lanes);
     let counter = |largest: usize| if largest <= (u32::MAX / 2) as usize { "uint" } else { "long" };
@@ -262,7 +267,15 @@ fn shared(
     text.line(format!("const {step} chunk = place % {chunks};"));
     text.line(start_of_chunk);
     text.line(format!("const {step} end = is_there ? {end} : start_of_chunk;"));
-    let finish = Finish::Group { lanes, group, there: "is_there && lane == 0".into(), then: Box::new(then) };
+    // Which items are a subgroup is up to the device, and in which order it sums floats.
+    let is_any = !limits.is_deterministic || !loops.sums_floats();
+    let then = Box::new(then);
+    let finish = if limits.subgroups.is_some() && lanes == group && is_any && loops.has_subgroup_functions() {
+        let there = "is_there && get_sub_group_id() == 0 && get_sub_group_local_id() == 0".into();
+        Finish::Subgroups { group, there, then }
+    } else {
+        Finish::Group { lanes, group, there: "is_there && lane == 0".into(), then }
+    };
     let (start, lane) = ("start_of_chunk".into(), "lane".into());
     loops.together = Some(Together { start, lane, end: "end".into(), stride: lanes, finish });
     let mut local = Text::default();
