@@ -357,3 +357,36 @@ fn arguments_of_other_types_are_errors_that_say_which() {
     assert!(text.starts_with("argument 0, `2`: the program was staged for f64[5], but f64[4] was given"), "{text}");
     assert_eq!(wrong.arrays().len(), 4);
 }
+
+fn special<A: Algebra>(x: &Vector<A, f32>) -> Vector<A, f32> {
+    x.erf() + x.digamma() * x.logaddexp(1.0)
+}
+
+fn plain<A: Algebra>(x: &Vector<A, f32>) -> Vector<A, f32> {
+    let loops = iterate(x.sigmoid(), 3, |x: Vector<A, f32>| x.reverse(0) * 0.1 + x.recip().softplus());
+    (loops + x.powi(3) * x.sort(0)).cumsum(0) + x.tanh() * x.abs().pow(0.7) + x.cumprod(0) + x.sum() + x.dot(x)
+}
+
+#[test]
+fn without_f64_only_programs_that_compute_with_it_are_refused() {
+    if !is_there() {
+        return;
+    }
+    let mut device = devices().unwrap().remove(0);
+    device.has_doubles = false;
+    let x = Vector::from((1..=200).map(|n| n as f32 * 0.01).collect::<Vec<f32>>());
+    let text = stage(special, &x).unwrap().compile(OpenCl::on(&device)).unwrap_err().to_string();
+    assert!(text.contains("it has no f64 (cl_khr_fp64)") && text.contains("of f32 too"), "{text}");
+    let text = stage(|x: &Vector<_, f32>| x.cast::<f64>(), &x).unwrap().compile(OpenCl::on(&device)).unwrap_err();
+    assert!(text.to_string().contains("stage it for arrays of f32"), "{text}");
+    for options in [OpenCl::on(&device), OpenCl::on(&device).written_for(DeviceKind::Gpu).least_steps(1)] {
+        let compiled = stage(plain, &x).unwrap().compile(options).unwrap();
+        // Neither the type nor a number without the ending of single precision.
+        let source = compiled.program().source();
+        assert!(!source.contains("double") && !source.contains("cl_khr_fp64"), "{source}");
+        let words = source.split(|c: char| !c.is_ascii_alphanumeric() && !"._".contains(c));
+        for number in words.filter(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.')) {
+            assert!(number.ends_with('f'), "{number} in {source}");
+        }
+    }
+}

@@ -228,3 +228,41 @@ fn what_overflows_in_part_only_does_no_harm() {
     let found = staged.compile(shared()).unwrap().call((&given.0, &given.1, &given.2)).unwrap();
     assert_close(&found.leaves(), &expected.leaves(), "a term that is not a number");
 }
+
+/// Running products and a linear recurrence.
+fn factors<A: Algebra>(
+    (first, a, b): &(Vector<A, f64>, Matrix<A, f64>, Matrix<A, f64>),
+) -> (Matrix<A, f64>, Matrix<A, f64>) {
+    (a.cumprod(0), linear_recurrence(first, a, b))
+}
+
+#[test]
+fn factors_that_are_infinite_are_told_from_those_that_overflow() {
+    if !is_there() {
+        return;
+    }
+    for places in [2, 20] {
+        // In the first place a zero comes before infinity, or after it; in the second one products overflow alone.
+        let factor = |at: usize| match (at % places, at / places) {
+            (0, 100) => 0.0,
+            (0, 300 | 301) => f64::INFINITY,
+            (0, _) => 1.0,
+            (_, 50..60) => 1e200,
+            (_, 60..70) => 1e-200,
+            _ => 1.0,
+        };
+        let a = Matrix::from_elements([400, places], (0..400 * places).map(factor).collect());
+        let given = (zeros(places), a.clone(), zeros([400, places]));
+        let staged = stage(factors, (&given.0, &given.1, &given.2)).unwrap();
+        let compiled = staged.compile(shared()).unwrap();
+        for a in [a.clone(), a.reverse(0)] {
+            for first in [0.0, 0.5, -2.0] {
+                let first = Vector::from(vec![first; places]);
+                let expected = staged.call((&first, &a, &given.2)).unwrap();
+                assert!(expected.1.to_vec().iter().any(|x| x.is_nan() || x.is_infinite()));
+                let found = compiled.call((&first, &a, &given.2)).unwrap();
+                assert_close(&found.leaves(), &expected.leaves(), "infinite factors");
+            }
+        }
+    }
+}

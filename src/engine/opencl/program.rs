@@ -165,11 +165,17 @@ impl Program {
             };
             codes.push((code, first..writer.kernels(), result_types));
         }
-        if doubles && !device.has_doubles {
-            let text = "it has no f64 (cl_khr_fp64), and the program computes with it: stage it for arrays of f32";
+        let (source, names, in_kernels) = writer.finish();
+        if (doubles || in_kernels) && !device.has_doubles {
+            let text = match doubles {
+                true => "it has no f64 (cl_khr_fp64), and the program computes with it: stage it for arrays of f32",
+                false => {
+                    "it has no f64 (cl_khr_fp64), with which the program computes the error function, the gamma function \
+                     and its relatives, or logaddexp, of f32 too: write it without those"
+                }
+            };
             return Err(Problem::Unsupported(text.into()));
         }
-        let (source, names) = writer.finish(doubles);
         let source: Arc<str> = source.into();
         let built = if names.is_empty() { None } else { Some(shared.build(&source, options.cache().as_ref())?) };
         let program = |(code, own, result_types): (Code, Range<usize>, Vec<Type>)| {

@@ -69,10 +69,26 @@ const SOME_SUM: [&str; 2] = truth!("sum", "if (value) *at = 1;");
 const SOME_MAX: [&str; 2] = truth!("max", "if (value) *at = 1;");
 const ALL: [&str; 2] = truth!("min", "if (!value) *at = 0;");
 
-/// A product, where what overflowed is not multiplied by zero: of factors that are composed the product may overflow though no
-/// step's does.
-const SCALED: &str =
-    "T P_scaled_S(T x, T y)\n{\n    return (x == 0 && isinf(y)) || (isinf(x) && y == 0) ? 0 : x * y;\n}\n";
+/// The factor that two of them are together. A product of factors may overflow though no step's does: it is the largest number
+/// then, as long as no other factor is 0. Infinity is a step's own.
+const FACTOR: &str = "\
+T P_factor_S(T x, T y)
+{
+    const T product = x * y;
+    if (product == 0 || product != product || isinf(x) || isinf(y)) return product;
+    const T largest = nextafter((T)INFINITY, (T)0);
+    return fabs(x) == largest || fabs(y) == largest || isinf(product) ? copysign(largest, product) : product;
+}
+";
+
+/// A number by such a factor: infinite where the factor is too large, but for 0.
+const SCALED: &str = "\
+T P_scaled_S(T factor, T x)
+{
+    const T largest = nextafter((T)INFINITY, (T)0);
+    return fabs(factor) == largest && x != 0 ? copysign((T)INFINITY, factor) * x : factor * x;
+}
+";
 
 /// Whether a key comes before another one, whatever their positions: NaN comes last.
 const BEFORE: &str = "bool P_NAME_S(T x, T y)\n{\n    return X_NAN ? false : Y_NAN ? true : x ORDER y;\n}\n";
@@ -104,6 +120,7 @@ pub(super) fn find(name: &str, dtype: DType) -> Option<Row> {
         ("atomic_sum", _) => row(SUM[at]),
         ("atomic_max", _) => Row { text: MAX[at], calls: calls!("max", dtype) },
         ("atomic_min", _) => Row { text: MIN[at], calls: calls!("min", dtype) },
+        ("factor", _) => row(FACTOR),
         ("scaled", _) => row(SCALED),
         ("is_before" | "is_before_descending", _) => row(BEFORE),
         _ => return None,

@@ -10,6 +10,7 @@ mod segments;
 mod sequential;
 mod sort;
 mod table;
+mod vectors;
 
 use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
@@ -63,22 +64,25 @@ impl Writer {
         self.names.len()
     }
 
-    /// The source, and the names of its kernels.
-    pub(super) fn finish(self, doubles: bool) -> (String, Vec<String>) {
+    /// The source, the names of its kernels, and whether they compute with `f64`: some operations on `f32` do.
+    pub(super) fn finish(self) -> (String, Vec<String>, bool) {
+        let mut functions = Text::default();
+        for helper in helpers::c_texts(&self.helpers, PREFIX, true) {
+            functions.lines(helper.lines());
+            functions.line("");
+        }
+        functions.append(self.text);
+        let functions = functions.finish();
         let mut source = Text::default();
-        if doubles {
+        let has_doubles = functions.lines().any(names_double);
+        if has_doubles {
             source.line("#pragma OPENCL EXTENSION cl_khr_fp64 : enable");
         }
         let is_exchanged = |(name, dtype): &Helper| name.contains("atomic_") && dtype.bytes() == 8;
         if self.helpers.iter().any(is_exchanged) {
             source.line("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable");
         }
-        for helper in helpers::c_texts(&self.helpers, PREFIX, true) {
-            source.lines(helper.lines());
-            source.line("");
-        }
-        source.append(self.text);
-        (source.finish(), self.names)
+        (source.finish() + &functions, self.names, has_doubles)
     }
 
     /// A program's kernels, whose comments call its parameters and results by these names.
@@ -196,6 +200,13 @@ impl Writer {
         let numbers = operands.numbers.iter().map(|&(_, number)| number).collect();
         Action::Launch { kernel: self.names.len() - 1, grid, operands: operands.all.clone(), numbers }
     }
+}
+
+/// Whether a line that is no comment names the type `double`, or one of its vectors.
+fn names_double(line: &str) -> bool {
+    let is_comment = line.trim_start().starts_with("/*") || line.trim_start().starts_with("//");
+    let words = line.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    !is_comment && words.into_iter().any(|word| word.trim_end_matches(|end: char| end.is_ascii_digit()) == "double")
 }
 
 /// A name in a comment, which it neither ends nor continues.

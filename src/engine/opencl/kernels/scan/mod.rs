@@ -240,10 +240,23 @@ impl Writer {
     }
 
     fn spelled(&mut self, op: Binary, dtype: DType, a: &str, b: &str) -> String {
-        if op == Binary::Mul && dtype.is_float() {
-            return self.language.helper("scaled", dtype, &[a, b], &mut self.helpers);
-        }
         elementwise(&self.language, Elementwise::Binary(op), (dtype, dtype), &[a, b], &mut self.helpers).text
+    }
+
+    /// The factor of some steps and that of others behind them as that of all.
+    fn factor(&mut self, dtype: DType, a: &str, b: &str) -> String {
+        match dtype.is_float() {
+            true => self.language.helper("factor", dtype, &[a, b], &mut self.helpers),
+            false => self.spelled(Binary::Mul, dtype, a, b),
+        }
+    }
+
+    /// A number by the factor of some steps.
+    fn scaled(&mut self, dtype: DType, factor: &str, number: &str) -> String {
+        match dtype.is_float() {
+            true => self.language.helper("scaled", dtype, &[factor, number], &mut self.helpers),
+            false => self.spelled(Binary::Mul, dtype, factor, number),
+        }
     }
 
     /// The values of some steps and of others behind them as those of all: an expression for each.
@@ -256,13 +269,16 @@ impl Writer {
         let mut texts = Vec::new();
         for (composition, dtype, first) in parts.all() {
             match composition {
+                Composition::Combined { op: Binary::Mul, .. } => {
+                    texts.push(self.factor(dtype, &earlier(first), &later(first)));
+                }
                 Composition::Combined { op, .. } => {
                     texts.push(self.spelled(op, dtype, &earlier(first), &later(first)));
                 }
                 Composition::Affine { .. } => {
                     let (factor, summand) = (later(first), later(first + 1));
-                    texts.push(self.spelled(Binary::Mul, dtype, &earlier(first), &factor));
-                    let product = self.spelled(Binary::Mul, dtype, &factor, &earlier(first + 1));
+                    texts.push(self.factor(dtype, &earlier(first), &factor));
+                    let product = self.scaled(dtype, &factor, &earlier(first + 1));
                     texts.push(self.spelled(Binary::Add, dtype, &product, &summand));
                 }
                 Composition::Replaced { .. } => texts.push(later(first)),
@@ -283,11 +299,14 @@ impl Writer {
         for (carry, (composition, dtype, first)) in parts.all().enumerate() {
             let before = carried(carry);
             match composition {
+                Composition::Combined { op: Binary::Mul, .. } => {
+                    texts.push((carry, self.scaled(dtype, &steps(first), &before)));
+                }
                 Composition::Combined { op, .. } => {
                     texts.push((carry, self.spelled(op, dtype, &before, &steps(first))));
                 }
                 Composition::Affine { .. } => {
-                    let product = self.spelled(Binary::Mul, dtype, &steps(first), &before);
+                    let product = self.scaled(dtype, &steps(first), &before);
                     texts.push((carry, self.spelled(Binary::Add, dtype, &product, &steps(first + 1))));
                 }
                 Composition::Replaced { .. } => texts.push((carry, steps(first))),
