@@ -209,7 +209,7 @@ pub(super) fn written_first(nest: &mut Nest, value: ValueId, buffer: BufferId) -
 }
 
 /// Has what was written be read where it is wanted, if that is less than computing it again.
-fn read_again(nest: &mut Nest, store: &Store) {
+pub(super) fn read_again(nest: &mut Nest, store: &Store) {
     let (value, _) = &mut nest.values[store.value as usize];
     let is_computed = !matches!(value, Value::Constant(_) | Value::Position(_) | Value::Load { .. });
     if is_computed && store.guards.is_empty() && store.index.is_none() {

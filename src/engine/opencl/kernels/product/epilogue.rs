@@ -2,8 +2,11 @@
 
 use super::places;
 use crate::engine::opencl::failure::Outcome;
+use crate::engine::opencl::kernels::parts::{pruned, read_again};
 use crate::engine::opencl::kernels::{Operands, Scope, Writer};
-use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, Mode, Nest, Procedure, Product, ROW, Source, Step, Value};
+use crate::kernel::{
+    BATCH, BufferId, COLUMN, Epilogue, Mode, Nest, Procedure, Product, ROW, Source, Step, Store, Value,
+};
 use crate::shape::steps;
 use crate::source::nest::{Buffers, NestWriter};
 use crate::source::plan::Plan;
@@ -21,6 +24,8 @@ struct Merge {
     /// Whether the product moves to it, instead of it to the product.
     moves_down: bool,
     epilogue: Epilogue,
+    /// What the nest reduces, which is left to it.
+    rest: Option<Nest>,
 }
 
 impl Writer {
@@ -36,14 +41,24 @@ impl Writer {
             if self.tiling(&procedure, product)?.is_none() {
                 continue;
             }
-            let Some(Merge { nest, moves_down, epilogue }) = self.possible_epilogue(&procedure, &unread, at, product)
+            let Some(Merge { nest, moves_down, epilogue, rest }) =
+                self.possible_epilogue(&procedure, &unread, at, product)
             else {
                 continue;
             };
             let mut product = product.clone();
             product.epilogue = Some(epilogue);
-            procedure.steps[if moves_down { nest } else { at }] = Step::Product(product);
-            procedure.steps.remove(if moves_down { at } else { nest });
+            let steps = &mut procedure.steps;
+            match rest {
+                Some(rest) => steps[nest] = Step::Nest(rest),
+                None => drop(steps.remove(nest)),
+            }
+            if moves_down {
+                steps.insert(nest, Step::Product(product));
+                steps.remove(at);
+            } else {
+                steps[at] = Step::Product(product);
+            }
         }
         Ok(procedure)
     }
@@ -74,14 +89,19 @@ impl Writer {
         let behind = &procedure.steps[at + 1..];
         let between = behind.iter().position(touches_result)?;
         let Step::Nest(nest) = &behind[between] else { return None };
-        let nest = of_elements(procedure, product, tidied(nest, unread))?;
-        let reads = origins(nest.read().filter(|&id| id != product.result.buffer).collect());
+        let whole = tidied(nest, unread);
+        let (nest, rest) = apart(&whole);
+        let nest = of_elements(procedure, product, nest)?;
+        let mut reads = origins(whole.read().collect());
+        reads.remove(&result);
         let writes = origins(nest.stores.iter().map(|store| store.buffer).collect());
+        let reduced = origins(rest.iter().flat_map(|rest| &rest.stores).map(|store| store.buffer).collect());
         let operands = origins(vec![product.left.buffer, product.right.buffer]);
         let continued = origins(procedure.continued.clone());
         // Elements are written while others are still read.
         let is_apart = writes.is_disjoint(&reads)
             && writes.is_disjoint(&operands)
+            && writes.is_disjoint(&reduced)
             && writes.is_disjoint(&continued)
             && !continued.contains(&result)
             && !writes.contains(&result);
@@ -99,7 +119,13 @@ impl Writer {
         }
         let is_result = procedure.results.iter().any(|&id| procedure.origin(id) == result);
         let keeps_result = is_result || behind[between + 1..].iter().any(touches_result);
-        Some(Merge { nest: at + 1 + between, moves_down, epilogue: Epilogue { nest, keeps_result } })
+        // Where the products have to be in memory all the same, nothing is saved by reading what is computed of them instead.
+        if let Some(rest) = &rest
+            && (keeps_result || origins(rest.read().collect()).contains(&result))
+        {
+            return None;
+        }
+        Some(Merge { nest: at + 1 + between, moves_down, epilogue: Epilogue { nest, keeps_result }, rest })
     }
 
     /// What is done with an element of a product: its position and its sum have names.
@@ -147,6 +173,20 @@ impl Writer {
     }
 }
 
+/// A nest in two: what it writes at known places; and what it does otherwise, if it does, which reads what the first writes.
+fn apart(nest: &Nest) -> (Nest, Option<Nest>) {
+    let is_written = |store: &Store| store.mode == Mode::Write && store.index.is_none();
+    let (writes, others): (Vec<Store>, Vec<Store>) = nest.stores.iter().cloned().partition(is_written);
+    if others.is_empty() {
+        return (nest.clone(), None);
+    }
+    let mut rest = nest.clone();
+    for store in &writes {
+        read_again(&mut rest, store);
+    }
+    (pruned(nest, writes), Some(pruned(&rest, others)))
+}
+
 /// Where a nest reads a buffer.
 fn read_at(nest: &Nest, id: BufferId) -> Option<&crate::kernel::Affine> {
     nest.values.iter().find_map(|(value, _)| match value {
@@ -159,10 +199,6 @@ fn read_at(nest: &Nest, id: BufferId) -> Option<&crate::kernel::Affine> {
 /// the name that the product has for them.
 fn of_elements(procedure: &Procedure, product: &Product, mut nest: Nest) -> Option<Nest> {
     let (own, result) = (product.result.buffer, procedure.origin(product.result.buffer));
-    let writes = nest.stores.iter().all(|store| store.mode == Mode::Write && store.index.is_none());
-    if !writes || nest.stores.is_empty() {
-        return None;
-    }
     for (value, _) in &mut nest.values {
         match value {
             Value::Load { buffer, guards, .. } if procedure.origin(*buffer) == result => {
