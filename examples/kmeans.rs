@@ -89,13 +89,14 @@ impl Options {
     }
 }
 
-/// Points around as many places as there are clusters, and of each cluster a point to begin with.
+/// Points around as many places as there are clusters, and some of them to begin with.
 fn clusters(options: &Options) -> (Matrix<Concrete, f64>, Matrix<Concrete, f64>) {
     let mut random = Random::new(2);
     let Options { points: n, clusters: k, dimensions: d, .. } = *options;
     let places: Vec<f64> = (0..k * d).map(|_| 20.0 * random.uniform()).collect();
     let points: Vec<f64> = (0..n * d).map(|at| places[at / d % k * d + at % d] + random.normal()).collect();
-    let centres = points[..k * d].to_vec();
+    let mut some = || (random.uniform() * n as f64) as usize % n;
+    let centres = (0..k).flat_map(|_| points[some() * d..][..d].to_vec()).collect();
     (Matrix::from_elements((k, d), centres), Matrix::from_elements((n, d), points))
 }
 

@@ -112,7 +112,7 @@ fn counts<E: Float>(options: &Options) -> Result<Matrix<Concrete, i32>, Box<dyn 
     }
     let counts = counts.expect("at least one run");
     let steps: f64 = counts.to_vec().into_iter().map(f64::from).sum();
-    println!("run in {shortest:.4} s, results on the host: {:.2} billion steps a second", steps / shortest * 1e-9);
+    println!("run in {shortest:.4} s, results on the host: {:.1} million steps a second", steps / shortest * 1e-6);
     Ok(counts)
 }
 

@@ -16,5 +16,7 @@ mod runs;
 mod scans;
 #[path = "devices/sorts.rs"]
 mod sorts;
+#[path = "devices/vectors.rs"]
+mod vectors;
 
 use presence::is_there;

@@ -55,7 +55,7 @@ impl Device {
     ) -> deltaray::Result<Prepared<I, O, F>> {
         Ok(match self {
             Device::Interpreter => Prepared::Interpreted(program),
-            Device::Cpu => Prepared::OnCpu(program.compile(Cpu::default().profile(profile))?),
+            Device::Cpu => Prepared::OnCpu(Box::new(program.compile(Cpu::default().profile(profile))?)),
             #[cfg(feature = "opencl")]
             Device::OpenCl(name) => {
                 let device = match name.as_deref() {
@@ -65,7 +65,7 @@ impl Device {
                     Some("accelerator") => OpenCl::of_kind(DeviceKind::Accelerator),
                     Some(name) => OpenCl::named(name),
                 };
-                Prepared::OnDevice(program.compile(device.profile(profile))?)
+                Prepared::OnDevice(Box::new(program.compile(device.profile(profile))?))
             }
         })
     }
@@ -74,9 +74,9 @@ impl Device {
 /// A program where it runs.
 pub enum Prepared<I: Family, O: Family, F: Family> {
     Interpreted(Function<I, O, F>),
-    OnCpu(Compiled<I, O>),
+    OnCpu(Box<Compiled<I, O>>),
     #[cfg(feature = "opencl")]
-    OnDevice(CompiledForDevice<I, O>),
+    OnDevice(Box<CompiledForDevice<I, O>>),
 }
 
 /// Arrays where a program runs.

@@ -51,6 +51,17 @@ impl<F: Family> OnDevice<F> {
         &self.arrays
     }
 
+    /// Waits until the tree's arrays are there: until all that was launched before is done.
+    ///
+    /// # Errors
+    ///
+    /// When the driver says that something of it was not.
+    #[track_caller]
+    pub fn wait(&self) -> Result<()> {
+        // One queue does everything in order.
+        self.arrays.first().map_or(Ok(()), DeviceArray::wait)
+    }
+
     /// The tree on the host, once all that was launched before is done. All arrays are asked for before the first is waited
     /// for.
     ///

@@ -66,7 +66,14 @@ pub(crate) fn step(procedure: &Procedure, step: &Step) -> Option<(String, f64, f
                 1 => format!("product {m}x{k}x{n}"),
                 _ => format!("{batches} products {m}x{k}x{n}"),
             };
-            (name, 2.0 * batches as f64 * m as f64 * k as f64 * n as f64)
+            let operations = 2.0 * batches as f64 * m as f64 * k as f64 * n as f64;
+            match &product.epilogue {
+                Some(epilogue) => {
+                    let nest = &epilogue.nest;
+                    (format!("{name}; {}", nest_name(nest)), operations + nest_operations(nest))
+                }
+                None => (name, operations),
+            }
         }
         Step::Call(call) => {
             let op = call.body.nodes.get(call.body.arity()).map(|node| print::name(&node.op));

@@ -43,6 +43,7 @@ pub(crate) struct Sort {
 
 impl Sort {
     /// Number of rows.
+    #[cfg(feature = "opencl")]
     pub(crate) fn rows(&self) -> usize {
         self.outer * self.inner
     }

@@ -32,6 +32,6 @@ pub(crate) use call::{Call, Called, Sort};
 pub(crate) use lower::{Traced, lower, lower_traced, lower_unblocked};
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
 pub(crate) use procedure::{
-    BATCH, Blocks, Branch, Buffer, BufferId, COLUMN, Loop, Procedure, Product, ROW, SUMMED, Source, Step, Strided,
-    Sweeps, writes_apart,
+    BATCH, Blocks, Branch, Buffer, BufferId, COLUMN, Epilogue, Loop, Procedure, Product, ROW, SUMMED, Source, Step,
+    Strided, Sweeps, writes_apart,
 };

@@ -112,6 +112,14 @@ pub(crate) struct Nest {
 }
 
 impl Nest {
+    /// The buffers that are read, as often as values read them.
+    pub(crate) fn read(&self) -> impl Iterator<Item = BufferId> {
+        self.values.iter().filter_map(|(value, _)| match value {
+            Value::Load { buffer, .. } | Value::Gather { buffer, .. } => Some(*buffer),
+            _ => None,
+        })
+    }
+
     /// How often each value is used by others and by stores.
     pub(crate) fn uses(&self) -> Vec<u32> {
         let mut uses = vec![0u32; self.values.len()];

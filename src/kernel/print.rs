@@ -78,11 +78,16 @@ impl Display for Procedure {
         for step in &self.steps {
             match step {
                 Step::Nest(nest) => write!(f, "{nest}")?,
-                Step::Product(product) => writeln!(
-                    f,
-                    "  b{} = b{} · b{}: batches, rows, summed, columns {:?}",
-                    product.result.buffer, product.left.buffer, product.right.buffer, product.extents
-                )?,
+                Step::Product(product) => {
+                    writeln!(
+                        f,
+                        "  b{} = b{} · b{}: batches, rows, summed, columns {:?}",
+                        product.result.buffer, product.left.buffer, product.right.buffer, product.extents
+                    )?;
+                    if let Some(epilogue) = &product.epilogue {
+                        write!(f, "{}", epilogue.nest)?;
+                    }
+                }
                 Step::Loop(inner) => {
                     writeln!(f, "  loop {} times: {:?} -> {:?}", inner.scan.length, inner.arguments, inner.results)?;
                     indented(f, &inner.step)?;

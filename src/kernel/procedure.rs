@@ -64,6 +64,19 @@ pub(crate) struct Product {
     pub(crate) result: Strided,
     /// Whether the products are added to what the result has.
     pub(crate) continues: bool,
+    /// What is computed of each element as soon as it is known. Lowering leaves this to steps of their own: engines whose
+    /// kernels have a place for it move it here.
+    pub(crate) epilogue: Option<Epilogue>,
+}
+
+/// Elementwise work on the elements of products.
+#[derive(Clone, Debug)]
+pub(crate) struct Epilogue {
+    /// A nest whose positions are those of the result, each of which it reads once, by the result's own buffer, and whose
+    /// stores all write.
+    pub(crate) nest: Nest,
+    /// Whether the products themselves are stored too.
+    pub(crate) keeps_result: bool,
 }
 
 impl Product {
@@ -94,6 +107,18 @@ impl Product {
         let mode = Mode::Reduce(Reduction::Sum);
         nest.stores.push(Store { value: 2, buffer, at, guards: Guards::new(), index: None, mode });
         nest
+    }
+
+    /// The buffers that are read, and those that are filled.
+    fn touched(&self) -> (Vec<BufferId>, Vec<BufferId>) {
+        let (operands, result) = (vec![self.left.buffer, self.right.buffer], self.result.buffer);
+        let Some(Epilogue { nest, keeps_result }) = &self.epilogue else { return (operands, vec![result]) };
+        let others = nest.read().filter(|&id| id != result);
+        let stored = nest.stores.iter().map(|store| store.buffer);
+        (
+            operands.into_iter().chain(others).collect(),
+            keeps_result.then_some(result).into_iter().chain(stored).collect(),
+        )
     }
 
     /// The extents of all axes, as an operand's places go over them.
@@ -168,14 +193,8 @@ impl Step {
     /// The buffers that it reads, and those that it fills.
     pub(crate) fn touched(&self) -> (Vec<BufferId>, Vec<BufferId>) {
         match self {
-            Step::Nest(nest) => {
-                let read = nest.values.iter().filter_map(|(value, _)| match value {
-                    Value::Load { buffer, .. } | Value::Gather { buffer, .. } => Some(*buffer),
-                    _ => None,
-                });
-                (read.collect(), nest.stores.iter().map(|store| store.buffer).collect())
-            }
-            Step::Product(product) => (vec![product.left.buffer, product.right.buffer], vec![product.result.buffer]),
+            Step::Nest(nest) => (nest.read().collect(), nest.stores.iter().map(|store| store.buffer).collect()),
+            Step::Product(product) => product.touched(),
             Step::Loop(repeated) => (repeated.arguments.clone(), repeated.results.clone()),
             Step::Branch(branch) => {
                 let read = std::iter::once(branch.condition).chain(branch.arguments.iter().copied());

@@ -178,6 +178,9 @@ impl NestWriter<'_> {
         match value {
             Value::Constant(value) => Expression::atom(language.literal(*value)),
             Value::Position(at) => self.signed(at),
+            Value::Load { buffer, .. } if let Some((_, name)) = self.given.filter(|(given, _)| given == buffer) => {
+                Expression::atom(name.to_string())
+            }
             Value::Load { buffer, at, guards } => {
                 let row = if self.levels[id as usize] == self.depth() { self.row_element(*buffer, at) } else { None };
                 let whole = || format!("{}[{}]", (self.name)(*buffer), self.counted(at).text);

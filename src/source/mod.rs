@@ -22,4 +22,7 @@ mod steps;
 mod sweeps;
 pub(crate) mod text;
 pub(crate) mod tidy;
+// Only kernels of devices are shared among work items.
+#[cfg_attr(not(feature = "opencl"), allow(dead_code))]
 pub(crate) mod together;
+mod vectors;

@@ -60,10 +60,14 @@ pub(crate) struct NestWriter<'a> {
     is_inside: bool,
     /// How the other loops are one, if they are.
     pub(crate) together: Option<Together>,
+    /// How many neighbours along the innermost loop are loaded and stored as one vector.
+    pub(crate) width: usize,
     /// Whether sums of floats may be several sums side by side.
     pub(crate) has_vectors: bool,
     /// The helpers that combine with elements which others may combine with at the same time, if they do.
     pub(crate) atomics: Option<&'static str>,
+    /// A buffer whose element is at hand wherever it is read, and what that is called.
+    pub(crate) given: Option<(u32, &'static str)>,
 }
 
 /// What is known of buffers: how they are called, how many elements of what type they have, and whether a nest goes on with what they have already.
@@ -93,8 +97,10 @@ impl<'a> NestWriter<'a> {
             rows: Rows::new(),
             is_inside: false,
             together: None,
+            width: 1,
             has_vectors: true,
             atomics: None,
+            given: None,
             helpers,
             levels: Vec::new(),
             uses: nest.uses(),
@@ -283,6 +289,7 @@ impl NestWriter<'_> {
                 self.bind_rows(text);
             }
             match lanes {
+                _ if level + 1 == self.depth() && self.has_blocks() => self.block(text, level),
                 _ if level < self.parallel => {
                     self.position(text, level, "item", 0..self.parallel);
                     self.level(text, level + 1);
@@ -310,7 +317,7 @@ impl NestWriter<'_> {
     pub(crate) fn position(&self, text: &mut Text, level: usize, number: &str, levels: std::ops::Range<usize>) {
         let axis = self.order[level];
         let (variable, extent) = (self.variable(axis), self.nest.extents[axis]);
-        let inner = shape::steps(self.order[level + 1..levels.end].iter().map(|&axis| self.nest.extents[axis]));
+        let inner = shape::steps(self.order[level + 1..levels.end].iter().map(|&axis| self.places(axis)));
         let outer = if inner == 1 { number.to_string() } else { format!("{number} / {inner}") };
         let position = if level == levels.start { outer } else { format!("{outer} % {extent}") };
         text.declare(&variable, self.language.declare_index(&variable, &position));

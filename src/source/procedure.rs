@@ -8,7 +8,7 @@ use super::tidy::tidied;
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::error::Result;
-use crate::kernel::{self, BufferId, Nest, Procedure, Source, Step};
+use crate::kernel::{BufferId, Nest, Procedure, Source, Step};
 use crate::shape::{DType, Type, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -351,9 +351,5 @@ impl Function<'_, '_, '_> {
 
 /// The buffers that a nest reads, and those that it writes.
 pub(crate) fn touched(nest: &Nest) -> (Vec<BufferId>, Vec<BufferId>) {
-    let read = nest.values.iter().filter_map(|(value, _)| match value {
-        kernel::Value::Load { buffer, .. } | kernel::Value::Gather { buffer, .. } => Some(*buffer),
-        _ => None,
-    });
-    (read.collect(), nest.stores.iter().map(|store| store.buffer).collect())
+    (nest.read().collect(), nest.stores.iter().map(|store| store.buffer).collect())
 }

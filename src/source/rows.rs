@@ -71,7 +71,8 @@ impl NestWriter<'_> {
         let (name, _) = self.rows.get(&(buffer, at.clone()))?;
         let variable = self.variable(*self.order.last()?);
         Some(match self.lane.as_deref() {
-            Some("lane") => format!("lane_{name}[lane]"),
+            // The steps that are left over when the others are side by side are one sum.
+            Some(lane) if lane != "0" => format!("lane_{name}[{lane}]"),
             _ => format!("{name}[{variable}]"),
         })
     }

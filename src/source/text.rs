@@ -6,13 +6,14 @@ use std::collections::HashSet;
 pub(crate) const WIDTH: usize = 110;
 
 /// A line, and the name that it declares, if that is all that it does.
+#[derive(Clone)]
 struct Line {
     text: String,
     declares: Option<String>,
 }
 
 /// Lines, indented by the blocks that they are in.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Text {
     lines: Vec<Line>,
     depth: usize,

@@ -8,7 +8,9 @@ use crate::shape::{DType, steps};
 
 /// How the loops that are reduced over are one loop: which steps an item does, and what becomes of its part of the result.
 pub(crate) struct Together {
+    /// The first step of those that are shared, and the item's number among those that share them.
     pub(crate) start: String,
+    pub(crate) lane: String,
     pub(crate) end: String,
     pub(crate) stride: usize,
     pub(crate) finish: Finish,
@@ -38,11 +40,28 @@ impl NestWriter<'_> {
         // Divisions of 32 bits are several times as fast as those of 64.
         let counter = if count <= u32::MAX as usize / 2 { "uint" } else { "long" };
         let together = self.together.as_ref().expect("loops that are one");
-        let (start, end, stride) = (&together.start, &together.end, together.stride);
-        text.open(format!("for ({counter} step = {start}; step < {end}; step += {stride})"));
+        let (start, end, stride) = (together.start.clone(), together.end.clone(), together.stride);
+        let from = |start: &str, step: String| match &together.lane[..] {
+            "0" => start.to_string(),
+            _ => format!("{start} + {step}"),
+        };
+        let mut first = from(&start, together.lane.clone());
+        if self.width > 1 {
+            let width = self.width;
+            let whole = from(&start, format!("{width} * {}", together.lane));
+            // What is left of the steps is less than a vector.
+            first = from(&format!("{end} - ({end} - {start}) % {width}"), together.lane.clone());
+            self.bind_rows(text);
+            let (more, step) = (format!("start + {width} <= {end}"), width * stride);
+            text.open(format!("for ({counter} start = {whole}; {more}; start += {step})"));
+            self.vectors(text, level, "start");
+            text.close();
+        }
+        text.open(format!("for ({counter} step = {first}; step < {end}; step += {stride})"));
         self.position(text, level, "step", level..depth);
         self.level(text, level + 1);
         text.close();
+        self.rows.clear();
     }
 
     /// What becomes of what these stores have reduced into variables.

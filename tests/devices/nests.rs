@@ -93,6 +93,7 @@ fn sums_by_computed_positions_come_to_all_of_their_elements() {
 }
 
 /// A vector as `Vec`s of them are in trees.
+#[allow(clippy::ptr_arg)] // A tree is a `Vec`, not a slice.
 fn sum_of_many<A: Algebra>(all: &Vec<Vector<A, f64>>) -> (Vector<A, f64>, Scalar<A, f64>) {
     let sum = all.iter().skip(1).fold(all[0].clone(), |sum, one| sum + one.sin());
     let total = sum.sum();

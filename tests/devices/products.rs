@@ -117,11 +117,13 @@ fn numbers(array: &Array) -> Vec<f64> {
         .unwrap_or_else(|| array.to_vec::<f32>().expect("an array of floats").into_iter().map(f64::from).collect())
 }
 
-/// Compares all results with the interpreter's; the source has to have products in tiles if the options ask for them.
-fn compare(cases: &[Case], options: &OpenCl, kernels: &str) {
+/// Compares all results with the interpreter's; the source has to have products in tiles if the options ask for them. Results
+/// in how many kernels each program has.
+fn compare(cases: &[Case], options: &OpenCl, kernels: &str) -> Vec<usize> {
     let bodies: Vec<_> = cases.iter().map(|case| fold_constants(&case.program.body)).collect();
     let programs = Program::all(&bodies, options).unwrap_or_else(|error| panic!("{error}"));
     let source = programs[0].source();
+    println!("SOURCE {source}");
     assert!(source.contains(kernels), "no `{kernels}` in:\n{source}");
     for (program, case) in programs.iter().zip(cases) {
         let given: Vec<_> = case.inputs.iter().map(|array| program.upload(array).unwrap()).collect();
@@ -138,6 +140,7 @@ fn compare(cases: &[Case], options: &OpenCl, kernels: &str) {
             assert_eq!(expected.len(), found.len());
         }
     }
+    programs.iter().map(Program::kernels).collect()
 }
 
 const GROUPS: Tile = Tile { rows: 16, columns: 32, summed: 8, item_rows: 2, item_columns: 4 };
@@ -208,6 +211,105 @@ fn random_products_by_the_kernels_that_are_chosen() {
     let found = compiled[0].run(&given).unwrap()[0].download().unwrap();
     assert_eq!(found.to_vec::<i64>(), program.call(&inputs).unwrap()[0].to_vec::<i64>());
     compare(&cases, &OpenCl::default(), "sum_of_parts");
+}
+
+/// Programs of products of 37 rows, 19 positions of the summed axis, and 45 columns, and how many kernels each of them has if
+/// none of its products is taken in parts.
+fn epilogues(is_single: bool, random: &mut Random) -> (Vec<Case>, Vec<usize>) {
+    let dtype = if is_single { "f32" } else { "f64" };
+    let with = |parameters: &[(&str, &[usize])], results: &str, block: &str, random: &mut Random| {
+        let typed: Vec<String> = parameters.iter().map(|(name, shape)| format!("{name}: T{shape:?}")).collect();
+        let text = format!("program p({}) -> {results}:\n    {block}\n", typed.join(", "));
+        let text = text.replace(": T", &format!(": {dtype}")).replace("cast T", &format!("cast {dtype}"));
+        let shapes: Vec<Vec<usize>> = parameters.iter().map(|(_, shape)| shape.to_vec()).collect();
+        case(text, &shapes, is_single, random)
+    };
+    let (x, w, b): ((&str, &[usize]), (&str, &[usize]), (&str, &[usize])) =
+        (("x", &[37, 19]), ("w", &[19, 45]), ("b", &[45]));
+    let product = "let z: T[37, 45] = contract \"ik,kj->ij\" x w\n    ";
+    let biased = "tanh ((contract \"ik,kj->ij\" x w) + replicate[37] b)";
+    let all = vec![
+        // A layer.
+        (with(&[x, w, b], "y: T[37, 45]", biased, random), 1),
+        // Both the product and what is computed of it are wanted.
+        (with(&[x, w], "(y: T[37, 45], z: T[37, 45])", &format!("{product}(z * tanh z, z)"), random), 1),
+        // A later step reads the product: the sum is a kernel of its own.
+        (with(&[x, w], "(y: T[37, 45], s: T[45])", &format!("{product}(exp z, sum[0] (z * z))"), random), 2),
+        // Two products of one nest.
+        (
+            with(
+                &[x, w, ("h", &[37, 20]), ("u", &[20, 45]), b],
+                "y: T[37, 45]",
+                "tanh ((contract \"ik,kj->ij\" x w) + (contract \"ik,kj->ij\" h u) + replicate[37] b)",
+                random,
+            ),
+            2,
+        ),
+        // The result is in another order than the product, and by columns.
+        (with(&[x, w, ("c", &[37])], "y: T[45, 37]", "(contract \"ik,kj->ji\" x w) * replicate[45] c", random), 1),
+        // Matrices, with something else for each of them, its rows and its columns.
+        (
+            with(
+                &[("x", &[3, 17, 19]), ("w", &[3, 19, 18]), ("b", &[3, 18]), ("c", &[17])],
+                "y: T[3, 17, 18]",
+                "(contract \"bik,bkj->bij\" x w) * (replicate[1: 17] b) + replicate[0: 3, 2: 18] c",
+                random,
+            ),
+            1,
+        ),
+        // Rows of two axes.
+        (
+            with(
+                &[("x", &[4, 9, 19]), w, ("b", &[9, 45])],
+                "y: T[4, 9, 45]",
+                "(contract \"aik,kj->aij\" x w) * (replicate[4] b)",
+                random,
+            ),
+            1,
+        ),
+        // Masks, and positions that count.
+        (
+            with(
+                &[x, w],
+                "y: T[37, 45]",
+                &format!("{product}select(z < 0.0, 0.0, z) + (cast T (replicate[37] (iota 45 * iota 45)))"),
+                random,
+            ),
+            1,
+        ),
+        // A step of an optimiser.
+        (
+            with(
+                &[("w", &[19, 45]), ("x", &[37, 19]), ("d", &[37, 45])],
+                "y: T[19, 45]",
+                "w - 0.125 * (contract \"ik,ij->kj\" x d)",
+                random,
+            ),
+            1,
+        ),
+        // Elements at several places are wanted at each: they have to be in memory.
+        (with(&[x, w], "y: T[37, 45]", &format!("{product}z + exp (reverse[1] z)"), random), 2),
+    ];
+    all.into_iter().unzip()
+}
+
+#[test]
+fn elementwise_work_on_products_is_done_in_their_kernels() {
+    if !is_there() {
+        return;
+    }
+    for (is_single, kernel) in [(true, ProductKernel::Groups(GROUPS)), (false, ProductKernel::Items(ITEMS))] {
+        let (cases, kernels) = epilogues(is_single, &mut Random::new(51));
+        let options = OpenCl::default().with_product_kernel(kernel);
+        assert_eq!(compare(&cases, &options, "left_tile"), kernels);
+        // Parts are put together by one more kernel for each product.
+        let (mut cases, kernels) = epilogues(!is_single, &mut Random::new(52));
+        cases.truncate(4);
+        let counts = compare(&cases, &options.with_product_parts(2), "sum_of_parts");
+        let products = cases.iter().map(|case| case.text.matches("contract").count());
+        let expected: Vec<usize> = kernels.iter().zip(products).map(|(kernels, products)| kernels + products).collect();
+        assert_eq!(counts, expected);
+    }
 }
 
 #[test]

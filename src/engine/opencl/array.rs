@@ -1,6 +1,7 @@
 //! Arrays in a device's memory.
 
 use super::devices::Device;
+use super::failure::Problem;
 use super::memory::Place;
 use super::shared::Shared;
 use super::transfer;
@@ -41,6 +42,18 @@ impl DeviceArray {
     /// The device that it is on.
     pub fn device(&self) -> &Device {
         &self.shared.device
+    }
+
+    /// Waits until the elements are there: until all that was launched before is done.
+    ///
+    /// # Errors
+    ///
+    /// When the driver says that something of it was not.
+    #[track_caller]
+    pub fn wait(&self) -> Result<()> {
+        let place = Location::caller();
+        let finished = ocl::core::finish(&self.shared.queue).map_err(Problem::from);
+        finished.map_err(|problem| problem.error(&self.device().to_string(), "wait", Some(place)))
     }
 
     /// The elements, once all that was launched before is done.

@@ -1,6 +1,7 @@
 //! The devices that OpenCL's loader finds, and what is shared by all programs on one of them.
 
 use super::failure::Outcome;
+use crate::shape::DType;
 use ocl::core::{self, DeviceId, DeviceInfo, DeviceInfoResult, PlatformId, PlatformInfo};
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -49,12 +50,39 @@ pub(super) struct Limits {
     pub(super) single_item: usize,
     /// Whether the same sums are to be the same numbers in every run.
     pub(super) is_deterministic: bool,
+    /// How many neighbours work items load and store at once, where that is said.
+    pub(super) forced_width: Option<usize>,
+    /// The same where it is not, as the device wants it for elements of each type.
+    widths: Widths,
+}
+
+/// Neighbours that work items are to load at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Widths {
+    bytes: usize,
+    ints: usize,
+    longs: usize,
+    floats: usize,
+    doubles: usize,
 }
 
 impl Limits {
     /// How many elements a work item computes while a kernel is launched, if it is alone.
     pub(super) fn fitting_single_item(&self) -> usize {
         if self.is_serial { 512 } else { 64 }
+    }
+
+    /// How many neighbours of an element type a work item loads and stores at once.
+    pub(super) fn width(&self, dtype: DType) -> usize {
+        let width = self.forced_width.unwrap_or(match dtype {
+            DType::Bool => self.widths.bytes,
+            DType::I32 => self.widths.ints,
+            DType::I64 => self.widths.longs,
+            DType::F32 => self.widths.floats,
+            DType::F64 => self.widths.doubles,
+        });
+        // Vectors have so many elements.
+        [16, 8, 4, 2].into_iter().find(|&size| size <= width).unwrap_or(1)
     }
 }
 
@@ -170,6 +198,23 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
         _ => least,
     };
     let text = |request| Outcome::Ok(ask(request)?.to_string().trim().to_string());
+    let width = |request| match ask(request) {
+        Ok(
+            DeviceInfoResult::PreferredVectorWidthChar(width)
+            | DeviceInfoResult::PreferredVectorWidthInt(width)
+            | DeviceInfoResult::PreferredVectorWidthLong(width)
+            | DeviceInfoResult::PreferredVectorWidthFloat(width)
+            | DeviceInfoResult::PreferredVectorWidthDouble(width),
+        ) => width as usize,
+        _ => 1,
+    };
+    let widths = Widths {
+        bytes: width(DeviceInfo::PreferredVectorWidthChar),
+        ints: width(DeviceInfo::PreferredVectorWidthInt),
+        longs: width(DeviceInfo::PreferredVectorWidthLong),
+        floats: width(DeviceInfo::PreferredVectorWidthFloat),
+        doubles: width(DeviceInfo::PreferredVectorWidthDouble),
+    };
     let limits = Limits {
         // Where a device does not say, what the standard asks of all is taken.
         group: number(DeviceInfo::MaxWorkGroupSize, 1).max(1),
@@ -182,6 +227,8 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
         least_steps: LEAST_STEPS,
         single_item: 0,
         is_deterministic: false,
+        forced_width: None,
+        widths,
     };
     Ok(Some(Device {
         platform: core::get_platform_info(platform, PlatformInfo::Name)?.to_string().trim().to_string(),

@@ -195,7 +195,7 @@ mod tests {
         let kernel = core::create_kernel(&shared.build(SOURCE, None).unwrap(), "one").unwrap();
         let kernels = Kernels { first: 0, all: Mutex::new(vec![kernel]), names: vec!["one".into()] };
         let check = |items, group, operands, device: &Device| {
-            kernels.check_launch(0, Grid { items, group }, operands, device).map_err(|problem| {
+            kernels.check_launch(0, Grid { items, group }, (operands, 0), device).map_err(|problem| {
                 let text = problem.error("a device", "compile", None).to_string();
                 text.strip_prefix("compile on a device: kernel one ").expect("the kernel's name").to_string()
             })

@@ -26,9 +26,9 @@ impl Launcher<'_> {
             true => results[carry],
             false => View::from(&others[carry]),
         };
-        for carry in 0..scan.carries {
+        for (carry, &first) in arguments[..scan.carries].iter().enumerate() {
             let ty = code.ty(repeated.results[carry]);
-            self.shared.copy(arguments[carry], place(carry, length.is_multiple_of(2)), ty.dtype, ty.size())?;
+            self.shared.copy(first, place(carry, length.is_multiple_of(2)), ty.dtype, ty.size())?;
         }
         // What the steps of even numbers take, and those of odd ones: but for slices the same in all of them.
         let operands = |odd: bool| -> (Views<'_>, Views<'_>) {

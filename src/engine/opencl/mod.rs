@@ -83,6 +83,7 @@ pub struct OpenCl {
     least_steps: Option<usize>,
     single_item: Option<usize>,
     is_deterministic: bool,
+    vector_width: Option<usize>,
 }
 
 impl OpenCl {
@@ -183,6 +184,14 @@ impl OpenCl {
         self
     }
 
+    /// Has work items that go through neighbouring elements load and store so many of them at once, as a vector: 2, 4, 8 or 16,
+    /// or the next of these below, and with 1 each on its own. Without this it is what the device prefers for the type of the
+    /// elements; processors get 1, whose compilers make vectors of neighbouring items.
+    pub fn vector_width(mut self, elements: usize) -> OpenCl {
+        self.vector_width = Some(elements);
+        self
+    }
+
     /// What kernels are written for.
     fn limits(&self, device: &Device) -> Limits {
         let mut limits = device.limits;
@@ -190,6 +199,7 @@ impl OpenCl {
         limits.least_steps = self.least_steps.unwrap_or(limits.least_steps);
         limits.single_item = self.single_item.unwrap_or(limits.fitting_single_item());
         limits.is_deterministic = self.is_deterministic;
+        limits.forced_width = self.vector_width;
         limits
     }
 

@@ -10,6 +10,7 @@ mod segments;
 mod sequential;
 mod sort;
 mod table;
+mod vectors;
 
 use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
@@ -40,6 +41,9 @@ pub(super) struct Writer {
     called: BTreeMap<BufferId, String>,
 }
 
+/// Bytes of an operand and of where it begins.
+const BYTES_OF_PARAMETER: usize = 16;
+
 /// The prefix of functions that stand beside kernels.
 const PREFIX: &str = "deltaray";
 
@@ -48,6 +52,11 @@ impl Writer {
         let language = C { prefix: PREFIX.into(), is_opencl: true };
         let (helpers, text, names) = (BTreeSet::new(), Text::default(), Vec::new());
         Writer { language, helpers, text, names, functions: 0, limits, products, called: BTreeMap::new() }
+    }
+
+    /// How many arrays a kernel takes at most.
+    fn most_operands(&self) -> usize {
+        (self.limits.parameters / BYTES_OF_PARAMETER).max(4)
     }
 
     /// How many kernels were written.
@@ -88,6 +97,7 @@ impl Writer {
 
     /// A procedure's kernels, and those of all inside of it.
     pub(super) fn procedure(&mut self, procedure: Procedure) -> Outcome<Code> {
+        let procedure = self.with_epilogues(procedure)?;
         let mut plan = Plan::new(&procedure);
         let mut inner = Vec::new();
         for step in &procedure.steps {

@@ -35,9 +35,6 @@ const LONG: usize = 2048;
 /// Units from which on atomic exchanges, which each take several times as long as a sum, are worth it if items run in turn.
 const MANY_UNITS: usize = 16;
 
-/// Bytes of an operand and of where it begins.
-const BYTES_OF_PARAMETER: usize = 16;
-
 /// A sort by places takes the time of so many steps in turn, for each step that an item takes at least before it is shared.
 const WORTH_A_SORT: usize = 64;
 
@@ -74,7 +71,7 @@ impl Writer {
         let mut nest = tidied(nest, &plan.unread);
         let mut actions = Vec::new();
         let mut scope = Scope { procedure, scratch: Vec::new() };
-        let bound = (self.limits.parameters / BYTES_OF_PARAMETER).max(4);
+        let bound = self.most_operands();
         while let Some(value) = first(&nest, bound) {
             let (dtype, count) = (nest.values[value as usize].1, steps(nest.extents.iter().copied()));
             let buffer = scope.add(plan.memory(dtype, count), dtype, count);
@@ -144,7 +141,7 @@ impl Writer {
                 ([&outer[..], &inner].concat(), outer.len())
             }
         };
-        let shares = self.shares(part, &order, parallel);
+        let mut shares = self.shares(part, &order, parallel);
         let (read, written) = touched(nest);
         let mut operands = scope.operands(&read, &written);
         let mut partial: Vec<BufferId> = Vec::new();
@@ -156,11 +153,19 @@ impl Writer {
             }
             operands = scope.operands(&read, &[&written[..], &partial].concat());
         }
+        let width = match shares {
+            Shares { lanes: 1, chunks: 1, .. } => self.width_of_items(scope, part, &order, &operands),
+            Shares { lanes, chunks, count, .. } => self.width_of_steps(scope, part, &operands, count / chunks / lanes),
+        };
         let (count, dtype) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
         let name = |id: BufferId| operands.names[&id].clone();
         let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: goes_on };
         let mut loops = NestWriter::new(&self.language, nest, (order.clone(), parallel), buffers, &mut self.helpers);
         loops.atomics = (part.manner == Manner::Atomic).then_some("atomic");
+        loops.width = width;
+        if loops.has_blocks() {
+            shares.results = steps(order.iter().map(|&axis| loops.places(axis)));
+        }
         loops.has_vectors = self.limits.is_serial && (shares.lanes, shares.chunks) == (1, 1);
         if partial.is_empty() {
             actions.extend(loops.fills(buffers).into_iter().map(|(to, value)| Action::Fill { to, value }));
@@ -230,7 +235,8 @@ fn shared(
         true => Finish::Whole,
         false => Finish::Part { arrays, place: "place".into() },
     };
-    let end = format!("min(chunk * {steps} + {steps}, ({step}){count})");
+    let start_of_chunk = format!("const {step} start_of_chunk = min(chunk * {steps}, ({step}){count});");
+    let end = format!("min(start_of_chunk + {steps}, ({step}){count})");
     if lanes == 1 {
         text.line(format!("const {place} place = get_global_id(0);"));
         text.line(format!("if (place >= {all}) return;"));
@@ -240,7 +246,10 @@ fn shared(
         };
         text.declare("item", format!("const {place} item = {item};"));
         text.line(format!("const {step} chunk = {chunk};"));
-        loops.together = Some(Together { start: format!("chunk * {steps}"), end, stride: 1, finish: then });
+        text.line(start_of_chunk);
+        text.line(format!("const {step} end = {end};"));
+        let (start, lane, end) = ("start_of_chunk".into(), "0".into(), "end".into());
+        loops.together = Some(Together { start, lane, end, stride: 1, finish: then });
         return Grid { items, group: group(items, widest, is_serial) };
     }
     let group = lanes.max(power_of_two_below(LANES.min(widest)));
@@ -251,10 +260,11 @@ fn shared(
     text.line(format!("const int is_there = place < {all};"));
     text.declare("item", format!("const {place} item = min(place / {chunks}, ({place}){});", results - 1));
     text.line(format!("const {step} chunk = place % {chunks};"));
-    text.line(format!("const {step} end = is_there ? {end} : 0;"));
+    text.line(start_of_chunk);
+    text.line(format!("const {step} end = is_there ? {end} : start_of_chunk;"));
     let finish = Finish::Group { lanes, group, there: "is_there && lane == 0".into(), then: Box::new(then) };
-    let start = format!("chunk * {steps} + lane");
-    loops.together = Some(Together { start, end: "end".into(), stride: lanes, finish });
+    let (start, lane) = ("start_of_chunk".into(), "lane".into());
+    loops.together = Some(Together { start, lane, end: "end".into(), stride: lanes, finish });
     let mut local = Text::default();
     loops.local_memory(&mut local);
     local.append(std::mem::take(text));

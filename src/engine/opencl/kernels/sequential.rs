@@ -24,7 +24,7 @@ fn elements(step: &Step, repeated: bool) -> usize {
     let inside = || step.inner().into_iter().map(|inner| elements_of(inner, repeated)).fold(0, usize::saturating_add);
     match step {
         Step::Nest(nest) => steps(nest.extents.iter().copied()),
-        Step::Product(product) => steps(product.all_extents().into_iter()),
+        Step::Product(product) => steps(product.all_extents()),
         Step::Loop(looped) if repeated => inside().saturating_mul(looped.scan.length),
         Step::Sweeps(sweeps) if repeated => match sweeps.sweeps.steps {
             Steps::Count(count) => inside().saturating_mul(count),

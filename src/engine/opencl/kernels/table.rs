@@ -86,8 +86,8 @@ impl Writer {
         text.line("barrier(CLK_LOCAL_MEM_FENCE);");
         text.line(format!("const {counter} first = ({counter})get_group_id(0) * {own};"));
         text.line(format!("const {counter} end = min(first + {own}, ({counter}){positions});"));
-        let (start, end) = ("first + local_item".into(), "end".into());
-        loops.together = Some(Together { start, end, stride: group, finish: Finish::Whole });
+        let (start, lane, end) = ("first".into(), "local_item".into(), "end".into());
+        loops.together = Some(Together { start, lane, end, stride: group, finish: Finish::Whole });
         let mut inner = Text::default();
         loops.write(&mut inner);
         inner.tidy();

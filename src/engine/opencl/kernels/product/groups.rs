@@ -92,7 +92,7 @@ impl Tiled<'_> {
             if let Some(condition) = &condition {
                 text.open(format!("if ({condition})"));
             }
-            self.write(text, ("row", "column"), "sums[i][j]");
+            self.write(text, "sums[i][j]");
             if condition.is_some() {
                 text.close();
             }

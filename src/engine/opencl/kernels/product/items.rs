@@ -70,7 +70,7 @@ impl Tiled<'_> {
             text.open(format!("for (int {name} = 0; {name} < {count}; {name}++)"));
         }
         text.line(format!("const {index} row = first_row + r, column = first_column + c;"));
-        self.write(text, ("row", "column"), &format!("sums[r * {} + c]", tile.columns));
+        self.write(text, &format!("sums[r * {} + c]", tile.columns));
         text.close();
         text.close();
     }

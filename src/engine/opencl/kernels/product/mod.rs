@@ -1,5 +1,6 @@
 //! Matrix products as kernels: in tiles, by groups of work items or by work items that compute alone.
 
+mod epilogue;
 mod groups;
 mod items;
 mod parts;
@@ -9,9 +10,10 @@ use super::{Scope, Writer};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::failure::Outcome;
 use crate::engine::opencl::tuning::{Choice, ProductKernel, Sizes, Tile};
-use crate::kernel::{BATCH, COLUMN, Procedure, Product, ROW, SUMMED};
+use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, Nest, Procedure, Product, ROW, SUMMED};
 use crate::source::plan::Plan;
 use crate::source::text::Text;
+use epilogue::SUM;
 
 /// A product in tiles under construction.
 struct Tiled<'a> {
@@ -23,13 +25,52 @@ struct Tiled<'a> {
     element: &'static str,
     /// What positions are counted in.
     index: &'static str,
-    /// The names of the operands, and of the result or of what is summed of parts.
+    /// The names of the operands, and of what is summed of parts.
     left: String,
     right: String,
-    result: String,
+    partial: Option<String>,
+    ending: Ending,
+}
+
+/// What is done with the elements of a product.
+struct Ending {
+    /// The name of the array that they are stored to.
+    result: Option<String>,
+    /// What is computed of each of them.
+    epilogue: Option<Text>,
+}
+
+/// How a product is taken apart.
+struct Tiling {
+    kernel: ProductKernel,
+    tile: Tile,
+    /// Work items of a group.
+    group: usize,
+    /// In how many parts the summed axis is taken, and how many positions each of them has.
+    parts: usize,
+    part: usize,
 }
 
 impl Writer {
+    /// How a product is computed in tiles, if it is.
+    fn tiling(&self, procedure: &Procedure, product: &Product) -> Outcome<Option<Tiling>> {
+        let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
+        let Sizes { batches, rows, summed, columns } = Sizes::of(product);
+        let Choice { kernel, parts } = self.products.choice(dtype, product, &self.limits)?;
+        let (tile, group) = match kernel {
+            ProductKernel::Groups(tile) => (tile, tile.group()),
+            ProductKernel::Items(tile) => (tile, 1),
+            ProductKernel::Elements => return Ok(None),
+        };
+        // What is empty, or a sum of nothing, needs no tiles.
+        if batches * rows * columns == 0 || summed == 0 {
+            return Ok(None);
+        }
+        // Parts are of whole chunks, so that there may be fewer.
+        let part = summed.div_ceil(parts).next_multiple_of(tile.summed);
+        Ok(Some(Tiling { kernel, tile, group, parts: summed.div_ceil(part), part }))
+    }
+
     /// A product's kernels, two at most.
     pub(super) fn product(
         &mut self,
@@ -38,39 +79,45 @@ impl Writer {
         product: &Product,
     ) -> Outcome<Vec<Action>> {
         let dtype = procedure.buffers[product.result.buffer as usize].ty.dtype;
-        let Sizes { batches, rows, summed, columns } = Sizes::of(product);
-        let Choice { kernel, parts } = self.products.choice(dtype, product, &self.limits)?;
-        let (tile, group) = match kernel {
-            ProductKernel::Groups(tile) => (tile, tile.group()),
-            ProductKernel::Items(tile) => (tile, 1),
-            ProductKernel::Elements => {
-                return Ok(self.nest(procedure, plan, &product.as_nest(dtype), product.continues));
-            }
-        };
-        let count = batches * rows * columns;
-        // What is empty, or a sum of nothing, needs no tiles.
-        if count == 0 || summed == 0 {
+        let Some(Tiling { kernel, tile, group, parts, part }) = self.tiling(procedure, product)? else {
             return Ok(self.nest(procedure, plan, &product.as_nest(dtype), product.continues));
-        }
-        // Parts are of whole chunks, so that there may be fewer.
-        let part = summed.div_ceil(parts).next_multiple_of(tile.summed);
-        let parts = summed.div_ceil(part);
-        let (read, written) = ([product.left.buffer, product.right.buffer], [product.result.buffer]);
-        let mut scope = Scope { procedure, scratch: Vec::new() };
-        let target = match parts {
-            1 => product.result.buffer,
-            _ => scope.add(plan.memory(dtype, parts * count), dtype, parts * count),
         };
-        let operands = scope.operands(&read, &[target]);
+        let Sizes { batches, rows, columns, .. } = Sizes::of(product);
+        let count = batches * rows * columns;
+        let (nest, keeps_result) = match &product.epilogue {
+            Some(Epilogue { nest, keeps_result }) => (Some(nest), *keeps_result),
+            None => (None, true),
+        };
+        let mut scope = Scope { procedure, scratch: Vec::new() };
+        let partial = (parts > 1).then(|| scope.add(plan.memory(dtype, parts * count), dtype, parts * count));
+        // What the last kernel reads beside, and what it writes.
+        let others = nest.iter().flat_map(|nest| nest.read()).filter(|&id| id != product.result.buffer);
+        let others: Vec<BufferId> = others.collect();
+        let stored = nest.iter().flat_map(|nest| &nest.stores).map(|store| store.buffer);
+        let written: Vec<BufferId> = keeps_result.then_some(product.result.buffer).into_iter().chain(stored).collect();
+        let read = [product.left.buffer, product.right.buffer];
+        let operands = match partial {
+            None => scope.operands(&[&read[..], &others].concat(), &written),
+            Some(partial) => scope.operands(&read, &[partial]),
+        };
+        let last = partial.map(|partial| scope.operands(&[&[partial], &others[..]].concat(), &written));
+        let index = index_type(procedure, product, parts * count);
+        let ending = {
+            let operands = last.as_ref().unwrap_or(&operands);
+            let result = keeps_result.then(|| operands.names[&product.result.buffer].clone());
+            let epilogue = nest.map(|nest| self.epilogue(&scope, operands, (product, index), nest));
+            Ending { result, epilogue }
+        };
         let tiled = Tiled {
             product,
             tile,
             parts,
             element: self.element(dtype),
-            index: index_type(procedure, product, parts * count),
+            index,
             left: operands.names[&read[0]].clone(),
             right: operands.names[&read[1]].clone(),
-            result: operands.names[&target].clone(),
+            partial: partial.map(|partial| operands.names[&partial].clone()),
+            ending,
         };
         let groups = batches * rows.div_ceil(tile.rows) * columns.div_ceil(tile.columns) * parts;
         let mut text = Text::default();
@@ -80,10 +127,9 @@ impl Writer {
             _ => tiled.items(&mut text),
         }
         let mut actions = vec![self.group_kernel("product", &operands, Grid { items: groups * group, group }, text)];
-        if parts > 1 {
-            let operands = scope.operands(&[target], &written);
+        if let (Some(operands), Some(partial)) = (last, &tiled.partial) {
             let mut text = Text::default();
-            tiled.sum_of_parts(&mut text, &operands.names[&written[0]]);
+            tiled.sum_of_parts(&mut text, partial);
             actions.push(self.kernel("sum_of_parts", &operands, count, text));
         }
         Ok(actions)
@@ -96,9 +142,12 @@ fn index_type(procedure: &Procedure, product: &Product, count: usize) -> &'stati
         let id = procedure.origin(operand.buffer);
         procedure.buffers[id as usize].ty.size()
     });
+    let nest = product.epilogue.iter().map(|epilogue| &epilogue.nest);
+    let touched = nest.flat_map(|nest: &Nest| nest.read().chain(nest.stores.iter().map(|store| store.buffer)));
+    let touched = touched.map(|id| procedure.buffers[procedure.origin(id) as usize].ty.size());
     let extents = [BATCH, ROW, SUMMED, COLUMN].map(|role| product.count(role));
     // Tiles reach beyond the edges.
-    let is_small = sizes.into_iter().chain(extents).chain([count]).all(|size| size < 1 << 30);
+    let is_small = sizes.into_iter().chain(touched).chain(extents).chain([count]).all(|size| size < 1 << 30);
     if is_small { "int" } else { "long" }
 }
 
@@ -128,21 +177,32 @@ impl Tiled<'_> {
         }
     }
 
-    /// The element that a sum is written to.
-    fn written(&self, row: &str, column: &str) -> String {
-        let (result, product) = (&self.result, self.product);
-        if self.parts == 1 {
-            return format!("{result}[{}]", places::result(product, row, column));
+    /// The statements for the sum of the element at `row` and `column`.
+    fn write(&self, text: &mut Text, sum: &str) {
+        match &self.partial {
+            Some(partial) => {
+                let (rows, columns) = (self.count(ROW), self.count(COLUMN));
+                let batches = self.count(BATCH);
+                let batch = if batches > 1 { format!("(part * {batches} + batch)") } else { "part".into() };
+                text.line(format!("{partial}[({batch} * {rows} + row) * {columns} + column] = {sum};"));
+            }
+            None if self.ending.epilogue.is_some() => {
+                text.line(format!("const {} {SUM} = {sum};", self.element));
+                self.end(text, SUM);
+            }
+            None => self.end(text, sum),
         }
-        let (rows, columns) = (self.count(ROW), self.count(COLUMN));
-        let batch =
-            if self.count(BATCH) > 1 { format!("(part * {} + batch)", self.count(BATCH)) } else { "part".into() };
-        format!("{result}[({batch} * {rows} + {row}) * {columns} + {column}]")
     }
 
-    /// The statement that writes a sum.
-    fn write(&self, text: &mut Text, (row, column): (&str, &str), sum: &str) {
-        let operator = if self.product.continues && self.parts == 1 { "+=" } else { "=" };
-        text.line(format!("{} {operator} {sum};", self.written(row, column)));
+    /// The statements for the whole sum of the element at `row` and `column`, which an epilogue has by its name.
+    fn end(&self, text: &mut Text, sum: &str) {
+        let (product, Ending { result, epilogue }) = (self.product, &self.ending);
+        if let Some(result) = result {
+            let operator = if product.continues { "+=" } else { "=" };
+            text.line(format!("{result}[{}] {operator} {sum};", places::result(product, "row", "column")));
+        }
+        if let Some(epilogue) = epilogue {
+            text.append(epilogue.clone());
+        }
     }
 }
