@@ -19,13 +19,17 @@ impl C {
         format!("{space}{constant}{} *", self.dtype(dtype))
     }
 
-    fn float(&self, x: f64, text: String) -> String {
+    fn float(&self, dtype: DType, x: f64, text: String) -> String {
+        // They are of single precision: OpenCL's functions, of which there is one for each precision, take no two.
+        let cast = if self.is_opencl && dtype == DType::F64 { "(double)" } else { "" };
         match () {
-            () if x.is_nan() => "NAN".into(),
-            () if x == f64::INFINITY => "INFINITY".into(),
-            () if x == f64::NEG_INFINITY => "(-INFINITY)".into(),
-            () if x.is_sign_negative() => format!("({text})"),
-            () => text,
+            () if x.is_finite() && x.is_sign_negative() => format!("({text})"),
+            () if x.is_finite() => text,
+            () if x == f64::NEG_INFINITY => format!("({cast}-INFINITY)"),
+            () => {
+                let name = if x.is_nan() { "NAN" } else { "INFINITY" };
+                if cast.is_empty() { name.into() } else { format!("({cast}{name})") }
+            }
         }
     }
 }
@@ -47,8 +51,8 @@ impl Language for C {
 
     fn literal(&self, value: Value) -> String {
         match value {
-            Value::F32(x) => self.float(f64::from(x), format!("{x:?}f")),
-            Value::F64(x) => self.float(x, format!("{x:?}")),
+            Value::F32(x) => self.float(DType::F32, f64::from(x), format!("{x:?}f")),
+            Value::F64(x) => self.float(DType::F64, x, format!("{x:?}")),
             Value::I32(i32::MIN) => "(-2147483647 - 1)".into(),
             Value::I32(x) if x < 0 => format!("({x})"),
             Value::I32(x) => x.to_string(),

@@ -136,3 +136,51 @@ fn kernels_call_arrays_as_the_user_does() {
     let source = compiled.program().source();
     assert!(source.contains(": value */") && source.contains(": cotangent */"), "{source}");
 }
+
+macro_rules! infinite {
+    ($x:expr, $ty:ident) => {{
+        let (x, largest) = ($x, $ty::INFINITY);
+        [x.pow(largest), x.atan2(-largest), x.hypot($ty::NAN), x.max(-largest).pow(-largest)]
+    }};
+}
+
+#[test]
+fn functions_of_numbers_that_are_not_finite() {
+    if !is_there() {
+        return;
+    }
+    fn all<A: Algebra>((x, y): &(Vector<A, f64>, Vector<A, f32>)) -> ([Vector<A, f64>; 4], [Vector<A, f32>; 4]) {
+        (infinite!(x, f64), infinite!(y, f32))
+    }
+    let x = Vector::from(vec![-2.0, -0.5, 0.0, 0.5, 1.0, 3.0]);
+    let arguments = (x.clone(), x.cast::<f32>());
+    let staged = stage(all, &arguments).unwrap();
+    let expected = staged.call(&arguments).unwrap();
+    let found = staged.compile(OpenCl::default()).unwrap().call(&arguments).unwrap();
+    for (found, expected) in found.leaves().iter().zip(expected.leaves()) {
+        for at in 0..found.size() {
+            let (a, b) = (found.element(at).to_f64(), expected.element(at).to_f64());
+            assert!((a - b).abs() < 1e-6 || a == b || a.is_nan() && b.is_nan(), "element {at}: {a} for {b}");
+        }
+    }
+}
+
+#[test]
+fn reductions_of_which_an_item_takes_any_number_of_steps() {
+    if !is_there() {
+        return;
+    }
+    let x = Matrix::from_elements([300, 4], (0..1200).map(f64::from).collect());
+    let at = Vector::from((0..300).map(|at| at % 3).collect::<Vec<i64>>());
+    let program = |(x, at): &(Matrix<_, f64>, Vector<_, i64>)| (x.sum(), x.scatter(at, [3]), x.argsort(0), x.cumsum(0));
+    let staged = stage(program, (&x, &at)).unwrap();
+    let expected = staged.call((&x, &at)).unwrap();
+    for steps in [0, usize::MAX] {
+        let options = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(steps);
+        let found = staged.compile(options).unwrap().call((&x, &at)).unwrap();
+        assert_eq!(found.0.item(), expected.0.item());
+        assert_eq!(found.1.to_ndarray(), expected.1.to_ndarray());
+        assert_eq!(found.2.to_ndarray(), expected.2.to_ndarray());
+        assert_eq!(found.3.to_ndarray(), expected.3.to_ndarray());
+    }
+}

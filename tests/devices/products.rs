@@ -340,6 +340,7 @@ fn tiles_that_a_device_has_no_room_for_are_an_error() {
         Tile { rows: 1024, columns: 1024, summed: 1024, item_rows: 8, item_columns: 8 },
         Tile { rows: 10, columns: 16, summed: 8, item_rows: 4, item_columns: 4 },
         Tile { rows: 0, columns: 0, summed: 0, item_rows: 0, item_columns: 0 },
+        Tile { rows: usize::MAX, columns: 16, summed: usize::MAX, item_rows: 4, item_columns: 4 },
     ] {
         for kernel in [ProductKernel::Groups(tile), ProductKernel::Items(tile)] {
             let error = Program::new(&body, &OpenCl::default().with_product_kernel(kernel)).unwrap_err().to_string();

@@ -160,7 +160,8 @@ impl OpenCl {
 
     /// How many steps of a reduction a work item takes at least, before it is shared among more of them: 8 unless said otherwise.
     pub fn least_steps(mut self, steps: usize) -> OpenCl {
-        self.least_steps = Some(steps.max(1));
+        // No reduction is longer than that, and small multiples of it are numbers too.
+        self.least_steps = Some(steps.clamp(1, usize::MAX >> 16));
         self
     }
 

@@ -171,12 +171,14 @@ impl Tile {
 impl ProductKernel {
     /// Bytes of local memory that a group takes.
     pub(super) fn local(&self, dtype: DType) -> usize {
+        // Users may ask for any extents.
+        let lines = |tile: &Tile| tile.summed.saturating_mul(tile.rows.saturating_add(tile.columns));
         let elements = match self {
             ProductKernel::Elements => 0,
-            ProductKernel::Groups(tile) => tile.summed * (tile.rows + tile.columns + 2 * PADDING),
-            ProductKernel::Items(tile) => tile.summed * (tile.rows + tile.columns) + tile.rows * tile.columns,
+            ProductKernel::Groups(tile) => lines(tile).saturating_add(tile.summed.saturating_mul(2 * PADDING)),
+            ProductKernel::Items(tile) => lines(tile).saturating_add(tile.rows.saturating_mul(tile.columns)),
         };
-        elements * dtype.bytes()
+        elements.saturating_mul(dtype.bytes())
     }
 
     /// Whether a device can run the kernel.
