@@ -31,7 +31,9 @@ pub(crate) use access::{Affine, Guard, Guards};
 pub(crate) use call::{Call, Called, Sort};
 pub(crate) use lower::{Traced, lower, lower_traced, lower_unblocked};
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
+#[cfg(feature = "opencl")]
+pub(crate) use procedure::Epilogue;
 pub(crate) use procedure::{
-    BATCH, Blocks, Branch, Buffer, BufferId, COLUMN, Epilogue, Loop, Procedure, Product, ROW, SUMMED, Source, Step,
-    Strided, Sweeps, writes_apart,
+    BATCH, Blocks, Branch, Buffer, BufferId, COLUMN, Loop, Procedure, Product, ROW, SUMMED, Source, Step, Strided,
+    Sweeps, writes_apart,
 };
