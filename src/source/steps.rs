@@ -103,7 +103,7 @@ impl Function<'_, '_, '_> {
             return Ok(());
         }
         // The operation alone reads buffers only, so it is a nest: what was in its way belonged to the program around it.
-        let procedure = lower(&call.body);
+        let procedure = lower(&call.body.without_marks());
         let written = self.writer.inner("operation", &procedure)?;
         self.bind(&call.arguments, &call.results);
         let mut all: Vec<String> = call.arguments.iter().map(|&id| self.whole(id, false)).collect();

@@ -19,11 +19,11 @@ fn programs_compute_on_a_device_what_the_interpreter_does() {
     }
     let one_in = match std::env::var("DELTARAY_OPENCL").as_deref() {
         Ok("all") => 1,
-        _ => 14,
+        _ => 28,
     };
-    // As the device has them, and as graphics processors do, with everything shared that can be, neighbours loaded together, and
-    // all loops launched by the host.
-    let shared = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1).single_item(0).vector_width(4);
+    // As the device has them, and as graphics processors do, with everything shared that can be, and all loops launched by the
+    // host.
+    let shared = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1).single_item(0);
     for (options, first) in [(OpenCl::default(), 0), (shared, one_in / 2)] {
         let numbered = all().iter().enumerate();
         let cases: Vec<&Case> = numbered.filter(|(number, _)| number % one_in == first).map(|(_, case)| case).collect();
