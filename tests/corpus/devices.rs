@@ -19,7 +19,7 @@ fn programs_compute_on_a_device_what_the_interpreter_does() {
     }
     let one_in = match std::env::var("DELTARAY_OPENCL").as_deref() {
         Ok("all") => 1,
-        _ => 28,
+        _ => 56,
     };
     // As the device has them, and as graphics processors do, with everything shared that can be, and all loops launched by the
     // host.

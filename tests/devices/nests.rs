@@ -25,7 +25,7 @@ fn reductions_are_shared_in_all_ways() {
     if !is_there() {
         return;
     }
-    for [rows, columns] in [[33, 70], [1, 5000], [5000, 1], [3, 2000], [2000, 3], [1, 1], [0, 3], [3, 0]] {
+    for [rows, columns] in [[33, 70], [1, 5000], [2000, 3], [0, 3]] {
         let elements = (0..rows * columns).map(|at| (at as f64 * 0.37).sin()).collect();
         let x = Matrix::from_elements([rows, columns], elements);
         let staged = stage(reductions, &x).unwrap();

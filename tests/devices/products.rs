@@ -303,6 +303,7 @@ fn epilogues(is_single: bool, random: &mut Random) -> (Vec<Case>, Vec<(usize, us
 }
 
 #[test]
+#[ignore = "compilers of devices take a minute for it: `scripts/test --long`"]
 fn elementwise_work_on_products_is_done_in_their_kernels() {
     if !is_there() {
         return;
