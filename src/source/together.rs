@@ -32,6 +32,11 @@ pub(crate) enum Finish {
     Part { arrays: Vec<String>, place: String },
 }
 
+/// The type of numbers up to this one: divisions of 32 bits are several times as fast as those of 64.
+pub(crate) fn counter(largest: usize) -> &'static str {
+    if largest <= u32::MAX as usize / 2 { "uint" } else { "long" }
+}
+
 impl NestWriter<'_> {
     /// The loop that the inner ones are together, and their positions from that of it.
     pub(crate) fn together(&mut self, text: &mut Text, level: usize) {
@@ -42,8 +47,7 @@ impl NestWriter<'_> {
             return;
         }
         let count = steps(self.order[level..].iter().map(|&axis| self.nest.extents[axis]));
-        // Divisions of 32 bits are several times as fast as those of 64.
-        let counter = if count <= u32::MAX as usize / 2 { "uint" } else { "long" };
+        let counter = counter(count);
         let together = self.together.as_ref().expect("loops that are one");
         let (start, end, stride) = (together.start.clone(), together.end.clone(), together.stride);
         let from = |start: &str, step: String| match &together.lane[..] {

@@ -118,6 +118,26 @@ fn kernels_of_more_arrays_than_a_device_takes_are_several() {
     }
 }
 
+#[allow(clippy::ptr_arg)] // A tree is a `Vec`, not a slice.
+fn many_sums<A: Algebra>(all: &Vec<Vector<A, f64>>) -> Vec<Scalar<A, f64>> {
+    all.iter().map(|one| one.sin().sum()).collect()
+}
+
+#[test]
+fn reductions_of_more_arrays_than_a_device_takes_are_several_kernels() {
+    if !is_there() {
+        return;
+    }
+    let all: Vec<Vector<Concrete, f64>> = (0..150).map(|at| Vector::from(vec![f64::from(at), 1.0, 0.5])).collect();
+    let staged = stage(many_sums, &all).unwrap();
+    let expected = staged.call(&all).unwrap();
+    let compiled = staged.compile(OpenCl::default()).unwrap();
+    assert!(compiled.program().kernels() > 2);
+    for (found, expected) in compiled.call(&all).unwrap().iter().zip(&expected) {
+        approx::assert_relative_eq!(found.item(), expected.item(), max_relative = 1e-12);
+    }
+}
+
 fn weighted<A: Algebra>((weights, bias): &(Matrix<A, f64>, Vector<A, f64>)) -> Vector<A, f64> {
     weights.sum_axis(1) + bias
 }

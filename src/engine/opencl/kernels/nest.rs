@@ -18,7 +18,7 @@ use crate::source::plan::Plan;
 use crate::source::procedure::touched;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
-use crate::source::together::{Finish, Together};
+use crate::source::together::{Finish, Together, counter};
 use std::collections::HashSet;
 
 /// Work items of a group that shares a reduction, at most.
@@ -228,7 +228,6 @@ fn shared(
     let (widest, is_serial) = (limits.group, limits.is_serial);
     let all = results.saturating_mul(chunks);
     let items = all.saturating_mul(lanes);
-    let counter = |largest: usize| if largest <= (u32::MAX / 2) as usize { "uint" } else { "long" };
     let (place, step) = (counter(items), counter(count));
     if (lanes, chunks) == (1, 1) {
         text.declare("item", format!("const {place} item = get_global_id(0);"));

@@ -104,11 +104,17 @@ pub(super) fn parts(nest: &Nest, bound: usize, manner: impl Fn(&Nest, DType) -> 
     let mut found: Vec<((BTreeSet<usize>, Manner), Vec<Store>)> = Vec::new();
     let (writes, reductions): (Vec<Store>, Vec<Store>) =
         std::mem::take(&mut nest.stores).into_iter().partition(|store| store.mode == Mode::Write);
+    let read = read(&nest, bound);
+    let fits = |stores: &[Store], other: &Store| {
+        arrays(&nest, &read, &stores.iter().chain([other]).collect::<Vec<_>>()) <= bound
+    };
     for store in reductions {
         let alone = pruned(&nest, vec![store.clone()]);
         let own = key(&nest, &store, manner(&alone, nest.values[store.value as usize].1));
-        let is_free =
-            |stores: &[Store]| own.1 == Manner::Atomic || stores.iter().all(|other| other.buffer != store.buffer);
+        let is_free = |stores: &[Store]| {
+            let is_alone = own.1 == Manner::Atomic || stores.iter().all(|other| other.buffer != store.buffer);
+            is_alone && fits(stores, &store)
+        };
         match found.iter_mut().find(|(key, stores)| *key == own && own.1 != Manner::Sorted && is_free(stores)) {
             Some((_, stores)) => stores.push(store),
             None => found.push((own, vec![store])),
@@ -118,8 +124,7 @@ pub(super) fn parts(nest: &Nest, bound: usize, manner: impl Fn(&Nest, DType) -> 
     // through everything, or where positions are sorted.
     for write in writes {
         let is_free = |((_, manner), stores): &&mut ((BTreeSet<usize>, Manner), Vec<Store>)| {
-            !matches!(manner, Manner::InTurn | Manner::Sorted)
-                && fits(&nest, stores, std::slice::from_ref(&write), bound)
+            !matches!(manner, Manner::InTurn | Manner::Sorted) && fits(stores, &write)
         };
         match found.iter_mut().filter(is_free).min_by_key(|((reduced, _), _)| reduced.len()) {
             Some((_, stores)) => stores.push(write),
@@ -174,11 +179,6 @@ fn arrays(nest: &Nest, read: &[BTreeSet<BufferId>], stores: &[&Store]) -> usize 
     }
     debug_assert!(nest.values.len() == read.len(), "what each value reads");
     all.len() + stores.iter().filter(|store| store.mode != Mode::Write).count()
-}
-
-/// Whether stores can be in one kernel.
-fn fits(nest: &Nest, stores: &[Store], others: &[Store], bound: usize) -> bool {
-    arrays(nest, &read(nest, bound), &stores.iter().chain(others).collect::<Vec<_>>()) <= bound
 }
 
 /// A value that is to be in memory first, since a store needs more arrays than a kernel takes: that of most arrays which has few

@@ -14,7 +14,7 @@ use crate::source::nest::{Buffers, NestWriter};
 use crate::source::order::order;
 use crate::source::procedure::touched;
 use crate::source::text::Text;
-use crate::source::together::{Finish, Together};
+use crate::source::together::{Finish, Together, counter};
 
 /// Groups that each unit of a device is given, and items of a group at most.
 const GROUPS: usize = 8;
@@ -71,7 +71,7 @@ impl Writer {
         let mut loops = NestWriter::new(&self.language, nest, (order(nest), 0), buffers, &mut self.helpers);
         (loops.atomics, loops.has_vectors) = (Some("local_atomic"), false);
         actions.extend(loops.fills(buffers).into_iter().map(|(to, value)| Action::Fill { to, value }));
-        let counter = if positions <= (u32::MAX / 2) as usize { "uint" } else { "long" };
+        let counter = counter(positions);
         let mut text = Text::default();
         for (at, &(id, _)) in tables.iter().enumerate() {
             let (count, dtype) = (scope.count(id), scope.dtype(id));
