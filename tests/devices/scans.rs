@@ -5,10 +5,19 @@ use deltaray::concrete::Array;
 use deltaray::opencl::{DeviceKind, OpenCl};
 use deltaray::prelude::*;
 
-/// Every scan that can be is shared among work items.
+/// Every scan that can be is shared among work items, in one kernel.
 fn shared() -> OpenCl {
     OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1)
 }
+
+/// The same in three kernels, none of whose groups waits for another one.
+fn in_three() -> OpenCl {
+    OpenCl::default().written_for(DeviceKind::Accelerator).least_steps(1)
+}
+
+/// The names of kernels of scans where groups wait for each other, and where they do not.
+const AT_ONCE: [&str; 1] = ["scan"];
+const APART: [&str; 4] = ["chunks", "tiles", "starts", "steps"];
 
 const LENGTHS: [usize; 9] = [0, 1, 2, 7, 255, 256, 257, 1000, 5000];
 
@@ -55,19 +64,32 @@ macro_rules! compare {
             let found = compiled.call(&arguments).unwrap();
             let of = format!("{} steps at {} places, {options:?}:\n{}", $length, $places, compiled.program());
             assert_close(&found.leaves(), &expected.leaves(), &of);
-            let source = compiled.program().source();
-            let heads = source.lines().filter_map(|line| line.strip_prefix("__kernel void "));
-            for name in
-                heads.map(|head| head.split('(').next().unwrap().trim_end_matches(|end: char| end.is_ascii_digit()))
-            {
-                let kernels: &[&str] = &$kernels;
+            let kernels: &[&str] = &$kernels;
+            for name in kernels_of(compiled.program().source()) {
                 assert!(kernels.contains(&name), "a kernel {name} of {of}");
             }
         }
     }};
 }
 
-const ALL: [&str; 6] = ["recurrence", "chunks", "tiles", "starts", "steps", "nest"];
+/// Kernels beside those of scans, with loops that are not shared among them and without.
+const OTHERS: [&str; 3] = ["recurrence", "nest", "reduction"];
+const FEWER: [&str; 2] = ["nest", "reduction"];
+
+/// The names of a source's kernels, without their numbers.
+fn kernels_of(source: &str) -> Vec<&str> {
+    let heads = source.lines().filter(|line| line.starts_with("__kernel"));
+    let names = heads.map(|head| head.split_once(" void ").unwrap().1.split('(').next().unwrap());
+    names.map(|name| name.trim_end_matches(|end: char| end.is_ascii_digit())).collect()
+}
+
+/// Compares a function in both forms of scans; others of its kernels may be these.
+macro_rules! compare_forms {
+    ($function:expr, $length:expr, $places:expr, $others:expr) => {{
+        compare!($function, [shared()], $length, $places, [&AT_ONCE[..], &$others].concat());
+        compare!($function, [in_three()], $length, $places, [&APART[..], &$others].concat());
+    }};
+}
 
 fn sums<A: Algebra>((x, a, n): &Three<A>) -> (Matrix<A, f64>, Matrix<A, i64>, Matrix<A, f64>) {
     (x.cumsum(0), n.cumsum_reverse(0), linear_recurrence(&x.sum_axis(0), a, x))
@@ -78,19 +100,24 @@ fn running_sums_and_linear_recurrences_of_all_lengths() {
     if !is_there() {
         return;
     }
-    let others = [&ALL[..], &["reduction"]].concat();
     for length in LENGTHS {
-        compare!(sums, [shared()], length, 1, others);
+        compare_forms!(sums, length, 1, OTHERS);
     }
     for (length, places) in [(7, 3), (1000, 3), (255, 40), (5000, 40)] {
-        compare!(sums, [shared()], length, places, others);
+        compare_forms!(sums, length, places, OTHERS);
     }
     for (length, places) in [(0, 3), (2, 40), (1000, 1)] {
-        compare!(sums, [OpenCl::default()], length, places, others);
+        compare!(sums, [OpenCl::default()], length, places, OTHERS);
     }
     // Items that take several steps, and chunks of several steps.
     for (length, places) in [(70_001, 1), (5000, 3)] {
-        compare!(sums, [OpenCl::default().written_for(DeviceKind::Gpu)], length, places, others);
+        compare!(
+            sums,
+            [OpenCl::default().written_for(DeviceKind::Gpu)],
+            length,
+            places,
+            [&AT_ONCE[..], &OTHERS].concat()
+        );
     }
 }
 
@@ -139,16 +166,15 @@ fn every_form_of_step() {
     if !is_there() {
         return;
     }
-    let others = [&ALL[..], &["reduction"]].concat();
     for (length, places) in [(1000, 3), (1000, 40)] {
-        compare!(totals, [shared()], length, places, others);
-        compare!(affine, [shared()], length, places, others);
+        compare_forms!(totals, length, places, OTHERS);
+        compare_forms!(affine, length, places, OTHERS);
     }
-    compare!(totals, [OpenCl::default()], 257, 3, others);
-    compare!(affine, [OpenCl::default()], 257, 3, others);
+    compare!(totals, [OpenCl::default()], 257, 3, OTHERS);
+    compare!(affine, [OpenCl::default()], 257, 3, OTHERS);
     compare!(bent, [shared()], 300, 3, ["recurrence", "nest", "reduction"]);
     for (length, places) in [(0, 3), (5, 0), (0, 0)] {
-        compare!(affine, [shared()], length, places, others);
+        compare_forms!(affine, length, places, OTHERS);
     }
 }
 
@@ -168,8 +194,7 @@ fn derivatives_are_scans() {
         grad(|(x, a): &(Matrix<_, f64>, Matrix<_, f64>)| loss(&(x.clone(), a.clone(), zeros([0, 0]))), &pair)
     }
     for (length, places) in [(1000, 1), (600, 40)] {
-        let shared_kernels = ["chunks", "tiles", "starts", "steps", "nest", "reduction"];
-        compare!(slopes, [shared()], length, places, shared_kernels);
+        compare_forms!(slopes, length, places, FEWER);
     }
     compare!(slopes, [OpenCl::default()], 300, 3, ["recurrence", "nest", "reduction"]);
 }
@@ -197,9 +222,8 @@ fn derivatives_by_captures_are_scans() {
     if !is_there() {
         return;
     }
-    let shared_kernels = ["chunks", "tiles", "starts", "steps", "nest", "reduction"];
     for places in [1, 20] {
-        compare!(captured, [shared()], 600, places, shared_kernels);
+        compare_forms!(captured, 600, places, FEWER);
     }
 }
 
@@ -263,6 +287,159 @@ fn factors_that_are_infinite_are_told_from_those_that_overflow() {
                 let found = compiled.call((&first, &a, &given.2)).unwrap();
                 assert_close(&found.leaves(), &expected.leaves(), "infinite factors");
             }
+        }
+    }
+}
+
+/// A linear recurrence of the given first value.
+fn recurrence<A: Algebra>((first, a, b): &(Vector<A, f64>, Matrix<A, f64>, Matrix<A, f64>)) -> Matrix<A, f64> {
+    linear_recurrence(first, a, b)
+}
+
+/// How often an array is read in a source.
+fn reads(source: &str, array: &str) -> usize {
+    source.lines().map(|line| line.matches(&format!("= {array}[")).count()).sum()
+}
+
+#[test]
+fn a_scan_is_one_kernel_that_reads_its_inputs_once() {
+    if !is_there() {
+        return;
+    }
+    // One tile, two, and many; at few places, and at so many that neighbouring items have neighbouring ones.
+    for (length, places) in [(500, 1), (1000, 1), (40_000, 1), (2000, 3), (60, 40), (2000, 40), (3000, 17)] {
+        let (x, a, _) = arguments(length, places);
+        let given = (x.sum_axis(0), a, x);
+        let staged = stage(recurrence, (&given.0, &given.1, &given.2)).unwrap();
+        let expected = staged.call((&given.0, &given.1, &given.2)).unwrap();
+        let of = |options: &OpenCl| {
+            let compiled = staged.compile(options.clone()).unwrap();
+            let found = compiled.call((&given.0, &given.1, &given.2)).unwrap();
+            let text = format!("{length} steps at {places} places, {options:?}:\n{}", compiled.program());
+            assert_close(&found.leaves(), &expected.leaves(), &text);
+            (compiled, text)
+        };
+        let (compiled, text) = of(&shared());
+        let (program, source) = (compiled.program(), compiled.program().source());
+        assert_eq!((program.kernels(), kernels_of(source)), (1, vec!["scan"]), "{text}");
+        assert_eq!([reads(source, "b1"), reads(source, "b2")], [1, 1], "{text}");
+        let is_one_tile = !source.contains("ticket");
+        assert_eq!(is_one_tile, [(500, 1), (60, 40)].contains(&(length, places)), "{text}");
+        // Without waiting for each other groups take three kernels, the inputs of which are read in two.
+        let (compiled, text) = of(&in_three());
+        let source = compiled.program().source();
+        if !is_one_tile {
+            assert_eq!(compiled.program().kernels(), 3, "{text}");
+            assert!(reads(source, "b1") > 1 && reads(source, "b2") > 1, "{text}");
+        }
+        assert!(!source.contains("atomic_"), "{text}");
+    }
+}
+
+/// Sums, products and recurrences of all element types, forward and backward.
+#[allow(clippy::type_complexity)]
+fn of_all_types<A: Algebra>(
+    (x, a, n): &Three<A>,
+) -> (
+    (Matrix<A, f64>, Matrix<A, f32>, Matrix<A, i64>, Matrix<A, i32>, Matrix<A, bool>),
+    (Matrix<A, f32>, Matrix<A, i64>, Vector<A, bool>),
+) {
+    let (length, zero) = (x.shape()[0], x.sum_axis(0) * 0.0);
+    let (short, small) = (x.cast::<f32>(), n.cast::<i32>());
+    let first = (zero.cast::<f32>(), n.sum_axis(0), x.sum_axis(0).lt(-1e9));
+    // Carries of several types, two of which depend on one another in turn.
+    let (last, outputs) =
+        scan_reverse(first, &(a.cast::<f32>(), n.clone(), x.gt(0.9)), length, |(c, i, is_any), (a, n, is_large)| {
+            let next = &c * &a + 0.5;
+            let any = &is_any ^ is_large;
+            ((next, &i * 3 - &n, any.clone()), (c, i))
+        });
+    let odd = scan(x.sum_axis(0).lt(-1e9), &x.gt(0.5), length, |odd, x| {
+        let odd = odd ^ x;
+        (odd.clone(), odd)
+    });
+    let totals = (linear_recurrence(&zero, a, x), short.cumsum(0), n.cumsum_reverse(0), small.cumprod(0), odd.1);
+    (totals, (outputs.0, outputs.1, last.2))
+}
+
+#[test]
+fn tiles_of_all_types_hand_on_what_is_carried() {
+    if !is_there() {
+        return;
+    }
+    // Tiles of 512 steps at one place: their borders, and more of them than flags are looked at together.
+    for length in [511, 512, 513, 1024, 1025, 40_000] {
+        compare!(of_all_types, [shared()], length, 1, [&AT_ONCE[..], &OTHERS].concat());
+    }
+    compare!(of_all_types, [in_three()], 1025, 1, [&APART[..], &OTHERS].concat());
+    for (length, places) in [(63, 16), (64, 40), (65, 40), (20_000, 17), (3000, 100)] {
+        compare!(of_all_types, [shared()], length, places, [&AT_ONCE[..], &OTHERS].concat());
+    }
+    compare!(of_all_types, [in_three()], 3000, 17, [&APART[..], &OTHERS].concat());
+    let long = OpenCl::default().written_for(DeviceKind::Gpu);
+    compare!(of_all_types, [long], 20_000, 17, [&AT_ONCE[..], &OTHERS].concat());
+}
+
+#[test]
+fn what_is_no_number_or_infinite_is_handed_on() {
+    if !is_there() {
+        return;
+    }
+    for places in [1, 20] {
+        let length = 6000;
+        let terms = |at: usize| match at / places {
+            3000 => f64::NAN,
+            1000 => f64::INFINITY,
+            at => (at as f64).sin(),
+        };
+        let b = Matrix::from_elements([length, places], (0..length * places).map(terms).collect());
+        let a = Matrix::from_elements([length, places], vec![0.5; length * places]);
+        let given = (zeros(places), a, b);
+        let staged = stage(factors, (&given.0, &given.1, &given.2)).unwrap();
+        let expected = staged.call((&given.0, &given.1, &given.2)).unwrap();
+        let last = expected.1.to_vec();
+        assert!(last[999 * places].is_finite() && last[2999 * places] == f64::INFINITY && last[3000 * places].is_nan());
+        for options in [shared(), in_three()] {
+            let found = staged.compile(options.clone()).unwrap().call((&given.0, &given.1, &given.2)).unwrap();
+            assert_close(&found.leaves(), &expected.leaves(), &format!("{places} places, {options:?}"));
+        }
+    }
+}
+
+#[test]
+fn scans_in_loops_and_in_programs_that_are_called_again() {
+    if !is_there() {
+        return;
+    }
+    fn repeated<A: Algebra>((x, a, _): &Three<A>) -> (Matrix<A, f64>, Matrix<A, f64>) {
+        let zero = x.sum_axis(0) * 0.0;
+        let sums = iterate(x.clone(), 5, |x: Matrix<A, f64>| (x.cumsum(0) * 0.001).sin());
+        let (solved, _) = while_loop(
+            (sums.clone(), scalar(1.0)),
+            |(_, n): &(Matrix<A, f64>, Scalar<A, f64>)| n.lt(&scalar(9.0)),
+            |(x, n)| ((linear_recurrence(&zero, a, &x).cumsum_reverse(0) * 0.001).sin(), n * 2.0),
+        );
+        (sums, solved)
+    }
+    for (length, places) in [(3000, 1), (900, 20)] {
+        let given = arguments(length, places);
+        let staged = stage(repeated, &given).unwrap();
+        let compiled = staged.compile(shared().single_item(0)).unwrap();
+        let kernels = kernels_of(compiled.program().source());
+        assert_eq!(kernels.iter().filter(|name| **name == "scan").count(), 3, "{kernels:?}");
+        let other = (&given.1 * 0.5, given.0.clone(), given.2.clone());
+        let mut found_before: Vec<Vec<Array>> = Vec::new();
+        for given in [&given, &other, &given, &other, &given, &other] {
+            let expected = staged.call(given).unwrap();
+            let found = compiled.call(given).unwrap().leaves();
+            assert_close(&found, &expected.leaves(), "a scan that runs again");
+            // Wherever groups find what is carried, it is the same to the last bit.
+            if found_before.len() >= 2 {
+                let bits = |array: &Array| (0..array.size()).map(|at| array.element(at).to_f64().to_bits()).collect();
+                let all = |arrays: &[Array]| arrays.iter().map(bits).collect::<Vec<Vec<u64>>>();
+                assert_eq!(all(&found), all(&found_before[found_before.len() - 2]));
+            }
+            found_before.push(found);
         }
     }
 }

@@ -27,8 +27,8 @@ pub(super) enum Operand {
 pub(super) enum Action {
     /// Launches a kernel on these arrays, and with these numbers.
     Launch { kernel: usize, grid: Grid, operands: Vec<Operand>, numbers: Vec<i64> },
-    /// Writes one value to all elements of a buffer.
-    Fill { to: BufferId, value: Value },
+    /// Writes one value to the first elements of an array, so many of them.
+    Fill { to: Operand, count: usize, value: Value },
 }
 
 /// The first kernel of a step, by which its times are known.

@@ -44,6 +44,10 @@ pub(super) struct Limits {
     pub(super) has_long_atomics: bool,
     /// Whether the work items of a group run one after the other, so that only groups run at the same time.
     pub(super) is_serial: bool,
+    /// Whether groups that have begun go on while others wait for them, which OpenCL does not promise.
+    pub(super) looks_back: bool,
+    /// Of so many spans of a scan's tiles in a row it is told what is carried behind the last: of each one but in tests.
+    pub(super) spans_apart: usize,
     /// Steps of a reduction that a work item takes at least, before it is shared among more.
     pub(super) least_steps: usize,
     /// Elements that a step of a loop computes at most where a single work item runs the loop.
@@ -241,6 +245,8 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
         items: if number(DeviceInfo::AddressBits, 32) < 64 { u32::MAX as usize } else { isize::MAX as usize },
         has_long_atomics: has("cl_khr_int64_base_atomics"),
         is_serial: kind == DeviceKind::Cpu,
+        looks_back: kind == DeviceKind::Gpu,
+        spans_apart: 1,
         least_steps: LEAST_STEPS,
         single_item: 0,
         is_deterministic: false,

@@ -133,15 +133,15 @@ impl Launcher<'_> {
                 (Inner::Actions(actions), ..) => {
                     self.shared.begin(actions);
                     for action in actions {
+                        let operand = |operand: &Operand| match *operand {
+                            Operand::Buffer(id) => at(id),
+                            Operand::Slot(slot) => View::from(&slots[slot]),
+                        };
                         match action {
                             Action::Launch { kernel, grid, operands, numbers } => {
-                                let operand = |operand: &Operand| match *operand {
-                                    Operand::Buffer(id) => at(id),
-                                    Operand::Slot(slot) => View::from(&slots[slot]),
-                                };
                                 self.launch(*kernel, *grid, operands.iter().map(operand), numbers)?;
                             }
-                            Action::Fill { to, value } => self.shared.fill(at(*to), code.ty(*to).size(), *value)?,
+                            Action::Fill { to, count, value } => self.shared.fill(operand(to), *count, *value)?,
                         }
                     }
                 }

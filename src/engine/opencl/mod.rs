@@ -197,6 +197,7 @@ impl OpenCl {
     fn limits(&self, device: &Device) -> Limits {
         let mut limits = device.limits;
         limits.is_serial = self.written_for.map_or(limits.is_serial, |kind| kind == DeviceKind::Cpu);
+        limits.looks_back = self.written_for.map_or(limits.looks_back, |kind| kind == DeviceKind::Gpu);
         limits.least_steps = self.least_steps.unwrap_or(limits.least_steps);
         limits.single_item = self.single_item.unwrap_or(limits.fitting_single_item());
         limits.is_deterministic = self.is_deterministic;

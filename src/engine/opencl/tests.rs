@@ -120,3 +120,38 @@ fn subgroups_of_any_size_put_reductions_together() {
         assert_eq!(found.4.to_vec(), expected.4.to_vec());
     }
 }
+
+/// A linear recurrence and sums whose numbers depend on the order in which they are rounded.
+fn recurrences<A: Algebra>((a, x): &(Matrix<A, f64>, Matrix<A, f64>)) -> (Matrix<A, f64>, Matrix<A, f64>) {
+    (linear_recurrence(&x.sum_axis(0), a, x), x.cumsum_reverse(0))
+}
+
+#[test]
+fn what_is_carried_is_the_same_wherever_it_is_found() {
+    let Some(mut device) = own_device(3) else { return };
+    // Groups look at as few flags at once.
+    device.limits.group = 24;
+    for (length, places) in [(6000, 1), (4000, 20)] {
+        let elements = |rate: f64| (0..length * places).map(|at| (at as f64 * rate).sin()).collect();
+        let matrix = |rate: f64| Matrix::from_elements([length, places], elements(rate));
+        let (a, x) = (matrix(0.37), matrix(0.11));
+        let staged = stage(recurrences, (&a, &x)).unwrap();
+        let expected = staged.call((&a, &x)).unwrap();
+        let mut first = None;
+        // Of each span of tiles, of every third one, and of none it is told what is carried behind it.
+        for apart in [1, 3, usize::MAX] {
+            device.limits.spans_apart = apart;
+            let options = OpenCl::on(&device).written_for(DeviceKind::Gpu).least_steps(1);
+            let compiled = staged.compile(options.without_cache()).unwrap();
+            let (solved, sums) = compiled.call((&a, &x)).unwrap();
+            for (found, expected) in [(&solved, &expected.0), (&sums, &expected.1)] {
+                for (a, b) in found.to_vec().iter().zip(expected.to_vec()) {
+                    assert!((a - b).abs() < 1e-10, "{a} for {b}, {places} places:\n{}", compiled.program());
+                }
+            }
+            let bits = |array: &Matrix<Concrete, f64>| array.to_vec().iter().map(|x| x.to_bits()).collect::<Vec<u64>>();
+            let found = [bits(&solved), bits(&sums)];
+            assert!(*first.get_or_insert(found.clone()) == found, "{places} places, {apart} spans apart");
+        }
+    }
+}

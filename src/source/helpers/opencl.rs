@@ -69,26 +69,53 @@ const SOME_SUM: [&str; 2] = truth!("sum", "if (value) *at = 1;");
 const SOME_MAX: [&str; 2] = truth!("max", "if (value) *at = 1;");
 const ALL: [&str; 2] = truth!("min", "if (!value) *at = 0;");
 
-/// The factor that two of them are together. A product of factors may overflow though no step's does: it is the largest number
-/// then, as long as no other factor is 0. Infinity is a step's own.
-const FACTOR: &str = "\
-T P_factor_S(T x, T y)
-{
-    const T product = x * y;
-    if (product == 0 || product != product || isinf(x) || isinf(y)) return product;
-    const T largest = nextafter((T)INFINITY, (T)0);
-    return fabs(x) == largest || fabs(y) == largest || isinf(product) ? copysign(largest, product) : product;
+/// The factor of some steps and then that of others as one. Products of factors may be too large or too small for their type
+/// though no step's factor is: they are the largest number then, or the smallest of full precision, and stay so as long as no
+/// other factor is 0 or infinite. Of such an overflow and such an underflow the first decides, as it does for what is carried.
+macro_rules! factor {
+    ($largest:literal, $smallest:literal) => {
+        concat!(
+            "T P_factor_S(T x, T y)\n{\n",
+            "    const T product = x * y, size = fabs(x), next_size = fabs(y);\n",
+            "    if (isinf(y) && size == ",
+            $smallest,
+            ") return 0 * y;\n",
+            "    if (x == 0 || y == 0 || product != product || isinf(x) || isinf(y)) return product;\n",
+            "    if (size == ",
+            $largest,
+            " || size == ",
+            $smallest,
+            ") return copysign(size, product);\n",
+            "    if (next_size == ",
+            $largest,
+            " || next_size == ",
+            $smallest,
+            ") return copysign(next_size, product);\n",
+            "    return isinf(product) ? copysign(",
+            $largest,
+            ", product) : product == 0 ? copysign(",
+            $smallest,
+            ", product) : product;\n}\n"
+        )
+    };
 }
-";
 
-/// A number by such a factor: infinite where the factor is too large, but for 0.
-const SCALED: &str = "\
-T P_scaled_S(T factor, T x)
-{
-    const T largest = nextafter((T)INFINITY, (T)0);
-    return fabs(factor) == largest && x != 0 ? copysign((T)INFINITY, factor) * x : factor * x;
+/// A number by such a factor: infinite where the factor is too large, but for 0, and 0 where it is too small, but for infinity.
+macro_rules! scaled {
+    ($largest:literal, $smallest:literal) => {
+        concat!(
+            "T P_scaled_S(T factor, T x)\n{\n",
+            "    const T size = fabs(factor);\n",
+            "    if (size == ",
+            $largest,
+            " && x != 0) return copysign((T)INFINITY, factor) * x;\n",
+            "    if (size == ",
+            $smallest,
+            " && !isinf(x)) return copysign((T)0, factor) * x;\n",
+            "    return factor * x;\n}\n"
+        )
+    };
 }
-";
 
 /// Whether a key comes before another one, whatever their positions: NaN comes last.
 const BEFORE: &str = "bool P_NAME_S(T x, T y)\n{\n    return X_NAN ? false : Y_NAN ? true : x ORDER y;\n}\n";
@@ -120,8 +147,10 @@ pub(super) fn find(name: &str, dtype: DType) -> Option<Row> {
         ("atomic_sum", _) => row(SUM[at]),
         ("atomic_max", _) => Row { text: MAX[at], calls: calls!("max", dtype) },
         ("atomic_min", _) => Row { text: MIN[at], calls: calls!("min", dtype) },
-        ("factor", _) => row(FACTOR),
-        ("scaled", _) => row(SCALED),
+        ("factor", DType::F32) => row(factor!("FLT_MAX", "FLT_MIN")),
+        ("factor", _) => row(factor!("DBL_MAX", "DBL_MIN")),
+        ("scaled", DType::F32) => row(scaled!("FLT_MAX", "FLT_MIN")),
+        ("scaled", _) => row(scaled!("DBL_MAX", "DBL_MIN")),
         ("is_before" | "is_before_descending", _) => row(BEFORE),
         _ => return None,
     })

@@ -17,10 +17,11 @@ const SHORT: usize = 4;
 impl Writer {
     /// An operation that was left alone.
     pub(super) fn call(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, call: &Call) -> Outcome<Inner> {
+        let mut scope = Scope { procedure, scratch: Vec::new() };
         let sort = match call.called() {
             Called::Sort(sort) => sort,
             Called::Nothing => {
-                let fills = call.results.iter().map(|&to| Action::Fill { to, value: Value::I64(0) });
+                let fills = call.results.iter().map(|&to| scope.fill(to, Value::I64(0)));
                 return Ok(Inner::Actions(fills.collect()));
             }
             Called::Procedure => {
@@ -30,7 +31,6 @@ impl Writer {
             }
         };
         let mut actions = Vec::new();
-        let mut scope = Scope { procedure, scratch: Vec::new() };
         match () {
             () if sort.rows() * sort.extent == 0 => {}
             () if self.is_sorted_by_items(&scope, &sort) => actions.push(self.rows(&scope, &sort)),

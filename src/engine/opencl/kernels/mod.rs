@@ -17,7 +17,7 @@ use super::devices::Limits;
 use super::failure::{Outcome, Problem};
 use super::tuning::Products;
 use crate::kernel::{BufferId, Procedure, Source, Step};
-use crate::shape::DType;
+use crate::shape::{DType, Value};
 use crate::source::c::C;
 use crate::source::helpers;
 use crate::source::language::{Helper, Language};
@@ -139,16 +139,19 @@ impl Writer {
     }
 
     fn step(&mut self, procedure: &Procedure, plan: &mut Plan<'_>, step: &Step) -> Outcome<Inner> {
+        // One kernel of many work items is better than one of a single item, whatever that would have to do.
+        if let Step::Loop(repeated) = step
+            && let Some(inner) = self.recurrence(procedure, plan, repeated)
+        {
+            return Ok(inner);
+        }
         if let Some(actions) = self.sequential(procedure, plan, step) {
             return Ok(Inner::Actions(actions));
         }
         Ok(match step {
             Step::Nest(nest) => Inner::Actions(self.nest(procedure, plan, nest, false)),
             Step::Product(product) => Inner::Actions(self.product(procedure, plan, product)?),
-            Step::Loop(repeated) => match self.recurrence(procedure, plan, repeated) {
-                Some(inner) => inner,
-                None => Inner::Loop(self.procedure(repeated.step.clone())?),
-            },
+            Step::Loop(repeated) => Inner::Loop(self.procedure(repeated.step.clone())?),
             Step::Branch(branch) => {
                 Inner::Branch([self.procedure(branch.then.clone())?, self.procedure(branch.otherwise.clone())?])
             }
@@ -260,6 +263,12 @@ impl Scope<'_> {
 
     fn count(&self, id: BufferId) -> usize {
         self.scratch(id).map_or_else(|| self.procedure.buffers[id as usize].ty.size(), |&(.., count)| count)
+    }
+
+    /// Has one value written to all elements of a buffer.
+    fn fill(&self, to: BufferId, value: Value) -> Action {
+        let operand = self.scratch(to).map_or(Operand::Buffer(to), |&(slot, ..)| Operand::Slot(slot));
+        Action::Fill { to: operand, count: self.count(to), value }
     }
 
     /// The arrays that a kernel takes: each once, whatever it is called.

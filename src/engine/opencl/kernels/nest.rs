@@ -171,7 +171,7 @@ impl Writer {
         }
         loops.has_vectors = self.limits.is_serial && (shares.lanes, shares.chunks) == (1, 1);
         if partial.is_empty() {
-            actions.extend(loops.fills(buffers).into_iter().map(|(to, value)| Action::Fill { to, value }));
+            actions.extend(loops.fills(buffers).into_iter().map(|(to, value)| scope.fill(to, value)));
         }
         if nest.extents.contains(&0) {
             return;

@@ -42,6 +42,15 @@ pub(super) struct Sequence {
     pub(super) outputs: Vec<BufferId>,
 }
 
+/// Where the inputs of a step are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Inputs<'a> {
+    /// In memory.
+    Arrays,
+    /// In variables of the item's own, at this position of each: see [`Writer::keep`].
+    Kept(&'a str),
+}
+
 /// What some values of a step are computed from.
 pub(super) struct Needed {
     /// Which instructions are.
@@ -183,7 +192,7 @@ impl Writer {
             ));
         }
         text.open(format!("for (long number = 0; number < {}; number++)", sequence.length));
-        self.whole_step(&mut text, sequence, &operands, &all);
+        self.whole_step(&mut text, sequence, &operands, &all, Inputs::Arrays);
         text.close();
         last_carries(&mut text, sequence, &operands);
         self.kernel("recurrence", &operands, sequence.places, text)
@@ -199,8 +208,28 @@ impl Writer {
         }
     }
 
-    /// What a step computes of its inputs, whose number in the order of steps is `number`, under names.
-    pub(super) fn values(&mut self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed) {
+    /// Variables in which an item keeps the inputs of so many steps.
+    pub(super) fn declare_kept(&self, text: &mut Text, sequence: &Sequence, needed: &Needed, steps: usize) {
+        for &input in &needed.inputs {
+            text.line(format!("{} kept{input}[{steps}];", self.element(sequence.inputs[input].dtype)));
+        }
+    }
+
+    /// Reads the inputs of a step, and keeps them for later at this position.
+    pub(super) fn keep(
+        &self,
+        text: &mut Text,
+        sequence: &Sequence,
+        operands: &Operands,
+        needed: &Needed,
+        position: &str,
+    ) {
+        self.inputs(text, sequence, operands, needed, Inputs::Arrays);
+        needed.inputs.iter().for_each(|input| text.line(format!("kept{input}[{position}] = input{input};")));
+    }
+
+    /// The inputs of a step, whose number in the order of steps is `number`, under names.
+    fn inputs(&self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed, from: Inputs<'_>) {
         let position = match sequence.reverse {
             false => "number".to_string(),
             true => format!("{} - number", sequence.length.saturating_sub(1)),
@@ -208,9 +237,29 @@ impl Writer {
         text.declare("at", format!("const long at = {position};"));
         for &input in &needed.inputs {
             let Argument { id, dtype, slice } = sequence.inputs[input];
-            let element = format!("{}[{}]", operands.names[&id], sequence.place(slice));
+            let element = match from {
+                Inputs::Arrays => format!("{}[{}]", operands.names[&id], sequence.place(slice)),
+                Inputs::Kept(position) => format!("kept{input}[{position}]"),
+            };
             text.line(self.language.declare(&format!("input{input}"), dtype, &element));
         }
+    }
+
+    /// What a step computes of its inputs, under names.
+    pub(super) fn values(
+        &mut self,
+        text: &mut Text,
+        sequence: &Sequence,
+        operands: &Operands,
+        needed: &Needed,
+        from: Inputs<'_>,
+    ) {
+        self.inputs(text, sequence, operands, needed, from);
+        self.instructions(text, sequence, needed);
+    }
+
+    /// What a step computes of its inputs where these have names.
+    pub(super) fn instructions(&mut self, text: &mut Text, sequence: &Sequence, needed: &Needed) {
         for (at, instruction) in sequence.recurrence.steps.iter().enumerate().filter(|&(at, _)| needed.steps[at]) {
             let texts: Vec<String> =
                 instruction.operands.iter().map(|&operand| sequence.text(&self.language, operand)).collect();
@@ -222,8 +271,15 @@ impl Writer {
     }
 
     /// A step: its outputs, and the next carries instead of those before.
-    pub(super) fn whole_step(&mut self, text: &mut Text, sequence: &Sequence, operands: &Operands, needed: &Needed) {
-        self.values(text, sequence, operands, needed);
+    pub(super) fn whole_step(
+        &mut self,
+        text: &mut Text,
+        sequence: &Sequence,
+        operands: &Operands,
+        needed: &Needed,
+        from: Inputs<'_>,
+    ) {
+        self.values(text, sequence, operands, needed, from);
         let (carries, results) = (sequence.carries(), &sequence.recurrence.results);
         for (result, id) in results[carries..].iter().zip(&sequence.outputs) {
             let (place, value) = (sequence.place(sequence.places), sequence.text(&self.language, *result));

@@ -83,7 +83,7 @@ impl Writer {
         let Mode::Reduce(op) = store.mode else { unreachable!("what is written needs no order") };
         let dtype = nest.values[store.value as usize].1;
         if !goes_on(store.buffer) {
-            actions.push(Action::Fill { to: store.buffer, value: neutral_value(op, dtype) });
+            actions.push(scope.fill(store.buffer, neutral_value(op, dtype)));
         }
         // The place's own axes that nothing else of it goes along are columns.
         let mut others: HashSet<usize> = axes_of_guards(&store.guards).chain(part.reduced.iter().copied()).collect();

@@ -70,7 +70,7 @@ impl Writer {
         let buffers = Buffers { name: &name, count: &count_of, dtype: &dtype_of, continues: goes_on };
         let mut loops = NestWriter::new(&self.language, nest, (order(nest), 0), buffers, &mut self.helpers);
         (loops.atomics, loops.has_vectors) = (Some("local_atomic"), false);
-        actions.extend(loops.fills(buffers).into_iter().map(|(to, value)| Action::Fill { to, value }));
+        actions.extend(loops.fills(buffers).into_iter().map(|(to, value)| scope.fill(to, value)));
         let counter = counter(positions);
         let mut text = Text::default();
         for (at, &(id, _)) in tables.iter().enumerate() {

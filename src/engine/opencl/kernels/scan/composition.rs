@@ -1,8 +1,9 @@
 //! What steps do to a carry, as functions that are composed: of several steps in a row without the carry that comes into them.
 //!
-//! Sums and products are rounded in another order than one by one. Products of factors may overflow in part where those of what
-//! is carried do not: an infinite product takes a carry of zero to zero, so that it does no harm there. That a factor which was
-//! infinite itself takes a carry of zero to NaN is seen in its own step, but not in all later ones.
+//! Sums and products are rounded in another order than one by one. Products of factors may be too large or too small in part
+//! where those of what is carried are not: one that is too large takes a carry of zero to zero, and one that is too small takes
+//! an infinite carry to infinity, so that they do no harm there. That a factor which was infinite itself takes a carry of zero to
+//! NaN is seen in its own step, but not in all later ones.
 
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Value};

@@ -1,21 +1,24 @@
 //! Loops of many steps at few places, whose steps are composed without what is carried into them: a scan that is shared among
 //! work items.
 //!
-//! Steps are in chunks. A first kernel composes the steps of each chunk but the last; a second one goes through the chunks, and
-//! finds what is carried into each of them; a third one does all steps of all chunks. None of them waits for another group, as
-//! OpenCL does not promise that there is one to wait for.
+//! On graphics processors that is one kernel, whose groups tell each other what is carried: see [`lookback`]. Elsewhere it is
+//! three, as OpenCL does not promise that another group goes on while one waits for it. Steps are in chunks. A first kernel
+//! composes the steps of each chunk but the last; a second one goes through the chunks, and finds what is carried into each of
+//! them; a third one does all steps of all chunks.
 //!
-//! Where neighbouring items have neighbouring places, a chunk of a place has an item. Where there are fewer places than that, a
-//! group: see [`tile`].
+//! Where neighbouring items have neighbouring places, see [`columns`], a chunk of a place has an item. Where there are fewer
+//! places than that, a group: see [`tile`].
 
+mod columns;
 mod composition;
+mod lookback;
 mod stages;
 mod tile;
 
 use super::nest::power_of_two_below;
-use super::recurrence::{Needed, Sequence, last_carries};
+use super::recurrence::{Inputs, Needed, Sequence};
 use super::{Operands, Scope, Writer};
-use crate::engine::opencl::code::{Action, Grid};
+use crate::engine::opencl::code::Action;
 use crate::kernel::BufferId;
 use crate::operation::Binary;
 use crate::shape::{DType, Value};
@@ -36,8 +39,15 @@ const CHUNKS: usize = 1024;
 /// A scan shares nothing where it has fewer than so many times the steps that an item takes at least.
 const SHARED: usize = 8;
 
-/// Work items of a group where they are on their own.
-const GROUP: usize = 128;
+/// Work items of a group that composes steps together, at most.
+const LANES: usize = 256;
+
+/// Bytes of inputs that an item keeps, which are in registers: about half of those that it has where a device has all of its
+/// groups side by side.
+const KEPT: usize = 128;
+
+/// Steps of which an item keeps the inputs, at most.
+const KEPT_STEPS: usize = 16;
 
 /// What steps in a row do to what is carried: the values of their compositions, in the order of the carries.
 struct Parts {
@@ -96,9 +106,16 @@ impl Writer {
         let chunks = (self.busy() / places).min(length / least).min(even).clamp(2, CHUNKS);
         let mut actions = Vec::new();
         for (sequence, parts) in composed {
-            actions.extend(match places < COLUMNS {
-                true => self.tiles(scope, plan, &sequence, &parts),
-                false => self.columns(scope, plan, &sequence, &parts, chunks),
+            let is_few = places < COLUMNS;
+            let at_once = match (self.limits.looks_back, is_few) {
+                (false, _) => None,
+                (true, true) => self.tiles_at_once(scope, plan, &sequence, &parts),
+                (true, false) => self.columns_at_once(scope, plan, &sequence, &parts),
+            };
+            actions.extend(match (at_once, is_few) {
+                (Some(actions), _) => actions,
+                (None, true) => self.tiles(scope, plan, &sequence, &parts),
+                (None, false) => self.columns(scope, plan, &sequence, &parts, chunks),
             });
         }
         Some(actions)
@@ -120,91 +137,12 @@ impl Writer {
         [all(&parts.values, places * (chunks - 1)), all(&parts.dtypes, places * chunks)]
     }
 
-    /// A scan whose chunks have an item for each place.
-    fn columns(
-        &mut self,
-        scope: &mut Scope<'_>,
-        plan: &mut Plan<'_>,
-        sequence: &Sequence,
-        parts: &Parts,
-        chunks: usize,
-    ) -> Vec<Action> {
-        let (length, places) = (sequence.length, sequence.places);
-        let steps = length.div_ceil(chunks);
-        let chunks = length.div_ceil(steps);
-        let [composed, starts] = self.memory(scope, plan, places, parts, chunks);
-        let head = |items: usize| {
-            let mut text = Text::default();
-            text.line("const long place = get_global_id(0);");
-            text.line(format!("if (place >= {items}) return;"));
-            text.declare("item", format!("const long item = place % {places};"));
-            text.line(format!("const long chunk = place / {places};"));
-            text
-        };
-        let group = GROUP.min(self.limits.group);
-        let mut actions = Vec::new();
-
-        // The steps of each chunk but the last, composed.
-        let elements = sequence.needed(&parts.operands());
-        let operands = scope.operands(&sequence.read(&elements), &composed);
-        let items = places * (chunks - 1);
-        let mut text = head(items);
-        self.captures(&mut text, sequence, &operands, &elements);
-        self.declare_parts(&mut text, parts, "own");
-        text.line(format!("const long start = chunk * {steps};"));
-        text.open(format!("for (long number = start; number < start + {steps}; number++)"));
-        self.element_of_step(&mut text, sequence, &operands, &elements, parts);
-        let own = |value: usize| format!("own{value}");
-        for (value, text_of) in self.composed(parts, &own, &|value| format!("element{value}")).into_iter().enumerate() {
-            let dtype = parts.values[value];
-            let both = format!("number == start ? element{value} : ({text_of})");
-            text.line(self.language.declare(&format!("both{value}"), dtype, &both));
-        }
-        (0..parts.values.len()).for_each(|value| text.line(format!("own{value} = both{value};")));
-        text.close();
-        for (value, id) in composed.iter().enumerate() {
-            text.line(format!("{}[place] = own{value};", operands.names[id]));
-        }
-        text.tidy();
-        actions.push(self.group_kernel("chunks", &operands, Grid { items, group }, text));
-
-        // What is carried into each chunk.
-        let operands = scope.operands(&[&sequence.first[..], &composed].concat(), &starts);
-        let mut text = Text::default();
-        self.declare_carries(&mut text, parts, &|carry| format!("{}[item]", operands.names[&sequence.first[carry]]));
-        text.open(format!("for (long chunk = 0; chunk < {}; chunk++)", chunks - 1));
-        text.line(format!("const long place = chunk * {places} + item;"));
-        for (carry, id) in starts.iter().enumerate() {
-            text.line(format!("{}[place] = carry{carry};", operands.names[id]));
-        }
-        let composed_before = |value: usize| format!("{}[place]", operands.names[&composed[value]]);
-        for (carry, next) in self.applied(parts, &composed_before, &|carry| format!("carry{carry}")) {
-            text.line(format!("carry{carry} = {next};"));
-        }
-        text.close();
-        for (carry, id) in starts.iter().enumerate() {
-            text.line(format!("{}[{items} + item] = carry{carry};", operands.names[id]));
-        }
-        actions.push(self.kernel("starts", &operands, places, text));
-
-        // All steps.
-        let all = sequence.needed(&sequence.recurrence.results);
-        let read = [&starts[..], &sequence.read(&all)].concat();
-        let operands = scope.operands(&read, &sequence.written());
-        let items = places * chunks;
-        let mut text = head(items);
-        self.captures(&mut text, sequence, &operands, &all);
-        self.declare_carries(&mut text, parts, &|carry| format!("{}[place]", operands.names[&starts[carry]]));
-        text.line(format!("const long end = min(chunk * {steps} + {steps}, {length}L);"));
-        text.open(format!("for (long number = chunk * {steps}; number < end; number++)"));
-        self.whole_step(&mut text, sequence, &operands, &all);
-        text.close();
-        text.open(format!("if (chunk == {})", chunks - 1));
-        last_carries(&mut text, sequence, &operands);
-        text.close();
-        text.tidy();
-        actions.push(self.group_kernel("steps", &operands, Grid { items, group }, text));
-        actions
+    /// Steps of which an item keeps the inputs until it knows what is carried into them.
+    fn kept_steps(&self, sequence: &Sequence, parts: &Parts) -> usize {
+        let needed = sequence.needed(&[&sequence.recurrence.results[..], &parts.operands()].concat());
+        let bytes: usize = needed.inputs.iter().map(|&input| sequence.inputs[input].dtype.bytes()).sum();
+        let steps = KEPT.checked_div(bytes).unwrap_or(KEPT_STEPS).clamp(1, KEPT_STEPS);
+        steps.min(2 * self.limits.least_steps)
     }
 
     /// Variables for all carries, of these values at first.
@@ -231,7 +169,12 @@ impl Writer {
         needed: &Needed,
         parts: &Parts,
     ) {
-        self.values(text, sequence, operands, needed);
+        self.values(text, sequence, operands, needed, Inputs::Arrays);
+        self.elements(text, sequence, parts);
+    }
+
+    /// The same where what they are computed from has names.
+    fn elements(&self, text: &mut Text, sequence: &Sequence, parts: &Parts) {
         for (value, operand) in parts.operands().into_iter().enumerate() {
             let name = format!("element{value}");
             let element = sequence.text(&self.language, operand);

@@ -4,16 +4,15 @@
 //! composes a few steps in a row, and then all items find what comes before theirs, in so many rounds as the number of items has
 //! binary digits.
 
-use super::{Parts, power_of_two_below};
+use super::lookback::Tiles;
+use super::{LANES, Parts, power_of_two_below};
 use crate::engine::opencl::code::{Action, Grid};
-use crate::engine::opencl::kernels::recurrence::{Sequence, last_carries};
-use crate::engine::opencl::kernels::{Scope, Writer};
+use crate::engine::opencl::devices::Limits;
+use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
+use crate::engine::opencl::kernels::{Operands, Scope, Writer};
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::text::Text;
-
-/// Work items of a group, at most.
-const LANES: usize = 256;
 
 /// Steps that an item composes in a row, at most.
 const STEPS: usize = 8;
@@ -31,10 +30,11 @@ struct Tile {
 }
 
 impl Tile {
-    fn new(parts: &Parts, length: usize, [group, local, least]: [usize; 3]) -> Tile {
-        let bytes: usize = parts.values.iter().map(|dtype| dtype.bytes()).sum();
-        let mut lanes = power_of_two_below(LANES.min(group));
-        let mut steps = STEPS.min(least).min(length.div_ceil(lanes)).max(1);
+    /// So many steps of each item at most.
+    fn new(parts: &Parts, length: usize, steps: usize, limits: &Limits) -> Tile {
+        let (local, bytes) = (limits.local, parts.values.iter().map(|dtype| dtype.bytes()).sum::<usize>());
+        let mut lanes = power_of_two_below(LANES.min(limits.group));
+        let mut steps = steps.min(length.div_ceil(lanes)).max(1);
         loop {
             let tile = Tile { lanes, steps, stride: steps | 1 };
             // Items of a group have more local memory than that, but groups are to be side by side.
@@ -86,8 +86,8 @@ impl Writer {
         parts: &Parts,
     ) -> Vec<Action> {
         let (length, places) = (sequence.length, sequence.places);
-        let limits = [self.limits.group, self.limits.local, self.limits.least_steps];
-        let tile = Tile::new(parts, length, limits);
+        let (limits, steps) = (self.limits, STEPS.min(self.limits.least_steps));
+        let tile = Tile::new(parts, length, steps, &limits);
         let tiles = length.div_ceil(tile.size());
         let mut actions = Vec::new();
         let mut starts = sequence.first.clone();
@@ -115,7 +115,7 @@ impl Writer {
             actions.push(self.group_kernel("tiles", &operands, tile.grid(places * count), text));
 
             // What is carried into each tile.
-            let tile = Tile::new(parts, count, limits);
+            let tile = Tile::new(parts, count, steps, &limits);
             let operands = scope.operands(&[&sequence.first[..], &composed].concat(), &starts);
             let mut text = self.head(parts, tile);
             text.line("const long item = get_group_id(0);");
@@ -171,36 +171,91 @@ impl Writer {
             writer.element_of_step(text, sequence, &operands, &elements, parts);
         });
         self.scan_tile(&mut text, parts, tile);
-        tile.rows(&mut text);
-        text.open(format!("if (first + within < {length})"));
-        text.line("const long number = first + within;");
         let start = |carry: usize| format!("{}[group]", operands.names[&starts[carry]]);
-        self.declare_carries(&mut text, parts, &start);
-        text.open("if (within > 0)");
-        self.up_to(&mut text, parts, tile, "(within - 1)");
-        for (carry, value) in self.applied(parts, &|value| format!("prefix{value}"), &|carry| format!("carry{carry}")) {
-            text.line(format!("carry{carry} = {value};"));
-        }
-        text.close();
-        let results = sequence.needed(&sequence.recurrence.results);
-        self.whole_step(&mut text, sequence, &operands, &results);
-        text.open(format!("if (number == {})", length - 1));
-        last_carries(&mut text, sequence, &operands);
-        text.close();
-        text.close();
-        text.close();
+        self.steps_of_tile(&mut text, parts, sequence, tile, &operands, (&start, Inputs::Arrays));
         text.tidy();
         actions.push(self.group_kernel("steps", &operands, tile.grid(places * tiles), text));
         actions
     }
 
+    /// The same scan in one kernel, which reads every input once: see [`super::lookback`].
+    pub(super) fn tiles_at_once(
+        &mut self,
+        scope: &mut Scope<'_>,
+        plan: &mut Plan<'_>,
+        sequence: &Sequence,
+        parts: &Parts,
+    ) -> Option<Vec<Action>> {
+        let tile = Tile::new(parts, sequence.length, self.kept_steps(sequence, parts), &self.limits);
+        let tiles = Tiles::new(scope, plan, parts, sequence, [tile.lanes, 1, tile.size()])?;
+        let elements = sequence.needed(&parts.operands());
+        let all = sequence.needed(&[&sequence.recurrence.results[..], &parts.operands()].concat());
+        let read = [&sequence.first[..], &sequence.read(&all)].concat();
+        let operands = scope.operands(&read, &[sequence.written(), tiles.memory()].concat());
+        let mut text = self.head(parts, tile);
+        self.begin(&mut text, parts, &tiles, &operands, tile.size());
+        self.captures(&mut text, sequence, &operands, &all);
+        self.declare_kept(&mut text, sequence, &all, tile.steps);
+        text.line("#pragma unroll");
+        self.fill(&mut text, parts, tile, sequence.length, &mut |writer, text| {
+            writer.keep(text, sequence, &operands, &all, "row");
+            writer.instructions(text, sequence, &elements);
+            writer.elements(text, sequence, parts);
+        });
+        self.scan_tile(&mut text, parts, tile);
+        self.look_back(&mut text, parts, sequence, &tiles, &operands);
+        text.line("#pragma unroll");
+        let start = |carry: usize| format!("starts{carry}[0]");
+        self.steps_of_tile(&mut text, parts, sequence, tile, &operands, (&start, Inputs::Kept("row")));
+        text.tidy();
+        let before = tiles.before(scope);
+        Some(before.into_iter().chain([self.group_kernel("scan", &operands, tiles.grid(), text)]).collect())
+    }
+
+    /// The steps of a tile that is composed, from these carries on.
+    fn steps_of_tile(
+        &mut self,
+        text: &mut Text,
+        parts: &Parts,
+        sequence: &Sequence,
+        tile: Tile,
+        operands: &Operands,
+        (start, inputs): (&dyn Fn(usize) -> String, Inputs<'_>),
+    ) {
+        let length = sequence.length;
+        tile.rows(text);
+        text.open(format!("if (first + within < {length})"));
+        text.line("const long number = first + within;");
+        self.declare_carries(text, parts, start);
+        text.open("if (within > 0)");
+        self.up_to(text, parts, tile, "(within - 1)");
+        for (carry, value) in self.applied(parts, &|value| format!("prefix{value}"), &|carry| format!("carry{carry}")) {
+            text.line(format!("carry{carry} = {value};"));
+        }
+        text.close();
+        let results = sequence.needed(&sequence.recurrence.results);
+        self.whole_step(text, sequence, operands, &results, inputs);
+        text.open(format!("if (number == {})", length - 1));
+        last_carries(text, sequence, operands);
+        text.close();
+        text.close();
+        text.close();
+    }
+
     /// What kernels of tiles begin with.
     fn head(&self, parts: &Parts, tile: Tile) -> Text {
+        let mut text = self.sums(parts, tile.lanes);
+        for (value, &dtype) in parts.values.iter().enumerate() {
+            text.line(format!("__local {} scan{value}[{}];", self.element(dtype), tile.lanes * tile.stride));
+        }
+        text
+    }
+
+    /// What kernels begin with whose items, so many of each group, compose what they have.
+    pub(super) fn sums(&self, parts: &Parts, lanes: usize) -> Text {
         let mut text = Text::default();
         for (value, &dtype) in parts.values.iter().enumerate() {
-            let dtype = self.language.dtype(dtype);
-            text.line(format!("__local {dtype} scan{value}[{}];", tile.lanes * tile.stride));
-            text.line(format!("__local {dtype} sums{value}[{}];", 2 * tile.lanes));
+            text.line(format!("__local {} sums{value}[{}];", self.element(dtype), 2 * lanes));
         }
         text.line("const uint lane = get_local_id(0);");
         text
@@ -225,8 +280,8 @@ impl Writer {
         text.line("barrier(CLK_LOCAL_MEM_FENCE);");
     }
 
-    /// Composes: then `scan` has each item's steps up to each of them, and `sums` from `side` on all steps up to each item's
-    /// last one.
+    /// Composes: then `scan` has each item's steps up to each of them, and `sums` from `side` on, as `own`, all steps up to each
+    /// item's last one.
     fn scan_tile(&mut self, text: &mut Text, parts: &Parts, Tile { lanes, steps, stride }: Tile) {
         let own = |value: usize| format!("own{value}");
         let number = parts.values.len();
@@ -243,10 +298,17 @@ impl Writer {
             (0..number).for_each(|value| text.line(format!("scan{value}[slot] = own{value} = both{value};")));
             text.close();
         }
+        self.scan_lanes(text, parts, lanes, 1);
+    }
+
+    /// Composes what the items of a group have under the names `own`, at each of so many neighbouring places: then `sums` from
+    /// `side` on has the same of all rows of items up to each of them, and so has `own`.
+    pub(super) fn scan_lanes(&mut self, text: &mut Text, parts: &Parts, lanes: usize, across: usize) {
+        let (own, number) = (|value: usize| format!("own{value}"), parts.values.len());
         (0..number).for_each(|value| text.line(format!("sums{value}[lane] = own{value};")));
         text.line("uint side = 0;");
         text.line("barrier(CLK_LOCAL_MEM_FENCE);");
-        text.open(format!("for (uint reach = 1; reach < {lanes}; reach *= 2)"));
+        text.open(format!("for (uint reach = {across}; reach < {lanes}; reach *= 2)"));
         text.line("const uint earlier = side + max(lane, reach) - reach;");
         let both = self.composed(parts, &|value| format!("sums{value}[earlier]"), &own);
         for (value, both) in both.into_iter().enumerate() {
