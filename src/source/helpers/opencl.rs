@@ -117,6 +117,15 @@ macro_rules! scaled {
     };
 }
 
+/// What some steps add, by the factor of those behind them. Of nothing that is added an infinite factor makes nothing: whether the
+/// carry that it meets there is 0 shows in the product of the factors.
+const SCALED_SUMMAND: &str = "\
+T P_scaled_summand_S(T factor, T x)
+{
+    return x == 0 && isinf(factor) ? x : P_scaled_S(factor, x);
+}
+";
+
 /// Whether a key comes before another one, whatever their positions: NaN comes last.
 const BEFORE: &str = "bool P_NAME_S(T x, T y)\n{\n    return X_NAN ? false : Y_NAN ? true : x ORDER y;\n}\n";
 
@@ -149,6 +158,7 @@ pub(super) fn find(name: &str, dtype: DType) -> Option<Row> {
         ("atomic_min", _) => Row { text: MIN[at], calls: calls!("min", dtype) },
         ("factor", DType::F32) => row(factor!("FLT_MAX", "FLT_MIN")),
         ("factor", _) => row(factor!("DBL_MAX", "DBL_MIN")),
+        ("scaled_summand", _) => Row { text: SCALED_SUMMAND, calls: calls!("scaled", dtype) },
         ("scaled", DType::F32) => row(scaled!("FLT_MAX", "FLT_MIN")),
         ("scaled", _) => row(scaled!("DBL_MAX", "DBL_MIN")),
         ("is_before" | "is_before_descending", _) => row(BEFORE),

@@ -194,10 +194,10 @@ impl Writer {
         }
     }
 
-    /// A number by the factor of some steps.
-    fn scaled(&mut self, dtype: DType, factor: &str, number: &str) -> String {
+    /// A number by the factor of some steps: a carry, `scaled`, or what others add, `scaled_summand`.
+    fn scaled(&mut self, helper: &str, dtype: DType, factor: &str, number: &str) -> String {
         match dtype.is_float() {
-            true => self.language.helper("scaled", dtype, &[factor, number], &mut self.helpers),
+            true => self.language.helper(helper, dtype, &[factor, number], &mut self.helpers),
             false => self.spelled(Binary::Mul, dtype, factor, number),
         }
     }
@@ -221,7 +221,7 @@ impl Writer {
                 Composition::Affine { .. } => {
                     let (factor, summand) = (later(first), later(first + 1));
                     texts.push(self.factor(dtype, &earlier(first), &factor));
-                    let product = self.scaled(dtype, &factor, &earlier(first + 1));
+                    let product = self.scaled("scaled_summand", dtype, &factor, &earlier(first + 1));
                     texts.push(self.spelled(Binary::Add, dtype, &product, &summand));
                 }
                 Composition::Replaced { .. } => texts.push(later(first)),
@@ -243,13 +243,13 @@ impl Writer {
             let before = carried(carry);
             match composition {
                 Composition::Combined { op: Binary::Mul, .. } => {
-                    texts.push((carry, self.scaled(dtype, &steps(first), &before)));
+                    texts.push((carry, self.scaled("scaled", dtype, &steps(first), &before)));
                 }
                 Composition::Combined { op, .. } => {
                     texts.push((carry, self.spelled(op, dtype, &before, &steps(first))));
                 }
                 Composition::Affine { .. } => {
-                    let product = self.scaled(dtype, &steps(first), &before);
+                    let product = self.scaled("scaled", dtype, &steps(first), &before);
                     texts.push((carry, self.spelled(Binary::Add, dtype, &product, &steps(first + 1))));
                 }
                 Composition::Replaced { .. } => texts.push((carry, steps(first))),
