@@ -153,6 +153,7 @@ impl OpenCl {
 
     /// Has kernels written as for a device of this kind, whatever the device is. Those for graphics processors share reductions
     /// among the work items of groups, through local memory; those for processors, whose items run one after the other, do not.
+    /// Groups of those for graphics processors may wait for groups that have begun; of those for accelerators none waits.
     pub fn written_for(mut self, kind: DeviceKind) -> OpenCl {
         self.written_for = Some(kind);
         self
@@ -166,7 +167,7 @@ impl OpenCl {
     }
 
     /// Has loops and conditionals be kernels of a single work item where no step of theirs computes more than so many elements:
-    /// 64 unless said otherwise, and 512 on processors. Others have kernels for their steps, which the host launches one
+    /// 64 unless said otherwise, and 512 on processors. Loops of elementwise steps are kernels of many. Others have kernels for their steps, which the host launches one
     /// after the other.
     pub fn single_item(mut self, elements: usize) -> OpenCl {
         self.single_item = Some(elements);

@@ -126,6 +126,24 @@ T P_scaled_summand_S(T factor, T x)
 }
 ";
 
+/// Has what an item wrote before it be there for other groups before what it writes behind it, and what it reads behind it be no
+/// older than what it read before. The fence of OpenCL 1.2 promises that to the item's own group alone, so that languages which
+/// say it to the whole device are asked where it is known how.
+const FENCE: &str = "\
+void P_fence_S(void)
+{
+#if defined(__NV_CL_C_VERSION)
+    asm volatile(\"membar.gl;\" ::: \"memory\");
+#elif defined(__AMDGCN__)
+    __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, \"agent\");
+#elif defined(__opencl_c_atomic_order_acq_rel) && defined(__opencl_c_atomic_scope_device)
+    atomic_work_item_fence(CLK_GLOBAL_MEM_FENCE, memory_order_acq_rel, memory_scope_device);
+#else
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+#endif
+}
+";
+
 /// Whether a key comes before another one, whatever their positions: NaN comes last.
 const BEFORE: &str = "bool P_NAME_S(T x, T y)\n{\n    return X_NAN ? false : Y_NAN ? true : x ORDER y;\n}\n";
 
@@ -158,6 +176,7 @@ pub(super) fn find(name: &str, dtype: DType) -> Option<Row> {
         ("atomic_min", _) => Row { text: MIN[at], calls: calls!("min", dtype) },
         ("factor", DType::F32) => row(factor!("FLT_MAX", "FLT_MIN")),
         ("factor", _) => row(factor!("DBL_MAX", "DBL_MIN")),
+        ("fence", _) => row(FENCE),
         ("scaled_summand", _) => Row { text: SCALED_SUMMAND, calls: calls!("scaled", dtype) },
         ("scaled", DType::F32) => row(scaled!("FLT_MAX", "FLT_MIN")),
         ("scaled", _) => row(scaled!("DBL_MAX", "DBL_MIN")),

@@ -174,6 +174,11 @@ impl Writer {
         format!("((volatile __global {} *){})", self.element(dtype), operands.names[&id])
     }
 
+    /// Has what an item writes to memory, or reads there, stay on its side of this.
+    fn fence(&mut self, text: &mut Text) {
+        text.line(format!("{};", self.language.helper("fence", DType::I32, &[], &mut self.helpers)));
+    }
+
     /// Has `starts` in local memory hold what is carried into the tile, whose composition the items of the last row have as `own`.
     pub(super) fn look_back(
         &mut self,
@@ -205,7 +210,7 @@ impl Writer {
         for (value, array) in composed.iter().enumerate() {
             text.line(format!("{array}[{}] = own{value};", tiles.at("tile")));
         }
-        text.line("mem_fence(CLK_GLOBAL_MEM_FENCE);");
+        self.fence(text);
         text.close();
         text.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
         text.line(format!("if (lane == 0) atomic_xchg({flags} + {}, 1);", tiles.flag("tile")));
@@ -226,7 +231,7 @@ impl Writer {
         for (carry, array) in carried.iter().enumerate() {
             text.line(format!("{array}[{}] = ends{carry}[{column}];", tiles.at("tile")));
         }
-        text.line("mem_fence(CLK_GLOBAL_MEM_FENCE);");
+        self.fence(text);
         text.close();
         text.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
         text.line(format!("if (lane == 0 && tells) atomic_xchg({flags} + {}, 2);", tiles.flag("tile")));
@@ -252,7 +257,7 @@ impl Writer {
 
     /// Finds the nearest tile behind which it is known what is carried, under the name `found`, or -1 before the first one; of all
     /// between it is known then what they are, composed.
-    fn find(&self, text: &mut Text, tiles: &Tiles, flags: &str) {
+    fn find(&mut self, text: &mut Text, tiles: &Tiles, flags: &str) {
         text.line(format!("int found = {NOWHERE};"));
         text.open(format!("for (int end = tile; found == {NOWHERE}; end -= {})", tiles.lanes));
         text.line("const int earlier = end - 1 - (int)lane;");
@@ -260,7 +265,7 @@ impl Writer {
         text.open("if (earlier >= 0)");
         text.line(format!("do state = atomic_or({flags} + {}, 0); while (state == 0);", tiles.flag("earlier")));
         text.close();
-        text.line("mem_fence(CLK_GLOBAL_MEM_FENCE);");
+        self.fence(text);
         text.line("if (state == 2) atomic_max(&nearest, max(earlier, -1));");
         text.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
         text.line("found = nearest;");

@@ -93,7 +93,8 @@ impl Writer {
         sequence: &Sequence,
     ) -> Option<Vec<Action>> {
         let (length, places, least) = (sequence.length, sequence.places, self.limits.least_steps);
-        if self.limits.is_serial || length < SHARED * least || places > self.busy() / 2 {
+        let is_worth_it = length >= SHARED * least && places <= self.busy() / 2;
+        if self.limits.is_serial || !is_worth_it || sequence.carries() == 0 {
             return None;
         }
         let next = scope.procedure.buffers.len() + scope.scratch.len();
