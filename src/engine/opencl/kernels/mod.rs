@@ -11,6 +11,7 @@ mod sequential;
 mod sort;
 mod table;
 mod vectors;
+mod windows;
 
 use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
