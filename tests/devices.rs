@@ -18,5 +18,7 @@ mod scans;
 mod sorts;
 #[path = "devices/vectors.rs"]
 mod vectors;
+#[path = "devices/windows.rs"]
+mod windows;
 
 use presence::is_there;

@@ -78,26 +78,31 @@ fn are_one(nest: &Nest, axis: usize) -> bool {
         .all(|at| at.coefficients[axis + 1].checked_mul(extent).is_some_and(|whole| at.coefficients[axis] == whole))
 }
 
-/// Takes an axis away, along which nothing moves any more.
-fn remove(nest: &mut Nest, axis: usize) {
-    let without = |at: &mut Affine| {
-        at.coefficients.remove(axis);
-    };
-    let of_guards = |guards: &mut Guards| guards.iter_mut().for_each(|guard: &mut Guard| without(&mut guard.position));
+/// All affine functions of a nest, to be changed.
+pub(crate) fn functions_mut(nest: &mut Nest) -> Vec<&mut Affine> {
+    let mut all = Vec::new();
     for (value, _) in &mut nest.values {
         match value {
-            Value::Position(at) | Value::Gather { at, .. } => without(at),
+            Value::Position(at) | Value::Gather { at, .. } => all.push(at),
             Value::Load { at, guards, .. } => {
-                without(at);
-                of_guards(guards);
+                all.push(at);
+                all.extend(guards.iter_mut().map(|guard: &mut Guard| &mut guard.position));
             }
-            Value::Guarded(_, guards) => of_guards(guards),
+            Value::Guarded(_, guards) => all.extend(guards.iter_mut().map(|guard| &mut guard.position)),
             _ => {}
         }
     }
     for Store { at, guards, .. } in &mut nest.stores {
-        without(at);
-        of_guards(guards);
+        all.push(at);
+        all.extend(guards.iter_mut().map(|guard| &mut guard.position));
+    }
+    all
+}
+
+/// Takes an axis away, along which nothing moves any more.
+fn remove(nest: &mut Nest, axis: usize) {
+    for at in functions_mut(nest) {
+        at.coefficients.remove(axis);
     }
     nest.extents.remove(axis);
 }

@@ -1,10 +1,8 @@
 //! Nests as kernels.
 
 use crate::is_there;
-use deltaray::opencl::OpenCl;
+use deltaray::opencl::{DeviceKind, OpenCl};
 use deltaray::prelude::*;
-
-use deltaray::opencl::DeviceKind;
 
 /// Sums and extremes along rows and columns, beside what is written everywhere, and a sum of all.
 #[allow(clippy::type_complexity)]
@@ -202,5 +200,49 @@ fn reductions_of_which_an_item_takes_any_number_of_steps() {
         assert_eq!(found.1.to_ndarray(), expected.1.to_ndarray());
         assert_eq!(found.2.to_ndarray(), expected.2.to_ndarray());
         assert_eq!(found.3.to_ndarray(), expected.3.to_ndarray());
+    }
+}
+
+/// A layer, whose outputs are as many as its inputs.
+fn layer<A: Algebra>(weights: &Vector<A, f64>, x: &Vector<A, f64>) -> Vector<A, f64> {
+    let weighted = weights * x;
+    (weighted.cumsum(0) + weighted).tanh()
+}
+
+#[differentiable]
+fn layers(first: &Vector<f64>, second: &Vector<f64>, third: &Vector<f64>, x: Vector<f64>) -> Vector<f64> {
+    layer(third, &layer(second, &layer(first, x)))
+}
+
+#[test]
+fn kernels_that_do_the_same_are_compiled_once() {
+    if !is_there() {
+        return;
+    }
+    let x = Vector::from(vec![0.5, -1.0, 2.0]);
+    let [first, second, third] = [1.0, 0.5, -0.5].map(|weight| Vector::from(vec![weight, 1.0, -weight]));
+    let arguments = (&first, &second, &third, &x);
+    let staged = stage(layers {}.closure(), arguments).unwrap();
+    let expected = staged.call(arguments).unwrap();
+    for options in [OpenCl::default(), shared().single_item(0)] {
+        let compiled = staged.compile(options).unwrap();
+        let (program, source) = (compiled.program(), compiled.program().source());
+        let written = source.matches("__kernel ").count();
+        // The first layer's product, each layer's running sums, what is between layers, and the last layer's end.
+        assert_eq!((written, program.kernels()), (4, 7), "{source}");
+        let found = compiled.call(arguments).unwrap();
+        approx::assert_relative_eq!(found.to_vec()[..], expected.to_vec()[..], max_relative = 1e-12);
+        // Each of them is reported, and what its arrays are called is said.
+        assert_eq!(program.report().kernels.len(), program.kernels());
+        let comments: Vec<&str> = source.lines().filter(|line| line.starts_with("/*")).collect();
+        assert!(
+            comments[..2].iter().all(|line| line.ends_with(": first */") || line.ends_with(": x */")),
+            "{comments:?}"
+        );
+        assert!(comments[2].ends_with(": second */") && !comments[2].contains(" once more, "), "{comments:?}");
+        assert!(
+            comments[3].starts_with("/* nest2 once more, b") && comments[3].ends_with(": third */"),
+            "{comments:?}"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 mod call;
 mod nest;
+mod once;
 mod parts;
 mod product;
 mod recurrence;
@@ -11,6 +12,7 @@ mod sequential;
 mod sort;
 mod table;
 mod vectors;
+mod windows;
 
 use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
@@ -23,7 +25,8 @@ use crate::source::helpers;
 use crate::source::language::{Helper, Language};
 use crate::source::plan::Plan;
 use crate::source::text::Text;
-use std::collections::{BTreeMap, BTreeSet};
+use once::{Written, WrittenKernels, anonymous};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Kernels under construction.
 pub(super) struct Writer {
@@ -31,6 +34,9 @@ pub(super) struct Writer {
     helpers: BTreeSet<Helper>,
     text: Text,
     names: Vec<String>,
+    written: WrittenKernels,
+    /// Functions of single items, by their texts where they are the first ones of a source.
+    alone: HashMap<String, String>,
     /// How many names of functions and known arrays beside kernels were given.
     functions: usize,
     /// What the device can do.
@@ -61,6 +67,8 @@ impl Writer {
             helpers,
             text,
             names,
+            written: WrittenKernels::new(),
+            alone: HashMap::new(),
             functions: 0,
             limits,
             products,
@@ -192,34 +200,51 @@ impl Writer {
         )
     }
 
-    /// A kernel: its head, which has arrays begin where they are said to, and its text.
+    /// A kernel: its head, which has arrays begin where they are said to, and its text; unless one that was written does the same
+    /// with other arrays.
     fn group_kernel(&mut self, word: &str, operands: &Operands, grid: Grid, body: Text) -> Action {
+        // Compilers that know how many work items share registers give each as many as there are.
+        let required = format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void {word}", grid.group);
+        let numbers = operands.numbers.iter().map(|&(_, number)| number).collect();
+        let key = anonymous(&required, &body, operands);
+        let parameters: Vec<String> = match self.written.get(&key) {
+            Some(written) => {
+                self.names.push(written.name.clone());
+                written.parameters.clone()
+            }
+            None => operands.parameters.iter().map(|(name, ..)| name.clone()).collect(),
+        };
+        let called = operands.all.iter().zip(&parameters).filter_map(|(operand, name)| match operand {
+            Operand::Buffer(id) => Some(format!("{name}: {}", commented(self.called.get(id)?))),
+            Operand::Slot(_) => None,
+        });
+        let called: Vec<String> = called.collect();
+        let launched = |kernel: usize| Action::Launch { kernel, grid, operands: operands.all.clone(), numbers };
+        if let Some(written) = self.written.get(&key) {
+            if !called.is_empty() {
+                self.text.line(format!("/* {} once more, {} */", written.name, called.join(", ")));
+                self.text.line("");
+            }
+            return launched(self.names.len() - 1);
+        }
         let name = self.name(word);
-        let parameters = &operands.parameters;
+        self.text.lines(called.iter().map(|called| format!("/* {called} */")));
         let parameter = |(name, dtype, writes): &(String, DType, bool)| {
             format!("{}restrict all_{name}, const long {name}_at", self.language.pointer(*dtype, *writes))
         };
         let numbers = operands.numbers.iter().map(|(name, _)| format!("const long {name}"));
-        let all: Vec<String> = parameters.iter().map(parameter).chain(numbers).collect();
-        for (operand, (name, ..)) in operands.all.iter().zip(parameters) {
-            if let Operand::Buffer(id) = operand
-                && let Some(called) = self.called.get(id)
-            {
-                self.text.line(format!("/* {name}: {} */", commented(called)));
-            }
-        }
-        // Compilers that know how many work items share registers give each as many as there are.
-        let required = format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1)))", grid.group);
-        self.text.open(format!("{required} void {name}({})", all.join(", ")));
-        for (name, dtype, writes) in parameters {
+        let all: Vec<String> = operands.parameters.iter().map(parameter).chain(numbers).collect();
+        let number = &name[word.len()..];
+        self.text.open(format!("{required}{number}({})", all.join(", ")));
+        for (name, dtype, writes) in &operands.parameters {
             let pointer = self.language.pointer(*dtype, *writes);
             self.text.line(format!("{pointer}{name} = all_{name} + {name}_at;"));
         }
         self.text.append(body);
         self.text.close();
         self.text.line("");
-        let numbers = operands.numbers.iter().map(|&(_, number)| number).collect();
-        Action::Launch { kernel: self.names.len() - 1, grid, operands: operands.all.clone(), numbers }
+        self.written.insert(key, Written { name, parameters });
+        launched(self.names.len() - 1)
     }
 }
 

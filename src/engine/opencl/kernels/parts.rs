@@ -4,10 +4,12 @@
 //! in common that its place does not move along. So stores that reduce over the same loops are one part, and those that come to
 //! one buffer are several. What is only written goes with any of them; the parts after read it instead of computing it again.
 
+use super::windows::{by_element, is_apart};
 use crate::algebra::Reduction;
+use crate::concrete::neutral_value;
 use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, Store, Value, ValueId};
-use crate::shape::DType;
-use crate::source::tidy::{is_one_to_one, tidied};
+use crate::shape::{self, DType};
+use crate::source::tidy::tidied;
 use std::collections::{BTreeSet, HashSet};
 
 /// Stores of a nest that are a kernel.
@@ -68,25 +70,35 @@ fn key(nest: &Nest, store: &Store, manner: Manner) -> (BTreeSet<usize>, Manner) 
         moving.extend(&axes_of_values(nest)[index as usize]);
     }
     let outer: Vec<usize> = moving.iter().copied().collect();
-    let is_apart = store.index.is_none() && is_one_to_one(&store.at, &outer, &nest.extents);
+    let is_apart = store.index.is_none() && is_apart(store, &outer, &nest.extents);
     let manner = if is_apart { Manner::Apart } else { manner };
     ((0..nest.extents.len()).filter(|axis| !moving.contains(axis)).collect(), manner)
 }
 
-/// Has a sum take nothing at positions where guards that go along other axes than its place do not hold, instead of storing
+/// Has a reduction take nothing at positions where guards that go along other axes than its place do not hold, instead of storing
 /// nothing there.
-fn with_guarded_sums(nest: &mut Nest) {
+fn with_guarded_reductions(nest: &mut Nest) {
     for at in 0..nest.stores.len() {
         let store = &nest.stores[at];
         let place: BTreeSet<usize> = axes(&store.at).collect();
-        if store.mode != Mode::Reduce(Reduction::Sum) || axes_of_guards(&store.guards).all(|axis| place.contains(&axis))
-        {
+        let Mode::Reduce(op) = store.mode else { continue };
+        if axes_of_guards(&store.guards).all(|axis| place.contains(&axis)) {
             continue;
         }
         let (value, dtype) = (store.value, nest.values[store.value as usize].1);
         let guards = std::mem::take(&mut nest.stores[at].guards);
-        nest.stores[at].value = nest.values.len() as ValueId;
-        nest.values.push((Value::Guarded(value, guards), dtype));
+        let mut add = |value, dtype| {
+            nest.values.push((value, dtype));
+            nest.values.len() as ValueId - 1
+        };
+        nest.stores[at].value = if op == Reduction::Sum {
+            add(Value::Guarded(value, guards), dtype)
+        } else {
+            let yes = add(Value::Constant(shape::Value::Bool(true)), DType::Bool);
+            let is_there = add(Value::Guarded(yes, guards), DType::Bool);
+            let neutral = add(Value::Constant(neutral_value(op, dtype)), dtype);
+            add(Value::Select(is_there, value, neutral), dtype)
+        };
     }
 }
 
@@ -100,7 +112,7 @@ pub(super) fn parts(nest: &Nest, bound: usize, manner: impl Fn(&Nest, DType) -> 
         return vec![Part { nest: nest.clone(), reduced: Vec::new(), manner: Manner::InTurn, is_second: false }];
     }
     let mut nest = nest.clone();
-    with_guarded_sums(&mut nest);
+    with_guarded_reductions(&mut nest);
     let mut found: Vec<((BTreeSet<usize>, Manner), Vec<Store>)> = Vec::new();
     let (writes, reductions): (Vec<Store>, Vec<Store>) =
         std::mem::take(&mut nest.stores).into_iter().partition(|store| store.mode == Mode::Write);
@@ -108,8 +120,15 @@ pub(super) fn parts(nest: &Nest, bound: usize, manner: impl Fn(&Nest, DType) -> 
     let fits = |stores: &[Store], other: &Store| {
         arrays(&nest, &read, &stores.iter().chain([other]).collect::<Vec<_>>()) <= bound
     };
+    let mut overlapping = Vec::new();
     for store in reductions {
         let alone = pruned(&nest, vec![store.clone()]);
+        if !is_apart(&store, &axes(&store.at).collect::<Vec<_>>(), &nest.extents)
+            && let Some(part) = by_element(&alone)
+        {
+            overlapping.push((store, part));
+            continue;
+        }
         let own = key(&nest, &store, manner(&alone, nest.values[store.value as usize].1));
         let is_free = |stores: &[Store]| {
             let is_alone = own.1 == Manner::Atomic || stores.iter().all(|other| other.buffer != store.buffer);
@@ -145,6 +164,13 @@ pub(super) fn parts(nest: &Nest, bound: usize, manner: impl Fn(&Nest, DType) -> 
         for store in written {
             read_again(&mut nest, &store);
         }
+    }
+    for (store, part) in overlapping {
+        // What was written is read, if the places of that are known too.
+        let mut part = by_element(&pruned(&nest, vec![store])).unwrap_or(part);
+        with_guarded_reductions(&mut part);
+        let reduced = key(&part, &part.stores[0], Manner::Atomic).0.into_iter().collect();
+        parts.push(Part { nest: part, reduced, manner: Manner::Apart, is_second: false });
     }
     parts
 }
@@ -254,7 +280,7 @@ pub(super) fn pruned(nest: &Nest, stores: Vec<Store>) -> Nest {
 /// are as far from each other as there are results.
 pub(super) fn second(nest: &Nest, outer: &[usize], chunks: usize, columns: bool, arrays: &[BufferId]) -> Part {
     let extents: Vec<usize> = outer.iter().map(|&axis| nest.extents[axis]).chain([chunks]).collect();
-    let (results, rank) = (crate::shape::steps(extents[..outer.len()].iter().copied()), extents.len());
+    let (results, rank) = (shape::steps(extents[..outer.len()].iter().copied()), extents.len());
     // Each axis goes on by as many results as its inner ones have.
     let mut coefficients = vec![0i64; rank];
     let (of_result, of_chunk) = if columns { (1, results) } else { (chunks, 1) };

@@ -50,6 +50,17 @@ fn elements_of(procedure: &Procedure, repeated: bool) -> usize {
     computed.max(known.chain(results).map(size).fold(0, usize::saturating_add))
 }
 
+/// Known arrays and functions as they stand before a kernel.
+fn functions_of(writer: Functions<'_>) -> Text {
+    let mut all = writer.constants;
+    for mut text in writer.functions {
+        text.tidy();
+        all.append(text);
+        all.line("");
+    }
+    all
+}
+
 impl Writer {
     /// A loop or a conditional as a kernel of a single work item, if it is small enough for that, and needs no more memory
     /// than is known before it is run.
@@ -64,30 +75,38 @@ impl Writer {
             return None;
         }
         let (alone, read, written) = isolated(procedure, step);
-        let mut writer = Functions::new(&self.language);
-        writer.count = self.functions;
-        let function = writer.procedure("alone", &alone, &Interface::inner(&alone)).ok()?;
+        let interface = Interface::inner(&alone);
+        let written_from = |count: usize| {
+            let mut writer = Functions::new(&self.language);
+            writer.count = count;
+            let function = writer.procedure("alone", &alone, &interface).ok()?;
+            Some((writer, function))
+        };
+        let (first, function) = written_from(0)?;
         // A loop that says that it could not be finished, since memory was planned ahead, is better launched by the host.
         let operands = read.len() + written.len() + function.scratch().count();
         if function.fails || operands * OPERAND > self.limits.parameters {
             return None;
         }
-        let mut functions = std::mem::take(&mut writer.constants);
-        for mut text in std::mem::take(&mut writer.functions) {
-            text.tidy();
-            functions.append(text);
-            functions.line("");
-        }
-        self.functions = writer.count;
-        self.helpers.append(&mut writer.helpers);
-        self.text.append(functions);
+        let key = functions_of(first).finish();
+        let name = match self.alone.get(&key) {
+            Some(name) => name.clone(),
+            None => {
+                let (mut writer, function) = written_from(self.functions)?;
+                self.functions = writer.count;
+                self.helpers.append(&mut writer.helpers);
+                self.text.append(functions_of(writer));
+                self.alone.insert(key, function.name.clone());
+                function.name
+            }
+        };
         let mut scope = Scope { procedure, scratch: Vec::new() };
         let memory = function.scratch().map(|(dtype, count)| scope.add(plan.memory(dtype, count), dtype, count));
         let memory: Vec<_> = memory.collect();
         let filled: Vec<_> = written.iter().chain(&memory).copied().collect();
         let operands = scope.operands(&read, &filled);
         let arguments = read.iter().chain(&filled).map(|id| operands.names[id].clone());
-        let call = self.language.call(&function.name, &arguments.collect::<Vec<String>>());
+        let call = self.language.call(&name, &arguments.collect::<Vec<String>>());
         let mut text = Text::default();
         text.line(format!("{call};"));
         Some(vec![self.group_kernel("sequential", &operands, Grid { items: 1, group: 1 }, text)])

@@ -1,0 +1,39 @@
+//! Kernels that do the same with other arrays, as those of layers of one size: they stand in the source, and are compiled, once.
+
+use super::Operands;
+use crate::source::text::Text;
+use std::collections::HashMap;
+
+/// A kernel that was written.
+pub(super) struct Written {
+    pub(super) name: String,
+    /// What its arrays are called.
+    pub(super) parameters: Vec<String>,
+}
+
+/// Kernels by what they do.
+pub(super) type WrittenKernels = HashMap<String, Written>;
+
+/// The text of a kernel, whatever its arrays are called.
+pub(super) fn anonymous(head: &str, text: &Text, operands: &Operands) -> String {
+    let mut names: HashMap<String, String> = HashMap::new();
+    for (number, (name, dtype, writes)) in operands.parameters.iter().enumerate() {
+        names.insert(name.clone(), format!("<{number}:{dtype}:{writes}>"));
+    }
+    let mut all = String::from(head);
+    for (number, _) in &operands.numbers {
+        all += number;
+        all.push('\n');
+    }
+    let text = text.finish();
+    let is_part = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let mut rest = &text[..];
+    while let Some(start) = rest.find(is_part) {
+        let end = rest[start..].find(|character| !is_part(character)).map_or(rest.len(), |length| start + length);
+        let word = &rest[start..end];
+        all += &rest[..start];
+        all += names.get(word).map_or(word, |name| name);
+        rest = &rest[end..];
+    }
+    all + rest
+}

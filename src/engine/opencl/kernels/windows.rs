@@ -1,0 +1,388 @@
+//! Reductions whose places are known, but overlap, as the sums of gradients by windows: gone through by the elements that they
+//! come to, instead of by what comes to them, so that no element is wanted by two items at the same time.
+//!
+//! Where positions `i` and `k` come to the place `i + k`, the loop along `i` becomes one along the places `p`, and `i` is `p - k`,
+//! which guards keep within its extent; the loop along `k` is then one that is reduced over. Steps of several elements are the
+//! same after a loop is two: where positions come to `2 i + k`, `k` is `2 q + r`, and the place is `2 (i + q) + r`.
+
+use crate::kernel::{Affine, Guard, Guards, Nest, Store, Value, ValueId};
+use crate::shape::{self, DType};
+use crate::source::tidy::{functions_mut, is_one_to_one, tidied};
+use std::collections::HashSet;
+
+/// What stands in the way of different places at all positions.
+enum Overlap {
+    /// Two axes along which places move by as much.
+    Joint(usize, usize),
+    /// An axis along which places move beyond the next step of another one, which is so many of its own.
+    Long(usize, usize),
+}
+
+/// A nest that is rewritten.
+struct Windows {
+    nest: Nest,
+    /// What keeps the axes that are there no more within their extents.
+    guards: Guards,
+    /// Values whose places move along such axes.
+    is_moved: Vec<bool>,
+}
+
+/// The same nest, which has one store that reduces, with a different place at all positions of the loops that the place moves
+/// along; `None` where there is no such nest.
+pub(super) fn by_element(nest: &Nest) -> Option<Nest> {
+    let [Store { index: None, .. }] = nest.stores[..] else { return None };
+    let mut windows = Windows { nest: nest.clone(), guards: Guards::new(), is_moved: vec![false; nest.values.len()] };
+    windows.turn();
+    loop {
+        let Store { at, guards, .. } = &windows.nest.stores[0];
+        match overlap(at, guards, &windows.nest.extents)? {
+            Some(Overlap::Joint(one, other)) => windows.join(one, other)?,
+            Some(Overlap::Long(axis, step)) => windows.split(axis, step)?,
+            None => break,
+        }
+    }
+    windows.narrow();
+    Some(tidied(&windows.finish(), &HashSet::new()))
+}
+
+/// Whether a store comes to a different place at all positions of these axes where its guards hold.
+pub(super) fn is_apart(store: &Store, axes: &[usize], extents: &[usize]) -> bool {
+    if is_one_to_one(&store.at, axes, extents) {
+        return true;
+    }
+    let moving: Vec<usize> = moving(&store.at, extents).collect();
+    let all_move = axes.iter().all(|axis| extents[*axis] == 1 || moving.contains(axis));
+    all_move && matches!(overlap(&store.at, &store.guards, extents), Some(None))
+}
+
+fn moving<'a>(at: &'a Affine, extents: &'a [usize]) -> impl Iterator<Item = usize> + 'a {
+    (0..extents.len()).filter(|&axis| extents[axis] > 1 && at.coefficients[axis] != 0)
+}
+
+/// Axes that move a place together, by this much each step, over so many positions.
+struct Digit {
+    step: i64,
+    extent: usize,
+    axes: Vec<usize>,
+}
+
+/// What has places overlap, if they do: `None` if nothing is known to be done about it.
+#[allow(clippy::option_option)] // Nothing to be done, and nothing that need be done.
+fn overlap(at: &Affine, guards: &Guards, extents: &[usize]) -> Option<Option<Overlap>> {
+    let mut digits: Vec<Digit> = Vec::new();
+    // What a guard keeps within an extent goes no further than that, whatever its axes do.
+    for Guard { position, extent } in guards {
+        let axes: Vec<usize> = moving(position, extents).collect();
+        let Some(step) = axes.first().and_then(|&axis| at.coefficients[axis].checked_div(position.coefficients[axis]))
+        else {
+            continue;
+        };
+        let is_part =
+            axes.iter().all(|&axis| position.coefficients[axis].checked_mul(step) == Some(at.coefficients[axis]));
+        let is_free = digits.iter().all(|digit| digit.axes.iter().all(|axis| !axes.contains(axis)));
+        if step != 0 && is_part && is_free {
+            let inside = axes.iter().map(|&axis| Digit {
+                step: position.coefficients[axis],
+                extent: extents[axis],
+                axes: vec![axis],
+            });
+            if let Some(found) = overlap_of(inside.collect())? {
+                return Some(Some(found));
+            }
+            digits.push(Digit { step, extent: usize::try_from(*extent).ok()?, axes });
+        }
+    }
+    let taken: Vec<usize> = digits.iter().flat_map(|digit| digit.axes.clone()).collect();
+    let others = moving(at, extents).filter(|axis| !taken.contains(axis));
+    digits.extend(others.map(|axis| Digit { step: at.coefficients[axis], extent: extents[axis], axes: vec![axis] }));
+    overlap_of(digits)
+}
+
+#[allow(clippy::option_option)]
+fn overlap_of(mut digits: Vec<Digit>) -> Option<Option<Overlap>> {
+    digits.sort_by_key(|digit| digit.step.unsigned_abs());
+    let single = |digit: &Digit| (digit.axes.len() == 1).then(|| digit.axes[0]);
+    for pair in digits.windows(2) {
+        if pair[0].step.abs() == pair[1].step.abs() {
+            // A loop that is reduced over had better be the shorter one.
+            let (long, short) =
+                if pair[0].extent < pair[1].extent { (&pair[1], &pair[0]) } else { (&pair[0], &pair[1]) };
+            return Some(Some(Overlap::Joint(single(long)?, single(short)?)));
+        }
+    }
+    let mut reach: u128 = 0;
+    for (number, digit) in digits.iter().enumerate() {
+        let step = digit.step.unsigned_abs();
+        if u128::from(step) <= reach {
+            let inner = &digits[number - 1];
+            let times = step / inner.step.unsigned_abs();
+            let is_multiple = step.is_multiple_of(inner.step.unsigned_abs());
+            return is_multiple.then_some(Some(Overlap::Long(single(inner)?, usize::try_from(times).ok()?)));
+        }
+        reach += u128::from(step) * (digit.extent as u128).saturating_sub(1);
+    }
+    Some(None)
+}
+
+impl Windows {
+    /// Has places go forward along all loops.
+    fn turn(&mut self) {
+        for axis in 0..self.nest.extents.len() {
+            if self.nest.stores[0].at.coefficients[axis] < 0 {
+                let last = self.nest.extents[axis] as i64 - 1;
+                for at in functions_mut(&mut self.nest) {
+                    at.offset += at.coefficients[axis] * last;
+                    at.coefficients[axis] = -at.coefficients[axis];
+                }
+            }
+        }
+    }
+
+    /// All affine functions, which were over the axes of the nest, as others.
+    fn rewrite(&mut self, mut change: impl FnMut(&mut Affine) -> Option<()>) -> Option<()> {
+        let guards = self.guards.iter_mut().map(|guard| &mut guard.position);
+        functions_mut(&mut self.nest).into_iter().chain(guards).try_for_each(&mut change)
+    }
+
+    /// Marks the values whose places move along an axis.
+    fn mark(&mut self, axis: usize) {
+        for ((value, _), is_moved) in self.nest.values.iter().zip(&mut self.is_moved) {
+            if let Value::Load { at, .. } | Value::Gather { at, .. } = value {
+                *is_moved |= at.coefficients[axis] != 0;
+            }
+        }
+    }
+
+    /// Has the loop along one of two axes, by which places move as much, go along their sums.
+    fn join(&mut self, one: usize, other: usize) -> Option<()> {
+        self.mark(one);
+        self.rewrite(|at| {
+            at.coefficients[other] = at.coefficients[other].checked_sub(at.coefficients[one])?;
+            Some(())
+        })?;
+        let extents = &mut self.nest.extents;
+        let mut position = Affine::axis(one, extents.len());
+        position.coefficients[other] = -1;
+        self.guards.push(Guard { position, extent: extents[one] as i64 });
+        extents[one] = extents[one].checked_add(extents[other] - 1)?;
+        Some(())
+    }
+
+    /// Has a loop be two: the outer one takes so many steps at once, and the inner one, which is new, the steps between.
+    fn split(&mut self, axis: usize, steps: usize) -> Option<()> {
+        let extent = self.nest.extents[axis];
+        let is_whole = extent.is_multiple_of(steps);
+        if !is_whole {
+            self.mark(axis);
+        }
+        self.rewrite(|at| {
+            let inner = at.coefficients[axis];
+            at.coefficients.push(inner);
+            at.coefficients[axis] = inner.checked_mul(i64::try_from(steps).ok()?)?;
+            Some(())
+        })?;
+        self.nest.extents[axis] = extent.div_ceil(steps);
+        self.nest.extents.push(steps);
+        if !is_whole {
+            let mut position = Affine::axis(self.nest.extents.len() - 1, self.nest.extents.len());
+            position.coefficients[axis] = steps as i64;
+            self.guards.push(Guard { position, extent: extent as i64 });
+        }
+        Some(())
+    }
+
+    /// Leaves away positions along single axes at which guards of the store have nothing stored.
+    fn narrow(&mut self) {
+        let guards = std::mem::take(&mut self.nest.stores[0].guards);
+        for guard in guards {
+            let axes: Vec<usize> = moving(&guard.position, &self.nest.extents).collect();
+            let &[axis] = &axes[..] else {
+                self.nest.stores[0].guards.push(guard);
+                continue;
+            };
+            let Guard { position: Affine { offset, coefficients }, extent } = &guard;
+            let before = self.nest.extents[axis] as i64;
+            let (first, end) = ((-offset).max(0), (extent - offset).min(before));
+            if coefficients[axis] != 1 || first >= end {
+                self.nest.stores[0].guards.push(guard);
+                continue;
+            }
+            self.nest.extents[axis] = (end - first) as usize;
+            let own = self.guards.iter_mut().map(|guard| &mut guard.position);
+            for at in functions_mut(&mut self.nest).into_iter().chain(own) {
+                at.offset += at.coefficients[axis] * first;
+            }
+        }
+    }
+
+    /// The nest, of which nothing is read, and nothing stored, where guards do not hold.
+    fn finish(self) -> Nest {
+        let Windows { nest, guards, is_moved } = self;
+        let mut new = Nest { extents: nest.extents, values: Vec::new(), stores: nest.stores };
+        let mut add = |value, dtype| {
+            new.values.push((value, dtype));
+            new.values.len() as ValueId - 1
+        };
+        let mut places: Vec<ValueId> = Vec::new();
+        for ((value, dtype), is_moved) in nest.values.iter().zip(is_moved) {
+            let mut value = value.map(|operand| places[operand as usize]);
+            match &mut value {
+                Value::Load { guards: own, .. } if is_moved => own.extend(guards.iter().cloned()),
+                Value::Gather { index, .. } if is_moved => {
+                    let whole = DType::I64;
+                    let [yes, none] = [shape::Value::Bool(true), shape::Value::I64(-1)].map(|constant| {
+                        let dtype = constant.dtype();
+                        add(Value::Constant(constant), dtype)
+                    });
+                    let is_there = add(Value::Guarded(yes, guards.clone()), DType::Bool);
+                    let wide = add(Value::Cast(whole, *index), whole);
+                    *index = add(Value::Select(is_there, wide, none), whole);
+                }
+                _ => {}
+            }
+            places.push(add(value, *dtype));
+        }
+        let store = &mut new.stores[0];
+        store.value = places[store.value as usize];
+        store.guards.extend(guards);
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::Reduction;
+    use crate::engine::opencl::kernels::parts::{Manner, parts};
+    use crate::kernel::Mode;
+
+    /// All positions of loops.
+    fn positions(extents: &[usize]) -> Vec<Vec<i64>> {
+        extents.iter().fold(vec![Vec::new()], |all, &extent| {
+            all.iter().flat_map(|outer| (0..extent as i64).map(|own| [&outer[..], &[own]].concat())).collect()
+        })
+    }
+
+    fn at(affine: &Affine, position: &[i64]) -> i64 {
+        affine.offset + affine.coefficients.iter().zip(position).map(|(by, at)| by * at).sum::<i64>()
+    }
+
+    fn holds(guards: &Guards, position: &[i64]) -> bool {
+        guards.iter().all(|guard| (0..guard.extent).contains(&at(&guard.position, position)))
+    }
+
+    /// The places that the nest comes to, with the element that is read for each; in order.
+    fn stored(nest: &Nest) -> Vec<(i64, i64)> {
+        let store = &nest.stores[0];
+        let Value::Load { at: from, guards, .. } = &nest.values[store.value as usize].0 else { panic!("an element") };
+        let all = positions(&nest.extents);
+        let mut all: Vec<(i64, i64)> = all
+            .iter()
+            .filter(|position| holds(&store.guards, position))
+            .map(|position| {
+                assert!(holds(guards, position), "what is stored is read");
+                (at(&store.at, position), at(from, position))
+            })
+            .collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// A nest that reads another element at each position.
+    fn nest(extents: &[usize], place: Affine, guards: Guards, op: Reduction) -> Nest {
+        let mut from = Affine::constant(0, extents.len());
+        let mut inner = 1;
+        for axis in (0..extents.len()).rev() {
+            from.coefficients[axis] = inner;
+            inner *= extents[axis] as i64;
+        }
+        Nest {
+            extents: extents.into(),
+            values: vec![(Value::Load { buffer: 0, at: from, guards: Guards::new() }, DType::F64)],
+            stores: vec![Store { value: 0, buffer: 1, at: place, guards, index: None, mode: Mode::Reduce(op) }],
+        }
+    }
+
+    fn affine(offset: i64, coefficients: &[i64]) -> Affine {
+        Affine { offset, coefficients: coefficients.into() }
+    }
+
+    fn check(nest: &Nest, is_possible: bool) {
+        let store = &nest.stores[0];
+        let Some(found) = by_element(nest) else {
+            assert!(!is_possible, "{nest:?}");
+            return;
+        };
+        assert_eq!(stored(&found), stored(nest), "{nest:?}");
+        // Where nothing is stored, nothing is read that is not there.
+        let Value::Load { at: from, guards, .. } = &found.values[found.stores[0].value as usize].0 else { panic!() };
+        let count = nest.extents.iter().product::<usize>() as i64;
+        let read = positions(&found.extents).into_iter().filter(|position| holds(guards, position));
+        read.for_each(|position| assert!((0..count).contains(&at(from, &position)), "{nest:?}"));
+        // No two positions outside of the reduction come to the same element.
+        let outer: Vec<usize> = moving(&found.stores[0].at, &found.extents).collect();
+        assert!(is_apart(&found.stores[0], &outer, &found.extents), "{found:?}");
+        let own: Guards = found.stores[0].guards.clone();
+        let is_outer = |guard: &Guard| moving(&guard.position, &found.extents).all(|axis| outer.contains(&axis));
+        let own: Guards = own.into_iter().filter(is_outer).collect();
+        let extents: Vec<usize> =
+            (0..found.extents.len()).map(|axis| if outer.contains(&axis) { found.extents[axis] } else { 1 }).collect();
+        let mut places: Vec<i64> = positions(&extents)
+            .iter()
+            .filter(|position| holds(&own, position))
+            .map(|position| at(&found.stores[0].at, position))
+            .collect();
+        let count = places.len();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), count, "{store:?}\n{found:?}");
+    }
+
+    #[test]
+    fn overlapping_windows_come_to_each_element_once() {
+        for step in -4..5i64 {
+            for distance in -4..5i64 {
+                for extents in [[5, 3], [3, 5], [2, 7], [1, 4]] {
+                    let place = affine(40, &[step, distance]);
+                    let is_multiple = step == 0 || distance == 0 || step % distance == 0 || distance % step == 0;
+                    check(&nest(&extents, place.clone(), Guards::new(), Reduction::Sum), is_multiple);
+                    // Beyond the edges of an array nothing is stored.
+                    let position = affine(-2, &[step, distance]);
+                    let guards = vec![Guard { position: position.clone(), extent: 7 }];
+                    check(&nest(&extents, position, guards, Reduction::Sum), is_multiple);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn windows_of_images_come_to_each_element_once() {
+        for [down, across] in [[1, 1], [2, 1], [1, 3], [2, 2]] {
+            for [row, column] in [[1, 1], [1, 2], [2, 1], [4, 1]] {
+                // Images of 6 by 5, windows of 3 by 2, and a border.
+                let rows = affine(-1, &[down, 0, row, 0]);
+                let columns = affine(-2, &[0, across, 0, column]);
+                let place = columns.plus(5, &rows).unwrap();
+                let guards = vec![Guard { position: rows, extent: 6 }, Guard { position: columns, extent: 5 }];
+                check(&nest(&[4, 5, 3, 2], place, guards, Reduction::Sum), true);
+            }
+        }
+    }
+
+    #[test]
+    fn what_overlaps_is_reduced_by_all_reductions_without_exchanges() {
+        for op in [Reduction::Sum, Reduction::Max, Reduction::Min] {
+            let nest = nest(&[6, 3], affine(0, &[1, 1]), Guards::new(), op);
+            let parts = parts(&nest, 8, |_, _| panic!("each element has an item"));
+            let [part] = &parts[..] else { panic!("{parts:?}") };
+            assert_eq!(
+                (part.manner, &part.reduced[..], &part.nest.extents[..]),
+                (Manner::Apart, &[1][..], &[8, 3][..])
+            );
+            assert!(part.nest.stores[0].guards.is_empty(), "{part:?}");
+            let value = &part.nest.values[part.nest.stores[0].value as usize].0;
+            assert_eq!(matches!(value, Value::Guarded(..)), op == Reduction::Sum);
+            assert_eq!(matches!(value, Value::Select(..)), op != Reduction::Sum);
+        }
+    }
+}

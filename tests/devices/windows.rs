@@ -1,0 +1,111 @@
+//! Sums by known places that overlap: the gradients of what reads windows.
+
+use crate::is_there;
+use deltaray::functions::{Window, convolution_2d, mean_pool_2d};
+use deltaray::opencl::{DeviceKind, OpenCl};
+use deltaray::prelude::*;
+
+/// As the device has them, and as graphics processors do, with everything shared that can be.
+fn all() -> [OpenCl; 2] {
+    [OpenCl::default(), OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1)]
+}
+
+/// Steps of both axes of windows, the first place, and the extents.
+fn windows() -> Vec<([i64; 2], i64, [usize; 2])> {
+    let mut all = vec![
+        ([1, -1], 4, [12, 5]),
+        ([-1, 1], 12, [12, 5]),
+        ([-2, -1], 30, [12, 5]),
+        ([2, 4], 0, [12, 5]),
+        ([6, 4], 0, [4, 5]),
+        ([0, 1], 2, [12, 5]),
+        ([1, 0], 2, [12, 5]),
+    ];
+    for step in 1..4 {
+        for distance in 1..4 {
+            // Some places are before the first element, and some behind the last one.
+            all.push(([step, distance], -3, [12, 5]));
+            all.push(([step, distance], 2, [3, 5]));
+        }
+    }
+    all
+}
+
+/// The gradients of sums of elements in windows, each times a number of its own.
+fn gradients<A: Algebra>((x, numbers): &(Vector<A, f64>, Matrix<A, f64>)) -> Vec<Vector<A, f64>> {
+    let gradient = |([step, distance], first, extents): ([i64; 2], i64, [usize; 2])| {
+        let sum = |(x, numbers): &(Vector<_, f64>, Matrix<_, f64>)| {
+            build(extents, |[i, j]| x.at(&(&i * step + &j * distance + first)).exp() * numbers.at((&i, &j))).sum()
+        };
+        grad(sum, (x, numbers))
+    };
+    windows().into_iter().map(gradient).collect()
+}
+
+#[test]
+fn overlapping_windows_are_summed_by_elements() {
+    if !is_there() {
+        return;
+    }
+    let x = Vector::from((0..31).map(|at| (f64::from(at) * 0.7).sin()).collect::<Vec<f64>>());
+    let numbers = Matrix::from_elements([12, 5], (0..60).map(|at| f64::from(at * at % 17)).collect());
+    let staged = stage(gradients, (&x, &numbers)).unwrap();
+    let expected = staged.call((&x, &numbers)).unwrap();
+    for options in all() {
+        let compiled = staged.compile(options.clone()).unwrap();
+        let source = compiled.program().source();
+        // Where no step is a multiple of the other, there may be no two elements that come to the same at equal distances.
+        let uneven = |([step, distance], ..): &([i64; 2], i64, [usize; 2])| {
+            step * distance != 0 && step % distance != 0 && distance % step != 0
+        };
+        let is_exchanged = format!("{options:?}").contains("Gpu");
+        let exchanged = if is_exchanged { windows().iter().filter(|window| uneven(window)).count() } else { 0 };
+        assert_eq!(source.matches("atomic_sum_f64(&").count(), exchanged, "{source}");
+        let found = compiled.call((&x, &numbers)).unwrap();
+        for ((found, expected), window) in found.iter().zip(&expected).zip(windows()) {
+            for (a, b) in found.to_vec().iter().zip(expected.to_vec()) {
+                assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{window:?}: {a} for {b}\n{source}");
+            }
+        }
+    }
+}
+
+#[allow(clippy::type_complexity)]
+fn images<A: Algebra>((x, k): &(Tensor4<A, f64>, Tensor4<A, f64>)) -> (Vec<Tensor4<A, f64>>, Vec<Tensor4<A, f64>>) {
+    let windows = [
+        Window::default(),
+        Window { stride: [2, 2], padding: [(1, 1), (1, 1)], dilation: [1, 1] },
+        Window { stride: [2, 3], padding: [(1, 0), (0, 2)], dilation: [1, 2] },
+        Window { stride: [1, 2], padding: [(2, 2), (2, 2)], dilation: [3, 1] },
+    ];
+    let of_images = windows.iter().map(|window| grad(|(x, k)| convolution_2d(x, k, window, 1).sin().sum(), (x, k)));
+    let of_pools =
+        windows.iter().map(|window| grad(|x: &Tensor4<_, f64>| mean_pool_2d(x, [3, 2], window).sin().sum(), x));
+    let of_kernels = windows.iter().map(|window| grad(|(k, x)| convolution_2d(x, k, window, 1).sin().sum(), (k, x)));
+    (of_images.chain(of_pools).collect(), of_kernels.collect())
+}
+
+#[test]
+fn gradients_of_convolutions_exchange_nothing_atomically() {
+    if !is_there() {
+        return;
+    }
+    let elements = |count: i32| (0..count).map(|at| (f64::from(at) * 0.37).sin()).collect();
+    let x = Tensor4::from_elements((2, 2, 9, 8), elements(288));
+    let k = Tensor4::from_elements((3, 2, 3, 2), elements(36));
+    let staged = stage(images, (&x, &k)).unwrap();
+    let expected = staged.call((&x, &k)).unwrap();
+    for options in all() {
+        let compiled = staged.compile(options).unwrap();
+        let source = compiled.program().source();
+        assert!(!source.contains("atomic"), "{source}");
+        let found = compiled.call((&x, &k)).unwrap();
+        let pairs = found.0.iter().zip(&expected.0).chain(found.1.iter().zip(&expected.1));
+        for (number, (found, expected)) in pairs.enumerate() {
+            let flat = |tensor: &Tensor4<_, f64>| tensor.reshape([tensor.size()]).to_vec();
+            for (a, b) in flat(found).iter().zip(flat(expected)) {
+                assert!((a - b).abs() <= 1e-10 * (1.0 + b.abs()), "{number}: {a} for {b}");
+            }
+        }
+    }
+}
