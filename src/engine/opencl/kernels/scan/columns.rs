@@ -12,8 +12,8 @@ use crate::source::text::Text;
 /// Work items of a group where they are on their own.
 const GROUP: usize = 128;
 
-/// Bytes of neighbouring places that a group reads of each step: as many as memory hands over at once. The wider a strip is, the
-/// fewer steps a tile has, of which as much is told whatever they are.
+/// Bytes of neighbouring places that a group reads of each step: as many as memory hands over at once. The wider a strip is,
+/// the fewer steps a tile has, of which as much is told whatever they are.
 const STRIP: usize = 64;
 
 impl Writer {

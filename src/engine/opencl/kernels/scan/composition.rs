@@ -2,8 +2,8 @@
 //!
 //! Sums and products are rounded in another order than one by one. Products of factors may be too large or too small in part
 //! where those of what is carried are not: one that is too large takes a carry of zero to zero, and one that is too small takes
-//! an infinite carry to infinity, so that they do no harm there. That a factor which was infinite itself takes a carry of zero to
-//! NaN is seen in its own step, but not in all later ones.
+//! an infinite carry to infinity, so that they do no harm there. That a factor which was infinite itself takes a carry of zero
+//! to NaN is seen in its own step, but not in all later ones.
 
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Value};

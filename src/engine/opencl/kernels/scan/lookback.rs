@@ -115,8 +115,8 @@ impl Tiles {
         SPAN.min(self.rows())
     }
 
-    /// The condition that an item's place is one, where there may be others in the last strip, which have the last place's steps
-    /// instead and write nothing.
+    /// The condition that an item's place is one, where there may be others in the last strip, which have the last place's
+    /// steps instead and write nothing.
     pub(super) fn is_there(&self) -> Option<String> {
         let condition = || format!("strip * {}L + {} < {}", self.across, self.column(), self.places);
         (!self.places.is_multiple_of(self.across)).then(condition)
@@ -179,7 +179,8 @@ impl Writer {
         text.line(format!("{};", self.language.helper("fence", DType::I32, &[], &mut self.helpers)));
     }
 
-    /// Has `starts` in local memory hold what is carried into the tile, whose composition the items of the last row have as `own`.
+    /// Has `starts` in local memory hold what is carried into the tile, whose composition the items of the last row have as
+    /// `own`.
     pub(super) fn look_back(
         &mut self,
         text: &mut Text,
@@ -255,8 +256,8 @@ impl Writer {
         ids.iter().zip(dtypes).map(|(&id, &dtype)| self.shared_array(operands, id, dtype)).collect()
     }
 
-    /// Finds the nearest tile behind which it is known what is carried, under the name `found`, or -1 before the first one; of all
-    /// between it is known then what they are, composed.
+    /// Finds the nearest tile behind which it is known what is carried, under the name `found`, or -1 before the first one; of
+    /// all between it is known then what they are, composed.
     fn find(&mut self, text: &mut Text, tiles: &Tiles, flags: &str) {
         text.line(format!("int found = {NOWHERE};"));
         text.open(format!("for (int end = tile; found == {NOWHERE}; end -= {})", tiles.lanes));
@@ -274,8 +275,8 @@ impl Writer {
         text.close();
     }
 
-    /// Goes from the tile that was found to the group's own: then `ends` has what is carried behind the last whole span up to it,
-    /// `starts` what is carried into that span, and the half of `sums` from `other` on the tiles of the last window, each
+    /// Goes from the tile that was found to the group's own: then `ends` has what is carried behind the last whole span up to
+    /// it, `starts` what is carried into that span, and the half of `sums` from `other` on the tiles of the last window, each
     /// composed with those before it in its span. States how many tiles a window has.
     fn go_forward(
         &mut self,

@@ -1,8 +1,8 @@
 //! Scans whose chunks have a group each, a tile: so many steps as its items take together.
 //!
 //! Steps are read and written row by row, neighbouring items at neighbouring steps. Between that, in local memory, each item
-//! composes a few steps in a row, and then all items find what comes before theirs, in so many rounds as the number of items has
-//! binary digits.
+//! composes a few steps in a row, and then all items find what comes before theirs, in so many rounds as the number of items
+//! has binary digits.
 
 use super::lookback::Tiles;
 use super::{LANES, Parts, power_of_two_below};
@@ -261,8 +261,8 @@ impl Writer {
         text
     }
 
-    /// Has local memory hold the values of the tile's steps from `first` on, of so many steps as there are: those beyond are the
-    /// last one again, which nothing is made of.
+    /// Has local memory hold the values of the tile's steps from `first` on, of so many steps as there are: those beyond are
+    /// the last one again, which nothing is made of.
     fn fill(
         &mut self,
         text: &mut Text,
@@ -280,8 +280,8 @@ impl Writer {
         text.line("barrier(CLK_LOCAL_MEM_FENCE);");
     }
 
-    /// Composes: then `scan` has each item's steps up to each of them, and `sums` from `side` on, as `own`, all steps up to each
-    /// item's last one.
+    /// Composes: then `scan` has each item's steps up to each of them, and `sums` from `side` on, as `own`, all steps up to
+    /// each item's last one.
     fn scan_tile(&mut self, text: &mut Text, parts: &Parts, Tile { lanes, steps, stride }: Tile) {
         let own = |value: usize| format!("own{value}");
         let number = parts.values.len();
