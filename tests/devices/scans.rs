@@ -99,20 +99,20 @@ fn running_sums_and_linear_recurrences_of_all_lengths() {
         return;
     }
     // About the borders of tiles, which are of 512 steps at one place where a scan is one kernel, and of 256 where it is three.
-    for length in [0, 2, 7, 511, 512, 513, 5000] {
+    for length in [0, 7, 512, 513] {
         compare!(sums, [shared()], length, 1, [&AT_ONCE[..], &OTHERS].concat());
     }
-    for length in [1, 255, 256, 257] {
+    for length in [1, 256, 257] {
         compare!(sums, [in_three()], length, 1, [&APART[..], &OTHERS].concat());
     }
-    for (length, places) in [(7, 3), (1000, 3), (255, 40), (5000, 40)] {
+    for (length, places) in [(1000, 3), (255, 40)] {
         compare_forms!(sums, length, places, OTHERS);
     }
     for (length, places) in [(0, 3), (2, 40), (1000, 1)] {
         compare!(sums, [OpenCl::default()], length, places, OTHERS);
     }
     // Items that take several steps, and chunks of several steps.
-    for (length, places) in [(70_001, 1), (5000, 3), (9000, 17)] {
+    for (length, places) in [(70_001, 1), (9000, 17)] {
         compare!(
             sums,
             [OpenCl::default().written_for(DeviceKind::Gpu)],
@@ -169,14 +169,16 @@ fn every_form_of_step() {
         return;
     }
     for (length, places) in [(1000, 3), (1000, 40)] {
-        compare_forms!(totals, length, places, OTHERS);
-        compare_forms!(affine, length, places, OTHERS);
+        compare!(totals, [shared()], length, places, [&AT_ONCE[..], &OTHERS].concat());
+        compare!(affine, [shared()], length, places, [&AT_ONCE[..], &OTHERS].concat());
     }
+    compare!(totals, [in_three()], 1000, 40, [&APART[..], &OTHERS].concat());
+    compare!(affine, [in_three()], 1000, 3, [&APART[..], &OTHERS].concat());
     compare!(totals, [OpenCl::default()], 257, 3, OTHERS);
     compare!(affine, [OpenCl::default()], 257, 3, OTHERS);
     compare!(bent, [shared()], 300, 3, ["recurrence", "nest", "reduction"]);
     for (length, places) in [(0, 3), (5, 0), (0, 0)] {
-        compare_forms!(affine, length, places, OTHERS);
+        compare!(affine, [shared()], length, places, [&AT_ONCE[..], &OTHERS].concat());
     }
 }
 
@@ -196,8 +198,9 @@ fn derivatives_are_scans() {
         grad(|(x, a): &(Matrix<_, f64>, Matrix<_, f64>)| loss(&(x.clone(), a.clone(), zeros([0, 0]))), &pair)
     }
     for (length, places) in [(1000, 1), (600, 40)] {
-        compare_forms!(slopes, length, places, FEWER);
+        compare!(slopes, [shared()], length, places, [&AT_ONCE[..], &FEWER].concat());
     }
+    compare!(slopes, [in_three()], 1000, 1, [&APART[..], &FEWER].concat());
     compare!(slopes, [OpenCl::default()], 300, 3, ["recurrence", "nest", "reduction"]);
 }
 
@@ -225,8 +228,9 @@ fn derivatives_by_captures_are_scans() {
         return;
     }
     for places in [1, 20] {
-        compare_forms!(captured, 600, places, FEWER);
+        compare!(captured, [shared()], 600, places, [&AT_ONCE[..], &FEWER].concat());
     }
+    compare!(captured, [in_three()], 600, 20, [&APART[..], &FEWER].concat());
 }
 
 #[test]
@@ -309,7 +313,7 @@ fn a_scan_is_one_kernel_that_reads_its_inputs_once() {
         return;
     }
     // One tile, two, and many; at few places, and at so many that neighbouring items have neighbouring ones.
-    for (length, places) in [(500, 1), (1000, 1), (40_000, 1), (2000, 3), (60, 40), (3000, 17)] {
+    for (length, places) in [(500, 1), (40_000, 1), (2000, 3), (60, 40), (3000, 17)] {
         let (x, a, _) = arguments(length, places);
         let given = (x.sum_axis(0), a, x);
         let staged = stage(recurrence, (&given.0, &given.1, &given.2)).unwrap();
@@ -328,12 +332,13 @@ fn a_scan_is_one_kernel_that_reads_its_inputs_once() {
         let is_one_tile = !source.contains("ticket");
         assert_eq!(is_one_tile, [(500, 1), (60, 40)].contains(&(length, places)), "{text}");
         // Without waiting for each other groups take three kernels, the inputs of which are read in two.
+        if is_one_tile {
+            continue;
+        }
         let (compiled, text) = of(&in_three());
         let source = compiled.program().source();
-        if !is_one_tile {
-            assert_eq!(compiled.program().kernels(), 3, "{text}");
-            assert!(reads(source, "b1") > 1 && reads(source, "b2") > 1, "{text}");
-        }
+        assert_eq!(compiled.program().kernels(), 3, "{text}");
+        assert!(reads(source, "b1") > 1 && reads(source, "b2") > 1, "{text}");
         assert!(!source.contains("atomic_"), "{text}");
     }
 }
@@ -370,12 +375,10 @@ fn tiles_of_all_types_hand_on_what_is_carried() {
         return;
     }
     // Two tiles, and many.
-    for (length, places) in [(513, 1), (40_000, 1), (65, 40), (20_000, 17)] {
+    for (length, places) in [(513, 1), (40_000, 1), (20_000, 17)] {
         compare!(of_all_types, [shared()], length, places, [&AT_ONCE[..], &OTHERS].concat());
     }
-    for (length, places) in [(1025, 1), (3000, 17)] {
-        compare!(of_all_types, [in_three()], length, places, [&APART[..], &OTHERS].concat());
-    }
+    compare!(of_all_types, [in_three()], 3000, 17, [&APART[..], &OTHERS].concat());
 }
 
 #[test]

@@ -72,11 +72,25 @@ const ALL: [&str; 2] = truth!("min", "if (!value) *at = 0;");
 /// The factor of some steps and then that of others as one. Products of factors may be too large or too small for their type
 /// though no step's factor is: they are the largest number then, or the smallest of full precision, and stay so as long as no
 /// other factor is 0 or infinite. Of such an overflow and such an underflow the first decides, as it does for what is carried.
+/// Nearly all factors are none of this, which is found out first: scans of factors would wait for it otherwise, not for memory.
 macro_rules! factor {
     ($largest:literal, $smallest:literal) => {
         concat!(
             "T P_factor_S(T x, T y)\n{\n",
-            "    const T product = x * y, size = fabs(x), next_size = fabs(y);\n",
+            "    const T product = x * y, size = fabs(x), next_size = fabs(y), product_size = fabs(product);\n",
+            "    if (size > ",
+            $smallest,
+            " && size < ",
+            $largest,
+            " && next_size > ",
+            $smallest,
+            " && next_size < ",
+            $largest,
+            "\n        && product_size > ",
+            $smallest,
+            " && product_size < ",
+            $largest,
+            ") return product;\n",
             "    if (isinf(y) && size == ",
             $smallest,
             ") return 0 * y;\n",
@@ -106,6 +120,11 @@ macro_rules! scaled {
         concat!(
             "T P_scaled_S(T factor, T x)\n{\n",
             "    const T size = fabs(factor);\n",
+            "    if (size > ",
+            $smallest,
+            " && size < ",
+            $largest,
+            ") return factor * x;\n",
             "    if (size == ",
             $largest,
             " && x != 0) return copysign((T)INFINITY, factor) * x;\n",

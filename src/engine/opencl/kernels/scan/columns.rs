@@ -166,8 +166,7 @@ impl Writer {
         self.declare_carries(&mut text, parts, &|carry| format!("starts{carry}[{}]", tiles.column()));
         text.open(format!("if (lane >= {across})"));
         text.line(format!("const uint earlier = side + lane - {across};"));
-        let applied = self.applied(parts, &|value| format!("sums{value}[earlier]"), &|carry| format!("carry{carry}"));
-        applied.into_iter().for_each(|(carry, value)| text.line(format!("carry{carry} = {value};")));
+        self.apply(&mut text, parts, "sums", "earlier");
         text.close();
         text.line("#pragma unroll");
         text.open(format!("for (uint row = 0; row < {steps}; row++)"));

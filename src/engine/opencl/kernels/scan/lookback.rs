@@ -244,8 +244,7 @@ impl Writer {
         self.declare_carries(text, parts, &before);
         text.open(format!("if (tile % {span} > 0)"));
         text.line(format!("const uint slot = other + (tile - found - 2) % {window} * {across} + {column};"));
-        let applied = self.applied(parts, &|value| format!("sums{value}[slot]"), &|carry| format!("carry{carry}"));
-        applied.into_iter().for_each(|(carry, value)| text.line(format!("carry{carry} = {value};")));
+        self.apply(text, parts, "sums", "slot");
         text.close();
         (0..parts.dtypes.len()).for_each(|carry| text.line(format!("starts{carry}[{column}] = carry{carry};")));
         text.close();
@@ -322,8 +321,7 @@ impl Writer {
         text.open(format!("for (int whole = {span}; whole <= count; whole += {span})"));
         text.line(format!("const uint slot = other + (whole - 1) * {across} + {column};"));
         carries.clone().for_each(|carry| text.line(format!("before{carry} = carry{carry};")));
-        let applied = self.applied(parts, &|value| format!("sums{value}[slot]"), &|carry| format!("carry{carry}"));
-        applied.into_iter().for_each(|(carry, value)| text.line(format!("carry{carry} = {value};")));
+        self.apply(text, parts, "sums", "slot");
         text.close();
         carries.clone().for_each(|carry| text.line(format!("starts{carry}[{column}] = before{carry};")));
         carries.for_each(|carry| text.line(format!("ends{carry}[{column}] = carry{carry};")));

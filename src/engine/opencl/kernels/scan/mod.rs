@@ -232,6 +232,14 @@ impl Writer {
         texts
     }
 
+    /// Has `carry` be what is carried behind some steps, whose composition is at a place of these arrays.
+    fn apply(&mut self, text: &mut Text, parts: &Parts, arrays: &str, place: &str) {
+        let steps = |value: usize| format!("{arrays}{value}[{place}]");
+        for (carry, value) in self.applied(parts, &steps, &|carry| format!("carry{carry}")) {
+            text.line(format!("carry{carry} = {value};"));
+        }
+    }
+
     /// What is carried behind some steps: an expression for each carry that they change, which takes no other carry.
     fn applied(
         &mut self,

@@ -4,12 +4,14 @@
 //! composes a few steps in a row, and then all items find what comes before theirs, in so many rounds as the number of items
 //! has binary digits.
 
+use super::composition::Composition;
 use super::lookback::Tiles;
 use super::{LANES, Parts, power_of_two_below};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::engine::opencl::devices::Limits;
 use crate::engine::opencl::kernels::recurrence::{Inputs, Sequence, last_carries};
 use crate::engine::opencl::kernels::{Operands, Scope, Writer};
+use crate::shape::DType;
 use crate::source::language::Language;
 use crate::source::plan::Plan;
 use crate::source::text::Text;
@@ -38,7 +40,7 @@ impl Tile {
         loop {
             let tile = Tile { lanes, steps, stride: steps | 1 };
             // Items of a group have more local memory than that, but groups are to be side by side.
-            if bytes * lanes * (tile.stride + 2) <= local * 3 / 4 || (lanes, steps) == (1, 1) {
+            if bytes * lanes * (tile.stride + 3) <= local * 3 / 4 || (lanes, steps) == (1, 1) {
                 return tile;
             }
             if steps > 1 { steps /= 2 } else { lanes /= 2 }
@@ -204,7 +206,6 @@ impl Writer {
         });
         self.scan_tile(&mut text, parts, tile);
         self.look_back(&mut text, parts, sequence, &tiles, &operands);
-        text.line("#pragma unroll");
         let start = |carry: usize| format!("starts{carry}[0]");
         self.steps_of_tile(&mut text, parts, sequence, tile, &operands, (&start, Inputs::Kept("row")));
         text.tidy();
@@ -223,16 +224,34 @@ impl Writer {
         (start, inputs): (&dyn Fn(usize) -> String, Inputs<'_>),
     ) {
         let length = sequence.length;
+        // What is carried into the steps of each item, first: applied to that, theirs take less time than composed with others.
+        let changed = parts.all().enumerate().filter(|(_, (composition, ..))| *composition != Composition::Kept);
+        let changed: Vec<(usize, DType)> = changed.map(|(carry, (_, dtype, _))| (carry, dtype)).collect();
+        for &(carry, dtype) in &changed {
+            text.line(format!("__local {} begins{carry}[{}];", self.element(dtype), tile.lanes));
+        }
+        self.declare_carries(text, parts, start);
+        text.open("if (lane > 0)");
+        text.line("const uint earlier = side + lane - 1;");
+        self.apply(text, parts, "sums", "earlier");
+        text.close();
+        changed.iter().for_each(|(carry, _)| text.line(format!("begins{carry}[lane] = carry{carry};")));
+        text.line("barrier(CLK_LOCAL_MEM_FENCE);");
+        if matches!(inputs, Inputs::Kept(_)) {
+            text.line("#pragma unroll");
+        }
         tile.rows(text);
         text.open(format!("if (first + within < {length})"));
         text.line("const long number = first + within;");
-        self.declare_carries(text, parts, start);
-        text.open("if (within > 0)");
-        self.up_to(text, parts, tile, "(within - 1)");
-        for (carry, value) in self.applied(parts, &|value| format!("prefix{value}"), &|carry| format!("carry{carry}")) {
-            text.line(format!("carry{carry} = {value};"));
+        for (carry, _) in &changed {
+            text.line(format!("carry{carry} = begins{carry}[within / {}];", tile.steps));
         }
-        text.close();
+        if tile.steps > 1 {
+            text.open(format!("if (within % {} > 0)", tile.steps));
+            text.line(format!("const uint slot = {};", tile.slot("(within - 1)")));
+            self.apply(text, parts, "scan", "slot");
+            text.close();
+        }
         let results = sequence.needed(&sequence.recurrence.results);
         self.whole_step(text, sequence, operands, &results, inputs);
         text.open(format!("if (number == {})", length - 1));
