@@ -12,19 +12,23 @@ use deltaray::term::Body;
 /// So many programs are one source.
 const TOGETHER: usize = 60;
 
+/// `DELTARAY_OPENCL` says which: `all` in both forms, `default` as the device has them; else some of each form.
 #[test]
 fn programs_compute_on_a_device_what_the_interpreter_does() {
     if !is_there() {
         return;
     }
-    let one_in = match std::env::var("DELTARAY_OPENCL").as_deref() {
-        Ok("all") => 1,
-        _ => 56,
+    let some = 56;
+    let [default, shared] = match std::env::var("DELTARAY_OPENCL").as_deref() {
+        Ok("all") => [Some((1, 0)), Some((1, 0))],
+        Ok("default") => [Some((1, 0)), None],
+        _ => [Some((some, 0)), Some((some, some / 2))],
     };
     // As the device has them, and as graphics processors do, with everything shared that can be, and all loops launched by the
     // host.
-    let shared = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1).single_item(0);
-    for (options, first) in [(OpenCl::default(), 0), (shared, one_in / 2)] {
+    let for_graphics = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1).single_item(0);
+    for (options, part) in [(OpenCl::default(), default), (for_graphics, shared)] {
+        let Some((one_in, first)) = part else { continue };
         let numbered = all().iter().enumerate();
         let cases: Vec<&Case> = numbered.filter(|(number, _)| number % one_in == first).map(|(_, case)| case).collect();
         let findings = findings(&cases, &options);
