@@ -14,6 +14,7 @@ mod random;
 
 use deltaray::prelude::*;
 use device::Device;
+use device::options::{at_least_one, unknown, value};
 use random::Random;
 use std::error::Error;
 use std::time::Instant;
@@ -66,11 +67,8 @@ impl Options {
         let mut options =
             Options { device: Device::Cpu, points: 20_000, clusters: 10, dimensions: 8, steps: 50, report: false };
         while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value after it"));
-            let number = |text: String| match text.parse() {
-                Ok(number) if number > 0 => Ok(number),
-                _ => Err(format!("{word} needs a whole number of at least 1, but `{text}` was given")),
-            };
+            let mut value = || value(&word, &mut words);
+            let number = |text: String| at_least_one(&word, &text);
             match word.as_str() {
                 "--device" => options.device = Device::parse(&value()?)?,
                 "--points" => options.points = number(value()?)?,
@@ -79,7 +77,7 @@ impl Options {
                 "--steps" => options.steps = number(value()?)?,
                 "--report" => options.report = true,
                 "--help" | "-h" => return Ok(None),
-                _ => return Err(format!("unknown argument `{word}`; --help lists those there are")),
+                _ => return Err(unknown(&word)),
             }
         }
         match options.points < options.clusters {

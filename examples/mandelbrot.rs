@@ -12,6 +12,7 @@ mod device;
 
 use deltaray::prelude::*;
 use device::Device;
+use device::options::{at_least_one, unknown, value};
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -76,11 +77,8 @@ impl Options {
         let mut options =
             Options { device: Device::Cpu, size: 2000, steps: 100, runs: 3, is_single: false, image: None };
         while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value after it"));
-            let number = |text: String| match text.parse() {
-                Ok(number) if number > 0 => Ok(number),
-                _ => Err(format!("{word} needs a whole number of at least 1, but `{text}` was given")),
-            };
+            let mut value = || value(&word, &mut words);
+            let number = |text: String| at_least_one(&word, &text);
             match word.as_str() {
                 "--device" => options.device = Device::parse(&value()?)?,
                 "--size" => options.size = number(value()?)?,
@@ -89,7 +87,7 @@ impl Options {
                 "--single" => options.is_single = true,
                 "--image" => options.image = Some(value()?.into()),
                 "--help" | "-h" => return Ok(None),
-                _ => return Err(format!("unknown argument `{word}`; --help lists those there are")),
+                _ => return Err(unknown(&word)),
             }
         }
         Ok(Some(options))

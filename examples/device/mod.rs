@@ -1,5 +1,7 @@
 //! Where the programs of examples run: what stands after `--device`.
 
+pub mod options;
+
 use deltaray::derivative::{Compiled, Function};
 #[cfg(feature = "opencl")]
 use deltaray::derivative::{CompiledForDevice, OnDevice};

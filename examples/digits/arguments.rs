@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::device::Device;
+use crate::device::options::{at_least_one, unknown};
 use std::path::PathBuf;
 
 /// What `--help` prints.
@@ -77,7 +78,7 @@ impl Arguments {
                         _ => arguments.help = true,
                     }
                 }
-                _ => return Err(format!("unknown argument `{name}`; --help lists those there are")),
+                _ => return Err(unknown(&name)),
             }
         }
         Ok(arguments)
@@ -86,13 +87,6 @@ impl Arguments {
 
 fn number(name: &str, value: &str) -> Result<u64, String> {
     value.parse().map_err(|_| format!("{name} needs a whole number, but `{value}` was given"))
-}
-
-fn at_least_one(name: &str, value: &str) -> Result<usize, String> {
-    match value.parse() {
-        Ok(n) if n >= 1 => Ok(n),
-        _ => Err(format!("{name} needs a whole number of at least 1, but `{value}` was given")),
-    }
 }
 
 #[cfg(test)]

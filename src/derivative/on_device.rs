@@ -87,29 +87,6 @@ impl<In: Family> DeviceArguments<In> for &OnDevice<In> {
     }
 }
 
-macro_rules! tuples {
-    ($(($($family:ident $position:tt),+)),+) => {$(
-        impl<$($family: Family),+> DeviceArguments<($($family,)+)> for ($(&OnDevice<$family>,)+)
-        where
-            ($($family,)+): Family,
-        {
-            fn arrays(&self) -> Vec<DeviceArray> {
-                [$(&self.$position.arrays[..]),+].concat()
-            }
-        }
-    )+};
-}
-
-tuples!(
-    (A 0, B 1),
-    (A 0, B 1, C 2),
-    (A 0, B 1, C 2, D 3),
-    (A 0, B 1, C 2, D 3, E 4),
-    (A 0, B 1, C 2, D 3, E 4, F 5),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
-);
-
 /// Arguments on a device after a first one of family `First`: `()`, a reference to one tree, or a tuple of references. See
 /// [`CompiledForDevice::update`].
 pub trait DeviceRest<First: Family> {
@@ -136,8 +113,18 @@ where
     }
 }
 
-macro_rules! rests {
+macro_rules! tuples {
     ($(($($family:ident $position:tt),+)),+) => {$(
+        impl<$($family: Family),+> DeviceArguments<($($family,)+)> for ($(&OnDevice<$family>,)+)
+        where
+            ($($family,)+): Family,
+        {
+            fn arrays(&self) -> Vec<DeviceArray> {
+                [$(&self.$position.arrays[..]),+].concat()
+            }
+        }
+
+        // Where there are no tuples of one more, this is for none.
         impl<First: Family, $($family: Family),+> DeviceRest<First> for ($(&OnDevice<$family>,)+)
         where
             (First, $($family,)+): Family,
@@ -150,13 +137,14 @@ macro_rules! rests {
     )+};
 }
 
-rests!(
+tuples!(
     (A 0, B 1),
     (A 0, B 1, C 2),
     (A 0, B 1, C 2, D 3),
     (A 0, B 1, C 2, D 3, E 4),
     (A 0, B 1, C 2, D 3, E 4, F 5),
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6),
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
 );
 
 impl Engine for OpenCl {

@@ -3,31 +3,37 @@
 use crate::exported::{Case, found_difference};
 use crate::exports::all;
 use crate::presence::is_there;
+use deltaray::concrete::Array;
 use deltaray::engine::Kernel;
 use deltaray::engine::cpu::{self, Cpu};
-use deltaray::engine::opencl::{DeviceKind, OpenCl, Program};
+use deltaray::engine::opencl::{DeviceArray, DeviceKind, OpenCl, Program};
 use deltaray::simplify::fold_constants;
-use deltaray::term::Body;
+use std::time::{Duration, Instant};
 
 /// So many programs are one source.
 const TOGETHER: usize = 60;
 
+/// `DELTARAY_OPENCL` says which: `all` in both forms, `default` as the device has them; else some of each form.
 #[test]
 fn programs_compute_on_a_device_what_the_interpreter_does() {
     if !is_there() {
         return;
     }
-    let one_in = match std::env::var("DELTARAY_OPENCL").as_deref() {
-        Ok("all") => 1,
-        _ => 56,
+    let some = 56;
+    let [default, shared] = match std::env::var("DELTARAY_OPENCL").as_deref() {
+        Ok("all") => [Some((1, 0)), Some((1, 0))],
+        Ok("default") => [Some((1, 0)), None],
+        _ => [Some((some, 0)), Some((some, some / 2))],
     };
     // As the device has them, and as graphics processors do, with everything shared that can be, and all loops launched by the
     // host.
-    let shared = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1).single_item(0);
-    for (options, first) in [(OpenCl::default(), 0), (shared, one_in / 2)] {
+    let for_graphics = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1).single_item(0);
+    for (options, part) in [(OpenCl::default(), default), (for_graphics, shared)] {
+        let Some((one_in, first)) = part else { continue };
         let numbered = all().iter().enumerate();
         let cases: Vec<&Case> = numbered.filter(|(number, _)| number % one_in == first).map(|(_, case)| case).collect();
-        let findings = findings(&cases, &options);
+        let (findings, [device, processor]) = findings(&cases, &options);
+        println!("{} programs, {options:?}:\non the device {device}\non the processor {processor}", cases.len());
         assert!(findings.is_empty(), "{} findings, {options:?}:\n{}", findings.len(), findings.join("\n"));
     }
 }
@@ -58,8 +64,7 @@ fn launched(kernel: &Kernel) -> (usize, &str) {
 /// Where a device has more steps than the processor, or more kernels for one than it should. It has fewer steps where loops are
 /// one kernel. A nest is one kernel for what it writes, and two at most for each of its reductions, which are computed in parts
 /// first; sorts are as many as they need.
-fn miscounted(program: &Program, body: &Body) -> Option<String> {
-    let cpu = cpu::Program::new(body, &Cpu::default().threads(1)).expect("there is memory");
+fn miscounted(program: &Program, cpu: &cpu::Program) -> Option<String> {
     let (own, other) = (program.report(), cpu.report());
     let expected: usize = other.kernels.iter().map(steps).sum();
     // The processor has no kernel for a loop that only hands values on.
@@ -89,34 +94,63 @@ fn miscounted(program: &Program, body: &Body) -> Option<String> {
     (all != program.kernels()).then(|| format!("{} kernels, of which {all} are reported:\n{own}", program.kernels()))
 }
 
-/// What differs from the interpreter's results.
-fn findings(cases: &[&Case], options: &OpenCl) -> Vec<String> {
-    let mut findings = Vec::new();
+/// How long programs take in all.
+#[derive(Default)]
+struct Times {
+    built: Duration,
+    run: Duration,
+}
+
+impl std::fmt::Display for Times {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Times { built, run } = self;
+        write!(f, "built in {:.2} s, run once each in {:.3} s", built.as_secs_f64(), run.as_secs_f64())
+    }
+}
+
+fn timed<T>(time: &mut Duration, run: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = run();
+    *time += start.elapsed();
+    result
+}
+
+/// What differs from the interpreter's results; and the times on the device and on the processor. On a device programs run
+/// twice: its driver may compile what is launched for the first time.
+fn findings(cases: &[&Case], options: &OpenCl) -> (Vec<String>, [Times; 2]) {
+    let (mut findings, mut device, mut processor) = (Vec::new(), Times::default(), Times::default());
     for part in cases.chunks(TOGETHER) {
         let bodies: Vec<_> = part.iter().map(|case| fold_constants(&case.program.body)).collect();
-        let building = std::time::Instant::now();
-        let programs = Program::all(&bodies, options).unwrap_or_else(|error| panic!("{error}"));
-        println!("{} programs were built in {:?}", part.len(), building.elapsed());
+        let programs = timed(&mut device.built, || Program::all(&bodies, options));
+        let programs = programs.unwrap_or_else(|error| panic!("{error}"));
         for ((program, case), body) in programs.iter().zip(part).zip(&bodies) {
-            findings.extend(miscounted(program, body).map(|problem| format!("{}: {problem}", case.name)));
-            let started = std::time::Instant::now();
-            let result = case.inputs.iter().map(|array| program.upload(array)).collect::<Result<Vec<_>, _>>();
-            let result = result.and_then(|arguments| program.run(&arguments));
-            let moved = program.transfers();
-            if result.is_ok() && (moved.uploads, moved.downloads) != (case.inputs.len() as u64, 0) {
-                findings.push(format!("{}: a run moves arrays: {moved:?}", case.name));
-            }
+            let cpu = timed(&mut processor.built, || cpu::Program::new(body, &Cpu::default().threads(1)));
+            let cpu = cpu.expect("there is memory");
+            timed(&mut processor.run, || cpu.run(&case.inputs)).expect("there is memory");
+            findings.extend(miscounted(program, &cpu).map(|problem| format!("{}: {problem}", case.name)));
+            let arguments = case.inputs.iter().map(|array| program.upload(array)).collect::<Result<Vec<_>, _>>();
+            let download = |results: Vec<DeviceArray>| {
+                results.iter().map(|array| array.download()).collect::<Result<Vec<Array>, _>>()
+            };
+            let first = timed(&mut device.built, || {
+                arguments.and_then(|arguments| {
+                    let results = program.run(&arguments)?;
+                    let moved = program.transfers();
+                    if (moved.uploads, moved.downloads) != (case.inputs.len() as u64, 0) {
+                        findings.push(format!("{}: a run moves arrays: {moved:?}", case.name));
+                    }
+                    download(results)?;
+                    Ok(arguments)
+                })
+            });
             let result =
-                result.and_then(|results| results.iter().map(|array| array.download()).collect::<Result<Vec<_>, _>>());
+                first.and_then(|arguments| timed(&mut device.run, || program.run(&arguments).and_then(download)));
             let problem: Option<String> = match result {
                 Ok(found) => found_difference(case, &found).filter(|_| case.defined),
                 Err(error) => Some(error.to_string()),
             };
             findings.extend(problem.map(|problem| format!("{}: {problem}", case.name)));
-            if started.elapsed().as_secs() > 5 {
-                println!("{}: {:?}", case.name, started.elapsed());
-            }
         }
     }
-    findings
+    (findings, [device, processor])
 }

@@ -90,6 +90,33 @@ fn sums_by_computed_positions_come_to_all_of_their_elements() {
     }
 }
 
+#[test]
+fn integers_are_added_by_functions_of_the_device_and_wrap() {
+    if !is_there() {
+        return;
+    }
+    let count = 3000;
+    let x = Vector::from((0..count).map(|at| i32::MAX / 3 - at).collect::<Vec<i32>>());
+    let y = Vector::from((0..count).map(|at| i64::MIN / 5 + i64::from(at)).collect::<Vec<i64>>());
+    let at = Vector::from((0..count).map(|at| i64::from(at) * i64::from(at) % 13).collect::<Vec<i64>>());
+    // Into a table, and into more elements than a group has memory for.
+    for (places, functions) in [
+        (7, &["atomic_add((volatile __local", "atom_add((volatile __local"][..]),
+        (50_000, &["atomic_add((volatile __global", "atom_add((volatile __global"]),
+    ] {
+        let staged = stage(|(x, y, at)| (x.scatter(at, [places]), y.scatter(at, [places])), (&x, &y, &at)).unwrap();
+        let expected = staged.call((&x, &y, &at)).unwrap();
+        let compiled = staged.compile(shared()).unwrap();
+        let source = compiled.program().source();
+        for function in functions {
+            assert!(source.contains(function), "{function}\n{source}");
+        }
+        assert!(!source.contains("cmpxchg"), "{source}");
+        let found = compiled.call((&x, &y, &at)).unwrap();
+        assert_eq!((found.0.to_vec(), found.1.to_vec()), (expected.0.to_vec(), expected.1.to_vec()));
+    }
+}
+
 /// A vector as `Vec`s of them are in trees.
 #[allow(clippy::ptr_arg)] // A tree is a `Vec`, not a slice.
 fn sum_of_many<A: Algebra>(all: &Vec<Vector<A, f64>>) -> (Vector<A, f64>, Scalar<A, f64>) {

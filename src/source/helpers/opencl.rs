@@ -55,6 +55,34 @@ const SUM: [&str; 4] = everywhere!("sum", "found.number + value");
 const MAX: [&str; 4] = everywhere!("max", "P_max_S(found.number, value)");
 const MIN: [&str; 4] = everywhere!("min", "P_min_S(found.number, value)");
 
+/// Sums of integers have functions, and wrap.
+macro_rules! counted {
+    ($prefix:literal, $space:literal, $word:literal, $function:literal) => {
+        concat!(
+            "void P_",
+            $prefix,
+            "sum_S(volatile ",
+            $space,
+            " T *at, T value)\n{\n    ",
+            $function,
+            "((volatile ",
+            $space,
+            " ",
+            $word,
+            " *)at, (",
+            $word,
+            ")value);\n}\n"
+        )
+    };
+}
+
+const COUNTED: [&str; 4] = [
+    counted!("atomic_", "__global", "uint", "atomic_add"),
+    counted!("atomic_", "__global", "ulong", "atom_add"),
+    counted!("local_atomic_", "__local", "uint", "atomic_add"),
+    counted!("local_atomic_", "__local", "ulong", "atom_add"),
+];
+
 /// All that write a truth value write the same.
 macro_rules! truth {
     ($name:literal, $line:literal) => {
@@ -190,6 +218,7 @@ pub(super) fn find(name: &str, dtype: DType) -> Option<Row> {
         ("atomic_sum", DType::Bool) => row(SOME_SUM[usize::from(is_local)]),
         ("atomic_max", DType::Bool) => row(SOME_MAX[usize::from(is_local)]),
         ("atomic_min", DType::Bool) => row(ALL[usize::from(is_local)]),
+        ("atomic_sum", DType::I32 | DType::I64) => row(COUNTED[at]),
         ("atomic_sum", _) => row(SUM[at]),
         ("atomic_max", _) => Row { text: MAX[at], calls: calls!("max", dtype) },
         ("atomic_min", _) => Row { text: MIN[at], calls: calls!("min", dtype) },
