@@ -197,7 +197,8 @@ impl Shared {
     /// Memory for an array that is uploaded.
     pub(super) fn memory_for_upload(&self, dtype: DType, count: usize) -> Outcome<Place> {
         let needed = self.needed(dtype, count)?;
-        let is_left = needed <= self.device.memory.saturating_sub(self.common.taken.load(Ordering::Relaxed));
+        let (all, taken) = (self.device.memory, self.common.taken.load(Ordering::Relaxed));
+        let is_left = all == 0 || needed <= all.saturating_sub(taken);
         Ok(self.place(match self.pool.take_for_upload(needed, is_left) {
             Some(stretch) => stretch,
             None => self.stretch(needed)?,

@@ -152,7 +152,8 @@ impl Common {
                 let program = Built::of_source(&self.context, source)?;
                 program.build(self.device.id, options)?;
                 if let Some(cache) = cache
-                    && let Some(binary) = program.binary()?
+                    // A driver that does not say has the program compiled again in the next process.
+                    && let Ok(Some(binary)) = program.binary()
                 {
                     cache.put(&key, &binary);
                 }
@@ -250,6 +251,16 @@ mod tests {
         assert_eq!(origin(&Common::new(&newer).unwrap()), Origin::Source);
         // What no driver takes is built again.
         cache.put(&common.key(SOURCE), b"no program of any driver");
+        assert_eq!(origin(&Common::new(device).unwrap()), Origin::Source);
+        assert_eq!(origin(&Common::new(device).unwrap()), Origin::Cache);
+        // What is not whole is no program, and a folder that is gone has none.
+        for file in std::fs::read_dir(&folder).unwrap() {
+            let file = std::fs::File::options().write(true).open(file.unwrap().path()).unwrap();
+            file.set_len(file.metadata().unwrap().len() - 1).unwrap();
+        }
+        assert_eq!(origin(&Common::new(device).unwrap()), Origin::Source);
+        assert_eq!(origin(&Common::new(device).unwrap()), Origin::Cache);
+        std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(origin(&Common::new(device).unwrap()), Origin::Source);
         assert_eq!(origin(&Common::new(device).unwrap()), Origin::Cache);
         std::fs::remove_dir_all(folder).unwrap();
