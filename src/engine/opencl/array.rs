@@ -64,7 +64,7 @@ impl DeviceArray {
         Ok(())
     }
 
-    /// The elements, once they are there: what was launched after that which results in them is not waited for.
+    /// The elements, once they are there: what was launched later is not waited for.
     ///
     /// # Errors
     ///
