@@ -6,7 +6,7 @@
 
 /// Objects of drivers, which are let go of when they are dropped.
 macro_rules! objects {
-    ($($(#[$comment:meta])* $name:ident, $release:ident;)+) => {$(
+    ($($(#[$comment:meta])* $name:ident, $word:literal, $release:ident;)+) => {$(
         $(#[$comment])*
         #[derive(Debug)]
         pub(in crate::engine::opencl) struct $name(std::ptr::NonNull<std::ffi::c_void>);
@@ -16,11 +16,11 @@ macro_rules! objects {
             pub(in crate::engine::opencl::driver) fn made(raw: *mut std::ffi::c_void, status: cl_sys::cl_int) -> crate::engine::opencl::failure::Outcome<$name> {
                 $crate::engine::opencl::driver::done(status)?;
                 let Some(raw) = std::ptr::NonNull::new(raw) else {
-                    let text = concat!("it has made no ", stringify!($name), ", and does not say why");
-                    return Err($crate::engine::opencl::failure::Problem::Driver(text.to_lowercase()));
+                    let text = concat!("it has made no ", $word, ", and does not say why");
+                    return Err($crate::engine::opencl::failure::Problem::Driver(text.into()));
                 };
                 #[cfg(test)]
-                $crate::engine::opencl::driver::living::count(stringify!($name), 1);
+                $crate::engine::opencl::driver::living::count($word, 1);
                 Ok($name(raw))
             }
 
@@ -36,7 +36,7 @@ macro_rules! objects {
                 // SAFETY: it was made once, and is not used any more.
                 let _ = unsafe { cl_sys::$release(self.raw()) };
                 #[cfg(test)]
-                $crate::engine::opencl::driver::living::count(stringify!($name), -1);
+                $crate::engine::opencl::driver::living::count($word, -1);
             }
         }
 

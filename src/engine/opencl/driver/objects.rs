@@ -61,6 +61,10 @@ impl PlatformId {
 }
 
 impl DeviceId {
+    pub(super) fn address(self) -> cl_device_id {
+        self.0
+    }
+
     fn info(self, request: cl_device_info) -> Outcome<Vec<u8>> {
         bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
@@ -81,13 +85,13 @@ impl DeviceId {
 
 objects! {
     /// What memory, programs and queues of a device belong to.
-    Context, clReleaseContext;
+    Context, "context", clReleaseContext;
     /// A program, which is to be built.
-    Built, clReleaseProgram;
+    Built, "program", clReleaseProgram;
     /// The driver's part of memory.
-    Stored, clReleaseMemObject;
+    Stored, "memory", clReleaseMemObject;
     /// The driver's part of a kernel.
-    Compiled, clReleaseKernel;
+    Compiled, "kernel", clReleaseKernel;
 }
 
 // SAFETY: OpenCL's functions may be called by several threads with the same object, but for those that set a kernel's arguments.
@@ -107,12 +111,6 @@ impl Context {
 
     pub(super) fn address(&self) -> *mut std::ffi::c_void {
         self.raw()
-    }
-}
-
-impl DeviceId {
-    pub(super) fn address(self) -> cl_device_id {
-        self.0
     }
 }
 
@@ -190,9 +188,9 @@ impl Built {
 
     /// What can be kept of a program that was built for one device; none where a driver keeps nothing.
     pub(in crate::engine::opencl) fn binary(&self) -> Outcome<Option<Vec<u8>>> {
-        // SAFETY, of both: there is room for so many bytes.
-        let sizes = bytes(|size, to, needed| unsafe {
-            cl_sys::clGetProgramInfo(self.raw(), CL_PROGRAM_BINARY_SIZES, size, to, needed)
+        let sizes = bytes(|size, to, needed| {
+            // SAFETY: there is room for so many bytes.
+            unsafe { cl_sys::clGetProgramInfo(self.raw(), CL_PROGRAM_BINARY_SIZES, size, to, needed) }
         })?;
         let Ok(length) = number(&sizes) else { return Ok(None) };
         let mut binary = vec![0u8; length as usize];

@@ -11,9 +11,9 @@ use std::ptr;
 
 objects! {
     /// Commands in their order.
-    Queue, clReleaseCommandQueue;
+    Queue, "queue", clReleaseCommandQueue;
     /// What tells of a command when it is complete.
-    Event, clReleaseEvent;
+    Event, "event", clReleaseEvent;
 }
 
 // SAFETY: OpenCL's functions may be called by several threads with the same object, but for those that set a kernel's arguments.
