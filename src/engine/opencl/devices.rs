@@ -3,7 +3,7 @@
 use super::driver::{self, DeviceId, PlatformId};
 use super::failure::Outcome;
 use crate::shape::DType;
-use cl_sys::*;
+use ocl::ffi::*;
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 

@@ -1,7 +1,7 @@
 //! What devices and their drivers refuse.
 
 use crate::error::Error;
-use cl_sys::*;
+use ocl::ffi::*;
 use std::panic::Location;
 
 /// Why something is not done on a device.

@@ -1,8 +1,8 @@
 //! OpenCL's functions with Rust's types.
 //!
 //! Whatever a driver answers is an `Ok` or an `Err`: drivers have numbers that no standard lists, and where a device is lost they
-//! may not even let go of what is theirs. That is why the functions are called here, and not by a crate between: those that there
-//! are end the program when they meet a number that they don't know.
+//! may not even let go of what is theirs. That is why the functions of C are called here, and not those that `ocl` has above them:
+//! these end the program when they meet a number that they don't know.
 
 /// Objects of drivers, which are let go of when they are dropped.
 macro_rules! objects {
@@ -13,7 +13,7 @@ macro_rules! objects {
 
         impl $name {
             /// What a function has made, if it has.
-            pub(in crate::engine::opencl::driver) fn made(raw: *mut std::ffi::c_void, status: cl_sys::cl_int) -> crate::engine::opencl::failure::Outcome<$name> {
+            pub(in crate::engine::opencl::driver) fn made(raw: *mut std::ffi::c_void, status: ocl::ffi::cl_int) -> crate::engine::opencl::failure::Outcome<$name> {
                 $crate::engine::opencl::driver::done(status)?;
                 let Some(raw) = std::ptr::NonNull::new(raw) else {
                     let text = concat!("it has made no ", $word, ", and does not say why");
@@ -34,7 +34,7 @@ macro_rules! objects {
             fn drop(&mut self) {
                 // What a driver does not let go of stays there: nobody can do anything about it.
                 // SAFETY: it was made once, and is not used any more.
-                let _ = unsafe { cl_sys::$release(self.raw()) };
+                let _ = unsafe { ocl::ffi::$release(self.raw()) };
                 #[cfg(test)]
                 $crate::engine::opencl::driver::living::count($word, -1);
             }
@@ -52,7 +52,7 @@ pub(super) use objects::{Argument, Built, Context, DeviceId, Kernel, Memory, Pla
 pub(super) use queue::{Event, Queue};
 
 use super::failure::{Outcome, Problem};
-use cl_sys::{CL_SUCCESS, cl_int};
+use ocl::ffi::{CL_SUCCESS, cl_int};
 use std::ffi::c_void;
 use std::ptr;
 

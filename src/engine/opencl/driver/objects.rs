@@ -2,7 +2,7 @@
 
 use super::{bytes, done, number, text};
 use crate::engine::opencl::failure::{Outcome, Problem};
-use cl_sys::{
+use ocl::ffi::{
     CL_BUILD_PROGRAM_FAILURE, CL_BUILD_SUCCESS, CL_DEVICE_TYPE_ALL, CL_KERNEL_LOCAL_MEM_SIZE,
     CL_KERNEL_WORK_GROUP_SIZE, CL_MEM_READ_WRITE, CL_PROGRAM_BINARIES, CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BUILD_LOG,
     CL_PROGRAM_BUILD_STATUS, CL_SUCCESS, cl_device_id, cl_device_info, cl_kernel_work_group_info, cl_platform_id,
@@ -29,10 +29,10 @@ unsafe impl Sync for DeviceId {}
 pub(in crate::engine::opencl) fn platforms() -> Outcome<Vec<PlatformId>> {
     let mut count = 0;
     // SAFETY: only their number is asked for.
-    done(unsafe { cl_sys::clGetPlatformIDs(0, ptr::null_mut(), &mut count) })?;
+    done(unsafe { ocl::ffi::clGetPlatformIDs(0, ptr::null_mut(), &mut count) })?;
     let mut all = vec![ptr::null_mut(); count as usize];
     // SAFETY: there is room for so many.
-    done(unsafe { cl_sys::clGetPlatformIDs(count, all.as_mut_ptr(), ptr::null_mut()) })?;
+    done(unsafe { ocl::ffi::clGetPlatformIDs(count, all.as_mut_ptr(), ptr::null_mut()) })?;
     Ok(all.into_iter().map(PlatformId).collect())
 }
 
@@ -41,7 +41,7 @@ pub(in crate::engine::opencl) fn devices(platform: PlatformId) -> Outcome<Vec<De
     let mut count = 0;
     let ask = |room, to, count| {
         // SAFETY: the platform is there, and so is the room for those that are asked for.
-        done(unsafe { cl_sys::clGetDeviceIDs(platform.0, CL_DEVICE_TYPE_ALL, room, to, count) })
+        done(unsafe { ocl::ffi::clGetDeviceIDs(platform.0, CL_DEVICE_TYPE_ALL, room, to, count) })
     };
     ask(0, ptr::null_mut(), &mut count)?;
     let mut all = vec![ptr::null_mut(); count as usize];
@@ -54,7 +54,7 @@ impl PlatformId {
     pub(in crate::engine::opencl) fn name(self) -> Outcome<String> {
         let name = bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
-            unsafe { cl_sys::clGetPlatformInfo(self.0, cl_sys::CL_PLATFORM_NAME, size, to, needed) }
+            unsafe { ocl::ffi::clGetPlatformInfo(self.0, ocl::ffi::CL_PLATFORM_NAME, size, to, needed) }
         })?;
         Ok(text(&name))
     }
@@ -68,7 +68,7 @@ impl DeviceId {
     fn info(self, request: cl_device_info) -> Outcome<Vec<u8>> {
         bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
-            unsafe { cl_sys::clGetDeviceInfo(self.0, request, size, to, needed) }
+            unsafe { ocl::ffi::clGetDeviceInfo(self.0, request, size, to, needed) }
         })
     }
 
@@ -105,7 +105,7 @@ impl Context {
     pub(in crate::engine::opencl) fn new(device: DeviceId) -> Outcome<Context> {
         let mut status = CL_SUCCESS;
         // SAFETY: one device is named, and nobody is to be told of errors.
-        let raw = unsafe { cl_sys::clCreateContext(ptr::null(), 1, &device.0, None, ptr::null_mut(), &mut status) };
+        let raw = unsafe { ocl::ffi::clCreateContext(ptr::null(), 1, &device.0, None, ptr::null_mut(), &mut status) };
         Context::made(raw, status)
     }
 
@@ -128,7 +128,7 @@ impl Memory {
         let mut status = CL_SUCCESS;
         // SAFETY: no memory of the host is named.
         let raw =
-            unsafe { cl_sys::clCreateBuffer(context.raw(), CL_MEM_READ_WRITE, bytes, ptr::null_mut(), &mut status) };
+            unsafe { ocl::ffi::clCreateBuffer(context.raw(), CL_MEM_READ_WRITE, bytes, ptr::null_mut(), &mut status) };
         Ok(Memory { stored: Stored::made(raw, status)?, number: NUMBER.fetch_add(1, Ordering::Relaxed) })
     }
 
@@ -142,7 +142,7 @@ impl Built {
     pub(in crate::engine::opencl) fn of_source(context: &Context, source: &str) -> Outcome<Built> {
         let (mut status, start, length) = (CL_SUCCESS, source.as_ptr().cast(), source.len());
         // SAFETY: there is one text, of this length.
-        let raw = unsafe { cl_sys::clCreateProgramWithSource(context.raw(), 1, &start, &length, &mut status) };
+        let raw = unsafe { ocl::ffi::clCreateProgramWithSource(context.raw(), 1, &start, &length, &mut status) };
         Built::made(raw, status)
     }
 
@@ -152,7 +152,7 @@ impl Built {
         // SAFETY: there is one device, and one binary of this length.
         let raw = unsafe {
             let (context, device) = (context.raw(), &device.0);
-            cl_sys::clCreateProgramWithBinary(context, 1, device, &length, &start, &mut own, &mut status)
+            ocl::ffi::clCreateProgramWithBinary(context, 1, device, &length, &start, &mut own, &mut status)
         };
         let made = Built::made(raw, status)?;
         done(own)?;
@@ -164,7 +164,7 @@ impl Built {
         let options = CString::new(options).map_err(|error| Problem::Driver(error.to_string()))?;
         // SAFETY: there is one device, and the options end with a zero. Without somebody to tell, the call waits.
         let status =
-            unsafe { cl_sys::clBuildProgram(self.raw(), 1, &device.0, options.as_ptr(), None, ptr::null_mut()) };
+            unsafe { ocl::ffi::clBuildProgram(self.raw(), 1, &device.0, options.as_ptr(), None, ptr::null_mut()) };
         // Some drivers state a failure here alone.
         let is_built = || Ok(number(&self.build_info(device, CL_PROGRAM_BUILD_STATUS)?)? as i32 == CL_BUILD_SUCCESS);
         if status == CL_SUCCESS && is_built()? {
@@ -182,7 +182,7 @@ impl Built {
     fn build_info(&self, device: DeviceId, request: cl_program_build_info) -> Outcome<Vec<u8>> {
         bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
-            unsafe { cl_sys::clGetProgramBuildInfo(self.raw(), device.0, request, size, to, needed) }
+            unsafe { ocl::ffi::clGetProgramBuildInfo(self.raw(), device.0, request, size, to, needed) }
         })
     }
 
@@ -190,7 +190,7 @@ impl Built {
     pub(in crate::engine::opencl) fn binary(&self) -> Outcome<Option<Vec<u8>>> {
         let sizes = bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
-            unsafe { cl_sys::clGetProgramInfo(self.raw(), CL_PROGRAM_BINARY_SIZES, size, to, needed) }
+            unsafe { ocl::ffi::clGetProgramInfo(self.raw(), CL_PROGRAM_BINARY_SIZES, size, to, needed) }
         })?;
         let Ok(length) = number(&sizes) else { return Ok(None) };
         let mut binary = vec![0u8; length as usize];
@@ -198,7 +198,7 @@ impl Built {
         // SAFETY: there is one device, and so one place to write to, which has room for as much as was stated.
         done(unsafe {
             let (room, to) = (size_of_val(&start), (&raw mut start).cast());
-            cl_sys::clGetProgramInfo(self.raw(), CL_PROGRAM_BINARIES, room, to, ptr::null_mut())
+            ocl::ffi::clGetProgramInfo(self.raw(), CL_PROGRAM_BINARIES, room, to, ptr::null_mut())
         })?;
         Ok(Some(binary).filter(|binary| !binary.is_empty()))
     }
@@ -231,7 +231,7 @@ impl Kernel {
         let name = CString::new(name).map_err(|error| Problem::Driver(error.to_string()))?;
         let mut status = CL_SUCCESS;
         // SAFETY: the name ends with a zero.
-        let raw = unsafe { cl_sys::clCreateKernel(program.raw(), name.as_ptr(), &mut status) };
+        let raw = unsafe { ocl::ffi::clCreateKernel(program.raw(), name.as_ptr(), &mut status) };
         Ok(Kernel { compiled: Compiled::made(raw, status)?, told: Vec::new() })
     }
 
@@ -258,11 +258,11 @@ impl Kernel {
             Argument::Memory(memory) => {
                 let raw = memory.stored.raw();
                 // SAFETY: the address of memory is what is passed for an array.
-                unsafe { cl_sys::clSetKernelArg(kernel, index, size_of_val(&raw), (&raw const raw).cast()) }
+                unsafe { ocl::ffi::clSetKernelArg(kernel, index, size_of_val(&raw), (&raw const raw).cast()) }
             }
             Argument::Number(number) => {
                 // SAFETY: so many bytes are there.
-                unsafe { cl_sys::clSetKernelArg(kernel, index, size_of_val(&number), (&raw const number).cast()) }
+                unsafe { ocl::ffi::clSetKernelArg(kernel, index, size_of_val(&number), (&raw const number).cast()) }
             }
         })?;
         self.told[at] = told;
@@ -272,7 +272,7 @@ impl Kernel {
     fn info(&self, device: DeviceId, request: cl_kernel_work_group_info) -> Outcome<u64> {
         let stated = bytes(|size, to, needed| {
             // SAFETY: there is room for so many bytes.
-            unsafe { cl_sys::clGetKernelWorkGroupInfo(self.compiled.raw(), device.0, request, size, to, needed) }
+            unsafe { ocl::ffi::clGetKernelWorkGroupInfo(self.compiled.raw(), device.0, request, size, to, needed) }
         })?;
         number(&stated)
     }

@@ -2,7 +2,7 @@
 
 use super::{Context, DeviceId, Kernel, Memory, bytes, done, number};
 use crate::engine::opencl::failure::{Outcome, Problem};
-use cl_sys::{
+use ocl::ffi::{
     CL_COMPLETE, CL_EVENT_COMMAND_EXECUTION_STATUS, CL_FALSE, CL_PROFILING_COMMAND_END, CL_PROFILING_COMMAND_START,
     CL_QUEUE_PROFILING_ENABLE, CL_SUCCESS, cl_event, cl_int, cl_uint,
 };
@@ -32,7 +32,7 @@ impl Event {
         // SAFETY: there is room for a number of this size.
         done(unsafe {
             let (to, none) = ((&raw mut status).cast(), ptr::null_mut());
-            cl_sys::clGetEventInfo(self.raw(), CL_EVENT_COMMAND_EXECUTION_STATUS, size_of_val(&status), to, none)
+            ocl::ffi::clGetEventInfo(self.raw(), CL_EVENT_COMMAND_EXECUTION_STATUS, size_of_val(&status), to, none)
         })?;
         // What has failed has no status, but the number of the failure.
         if status < 0 { Err(Problem::of_status(status)) } else { Ok(status == CL_COMPLETE) }
@@ -45,7 +45,7 @@ impl Event {
     /// When it has failed.
     pub(in crate::engine::opencl) fn wait(&self) -> Outcome<()> {
         // SAFETY: there is one event.
-        done(unsafe { cl_sys::clWaitForEvents(1, &self.raw()) })
+        done(unsafe { ocl::ffi::clWaitForEvents(1, &self.raw()) })
     }
 
     /// Seconds that the command took, if its queue measures that.
@@ -53,7 +53,7 @@ impl Event {
         let at = |request| {
             let stated = bytes(|size, to, needed| {
                 // SAFETY: there is room for so many bytes.
-                unsafe { cl_sys::clGetEventProfilingInfo(self.raw(), request, size, to, needed) }
+                unsafe { ocl::ffi::clGetEventProfilingInfo(self.raw(), request, size, to, needed) }
             })?;
             number(&stated)
         };
@@ -66,14 +66,14 @@ impl Event {
     pub(in crate::engine::opencl) fn by_hand(context: &Context) -> Outcome<Event> {
         let mut status = CL_SUCCESS;
         // SAFETY: the context is there.
-        let raw = unsafe { cl_sys::clCreateUserEvent(context.address(), &mut status) };
+        let raw = unsafe { ocl::ffi::clCreateUserEvent(context.address(), &mut status) };
         Event::made(raw, status)
     }
 
     #[cfg(test)]
     pub(in crate::engine::opencl) fn set_by_hand(&self, status: cl_int) -> Outcome<()> {
         // SAFETY: the event was made by hand.
-        done(unsafe { cl_sys::clSetUserEventStatus(self.raw(), status) })
+        done(unsafe { ocl::ffi::clSetUserEventStatus(self.raw(), status) })
     }
 }
 
@@ -114,27 +114,28 @@ impl Queue {
     pub(in crate::engine::opencl) fn new(context: &Context, device: DeviceId, measures: bool) -> Outcome<Queue> {
         let (mut status, properties) = (CL_SUCCESS, if measures { CL_QUEUE_PROFILING_ENABLE } else { 0 });
         // SAFETY: context and device are there.
-        let raw = unsafe { cl_sys::clCreateCommandQueue(context.address(), device.address(), properties, &mut status) };
+        let raw =
+            unsafe { ocl::ffi::clCreateCommandQueue(context.address(), device.address(), properties, &mut status) };
         Queue::made(raw, status)
     }
 
     /// Has the driver begin with what was enqueued. Other queues may wait for its events then.
     pub(in crate::engine::opencl) fn flush(&self) -> Outcome<()> {
         // SAFETY: the queue is there.
-        done(unsafe { cl_sys::clFlush(self.raw()) })
+        done(unsafe { ocl::ffi::clFlush(self.raw()) })
     }
 
     /// Waits until all that was enqueued is complete.
     pub(in crate::engine::opencl) fn finish(&self) -> Outcome<()> {
         // SAFETY: the queue is there.
-        done(unsafe { cl_sys::clFinish(self.raw()) })
+        done(unsafe { ocl::ffi::clFinish(self.raw()) })
     }
 
     /// What is complete once all that was enqueued before is.
     pub(in crate::engine::opencl) fn marker(&self) -> Outcome<Event> {
         with_event(&[], |count, start, event| {
             // SAFETY: there are so many events.
-            unsafe { cl_sys::clEnqueueMarkerWithWaitList(self.raw(), count, start, event) }
+            unsafe { ocl::ffi::clEnqueueMarkerWithWaitList(self.raw(), count, start, event) }
         })
     }
 
@@ -143,7 +144,7 @@ impl Queue {
         let after = addresses(after);
         let (count, start) = first(&after);
         // SAFETY: there are so many events.
-        done(unsafe { cl_sys::clEnqueueBarrierWithWaitList(self.raw(), count, start, ptr::null_mut()) })
+        done(unsafe { ocl::ffi::clEnqueueBarrierWithWaitList(self.raw(), count, start, ptr::null_mut()) })
     }
 
     /// Launches groups of work items.
@@ -161,7 +162,7 @@ impl Queue {
         in_turn(is_observed, |count, start, event| {
             let (queue, kernel, none) = (self.raw(), kernel.address(), ptr::null());
             // SAFETY: as the caller's; there are so many events.
-            unsafe { cl_sys::clEnqueueNDRangeKernel(queue, kernel, 1, none, &items, &group, count, start, event) }
+            unsafe { ocl::ffi::clEnqueueNDRangeKernel(queue, kernel, 1, none, &items, &group, count, start, event) }
         })
     }
 
@@ -175,7 +176,7 @@ impl Queue {
         in_turn(is_observed, |count, start, event| {
             let (queue, to, (pattern, size)) = (self.raw(), to.address(), (pattern.as_ptr().cast(), pattern.len()));
             // SAFETY: the pattern is copied by the call; drivers check what is beyond the memory.
-            unsafe { cl_sys::clEnqueueFillBuffer(queue, to, pattern, size, at, bytes, count, start, event) }
+            unsafe { ocl::ffi::clEnqueueFillBuffer(queue, to, pattern, size, at, bytes, count, start, event) }
         })
     }
 
@@ -189,7 +190,7 @@ impl Queue {
         let (queue, from, to) = (self.raw(), from.address(), to.address());
         // SAFETY: drivers check what is beyond the memory.
         done(unsafe {
-            cl_sys::clEnqueueCopyBuffer(queue, from, to, from_at, to_at, bytes, 0, ptr::null(), ptr::null_mut())
+            ocl::ffi::clEnqueueCopyBuffer(queue, from, to, from_at, to_at, bytes, 0, ptr::null(), ptr::null_mut())
         })
     }
 
@@ -207,7 +208,7 @@ impl Queue {
         with_event(after, |count, start, event| {
             let (queue, to, (bytes, from)) = (self.raw(), to.address(), (from.len(), from.as_ptr().cast()));
             // SAFETY: as the caller's; there are so many bytes and events.
-            unsafe { cl_sys::clEnqueueWriteBuffer(queue, to, CL_FALSE, at, bytes, from, count, start, event) }
+            unsafe { ocl::ffi::clEnqueueWriteBuffer(queue, to, CL_FALSE, at, bytes, from, count, start, event) }
         })
     }
 
@@ -225,7 +226,7 @@ impl Queue {
         with_event(after, |count, start, event| {
             let (queue, from, to) = (self.raw(), from.address(), to.cast());
             // SAFETY: as the caller's; there are so many events.
-            unsafe { cl_sys::clEnqueueReadBuffer(queue, from, CL_FALSE, at, bytes, to, count, start, event) }
+            unsafe { ocl::ffi::clEnqueueReadBuffer(queue, from, CL_FALSE, at, bytes, to, count, start, event) }
         })
     }
 }
