@@ -6,7 +6,8 @@
 //! (`POCL_KERNEL_CACHE=0`).
 //!
 //! Of each task: the time to compile it, the medians of runs with arguments and results where the program runs, and, where the
-//! bytes that must be moved are known, which part of the device's bandwidth for copies they are moved with.
+//! bytes that must be moved are known, which part of the device's bandwidth for copies they are moved with. Before them, how long
+//! the host takes for each launch of a loop's steps, which it launches one after the other.
 
 #[path = "../examples/tasks/functions.rs"]
 #[allow(dead_code)]
@@ -155,6 +156,30 @@ fn one<A: Algebra>(x: &Scalar<A, f32>) -> Scalar<A, f32> {
     x + 1.0
 }
 
+/// Steps that the host launches, one kernel each.
+const STEPS: usize = 10_000;
+
+fn shifts<A: Algebra>((x, y): &(Vector<A, f32>, Vector<A, f32>)) -> Vector<A, f32> {
+    iterate(x.clone(), STEPS, |x: Vector<A, f32>| build(x.len(), |i| x.at(x.len() - 1 - i) * 0.5) + y)
+}
+
+/// Microseconds that a launch takes: of the host until it goes on, and until it is done.
+fn launches(device: &OpenCl) -> (f64, f64) {
+    let given = (floats(64), floats(64));
+    let program = stage(shifts, (&given.0, &given.1)).and_then(|staged| staged.compile(device.clone().single_item(0)));
+    let program = program.expect("it compiles");
+    let given = program.upload(&given).expect("there is room");
+    let run = || {
+        let mut result = None;
+        let host = seconds(|| result = Some(program.call_on_device(&given).expect("it runs")));
+        let rest = seconds(|| result.expect("it was launched").wait().expect("it runs"));
+        (host, host + rest)
+    };
+    run();
+    let (host, all): (Vec<f64>, Vec<f64>) = (0..15).map(|_| run()).unzip();
+    (1e6 * median(host) / STEPS as f64, 1e6 * median(all) / STEPS as f64)
+}
+
 fn floats(count: usize) -> Vector<Concrete, f32> {
     inputs::normals(count).cast()
 }
@@ -183,6 +208,8 @@ fn main() {
     let times = (0..20).map(|_| seconds(|| program.call_on_device(&given).and_then(|y| y.wait()).expect("it runs")));
     bench.bandwidth = 8.0 * n as f64 / median(times.collect());
     println!("doubling {n} numbers moves {:.1} GB/s\n", bench.bandwidth / 1e9);
+    let (host, all) = launches(&bench.device);
+    println!("a launch takes {host:.2} µs of the host, and {all:.2} µs until it is done\n");
     let head = ["task", "compile cpu ms", "compile device", "cpu ms", "device ms", "device/cpu", "of copy"];
     bench.line(&head.map(String::from));
     if bench.is_markdown {

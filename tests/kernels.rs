@@ -128,6 +128,15 @@ fn reports_state_kernels_operations_and_bytes() {
     assert!(text.contains("product 64x32x16") && text.contains("#") && text.contains("2 kernels"), "{text}");
 }
 
+/// Zero, not zero below zero.
+#[test]
+fn a_program_that_computes_nothing_has_no_operations() {
+    let x: Vector<Concrete, f64> = numbers(3).into();
+    let program = stage(|x: &Vector<_, f64>| x.clone(), &x).unwrap().compile(Cpu::default()).unwrap();
+    let text = program.program().report().to_string();
+    assert!(text.contains("0 kernels, 0.000e0 operations, 0.000e0 bytes"), "{text}");
+}
+
 #[test]
 fn a_loop_is_a_procedure_of_its_own() {
     fn decay<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {

@@ -51,19 +51,21 @@ impl<F: Family> OnDevice<F> {
         &self.arrays
     }
 
-    /// Waits until the tree's arrays are there: until all that was launched before is done.
+    /// Waits until the tree's arrays are there: until they are uploaded, or until the run is done that results in them.
     ///
     /// # Errors
     ///
     /// When the driver says that something of it was not.
     #[track_caller]
     pub fn wait(&self) -> Result<()> {
-        // One queue does everything in order.
-        self.arrays.first().map_or(Ok(()), DeviceArray::wait)
+        for array in &self.arrays {
+            array.wait()?;
+        }
+        Ok(())
     }
 
-    /// The tree on the host, once all that was launched before is done. All arrays are asked for before the first is waited
-    /// for.
+    /// The tree on the host, once its arrays are there: what was launched later is not waited for. All arrays are asked for
+    /// before the first is waited for.
     ///
     /// # Errors
     ///

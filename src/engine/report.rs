@@ -81,7 +81,7 @@ pub(crate) fn step(procedure: &Procedure, step: &Step) -> Option<(String, f64, f
         }
         Step::Blocks(blocks) => {
             let (parts, extent) = (kernels_of(&blocks.procedure), blocks.extent as f64 / blocks.rows as f64);
-            let operations: f64 = parts.iter().map(|kernel| kernel.operations).sum();
+            let operations = total(parts.iter().map(|kernel| kernel.operations));
             let names: Vec<String> = parts.into_iter().map(|kernel| kernel.name).collect();
             let name = format!("{} of {} rows: {}", blocks.rows, blocks.extent, names.join("; "));
             (name, operations * extent)
@@ -89,6 +89,11 @@ pub(crate) fn step(procedure: &Procedure, step: &Step) -> Option<(String, f64, f
         Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => return None,
     };
     Some((name, operations, moved()))
+}
+
+/// A sum which is 0, and not -0 as those of iterators are, of nothing.
+pub(crate) fn total(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(0.0, |total, number| total + number)
 }
 
 /// The kernels of a procedure that runs so many times, perhaps more than can be counted; `seconds` is asked for each of them,
@@ -203,7 +208,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let measured = self.kernels.iter().any(|kernel| kernel.seconds.is_some());
         let share = |kernel: &Kernel| if measured { kernel.seconds.unwrap_or(0.0) } else { kernel.operations };
-        let total: f64 = self.kernels.iter().map(share).sum();
+        let shares = total(self.kernels.iter().map(share));
         let largest = self.kernels.iter().map(share).fold(0.0, f64::max);
         let width = self.kernels.iter().map(|kernel| kernel.name.len()).max().unwrap_or(0).clamp(6, 60);
         writeln!(
@@ -225,11 +230,11 @@ impl fmt::Display for Report {
                 "#".repeat(bar)
             )?;
         }
-        let operations: f64 = self.kernels.iter().map(|kernel| kernel.operations).sum();
-        let bytes: f64 = self.kernels.iter().map(|kernel| kernel.bytes).sum();
+        let operations = total(self.kernels.iter().map(|kernel| kernel.operations));
+        let bytes = total(self.kernels.iter().map(|kernel| kernel.bytes));
         write!(f, "{} kernels, {operations:.3e} operations, {bytes:.3e} bytes", self.kernels.len())?;
         if measured {
-            write!(f, ", {total:.3e} seconds")?;
+            write!(f, ", {shares:.3e} seconds")?;
         }
         writeln!(f, "; memory: {} bytes, and {} of arguments and results", self.memory, self.interface)
     }

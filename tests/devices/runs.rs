@@ -166,6 +166,78 @@ fn threads_share_programs_and_the_device() {
     });
 }
 
+/// What threads do with a device at the same time: batches that come and go, results that are held for some steps, and the memory
+/// of both again and again.
+#[test]
+fn batches_of_many_threads_do_not_meet() {
+    if !is_there() {
+        return;
+    }
+    const STEPS: usize = 60;
+    let staged = |count: usize| {
+        let like = vec![0.0; count];
+        stage(
+            |(x, y): &(Vector<_, f64>, Vector<_, f64>)| x * 2.0 + y,
+            (&Vector::from(like.clone()), &Vector::from(like)),
+        )
+    };
+    // Arrays of the same size are in the memory of each other, also those of programs that are shared.
+    let shared = staged(5000).unwrap().compile(OpenCl::default()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let shared = &shared;
+            scope.spawn(move || {
+                let count = if thread == 3 { 300 } else { 5000 };
+                let profiled = staged(count).unwrap().compile(OpenCl::default().profile(thread == 2)).unwrap();
+                let program = if thread < 2 { shared } else { &profiled };
+                let mut held = Vec::new();
+                for step in 0..STEPS {
+                    let first = (thread * 1000 + step) as f64;
+                    let (x, y) = (vec![first; count], (0..count).map(|at| at as f64).collect::<Vec<f64>>());
+                    let batch = program.upload(&(Vector::from(x), Vector::from(y))).unwrap();
+                    // One whose upload nobody waits for, and one value for all elements, which the device writes.
+                    drop(program.upload(&Vector::from(vec![-1.0; count])).unwrap());
+                    drop(program.upload(&Vector::<Concrete, f64>::from(vec![0.0; 1])).unwrap());
+                    drop(program.upload(&zeros::<Concrete, f64, _>(count)).unwrap());
+                    let found = program.call_on_device(&batch).unwrap();
+                    drop(batch);
+                    held.push((first, found));
+                    // Some are dropped before anybody asks, and some are asked for late.
+                    if step % 3 == 0 {
+                        held.pop();
+                    }
+                    if held.len() > 4 {
+                        let (first, found) = held.remove(0);
+                        let found = found.download().unwrap().to_vec();
+                        let wrong = (0..count).find(|&at| found[at] != 2.0 * first + at as f64);
+                        assert_eq!(wrong, None, "thread {thread}, step {step}");
+                    }
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn batches_that_come_and_go_need_no_more_memory_in_every_step() {
+    if !is_there() {
+        return;
+    }
+    let x = Vector::from(vec![1.0; 4000]);
+    let like = (&x, &x);
+    let program = |(state, batch): &(Vector<_, f64>, Vector<_, f64>)| state * 0.5 + batch;
+    let compiled = stage(program, like).unwrap().compile(OpenCl::default()).unwrap();
+    let mut state = compiled.upload(&x).unwrap();
+    for step in 0..200 {
+        let batch = compiled.upload(&Vector::from(vec![f64::from(step); 4000])).unwrap();
+        compiled.update(&mut state, &batch).unwrap();
+    }
+    assert!(state.download().unwrap().to_vec().iter().all(|&x| (x - 396.0).abs() < 1e-9));
+    // Two states and a batch, and two that runs may still use while the next are written.
+    assert!(compiled.program().allocations() <= 5, "{} allocations", compiled.program().allocations());
+    assert_eq!(compiled.program().transfers().uploads, 201);
+}
+
 fn two_kernels<A: Algebra>(x: &Matrix<A, f64>) -> (Scalar<A, f64>, Matrix<A, f64>) {
     let total = x.exp().sum();
     let scaled = x / total.clone();
@@ -238,12 +310,22 @@ fn compiled_programs_are_kept_in_a_folder() {
     let compiled = stage(cubes, &x).unwrap().compile(OpenCl::default().cache_in(&inside)).unwrap();
     assert_eq!(compiled.call(&x).unwrap().to_vec(), [1.0, 8.0, 27.0]);
     assert_eq!(std::fs::read_dir(&inside).unwrap().count(), 1);
-    // What is no folder is no cache, and no error.
-    let file = folder.0.join("file");
+    // What is no folder is no cache, and no error; nor is one that has been removed, and one full of something else.
+    let (file, nowhere, other) = (folder.0.join("file"), folder.0.join("nowhere"), folder.0.join("other"));
     std::fs::write(&file, b"").unwrap();
-    let fourth = |x: &Vector<_, f64>| x * x * x * x;
-    let compiled = stage(fourth, &x).unwrap().compile(OpenCl::default().cache_in(file)).unwrap();
-    assert_eq!(compiled.call(&x).unwrap().to_vec(), [1.0, 16.0, 81.0]);
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(folder.0.join("not").join("there"), &nowhere).unwrap();
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("0123456789abcdef.program"), b"deltaray opencl1, but no program").unwrap();
+    std::fs::remove_dir_all(&inside).unwrap();
+    for (number, place) in [file, nowhere, other, inside].into_iter().enumerate() {
+        // Another program each time: this process remembers those that it has built.
+        let power = 4 + number as i32;
+        let program = |x: &Vector<_, f64>| x.powi(power) + f64::from(power);
+        let compiled = stage(program, &x).unwrap().compile(OpenCl::default().cache_in(place)).unwrap();
+        let expected = [1.0, 2.0, 3.0].map(|x: f64| x.powi(power) + f64::from(power));
+        assert_eq!(compiled.call(&x).unwrap().to_vec(), expected);
+    }
 }
 
 /// What tells a child process that it has no drivers.

@@ -52,7 +52,7 @@ impl Ahead {
     }
 }
 
-impl Running<'_> {
+impl Running<'_, '_> {
     /// How many conditions are asked for from a step on, and how many steps are run ahead: one less, where it is expected that
     /// those are all.
     fn wanted(&self, step: usize, keeps: bool) -> (usize, usize) {

@@ -1,7 +1,7 @@
 //! Arrays in a device's memory.
 
 use super::devices::Device;
-use super::failure::Problem;
+use super::failure::Outcome;
 use super::memory::Place;
 use super::shared::Shared;
 use super::transfer;
@@ -44,7 +44,7 @@ impl DeviceArray {
         &self.shared.device
     }
 
-    /// Waits until the elements are there: until all that was launched before is done.
+    /// Waits until the elements are there: until they are uploaded, or until the run is done that results in them.
     ///
     /// # Errors
     ///
@@ -52,11 +52,19 @@ impl DeviceArray {
     #[track_caller]
     pub fn wait(&self) -> Result<()> {
         let place = Location::caller();
-        let finished = ocl::core::finish(&self.shared.queue).map_err(Problem::from);
-        finished.map_err(|problem| problem.error(&self.device().to_string(), "wait", Some(place)))
+        self.arrived().map_err(|problem| problem.error(&self.device().to_string(), "wait", Some(place)))
     }
 
-    /// The elements, once all that was launched before is done.
+    fn arrived(&self) -> Outcome<()> {
+        let written = self.place.memory.work().written.clone();
+        if let Some(written) = written {
+            written.wait()?;
+            self.place.memory.work().set_arrived();
+        }
+        Ok(())
+    }
+
+    /// The elements, once they are there: what was launched later is not waited for.
     ///
     /// # Errors
     ///

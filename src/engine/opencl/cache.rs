@@ -1,7 +1,7 @@
 //! Compiled programs on disk, so that another process need not compile them again.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -54,6 +54,11 @@ fn program(file: &[u8], key: &str) -> Option<Vec<u8>> {
     (file[..start] == contents(key, program)[..start]).then(|| program.to_vec())
 }
 
+/// Writes all of a file. What does not reach the disk later is known by its hash.
+fn finish(mut file: File, contents: &[u8]) -> std::io::Result<()> {
+    file.write_all(contents)
+}
+
 impl Cache {
     pub(super) fn new(folder: PathBuf) -> Cache {
         Cache { folder, most: MOST }
@@ -90,7 +95,7 @@ impl Cache {
         fs::create_dir_all(&self.folder)?;
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let beside = path.with_extension(format!("{}-{number}.{UNFINISHED}", std::process::id()));
-        let written = File::create_new(&beside).and_then(|mut file| file.write_all(contents));
+        let written = File::create_new(&beside).and_then(|file| finish(file, contents));
         let moved = written.and_then(|()| fs::rename(&beside, path));
         if moved.is_err() {
             let _ = fs::remove_file(&beside);
@@ -116,8 +121,11 @@ impl Cache {
             if total <= self.most {
                 break;
             }
-            fs::remove_file(path)?;
-            total -= bytes;
+            match fs::remove_file(path) {
+                // Others do this too.
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => total -= bytes,
+            }
         }
         Ok(())
     }
@@ -193,12 +201,112 @@ mod tests {
         assert!(cache.get("key3").is_some());
     }
 
+    /// Where nothing can be kept, nothing is found and nothing fails.
+    fn keeps_nothing(folder: PathBuf) {
+        let cache = Cache::new(folder);
+        cache.put("key", b"program");
+        assert_eq!(cache.get("key"), None);
+        cache.put("key", b"program");
+        assert!(cache.tidy().is_err() || fs::read_dir(&cache.folder).is_ok_and(|files| files.count() > 0));
+    }
+
     #[test]
     fn a_folder_that_can_not_be_is_no_cache() {
         let folder = Folder::new("none");
         fs::write(folder.0.join("file"), b"").unwrap();
-        let cache = Cache::new(folder.0.join("file").join("inside"));
+        keeps_nothing(folder.0.join("file"));
+        keeps_nothing(folder.0.join("file").join("inside"));
+        #[cfg(unix)]
+        {
+            let (link, round) = (folder.0.join("link"), folder.0.join("round"));
+            std::os::unix::fs::symlink(folder.0.join("nowhere").join("at all"), &link).unwrap();
+            keeps_nothing(link.clone());
+            keeps_nothing(link.join("inside"));
+            std::os::unix::fs::symlink(&round, &round).unwrap();
+            keeps_nothing(round);
+        }
+    }
+
+    /// One that can be read, and not written to, whoever asks.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_where_nobody_can_write_is_no_cache() {
+        keeps_nothing(PathBuf::from("/proc/self"));
+    }
+
+    /// What is kept in a folder that others have made stays there for those who can only read it.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_in_a_folder_is_found_by_those_who_can_not_write_there() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = Folder::new("reading");
+        let cache = Cache::new(folder.0.clone());
+        cache.put("key", b"program");
+        let path = cache.path("key");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o555)).unwrap();
+        // These hold for all but the administrator.
+        let may_write = File::create(folder.0.join("test")).is_ok();
+        assert_eq!(cache.get("key").as_deref(), Some(&b"program"[..]));
+        cache.put("key", b"other");
+        let expected = if may_write { &b"other"[..] } else { b"program" };
+        assert_eq!(cache.get("key").as_deref(), Some(expected));
+        fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_is_removed_meanwhile_begins_again() {
+        let folder = Folder::new("removed");
+        let cache = Cache::new(folder.0.join("inside"));
+        cache.put("key", b"program");
+        fs::remove_dir_all(&cache.folder).unwrap();
+        assert_eq!(cache.get("key"), None);
+        assert!(cache.tidy().is_err());
+        cache.put("key", b"program");
+        assert_eq!(cache.get("key").as_deref(), Some(&b"program"[..]));
+        // A folder in the place of a file.
+        fs::remove_file(cache.path("key")).unwrap();
+        fs::create_dir(cache.path("key")).unwrap();
         cache.put("key", b"program");
         assert_eq!(cache.get("key"), None);
+        assert_eq!(fs::read_dir(&cache.folder).unwrap().count(), 1, "nothing unfinished is left");
+    }
+
+    /// A disk that is full is known by what it says when something is written there.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_full_disk_has_no_room_for_is_not_kept() {
+        let full = || File::options().write(true).open("/dev/full").unwrap();
+        assert_eq!(finish(full(), b"program").unwrap_err().kind(), ErrorKind::StorageFull);
+        let folder = Folder::new("full");
+        let cache = Cache::new(folder.0.clone());
+        cache.put("key", b"program");
+        // Where no more was written than there was room for, there is no program.
+        let half = fs::metadata(cache.path("key")).unwrap().len() / 2;
+        File::options().write(true).open(cache.path("key")).unwrap().set_len(half).unwrap();
+        assert_eq!(cache.get("key"), None);
+    }
+
+    #[test]
+    fn two_that_make_room_do_not_disturb_each_other() {
+        let folder = Folder::new("two");
+        let size = contents("key 000", &[0; 1000]).len() as u64;
+        let cache = Cache { folder: folder.0.clone(), most: 5 * size };
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let cache = &cache;
+                scope.spawn(move || {
+                    for number in 0..50 {
+                        let key = format!("key {:03}", thread * 50 + number);
+                        cache.put(&key, &[0; 1000]);
+                        let found = cache.get(&key);
+                        assert!(found.is_none_or(|found| found == [0; 1000]));
+                    }
+                });
+            }
+        });
+        cache.tidy().unwrap();
+        let kept: u64 = fs::read_dir(&folder.0).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+        assert!((1..=5 * size).contains(&kept), "{kept} bytes");
     }
 }

@@ -1,8 +1,9 @@
 //! The devices that OpenCL's loader finds, and what is shared by all programs on one of them.
 
+use super::driver::{self, DeviceId, PlatformId};
 use super::failure::Outcome;
 use crate::shape::DType;
-use ocl::core::{self, DeviceId, DeviceInfo, DeviceInfoResult, PlatformId, PlatformInfo};
+use ocl::ffi::*;
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -56,6 +57,8 @@ pub(super) struct Limits {
     pub(super) is_deterministic: bool,
     /// What sources that use subgroups are built with, where the device has such and a language for them.
     pub(super) subgroups: Option<&'static str>,
+    /// Work items of a kernel's group at most, whatever it computes: fewer where a driver says so of the kernel.
+    pub(super) kernel_group: usize,
     /// How many neighbours work items load and store at once, where that is said.
     pub(super) forced_width: Option<usize>,
     /// The same where it is not, as the device wants it for elements of each type.
@@ -166,10 +169,10 @@ pub(super) fn all() -> Outcome<&'static [Device]> {
 /// What the drivers have.
 fn found() -> Outcome<Vec<Device>> {
     // A loader without a driver has no list of none, but an error.
-    let Ok(platforms) = core::get_platform_ids() else { return Ok(Vec::new()) };
+    let Ok(platforms) = driver::platforms() else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for platform in platforms {
-        let Ok(ids) = core::get_device_ids(platform, None, None) else { continue };
+        let Ok(ids) = driver::devices(platform) else { continue };
         for id in ids {
             found.extend(described(platform, id)?);
         }
@@ -189,60 +192,48 @@ fn subgroups(version: &str) -> Option<&'static str> {
     }
 }
 
-/// A device as it describes itself; one that can compile nothing is none.
+/// The number of a version as drivers say it, if that is one with all that is called here: 1.2 or later.
+fn number_of_version(version: &str) -> Option<&str> {
+    let number = version.strip_prefix("OpenCL ")?.split_whitespace().next()?;
+    let (major, minor) = number.split_once('.')?;
+    let version: (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    (version >= (1, 2)).then_some(number)
+}
+
+/// A device as it describes itself; one that can compile nothing, or is of an older version, is none.
 fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
-    let ask = |request: DeviceInfo| core::get_device_info(id, request);
-    let is_usable = matches!(ask(DeviceInfo::CompilerAvailable)?, DeviceInfoResult::CompilerAvailable(true))
-        && matches!(ask(DeviceInfo::Available)?, DeviceInfoResult::Available(true));
-    if !is_usable {
+    if id.number(CL_DEVICE_COMPILER_AVAILABLE)? == 0 || id.number(CL_DEVICE_AVAILABLE)? == 0 {
         return Ok(None);
     }
-    let kind = match ask(DeviceInfo::Type)? {
-        DeviceInfoResult::Type(kind) if kind.contains(core::DeviceType::GPU) => DeviceKind::Gpu,
-        DeviceInfoResult::Type(kind) if kind.contains(core::DeviceType::CPU) => DeviceKind::Cpu,
+    let version = id.text(CL_DEVICE_VERSION)?;
+    let Some(version) = number_of_version(&version) else { return Ok(None) };
+    let kind = match id.number(CL_DEVICE_TYPE)? {
+        kind if kind & CL_DEVICE_TYPE_GPU != 0 => DeviceKind::Gpu,
+        kind if kind & CL_DEVICE_TYPE_CPU != 0 => DeviceKind::Cpu,
         _ => DeviceKind::Accelerator,
     };
-    let bytes = |request| match ask(request) {
-        Ok(DeviceInfoResult::GlobalMemSize(bytes) | DeviceInfoResult::MaxMemAllocSize(bytes)) => bytes,
-        _ => 0,
-    };
-    let extensions = ask(DeviceInfo::Extensions)?.to_string();
+    let bytes = |request| id.number(request).unwrap_or(0);
+    let number = |request, least: usize| id.number(request).map_or(least, |number| number as usize);
+    let extensions = id.text(CL_DEVICE_EXTENSIONS)?;
     let has = |name: &str| extensions.split_whitespace().any(|extension| extension == name);
-    let number = |request, least: usize| match ask(request) {
-        Ok(DeviceInfoResult::MaxWorkGroupSize(number) | DeviceInfoResult::MaxParameterSize(number)) => number,
-        Ok(DeviceInfoResult::LocalMemSize(number)) => number as usize,
-        Ok(DeviceInfoResult::MaxComputeUnits(number) | DeviceInfoResult::AddressBits(number)) => number as usize,
-        _ => least,
-    };
-    let text = |request| Outcome::Ok(ask(request)?.to_string().trim().to_string());
     // Compilers for processors make vectors of neighbouring items, with functions for vectors. Items that compute several elements
     // one after the other keep them from that: measured with PoCL 3.1 on 2^20 elements, sums and products take as long, but
     // exponentials 1.5 (f64) to 2.8 (f32) times as long.
-    let width = |request| match ask(request) {
-        _ if kind == DeviceKind::Cpu => 1,
-        Ok(
-            DeviceInfoResult::PreferredVectorWidthChar(width)
-            | DeviceInfoResult::PreferredVectorWidthInt(width)
-            | DeviceInfoResult::PreferredVectorWidthLong(width)
-            | DeviceInfoResult::PreferredVectorWidthFloat(width)
-            | DeviceInfoResult::PreferredVectorWidthDouble(width),
-        ) => width as usize,
-        _ => 1,
-    };
+    let width = |request| if kind == DeviceKind::Cpu { 1 } else { number(request, 1) };
     let widths = Widths {
-        bytes: width(DeviceInfo::PreferredVectorWidthChar),
-        ints: width(DeviceInfo::PreferredVectorWidthInt),
-        longs: width(DeviceInfo::PreferredVectorWidthLong),
-        floats: width(DeviceInfo::PreferredVectorWidthFloat),
-        doubles: width(DeviceInfo::PreferredVectorWidthDouble),
+        bytes: width(CL_DEVICE_PREFERRED_VECTOR_WIDTH_CHAR),
+        ints: width(CL_DEVICE_PREFERRED_VECTOR_WIDTH_INT),
+        longs: width(CL_DEVICE_PREFERRED_VECTOR_WIDTH_LONG),
+        floats: width(CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT),
+        doubles: width(CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE),
     };
     let limits = Limits {
         // Where a device does not say, what the standard asks of all is taken.
-        group: number(DeviceInfo::MaxWorkGroupSize, 1).max(1),
-        local: number(DeviceInfo::LocalMemSize, 0),
-        units: number(DeviceInfo::MaxComputeUnits, 1).max(1),
-        parameters: number(DeviceInfo::MaxParameterSize, 1024),
-        items: if number(DeviceInfo::AddressBits, 32) < 64 { u32::MAX as usize } else { isize::MAX as usize },
+        group: number(CL_DEVICE_MAX_WORK_GROUP_SIZE, 1).max(1),
+        local: number(CL_DEVICE_LOCAL_MEM_SIZE, 0),
+        units: number(CL_DEVICE_MAX_COMPUTE_UNITS, 1).max(1),
+        parameters: number(CL_DEVICE_MAX_PARAMETER_SIZE, 1024),
+        items: if number(CL_DEVICE_ADDRESS_BITS, 32) < 64 { u32::MAX as usize } else { isize::MAX as usize },
         has_long_atomics: has("cl_khr_int64_base_atomics"),
         is_serial: kind == DeviceKind::Cpu,
         looks_back: kind == DeviceKind::Gpu,
@@ -250,22 +241,37 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
         least_steps: LEAST_STEPS,
         single_item: 0,
         is_deterministic: false,
-        subgroups: if has("cl_khr_subgroups") { subgroups(&text(DeviceInfo::OpenclCVersion)?) } else { None },
+        subgroups: if has("cl_khr_subgroups") { subgroups(&id.text(CL_DEVICE_OPENCL_C_VERSION)?) } else { None },
+        kernel_group: usize::MAX,
         forced_width: None,
         widths,
     };
     Ok(Some(Device {
-        platform: core::get_platform_info(platform, PlatformInfo::Name)?.to_string().trim().to_string(),
-        name: text(DeviceInfo::Name)?,
+        platform: platform.name()?,
+        name: id.text(CL_DEVICE_NAME)?,
         kind,
-        memory: bytes(DeviceInfo::GlobalMemSize),
+        memory: bytes(CL_DEVICE_GLOBAL_MEM_SIZE),
         has_doubles: has("cl_khr_fp64"),
-        largest: bytes(DeviceInfo::MaxMemAllocSize),
+        largest: bytes(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
         local_memory: limits.local as u64,
         units: limits.units,
-        driver: text(DeviceInfo::DriverVersion)?,
-        version: text(DeviceInfo::Version)?,
+        driver: id.text(CL_DRIVER_VERSION)?,
+        version: version.into(),
         limits,
         id,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_of_older_versions_and_of_none_are_no_devices() {
+        assert_eq!(number_of_version("OpenCL 3.0 PoCL HSTR: pthread"), Some("3.0"));
+        assert_eq!(number_of_version("OpenCL 1.2"), Some("1.2"));
+        for other in ["OpenCL 1.1 of somebody", "OpenCL", "OpenCL 3", "OpenCL x.y", "3.0", ""] {
+            assert_eq!(number_of_version(other), None, "{other}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What devices and their drivers refuse.
 
 use crate::error::Error;
-use ocl::core::Status;
+use ocl::ffi::*;
 use std::panic::Location;
 
 /// Why something is not done on a device.
@@ -19,44 +19,93 @@ pub(super) enum Problem {
 
 pub(super) type Outcome<T> = std::result::Result<T, Problem>;
 
-impl From<ocl::core::Error> for Problem {
-    fn from(error: ocl::core::Error) -> Problem {
-        if let Some(status) = error.api_status() {
-            return Problem::of_status(status);
-        }
-        // The driver's name of the problem, without the drawing around it.
-        let text = error.to_string();
-        let words: Vec<&str> = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).collect();
-        Problem::Driver(words.join(" "))
-    }
+/// Numbers with the names that OpenCL 1.2 gives them.
+macro_rules! names {
+    ($($name:ident)+) => {
+        &[$(($name, stringify!($name))),+]
+    };
 }
+
+/// The failures that programs on arrays may meet, by their names. Drivers have numbers of their own beside these.
+const NAMES: &[(cl_int, &str)] = names![
+    CL_DEVICE_NOT_FOUND
+    CL_DEVICE_NOT_AVAILABLE
+    CL_COMPILER_NOT_AVAILABLE
+    CL_MEM_OBJECT_ALLOCATION_FAILURE
+    CL_OUT_OF_RESOURCES
+    CL_OUT_OF_HOST_MEMORY
+    CL_PROFILING_INFO_NOT_AVAILABLE
+    CL_MEM_COPY_OVERLAP
+    CL_BUILD_PROGRAM_FAILURE
+    CL_MAP_FAILURE
+    CL_MISALIGNED_SUB_BUFFER_OFFSET
+    CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+    CL_COMPILE_PROGRAM_FAILURE
+    CL_LINKER_NOT_AVAILABLE
+    CL_LINK_PROGRAM_FAILURE
+    CL_KERNEL_ARG_INFO_NOT_AVAILABLE
+    CL_INVALID_VALUE
+    CL_INVALID_DEVICE_TYPE
+    CL_INVALID_PLATFORM
+    CL_INVALID_DEVICE
+    CL_INVALID_CONTEXT
+    CL_INVALID_QUEUE_PROPERTIES
+    CL_INVALID_COMMAND_QUEUE
+    CL_INVALID_HOST_PTR
+    CL_INVALID_MEM_OBJECT
+    CL_INVALID_BINARY
+    CL_INVALID_BUILD_OPTIONS
+    CL_INVALID_PROGRAM
+    CL_INVALID_PROGRAM_EXECUTABLE
+    CL_INVALID_KERNEL_NAME
+    CL_INVALID_KERNEL_DEFINITION
+    CL_INVALID_KERNEL
+    CL_INVALID_ARG_INDEX
+    CL_INVALID_ARG_VALUE
+    CL_INVALID_ARG_SIZE
+    CL_INVALID_KERNEL_ARGS
+    CL_INVALID_WORK_DIMENSION
+    CL_INVALID_WORK_GROUP_SIZE
+    CL_INVALID_WORK_ITEM_SIZE
+    CL_INVALID_GLOBAL_OFFSET
+    CL_INVALID_EVENT_WAIT_LIST
+    CL_INVALID_EVENT
+    CL_INVALID_OPERATION
+    CL_INVALID_BUFFER_SIZE
+    CL_INVALID_GLOBAL_WORK_SIZE
+    CL_INVALID_PROPERTY
+    CL_INVALID_COMPILER_OPTIONS
+    CL_INVALID_LINKER_OPTIONS
+    CL_PLATFORM_NOT_FOUND_KHR
+];
 
 impl Problem {
     /// The problem that a driver's number stands for, in words where it has some that help.
-    pub(super) fn of_status(status: Status) -> Problem {
+    pub(super) fn of_status(status: cl_int) -> Problem {
+        let name = NAMES.iter().find(|(number, _)| *number == status).map(|(_, name)| *name);
+        let Some(name) = name else { return Problem::Driver(format!("failure {status}")) };
         let words = match status {
-            Status::CL_MEM_OBJECT_ALLOCATION_FAILURE => "it has no memory for an array",
-            Status::CL_OUT_OF_HOST_MEMORY => "the host has no memory for what its driver keeps",
-            Status::CL_OUT_OF_RESOURCES => "it has no memory or registers for what was launched, or a launch failed",
-            Status::CL_INVALID_BUFFER_SIZE => "an array is larger than those that it has room for",
-            Status::CL_DEVICE_NOT_FOUND | Status::CL_INVALID_DEVICE => "it is not there any more",
-            Status::CL_DEVICE_NOT_AVAILABLE => "it is lost, or others have it for themselves: start the process again",
-            Status::CL_COMPILER_NOT_AVAILABLE => "its driver has no compiler",
-            Status::CL_INVALID_CONTEXT | Status::CL_INVALID_COMMAND_QUEUE => {
+            CL_MEM_OBJECT_ALLOCATION_FAILURE => "it has no memory for an array",
+            CL_OUT_OF_HOST_MEMORY => "the host has no memory for what its driver keeps",
+            CL_OUT_OF_RESOURCES => "it has no memory or registers for what was launched, or a launch failed",
+            CL_INVALID_BUFFER_SIZE => "an array is larger than those that it has room for",
+            CL_DEVICE_NOT_FOUND | CL_INVALID_DEVICE => "it is not there any more",
+            CL_DEVICE_NOT_AVAILABLE => "it is lost, or others have it for themselves: start the process again",
+            CL_COMPILER_NOT_AVAILABLE => "its driver has no compiler",
+            CL_INVALID_CONTEXT | CL_INVALID_COMMAND_QUEUE => {
                 "its driver has given up after an earlier failure: start the process again"
             }
-            Status::CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => "a launch or transfer failed that was waited for",
-            Status::CL_INVALID_WORK_GROUP_SIZE => "a kernel's groups are larger than it allows",
-            Status::CL_INVALID_GLOBAL_WORK_SIZE => "a launch has more work items than it counts",
-            Status::CL_PLATFORM_NOT_FOUND_KHR => "no driver of any device is installed",
-            other => return Problem::Driver(format!("{other:?}")),
+            CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST => "a launch or transfer failed that was waited for",
+            CL_INVALID_WORK_GROUP_SIZE => "a kernel's groups are larger than it allows",
+            CL_INVALID_GLOBAL_WORK_SIZE => "a launch has more work items than it counts",
+            CL_PLATFORM_NOT_FOUND_KHR => "no driver of any device is installed",
+            _ => return Problem::Driver(name.into()),
         };
-        let text = format!("{words} ({status:?})");
+        let text = format!("{words} ({name})");
         match status {
-            Status::CL_MEM_OBJECT_ALLOCATION_FAILURE
-            | Status::CL_OUT_OF_HOST_MEMORY
-            | Status::CL_OUT_OF_RESOURCES
-            | Status::CL_INVALID_BUFFER_SIZE => Problem::Memory(text),
+            CL_MEM_OBJECT_ALLOCATION_FAILURE | CL_OUT_OF_HOST_MEMORY | CL_OUT_OF_RESOURCES | CL_INVALID_BUFFER_SIZE => {
+                Problem::Memory(text)
+            }
             _ => Problem::Driver(text),
         }
     }
@@ -84,12 +133,14 @@ mod tests {
 
     #[test]
     fn numbers_of_drivers_are_said_in_words() {
-        let text = |status| Problem::of_status(status).error("a device", "call", None).to_string();
-        let lost = text(Status::CL_DEVICE_NOT_AVAILABLE);
+        let text = |status: cl_int| Problem::of_status(status).error("a device", "call", None).to_string();
+        let lost = text(CL_DEVICE_NOT_AVAILABLE);
         assert!(lost.starts_with("call on a device: the driver says: it is lost"), "{lost}");
-        let full = text(Status::CL_MEM_OBJECT_ALLOCATION_FAILURE);
+        let full = text(CL_MEM_OBJECT_ALLOCATION_FAILURE);
         assert!(full.contains("no memory for an array (CL_MEM_OBJECT_ALLOCATION_FAILURE)"), "{full}");
-        let other = text(Status::CL_INVALID_KERNEL_NAME);
+        let other = text(CL_INVALID_KERNEL_NAME);
         assert_eq!(other, "call on a device: the driver says: CL_INVALID_KERNEL_NAME");
+        // Such as drivers have beside those of the standard.
+        assert_eq!(text(-9999), "call on a device: the driver says: failure -9999");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::code::{Action, Code, Grid, Inner, Operand};
 use super::devices::Device;
+use super::driver::{Argument, Kernel};
 use super::failure::{Outcome, Problem};
 use super::loops::Running;
 use super::memory::View;
@@ -11,9 +12,10 @@ use super::space::{Space, StepSpace};
 use crate::kernel::{Branch, BufferId, Step};
 use crate::source::plan;
 use crate::term::schedule;
-use ocl::core::{self, ArgVal, Kernel, KernelWorkGroupInfo, KernelWorkGroupInfoResult};
 use smallvec::SmallVec;
-use std::sync::{Mutex, PoisonError};
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The kernels of a program: a part of those in their source.
 #[derive(Debug)]
@@ -26,61 +28,96 @@ pub(super) struct Kernels {
     pub(super) names: Vec<String>,
 }
 
+/// A kernel whose groups are larger than the device has registers for.
+#[derive(Debug)]
+pub(super) struct TooLarge {
+    /// Work items of a group that there are registers for.
+    most: usize,
+    pub(super) problem: Problem,
+}
+
+impl TooLarge {
+    /// The limit for groups that a program is written for next, after another one: half of it, and so on until there are
+    /// registers for it.
+    pub(super) fn smaller(&self, limit: usize) -> Option<usize> {
+        std::iter::successors(Some(limit / 2), |limit| Some(limit / 2))
+            .take_while(|&limit| limit > 0)
+            .find(|&limit| limit <= self.most)
+    }
+}
+
 impl Kernels {
-    /// Checks that a device launches all of these as code asks for.
+    /// Checks that a device launches all of these as code asks for. Of those whose groups are too large, it says which has the
+    /// fewest registers.
     ///
     /// # Errors
     ///
-    /// Of a kernel whose groups are larger than the device has registers or local memory for, that has more work items than
-    /// it counts, or that takes more arrays than can be passed.
-    pub(super) fn check(&self, code: &Code, device: &Device) -> Outcome<()> {
-        let mut outcome = Ok(());
+    /// Of a kernel that takes more local memory than the device has, that has more work items than it counts, or that takes more
+    /// arrays than can be passed.
+    pub(super) fn check(&self, code: &Code, device: &Device) -> Outcome<Option<TooLarge>> {
+        let mut outcome: Outcome<Option<TooLarge>> = Ok(None);
         actions(code, &mut |action| {
-            if let (Ok(()), Action::Launch { kernel, grid, operands, numbers }) = (&outcome, action) {
-                outcome = self.check_launch(kernel - self.first, *grid, (operands.len(), numbers.len()), device);
+            if let (Ok(found), Action::Launch { kernel, grid, operands, numbers }) = (&mut outcome, action) {
+                match self.check_launch(kernel - self.first, *grid, (operands.len(), numbers.len()), device) {
+                    Ok(Some(other)) if found.as_ref().is_none_or(|found| other.most < found.most) => {
+                        *found = Some(other)
+                    }
+                    Ok(_) => {}
+                    Err(problem) => outcome = Err(problem),
+                }
             }
         });
         outcome
     }
 
-    fn check_launch(&self, at: usize, grid: Grid, (operands, numbers): (usize, usize), device: &Device) -> Outcome<()> {
+    fn check_launch(
+        &self,
+        at: usize,
+        grid: Grid,
+        (operands, numbers): (usize, usize),
+        device: &Device,
+    ) -> Outcome<Option<TooLarge>> {
         let (Grid { items, group }, limits) = (grid, device.limits);
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        let ask = |request| core::get_kernel_work_group_info(&all[at], device.id, request);
-        let refused = |text: String| Err(Problem::Unsupported(format!("kernel {} {text}", self.names[at])));
+        let kernel = &self.lock()[at];
+        let problem = |text: String| Problem::Unsupported(format!("kernel {} {text}", self.names[at]));
         if items.checked_next_multiple_of(group).is_none_or(|all| all > limits.items) {
-            return refused(format!("has {items} work items, and no more than {} can be launched", limits.items));
+            return Err(problem(format!("has {items} work items, and no more than {} can be launched", limits.items)));
         }
         // An address and an offset each.
         if 16 * operands + 8 * numbers > limits.parameters {
             let room = limits.parameters / 16;
-            return refused(format!("takes {operands} arrays, and no more than {room} can be passed to one"));
+            return Err(problem(format!("takes {operands} arrays, and no more than {room} can be passed to one")));
         }
-        match ask(KernelWorkGroupInfo::WorkGroupSize)? {
-            KernelWorkGroupInfoResult::WorkGroupSize(most) if most < group => {
-                return refused(format!("runs in groups of {group} work items, and there are registers for {most}"));
-            }
-            _ => {}
+        let local = kernel.local_memory(device.id)?;
+        if local > limits.local as u64 {
+            return Err(problem(format!("takes {local} bytes of local memory, and a group has {}", limits.local)));
         }
-        match ask(KernelWorkGroupInfo::LocalMemSize)? {
-            KernelWorkGroupInfoResult::LocalMemSize(bytes) if bytes > limits.local as u64 => {
-                refused(format!("takes {bytes} bytes of local memory, and a group has {}", limits.local))
-            }
-            _ => Ok(()),
-        }
+        let most = kernel.largest_group(device.id)?.min(limits.kernel_group);
+        let text = || format!("runs in groups of {group} work items, and there are registers for {most}");
+        Ok((most < group).then(|| TooLarge { most, problem: problem(text()) }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Kernel>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What launches kernels.
+/// What launches kernels, in one run.
 pub(super) struct Launcher<'a> {
     pub(super) shared: &'a Shared,
-    pub(super) kernels: &'a Kernels,
+    /// The number of the first kernel in the source.
+    first: usize,
+    kernels: RefCell<MutexGuard<'a, Vec<Kernel>>>,
 }
 
 /// The places of some arrays.
 pub(super) type Views<'a> = SmallVec<[View<'a>; 8]>;
 
-impl Launcher<'_> {
+impl<'a> Launcher<'a> {
+    pub(super) fn new(shared: &'a Shared, kernels: &'a Kernels) -> Launcher<'a> {
+        Launcher { shared, first: kernels.first, kernels: RefCell::new(kernels.lock()) }
+    }
+
     fn launch<'v>(
         &self,
         kernel: usize,
@@ -88,26 +125,23 @@ impl Launcher<'_> {
         operands: impl ExactSizeIterator<Item = View<'v>>,
         numbers: &[i64],
     ) -> Outcome<()> {
-        let first_number = 2 * operands.len();
-        let all = self.kernels.all.lock().unwrap_or_else(PoisonError::into_inner);
-        let kernel = &all[kernel - self.kernels.first];
-        for (at, place) in operands.enumerate() {
-            let offset = place.at as i64;
-            core::set_kernel_arg(kernel, 2 * at as u32, ArgVal::mem(place.memory))?;
-            core::set_kernel_arg(kernel, 2 * at as u32 + 1, ArgVal::scalar(&offset))?;
+        let kernel = &mut self.kernels.borrow_mut()[kernel - self.first];
+        let operands = operands.flat_map(|place| [Argument::Memory(place.memory), Argument::Number(place.at as i64)]);
+        let mut told = 0;
+        for (at, argument) in operands.chain(numbers.iter().map(|&number| Argument::Number(number))).enumerate() {
+            told += u64::from(kernel.set(at, argument)?);
         }
-        for (at, number) in numbers.iter().enumerate() {
-            core::set_kernel_arg(kernel, (first_number + at) as u32, ArgVal::scalar(number))?;
-        }
-        let global = items.div_ceil(group) * group;
-        let (global, group) = ([global, 1, 1], Some([group, 1, 1]));
-        self.shared.observed(|event| {
+        self.shared.counters.told.fetch_add(told, Ordering::Relaxed);
+        let sizes = (items.div_ceil(group) * group, group);
+        self.shared.observed(|is_observed| {
             // SAFETY: the kernel's operands are memory of the sizes that it was written for; work items beyond `items` do
             // nothing.
-            unsafe { core::enqueue_kernel(&self.shared.queue, kernel, 1, None, &global, group, None::<()>, event) }
+            unsafe { self.shared.queue.launch(kernel, sizes, is_observed) }
         })
     }
+}
 
+impl Launcher<'_> {
     /// Launches everything that a procedure does.
     pub(super) fn run(
         &self,
@@ -118,15 +152,14 @@ impl Launcher<'_> {
     ) -> Outcome<()> {
         let Space { slots, constants, steps } = space;
         let (slots, constants) = (&*slots, &*constants);
-        let place = |place: &plan::Place| match *place {
-            plan::Place::Argument(position) => Some(arguments[position]),
-            plan::Place::Result(position) => Some(results[position]),
-            plan::Place::Slot(slot) => Some(View::from(&slots[slot])),
-            plan::Place::Constant(id) => Some(View::from(&constants[&id])),
-            plan::Place::Unused => None,
+        // Where a buffer is: loops run a procedure again and again, in which most of them are in the same place.
+        let at = |id: BufferId| match code.places[id as usize] {
+            plan::Place::Argument(position) => arguments[position],
+            plan::Place::Result(position) => results[position],
+            plan::Place::Slot(slot) => View::from(&slots[slot]),
+            plan::Place::Constant(id) => View::from(&constants[&id]),
+            plan::Place::Unused => unreachable!("what a step touches has a place"),
         };
-        let places: SmallVec<[Option<View<'_>>; 32]> = code.places.iter().map(place).collect();
-        let at = |id: BufferId| places[id as usize].expect("what a step touches has a place");
         let all = |ids: &[BufferId]| ids.iter().map(|&id| at(id)).collect::<Views<'_>>();
         for ((inner, step), own) in code.steps.iter().zip(&code.procedure.steps).zip(steps) {
             match (inner, step, own) {
@@ -188,32 +221,58 @@ mod tests {
         to[get_global_id(0)] = shared[get_local_size(0) - 1 - get_local_id(0)];
     }";
 
+    /// What is said of a problem of the kernel above.
+    fn said(problem: Problem) -> String {
+        let text = problem.error("a device", "compile", None).to_string();
+        text.strip_prefix("compile on a device: kernel one ").expect("the kernel's name").to_string()
+    }
+
     #[test]
     fn what_a_device_does_not_launch_is_an_error_that_says_why() {
         let Some(device) = all().unwrap().first() else { return };
         let shared = Shared::of(device).unwrap();
-        let kernel = core::create_kernel(&shared.build(SOURCE, None).unwrap(), "one").unwrap();
+        let kernel = Kernel::new(&shared.build(SOURCE, None).unwrap(), "one").unwrap();
         let kernels = Kernels { first: 0, all: Mutex::new(vec![kernel]), names: vec!["one".into()] };
         let check = |items, group, operands, device: &Device| {
-            kernels.check_launch(0, Grid { items, group }, (operands, 0), device).map_err(|problem| {
-                let text = problem.error("a device", "compile", None).to_string();
-                text.strip_prefix("compile on a device: kernel one ").expect("the kernel's name").to_string()
-            })
+            kernels.check_launch(0, Grid { items, group }, (operands, 0), device)
         };
-        check(1000, 64, 1, device).unwrap();
-        let text = check(usize::MAX - 1, 64, 1, device).unwrap_err();
+        let refused = |items, operands, device: &Device| said(check(items, 64, operands, device).unwrap_err());
+        assert!(check(1000, 64, 1, device).unwrap().is_none());
+        let text = refused(usize::MAX - 1, 1, device);
         assert!(text.starts_with("has 18446744073709551614 work items"), "{text}");
-        let text = check(1 << 40, 1 << 30, 1, device).unwrap_err();
-        assert!(text.starts_with("runs in groups of 1073741824 work items"), "{text}");
-        let text = check(1000, 64, device.limits.parameters, device).unwrap_err();
+        let text = refused(1000, device.limits.parameters, device);
         assert!(text.contains("arrays, and no more than"), "{text}");
         let mut small = device.clone();
         small.limits.items = 1000;
-        let text = check(1000, 64, 1, &small).unwrap_err();
-        assert_eq!(text, "has 1000 work items, and no more than 1000 can be launched");
+        assert_eq!(refused(1000, 1, &small), "has 1000 work items, and no more than 1000 can be launched");
         small = device.clone();
         small.limits.local = 100;
-        let text = check(1000, 64, 1, &small).unwrap_err();
+        let text = refused(1000, 1, &small);
         assert!(text.ends_with("bytes of local memory, and a group has 100"), "{text}");
+        let large = check(1 << 40, 1 << 30, 1, device).unwrap().unwrap();
+        let text = said(large.problem);
+        assert!(text.starts_with("runs in groups of 1073741824 work items"), "{text}");
+        small = device.clone();
+        small.limits.kernel_group = 63;
+        let large = check(1000, 64, 1, &small).unwrap().unwrap();
+        assert_eq!(large.most, 63);
+        assert_eq!(said(large.problem), "runs in groups of 64 work items, and there are registers for 63");
+    }
+
+    #[test]
+    fn groups_are_halved_until_there_are_registers_for_them() {
+        let smaller = |limit, most| TooLarge { most, problem: Problem::Unsupported(String::new()) }.smaller(limit);
+        for (limit, most, expected) in [
+            (1024, 1023, Some(512)),
+            (1024, 512, Some(512)),
+            (1024, 100, Some(64)),
+            (96, 50, Some(48)),
+            (96, 47, Some(24)),
+        ] {
+            assert_eq!(smaller(limit, most), expected, "{limit} {most}");
+        }
+        assert_eq!(smaller(256, 1), Some(1));
+        // Not even one work item, and groups that are no smaller.
+        assert_eq!([smaller(256, 0), smaller(1, 0), smaller(1, 1)], [None; 3]);
     }
 }

@@ -59,8 +59,8 @@ impl Launcher<'_> {
 }
 
 /// A loop with a condition, or one that is gone through several times, while it is run.
-pub(super) struct Running<'a> {
-    pub(super) launcher: &'a Launcher<'a>,
+pub(super) struct Running<'a, 'k> {
+    pub(super) launcher: &'a Launcher<'k>,
     /// What the loop is a step of.
     code: &'a Code,
     pub(super) lowered: &'a Sweeps,
@@ -85,13 +85,13 @@ pub(super) fn carried<'v>(turns: &'v [Records], state: Option<usize>, starts: &[
     }
 }
 
-impl<'a> Running<'a> {
+impl<'a, 'k> Running<'a, 'k> {
     pub(super) fn new(
-        launcher: &'a Launcher<'a>,
+        launcher: &'a Launcher<'k>,
         (code, lowered, inside): (&'a Code, &'a Sweeps, &'a SweepsCode),
         space: &'a mut SweepsSpace,
         (arguments, results): (Views<'a>, Views<'a>),
-    ) -> Running<'a> {
+    ) -> Running<'a, 'k> {
         let states = vec![None; inside.bodies.len()];
         let ahead = Ahead::default();
         Running { launcher, code, lowered, inside, space, arguments, results, states, ahead, from: 0, taped: 0 }
@@ -176,7 +176,7 @@ impl<'a> Running<'a> {
     }
 }
 
-impl Runner for Running<'_> {
+impl Runner for Running<'_, '_> {
     type Failure = super::failure::Problem;
 
     fn count(&self) -> Option<usize> {

@@ -1,13 +1,14 @@
 //! Memory of devices: what is taken, what is left, and what is used again.
 
+use super::driver::{Event, Memory};
 use super::failure::{Outcome, Problem};
+use super::queues::{Queues, Work};
 use super::shared::{Common, Shared};
 use crate::shape::DType;
-use ocl::core::{self, Mem, MemFlags};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Deref;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Elements somewhere in a device's memory.
 #[derive(Clone, Debug)]
@@ -20,7 +21,7 @@ pub(super) struct Place {
 /// A place that something else holds on to: it is copied without asking the driver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct View<'a> {
-    pub(super) memory: &'a Mem,
+    pub(super) memory: &'a Memory,
     pub(super) at: usize,
 }
 
@@ -45,11 +46,22 @@ pub(super) struct Buffer {
     pool: Arc<Pool>,
 }
 
-impl Deref for Buffer {
-    type Target = Mem;
+impl Buffer {
+    fn stretch(&self) -> &Stretch {
+        self.stretch.as_ref().expect("a buffer that is not dropped has memory")
+    }
 
-    fn deref(&self) -> &Mem {
-        &self.stretch.as_ref().expect("a buffer that is not dropped has memory").memory
+    /// What is under way there.
+    pub(super) fn work(&self) -> MutexGuard<'_, Work> {
+        self.stretch().work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Deref for Buffer {
+    type Target = Memory;
+
+    fn deref(&self) -> &Memory {
+        &self.stretch().memory
     }
 }
 
@@ -64,8 +76,9 @@ impl Drop for Buffer {
 /// Memory that is counted as taken for as long as it is there.
 #[derive(Debug)]
 struct Stretch {
-    memory: Mem,
+    memory: Memory,
     bytes: u64,
+    work: Mutex<Work>,
     common: Arc<Common>,
 }
 
@@ -77,7 +90,7 @@ impl Drop for Stretch {
 
 /// Memory of a program's arrays that nobody holds any more.
 ///
-/// It may be taken at once: what still reads or writes it was enqueued before, and a device's queue is in order.
+/// It may be taken at once: what is under way there is known, and waited for where it must be.
 #[derive(Debug)]
 pub(super) struct Pool {
     idle: Mutex<Idle>,
@@ -87,40 +100,64 @@ pub(super) struct Pool {
 
 #[derive(Default, Debug)]
 struct Idle {
-    by_bytes: HashMap<u64, Vec<Stretch>>,
+    /// Those that were given back last are behind.
+    by_bytes: HashMap<u64, VecDeque<Stretch>>,
     bytes: u64,
     /// Whether there is no program any more that could use it.
     is_closed: bool,
 }
+
+impl Idle {
+    fn take(&mut self, bytes: u64, choose: impl FnOnce(&mut VecDeque<Stretch>) -> Option<Stretch>) -> Option<Stretch> {
+        let stretch = choose(self.by_bytes.get_mut(&bytes)?)?;
+        self.bytes -= bytes;
+        Some(stretch)
+    }
+}
+
+/// Where so many stretches of one size are all used by runs, uploads wait for the first of them.
+const BUSY: usize = 2;
 
 impl Pool {
     pub(super) fn new(most: u64) -> Pool {
         Pool { idle: Mutex::default(), most }
     }
 
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Memory for kernels, in whose queue all are that have used it: that which was used last.
     fn take(&self, bytes: u64) -> Option<Stretch> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let stretch = idle.by_bytes.get_mut(&bytes)?.pop()?;
-        idle.bytes -= bytes;
-        Some(stretch)
+        self.idle().take(bytes, VecDeque::pop_back)
+    }
+
+    /// Memory for an upload: that which was used longest ago, if no run uses it any more, or if no more may be taken of the
+    /// device.
+    fn take_for_upload(&self, bytes: u64, may_grow: bool) -> Option<Stretch> {
+        self.idle().take(bytes, |stretches| {
+            let first = stretches.front()?;
+            let is_used = first.work.lock().unwrap_or_else(PoisonError::into_inner).run().is_some();
+            if is_used && may_grow && stretches.len() < BUSY { None } else { stretches.pop_front() }
+        })
     }
 
     fn give(&self, stretch: Stretch) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle();
         if !idle.is_closed && idle.bytes + stretch.bytes <= self.most {
             idle.bytes += stretch.bytes;
-            idle.by_bytes.entry(stretch.bytes).or_default().push(stretch);
+            idle.by_bytes.entry(stretch.bytes).or_default().push_back(stretch);
         }
     }
 
     /// Bytes that wait.
     fn bytes(&self) -> u64 {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).bytes
+        self.idle().bytes
     }
 
     /// Gives all that waits back to the device.
     pub(super) fn clear(&self) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle();
         idle.by_bytes.clear();
         idle.bytes = 0;
     }
@@ -128,7 +165,7 @@ impl Pool {
     /// Gives all back, from now on at once.
     pub(super) fn close(&self) {
         self.clear();
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
+        self.idle().is_closed = true;
     }
 }
 
@@ -141,33 +178,54 @@ pub(super) fn bytes(dtype: DType, count: usize) -> u128 {
 }
 
 impl Shared {
-    /// Memory for an array.
+    /// Memory that kernels write and read.
     pub(super) fn memory(&self, dtype: DType, count: usize) -> Outcome<Place> {
-        let needed = bytes(dtype, count);
-        let largest = self.device.largest;
-        if needed > u128::from(largest) {
-            let text = format!(
-                "an array of {count} elements of type {dtype} takes {needed} bytes, and the largest that it has room for \
-                 takes {largest}"
-            );
-            return Err(Problem::Unsupported(text));
-        }
-        let needed = needed as u64;
-        let stretch = match self.pool.take(needed) {
+        let needed = self.needed(dtype, count)?;
+        let place = self.place(match self.pool.take(needed) {
             Some(stretch) => stretch,
             None => self.stretch(needed)?,
-        };
-        Ok(Place { memory: Arc::new(Buffer { stretch: Some(stretch), pool: self.pool.clone() }), at: 0 })
+        });
+        // An array may have left it that is still on its way, or that did not arrive.
+        let has_failed = |upload: &Arc<Event>| upload.is_complete().is_err();
+        if place.memory.work().upload().is_some_and(has_failed) {
+            place.memory.work().set_arrived();
+        }
+        Queues::await_uploads(&self.queue, std::iter::once(&place))?;
+        Ok(place)
+    }
+
+    /// Memory for an array that is uploaded.
+    pub(super) fn memory_for_upload(&self, dtype: DType, count: usize) -> Outcome<Place> {
+        let needed = self.needed(dtype, count)?;
+        let (all, taken) = (self.device.memory, self.common.taken.load(Ordering::Relaxed));
+        let is_left = all == 0 || needed <= all.saturating_sub(taken);
+        Ok(self.place(match self.pool.take_for_upload(needed, is_left) {
+            Some(stretch) => stretch,
+            None => self.stretch(needed)?,
+        }))
+    }
+
+    fn place(&self, stretch: Stretch) -> Place {
+        Place { memory: Arc::new(Buffer { stretch: Some(stretch), pool: self.pool.clone() }), at: 0 }
+    }
+
+    /// The bytes that an array takes.
+    fn needed(&self, dtype: DType, count: usize) -> Outcome<u64> {
+        let (needed, largest) = (bytes(dtype, count), self.device.largest);
+        if needed <= u128::from(largest) {
+            return Ok(needed as u64);
+        }
+        Err(Problem::Unsupported(format!(
+            "an array of {count} elements of type {dtype} takes {needed} bytes, and the largest that it has room for takes \
+             {largest}"
+        )))
     }
 
     /// New memory.
     fn stretch(&self, bytes: u64) -> Outcome<Stretch> {
         self.admit(u128::from(bytes))?;
-        // SAFETY: no memory of the host is named.
-        let create = || unsafe {
-            core::create_buffer::<_, u8>(&self.context, MemFlags::new().read_write(), bytes as usize, None)
-        };
-        let memory = match create().map_err(Problem::from) {
+        let create = || Memory::new(&self.common.context, bytes as usize);
+        let memory = match create() {
             Err(Problem::Memory(_)) => {
                 self.release()?;
                 create()?
@@ -176,7 +234,7 @@ impl Shared {
         };
         self.counters.allocations.fetch_add(1, Ordering::Relaxed);
         self.common.taken.fetch_add(bytes, Ordering::Relaxed);
-        Ok(Stretch { memory, bytes, common: self.common.clone() })
+        Ok(Stretch { memory, bytes, work: Mutex::default(), common: self.common.clone() })
     }
 
     /// Checks that so many bytes more than programs have now are there, before they are taken.
@@ -203,7 +261,8 @@ impl Shared {
     /// Gives all memory back that no array is in.
     fn release(&self) -> Outcome<()> {
         // Drivers keep memory until what reads and writes it is done.
-        core::finish(&self.queue)?;
+        self.common.queues.finish()?;
+        self.queue.finish()?;
         self.common.pools().for_each(|pool| pool.clear());
         Ok(())
     }

@@ -3,12 +3,14 @@
 use super::OpenCl;
 use super::array::DeviceArray;
 use super::code::Code;
-use super::devices::Device;
+use super::devices::{Device, Limits};
+use super::driver::Kernel;
 use super::failure::{Outcome, Problem};
 use super::kernels::Writer;
-use super::launch::{Kernels, Launcher, Views};
+use super::launch::{Kernels, Launcher, TooLarge, Views};
 use super::measured;
-use super::memory::{View, bytes};
+use super::memory::{Place, View, bytes};
+use super::queues::Queues;
 use super::report::{self, Reporter};
 use super::shared::Shared;
 use super::space::Space;
@@ -22,7 +24,6 @@ use crate::kernel::{Procedure, lower_unblocked};
 use crate::shape::{DType, Type};
 use crate::term::{self, Body};
 use crate::vectorise::push_gathers;
-use ocl::core;
 use std::fmt;
 use std::ops::Range;
 use std::panic::Location;
@@ -69,6 +70,73 @@ fn has_doubles(procedure: &Procedure) -> bool {
         step => step.inner().iter().any(|inner| has_doubles(inner)),
     };
     procedure.buffers.iter().any(|buffer| buffer.ty.dtype == DType::F64) || procedure.steps.iter().any(is_double)
+}
+
+/// Programs as they are written for a device.
+struct Written {
+    /// Of each, its kernels in the source, and the types of its results.
+    codes: Vec<(Code, Range<usize>, Vec<Type>)>,
+    source: Arc<str>,
+    names: Vec<String>,
+}
+
+impl Written {
+    fn new(
+        procedures: &[(Procedure, Option<Named<'_>>)],
+        limits: Limits,
+        products: &Products,
+        device: &Device,
+    ) -> Outcome<Written> {
+        let mut writer = Writer::new(limits, products.clone());
+        let (mut doubles, mut codes) = (false, Vec::new());
+        for (procedure, named) in procedures {
+            doubles |= has_doubles(procedure);
+            let first = writer.kernels();
+            let result_types = match named {
+                Some(named) => named.body.result_types().cloned().collect(),
+                None => procedure.results.iter().map(|&id| procedure.buffers[id as usize].ty.clone()).collect(),
+            };
+            let code = match named {
+                Some(named) => writer.program(procedure.clone(), named.parameters, named.results)?,
+                None => writer.procedure(procedure.clone())?,
+            };
+            codes.push((code, first..writer.kernels(), result_types));
+        }
+        let (source, names, in_kernels) = writer.finish();
+        if (doubles || in_kernels) && !device.has_doubles {
+            let text = match doubles {
+                true => "it has no f64 (cl_khr_fp64), and the program computes with it: stage it for arrays of f32",
+                false => {
+                    "it has no f64 (cl_khr_fp64), with which the program computes the error function, the gamma function \
+                     and its relatives, or logaddexp, of f32 too: write it without those"
+                }
+            };
+            return Err(Problem::Unsupported(text.into()));
+        }
+        Ok(Written { codes, source: source.into(), names })
+    }
+
+    /// The programs, if the device has registers for their groups.
+    fn built(self, device: &Device, options: &OpenCl) -> Outcome<std::result::Result<Vec<Program>, TooLarge>> {
+        let Written { codes, source, names } = self;
+        let shared = Shared::of(device)?;
+        let built = if names.is_empty() { None } else { Some(shared.build(&source, options.cache().as_ref())?) };
+        let mut programs = Vec::new();
+        for (code, own, result_types) in codes {
+            // A program has kernels of its own, since these hold their operands.
+            let (first, names) = (own.start, names[own].to_vec());
+            let kernel = |name: &String| built.as_ref().map(|program| Kernel::new(program, name)).transpose();
+            let all = names.iter().map(kernel).collect::<Outcome<Option<_>>>()?.unwrap_or_default();
+            let (kernels, shared) = (Kernels { first, all: Mutex::new(all), names }, Shared::of(device)?);
+            if let Some(large) = kernels.check(&code, device)? {
+                return Ok(Err(large));
+            }
+            let timed = options.profile.then(|| shared.timed()).transpose()?;
+            let (source, space) = (source.clone(), Mutex::default());
+            programs.push(Program { shared, code, kernels, source, result_types, space, timed });
+        }
+        Ok(Ok(programs))
+    }
 }
 
 impl Program {
@@ -142,55 +210,31 @@ impl Program {
         Ok(all.remove(0))
     }
 
-    /// Programs of procedures, with what those are called that users wrote.
+    /// Programs of procedures, with what those are called that users wrote. Where a kernel takes more registers than there are
+    /// for the items of a group, all are written again for smaller groups.
     fn of(
         procedures: Vec<(Procedure, Option<Named<'_>>)>,
         device: &Device,
         options: &OpenCl,
         products: Products,
     ) -> Outcome<Vec<Program>> {
-        let shared = Shared::of(device)?;
-        let mut writer = Writer::new(options.limits(device), products);
-        let (mut doubles, mut codes) = (false, Vec::new());
-        for (procedure, named) in procedures {
-            doubles |= has_doubles(&procedure);
-            let first = writer.kernels();
-            let result_types = match &named {
-                Some(named) => named.body.result_types().cloned().collect(),
-                None => procedure.results.iter().map(|&id| procedure.buffers[id as usize].ty.clone()).collect(),
+        let mut limits = options.limits(device);
+        let mut refused: Option<Problem> = None;
+        loop {
+            let written = Written::new(&procedures, limits, &products, device);
+            let written = match (written, refused) {
+                // What can't be written for smaller groups is what was to be written for larger ones.
+                (Err(_), Some(problem)) => return Err(problem),
+                (written, _) => written?,
             };
-            let code = match named {
-                Some(named) => writer.program(procedure, named.parameters, named.results)?,
-                None => writer.procedure(procedure)?,
-            };
-            codes.push((code, first..writer.kernels(), result_types));
-        }
-        let (source, names, in_kernels) = writer.finish();
-        if (doubles || in_kernels) && !device.has_doubles {
-            let text = match doubles {
-                true => "it has no f64 (cl_khr_fp64), and the program computes with it: stage it for arrays of f32",
-                false => {
-                    "it has no f64 (cl_khr_fp64), with which the program computes the error function, the gamma function \
-                     and its relatives, or logaddexp, of f32 too: write it without those"
+            match written.built(device, options)? {
+                Ok(programs) => return Ok(programs),
+                Err(large) => {
+                    let Some(group) = large.smaller(limits.group) else { return Err(large.problem) };
+                    (limits.group, refused) = (group, Some(large.problem));
                 }
-            };
-            return Err(Problem::Unsupported(text.into()));
+            }
         }
-        let source: Arc<str> = source.into();
-        let built = if names.is_empty() { None } else { Some(shared.build(&source, options.cache().as_ref())?) };
-        let program = |(code, own, result_types): (Code, Range<usize>, Vec<Type>)| {
-            // A program has kernels of its own, since these hold their operands.
-            let (first, names) = (own.start, names[own].to_vec());
-            let kernel = |name: &String| built.as_ref().map(|program| core::create_kernel(program, name)).transpose();
-            let all = names.iter().map(kernel).collect::<std::result::Result<Option<_>, _>>()?.unwrap_or_default();
-            let all = Mutex::new(all);
-            let (kernels, shared) = (Kernels { first, all, names }, Shared::of(device)?);
-            kernels.check(&code, device)?;
-            let timed = options.profile.then(|| shared.timed()).transpose()?;
-            let (source, space) = (source.clone(), Mutex::default());
-            Ok(Program { shared, code, kernels, source, result_types, space, timed })
-        };
-        codes.into_iter().map(program).collect()
     }
 
     /// The device.
@@ -214,9 +258,22 @@ impl Program {
     }
 
     /// How often the program has asked the device for memory: for its own, for results, and for arrays that were uploaded.
-    /// Memory that nobody holds any more is used again, so that warm runs ask for none.
+    /// Memory that nobody holds any more is used again, so that warm runs ask for none; but uploads ask for more, up to twice,
+    /// rather than wait for runs that still use what there is.
     pub fn allocations(&self) -> u64 {
         self.shared.counters.allocations.load(Ordering::Relaxed)
+    }
+
+    /// What the program has of its device.
+    #[cfg(test)]
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// How often kernels were told of an argument.
+    #[cfg(test)]
+    pub(super) fn told(&self) -> u64 {
+        self.shared.counters.told.load(Ordering::Relaxed)
     }
 
     /// Bytes of the device's memory that all programs have.
@@ -260,9 +317,8 @@ impl Program {
     pub(super) fn uploaded(&self, array: &Array) -> Outcome<DeviceArray> {
         let (ty, shared) = (array.ty(), self.shared.clone());
         let _turn = shared.common.turns.read().unwrap_or_else(PoisonError::into_inner);
-        let place = shared.memory(ty.dtype, ty.size())?;
+        let place = shared.memory_for_upload(ty.dtype, ty.size())?;
         shared.upload(array, &place)?;
-        core::flush(&shared.queue)?;
         Ok(DeviceArray { ty, place, shared: self.shared.clone() })
     }
 
@@ -301,14 +357,10 @@ impl Program {
         shared.forget_uploads()?;
         let Some(timed) = &self.timed else {
             let _turn = turns.read().unwrap_or_else(PoisonError::into_inner);
-            let results = self.enqueued(shared, arguments)?;
-            core::flush(&shared.queue)?;
-            return Ok(results);
+            return self.enqueued(shared, arguments);
         };
         let _alone = turns.write().unwrap_or_else(PoisonError::into_inner);
         let results = self.enqueued(timed, arguments);
-        // What comes after this is in the other queue, and may use memory that a run which failed has let go of.
-        core::finish(&timed.queue)?;
         let times = timed.times.as_ref().expect("a queue that measures has times");
         let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
         times.collect()?;
@@ -318,7 +370,7 @@ impl Program {
 
     /// Enqueues a run, the kernels where they are to be launched.
     fn enqueued(&self, launching: &Shared, arguments: &[DeviceArray]) -> Outcome<Vec<DeviceArray>> {
-        let shared = &self.shared;
+        let (shared, queues) = (&self.shared, &self.shared.common.queues);
         let mut space = self.space.lock().unwrap_or_else(PoisonError::into_inner);
         let own = if space.is_none() { report::memory(&self.code) } else { 0 };
         let results = self.result_types.iter().map(|ty| bytes(ty.dtype, ty.size()));
@@ -332,11 +384,18 @@ impl Program {
             Some(space) => space,
             empty => empty.insert(Space::new(shared, &self.code)?),
         };
+        Queues::await_uploads(&shared.queue, places(arguments))?;
         if launching.times.is_some() {
-            core::finish(&shared.queue)?;
+            queues.finish()?;
         }
-        let launcher = Launcher { shared: launching, kernels: &self.kernels };
-        launcher.run(&self.code, space, &views(arguments), &views(&results))?;
+        let launched =
+            Launcher::new(launching, &self.kernels).run(&self.code, space, &views(arguments), &views(&results));
+        // See the module of queues: what comes after waits for a marker, or for nothing that is not done.
+        let ended = match (launching.times.is_some(), &launched) {
+            (false, Ok(())) => queues.mark(places(arguments), places(&results)),
+            _ => launching.queue.finish(),
+        };
+        launched.and(ended)?;
         Ok(results)
     }
 }
@@ -346,6 +405,10 @@ impl Drop for Program {
     fn drop(&mut self) {
         self.shared.pool.close();
     }
+}
+
+fn places(arrays: &[DeviceArray]) -> impl Iterator<Item = &Place> {
+    arrays.iter().map(|array| &array.place)
 }
 
 /// Where arrays are.

@@ -113,7 +113,7 @@ impl Reporter<'_> {
                 // A loop that is launched as a whole.
                 let parts = report::of_step(procedure, step, 1.0, &mut || None);
                 let names: Vec<&str> = parts.iter().map(|part| &part.name[..]).collect();
-                let sum = |of: fn(&Kernel) -> f64| parts.iter().map(of).sum();
+                let sum = |of: fn(&Kernel) -> f64| report::total(parts.iter().map(of));
                 (names.join("; "), sum(|part| part.operations), sum(|part| part.bytes))
             }
         };

@@ -3,32 +3,28 @@
 use super::cache::Cache;
 use super::code::{Action, first_kernel};
 use super::devices::Device;
-use super::failure::{Outcome, Problem};
+use super::driver::{Built, Context, Event, Queue};
+use super::failure::Outcome;
 use super::kernels::SUBGROUPS;
 use super::memory::Pool;
+use super::queues::Queues;
 use super::times::Times;
 use super::transfer::Counters;
 use crate::concrete::Array;
-use ocl::core::{
-    self, CommandQueueProperties, Event, ProgramBuildInfo, ProgramBuildInfoResult, ProgramBuildStatus, ProgramInfo,
-    ProgramInfoResult,
-};
 use std::collections::VecDeque;
-use std::ffi::CString;
 use std::fmt;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 /// What all programs on one device share: arrays of one program are read by another.
 pub(super) struct Common {
     device: Device,
-    context: core::Context,
-    /// In order: what is enqueued later begins later.
-    queue: core::CommandQueue,
+    pub(super) context: Context,
+    pub(super) queues: Queues,
     /// Programs that were built, by their source.
-    built: Mutex<Vec<(String, core::Program)>>,
+    built: Mutex<Vec<(String, Arc<Built>)>>,
     /// Arrays on their way to the device, until they have arrived.
-    pub(super) uploads: Mutex<VecDeque<(Event, Array)>>,
+    uploads: Mutex<VecDeque<(Arc<Event>, Array)>>,
     /// Bytes of the device's memory that programs have.
     pub(super) taken: AtomicU64,
     pools: Mutex<Vec<Weak<Pool>>>,
@@ -45,8 +41,8 @@ impl fmt::Debug for Common {
 /// A program's share of a device.
 pub(super) struct Shared {
     pub(super) device: Device,
-    pub(super) context: core::Context,
-    pub(super) queue: core::CommandQueue,
+    /// What runs of the program are enqueued in.
+    pub(super) queue: Arc<Queue>,
     pub(super) common: Arc<Common>,
     /// Memory of the program's arrays that nobody holds any more.
     pub(super) pool: Arc<Pool>,
@@ -81,20 +77,14 @@ pub(super) enum Origin {
     Source,
 }
 
-/// What a compiler says, without the drawing around it.
-fn log(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty() && !line.starts_with("####")).collect();
-    lines.join("\n")
-}
-
 impl Common {
     fn new(device: &Device) -> Outcome<Common> {
-        let context = core::create_context(None, &[device.id], None, None)?;
-        let queue = core::create_command_queue(&context, device.id, None)?;
+        let context = Context::new(device.id)?;
+        let queues = Queues::new(&context, device)?;
         Ok(Common {
             device: device.clone(),
             context,
-            queue,
+            queues,
             built: Mutex::default(),
             uploads: Mutex::default(),
             taken: AtomicU64::new(0),
@@ -112,6 +102,11 @@ impl Common {
         let common = Arc::new(Common::new(device)?);
         all.push(common.clone());
         Ok(common)
+    }
+
+    /// Arrays on their way to the device.
+    pub(super) fn uploads(&self) -> MutexGuard<'_, VecDeque<(Arc<Event>, Array)>> {
+        self.uploads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The memory that waits in all programs.
@@ -134,30 +129,16 @@ impl Common {
         format!("{platform}\n{name}\n{driver}\n{version}\n{}\n{source}", self.options(source))
     }
 
-    /// Has a driver compile a program, or link one that it has compiled.
-    fn finish(&self, program: &core::Program, options: &str) -> Outcome<()> {
-        let options = CString::new(options).map_err(|error| Problem::Driver(error.to_string()))?;
-        core::build_program(program, Some(&[self.device.id]), &options, None, None).map_err(|error| match error {
-            ocl::core::Error::ProgramBuild(error) => Problem::Build(log(&error.to_string())),
-            error => error.into(),
-        })?;
-        // A failure of which the driver's compiler says nothing is none to the function above.
-        match core::get_program_build_info(program, self.device.id, ProgramBuildInfo::BuildStatus)? {
-            ProgramBuildInfoResult::BuildStatus(ProgramBuildStatus::Success) => Ok(()),
-            _ => Err(Problem::Build("it does not say why".into())),
-        }
-    }
-
     /// A program as another process has left it; whatever is wrong with that, there is the source.
-    fn restored(&self, cache: &Cache, key: &str, options: &str) -> Option<core::Program> {
+    fn restored(&self, cache: &Cache, key: &str, options: &str) -> Option<Built> {
         let binary = cache.get(key)?;
-        let program = core::create_program_with_binary(&self.context, &[self.device.id], &[&binary]).ok()?;
-        self.finish(&program, options).ok()?;
+        let program = Built::of_binary(&self.context, self.device.id, &binary).ok()?;
+        program.build(self.device.id, options).ok()?;
         Some(program)
     }
 
     /// A program of this source, built once.
-    fn build(&self, source: &str, cache: Option<&Cache>) -> Outcome<(core::Program, Origin)> {
+    fn build(&self, source: &str, cache: Option<&Cache>) -> Outcome<(Arc<Built>, Origin)> {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = built.iter().position(|(known, _)| known == source) {
             let found = built.remove(at);
@@ -168,20 +149,18 @@ impl Common {
         let (program, origin) = match cache.and_then(|cache| self.restored(cache, &key, options)) {
             Some(program) => (program, Origin::Cache),
             None => {
-                let text = CString::new(source).map_err(|error| Problem::Driver(error.to_string()))?;
-                let program = core::create_program_with_source(&self.context, &[text])?;
-                self.finish(&program, options)?;
+                let program = Built::of_source(&self.context, source)?;
+                program.build(self.device.id, options)?;
                 if let Some(cache) = cache
-                    && let ProgramInfoResult::Binaries(binaries) =
-                        core::get_program_info(&program, ProgramInfo::Binaries)?
-                    && let [binary] = &binaries[..]
-                    && !binary.is_empty()
+                    // A driver that does not say has the program compiled again in the next process.
+                    && let Ok(Some(binary)) = program.binary()
                 {
-                    cache.put(&key, binary);
+                    cache.put(&key, &binary);
                 }
                 (program, Origin::Source)
             }
         };
+        let program = Arc::new(program);
         if built.len() == KEPT {
             built.remove(0);
         }
@@ -202,8 +181,7 @@ impl Shared {
         common.pools.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&pool));
         Shared {
             device: common.device.clone(),
-            context: common.context.clone(),
-            queue: common.queue.clone(),
+            queue: common.queues.compute.clone(),
             common,
             pool,
             counters: Arc::default(),
@@ -213,11 +191,9 @@ impl Shared {
 
     /// The same share with a queue that measures what is launched.
     pub(super) fn timed(&self) -> Outcome<Shared> {
-        let properties = Some(CommandQueueProperties::new().profiling());
         Ok(Shared {
             device: self.device.clone(),
-            context: self.context.clone(),
-            queue: core::create_command_queue(&self.context, self.device.id, properties)?,
+            queue: Arc::new(Queue::new(&self.common.context, self.device.id, true)?),
             common: self.common.clone(),
             pool: self.pool.clone(),
             counters: self.counters.clone(),
@@ -226,7 +202,7 @@ impl Shared {
     }
 
     /// A program of this source, built once.
-    pub(super) fn build(&self, source: &str, cache: Option<&Cache>) -> Outcome<core::Program> {
+    pub(super) fn build(&self, source: &str, cache: Option<&Cache>) -> Outcome<Arc<Built>> {
         Ok(self.common.build(source, cache)?.0)
     }
 
@@ -238,14 +214,12 @@ impl Shared {
     }
 
     /// Enqueues something, whose time is measured where the queue does that.
-    pub(super) fn observed(
-        &self,
-        enqueue: impl FnOnce(Option<&mut Event>) -> Result<(), ocl::core::Error>,
-    ) -> Outcome<()> {
-        let Some(times) = &self.times else { return Ok(enqueue(None)?) };
-        let mut event = Event::null();
-        enqueue(Some(&mut event))?;
-        times.lock().unwrap_or_else(PoisonError::into_inner).keep(event)
+    pub(super) fn observed(&self, enqueue: impl FnOnce(bool) -> Outcome<Option<Event>>) -> Outcome<()> {
+        let event = enqueue(self.times.is_some())?;
+        match (&self.times, event) {
+            (Some(times), Some(event)) => times.lock().unwrap_or_else(PoisonError::into_inner).keep(event),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -253,6 +227,7 @@ impl Shared {
 mod tests {
     use super::*;
     use crate::engine::opencl::devices::all;
+    use crate::engine::opencl::driver::Kernel;
     use std::path::PathBuf;
 
     const SOURCE: &str = "__kernel void one(__global int *to) { to[get_global_id(0)] = 1; }";
@@ -269,13 +244,23 @@ mod tests {
         let other = Common::new(device).unwrap();
         assert_eq!(origin(&other), Origin::Cache);
         let (program, _) = other.build(SOURCE, Some(&cache)).unwrap();
-        core::create_kernel(&program, "one").unwrap();
+        Kernel::new(&program, "one").unwrap();
         // Another driver has compiled another program.
         let mut newer = device.clone();
         newer.driver += " and a half";
         assert_eq!(origin(&Common::new(&newer).unwrap()), Origin::Source);
         // What no driver takes is built again.
         cache.put(&common.key(SOURCE), b"no program of any driver");
+        assert_eq!(origin(&Common::new(device).unwrap()), Origin::Source);
+        assert_eq!(origin(&Common::new(device).unwrap()), Origin::Cache);
+        // What is not whole is no program, and a folder that is gone has none.
+        for file in std::fs::read_dir(&folder).unwrap() {
+            let file = std::fs::File::options().write(true).open(file.unwrap().path()).unwrap();
+            file.set_len(file.metadata().unwrap().len() - 1).unwrap();
+        }
+        assert_eq!(origin(&Common::new(device).unwrap()), Origin::Source);
+        assert_eq!(origin(&Common::new(device).unwrap()), Origin::Cache);
+        std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(origin(&Common::new(device).unwrap()), Origin::Source);
         assert_eq!(origin(&Common::new(device).unwrap()), Origin::Cache);
         std::fs::remove_dir_all(folder).unwrap();

@@ -13,7 +13,7 @@ fn a_device_that_is_not_there_is_an_error_that_lists_those_that_are() {
 }
 
 /// A device that no other test uses, so that what is taken of it can be counted.
-fn own_device(number: u64) -> Option<Device> {
+pub(super) fn own_device(number: u64) -> Option<Device> {
     let mut device = devices().unwrap().into_iter().next()?;
     device.memory -= number;
     Some(device)
@@ -128,7 +128,7 @@ fn recurrences<A: Algebra>((a, x): &(Matrix<A, f64>, Matrix<A, f64>)) -> (Matrix
 
 #[test]
 fn what_is_carried_is_the_same_wherever_it_is_found() {
-    let Some(mut device) = own_device(3) else { return };
+    let Some(mut device) = own_device(5) else { return };
     // Groups look at as few flags at once.
     device.limits.group = 24;
     for (length, places) in [(6000, 1), (4000, 20)] {
@@ -154,4 +154,79 @@ fn what_is_carried_is_the_same_wherever_it_is_found() {
             assert!(*first.get_or_insert(found.clone()) == found, "{places} places, {apart} spans apart");
         }
     }
+}
+
+/// Kernels of many kinds: reductions of both kinds, running totals, sorts, products, and sums at computed positions.
+#[allow(clippy::type_complexity)]
+fn kinds<A: Algebra>(
+    (x, rows, bins): &(Vector<A, f64>, Matrix<A, f64>, Vector<A, i64>),
+) -> (Scalar<A, f64>, Vector<A, f64>, Vector<A, f64>, Vector<A, i64>, Matrix<A, f64>, Vector<A, f64>) {
+    let totals = ones(bins.len()).scatter(bins, [5]);
+    (x.sum(), rows.sum_axis(1), x.cumsum(0), x.argsort(0), rows.dot(&rows.transpose()), totals)
+}
+
+#[test]
+fn kernels_with_many_registers_are_written_for_smaller_groups() {
+    let Some(mut device) = own_device(3) else { return };
+    let x = Vector::from((0..3000).map(|at| f64::from(at * 7919 % 1001) - 500.0).collect::<Vec<f64>>());
+    let rows = Matrix::from_elements([70, 90], (0..6300).map(|at| f64::from(at % 50)).collect());
+    let bins = Vector::from((0..4000).map(|at| at % 5).collect::<Vec<i64>>());
+    let staged = stage(kinds, (&x, &rows, &bins)).unwrap();
+    let expected = staged.call((&x, &rows, &bins)).unwrap();
+    let groups = |source: &str| -> Vec<usize> {
+        let group = |text: &str| text.split(',').next().and_then(|group| group.parse().ok());
+        source.split("reqd_work_group_size(").skip(1).filter_map(group).collect()
+    };
+    let mut compile = |registers| {
+        device.limits.kernel_group = registers;
+        staged.compile(OpenCl::on(&device).written_for(DeviceKind::Gpu).least_steps(1).without_cache())
+    };
+    for (registers, largest) in [(usize::MAX, 256), (100, 64), (16, 16), (1, 1)] {
+        let compiled = compile(registers).unwrap();
+        let groups = groups(compiled.program().source());
+        assert_eq!(groups.len(), compiled.program().kernels());
+        assert_eq!(groups.iter().max(), Some(&largest), "{groups:?}");
+        let found = compiled.call((&x, &rows, &bins)).unwrap();
+        assert_eq!((found.0.item(), found.1.to_vec()), (expected.0.item(), expected.1.to_vec()));
+        assert_eq!((found.2.to_vec(), found.3.to_vec()), (expected.2.to_vec(), expected.3.to_vec()));
+        assert_eq!((found.4.to_vec(), found.5.to_vec()), (expected.4.to_vec(), expected.5.to_vec()));
+    }
+    let text = compile(0).unwrap_err().to_string();
+    assert!(text.contains("runs in groups of") && text.contains("there are registers for 0"), "{text}");
+    // Where users ask for a kernel whose groups are larger, that is what is wrong.
+    device.limits.kernel_group = 16;
+    let tiles =
+        OpenCl::on(&device).written_for(DeviceKind::Gpu).with_product_kernel("groups 16 16 16 1 1".parse().unwrap());
+    let text = staged.compile(tiles.without_cache()).unwrap_err().to_string();
+    assert!(text.contains("runs in groups of 256 work items, and there are registers for 16"), "{text}");
+}
+
+/// A loop whose steps the host launches: one kernel each, of what it carries and of something that stays.
+fn shifts<A: Algebra>((x, y): &(Vector<A, f64>, Vector<A, f64>), steps: usize) -> Vector<A, f64> {
+    iterate(x.clone(), steps, |x: Vector<A, f64>| build(x.len(), |i| x.at(x.len() - 1 - i) * 0.5) + y)
+}
+
+#[test]
+fn steps_tell_kernels_of_what_changes_alone() {
+    let Some(device) = own_device(4) else { return };
+    let (x, y) = (Vector::from(vec![1.0; 32]), Vector::from(vec![2.0; 32]));
+    let run = |steps: usize| {
+        let staged = stage(|given: &(Vector<_, f64>, Vector<_, f64>)| shifts(given, steps), (&x, &y)).unwrap();
+        let compiled = staged.compile(OpenCl::on(&device).single_item(0)).unwrap();
+        let there = (compiled.upload(&x).unwrap(), compiled.upload(&y).unwrap());
+        let told = || {
+            let before = compiled.program().told();
+            let found = compiled.call_on_device((&there.0, &there.1)).unwrap();
+            assert!(found.download().unwrap().to_vec().iter().all(|&x| x <= 4.0));
+            compiled.program().told() - before
+        };
+        let first = told();
+        (compiled.program().kernels(), first, told())
+    };
+    let ((kernels, first, warm), (_, longer, longer_warm)) = (run(20), run(120));
+    assert_eq!(kernels, 1);
+    // The array that a step takes and the one that it makes change places; where they begin, and the array that all take, are
+    // told once.
+    assert_eq!((first, longer), (2 * 20 + 4, 2 * 120 + 4));
+    assert!(warm <= 2 * 20 && longer_warm <= 2 * 120, "{warm} and {longer_warm} in a second run");
 }

@@ -1,7 +1,7 @@
 //! How long what a program launched took.
 
-use super::failure::{Outcome, Problem};
-use ocl::core::{self, Event, ProfilingInfo, ProfilingInfoResult};
+use super::driver::Event;
+use super::failure::Outcome;
 use std::collections::BTreeMap;
 
 /// So many launches are remembered before their times are asked for.
@@ -34,13 +34,8 @@ impl Times {
     /// Asks for the times of what was launched, once it is done.
     pub(super) fn collect(&mut self) -> Outcome<()> {
         for (step, event) in std::mem::take(&mut self.launched) {
-            core::wait_for_event(&event)?;
-            let at = |request| match core::get_event_profiling_info(&event, request)? {
-                ProfilingInfoResult::Start(time) | ProfilingInfoResult::End(time) => Ok(time),
-                _ => Err(Problem::Driver("another time was stated than the one that was asked for".into())),
-            };
-            let (start, end) = (at(ProfilingInfo::Start)?, at(ProfilingInfo::End)?);
-            *self.seconds.entry(step).or_default() += end.saturating_sub(start) as f64 * 1e-9;
+            event.wait()?;
+            *self.seconds.entry(step).or_default() += event.seconds()?;
         }
         Ok(())
     }

@@ -1,13 +1,14 @@
 //! Elements on their way: from plain arrays to a device, back, and from one place there to another.
 
+use super::driver::{Event, Queue};
 use super::failure::{Outcome, Problem};
 use super::memory::{Place, View};
-use super::shared::Shared;
+use super::shared::{Common, Shared};
 use crate::concrete::Array;
 use crate::engine::arrays::{elements, own_elements};
 use crate::shape::{DType, Type, Value};
-use ocl::core::{self, CommandExecutionStatus, Event};
-use std::sync::PoisonError;
+use smallvec::SmallVec;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a program moved between the host and its device since it was compiled, and what is moved of the arrays that it made.
@@ -42,6 +43,8 @@ pub(super) struct Counters {
     waits: AtomicU64,
     /// How often memory was asked of the device.
     pub(super) allocations: AtomicU64,
+    /// How often a kernel was told of an argument.
+    pub(super) told: AtomicU64,
 }
 
 impl Counters {
@@ -63,42 +66,61 @@ fn count(counter: &AtomicU64, by: u64) {
     counter.fetch_add(by, Ordering::Relaxed);
 }
 
+/// The bytes of a value, as a device has it.
+fn pattern(value: Value) -> SmallVec<[u8; 8]> {
+    match value {
+        Value::F32(x) => SmallVec::from_slice(&x.to_ne_bytes()),
+        Value::F64(x) => SmallVec::from_slice(&x.to_ne_bytes()),
+        Value::I32(x) => SmallVec::from_slice(&x.to_ne_bytes()),
+        Value::I64(x) => SmallVec::from_slice(&x.to_ne_bytes()),
+        Value::Bool(x) => SmallVec::from_slice(&[u8::from(x)]),
+    }
+}
+
 impl Shared {
     /// Has an array that was asked for written to a place, and does not wait for it.
     pub(super) fn upload(&self, array: &Array, to: &Place) -> Outcome<()> {
         count(&self.counters.uploads, 1);
-        self.write(array, to)
+        let (queue, run) = (&self.common.queues.uploads, to.memory.work().run().cloned());
+        if let Some(event) = self.write(queue, array, to, run.as_deref())? {
+            to.memory.work().set_upload(event);
+        }
+        queue.flush()
     }
 
-    /// Has a known array written to a place, and does not wait for it.
+    /// Has a known array written to a place before what is launched next.
     pub(super) fn upload_known(&self, array: &Array, to: &Place) -> Outcome<()> {
         count(&self.counters.known, 1);
-        self.write(array, to)
+        if let Some(event) = self.write(&self.queue, array, to, None)? {
+            to.memory.work().set_run(&event, true);
+        }
+        Ok(())
     }
 
-    fn write(&self, array: &Array, to: &Place) -> Outcome<()> {
+    /// Has an array written after something else, if it has elements.
+    fn write(&self, queue: &Queue, array: &Array, to: &Place, after: Option<&Event>) -> Outcome<Option<Arc<Event>>> {
         self.forget_uploads()?;
-        let (dtype, size) = (array.dtype(), array.size());
+        let (width, size) = (array.dtype().bytes(), array.size());
         if size == 0 {
-            return Ok(());
+            return Ok(None);
         }
+        let (memory, at, bytes) = (&**to.memory, to.at * width, size * width);
         if let Some(value) = array.uniform() {
-            return self.fill(to, size, value);
+            if let Some(event) = after {
+                queue.barrier(&[event])?;
+            }
+            return Ok(queue.fill((memory, at, bytes), &pattern(value), true)?.map(Arc::new));
         }
-        let width = dtype.bytes();
         // SAFETY: an array that is not uniform has so many elements in a buffer.
-        let bytes = unsafe { std::slice::from_raw_parts(elements(array).cast_const(), size * width) };
-        let mut event = Event::null();
+        let from = unsafe { std::slice::from_raw_parts(elements(array).cast_const(), bytes) };
         // The handle that is kept until the event is complete has others write elsewhere.
         let handle = array.clone();
-        // SAFETY: the bytes stay where they are for as long as an array holds them, and there is room for them.
-        unsafe {
-            let asked = Some(&mut event);
-            core::enqueue_write_buffer(&self.queue, &**to.memory, false, to.at * width, bytes, None::<()>, asked)?;
-        }
-        self.common.uploads.lock().unwrap_or_else(PoisonError::into_inner).push_back((event, handle));
-        count(&self.counters.uploaded_bytes, bytes.len() as u64);
-        Ok(())
+        // SAFETY: the bytes stay where they are for as long as an array holds them.
+        let event = unsafe { queue.write((memory, at), from, after.as_slice()) };
+        let event = Arc::new(event?);
+        self.common.uploads().push_back((event.clone(), handle));
+        count(&self.counters.uploaded_bytes, bytes as u64);
+        Ok(Some(event))
     }
 
     /// Lets go of arrays whose elements have arrived.
@@ -107,34 +129,30 @@ impl Shared {
     ///
     /// When those of one did not.
     pub(super) fn forget_uploads(&self) -> Outcome<()> {
-        let mut uploads = self.common.uploads.lock().unwrap_or_else(PoisonError::into_inner);
-        // They arrive in their order.
+        let mut uploads = self.common.uploads();
+        // They arrive in their order, but for those that programs know.
         while let Some((event, _)) = uploads.front() {
-            // What has failed has no status, but a number of the failure.
-            let status = core::event_status(event);
-            if matches!(status, Ok(status) if status != CommandExecutionStatus::Complete) {
+            let is_complete = event.is_complete();
+            if matches!(is_complete, Ok(false)) {
                 break;
             }
             uploads.pop_front();
-            status?;
+            is_complete?;
         }
         Ok(())
     }
 
     /// Has the elements at a place written into an array of its own type, which has memory of its own and must stay until
     /// the event is complete.
-    fn read(&self, ty: &Type, from: &Place, into: &mut Array) -> Outcome<Event> {
+    fn read(&self, queue: &Queue, ty: &Type, from: &Place, into: &mut Array) -> Outcome<Event> {
         let no_memory = |_| Problem::Unsupported(format!("the host has no memory for an array of type {ty}"));
         let (width, bytes) = (ty.dtype.bytes(), ty.size() * ty.dtype.bytes());
         let start = own_elements(into).map_err(no_memory)?;
-        // SAFETY: the array has so many bytes, which nothing else refers to.
-        let into = unsafe { std::slice::from_raw_parts_mut(start, bytes) };
-        let mut event = Event::null();
-        // SAFETY: the caller waits for the event while the bytes are there; there are so many at the place.
-        unsafe {
-            let asked = Some(&mut event);
-            core::enqueue_read_buffer(&self.queue, &**from.memory, false, from.at * width, into, None::<()>, asked)?;
-        }
+        let written = from.memory.work().written.clone();
+        // SAFETY: the array has so many bytes, which nothing else refers to; the caller waits for the event while they are
+        // there.
+        let event =
+            unsafe { queue.read((&from.memory, from.at * width), (start, bytes), written.as_deref().as_slice())? };
         count(&self.counters.downloads, 1);
         count(&self.counters.downloaded_bytes, bytes as u64);
         Ok(event)
@@ -145,15 +163,9 @@ impl Shared {
         if count == 0 {
             return Ok(());
         }
-        let to = to.into();
-        let (queue, memory, at, first) = (&self.queue, to.memory, to.at, None::<()>);
-        self.observed(|event| match value {
-            Value::F32(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, first, event, None),
-            Value::F64(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, first, event, None),
-            Value::I32(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, first, event, None),
-            Value::I64(x) => core::enqueue_fill_buffer(queue, memory, x, at, count, first, event, None),
-            Value::Bool(x) => core::enqueue_fill_buffer(queue, memory, u8::from(x), at, count, first, event, None),
-        })
+        let (to, pattern) = (to.into(), pattern(value));
+        let place = (to.memory, to.at * pattern.len(), count * pattern.len());
+        self.observed(|is_observed| self.queue.fill(place, &pattern, is_observed))
     }
 
     /// Has elements copied.
@@ -168,17 +180,7 @@ impl Shared {
             return Ok(());
         }
         let (from, to, width) = (from.into(), to.into(), dtype.bytes());
-        core::enqueue_copy_buffer::<u8, _, _, _>(
-            &self.queue,
-            from.memory,
-            to.memory,
-            from.at * width,
-            to.at * width,
-            count * width,
-            None::<()>,
-            None::<()>,
-        )?;
-        Ok(())
+        self.queue.copy((from.memory, from.at * width), (to.memory, to.at * width), count * width)
     }
 
     /// The truth values from a place on, once all that was launched before is done. Meanwhile, something else is launched.
@@ -189,18 +191,14 @@ impl Shared {
         meanwhile: impl FnOnce() -> Outcome<()>,
     ) -> Outcome<Vec<bool>> {
         let mut bytes = vec![0u8; values];
-        let mut done = Event::null();
         // SAFETY: there are so many bytes, which stay where they are until they are written: that is waited for, whatever
         // happens meanwhile.
-        unsafe {
-            let (queue, none) = (&self.queue, None::<()>);
-            core::enqueue_read_buffer(queue, at.memory, false, at.at, &mut bytes[..], none, Some(&mut done))?;
-        }
+        let done = unsafe { self.queue.read((at.memory, at.at), (bytes.as_mut_ptr(), values), &[])? };
         let launched = meanwhile();
-        if let Err(error) = core::wait_for_event(&done) {
+        if let Err(problem) = done.wait() {
             // Nobody knows whether the bytes will still be written.
             std::mem::forget(bytes);
-            return Err(error.into());
+            return Err(problem);
         }
         launched?;
         count(&self.counters.conditions, values as u64);
@@ -209,29 +207,57 @@ impl Shared {
     }
 }
 
+/// Downloads that are under way together: a queue of each device, and events.
+#[derive(Default)]
+struct Downloads<'a> {
+    queues: Vec<(&'a Arc<Common>, Queue)>,
+    events: Vec<(Event, &'a Place)>,
+}
+
+impl<'a> Downloads<'a> {
+    fn add(&mut self, shared: &'a Shared, ty: &Type, place: &'a Place, array: &mut Array) -> Outcome<()> {
+        let common = &shared.common;
+        let at = match self.queues.iter().position(|(other, _)| Arc::ptr_eq(other, common)) {
+            Some(at) => at,
+            None => {
+                self.queues.push((common, common.queues.download(&common.context, &shared.device)?));
+                self.queues.len() - 1
+            }
+        };
+        self.events.push((shared.read(&self.queues[at].1, ty, place, array)?, place));
+        Ok(())
+    }
+
+    /// Waits for all of them.
+    fn wait(&self) -> Outcome<()> {
+        self.queues.iter().try_for_each(|(_, queue)| queue.flush())?;
+        self.events.iter().try_for_each(|(event, place)| {
+            event.wait()?;
+            place.memory.work().set_arrived();
+            Ok(())
+        })
+    }
+
+    /// Gives the queues back, in which there is nothing any more.
+    fn end(self) {
+        self.queues.into_iter().for_each(|(common, queue)| common.queues.give_back(queue));
+    }
+}
+
 /// Arrays from their devices: all are asked for, and then waited for together.
 pub(super) fn download(wanted: &[(&Shared, &Type, &Place)]) -> Outcome<Vec<Array>> {
     let mut arrays: Vec<Array> = wanted.iter().map(|(_, ty, _)| Array::zeros(ty)).collect();
-    let (mut events, mut outcome) = (Vec::new(), Ok(()));
-    for ((shared, ty, place), array) in wanted.iter().zip(&mut arrays) {
-        if ty.size() == 0 {
-            continue;
+    let mut downloads = Downloads::default();
+    let mut all = wanted.iter().zip(&mut arrays).filter(|((_, ty, _), _)| ty.size() > 0);
+    let asked = all.try_for_each(|(&(shared, ty, place), array)| downloads.add(shared, ty, place, array));
+    if let Err(problem) = asked.and(downloads.wait()) {
+        // Nothing may be written once the arrays are gone.
+        if downloads.queues.iter().any(|(_, queue)| queue.finish().is_err()) {
+            std::mem::forget(arrays);
         }
-        match shared.read(ty, place, array) {
-            Ok(event) => events.push(event),
-            Err(problem) => {
-                outcome = Err(problem);
-                break;
-            }
-        }
+        return Err(problem);
     }
-    // Even then nothing may be written once the arrays are gone.
-    for event in &events {
-        if let Err(error) = core::wait_for_event(event) {
-            outcome = outcome.and(Err(error.into()));
-        }
-    }
-    outcome?;
+    downloads.end();
     for (array, (shared, ty, _)) in arrays.iter_mut().zip(wanted) {
         shared.forget_uploads()?;
         if ty.dtype == DType::Bool && ty.size() > 0 {

@@ -244,8 +244,8 @@ impl Products {
                 )));
             }
             None => match self.measured.get(&kind(dtype, product)) {
-                Some(&kernel) => kernel,
-                None => usual(dtype, sizes, limits),
+                Some(&kernel) if kernel.fits(dtype, limits) => kernel,
+                _ => usual(dtype, sizes, limits),
             },
         };
         let parts = match (kernel, self.parts) {
