@@ -8,18 +8,18 @@ use deltaray::simplify::fold_constants;
 
 #[path = "../random/chance.rs"]
 #[allow(dead_code)]
-mod chance;
+pub(crate) mod chance;
 use chance::Random;
 
 /// A program, and its inputs.
-struct Case {
-    text: String,
-    program: Text,
-    inputs: Vec<Array>,
-    is_single: bool,
+pub(crate) struct Case {
+    pub(crate) text: String,
+    pub(crate) program: Text,
+    pub(crate) inputs: Vec<Array>,
+    pub(crate) is_single: bool,
 }
 
-fn array(is_single: bool, shape: &[usize], random: &mut Random) -> Array {
+pub(crate) fn array(is_single: bool, shape: &[usize], random: &mut Random) -> Array {
     let numbers = (0..shape.iter().product()).map(|_| random.between(-1.0, 1.0));
     if is_single {
         return Array::from_vec(shape, numbers.map(|x| x as f32).collect());
@@ -44,7 +44,7 @@ fn extents(most: usize, random: &mut Random) -> Vec<usize> {
     }
 }
 
-fn shuffled<T>(mut all: Vec<T>, random: &mut Random) -> Vec<T> {
+pub(crate) fn shuffled<T>(mut all: Vec<T>, random: &mut Random) -> Vec<T> {
     for at in (1..all.len()).rev() {
         all.swap(at, random.below(at + 1));
     }
@@ -119,7 +119,7 @@ fn numbers(array: &Array) -> Vec<f64> {
 
 /// Compares all results with the interpreter's; the source has to have products in tiles if the options ask for them. Results
 /// in the programs.
-fn compare(cases: &[Case], options: &OpenCl, kernels: &str) -> Vec<Program> {
+pub(crate) fn compare(cases: &[Case], options: &OpenCl, kernels: &str) -> Vec<Program> {
     let bodies: Vec<_> = cases.iter().map(|case| fold_constants(&case.program.body)).collect();
     let programs = Program::all(&bodies, options).unwrap_or_else(|error| panic!("{error}"));
     let source = programs[0].source();

@@ -123,7 +123,7 @@ impl Writer {
 
     /// A procedure's kernels, and those of all inside of it.
     pub(super) fn procedure(&mut self, procedure: Procedure) -> Outcome<Code> {
-        let procedure = self.with_epilogues(procedure)?;
+        let procedure = self.with_prologues(self.with_epilogues(procedure)?)?;
         let mut plan = Plan::new(&procedure);
         let mut inner = Vec::new();
         for step in &procedure.steps {
