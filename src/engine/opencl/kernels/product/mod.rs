@@ -16,6 +16,7 @@ use crate::engine::opencl::tuning::{Choice, ProductKernel, Sizes, Tile};
 use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, Nest, Procedure, Product, ROW, SUMMED};
 use crate::source::plan::Plan;
 use crate::source::text::Text;
+use crate::source::tidy::functions;
 use epilogue::SUM;
 
 /// A product in tiles under construction.
@@ -146,7 +147,8 @@ impl Writer {
     }
 }
 
-/// The type that positions are counted in: the faster one, if no array, no part of the memory and no extent is too large.
+/// The type that positions are counted in: the faster one, if no array, no part of the memory, no extent and nothing that is
+/// computed of positions is too large.
 fn index_type(procedure: &Procedure, product: &Product, count: usize) -> &'static str {
     let sizes = [&product.left, &product.right, &product.result].map(|operand| {
         let id = procedure.origin(operand.buffer);
@@ -157,7 +159,11 @@ fn index_type(procedure: &Procedure, product: &Product, count: usize) -> &'stati
     let touched = touched.map(|id| procedure.buffers[procedure.origin(id) as usize].ty.size());
     let extents = [BATCH, ROW, SUMMED, COLUMN].map(|role| product.count(role));
     // Tiles reach beyond the edges.
-    let is_small = sizes.into_iter().chain(touched).chain(extents).chain([count]).all(|size| size < 1 << 30);
+    let is_small = |size: usize| size < 1 << 30;
+    // Places that guards keep from being read may be far outside of an array.
+    let reaches_far = |nest: &Nest| functions(nest).any(|at| !at.magnitude(&nest.extents).is_some_and(is_small));
+    let is_small =
+        sizes.into_iter().chain(touched).chain(extents).chain([count]).all(is_small) && !nests().any(reaches_far);
     if is_small { "int" } else { "long" }
 }
 
