@@ -405,9 +405,13 @@ fn kernels_of_products_are_measured_and_remembered() {
     let files = || std::fs::read_dir(&folder).map_or(0, |files| files.count());
     let mut random = Random::new(41);
     let text = "program p(x: f64[96, 70], y: f64[90, 70]) -> p: f64[96, 90]:\n    contract \"ik,jk->ij\" x y\n";
-    let cases = [case(text.into(), &[vec![96, 70], vec![90, 70]], false, &mut random)];
+    // One of the same kind computes an operand as it loads it.
+    let computed = text.replace("\" x y", "\" (x * x) y");
+    let cases = [text.to_string(), computed];
+    let cases = cases.map(|text| case(text, &[vec![96, 70], vec![90, 70]], false, &mut random));
     let options = OpenCl::default().cache_in(&folder).measure_products();
-    compare(&cases, &options, "left_tile");
+    let programs = compare(&cases, &options, "left_tile");
+    assert_eq!(programs.iter().map(Program::memory).max(), Some(0), "an operand is in memory");
     let found = files();
     assert!(found > 0, "nothing was kept");
     // The same kind again needs no kernel of another tile.

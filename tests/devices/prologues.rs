@@ -6,13 +6,24 @@ use crate::products::{Case, array, compare, shuffled};
 use deltaray::concrete::Array;
 use deltaray::engine::cpu;
 use deltaray::export;
-use deltaray::opencl::{OpenCl, ProductKernel, Program, Tile};
+use deltaray::opencl::{DeviceKind, OpenCl, ProductKernel, Program, Tile};
 use deltaray::prelude::*;
 use deltaray::simplify::fold_constants;
 
 /// Small blocks, which are compiled soon.
 const GROUPS: Tile = Tile { rows: 16, columns: 16, summed: 8, item_rows: 2, item_columns: 2 };
 const ITEMS: Tile = Tile { rows: 12, columns: 16, summed: 16, item_rows: 2, item_columns: 4 };
+
+/// Products by groups of work items, as graphics processors have them. Sums are one kernel each.
+fn groups() -> OpenCl {
+    let options = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(4096);
+    options.with_product_kernel(ProductKernel::Groups(GROUPS))
+}
+
+/// Products by work items that compute alone.
+fn items() -> OpenCl {
+    OpenCl::default().written_for(DeviceKind::Cpu).with_product_kernel(ProductKernel::Items(ITEMS))
+}
 
 /// How a program with a prologue is to be: its kernels, if no summed axis is taken in parts, the elements that are in memory
 /// meanwhile, and the operands that are computed where they are loaded.
@@ -147,6 +158,13 @@ fn computed_operands(is_single: bool, random: &mut Random) -> Vec<(Case, Expecte
             "let d: T[37, 19] = 2.0 * x\n    (contract \"ik,kj->ij\" d w, sum[0] d)",
             more(2, 0, 1),
         ),
+        // What else the nest writes is read instead of computed again.
+        (
+            "x: T[37, 19], y: T[37, 19], w: T[19, 45]",
+            "(z: T[37, 45], e: T[37, 19])",
+            "let e: T[37, 19] = exp (tanh (x * y))\n    (contract \"ik,kj->ij\" (e * e) w, e)",
+            more(2, 0, 1),
+        ),
         // It is wanted itself; and at other places.
         (
             "x: T[37, 19], y: T[37, 19], w: T[19, 45]",
@@ -180,29 +198,45 @@ fn computed(program: &Program) -> usize {
     program.report().kernels.iter().map(|kernel| count(&kernel.name)).sum()
 }
 
+/// Compares those programs with operands that are computed where they are loaded that are chosen by their positions.
+fn check(is_single: bool, options: &OpenCl, is_chosen: impl Fn(usize) -> bool) {
+    let all = computed_operands(is_single, &mut Random::new(61)).into_iter().enumerate();
+    let (cases, expected): (Vec<Case>, Vec<Expected>) =
+        all.filter(|&(at, _)| is_chosen(at)).map(|(_, chosen)| chosen).unzip();
+    // Arrays take whole lines of the cache.
+    let bytes = |elements: usize| (elements * if is_single { 4 } else { 8 }).next_multiple_of(64);
+    let programs = compare(&cases, options, "left_tile");
+    for ((program, case), expected) in programs.iter().zip(&cases).zip(&expected) {
+        let Expected { kernels, elements, computed: operands } = *expected;
+        let found = (program.kernels(), program.memory(), computed(program));
+        assert_eq!(found, (kernels, bytes(elements), operands), "{}\n{}", case.text, program.report());
+    }
+    // Parts are put together by one more kernel for each product.
+    let programs = compare(&cases, &options.clone().with_product_parts(2), "sum_of_parts");
+    for ((program, case), expected) in programs.iter().zip(&cases).zip(&expected) {
+        let kernels = expected.kernels + case.text.matches("contract").count();
+        assert_eq!((program.kernels(), computed(program)), (kernels, expected.computed), "{}", case.text);
+    }
+}
+
 #[test]
-fn operands_are_computed_where_they_are_loaded() {
+fn some_operands_are_computed_where_they_are_loaded() {
     if !is_there() {
         return;
     }
-    for (is_single, kernel) in [(true, ProductKernel::Groups(GROUPS)), (false, ProductKernel::Items(ITEMS))] {
-        let (cases, expected): (Vec<_>, Vec<_>) =
-            computed_operands(is_single, &mut Random::new(61)).into_iter().unzip();
-        let options = OpenCl::default().with_product_kernel(kernel);
-        // Arrays take whole lines of the cache.
-        let bytes = |elements: usize| (elements * if is_single { 4 } else { 8 }).next_multiple_of(64);
-        let programs = compare(&cases, &options, "left_tile");
-        for ((program, case), expected) in programs.iter().zip(&cases).zip(&expected) {
-            let Expected { kernels, elements, computed: operands } = *expected;
-            let found = (program.kernels(), program.memory(), computed(program));
-            assert_eq!(found, (kernels, bytes(elements), operands), "{}\n{}", case.text, program.report());
-        }
-        // Parts are put together by one more kernel for each product.
-        let programs = compare(&cases, &options.with_product_parts(2), "sum_of_parts");
-        for ((program, case), expected) in programs.iter().zip(&cases).zip(&expected) {
-            let kernels = expected.kernels + case.text.matches("contract").count();
-            assert_eq!((program.kernels(), computed(program)), (kernels, expected.computed), "{}", case.text);
-        }
+    check(true, &groups(), |at| at % 4 == 3);
+    check(false, &items(), |at| at % 4 == 1);
+}
+
+#[test]
+#[ignore = "compilers of devices take a minute for it: `scripts/test --long`"]
+fn elementwise_work_on_operands_is_done_where_they_are_loaded() {
+    if !is_there() {
+        return;
+    }
+    for is_single in [true, false] {
+        check(is_single, &groups(), |_| true);
+        check(is_single, &items(), |_| true);
     }
 }
 
@@ -214,22 +248,24 @@ fn what_tiles_would_compute_too_often_is_in_memory() {
     let mut random = Random::new(62);
     // The left operand is loaded once for each sixteen columns.
     let mut with = |columns: usize, operand: &str| {
-        let parameters = format!("x: T[64, 64], y: T[64, 64], m: T[64], w: T[64, {columns}]");
+        let matrices: String = ["x", "y", "u", "v", "t"].iter().map(|name| format!("{name}: T[64, 64], ")).collect();
+        let parameters = format!("{matrices}m: T[64], w: T[64, {columns}]");
         let block = format!("contract \"ik,kj->ij\" ({operand}) w");
         case(true, &parameters, &format!("z: T[64, {columns}]"), &block, &mut random)
     };
     let cases = [
         with(32, "x * y"),
+        with(32, "tanh x"),
+        with(320, "x - replicate[64] m"),
         with(2000, "x * y"),
         with(2000, "tanh x"),
-        with(320, "x - replicate[64] m"),
-        with(32, "tanh x"),
+        // Many times as much would be read.
+        with(32, "x * y * u * v * t"),
     ];
-    let options = OpenCl::default().with_product_kernel(ProductKernel::Groups(GROUPS));
-    let programs = compare(&cases, &options, "left_tile");
+    let programs = compare(&cases, &groups(), "left_tile");
     let found: Vec<(usize, usize)> = programs.iter().map(|program| (program.kernels(), program.memory())).collect();
     let (computed, stored) = ((1, 0), (2, 4 * 64 * 64));
-    assert_eq!(found, [computed, stored, stored, computed, computed]);
+    assert_eq!(found, [computed, computed, computed, stored, stored, stored]);
 }
 
 #[test]
@@ -251,11 +287,11 @@ fn kernels_of_products_take_no_more_arrays_than_a_device_does() {
         let block = format!("contract \"ik,kj->ij\" (x{left}) (w{right})");
         case(false, &parameters, "z: T[37, 45]", &block, &mut random)
     };
-    let cases = [with(10), with(31)];
-    let options = OpenCl::default().with_product_kernel(ProductKernel::Items(ITEMS));
-    let programs = compare(&cases, &options, "left_tile");
+    // And of too many values.
+    let cases = [with(10), with(31), with(40)];
+    let programs = compare(&cases, &groups(), "left_tile");
     let found: Vec<(usize, usize)> = programs.iter().map(|program| (program.kernels(), computed(program))).collect();
-    assert_eq!(found, [(1, 2), (2, 1)]);
+    assert_eq!(found, [(1, 2), (2, 1), (3, 0)]);
 }
 
 #[test]
@@ -266,8 +302,7 @@ fn names_of_arrays_that_operands_are_computed_of_stand_in_the_source() {
     let parameters = "pixels: T[37, 19], means: T[19], weights: T[19, 45]";
     let block = "contract \"ik,kj->ij\" (pixels - replicate[37] means) weights";
     let case = case(true, parameters, "scores: T[37, 45]", block, &mut Random::new(64));
-    let options = OpenCl::default().with_product_kernel(ProductKernel::Groups(GROUPS));
-    let program = Program::named(&case.program, &options).unwrap();
+    let program = Program::named(&case.program, &groups()).unwrap();
     let source = program.source();
     for name in ["pixels", "means", "weights", "scores"] {
         assert!(source.contains(&format!(": {name} */")), "no {name} in:\n{source}");
@@ -308,8 +343,8 @@ fn a_gradient_of_two_layers_computes_operands_where_it_loads_them() {
     );
     let staged = staged.unwrap();
     let expected = staged.compile(Cpu::default()).unwrap().call((&weights, &data)).unwrap();
-    for kernel in [ProductKernel::Groups(GROUPS), ProductKernel::Items(ITEMS)] {
-        let compiled = staged.compile(OpenCl::default().with_product_kernel(kernel)).unwrap();
+    for options in [groups(), items()] {
+        let compiled = staged.compile(options).unwrap();
         let (program, found) = (compiled.program(), compiled.call((&weights, &data)).unwrap());
         let close = |found: Vec<f32>, expected: Vec<f32>| {
             assert_eq!(found.len(), expected.len());
@@ -321,7 +356,9 @@ fn a_gradient_of_two_layers_computes_operands_where_it_loads_them() {
         close(found.1.0.reshape([24 * 40]).to_vec(), expected.1.0.reshape([24 * 40]).to_vec());
         close(found.1.1.to_vec(), expected.1.1.to_vec());
         close(found.1.2.reshape([40 * 12]).to_vec(), expected.1.2.reshape([40 * 12]).to_vec());
-        assert_eq!((program.kernels(), computed(program)), (0, 0), "{}", program.report());
+        // The features, which two products read, and the slope of the error by the second layer, were kernels of their own.
+        let found = (program.kernels(), computed(program));
+        assert_eq!(found, (8, 3), "8 kernels, where 10 were without prologues:\n{}", program.report());
     }
 }
 
@@ -403,9 +440,9 @@ fn random_operands_are_computed_where_they_are_loaded() {
         return;
     }
     let mut random = Random::new(66);
-    for kernel in [ProductKernel::Groups(GROUPS), ProductKernel::Items(ITEMS)] {
+    for options in [groups(), items()] {
         let cases: Vec<Case> = (0..12).map(|_| random_case(&mut random)).collect();
-        let programs = compare(&cases, &OpenCl::default().with_product_kernel(kernel), "left_tile");
+        let programs = compare(&cases, &options, "left_tile");
         let found: usize = programs.iter().map(computed).sum();
         assert!(found >= 12, "{found} operands of {} products are computed", cases.len());
     }
@@ -425,8 +462,7 @@ fn elements_far_outside_of_an_array_are_not_inside_by_overflow() {
         let case = case(true, &format!("{x}, {h}"), "z: T[37, 45]", block, &mut Random::new(67));
         let body = fold_constants(&case.program.body);
         let expected = cpu::Program::new(&body, &Cpu::default()).unwrap().run(&case.inputs).unwrap();
-        let program =
-            Program::new(&body, &OpenCl::default().with_product_kernel(ProductKernel::Groups(GROUPS))).unwrap();
+        let program = Program::new(&body, &groups()).unwrap();
         assert_eq!(program.kernels(), 1, "{}", program.report());
         let given: Vec<_> = case.inputs.iter().map(|array| program.upload(array).unwrap()).collect();
         assert!(!program.source().contains("const int i0"), "positions are counted in ints:\n{program}");

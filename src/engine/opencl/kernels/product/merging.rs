@@ -28,12 +28,9 @@ pub(super) fn filled(procedure: &Procedure, steps: &[Step]) -> BTreeSet<BufferId
 pub(super) fn is_everywhere(at: &Affine, extents: &[usize], count: usize) -> bool {
     let mut axes: Vec<(i64, usize)> = at.coefficients.iter().copied().zip(extents.iter().copied()).collect();
     axes.sort_unstable();
-    let whole = axes.into_iter().try_fold(
-        1i64,
-        |inner, (stride, extent)| {
-            if stride == inner { inner.checked_mul(extent as i64) } else { None }
-        },
-    );
+    let whole = axes.into_iter().try_fold(1i64, |inner, (stride, extent)| {
+        (stride == inner).then(|| inner.checked_mul(extent as i64)).flatten()
+    });
     at.offset == 0 && whole == i64::try_from(count).ok()
 }
 

@@ -205,7 +205,7 @@ impl Tiled<'_> {
                 text.line(format!("{place} = {element};"));
             }
             (Some(prologue), Some(condition)) => {
-                // What is outside is not computed of zeros, of which it may be no number.
+                // Beyond the edges there is nothing that it could be computed of.
                 text.line(format!("{dtype} {element} = 0;"));
                 text.open(format!("if ({condition})"));
                 text.append(prologue.clone());

@@ -13,7 +13,7 @@ use crate::source::tidy::tidied;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What an element of an operand is called that a prologue computes.
-pub(super) const VALUE: &str = "value";
+const VALUE: &str = "value";
 
 /// Products that compute an array as they load it, instead of the nest that did.
 struct Merge {
@@ -23,27 +23,37 @@ struct Merge {
     products: Vec<(usize, Box<Product>)>,
 }
 
-/// How many steps touch each buffer.
+/// The steps that touch each buffer.
 #[derive(Default)]
-struct Uses(HashMap<BufferId, usize>);
+struct Uses(HashMap<BufferId, BTreeSet<usize>>);
 
 impl Uses {
     fn of(procedure: &Procedure) -> Uses {
         let mut uses = Uses::default();
-        procedure.steps.iter().for_each(|step| uses.count(procedure, step, |uses| uses + 1));
+        (0..procedure.steps.len()).for_each(|at| uses.add(procedure, at));
         uses
     }
 
-    fn of_buffer(&self, id: BufferId) -> usize {
-        self.0.get(&id).copied().unwrap_or_default()
+    /// The buffers that a step touches.
+    fn touched(procedure: &Procedure, at: usize) -> BTreeSet<BufferId> {
+        let (mut read, filled) = touched(procedure, &procedure.steps[at]);
+        read.extend(filled);
+        read
     }
 
-    fn count(&mut self, procedure: &Procedure, step: &Step, change: impl Fn(usize) -> usize) {
-        let (read, filled) = touched(procedure, step);
-        for &id in read.union(&filled) {
-            let uses = self.0.entry(id).or_default();
-            *uses = change(*uses);
+    fn add(&mut self, procedure: &Procedure, at: usize) {
+        for id in Uses::touched(procedure, at) {
+            self.0.entry(id).or_default().insert(at);
         }
+    }
+
+    /// Puts another step in the place of one.
+    fn exchange(&mut self, procedure: &mut Procedure, at: usize, step: Step) {
+        for id in Uses::touched(procedure, at) {
+            self.0.entry(id).or_default().remove(&at);
+        }
+        procedure.steps[at] = step;
+        self.add(procedure, at);
     }
 }
 
@@ -55,25 +65,19 @@ impl Writer {
         }
         let unread = Plan::new(&procedure).unread;
         let mut uses = Uses::of(&procedure);
+        let mut is_kept = vec![true; procedure.steps.len()];
         for at in (0..procedure.steps.len()).rev() {
             // A nest may write several operands.
             while let Some(Merge { rest, products }) = self.possible_prologue(&procedure, &unread, &uses, at)? {
-                let mut change = |procedure: &mut Procedure, at: usize, step: Step| {
-                    uses.count(procedure, &procedure.steps[at], |uses| uses - 1);
-                    uses.count(procedure, &step, |uses| uses + 1);
-                    procedure.steps[at] = step;
-                };
+                is_kept[at] = rest.is_some();
+                uses.exchange(&mut procedure, at, Step::Nest(rest.unwrap_or_default()));
                 for (at, product) in products {
-                    change(&mut procedure, at, Step::Product(product));
-                }
-                let is_whole = rest.is_none();
-                change(&mut procedure, at, Step::Nest(rest.unwrap_or_default()));
-                if is_whole {
-                    procedure.steps.remove(at);
-                    break;
+                    uses.exchange(&mut procedure, at, Step::Product(product));
                 }
             }
         }
+        let mut is_kept = is_kept.into_iter();
+        procedure.steps.retain(|_| is_kept.next().unwrap_or(true));
         Ok(procedure)
     }
 
@@ -87,18 +91,20 @@ impl Writer {
     ) -> Outcome<Option<Merge>> {
         let Step::Nest(nest) = &procedure.steps[at] else { return Ok(None) };
         for array in origins(procedure, nest.stores.iter().map(|store| store.buffer)) {
-            let Some(readers) = readers(procedure, uses, (at, array)) else { continue };
-            let mut tiled = Vec::new();
-            for (at, product) in readers {
+            let Some(products) = readers(procedure, uses, (at, array)) else { continue };
+            let mut readers = Vec::new();
+            for &(at, product) in &products {
                 if let Some(tiling) = self.tiling(procedure, product)? {
                     let most = self.most_operands() - usize::from(tiling.parts > 1);
-                    tiled.push(Reader { at, product, tile: tiling.tile, most });
+                    readers.push(Reader { at, product, tile: tiling.tile, most });
                 }
             }
-            if tiled.len() + 1 != uses.of_buffer(array) {
+            // The others have no place for it.
+            if readers.len() < products.len() {
                 continue;
             }
-            if let Some(merge) = merged(procedure, &tidied(nest, unread), (at, array), &tiled) {
+            let whole = tidied(nest, unread);
+            if let Some(merge) = merged(procedure, &whole, (at, array), &readers, self.limits.is_serial) {
                 return Ok(Some(merge));
             }
         }
@@ -142,32 +148,21 @@ fn readers<'p>(
     (at, array): (usize, BufferId),
 ) -> Option<Vec<(usize, &'p Product)>> {
     let is_it = |id: BufferId| procedure.origin(id) == array;
-    let others = uses.of_buffer(array) - 1;
     let is_local = matches!(procedure.buffers[array as usize].source, Source::Local);
-    if !is_local || others == 0 || procedure.results.iter().chain(&procedure.continued).any(|&id| is_it(id)) {
+    if !is_local || procedure.results.iter().chain(&procedure.continued).any(|&id| is_it(id)) {
         return None;
     }
-    let mut found = Vec::new();
-    for (at, step) in procedure.steps.iter().enumerate().skip(at + 1) {
-        let (read, filled) = touched(procedure, step);
-        if filled.contains(&array) {
-            return None;
-        }
-        if !read.contains(&array) {
-            continue;
-        }
-        let Step::Product(product) = step else { return None };
+    let others = uses.0.get(&array)?.iter().filter(|&&other| other != at);
+    let product = |&other: &usize| {
+        let Step::Product(product) = &procedure.steps[other] else { return None };
         // What else the product does may not read it.
         let nests = product.prologues.iter().flatten().chain(product.epilogue.iter().map(|epilogue| &epilogue.nest));
-        if nests.flat_map(Nest::read).any(is_it) {
-            return None;
-        }
-        found.push((at, &**product));
-        if found.len() == others {
-            return Some(found);
-        }
-    }
-    None
+        let mut beside = nests.flat_map(Nest::read);
+        let fills = touched(procedure, &procedure.steps[other]).1.contains(&array);
+        (other > at && !fills && !beside.any(is_it)).then_some((other, &**product))
+    };
+    let found: Vec<(usize, &Product)> = others.map(product).collect::<Option<_>>()?;
+    (!found.is_empty()).then_some(found)
 }
 
 /// Products with a nest as their prologue, and what is left of it, if that is to be.
@@ -176,6 +171,7 @@ fn merged(
     whole: &Nest,
     (at, array): (usize, BufferId),
     readers: &[Reader<'_>],
+    is_serial: bool,
 ) -> Option<Merge> {
     let is_own = |store: &Store| procedure.origin(store.buffer) == array;
     let (own, others): (Vec<Store>, Vec<Store>) = whole.stores.iter().cloned().partition(is_own);
@@ -216,7 +212,7 @@ fn merged(
             }
             products.push(product);
         }
-        let exchange = Exchange { procedure, array, whole, rest: rest.as_ref(), prologue: &nest };
+        let exchange = Exchange { procedure, array, whole, rest: rest.as_ref(), prologue: &nest, is_serial };
         let gain = exchange.gain(products.iter().zip(readers).map(|(product, reader)| (&**product, reader.tile)))?;
         Some((gain, products))
     };

@@ -11,15 +11,17 @@ use crate::kernel::roots::own_cost;
 use crate::kernel::{BATCH, BufferId, COLUMN, Nest, Procedure, Product, ROW, SUMMED, Value};
 use crate::shape::{DType, steps};
 
-/// Simple operations that take as long as a byte to memory: graphics processors do ten and more meanwhile, and the units of
-/// processors with vectors a few. Where products are loaded there are other things to do meanwhile, but not for all of them.
-const OPERATIONS: f64 = 4.0;
+/// Simple operations that take as long as a byte to memory. Graphics processors do ten and more meanwhile, but while tiles are
+/// loaded not all of their units have something to do. Processors take the elements of tiles one after the other: measured with
+/// PoCL 3.1, half a nanosecond for each operation, and a fifth for a byte.
+const OPERATIONS: f64 = 8.0;
+const OPERATIONS_IN_TURN: f64 = 1.0;
 
 /// The share of a byte's time that it takes where other groups have read it: it is in a cache that all of them share, which is
 /// a few times as fast as memory.
 const AGAIN: f64 = 0.25;
 
-/// How many times its bytes an element takes whose neighbours in memory are not neighbours in the tile: caches bring whole
+/// How many times its bytes an element takes whose neighbours in memory are not neighbours in the operand: caches bring whole
 /// lines, of which other elements are used somewhat later, if the line is still there.
 const SCATTERED: f64 = 4.0;
 
@@ -44,34 +46,42 @@ pub(super) struct Exchange<'a> {
     /// What is left of it, if something is.
     pub(super) rest: Option<&'a Nest>,
     pub(super) prologue: &'a Nest,
+    /// Whether the device's work items run one after the other.
+    pub(super) is_serial: bool,
 }
 
 impl Exchange<'_> {
     /// What is gained by it, in bytes, with these products that have the prologue; `None` if nothing is.
     pub(super) fn gain<'p>(&self, products: impl Iterator<Item = (&'p Product, Tile)>) -> Option<f64> {
-        let Exchange { procedure, array, whole, rest, prologue } = *self;
-        let [store] = &prologue.stores[..] else { unreachable!("a prologue computes one array") };
+        let Exchange { procedure, array, whole, rest, prologue, is_serial } = *self;
+        let of_byte = if is_serial { OPERATIONS_IN_TURN } else { OPERATIONS };
         let elements = positions(prologue);
         let bytes = elements * procedure.buffers[array as usize].ty.dtype.bytes() as f64;
+        // Neighbours in the operand are those along this axis.
+        let along = |nest: &Nest| {
+            let store = nest.stores.iter().find(|store| procedure.origin(store.buffer) == array);
+            store.and_then(|store| store.at.coefficients.iter().position(|&coefficient| coefficient == 1))
+        };
         if self.read(prologue, None) > MOST_READ * bytes || prologue.values.len() > MOST_VALUES {
             return None;
         }
-        // Where tiles are loaded, neighbours are those of the operand.
-        let along = store.at.coefficients.iter().position(|&coefficient| coefficient == 1);
-        let read = self.read(prologue, along);
-        let work = |nest: &Nest| self.read(nest, None) + positions(nest) * operations_of(nest) / OPERATIONS;
+        let read = self.read(prologue, along(prologue));
+        // What is left of the nest has its axes.
+        let axis = along(whole);
+        let work = |nest: &Nest| self.read(nest, axis) + positions(nest) * operations_of(nest) / of_byte;
         let mut before = work(whole) + bytes + if rest.is_none() { LAUNCH } else { 0.0 };
         let mut after = rest.map_or(0.0, work);
         for (product, tile) in products {
             let (loads, operations) = self.loads(product, tile);
             let times = 1.0 + (loads / elements - 1.0).max(0.0) * AGAIN;
             before += times * bytes;
-            after += times * read + operations / OPERATIONS;
+            after += times * read + operations / of_byte;
         }
         (after < before).then_some(before - after)
     }
 
-    /// How often all tiles of a product load elements of the array, and the operations of the prologue meanwhile.
+    /// How often all tiles of a product load elements of the array, and the operations of the prologue meanwhile, of which one
+    /// is a load that there is without it too.
     fn loads(&self, product: &Product, tile: Tile) -> (f64, f64) {
         let (mut loads, mut operations) = (0.0, 0.0);
         for (side, operand) in [&product.left, &product.right].into_iter().enumerate() {
@@ -85,12 +95,12 @@ impl Exchange<'_> {
             let axes = self.prologue.extents.iter().zip(&self.prologue.stores[0].at.coefficients);
             let divided = axes.filter(|&(&extent, &stride)| element.position(stride, extent).is_none()).count();
             loads += loaded;
-            operations += loaded * (operations_of(self.prologue) + divided as f64 * DIVISION);
+            operations += loaded * (operations_of(self.prologue) - 1.0 + divided as f64 * DIVISION);
         }
         (loads, operations)
     }
 
-    /// The bytes that a nest reads, each place once; those count more that are not beside each other along an axis.
+    /// The bytes that a nest reads, each place once; those count several times that are not beside each other along an axis.
     fn read(&self, nest: &Nest, along: Option<usize>) -> f64 {
         let axes = axes_of_values(nest);
         let of = |(id, (value, dtype)): (usize, &(Value, DType))| {
