@@ -356,9 +356,10 @@ fn a_gradient_of_two_layers_computes_operands_where_it_loads_them() {
         close(found.1.0.reshape([24 * 40]).to_vec(), expected.1.0.reshape([24 * 40]).to_vec());
         close(found.1.1.to_vec(), expected.1.1.to_vec());
         close(found.1.2.reshape([40 * 12]).to_vec(), expected.1.2.reshape([40 * 12]).to_vec());
-        // The features, which two products read, and the slope of the error by the second layer, were kernels of their own.
+        // The features, which two products read, and the second layer's weights as the mean scales them were kernels of their own.
         let found = (program.kernels(), computed(program));
         assert_eq!(found, (8, 3), "8 kernels, where 10 were without prologues:\n{}", program.report());
+        assert!(program.memory() < 56_832, "no less memory than without prologues:\n{}", program.report());
     }
 }
 
