@@ -10,6 +10,8 @@ mod nests;
 mod presence;
 #[path = "devices/products.rs"]
 mod products;
+#[path = "devices/prologues.rs"]
+mod prologues;
 #[path = "devices/runs.rs"]
 mod runs;
 #[path = "devices/scans.rs"]

@@ -62,18 +62,23 @@ pub(crate) fn step(procedure: &Procedure, step: &Step) -> Option<(String, f64, f
         Step::Product(product) => {
             let [m, k, n] = product.sizes();
             let batches = product.count(BATCH);
-            let name = match batches {
+            let mut name = match batches {
                 1 => format!("product {m}x{k}x{n}"),
                 _ => format!("{batches} products {m}x{k}x{n}"),
             };
-            let operations = 2.0 * batches as f64 * m as f64 * k as f64 * n as f64;
-            match &product.epilogue {
-                Some(epilogue) => {
-                    let nest = &epilogue.nest;
-                    (format!("{name}; {}", nest_name(nest)), operations + nest_operations(nest))
+            let mut operations = 2.0 * batches as f64 * m as f64 * k as f64 * n as f64;
+            // However often tiles compute an operand's element, it counts once.
+            for (side, nest) in ["left", "right"].iter().zip(&product.prologues) {
+                if let Some(nest) = nest {
+                    name = format!("{name}, {side} {}{}", nest_loops(nest), nest_work(nest));
+                    operations += nest_operations(nest);
                 }
-                None => (name, operations),
             }
+            if let Some(nest) = product.epilogue.as_ref().map(|epilogue| &epilogue.nest) {
+                name = format!("{name}; {}", nest_name(nest));
+                operations += nest_operations(nest);
+            }
+            (name, operations)
         }
         Step::Call(call) => {
             let op = call.body.nodes.get(call.body.arity()).map(|node| print::name(&node.op));
@@ -150,11 +155,15 @@ fn kernels_of(procedure: &Procedure) -> Vec<Kernel> {
     kernels(procedure, 1.0, &mut || None)
 }
 
-fn nest_name(nest: &Nest) -> String {
+/// The extents of a nest's loops.
+fn nest_loops(nest: &Nest) -> String {
     let loops: Vec<String> = nest.extents.iter().map(usize::to_string).collect();
+    format!("nest {}", if loops.is_empty() { "1".into() } else { loops.join("x") })
+}
+
+fn nest_name(nest: &Nest) -> String {
     let stores: Vec<String> = nest.stores.iter().map(|store| format!("b{}", store.buffer)).collect();
-    let loops = if loops.is_empty() { "1".into() } else { loops.join("x") };
-    format!("nest {loops} -> {}{}", stores.join(", "), nest_work(nest))
+    format!("{} -> {}{}", nest_loops(nest), stores.join(", "), nest_work(nest))
 }
 
 /// How many operations a nest's name lists.

@@ -40,6 +40,18 @@ impl Affine {
         (low, high)
     }
 
+    /// What the function and all sums of some of its terms stay below in magnitude, or at, over loops of these extents; `None`
+    /// where that overflows.
+    #[cfg(feature = "opencl")]
+    pub(crate) fn magnitude(&self, extents: &[usize]) -> Option<usize> {
+        let terms = self.coefficients.iter().zip(extents);
+        let start = usize::try_from(self.offset.unsigned_abs()).ok();
+        terms.fold(start, |sum, (&coefficient, &extent)| {
+            let reach = usize::try_from(coefficient.unsigned_abs()).ok()?.checked_mul(extent.saturating_sub(1))?;
+            sum?.checked_add(reach)
+        })
+    }
+
     /// Whether all values over loops of these extents are positions of an axis.
     pub(crate) fn stays_inside(&self, extents: &[usize], extent: usize) -> bool {
         let (low, high) = self.range(extents);

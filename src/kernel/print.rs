@@ -79,6 +79,9 @@ impl Display for Procedure {
             match step {
                 Step::Nest(nest) => write!(f, "{nest}")?,
                 Step::Product(product) => {
+                    for prologue in product.prologues.iter().flatten() {
+                        write!(f, "{prologue}")?;
+                    }
                     writeln!(
                         f,
                         "  b{} = b{} · b{}: batches, rows, summed, columns {:?}",

@@ -64,6 +64,10 @@ pub(crate) struct Product {
     pub(crate) result: Strided,
     /// Whether the products are added to what the result has.
     pub(crate) continues: bool,
+    /// What the elements of the left and of the right operand are, where nests compute them as they are read instead of finding
+    /// them in memory: each nest writes those of the operand's buffer and nothing else, every one once. Engines move it here, as
+    /// an epilogue.
+    pub(crate) prologues: [Option<Nest>; 2],
     /// What is computed of each element as soon as it is known. Lowering leaves this to steps of their own: engines whose
     /// kernels have a place for it move it here.
     pub(crate) epilogue: Option<Epilogue>,
@@ -109,9 +113,20 @@ impl Product {
         nest
     }
 
+    /// The buffers that the operands are read from, or that they are computed of.
+    pub(crate) fn sources(&self) -> Vec<BufferId> {
+        let operands = [&self.left, &self.right].into_iter().zip(&self.prologues);
+        operands
+            .flat_map(|(operand, prologue)| match prologue {
+                Some(nest) => nest.read().collect(),
+                None => vec![operand.buffer],
+            })
+            .collect()
+    }
+
     /// The buffers that are read, and those that are filled.
     fn touched(&self) -> (Vec<BufferId>, Vec<BufferId>) {
-        let (operands, result) = (vec![self.left.buffer, self.right.buffer], self.result.buffer);
+        let (operands, result) = (self.sources(), self.result.buffer);
         let Some(Epilogue { nest, keeps_result }) = &self.epilogue else { return (operands, vec![result]) };
         let others = nest.read().filter(|&id| id != result);
         let stored = nest.stores.iter().map(|store| store.buffer);

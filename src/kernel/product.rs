@@ -176,5 +176,5 @@ fn product_of(labels: [Labels; 4], operands: [&Operand; 3], extent: &impl Fn(u8)
         offset: operand.at.offset as usize,
         strides: strides.next().expect("strides of each operand"),
     });
-    Product { extents, left, right, result, continues: false, epilogue: None }
+    Product { extents, left, right, result, continues: false, prologues: [None, None], epilogue: None }
 }

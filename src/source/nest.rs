@@ -66,7 +66,7 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) has_vectors: bool,
     /// The helpers that combine with elements which others may combine with at the same time, if they do.
     pub(crate) atomics: Option<&'static str>,
-    /// A buffer whose element is at hand wherever it is read, and what that is called.
+    /// A buffer of which one element is at hand wherever it is read or written, and what that is called.
     pub(crate) given: Option<(u32, &'static str)>,
 }
 
@@ -425,15 +425,16 @@ impl NestWriter<'_> {
     /// The element at a store's place, and the condition that something is stored.
     fn place(&self, store: &Store) -> (String, Option<String>) {
         let guards = (!store.guards.is_empty()).then(|| self.guards(&store.guards));
-        let array = (self.name)(store.buffer);
+        let array = || (self.name)(store.buffer);
         match store.index {
+            _ if let Some((_, name)) = self.given.filter(|(given, _)| *given == store.buffer) => (name.into(), guards),
             None => match self.row_element(store.buffer, &store.at) {
                 Some(element) if self.is_inside => (element, guards),
-                _ => (format!("{array}[{}]", self.counted(&store.at).text), guards),
+                _ => (format!("{}[{}]", array(), self.counted(&store.at).text), guards),
             },
             Some((index, stride, extent)) => {
                 let (place, inside) = self.computed(&store.at, stride, index, extent);
-                let element = format!("{array}[{place}]");
+                let element = format!("{}[{place}]", array());
                 (element, Some(guards.map_or(inside.clone(), |guards| format!("{guards} && {inside}"))))
             }
         }

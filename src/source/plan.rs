@@ -76,7 +76,8 @@ impl<'p> Plan<'p> {
                 begun[first - 1].push(id as BufferId);
             }
         }
-        Plan { procedure, places: places(procedure), slots: Slots::default(), unread, lifetimes, begun, step: 0 }
+        let places = places(procedure, &lifetimes);
+        Plan { procedure, places, slots: Slots::default(), unread, lifetimes, begun, step: 0 }
     }
 
     /// Comes to the next step, or behind the last one: finds places for the buffers that it is the first to touch, and results
@@ -154,15 +155,17 @@ fn lifetimes(procedure: &Procedure, unread: &HashSet<BufferId>) -> Vec<Option<(u
     lifetimes
 }
 
-/// The places of all buffers before the first step, known by the end of chains of aliases.
-fn places(procedure: &Procedure) -> Vec<Place> {
+/// The places of all buffers before the first step, known by the end of chains of aliases. Known arrays that no step touches
+/// have none.
+fn places(procedure: &Procedure, lifetimes: &[Option<(usize, usize)>]) -> Vec<Place> {
     let mut places: Vec<Place> = procedure
         .buffers
         .iter()
         .enumerate()
         .map(|(id, buffer)| match buffer.source {
             Source::Parameter(position) => Place::Argument(position),
-            Source::Constant(_) => Place::Constant(id as BufferId),
+            Source::Constant(_) if lifetimes[id].is_some() => Place::Constant(id as BufferId),
+            Source::Constant(_) => Place::Unused,
             Source::Local | Source::Alias(_) => Place::Unused,
         })
         .collect();

@@ -52,7 +52,7 @@ fn of_guards(guards: &Guards) -> Vec<&Affine> {
 }
 
 /// All affine functions of a nest.
-fn functions(nest: &Nest) -> impl Iterator<Item = &Affine> {
+pub(crate) fn functions(nest: &Nest) -> impl Iterator<Item = &Affine> {
     let values = nest.values.iter().flat_map(|(value, _)| match value {
         Value::Position(at) | Value::Gather { at, .. } => vec![at],
         Value::Load { at, guards, .. } => {

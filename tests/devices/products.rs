@@ -8,18 +8,18 @@ use deltaray::simplify::fold_constants;
 
 #[path = "../random/chance.rs"]
 #[allow(dead_code)]
-mod chance;
+pub(crate) mod chance;
 use chance::Random;
 
 /// A program, and its inputs.
-struct Case {
-    text: String,
-    program: Text,
-    inputs: Vec<Array>,
-    is_single: bool,
+pub(crate) struct Case {
+    pub(crate) text: String,
+    pub(crate) program: Text,
+    pub(crate) inputs: Vec<Array>,
+    pub(crate) is_single: bool,
 }
 
-fn array(is_single: bool, shape: &[usize], random: &mut Random) -> Array {
+pub(crate) fn array(is_single: bool, shape: &[usize], random: &mut Random) -> Array {
     let numbers = (0..shape.iter().product()).map(|_| random.between(-1.0, 1.0));
     if is_single {
         return Array::from_vec(shape, numbers.map(|x| x as f32).collect());
@@ -44,7 +44,7 @@ fn extents(most: usize, random: &mut Random) -> Vec<usize> {
     }
 }
 
-fn shuffled<T>(mut all: Vec<T>, random: &mut Random) -> Vec<T> {
+pub(crate) fn shuffled<T>(mut all: Vec<T>, random: &mut Random) -> Vec<T> {
     for at in (1..all.len()).rev() {
         all.swap(at, random.below(at + 1));
     }
@@ -119,7 +119,7 @@ fn numbers(array: &Array) -> Vec<f64> {
 
 /// Compares all results with the interpreter's; the source has to have products in tiles if the options ask for them. Results
 /// in the programs.
-fn compare(cases: &[Case], options: &OpenCl, kernels: &str) -> Vec<Program> {
+pub(crate) fn compare(cases: &[Case], options: &OpenCl, kernels: &str) -> Vec<Program> {
     let bodies: Vec<_> = cases.iter().map(|case| fold_constants(&case.program.body)).collect();
     let programs = Program::all(&bodies, options).unwrap_or_else(|error| panic!("{error}"));
     let source = programs[0].source();
@@ -405,9 +405,13 @@ fn kernels_of_products_are_measured_and_remembered() {
     let files = || std::fs::read_dir(&folder).map_or(0, |files| files.count());
     let mut random = Random::new(41);
     let text = "program p(x: f64[96, 70], y: f64[90, 70]) -> p: f64[96, 90]:\n    contract \"ik,jk->ij\" x y\n";
-    let cases = [case(text.into(), &[vec![96, 70], vec![90, 70]], false, &mut random)];
+    // One of the same kind computes an operand as it loads it.
+    let computed = text.replace("\" x y", "\" (x * x) y");
+    let cases = [text.to_string(), computed];
+    let cases = cases.map(|text| case(text, &[vec![96, 70], vec![90, 70]], false, &mut random));
     let options = OpenCl::default().cache_in(&folder).measure_products();
-    compare(&cases, &options, "left_tile");
+    let programs = compare(&cases, &options, "left_tile");
+    assert_eq!(programs.iter().map(Program::memory).max(), Some(0), "an operand is in memory");
     let found = files();
     assert!(found > 0, "nothing was kept");
     // The same kind again needs no kernel of another tile.

@@ -79,7 +79,8 @@ pub(super) struct Products {
     pub(super) measured: BTreeMap<String, ProductKernel>,
 }
 
-/// Products of the same kind have the same kernel: those of arrays of the same layout, with extents of the same magnitude.
+/// Products of the same kind have the same kernel: those of arrays of the same layout, with extents of the same magnitude,
+/// whatever is computed of their elements, or as these are loaded.
 pub(super) fn kind(dtype: DType, product: &Product) -> String {
     let magnitude = |role: usize| (product.count(role).max(1) as f64).log2().round();
     let [batches, rows, summed, columns] = [BATCH, ROW, SUMMED, COLUMN].map(magnitude);

@@ -1,5 +1,6 @@
 //! Elementwise work on products, done where their elements become known: what it alone reads is never in memory.
 
+use super::merging::{is_everywhere, origins, touched};
 use super::places;
 use crate::engine::opencl::failure::Outcome;
 use crate::engine::opencl::kernels::parts::{pruned, read_again};
@@ -8,11 +9,10 @@ use crate::kernel::{
     BATCH, BufferId, COLUMN, Epilogue, Mode, Nest, Procedure, Product, ROW, Source, Step, Store, Value,
 };
 use crate::shape::steps;
-use crate::source::nest::{Buffers, NestWriter};
 use crate::source::plan::Plan;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 
 /// What an element's sum is called for its epilogue.
 pub(super) const SUM: &str = "sum";
@@ -76,12 +76,8 @@ impl Writer {
         if product.continues || matches!(procedure.buffers[result as usize].source, Source::Parameter(_)) {
             return None;
         }
-        let origins =
-            |ids: Vec<BufferId>| -> BTreeSet<BufferId> { ids.into_iter().map(|id| procedure.origin(id)).collect() };
-        let touched = |step: &Step| {
-            let (read, filled) = step.touched();
-            (origins(read), origins(filled))
-        };
+        let origins = |ids: Vec<BufferId>| origins(procedure, ids);
+        let touched = |step: &Step| touched(procedure, step);
         let touches_result = |step: &Step| {
             let (read, filled) = touched(step);
             read.contains(&result) || filled.contains(&result)
@@ -137,39 +133,8 @@ impl Writer {
         nest: &Nest,
     ) -> Text {
         let at = read_at(nest, product.result.buffer).expect("an epilogue reads its product");
-        let depth = nest.extents.len();
-        let mut order: Vec<usize> = (0..depth).collect();
-        order.sort_by_key(|&axis| std::cmp::Reverse(at.coefficients[axis]));
-        let mut text = Text::default();
-        text.declare("place", format!("const {index} place = {};", places::result(product, "row", "column")));
-        // What is computed of positions is so in long numbers.
-        let has_positions = nest.values.iter().any(|(value, _)| matches!(value, Value::Position(_)));
-        let counter = if has_positions { "long" } else { index };
-        for (level, &axis) in order.iter().enumerate() {
-            let (stride, extent) = (at.coefficients[axis], nest.extents[axis]);
-            let role = [(BATCH, "batch"), (ROW, "row"), (COLUMN, "column")].into_iter().find(|&(role, _)| {
-                let strides = &product.result.strides[role];
-                product.extents[role][..] == [extent] && strides[..] == [stride as isize]
-            });
-            let quotient = || if stride == 1 { "place".to_string() } else { format!("place / {stride}") };
-            let position = match role {
-                Some((_, name)) => name.to_string(),
-                None if level == 0 => quotient(),
-                None => format!("{} % {extent}", quotient()),
-            };
-            let name = format!("i{level}");
-            text.declare(&name, format!("const {counter} {name} = {position};"));
-        }
-        let name = |id: BufferId| operands.names[&id].clone();
-        let (count, dtype) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
-        let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: &|_| false };
-        let mut loops = NestWriter::new(&self.language, nest, (order, depth), buffers, &mut self.helpers);
-        loops.given = Some((product.result.buffer, SUM));
-        // All positions are known already.
-        loops.levels.fill(depth);
-        loops.level(&mut text, depth);
-        text.tidy();
-        text
+        let given = (product.result.buffer, SUM);
+        self.elementwise((scope, operands, index), (nest, at), &places::result(product), given)
     }
 }
 
@@ -214,20 +179,10 @@ fn of_elements(procedure: &Procedure, product: &Product, mut nest: Nest) -> Opti
     let at = read_at(&nest, own)?.clone();
     let is_elsewhere =
         |value: &Value| matches!(value, Value::Load { buffer, at: other, .. } if *buffer == own && *other != at);
-    if nest.values.iter().any(|(value, _)| is_elsewhere(value)) || at.offset != 0 || product.result.offset != 0 {
+    if nest.values.iter().any(|(value, _)| is_elsewhere(value)) || product.result.offset != 0 {
         return None;
-    }
-    // The positions are those of the elements, in any order of the axes.
-    let mut axes: Vec<(i64, usize)> = at.coefficients.iter().copied().zip(nest.extents.iter().copied()).collect();
-    axes.sort_unstable();
-    let mut inner = 1i64;
-    for (stride, extent) in axes {
-        if stride != inner {
-            return None;
-        }
-        inner = inner.checked_mul(extent as i64)?;
     }
     let elements = procedure.buffers[own as usize].ty.size();
     let computed = [BATCH, ROW, COLUMN].map(|role| product.count(role));
-    (inner == elements as i64 && steps(computed) == elements).then_some(nest)
+    (is_everywhere(&at, &nest.extents, elements) && steps(computed) == elements).then_some(nest)
 }

@@ -1,12 +1,14 @@
 //! Products by groups of work items: tiles of both operands are in local memory, blocks of the result in registers.
 
-use super::{Tiled, places};
+use super::Tiled;
 use crate::engine::opencl::tuning::{PADDING, has_neighbours};
 use crate::kernel::{COLUMN, ROW, SUMMED};
 use crate::source::text::Text;
 
 /// An operand's side of a tile: rows of the left one, columns of the right one.
 struct Side {
+    /// Which one it is.
+    side: usize,
     /// What its tile is called.
     tile: &'static str,
     /// Its lines in a tile, and in all.
@@ -16,8 +18,6 @@ struct Side {
     first: &'static str,
     /// Whether neighbours are along the summed axis.
     is_along_summed: bool,
-    /// An element, of the line and position with these names.
-    element: String,
 }
 
 impl Tiled<'_> {
@@ -27,20 +27,20 @@ impl Tiled<'_> {
         let (down, across) = (tile.rows / tile.item_rows, tile.columns / tile.item_columns);
         let [rows, summed, columns] = product.sizes();
         let left = Side {
+            side: 0,
             tile: "left_tile",
             lines: tile.rows,
             all: rows,
             first: "first_row",
             is_along_summed: has_neighbours(&product.left.strides[SUMMED]),
-            element: format!("{}[{}]", self.left, places::left(product, "line", "position")),
         };
         let right = Side {
+            side: 1,
             tile: "right_tile",
             lines: tile.columns,
             all: columns,
             first: "first_column",
             is_along_summed: has_neighbours(&product.right.strides[SUMMED]),
-            element: format!("{}[{}]", self.right, places::right(product, "position", "line")),
         };
         for side in [&left, &right] {
             text.line(format!("__local {element} {}[{}];", side.tile, tile.summed * (side.lines + PADDING)));
@@ -131,16 +131,14 @@ impl Tiled<'_> {
         if !is_whole {
             conditions.push("position < end".to_string());
         }
-        let value = match conditions.is_empty() {
-            true => side.element.clone(),
-            false => format!("{} ? {} : 0", conditions.join(" && "), side.element),
-        };
-        let line = format!("{}[s * {} + l] = {value};", side.tile, side.lines + PADDING);
+        let inside = (!conditions.is_empty()).then(|| conditions.join(" && "));
+        let place = format!("{}[s * {} + l]", side.tile, side.lines + PADDING);
+        let load = |text: &mut Text| self.load_element(text, side.side, &place, inside.as_deref());
         if elements.is_multiple_of(group) {
-            text.line(line);
+            load(text);
         } else {
             text.open(format!("if (at < {elements})"));
-            text.line(line);
+            load(text);
             text.close();
         }
         text.close();

@@ -1,7 +1,7 @@
 //! Products by work items that compute alone: tiles of both operands are packed into memory that is near, and blocks of the
 //! result are vectors in registers.
 
-use super::{Tiled, places};
+use super::Tiled;
 use crate::engine::opencl::tuning::has_neighbours;
 use crate::kernel::{COLUMN, ROW, SUMMED};
 use crate::source::text::Text;
@@ -11,6 +11,7 @@ const VECTOR: usize = 64;
 
 /// An operand's tile, packed so that a block reads it from front to back.
 struct Packed {
+    side: usize,
     tile: &'static str,
     /// Lines of a block.
     block: usize,
@@ -18,7 +19,6 @@ struct Packed {
     own: &'static str,
     first: &'static str,
     is_along_summed: bool,
-    element: String,
 }
 
 impl Tiled<'_> {
@@ -27,21 +27,21 @@ impl Tiled<'_> {
         let Tiled { product, tile, element, index, .. } = self;
         let [rows, _, columns] = product.sizes();
         let left = Packed {
+            side: 0,
             tile: "left_tile",
             block: tile.item_rows,
             own: "rows",
             first: "first_row",
             is_along_summed: has_neighbours(&product.left.strides[SUMMED]),
-            element: format!("{}[{}]", self.left, places::left(product, "line", "position")),
         };
         let right = Packed {
+            side: 1,
             tile: "right_tile",
             block: tile.item_columns,
             own: "columns",
             first: "first_column",
             is_along_summed: has_neighbours(&product.right.strides[SUMMED])
                 && !has_neighbours(&product.right.strides[COLUMN]),
-            element: format!("{}[{}]", self.right, places::right(product, "position", "line")),
         };
         text.line(format!("__local {element} left_tile[{}] __attribute__((aligned(64)));", tile.summed * tile.rows));
         text.line(format!(
@@ -87,7 +87,7 @@ impl Tiled<'_> {
         let [outer, inner] = if side.is_along_summed { [loops[1], loops[0]] } else { loops };
         let load = |text: &mut Text| {
             text.line(format!("const {index} line = {first} + b + l, position = from + s;"));
-            text.line(format!("{place} = {};", side.element));
+            self.load_element(text, side.side, &place, None);
         };
         // Most blocks are whole, which compilers know what to do with.
         text.open(format!("if (within == {block})"));

@@ -3,8 +3,11 @@
 mod epilogue;
 mod groups;
 mod items;
+mod merging;
 mod parts;
 mod places;
+mod prologue;
+mod worth;
 
 use super::{Scope, Writer};
 use crate::engine::opencl::code::{Action, Grid};
@@ -13,6 +16,7 @@ use crate::engine::opencl::tuning::{Choice, ProductKernel, Sizes, Tile};
 use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, Nest, Procedure, Product, ROW, SUMMED};
 use crate::source::plan::Plan;
 use crate::source::text::Text;
+use crate::source::tidy::functions;
 use epilogue::SUM;
 
 /// A product in tiles under construction.
@@ -25,11 +29,19 @@ struct Tiled<'a> {
     element: &'static str,
     /// What positions are counted in.
     index: &'static str,
-    /// The names of the operands, and of what is summed of parts.
-    left: String,
-    right: String,
+    /// The left operand, and the right one.
+    operands: [Loaded; 2],
+    /// The name of what is summed of parts.
     partial: Option<String>,
     ending: Ending,
+}
+
+/// How an operand's element for a line and a position of its tile is loaded.
+struct Loaded {
+    /// It, or what it is called once it is computed.
+    element: String,
+    /// What computes it.
+    prologue: Option<Text>,
 }
 
 /// What is done with the elements of a product.
@@ -95,9 +107,9 @@ impl Writer {
         let others: Vec<BufferId> = others.collect();
         let stored = nest.iter().flat_map(|nest| &nest.stores).map(|store| store.buffer);
         let written: Vec<BufferId> = keeps_result.then_some(product.result.buffer).into_iter().chain(stored).collect();
-        let read = [product.left.buffer, product.right.buffer];
+        let read = product.sources();
         let operands = match partial {
-            None => scope.operands(&[&read[..], &others].concat(), &written),
+            None => scope.operands(&[&read[..], &others[..]].concat(), &written),
             Some(partial) => scope.operands(&read, &[partial]),
         };
         let last = partial.map(|partial| scope.operands(&[&[partial], &others[..]].concat(), &written));
@@ -114,8 +126,7 @@ impl Writer {
             parts,
             element: self.element(dtype),
             index,
-            left: operands.names[&read[0]].clone(),
-            right: operands.names[&read[1]].clone(),
+            operands: [0, 1].map(|side| self.loaded(&scope, &operands, (product, index), side)),
             partial: partial.map(|partial| operands.names[&partial].clone()),
             ending,
         };
@@ -136,18 +147,23 @@ impl Writer {
     }
 }
 
-/// The type that positions are counted in: the faster one, if no array, no part of the memory and no extent is too large.
+/// The type that positions are counted in: the faster one, if no array, no part of the memory, no extent and nothing that is
+/// computed of positions is too large.
 fn index_type(procedure: &Procedure, product: &Product, count: usize) -> &'static str {
     let sizes = [&product.left, &product.right, &product.result].map(|operand| {
         let id = procedure.origin(operand.buffer);
         procedure.buffers[id as usize].ty.size()
     });
-    let nest = product.epilogue.iter().map(|epilogue| &epilogue.nest);
-    let touched = nest.flat_map(|nest: &Nest| nest.read().chain(nest.stores.iter().map(|store| store.buffer)));
+    let nests = || product.prologues.iter().flatten().chain(product.epilogue.iter().map(|epilogue| &epilogue.nest));
+    let touched = nests().flat_map(|nest: &Nest| nest.read().chain(nest.stores.iter().map(|store| store.buffer)));
     let touched = touched.map(|id| procedure.buffers[procedure.origin(id) as usize].ty.size());
     let extents = [BATCH, ROW, SUMMED, COLUMN].map(|role| product.count(role));
     // Tiles reach beyond the edges.
-    let is_small = sizes.into_iter().chain(touched).chain(extents).chain([count]).all(|size| size < 1 << 30);
+    let is_small = |size: usize| size < 1 << 30;
+    // Places that guards keep from being read may be far outside of an array.
+    let reaches_far = |nest: &Nest| functions(nest).any(|at| !at.magnitude(&nest.extents).is_some_and(is_small));
+    let is_small =
+        sizes.into_iter().chain(touched).chain(extents).chain([count]).all(is_small) && !nests().any(reaches_far);
     if is_small { "int" } else { "long" }
 }
 
@@ -177,6 +193,28 @@ impl Tiled<'_> {
         }
     }
 
+    /// The statements that put the operand's element at `line` and `position` at a place of its tile, if that is inside.
+    fn load_element(&self, text: &mut Text, side: usize, place: &str, inside: Option<&str>) {
+        let (Loaded { element, prologue }, dtype) = (&self.operands[side], self.element);
+        match (prologue, inside) {
+            (None, None) => text.line(format!("{place} = {element};")),
+            (None, Some(condition)) => text.line(format!("{place} = {condition} ? {element} : 0;")),
+            (Some(prologue), None) => {
+                text.line(format!("{dtype} {element};"));
+                text.append(prologue.clone());
+                text.line(format!("{place} = {element};"));
+            }
+            (Some(prologue), Some(condition)) => {
+                // Beyond the edges there is nothing that it could be computed of.
+                text.line(format!("{dtype} {element} = 0;"));
+                text.open(format!("if ({condition})"));
+                text.append(prologue.clone());
+                text.close();
+                text.line(format!("{place} = {element};"));
+            }
+        }
+    }
+
     /// The statements for the sum of the element at `row` and `column`.
     fn write(&self, text: &mut Text, sum: &str) {
         match &self.partial {
@@ -199,7 +237,7 @@ impl Tiled<'_> {
         let (product, Ending { result, epilogue }) = (self.product, &self.ending);
         if let Some(result) = result {
             let operator = if product.continues { "+=" } else { "=" };
-            text.line(format!("{result}[{}] {operator} {sum};", places::result(product, "row", "column")));
+            text.line(format!("{result}[{}] {operator} {sum};", places::result(product).place()));
         }
         if let Some(epilogue) = epilogue {
             text.append(epilogue.clone());
