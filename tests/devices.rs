@@ -2,6 +2,8 @@
 //! be skipped they fail.
 #![cfg(feature = "opencl")]
 
+#[path = "devices/errors.rs"]
+mod errors;
 #[path = "devices/loops.rs"]
 mod loops;
 #[path = "devices/nests.rs"]

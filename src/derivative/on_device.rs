@@ -1,6 +1,6 @@
 //! Staged functions compiled for a device.
 
-use super::staged::checked_arguments;
+use super::staged::{arguments_differ, checked_arguments};
 use crate::concrete::{Array, Concrete};
 use crate::engine::Engine;
 use crate::engine::opencl::{DeviceArray, OpenCl, Program};
@@ -78,30 +78,57 @@ impl<F: Family> OnDevice<F> {
 }
 
 /// Arguments on a device: a reference to one tree, or a tuple of references.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what a program with arguments of family `{In}` takes on a device",
+    label = "trees on a device, as `upload` makes them",
+    note = "of one argument `program.call_on_device(&x)`, of several `program.call_on_device((&x, &y))`, each from \
+            `program.upload(&..)?`; arrays of the host are arguments of `call`"
+)]
 pub trait DeviceArguments<In: Family> {
     /// The arrays, in their order.
     fn arrays(&self) -> Vec<DeviceArray>;
+
+    /// Appends the outline of all arguments.
+    fn outline(&self, outline: &mut Outline);
 }
 
 impl<In: Family> DeviceArguments<In> for &OnDevice<In> {
     fn arrays(&self) -> Vec<DeviceArray> {
         self.arrays.clone()
     }
+
+    fn outline(&self, outline: &mut Outline) {
+        self.like.outline(outline);
+    }
 }
 
 /// Arguments on a device after a first one of family `First`: `()`, a reference to one tree, or a tuple of references. See
 /// [`CompiledForDevice::update`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not what follows a program's state on a device",
+    label = "trees on a device, as `upload` makes them",
+    note = "of one argument `program.update(&mut state, &x)`, of several `program.update(&mut state, (&x, &y))`, each from \
+            `program.upload(&..)?`, and of none `program.update(&mut state, ())`"
+)]
 pub trait DeviceRest<First: Family> {
     /// The structure of all arguments.
     type All: Family;
+
     /// The arrays, in their order.
     fn arrays(&self) -> Vec<DeviceArray>;
+
+    /// Appends the outline of all arguments, of which `first` appends that of the first.
+    fn outline(&self, first: &dyn Fn(&mut Outline), outline: &mut Outline);
 }
 
 impl<First: Family> DeviceRest<First> for () {
     type All = First;
     fn arrays(&self) -> Vec<DeviceArray> {
         Vec::new()
+    }
+
+    fn outline(&self, first: &dyn Fn(&mut Outline), outline: &mut Outline) {
+        first(outline);
     }
 }
 
@@ -112,6 +139,11 @@ where
     type All = (First, A);
     fn arrays(&self) -> Vec<DeviceArray> {
         self.arrays.clone()
+    }
+
+    fn outline(&self, first: &dyn Fn(&mut Outline), outline: &mut Outline) {
+        outline.part(0, first);
+        outline.part(1, |outline| self.like.outline(outline));
     }
 }
 
@@ -124,6 +156,10 @@ macro_rules! tuples {
             fn arrays(&self) -> Vec<DeviceArray> {
                 [$(&self.$position.arrays[..]),+].concat()
             }
+
+            fn outline(&self, outline: &mut Outline) {
+                $(outline.part($position, |outline| self.$position.like.outline(outline));)+
+            }
         }
 
         // Where there are no tuples of one more, this is for none.
@@ -134,6 +170,11 @@ macro_rules! tuples {
             type All = (First, $($family,)+);
             fn arrays(&self) -> Vec<DeviceArray> {
                 [$(&self.$position.arrays[..]),+].concat()
+            }
+
+            fn outline(&self, first: &dyn Fn(&mut Outline), outline: &mut Outline) {
+                outline.part(0, first);
+                $(outline.part(1 + $position, |outline| self.$position.like.outline(outline));)+
             }
         }
     )+};
@@ -183,7 +224,18 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
         self.results(self.run(&given)?).download()
     }
 
-    /// Runs the program; errors say where in the arguments an array of another type is.
+    /// Runs the program on arguments whose outline that writes; errors say where in them an array of another type is.
+    #[track_caller]
+    fn run_checked(&self, arguments: &[DeviceArray], write: impl FnOnce(&mut Outline)) -> Result<Vec<DeviceArray>> {
+        let mut found = Outline::default();
+        write(&mut found);
+        match self.outline.difference(&found) {
+            Some(difference) => Err(arguments_differ(&difference)),
+            None => self.run(arguments),
+        }
+    }
+
+    /// The same of arguments whose structure is known to be right.
     #[track_caller]
     fn run(&self, arguments: &[DeviceArray]) -> Result<Vec<DeviceArray>> {
         self.program.run(arguments).map_err(|error| match error {
@@ -199,11 +251,11 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     ///
     /// # Errors
     ///
-    /// When an array has another element type or shape than the function was staged for or is on another device, and when
-    /// there is no memory.
+    /// When the arguments have another structure, or an array another element type or shape, than the function was staged for
+    /// or is on another device, and when there is no memory.
     #[track_caller]
     pub fn call_on_device<X: DeviceArguments<In>>(&self, arguments: X) -> Result<OnDevice<Out>> {
-        Ok(self.results(self.run(&arguments.arrays())?))
+        Ok(self.results(self.run_checked(&arguments.arrays(), |outline| arguments.outline(outline))?))
     }
 
     /// Runs a program that takes the state and `rest`, and results in the next state: `state` becomes that. Derivatives and
@@ -239,8 +291,16 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     /// As [`CompiledForDevice::call_on_device`]; the state is as it was then.
     #[track_caller]
     pub fn update<R: DeviceRest<Out, All = In>>(&self, state: &mut OnDevice<Out>, rest: R) -> Result<()> {
-        *state = self.results(self.run(&[&state.arrays[..], &rest.arrays()].concat())?);
+        *state = self.results(self.run_after(state, rest)?);
         Ok(())
+    }
+
+    /// Runs the program on a state and what follows it.
+    #[track_caller]
+    fn run_after<S: Family, R: DeviceRest<S>>(&self, state: &OnDevice<S>, rest: R) -> Result<Vec<DeviceArray>> {
+        let first = |outline: &mut Outline| state.like.outline(outline);
+        let arguments = [&state.arrays[..], &rest.arrays()].concat();
+        self.run_checked(&arguments, |outline| rest.outline(&first, outline))
     }
 
     fn results(&self, arrays: Vec<DeviceArray>) -> OnDevice<Out> {
@@ -282,7 +342,7 @@ impl<In: Family, State: Family, Others: Family> CompiledForDevice<In, (State, Ot
         state: &mut OnDevice<State>,
         rest: R,
     ) -> Result<OnDevice<Others>> {
-        let mut arrays = self.run(&[&state.arrays[..], &rest.arrays()].concat())?;
+        let mut arrays = self.run_after(state, rest)?;
         let others = arrays.split_off(arrays.len() - self.output.1.types().len());
         let like = |arrays: &[DeviceArray]| arrays.iter().map(|array| Array::zeros(array.ty())).collect::<Vec<_>>();
         let first = State::rebuild::<Concrete, Concrete>(&self.output.0, &mut like(&arrays).into_iter());

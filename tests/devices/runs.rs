@@ -328,27 +328,6 @@ fn compiled_programs_are_kept_in_a_folder() {
     }
 }
 
-/// What tells a child process that it has no drivers.
-const CHILD: &str = "DELTARAY_WITHOUT_DRIVERS";
-
-#[test]
-fn without_drivers_there_is_no_device() {
-    let x = Vector::from(vec![1.0, 2.0]);
-    if std::env::var_os(CHILD).is_some() {
-        assert_eq!(devices().unwrap(), []);
-        let error = stage(|x: &Vector<_, f64>| x + x, &x).unwrap().compile(OpenCl::default()).unwrap_err();
-        assert!(error.to_string().contains("no driver of any device is installed"), "{error}");
-        return;
-    }
-    let folder = Folder::new("drivers");
-    let name = "runs::without_drivers_there_is_no_device";
-    let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", name]).env(CHILD, "1").env("OCL_ICD_VENDORS", &folder.0);
-    let output = child.output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}{}", String::from_utf8_lossy(&output.stderr));
-}
-
 #[test]
 fn a_kind_that_no_device_is_of_is_an_error() {
     if !is_there() {

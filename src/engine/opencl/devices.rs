@@ -151,33 +151,50 @@ fn order(kind: DeviceKind) -> u8 {
     }
 }
 
+/// What the drivers of this machine have.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The devices, those that are chosen first in front.
+    pub(super) devices: Vec<Device>,
+    /// What drivers are called that have none.
+    pub(super) without: Vec<String>,
+}
+
 /// All devices, those that are chosen first in front.
 pub(super) fn all() -> Outcome<&'static [Device]> {
-    static ALL: OnceLock<Vec<Device>> = OnceLock::new();
+    Ok(&found()?.devices)
+}
+
+/// What the drivers have, asked once.
+pub(super) fn found() -> Outcome<&'static Found> {
+    static ALL: OnceLock<Found> = OnceLock::new();
     // Drivers begin when they are asked first, and not all of them can be asked by several threads then.
     static ASKING: Mutex<()> = Mutex::new(());
     let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     match ALL.get() {
         Some(all) => Ok(all),
         None => {
-            let found = found()?;
+            let found = ask()?;
             Ok(ALL.get_or_init(|| found))
         }
     }
 }
 
-/// What the drivers have.
-fn found() -> Outcome<Vec<Device>> {
+/// Asks all drivers.
+fn ask() -> Outcome<Found> {
+    let mut found = Found::default();
     // A loader without a driver has no list of none, but an error.
-    let Ok(platforms) = driver::platforms() else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
+    let Ok(platforms) = driver::platforms() else { return Ok(found) };
     for platform in platforms {
-        let Ok(ids) = driver::devices(platform) else { continue };
+        let ids = driver::devices(platform).unwrap_or_default();
+        if ids.is_empty() {
+            found.without.push(platform.name().unwrap_or_default());
+        }
         for id in ids {
-            found.extend(described(platform, id)?);
+            found.devices.extend(described(platform, id)?);
         }
     }
-    found.sort_by_key(|device| order(device.kind));
+    found.devices.sort_by_key(|device| order(device.kind));
     Ok(found)
 }
 

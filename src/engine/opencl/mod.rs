@@ -50,7 +50,7 @@ pub use tuning::{ProductKernel, Tile};
 
 use crate::error::Result;
 use cache::Cache;
-use devices::Limits;
+use devices::{Found, Limits};
 use failure::{Outcome, Problem};
 use std::path::PathBuf;
 
@@ -221,11 +221,19 @@ impl OpenCl {
         if let Choice::This(device) = &self.choice {
             return Ok((**device).clone());
         }
-        let all = devices::all()?;
+        let Found { devices: all, without } = devices::found()?;
         if all.is_empty() {
-            let text = "no driver of any device is installed: the maker of a graphics processor has one, and PoCL \
-                        (pocl-opencl-icd) is one for the machine's own processor";
-            return Err(Problem::Unsupported(text.into()));
+            let text = match &without[..] {
+                [] => "no driver of any device is installed: the maker of a graphics processor has one, and PoCL \
+                       (pocl-opencl-icd) is one for the machine's own processor"
+                    .into(),
+                names => format!(
+                    "there is no device: {} is installed, but says that it has none (PoCL says so where it can't write to \
+                     its folder for caches, which POCL_CACHE_DIR names)",
+                    names.join(", ")
+                ),
+            };
+            return Err(Problem::Unsupported(text));
         }
         let fits = |device: &&Device| match &self.choice {
             Choice::Named(name) => device.to_string().to_lowercase().contains(&name.to_lowercase()),
@@ -238,8 +246,9 @@ impl OpenCl {
             Choice::First | Choice::This(_) => "is there".into(),
         };
         all.iter().find(fits).cloned().ok_or_else(|| {
-            let names: Vec<String> = all.iter().map(|device| format!("{device}, a {}", device.kind)).collect();
-            Problem::Unsupported(format!("no device {}; there are {}", wanted(), names.join("; ")))
+            let names: Vec<String> = all.iter().map(|device| format!("`{device}`, a {}", device.kind)).collect();
+            let kinds = if matches!(self.choice, Choice::Named(_)) { "; kinds are for `OpenCl::of_kind`" } else { "" };
+            Problem::Unsupported(format!("no device {}; there are {}{kinds}", wanted(), names.join("; ")))
         })
     }
 }
