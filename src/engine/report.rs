@@ -226,7 +226,9 @@ impl fmt::Display for Report {
             "kernel", "times", "operations", "bytes", "op/byte", "seconds"
         )?;
         for kernel in &self.kernels {
-            let name: String = kernel.name.chars().take(width).collect();
+            let is_cut = kernel.name.chars().count() > width;
+            let shown = kernel.name.chars().take(if is_cut { width - 1 } else { width });
+            let name: String = shown.chain(is_cut.then_some('…')).collect();
             let seconds = kernel.seconds.map_or("-".into(), |seconds| format!("{seconds:.3e}"));
             let bar = if largest > 0.0 { (share(kernel) / largest * BAR as f64).round() as usize } else { 0 };
             writeln!(
