@@ -7,3 +7,9 @@
 fn messages_name_the_fix() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
 }
+
+#[cfg(feature = "opencl")]
+#[test]
+fn messages_of_devices_name_the_fix() {
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/opencl/*.rs");
+}
