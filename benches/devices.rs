@@ -244,11 +244,21 @@ fn main() {
     let table = inputs::table(10_000, 100);
     let gradient = stage(functions::log_sum_exp, &table).and_then(|staged| staged.value_and_grad());
     bench.run("logsumexp", gradient, &table, None);
-    let given = inputs::clusters(5, 494_019, 35);
-    bench.run("kmeans-5", stage(functions::k_means_derivatives, (&given.0, &given.1)), &given, None);
+    for (name, [k, n, d]) in [("kmeans-5", [5, 494_019, 35]), ("kmeans-1024", [1024, 10_000, 256])] {
+        let given = inputs::clusters(k, n, d);
+        bench.run(name, stage(functions::k_means_derivatives, (&given.0, &given.1)), &given, None);
+    }
+    let given = inputs::sparse_clusters(10, 28_323, 193_886, 98);
+    bench.run("kmeans-sparse", stage(functions::sparse_k_means_derivatives, (&given.0, &given.1)), &given, None);
     let given = inputs::mixture(1000, 64, 200);
     let gradient = stage(functions::gaussian_mixture, (&given.0, &given.1, &given.2));
     bench.run("gmm-64-200", gradient.and_then(|staged| staged.value_and_grad()), &given, None);
+    let given = inputs::single_mixture(1000, 64, 200);
+    let gradient = stage(functions::gaussian_mixture, (&given.0, &given.1, &given.2));
+    bench.run("gmm-f32", gradient.and_then(|staged| staged.value_and_grad()), &given, None);
+    let given = inputs::sequences(1024, 20, 300, 192);
+    let gradient = stage(networks::memories, (&given.0, &given.1, &given.2, &given.3));
+    bench.run("lstm-batched", gradient.and_then(|staged| staged.value_and_grad()), &given, None);
     let given = inputs::images(&[784, 300, 100, 10], 64);
     let gradient = stage(networks::perceptron, (&given.0, &given.1, &given.2));
     bench.run("mlp", gradient.and_then(|staged| staged.value_and_grad()), &given, None);
