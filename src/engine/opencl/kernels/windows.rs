@@ -34,6 +34,7 @@ pub(super) fn by_element(nest: &Nest) -> Option<Nest> {
     let [Store { index: None, .. }] = nest.stores[..] else { return None };
     let mut windows = Windows { nest: nest.clone(), guards: Guards::new(), is_moved: vec![false; nest.values.len()] };
     windows.turn();
+    windows.narrow();
     loop {
         let Store { at, guards, .. } = &windows.nest.stores[0];
         match overlap(at, guards, &windows.nest.extents)? {
