@@ -71,6 +71,38 @@ fn overlapping_windows_are_summed_by_elements() {
 }
 
 #[allow(clippy::type_complexity)]
+fn across<A: Algebra>(x: &Matrix<A, f64>) -> (Matrix<A, f64>, Matrix<A, f64>) {
+    // Both axes of the array go along one loop, out of the array at its beginning; and numbers of positions wrap.
+    let both = |x: &Matrix<_, f64>| {
+        build([5, 3, 2], |[i, j, k]| x.at((&i - 1, &i + &j + &k - 2)).exp() * (&i * 6 + &j * 2 + &k).cast::<f64>())
+            .sum()
+    };
+    let far = |x: &Matrix<_, f64>| {
+        build([4, 5], |[i, j]| x.at((&i - &j, 1)).exp() * (&j * i64::MAX + &i).cast::<f64>().sin()).sum()
+    };
+    (grad(both, x), grad(far, x))
+}
+
+#[test]
+fn windows_across_both_axes_of_an_array() {
+    if !is_there() {
+        return;
+    }
+    let x = Matrix::from_elements([3, 6], (0..18).map(|at| (f64::from(at) * 0.7).sin()).collect());
+    let staged = stage(across, &x).unwrap();
+    let expected = staged.call(&x).unwrap();
+    for options in all() {
+        let compiled = staged.compile(options).unwrap();
+        let found = compiled.call(&x).unwrap();
+        for (found, expected) in [(&found.0, &expected.0), (&found.1, &expected.1)] {
+            for (a, b) in found.reshape([18]).to_vec().iter().zip(expected.reshape([18]).to_vec()) {
+                assert!((a - b).abs() <= 1e-12 * (1.0 + b.abs()), "{a} for {b}\n{}", compiled.program());
+            }
+        }
+    }
+}
+
+#[allow(clippy::type_complexity)]
 fn images<A: Algebra>((x, k): &(Tensor4<A, f64>, Tensor4<A, f64>)) -> (Vec<Tensor4<A, f64>>, Vec<Tensor4<A, f64>>) {
     let windows = [
         Window::default(),

@@ -169,8 +169,8 @@ impl OpenCl {
     }
 
     /// Has loops and conditionals be kernels of a single work item where no step of theirs computes more than so many elements:
-    /// 64 unless said otherwise, and 512 on processors. Loops of elementwise steps are kernels of many. Others have kernels for their steps, which the host launches one
-    /// after the other.
+    /// 64 unless said otherwise, and 512 on processors. Loops of elementwise steps are kernels of many. Others have kernels for
+    /// their steps, which the host launches one after the other.
     pub fn single_item(mut self, elements: usize) -> OpenCl {
         self.single_item = Some(elements);
         self

@@ -94,7 +94,8 @@ impl Shared {
         if let Some(event) = self.write(&self.queue, array, to, None)? {
             to.memory.work().set_run(&event, true);
         }
-        Ok(())
+        // If the run that wants it is never launched, an upload may be what comes to its memory next.
+        self.queue.flush()
     }
 
     /// Has an array written after something else, if it has elements.

@@ -3,8 +3,9 @@
 //!
 //! What a part writes has an item for each element. What it reduces has an item, or a group of them, for each result; where
 //! there are fewer results than the device has room for items, several, whose parts of the results a second kernel puts
-//! together. Where different items come to one element by known places, loops are changed so that they do not ([`super::windows`]); by
-//! computed ones they exchange it atomically, or, where that is not to be, one of them does all steps that could.
+//! together. Where different items come to one element by known places, loops are changed so that they do not
+//! ([`super::windows`]); by computed ones they exchange it atomically, or, where that is not to be, one of them does all steps
+//! that could.
 
 use super::parts::{Manner, Part, first, parts, second, written_first};
 use super::{Scope, Writer};

@@ -9,6 +9,7 @@ use crate::kernel::{Affine, Guard, Guards, Nest, Store, Value, ValueId};
 use crate::shape::{self, DType};
 use crate::source::tidy::{functions_mut, is_one_to_one, tidied};
 use std::collections::HashSet;
+use std::ops::Range;
 
 /// What stands in the way of different places at all positions.
 enum Overlap {
@@ -33,6 +34,7 @@ pub(super) fn by_element(nest: &Nest) -> Option<Nest> {
     let [Store { index: None, .. }] = nest.stores[..] else { return None };
     let mut windows = Windows { nest: nest.clone(), guards: Guards::new(), is_moved: vec![false; nest.values.len()] };
     windows.turn();
+    windows.narrow();
     loop {
         let Store { at, guards, .. } = &windows.nest.stores[0];
         match overlap(at, guards, &windows.nest.extents)? {
@@ -89,7 +91,19 @@ fn overlap(at: &Affine, guards: &Guards, extents: &[usize]) -> Option<Option<Ove
             if let Some(found) = overlap_of(inside.collect())? {
                 return Some(Some(found));
             }
-            digits.push(Digit { step, extent: usize::try_from(*extent).ok()?, axes });
+            let extent = usize::try_from(*extent).ok()?;
+            // Positions that do not come to the end of the extent go no further than they do. Those of one axis go by its steps.
+            digits.push(match axes[..] {
+                [axis] => {
+                    let apart = usize::try_from(position.coefficients[axis].unsigned_abs()).ok()?;
+                    Digit { step: at.coefficients[axis], extent: extents[axis].min(extent.div_ceil(apart)), axes }
+                }
+                _ => {
+                    let (low, high) = position.range(extents);
+                    let reached = usize::try_from(high - low).map_or(usize::MAX, |reach| reach.saturating_add(1));
+                    Digit { step, extent: extent.min(reached), axes }
+                }
+            });
         }
     }
     let taken: Vec<usize> = digits.iter().flat_map(|digit| digit.axes.clone()).collect();
@@ -124,6 +138,11 @@ fn overlap_of(mut digits: Vec<Digit>) -> Option<Option<Overlap>> {
     Some(None)
 }
 
+/// Has a function begin at a position of an axis. Places are not that far, but positions that are computed with wrap as numbers do.
+fn start(at: &mut Affine, axis: usize, position: i64) {
+    at.offset = at.offset.wrapping_add(at.coefficients[axis].wrapping_mul(position));
+}
+
 impl Windows {
     /// Has places go forward along all loops.
     fn turn(&mut self) {
@@ -131,8 +150,8 @@ impl Windows {
             if self.nest.stores[0].at.coefficients[axis] < 0 {
                 let last = self.nest.extents[axis] as i64 - 1;
                 for at in functions_mut(&mut self.nest) {
-                    at.offset += at.coefficients[axis] * last;
-                    at.coefficients[axis] = -at.coefficients[axis];
+                    start(at, axis, last);
+                    at.coefficients[axis] = at.coefficients[axis].wrapping_neg();
                 }
             }
         }
@@ -193,26 +212,28 @@ impl Windows {
 
     /// Leaves away positions along single axes at which guards of the store have nothing stored.
     fn narrow(&mut self) {
-        let guards = std::mem::take(&mut self.nest.stores[0].guards);
-        for guard in guards {
-            let axes: Vec<usize> = moving(&guard.position, &self.nest.extents).collect();
-            let &[axis] = &axes[..] else {
-                self.nest.stores[0].guards.push(guard);
+        // The others move with the axis: they are looked at where they are.
+        let mut at = 0;
+        while let Some(guard) = self.nest.stores[0].guards.get(at) {
+            let Some((axis, positions)) = self.inside(guard) else {
+                at += 1;
                 continue;
             };
-            let Guard { position: Affine { offset, coefficients }, extent } = &guard;
-            let before = self.nest.extents[axis] as i64;
-            let (first, end) = ((-offset).max(0), (extent - offset).min(before));
-            if coefficients[axis] != 1 || first >= end {
-                self.nest.stores[0].guards.push(guard);
-                continue;
-            }
-            self.nest.extents[axis] = (end - first) as usize;
+            self.nest.stores[0].guards.remove(at);
+            self.nest.extents[axis] = (positions.end - positions.start) as usize;
             let own = self.guards.iter_mut().map(|guard| &mut guard.position);
             for at in functions_mut(&mut self.nest).into_iter().chain(own) {
-                at.offset += at.coefficients[axis] * first;
+                start(at, axis, positions.start);
             }
         }
+    }
+
+    /// The axis along which alone a guard goes, step by step, and the positions at which it holds, if there are such.
+    fn inside(&self, Guard { position, extent }: &Guard) -> Option<(usize, Range<i64>)> {
+        let mut axes = moving(position, &self.nest.extents);
+        let (axis, None) = (axes.next()?, axes.next()) else { return None };
+        let (first, end) = ((-position.offset).max(0), (extent - position.offset).min(self.nest.extents[axis] as i64));
+        (position.coefficients[axis] == 1 && first < end).then_some((axis, first..end))
     }
 
     /// The nest, of which nothing is read, and nothing stored, where guards do not hold.
@@ -384,5 +405,46 @@ mod tests {
             assert_eq!(matches!(value, Value::Guarded(..)), op == Reduction::Sum);
             assert_eq!(matches!(value, Value::Select(..)), op != Reduction::Sum);
         }
+    }
+
+    #[test]
+    fn guards_along_the_same_axes_move_together() {
+        let guard = |offset, coefficients: &[i64], extent| Guard { position: affine(offset, coefficients), extent };
+        // Places in an array both of whose axes go along the first loop, which begins in front of it.
+        let guards = vec![guard(-1, &[1, 0, 0], 3), guard(-2, &[1, 1, 1], 6)];
+        check(&nest(&[5, 3, 2], affine(-8, &[7, 1, 1]), guards, Reduction::Sum), true);
+        // One that ends before the extent of its guard, by as far as other places are apart.
+        check(&nest(&[5, 3], affine(0, &[4, 1]), vec![guard(0, &[0, 1], 10)], Reduction::Sum), true);
+        check(&nest(&[5, 3], affine(0, &[4, 2]), vec![guard(0, &[0, 2], 10)], Reduction::Sum), false);
+        check(&nest(&[5, 5], affine(0, &[4, -1]), vec![guard(5, &[0, -1], 10)], Reduction::Sum), true);
+    }
+
+    /// Whatever loops and guards there are, what is found comes to the same places, and there is an end to it.
+    #[test]
+    fn windows_of_any_kind() {
+        let mut random = 1u64;
+        let mut below = |end: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % end
+        };
+        let mut found = 0;
+        for _ in 0..2000 {
+            let rank = 1 + below(4) as usize;
+            let extents: Vec<usize> = (0..rank).map(|_| 1 + below(5) as usize).collect();
+            let steps = [0, 1, 1, 2, 3, 4, 6, -1, -2];
+            let coefficients: Vec<i64> = (0..rank).map(|_| steps[below(9) as usize]).collect();
+            let mut guards = Guards::new();
+            for _ in 0..below(3) {
+                let of_place = |&step: &i64| [0, 0, 1, step][below(4) as usize];
+                let own: Vec<i64> = coefficients.iter().map(of_place).collect();
+                let position = affine(below(5) as i64 - 2, &own);
+                guards.push(Guard { position, extent: 1 + below(10) as i64 });
+            }
+            let nest = nest(&extents, affine(100, &coefficients), guards, Reduction::Sum);
+            let is_possible = by_element(&nest).is_some();
+            found += usize::from(is_possible);
+            check(&nest, is_possible);
+        }
+        assert!(found > 1000, "{found} of 2000");
     }
 }
