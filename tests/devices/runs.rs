@@ -340,7 +340,7 @@ fn a_kind_that_no_device_is_of_is_an_error() {
             Some(device) => assert_eq!(chosen.unwrap(), *device),
             None => {
                 let error = chosen.unwrap_err().to_string();
-                assert!(error.contains(&format!("no device is a {kind}; there are {}", all[0])), "{error}");
+                assert!(error.contains(&format!("no device is a {kind}; there are `{}`", all[0])), "{error}");
             }
         }
     }

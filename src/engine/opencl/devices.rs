@@ -244,9 +244,11 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
         floats: width(CL_DEVICE_PREFERRED_VECTOR_WIDTH_FLOAT),
         doubles: width(CL_DEVICE_PREFERRED_VECTOR_WIDTH_DOUBLE),
     };
+    // Groups go along the first dimension, which may have a bound of its own.
+    let along = id.first_number(CL_DEVICE_MAX_WORK_ITEM_SIZES).map_or(1, |along| along as usize);
     let limits = Limits {
         // Where a device does not say, what the standard asks of all is taken.
-        group: number(CL_DEVICE_MAX_WORK_GROUP_SIZE, 1).max(1),
+        group: number(CL_DEVICE_MAX_WORK_GROUP_SIZE, 1).min(along).max(1),
         local: number(CL_DEVICE_LOCAL_MEM_SIZE, 0),
         units: number(CL_DEVICE_MAX_COMPUTE_UNITS, 1).max(1),
         parameters: number(CL_DEVICE_MAX_PARAMETER_SIZE, 1024),

@@ -77,6 +77,11 @@ impl DeviceId {
         number(&self.info(request)?)
     }
 
+    /// The first of several numbers of the size of addresses that it states.
+    pub(in crate::engine::opencl) fn first_number(self, request: cl_device_info) -> Outcome<u64> {
+        number(self.info(request)?.get(..size_of::<usize>()).unwrap_or_default())
+    }
+
     /// A text that it states.
     pub(in crate::engine::opencl) fn text(self, request: cl_device_info) -> Outcome<String> {
         Ok(text(&self.info(request)?))
