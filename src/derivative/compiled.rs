@@ -214,7 +214,7 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
         let mut found = outlines().pop().unwrap_or_default();
         found.clear();
         write(&mut found);
-        let difference = if found == *expected { None } else { expected.difference(&found) };
+        let difference = expected.difference(&found);
         outlines().push(found);
         difference
     }

@@ -1,6 +1,6 @@
 //! Staged functions compiled for a device.
 
-use super::staged::{arguments_differ, checked_arguments};
+use super::staged::{check_structure, checked_arguments};
 use crate::concrete::{Array, Concrete};
 use crate::engine::Engine;
 use crate::engine::opencl::{DeviceArray, OpenCl, Program};
@@ -227,12 +227,8 @@ impl<In: Family, Out: Family> CompiledForDevice<In, Out> {
     /// Runs the program on arguments whose outline that writes; errors say where in them an array of another type is.
     #[track_caller]
     fn run_checked(&self, arguments: &[DeviceArray], write: impl FnOnce(&mut Outline)) -> Result<Vec<DeviceArray>> {
-        let mut found = Outline::default();
-        write(&mut found);
-        match self.outline.difference(&found) {
-            Some(difference) => Err(arguments_differ(&difference)),
-            None => self.run(arguments),
-        }
+        check_structure(&self.outline, write)?;
+        self.run(arguments)
     }
 
     /// The same of arguments whose structure is known to be right.

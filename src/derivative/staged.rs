@@ -102,6 +102,17 @@ pub(super) fn arguments_differ(difference: &str) -> Error {
     Error::Structure(format!("an argument differs from what the function was staged for: {difference} (at {place})"))
 }
 
+/// Checks that arguments, whose outline that writes, have the structure that the function was staged for.
+#[track_caller]
+pub(super) fn check_structure(expected: &Outline, write: impl FnOnce(&mut Outline)) -> Result<()> {
+    let mut found = Outline::default();
+    write(&mut found);
+    match expected.difference(&found) {
+        Some(difference) => Err(arguments_differ(&difference)),
+        None => Ok(()),
+    }
+}
+
 /// The error of an array of another type than the function was staged for.
 #[track_caller]
 pub(super) fn argument_error(outline: &Outline, position: usize, expected: &Type, found: Type) -> Error {
@@ -121,11 +132,7 @@ pub(crate) fn checked_arguments<X: Args<Concrete>>(
     outline: &Outline,
     program: &Body,
 ) -> Result<Vec<concrete::Array>> {
-    let mut found = Outline::default();
-    arguments.outline(&mut found);
-    if let Some(difference) = outline.difference(&found) {
-        return Err(arguments_differ(&difference));
-    }
+    check_structure(outline, |found| arguments.outline(found))?;
     let arguments = arguments.leaves();
     if arguments.len() != program.parameters {
         return Err(Error::Structure(format!(

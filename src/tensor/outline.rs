@@ -151,6 +151,10 @@ impl Outline {
 
     /// Where two outlines first differ, and how.
     pub(crate) fn difference(&self, other: &Outline) -> Option<String> {
+        // Most often there is none.
+        if self == other {
+            return None;
+        }
         let mut walk = Walk::default();
         for (at, &step) in self.steps.iter().enumerate() {
             match other.steps.get(at) {
@@ -168,7 +172,7 @@ impl Outline {
                 None => break,
             }
         }
-        (self != other).then(|| "another structure".to_string())
+        Some("another structure".to_string())
     }
 }
 
