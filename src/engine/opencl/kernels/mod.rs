@@ -206,27 +206,27 @@ impl Writer {
         // Compilers that know how many work items share registers give each as many as there are.
         let required = format!("__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void {word}", grid.group);
         let numbers = operands.numbers.iter().map(|&(_, number)| number).collect();
-        let key = anonymous(&required, &body, operands);
-        let parameters: Vec<String> = match self.written.get(&key) {
-            Some(written) => {
-                self.names.push(written.name.clone());
-                written.parameters.clone()
-            }
-            None => operands.parameters.iter().map(|(name, ..)| name.clone()).collect(),
-        };
-        let called = operands.all.iter().zip(&parameters).filter_map(|(operand, name)| match operand {
-            Operand::Buffer(id) => Some(format!("{name}: {}", commented(self.called.get(id)?))),
-            Operand::Slot(_) => None,
-        });
-        let called: Vec<String> = called.collect();
         let launched = |kernel: usize| Action::Launch { kernel, grid, operands: operands.all.clone(), numbers };
-        if let Some(written) = self.written.get(&key) {
+        // What the user calls arrays, by their names in the kernel.
+        let called = |parameters: &[String]| -> Vec<String> {
+            let called = operands.all.iter().zip(parameters).filter_map(|(operand, name)| match operand {
+                Operand::Buffer(id) => Some(format!("{name}: {}", commented(self.called.get(id)?))),
+                Operand::Slot(_) => None,
+            });
+            called.collect()
+        };
+        let key = anonymous(&required, &body, operands);
+        if let Some(Written { name, parameters }) = self.written.get(&key) {
+            let called = called(parameters);
             if !called.is_empty() {
-                self.text.line(format!("/* {} once more, {} */", written.name, called.join(", ")));
+                self.text.line(format!("/* {name} once more, {} */", called.join(", ")));
                 self.text.line("");
             }
+            self.names.push(name.clone());
             return launched(self.names.len() - 1);
         }
+        let parameters: Vec<String> = operands.parameters.iter().map(|(name, ..)| name.clone()).collect();
+        let called = called(&parameters);
         let name = self.name(word);
         self.text.lines(called.iter().map(|called| format!("/* {called} */")));
         let parameter = |(name, dtype, writes): &(String, DType, bool)| {

@@ -138,8 +138,7 @@ impl Writer {
         let elements = sequence.needed(&parts.operands());
         let results = sequence.needed(&sequence.recurrence.results);
         let all = sequence.needed(&[&sequence.recurrence.results[..], &parts.operands()].concat());
-        let read = [&sequence.first[..], &sequence.read(&all)].concat();
-        let operands = scope.operands(&read, &[sequence.written(), tiles.memory()].concat());
+        let operands = tiles.operands(scope, sequence, &all);
         let mut text = self.sums(parts, lanes);
         self.begin(&mut text, parts, &tiles, &operands, size);
         self.captures(&mut text, sequence, &operands, &all);
@@ -182,7 +181,6 @@ impl Writer {
             text.close();
         }
         text.tidy();
-        let before = tiles.before(scope);
-        Some(before.into_iter().chain([self.group_kernel("scan", &operands, tiles.grid(), text)]).collect())
+        Some(self.at_once(scope, &tiles, &operands, text))
     }
 }

@@ -19,7 +19,7 @@
 
 use super::{Parts, Writer};
 use crate::engine::opencl::code::{Action, Grid};
-use crate::engine::opencl::kernels::recurrence::Sequence;
+use crate::engine::opencl::kernels::recurrence::{Needed, Sequence};
 use crate::engine::opencl::kernels::{Operands, Scope};
 use crate::kernel::BufferId;
 use crate::shape::{DType, Value};
@@ -83,21 +83,17 @@ impl Tiles {
     }
 
     /// The work items of all groups.
-    pub(super) fn grid(&self) -> Grid {
+    fn grid(&self) -> Grid {
         Grid { items: self.strips * self.number * self.lanes, group: self.lanes }
     }
 
-    /// What has to be done before the kernel is launched.
-    pub(super) fn before(&self, scope: &Scope<'_>) -> Option<Action> {
-        self.told.as_ref().map(|told| scope.fill(told.flags, Value::I32(0)))
-    }
-
-    /// Memory that the kernel takes beside that of the scan.
-    pub(super) fn memory(&self) -> Vec<BufferId> {
-        let all = self.told.iter().flat_map(|told| {
+    /// The arrays that the kernel takes, whose steps need these inputs.
+    pub(super) fn operands(&self, scope: &Scope<'_>, sequence: &Sequence, needed: &Needed) -> Operands {
+        let told = self.told.iter().flat_map(|told| {
             std::iter::once(told.flags).chain(told.composed.iter().copied()).chain(told.carried.iter().copied())
         });
-        all.collect()
+        let read = [&sequence.first[..], &sequence.read(needed)].concat();
+        scope.operands(&read, &sequence.written().into_iter().chain(told).collect::<Vec<BufferId>>())
     }
 
     /// The position of an item's place in its strip.
@@ -134,6 +130,12 @@ impl Tiles {
 }
 
 impl Writer {
+    /// The kernel of all tiles, and what has to be done before it is launched.
+    pub(super) fn at_once(&mut self, scope: &Scope<'_>, tiles: &Tiles, operands: &Operands, text: Text) -> Vec<Action> {
+        let cleared = tiles.told.as_ref().map(|told| scope.fill(told.flags, Value::I32(0)));
+        cleared.into_iter().chain([self.group_kernel("scan", operands, tiles.grid(), text)]).collect()
+    }
+
     /// What a kernel of tiles of so many steps begins with: which of the tiles is its group's.
     pub(super) fn begin(&self, text: &mut Text, parts: &Parts, tiles: &Tiles, operands: &Operands, steps: usize) {
         for (carry, &dtype) in parts.dtypes.iter().enumerate() {
@@ -206,15 +208,10 @@ impl Writer {
             Some(is_there) => format!("if ({condition} && {is_there})"),
             None => format!("if ({condition})"),
         };
-        // What is written comes before the flag that says so for each item, and the items before the one that raises it.
-        text.open(guarded(&format!("lane >= {}", tiles.lanes - across)));
-        for (value, array) in composed.iter().enumerate() {
-            text.line(format!("{array}[{}] = own{value};", tiles.at("tile")));
-        }
-        self.fence(text);
-        text.close();
-        text.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
-        text.line(format!("if (lane == 0) atomic_xchg({flags} + {}, 1);", tiles.flag("tile")));
+        let own = composed.iter().enumerate();
+        let own = own.map(|(value, array)| format!("{array}[{}] = own{value};", tiles.at("tile")));
+        let raised = format!("if (lane == 0) atomic_xchg({flags} + {}, 1);", tiles.flag("tile"));
+        self.tell(text, &guarded(&format!("lane >= {}", tiles.lanes - across)), own, &raised);
         self.find(text, tiles, &flags);
         text.open(format!("if ({first_row})"));
         for (carry, array) in carried.iter().enumerate() {
@@ -228,14 +225,10 @@ impl Writer {
         let span = tiles.span();
         let apart = span.saturating_mul(self.limits.spans_apart).min(tiles.number);
         text.line(format!("const bool tells = (tile + 1) % {apart} == 0 && tile < {};", tiles.number - 1));
-        text.open(guarded(&format!("tells && {first_row}")));
-        for (carry, array) in carried.iter().enumerate() {
-            text.line(format!("{array}[{}] = ends{carry}[{column}];", tiles.at("tile")));
-        }
-        self.fence(text);
-        text.close();
-        text.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
-        text.line(format!("if (lane == 0 && tells) atomic_xchg({flags} + {}, 2);", tiles.flag("tile")));
+        let ends = carried.iter().enumerate();
+        let ends = ends.map(|(carry, array)| format!("{array}[{}] = ends{carry}[{column}];", tiles.at("tile")));
+        let raised = format!("if (lane == 0 && tells) atomic_xchg({flags} + {}, 2);", tiles.flag("tile"));
+        self.tell(text, &guarded(&format!("tells && {first_row}")), ends, &raised);
 
         // Into the tile go the carries into its span, with the tiles of the span before it applied.
         text.open(format!("if ({first_row})"));
@@ -249,6 +242,17 @@ impl Writer {
         (0..parts.dtypes.len()).for_each(|carry| text.line(format!("starts{carry}[{column}] = carry{carry};")));
         text.close();
         text.line("barrier(CLK_LOCAL_MEM_FENCE);");
+    }
+
+    /// Has items for which something holds write this for other groups, and then a flag be raised which says so.
+    fn tell(&mut self, text: &mut Text, holds: &str, writes: impl Iterator<Item = String>, raised: &str) {
+        // What is written comes before the flag for each item, and the items before the one that raises it.
+        text.open(holds);
+        text.lines(writes);
+        self.fence(text);
+        text.close();
+        text.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+        text.line(raised);
     }
 
     fn shared_arrays(&self, operands: &Operands, ids: &[BufferId], dtypes: &[DType]) -> Vec<String> {

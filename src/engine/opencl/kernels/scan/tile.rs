@@ -192,8 +192,7 @@ impl Writer {
         let tiles = Tiles::new(scope, plan, parts, sequence, [tile.lanes, 1, tile.size()])?;
         let elements = sequence.needed(&parts.operands());
         let all = sequence.needed(&[&sequence.recurrence.results[..], &parts.operands()].concat());
-        let read = [&sequence.first[..], &sequence.read(&all)].concat();
-        let operands = scope.operands(&read, &[sequence.written(), tiles.memory()].concat());
+        let operands = tiles.operands(scope, sequence, &all);
         let mut text = self.head(parts, tile);
         self.begin(&mut text, parts, &tiles, &operands, tile.size());
         self.captures(&mut text, sequence, &operands, &all);
@@ -209,8 +208,7 @@ impl Writer {
         let start = |carry: usize| format!("starts{carry}[0]");
         self.steps_of_tile(&mut text, parts, sequence, tile, &operands, (&start, Inputs::Kept("row")));
         text.tidy();
-        let before = tiles.before(scope);
-        Some(before.into_iter().chain([self.group_kernel("scan", &operands, tiles.grid(), text)]).collect())
+        Some(self.at_once(scope, &tiles, &operands, text))
     }
 
     /// The steps of a tile that is composed, from these carries on.
