@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// So many programs are one source.
 const TOGETHER: usize = 60;
 
-/// `DELTARAY_OPENCL` says which: `all` in both forms; `1/4` those of a quarter, as the device has them; else some of each form.
+/// `DELTARAY_OPENCL` says which: `all` in both forms; `default` all as the device has them; else some of each form.
 #[test]
 fn programs_compute_on_a_device_what_the_interpreter_does() {
     if !is_there() {
@@ -22,11 +22,8 @@ fn programs_compute_on_a_device_what_the_interpreter_does() {
     let some = 56;
     let [default, shared] = match std::env::var("DELTARAY_OPENCL").as_deref() {
         Ok("all") => [Some((1, 0)), Some((1, 0))],
-        Ok(part) => {
-            let (number, of) = part.split_once('/').expect("a part, as 1/4");
-            let of: usize = of.parse().expect("how many parts there are");
-            [Some((of, number.parse::<usize>().expect("the number of a part") % of)), None]
-        }
+        Ok("default") => [Some((1, 0)), None],
+        Ok(other) => panic!("no part of the corpus: {other}"),
         Err(_) => [Some((some, 0)), Some((some, some / 2))],
     };
     // As the device has them, and as graphics processors do, with everything shared that can be, and all loops launched by the

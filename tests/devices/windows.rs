@@ -54,13 +54,7 @@ fn overlapping_windows_are_summed_by_elements() {
     for options in all() {
         let compiled = staged.compile(options.clone()).unwrap();
         let source = compiled.program().source();
-        // Where no step is a multiple of the other, there may be no two elements that come to the same at equal distances.
-        let uneven = |([step, distance], ..): &([i64; 2], i64, [usize; 2])| {
-            step * distance != 0 && step % distance != 0 && distance % step != 0
-        };
-        let is_exchanged = format!("{options:?}").contains("Gpu");
-        let exchanged = if is_exchanged { windows().iter().filter(|window| uneven(window)).count() } else { 0 };
-        assert_eq!(source.matches("atomic_sum_f64(&").count(), exchanged, "{source}");
+        assert!(!source.contains("atomic_sum_f64(&"), "{source}");
         let found = compiled.call((&x, &numbers)).unwrap();
         for ((found, expected), window) in found.iter().zip(&expected).zip(windows()) {
             for (a, b) in found.to_vec().iter().zip(expected.to_vec()) {
@@ -109,6 +103,7 @@ fn images<A: Algebra>((x, k): &(Tensor4<A, f64>, Tensor4<A, f64>)) -> (Vec<Tenso
         Window { stride: [2, 2], padding: [(1, 1), (1, 1)], dilation: [1, 1] },
         Window { stride: [2, 3], padding: [(1, 0), (0, 2)], dilation: [1, 2] },
         Window { stride: [1, 2], padding: [(2, 2), (2, 2)], dilation: [3, 1] },
+        Window { stride: [2, 2], padding: [(2, 2), (2, 2)], dilation: [3, 3] },
     ];
     let of_images = windows.iter().map(|window| grad(|(x, k)| convolution_2d(x, k, window, 1).sin().sum(), (x, k)));
     let of_pools =

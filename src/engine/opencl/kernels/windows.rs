@@ -3,13 +3,20 @@
 //!
 //! Where positions `i` and `k` come to the place `i + k`, the loop along `i` becomes one along the places `p`, and `i` is `p - k`,
 //! which guards keep within its extent; the loop along `k` is then one that is reduced over. Steps of several elements are the
-//! same after a loop is two: where positions come to `2 i + k`, `k` is `2 q + r`, and the place is `2 (i + q) + r`.
+//! same after a loop is two: where positions come to `2 i + k`, `k` is `2 q + r`, and the place is `2 (i + q) + r`. Where they
+//! come to `2 i + 3 k`, both loops are two, `i` is `3 s + t`, and the place `6 (s + q) + 2 t + 3 r`: another one for all of these,
+//! since what the last two come to differs by what is no multiple of 6.
 
 use crate::kernel::{Affine, Guard, Guards, Nest, Store, Value, ValueId};
 use crate::shape::{self, DType};
 use crate::source::tidy::{functions_mut, is_one_to_one, tidied};
 use std::collections::HashSet;
 use std::ops::Range;
+
+/// How often loops of a nest are made two, or one, before it is left as it is. An array's axis along which windows are moved, and go,
+/// by steps that are no multiples of each other takes three of these: more than four such axes are not expected, and with still
+/// more loops and guards exchanges are no slower.
+const MOST_CHANGES: usize = 12;
 
 /// What stands in the way of different places at all positions.
 enum Overlap {
@@ -35,16 +42,18 @@ pub(super) fn by_element(nest: &Nest) -> Option<Nest> {
     let mut windows = Windows { nest: nest.clone(), guards: Guards::new(), is_moved: vec![false; nest.values.len()] };
     windows.turn();
     windows.narrow();
-    loop {
+    for _ in 0..MOST_CHANGES {
         let Store { at, guards, .. } = &windows.nest.stores[0];
         match overlap(at, guards, &windows.nest.extents)? {
             Some(Overlap::Joint(one, other)) => windows.join(one, other)?,
             Some(Overlap::Long(axis, step)) => windows.split(axis, step)?,
-            None => break,
+            None => {
+                windows.narrow();
+                return Some(tidied(&windows.finish(), &HashSet::new()));
+            }
         }
     }
-    windows.narrow();
-    Some(tidied(&windows.finish(), &HashSet::new()))
+    None
 }
 
 /// Whether a store comes to a different place at all positions of these axes where its guards hold.
@@ -63,7 +72,7 @@ fn moving<'a>(at: &'a Affine, extents: &'a [usize]) -> impl Iterator<Item = usiz
 
 /// Axes that move a place together, by this much each step, over so many positions.
 struct Digit {
-    step: i64,
+    step: u64,
     extent: usize,
     axes: Vec<usize>,
 }
@@ -71,6 +80,12 @@ struct Digit {
 /// What has places overlap, if they do: `None` if nothing is known to be done about it.
 #[allow(clippy::option_option)] // Nothing to be done, and nothing that need be done.
 fn overlap(at: &Affine, guards: &Guards, extents: &[usize]) -> Option<Option<Overlap>> {
+    // Without guards places go further, and more may be found to overlap; but then each axis is by itself.
+    overlap_within(at, guards, extents).or_else(|| overlap_within(at, &Guards::new(), extents))
+}
+
+#[allow(clippy::option_option)]
+fn overlap_within(at: &Affine, guards: &Guards, extents: &[usize]) -> Option<Option<Overlap>> {
     let mut digits: Vec<Digit> = Vec::new();
     // What a guard keeps within an extent goes no further than that, whatever its axes do.
     for Guard { position, extent } in guards {
@@ -84,58 +99,72 @@ fn overlap(at: &Affine, guards: &Guards, extents: &[usize]) -> Option<Option<Ove
         let is_free = digits.iter().all(|digit| digit.axes.iter().all(|axis| !axes.contains(axis)));
         if step != 0 && is_part && is_free {
             let inside = axes.iter().map(|&axis| Digit {
-                step: position.coefficients[axis],
+                step: position.coefficients[axis].unsigned_abs(),
                 extent: extents[axis],
                 axes: vec![axis],
             });
             if let Some(found) = overlap_of(inside.collect())? {
                 return Some(Some(found));
             }
-            let extent = usize::try_from(*extent).ok()?;
-            // Positions that do not come to the end of the extent go no further than they do. Those of one axis go by its steps.
-            digits.push(match axes[..] {
-                [axis] => {
-                    let apart = usize::try_from(position.coefficients[axis].unsigned_abs()).ok()?;
-                    Digit { step: at.coefficients[axis], extent: extents[axis].min(extent.div_ceil(apart)), axes }
-                }
-                _ => {
-                    let (low, high) = position.range(extents);
-                    let reached = usize::try_from(high - low).map_or(usize::MAX, |reach| reach.saturating_add(1));
-                    Digit { step, extent: extent.min(reached), axes }
-                }
-            });
+            // Positions that do not come to the end of the extent go no further than they do.
+            let apart = axes.iter().fold(0, |of, &axis| common(of, position.coefficients[axis].unsigned_abs()));
+            let (low, high) = position.range(extents);
+            let reached = u64::try_from(high - low).ok()? / apart + 1;
+            let extent = usize::try_from(reached.min(u64::try_from(*extent).ok()?.div_ceil(apart))).ok()?;
+            digits.push(Digit { step: step.unsigned_abs().checked_mul(apart)?, extent, axes });
         }
     }
     let taken: Vec<usize> = digits.iter().flat_map(|digit| digit.axes.clone()).collect();
     let others = moving(at, extents).filter(|axis| !taken.contains(axis));
-    digits.extend(others.map(|axis| Digit { step: at.coefficients[axis], extent: extents[axis], axes: vec![axis] }));
+    digits.extend(others.map(|axis| Digit {
+        step: at.coefficients[axis].unsigned_abs(),
+        extent: extents[axis],
+        axes: vec![axis],
+    }));
     overlap_of(digits)
 }
 
 #[allow(clippy::option_option)]
 fn overlap_of(mut digits: Vec<Digit>) -> Option<Option<Overlap>> {
-    digits.sort_by_key(|digit| digit.step.unsigned_abs());
+    digits.sort_by_key(|digit| digit.step);
     let single = |digit: &Digit| (digit.axes.len() == 1).then(|| digit.axes[0]);
     for pair in digits.windows(2) {
-        if pair[0].step.abs() == pair[1].step.abs() {
+        if pair[0].step == pair[1].step {
             // A loop that is reduced over had better be the shorter one.
             let (long, short) =
                 if pair[0].extent < pair[1].extent { (&pair[1], &pair[0]) } else { (&pair[0], &pair[1]) };
             return Some(Some(Overlap::Joint(single(long)?, single(short)?)));
         }
     }
-    let mut reach: u128 = 0;
-    for (number, digit) in digits.iter().enumerate() {
-        let step = digit.step.unsigned_abs();
-        if u128::from(step) <= reach {
-            let inner = &digits[number - 1];
-            let times = step / inner.step.unsigned_abs();
-            let is_multiple = step.is_multiple_of(inner.step.unsigned_abs());
-            return is_multiple.then_some(Some(Overlap::Long(single(inner)?, usize::try_from(times).ok()?)));
-        }
-        reach += u128::from(step) * (digit.extent as u128).saturating_sub(1);
+    while let Some(known) = (0..digits.len()).find(|&digit| is_known(&digits, digit)) {
+        digits.remove(known);
     }
-    Some(None)
+    // Of what is left two are found that come to the same places: the first one by itself beyond the next step of both.
+    for (inner, digit) in digits.iter().enumerate() {
+        for other in &digits[inner + 1..] {
+            let common = common(digit.step, other.step);
+            let (own, others) = (other.step / common, digit.step / common);
+            if own < digit.extent as u64 && others < other.extent as u64 {
+                return Some(Some(Overlap::Long(single(digit)?, usize::try_from(own).ok()?)));
+            }
+        }
+    }
+    digits.is_empty().then_some(None)
+}
+
+/// Whether two positions that come to the same place are at the same position of a digit: since its step is longer than all others
+/// reach, or since what it comes to differs by what is no multiple of all other steps.
+fn is_known(digits: &[Digit], digit: usize) -> bool {
+    let Digit { step, extent, .. } = digits[digit];
+    let others = || digits.iter().enumerate().filter(|(other, _)| *other != digit).map(|(_, other)| other);
+    let reach: u128 = others().map(|other| u128::from(other.step) * (other.extent as u128).saturating_sub(1)).sum();
+    let of_all = others().fold(0, |of, other| common(of, other.step));
+    u128::from(step) > reach || of_all / common(of_all, step) >= extent as u64
+}
+
+/// The greatest common divisor.
+fn common(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { common(other, one % other) }
 }
 
 /// Has a function begin at a position of an axis. Places are not that far, but positions that are computed with wrap as numbers do.
@@ -365,12 +394,11 @@ mod tests {
             for distance in -4..5i64 {
                 for extents in [[5, 3], [3, 5], [2, 7], [1, 4]] {
                     let place = affine(40, &[step, distance]);
-                    let is_multiple = step == 0 || distance == 0 || step % distance == 0 || distance % step == 0;
-                    check(&nest(&extents, place.clone(), Guards::new(), Reduction::Sum), is_multiple);
+                    check(&nest(&extents, place.clone(), Guards::new(), Reduction::Sum), true);
                     // Beyond the edges of an array nothing is stored.
                     let position = affine(-2, &[step, distance]);
                     let guards = vec![Guard { position: position.clone(), extent: 7 }];
-                    check(&nest(&extents, position, guards, Reduction::Sum), is_multiple);
+                    check(&nest(&extents, position, guards, Reduction::Sum), true);
                 }
             }
         }
@@ -378,8 +406,8 @@ mod tests {
 
     #[test]
     fn windows_of_images_come_to_each_element_once() {
-        for [down, across] in [[1, 1], [2, 1], [1, 3], [2, 2]] {
-            for [row, column] in [[1, 1], [1, 2], [2, 1], [4, 1]] {
+        for [down, across] in [[1, 1], [2, 1], [1, 3], [2, 3]] {
+            for [row, column] in [[1, 1], [1, 2], [3, 1], [4, 2]] {
                 // Images of 6 by 5, windows of 3 by 2, and a border.
                 let rows = affine(-1, &[down, 0, row, 0]);
                 let columns = affine(-2, &[0, across, 0, column]);
@@ -415,7 +443,7 @@ mod tests {
         check(&nest(&[5, 3, 2], affine(-8, &[7, 1, 1]), guards, Reduction::Sum), true);
         // One that ends before the extent of its guard, by as far as other places are apart.
         check(&nest(&[5, 3], affine(0, &[4, 1]), vec![guard(0, &[0, 1], 10)], Reduction::Sum), true);
-        check(&nest(&[5, 3], affine(0, &[4, 2]), vec![guard(0, &[0, 2], 10)], Reduction::Sum), false);
+        check(&nest(&[5, 3], affine(0, &[4, 2]), vec![guard(0, &[0, 2], 10)], Reduction::Sum), true);
         check(&nest(&[5, 5], affine(0, &[4, -1]), vec![guard(5, &[0, -1], 10)], Reduction::Sum), true);
     }
 
@@ -431,7 +459,7 @@ mod tests {
         for _ in 0..2000 {
             let rank = 1 + below(4) as usize;
             let extents: Vec<usize> = (0..rank).map(|_| 1 + below(5) as usize).collect();
-            let steps = [0, 1, 1, 2, 3, 4, 6, -1, -2];
+            let steps = [0, 1, 1, 2, 3, 4, 6, -5, -2];
             let coefficients: Vec<i64> = (0..rank).map(|_| steps[below(9) as usize]).collect();
             let mut guards = Guards::new();
             for _ in 0..below(3) {
@@ -445,6 +473,6 @@ mod tests {
             found += usize::from(is_possible);
             check(&nest, is_possible);
         }
-        assert!(found > 1000, "{found} of 2000");
+        assert!(found > 1800, "{found} of 2000");
     }
 }
