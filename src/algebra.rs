@@ -361,6 +361,12 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     }
 }
 
+/// The tangents of arrays, zeros where there are none.
+pub(crate) fn or_zeros<A: Algebra>(tangents: Vec<Option<A::Array>>, arrays: &[A::Array]) -> Vec<A::Array> {
+    let pairs = tangents.into_iter().zip(arrays);
+    pairs.map(|(tangent, array)| tangent.unwrap_or_else(|| A::zeros(&A::type_of(array)))).collect()
+}
+
 /// Ascending axes without duplicates, from positions that may be in any order.
 pub fn sorted_axes(axes: &[usize]) -> Axes {
     let mut sorted: Axes = axes.iter().copied().collect();

@@ -3,9 +3,7 @@
 use super::ArrayFn;
 use crate::algebra::{Algebra, CustomFunction, Rule};
 use crate::concrete::{self, Concrete};
-use crate::error::Error;
-use crate::shape::{DType, Type};
-use crate::tensor::{Family, Tree, check_same_trees};
+use crate::tensor::{Family, Tree, check_same_trees, refuse};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
@@ -282,12 +280,7 @@ where
     fn checked<A: Algebra, T: Tree<Concrete>, U: Tree<A>>(&self, what: &str, expected: &T, found: &U) -> Vec<A::Array> {
         let Err(problem) = check_same_trees(expected, found) else { return found.leaves() };
         let problem = format!("{what} and what the rule gives for it differ: {problem}");
-        let fail = |ty| A::fail(Error::operands(self.name, problem.clone(), self.place), ty);
-        let types = expected.types();
-        if types.is_empty() {
-            fail(Type::scalar(DType::Bool));
-        }
-        types.into_iter().map(fail).collect()
+        refuse::<A>(self.name, problem, &expected.types(), self.place)
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! All are thin: flatten the trees, call [`Algebra::vjp`] or [`Algebra::jvp`] on arrays, and put the trees together.
 
-use crate::algebra::{Algebra, Pullback};
+use crate::algebra::{Algebra, Pullback, or_zeros};
 use crate::concrete;
 use crate::shape::Type;
-use crate::tensor::{Args, Family, Float, Scalar, Tree, check_same_outlines, check_same_structure, outline_of};
+use crate::tensor::{Args, Family, Float, Scalar, Tree, check_same_outlines, check_same_structure, outline_of, refuse};
 use std::cell::RefCell;
 use std::panic::Location;
 
@@ -90,19 +90,14 @@ fn active_cotangents<A: Algebra>(
     expected: &[Type],
     auxiliaries: usize,
 ) -> Vec<Option<A::Array>> {
-    let mut cotangents: Vec<Option<A::Array>> =
-        leaves.into_iter().zip(expected).map(|(leaf, ty)| ty.dtype.is_float().then_some(leaf)).collect();
+    let mut cotangents = active::<A>(leaves, expected);
     cotangents.resize(expected.len() + auxiliaries, None);
     cotangents
 }
 
-/// Reports a problem; where that returns, the result is placeholders of these types.
-pub(super) fn refuse<A: Algebra>(name: &str, problem: String, types: &[Type], place: &Location<'_>) -> Vec<A::Array> {
-    let fail = |ty: Type| A::fail(crate::Error::operands(name, problem.clone(), place), ty);
-    if types.is_empty() {
-        fail(Type::scalar(crate::shape::DType::Bool));
-    }
-    types.iter().cloned().map(fail).collect()
+/// The floats among arrays of these types.
+fn active<A: Algebra>(arrays: Vec<A::Array>, types: &[Type]) -> Vec<Option<A::Array>> {
+    arrays.into_iter().zip(types).map(|(array, ty)| ty.dtype.is_float().then_some(array)).collect()
 }
 
 fn rebuild_gradient<A: Algebra, B: Algebra, In: Tree<A>>(like: &In, cotangents: Vec<B::Array>) -> Over<B, A, In> {
@@ -217,7 +212,7 @@ where
     let (value, auxiliary, pullback) = reverse::<A, B, X, Scalar<B::Nested, E>, U>(f, args, at);
     let one = B::constant(concrete::Array::full(&[], E::ONE.into_value()));
     let mut cotangents = vec![Some(one)];
-    cotangents.extend(auxiliary.types().iter().map(|_| None));
+    cotangents.resize(1 + auxiliary.types().len(), None);
     let _place = concrete::ReportedAt::place(Location::caller());
     let gradient = rebuild_gradient::<A, B, X::First>(args.first(), pullback(cotangents));
     ((value, auxiliary), gradient)
@@ -313,7 +308,7 @@ where
     if let Err(problem) = crate::tensor::check_same_trees(args.first(), tangent) {
         directions = refuse::<A>(name, format!("argument and tangent differ: {problem}"), &types, place);
     }
-    let directions = directions.into_iter().zip(&types).map(|(t, ty)| ty.dtype.is_float().then_some(t)).collect();
+    let directions = active::<A>(directions, &types);
     let result: RefCell<Option<(O, U)>> = RefCell::new(None);
     let _place = concrete::ReportedAt::place(place);
     let (mut values, mut tangents) = A::jvp(
@@ -336,9 +331,8 @@ where
     let rest = values.split_off(count);
     tangents.truncate(count);
     let auxiliary = U::Family::rebuild::<A::Forward, A>(&auxiliary, &mut rest.into_iter());
-    let mut tangents =
-        tangents.into_iter().zip(&values).map(|(t, value)| t.unwrap_or_else(|| A::zeros(&A::type_of(value))));
-    let tangent = O::Family::rebuild::<A::Forward, A>(&output, &mut tangents);
+    let tangents = or_zeros::<A>(tangents, &values);
+    let tangent = O::Family::rebuild::<A::Forward, A>(&output, &mut tangents.into_iter());
     let value = O::Family::rebuild::<A::Forward, A>(&output, &mut values.iter().cloned());
     (value, tangent, auxiliary)
 }

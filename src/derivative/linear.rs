@@ -5,13 +5,13 @@
 //! is held by the pullback already. So nothing new is recorded, loops keep their residuals, and every instance that can take
 //! a pullback twice can linearise.
 
-use super::eager::{Over, Parameter, refuse};
+use super::eager::{Over, Parameter};
 use super::{Function, program};
 use crate::algebra::{Algebra, Pullback};
 use crate::concrete::{self, Concrete, Failure};
 use crate::dual::generic;
 use crate::error::{Error, Result};
-use crate::tensor::{Args, Family, Tree, check_same_trees, duplicate};
+use crate::tensor::{Args, Family, Tree, check_same_trees, duplicate, refuse};
 use crate::term::Body;
 use std::cell::RefCell;
 use std::fmt;

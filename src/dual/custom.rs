@@ -8,7 +8,7 @@ use super::rolled::Rolled;
 use super::rules::generic;
 use super::transpose::{Cotangent, transpose};
 use super::{Delta, Dual, DualArray, Tangent, TangentArray};
-use crate::algebra::{Algebra, CustomFunction, Rule};
+use crate::algebra::{Algebra, CustomFunction, Rule, or_zeros};
 use crate::shape::Type;
 
 /// The linear map of a function: its rules, and where they are taken.
@@ -44,23 +44,53 @@ impl<A: Algebra, F: CustomFunction> Pull<A> for F {
         cotangents: Vec<Option<Cotangent<A>>>,
     ) -> Vec<Option<Cotangent<A>>> {
         if !self.has(Rule::Vjp) {
-            return transposed::<A, F>(self, Rule::Jvp, (inputs, outputs), &types::<A>(inputs), cotangents);
+            let rule = &over::<Dual<A>, F>(self, Rule::Jvp);
+            return transposed::<A>(rule, (inputs, outputs), &types::<A>(inputs), cotangents);
         }
-        let marked = cotangents.iter().flatten().any(|cotangent| cotangent.marked);
-        let given = cotangents.into_iter().zip(outputs);
-        let given = given.map(|(cotangent, output)| {
-            cotangent.map_or_else(|| A::zeros(&A::type_of(output)), |cotangent| cotangent.array)
-        });
-        let parts = applied::<A, F>(self, Rule::Vjp, (inputs, outputs), given.collect(), marked);
-        parts.into_iter().map(|part| part.map(|array| Cotangent { array, marked })).collect()
+        let rule = Rule::Vjp;
+        let rules = Rules { plain: &over::<A, F>(self, rule), marked: &over::<Tangent<A, true>, F>(self, rule) };
+        pulled::<A>(&rules, (inputs, outputs), cotangents)
     }
+}
+
+/// A rule over an algebra, of inputs, outputs and directions, whatever the type of its function: what is done with rules does not
+/// know that type, so that it is compiled once for an algebra, and not for each function.
+type RuleOver<'a, A> = &'a dyn Fn(Arrays<A>, Arrays<A>, Arrays<A>) -> Arrays<A>;
+
+type Arrays<A> = Vec<<A as Algebra>::Array>;
+
+fn over<A: Algebra, F: CustomFunction>(
+    function: &F,
+    rule: Rule,
+) -> impl Fn(Arrays<A>, Arrays<A>, Arrays<A>) -> Arrays<A> {
+    move |inputs, outputs, directions| function.rule::<A>(rule, inputs, outputs, directions)
+}
+
+/// A rule, and the same one over arrays with tangents that keep zeros.
+struct Rules<'a, A: Algebra> {
+    plain: RuleOver<'a, A>,
+    marked: RuleOver<'a, Tangent<A, true>>,
+}
+
+/// The rule for cotangents, at these.
+fn pulled<A: Algebra>(
+    rules: &Rules<'_, A>,
+    (inputs, outputs): (&[A::Array], &[A::Array]),
+    cotangents: Vec<Option<Cotangent<A>>>,
+) -> Vec<Option<Cotangent<A>>> {
+    let marked = cotangents.iter().flatten().any(|cotangent| cotangent.marked);
+    let given = cotangents.into_iter().zip(outputs);
+    let given = given.map(|(cotangent, output)| {
+        cotangent.map_or_else(|| A::zeros(&A::type_of(output)), |cotangent| cotangent.array)
+    });
+    let parts = applied::<A>(rules, (inputs, outputs), given.collect(), marked);
+    parts.into_iter().map(|part| part.map(|array| Cotangent { array, marked })).collect()
 }
 
 /// A rule at directions, for the floats among its results. Where the directions are marked the rule is run forwards, which
 /// is the same since it is linear in them, but that zeros in them stay zeros.
-fn applied<A: Algebra, F: CustomFunction>(
-    function: &F,
-    rule: Rule,
+fn applied<A: Algebra>(
+    rules: &Rules<'_, A>,
     (inputs, outputs): (&[A::Array], &[A::Array]),
     directions: Vec<A::Array>,
     marked: bool,
@@ -72,11 +102,10 @@ fn applied<A: Algebra, F: CustomFunction>(
             TangentArray { primal, tangent }
         };
         let (inputs, outputs) = (inputs.iter().map(fixed).collect(), outputs.iter().map(fixed).collect());
-        let directions = directions.into_iter().map(moving).collect();
-        let results = function.rule::<Tangent<A, true>>(rule, inputs, outputs, directions);
+        let results = (rules.marked)(inputs, outputs, directions.into_iter().map(moving).collect());
         results.into_iter().map(|result| result.tangent).collect()
     } else {
-        function.rule::<A>(rule, inputs.to_vec(), outputs.to_vec(), directions).into_iter().map(Some).collect()
+        (rules.plain)(inputs.to_vec(), outputs.to_vec(), directions).into_iter().map(Some).collect()
     };
     results.into_iter().map(|result| result.filter(|array| A::dtype(array).is_float())).collect()
 }
@@ -86,9 +115,8 @@ fn types<A: Algebra>(arrays: &[A::Array]) -> Vec<Type> {
 }
 
 /// The transpose of a rule in its directions, which are of these types, at cotangents of its results.
-fn transposed<A: Algebra, F: CustomFunction>(
-    function: &F,
-    rule: Rule,
+fn transposed<A: Algebra>(
+    rule: RuleOver<'_, Dual<A>>,
     (inputs, outputs): (&[A::Array], &[A::Array]),
     directions: &[Type],
     cotangents: Vec<Option<Cotangent<A>>>,
@@ -99,7 +127,7 @@ fn transposed<A: Algebra, F: CustomFunction>(
     // The rule is linear, so that where it is derived makes no difference but to its loops.
     let moving = directions.iter().zip(&variables);
     let moving = moving.map(|(ty, variable)| DualArray { primal: generic::<A>(ty), delta: variable.clone() });
-    let results = function.rule::<Dual<A>>(rule, inputs, outputs, moving.collect());
+    let results = rule(inputs, outputs, moving.collect());
     let outputs = results.into_iter().zip(cotangents);
     let outputs = outputs.filter_map(|(result, cotangent)| Some((result.delta?, cotangent?)));
     transpose(outputs.collect(), &variables).0
@@ -107,15 +135,26 @@ fn transposed<A: Algebra, F: CustomFunction>(
 
 /// A function with rules of its own over dual arrays.
 pub(super) fn custom_dual<A: Algebra, F: CustomFunction>(function: &F, inputs: Vec<DualArray<A>>) -> Vec<DualArray<A>> {
-    let (primals, deltas): (Vec<A::Array>, Vec<Option<Delta<A>>>) =
-        inputs.into_iter().map(|array| (array.primal, array.delta)).unzip();
-    let constant = |primal: A::Array| DualArray { primal, delta: None };
+    let (primals, deltas) = parts::<A>(inputs);
     if deltas.iter().all(Option::is_none) {
-        return A::custom(function, primals).into_iter().map(constant).collect();
+        return constants::<A>(A::custom(function, primals));
     }
     // In the algebra beneath it is a function with rules again, for derivatives of other levels.
     let outputs = A::custom(function, primals.clone());
-    let map = CustomMap { rules: Box::new(function.clone()), inputs: primals, outputs: outputs.clone() };
+    moved::<A>(CustomMap { rules: Box::new(function.clone()), inputs: primals, outputs }, deltas)
+}
+
+fn parts<A: Algebra>(inputs: Vec<DualArray<A>>) -> (Vec<A::Array>, Vec<Option<Delta<A>>>) {
+    inputs.into_iter().map(|array| (array.primal, array.delta)).unzip()
+}
+
+fn constants<A: Algebra>(arrays: Vec<A::Array>) -> Vec<DualArray<A>> {
+    arrays.into_iter().map(|primal| DualArray { primal, delta: None }).collect()
+}
+
+/// The outputs of a function whose inputs have these deltas.
+fn moved<A: Algebra>(map: CustomMap<A>, deltas: Vec<Option<Delta<A>>>) -> Vec<DualArray<A>> {
+    let outputs = map.outputs.clone();
     let delta = Delta::rolled(Rolled::Custom(map), deltas);
     let pick = |(position, primal): (usize, A::Array)| {
         let moves = A::dtype(&primal).is_float();
@@ -129,20 +168,39 @@ pub(super) fn custom_tangent<A: Algebra, F: CustomFunction, const MARKED: bool>(
     function: &F,
     inputs: Vec<TangentArray<A>>,
 ) -> Vec<TangentArray<A>> {
-    let (primals, tangents): (Vec<A::Array>, Vec<Option<A::Array>>) =
-        inputs.into_iter().map(|array| (array.primal, array.tangent)).unzip();
+    let (primals, tangents) = tangents_apart::<A>(inputs);
     let outputs = A::custom(function, primals.clone());
-    let moved: Vec<Option<A::Array>> = if tangents.iter().all(Option::is_none) {
+    let of = (&primals[..], &outputs[..]);
+    let tangents = if tangents.iter().all(Option::is_none) {
         vec![None; outputs.len()]
     } else if function.has(Rule::Jvp) {
-        let given = tangents.into_iter().zip(&primals);
-        let given = given.map(|(tangent, primal)| tangent.unwrap_or_else(|| A::zeros(&A::type_of(primal)))).collect();
-        applied::<A, F>(function, Rule::Jvp, (&primals, &outputs), given, MARKED)
+        let rule = Rule::Jvp;
+        let rules =
+            Rules { plain: &over::<A, F>(function, rule), marked: &over::<Tangent<A, true>, F>(function, rule) };
+        applied::<A>(&rules, of, or_zeros::<A>(tangents, &primals), MARKED)
     } else {
-        let cotangent = |tangent: Option<A::Array>| Some(Cotangent { array: tangent?, marked: MARKED });
-        let cotangents = tangents.into_iter().map(cotangent).collect();
-        let parts = transposed::<A, F>(function, Rule::Vjp, (&primals, &outputs), &types::<A>(&outputs), cotangents);
-        parts.into_iter().map(|part| part.map(|part| part.array)).collect()
+        pushed::<A>(&over::<Dual<A>, F>(function, Rule::Vjp), of, tangents, MARKED)
     };
-    outputs.into_iter().zip(moved).map(|(primal, tangent)| TangentArray { primal, tangent }).collect()
+    tangents_along::<A>(outputs, tangents)
+}
+
+fn tangents_apart<A: Algebra>(inputs: Vec<TangentArray<A>>) -> (Vec<A::Array>, Vec<Option<A::Array>>) {
+    inputs.into_iter().map(|array| (array.primal, array.tangent)).unzip()
+}
+
+fn tangents_along<A: Algebra>(primals: Vec<A::Array>, tangents: Vec<Option<A::Array>>) -> Vec<TangentArray<A>> {
+    primals.into_iter().zip(tangents).map(|(primal, tangent)| TangentArray { primal, tangent }).collect()
+}
+
+/// The rule for cotangents, transposed, at tangents.
+fn pushed<A: Algebra>(
+    rule: RuleOver<'_, Dual<A>>,
+    of: (&[A::Array], &[A::Array]),
+    tangents: Vec<Option<A::Array>>,
+    marked: bool,
+) -> Vec<Option<A::Array>> {
+    let cotangent = |tangent: Option<A::Array>| Some(Cotangent { array: tangent?, marked });
+    let cotangents = tangents.into_iter().map(cotangent).collect();
+    let parts = transposed::<A>(rule, of, &types::<A>(of.1), cotangents);
+    parts.into_iter().map(|part| part.map(|part| part.array)).collect()
 }

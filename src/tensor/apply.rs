@@ -3,7 +3,7 @@
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::error::Error;
-use crate::shape::{Shape, Type};
+use crate::shape::{DType, Shape, Type};
 use crate::tensor::{Element, Rank, Tensor};
 use crate::term::{Never, Op, infer, interpret};
 use smallvec::SmallVec;
@@ -53,6 +53,15 @@ pub(super) fn fail<A: Algebra, E: Element, R: Rank>(
 #[track_caller]
 pub(super) fn fail_array<A: Algebra>(name: &str, problem: String, placeholder: Type) -> A::Array {
     A::fail(Error::operands(name, problem, Location::caller()), placeholder)
+}
+
+/// Reports a problem at a line; where that returns, the result is placeholders of these types.
+pub(crate) fn refuse<A: Algebra>(name: &str, problem: String, types: &[Type], place: &Location<'_>) -> Vec<A::Array> {
+    let fail = |ty: Type| A::fail(Error::operands(name, problem.clone(), place), ty);
+    if types.is_empty() {
+        fail(Type::scalar(DType::Bool));
+    }
+    types.iter().cloned().map(fail).collect()
 }
 
 /// The shape of a placeholder of a static rank: outer extents are left out, or ones added.

@@ -1,14 +1,13 @@
 //! Reductions and scans with the user's own associative operator, on trees of arrays; loops without inputs or outputs.
 
-use super::combination::Operator;
+use super::combination::{Combination, Operator};
 use super::cumulative::{reversed, running, total, total_over};
 use super::recurrence::running_over;
 use crate::algebra::Algebra;
 use crate::concrete::ReportedAt;
-use crate::error::Error;
 use crate::shape::Type;
 use crate::tensor::structure::move_axis;
-use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_structure, duplicate, scan_as};
+use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_structure, duplicate, refuse, scan_as};
 use std::panic::Location;
 
 /// The common extent of an axis, or what differs.
@@ -31,8 +30,30 @@ pub(super) fn moved<A: Algebra>(arrays: Vec<A::Array>, from: usize, to: usize) -
     arrays.into_iter().map(|array| move_axis::<A>(array, from, to)).collect()
 }
 
+/// The arrays from the last slice to the first, if that is wanted.
+fn turned<A: Algebra>(arrays: Vec<A::Array>, reverse: bool) -> Vec<A::Array> {
+    if reverse { arrays.into_iter().map(|array| reversed::<A>(array, 0)).collect() } else { arrays }
+}
+
+/// Each array's total by its combination.
+fn totals_over<A: Algebra>(combinations: Vec<Combination>, arrays: Vec<A::Array>, axis: usize) -> Vec<A::Array> {
+    let parts = combinations.into_iter().zip(arrays);
+    parts.map(|(combination, array)| total_over::<A>(combination, array, axis)).collect()
+}
+
+/// Each array's running totals by its combination.
+fn all_running_over<A: Algebra>(
+    combinations: Vec<Combination>,
+    arrays: Vec<A::Array>,
+    axis: usize,
+    reverse: bool,
+) -> Vec<A::Array> {
+    let parts = combinations.into_iter().zip(arrays);
+    parts.map(|(combination, array)| running_over::<A>(combination, array, axis, reverse)).collect()
+}
+
 /// The arrays without their outermost axis of extent 1.
-fn unstacked<A: Algebra>(arrays: Vec<A::Array>) -> Vec<A::Array> {
+pub(super) fn unstacked<A: Algebra>(arrays: Vec<A::Array>) -> Vec<A::Array> {
     arrays
         .into_iter()
         .map(|array| {
@@ -61,8 +82,8 @@ pub(super) fn neutral_misfit<A: Algebra>(arrays: &[A::Array], axis: usize, neutr
 #[track_caller]
 fn report<A: Algebra>(name: &str, problem: String, like: &[A::Array]) -> Vec<A::Array> {
     let place = Location::caller();
-    let fail = |ty: Type| A::fail(Error::operands(name, problem.clone(), place), ty);
-    like.iter().map(|array| fail(A::type_of(array))).collect()
+    let types: Vec<Type> = like.iter().map(A::type_of).collect();
+    refuse::<A>(name, problem, &types, place)
 }
 
 /// Combines the slices of arrays along their outermost axis, in order, by an associative operator: `x₀ ∘ x₁ ∘ .. ∘ xₙ₋₁`; the
@@ -123,10 +144,7 @@ where
         Ok(_) => {
             let operator = Operator::new(name, Location::caller(), xs, slice_types::<A>(&arrays, axis), op);
             match operator.combinations() {
-                Some(combinations) => {
-                    let parts = combinations.into_iter().zip(arrays);
-                    parts.map(|(combination, array)| total_over::<A>(combination, array, axis)).collect()
-                }
+                Some(combinations) => totals_over::<A>(combinations, arrays, axis),
                 None => {
                     let mut combine = |earlier, later| operator.on_stacks(earlier, later);
                     unstacked::<A>(total::<A>(moved::<A>(arrays, axis, 0), 0, &mut combine))
@@ -206,17 +224,11 @@ where
         Ok(_) => {
             let operator = Operator::new(name, Location::caller(), xs, slice_types::<A>(&arrays, axis), op);
             match operator.combinations() {
-                Some(combinations) => {
-                    let parts = combinations.into_iter().zip(arrays);
-                    parts.map(|(combination, array)| running_over::<A>(combination, array, axis, reverse)).collect()
-                }
+                Some(combinations) => all_running_over::<A>(combinations, arrays, axis, reverse),
                 None => {
-                    let turned = |arrays: Vec<A::Array>| -> Vec<A::Array> {
-                        if reverse { arrays.into_iter().map(|array| reversed::<A>(array, 0)).collect() } else { arrays }
-                    };
                     let mut combine = |earlier, later| operator.on_stacks(earlier, later);
-                    let slices = turned(moved::<A>(arrays, axis, 0));
-                    moved::<A>(turned(running::<A>(slices, 0, &mut combine)), 0, axis)
+                    let slices = turned::<A>(moved::<A>(arrays, axis, 0), reverse);
+                    moved::<A>(turned::<A>(running::<A>(slices, 0, &mut combine), reverse), 0, axis)
                 }
             }
         }

@@ -8,9 +8,8 @@ use crate::algebra::Algebra;
 use crate::concrete::{self, Concrete, ReportedAt};
 use crate::error::Error;
 use crate::shape::{Shape, Type};
-use crate::tensor::scan::report_all;
-use crate::tensor::structure::stack_arrays;
-use crate::tensor::{Family, Outline, Sliced, Stacked, Tree, check_same_trees};
+use crate::tensor::structure::stack_columns;
+use crate::tensor::{Family, Outline, Sliced, Stacked, Tree, check_same_trees, refuse};
 use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
@@ -161,14 +160,11 @@ pub fn stack_trees<A: Algebra, T: Stacked<A>>(parts: &[T]) -> T::Stack {
     for part in parts {
         rows.push(match check_same_trees(first, part) {
             Ok(()) => part.leaves(),
-            Err(problem) => {
-                report_all::<A>(&types, &|ty| A::fail(Error::operands("stack_trees", problem.clone(), place), ty))
-            }
+            Err(problem) => refuse::<A>("stack_trees", problem, &types, place),
         });
     }
     let _place = ReportedAt::caller();
-    let column = |at: usize| stack_arrays::<A>(rows.iter().map(|row| row[at].clone()).collect());
-    first.stack_from(&mut (0..types.len()).map(column))
+    first.stack_from(&mut stack_columns::<A>(&rows, types.len()).into_iter())
 }
 
 /// The trees of a batch, or of any tree of arrays along their outermost axis, one by one.

@@ -105,24 +105,28 @@ pub fn build<A: Algebra, X: Extents, E: Element, R: Rank>(
     extents: X,
     element: impl Fn(X::Indices<A>) -> Tensor<A, E, R>,
 ) -> Tensor<A, E, <X::Rank as Rank>::Plus<R>> {
-    let shape = extents.extents();
-    let parameters = vec![Type::scalar(DType::I64); shape.len()];
-    let traced = A::trace(&parameters, false, &mut |indices| vec![element(X::indices::<A>(indices)).into_array()]);
-    if let Some((body, captures)) = traced {
-        let checked = body.result_types().try_for_each(|element| built(&shape, element).check_size());
-        if let Err(problem) = checked {
-            return fail("build", problem, &[]);
-        }
-        return Tensor::wrap(A::build(Build { extents: shape, body }, captures));
-    }
-    let elements = run::<A>(&shape, &mut |indices| element(X::indices::<A>(indices)).into_array());
-    match elements {
+    let array = array::<A>(extents.extents(), &mut |indices| element(X::indices::<A>(indices)).into_array());
+    match array {
         Ok(array) => Tensor::wrap(array),
         Err((problem, shape)) => fail("build", problem, &shape),
     }
 }
 
-/// The eager loop, untyped. Errors come with the shape of a placeholder.
+/// The array, untyped. Errors come with the shape of a placeholder.
+fn array<A: Algebra>(
+    extents: Shape,
+    element: &mut dyn FnMut(Vec<A::Array>) -> A::Array,
+) -> Result<A::Array, (String, Shape)> {
+    let parameters = vec![Type::scalar(DType::I64); extents.len()];
+    let Some((body, captures)) = A::trace(&parameters, false, &mut |indices| vec![element(indices)]) else {
+        return run::<A>(&extents, element);
+    };
+    let checked = body.result_types().try_for_each(|element| built(&extents, element).check_size());
+    checked.map_err(|problem| (problem, Shape::new()))?;
+    Ok(A::build(Build { extents, body }, captures))
+}
+
+/// The eager loop.
 fn run<A: Algebra>(
     extents: &[usize],
     element: &mut dyn FnMut(Vec<A::Array>) -> A::Array,

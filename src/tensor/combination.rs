@@ -2,10 +2,9 @@
 
 use crate::algebra::{Algebra, Reduction, Traced};
 use crate::concrete::ReportedAt;
-use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::Type;
-use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_trees, duplicate, scan_as};
+use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_trees, duplicate, refuse, scan_as};
 use crate::term::{Body, Build, NodeId, Op, Scan};
 use std::panic::Location;
 
@@ -83,8 +82,7 @@ fn checked_result<A: Algebra, T: Tree<A>>(name: &str, place: &Location<'_>, op: 
         Ok(()) => result,
         Err(problem) => {
             let problem = format!("what the operator takes and what it gives differ: {problem}");
-            let fail = |ty: Type| A::fail(Error::operands(name, problem.clone(), place), ty);
-            let placeholders: Vec<A::Array> = like.types().into_iter().map(fail).collect();
+            let placeholders = refuse::<A>(name, problem, &like.types(), place);
             T::Family::rebuild::<A, A>(&like, &mut placeholders.into_iter())
         }
     }

@@ -5,7 +5,7 @@ use crate::concrete::ReportedAt;
 use crate::shape::{DType, Shape, Type};
 use crate::tensor::apply::{align, broadcast_shape, fail_array, stretch};
 use crate::tensor::tree::check_same_trees;
-use crate::tensor::{Element, Family, Max, Operand, R0, Rank, Tensor, Tree};
+use crate::tensor::{Element, Family, Max, Operand, R0, Rank, Tensor, Tree, refuse};
 use std::borrow::Borrow;
 
 impl<A: Algebra, M: Rank> Tensor<A, bool, M> {
@@ -105,8 +105,7 @@ pub fn cond<A: Algebra, T: Tree<A>>(
             Ok(()) => tree.leaves(),
             Err(problem) => {
                 let problem = format!("the two sides differ: {problem}");
-                let error = || crate::Error::operands("cond", problem.clone(), place);
-                like.types().into_iter().map(|ty| A::fail(error(), ty)).collect()
+                refuse::<A>("cond", problem, &like.types(), place)
             }
         }
     });

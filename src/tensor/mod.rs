@@ -36,7 +36,7 @@ mod tree;
 mod while_loop;
 
 pub use crate::term::Checkpoints;
-pub(crate) use apply::{broadcast_shape, check_axis};
+pub(crate) use apply::{broadcast_shape, check_axis, refuse};
 pub use associative::{
     associative_scan, associative_scan_axis, associative_scan_reverse, associative_scan_reverse_axis, fold,
     fold_reverse, iterate, reduce, reduce_axis,

@@ -6,8 +6,7 @@ use crate::algebra::Algebra;
 use crate::concrete::ReportedAt;
 use crate::error::Error;
 use crate::shape::{DType, Type};
-use crate::tensor::scan::report_all;
-use crate::tensor::{Element, Family, Float, Tensor, Tree, Vector, concatenate, zeros};
+use crate::tensor::{Element, Family, Float, Tensor, Tree, Vector, concatenate, refuse, zeros};
 use std::panic::Location;
 
 /// What makes a tree of a vector again, see [`ravel`].
@@ -78,7 +77,7 @@ impl<F: Family> Unravel<F> {
         } else {
             let problem = format!("a vector of {} elements for a tree of {}", vector.len(), self.size());
             let place = Location::caller();
-            report_all::<A>(&self.types, &|ty| A::fail(Error::operands("tree", problem.clone(), place), ty))
+            refuse::<A>("tree", problem, &self.types, place)
         };
         self.template.fill::<A>(&mut leaves.into_iter())
     }

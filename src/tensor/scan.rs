@@ -4,9 +4,9 @@ use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::ReportedAt;
 use crate::shape::{DType, Shape, Type};
-use crate::tensor::structure::stack_arrays;
+use crate::tensor::structure::stack_columns;
 use crate::tensor::tree::{check_same_structure, check_same_trees};
-use crate::tensor::{Element, Family, Rank, Tensor, Tree, duplicate};
+use crate::tensor::{Element, Family, Rank, Tensor, Tree, duplicate, refuse};
 use crate::term::Scan;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -200,7 +200,7 @@ impl<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>> Untyped<A, C, X, Y> {
         let (mut after, output) = step(before, self.inputs.slice_from(&mut slices.into_iter()));
         if let Err(problem) = check_same_trees(&self.carry, &after) {
             let problem = format!("what a step is given and what it passes on differ: {problem}");
-            let placeholders = report_all::<A>(&self.carry_types, &|ty| self.report(problem.clone(), ty));
+            let placeholders = refuse::<A>(self.name, problem, &self.carry_types, self.place);
             after = C::Family::rebuild::<A, A>(&self.carry, &mut placeholders.into_iter());
         }
         let mut results = after.leaves();
@@ -253,26 +253,18 @@ pub(crate) fn scan_as<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
             let scan = Scan { body: closed, carries: first.len(), inputs: sources.len(), length: n, reverse };
             A::scan_source(scan, first, sources, captures)
         }
-        None => run::<A>(first, &sources, (n, reverse, place), &mut body, &|problem, ty| untyped.report(problem, ty)),
+        None => run::<A>((name, place), first, &sources, (n, reverse), &mut body),
     };
     untyped.finish(results)
 }
 
-/// Reports a problem; where that returns, the result is placeholders of these types.
-pub(super) fn report_all<A: Algebra>(types: &[Type], fail: &dyn Fn(Type) -> A::Array) -> Vec<A::Array> {
-    if types.is_empty() {
-        fail(Type::scalar(DType::Bool));
-    }
-    types.iter().cloned().map(fail).collect()
-}
-
 /// The eager loop, untyped: final carries, then stacked outputs.
 fn run<A: Algebra>(
+    (name, place): Called,
     mut carries: Vec<A::Array>,
     inputs: &[A::Array],
-    (n, reverse, place): (usize, bool, &'static Location<'static>),
+    (n, reverse): (usize, bool),
     body: &mut dyn FnMut(Vec<A::Array>) -> Vec<A::Array>,
-    report: &dyn Fn(String, Type) -> A::Array,
 ) -> Vec<A::Array> {
     let count = carries.len();
     let mut rows: Vec<Vec<A::Array>> = Vec::new();
@@ -291,7 +283,7 @@ fn run<A: Algebra>(
             let expected = types(earlier);
             if let Err(problem) = check_same_structure(&expected, &types(&outputs)) {
                 let problem = format!("the outputs of two steps differ: {problem}");
-                outputs = report_all::<A>(&expected, &|ty| report(problem.clone(), ty));
+                outputs = refuse::<A>(name, problem, &expected, place);
             }
         }
         rows.push(outputs);
@@ -304,14 +296,14 @@ fn run<A: Algebra>(
     }
     let width = rows[0].len();
     let _place = ReportedAt::place(place);
-    for output in 0..width {
-        if n == 0 {
-            let mut ty = A::type_of(&rows[0][output]);
-            ty.shape.insert(0, 0);
-            carries.push(A::zeros(&ty));
-        } else {
-            carries.push(stack_arrays::<A>(rows.iter().map(|row| row[output].clone()).collect()));
-        }
+    if n > 0 {
+        carries.extend(stack_columns::<A>(&rows, width));
+        return carries;
+    }
+    for output in &rows[0] {
+        let mut ty = A::type_of(output);
+        ty.shape.insert(0, 0);
+        carries.push(A::zeros(&ty));
     }
     carries
 }

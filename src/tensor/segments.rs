@@ -7,14 +7,13 @@
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::{Array, ReportedAt};
-use crate::error::Error;
 use crate::operation::Binary;
 use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::tensor::apply::{fail, stretch};
 use crate::tensor::associative::{moved, neutral_misfit, slice_types};
 use crate::tensor::combination::{Combination, Operator};
 use crate::tensor::cumulative::{Combine, elementwise, running};
-use crate::tensor::{Family, Float, Number, R1, Rank, Sliced, Stacked, Tensor, Tree, Vector, iota};
+use crate::tensor::{Family, Float, Number, R1, Rank, Sliced, Stacked, Tensor, Tree, Vector, iota, refuse};
 
 /// Which slices of an array, along its outermost axis, belong together: by a key for each slice, or by the offsets at which
 /// segments of neighbouring slices begin. What [`Tensor::segment_sum`] and its relatives take.
@@ -110,6 +109,46 @@ impl<A: Algebra> Segments<A> {
             *extent = self.count;
         }
         ty
+    }
+
+    /// The types of what stands for results that can not be.
+    fn placeholders(&self, arrays: &[A::Array], axis: usize) -> Vec<Type> {
+        let of = |array: &A::Array| {
+            let (own, result) = (A::type_of(array), self.result_type(A::type_of(array), axis));
+            if result.check_size().is_err() { own } else { result }
+        };
+        arrays.iter().map(of).collect()
+    }
+
+    /// Arrays as often as there are segments, stacked.
+    #[track_caller]
+    fn for_each(&self, arrays: Vec<A::Array>) -> Vec<A::Array> {
+        let stacked = |array: A::Array| {
+            let mut shape = Shape::from_slice(&[self.count]);
+            shape.extend_from_slice(&A::shape(&array));
+            stretch::<A>(array, &shape)
+        };
+        arrays.into_iter().map(stacked).collect()
+    }
+
+    /// What the slices of each array combine to by its own combination, and the others' elements where there are none.
+    #[track_caller]
+    fn combined_by(
+        &self,
+        combinations: Vec<Combination>,
+        arrays: Vec<A::Array>,
+        others: Vec<A::Array>,
+    ) -> Vec<A::Array> {
+        let sorted = std::cell::OnceCell::new();
+        let parts = combinations.into_iter().zip(arrays).zip(others);
+        let combined = parts.map(|((combination, array), others)| match combination.scatters() {
+            true => {
+                let sums = self.total(array);
+                A::select(along_outer::<A>(self.filled(), &A::shape(&sums)), sums, others)
+            }
+            false => sorted.get_or_init(|| Sorted::new(self)).combine_by(combination, array, others),
+        });
+        combined.collect()
     }
 
     /// For each slice what belongs to its segment, 0 where it is in none.
@@ -305,39 +344,17 @@ where
     let place = std::panic::Location::caller();
     let types: Vec<Type> = neutral.iter().map(A::type_of).collect();
     if let Some(problem) = segments.misfit(&arrays, axis).or_else(|| neutral_misfit::<A>(&arrays, axis, &types)) {
-        let mut placeholders = arrays.iter().map(|array| {
-            let mut ty = segments.result_type(A::type_of(array), axis);
-            if ty.check_size().is_err() {
-                ty = A::type_of(array);
-            }
-            A::fail(Error::operands(name, problem.clone(), place), ty)
-        });
-        return X::Family::rebuild::<A, A>(xs, &mut placeholders);
+        let placeholders = refuse::<A>(name, problem, &segments.placeholders(&arrays, axis), place);
+        return X::Family::rebuild::<A, A>(xs, &mut placeholders.into_iter());
     }
     let _place = ReportedAt::caller();
     arrays = moved::<A>(arrays, axis, 0);
-    let others = neutral.into_iter().map(|neutral| {
-        let mut shape = Shape::from_slice(&[segments.count]);
-        shape.extend_from_slice(&A::shape(&neutral));
-        stretch::<A>(neutral, &shape)
-    });
-    let others: Vec<A::Array> = others.collect();
+    let others = segments.for_each(neutral);
     // Of a single slice there is nothing to combine.
     let several = segments.keys.len() > 1;
     let operator = several.then(|| Operator::new(name, place, xs, slice_types::<A>(&arrays, 0), &op));
     let results: Vec<A::Array> = match operator.as_ref().and_then(Operator::combinations) {
-        Some(combinations) => {
-            let sorted = std::cell::OnceCell::new();
-            let parts = combinations.into_iter().zip(arrays).zip(others);
-            let combined = parts.map(|((combination, array), others)| match combination.scatters() {
-                true => {
-                    let sums = segments.total(array);
-                    A::select(along_outer::<A>(segments.filled(), &A::shape(&sums)), sums, others)
-                }
-                false => sorted.get_or_init(|| Sorted::new(segments)).combine_by(combination, array, others),
-            });
-            combined.collect()
-        }
+        Some(combinations) => segments.combined_by(combinations, arrays, others),
         None => {
             let mut combine = |earlier, later| match &operator {
                 Some(operator) => operator.on_stacks(earlier, later),

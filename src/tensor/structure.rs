@@ -301,3 +301,8 @@ pub(super) fn stack_arrays<A: Algebra>(parts: Vec<A::Array>) -> A::Array {
     }
     A::concatenate(0, rows)
 }
+
+/// Each of so many columns of arrays, stacked.
+pub(super) fn stack_columns<A: Algebra>(rows: &[Vec<A::Array>], count: usize) -> Vec<A::Array> {
+    (0..count).map(|at| stack_arrays::<A>(rows.iter().map(|row| row[at].clone()).collect())).collect()
+}

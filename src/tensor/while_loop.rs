@@ -3,11 +3,12 @@
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Function};
 use crate::concrete::ReportedAt;
-use crate::shape::{Shape, size};
-use crate::tensor::scan::{Untyped, report_all};
+use crate::shape::size;
+use crate::tensor::associative::unstacked;
+use crate::tensor::scan::Untyped;
 use crate::tensor::structure::stack_arrays;
 use crate::tensor::tree::check_same_trees;
-use crate::tensor::{Family, R0, Sliced, Stacked, Tensor, Tree, duplicate};
+use crate::tensor::{Family, R0, Sliced, Stacked, Tensor, Tree, duplicate, refuse};
 use crate::term::{Checkpoints, Steps, Sweeps, advance_by};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -56,8 +57,8 @@ fn checked<A: Algebra, C: Tree<A>>(carry: C, step: &impl Fn(C) -> C, place: &'st
         Ok(()) => after,
         Err(problem) => {
             let problem = format!("what a step is given and what it passes on differ: {problem}");
-            let error = |ty| A::fail(crate::Error::operands("while_loop", problem.clone(), place), ty);
-            C::Family::rebuild::<A, A>(&carry, &mut report_all::<A>(&carry.types(), &error).into_iter())
+            let placeholders = refuse::<A>("while_loop", problem, &carry.types(), place);
+            C::Family::rebuild::<A, A>(&carry, &mut placeholders.into_iter())
         }
     }
 }
@@ -104,11 +105,7 @@ pub fn checkpoint<A: Algebra, X: Tree<A>, Y: Tree<A>>(x: &X, f: impl Fn(&X) -> Y
             let body = closed.with_parameters_captured();
             let sweeps = Sweeps::single(Steps::Count(1), body.into(), (0, 0), false, Checkpoints::All);
             let stacks = A::sweeps_source(sweeps, at.into_iter().chain(captures).collect());
-            let flat = |stack: A::Array| {
-                let shape = Shape::from_slice(&A::shape(&stack)[1..]);
-                A::reshape(stack, &shape)
-            };
-            stacks.into_iter().map(flat).collect()
+            unstacked::<A>(stacks)
         }
         None => {
             // The kept function has no use for the point, only for its structure.

@@ -1,12 +1,11 @@
 //! An equation `g(x, θ) = 0` on lists of arrays, and its derivatives.
 
-use crate::algebra::{Algebra, ForwardArray, NestedArray};
+use crate::algebra::{Algebra, ForwardArray, NestedArray, or_zeros};
 use crate::concrete::Concrete;
 use crate::derivative::ArrayFn;
-use crate::error::Error;
 use crate::operation::Binary;
-use crate::shape::{DType, Type};
-use crate::tensor::{Family, Tree, Vector, check_same_trees, flatten, unflatten};
+use crate::shape::Type;
+use crate::tensor::{Family, Tree, Vector, check_same_trees, flatten, refuse, unflatten};
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
@@ -103,11 +102,9 @@ impl<F: ArrayFn> Equation<F> {
     /// Reports a problem; where that returns, the result is a tree with a placeholder.
     pub(super) fn refused<A: Algebra>(&self, problem: String, start: &At<F::Out, A>) -> At<F::Out, A> {
         let mut leaves = start.leaves();
-        let fail = |ty: Type| A::fail(Error::operands(self.name, problem.clone(), self.place), ty);
-        match leaves.first_mut() {
-            Some(first) => *first = fail(A::type_of(first)),
-            None => drop(fail(Type::scalar(DType::Bool))),
-        }
+        let first: Vec<Type> = leaves.first().map(A::type_of).into_iter().collect();
+        let refused = refuse::<A>(self.name, problem, &first, self.place);
+        leaves.splice(..first.len(), refused).for_each(drop);
         F::Out::rebuild::<A, A>(start, &mut leaves.into_iter())
     }
 
@@ -128,11 +125,7 @@ impl<F: ArrayFn> Equation<F> {
             Ok(()) => value.leaves(),
             Err(problem) => {
                 let problem = format!("the unknowns and what {what} gives differ: {problem}");
-                let fail = |ty: &Type| A::fail(Error::operands(self.name, problem.clone(), self.place), ty.clone());
-                if self.unknowns.is_empty() {
-                    fail(&Type::scalar(DType::Bool));
-                }
-                self.unknowns.iter().map(fail).collect()
+                refuse::<A>(self.name, problem, &self.unknowns, self.place)
             }
         }
     }
@@ -148,7 +141,7 @@ impl<F: ArrayFn> Equation<F> {
             return self.value::<A>(unknowns, parameters);
         }
         let values = self.value::<A>(unknowns.clone(), parameters);
-        unknowns.into_iter().zip(values).map(|(x, value)| A::binary(Binary::Sub, x, value)).collect()
+        differences::<A>(unknowns, values)
     }
 
     /// The residual's derivative by the unknowns, times a vector.
@@ -158,11 +151,11 @@ impl<F: ArrayFn> Equation<F> {
         parameters: &[A::Array],
         along: &Vector<A, f64>,
     ) -> Vector<A, f64> {
-        let fixed: Vec<ForwardArray<A>> = parameters.iter().map(|array| A::lift_forward(array.clone())).collect();
+        let fixed = lifted_forward::<A>(parameters);
         let run = |x: Vec<ForwardArray<A>>| self.residual::<A::Forward>(x, fixed.clone());
         let along = unflatten::<A, f64>(along, &self.unknowns).into_iter().map(Some).collect();
         let (values, tangents) = A::jvp(&run, unknowns.to_vec(), along);
-        flatten::<A, f64>(&or_zeros::<A>(values, tangents))
+        flatten::<A, f64>(&or_zeros::<A>(tangents, &values))
     }
 
     /// A vector, times the residual's derivative by the unknowns: a function that can be called many times.
@@ -171,7 +164,7 @@ impl<F: ArrayFn> Equation<F> {
         unknowns: &[A::Array],
         parameters: &[A::Array],
     ) -> impl Fn(&Vector<A, f64>) -> Vector<A, f64> {
-        let fixed: Vec<NestedArray<A>> = parameters.iter().map(|array| A::lift(array.clone())).collect();
+        let fixed = lifted::<A>(parameters);
         let run = |x: Vec<NestedArray<A>>| self.residual::<A::Nested>(x, fixed.clone());
         let (_, pullback) = A::vjp(&run, unknowns.to_vec());
         move |seed| {
@@ -186,11 +179,10 @@ impl<F: ArrayFn> Equation<F> {
         parameters: Vec<A::Array>,
         along: Vec<A::Array>,
     ) -> Vec<A::Array> {
-        let fixed: Vec<ForwardArray<A>> = unknowns.iter().map(|array| A::lift_forward(array.clone())).collect();
+        let fixed = lifted_forward::<A>(unknowns);
         let run = |parameters: Vec<ForwardArray<A>>| self.residual::<A::Forward>(fixed.clone(), parameters);
-        let float = |array: A::Array| A::dtype(&array).is_float().then_some(array);
-        let (values, tangents) = A::jvp(&run, parameters, along.into_iter().map(float).collect());
-        or_zeros::<A>(values, tangents)
+        let (values, tangents) = A::jvp(&run, parameters, of_floats::<A>(along));
+        or_zeros::<A>(tangents, &values)
     }
 
     /// Cotangents, times the residual's derivative by the parameters.
@@ -200,15 +192,26 @@ impl<F: ArrayFn> Equation<F> {
         parameters: Vec<A::Array>,
         seed: Vec<A::Array>,
     ) -> Vec<A::Array> {
-        let fixed: Vec<NestedArray<A>> = unknowns.iter().map(|array| A::lift(array.clone())).collect();
+        let fixed = lifted::<A>(unknowns);
         let run = |parameters: Vec<NestedArray<A>>| self.residual::<A::Nested>(fixed.clone(), parameters);
         let (_, pullback) = A::vjp(&run, parameters);
         pullback(seed.into_iter().map(Some).collect())
     }
 }
 
-/// Tangents, zeros where there are none.
-pub(super) fn or_zeros<A: Algebra>(values: Vec<A::Array>, tangents: Vec<Option<A::Array>>) -> Vec<A::Array> {
-    let pairs = values.iter().zip(tangents);
-    pairs.map(|(value, tangent)| tangent.unwrap_or_else(|| zeros_like::<A>(value))).collect()
+fn lifted<A: Algebra>(arrays: &[A::Array]) -> Vec<NestedArray<A>> {
+    arrays.iter().cloned().map(A::lift).collect()
+}
+
+fn lifted_forward<A: Algebra>(arrays: &[A::Array]) -> Vec<ForwardArray<A>> {
+    arrays.iter().cloned().map(A::lift_forward).collect()
+}
+
+/// The tangents of floats; others have none.
+pub(super) fn of_floats<A: Algebra>(tangents: Vec<A::Array>) -> Vec<Option<A::Array>> {
+    tangents.into_iter().map(|array| A::dtype(&array).is_float().then_some(array)).collect()
+}
+
+fn differences<A: Algebra>(left: Vec<A::Array>, right: Vec<A::Array>) -> Vec<A::Array> {
+    left.into_iter().zip(right).map(|(left, right)| A::binary(Binary::Sub, left, right)).collect()
 }

@@ -1,7 +1,7 @@
 //! Linear systems with the derivative of an equation by its unknowns for their matrix.
 
 use super::convergence::{iterated, largest};
-use super::equation::Equation;
+use super::equation::{Equation, of_floats};
 use super::{Convergence, LinearSolver};
 use crate::algebra::{Algebra, CustomFunction, ForwardArray, NestedArray, Rule};
 use crate::derivative::ArrayFn;
@@ -136,8 +136,7 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> CustomFunction for LinearSolve<
                     let parameters = point.split_off(count);
                     vec![self.product::<A::Forward>(&point, &parameters, &fixed).into_array()]
                 };
-                let float = |array: A::Array| A::dtype(&array).is_float().then_some(array);
-                let (_, mut moved) = A::jvp(&run, point, directions.into_iter().map(float).collect());
+                let (_, mut moved) = A::jvp(&run, point, of_floats::<A>(directions));
                 let right = match moved.remove(0) {
                     Some(moved) => last - Vector::wrap(moved),
                     None => last,
@@ -154,9 +153,13 @@ pub(super) fn matrix<A: Algebra, F: ArrayFn>(
     unknowns: &[A::Array],
     parameters: &[A::Array],
 ) -> Matrix<A, f64> {
-    let pullback = equation.pullback::<A>(unknowns, parameters);
-    let n = equation.unknowns.iter().map(|ty| ty.size()).sum::<usize>();
-    build(n, |row| pullback(&iota(n).equal(&row).cast::<f64>()))
+    let n = equation.unknowns.iter().fold(0, |sum, ty| sum + ty.size());
+    rows(n, &equation.pullback::<A>(unknowns, parameters))
+}
+
+/// The matrix of a map of row vectors. It is compiled once for an algebra, and not for each equation.
+fn rows<A: Algebra>(n: usize, map: &dyn Fn(&Vector<A, f64>) -> Vector<A, f64>) -> Matrix<A, f64> {
+    build(n, |row| map(&iota(n).equal(&row).cast::<f64>()))
 }
 
 /// The solution of `a y = b` by elimination: in each step the largest of the remaining elements of a column, by magnitude,
