@@ -113,6 +113,7 @@ pub fn build<A: Algebra, X: Extents, E: Element, R: Rank>(
 }
 
 /// The array, untyped. Errors come with the shape of a placeholder.
+#[track_caller]
 fn array<A: Algebra>(
     extents: Shape,
     element: &mut dyn FnMut(Vec<A::Array>) -> A::Array,
