@@ -361,6 +361,11 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     }
 }
 
+/// The floats among arrays: others have no derivative.
+pub(crate) fn floats<A: Algebra>(arrays: Vec<A::Array>) -> Vec<Option<A::Array>> {
+    arrays.into_iter().map(|array| A::dtype(&array).is_float().then_some(array)).collect()
+}
+
 /// The tangents of arrays, zeros where there are none.
 pub(crate) fn or_zeros<A: Algebra>(tangents: Vec<Option<A::Array>>, arrays: &[A::Array]) -> Vec<A::Array> {
     let pairs = tangents.into_iter().zip(arrays);

@@ -2,7 +2,7 @@
 //!
 //! All are thin: flatten the trees, call [`Algebra::vjp`] or [`Algebra::jvp`] on arrays, and put the trees together.
 
-use crate::algebra::{Algebra, Pullback, or_zeros};
+use crate::algebra::{Algebra, Pullback, floats, or_zeros};
 use crate::concrete;
 use crate::shape::Type;
 use crate::tensor::{Args, Family, Float, Scalar, Tree, check_same_outlines, check_same_structure, outline_of, refuse};
@@ -90,14 +90,9 @@ fn active_cotangents<A: Algebra>(
     expected: &[Type],
     auxiliaries: usize,
 ) -> Vec<Option<A::Array>> {
-    let mut cotangents = active::<A>(leaves, expected);
+    let mut cotangents = floats::<A>(leaves);
     cotangents.resize(expected.len() + auxiliaries, None);
     cotangents
-}
-
-/// The floats among arrays of these types.
-fn active<A: Algebra>(arrays: Vec<A::Array>, types: &[Type]) -> Vec<Option<A::Array>> {
-    arrays.into_iter().zip(types).map(|(array, ty)| ty.dtype.is_float().then_some(array)).collect()
 }
 
 fn rebuild_gradient<A: Algebra, B: Algebra, In: Tree<A>>(like: &In, cotangents: Vec<B::Array>) -> Over<B, A, In> {
@@ -308,7 +303,7 @@ where
     if let Err(problem) = crate::tensor::check_same_trees(args.first(), tangent) {
         directions = refuse::<A>(name, format!("argument and tangent differ: {problem}"), &types, place);
     }
-    let directions = active::<A>(directions, &types);
+    let directions = floats::<A>(directions);
     let result: RefCell<Option<(O, U)>> = RefCell::new(None);
     let _place = concrete::ReportedAt::place(place);
     let (mut values, mut tangents) = A::jvp(

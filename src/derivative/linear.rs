@@ -7,7 +7,7 @@
 
 use super::eager::{Over, Parameter};
 use super::{Function, program};
-use crate::algebra::{Algebra, Pullback};
+use crate::algebra::{Algebra, Pullback, floats};
 use crate::concrete::{self, Concrete, Failure};
 use crate::dual::generic;
 use crate::error::{Error, Result};
@@ -71,10 +71,7 @@ where
     let output: Over<A, Twice<A>, O> = O::Family::rebuild::<Twice<A>, A>(&output, &mut values.into_iter());
     let expected = output.types();
     let seeds: Vec<A::Array> = expected.iter().map(generic::<A>).collect();
-    let floats = |arrays: Vec<_>| {
-        arrays.into_iter().zip(&expected).map(|(array, ty)| ty.dtype.is_float().then_some(array)).collect()
-    };
-    let (_, transposed) = A::vjp(&|cotangents| inner(floats(cotangents)), seeds);
+    let (_, transposed) = A::vjp(&|cotangents| inner(floats::<A::Nested>(cotangents)), seeds);
     let (like, value) = (duplicate(args.first()), duplicate(&output));
     let map = move |tangent: &X::First| {
         let types = like.types();
@@ -85,9 +82,11 @@ where
                 refuse::<A>("linearize", problem, &types, place)
             }
         };
-        let tangents = leaves.into_iter().zip(&types).map(|(leaf, ty)| ty.dtype.is_float().then_some(leaf)).collect();
         let _place = concrete::ReportedAt::place(place);
-        <Over<A, Twice<A>, O> as Tree<A>>::Family::rebuild::<A, A>(&value, &mut transposed(tangents).into_iter())
+        <Over<A, Twice<A>, O> as Tree<A>>::Family::rebuild::<A, A>(
+            &value,
+            &mut transposed(floats::<A>(leaves)).into_iter(),
+        )
     };
     (output, Box::new(map))
 }

@@ -1,6 +1,6 @@
 //! An equation `g(x, θ) = 0` on lists of arrays, and its derivatives.
 
-use crate::algebra::{Algebra, ForwardArray, NestedArray, or_zeros};
+use crate::algebra::{Algebra, ForwardArray, NestedArray, floats, or_zeros};
 use crate::concrete::Concrete;
 use crate::derivative::ArrayFn;
 use crate::operation::Binary;
@@ -181,7 +181,7 @@ impl<F: ArrayFn> Equation<F> {
     ) -> Vec<A::Array> {
         let fixed = lifted_forward::<A>(unknowns);
         let run = |parameters: Vec<ForwardArray<A>>| self.residual::<A::Forward>(fixed.clone(), parameters);
-        let (values, tangents) = A::jvp(&run, parameters, of_floats::<A>(along));
+        let (values, tangents) = A::jvp(&run, parameters, floats::<A>(along));
         or_zeros::<A>(tangents, &values)
     }
 
@@ -205,11 +205,6 @@ fn lifted<A: Algebra>(arrays: &[A::Array]) -> Vec<NestedArray<A>> {
 
 fn lifted_forward<A: Algebra>(arrays: &[A::Array]) -> Vec<ForwardArray<A>> {
     arrays.iter().cloned().map(A::lift_forward).collect()
-}
-
-/// The tangents of floats; others have none.
-pub(super) fn of_floats<A: Algebra>(tangents: Vec<A::Array>) -> Vec<Option<A::Array>> {
-    tangents.into_iter().map(|array| A::dtype(&array).is_float().then_some(array)).collect()
 }
 
 fn differences<A: Algebra>(left: Vec<A::Array>, right: Vec<A::Array>) -> Vec<A::Array> {

@@ -1,10 +1,11 @@
 //! Linear systems with the derivative of an equation by its unknowns for their matrix.
 
 use super::convergence::{iterated, largest};
-use super::equation::{Equation, of_floats};
+use super::equation::Equation;
 use super::{Convergence, LinearSolver};
-use crate::algebra::{Algebra, CustomFunction, ForwardArray, NestedArray, Rule};
+use crate::algebra::{Algebra, CustomFunction, ForwardArray, NestedArray, Rule, floats};
 use crate::derivative::ArrayFn;
+use crate::shape::Type;
 use crate::tensor::{Matrix, Scalar, Tensor, Vector, build, concatenate, iota, iterate, scalar, while_loop, zeros};
 use std::sync::Arc;
 
@@ -136,7 +137,7 @@ impl<F: ArrayFn + Clone + Send + Sync + 'static> CustomFunction for LinearSolve<
                     let parameters = point.split_off(count);
                     vec![self.product::<A::Forward>(&point, &parameters, &fixed).into_array()]
                 };
-                let (_, mut moved) = A::jvp(&run, point, of_floats::<A>(directions));
+                let (_, mut moved) = A::jvp(&run, point, floats::<A>(directions));
                 let right = match moved.remove(0) {
                     Some(moved) => last - Vector::wrap(moved),
                     None => last,
@@ -153,7 +154,7 @@ pub(super) fn matrix<A: Algebra, F: ArrayFn>(
     unknowns: &[A::Array],
     parameters: &[A::Array],
 ) -> Matrix<A, f64> {
-    let n = equation.unknowns.iter().fold(0, |sum, ty| sum + ty.size());
+    let n = equation.unknowns.iter().map(Type::size).sum();
     rows(n, &equation.pullback::<A>(unknowns, parameters))
 }
 

@@ -406,8 +406,8 @@ mod tests {
 
     #[test]
     fn windows_of_images_come_to_each_element_once() {
-        for [down, across] in [[1, 1], [2, 1], [1, 3], [2, 3]] {
-            for [row, column] in [[1, 1], [1, 2], [3, 1], [4, 2]] {
+        for [down, across] in [[1, 1], [2, 1], [1, 3], [2, 2], [2, 3]] {
+            for [row, column] in [[1, 1], [1, 2], [2, 1], [4, 1], [3, 1], [4, 2]] {
                 // Images of 6 by 5, windows of 3 by 2, and a border.
                 let rows = affine(-1, &[down, 0, row, 0]);
                 let columns = affine(-2, &[0, across, 0, column]);
@@ -459,8 +459,8 @@ mod tests {
         for _ in 0..2000 {
             let rank = 1 + below(4) as usize;
             let extents: Vec<usize> = (0..rank).map(|_| 1 + below(5) as usize).collect();
-            let steps = [0, 1, 1, 2, 3, 4, 6, -5, -2];
-            let coefficients: Vec<i64> = (0..rank).map(|_| steps[below(9) as usize]).collect();
+            let steps = [0, 1, 1, 2, 3, 4, 6, -1, -2, -5];
+            let coefficients: Vec<i64> = (0..rank).map(|_| steps[below(10) as usize]).collect();
             let mut guards = Guards::new();
             for _ in 0..below(3) {
                 let of_place = |&step: &i64| [0, 0, 1, step][below(4) as usize];
