@@ -4,6 +4,8 @@ mod call;
 mod nest;
 mod once;
 mod parts;
+#[cfg(any(test, debug_assertions))]
+mod positions;
 mod product;
 mod recurrence;
 mod scan;

@@ -83,7 +83,7 @@ impl Writer {
         }
         // The second part that stores to a buffer goes on with what the first has.
         let mut stored: HashSet<BufferId> = HashSet::new();
-        for part in parts(&nest, bound, |alone, dtype| self.manner(alone, dtype)) {
+        for part in parts(&nest, bound, |id| scope.count(id), |alone, dtype| self.manner(alone, dtype)) {
             let origins = part.nest.stores.iter().map(|store| procedure.origin(store.buffer));
             let origins: Vec<BufferId> = origins.collect();
             let goes_on =
@@ -130,6 +130,8 @@ impl Writer {
         goes_on: &dyn Fn(BufferId) -> bool,
         actions: &mut Vec<Action>,
     ) {
+        #[cfg(debug_assertions)]
+        assert_eq!(super::positions::problem(part, |id| scope.count(id)), None);
         let nest = &part.nest;
         if self.has_table(scope, part) {
             return self.table(scope, part, goes_on, actions);

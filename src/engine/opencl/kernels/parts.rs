@@ -7,7 +7,7 @@
 use super::windows::{by_element, is_apart};
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
-use crate::kernel::{Affine, BufferId, Guards, Mode, Nest, Store, Value, ValueId};
+use crate::kernel::{Affine, BufferId, Guard, Guards, Mode, Nest, Store, Value, ValueId};
 use crate::shape::{self, DType};
 use crate::source::tidy::tidied;
 use std::collections::{BTreeSet, HashSet};
@@ -76,17 +76,29 @@ fn key(nest: &Nest, store: &Store, manner: Manner) -> (BTreeSet<usize>, Manner) 
 }
 
 /// Has a reduction take nothing at positions where guards that go along other axes than its place do not hold, instead of storing
-/// nothing there.
-fn with_guarded_reductions(nest: &mut Nest) {
+/// nothing there. The other guards are those of its elements.
+fn with_guarded_reductions(nest: &mut Nest, count: impl Fn(BufferId) -> usize) {
     for at in 0..nest.stores.len() {
         let store = &nest.stores[at];
-        let place: BTreeSet<usize> = axes(&store.at).collect();
         let Mode::Reduce(op) = store.mode else { continue };
-        if axes_of_guards(&store.guards).all(|axis| place.contains(&axis)) {
+        let moves = |axis: usize| nest.extents[axis] == 1 || store.at.coefficients[axis] != 0;
+        let (mut kept, guards): (Guards, Guards) =
+            store.guards.iter().cloned().partition(|guard| axes(&guard.position).all(moves));
+        if guards.is_empty() {
             continue;
         }
+        // Where the guards hold nowhere along the other axes, there may be no element.
+        if !is_inside(store, &nest.extents, count(store.buffer)) {
+            if store.index.is_some() {
+                continue;
+            }
+            let guard = Guard { position: store.at.clone(), extent: count(store.buffer) as i64 };
+            if !kept.contains(&guard) {
+                kept.push(guard);
+            }
+        }
         let (value, dtype) = (store.value, nest.values[store.value as usize].1);
-        let guards = std::mem::take(&mut nest.stores[at].guards);
+        nest.stores[at].guards = kept;
         let mut add = |value, dtype| {
             nest.values.push((value, dtype));
             nest.values.len() as ValueId - 1
@@ -102,9 +114,21 @@ fn with_guarded_reductions(nest: &mut Nest) {
     }
 }
 
-/// The parts of a nest, that which writes first, each of so many arrays at most. What several positions come to is exchanged
-/// atomically where `manner` says so.
-pub(super) fn parts(nest: &Nest, bound: usize, manner: impl Fn(&Nest, DType) -> Manner) -> Vec<Part> {
+/// Whether a store comes to one of so many elements at all positions, whatever its guards say.
+fn is_inside(store: &Store, extents: &[usize], count: usize) -> bool {
+    let (first, last) = store.at.range(extents);
+    let computed = store.index.map_or(0, |(_, stride, extent)| i128::from(stride) * i128::from(extent - 1));
+    first + computed.min(0) >= 0 && last + computed.max(0) < count as i128
+}
+
+/// The parts of a nest, that which writes first, each of so many arrays at most, which have `count` elements. What several
+/// positions come to is exchanged atomically where `manner` says so.
+pub(super) fn parts(
+    nest: &Nest,
+    bound: usize,
+    count: impl Fn(BufferId) -> usize,
+    manner: impl Fn(&Nest, DType) -> Manner,
+) -> Vec<Part> {
     if nest.stores.is_empty() {
         return Vec::new();
     }
@@ -112,7 +136,7 @@ pub(super) fn parts(nest: &Nest, bound: usize, manner: impl Fn(&Nest, DType) -> 
         return vec![Part { nest: nest.clone(), reduced: Vec::new(), manner: Manner::InTurn, is_second: false }];
     }
     let mut nest = nest.clone();
-    with_guarded_reductions(&mut nest);
+    with_guarded_reductions(&mut nest, &count);
     let mut found: Vec<((BTreeSet<usize>, Manner), Vec<Store>)> = Vec::new();
     let (writes, reductions): (Vec<Store>, Vec<Store>) =
         std::mem::take(&mut nest.stores).into_iter().partition(|store| store.mode == Mode::Write);
@@ -168,7 +192,7 @@ pub(super) fn parts(nest: &Nest, bound: usize, manner: impl Fn(&Nest, DType) -> 
     for (store, part) in overlapping {
         // What was written is read, if the places of that are known too.
         let mut part = by_element(&pruned(&nest, vec![store])).unwrap_or(part);
-        with_guarded_reductions(&mut part);
+        with_guarded_reductions(&mut part, &count);
         let reduced = key(&part, &part.stores[0], Manner::Atomic).0.into_iter().collect();
         parts.push(Part { nest: part, reduced, manner: Manner::Apart, is_second: false });
     }

@@ -304,6 +304,7 @@ mod tests {
     use super::*;
     use crate::algebra::Reduction;
     use crate::engine::opencl::kernels::parts::{Manner, parts};
+    use crate::engine::opencl::kernels::positions::{hold, place, problem};
     use crate::kernel::Mode;
 
     /// All positions of loops.
@@ -313,14 +314,6 @@ mod tests {
         })
     }
 
-    fn at(affine: &Affine, position: &[i64]) -> i64 {
-        affine.offset + affine.coefficients.iter().zip(position).map(|(by, at)| by * at).sum::<i64>()
-    }
-
-    fn holds(guards: &Guards, position: &[i64]) -> bool {
-        guards.iter().all(|guard| (0..guard.extent).contains(&at(&guard.position, position)))
-    }
-
     /// The places that the nest comes to, with the element that is read for each; in order.
     fn stored(nest: &Nest) -> Vec<(i64, i64)> {
         let store = &nest.stores[0];
@@ -328,10 +321,10 @@ mod tests {
         let all = positions(&nest.extents);
         let mut all: Vec<(i64, i64)> = all
             .iter()
-            .filter(|position| holds(&store.guards, position))
+            .filter(|position| hold(&store.guards, position))
             .map(|position| {
-                assert!(holds(guards, position), "what is stored is read");
-                (at(&store.at, position), at(from, position))
+                assert!(hold(guards, position), "what is stored is read");
+                (place(&store.at, position), place(from, position))
             })
             .collect();
         all.sort_unstable();
@@ -361,14 +354,15 @@ mod tests {
         let store = &nest.stores[0];
         let Some(found) = by_element(nest) else {
             assert!(!is_possible, "{nest:?}");
-            return;
+            return check_parts(nest);
         };
         assert_eq!(stored(&found), stored(nest), "{nest:?}");
+        check_parts(nest);
         // Where nothing is stored, nothing is read that is not there.
         let Value::Load { at: from, guards, .. } = &found.values[found.stores[0].value as usize].0 else { panic!() };
         let count = nest.extents.iter().product::<usize>() as i64;
-        let read = positions(&found.extents).into_iter().filter(|position| holds(guards, position));
-        read.for_each(|position| assert!((0..count).contains(&at(from, &position)), "{nest:?}"));
+        let read = positions(&found.extents).into_iter().filter(|position| hold(guards, position));
+        read.for_each(|position| assert!((0..count).contains(&place(from, &position)), "{nest:?}"));
         // No two positions outside of the reduction come to the same element.
         let outer: Vec<usize> = moving(&found.stores[0].at, &found.extents).collect();
         assert!(is_apart(&found.stores[0], &outer, &found.extents), "{found:?}");
@@ -379,13 +373,43 @@ mod tests {
             (0..found.extents.len()).map(|axis| if outer.contains(&axis) { found.extents[axis] } else { 1 }).collect();
         let mut places: Vec<i64> = positions(&extents)
             .iter()
-            .filter(|position| holds(&own, position))
-            .map(|position| at(&found.stores[0].at, position))
+            .filter(|position| hold(&own, position))
+            .map(|position| place(&found.stores[0].at, position))
             .collect();
         let count = places.len();
         places.sort_unstable();
         places.dedup();
         assert_eq!(places.len(), count, "{store:?}\n{found:?}");
+    }
+
+    /// The element that a value is, if it is one where guards hold.
+    fn read_at(nest: &Nest, value: ValueId, position: &[i64]) -> Option<i64> {
+        match &nest.values[value as usize].0 {
+            Value::Load { at: from, guards, .. } => hold(guards, position).then(|| place(from, position)),
+            Value::Guarded(value, guards) if hold(guards, position) => read_at(nest, *value, position),
+            Value::Guarded(..) => None,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Checks the parts of a nest whose array ends where the last element is that it comes to, and begins where the first one is.
+    fn check_parts(nest: &Nest) {
+        let places = stored(nest);
+        let [Some(&(first, _)), Some(&(last, _))] = [places.first(), places.last()] else { return };
+        let mut nest = nest.clone();
+        nest.stores[0].at.offset -= first;
+        let count = |id| if id == 0 { nest.extents.iter().product() } else { (last - first) as usize + 1 };
+        let parts = parts(&nest, 8, count, |_, _| Manner::Atomic);
+        let [part] = &parts[..] else { panic!("{parts:?}") };
+        let store = &part.nest.stores[0];
+        assert_eq!(problem(part, count), None, "{nest:?}");
+        let mut found = Vec::new();
+        for position in positions(&part.nest.extents).iter().filter(|position| hold(&store.guards, position)) {
+            let read = read_at(&part.nest, store.value, position);
+            found.extend(read.map(|from| (place(&store.at, position) + first, from)));
+        }
+        found.sort_unstable();
+        assert_eq!(found, places, "{nest:?}\n{part:?}");
     }
 
     #[test]
@@ -422,7 +446,7 @@ mod tests {
     fn what_overlaps_is_reduced_by_all_reductions_without_exchanges() {
         for op in [Reduction::Sum, Reduction::Max, Reduction::Min] {
             let nest = nest(&[6, 3], affine(0, &[1, 1]), Guards::new(), op);
-            let parts = parts(&nest, 8, |_, _| panic!("each element has an item"));
+            let parts = parts(&nest, 8, |_| 8, |_, _| panic!("each element has an item"));
             let [part] = &parts[..] else { panic!("{parts:?}") };
             assert_eq!(
                 (part.manner, &part.reduced[..], &part.nest.extents[..]),
