@@ -1,7 +1,7 @@
 //! The corpus on a device, through OpenCL.
 
 use crate::exported::{Case, found_difference};
-use crate::exports::all;
+use crate::exports::some;
 use crate::presence::is_there;
 use deltaray::concrete::Array;
 use deltaray::engine::Kernel;
@@ -19,20 +19,19 @@ fn programs_compute_on_a_device_what_the_interpreter_does() {
     if !is_there() {
         return;
     }
-    let some = 56;
+    let rows = 112;
     let [default, shared] = match std::env::var("DELTARAY_OPENCL").as_deref() {
         Ok("all") => [Some((1, 0)), Some((1, 0))],
         Ok("default") => [Some((1, 0)), None],
         Ok(other) => panic!("no part of the corpus: {other}"),
-        Err(_) => [Some((some, 0)), Some((some, some / 2))],
+        Err(_) => [Some((rows, 0)), Some((rows, rows / 2))],
     };
     // As the device has them, and as graphics processors do, with everything shared that can be, and all loops launched by the
     // host.
     let for_graphics = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1).single_item(0);
     for (options, part) in [(OpenCl::default(), default), (for_graphics, shared)] {
         let Some((one_in, first)) = part else { continue };
-        let numbered = all().iter().enumerate();
-        let cases: Vec<&Case> = numbered.filter(|(number, _)| number % one_in == first).map(|(_, case)| case).collect();
+        let cases = some(one_in, first);
         let (findings, [device, processor]) = findings(&cases, &options);
         println!("{} programs, {options:?}:\non the device {device}\non the processor {processor}", cases.len());
         assert!(findings.is_empty(), "{} findings, {options:?}:\n{}", findings.len(), findings.join("\n"));
@@ -127,7 +126,7 @@ fn timed<T>(time: &mut Duration, run: impl FnOnce() -> T) -> T {
 
 /// What differs from the interpreter's results; and the times on the device and on the processor. On a device programs run
 /// twice: its driver may compile what is launched for the first time.
-fn findings(cases: &[&Case], options: &OpenCl) -> (Vec<String>, [Times; 2]) {
+fn findings(cases: &[Case], options: &OpenCl) -> (Vec<String>, [Times; 2]) {
     let (mut findings, mut device, mut processor) = (Vec::new(), Times::default(), Times::default());
     for part in cases.chunks(TOGETHER) {
         let bodies: Vec<_> = part.iter().map(|case| fold_constants(&case.program.body)).collect();
