@@ -25,4 +25,12 @@ mod vectors;
 #[path = "devices/windows.rs"]
 mod windows;
 
+use deltaray::opencl::OpenCl;
 use presence::is_there;
+
+/// The device that is chosen first, whose kernels are passed few arrays.
+fn of_few_arrays() -> OpenCl {
+    let mut device = OpenCl::default().device().expect("a device is there");
+    device.parameters = device.parameters.min(1024);
+    OpenCl::on(&device)
+}

@@ -10,6 +10,11 @@ fn shared() -> OpenCl {
     OpenCl::default().written_for(DeviceKind::Gpu).least_steps(1)
 }
 
+/// Work items that go through all steps of a place alone.
+fn alone() -> OpenCl {
+    OpenCl::default().written_for(DeviceKind::Cpu)
+}
+
 /// The same in three kernels, none of whose groups waits for another one.
 fn in_three() -> OpenCl {
     OpenCl::default().written_for(DeviceKind::Accelerator).least_steps(1)
@@ -109,7 +114,7 @@ fn running_sums_and_linear_recurrences_of_all_lengths() {
         compare_forms!(sums, length, places, OTHERS);
     }
     for (length, places) in [(0, 3), (2, 40), (1000, 1)] {
-        compare!(sums, [OpenCl::default()], length, places, OTHERS);
+        compare!(sums, [alone()], length, places, OTHERS);
     }
     // Items that take several steps, and chunks of several steps.
     for (length, places) in [(70_001, 1), (9000, 17)] {
@@ -174,8 +179,8 @@ fn every_form_of_step() {
     }
     compare!(totals, [in_three()], 1000, 40, [&APART[..], &OTHERS].concat());
     compare!(affine, [in_three()], 1000, 3, [&APART[..], &OTHERS].concat());
-    compare!(totals, [OpenCl::default()], 257, 3, OTHERS);
-    compare!(affine, [OpenCl::default()], 257, 3, OTHERS);
+    compare!(totals, [alone()], 257, 3, OTHERS);
+    compare!(affine, [alone()], 257, 3, OTHERS);
     compare!(bent, [shared()], 300, 3, ["recurrence", "nest", "reduction"]);
     for (length, places) in [(0, 3), (5, 0), (0, 0)] {
         compare!(affine, [shared()], length, places, [&AT_ONCE[..], &OTHERS].concat());
@@ -201,7 +206,7 @@ fn derivatives_are_scans() {
         compare!(slopes, [shared()], length, places, [&AT_ONCE[..], &FEWER].concat());
     }
     compare!(slopes, [in_three()], 1000, 1, [&APART[..], &FEWER].concat());
-    compare!(slopes, [OpenCl::default()], 300, 3, ["recurrence", "nest", "reduction"]);
+    compare!(slopes, [alone()], 300, 3, ["recurrence", "nest", "reduction"]);
 }
 
 /// The derivative of a loop by what it captures, and of one that carries several things which depend on each other in turn.

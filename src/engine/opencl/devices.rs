@@ -75,7 +75,20 @@ struct Widths {
     doubles: usize,
 }
 
+/// Bytes that a kernel is passed for each array: its address, and where in it the elements begin.
+const BYTES_OF_ARRAY: usize = 16;
+
 impl Limits {
+    /// How many bytes so many arrays take of those that a kernel is passed.
+    pub(super) fn bytes_of(arrays: usize) -> usize {
+        arrays.saturating_mul(BYTES_OF_ARRAY)
+    }
+
+    /// How many arrays a kernel is passed at most.
+    pub(super) fn most_arrays(&self) -> usize {
+        self.parameters / BYTES_OF_ARRAY
+    }
+
     /// How many elements a work item computes while a kernel is launched, if it is alone.
     pub(super) fn fitting_single_item(&self) -> usize {
         if self.is_serial { 512 } else { 64 }
@@ -112,8 +125,12 @@ pub struct Device {
     pub memory: u64,
     /// Bytes of the largest array.
     pub largest: u64,
-    /// Bytes of the memory that a group of its work items shares.
+    /// Bytes of the memory that a group of its work items shares. A program that is compiled for this device with less written
+    /// here takes no more.
     pub local_memory: u64,
+    /// Bytes of all that a kernel is passed: sixteen for each array. A program that is compiled for this device with less
+    /// written here passes no more.
+    pub parameters: u64,
     /// How many groups of work items it computes at the same time, at least.
     pub units: usize,
     /// Whether it has `f64`.
@@ -198,14 +215,14 @@ fn ask() -> Outcome<Found> {
     Ok(found)
 }
 
-/// What sources that use subgroups are built with, on a device that has them and this version of the language: 1.2 has no
-/// subgroups.
-fn subgroups(version: &str) -> Option<&'static str> {
-    let number = version.trim().strip_prefix("OpenCL C ")?;
-    match number.split('.').next()? {
-        "2" => Some("-cl-std=CL2.0"),
-        "3" => Some("-cl-std=CL3.0"),
-        _ => None,
+/// What sources that use subgroups are built with, on a device of a version of OpenCL that has them. Since 3.0 they are a feature
+/// of which a device says how many a group has, and devices have that language whichever version of it they name first; before
+/// they are an extension of the language 2.0.
+fn subgroups(version: &str, is_extended: bool, in_group: u64) -> Option<&'static str> {
+    match version.split('.').next()? {
+        "1" => None,
+        "2" => is_extended.then_some("-cl-std=CL2.0"),
+        _ => (in_group > 0).then_some("-cl-std=CL3.0"),
     }
 }
 
@@ -260,7 +277,7 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
         least_steps: LEAST_STEPS,
         single_item: 0,
         is_deterministic: false,
-        subgroups: if has("cl_khr_subgroups") { subgroups(&id.text(CL_DEVICE_OPENCL_C_VERSION)?) } else { None },
+        subgroups: subgroups(version, has("cl_khr_subgroups"), bytes(CL_DEVICE_MAX_NUM_SUB_GROUPS)),
         kernel_group: usize::MAX,
         forced_width: None,
         widths,
@@ -273,6 +290,7 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
         has_doubles: has("cl_khr_fp64"),
         largest: bytes(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
         local_memory: limits.local as u64,
+        parameters: limits.parameters as u64,
         units: limits.units,
         driver: id.text(CL_DRIVER_VERSION)?,
         version: version.into(),
@@ -291,6 +309,20 @@ mod tests {
         assert_eq!(number_of_version("OpenCL 1.2"), Some("1.2"));
         for other in ["OpenCL 1.1 of somebody", "OpenCL", "OpenCL 3", "OpenCL x.y", "3.0", ""] {
             assert_eq!(number_of_version(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn subgroups_are_an_extension_at_first_and_a_feature_later() {
+        for (version, is_extended, in_group, options) in [
+            ("1.2", true, 0, None),
+            ("2.0", false, 0, None),
+            ("2.1", true, 0, Some("-cl-std=CL2.0")),
+            ("3.0", true, 0, None),
+            ("3.0", false, 64, Some("-cl-std=CL3.0")),
+            ("3.1", false, 2048, Some("-cl-std=CL3.0")),
+        ] {
+            assert_eq!(subgroups(version, is_extended, in_group), options, "{version}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A run of kernels: launches in their order.
 
 use super::code::{Action, Code, Grid, Inner, Operand};
-use super::devices::Device;
+use super::devices::{Device, Limits};
 use super::driver::{Argument, Kernel};
 use super::failure::{Outcome, Problem};
 use super::loops::Running;
@@ -83,9 +83,8 @@ impl Kernels {
         if items.checked_next_multiple_of(group).is_none_or(|all| all > limits.items) {
             return Err(problem(format!("has {items} work items, and no more than {} can be launched", limits.items)));
         }
-        // An address and an offset each.
-        if 16 * operands + 8 * numbers > limits.parameters {
-            let room = limits.parameters / 16;
+        if Limits::bytes_of(operands) + 8 * numbers > limits.parameters {
+            let room = limits.most_arrays();
             return Err(problem(format!("takes {operands} arrays, and no more than {room} can be passed to one")));
         }
         let local = kernel.local_memory(device.id)?;

@@ -199,6 +199,9 @@ impl OpenCl {
     /// What kernels are written for.
     fn limits(&self, device: &Device) -> Limits {
         let mut limits = device.limits;
+        let at_most = |own: usize, written: u64| usize::try_from(written).map_or(own, |written| own.min(written));
+        limits.local = at_most(limits.local, device.local_memory);
+        limits.parameters = at_most(limits.parameters, device.parameters);
         limits.is_serial = self.written_for.map_or(limits.is_serial, |kind| kind == DeviceKind::Cpu);
         limits.looks_back = self.written_for.map_or(limits.looks_back, |kind| kind == DeviceKind::Gpu);
         limits.least_steps = self.least_steps.unwrap_or(limits.least_steps);

@@ -96,10 +96,10 @@ fn reductions<A: Algebra>(
 fn subgroups_of_any_size_put_reductions_together() {
     let Some(mut device) = own_device(2) else { return };
     // One that has no subgroups is given some of a single item each.
-    device.limits.subgroups = Some(
+    device.limits.subgroups = device.limits.subgroups.or(Some(
         "-cl-std=CL1.2 -Dsub_group_reduce_add(x)=(x) -Dsub_group_reduce_max(x)=(x) -Dget_num_sub_groups()=get_local_size(0) \
          -Dget_sub_group_size()=1 -Dget_sub_group_id()=get_local_id(0) -Dget_sub_group_local_id()=0",
-    );
+    ));
     let x = Vector::from((0..5000).map(|at| (f64::from(at) * 0.37).sin()).collect::<Vec<f64>>());
     let n = Vector::from((0..4000).map(|at| at * 7919 % 1001 - 500).collect::<Vec<i64>>());
     let rows = Matrix::from_elements([3, 2000], (0..6000).map(|at| (at % 50) as f32).collect());

@@ -51,9 +51,6 @@ pub(super) struct Writer {
     called: BTreeMap<BufferId, String>,
 }
 
-/// Bytes of an operand and of where it begins.
-const BYTES_OF_PARAMETER: usize = 16;
-
 /// The prefix of functions that stand beside kernels.
 const PREFIX: &str = "deltaray";
 
@@ -81,7 +78,7 @@ impl Writer {
 
     /// How many arrays a kernel takes at most.
     fn most_operands(&self) -> usize {
-        (self.limits.parameters / BYTES_OF_PARAMETER).max(4)
+        self.limits.most_arrays().max(4)
     }
 
     /// How many kernels were written.

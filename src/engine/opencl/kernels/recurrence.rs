@@ -164,8 +164,7 @@ impl Writer {
         if sequence.places == 0 {
             return Some(Inner::Actions(Vec::new()));
         }
-        // A kernel has room for so many arrays, each with an offset.
-        if (repeated.arguments.len() + repeated.results.len() + 4 * sequence.carries()) * 16 > self.limits.parameters {
+        if repeated.arguments.len() + repeated.results.len() + 4 * sequence.carries() > self.limits.most_arrays() {
             return None;
         }
         let mut scope = Scope { procedure, scratch: Vec::new() };

@@ -16,9 +16,6 @@ use crate::term::Steps;
 /// seconds.
 const MOST: usize = 1 << 24;
 
-/// Bytes that kernels take for each array: where it is, and where in it they begin.
-const OPERAND: usize = 16;
-
 /// The elements that all of a step's nests compute, if each is run once; or, of what is `repeated`, as often as is known.
 fn elements(step: &Step, repeated: bool) -> usize {
     let inside = || step.inner().into_iter().map(|inner| elements_of(inner, repeated)).fold(0, usize::saturating_add);
@@ -85,7 +82,7 @@ impl Writer {
         let (first, function) = written_from(0)?;
         // A loop that says that it could not be finished, since memory was planned ahead, is better launched by the host.
         let operands = read.len() + written.len() + function.scratch().count();
-        if function.fails || operands * OPERAND > self.limits.parameters {
+        if function.fails || operands > self.limits.most_arrays() {
             return None;
         }
         let key = functions_of(first).finish();
