@@ -13,6 +13,14 @@ pub(crate) struct C {
 }
 
 impl C {
+    /// What promises of an array's name within a function or a block that no other one is for what is written of it. Compilers
+    /// of OpenCL write all functions where they are called. What is promised for a call, some (PoCL with LLVM 15, of
+    /// parameters; Intel's of 2026, of names in blocks) then take for a promise for all steps of the loop around it, between
+    /// which arrays change places.
+    fn alone(&self) -> &'static str {
+        if self.is_opencl { "" } else { "restrict " }
+    }
+
     pub(crate) fn pointer(&self, dtype: DType, writes: bool) -> String {
         let constant = if writes { "" } else { "const " };
         let space = if self.is_opencl { "__global " } else { "" };
@@ -153,7 +161,7 @@ impl Language for C {
 
     fn bind(&self, name: &str, dtype: DType, part: &Part<'_>, writes: bool) -> String {
         let pointer = self.pointer(dtype, writes);
-        format!("{pointer}restrict {name} = {};", self.argument(part, writes))
+        format!("{pointer}{}{name} = {};", self.alone(), self.argument(part, writes))
     }
 
     fn bind_variable(&self, name: &str, dtype: DType, part: &Part<'_>) -> String {
@@ -182,9 +190,7 @@ impl Language for C {
     }
 
     fn function(&self, name: &str, parameters: &[Parameter], scratch: &[DType], fails: bool) -> String {
-        // Compilers of OpenCL write all functions where they are called. What is promised for a call, some (PoCL, with LLVM
-        // 15) then take for a promise for all steps of the loop around it, between which arrays change places.
-        let alone = if self.is_opencl { "" } else { "restrict " };
+        let alone = self.alone();
         let one = |parameter: &Parameter| {
             format!("{}{alone}{}", self.pointer(parameter.dtype, parameter.writes), parameter.name)
         };
