@@ -162,6 +162,54 @@ fn reductions_of_more_arrays_than_a_device_takes_are_several_kernels() {
     }
 }
 
+/// A histogram, a running sum, an order, a product, and sums.
+#[allow(clippy::type_complexity)]
+fn of_groups<A: Algebra>(
+    (x, at, rows): &(Vector<A, f64>, Vector<A, i64>, Matrix<A, f32>),
+) -> (Vector<A, f64>, Vector<A, f64>, Vector<A, i64>, Matrix<A, f32>, Vector<A, f32>) {
+    (x.scatter(at, [50]), x.cumsum(0), x.argsort(0), rows.dot(&rows.transpose()), rows.sum_axis(0))
+}
+
+#[test]
+fn groups_take_no_more_local_memory_than_there_is() {
+    if !is_there() {
+        return;
+    }
+    let x = Vector::from((0..3000).map(|at| (f64::from(at) * 0.37).sin()).collect::<Vec<f64>>());
+    let at = Vector::from((0..3000).map(|at| at * 7919 % 50).collect::<Vec<i64>>());
+    let rows = Matrix::from_elements([60, 70], (0..4200).map(|at| (at % 50) as f32 * 0.01).collect());
+    let staged = stage(of_groups, (&x, &at, &rows)).unwrap();
+    let expected = staged.call((&x, &at, &rows)).unwrap();
+    let mut device = OpenCl::default().device().unwrap();
+    for local in [24 << 10, 4 << 10, 1 << 10] {
+        device.local_memory = local;
+        let compiled = staged.compile(OpenCl::on(&device).written_for(DeviceKind::Gpu).least_steps(1)).unwrap();
+        for kernel in compiled.program().source().split("__kernel").skip(1) {
+            let arrays = kernel.lines().filter_map(|line| line.trim().strip_prefix("__local ")?.strip_suffix("];"));
+            let bytes = arrays.map(|array| {
+                let (head, length) = array.split_once('[').unwrap();
+                let of_element = match head.split_once(' ').unwrap().0 {
+                    "double" | "long" => 8,
+                    "float" | "int" | "uint" => 4,
+                    other => panic!("arrays of {other} in\n{kernel}"),
+                };
+                of_element * length.parse::<u64>().unwrap()
+            });
+            assert!(bytes.sum::<u64>() <= local, "more than {local} bytes in\n{kernel}");
+        }
+        let found = compiled.call((&x, &at, &rows)).unwrap();
+        approx::assert_relative_eq!(found.0.to_vec()[..], expected.0.to_vec()[..], max_relative = 1e-10);
+        approx::assert_relative_eq!(found.1.to_vec()[..], expected.1.to_vec()[..], max_relative = 1e-9, epsilon = 1e-9);
+        assert_eq!(found.2.to_vec(), expected.2.to_vec());
+        approx::assert_relative_eq!(
+            found.3.reshape([3600]).to_vec()[..],
+            expected.3.reshape([3600]).to_vec()[..],
+            max_relative = 1e-4
+        );
+        approx::assert_relative_eq!(found.4.to_vec()[..], expected.4.to_vec()[..], max_relative = 1e-5);
+    }
+}
+
 fn weighted<A: Algebra>((weights, bias): &(Matrix<A, f64>, Vector<A, f64>)) -> Vector<A, f64> {
     weights.sum_axis(1) + bias
 }

@@ -143,6 +143,17 @@ pub struct Device {
     pub(super) id: DeviceId,
 }
 
+impl Device {
+    /// This device, of which programs take no more than is written in it.
+    pub(super) fn as_written(&self) -> Device {
+        let at_most = |own: usize, written: u64| usize::try_from(written).map_or(own, |written| own.min(written));
+        let mut device = self.clone();
+        device.limits.local = at_most(device.limits.local, device.local_memory);
+        device.limits.parameters = at_most(device.limits.parameters, device.parameters);
+        device
+    }
+}
+
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.name, self.platform)

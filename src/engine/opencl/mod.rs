@@ -101,7 +101,7 @@ impl OpenCl {
 
     /// This device.
     pub fn on(device: &Device) -> OpenCl {
-        OpenCl { choice: Choice::This(Box::new(device.clone())), ..OpenCl::default() }
+        OpenCl { choice: Choice::This(Box::new(device.as_written())), ..OpenCl::default() }
     }
 
     /// Has all matrix products of floats computed by this kernel, instead of one that goes by their sizes. Compiling is an error
@@ -199,9 +199,6 @@ impl OpenCl {
     /// What kernels are written for.
     fn limits(&self, device: &Device) -> Limits {
         let mut limits = device.limits;
-        let at_most = |own: usize, written: u64| usize::try_from(written).map_or(own, |written| own.min(written));
-        limits.local = at_most(limits.local, device.local_memory);
-        limits.parameters = at_most(limits.parameters, device.parameters);
         limits.is_serial = self.written_for.map_or(limits.is_serial, |kind| kind == DeviceKind::Cpu);
         limits.looks_back = self.written_for.map_or(limits.looks_back, |kind| kind == DeviceKind::Gpu);
         limits.least_steps = self.least_steps.unwrap_or(limits.least_steps);
