@@ -61,7 +61,7 @@ fn phases(source: impl FnOnce() -> Body<Build>) -> (Vec<(&'static str, f64)>, us
     let start = Instant::now();
     drop(compiled);
     time("drop", start);
-    (times, source.nodes.len(), gradient.nodes.len())
+    (times, source.nodes().len(), gradient.nodes().len())
 }
 
 fn main() {

@@ -115,6 +115,14 @@ pub enum Error {
         /// What the system says.
         problem: String,
     },
+    /// A program's nodes don't fit together: its types are not those that result, or it refers to what is not there. Programs
+    /// that this library makes are well formed; where an engine reports this, it is a mistake of the library.
+    IllFormed {
+        /// Which node, and what does not fit.
+        problem: String,
+        /// The user's line, `file:line:column`.
+        place: String,
+    },
     /// A tree of arrays has another structure than the one it must match, as that of a staged program's arguments.
     Structure(String),
 }
@@ -131,6 +139,7 @@ impl fmt::Display for Error {
         match self {
             Error::Operands { operation, problem, place } => write!(f, "{operation}: {problem} (at {place})"),
             Error::Scope { problem, place } => write!(f, "{problem} (at {place})"),
+            Error::IllFormed { problem, place } => write!(f, "the program is ill-formed: {problem} (at {place})"),
             Error::Argument { position, path, expected, found, place } => {
                 let path = if path.is_empty() { String::new() } else { format!(", `{path}`") };
                 let given = format!("the program was staged for {expected}, but {found} was given");

@@ -40,7 +40,7 @@ fn customs(body: &Body) -> usize {
         Op::Branch(branch) => customs(&branch.then) + customs(&branch.otherwise),
         _ => 0,
     };
-    body.nodes.iter().map(|node| nested(&node.op)).sum()
+    body.nodes().iter().map(|node| nested(&node.op)).sum()
 }
 
 #[test]

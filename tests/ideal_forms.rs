@@ -64,8 +64,8 @@ fn cotangents(body: &Body) -> Body {
 }
 
 fn transposed(body: &Body) -> Body {
-    let mut program = vjp(body, body.parameters).expect("a program can be transposed");
-    program.results.drain(..body.results.len());
+    let mut program = vjp(body, body.parameters()).expect("a program can be transposed");
+    program.results.drain(..body.results().len());
     program
 }
 
@@ -118,7 +118,7 @@ fn agree(expected: Vec<Array>, found: Vec<Array>) {
 
 /// The program of the results and the cotangents of all parameters.
 fn with_gradient(body: &Body) -> Body {
-    tidy(&vjp(body, body.parameters).expect("a program can be transposed"))
+    tidy(&vjp(body, body.parameters()).expect("a program can be transposed"))
 }
 
 /// Lines without the indentation that all of them have.
@@ -142,7 +142,7 @@ fn prints(body: &Body, names: &str, expected: &str) {
 
 /// How often an operation occurs, nested bodies left out.
 fn count(body: &Body, wanted: impl Fn(&Op) -> bool) -> usize {
-    body.nodes.iter().filter(|node| wanted(&node.op)).count()
+    body.nodes().iter().filter(|node| wanted(&node.op)).count()
 }
 
 fn contractions(body: &Body) -> usize {

@@ -86,7 +86,7 @@ fn bodies(op: &Op) -> Vec<&Body> {
 
 /// What is found in a body, and in those in it.
 fn look(body: &Body, is_in_branch: bool, is_in_loop: bool, found: &mut BTreeSet<&'static str>) {
-    for node in &body.nodes {
+    for node in body.nodes() {
         if node.types.iter().any(|ty| ty.size() == 0) {
             found.insert("arrays without elements");
         }
@@ -124,7 +124,7 @@ fn kinds(case: &Case) -> BTreeSet<&'static str> {
     let body = &case.program.body;
     look(body, false, false, &mut found);
     let is_nan = |position: usize| numbers(&case.inputs[position]).iter().any(|x| x.is_nan());
-    for node in &body.nodes {
+    for node in body.nodes() {
         if matches!(node.op, Op::ArgSort(..))
             && let Op::Parameter(position) = body.node(node.args[0]).op
             && is_nan(position)

@@ -91,7 +91,7 @@ fn every_construct_is_common() {
 #[test]
 fn a_rare_construct_is_found() {
     let cases = || (0..500).map(|position| Case::from_seed(seed_at(1, position)));
-    let has_scan = |case: &Case| case.body.nodes.iter().any(|node| matches!(node.op, Op::Scan(_) | Op::Sweeps(_)));
+    let has_scan = |case: &Case| case.body.nodes().iter().any(|node| matches!(node.op, Op::Scan(_) | Op::Sweeps(_)));
     let mut frequency = Frequency::default();
     cases().filter(|case| !has_scan(case)).for_each(|case| frequency.count(&case));
     cases().filter(has_scan).take(3).for_each(|case| frequency.count(&case));
@@ -114,7 +114,7 @@ fn mutated(from: Op<Build>, to: Op<Build>) -> Suite {
     let mut suite = Suite::default();
     suite.values.push(Pipeline::new("mutated", 1, move |stages, inputs| {
         let mut body = stages.source.clone();
-        for node in &mut body.nodes {
+        for node in &mut body.nodes() {
             if node.op == from {
                 node.op = to.clone();
             }

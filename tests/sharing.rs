@@ -33,7 +33,7 @@ fn exps<X: Extension>(body: &Body<X>) -> usize {
         Op::Extra(extra) => exps(&extra.as_build().body),
         _ => 0,
     };
-    body.nodes.iter().map(|node| in_node(&node.op)).sum()
+    body.nodes().iter().map(|node| in_node(&node.op)).sum()
 }
 
 thread_local! {
@@ -230,7 +230,7 @@ fn twenty_gathers_of_two_values() {
     assert_eq!(counts(&f), [20; 6]);
     let staged = stage(f, &v(&[0.5, 0.25, -0.5])).unwrap();
     for body in [staged.program(), staged.value_and_grad().unwrap().program()] {
-        for node in &body.nodes {
+        for node in body.nodes() {
             assert!(node.op != Op::Unary(Unary::Exp) || node.ty().size() == 3, "{body}");
         }
     }

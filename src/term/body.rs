@@ -35,16 +35,19 @@ impl<X> Node<X> {
 ///
 /// The arena begins with a [`Op::Parameter`] node for every parameter and capture, in order; operands come before their
 /// users; results may repeat and may be parameters.
+///
+/// A body is well formed, and so are those nested in it: [`Body::new`] and [`Graph`] check every node, and nothing changes a
+/// body afterwards. Engines and exporters rely on that.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Body<X = Never> {
     /// How many of the leading parameter nodes are proper parameters.
-    pub parameters: usize,
+    pub(crate) parameters: usize,
     /// How many parameter nodes after those are captures.
-    pub captures: usize,
+    pub(crate) captures: usize,
     /// The arena, in topological order.
-    pub nodes: Vec<Node<X>>,
+    pub(crate) nodes: Vec<Node<X>>,
     /// The nodes whose values are returned.
-    pub results: Vec<NodeId>,
+    pub(crate) results: Vec<NodeId>,
 }
 
 /// Of the body's own operations, without what is nested in them, so that hashing bodies in bodies stays linear.
@@ -55,6 +58,28 @@ impl<X> Hash for Body<X> {
             std::mem::discriminant(&node.op).hash(state);
             node.args.hash(state);
         }
+    }
+}
+
+impl<X> Body<X> {
+    /// How many of the leading parameter nodes are proper parameters.
+    pub fn parameters(&self) -> usize {
+        self.parameters
+    }
+
+    /// How many parameter nodes after those are captures.
+    pub fn captures(&self) -> usize {
+        self.captures
+    }
+
+    /// The arena, in topological order.
+    pub fn nodes(&self) -> &[Node<X>] {
+        &self.nodes
+    }
+
+    /// The nodes whose values are returned.
+    pub fn results(&self) -> &[NodeId] {
+        &self.results
     }
 }
 
@@ -123,17 +148,6 @@ impl<X: Extension> Body<X> {
     /// The body whose parameters are captures.
     pub(crate) fn with_parameters_captured(&self) -> Body<X> {
         Body { parameters: 0, captures: self.arity(), ..self.clone() }
-    }
-
-    /// Checks the invariants of the arena; for `debug_assert!`s.
-    pub fn is_well_formed(&self) -> bool {
-        let ordered = self.nodes.iter().enumerate().all(|(at, node)| node.args.iter().all(|&arg| (arg as usize) < at));
-        let leading = (0..self.arity()).all(|at| self.nodes.get(at).is_some_and(|node| node.op == Op::Parameter(at)));
-        let typed = self.nodes.iter().skip(self.arity()).all(|node| {
-            let outputs: Vec<&[Type]> = node.args.iter().map(|&arg| &self.nodes[arg as usize].types[..]).collect();
-            crate::term::infer::outputs(&node.op, &outputs).is_ok_and(|types| types == node.types)
-        });
-        ordered && leading && typed && self.results.iter().all(|&id| (id as usize) < self.nodes.len())
     }
 }
 

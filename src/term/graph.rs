@@ -3,8 +3,8 @@
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
 use crate::term::hash::{Positions, term_hash};
-use crate::term::infer;
 use crate::term::op::{Extension, Never, Op};
+use crate::term::validate::infer_node;
 use smallvec::SmallVec;
 
 /// A hash-consing arena under construction. Passes read a [`Body`] and write a `Graph`.
@@ -19,7 +19,7 @@ pub struct Graph<X = Never> {
 impl<X: Extension> Graph<X> {
     /// An arena with parameter nodes of these types; the last `captures` of them are captures.
     pub fn new(parameters: &[Type], captures: usize) -> Self {
-        debug_assert!(captures <= parameters.len());
+        assert!(captures <= parameters.len(), "captures are among the parameters");
         Graph::with_capacity(parameters, captures, parameters.len())
     }
 
@@ -65,23 +65,24 @@ impl<X: Extension> Graph<X> {
         if let Some(id) = self.find_hashed(hash, &op, args) {
             return id;
         }
-        let types = {
-            let outputs: SmallVec<[&[Type]; 4]> = args.iter().map(|&arg| &self.nodes[arg as usize].types[..]).collect();
-            match infer::outputs(&op, &outputs) {
-                Ok(types) => types,
-                Err(problem) => panic!("a pass built an ill-typed node: {op:?} on {outputs:?}: {problem}"),
-            }
-        };
-        let id = self.nodes.len() as NodeId;
+        let types = infer_node(&self.nodes, &op, args).unwrap_or_else(|problem| self.ill_typed(&op, args, &problem));
+        let id = NodeId::try_from(self.nodes.len()).expect("fewer nodes than 2^32");
         self.nodes.push(Node { op, args: args.into(), types });
         self.table.insert(hash, id);
         id
     }
 
+    #[cold]
+    fn ill_typed(&self, op: &Op<X>, args: &[NodeId], problem: &str) -> ! {
+        let types: Vec<Option<&[Type]>> =
+            args.iter().map(|&arg| self.nodes.get(arg as usize).map(|node| &node.types[..])).collect();
+        panic!("a pass built an ill-typed node: {op:?} on {types:?}: {problem}")
+    }
+
     /// A body's nodes, with these for its parameters and captures: where each of its nodes is now.
     pub fn append(&mut self, body: &Body<X>, parameters: impl IntoIterator<Item = NodeId>) -> Vec<NodeId> {
         let mut ids: Vec<NodeId> = parameters.into_iter().collect();
-        debug_assert_eq!(ids.len(), body.arity());
+        assert_eq!(ids.len(), body.arity(), "a node for each parameter and capture");
         for node in &body.nodes[body.arity()..] {
             let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
             let id = self.add(node.op.clone(), &args);
@@ -124,12 +125,15 @@ impl<X: Extension> Graph<X> {
     }
 
     /// The body with these results, without the nodes that they don't need.
+    ///
+    /// Panics when a result is no array of this graph, which is a mistake in a pass and not in a user's program.
     pub fn finish(mut self, results: &[NodeId]) -> Body<X> {
         const DEAD: NodeId = NodeId::MAX;
         // Whether each node is needed, then where it will be.
         let mut places: Vec<NodeId> = vec![DEAD; self.nodes.len()];
         places[..self.parameters + self.captures].fill(0);
         for &result in results {
+            assert!(!self.node(result).op.is_multiple(), "a result is one array");
             places[result as usize] = 0;
         }
         for at in (0..self.nodes.len()).rev() {

@@ -71,7 +71,13 @@ fn index_arrays(indices: &[&Type]) -> Result<Shape, String> {
     Ok(first.shape.clone())
 }
 
-pub(super) fn signature<X: Extension>(what: &str, body: &Body<X>, expected: &[Type]) -> Result<(), String> {
+/// Whether a body has so many proper parameters, and takes values of these types for them and its captures.
+pub(super) fn signature<X: Extension>(
+    what: &str,
+    body: &Body<X>,
+    parameters: usize,
+    expected: &[Type],
+) -> Result<(), String> {
     if body.arity() != expected.len() {
         return Err(format!("the {what} takes {} values, not {}", body.arity(), expected.len()));
     }
@@ -80,6 +86,9 @@ pub(super) fn signature<X: Extension>(what: &str, body: &Body<X>, expected: &[Ty
             let declared = body.parameter_type(position);
             return Err(format!("the {what} takes {declared} at position {position}, not {ty}"));
         }
+    }
+    if body.parameters != parameters {
+        return Err(format!("the {what} has {} parameters, not {parameters}, before its captures", body.parameters));
     }
     Ok(())
 }
@@ -254,7 +263,7 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
             one(Type { dtype: left.dtype, shape: spec.shape(&left.shape, &right.shape) })
         }
         Op::Scan(scan) => {
-            if operands.len() < scan.carries + scan.inputs {
+            if operands.len() < scan.carries.saturating_add(scan.inputs) {
                 return Err(format!("takes {} carries and {} inputs", scan.carries, scan.inputs));
             }
             if scan.body.parameters != scan.carries + scan.inputs {
@@ -270,7 +279,7 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
                 }
                 input.shape.remove(0);
             }
-            signature("loop's body", &scan.body, &expected)?;
+            signature("loop's body", &scan.body, scan.body.parameters, &expected)?;
             let mut types: Types = scan.body.result_types().cloned().collect();
             if types.len() < scan.carries {
                 return Err(format!("the loop's body returns {} values for {} carries", types.len(), scan.carries));
@@ -291,8 +300,8 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
                 return Err(format!("the condition is a rank-0 bool, not {condition}"));
             }
             let expected: Vec<Type> = captures.iter().map(|&ty| ty.clone()).collect();
-            signature("first side", &branch.then, &expected)?;
-            signature("second side", &branch.otherwise, &expected)?;
+            signature("first side", &branch.then, 0, &expected)?;
+            signature("second side", &branch.otherwise, 0, &expected)?;
             let types: Types = branch.then.result_types().cloned().collect();
             let others: Types = branch.otherwise.result_types().cloned().collect();
             if types != others {
@@ -302,7 +311,7 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
         }
         Op::Custom(custom) => {
             let inputs: Vec<Type> = operands.iter().map(|&ty| ty.clone()).collect();
-            signature("function", &custom.value, &inputs)?;
+            signature("function", &custom.value, inputs.len(), &inputs)?;
             let results: Vec<Type> = custom.value.result_types().cloned().collect();
             if custom.vjp.is_none() && custom.jvp.is_none() {
                 return Err("has no derivative rule".into());
@@ -310,7 +319,8 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
             let rules = [("vjp rule", &custom.vjp, &results, &inputs), ("jvp rule", &custom.jvp, &inputs, &results)];
             for (name, rule, given, expected) in rules {
                 let Some(rule) = rule else { continue };
-                signature(name, rule, &[&inputs[..], &results, given].concat())?;
+                let taken = [&inputs[..], &results, given].concat();
+                signature(name, rule, taken.len(), &taken)?;
                 if !rule.result_types().eq(expected) {
                     let found: Vec<&Type> = rule.result_types().collect();
                     return Err(format!("the {name} results in {found:?} instead of {expected:?}"));
@@ -328,7 +338,7 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
             let build = extra.as_build();
             let mut expected = vec![Type::scalar(DType::I64); build.extents.len()];
             expected.extend(operands.iter().map(|&ty| ty.clone()));
-            signature("build's body", &build.body, &expected)?;
+            signature("build's body", &build.body, build.extents.len(), &expected)?;
             let mut results = build.body.result_types();
             let (Some(element), None) = (results.next(), results.next()) else {
                 return Err("a build's body has one result".into());

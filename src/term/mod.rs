@@ -18,6 +18,7 @@ pub(crate) mod recurrence;
 pub(crate) mod schedule;
 pub(crate) mod source;
 mod sweeps;
+mod validate;
 
 pub use body::{Body, Node, NodeId};
 pub use cost::Cost;

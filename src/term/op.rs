@@ -12,10 +12,21 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// What a form of the language has beyond the bulk operations.
-pub trait Extension: Clone + PartialEq + Eq + Hash + Debug + Send + Sync + 'static {
+/// What a form of the language has beyond the bulk operations. There are two, [`Never`] and [`Build`]; others can't be added.
+pub trait Extension: sealed::Sealed + Clone + PartialEq + Eq + Hash + Debug + Send + Sync + 'static {
     /// The extra operation as a `build`, if it is one.
     fn as_build(&self) -> &Build;
+
+    /// The body of the extra operation, in its own form of the language.
+    #[doc(hidden)]
+    fn body(&self) -> &Arc<Body<Self>>;
+}
+
+mod sealed {
+    /// Bodies are well formed whoever builds them, so nobody else says what an operation has in it.
+    pub trait Sealed {}
+    impl Sealed for super::Never {}
+    impl Sealed for super::Build {}
 }
 
 /// The extension of the bulk language: none, a type without values.
@@ -24,6 +35,10 @@ pub enum Never {}
 
 impl Extension for Never {
     fn as_build(&self) -> &Build {
+        match *self {}
+    }
+
+    fn body(&self) -> &Arc<Body> {
         match *self {}
     }
 }
@@ -44,6 +59,10 @@ pub struct Build {
 impl Extension for Build {
     fn as_build(&self) -> &Build {
         self
+    }
+
+    fn body(&self) -> &Arc<Body<Build>> {
+        &self.body
     }
 }
 

@@ -131,7 +131,8 @@ impl<X: Extension> Sweeps<X> {
 
     /// The position of the first capture among the operands.
     pub fn captures(&self) -> usize {
-        self.sweeps.iter().map(|sweep| sweep.carries + sweep.inputs).sum()
+        // Of a loop that was not checked yet the counts may be any.
+        self.sweeps.iter().fold(0, |sum: usize, sweep| sum.saturating_add(sweep.carries).saturating_add(sweep.inputs))
     }
 
     /// The positions of a sweep's last carries and of its stacked outputs among the outputs.
@@ -148,15 +149,15 @@ impl<X: Extension> Sweeps<X> {
 
     /// The types of the outputs.
     pub(crate) fn output_types(&self, operands: &[&Type]) -> Result<Types, String> {
+        let Some(first) = self.sweeps.first() else { return Err("a loop has a sweep".into()) };
         if operands.len() < self.captures() {
             return Err(format!("takes {} carries and inputs", self.captures()));
         }
         let captures = || operands[self.captures()..].iter().map(|&ty| ty.clone());
         if let Steps::While(condition) = &self.steps {
-            let Some(first) = self.sweeps.first() else { return Err("a loop has a sweep".into()) };
             let expected: Vec<Type> =
                 operands[..first.carries].iter().map(|&ty| ty.clone()).chain(captures()).collect();
-            super::infer::signature("loop's condition", condition, &expected)?;
+            super::infer::signature("loop's condition", condition, first.carries, &expected)?;
             let types: Vec<&Type> = condition.result_types().collect();
             if types != [&Type::scalar(DType::Bool)] {
                 return Err(format!("the loop's condition results in a rank-0 bool, not {types:?}"));
@@ -189,12 +190,10 @@ impl<X: Extension> Sweeps<X> {
                 expected.push(earlier.body.node(result).ty().clone());
             }
             expected.extend(captures());
-            if sweep.body.parameters != sweep.carries + sweep.inputs + sweep.reads.len() {
-                return Err(format!("the body of sweep {at} takes {} parameters", sweep.body.parameters));
-            }
-            super::infer::signature("sweep's body", &sweep.body, &expected)?;
+            let parameters = sweep.carries + sweep.inputs + sweep.reads.len();
+            super::infer::signature("sweep's body", &sweep.body, parameters, &expected)?;
             let types: Vec<&Type> = sweep.body.result_types().collect();
-            if types.len() < sweep.carries + sweep.keeps {
+            if types.len() < sweep.carries.saturating_add(sweep.keeps) {
                 return Err(format!("the body of sweep {at} returns {} values", types.len()));
             }
             for (carry, &ty) in types[..sweep.carries].iter().enumerate() {

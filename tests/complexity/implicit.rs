@@ -79,12 +79,12 @@ impl ArrayFn for Bisection {
 /// The number of stacks that loops write.
 fn stacks(body: &Body) -> usize {
     let of = |op: &Op| match op {
-        Op::Scan(scan) => scan.body.results.len() - scan.carries + stacks(&scan.body),
+        Op::Scan(scan) => scan.body.results().len() - scan.carries + stacks(&scan.body),
         Op::Sweeps(sweeps) => sweeps.bodies().map(|body| stacks(body)).sum(),
         Op::Branch(branch) => stacks(&branch.then) + stacks(&branch.otherwise),
         _ => 0,
     };
-    body.nodes.iter().map(|node| of(&node.op)).sum()
+    body.nodes().iter().map(|node| of(&node.op)).sum()
 }
 
 #[test]

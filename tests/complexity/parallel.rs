@@ -83,7 +83,7 @@ fn counts(body: &Body) -> (u128, u128) {
 /// The steps of a program's loops: there is just the running sum by which offsets become keys, of one operation a step.
 fn steps(body: &Body) -> u128 {
     let length = |node: &Node| if let Op::Scan(scan) = &node.op { scan.length as u128 } else { 0 };
-    body.nodes.iter().map(length).sum()
+    body.nodes().iter().map(length).sum()
 }
 
 /// What a family of programs costs as the number of elements doubles: work that doubles, with so much more for each level

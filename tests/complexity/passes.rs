@@ -163,7 +163,7 @@ fn bodies_are_gone_through_once() {
 #[test]
 fn mapped_loops_are_not_loops_over_slices() {
     fn is_bulk(body: &Body) -> bool {
-        body.nodes.iter().all(|node| !matches!(node.op, Op::Scan(_)))
+        body.nodes().iter().all(|node| !matches!(node.op, Op::Scan(_)))
     }
     let a: Vector<C, f64> = v(&[0.5, 1.0, 2.0]);
     fn halved<A: Algebra>(a: Scalar<A, f64>) -> Scalar<A, f64> {

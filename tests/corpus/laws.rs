@@ -91,10 +91,10 @@ fn idempotent(subject: &Subject<'_>) -> Finding {
 /// A program with its nodes in the order in which its results need them, in loops and branches too.
 fn in_order_of_use(body: &Body) -> Body {
     let arity = body.arity();
-    let mut place: Vec<Option<NodeId>> = vec![None; body.nodes.len()];
-    let mut nodes = body.nodes[..arity].to_vec();
+    let mut place: Vec<Option<NodeId>> = vec![None; body.nodes().len()];
+    let mut nodes = body.nodes()[..arity].to_vec();
     (0..arity).for_each(|at| place[at] = Some(at as NodeId));
-    let mut open: Vec<NodeId> = body.results.iter().rev().copied().collect();
+    let mut open: Vec<NodeId> = body.results().iter().rev().copied().collect();
     while let Some(&next) = open.last() {
         let node = body.node(next);
         let before = open.len();
@@ -130,8 +130,8 @@ fn in_order_of_use(body: &Body) -> Body {
             nodes.push(node);
         }
     }
-    let results = body.results.iter().map(|&id| place[id as usize].expect("results are needed")).collect();
-    Body { parameters: body.parameters, captures: body.captures, nodes, results }
+    let results = body.results().iter().map(|&id| place[id as usize].expect("results are needed")).collect();
+    Body::new(body.parameters(), body.captures(), nodes, results).expect("an order in which operands come first")
 }
 
 /// The bulk program computes no more than the source, but for what guards need.

@@ -108,7 +108,7 @@ fn is_small(body: &Body, inputs: &[Array]) -> bool {
 }
 
 fn is_f64(body: &Body) -> bool {
-    body.nodes.iter().flat_map(|node| &node.types).all(|ty| ty.dtype != DType::F32)
+    body.nodes().iter().flat_map(|node| &node.types).all(|ty| ty.dtype != DType::F32)
 }
 
 #[test]

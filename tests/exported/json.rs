@@ -9,7 +9,7 @@ use deltaray::term::{Body, Extension, Op};
 /// Whether a body has constants that are compared by where they are in memory, and so never are those of another program.
 fn has_large_constants<X: Extension>(body: &Body<X>) -> bool {
     let is_large = |array: &Array| array.uniform().is_none() && array.size() > 64;
-    body.nodes.iter().any(|node| match &node.op {
+    body.nodes().iter().any(|node| match &node.op {
         Op::Constant(array) => is_large(array),
         Op::Scan(scan) => has_large_constants(&scan.body),
         Op::Branch(branch) => has_large_constants(&branch.then) || has_large_constants(&branch.otherwise),

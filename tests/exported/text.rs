@@ -21,7 +21,7 @@ fn check_names<X: Extension>(name: &str, written: &Program<X>, read: &Program<X>
         assert_eq!(*parameter, read.parameters[at], "{name}");
     }
     assert_eq!(written.results, read.results, "{name}");
-    assert_eq!(written.body.parameters, read.body.parameters, "{name}");
+    assert_eq!(written.body.parameters(), read.body.parameters(), "{name}");
 }
 
 /// The bulk program of a function that is differentiated by rules of its own, or has other marks for differentiation.
@@ -30,7 +30,7 @@ pub fn marked(case: &Case) -> Option<Program> {
     let has_marks = |body: &Body<Build>| {
         let mut open = vec![body];
         while let Some(body) = open.pop() {
-            for node in &body.nodes {
+            for node in body.nodes() {
                 match &node.op {
                     Op::Custom(_) | Op::Mark | Op::Unary(Unary::StopGradient) => return true,
                     Op::Extra(build) => open.push(&build.body),
@@ -74,7 +74,7 @@ fn bulk(case: &Case) -> usize {
 
 /// Whether no array is large, so that a source program can be run element by element.
 fn is_small(body: &Body<Build>) -> bool {
-    body.nodes.iter().all(|node| {
+    body.nodes().iter().all(|node| {
         let bodies = match &node.op {
             Op::Extra(build) => vec![&build.body],
             Op::Scan(scan) => vec![&scan.body],

@@ -23,7 +23,7 @@ fn two_reads_of_each_element_do_not_double_the_work() {
     .unwrap();
     let value_and_gradient = with_gradient(chain.program());
     for body in [chain.program(), &value_and_gradient] {
-        let exponentials = body.nodes.iter().filter(|node| node.op == Op::Unary(Unary::Exp));
+        let exponentials = body.nodes().iter().filter(|node| node.op == Op::Unary(Unary::Exp));
         assert!(exponentials.clone().all(|node| node.ty().size() == N));
         assert_eq!(exponentials.count(), 20);
         assert!(body.cost().largest <= 2 * N as u128);
@@ -140,7 +140,7 @@ fn variants_of_two_reads() {
     );
     for body in [scaled.program(), rows.program(), masked.program()] {
         let both = with_gradient(body);
-        assert_eq!(both.nodes.iter().filter(|node| node.op == Op::Unary(Unary::Exp)).count(), 2);
+        assert_eq!(both.nodes().iter().filter(|node| node.op == Op::Unary(Unary::Exp)).count(), 2);
     }
 }
 

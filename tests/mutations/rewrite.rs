@@ -28,14 +28,14 @@ pub fn rewritten(body: &Body<Build>, place: &Place, rewrite: Rewrite<'_>) -> Bod
     if matches!(place, Place::Nowhere) {
         return changed;
     }
-    for at in body.arity()..body.nodes.len() {
-        let inner = match (place, &body.nodes[at].op) {
+    for at in body.arity()..body.nodes().len() {
+        let inner = match (place, &body.nodes()[at].op) {
             (Place::At(positions), _) if !positions[at] => continue,
             (Place::At(_), _) | (Place::InBuilds, Op::Extra(_)) => &Place::Everywhere,
             _ => place,
         };
         let nested = |body: &Arc<Body<Build>>| Arc::new(rewritten(body, inner, rewrite));
-        let op = match &body.nodes[at].op {
+        let op = match &body.nodes()[at].op {
             Op::Extra(build) => Op::Extra(Build { extents: build.extents.clone(), body: nested(&build.body) }),
             Op::Scan(scan) => Op::Scan(Arc::new(Scan { body: nested(&scan.body), ..Scan::clone(scan) })),
             Op::Branch(branch) => {
@@ -45,14 +45,14 @@ pub fn rewritten(body: &Body<Build>, place: &Place, rewrite: Rewrite<'_>) -> Bod
             Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(nested))),
             op => op.clone(),
         };
-        changed.nodes[at].op = op;
+        changed.nodes()[at].op = op;
         if matches!(place, Place::InBuilds) {
             continue;
         }
         if let Some((op, args)) = rewrite(&changed, at as NodeId) {
             let types: Vec<&[Type]> = args.iter().map(|&arg| &changed.node(arg).types[..]).collect();
-            if infer::outputs(&op, &types).is_ok_and(|types| types == body.nodes[at].types) {
-                let node = &mut changed.nodes[at];
+            if infer::outputs(&op, &types).is_ok_and(|types| types == body.nodes()[at].types) {
+                let node = &mut changed.nodes()[at];
                 (node.op, node.args) = (op, args.into());
             }
         }
@@ -63,7 +63,7 @@ pub fn rewritten(body: &Body<Build>, place: &Place, rewrite: Rewrite<'_>) -> Bod
 /// All operations of a program, those of nested bodies too.
 pub fn operations<X: Extension>(body: &Body<X>) -> Vec<(&Op<X>, usize)> {
     let mut found = Vec::new();
-    for node in &body.nodes[body.arity()..] {
+    for node in &body.nodes()[body.arity()..] {
         found.push((&node.op, node.args.len()));
         match &node.op {
             Op::Scan(scan) => found.extend(operations(&scan.body)),
@@ -81,11 +81,11 @@ pub fn operations<X: Extension>(body: &Body<X>) -> Vec<(&Op<X>, usize)> {
 
 /// The nodes that none of the first `results` results need.
 pub fn needless_for(body: &Body, results: usize) -> Vec<bool> {
-    let mut needless = vec![true; body.nodes.len()];
-    body.results[..results].iter().for_each(|&id| needless[id as usize] = false);
-    for at in (0..body.nodes.len()).rev() {
+    let mut needless = vec![true; body.nodes().len()];
+    body.results()[..results].iter().for_each(|&id| needless[id as usize] = false);
+    for at in (0..body.nodes().len()).rev() {
         if !needless[at] {
-            body.nodes[at].args.iter().for_each(|&arg| needless[arg as usize] = false);
+            body.nodes()[at].args.iter().for_each(|&arg| needless[arg as usize] = false);
         }
     }
     needless
@@ -152,7 +152,7 @@ pub fn exchange_variables(body: &Body<Build>, at: NodeId) -> Changed {
         (Op::Extra(build), args) if build.extents.len() >= 2 && build.extents[0] == build.extents[1] => {
             let mut exchanged = Body::clone(&build.body);
             let turn = |id: &mut NodeId| *id = if *id < 2 { 1 - *id } else { *id };
-            exchanged.nodes.iter_mut().flat_map(|node| node.args.iter_mut()).for_each(turn);
+            exchanged.nodes().iter_mut().flat_map(|node| node.args.iter_mut()).for_each(turn);
             exchanged.results.iter_mut().for_each(turn);
             Some((Op::Extra(Build { extents: build.extents.clone(), body: Arc::new(exchanged) }), args.to_vec()))
         }
@@ -240,15 +240,15 @@ pub fn shifted(map: &AffineMap) -> Option<AffineMap> {
 /// Elementwise results written over the first operand before the last use of that: later uses see the result.
 pub fn overwritten(body: &Body<Build>) -> Body<Build> {
     let mut changed = body.clone();
-    for at in body.arity()..body.nodes.len() {
-        let node = &changed.nodes[at];
+    for at in body.arity()..body.nodes().len() {
+        let node = &changed.nodes()[at];
         let elementwise = matches!(node.op, Op::Unary(_) | Op::Binary(_));
         if !elementwise || changed.node(node.args[0]).types != node.types {
             continue;
         }
         let lost = node.args[0];
         let redirect = |id: &mut NodeId| *id = if *id == lost { at as NodeId } else { *id };
-        changed.nodes[at + 1..].iter_mut().flat_map(|node| node.args.iter_mut()).for_each(redirect);
+        changed.nodes()[at + 1..].iter_mut().flat_map(|node| node.args.iter_mut()).for_each(redirect);
         changed.results.iter_mut().for_each(redirect);
     }
     changed
@@ -256,7 +256,7 @@ pub fn overwritten(body: &Body<Build>) -> Body<Build> {
 
 /// Whether a program has a loop with a condition, which a wrong rule might make endless.
 pub fn has_condition(body: &Body<Build>) -> bool {
-    body.nodes.iter().any(|node| match &node.op {
+    body.nodes().iter().any(|node| match &node.op {
         Op::Sweeps(sweeps) => {
             matches!(sweeps.steps, Steps::While(_)) || sweeps.bodies().any(|body| has_condition(body))
         }

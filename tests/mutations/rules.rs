@@ -49,7 +49,7 @@ pub const WRONG_RULES: &[(&str, &str, Rule, In)] = &[
 pub fn redundant(body: &Body) -> Body {
     let mut graph = Graph::like(body);
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
-    for node in &body.nodes[body.arity()..] {
+    for node in &body.nodes()[body.arity()..] {
         let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         let mut id = graph.add(node.op.clone(), &args);
         if let (Op::Select, &[mask, _, no]) = (&node.op, &args[..]) {
@@ -59,7 +59,7 @@ pub fn redundant(body: &Body) -> Body {
         }
         ids.push(id);
     }
-    let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
+    let results: Vec<NodeId> = body.results().iter().map(|&id| ids[id as usize]).collect();
     graph.finish(&results)
 }
 

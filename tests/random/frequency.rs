@@ -72,12 +72,12 @@ impl Frequency {
         let body = &case.body;
         self.counts.resize(CONSTRUCTS.len() + LIBRARY.len(), 0);
         self.programs += 1;
-        self.nodes += body.node_count();
+        self.nodes() += body.node_count();
         let mut found = BTreeSet::new();
         let around = Around { build: false, indices: 0 };
         let data = vec![true; body.arity()];
         look(body, &data, &around, &mut found);
-        if body.results.len() > 1 {
+        if body.results().len() > 1 {
             found.insert("several results");
         }
         found.extend(&case.library);
@@ -90,7 +90,7 @@ impl Frequency {
     pub fn merge(&mut self, other: &Frequency) {
         self.counts.resize(CONSTRUCTS.len() + LIBRARY.len(), 0);
         self.programs += other.programs;
-        self.nodes += other.nodes;
+        self.nodes() += other.nodes();
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
         }
@@ -98,8 +98,11 @@ impl Frequency {
 
     /// A line for each construct.
     pub fn table(&self) -> String {
-        let mut text =
-            format!("{} programs, {:.1} nodes each\n", self.programs, self.nodes as f64 / self.programs.max(1) as f64);
+        let mut text = format!(
+            "{} programs, {:.1} nodes each\n",
+            self.programs,
+            self.nodes() as f64 / self.programs.max(1) as f64
+        );
         for (count, construct) in self.counts.iter().zip(names()) {
             let share = 100.0 * *count as f64 / self.programs.max(1) as f64;
             text.push_str(&format!("{share:6.1} %  {construct}\n"));
@@ -128,15 +131,15 @@ struct Around {
 
 /// Finds the constructs of a body; `data` says of each parameter whether it depends on the program's inputs.
 fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet<&'static str>) {
-    let mut depends: Vec<bool> = Vec::with_capacity(body.nodes.len());
-    for node in &body.nodes {
+    let mut depends: Vec<bool> = Vec::with_capacity(body.nodes().len());
+    for node in body.nodes() {
         depends.push(match node.op {
             Op::Parameter(position) => data[position],
             _ => node.args.iter().any(|&arg| depends[arg as usize]),
         });
     }
     let uses = body.use_counts();
-    for (at, node) in body.nodes.iter().enumerate() {
+    for (at, node) in body.nodes().iter().enumerate() {
         let on_data = |args: &[NodeId]| args.iter().any(|&arg| depends[arg as usize]);
         let dtype = |arg: usize| body.node(node.args[arg]).ty().dtype;
         for ty in &node.types {
@@ -216,7 +219,7 @@ fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet
                 for sweep in &sweeps.sweeps {
                     look(
                         &sweep.body,
-                        &inner(sweep.body.parameters, captures),
+                        &inner(sweep.body.parameters(), captures),
                         &Around { build: false, indices: 0 },
                         found,
                     );

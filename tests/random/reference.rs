@@ -162,7 +162,7 @@ fn signed(position: &[usize]) -> Vec<i64> {
 
 /// Whether single precision occurs in a program.
 pub fn is_single<X: Extension>(body: &Body<X>) -> bool {
-    body.nodes.iter().any(|node| {
+    body.nodes().iter().any(|node| {
         node.types.iter().any(|ty| ty.dtype == DType::F32)
             || match &node.op {
                 Op::Scan(scan) => is_single(&scan.body),
@@ -188,11 +188,11 @@ pub fn evaluate<X: Extension>(body: &Body<X>, inputs: &[Array]) -> (Vec<Array>, 
 /// a loop measures to see whether it goes on.
 fn differentiated<X: Extension>(body: &Body<X>) -> Vec<bool> {
     let is_float = |types: &[Type]| types.iter().any(|ty| ty.dtype.is_float());
-    let mut leads = vec![false; body.nodes.len()];
-    body.results.iter().for_each(|&id| leads[id as usize] = is_float(&body.nodes[id as usize].types));
-    for (at, node) in body.nodes.iter().enumerate().rev() {
+    let mut leads = vec![false; body.nodes().len()];
+    body.results().iter().for_each(|&id| leads[id as usize] = is_float(&body.nodes()[id as usize].types));
+    for (at, node) in body.nodes().iter().enumerate().rev() {
         if leads[at] {
-            node.args.iter().for_each(|&arg| leads[arg as usize] |= is_float(&body.nodes[arg as usize].types));
+            node.args.iter().for_each(|&arg| leads[arg as usize] |= is_float(&body.nodes()[arg as usize].types));
         }
     }
     leads
@@ -201,9 +201,9 @@ fn differentiated<X: Extension>(body: &Body<X>) -> Vec<bool> {
 /// Of each node, whether it is a constant, or a choice of elements, that extremes are taken of and nothing else: −∞ in it
 /// stands for what is not to be counted, and is no overflow.
 fn padded<X: Extension>(body: &Body<X>) -> Vec<bool> {
-    let (mut used, mut others) = (vec![false; body.nodes.len()], vec![false; body.nodes.len()]);
-    body.results.iter().for_each(|&id| others[id as usize] = true);
-    for (at, node) in body.nodes.iter().enumerate().rev() {
+    let (mut used, mut others) = (vec![false; body.nodes().len()], vec![false; body.nodes().len()]);
+    body.results().iter().for_each(|&id| others[id as usize] = true);
+    for (at, node) in body.nodes().iter().enumerate().rev() {
         let chosen = matches!(node.op, Op::Select) && used[at] && !others[at];
         let extreme = matches!(node.op, Op::Reduce(Reduction::Max | Reduction::Min, _));
         for &arg in &node.args {
@@ -212,13 +212,13 @@ fn padded<X: Extension>(body: &Body<X>) -> Vec<bool> {
         }
     }
     let may_hold = |op: &Op<X>| matches!(op, Op::Constant(_) | Op::Select);
-    body.nodes.iter().enumerate().map(|(at, node)| used[at] && !others[at] && may_hold(&node.op)).collect()
+    body.nodes().iter().enumerate().map(|(at, node)| used[at] && !others[at] && may_hold(&node.op)).collect()
 }
 
 fn run<X: Extension>(body: &Body<X>, arguments: Vec<Rc<Plain>>, watch: &mut Watch) -> Vec<Rc<Plain>> {
-    let mut values: Vec<Vec<Rc<Plain>>> = Vec::with_capacity(body.nodes.len());
+    let mut values: Vec<Vec<Rc<Plain>>> = Vec::with_capacity(body.nodes().len());
     let (differentiated, padded) = (differentiated(body), padded(body));
-    for (at, node) in body.nodes.iter().enumerate() {
+    for (at, node) in body.nodes().iter().enumerate() {
         let before = (watch.fragile_derivative, watch.decisions);
         let outputs = match &node.op {
             Op::Parameter(position) => vec![arguments[*position].clone()],
@@ -245,5 +245,5 @@ fn run<X: Extension>(body: &Body<X>, arguments: Vec<Rc<Plain>>, watch: &mut Watc
         }
         values.push(outputs);
     }
-    body.results.iter().map(|&id| values[id as usize][0].clone()).collect()
+    body.results().iter().map(|&id| values[id as usize][0].clone()).collect()
 }

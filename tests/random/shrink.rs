@@ -102,20 +102,20 @@ fn body_weight(body: &Body<Build>) -> usize {
         Op::Extra(build) => 4 + body_weight(&build.body),
         _ => 2,
     };
-    body.nodes.iter().map(|n| node(&n.op)).sum::<usize>() + body.results.len()
+    body.nodes().iter().map(|n| node(&n.op)).sum::<usize>() + body.results().len()
 }
 
 fn edits(case: &Case) -> Vec<Edit> {
     let body = &case.body;
     let mut edits = Vec::new();
-    for at in body.arity()..body.nodes.len() {
-        let node = &body.nodes[at];
+    for at in body.arity()..body.nodes().len() {
+        let node = &body.nodes()[at];
         if !node.op.is_multiple() && node.ty().dtype.is_float() {
             edits.push(Edit::Results(vec![at as NodeId]));
         }
     }
-    for dropped in 0..body.results.len() {
-        let mut results = body.results.clone();
+    for dropped in 0..body.results().len() {
+        let mut results = body.results().clone();
         results.remove(dropped);
         if results.iter().any(|&id| body.node(id).ty().dtype.is_float()) {
             edits.push(Edit::Results(results));
@@ -134,8 +134,8 @@ fn edits(case: &Case) -> Vec<Edit> {
 
 /// The edits that keep the types of parameters and results.
 fn body_edits(body: &Body<Build>, emit: &mut dyn FnMut(Edit)) {
-    for at in (body.arity()..body.nodes.len()).rev() {
-        let node = &body.nodes[at];
+    for at in (body.arity()..body.nodes().len()).rev() {
+        let node = &body.nodes()[at];
         let id = at as NodeId;
         match &node.op {
             Op::Extra(build) => {
@@ -222,8 +222,8 @@ fn apply_to_body(body: &Body<Build>, edit: &Edit) -> Body<Build> {
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
     // The outputs of conditionals that were replaced by one of their sides.
     let mut inlined: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
-    for at in body.arity()..body.nodes.len() {
-        let node = &body.nodes[at];
+    for at in body.arity()..body.nodes().len() {
+        let node = &body.nodes()[at];
         let id = at as NodeId;
         let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         let new = match edit {
@@ -282,7 +282,7 @@ fn apply_to_body(body: &Body<Build>, edit: &Edit) -> Body<Build> {
     }
     let results = match edit {
         Edit::Results(results) => results,
-        _ => &body.results,
+        _ => body.results(),
     };
     let results: Vec<NodeId> = results.iter().map(|&id| ids[id as usize]).collect();
     graph.finish(&results)
@@ -320,18 +320,18 @@ fn with_bodies(op: &Op<Build>, change: impl Fn(usize, &Body<Build>) -> Body<Buil
 /// Copies a body's nodes into a graph, with these nodes for its parameters.
 fn inline(graph: &mut Graph<Build>, body: &Body<Build>, arguments: &[NodeId]) -> Vec<NodeId> {
     let mut ids: Vec<NodeId> = arguments.to_vec();
-    for node in &body.nodes[body.arity()..] {
+    for node in &body.nodes()[body.arity()..] {
         let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         ids.push(graph.add(node.op.clone(), &args));
     }
-    body.results.iter().map(|&id| ids[id as usize]).collect()
+    body.results().iter().map(|&id| ids[id as usize]).collect()
 }
 
 /// The body without a parameter or capture that nothing uses.
 fn without_parameter(body: &Body<Build>, position: usize) -> Body<Build> {
     let types: Vec<Type> =
         (0..body.arity()).filter(|&other| other != position).map(|other| body.parameter_type(other).clone()).collect();
-    let captures = if position >= body.parameters { body.captures - 1 } else { body.captures };
+    let captures = if position >= body.parameters() { body.captures() - 1 } else { body.captures() };
     let mut graph = Graph::new(&types, captures);
     let arguments: Vec<NodeId> = (0..body.arity())
         .map(|other| if other < position { other } else { other.saturating_sub(1) } as NodeId)

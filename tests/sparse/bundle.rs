@@ -123,7 +123,7 @@ impl Problem {
 
 /// The most elements of one array of a program.
 fn largest(body: &Body) -> usize {
-    body.nodes.iter().flat_map(|node| &node.types).map(|ty| ty.size()).max().unwrap_or(0)
+    body.nodes().iter().flat_map(|node| &node.types).map(|ty| ty.size()).max().unwrap_or(0)
 }
 
 const SIZES: [Size; 4] = [Size(2, 5, 10), Size(3, 20, 60), Size(10, 60, 240), Size(5, 200, 400)];

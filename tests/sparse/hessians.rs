@@ -33,7 +33,7 @@ fn a_diagonal_takes_one_product_with_ones() {
     let compressed = hessian.compressed(&x).unwrap();
     // The product is no larger than the gradient: there is no axis of colours, and no constant but ones.
     let program = compressed.program().unwrap();
-    assert!(program.nodes.iter().all(|node| node.ty().size() <= 8), "{program}");
+    assert!(program.nodes().iter().all(|node| node.ty().size() <= 8), "{program}");
     assert!(!program.to_string().contains("eq"), "{program}");
 }
 

@@ -110,7 +110,7 @@ fn memory_is_linear() {
         assert!(first < 60 * MEGABYTE && again < 8 * MEGABYTE, "{compression:?}: {first}, then {again} bytes");
         let compressed = jacobian.compressed(&x).unwrap();
         let program = compressed.program().unwrap();
-        let largest = program.nodes.iter().flat_map(|node| &node.types).map(|ty| ty.size()).max().unwrap();
+        let largest = program.nodes().iter().flat_map(|node| &node.types).map(|ty| ty.size()).max().unwrap();
         assert!(largest <= 3 * n, "{largest}\n{program}");
     }
 }

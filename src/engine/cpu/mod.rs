@@ -31,7 +31,7 @@ pub(crate) mod vector;
 use super::memory::{TooLarge, admit};
 use super::report::{self, Report};
 use crate::concrete::{Array, OutOfMemory};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Procedure, Source, Step, lower};
 use crate::shape::Type;
 use crate::term::Body;
@@ -73,6 +73,7 @@ impl Cpu {
 
 /// Why a program is not compiled.
 enum Problem {
+    IllFormed(String),
     TooLarge(TooLarge),
     Memory(OutOfMemory),
 }
@@ -136,17 +137,21 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// When its memory and results are more than the machine has, or there is no memory for its constants.
+    /// When its memory and results are more than the machine has, there is no memory for its constants, or, by a mistake of the
+    /// library, the program is ill-formed.
     #[track_caller]
     pub fn new(body: &Body, options: &Cpu) -> Result<Program> {
         let place = Location::caller();
         Program::compiled(body, options).map_err(|problem| match problem {
+            Problem::IllFormed(problem) => Error::IllFormed { problem, place: place.to_string() },
             Problem::TooLarge(problem) => problem.error("compile", place),
             Problem::Memory(problem) => problem.error("compile", place),
         })
     }
 
     fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, Problem> {
+        // Kernels read and write where the types say: no mistake of a pass may become one of memory.
+        body.validate().map_err(Problem::IllFormed)?;
         let procedure = lower(&push_gathers(body));
         let result_types: Vec<Type> = body.result_types().cloned().collect();
         let results = result_types.iter().map(Type::exact_bytes).fold(0, u128::saturating_add);

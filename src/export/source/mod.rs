@@ -72,6 +72,14 @@ fn check_sizes(body: &Body, scratch: impl Iterator<Item = (DType, usize)>, targe
 
 /// The program as loop nests.
 fn lowered(body: &Body, target: &'static str, lower: fn(&Body) -> Procedure) -> Result<Procedure> {
+    // Exported functions read and write where the types say, in languages that don't look.
+    if let Err(problem) = body.validate() {
+        return Err(Error::Export {
+            target,
+            operation: "export".into(),
+            problem: format!("an ill-formed program: {problem}"),
+        });
+    }
     check(body, target)?;
     let folded = fold_constants(body);
     Ok(lower(&push_gathers(&folded)))

@@ -256,9 +256,7 @@ impl<X: Form> Frame<'_, X> {
             arena.push(node);
         }
         let results = results.iter().map(|&result| places[result as usize]).collect();
-        let body = Body { parameters: self.parameters, captures: types.len(), nodes: arena, results };
-        debug_assert!(body.is_well_formed());
-        body
+        Body { parameters: self.parameters, captures: types.len(), nodes: arena, results }
     }
 
     /// The order of the nodes that are neither parameters nor captures.

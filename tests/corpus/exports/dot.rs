@@ -115,8 +115,8 @@ fn edges_of_graphs_have_two_ends() {
             assert!(nodes.contains(start) && nodes.contains(end), "{}: {start} -> {end}", case.name);
         }
         let body = &case.program.body;
-        assert!(nodes.len() >= body.nodes.len() + body.results.len(), "{}", case.name);
-        let operands: usize = body.nodes.iter().map(|node| node.args.len()).sum();
-        assert!(edges.len() >= operands + body.results.len(), "{}", case.name);
+        assert!(nodes.len() >= body.nodes().len() + body.results().len(), "{}", case.name);
+        let operands: usize = body.nodes().iter().map(|node| node.args.len()).sum();
+        assert!(edges.len() >= operands + body.results().len(), "{}", case.name);
     }
 }

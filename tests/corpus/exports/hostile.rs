@@ -107,7 +107,7 @@ fn mutated(text: &str, random: &mut Random) -> String {
 fn work(body: &Body) -> Option<usize> {
     const MOST: usize = 100_000;
     let mut total: usize = 0;
-    for node in &body.nodes {
+    for node in body.nodes() {
         let nested = match &node.op {
             Op::Scan(scan) => work(&scan.body)?.checked_mul(scan.length)?,
             Op::Branch(branch) => work(&branch.then)?.checked_add(work(&branch.otherwise)?)?,

@@ -76,7 +76,7 @@ fn read(page: &str) -> (Vec<Tag>, String) {
 
 /// How many nodes are shown as lines of their own: those of nested bodies without their parameters.
 fn shown<X: Extension>(body: &Body<X>) -> usize {
-    body.nodes.iter().map(|node| 1 + nested(&node.op)).sum()
+    body.nodes().iter().map(|node| 1 + nested(&node.op)).sum()
 }
 
 fn inner<X: Extension>(body: &Body<X>) -> usize {
@@ -118,7 +118,7 @@ fn check(name: &str, page: &str) -> Vec<Lines> {
             "section" => lines.push(Lines { letter: tag.attributes["id"].clone(), ..Lines::default() }),
             "li" => {
                 let stage = lines.last_mut().expect("a line stands in a stage");
-                stage.nodes += usize::from(class == "n" || class == "n i");
+                stage.nodes() += usize::from(class == "n" || class == "n i");
                 stage.outer += usize::from(class == "n");
                 stage.is_outer = class == "n";
             }
@@ -166,7 +166,7 @@ fn pages_are_well_formed() {
         let own = std::time::Instant::now();
         let page = export::html(stages.clone()).unwrap_or_else(|error| panic!("{}: {error}", case.name));
         let lines = check(&case.name, &page);
-        assert_eq!(lines[0].nodes, count, "{}", case.name);
+        assert_eq!(lines[0].nodes(), count, "{}", case.name);
         pages += 1;
         all_nodes += lines.iter().map(|stage| stage.outer).sum::<usize>();
         all_linked += lines.iter().map(|stage| stage.linked).sum::<usize>();
@@ -181,7 +181,7 @@ fn pages_are_well_formed() {
             let page = export::html(stages.gradient(source.body.arity()));
             let page = page.unwrap_or_else(|error| panic!("gradient of {}: {error}", case.name));
             let lines = check(&case.name, &page);
-            assert_eq!((lines.len(), lines[0].nodes), (7, count), "{}", case.name);
+            assert_eq!((lines.len(), lines[0].nodes()), (7, count), "{}", case.name);
             gradients += 1;
         }
     }
@@ -202,7 +202,7 @@ fn names_are_no_markup() {
     let Some(case) = all().iter().find(|case| case.source.is_some() && case.program.body.arity() > 0) else { return };
     let source = case.source.clone().expect("of a row");
     let hostile = "</title></script><script>alert('x')</script>\" onload=\"y\" <!-- & \u{0} &lt;";
-    let names = vec![hostile; source.body.arity().max(source.body.results.len())];
+    let names = vec![hostile; source.body.arity().max(source.body.results().len())];
     let program: Program<Build> = source.with_name(hostile).with_parameters(names.clone()).with_results(names);
     let page = export::html(program).expect("a page");
     let (tags, text) = read(&page);

@@ -28,7 +28,7 @@ fn line(what: &str, array: &Array) -> String {
 
 /// Whether some array of the program has elements of a type.
 fn has(case: &Case, dtype: DType) -> bool {
-    case.program.body.nodes.iter().any(|node| node.types.iter().any(|ty| ty.dtype == dtype))
+    case.program.body.nodes().iter().any(|node| node.types.iter().any(|ty| ty.dtype == dtype))
 }
 
 /// Elements beyond which an array is not written.

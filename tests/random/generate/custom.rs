@@ -48,7 +48,7 @@ impl Writer<'_> {
 
 /// A rule from a program of values and derivatives, which does not take the values.
 fn rule(body: &Body, derived: &Body) -> Arc<Body<Build>> {
-    let (arity, values) = (body.arity(), body.results.len());
+    let (arity, values) = (body.arity(), body.results().len());
     let types = |range: std::ops::Range<usize>| range.map(|at| derived.parameter_type(at).clone());
     let mut parameters: Vec<Type> = types(0..arity).collect();
     parameters.extend(body.result_types().cloned());
@@ -56,7 +56,7 @@ fn rule(body: &Body, derived: &Body) -> Arc<Body<Build>> {
     let mut graph: Graph<Build> = Graph::new(&parameters, 0);
     let mut ids: Vec<NodeId> = (0..arity as NodeId).collect();
     ids.extend((arity + values..parameters.len()).map(|at| at as NodeId));
-    for node in &derived.widen().nodes[derived.arity()..] {
+    for node in &derived.widen().nodes()[derived.arity()..] {
         let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         ids.push(graph.add(node.op.clone(), &args));
     }

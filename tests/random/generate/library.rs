@@ -181,7 +181,7 @@ impl Writer<'_> {
         let body = body.unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut ids: Vec<NodeId> = vec![x, y, keys];
         let bound = 1.5f64.powi(ty.shape.iter().copied().max().unwrap_or(1) as i32) * ty.size() as f64;
-        for node in &body.nodes[body.arity()..] {
+        for node in &body.nodes()[body.arity()..] {
             let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
             let bound = if node.types[0].dtype.is_float() { bound } else { 60.0 };
             ids.push(self.add(node.op.clone(), &args, bound));

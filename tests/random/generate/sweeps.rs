@@ -52,7 +52,7 @@ impl Writer<'_> {
             let mut reads = Vec::new();
             if let Some(first) = sweeps.first() {
                 for kept in 0..first.keeps {
-                    let ty = first.body.node(first.body.results[first.carries + kept]).ty().clone();
+                    let ty = first.body.node(first.body.results()[first.carries + kept]).ty().clone();
                     own.push(Leading { ty, bound: 9.0, index: None });
                     reads.push((0, kept));
                 }
@@ -113,7 +113,7 @@ impl Writer<'_> {
     /// The counter is below a number; often the first number of the next carry is below another.
     fn loop_condition(&mut self, body: &Body<Build>, carries: usize, captures: usize) -> Body<Build> {
         let types: Vec<Type> =
-            (0..carries).chain(body.parameters..body.arity()).map(|at| body.parameter_type(at).clone()).collect();
+            (0..carries).chain(body.parameters()..body.arity()).map(|at| body.parameter_type(at).clone()).collect();
         let mut graph: Graph<Build> = Graph::new(&types, captures);
         let limit = deltaray::concrete::Array::full(&[], Value::I64(self.random.whole(0, STEPS)));
         let limit = graph.add(Op::Constant(limit), &[]);
