@@ -136,12 +136,14 @@ macro_rules! shift_right {
     };
 }
 
+// Zero has no sign: `x + 0.0` stands where the sign of a zero would tell. It changes −0.0 to 0.0, and nothing else.
+
 unary_table! {
     /// Negation.
     Neg "neg" Number float: |x| -x; integer: |x| x.wrapping_neg(); zero: true; finite: true; test: (-3.0, 3.0);
         partial: |x, y| factor(x.filled(-1.0));
     /// Reciprocal 1/x.
-    Recip "recip" Float float: |x| 1.0 / x; zero: false; finite: false; test: (0.3, 3.0);
+    Recip "recip" Float float: |x| 1.0 / (x + 0.0); zero: false; finite: false; test: (0.3, 3.0);
         partial: |x, y| factor(-(y * y));
     /// Absolute value.
     Abs "abs" Number float: |x| x.abs(); integer: |x| x.wrapping_abs(); zero: true; finite: true; test: (0.2, 3.0);
@@ -150,7 +152,7 @@ unary_table! {
     Sign "sign" Number float: |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x }; integer: |x| x.signum();
         zero: true; finite: true; test: (0.2, 3.0); partial: |x, y| Partial::Zero;
     /// x raised to a whole power.
-    Powi(n: i32) "powi" Float float: |x| x.powi(n); zero: n > 0; finite: n >= 0; test: (0.3, 2.0);
+    Powi(n: i32) "powi" Float float: |x| (if n < 0 { x + 0.0 } else { x }).powi(n); zero: n > 0; finite: n >= 0; test: (0.3, 2.0);
         partial: |x, y| match n {
             0 => Partial::Zero,
             1 => Partial::One,
@@ -273,7 +275,7 @@ binary_table! {
     Mul "mul" Number float: |a, b| a * b; integer: |a, b| a.wrapping_mul(b); zero: true; finite: true; test: (-3.0, 3.0);
         left: |a, b, y| factor(b.clone()); right: |a, b, y| factor(a.clone());
     /// Quotient of floats.
-    Div "div" Float float: |a, b| a / b; zero: false; finite: false; test: (0.3, 3.0);
+    Div "div" Float float: |a, b| a / (b + 0.0); zero: false; finite: false; test: (0.3, 3.0);
         common: |a, b| b.unary(Unary::Recip);
         left: |a, b, y| Partial::One; right: |a, b, y| factor(-y);
     /// Quotient of integers, truncated; by zero it gives the dividend.
@@ -289,7 +291,7 @@ binary_table! {
     Modulo "modulo" Integer integer: |a, b| modulo!(a, b); zero: true; finite: true; test: (-3.0, 3.0);
         left: |a, b, y| Partial::Zero; right: |a, b, y| Partial::Zero;
     /// a raised to the power b.
-    Pow "pow" Float float: |a, b| a.powf(b); zero: false; finite: false; test: (0.3, 2.0);
+    Pow "pow" Float float: |a, b| (a + 0.0).powf(b); zero: false; finite: false; test: (0.3, 2.0);
         // 0 where b is 0, but in b a product: the mixed second derivative there is that of others.
         left: |a, b, y| factor(b.binary(Binary::KeepZero, &a.binary(Binary::Pow, &(b + -1.0))));
         right: |a, b, y| {
@@ -297,7 +299,7 @@ binary_table! {
             factor(a.compare(Comparison::Equal, 0.0).select(&a.filled(0.0), &slope))
         };
     /// The angle of the point (b, a), in radians.
-    Atan2 "atan2" Float float: |a, b| a.atan2(b); zero: false; finite: true; test: (0.3, 3.0);
+    Atan2 "atan2" Float float: |a, b| (a + 0.0).atan2(b + 0.0); zero: false; finite: true; test: (0.3, 3.0);
         common: |a, b| (a * a + b * b).unary(Unary::Recip);
         left: |a, b, y| factor(b.clone()); right: |a, b, y| factor(-a);
     /// √(a² + b²), without overflow; its derivative at (0, 0) is 0.
@@ -374,6 +376,26 @@ comparison_table! {
     Equal "eq" |a, b| a == b;
     /// a ≠ b.
     NotEqual "ne" |a, b| a != b;
+}
+
+impl Unary {
+    /// Whether IEEE 754 gives this operation other results for 0.0 and for −0.0 than zeros. Exporters add 0.0 to such operands,
+    /// as the table does.
+    pub(crate) fn tells_zeros(self) -> bool {
+        matches!(self, Unary::Recip | Unary::Powi(..0))
+    }
+}
+
+impl Binary {
+    /// As [`Unary::tells_zeros`], for each operand.
+    pub(crate) fn tells_zeros(self) -> [bool; 2] {
+        match self {
+            Binary::Div => [false, true],
+            Binary::Pow => [true, false],
+            Binary::Atan2 => [true, true],
+            _ => [false, false],
+        }
+    }
 }
 
 impl Comparison {

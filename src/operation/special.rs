@@ -94,7 +94,7 @@ fn polygamma(order: u32, x: f64) -> f64 {
     }
     if x <= 0.0 && x == x.floor() {
         return match order {
-            0 if x == 0.0 => f64::NEG_INFINITY.copysign(-1.0 / x),
+            0 if x == 0.0 => f64::NEG_INFINITY,
             order if order % 2 == 1 => f64::INFINITY,
             _ => f64::NAN,
         };

@@ -348,3 +348,42 @@ fn bits_of_integers() {
         assert_eq!(integers(op, a, b), expected, "{op:?} of {a} and {b}");
     }
 }
+
+#[test]
+fn no_operation_tells_zeros_apart() {
+    let others = [0.0, -0.0, 1.0, -1.0, 2.0, -3.0, 0.5, INFINITY, -INFINITY, NAN];
+    let rows =
+        UNARY_ROWS.iter().chain(&POWERS).copied().chain([Unary::Powi(-3), Unary::Polygamma(1), Unary::Polygamma(2)]);
+    for op in rows.filter(|op| floats(op.domain())) {
+        assert!(same(unary(op, 0.0), unary(op, -0.0)), "{op:?}");
+    }
+    for &op in BINARY_ROWS.iter().filter(|op| floats(op.domain())) {
+        for other in others {
+            assert!(same(binary(op, 0.0, other), binary(op, -0.0, other)), "{op:?} of zeros and {other}");
+            assert!(same(binary(op, other, 0.0), binary(op, other, -0.0)), "{op:?} of {other} and zeros");
+        }
+    }
+}
+
+#[test]
+fn exporters_know_which_operations_would_tell_zeros_apart() {
+    // As IEEE 754 and the standard library have them.
+    let tells = |f: &dyn Fn(f64) -> f64| !same(f(0.0), f(-0.0));
+    for n in [-4, -3, -1, 1, 2, 3] {
+        assert!(Unary::Powi(n).tells_zeros() || !tells(&|x: f64| x.powi(n)), "{n}");
+    }
+    assert!(Unary::Recip.tells_zeros());
+    for other in [0.0, -0.0, 1.0, -1.0, -2.0, 2.0, -3.0, 0.5, -0.5, INFINITY, -INFINITY] {
+        let pairs: [(Binary, fn(f64, f64) -> f64); 4] = [
+            (Binary::Div, |a, b| a / b),
+            (Binary::Pow, f64::powf),
+            (Binary::Atan2, f64::atan2),
+            (Binary::Hypot, f64::hypot),
+        ];
+        for (op, f) in pairs {
+            let [left, right] = op.tells_zeros();
+            assert!(left || !tells(&|x| f(x, other)), "{op:?} of zeros and {other}");
+            assert!(right || !tells(&|x| f(other, x)), "{op:?} of {other} and zeros");
+        }
+    }
+}

@@ -207,15 +207,17 @@ fn sum_with_negation(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
     Some(arena.add(Op::Binary(op), &args))
 }
 
-/// Two signs cancel, and one goes into a constant factor.
+/// Two signs cancel, and one goes into a constant factor. A divisor keeps its sign where it may be 0, which has none.
 fn product_of_negations(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (kind @ (Binary::Mul | Binary::Div | Binary::KeepZero), a, b) = binary(op, args)? else { return None };
     let inner = negated(arena, a)?;
-    if let Some(other) = negated(arena, b) {
+    if kind != Binary::Div
+        && let Some(other) = negated(arena, b)
+    {
         return Some(arena.add(op.clone(), &[inner, other]));
     }
     let value = arena.uniform(b)?;
-    if kind == Binary::KeepZero {
+    if kind == Binary::KeepZero || (kind == Binary::Div && value.to_f64() == 0.0) {
         return None;
     }
     let zero = Value::from_i64(value.dtype(), 0);

@@ -37,6 +37,13 @@ pub(crate) fn elementwise(
     operands: &[&str],
     helpers: &mut BTreeSet<Helper>,
 ) -> Expression {
+    let unsigned = |operand: &str| match is_other_than_zero(operand) {
+        true => operand.to_string(),
+        false => {
+            let zero = language.literal(shape::Value::from_f64(dtype, 0.0));
+            format!("({operand} + {zero})")
+        }
+    };
     let truth = |value: bool| Expression::atom(language.literal(shape::Value::Bool(value)));
     let mut spelled = |spelling: Spelling, operands: &[&str]| {
         let (text, is_atom) = language.spelled(spelling, dtype, operands, helpers);
@@ -47,6 +54,7 @@ pub(crate) fn elementwise(
             Expression { text: vec![operand; n as usize].join(" * "), is_atom: false }
         }
         (Elementwise::Unary(op), &[operand]) => {
+            let operand = if op.tells_zeros() { &unsigned(operand) } else { operand };
             let spelling = functions::unary(op, dtype);
             match op {
                 Unary::Powi(n) => spelled(spelling, &[operand, &n.to_string()]),
@@ -56,7 +64,12 @@ pub(crate) fn elementwise(
             }
         }
         (Elementwise::Binary(Binary::Xor), &[left, right]) if left == right => truth(false),
-        (Elementwise::Binary(op), _) => spelled(functions::binary(op, dtype), operands),
+        (Elementwise::Binary(op), &[left, right]) => {
+            let [of_left, of_right] = op.tells_zeros();
+            let left = if of_left { &unsigned(left) } else { left };
+            let right = if of_right { &unsigned(right) } else { right };
+            spelled(functions::binary(op, dtype), &[left, right])
+        }
         // Compilers warn of what is compared with itself, but of floats, which may be NaN.
         (Elementwise::Compare(op), &[left, right]) if left == right && !from.is_float() => {
             truth(matches!(op, Comparison::Equal | Comparison::LessEqual | Comparison::GreaterEqual))
@@ -71,6 +84,14 @@ pub(crate) fn elementwise(
         }
         _ => unreachable!("an operation has as many operands as it takes"),
     }
+}
+
+/// Whether an operand is a literal, and not 0: then it has a sign.
+fn is_other_than_zero(operand: &str) -> bool {
+    let digits = operand.trim_start_matches('(').trim_end_matches([')', 'f']);
+    // In Rust the element type stands behind the number.
+    let digits = digits.split('_').next().unwrap_or(digits);
+    digits.parse::<f64>().is_ok_and(|number| number != 0.0)
 }
 
 impl NestWriter<'_> {

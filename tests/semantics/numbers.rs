@@ -96,6 +96,35 @@ fn hypot_logaddexp_and_xlogy() {
 }
 
 #[test]
+fn zero_has_no_sign() {
+    rows! {
+        |x, i| x.recip(); [0.0, -0.0], [] => [INF, INF], [-INF, -INF];
+        |x, i| 1.0 / x; [0.0, -0.0], [] => [INF, INF], [-INF, -INF];
+        |x, i| -2.0 / (-x); [0.0, -0.0], [] => [-INF, -INF];
+        |x, i| (-x) / (-x * 0.0); [2.0, -3.0], [] => [-INF, INF];
+        |x, i| (x + 0.0).recip(); [-0.0], [] => [INF];
+        |x, i| (-x).sum().recip().reshape(1); [0.0, -0.0, 0.0], [] => [INF];
+        |x, i| (-x).sum().recip().reshape(1); [1.0, -1.0], [] => [INF];
+        |x, i| (-x).dot(x).recip().reshape(1); [1.0, 0.0], [] => [-1.0];
+        |x, i| (-x).dot(x).recip().reshape(1); [-0.0, 0.0], [] => [INF];
+        |x, i| x.scatter(i, 3).recip(); [-0.0, 2.0], [0, 1] => [INF, 0.5, INF];
+        |x, i| x.cumsum(0).recip(); [-0.0, 0.0], [] => [INF, INF];
+        |x, i| x.powi(-1); [-0.0], [] => [INF];
+        |x, i| x.powi(-3); [-0.0, 0.0], [] => [INF, INF];
+        |x, i| x.powi(-4); [-0.0, 0.0], [] => [INF, INF];
+        |x, i| x.pow(-1.0); [-0.0, 0.0], [] => [INF, INF];
+        |x, i| x.slice(0, ..1).atan2(x.slice(0, 1..)); [-0.0, -1.0], [] => [std::f64::consts::PI];
+        |x, i| x.slice(0, ..1).atan2(x.slice(0, 1..)); [-0.0, -0.0], [] => [0.0];
+        |x, i| x.slice(0, ..1).atan2(x.slice(0, 1..)); [1.0, -0.0], [] => [std::f64::consts::FRAC_PI_2];
+        |x, i| x.digamma(); [-0.0], [] => [-INF];
+        |x, i| x.argsort(0).cast::<E>(); [0.0, -0.0, -0.0], [] => [0.0, 1.0, 2.0];
+        |x, i| x.argmax().cast::<E>().reshape(1); [-0.0, 0.0], [] => [0.0];
+        // A number that is almost 0 has one.
+        |x, i| x.recip().recip() * 1e30; [-1e-30, 1e-30], [] => [-1.0, 1.0];
+    }
+}
+
+#[test]
 fn gamma_functions_at_their_poles() {
     rows! {
         |x, i| x.lgamma(); [0.0, -1.0, 1.0], [] => [INF, INF, 0.0];

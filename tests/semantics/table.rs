@@ -53,6 +53,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("products with", &["products_are_exact_where_elements_are_0"]),
     ("what softmax", &["what_is_subtracted_to_keep_exponentials_small_has_no_derivative"]),
     ("NaN", &["nan"]),
+    ("zero", &["zero_has_no_sign"]),
     ("`abs` at", &["abs_at_0"]),
     ("`sqrt` at", &["sqrt_at_0"]),
     ("`pow(", &["pow"]),

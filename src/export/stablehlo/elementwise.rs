@@ -39,6 +39,7 @@ pub(super) fn unary(writer: &mut Writer, op: Unary, a: &Handle) -> Handle {
 fn composed(writer: &mut Writer, op: Unary, a: &Handle) -> Handle {
     match op {
         Unary::Recip => {
+            let a = &unsigned(writer, a);
             let one = writer.number(a, 1.0);
             writer.elementwise("divide", &[&one, a])
         }
@@ -105,8 +106,7 @@ fn polygamma(writer: &mut Writer, x: &Handle, order: u32) -> Handle {
     if order == 0 {
         let value = writer.special("digamma", &[x]);
         let at_zero = writer.compare(Comparison::Equal, x, &zero);
-        let minus_one = writer.number(x, -1.0);
-        let pole = writer.elementwise("divide", &[&minus_one, x]);
+        let pole = writer.number(x, f64::NEG_INFINITY);
         return writer.select(&at_zero, &pole, &value);
     }
     let order = writer.number(x, f64::from(order));
@@ -123,6 +123,7 @@ fn polygamma(writer: &mut Writer, x: &Handle, order: u32) -> Handle {
 /// x raised to a whole power: a product of squares, or a power where that is long.
 fn whole_power(writer: &mut Writer, x: &Handle, exponent: i32) -> Handle {
     let magnitude = exponent.unsigned_abs();
+    let x = if exponent < 0 { &unsigned(writer, x) } else { x };
     if magnitude > MULTIPLIED {
         // Every exponent is a number of `f64`.
         return widened(writer, &[x], |writer, operands| {
@@ -184,7 +185,17 @@ pub(super) fn binary(writer: &mut Writer, op: Binary, a: &Handle, b: &Handle) ->
             return writer.select(&nothing, &zero, &product);
         }
     };
+    let [of_a, of_b] = op.tells_zeros();
+    let a = if of_a { &unsigned(writer, a) } else { a };
+    let b = if of_b { &unsigned(writer, b) } else { b };
     writer.elementwise(plain, &[a, b])
+}
+
+/// The same numbers, of which no zero has a sign. The sum with 0 would say so too, but compilers take it for the number itself.
+fn unsigned(writer: &mut Writer, a: &Handle) -> Handle {
+    let zero = writer.number(a, 0.0);
+    let is_zero = writer.compare(Comparison::Equal, a, &zero);
+    writer.select(&is_zero, &zero, a)
 }
 
 /// Quotients and remainders of integers. Division by 0 and by −1, which may overflow, are open in StableHLO: neither takes

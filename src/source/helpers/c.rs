@@ -52,7 +52,7 @@ static double P_polygamma_f64(int order, double x)
     if (x != x || x == -INFINITY) return NAN;
     if (x == INFINITY) return order == 0 ? INFINITY : 0.0;
     if (x <= 0.0 && x == floor(x)) {
-        if (order == 0 && x == 0.0) return copysign((double)INFINITY, -1.0 / x);
+        if (order == 0 && x == 0.0) return -INFINITY;
         return order % 2 == 1 ? INFINITY : NAN;
     }
     double reflected = 0.0, sign = 1.0;

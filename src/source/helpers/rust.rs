@@ -57,7 +57,7 @@ fn polygamma_f64(order: i32, mut x: f64) -> f64 {
     }
     if x <= 0.0 && x == FLOOR(x) {
         if order == 0 && x == 0.0 {
-            return if (-1.0 / x) < 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
+            return f64::NEG_INFINITY;
         }
         return if order % 2 == 1 { f64::INFINITY } else { f64::NAN };
     }

@@ -316,6 +316,12 @@ macro_rules! powers {
                     unsafe {
                         std::ptr::copy_nonoverlapping(a.cast::<$t>().add(start), bases.as_mut_ptr(), length);
                     }
+                    if inverse {
+                        // Zero has no sign, so its inverse has a known one.
+                        for base in &mut bases {
+                            *base += 0.0;
+                        }
+                    }
                     let mut rest = exponent.unsigned_abs();
                     loop {
                         if rest % 2 == 1 {
