@@ -64,9 +64,8 @@ fn cotangents(body: &Body) -> Body {
 }
 
 fn transposed(body: &Body) -> Body {
-    let mut program = vjp(body, body.parameters()).expect("a program can be transposed");
-    program.results.drain(..body.results().len());
-    program
+    let program = vjp(body, body.parameters()).expect("a program can be transposed");
+    program.with_results(&program.results()[body.results().len()..])
 }
 
 /// As [`cotangents`]; the program computes what it computes without any simplification.

@@ -15,7 +15,7 @@ mod random;
 use deltaray::concrete::Concrete;
 use deltaray::operation::Binary;
 use deltaray::simplify::{Simplifier, rules, simplify_replacing};
-use deltaray::term::{Build, NodeId, Op, interpret_source};
+use deltaray::term::{Body, Build, NodeId, Op, interpret_source};
 use random::chance::seed_at;
 use random::compare::{Pipeline, Suite, Verdict};
 use random::frequency::Frequency;
@@ -113,13 +113,13 @@ fn one_program() {
 fn mutated(from: Op<Build>, to: Op<Build>) -> Suite {
     let mut suite = Suite::default();
     suite.values.push(Pipeline::new("mutated", 1, move |stages, inputs| {
-        let mut body = stages.source.clone();
-        for node in &mut body.nodes() {
-            if node.op == from {
-                node.op = to.clone();
-            }
+        let source = stages.source;
+        let mut nodes = source.nodes().to_vec();
+        for node in nodes.iter_mut().filter(|node| node.op == from) {
+            node.op = to.clone();
         }
-        interpret_source::<Concrete>(&body, inputs.to_vec())
+        let body = Body::new(source.parameters(), source.captures(), nodes, source.results().to_vec());
+        interpret_source::<Concrete>(&body.expect("operations of one type"), inputs.to_vec())
     }));
     suite
 }

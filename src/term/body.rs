@@ -138,7 +138,9 @@ impl<X: Extension> Body<X> {
     }
 
     /// The body with these results, without the nodes that they don't need.
-    pub(crate) fn with_results(&self, results: &[NodeId]) -> Body<X> {
+    ///
+    /// Panics when a result is no array of this body.
+    pub fn with_results(&self, results: &[NodeId]) -> Body<X> {
         let mut graph = Graph::like(self);
         let ids = graph.append(self, 0..self.arity() as NodeId);
         let results: Vec<NodeId> = results.iter().map(|&id| ids[id as usize]).collect();

@@ -4,6 +4,7 @@ use super::prelude::*;
 
 const INFINITY: f64 = f64::INFINITY;
 const NAN: f64 = f64::NAN;
+const PI: f64 = std::f64::consts::PI;
 
 /// The rows.
 pub fn rows() -> Vec<Row> {
@@ -196,6 +197,14 @@ fn small() -> Vec<Row> {
 
 fn not_numbers() -> Vec<Row> {
     vec![
+        row!("zero has no sign: quotients": V => (V, V, S),
+            |x| (x.recip(), -1.0 / (-x), (-x * 0.0).sum().recip()), v([-0.0, 0.0, 2.0]))
+        .value([INFINITY, INFINITY, 0.5, -INFINITY, -INFINITY, 0.5, INFINITY])
+        .values_only(),
+        row!("zero has no sign: powers and angles": V => (V, V, V),
+            |x| (x.powi(-3), x.pow(-1.0), x.atan2(x - 1.0)), v([-0.0, 0.0, 1.0]))
+        .value([INFINITY, INFINITY, 1.0, INFINITY, INFINITY, 1.0, PI, PI, PI / 2.0])
+        .values_only(),
         row!("extremes with NaN": V => (S, S, N, N),
             |x| (x.max_all(), x.min_all(), x.argmax(), x.argmin()), v([1.0, NAN, 2.0]))
         .value([NAN, NAN, 1.0, 1.0])

@@ -205,7 +205,7 @@ fn linearised(subject: &Subject<'_>) -> Finding {
         program::linearize(&subject.bulk, inputs.len()).expect("well-formed programs can be differentiated");
     assert!(computing.is_well_formed() && tangents.is_well_formed(), "the programs are not well-formed");
     let mut found = interpret::<Concrete>(&computing, inputs.clone());
-    let residuals = found.split_off(subject.bulk.results.len());
+    let residuals = found.split_off(subject.bulk.results().len());
     let arguments = or_zeros(&along, inputs).into_iter().chain(residuals).collect();
     found.extend(interpret::<Concrete>(&tangents, arguments));
     compare(&expected, &found, &subject.scale)
@@ -246,7 +246,7 @@ fn eager_adjoint(subject: &Subject<'_>) -> Finding {
 /// Five-point differences along two directions.
 fn differences(subject: &Subject<'_>) -> Finding {
     let inputs = &subject.row.inputs;
-    let count = subject.bulk.results.len();
+    let count = subject.bulk.results().len();
     let gradient = interpret::<Concrete>(&subject.tidied, with_ones(subject.row, &subject.bulk));
     let gradient = &gradient[count..];
     for seed in [6, 7] {
@@ -292,12 +292,12 @@ fn second_derivatives(subject: &Subject<'_>) -> Finding {
     };
     same("dual arrays of dual arrays", reverse_over_reverse(Form::Bulk(&subject.bulk), inputs, &along))?;
     let first = &subject.tidied;
-    let results = first.results.len();
+    let results = first.results().len();
     same("jvp(tidy(vjp(bulk)))", symbolic_second(first, inputs, &along))?;
     let reverse = program::vjp(first, inputs.len()).expect("well-formed programs can be differentiated");
     let mut arguments = with_ones(subject.row, &subject.bulk);
     // No cotangents for the values, and the direction for the gradient.
-    let values = &first.results[..subject.bulk.results.len()];
+    let values = &first.results()[..subject.bulk.results().len()];
     arguments.extend(values.iter().map(|&id| full(first.node(id).ty(), 0.0)));
     arguments.extend(or_zeros(&along, inputs));
     let found = interpret::<Concrete>(&program::tidy(&reverse), arguments);

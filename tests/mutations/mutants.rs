@@ -210,7 +210,7 @@ fn run_gradient(stages: &Stages<'_>, inputs: &[Array], pass: impl Fn(&Body) -> B
     let mut arguments = inputs.to_vec();
     arguments.extend(stages.source.result_types().map(|ty| full(ty, 1.0)));
     let results = interpret::<Concrete>(&pass(stages.reverse()), arguments);
-    only_floats(results[stages.source.results.len()..].to_vec())
+    only_floats(results[stages.source.results().len()..].to_vec())
 }
 
 /// Dual arrays of bulk programs, loops rolled, over arrays that do one thing wrong while Delta is transposed.
@@ -280,13 +280,13 @@ fn symbolic(list: &mut List) {
             let mut arguments = inputs.to_vec();
             arguments.extend(directions(inputs));
             let program = derivative_rewritten(stages, &forward, wrong, &rule);
-            only_floats(interpret::<Concrete>(&program, arguments)[bulk.results.len()..].to_vec())
+            only_floats(interpret::<Concrete>(&program, arguments)[bulk.results().len()..].to_vec())
         });
     }
 }
 
 fn derivative_rewritten(stages: &Stages<'_>, body: &Body, wrong: bool, rule: Rewrite<'_>) -> Body {
-    let mut places = needless_for(body, stages.source.results.len());
+    let mut places = needless_for(body, stages.source.results().len());
     places.iter_mut().for_each(|place| *place &= wrong);
     vectorise(&rewritten(&body.widen(), &Place::At(places), rule))
 }

@@ -3,7 +3,7 @@
 use deltaray::affine::AffineMap;
 use deltaray::operation::Binary;
 use deltaray::shape::Type;
-use deltaray::term::{Body, Branch, Build, Extension, NodeId, Op, Scan, Steps, infer};
+use deltaray::term::{Body, Branch, Build, Extension, Graph, NodeId, Op, Scan, Steps, infer};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -24,10 +24,10 @@ pub enum Place {
 
 /// The program with nodes rewritten, wherever the other operation has the same type.
 pub fn rewritten(body: &Body<Build>, place: &Place, rewrite: Rewrite<'_>) -> Body<Build> {
-    let mut changed = body.clone();
     if matches!(place, Place::Nowhere) {
-        return changed;
+        return body.clone();
     }
+    let mut nodes = body.nodes().to_vec();
     for at in body.arity()..body.nodes().len() {
         let inner = match (place, &body.nodes()[at].op) {
             (Place::At(positions), _) if !positions[at] => continue,
@@ -45,19 +45,30 @@ pub fn rewritten(body: &Body<Build>, place: &Place, rewrite: Rewrite<'_>) -> Bod
             Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(nested))),
             op => op.clone(),
         };
-        changed.nodes()[at].op = op;
-        if matches!(place, Place::InBuilds) {
+        nodes[at].op = op;
+        if matches!(place, Place::InBuilds) || rewrite(body, at as NodeId).is_none() {
             continue;
         }
-        if let Some((op, args)) = rewrite(&changed, at as NodeId) {
-            let types: Vec<&[Type]> = args.iter().map(|&arg| &changed.node(arg).types[..]).collect();
+        // The rule sees what has become of the node's bodies.
+        let mut seen = body.nodes().to_vec();
+        seen[at] = nodes[at].clone();
+        let seen = Body::new(body.parameters(), body.captures(), seen, body.results().to_vec());
+        if let Some((op, args)) = rewrite(&seen.expect("an operation of the same type"), at as NodeId) {
+            let types: Vec<&[Type]> = args.iter().map(|&arg| &nodes[arg as usize].types[..]).collect();
             if infer::outputs(&op, &types).is_ok_and(|types| types == body.nodes()[at].types) {
-                let node = &mut changed.nodes()[at];
-                (node.op, node.args) = (op, args.into());
+                (nodes[at].op, nodes[at].args) = (op, args.into());
             }
         }
     }
-    changed
+    // Nodes that have become equal are one.
+    let mut graph: Graph<Build> = Graph::like(body);
+    let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
+    for node in &nodes[body.arity()..] {
+        let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+        ids.push(graph.add(node.op.clone(), &args));
+    }
+    let results: Vec<NodeId> = body.results().iter().map(|&id| ids[id as usize]).collect();
+    graph.finish(&results)
 }
 
 /// All operations of a program, those of nested bodies too.
@@ -150,10 +161,12 @@ pub fn turn_branch(body: &Body<Build>, at: NodeId) -> Changed {
 pub fn exchange_variables(body: &Body<Build>, at: NodeId) -> Changed {
     match parts(body, at) {
         (Op::Extra(build), args) if build.extents.len() >= 2 && build.extents[0] == build.extents[1] => {
-            let mut exchanged = Body::clone(&build.body);
+            let inner = &build.body;
+            let (mut nodes, mut results) = (inner.nodes().to_vec(), inner.results().to_vec());
             let turn = |id: &mut NodeId| *id = if *id < 2 { 1 - *id } else { *id };
-            exchanged.nodes().iter_mut().flat_map(|node| node.args.iter_mut()).for_each(turn);
-            exchanged.results.iter_mut().for_each(turn);
+            nodes.iter_mut().flat_map(|node| node.args.iter_mut()).for_each(turn);
+            results.iter_mut().for_each(turn);
+            let exchanged = Body::new(inner.parameters(), inner.captures(), nodes, results).expect("equal types");
             Some((Op::Extra(Build { extents: build.extents.clone(), body: Arc::new(exchanged) }), args.to_vec()))
         }
         _ => None,
@@ -239,19 +252,19 @@ pub fn shifted(map: &AffineMap) -> Option<AffineMap> {
 
 /// Elementwise results written over the first operand before the last use of that: later uses see the result.
 pub fn overwritten(body: &Body<Build>) -> Body<Build> {
-    let mut changed = body.clone();
-    for at in body.arity()..body.nodes().len() {
-        let node = &changed.nodes()[at];
+    let (mut nodes, mut results) = (body.nodes().to_vec(), body.results().to_vec());
+    for at in body.arity()..nodes.len() {
+        let node = &nodes[at];
         let elementwise = matches!(node.op, Op::Unary(_) | Op::Binary(_));
-        if !elementwise || changed.node(node.args[0]).types != node.types {
+        if !elementwise || nodes[node.args[0] as usize].types != node.types {
             continue;
         }
         let lost = node.args[0];
         let redirect = |id: &mut NodeId| *id = if *id == lost { at as NodeId } else { *id };
-        changed.nodes()[at + 1..].iter_mut().flat_map(|node| node.args.iter_mut()).for_each(redirect);
-        changed.results.iter_mut().for_each(redirect);
+        nodes[at + 1..].iter_mut().flat_map(|node| node.args.iter_mut()).for_each(redirect);
+        results.iter_mut().for_each(redirect);
     }
-    changed
+    Body::new(body.parameters(), body.captures(), nodes, results).expect("operands of the same types")
 }
 
 /// Whether a program has a loop with a condition, which a wrong rule might make endless.

@@ -77,7 +77,7 @@ pub fn symbolic_tangents(bulk: &Body, inputs: &[Array], along: &[Option<Array>])
 /// The second derivative along tangents, by the symbolic forward derivative of the program of values and cotangents.
 pub fn symbolic_second(reverse: &Body, inputs: &[Array], along: &[Option<Array>]) -> Vec<Array> {
     let forward = program::jvp(reverse, inputs.len()).expect("well-formed programs can be differentiated");
-    let values = reverse.results.len() - inputs.len();
+    let values = reverse.results().len() - inputs.len();
     let mut arguments = inputs.to_vec();
     arguments.extend(reverse.result_types().take(values).map(|ty| full(ty, 1.0)));
     arguments.extend(or_zeros(along, inputs));

@@ -102,7 +102,7 @@ fn suite(options: &OpenCl) -> Suite {
     let gradients = move |stages: &Stages<'_>, inputs: &[Array]| {
         let mut arguments = inputs.to_vec();
         arguments.extend(stages.source.result_types().map(|ty| full(ty, 1.0)));
-        only_floats(alone(stages.tidy_reverse(), &arguments, &own)[stages.source.results.len()..].to_vec())
+        only_floats(alone(stages.tidy_reverse(), &arguments, &own)[stages.source.results().len()..].to_vec())
     };
     suite.gradients.push(Pipeline::new("device(tidy(vjp(bulk)))", 1, gradients));
     suite

@@ -72,7 +72,7 @@ impl Frequency {
         let body = &case.body;
         self.counts.resize(CONSTRUCTS.len() + LIBRARY.len(), 0);
         self.programs += 1;
-        self.nodes() += body.node_count();
+        self.nodes += body.node_count();
         let mut found = BTreeSet::new();
         let around = Around { build: false, indices: 0 };
         let data = vec![true; body.arity()];
@@ -90,7 +90,7 @@ impl Frequency {
     pub fn merge(&mut self, other: &Frequency) {
         self.counts.resize(CONSTRUCTS.len() + LIBRARY.len(), 0);
         self.programs += other.programs;
-        self.nodes() += other.nodes();
+        self.nodes += other.nodes;
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
         }
@@ -98,11 +98,8 @@ impl Frequency {
 
     /// A line for each construct.
     pub fn table(&self) -> String {
-        let mut text = format!(
-            "{} programs, {:.1} nodes each\n",
-            self.programs,
-            self.nodes() as f64 / self.programs.max(1) as f64
-        );
+        let mut text =
+            format!("{} programs, {:.1} nodes each\n", self.programs, self.nodes as f64 / self.programs.max(1) as f64);
         for (count, construct) in self.counts.iter().zip(names()) {
             let share = 100.0 * *count as f64 / self.programs.max(1) as f64;
             text.push_str(&format!("{share:6.1} %  {construct}\n"));

@@ -49,7 +49,7 @@ pub fn everything() -> Suite {
         let mut arguments = inputs.to_vec();
         arguments.extend(stages.source.result_types().map(|ty| full(ty, 1.0)));
         let results = kernels(stages.tidy_reverse(), &arguments);
-        only_floats(results[stages.source.results.len()..].to_vec())
+        only_floats(results[stages.source.results().len()..].to_vec())
     }));
 
     suite.laws.push(law("forward and reverse mode are adjoint", 2, adjoint));
@@ -84,7 +84,7 @@ pub fn symbolic(name: &str, one_in: u64, pass: impl Fn(&Stages<'_>) -> Body + Se
         let mut arguments = inputs.to_vec();
         arguments.extend(stages.source.result_types().map(|ty| full(ty, 1.0)));
         let results = interpret::<Concrete>(&pass(stages), arguments);
-        only_floats(results[stages.source.results.len()..].to_vec())
+        only_floats(results[stages.source.results().len()..].to_vec())
     })
 }
 

@@ -115,7 +115,7 @@ fn edits(case: &Case) -> Vec<Edit> {
         }
     }
     for dropped in 0..body.results().len() {
-        let mut results = body.results().clone();
+        let mut results = body.results().to_vec();
         results.remove(dropped);
         if results.iter().any(|&id| body.node(id).ty().dtype.is_float()) {
             edits.push(Edit::Results(results));

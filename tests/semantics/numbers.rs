@@ -98,8 +98,9 @@ fn hypot_logaddexp_and_xlogy() {
 #[test]
 fn zero_has_no_sign() {
     rows! {
-        |x, i| x.recip(); [0.0, -0.0], [] => [INF, INF], [-INF, -INF];
-        |x, i| 1.0 / x; [0.0, -0.0], [] => [INF, INF], [-INF, -INF];
+        |x, i| x.recip(); [0.0, -0.0], [] => [INF, INF];
+        |x, i| 1.0 / x; [0.0, -0.0], [] => [INF, INF];
+        |x, i| 1.0 / x; [-0.0], [] => [INF], [-INF];
         |x, i| -2.0 / (-x); [0.0, -0.0], [] => [-INF, -INF];
         |x, i| (-x) / (-x * 0.0); [2.0, -3.0], [] => [-INF, INF];
         |x, i| (x + 0.0).recip(); [-0.0], [] => [INF];

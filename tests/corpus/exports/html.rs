@@ -118,7 +118,7 @@ fn check(name: &str, page: &str) -> Vec<Lines> {
             "section" => lines.push(Lines { letter: tag.attributes["id"].clone(), ..Lines::default() }),
             "li" => {
                 let stage = lines.last_mut().expect("a line stands in a stage");
-                stage.nodes() += usize::from(class == "n" || class == "n i");
+                stage.nodes += usize::from(class == "n" || class == "n i");
                 stage.outer += usize::from(class == "n");
                 stage.is_outer = class == "n";
             }
@@ -166,7 +166,7 @@ fn pages_are_well_formed() {
         let own = std::time::Instant::now();
         let page = export::html(stages.clone()).unwrap_or_else(|error| panic!("{}: {error}", case.name));
         let lines = check(&case.name, &page);
-        assert_eq!(lines[0].nodes(), count, "{}", case.name);
+        assert_eq!(lines[0].nodes, count, "{}", case.name);
         pages += 1;
         all_nodes += lines.iter().map(|stage| stage.outer).sum::<usize>();
         all_linked += lines.iter().map(|stage| stage.linked).sum::<usize>();
@@ -181,7 +181,7 @@ fn pages_are_well_formed() {
             let page = export::html(stages.gradient(source.body.arity()));
             let page = page.unwrap_or_else(|error| panic!("gradient of {}: {error}", case.name));
             let lines = check(&case.name, &page);
-            assert_eq!((lines.len(), lines[0].nodes()), (7, count), "{}", case.name);
+            assert_eq!((lines.len(), lines[0].nodes), (7, count), "{}", case.name);
             gradients += 1;
         }
     }

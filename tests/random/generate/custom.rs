@@ -60,6 +60,6 @@ fn rule(body: &Body, derived: &Body) -> Arc<Body<Build>> {
         let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         ids.push(graph.add(node.op.clone(), &args));
     }
-    let results: Vec<NodeId> = derived.results[values..].iter().map(|&id| ids[id as usize]).collect();
+    let results: Vec<NodeId> = derived.results()[values..].iter().map(|&id| ids[id as usize]).collect();
     Arc::new(graph.finish(&results))
 }
