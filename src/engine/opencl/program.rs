@@ -179,9 +179,15 @@ impl Program {
         options: &OpenCl,
         place: &Location<'_>,
     ) -> Result<Vec<Program>> {
+        let programs: Vec<Named<'b>> = programs.collect();
+        // Kernels read and write where the types say: no mistake of a pass may become one of memory.
+        for named in &programs {
+            let checked = named.body.validate();
+            checked.map_err(|problem| Error::IllFormed { problem, place: place.to_string() })?;
+        }
         let device = options.chosen().map_err(|problem| problem.error("OpenCL", "compile", Some(place)))?;
         let name = device.to_string();
-        let compiled = Program::compiled(programs, &device, options);
+        let compiled = Program::compiled(programs.into_iter(), &device, options);
         compiled.map_err(|problem| problem.error(&name, "compile", Some(place)))
     }
 
