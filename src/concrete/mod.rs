@@ -1,5 +1,6 @@
 //! The instance of plain arrays: values, computed at once.
 
+mod arithmetic;
 mod buffer;
 mod contract;
 mod convert;
@@ -19,14 +20,14 @@ mod sweeps;
 mod tests;
 mod view;
 
+pub(crate) use arithmetic::{Arithmetic, larger, smaller};
 pub use buffer::Buffer;
 pub(crate) use convert::repeated;
 pub use instance::Concrete;
 pub use memory::OutOfMemory;
 pub(crate) use memory::{ReportedAt, available, filled};
-pub(crate) use reduce::{larger, neutral_value, smaller};
+pub(crate) use reduce::neutral_value;
 pub(crate) use run::{Failure, apply, run};
-pub(crate) use scalar::Arithmetic;
 pub use scalar::Scalar;
 #[cfg(test)]
 pub(crate) use sweeps::run_counted;

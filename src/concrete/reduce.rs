@@ -2,8 +2,8 @@
 
 use crate::algebra::{Extreme, Reduction};
 use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::scalar::{Arithmetic, Scalar};
-use crate::concrete::{Array, Data};
+use crate::concrete::scalar::Scalar;
+use crate::concrete::{Array, Data, larger, smaller};
 use crate::shape::{DType, Shape, Value, size};
 
 /// Number of partial results with which a contiguous stretch is reduced, so that it vectorises.
@@ -49,18 +49,6 @@ fn fold_middle<T: Scalar>(
         }
     }
     Ok(out)
-}
-
-/// The larger one; NaN wins.
-#[inline(always)]
-pub(crate) fn larger<T: Arithmetic>(a: T, b: T) -> T {
-    if a >= b || a.is_nan() { a } else { b }
-}
-
-/// The smaller one; NaN wins.
-#[inline(always)]
-pub(crate) fn smaller<T: Arithmetic>(a: T, b: T) -> T {
-    if a <= b || a.is_nan() { a } else { b }
 }
 
 /// What a reduction of nothing is.

@@ -30,7 +30,10 @@ macro_rules! run {
         $the_loop.undefined()
     };
     ($the_loop:ident $f:expr) => {
-        $the_loop.run($f)
+        $the_loop.run(
+            #[inline(always)]
+            $f,
+        )
     };
 }
 
@@ -234,7 +237,7 @@ macro_rules! comparison_table {
 
             /// Runs a loop with the comparison's meaning on elements of any ordered type.
             pub fn run<T: PartialOrd, L: BinaryLoop<T, bool>>(self, the_loop: L) -> L::Output {
-                match self { $(Comparison::$name => the_loop.run($f),)* }
+                match self { $(Comparison::$name => the_loop.run(#[inline(always)] $f),)* }
             }
         }
     };

@@ -6,6 +6,7 @@
 //! where it is: there is no copy of all windows. Every element of the result is summed in one order, whatever the rows and
 //! columns that are asked for.
 
+use super::elements::{load, store};
 use super::places::{Matrix, Places, are_next, distance};
 use super::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
@@ -83,10 +84,10 @@ impl<T: Float, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
         let mut sums = [[T::ZERO; C]; R];
         for p in 0..depth as isize {
             // SAFETY: panels have as many elements.
-            let b = unsafe { *right.0.wrapping_offset(p * right.1).cast::<[T; C]>() };
+            let b = unsafe { load(right.0.wrapping_offset(p.wrapping_mul(right.1)).cast::<[T; C]>()) };
             for i in 0..R {
                 // SAFETY: as above.
-                let a = unsafe { *left.0[i].wrapping_offset(p * left.1) };
+                let a = unsafe { load(left.0[i].wrapping_offset(p.wrapping_mul(left.1))) };
                 for j in 0..C {
                     sums[i][j] += a * b[j];
                 }
@@ -95,7 +96,7 @@ impl<T: Float, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
         for (sums, row) in sums.iter().zip(result) {
             for (j, &sum) in sums.iter().enumerate() {
                 // SAFETY: the caller promises the rows.
-                unsafe { put(row.add(j), sum, add) };
+                unsafe { put(row.wrapping_add(j), sum, add) };
             }
         }
     }
@@ -124,16 +125,16 @@ where
         unsafe {
             let mut sums = [[V::zero(); 2]; R];
             for p in 0..depth as isize {
-                let b = right.0.wrapping_offset(p * right.1);
-                let b = [V::load(b), V::load(b.add(V::WIDTH))];
+                let b = right.0.wrapping_offset(p.wrapping_mul(right.1));
+                let b = [V::load(b), V::load(b.wrapping_add(V::WIDTH))];
                 for i in 0..R {
-                    let a = V::splat(*left.0[i].wrapping_offset(p * left.1));
+                    let a = V::splat(load(left.0[i].wrapping_offset(p.wrapping_mul(left.1))));
                     sums[i] = [a.fused(b[0], sums[i][0]), a.fused(b[1], sums[i][1])];
                 }
             }
             for i in 0..R {
                 for part in 0..2 {
-                    let to = result[i].add(part * V::WIDTH);
+                    let to = result[i].wrapping_add(part * V::WIDTH);
                     let sum = if add { V::load(to).plus(sums[i][part]) } else { sums[i][part] };
                     sum.store(to);
                 }
@@ -289,9 +290,12 @@ unsafe fn blocked<T: Float, K: Kernel<T, R, C>, const R: usize, const C: usize>(
                                 let (row, sums) = (first.wrapping_offset(down[i + line]), sums.wrapping_add(line * C));
                                 let together = |place, at| {
                                     let (to, sums) = (row.wrapping_offset(place), sums.wrapping_add(at));
-                                    (0..PIECE).for_each(|at| put(to.wrapping_add(at), *sums.wrapping_add(at), add));
+                                    for at in 0..PIECE {
+                                        put(to.wrapping_add(at), load(sums.wrapping_add(at)), add);
+                                    }
                                 };
-                                let alone = |place, at| put(row.wrapping_offset(place), *sums.wrapping_add(at), add);
+                                let alone =
+                                    |place, at| put(row.wrapping_offset(place), load(sums.wrapping_add(at)), add);
                                 pieces.each(together, alone);
                             }
                         }
@@ -305,7 +309,7 @@ unsafe fn blocked<T: Float, K: Kernel<T, R, C>, const R: usize, const C: usize>(
 #[inline(always)]
 unsafe fn put<T: Float>(place: *mut T, sum: T, add: bool) {
     // SAFETY: the caller promises an element there.
-    unsafe { *place = if add { *place + sum } else { sum } };
+    unsafe { store(place, if add { load(place) + sum } else { sum }) };
 }
 
 /// Packs lines, rows or columns, into panels of `W` of them: at each depth the elements of all lines, one after the other;
@@ -328,27 +332,34 @@ unsafe fn pack<T: Float, const W: usize>(
             match distance(places).filter(|_| places.len() == W) {
                 Some(1) => {
                     for p in 0..depths.len() {
-                        let from = start.wrapping_offset(depths[p] + places[0]);
-                        *panel.wrapping_add(p * W).cast::<[T; W]>() = *from.cast::<[T; W]>();
+                        let from = start.wrapping_offset(depths[p].wrapping_add(places[0]));
+                        store(panel.wrapping_add(p.wrapping_mul(W)).cast(), load(from.cast::<[T; W]>()));
                     }
                 }
                 Some(distance) => {
                     for p in 0..depths.len() {
-                        let from = start.wrapping_offset(depths[p] + places[0]);
-                        let to = panel.wrapping_add(p * W);
-                        (0..W).for_each(|i| *to.wrapping_add(i) = *from.wrapping_offset(i as isize * distance));
+                        let from = start.wrapping_offset(depths[p].wrapping_add(places[0]));
+                        let to = panel.wrapping_add(p.wrapping_mul(W));
+                        for i in 0..W {
+                            let from = from.wrapping_offset((i as isize).wrapping_mul(distance));
+                            store(to.wrapping_add(i), load(from));
+                        }
                     }
                 }
                 None => {
                     let pieces = Pieces::<W>::new(places);
                     for p in 0..depths.len() {
-                        let (from, to) = (start.wrapping_offset(depths[p]), panel.wrapping_add(p * W));
+                        let (from, to) = (start.wrapping_offset(depths[p]), panel.wrapping_add(p.wrapping_mul(W)));
                         let together = |place, line| {
                             let (from, to) = (from.wrapping_offset(place), to.wrapping_add(line));
-                            *to.cast::<[T; PIECE]>() = *from.cast::<[T; PIECE]>();
+                            store(to.cast(), load(from.cast::<[T; PIECE]>()));
                         };
-                        pieces.each(together, |place, line| *to.wrapping_add(line) = *from.wrapping_offset(place));
-                        (places.len()..W).for_each(|at| *to.wrapping_add(at) = T::ZERO);
+                        let alone =
+                            |place, line| store(to.wrapping_add(line), load(from.wrapping_offset(place).cast_const()));
+                        pieces.each(together, alone);
+                        for at in places.len()..W {
+                            store(to.wrapping_add(at), T::ZERO);
+                        }
                     }
                 }
             }

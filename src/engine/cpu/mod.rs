@@ -5,6 +5,7 @@ mod blocks;
 mod branch;
 mod code;
 mod donate;
+mod elements;
 mod gemm;
 mod loops;
 mod machine;

@@ -1,6 +1,7 @@
 //! Reads and writes at computed positions, element by element.
 
 use super::code::AlongKernel;
+use super::elements::{load, store};
 use crate::algebra::Reduction;
 use crate::concrete::{Arithmetic, larger, smaller};
 use crate::shape::DType;
@@ -10,6 +11,7 @@ use crate::shape::DType;
 /// # Safety
 ///
 /// The index has `count` elements at its distance, and the function may be called for each place and other element.
+#[inline(always)]
 unsafe fn each(
     place: *mut u8,
     (along, stride): (isize, isize),
@@ -19,12 +21,15 @@ unsafe fn each(
     count: usize,
     mut f: impl FnMut(Option<*mut u8>, *const u8),
 ) {
-    for k in 0..count as isize {
+    let (mut place, mut index, mut other) = (place, index, other);
+    for _ in 0..count {
         // SAFETY: the index has that many elements.
-        let position = unsafe { *index.0.wrapping_offset(index.1 * k).cast::<i64>() };
-        let inside = (0..extent).contains(&position);
-        let at = inside.then(|| place.wrapping_offset(along * k + stride * position as isize));
-        f(at, other.0.wrapping_offset(other.1 * k));
+        let position = unsafe { load(index.0.cast::<i64>()) };
+        let inside = 0 <= position && position < extent;
+        let at = place.wrapping_offset(stride.wrapping_mul(position as isize));
+        f(if inside { Some(at) } else { None }, other.0);
+        place = place.wrapping_offset(along);
+        (index.0, other.0) = (index.0.wrapping_offset(index.1), other.0.wrapping_offset(other.1));
     }
 }
 
@@ -59,18 +64,24 @@ macro_rules! combining {
             value: (*const u8, isize),
             count: usize,
         ) {
-            let combine = |at: Option<*mut u8>, other: *const u8| {
-                if let Some(at) = at {
-                    // SAFETY: the caller's place holds an element for every index inside, and a value for each.
-                    unsafe {
-                        let at = at.cast::<T>();
-                        let ($a, $b) = (*at, *other.cast::<T>());
-                        *at = $result;
-                    }
-                }
-            };
-            // SAFETY: as the caller's.
-            unsafe { each(place, (along, stride), index, extent, value, count, combine) };
+            // SAFETY: as the caller's: the place holds an element for every index inside, and there is a value for each.
+            unsafe {
+                each(
+                    place,
+                    (along, stride),
+                    index,
+                    extent,
+                    value,
+                    count,
+                    #[inline(always)]
+                    |at, other| {
+                        if let Some(at) = at {
+                            let ($a, $b) = (load(at.cast::<T>()), load(other.cast::<T>()));
+                            store(at.cast(), $result);
+                        }
+                    },
+                );
+            }
         }
     };
 }
@@ -99,10 +110,20 @@ unsafe fn read<T: Arithmetic>(
     result: (*const u8, isize),
     count: usize,
 ) {
-    let copy = |at: Option<*mut u8>, result: *const u8| {
-        // SAFETY: the caller's place holds an element for every index inside, and the result has room for each.
-        unsafe { *result.cast_mut().cast::<T>() = at.map_or(T::ZERO, |at| *at.cast::<T>()) }
-    };
-    // SAFETY: as the caller's.
-    unsafe { each(place, (along, stride), index, extent, result, count, copy) };
+    // SAFETY: as the caller's: the place holds an element for every index inside, and there is room for each in the result.
+    unsafe {
+        each(
+            place,
+            (along, stride),
+            index,
+            extent,
+            result,
+            count,
+            #[inline(always)]
+            |at, result| {
+                let element = if let Some(at) = at { load(at.cast::<T>()) } else { T::ZERO };
+                store(result.cast_mut().cast(), element);
+            },
+        );
+    }
 }

@@ -1,6 +1,7 @@
 //! Compiled loops over recurrences of one or two operations.
 
 use crate::concrete::{Arithmetic, larger, smaller};
+use crate::engine::cpu::elements::{load, store};
 use crate::operation::Binary;
 use crate::shape::DType;
 
@@ -50,27 +51,22 @@ unsafe fn links<T: Arithmetic, A: Link, B: Link>(
 ) {
     let [old, first, last] = places.map(|(at, stride)| (at.cast::<T>(), stride));
     let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
-    let step = |s: T, k: usize| {
-        // SAFETY: the operands and the places have an element for each step, or one.
-        unsafe {
-            *old.0.add(k * old.1) = s;
-            let (a, b) = (*others[0].0.add(k * others[0].1), *others[1].0.add(k * others[1].1));
-            let between = A::of(s, a);
-            *first.0.add(k * first.1) = between;
-            let s = B::of(between, b);
-            *last.0.add(k * last.1) = s;
-            s
-        }
-    };
-    // SAFETY: there is a state.
+    // SAFETY: there is a state, and the operands and the places have an element for each step, or one.
     unsafe {
-        let mut s = *state.cast::<T>();
-        if reverse {
-            (0..count).rev().for_each(|k| s = step(s, k));
-        } else {
-            (0..count).for_each(|k| s = step(s, k));
+        let mut s = load(state.cast::<T>());
+        let mut k = if reverse { count.wrapping_sub(1) } else { 0 };
+        for _ in 0..count {
+            store(old.0.wrapping_add(k.wrapping_mul(old.1)), s);
+            let [a, b] = [others[0], others[1]];
+            let a = load(a.0.wrapping_add(k.wrapping_mul(a.1)));
+            let b = load(b.0.wrapping_add(k.wrapping_mul(b.1)));
+            let between = A::of(s, a);
+            store(first.0.wrapping_add(k.wrapping_mul(first.1)), between);
+            s = B::of(between, b);
+            store(last.0.wrapping_add(k.wrapping_mul(last.1)), s);
+            k = if reverse { k.wrapping_sub(1) } else { k.wrapping_add(1) };
         }
-        *state.cast::<T>() = s;
+        store(state.cast(), s);
     }
 }
 
@@ -120,10 +116,10 @@ const EIGHT: usize = 8;
 unsafe fn eights<T: Arithmetic, const REVERSE: bool>(state: *mut T, from: *const T, to: *mut T, count: usize) {
     // SAFETY: the caller promises them.
     unsafe {
-        let mut s = *state;
+        let mut s = load(state);
         for group in 0..count / EIGHT {
             let start = if REVERSE { count - (group + 1) * EIGHT } else { group * EIGHT };
-            let mut x = from.add(start).cast::<[T; EIGHT]>().read();
+            let mut x = load(from.wrapping_add(start).cast::<[T; EIGHT]>());
             if REVERSE {
                 x.reverse();
             }
@@ -142,9 +138,9 @@ unsafe fn eights<T: Arithmetic, const REVERSE: bool>(state: *mut T, from: *const
             if REVERSE {
                 sums.reverse();
             }
-            to.add(start).cast::<[T; EIGHT]>().write(sums);
+            store(to.wrapping_add(start).cast(), sums);
         }
-        *state = s;
+        store(state, s);
     }
 }
 

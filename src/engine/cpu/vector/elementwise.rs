@@ -4,6 +4,7 @@ use super::convert::Convert;
 use super::level::{Level, Loop, Product, kernel};
 use super::{Instructions, Kernel, Operand};
 use crate::concrete::Scalar;
+use crate::engine::cpu::elements::{load, store};
 use crate::operation::{Binary, BinaryLoop, Comparison, Unary, UnaryLoop};
 use crate::shape::DType;
 use std::marker::PhantomData;
@@ -74,45 +75,54 @@ pub(super) unsafe fn each_block(count: usize, blocks: impl Blocks) {
     }
 }
 
-/// Writes a function of the position at every position.
+/// What a loop writes: at each position a value that depends on elements at this position alone.
+pub(super) trait Elements {
+    /// The type of the values.
+    type Value: Copy;
+
+    /// The values from a position on.
+    ///
+    /// # Safety
+    ///
+    /// There are so many positions.
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<Self::Value>; COUNT];
+}
+
+/// Writes a value at every position.
 ///
 /// # Safety
 ///
-/// The result has room for `count` elements, and the function may be called for positions below `count`. It reads nothing
-/// of the result but elements at its own position or later.
+/// The result has room for `count` values, and there are so many. They depend on nothing of the result but what is at their own
+/// position or later.
 #[inline(always)]
-pub(super) unsafe fn fill_with<T>(result: *mut T, count: usize, f: impl Fn(usize) -> T) {
-    struct Filled<T, F>(*mut T, F);
-    impl<T, F: Fn(usize) -> T> Blocks for Filled<T, F> {
+pub(super) unsafe fn fill<E: Elements>(result: *mut E::Value, count: usize, elements: E) {
+    struct Filled<E: Elements>(*mut E::Value, E);
+    impl<E: Elements> Blocks for Filled<E> {
         #[inline(always)]
         unsafe fn block<const COUNT: usize>(&self, start: usize) {
-            // SAFETY: there is room at these positions.
-            unsafe { write_block(self.0.add(start), block::<T, COUNT>(|at| self.1(start + at))) };
+            // SAFETY: the caller promises room at these positions, and the whole block is known before it is written.
+            unsafe { store(self.0.wrapping_add(start).cast(), self.1.block::<COUNT>(start)) };
         }
     }
     // SAFETY: the caller promises room.
-    unsafe { each_block(count, Filled(result, f)) };
+    unsafe { each_block(count, Filled(result, elements)) };
 }
 
-/// A function of the position at each position of a block.
-#[inline(always)]
-fn block<T, const COUNT: usize>(f: impl Fn(usize) -> T) -> [MaybeUninit<T>; COUNT] {
-    let mut block = [const { MaybeUninit::<T>::uninit() }; COUNT];
-    for (at, element) in block.iter_mut().enumerate() {
-        element.write(f(at));
+/// Values that are functions of their position.
+pub(super) struct ByPosition<F>(pub(super) F);
+
+impl<T: Copy, F: Fn(usize) -> T> Elements for ByPosition<F> {
+    type Value = T;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            values[at] = MaybeUninit::new((self.0)(start.wrapping_add(at)));
+            at += 1;
+        }
+        values
     }
-    block
-}
-
-/// Writes a block, after it is known at all of its positions.
-///
-/// # Safety
-///
-/// There is room for it.
-#[inline(always)]
-unsafe fn write_block<T, const COUNT: usize>(result: *mut T, block: [MaybeUninit<T>; COUNT]) {
-    // SAFETY: the caller promises room.
-    unsafe { result.cast::<[MaybeUninit<T>; COUNT]>().write(block) };
 }
 
 /// Where the elements of an operand come from.
@@ -121,10 +131,12 @@ pub(super) trait Source<T> {
     ///
     /// The pointer points at valid elements: as many as there are positions, or one, as the implementation says.
     unsafe fn new(start: *const u8) -> Self;
+    /// The elements from a position on.
+    ///
     /// # Safety
     ///
-    /// The position is below the number of elements.
-    unsafe fn at(&self, position: usize) -> T;
+    /// There are so many positions.
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT];
 }
 
 /// An operand of as many elements as the result has.
@@ -139,9 +151,9 @@ impl<T: Copy> Source<T> for Run<T> {
         Run(start.cast())
     }
     #[inline(always)]
-    unsafe fn at(&self, position: usize) -> T {
-        // SAFETY: the caller promises a valid element there.
-        unsafe { self.0.add(position).read() }
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT] {
+        // SAFETY: the caller promises valid elements there.
+        unsafe { load(self.0.wrapping_add(start).cast()) }
     }
 }
 
@@ -149,11 +161,11 @@ impl<T: Copy> Source<T> for One<T> {
     #[inline(always)]
     unsafe fn new(start: *const u8) -> Self {
         // SAFETY: the caller promises one valid element.
-        One(unsafe { start.cast::<T>().read() })
+        One(unsafe { load(start.cast()) })
     }
     #[inline(always)]
-    unsafe fn at(&self, _: usize) -> T {
-        self.0
+    unsafe fn block<const COUNT: usize>(&self, _: usize) -> [T; COUNT] {
+        [self.0; COUNT]
     }
 }
 
@@ -218,9 +230,27 @@ impl<T: Scalar, F: Fn(T) -> T> Loop for Map<T, F> {
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
         unsafe {
-            let (f, a) = (without_data::<F>(), Run::<T>::new(a));
-            fill_with(result.cast::<T>(), count, |at| f(a.at(at)));
+            fill(result.cast(), count, Mapped(without_data::<F>(), Run::<T>::new(a)));
         }
+    }
+}
+
+/// A function of each element.
+struct Mapped<T, F>(F, Run<T>);
+
+impl<T: Copy, U: Copy, F: Fn(T) -> U> Elements for Mapped<T, F> {
+    type Value = U;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<U>; COUNT] {
+        // SAFETY: as the caller's.
+        let a = unsafe { self.1.block::<COUNT>(start) };
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            values[at] = MaybeUninit::new((self.0)(a[at]));
+            at += 1;
+        }
+        values
     }
 }
 
@@ -232,9 +262,27 @@ impl<T: Scalar, U: Scalar, F: Fn(T, T) -> U, A: Source<T>, B: Source<T>> Loop fo
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
         // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
         unsafe {
-            let (f, a, b) = (without_data::<F>(), A::new(a), B::new(b));
-            fill_with(result.cast::<U>(), count, |at| f(a.at(at), b.at(at)));
+            fill(result.cast(), count, Combined(without_data::<F>(), A::new(a), B::new(b), PhantomData));
         }
+    }
+}
+
+/// A function of each element of two operands.
+struct Combined<T, F, A, B>(F, A, B, PhantomData<T>);
+
+impl<T: Copy, U: Copy, F: Fn(T, T) -> U, A: Source<T>, B: Source<T>> Elements for Combined<T, F, A, B> {
+    type Value = U;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<U>; COUNT] {
+        // SAFETY: as the caller's.
+        let (a, b) = unsafe { (self.1.block::<COUNT>(start), self.2.block::<COUNT>(start)) };
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            values[at] = MaybeUninit::new((self.0)(a[at], b[at]));
+            at += 1;
+        }
+        values
     }
 }
 
@@ -325,21 +373,21 @@ macro_rules! powers {
                     let mut rest = exponent.unsigned_abs();
                     loop {
                         if rest % 2 == 1 {
-                            for (product, base) in products.iter_mut().zip(&bases) {
-                                *product *= base;
+                            for at in 0..BLOCK {
+                                products[at] *= bases[at];
                             }
                         }
                         rest /= 2;
                         if rest == 0 {
                             break;
                         }
-                        for base in &mut bases {
-                            *base *= *base;
+                        for at in 0..BLOCK {
+                            bases[at] *= bases[at];
                         }
                     }
                     if inverse {
-                        for product in &mut products {
-                            *product = 1.0 / *product;
+                        for at in 0..BLOCK {
+                            products[at] = 1.0 / products[at];
                         }
                     }
                     // SAFETY: the caller promises room at these positions.
@@ -397,13 +445,30 @@ impl<T: Scalar, A: Source<T>, B: Source<T>> Loop for Select<T, A, B> {
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize) {
         // SAFETY: what the caller promises.
         unsafe {
-            let (mask, yes, no) = (Run::<bool>::new(a), A::new(b), B::new(c));
-            fill_with(result.cast::<T>(), count, |at| {
-                // Both are there; reading both leaves nothing to jump over.
-                let (yes, no) = (yes.at(at), no.at(at));
-                if mask.at(at) { yes } else { no }
-            });
+            fill(result.cast(), count, Chosen(Run::new(a), A::new(b), B::new(c), PhantomData));
         }
+    }
+}
+
+/// Where a mask is true the elements of one operand, else those of another.
+struct Chosen<T, A, B>(Run<bool>, A, B, PhantomData<T>);
+
+impl<T: Copy, A: Source<T>, B: Source<T>> Elements for Chosen<T, A, B> {
+    type Value = T;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
+        // SAFETY: as the caller's.
+        let mask = unsafe { self.0.block::<COUNT>(start) };
+        // SAFETY: as above. Both are there; reading both leaves nothing to jump over.
+        let (yes, no) = unsafe { (self.1.block::<COUNT>(start), self.2.block::<COUNT>(start)) };
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            let (yes, no) = (yes[at], no[at]);
+            values[at] = MaybeUninit::new(if mask[at] { yes } else { no });
+            at += 1;
+        }
+        values
     }
 }
 
@@ -419,10 +484,7 @@ impl<T: Convert, U: Scalar> Loop for Cast<T, U> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: what the caller promises.
-        unsafe {
-            let a = Run::<T>::new(a);
-            fill_with(result.cast::<U>(), count, |at| a.at(at).convert());
-        }
+        unsafe { fill(result.cast(), count, Mapped(T::convert::<U>, Run::<T>::new(a))) };
     }
 }
 
@@ -439,9 +501,30 @@ impl<T: Product, A: Source<T>, B: Source<T>> Loop for MultiplyAdd<T, A, B> {
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
         // SAFETY: what the caller promises; the result is read at the position that is to be written.
         unsafe {
-            let (sum, a, b) = (Run::<T>::new(result), A::new(a), B::new(b));
-            fill_with(result.cast::<T>(), count, |at| a.at(at).times_plus::<L>(b.at(at), sum.at(at)));
+            let sum = Run::<T>::new(result);
+            fill(result.cast(), count, Added::<T, L, A, B>(sum, A::new(a), B::new(b), PhantomData));
         }
+    }
+}
+
+/// Sums with products.
+struct Added<T, L, A, B>(Run<T>, A, B, PhantomData<L>);
+
+impl<T: Product, L: Level, A: Source<T>, B: Source<T>> Elements for Added<T, L, A, B> {
+    type Value = T;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
+        // SAFETY: as the caller's.
+        let sum = unsafe { self.0.block::<COUNT>(start) };
+        // SAFETY: as the caller's.
+        let (a, b) = unsafe { (self.1.block::<COUNT>(start), self.2.block::<COUNT>(start)) };
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            values[at] = MaybeUninit::new(a[at].times_plus::<L>(b[at], sum[at]));
+            at += 1;
+        }
+        values
     }
 }
 

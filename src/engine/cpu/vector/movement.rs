@@ -1,9 +1,10 @@
 //! Kernels that move elements and compute none. Elements of one size are moved by one kernel, whatever their type.
 
-use super::elementwise::fill_with;
+use super::elementwise::{ByPosition, fill as fill_blocks};
 use super::level::{GatherLoop, Level, Loop, RampLoop, StridedLoop};
 use super::level::{gather_kernel, kernel, ramp_kernel, strided_kernel};
 use super::{GatherKernel, Instructions, Kernel, RampKernel, StridedKernel};
+use crate::engine::cpu::elements::{load, store};
 use crate::shape::DType;
 use std::marker::PhantomData;
 
@@ -45,8 +46,15 @@ impl<T: Copy> Loop for Fill<T> {
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises one element of the operand, and room for `count`.
         unsafe {
-            let element = a.cast::<T>().read();
-            fill_with(result.cast::<T>(), count, |_| element);
+            let element = load(a.cast::<T>());
+            fill_blocks(
+                result.cast(),
+                count,
+                ByPosition(
+                    #[inline(always)]
+                    |_| element,
+                ),
+            );
         }
     }
 }
@@ -67,20 +75,37 @@ impl<T: Copy> StridedLoop for StridedCopy<T> {
         unsafe {
             let (to, from) = (result.cast::<T>(), a.cast::<T>());
             if result_stride != size {
-                for at in 0..count as isize {
-                    let element = a.offset(at * a_stride).cast::<T>().read();
-                    result.offset(at * result_stride).cast::<T>().write(element);
+                let (mut to, mut from) = (result, a);
+                for _ in 0..count {
+                    store(to.cast::<T>(), load(from.cast::<T>()));
+                    (to, from) = (to.wrapping_offset(result_stride), from.wrapping_offset(a_stride));
                 }
             } else if a_stride == size {
                 std::ptr::copy_nonoverlapping(from, to, count);
             } else if a_stride == -size {
-                fill_with(to, count, |at| from.sub(at).read());
+                fill_blocks(
+                    to,
+                    count,
+                    ByPosition(
+                        #[inline(always)]
+                        |at| load(from.wrapping_sub(at)),
+                    ),
+                );
             } else if a_stride == 0 && count > 0 {
-                let element = from.read();
-                fill_with(to, count, |_| element);
+                let element = load(from);
+                fill_blocks(
+                    to,
+                    count,
+                    ByPosition(
+                        #[inline(always)]
+                        |_| element,
+                    ),
+                );
             } else {
+                let mut from = a;
                 for at in 0..count {
-                    to.add(at).write(a.offset(at as isize * a_stride).cast::<T>().read());
+                    store(to.wrapping_add(at), load(from.cast::<T>()));
+                    from = from.wrapping_offset(a_stride);
                 }
             }
         }
@@ -98,7 +123,13 @@ impl RampLoop for Ramp {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut i64, start: i64, step: i64, count: usize) {
         // SAFETY: the caller promises room for `count` elements.
-        unsafe { fill_with(result, count, |at| start.wrapping_add(step.wrapping_mul(at as i64))) };
+        unsafe {
+            let number = ByPosition(
+                #[inline(always)]
+                |at| start.wrapping_add(step.wrapping_mul(at as i64)),
+            );
+            fill_blocks(result, count, number);
+        }
     }
 }
 
@@ -124,11 +155,11 @@ impl<T: Copy + Default> GatherLoop for Gather<T> {
             // SAFETY: the caller promises `count` positions, room for as many elements, and an element at each position
             // that is inside.
             unsafe {
-                let position = index.add(at).read();
-                let inside = (0..extent).contains(&position);
-                let element =
-                    if inside { source.offset(position as isize * stride).cast::<T>().read() } else { T::default() };
-                result.add(at).write(element);
+                let position = load(index.wrapping_add(at));
+                let inside = 0 <= position && position < extent;
+                let place = source.wrapping_offset((position as isize).wrapping_mul(stride));
+                let element = if inside { load(place.cast::<T>()) } else { T::default() };
+                store(result.wrapping_add(at), element);
             }
         }
     }

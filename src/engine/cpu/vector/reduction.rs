@@ -5,6 +5,7 @@ use super::level::{Level, Loop, Product, RowsLoop, kernel, rows_kernel};
 use super::{Instructions, Kernel, RowsKernel};
 use crate::algebra::Reduction;
 use crate::concrete::{Scalar, larger, smaller};
+use crate::engine::cpu::elements::{load, store};
 use crate::shape::DType;
 use std::marker::PhantomData;
 
@@ -18,20 +19,22 @@ pub(super) const LANES: usize = 32;
 ///
 /// The step may be called for positions below `count`.
 #[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
 unsafe fn in_lanes<T: Copy>(count: usize, start: T, step: impl Fn(T, usize) -> T, join: impl Fn(T, T) -> T) -> T {
     let mut lanes = [start; LANES];
+    let whole = count - count % LANES;
     let mut block = 0;
-    while count - block >= LANES {
-        for (lane, sum) in lanes.iter_mut().enumerate() {
-            *sum = step(*sum, block + lane);
+    while block < whole {
+        for lane in 0..LANES {
+            lanes[lane] = step(lanes[lane], block.wrapping_add(lane));
         }
-        block += LANES;
+        block = block.wrapping_add(LANES);
     }
-    if block < count {
+    if whole < count {
         // A copy, so that the lanes of whole blocks stay in registers.
         let mut rest = lanes;
-        for (lane, at) in (block..count).enumerate() {
-            rest[lane] = step(rest[lane], at);
+        for lane in 0..count - whole {
+            rest[lane] = step(rest[lane], whole.wrapping_add(lane));
         }
         lanes = rest;
     }
@@ -88,8 +91,14 @@ impl<T: Scalar, J: Join<T>> Loop for Reduce<T, J> {
         let (result, a) = (result.cast::<T>(), a.cast::<T>());
         // SAFETY: the caller promises one element of the result and `count` of the operand.
         unsafe {
-            let joined = in_lanes(count, J::NOTHING, |sum, at| J::join(sum, a.add(at).read()), J::join);
-            result.write(J::join(result.read(), joined));
+            let joined = in_lanes(
+                count,
+                J::NOTHING,
+                #[inline(always)]
+                |sum, at| J::join(sum, load(a.wrapping_add(at))),
+                J::join,
+            );
+            store(result, J::join(load(result), joined));
         }
     }
 }
@@ -140,9 +149,14 @@ impl<T: Product, F: Term<T>> Sums<T, F> {
     unsafe fn one<L: Level>(result: *mut T, a: *const T, b: *const T, count: usize) {
         // SAFETY: as the caller's.
         unsafe {
-            let step = |sum, at| F::add::<L>(sum, a.add(at).read(), b.add(at).read());
-            let sum = in_lanes(count, T::ZERO, step, T::plus);
-            result.write(result.read().plus(sum));
+            let sum = in_lanes(
+                count,
+                T::ZERO,
+                #[inline(always)]
+                |sum, at| F::add::<L>(sum, load(a.wrapping_add(at)), load(b.wrapping_add(at))),
+                T::plus,
+            );
+            store(result, load(result).plus(sum));
         }
     }
 }
@@ -165,8 +179,9 @@ impl<T: Product, F: Term<T>> RowsLoop for Sums<T, F> {
         count: usize,
     ) {
         for row in 0..rows as isize {
-            let result = result.wrapping_offset(result_stride * row).cast();
-            let (a, b) = (a.wrapping_offset(a_stride * row).cast(), b.wrapping_offset(b_stride * row).cast());
+            let result = result.wrapping_offset(result_stride.wrapping_mul(row)).cast();
+            let a = a.wrapping_offset(a_stride.wrapping_mul(row)).cast();
+            let b = b.wrapping_offset(b_stride.wrapping_mul(row)).cast();
             // SAFETY: as the caller's, for each row.
             unsafe { Sums::<T, F>::one::<L>(result, a, b, count) };
         }

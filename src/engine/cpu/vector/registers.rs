@@ -1,7 +1,9 @@
 //! Vector registers of floats, for the few loops whose vectors compilers don't find by themselves.
 
 use crate::concrete::Scalar;
+use crate::engine::cpu::elements::{load, store};
 use std::arch::x86_64::*;
+use std::mem::transmute;
 
 /// A vector register of floats.
 ///
@@ -51,7 +53,7 @@ unsafe fn total_f32(sum: __m256) -> f32 {
 }
 
 macro_rules! vector {
-    ($name:ident, $register:ident, $t:ident, $width:literal, $zero:ident, $splat:ident, $load:ident, $store:ident, $minus:ident, $plus:ident,
+    ($name:ident, $register:ident, $t:ident, $width:literal, $zero:ident, $splat:ident, $minus:ident, $plus:ident,
      $fused:ident, |$else:ident, $from:ident, $count:ident| $rest:expr, |$a:ident, $b:ident, $not:ident| $better:expr,
      |$sum:ident| $total:expr) => {
         #[derive(Clone, Copy)]
@@ -67,8 +69,8 @@ macro_rules! vector {
             }
             #[inline(always)]
             unsafe fn load(from: *const $t) -> Self {
-                // SAFETY: as the caller's.
-                $name(unsafe { $load(from) })
+                // SAFETY: as the caller's; a register has the bits of its elements.
+                $name(unsafe { transmute::<[$t; $width], $register>(load(from.cast())) })
             }
             #[inline(always)]
             unsafe fn splat(element: $t) -> Self {
@@ -77,8 +79,8 @@ macro_rules! vector {
             }
             #[inline(always)]
             unsafe fn store(self, to: *mut $t) {
-                // SAFETY: as the caller's.
-                unsafe { $store(to, self.0) }
+                // SAFETY: as the caller's; a register has the bits of its elements.
+                unsafe { store(to.cast(), transmute::<$register, [$t; $width]>(self.0)) }
             }
             #[inline(always)]
             unsafe fn rest(self, $from: *const $t, $count: usize) -> Self {
@@ -132,8 +134,6 @@ vector!(
     8,
     _mm512_setzero_pd,
     _mm512_set1_pd,
-    _mm512_loadu_pd,
-    _mm512_storeu_pd,
     _mm512_sub_pd,
     _mm512_add_pd,
     _mm512_fmadd_pd,
@@ -151,8 +151,6 @@ vector!(
     16,
     _mm512_setzero_ps,
     _mm512_set1_ps,
-    _mm512_loadu_ps,
-    _mm512_storeu_ps,
     _mm512_sub_ps,
     _mm512_add_ps,
     _mm512_fmadd_ps,
@@ -170,8 +168,6 @@ vector!(
     4,
     _mm256_setzero_pd,
     _mm256_set1_pd,
-    _mm256_loadu_pd,
-    _mm256_storeu_pd,
     _mm256_sub_pd,
     _mm256_add_pd,
     _mm256_fmadd_pd,
@@ -194,8 +190,6 @@ vector!(
     8,
     _mm256_setzero_ps,
     _mm256_set1_ps,
-    _mm256_loadu_ps,
-    _mm256_storeu_ps,
     _mm256_sub_ps,
     _mm256_add_ps,
     _mm256_fmadd_ps,

@@ -61,6 +61,7 @@ pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
 mod x86 {
     use super::{DType, Instructions, Kernel, RowsKernel, reduction::LANES};
     use crate::concrete::{Arithmetic, larger, smaller};
+    use crate::engine::cpu::elements::{load, store};
     use crate::engine::cpu::vector::registers::{Half32, Half64, Vector, Wide32, Wide64};
 
     /// What becomes of the elements, or pairs of elements, of a run.
@@ -189,23 +190,23 @@ mod x86 {
             let mut start = 0;
             while count - start >= LANES {
                 for part in 0..parts {
-                    let at = start + part * V::WIDTH;
-                    let first = V::load(a[0].add(at));
+                    let at = start.wrapping_add(part * V::WIDTH);
+                    let first = V::load(a[0].wrapping_add(at));
                     for row in 0..ROWS {
-                        let a = if SHARED || row == 0 { first } else { V::load(a[row].add(at)) };
-                        sums[row][part] = F::add(sums[row][part], a, V::load(b[row].add(at)));
+                        let a = if SHARED || row == 0 { first } else { V::load(a[row].wrapping_add(at)) };
+                        sums[row][part] = F::add(sums[row][part], a, V::load(b[row].wrapping_add(at)));
                     }
                 }
-                start += LANES;
+                start = start.wrapping_add(LANES);
             }
             for part in 0..parts {
-                let at = start + part * V::WIDTH;
+                let at = start.wrapping_add(part * V::WIDTH);
                 if at >= count {
                     break;
                 }
                 let left = count - at;
                 for row in 0..ROWS {
-                    let (a, b) = (a[row].add(at), b[row].add(at));
+                    let (a, b) = (a[row].wrapping_add(at), b[row].wrapping_add(at));
                     let (a, b) = match left >= V::WIDTH {
                         true => (V::load(a), V::load(b)),
                         false => (nothing.rest(a, left), nothing.rest(b, left)),
@@ -228,6 +229,12 @@ mod x86 {
         }
     }
 
+    /// Where a row begins.
+    #[inline(always)]
+    fn moved<T>(start: *const u8, stride: isize, row: usize) -> *const T {
+        start.wrapping_offset(stride.wrapping_mul(row as isize)).cast()
+    }
+
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn rows<V: Vector, F: Term, const ROWS: usize>(
@@ -237,13 +244,13 @@ mod x86 {
         rows: usize,
         count: usize,
     ) {
-        let a = |row: usize| a.wrapping_offset(a_stride * row as isize).cast::<V::Element>();
-        let b = |row: usize| b.wrapping_offset(b_stride * row as isize).cast::<V::Element>();
+        let a = |row: usize| moved::<V::Element>(a, a_stride, row);
+        let b = |row: usize| moved::<V::Element>(b, b_stride, row);
         // SAFETY: the caller promises an element of the result and `count` of the operands for each row.
         unsafe {
             let add = |row: usize, sum: V::Element| {
-                let place = result.wrapping_offset(result_stride * row as isize).cast::<V::Element>();
-                place.write(F::join_elements(place.read(), sum));
+                let place = moved::<V::Element>(result, result_stride, row).cast_mut();
+                store(place, F::join_elements(load(place), sum));
             };
             let mut row = 0;
             while rows - row >= ROWS {

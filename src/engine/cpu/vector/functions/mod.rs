@@ -16,6 +16,7 @@ mod real;
 use super::elementwise::{Blocks, each_block};
 use super::level::{Level, Loop, kernel};
 use super::{Instructions, Kernel};
+use crate::engine::cpu::elements::{load, store};
 use crate::operation::Unary;
 use crate::shape::DType;
 pub(super) use pairs::binary;
@@ -53,18 +54,20 @@ fn horner<T: Real, L: Level>(power: T, coefficients: &[T], first: usize, step: u
 /// Σ cᵢ xⁱ; of many coefficients two or four sums, which do not wait for each other.
 #[inline(always)]
 fn polynomial<T: Real, L: Level>(x: T, coefficients: &[T]) -> T {
-    let sum = |power, first, step| horner::<T, L>(power, coefficients, first, step);
     match coefficients.len() {
-        0..4 => sum(x, 0, 1),
+        0..4 => horner::<T, L>(x, coefficients, 0, 1),
         4..8 => {
             let square = x * x;
-            sum(square, 1, 2).times_plus::<L>(x, sum(square, 0, 2))
+            let (even, odd) = (horner::<T, L>(square, coefficients, 0, 2), horner::<T, L>(square, coefficients, 1, 2));
+            odd.times_plus::<L>(x, even)
         }
         _ => {
             let square = x * x;
             let fourth = square * square;
-            let low = sum(fourth, 1, 4).times_plus::<L>(x, sum(fourth, 0, 4));
-            let high = sum(fourth, 3, 4).times_plus::<L>(x, sum(fourth, 2, 4));
+            let low = horner::<T, L>(fourth, coefficients, 1, 4)
+                .times_plus::<L>(x, horner::<T, L>(fourth, coefficients, 0, 4));
+            let high = horner::<T, L>(fourth, coefficients, 3, 4)
+                .times_plus::<L>(x, horner::<T, L>(fourth, coefficients, 2, 4));
             high.times_plus::<L>(square, low)
         }
     }
@@ -87,18 +90,20 @@ unsafe fn block<T: Real, F: Function<T>, L: Level, const COUNT: usize>(result: *
     // always seen through here.
     let mut values = [const { MaybeUninit::<T>::uninit() }; COUNT];
     let mut any_outside = false;
-    for (at, value) in values.iter_mut().enumerate() {
-        // SAFETY: the caller promises a block.
-        let x = unsafe { a.add(at).read() };
-        value.write(F::value::<L>(x));
-        any_outside |= F::outside::<L>(x);
+    // SAFETY: the caller promises a block.
+    let x = unsafe { load(a.cast::<[T; COUNT]>()) };
+    let mut at = 0;
+    while at < COUNT {
+        values[at] = MaybeUninit::new(F::value::<L>(x[at]));
+        any_outside |= F::outside::<L>(x[at]);
+        at += 1;
     }
     if any_outside {
         // SAFETY: the caller promises a block.
         unsafe { correct_outside::<T, F, L>(values.as_mut_ptr().cast(), a, COUNT) };
     }
     // SAFETY: the caller promises a block; all of it is written.
-    unsafe { result.cast::<[MaybeUninit<T>; COUNT]>().write(values) };
+    unsafe { store(result.cast(), values) };
 }
 
 /// Writes what the operation table says for the arguments that are outside.
@@ -130,7 +135,7 @@ impl<T: Real, F: Function<T>, L: Level> Blocks for Runs<T, F, L> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) {
         // SAFETY: as the caller's.
-        unsafe { block::<T, F, L, COUNT>(self.0.add(start), self.1.add(start)) };
+        unsafe { block::<T, F, L, COUNT>(self.0.wrapping_add(start), self.1.wrapping_add(start)) };
     }
 }
 

@@ -4,6 +4,7 @@ use super::exponential::{Exp, exp_of_sum};
 use super::logarithm::{Ln, ln_1p_of};
 use super::real::Real;
 use super::{Function, polynomial};
+use crate::engine::cpu::elements::store;
 use crate::engine::cpu::vector::elementwise::{Blocks, One, Run, Source, each_block};
 use crate::engine::cpu::vector::level::{Level, Loop, Product, kernel};
 use crate::engine::cpu::vector::{Instructions, Kernel, Operand};
@@ -37,24 +38,24 @@ impl<T: Real, F: Pairwise<T>, L: Level, A: Source<T>, B: Source<T>> Blocks for R
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) {
         // SAFETY: the caller promises elements at these positions.
-        let pair = |at: usize| unsafe { (self.1.at(start + at), self.2.at(start + at)) };
+        let (a, b) = unsafe { (self.1.block::<COUNT>(start), self.2.block::<COUNT>(start)) };
         let mut values = [const { MaybeUninit::<T>::uninit() }; COUNT];
         let mut any_outside = false;
-        for (at, value) in values.iter_mut().enumerate() {
-            let (a, b) = pair(at);
-            value.write(F::value::<L>(a, b));
-            any_outside |= F::outside(a, b);
+        let mut at = 0;
+        while at < COUNT {
+            values[at] = MaybeUninit::new(F::value::<L>(a[at], b[at]));
+            any_outside |= F::outside(a[at], b[at]);
+            at += 1;
         }
         if any_outside {
-            for (at, value) in values.iter_mut().enumerate() {
-                let (a, b) = pair(at);
-                if F::outside(a, b) {
-                    value.write(F::by_table(a, b));
+            for at in 0..COUNT {
+                if F::outside(a[at], b[at]) {
+                    values[at] = MaybeUninit::new(F::by_table(a[at], b[at]));
                 }
             }
         }
-        // SAFETY: the caller promises room at these positions, and the whole block is written.
-        unsafe { self.0.add(start).cast::<[MaybeUninit<T>; COUNT]>().write(values) };
+        // SAFETY: the caller promises room at these positions, and the whole block is known.
+        unsafe { store(self.0.wrapping_add(start).cast(), values) };
     }
 }
 
@@ -183,7 +184,7 @@ impl Pairwise<f64> for Pow {
     }
     #[inline(always)]
     fn outside(a: f64, b: f64) -> bool {
-        !((f64::MIN_POSITIVE..f64::INFINITY).contains(&a) && b.is_finite())
+        !(a >= f64::MIN_POSITIVE && a < f64::INFINITY && b.is_finite())
     }
     fn by_table(a: f64, b: f64) -> f64 {
         Binary::Pow.run_f64(Apply(a, b))
