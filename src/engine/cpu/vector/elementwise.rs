@@ -49,28 +49,29 @@ pub(super) trait Blocks {
 /// There are so many elements.
 #[inline(always)]
 pub(super) unsafe fn each_block(count: usize, blocks: impl Blocks) {
-    let mut start = 0;
+    // Arithmetic that wraps, though it can't: without a check there is nothing to jump to.
+    let mut start: usize = 0;
     // SAFETY: of `count` elements, as many as a block are left.
     unsafe {
-        while count - start >= BLOCK {
+        while count.wrapping_sub(start) >= BLOCK {
             blocks.block::<BLOCK>(start);
             between_blocks();
-            start += BLOCK;
+            start = start.wrapping_add(BLOCK);
         }
-        while count - start >= SMALL {
+        while count.wrapping_sub(start) >= SMALL {
             blocks.block::<SMALL>(start);
             between_blocks();
-            start += SMALL;
+            start = start.wrapping_add(SMALL);
         }
-        let rest = count - start;
+        let rest = count.wrapping_sub(start);
         if rest & 4 != 0 {
             blocks.block::<4>(start);
         }
         if rest & 2 != 0 {
-            blocks.block::<2>(start + (rest & 4));
+            blocks.block::<2>(start.wrapping_add(rest & 4));
         }
         if rest & 1 != 0 {
-            blocks.block::<1>(count - 1);
+            blocks.block::<1>(count.wrapping_sub(1));
         }
     }
 }
@@ -356,13 +357,13 @@ macro_rules! powers {
                 // SAFETY: the caller promises the exponent at `b`.
                 let exponent = unsafe { b.cast::<i64>().read() };
                 let inverse = exponent < 0;
-                let mut start = 0;
+                let mut start: usize = 0;
                 while start < count {
-                    let length = (count - start).min(BLOCK);
+                    let length = count.wrapping_sub(start).min(BLOCK);
                     let (mut bases, mut products) = ([1.0; BLOCK], [1.0; BLOCK]);
                     // SAFETY: the caller promises elements at these positions.
                     unsafe {
-                        std::ptr::copy_nonoverlapping(a.cast::<$t>().add(start), bases.as_mut_ptr(), length);
+                        std::ptr::copy_nonoverlapping(a.cast::<$t>().wrapping_add(start), bases.as_mut_ptr(), length);
                     }
                     if inverse {
                         // Zero has no sign, so its inverse has a known one.
@@ -392,9 +393,13 @@ macro_rules! powers {
                     }
                     // SAFETY: the caller promises room at these positions.
                     unsafe {
-                        std::ptr::copy_nonoverlapping(products.as_ptr(), result.cast::<$t>().add(start), length);
+                        std::ptr::copy_nonoverlapping(
+                            products.as_ptr(),
+                            result.cast::<$t>().wrapping_add(start),
+                            length,
+                        );
                     }
-                    start += length;
+                    start = start.wrapping_add(length);
                 }
             }
         }

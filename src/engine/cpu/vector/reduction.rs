@@ -22,7 +22,7 @@ pub(super) const LANES: usize = 32;
 #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
 unsafe fn in_lanes<T: Copy>(count: usize, start: T, step: impl Fn(T, usize) -> T, join: impl Fn(T, T) -> T) -> T {
     let mut lanes = [start; LANES];
-    let whole = count - count % LANES;
+    let whole = count / LANES * LANES;
     let mut block = 0;
     while block < whole {
         for lane in 0..LANES {
@@ -33,7 +33,7 @@ unsafe fn in_lanes<T: Copy>(count: usize, start: T, step: impl Fn(T, usize) -> T
     if whole < count {
         // A copy, so that the lanes of whole blocks stay in registers.
         let mut rest = lanes;
-        for lane in 0..count - whole {
+        for lane in 0..count % LANES {
             rest[lane] = step(rest[lane], whole.wrapping_add(lane));
         }
         lanes = rest;

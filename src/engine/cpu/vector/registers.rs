@@ -172,10 +172,13 @@ vector!(
     _mm256_add_pd,
     _mm256_fmadd_pd,
     |other, from, count| {
-        let mut rest = [0.0; 4];
-        _mm256_storeu_pd(rest.as_mut_ptr(), other);
-        std::ptr::copy_nonoverlapping(from, rest.as_mut_ptr(), count);
-        _mm256_loadu_pd(rest.as_ptr())
+        let mut rest = transmute::<_, [f64; 4]>(other);
+        for at in 0..4 {
+            if at < count {
+                rest[at] = load(from.wrapping_add(at));
+            }
+        }
+        transmute(rest)
     },
     |a, b, NOT| {
         let is_number = _mm256_cmp_pd::<_CMP_ORD_Q>(a, a);
@@ -194,10 +197,13 @@ vector!(
     _mm256_add_ps,
     _mm256_fmadd_ps,
     |other, from, count| {
-        let mut rest = [0.0; 8];
-        _mm256_storeu_ps(rest.as_mut_ptr(), other);
-        std::ptr::copy_nonoverlapping(from, rest.as_mut_ptr(), count);
-        _mm256_loadu_ps(rest.as_ptr())
+        let mut rest = transmute::<_, [f32; 8]>(other);
+        for at in 0..8 {
+            if at < count {
+                rest[at] = load(from.wrapping_add(at));
+            }
+        }
+        transmute(rest)
     },
     |a, b, NOT| {
         let is_number = _mm256_cmp_ps::<_CMP_ORD_Q>(a, a);

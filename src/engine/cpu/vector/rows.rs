@@ -188,7 +188,7 @@ mod x86 {
             let nothing = V::splat(F::nothing());
             let mut sums = [[nothing; PARTS]; ROWS];
             let mut start = 0;
-            while count - start >= LANES {
+            while count.wrapping_sub(start) >= LANES {
                 for part in 0..parts {
                     let at = start.wrapping_add(part * V::WIDTH);
                     let first = V::load(a[0].wrapping_add(at));
@@ -204,7 +204,7 @@ mod x86 {
                 if at >= count {
                     break;
                 }
-                let left = count - at;
+                let left = count.wrapping_sub(at);
                 for row in 0..ROWS {
                     let (a, b) = (a[row].wrapping_add(at), b[row].wrapping_add(at));
                     let (a, b) = match left >= V::WIDTH {
@@ -253,24 +253,24 @@ mod x86 {
                 store(place, F::join_elements(load(place), sum));
             };
             let mut row = 0;
-            while rows - row >= ROWS {
+            while rows.wrapping_sub(row) >= ROWS {
                 let (mut places, mut others) = ([a(row); ROWS], [b(row); ROWS]);
                 for at in 1..ROWS {
-                    (places[at], others[at]) = (a(row + at), b(row + at));
+                    (places[at], others[at]) = (a(row.wrapping_add(at)), b(row.wrapping_add(at)));
                 }
                 let totals = match a_stride {
                     0 => sums::<V, F, ROWS, true>(places, others, count),
                     _ => sums::<V, F, ROWS, false>(places, others, count),
                 };
                 for at in 0..ROWS {
-                    add(row + at, totals[at]);
+                    add(row.wrapping_add(at), totals[at]);
                 }
-                row += ROWS;
+                row = row.wrapping_add(ROWS);
             }
             while row < rows {
                 let [total] = sums::<V, F, 1, false>([a(row)], [b(row)], count);
                 add(row, total);
-                row += 1;
+                row = row.wrapping_add(1);
             }
         }
     }
