@@ -18,6 +18,8 @@ pub trait Arithmetic: Copy + PartialOrd + std::fmt::Debug + Send + Sync + 'stati
     fn is_nan(self) -> bool;
     /// Whether its bits are those of the other: NaN equals itself, and 0 differs from −0.
     fn same_bits(self, other: Self) -> bool;
+    /// A number in the order of elements: that of equal elements is equal, that of NaN the largest of all.
+    fn rank(self) -> i64;
     /// Conversion to another element type.
     fn cast<U: Arithmetic>(self) -> U;
     /// Conversion from `f32`.
@@ -63,7 +65,7 @@ macro_rules! conversions {
 }
 
 macro_rules! float {
-    ($t:ident, $from:ident) => {
+    ($t:ident, $bits:ident, $from:ident) => {
         impl Arithmetic for $t {
             const ZERO: $t = 0.0;
             const LOWEST: $t = $t::NEG_INFINITY;
@@ -87,6 +89,13 @@ macro_rules! float {
             #[inline(always)]
             fn same_bits(self, other: $t) -> bool {
                 self.to_bits() == other.to_bits()
+            }
+            #[inline(always)]
+            fn rank(self) -> i64 {
+                // The sum takes −0 to 0. The larger the other bits of a negative number, the smaller it is.
+                let bits = (self + 0.0).to_bits() as $bits;
+                let rank = if bits < 0 { bits ^ $bits::MAX } else { bits };
+                if $t::is_nan(self) { i64::MAX } else { i64::from(rank) }
             }
             conversions!($from);
         }
@@ -119,13 +128,17 @@ macro_rules! integer {
             fn same_bits(self, other: $t) -> bool {
                 self == other
             }
+            #[inline(always)]
+            fn rank(self) -> i64 {
+                i64::from(self)
+            }
             conversions!($from);
         }
     };
 }
 
-float!(f32, from_f32);
-float!(f64, from_f64);
+float!(f32, i32, from_f32);
+float!(f64, i64, from_f64);
 integer!(i32, from_i32);
 integer!(i64, from_i64);
 
@@ -152,6 +165,10 @@ impl Arithmetic for bool {
     #[inline(always)]
     fn same_bits(self, other: bool) -> bool {
         self == other
+    }
+    #[inline(always)]
+    fn rank(self) -> i64 {
+        i64::from(self)
     }
     #[inline(always)]
     fn cast<U: Arithmetic>(self) -> U {

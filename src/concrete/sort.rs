@@ -5,7 +5,10 @@ use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data};
 use crate::shape::size;
-use std::cmp::Ordering;
+use std::mem::swap;
+
+/// Lines of at most so many elements are sorted by insertion.
+const SHORT: usize = 32;
 
 /// The positions along an axis in the order of their elements: equal ones keep their order, NaN comes last.
 pub(super) fn arg_sort<T: Scalar>(order: Order, a: &Data<T>, axis: usize) -> Result<Array, OutOfMemory> {
@@ -16,24 +19,146 @@ pub(super) fn arg_sort<T: Scalar>(order: Order, a: &Data<T>, axis: usize) -> Res
         return Ok(i64::wrap(Data::from_vec(shape, out)));
     }
     let elements = a.as_slice();
-    let compare = |x: T, y: T| match (x.is_nan(), y.is_nan()) {
-        (false, false) => match order {
-            Order::Ascending => x.partial_cmp(&y).unwrap_or(Ordering::Equal),
-            Order::Descending => y.partial_cmp(&x).unwrap_or(Ordering::Equal),
-        },
-        (x, y) => x.cmp(&y),
+    let rank = |x: T| match order {
+        Order::Descending if !x.is_nan() => !x.rank(),
+        _ => x.rank(),
     };
-    let mut line: Vec<i64> = memory::room(&[middle])?;
+    let line = || memory::filled(&[middle], 0i64);
+    let (mut ranks, mut positions) = (line()?, line()?);
+    let mut others = if middle > SHORT { (line()?, line()?) } else { (Vec::new(), Vec::new()) };
     for start in (0..outer).flat_map(|block| (0..inner).map(move |at| block * middle * inner + at)) {
-        line.clear();
-        line.extend(0..middle as i64);
-        if let Some(elements) = elements {
-            let at = |position: i64| elements[start + position as usize * inner];
-            line.sort_by(|&i, &j| compare(at(i), at(j)));
+        for (at, position) in positions.iter_mut().enumerate() {
+            *position = at as i64;
         }
-        for (place, &position) in line.iter().enumerate() {
+        if let Some(elements) = elements {
+            for (at, to) in ranks.iter_mut().enumerate() {
+                *to = rank(elements[start + at * inner]);
+            }
+            if middle <= SHORT {
+                insert(&mut ranks, &mut positions);
+            } else if !ranks.is_sorted() {
+                distribute(&mut ranks, &mut positions, &mut others);
+            }
+        }
+        for (place, &position) in positions.iter().enumerate() {
             out[start + place * inner] = position;
         }
     }
     Ok(i64::wrap(Data::from_vec(shape, out)))
+}
+
+/// Sorts positions by their ranks, each into the sorted ones before it.
+fn insert(ranks: &mut [i64], positions: &mut [i64]) {
+    for end in 1..ranks.len() {
+        let (rank, position) = (ranks[end], positions[end]);
+        let mut at = end;
+        while at > 0 && ranks[at - 1] > rank {
+            (ranks[at], positions[at]) = (ranks[at - 1], positions[at - 1]);
+            at -= 1;
+        }
+        (ranks[at], positions[at]) = (rank, position);
+    }
+}
+
+/// Sorts positions by their ranks, byte by byte from the lowest: it takes no comparisons, of which the standard library's sorting
+/// has slow ones in builds with debug assertions. The others are as long.
+fn distribute(
+    ranks: &mut Vec<i64>,
+    positions: &mut Vec<i64>,
+    (other_ranks, other_positions): &mut (Vec<i64>, Vec<i64>),
+) {
+    // As unsigned numbers in the same order.
+    let byte = |rank: i64, number: usize| ((rank ^ i64::MIN) >> (8 * number)) as u8 as usize;
+    let mut counts = [[0usize; 256]; 8];
+    for &rank in &*ranks {
+        for (number, counts) in counts.iter_mut().enumerate() {
+            counts[byte(rank, number)] += 1;
+        }
+    }
+    for (number, places) in counts.iter_mut().enumerate() {
+        if places[byte(ranks[0], number)] == ranks.len() {
+            continue;
+        }
+        let mut place = 0;
+        for count in places.iter_mut() {
+            (*count, place) = (place, place + *count);
+        }
+        for (&rank, &position) in ranks.iter().zip(&*positions) {
+            let place = &mut places[byte(rank, number)];
+            (other_ranks[*place], other_positions[*place]) = (rank, position);
+            *place += 1;
+        }
+        swap(ranks, other_ranks);
+        swap(positions, other_positions);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cmp::Ordering;
+
+    /// Positions as a comparison sorts them.
+    fn compared(order: Order, x: &[f64]) -> Vec<i64> {
+        let mut positions: Vec<i64> = (0..x.len() as i64).collect();
+        positions.sort_by(|&i, &j| {
+            let (a, b) = (x[i as usize], x[j as usize]);
+            let compared = a.partial_cmp(&b).unwrap_or(Ordering::Equal);
+            match (a.is_nan(), b.is_nan()) {
+                (false, false) if order == Order::Descending => compared.reverse(),
+                (false, false) => compared,
+                (a, b) => a.cmp(&b),
+            }
+        });
+        positions
+    }
+
+    #[test]
+    fn lines_of_any_length_are_sorted_as_by_comparisons() {
+        let special = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            f64::NAN,
+            -f64::NAN,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            5e-324,
+            -5e-324,
+            1e300,
+            -1e300,
+        ];
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            state >> 33
+        };
+        for length in [1, 2, 3, 31, 32, 33, 34, 100, 300, 3000] {
+            for kind in 0..3 {
+                let element = |bits: u64| match kind {
+                    0 => special[bits as usize % special.len()],
+                    1 => (bits % 7) as f64 - 3.0,
+                    _ => f64::from_bits(bits << 33 | bits),
+                };
+                let x: Vec<f64> = (0..length).map(|_| element(next())).collect();
+                for order in [Order::Ascending, Order::Descending] {
+                    let data = Data::from_vec(&[length], x.clone());
+                    let sorted = arg_sort(order, &data, 0).unwrap();
+                    let sorted = i64::unwrap(&sorted).unwrap().as_slice().unwrap().to_vec();
+                    assert_eq!(sorted, compared(order, &x), "{order:?} of {x:?}");
+                    // The same ranks in the types that are not as wide, and of other kinds.
+                    let whole: Vec<i32> = x.iter().map(|&x| x as i32).collect();
+                    let floats: Vec<f64> = whole.iter().map(|&x| f64::from(x)).collect();
+                    let narrow: Vec<f32> = x.iter().map(|&x| x as f32).collect();
+                    let wide: Vec<f64> = narrow.iter().map(|&x| f64::from(x)).collect();
+                    let of = |array: Array| i64::unwrap(&array).unwrap().as_slice().unwrap().to_vec();
+                    let sorted = of(arg_sort(order, &Data::from_vec(&[length], whole), 0).unwrap());
+                    assert_eq!(sorted, compared(order, &floats));
+                    let sorted = of(arg_sort(order, &Data::from_vec(&[length], narrow), 0).unwrap());
+                    assert_eq!(sorted, compared(order, &wide));
+                }
+            }
+        }
+    }
 }

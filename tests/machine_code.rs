@@ -1,0 +1,100 @@
+//! Kernels as they are compiled where a user's profile optimises but keeps debug assertions and checks of overflow, which is what
+//! cargo does with dependencies under `[profile.dev.package."*"] opt-level = 2`. A check, or a helper that is not inlined, costs
+//! such a kernel its vectors, or its fused multiply-add, and most of its speed.
+#![cfg(target_arch = "x86_64")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+/// The assembly of the kernels alone.
+fn assembly() -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("machine_code");
+    let file = folder.join("kernels.s");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR")).env("CARGO_INCREMENTAL", "0").env_remove("RUSTFLAGS");
+    cargo.args(["rustc", "--quiet", "--package", "deltaray-machine-code", "--lib", "--target-dir"]).arg(&folder);
+    for (option, value) in [
+        ("opt-level", "2"),
+        ("debug-assertions", "true"),
+        ("overflow-checks", "true"),
+        ("debug", "false"),
+        ("codegen-units", "1"),
+        ("package.libm.opt-level", "0"),
+    ] {
+        cargo.arg("--config").arg(format!("profile.dev.{option}={value}"));
+    }
+    cargo.args(["--", "-Csymbol-mangling-version=v0"]).arg(format!("--emit=asm={}", file.display()));
+    let output = cargo.output().expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::read_to_string(file).expect("the assembly has been written")
+}
+
+/// The functions that a line of assembly calls, jumps to, or takes the address of.
+fn called(line: &str) -> Option<&str> {
+    let line = line.trim();
+    if let Some((before, _)) = line.split_once("@GOTPCREL") {
+        return before.rsplit(|c: char| !(c.is_alphanumeric() || "_.$".contains(c))).next();
+    }
+    let target = line.strip_prefix("call").or_else(|| line.strip_prefix("jmp"))?.split_whitespace().last()?;
+    (!target.starts_with(['*', '.'])).then_some(target.split('@').next().unwrap_or(target))
+}
+
+/// Whether a function is a kernel, by its symbol.
+fn is_kernel(symbol: &str) -> bool {
+    let levels = ["6avx512", "4avx2", "8portable", "13avx512_of_one", "11avx2_of_one"];
+    let others = ["7scatter", "5chain5links", "5chain6eights", "8multiply4wide", "8multiply6narrow"];
+    symbol.starts_with("_R") && levels.iter().chain(&others).any(|part| symbol.contains(part))
+}
+
+/// Whether a kernel may call a function.
+fn is_allowed(kernel: &str, function: &str) -> bool {
+    let is_one = |names: &[&str]| names.iter().any(|name| function.contains(name));
+    let is_rust = function.starts_with("_R") || function.starts_with("_ZN");
+    match function {
+        // What the standard library computes for one element at a time.
+        "fma" | "fmaf" => false,
+        // Memory is moved once for a run, if it is not one of few elements.
+        "memcpy" | "memset" => ["StridedCopy", "5chain", "4gemm", "4rows"].iter().any(|part| kernel.contains(part)),
+        _ if !is_rust => true,
+        // What a run of one length begins with, and where the blocks of a product end.
+        _ if is_one(&["panic"]) => {
+            ["StridedCopy", "6Powers", "5chain", "4gemm"].iter().any(|part| kernel.contains(part))
+        }
+        _ => is_one(&["15correct_outside", "9polygamma", "4libm"]),
+    }
+}
+
+#[test]
+fn kernels_hold_no_calls_and_no_checks_in_builds_with_debug_assertions() {
+    let assembly = assembly();
+    let (mut kernels, mut vectors, mut problems) = (0, 0, BTreeSet::new());
+    let mut kernel: Option<&str> = None;
+    let mut is_wide = false;
+    for line in assembly.lines() {
+        if let Some(label) = line.strip_suffix(':').filter(|label| !label.starts_with(['.', '\t', '#'])) {
+            (kernel, is_wide) = (is_kernel(label).then_some(label), false);
+            kernels += usize::from(kernel.is_some());
+        }
+        let Some(kernel) = kernel else { continue };
+        if line.trim_start().starts_with(".size") && kernel.contains("9functions7Vectors") && kernel.contains("6avx512")
+        {
+            vectors += 1;
+            if !is_wide {
+                problems.insert((kernel, "no vectors"));
+            }
+        }
+        is_wide |= line.contains("%zmm") || line.contains("%ymm");
+        if let Some(function) = called(line).filter(|function| !is_allowed(kernel, function)) {
+            problems.insert((kernel, function));
+        }
+    }
+    assert!(kernels > 500, "{kernels} kernels");
+    assert!(vectors > 30, "{vectors} kernels of vector functions");
+    let mut report = String::new();
+    for (kernel, function) in &problems {
+        writeln!(report, "{kernel}\n    {function}").unwrap();
+    }
+    assert!(problems.is_empty(), "{} problems in {kernels} kernels:\n{report}", problems.len());
+}

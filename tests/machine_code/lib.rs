@@ -1,0 +1,128 @@
+//! The kernels of the processor's engine, from the library's own files, in a crate that takes seconds to compile. What they need
+//! of the rest is here in a few lines.
+#![allow(dead_code, unused_imports, unexpected_cfgs, clippy::all, reason = "the library has uses for all of it")]
+
+#[path = "../../src"]
+mod library {
+    #[macro_use]
+    pub mod operation;
+    pub mod shape;
+}
+pub use library::{operation, shape};
+
+pub mod algebra {
+    use crate::concrete::Array;
+    use crate::operation::{Binary, Comparison, Unary};
+    use crate::shape::{DType, Shape};
+
+    pub enum Reduction {
+        Sum,
+        Max,
+        Min,
+    }
+
+    /// What derivatives of the operation table are written in.
+    pub trait Algebra {
+        type Array: Clone;
+        fn dtype(a: &Self::Array) -> DType;
+        fn shape(a: &Self::Array) -> Shape;
+        fn constant(value: Array) -> Self::Array;
+        fn unary(op: Unary, a: Self::Array) -> Self::Array;
+        fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array;
+        fn compare(op: Comparison, a: Self::Array, b: Self::Array) -> Self::Array;
+        fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array;
+    }
+}
+
+// Files are looked for in this folder.
+#[path = "."]
+pub mod concrete {
+    #[path = "../../src/concrete/arithmetic.rs"]
+    mod arithmetic;
+
+    use crate::shape::{DType, Shape, Value};
+    pub(crate) use arithmetic::{Arithmetic, larger, smaller};
+
+    pub trait Scalar: Arithmetic {
+        const DTYPE: DType;
+    }
+
+    macro_rules! scalar {
+        ($($t:ident $variant:ident),*) => { $(impl Scalar for $t { const DTYPE: DType = DType::$variant; })* };
+    }
+    scalar!(f32 F32, f64 F64, i32 I32, i64 I64, bool Bool);
+
+    pub struct Array;
+
+    impl Array {
+        pub fn full(_: &Shape, _: Value) -> Array {
+            Array
+        }
+    }
+}
+
+#[path = "."]
+pub mod engine {
+    pub mod arrays {
+        #[derive(Clone, Copy)]
+        #[repr(align(64))]
+        pub struct Line([u8; 64]);
+    }
+
+    #[path = "."]
+    pub mod cpu {
+        #[path = "../../src/engine/cpu/recurrence/chain.rs"]
+        mod chain;
+        #[path = "../../src/engine/cpu/elements.rs"]
+        mod elements;
+        #[path = "../../src/engine/cpu/gemm.rs"]
+        mod gemm;
+        #[path = "../../src/engine/cpu/places.rs"]
+        mod places;
+        #[path = "../../src/engine/cpu/scatter.rs"]
+        mod scatter;
+        #[path = "../../src/engine/cpu/vector/mod.rs"]
+        pub mod vector;
+
+        mod code {
+            pub(super) type AlongKernel =
+                unsafe fn(*mut u8, isize, isize, (*const u8, isize), i64, (*const u8, isize), usize);
+        }
+
+        use crate::algebra::Reduction;
+        use crate::operation::{Binary, Unary};
+        use crate::shape::DType;
+        use gemm::Float;
+        use vector::{Instructions, Operand};
+
+        /// Kernels of all kinds. Those of the table's operations on two operands are left out: there are so many of them that
+        /// they would take most of the time, and what they are made by is what those on one operand are made by.
+        pub fn kernels(
+            isa: Instructions,
+            (unary, binary, reduction): (Unary, &[Binary], fn() -> Reduction),
+            (from, to): (DType, DType),
+            (a, b): (Operand, Operand),
+        ) -> Vec<*const ()> {
+            vec![
+                vector::unary(isa, unary, from) as *const (),
+                vector::select(isa, from, a, b) as *const (),
+                vector::cast(isa, from, to) as *const (),
+                vector::multiply_add(isa, from, a, b) as *const (),
+                vector::fill(isa, from) as *const (),
+                vector::ramp(isa) as *const (),
+                vector::gather(isa, from) as *const (),
+                vector::strided_copy(isa, from) as *const (),
+                vector::reduce(isa, reduction(), from) as *const (),
+                vector::dot(isa, from) as *const (),
+                vector::dots(isa, from) as *const (),
+                vector::square_distance(isa, from) as *const (),
+                vector::square_distances(isa, from) as *const (),
+                scatter::scatter(reduction(), from) as *const (),
+                scatter::gather_along(from) as *const (),
+                chain::chain(from, binary).map_or(std::ptr::null(), |chain| chain as *const ()),
+                f32::multiply as *const (),
+                f64::multiply as *const (),
+            ]
+        }
+    }
+}
