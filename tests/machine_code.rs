@@ -50,19 +50,17 @@ fn is_kernel(symbol: &str) -> bool {
 
 /// Whether a kernel may call a function.
 fn is_allowed(kernel: &str, function: &str) -> bool {
-    let is_one = |names: &[&str]| names.iter().any(|name| function.contains(name));
-    let is_rust = function.starts_with("_R") || function.starts_with("_ZN");
+    let is_of = |parts: &[&str]| parts.iter().any(|part| kernel.contains(part));
+    let is_one = |parts: &[&str]| parts.iter().any(|part| function.contains(part));
     match function {
-        // What the standard library computes for one element at a time.
+        // What the standard library computes for one element at a time, and would be one instruction for many.
         "fma" | "fmaf" => false,
-        // Memory is moved once for a run, if it is not one of few elements.
-        "memcpy" | "memset" => ["StridedCopy", "5chain", "4gemm", "4rows"].iter().any(|part| kernel.contains(part)),
-        _ if !is_rust => true,
-        // What a run of one length begins with, and where the blocks of a product end.
-        _ if is_one(&["panic"]) => {
-            ["StridedCopy", "6Powers", "5chain", "4gemm"].iter().any(|part| kernel.contains(part))
-        }
-        _ => is_one(&["15correct_outside", "9polygamma", "4libm"]),
+        // A whole run is moved so. So is a block of what has no vectors: the portable instructions lack many.
+        "memcpy" | "memset" => is_of(&["StridedCopy", "6Powers", "8portable", "4rows", "5chain", "4gemm"]),
+        _ if !function.starts_with("_R") && !function.starts_with("_ZN") => true,
+        // What is done once for a run or a block of it, not for each element.
+        _ if is_one(&["panic", "slice_index_fail"]) => is_of(&["StridedCopy", "6Powers", "5chain", "4gemm"]),
+        _ => is_one(&["15correct_outside", "9polygamma", "4libm"]) || is_of(&["4gemm"]) && is_one(&["6Places2at"]),
     }
 }
 

@@ -48,6 +48,7 @@ pub(super) fn arg_sort<T: Scalar>(order: Order, a: &Data<T>, axis: usize) -> Res
 }
 
 /// Sorts positions by their ranks, each into the sorted ones before it.
+#[allow(clippy::needless_range_loop, reason = "the lines are written where they are read")]
 fn insert(ranks: &mut [i64], positions: &mut [i64]) {
     for end in 1..ranks.len() {
         let (rank, position) = (ranks[end], positions[end]);

@@ -353,6 +353,7 @@ macro_rules! powers {
     ($t:ident) => {
         impl Loop for Powers<$t> {
             #[inline(always)]
+            #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
             unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
                 // SAFETY: the caller promises the exponent at `b`.
                 let exponent = unsafe { b.cast::<i64>().read() };

@@ -83,6 +83,7 @@ macro_rules! vector {
                 unsafe { store(to.cast(), transmute::<$register, [$t; $width]>(self.0)) }
             }
             #[inline(always)]
+            #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
             unsafe fn rest(self, $from: *const $t, $count: usize) -> Self {
                 let $else = self.0;
                 // SAFETY: as the caller's.
@@ -172,13 +173,13 @@ vector!(
     _mm256_add_pd,
     _mm256_fmadd_pd,
     |other, from, count| {
-        let mut rest = transmute::<_, [f64; 4]>(other);
+        let mut rest = transmute::<__m256d, [f64; 4]>(other);
         for at in 0..4 {
             if at < count {
                 rest[at] = load(from.wrapping_add(at));
             }
         }
-        transmute(rest)
+        transmute::<[f64; 4], __m256d>(rest)
     },
     |a, b, NOT| {
         let is_number = _mm256_cmp_pd::<_CMP_ORD_Q>(a, a);
@@ -197,13 +198,13 @@ vector!(
     _mm256_add_ps,
     _mm256_fmadd_ps,
     |other, from, count| {
-        let mut rest = transmute::<_, [f32; 8]>(other);
+        let mut rest = transmute::<__m256, [f32; 8]>(other);
         for at in 0..8 {
             if at < count {
                 rest[at] = load(from.wrapping_add(at));
             }
         }
-        transmute(rest)
+        transmute::<[f32; 8], __m256>(rest)
     },
     |a, b, NOT| {
         let is_number = _mm256_cmp_ps::<_CMP_ORD_Q>(a, a);

@@ -48,10 +48,12 @@ impl<T: Real, F: Pairwise<T>, L: Level, A: Source<T>, B: Source<T>> Blocks for R
             at += 1;
         }
         if any_outside {
-            for at in 0..COUNT {
+            at = 0;
+            while at < COUNT {
                 if F::outside(a[at], b[at]) {
                     values[at] = MaybeUninit::new(F::by_table(a[at], b[at]));
                 }
+                at += 1;
             }
         }
         // SAFETY: the caller promises room at these positions, and the whole block is known.
