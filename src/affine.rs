@@ -1,6 +1,6 @@
 //! Affine index maps: how the result of a view reads its source.
 
-use crate::shape::{Axes, Shape, copied_shape, size};
+use crate::shape::{Axes, Shape, copied_shape, size, strides};
 use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
@@ -9,6 +9,10 @@ use std::sync::Arc;
 ///
 /// Replication, transposition, slices with steps, reversal, diagonals, padding and every affine gather are of this form;
 /// composing views is multiplying matrices. `matrix` has a row for each source axis and a column for each result axis.
+///
+/// Positions are exact: along each source axis all sums of some of the terms of a position are numbers of 64 bits, since the
+/// positions are those of the axis, or at most [`AffineMap::REACH`] from its first one. There is no map that reads further
+/// beyond its source, but for those that read nothing inside, of which one position outside says all.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct AffineMap(Arc<Parts>);
 
@@ -22,6 +26,9 @@ struct Parts {
     inside: bool,
 }
 
+/// Maps of positions that memory could hold, and of those around them, are possible.
+const TOO_FAR: &str = "a map reads no further outside than its positions can be counted";
+
 impl Parts {
     fn range(&self, row: usize) -> (i128, i128) {
         let mut low = self.offset[row] as i128;
@@ -34,16 +41,59 @@ impl Parts {
         (low, high)
     }
 
-    fn assembled(self) -> AffineMap {
-        AffineMap::assemble(self.source, self.result, self.matrix, self.offset)
+    /// Whether the positions along a source axis are those of the axis, which can be counted.
+    fn stays_inside(&self, row: usize) -> bool {
+        let (low, high) = self.range(row);
+        low >= 0 && high < (self.source[row] as i128).min(i64::MAX as i128)
+    }
+
+    /// What all sums of some of the terms of a position stay below in magnitude, or at. Where there is no position, no term
+    /// is multiplied.
+    fn magnitude(&self, row: usize) -> i128 {
+        let is_empty = size(&self.result) == 0;
+        let coefficients = &self.matrix[row * self.result.len()..][..self.result.len()];
+        coefficients.iter().zip(&self.result).fold((self.offset[row] as i128).abs(), |sum, (&coefficient, &extent)| {
+            let steps = if is_empty { 1 } else { extent as i128 - 1 };
+            sum.saturating_add((coefficient as i128).abs().saturating_mul(steps))
+        })
+    }
+
+    /// Whether nothing is read inside of the source, as one of its axes tells alone.
+    fn reads_nothing(&self) -> bool {
+        let is_outside = |row: usize| {
+            let (low, high) = self.range(row);
+            high < 0 || low >= self.source[row] as i128
+        };
+        size(&self.result) == 0 || (0..self.source.len()).any(is_outside)
+    }
+
+    fn checked(self) -> Option<AffineMap> {
+        AffineMap::assemble_checked(self.source, self.result, self.matrix, self.offset)
     }
 }
 
 impl AffineMap {
+    /// How far a map may read beyond its source. A step further than the last, in bytes, is a number of 64 bits too.
+    pub const REACH: i64 = 1 << 58;
+
     /// A map from its parts: `rows[r]` are the coefficients of source axis `r`, one for each result axis.
     ///
-    /// Panics when the numbers of rows and columns don't fit the ranks.
+    /// Panics when the numbers of rows and columns don't fit the ranks, or when there is no such map: see
+    /// [`AffineMap::checked`].
     pub fn new(source: &[usize], result: &[usize], rows: &[SmallVec<[i64; 4]>], offset: &[i64]) -> AffineMap {
+        AffineMap::checked(source, result, rows, offset).expect(TOO_FAR)
+    }
+
+    /// A map from its parts, as [`AffineMap::new`] takes them; `None` where it reads both inside of the source and further
+    /// than [`AffineMap::REACH`] outside.
+    ///
+    /// Panics when the numbers of rows and columns don't fit the ranks.
+    pub fn checked(
+        source: &[usize],
+        result: &[usize],
+        rows: &[SmallVec<[i64; 4]>],
+        offset: &[i64],
+    ) -> Option<AffineMap> {
         assert_eq!(rows.len(), source.len(), "a row for each source axis");
         assert_eq!(offset.len(), source.len(), "an offset for each source axis");
         let mut matrix = SmallVec::new();
@@ -51,10 +101,19 @@ impl AffineMap {
             assert_eq!(row.len(), result.len(), "a coefficient for each result axis");
             matrix.extend(row.iter().copied());
         }
-        AffineMap::assemble(Shape::from_slice(source), Shape::from_slice(result), matrix, offset.into())
+        AffineMap::assemble_checked(Shape::from_slice(source), Shape::from_slice(result), matrix, offset.into())
     }
 
-    fn assemble(source: Shape, result: Shape, mut matrix: SmallVec<[i64; 9]>, offset: SmallVec<[i64; 4]>) -> AffineMap {
+    fn assemble(source: Shape, result: Shape, matrix: SmallVec<[i64; 9]>, offset: SmallVec<[i64; 4]>) -> AffineMap {
+        AffineMap::assemble_checked(source, result, matrix, offset).expect(TOO_FAR)
+    }
+
+    fn assemble_checked(
+        source: Shape,
+        result: Shape,
+        mut matrix: SmallVec<[i64; 9]>,
+        offset: SmallVec<[i64; 4]>,
+    ) -> Option<AffineMap> {
         // An axis of length 1 is only ever read at 0, so its coefficients say nothing: clearing them makes equal maps equal.
         let columns = result.len();
         for (axis, &extent) in result.iter().enumerate() {
@@ -65,12 +124,38 @@ impl AffineMap {
             }
         }
         let mut parts = Parts { source, result, matrix, offset, inside: false };
-        parts.inside = size(&parts.result) == 0
-            || (0..parts.source.len()).all(|row| {
-                let (low, high) = parts.range(row);
-                low >= 0 && high < parts.source[row] as i128
-            });
-        AffineMap(Arc::new(parts))
+        let is_empty = size(&parts.result) == 0;
+        parts.inside = true;
+        for row in 0..parts.source.len() {
+            if !is_empty && parts.stays_inside(row) {
+                continue;
+            }
+            parts.inside &= is_empty;
+            if parts.magnitude(row) > AffineMap::REACH as i128 {
+                if !parts.reads_nothing() {
+                    return None;
+                }
+                parts.matrix.fill(0);
+                parts.offset.fill(-1);
+                parts.inside = is_empty;
+                break;
+            }
+        }
+        Some(AffineMap(Arc::new(parts)))
+    }
+
+    /// Whether row-major positions in the source can be counted too, in bytes, whatever sums of terms they are computed by.
+    pub(crate) fn is_linear(&self) -> bool {
+        let parts = &self.0;
+        let reach = |(row, stride): (usize, usize)| {
+            let reach = if parts.stays_inside(row) { parts.source[row] as i128 - 1 } else { parts.magnitude(row) };
+            reach.checked_mul(stride as i128)
+        };
+        let mut reaches = (0..parts.source.len()).zip(strides(&parts.source)).map(reach);
+        parts.inside
+            || reaches
+                .try_fold(0i128, |sum, reach| sum.checked_add(reach?))
+                .is_some_and(|reach| reach <= AffineMap::REACH as i128)
     }
 
     /// Smallest and largest position read along a source axis; meaningful when the result is not empty.
@@ -194,13 +279,21 @@ impl AffineMap {
 
     /// `result[j] = source[start + step · j]` along one axis, for `count` positions; reads outside give 0, so that
     /// slices, reversal (`start = n − 1`, `step = −1`) and padding (`start = −before`) are all of this form.
+    ///
+    /// Panics where [`AffineMap::along_checked`] gives `None`.
     pub fn along(source: &[usize], axis: usize, start: i64, step: i64, count: usize) -> AffineMap {
+        AffineMap::along_checked(source, axis, start, step, count).expect(TOO_FAR)
+    }
+
+    /// As [`AffineMap::along`]; `None` where some positions are inside, and others further outside than
+    /// [`AffineMap::REACH`].
+    pub fn along_checked(source: &[usize], axis: usize, start: i64, step: i64, count: usize) -> Option<AffineMap> {
         let mut parts = Parts::clone(&AffineMap::identity(source).0);
         let columns = source.len();
         parts.result[axis] = count;
         parts.matrix[axis * columns + axis] = step;
         parts.offset[axis] = start;
-        parts.assembled()
+        parts.checked()
     }
 
     /// Reads one position along an axis, and removes the axis.
@@ -267,8 +360,9 @@ impl AffineMap {
     /// axis they are those that no source axis which moves with that axis alone leaves; where several result axes take a
     /// source axis outside together, the first map does so too. `None` where nothing is inside.
     pub(crate) fn padded(&self) -> Option<(AffineMap, AffineMap)> {
+        let whole = || (self.clone(), AffineMap::identity(&self.0.result));
         if self.0.inside {
-            return Some((self.clone(), AffineMap::identity(&self.0.result)));
+            return Some(whole());
         }
         let mut parts: SmallVec<[(i128, i128); 4]> = self.0.result.iter().map(|&extent| (0, extent as i128)).collect();
         for (row, &extent) in self.0.source.iter().enumerate() {
@@ -305,7 +399,8 @@ impl AffineMap {
                 inner.offset[row] += self.coefficient(row, column) * start;
             }
         }
-        Some((inner.assembled(), outer.assembled()))
+        // There may be no such padding, of arrays that no memory holds.
+        Some(inner.checked().zip(outer.checked()).unwrap_or_else(whole))
     }
 
     /// The read as one of a larger array, inside of which it stays, and the read that makes that array from the source, with
@@ -325,35 +420,36 @@ impl AffineMap {
             offsets.push(low);
         }
         inner.source.iter().try_fold(1, |count: usize, &extent| count.checked_mul(extent))?;
-        Some((AffineMap::new(self.source(), &inner.source, &rows, &offsets), inner.assembled()))
+        Some((AffineMap::checked(self.source(), &inner.source, &rows, &offsets)?, inner.checked()?))
     }
 
     /// The map that reads through `self` first and `inner` second: `view(view(x, inner), self) = view(x, composed)`.
     ///
     /// `None` where that would not be exact: where `self` reads outside of what `inner` results in, which is 0, while the
-    /// composed map might read inside the source; or where a coefficient overflows.
+    /// composed map might read inside the source; or where it would read too far outside.
     pub fn compose(&self, inner: &AffineMap) -> Option<AffineMap> {
         debug_assert_eq!(self.0.source, inner.0.result);
         if !self.0.inside {
             return None;
         }
         let columns = self.0.result.len();
-        let mut matrix: SmallVec<[i64; 9]> = SmallVec::from_elem(0, inner.0.source.len() * columns);
-        let mut offset: SmallVec<[i64; 4]> = SmallVec::from_elem(0, inner.0.source.len());
+        let mut matrix: SmallVec<[i64; 9]> = SmallVec::with_capacity(inner.0.source.len() * columns);
+        let mut offset: SmallVec<[i64; 4]> = SmallVec::with_capacity(inner.0.source.len());
         for row in 0..inner.0.source.len() {
-            let mut constant = inner.0.offset[row] as i128;
-            for middle in 0..inner.0.result.len() {
-                let outer = inner.coefficient(row, middle) as i128;
-                constant += outer * self.0.offset[middle] as i128;
-                for column in 0..columns {
-                    let product = outer * self.coefficient(middle, column) as i128;
-                    let sum = matrix[row * columns + column] as i128 + product;
-                    matrix[row * columns + column] = i64::try_from(sum).ok()?;
-                }
+            // Σ inner[row, middle] · what the outer map has there.
+            let through = |start: i64, outer: &dyn Fn(usize) -> i64| {
+                let add = |sum: i128, (middle, &factor): (usize, &i64)| {
+                    sum.checked_add((factor as i128).checked_mul(outer(middle) as i128)?)
+                };
+                let sum = inner.row(row).iter().enumerate().try_fold(start as i128, add)?;
+                i64::try_from(sum).ok()
+            };
+            offset.push(through(inner.0.offset[row], &|middle| self.0.offset[middle])?);
+            for column in 0..columns {
+                matrix.push(through(0, &|middle| self.coefficient(middle, column))?);
             }
-            offset[row] = i64::try_from(constant).ok()?;
         }
-        Some(AffineMap::assemble(inner.0.source.clone(), self.0.result.clone(), matrix, offset))
+        AffineMap::assemble_checked(inner.0.source.clone(), self.0.result.clone(), matrix, offset)
     }
 
     /// Result axes that no source axis depends on: along them the view repeats its source.

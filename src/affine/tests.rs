@@ -104,18 +104,74 @@ fn composition_reads_through_both_maps() {
 
 #[test]
 fn composition_gives_up_on_overflow() {
-    let huge = AffineMap::along(&[5], 0, 0, i64::MAX, 2);
+    const REACH: i64 = AffineMap::REACH;
+    let huge = AffineMap::along(&[5], 0, 0, REACH, 2);
     let both = AffineMap::new(&[2], &[2, 2], &[smallvec![1, 0]], &[0]);
     assert!(both.compose(&huge).is_some());
     let wide = AffineMap::new(&[2, 2], &[2], &[smallvec![1], smallvec![1]], &[0, 0]);
-    let inner = AffineMap::new(&[5], &[2, 2], &[smallvec![i64::MAX, i64::MAX]], &[0]);
-    assert!(wide.compose(&inner).is_none());
-    // Reads of it stay outside, without overflow.
-    assert_eq!(inner.position(&[1, 1]), None);
-    assert!(!inner.is_inside());
-    // Ranges of absurd extents neither overflow nor seem small.
-    let absurd = AffineMap::new(&[5], &[usize::MAX; 4], &[smallvec![i64::MAX; 4]], &[0]);
-    assert!(!absurd.is_inside());
+    let inner = AffineMap::new(&[5], &[2, 2], &[smallvec![REACH / 2, REACH / 2]], &[0]);
+    assert!(wide.compose(&inner).is_some());
+    let inner = AffineMap::new(&[4 * REACH as usize], &[2, 2], &[smallvec![REACH, REACH]], &[0]);
+    assert!(inner.is_inside() && wide.compose(&inner).is_some());
+    let far = AffineMap::new(&[REACH as usize, 2], &[1 << 30], &[smallvec![1 << 20], smallvec![1]], &[0, 0]);
+    let further = AffineMap::new(&[5], &[REACH as usize, 2], &[smallvec![0, REACH]], &[0]);
+    assert!(far.compose(&further).is_none());
+}
+
+/// There is no map beyond the bound, unless all it reads is outside: such maps are one.
+#[test]
+fn maps_read_no_further_outside_than_positions_can_be_counted() {
+    const REACH: i64 = AffineMap::REACH;
+    let row = |source: usize, result: &[usize], row: &[i64], offset: i64| {
+        AffineMap::checked(&[source], result, &[row.into()], &[offset])
+    };
+    let outside = |map: Option<AffineMap>| {
+        let map = map.expect("it reads nothing");
+        assert!(!map.is_inside() && (map.offset(0), map.ignored().len()) == (-1, map.result().len()), "{map:?}");
+        assert_eq!(map.position(&vec![0; map.result().len()]), None);
+    };
+    for (coefficient, offset) in [(REACH, 0), (-REACH, 0), (REACH - 4, 4), (4 - REACH, 4), (1, -REACH + 1)] {
+        assert!(row(5, &[2], &[coefficient], offset).is_some(), "{coefficient} {offset}");
+    }
+    // Read at 0 alone, a coefficient says nothing.
+    assert!(row(5, &[1], &[i64::MIN], 0).unwrap().is_inside());
+    for (coefficient, offset) in [(REACH + 1, 0), (-REACH - 1, 0), (REACH, 1), (i64::MAX, 0), (i64::MIN, 4)] {
+        assert!(row(5, &[2], &[coefficient], offset).is_none(), "{coefficient} {offset}");
+    }
+    // In a sum of terms some may leave 64 bits though the sum does not.
+    assert!(row(5, &[2, 2], &[i64::MAX, i64::MAX], -i64::MAX).is_none());
+    assert!(row(5, &[usize::MAX; 4], &[i64::MAX; 4], 0).is_none());
+    assert!(row(5, &[3], &[-REACH], REACH).is_none());
+    for offset in [i64::MIN, -REACH - 1, REACH + 1, i64::MAX] {
+        outside(row(5, &[2], &[1], offset));
+        outside(row(5, &[], &[], offset));
+        outside(row(5, &[2, 2], &[1, -1], offset));
+    }
+    outside(row(0, &[2], &[i64::MAX], i64::MIN));
+    // Inside of arrays of any size all is well; of nothing that is read, nothing is far.
+    let most = i64::MAX as usize;
+    assert!(row(most, &[most], &[-1], i64::MAX - 1).unwrap().is_inside());
+    assert!(row(most, &[most], &[1], 1).is_none());
+    assert!(row(5, &[0, usize::MAX], &[1, i64::MIN], i64::MIN).unwrap().is_inside());
+    assert!(AffineMap::identity(&[0, usize::MAX]).is_identity());
+    // Another axis is outside already.
+    let rows = [smallvec![REACH + 1], smallvec![1]];
+    let map = AffineMap::checked(&[5, 5], &[2], &rows, &[0, 5]).unwrap();
+    assert_eq!((map.offset(0), map.offset(1), map.ignored().len()), (-1, -1, 1));
+    assert!(AffineMap::checked(&[5, 5], &[2], &rows, &[0, 4]).is_none());
+}
+
+/// Row-major positions are counted where the bound holds of them too.
+#[test]
+fn maps_are_linear_where_positions_in_memory_can_be_counted() {
+    const REACH: i64 = AffineMap::REACH;
+    let map = |columns: usize, coefficient: i64| {
+        AffineMap::new(&[5, columns], &[2, columns], &[smallvec![coefficient, 0], smallvec![0, 1]], &[0, 0])
+    };
+    assert!(map(3, 1).is_linear() && map(3, 5).is_linear());
+    assert!(map(1, REACH).is_linear() && map(2, REACH / 2 - 1).is_linear());
+    assert!(!map(2, REACH).is_linear() && !map(2, REACH / 2).is_linear());
+    assert!(AffineMap::along(&[i64::MAX as usize], 0, i64::MAX - 1, -1, i64::MAX as usize).is_linear());
 }
 
 #[test]
@@ -193,7 +249,7 @@ fn maps_print_as_formulas() {
     assert_eq!(map(&[0, -3], 5), "[i, j] -> [5 - 3*j]");
     assert_eq!(map(&[0, 0], 5), "[i, j] -> [5]");
     assert_eq!(map(&[0], 0), "[i] -> [0]");
-    assert_eq!(map(&[i64::MIN], i64::MIN), "[i] -> [-9223372036854775808*i - 9223372036854775808]");
+    assert_eq!(map(&[1 << 57], -(1 << 57)), "[i] -> [144115188075855872*i - 144115188075855872]");
     assert_eq!(AffineMap::identity(&[]).to_string(), "[] -> []");
     assert_eq!(AffineMap::identity(&[2; 8]).to_string(), "[i, j, k, l, m, n, i6, i7] -> [i, j, k, l, m, n, i6, i7]");
 }
@@ -245,6 +301,6 @@ fn a_read_is_one_inside_of_the_source_with_zeros_around_it() {
         outside += usize::from(!map.is_inside());
     }
     assert!(outside > 500);
-    let far: SmallVec<[i64; 4]> = smallvec![i64::MAX / 2, i64::MAX / 2];
+    let far: SmallVec<[i64; 4]> = smallvec![1 << 56, 1 << 55];
     assert!(AffineMap::new(&[3, 3], &[3, 3], &[far.clone(), far], &[0, 0]).surrounded().is_none());
 }

@@ -48,7 +48,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// When rows, columns and offsets don't fit the shapes, or a position is none of 64 bits.
+    /// When rows, columns and offsets don't fit the shapes, or positions are further outside than a map reads.
     pub(super) fn map(
         &mut self,
         source: &[usize],
@@ -64,15 +64,9 @@ impl Limits {
         if let Some(row) = rows.iter().find(|row| row.len() != result.len()) {
             return Err(format!("a row of the map has {} coefficients, but the shape is {result:?}", row.len()));
         }
-        let map = AffineMap::new(source, result, rows, offsets);
-        let fits = |position: i128| i64::try_from(position).is_ok();
-        for row in 0..source.len() {
-            let (low, high) = map.range(row);
-            if !fits(low) || !fits(high) {
-                return Err(format!("the map reads positions {low} to {high}, which 64 bits do not hold"));
-            }
-        }
-        Ok(map)
+        AffineMap::checked(source, result, rows, offsets).ok_or_else(|| {
+            format!("the map reads further than 2^{} outside of shape {source:?}", AffineMap::REACH.ilog2())
+        })
     }
 
     /// Takes the coefficients of a map from what is allowed, before there is one.

@@ -48,7 +48,12 @@ impl<const D: usize> Window<D> {
     }
 
     /// The read of all windows: the source's `outer` leading axes, the windows' axes, then those inside of a window.
-    fn view(&self, source: &[usize], outer: usize, counts: &[usize], extents: &[usize]) -> AffineMap {
+    ///
+    /// # Errors
+    ///
+    /// Where windows are too far outside of the array.
+    fn view(&self, source: &[usize], outer: usize, counts: &[usize], extents: &[usize]) -> Result<AffineMap, String> {
+        let too_far = || format!("windows by {self:?} go too far beyond axes of extents {:?}", &source[outer..]);
         let result: Shape = source[..outer].iter().chain(counts).chain(extents).copied().collect();
         let mut offsets: SmallVec<[i64; 4]> = SmallVec::from_elem(0, outer);
         let mut rows = Vec::with_capacity(source.len());
@@ -57,14 +62,16 @@ impl<const D: usize> Window<D> {
             match axis.checked_sub(outer) {
                 None => row[axis] = 1,
                 Some(at) => {
-                    row[outer + at] = self.stride[at] as i64;
-                    row[outer + D + at] = self.dilation[at] as i64;
-                    offsets.push(-(self.padding[at].0 as i64));
+                    let number = |number: usize| i64::try_from(number).map_err(|_| too_far());
+                    // The one window, or the one read of a window, is not moved.
+                    row[outer + at] = if counts[at] > 1 { number(self.stride[at])? } else { 0 };
+                    row[outer + D + at] = if extents[at] > 1 { number(self.dilation[at])? } else { 0 };
+                    offsets.push(-number(self.padding[at].0)?);
                 }
             }
             rows.push(row);
         }
-        AffineMap::new(source, &result, &rows, &offsets)
+        AffineMap::checked(source, &result, &rows, &offsets).ok_or_else(too_far)
     }
 }
 
@@ -90,7 +97,10 @@ fn convolution<A: Algebra, E: Number, R: Rank, const D: usize>(
     };
     let split = |leading: &[usize], rest: &[usize]| -> Shape { leading.iter().chain(rest).copied().collect() };
     let source = split(&[shape[0], groups, weights[1]], &shape[2..]);
-    let map = window.view(&source, 3, &counts, &weights[2..]);
+    let map = match window.view(&source, 3, &counts, &weights[2..]) {
+        Ok(map) => map,
+        Err(problem) => return fail(name, problem, &shape),
+    };
     let windows = A::view(A::reshape(x.array().clone(), &source), &map);
     let kernels = A::reshape(kernel.array().clone(), &split(&[groups, outputs / groups, weights[1]], &weights[2..]));
     // Sample, group, channel of the group, windows, inside a window; then the output of the group.
@@ -120,7 +130,10 @@ fn pooled<A: Algebra, E: Float, R: Rank, const D: usize>(
         Ok(counts) => counts,
         Err(problem) => return fail(name, problem, &shape),
     };
-    let map = window.view(&shape, 2, &counts, &extents);
+    let map = match window.view(&shape, 2, &counts, &extents) {
+        Ok(map) => map,
+        Err(problem) => return fail(name, problem, &shape),
+    };
     let inside: Axes = (2 + D..2 + 2 * D).collect();
     let windows = A::view(x.array().clone(), &map);
     if !largest {

@@ -1,6 +1,7 @@
 //! Affine functions of loop positions, by which nests read and write.
 
 use crate::affine::AffineMap;
+use crate::shape::{size, strides};
 use smallvec::SmallVec;
 
 /// `offset + coefficients · positions`, over the axes of a nest.
@@ -42,7 +43,6 @@ impl Affine {
 
     /// What the function and all sums of some of its terms stay below in magnitude, or at, over loops of these extents; `None`
     /// where that overflows.
-    #[cfg(feature = "opencl")]
     pub(crate) fn magnitude(&self, extents: &[usize]) -> Option<usize> {
         let terms = self.coefficients.iter().zip(extents);
         let start = usize::try_from(self.offset.unsigned_abs()).ok();
@@ -99,20 +99,29 @@ impl Access {
         Access { rows: (0..rank).map(|axis| Affine::axis(axis, rank)).collect(), guards: Guards::new() }
     }
 
-    /// The access of a view's source, given that of the view, and the guards that the view itself needs; `None` where a
-    /// coefficient overflows.
+    /// The access of a view's source, given that of the view, and the guards that the view itself needs; `None` where
+    /// positions are too far outside, as they are of no linear map that is read at positions of its result.
     pub(crate) fn through_view(&self, map: &AffineMap, extents: &[usize]) -> Option<(Access, Guards)> {
         let mut rows = SmallVec::new();
         let mut guards = Guards::new();
-        for (row, &extent) in map.source().iter().enumerate() {
+        let mut reach: u128 = 0;
+        for ((row, &extent), stride) in map.source().iter().enumerate().zip(strides(map.source())) {
             let mut position = Affine::constant(map.offset(row), extents.len());
             for (column, inner) in self.rows.iter().enumerate() {
                 position = position.plus(map.coefficient(row, column), inner)?;
             }
-            if !position.stays_inside(extents, extent) {
-                guards.push(Guard { position: position.clone(), extent: extent as i64 });
+            if position.stays_inside(extents, extent) {
+                reach = reach.checked_add((extent as u128 - 1).checked_mul(stride as u128)?)?;
+            } else {
+                // A guard holds nowhere else.
+                let extent = extent.min(AffineMap::REACH as usize + 1) as i64;
+                guards.push(Guard { position: position.clone(), extent });
+                reach = reach.checked_add(position.magnitude(extents)?.checked_mul(stride)? as u128)?;
             }
             rows.push(position);
+        }
+        if !guards.is_empty() && reach > AffineMap::REACH as u128 {
+            return None;
         }
         let mut all = self.guards.clone();
         all.extend(guards.iter().filter(|guard| !self.guards.contains(guard)).cloned());
@@ -155,10 +164,13 @@ impl Access {
         Some(Access { rows, guards: Guards::new() })
     }
 
-    /// The row-major position in an array of this shape; `None` where it overflows.
+    /// The row-major position in an array of this shape, any if that is empty; `None` where it overflows.
     pub(crate) fn linear(&self, shape: &[usize], extents: &[usize]) -> Option<Affine> {
         let mut linear = Affine::constant(0, extents.len());
-        for (row, stride) in self.rows.iter().zip(crate::shape::strides(shape)) {
+        if size(shape) == 0 {
+            return Some(linear);
+        }
+        for (row, stride) in self.rows.iter().zip(strides(shape)) {
             linear = linear.plus(i64::try_from(stride).ok()?, row)?;
         }
         Some(linear)

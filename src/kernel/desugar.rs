@@ -10,10 +10,14 @@ use std::borrow::Cow;
 
 /// The program in terms of what nests can do: the position of an extreme is the least position of an element that is it, or
 /// that is NaN, since of NaNs, which no element equals, the first counts. Updates that are put together only to be scattered
-/// are scattered from where they are. What is read or added at positions along no axis is the array itself.
+/// are scattered from where they are. What is read or added at positions along no axis is the array itself. A view whose
+/// positions in memory can not be counted reads at computed ones.
 pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
     let is_sugar = |node: &Node| {
-        matches!(node.op, Op::ArgReduce(..)) || is_without_positions(node) || pieces(body, node).is_some()
+        matches!(node.op, Op::ArgReduce(..))
+            || is_without_positions(node)
+            || pieces(body, node).is_some()
+            || matches!(&node.op, Op::View(map) | Op::Accumulate(map) if !map.is_linear())
     };
     if !body.nodes.iter().any(is_sugar) {
         return Cow::Borrowed(body);
@@ -30,6 +34,14 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
             Op::Scatter(extents) if let Some(updates) = pieces(body, node) => {
                 let updates: Vec<NodeId> = updates.iter().map(|&piece| ids[piece as usize]).collect();
                 scatters(&mut graph, extents, &updates, &args[1..])
+            }
+            Op::View(map) if !map.is_linear() => {
+                let operands = with_positions(&mut graph, args[0], map);
+                graph.add(Op::Gather, &operands)
+            }
+            Op::Accumulate(map) if !map.is_linear() => {
+                let operands = with_positions(&mut graph, args[0], map);
+                graph.add(Op::Scatter(map.source().into()), &operands)
             }
             op => graph.add(op.clone(), &args),
         });
@@ -71,6 +83,25 @@ fn scatters(graph: &mut Graph, extents: &Shape, updates: &[NodeId], indices: &[N
         start += count;
     }
     sum.expect("a concatenation has parts")
+}
+
+/// An operand, and the positions along each source axis that a map reads for those of its result.
+fn with_positions(graph: &mut Graph, operand: NodeId, map: &AffineMap) -> Vec<NodeId> {
+    let shape = map.result();
+    let mut operands = vec![operand];
+    for row in 0..map.source().len() {
+        let full = |graph: &mut Graph, value: i64| graph.add(Op::Constant(Array::full(shape, Value::I64(value))), &[]);
+        let mut position = full(graph, map.offset(row));
+        for (column, &coefficient) in map.row(row).iter().enumerate().filter(|(_, coefficient)| **coefficient != 0) {
+            let along = graph.add(Op::Iota(shape[column]), &[]);
+            let along = graph.add(Op::View(AffineMap::broadcast(&[shape[column]], shape, &[column])), &[along]);
+            let coefficient = full(graph, coefficient);
+            let term = graph.add(Op::Binary(Binary::Mul), &[along, coefficient]);
+            position = graph.add(Op::Binary(Binary::Add), &[position, term]);
+        }
+        operands.push(position);
+    }
+    operands
 }
 
 fn position(graph: &mut Graph, extreme: Extreme, a: NodeId, axis: usize) -> NodeId {

@@ -72,7 +72,7 @@ fn accumulate_merged(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
     let rows: Vec<SmallVec<[i64; 4]>> = (0..map.source().len())
         .map(|row| order.iter().filter(|&&axis| axis != outer).map(|&axis| map.coefficient(row, axis)).collect())
         .collect();
-    let smaller = AffineMap::new(map.source(), &merged, &rows, &offsets_of(map));
+    let smaller = AffineMap::checked(map.source(), &merged, &rows, &offsets_of(map))?;
     let updates = arena.add(Op::View(moved), args);
     let updates = arena.add(Op::Reshape(merged), &[updates]);
     Some(arena.add(Op::Accumulate(smaller), &[updates]))
@@ -190,7 +190,7 @@ fn accumulate_solved(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
         offsets.push(equation.constant);
         source.push(1);
     }
-    let read = AffineMap::new(&source, &whole, &rows, &offsets);
+    let read = AffineMap::checked(&source, &whole, &rows, &offsets)?;
     let updates = if source.len() > updates_shape.len() { arena.add(Op::Reshape(source), args) } else { args[0] };
     let view = arena.add(Op::View(read), &[updates]);
     if free.is_empty() {

@@ -128,7 +128,7 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
                 elements.fold((i64::MAX, i64::MIN), |(low, high), x| (low.min(x), high.max(x)))
             }
         },
-        Op::Iota(n) => (0, (*n as i64 - 1).max(0)),
+        Op::Iota(n) => (0, last(*n)),
         Op::Unary(op) if integral => {
             let (low, high) = of(0);
             match op {
@@ -168,9 +168,14 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
         }
         Op::Reshape(_) | Op::Alias | Op::Mark => args[0].interval,
         Op::Concatenate(_) => args.iter().map(|fact| fact.interval).reduce(hull).unwrap_or(unknown),
-        Op::ArgReduce(_, axis) | Op::ArgSort(_, axis) => (0, (ty(node.args[0]).shape[*axis] as i64 - 1).max(0)),
+        Op::ArgReduce(_, axis) | Op::ArgSort(_, axis) => (0, last(ty(node.args[0]).shape[*axis])),
         _ => unknown,
     }
+}
+
+/// The last position of an axis, or as far as can be counted.
+fn last(extent: usize) -> i64 {
+    i64::try_from(extent.saturating_sub(1)).unwrap_or(i64::MAX)
 }
 
 /// The interval of what a view reads inside of an array of this form and interval.

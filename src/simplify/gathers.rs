@@ -74,7 +74,7 @@ fn affine_map(arena: &Simplifier, shape: &[usize], indices: &[NodeId]) -> Option
     for axis in indices.len()..shape.len() {
         rows[axis][positions.len() + axis - indices.len()] = 1;
     }
-    Some(AffineMap::new(shape, &result, &rows, &offsets))
+    AffineMap::checked(shape, &result, &rows, &offsets)
 }
 
 /// A gather at affine positions is a view: no index arrays.
@@ -326,24 +326,24 @@ fn gather_periodic(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<N
         Period::Again(n) => {
             let (times, rest) = (count / n, count % n);
             if times == 0 {
-                return Some(window(arena, args[0], 0, 0, count));
+                return window(arena, args[0], 0, 0, count);
             }
-            let once = window(arena, args[0], 0, 0, n);
+            let once = window(arena, args[0], 0, 0, n)?;
             let many = with_axes(arena, once, &with_outer(&shape, &[times, n]), &[0]);
             let many = arena.add(Op::Reshape(with_outer(&shape, &[times * n])), &[many]);
             if rest == 0 {
                 return Some(many);
             }
-            let last = window(arena, once, 0, 0, rest);
+            let last = window(arena, once, 0, 0, rest)?;
             Some(arena.add(Op::Concatenate(0), &[many, last]))
         }
         Period::Stays(n) => {
             let rows = count.div_ceil(n);
             let all = rows.checked_mul(n)?;
-            let once = window(arena, args[0], 0, 0, rows);
+            let once = window(arena, args[0], 0, 0, rows)?;
             let many = with_axes(arena, once, &with_outer(&shape, &[rows, n]), &[1]);
             let many = arena.add(Op::Reshape(with_outer(&shape, &[all])), &[many]);
-            Some(window(arena, many, 0, 0, count))
+            window(arena, many, 0, 0, count)
         }
     }
 }
@@ -358,26 +358,26 @@ fn scatter_periodic(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<
     let rows = match period {
         Period::Again(n) => {
             let times = count / n;
-            let full = window(arena, updates, 0, 0, times * n);
+            let full = window(arena, updates, 0, 0, times * n)?;
             let full = arena.add(Op::Reshape(with_outer(&shape, &[times, n])), &[full]);
             let sum = arena.add(Op::Reduce(Reduction::Sum, Axes::from_slice(&[0])), &[full]);
             if count.is_multiple_of(n) {
                 sum
             } else {
-                let last = window(arena, updates, 0, (times * n) as i64, count % n);
-                let last = window(arena, last, 0, 0, n);
+                let last = window(arena, updates, 0, (times * n) as i64, count % n)?;
+                let last = window(arena, last, 0, 0, n)?;
                 let add = if arena.ty(sum).dtype == DType::Bool { Binary::Or } else { Binary::Add };
                 arena.add(Op::Binary(add), &[sum, last])
             }
         }
         Period::Stays(n) => {
             let periods = count.div_ceil(n);
-            let full = window(arena, updates, 0, 0, periods.checked_mul(n)?);
+            let full = window(arena, updates, 0, 0, periods.checked_mul(n)?)?;
             let full = arena.add(Op::Reshape(with_outer(&shape, &[periods, n])), &[full]);
             arena.add(Op::Reduce(Reduction::Sum, Axes::from_slice(&[1])), &[full])
         }
     };
-    Some(window(arena, rows, 0, 0, extent))
+    window(arena, rows, 0, 0, extent)
 }
 
 /// A gather, all inside, from a view that permutes, reverses, shifts or repeats the indexed axes gathers from the view's

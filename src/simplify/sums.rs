@@ -154,7 +154,7 @@ fn core(graph: &mut Graph, view: NodeId, support: &Support) -> Option<NodeId> {
             *offset = offset.checked_add(moved)?;
         }
     }
-    let smaller = AffineMap::new(map.source(), &support.extents, &rows_of(map), &offsets);
+    let smaller = AffineMap::checked(map.source(), &support.extents, &rows_of(map), &offsets)?;
     let source = node.args[0];
     Some(if smaller.is_identity() { source } else { graph.add(Op::View(smaller), &[source]) })
 }

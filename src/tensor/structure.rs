@@ -191,9 +191,10 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
             return fail("pad", problem, &shape);
         }
         let count = shape[axis].checked_add(before).and_then(|extent| extent.checked_add(after));
-        match (count, i64::try_from(before)) {
-            (Some(count), Ok(before)) => self.view("pad", AffineMap::along(&shape, axis, -before, 1, count)),
-            _ => fail("pad", format!("shape {:?} by {before} and {after} overflows", &shape[..]), &shape),
+        let map = count.zip(i64::try_from(before).ok());
+        match map.and_then(|(count, before)| AffineMap::along_checked(&shape, axis, -before, 1, count)) {
+            Some(map) => self.view("pad", map),
+            None => fail("pad", format!("shape {:?} by {before} and {after} overflows", &shape[..]), &shape),
         }
     }
 

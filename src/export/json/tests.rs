@@ -141,7 +141,7 @@ fn what_does_not_fit_is_said_with_the_way_to_it() {
         (
             view("[[9223372036854775807]]", "[1]"),
             "1",
-            "body.nodes[0].op.view: the map reads positions 1 to 9223372036854775808, which 64 bits do not hold",
+            "body.nodes[0].op.view: the map reads further than 2^58 outside of shape [3]",
         ),
         (
             node(r#"{"contract":{"left":[0],"right":[1],"result":[]}}"#, "0,0", "[]"),

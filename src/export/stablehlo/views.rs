@@ -192,46 +192,53 @@ fn affine(writer: &mut Writer, shape: &[usize], coefficients: &[i64], offset: i6
 
 /// For each element of the result, the row-major position in the source, and whether it is inside, if that is not known.
 fn positions(writer: &mut Writer, operation: &str, map: &AffineMap) -> Result<(Handle, Option<Handle>)> {
-    let too_large = || problem(operation, "positions beyond 64 bits");
-    let shape = map.result();
-    let reach = |coefficients: &[i64], offset: i64| {
-        let terms =
-            coefficients.iter().zip(shape).map(|(&c, &n)| (c as i128).saturating_mul(n as i128).saturating_abs());
-        let total = terms.fold((offset as i128).abs(), i128::saturating_add);
-        i64::try_from(total).map(|_| ()).map_err(|_| too_large())
-    };
     if i64::try_from(size(map.source())).is_err() {
-        return Err(too_large());
+        return Err(problem(operation, "positions beyond 64 bits"));
     }
-    let strides = strides(map.source());
+    let shape = map.result();
     let mut inside: Option<Handle> = None;
+    // Where positions in memory can't be counted outside of the source, each axis is read at 0 there.
+    let mut clamped: Option<Handle> = None;
     let (mut coefficients, mut offset) = (vec![0i64; shape.len()], 0i64);
-    for (row, &stride) in strides.iter().enumerate() {
-        reach(map.row(row), map.offset(row))?;
-        for (sum, &coefficient) in coefficients.iter_mut().zip(map.row(row)) {
-            let product = coefficient.checked_mul(stride as i64).and_then(|product| sum.checked_add(product));
-            *sum = product.ok_or_else(too_large)?;
-        }
-        let product = map.offset(row).checked_mul(stride as i64).and_then(|product| offset.checked_add(product));
-        offset = product.ok_or_else(too_large)?;
+    for (row, stride) in strides(map.source()).into_iter().enumerate() {
         let (low, high) = map.range(row);
-        if low >= 0 && high < map.source()[row] as i128 {
-            continue;
+        let stays_inside = low >= 0 && high < map.source()[row] as i128;
+        if map.is_linear() {
+            for (sum, &coefficient) in coefficients.iter_mut().zip(map.row(row)) {
+                *sum += coefficient * stride as i64;
+            }
+            offset += map.offset(row) * stride as i64;
+            if stays_inside {
+                continue;
+            }
         }
-        let position = affine(writer, shape, map.row(row), map.offset(row));
-        let (zero, extent) =
-            (writer.filled(DType::I64, shape, 0), writer.filled(DType::I64, shape, map.source()[row] as i64));
-        let above = writer.compare(Comparison::GreaterEqual, &position, &zero);
-        let below = writer.compare(Comparison::Less, &position, &extent);
-        for mask in [above, below] {
-            inside = Some(match inside {
-                None => mask,
-                Some(inside) => writer.elementwise("and", &[&inside, &mask]),
+        let mut position = affine(writer, shape, map.row(row), map.offset(row));
+        let zero = writer.filled(DType::I64, shape, 0);
+        if !stays_inside {
+            let extent = writer.filled(DType::I64, shape, map.source()[row] as i64);
+            let above = writer.compare(Comparison::GreaterEqual, &position, &zero);
+            let below = writer.compare(Comparison::Less, &position, &extent);
+            for mask in [above, below] {
+                inside = Some(match inside {
+                    None => mask,
+                    Some(inside) => writer.elementwise("and", &[&inside, &mask]),
+                });
+            }
+        }
+        if !map.is_linear() {
+            if let Some(inside) = &inside {
+                position = writer.select(inside, &position, &zero);
+            }
+            let stride = writer.filled(DType::I64, shape, stride as i64);
+            let term = writer.elementwise("multiply", &[&position, &stride]);
+            clamped = Some(match clamped {
+                None => term,
+                Some(sum) => writer.elementwise("add", &[&sum, &term]),
             });
         }
     }
-    reach(&coefficients, offset)?;
-    Ok((affine(writer, shape, &coefficients, offset), inside))
+    let position = clamped.unwrap_or_else(|| affine(writer, shape, &coefficients, offset));
+    Ok((position, inside))
 }
 
 /// An array's elements along one axis, read or written one by one at positions of this rank.

@@ -346,10 +346,7 @@ fn what_does_not_fit_is_said_where_it_is() {
         ("view [3] x ([i, j] -> [i])", "17: the map has 2 positions, but the shape has 1 axes"),
         ("view [3] x ([i] -> [k])", "25: k is no position of the map"),
         ("view [3] x ([i] -> [])", "5: the map has 0 rows and 0 offsets, but reads shape [3]"),
-        (
-            "view [3] x ([i] -> [9223372036854775807*i])",
-            "5: the map reads positions 0 to 18446744073709551614, which 64 bits do not hold",
-        ),
+        ("view [3] x ([i] -> [9223372036854775807*i])", "5: the map reads further than 2^58 outside of shape [3]"),
         ("reshape [4] x", "5: reshape: sizes of shapes [3] and [4] differ"),
         ("sum[1, 0] m", "5: sum: axes [1, 0] are not ascending"),
         (

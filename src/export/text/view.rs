@@ -53,7 +53,7 @@ fn composed(maps: &[AffineMap], paired: bool) -> Option<AffineMap> {
         inner = inner.iter().map(through).collect::<Option<_>>()?;
     }
     let (rows, offsets): (Vec<SmallVec<[i64; 4]>>, Vec<i64>) = inner.into_iter().unzip();
-    Some(AffineMap::new(first.source(), maps.last()?.result(), &rows, &offsets))
+    AffineMap::checked(first.source(), maps.last()?.result(), &rows, &offsets)
 }
 
 /// The views that views in each other, the one that reads first in front, are read as: one where one prints as several.

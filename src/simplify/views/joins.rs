@@ -27,7 +27,7 @@ pub(super) fn view_of_part(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> 
     }
     let mut offsets = offsets_of(map);
     offsets[axis] = offsets[axis].checked_sub(i64::try_from(start).ok()?)?;
-    let inner = AffineMap::new(shape, map.result(), &rows_of(map), &offsets);
+    let inner = AffineMap::checked(shape, map.result(), &rows_of(map), &offsets)?;
     Some(arena.add(Op::View(inner), &[part]))
 }
 
@@ -141,7 +141,7 @@ fn join_maps(first: &AffineMap, second: &AffineMap, axis: usize) -> Option<Affin
     }
     let mut result: SmallVec<[usize; 4]> = first.result().into();
     result[axis] = long.checked_add(added)?;
-    Some(AffineMap::new(first.source(), &result, &rows, &offsets_of(first)))
+    AffineMap::checked(first.source(), &result, &rows, &offsets_of(first))
 }
 
 /// Empty parts are dropped and neighbouring slices of one array joined: fewer parts.

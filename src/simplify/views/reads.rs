@@ -124,5 +124,5 @@ fn multiply(outer: &AffineMap, inner: &AffineMap, rows: &[SmallVec<[i64; 4]>]) -
         offsets.push(i64::try_from(offset).ok()?);
     }
     let (source, result) = (Shape::from_slice(inner.source()), Shape::from_slice(outer.result()));
-    Some(AffineMap::new(&source, &result, &product, &offsets))
+    AffineMap::checked(&source, &result, &product, &offsets)
 }

@@ -96,7 +96,7 @@ pub(super) fn reshape_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) 
             }
         }
     }
-    let reshaped = AffineMap::new(map.source(), to, &rows, &super::offsets_of(map));
+    let reshaped = AffineMap::checked(map.source(), to, &rows, &super::offsets_of(map))?;
     Some(arena.add(Op::View(reshaped), &[source]))
 }
 
@@ -136,6 +136,6 @@ pub(super) fn view_of_reshape(arena: &mut Simplifier, op: &Op, args: &[NodeId]) 
         }
     }
     let shape = Shape::from_slice(from);
-    let direct = AffineMap::new(&shape, map.result(), &rows, &offsets);
+    let direct = AffineMap::checked(&shape, map.result(), &rows, &offsets)?;
     Some(arena.add(Op::View(direct), &[source]))
 }

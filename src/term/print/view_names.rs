@@ -84,7 +84,7 @@ fn turned(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
     let first = AffineMap::transpose(map.source(), &order);
     let part = |(column, &row): (usize, &usize)| (map.offset(row), map.coefficient(row, column), map.result()[column]);
     let parts: Vec<(i64, i64, usize)> = order.iter().enumerate().map(part).collect();
-    let second = by_axis(first.result(), &parts);
+    let second = by_axis(first.result(), &parts)?;
     // Axes of extent 1 may change places without a trace.
     let is_exact = second.compose(&first).is_none_or(|both| both == *map);
     (is_exact && !first.is_identity()).then_some((first, second))
@@ -102,7 +102,7 @@ fn window(map: &AffineMap) -> Option<(AffineMap, AffineMap)> {
         pads.push((start - low, 1, usize::try_from(count).ok()?));
         shape.push(usize::try_from(high - low).ok()?);
     }
-    let (slice, pad) = (by_axis(map.source(), &slices), by_axis(&shape, &pads));
+    let (slice, pad) = (by_axis(map.source(), &slices)?, by_axis(&shape, &pads)?);
     (!slice.is_identity() && !pad.is_identity()).then_some((slice, pad))
 }
 
@@ -173,8 +173,8 @@ fn transpose(map: &AffineMap) -> Option<String> {
     (distinct && AffineMap::transpose(source, &permutation) == *map).then(|| format!("transpose{:?}", &permutation[..]))
 }
 
-/// A map that treats every axis by itself, from the start, step and count of each.
-fn by_axis(source: &[usize], parts: &[(i64, i64, usize)]) -> AffineMap {
+/// A map that treats every axis by itself, from the start, step and count of each; `None` where it would read too far.
+fn by_axis(source: &[usize], parts: &[(i64, i64, usize)]) -> Option<AffineMap> {
     let result: Shape = parts.iter().map(|&(_, _, count)| count).collect();
     let mut rows: Vec<SmallVec<[i64; 4]>> = Vec::new();
     for (axis, &(_, step, _)) in parts.iter().enumerate() {
@@ -183,7 +183,7 @@ fn by_axis(source: &[usize], parts: &[(i64, i64, usize)]) -> AffineMap {
         rows.push(row);
     }
     let offset: SmallVec<[i64; 4]> = parts.iter().map(|&(start, _, _)| start).collect();
-    AffineMap::new(source, &result, &rows, &offset)
+    AffineMap::checked(source, &result, &rows, &offset)
 }
 
 /// The start, step and count of each axis, if the map treats every axis by itself.
@@ -197,7 +197,7 @@ fn axis_parts(map: &AffineMap) -> Option<Vec<(i64, i64, usize)>> {
             (map.offset(axis), if count == 1 { 1 } else { map.coefficient(axis, axis) }, count)
         })
         .collect();
-    (by_axis(map.source(), &parts) == *map).then_some(parts)
+    by_axis(map.source(), &parts).is_some_and(|own| own == *map).then_some(parts)
 }
 
 /// `reverse[0]`.

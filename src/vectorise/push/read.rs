@@ -78,7 +78,7 @@ pub(super) fn compose(outer: &AffineMap, inner: &AffineMap) -> Option<AffineMap>
         offset.push(i64::try_from(constant).ok()?);
         rows.push(sums.into_iter().map(|sum| i64::try_from(sum).ok()).collect::<Option<SmallVec<[i64; 4]>>>()?);
     }
-    Some(AffineMap::new(inner.source(), outer.result(), &rows, &offset))
+    AffineMap::checked(inner.source(), outer.result(), &rows, &offset)
 }
 
 /// Whether a position outside of result axis `column` makes the view read outside of its source.

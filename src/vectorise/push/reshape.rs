@@ -129,7 +129,7 @@ fn way_of_view(map: &AffineMap, source: &[usize], groups: &[Group]) -> Option<Af
         coefficients
     };
     let rows: Vec<SmallVec<[i64; 4]>> = rows.iter().map(dense).collect();
-    Some(AffineMap::new(source, &result, &rows, &offset))
+    AffineMap::checked(source, &result, &rows, &offset)
 }
 
 impl Push<'_> {
