@@ -6,6 +6,7 @@
 #![allow(dead_code)]
 
 pub mod c;
+pub mod documents;
 #[cfg(feature = "json")]
 pub mod json;
 pub mod opencl;

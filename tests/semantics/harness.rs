@@ -51,10 +51,13 @@ impl<E: Float> Row<E> {
         };
         let text = format!("\n{}\n{staged}", staged.source());
         close(&staged.call((x, i)).unwrap(), value, &what(&format!("staged{text}")));
+        let compiled = staged.compile(Cpu::default()).unwrap_or_else(|error| panic!("{}: {error}", what("compiling")));
+        close(&compiled.call((x, i)).unwrap(), value, &what(&format!("compiled{text}")));
 
         let loss = stage(|(x, i)| (self.staged)(x, i).sum(), (x, i)).unwrap();
         let symbolic_gradient = loss.grad().unwrap();
         let symbolic = symbolic_gradient.call((x, i)).unwrap();
+        let compiled_gradient = symbolic_gradient.compile(Cpu::default()).unwrap().call((x, i)).unwrap();
 
         // Reverse mode by a pullback of ones, with a program of its own.
         let pullback = staged.vjp().unwrap();
@@ -81,6 +84,7 @@ impl<E: Float> Row<E> {
         if let Some(gradient) = gradient {
             close(&eager, gradient, &what("eager gradient"));
             close(&symbolic, gradient, &what(&format!("staged gradient{text}\n{symbolic_gradient}")));
+            close(&compiled_gradient, gradient, &what(&format!("compiled gradient{text}\n{symbolic_gradient}")));
             close(&pulled, gradient, &what(&format!("staged pullback{text}\n{pullback}")));
         }
     }

@@ -213,6 +213,65 @@ fn positions_of_several_indices_wrap() {
     }
 }
 
+/// Products of positions and distances in memory leave 64 bits, or positions themselves do, and what wraps may be inside.
+#[test]
+fn far_positions_of_matrices_wrap() {
+    let x: Vec<f64> = (1..=12).map(f64::from).collect();
+    let sin = |at: usize| (at as f64 + 1.0).sin();
+    let unit = |places: &[usize]| {
+        let mut gradient = [0.0; 12];
+        places.iter().for_each(|&at| gradient[at] += (at as f64 + 1.0).cos());
+        gradient
+    };
+    rows! { [f64]
+        |x, i| { let m = x.reshape((4, 3)); build(2, |p| m.at((&p * (1i64 << 62), &p)).sin()) };
+            &x[..], [] => [sin(0), 0.0], unit(&[0]);
+        |x, i| { let m = x.reshape((4, 3)); build(2, |p| m.at((&p * MAX, &p)).sin()) }; &x[..], [] => [sin(0), 0.0], unit(&[0]);
+        |x, i| { let m = x.reshape((4, 3)); build(2, |p| m.at((&p * MIN, &p)).sin()) }; &x[..], [] => [sin(0), 0.0], unit(&[0]);
+        |x, i| { let m = x.reshape((4, 3)); build(3, |p| m.at((&p * MIN, &p)).sin()) };
+            &x[..], [] => [sin(0), 0.0, sin(2)], unit(&[0, 2]);
+        |x, i| { let m = x.reshape((4, 3)); build(2, |p| m.at((&p - (1i64 << 62), &p)).sin()) };
+            &x[..], [] => [0.0, 0.0], unit(&[]);
+        |x, i| { let m = x.reshape((4, 3)); build(2, |p| m.at((&p * (1i64 << 62) - (1i64 << 62), &p)).sin()) };
+            &x[..], [] => [0.0, sin(1)], unit(&[1]);
+        |x, i| { let m = x.reshape((4, 3)); build(2, |p| m.at((&p, &p * MIN + MIN)).sin()) };
+            &x[..], [] => [0.0, sin(3)], unit(&[3]);
+        |x, i| { let m = x.reshape((4, 3)); build(2, |p| m.at((1 - &p * (1i64 << 58), 2 * &p)).sin()) };
+            &x[..], [] => [sin(3), 0.0], unit(&[3]);
+        |x, i| { let m = x.reshape((4, 3)); build(2, |p| m.at((&p * ((1i64 << 62) + 1) * 4, &p)).sin()) };
+            &x[..], [] => [sin(0), 0.0], unit(&[0]);
+        |x, i| { let m = x.reshape((4, 3)); build(2, |p| m.at((&p * ((1i64 << 62) + 1) * 4 - 1, &p)).sin()) };
+            &x[..], [] => [0.0, sin(10)], unit(&[10]);
+        // Of sums and products of which terms alone are far outside, and the whole is inside.
+        |x, i| {
+            let m = x.reshape((4, 3));
+            build((2, 2), |(p, q)| m.at((&p * (1i64 << 57) - &q * (1i64 << 57), &q)).sin()).flatten()
+        }; &x[..], [] => [sin(0), 0.0, 0.0, sin(1)], unit(&[0, 1]);
+        |x, i| {
+            let m = x.reshape((4, 3)).sin();
+            build((2, 2), |(p, q)| m.at((&p, &p * (1i64 << 61) - &q * (1i64 << 61) + &q)).sin()).flatten()
+        }; &x[..], [] => [sin(0).sin(), 0.0, 0.0, sin(4).sin()];
+        |x, i| {
+            let m = x.reshape((4, 3));
+            build(2, |p| build((4, 3), |(a, b)| m.at((a * (1i64 << 58), b + 1)).sin()).at((&p * (1i64 << 58), p)))
+        }; &x[..], [] => [sin(1), 0.0], unit(&[1]);
+        |x, i| { let m = x.reshape((4, 3)); build(4, |p| m.at(&p * (1i64 << 62)).sum().sin()) };
+            &x[..], [] => [6.0f64.sin(), 0.0, 0.0, 0.0];
+        |x, i| x.reshape((4, 3)).scatter((iota(4) * (1i64 << 62), iota(4) * 2), (2, 3)).at((0, 0));
+            &x[..], [] => [1.0, 2.0, 3.0], [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        |x, i| build(12, |p| x.at(p)).scatter((iota(12) * (1i64 << 62), iota(12) * 2), (2, 3)).flatten();
+            &x[..], [] => [1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        // In a loop, whose outputs are read so.
+        |x, i| {
+            let m = x.reshape((4, 3));
+            let (_, rows) = scan(scalar(0.0), &m, 4, |sum, row: Vector<A, f64>| (sum + row.sum(), row.sin()));
+            build(2, |p| rows.at((&p * MIN, &p)))
+        }; &x[..], [] => [sin(0), 0.0], unit(&[0]);
+        |x, i| scan(x.clone(), &(), 2, |x, ()| (build(12, |p| x.at(&p * (1i64 << 62)).sin() + x.at(p)), ())).0.slice(0, 0..1);
+            &x[..], [] => [1.0 + sin(0) + (1.0 + sin(0)).sin()];
+    }
+}
+
 /// A read out of bounds of a sum of products is 0, whatever the factors are.
 #[test]
 fn reads_out_of_bounds_of_products_of_infinite_factors_are_0() {

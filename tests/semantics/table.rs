@@ -21,6 +21,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "axes_of_length_0_read_as_0",
             "positions_wrap",
             "positions_of_several_indices_wrap",
+            "far_positions_of_matrices_wrap",
         ],
     ),
     ("write out", &["writes_out_of_bounds_are_ignored", "writes_out_of_bounds_are_ignored_in_every_mode"]),

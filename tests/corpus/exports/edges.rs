@@ -160,12 +160,46 @@ fn reads(random: &mut Random) -> Vec<Case> {
     // Of a matrix of one column, a diagonal from above it: each position is outside by a row or by the column.
     let outside = AffineMap::new(&[2, 1], &[2], &[smallvec![-1], smallvec![1]], &[0, -1]);
     let inputs = vec![Array::from_vec(&[2, 1], vec![1.0, 2.0]), Array::from_vec(&[2], vec![3.0, 4.0])];
+    cases.extend(far_reads(random));
     cases.push(case("a read of nothing, at a place that is known".into(), inputs, |graph, ids| {
         let read = graph.add(Op::View(outside.clone()), &[ids[0]]);
         let sine = graph.add(Op::Unary(Unary::Sin), &[read]);
         vec![sine, graph.add(Op::Accumulate(outside), &[ids[1]])]
     }));
     cases
+}
+
+/// Reads and additions whose positions outside are as far away as they may be: row-major ones can be counted of some only.
+fn far_reads(random: &mut Random) -> Vec<Case> {
+    const REACH: i64 = AffineMap::REACH;
+    let (row, column) = (vec![4, 3], vec![4]);
+    let maps: [(&Shape, &[usize], &[&[i64]], &[i64]); 10] = [
+        (&row, &[2], &[&[REACH], &[1]], &[0, 0]),
+        (&row, &[2], &[&[-REACH], &[1]], &[0, 0]),
+        (&row, &[2], &[&[REACH / 4], &[1]], &[0, 0]),
+        (&row, &[2, 2], &[&[1, 0], &[REACH / 2, REACH / 2]], &[0, 0]),
+        (&row, &[3, 3], &[&[REACH / 4, -REACH / 4], &[1, 0]], &[1, 0]),
+        (&row, &[2], &[&[REACH - 3], &[2 - REACH]], &[3, 2]),
+        (&row, &[2], &[&[-1], &[1 - REACH / 3]], &[2, REACH / 3 - 1]),
+        (&column, &[2], &[&[REACH]], &[0]),
+        (&column, &[2, 3], &[&[REACH / 2, -REACH / 8]], &[3]),
+        (&column, &[5], &[&[-REACH / 16]], &[REACH / 8]),
+    ];
+    let far = |(number, (source, result, rows, offsets)): (usize, (&Shape, &[usize], &[&[i64]], &[i64]))| {
+        let rows: Vec<SmallVec<[i64; 4]>> = rows.iter().map(|&row| row.into()).collect();
+        let map = AffineMap::new(source, result, &rows, offsets);
+        let of = |shape: &[usize], random: &mut Random| whole(random, &Type::new(DType::F64, shape), false);
+        let inputs = vec![of(source, random), of(result, random)];
+        case(format!("far read {number}, {map:?}"), inputs, |graph, ids| {
+            let read = graph.add(Op::View(map.clone()), &[ids[0]]);
+            let added = graph.add(Op::Accumulate(map.clone()), &[ids[1]]);
+            // Through what is read outside, again.
+            let again = graph.add(Op::View(map.clone()), &[added]);
+            vec![graph.add(Op::Unary(Unary::Sin), &[read]), added, graph.add(Op::Unary(Unary::Cos), &[again])]
+        })
+    };
+    let maps: Vec<_> = maps.into_iter().enumerate().collect();
+    maps.into_iter().map(far).collect()
 }
 
 /// Programs in single precision that need memory of positions, and of floats too or not.

@@ -3,145 +3,21 @@
 //! `DELTARAY_MUTANTS` is how many changed ones there are of each program.
 
 use super::all;
+use crate::exported::documents::{mutated, renumbered, work};
+use crate::random::chance::Random;
 use deltaray::concrete::Array;
+use deltaray::engine::cpu::{self, Cpu};
 use deltaray::export::{self, Program};
-use deltaray::shape::Type;
-use deltaray::term::{Body, Op, Steps};
 
-/// Pseudo-random numbers, the same on every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, count: usize) -> usize {
-        (self.next() % count.max(1) as u64) as usize
-    }
-
-    /// The ends of a short span.
-    fn span(&mut self, length: usize) -> (usize, usize) {
-        let start = self.below(length);
-        (start, length.min(start + 1 + self.below(24)))
-    }
-}
-
-const NUMBERS: [&str; 14] = [
-    "0",
-    "1",
-    "2",
-    "3",
-    "7",
-    "-1",
-    "255",
-    "4294967295",
-    "4294967296",
-    "9007199254740993",
-    "9223372036854775807",
-    "18446744073709551615",
-    "1e308",
-    "0.5",
-];
-
-/// The runs of digits of a text.
-fn digits(bytes: &[u8]) -> Vec<(usize, usize)> {
-    let mut runs = Vec::new();
-    let mut start = None;
-    for at in 0..=bytes.len() {
-        let is_digit = bytes.get(at).is_some_and(u8::is_ascii_digit);
-        match (is_digit, start) {
-            (true, None) => start = Some(at),
-            (false, Some(from)) => {
-                runs.push((from, at));
-                start = None;
-            }
-            _ => {}
-        }
-    }
-    runs
-}
-
-fn mutated(text: &str, random: &mut Random) -> String {
-    let mut bytes = text.as_bytes().to_vec();
-    for _ in 0..=random.below(2) {
-        if bytes.is_empty() {
-            break;
-        }
-        let (start, end) = random.span(bytes.len());
-        match random.below(9) {
-            0 => bytes[start] ^= 1 << random.below(8),
-            1 => bytes[start] = b" \n()[]{},:;.=+-*/<>#\"0129aeimpsx_"[random.below(33)],
-            2 => bytes.truncate(start),
-            3 => drop(bytes.drain(start..end)),
-            4 => {
-                let span = bytes[start..end].to_vec();
-                bytes.splice(start..start, span);
-            }
-            5 => {
-                let (from, to) = random.span(bytes.len());
-                let span = bytes[from..to].to_vec();
-                bytes.splice(start..end, span);
-            }
-            _ => {
-                let runs = digits(&bytes);
-                if !runs.is_empty() {
-                    let (start, end) = runs[random.below(runs.len())];
-                    let other = runs[random.below(runs.len())];
-                    let number = match random.below(3) {
-                        0 => bytes[other.0..other.1].to_vec(),
-                        _ => NUMBERS[random.below(NUMBERS.len())].into(),
-                    };
-                    bytes.splice(start..end, number);
-                }
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// How many elements a program goes through at most; `None` where that is not known, or too many.
-fn work(body: &Body) -> Option<usize> {
-    const MOST: usize = 100_000;
-    let mut total: usize = 0;
-    for node in body.nodes() {
-        let nested = match &node.op {
-            Op::Scan(scan) => work(&scan.body)?.checked_mul(scan.length)?,
-            Op::Branch(branch) => work(&branch.then)?.checked_add(work(&branch.otherwise)?)?,
-            Op::Custom(custom) => work(&custom.value)?,
-            Op::Sweeps(sweeps) => {
-                let Steps::Count(count) = sweeps.steps else { return None };
-                let mut each: usize = 1;
-                for sweep in &sweeps.sweeps {
-                    each = each.checked_add(work(&sweep.body)?)?;
-                }
-                // Steps are run again.
-                each.checked_mul(count)?.checked_mul(count.max(1))?
-            }
-            Op::Contract(spec) => {
-                let shapes: Vec<&[usize]> = node.args.iter().map(|&arg| &body.node(arg).ty().shape[..]).collect();
-                let extent = |&label| spec.extent(label, shapes[0], shapes[1]);
-                let right = spec.right.iter().filter(|label| !spec.left.contains(label));
-                spec.left.iter().chain(right).map(extent).try_fold(1, usize::checked_mul)?
-            }
-            _ => 1,
-        };
-        let operands = node.args.iter().flat_map(|&arg| &body.node(arg).types);
-        let elements = operands.chain(&node.types).map(Type::size).try_fold(0, usize::checked_add)?;
-        total = total.checked_add(nested)?.checked_add(elements).filter(|&total| total <= MOST)?;
-    }
-    Some(total)
-}
+/// Programs that go through more elements are not called.
+const MOST: usize = 100_000;
 
 /// What an accepted program does; whether it was small enough to run.
 fn use_of(program: &Program, input: &str) -> bool {
     let text = export::text(program);
     let read = export::parse(&text).unwrap_or_else(|error| panic!("{error} in\n{text}\nof\n{input}"));
     assert_eq!(export::text(&read), text, "of\n{input}");
-    if work(&program.body).is_none() {
+    if work(&program.body, MOST).is_none() {
         return false;
     }
     let zeros = |at: usize| Array::zeros(program.body.parameter_type(at));
@@ -152,6 +28,20 @@ fn use_of(program: &Program, input: &str) -> bool {
         assert!(results.iter().map(Array::ty).eq(program.body.result_types().cloned()), "of\n{input}");
     }
     true
+}
+
+/// One in so many accepted programs is compiled and written in other languages too.
+const COMPILED: usize = 32;
+
+/// Compiles a program, and writes it: there may be no memory for it, and nothing else.
+fn compile(program: &Program) {
+    let _ = cpu::Program::new(&program.body, &Cpu::default().threads(1));
+    let _ = (export::rust(program), export::c(program), export::opencl(program), export::stablehlo(program));
+}
+
+/// A changed document; the numbers of one in some are changed alone.
+fn changed_one(document: &str, random: &mut Random) -> String {
+    if random.chance(0.3) { renumbered(document, random) } else { mutated(document, random) }
 }
 
 /// Some dozens of programs that are not long, from all parts of the corpus.
@@ -168,17 +58,20 @@ fn mutants() -> usize {
 
 #[test]
 fn changed_texts_are_errors_or_programs() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random::new(0x9e37_79b9_7f4a_7c15);
     let (mut changed, mut accepted, mut called) = (0, 0, 0);
     for case in samples() {
         let text = export::text(&case.program);
         for _ in 0..mutants() {
-            let mutant = mutated(&text, &mut random);
+            let mutant = changed_one(&text, &mut random);
             changed += 1;
             // A source program may be what it is now.
             let _ = export::parse_source(&mutant);
             if let Ok(program) = export::parse(&mutant) {
                 accepted += 1;
+                if accepted % COMPILED == 0 {
+                    compile(&program);
+                }
                 called += usize::from(use_of(&program, &mutant));
             }
         }
@@ -190,16 +83,19 @@ fn changed_texts_are_errors_or_programs() {
 #[cfg(feature = "json")]
 #[test]
 fn changed_json_is_an_error_or_a_program() {
-    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let mut random = Random::new(0x2545_f491_4f6c_dd1d);
     let (mut changed, mut accepted, mut called) = (0, 0, 0);
     for case in samples() {
         let json = export::json(&case.program);
         for _ in 0..mutants() {
-            let mutant = mutated(&json, &mut random);
+            let mutant = changed_one(&json, &mut random);
             changed += 1;
             let _ = export::from_json_source(&mutant);
             if let Ok(program) = export::from_json(&mutant) {
                 accepted += 1;
+                if accepted % COMPILED == 0 {
+                    compile(&program);
+                }
                 let again = export::json(&program);
                 let read = export::from_json(&again).unwrap_or_else(|error| panic!("{error} in {again} of {mutant}"));
                 assert_eq!(export::json(&read), again, "of {mutant}");

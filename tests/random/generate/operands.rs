@@ -251,7 +251,15 @@ impl Writer<'_> {
             rows.push(row);
             offsets.push(offset);
         }
-        AffineMap::new(source, result, &rows, &offsets)
+        // Now and then far outside, as far as maps go.
+        if !source.is_empty() && !result.is_empty() && self.random.chance(0.04) {
+            let (row, column) = (self.random.below(source.len()), self.random.below(result.len()));
+            rows[row][column] = self.random.pick(&[1 << 62, 1 << 59, 1 << 58, -1 << 57, 1 - (1 << 58)]);
+        }
+        AffineMap::checked(source, result, &rows, &offsets).unwrap_or_else(|| {
+            rows.iter_mut().for_each(|row| row.fill(0));
+            AffineMap::new(source, result, &rows, &offsets)
+        })
     }
 
     /// A random shape of the program's extents, small enough when it runs along other axes of size `beside`.
@@ -315,6 +323,13 @@ impl Writer<'_> {
     fn index_arithmetic(&mut self, id: NodeId, n: usize, extent: usize) -> NodeId {
         let ty = self.ty(id);
         let (op, other, swapped) = match self.random.below(10) {
+            // Positions that wrap, or are far outside.
+            0 if self.random.chance(0.1) => {
+                let other = self.random.pick(&[1 << 62, 1 << 60, i64::MAX, i64::MIN, -1 << 62, i64::MAX / 3]);
+                let op = self.random.pick(&[Binary::Add, Binary::Mul, Binary::Mul]);
+                let far = self.filled(&ty, other);
+                return self.add(Op::Binary(op), &[id, far], 1e19);
+            }
             0..=3 => return id,
             4 => (Binary::Add, self.random.whole(-1, 2), false),
             5 => (Binary::Sub, self.random.pick(&[n, extent]) as i64 - 1, true),
