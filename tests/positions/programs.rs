@@ -43,6 +43,19 @@ fn scan() -> Program {
     })
 }
 
+/// A loop that takes nothing of each step, so that it may have any number of them.
+fn counted() -> Program {
+    program(&[&[3]], |graph| {
+        let mut step: Graph = Graph::new(&[Type::new(DType::F64, &[3])], 0);
+        let sine = step.add(Op::Unary(Unary::Sin), &[0]);
+        let body = Arc::new(step.finish(&[sine]));
+        let scan = Scan { body, carries: 1, inputs: 0, length: 5, reverse: true };
+        let outputs = graph.add(Op::Scan(Arc::new(scan)), &[0]);
+        let last = graph.add(Op::Output(0), &[outputs]);
+        vec![graph.add(view(&[3], &[4], &[&[-1]], &[2]), &[last])]
+    })
+}
+
 /// Arrays of no elements, whose other extents may be any.
 fn empty() -> Program {
     program(&[&[0, 7]], |graph| {
@@ -132,6 +145,7 @@ pub fn all() -> Vec<Program> {
             vec![written, sum]
         }),
         scan(),
+        counted(),
         empty(),
         periodic(),
     ]

@@ -169,23 +169,26 @@ fn reads(random: &mut Random) -> Vec<Case> {
     cases
 }
 
+/// The source and the result of a map, its rows, and offsets.
+type Rows<'a> = (&'a [usize], &'a [usize], &'a [&'a [i64]], &'a [i64]);
+
 /// Reads and additions whose positions outside are as far away as they may be: row-major ones can be counted of some only.
 fn far_reads(random: &mut Random) -> Vec<Case> {
     const REACH: i64 = AffineMap::REACH;
-    let (row, column) = (vec![4, 3], vec![4]);
-    let maps: [(&Shape, &[usize], &[&[i64]], &[i64]); 10] = [
-        (&row, &[2], &[&[REACH], &[1]], &[0, 0]),
-        (&row, &[2], &[&[-REACH], &[1]], &[0, 0]),
-        (&row, &[2], &[&[REACH / 4], &[1]], &[0, 0]),
-        (&row, &[2, 2], &[&[1, 0], &[REACH / 2, REACH / 2]], &[0, 0]),
-        (&row, &[3, 3], &[&[REACH / 4, -REACH / 4], &[1, 0]], &[1, 0]),
-        (&row, &[2], &[&[REACH - 3], &[2 - REACH]], &[3, 2]),
-        (&row, &[2], &[&[-1], &[1 - REACH / 3]], &[2, REACH / 3 - 1]),
-        (&column, &[2], &[&[REACH]], &[0]),
-        (&column, &[2, 3], &[&[REACH / 2, -REACH / 8]], &[3]),
-        (&column, &[5], &[&[-REACH / 16]], &[REACH / 8]),
+    let (row, column): (&[usize], &[usize]) = (&[4, 3], &[4]);
+    let maps: [Rows<'_>; 10] = [
+        (row, &[2], &[&[REACH], &[1]], &[0, 0]),
+        (row, &[2], &[&[-REACH], &[1]], &[0, 0]),
+        (row, &[2], &[&[REACH / 4], &[1]], &[0, 0]),
+        (row, &[2, 2], &[&[1, 0], &[REACH / 2, REACH / 2]], &[0, 0]),
+        (row, &[3, 3], &[&[REACH / 4, -REACH / 4], &[1, 0]], &[1, 0]),
+        (row, &[2], &[&[REACH - 3], &[2 - REACH]], &[3, 2]),
+        (row, &[2], &[&[-1], &[1 - REACH / 3]], &[2, REACH / 3 - 1]),
+        (column, &[2], &[&[REACH]], &[0]),
+        (column, &[2, 3], &[&[REACH / 2, -REACH / 8]], &[3]),
+        (column, &[5], &[&[-REACH / 16]], &[REACH / 8]),
     ];
-    let far = |(number, (source, result, rows, offsets)): (usize, (&Shape, &[usize], &[&[i64]], &[i64]))| {
+    let far = |(number, (source, result, rows, offsets)): (usize, Rows<'_>)| {
         let rows: Vec<SmallVec<[i64; 4]>> = rows.iter().map(|&row| row.into()).collect();
         let map = AffineMap::new(source, result, &rows, offsets);
         let of = |shape: &[usize], random: &mut Random| whole(random, &Type::new(DType::F64, shape), false);
@@ -198,8 +201,7 @@ fn far_reads(random: &mut Random) -> Vec<Case> {
             vec![graph.add(Op::Unary(Unary::Sin), &[read]), added, graph.add(Op::Unary(Unary::Cos), &[again])]
         })
     };
-    let maps: Vec<_> = maps.into_iter().enumerate().collect();
-    maps.into_iter().map(far).collect()
+    maps.into_iter().enumerate().map(far).collect()
 }
 
 /// Programs in single precision that need memory of positions, and of floats too or not.
