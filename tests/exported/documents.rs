@@ -138,7 +138,7 @@ pub fn renumbered(text: &str, random: &mut Random) -> String {
 /// How many elements a program goes through; `None` where that is not known, or more than so many.
 pub fn work(body: &Body, most: usize) -> Option<usize> {
     let mut total: usize = 0;
-    for node in &body.nodes {
+    for node in body.nodes() {
         let nested = match &node.op {
             Op::Scan(scan) => work(&scan.body, most)?.checked_mul(scan.length)?,
             Op::Branch(branch) => work(&branch.then, most)?.checked_add(work(&branch.otherwise, most)?)?,
