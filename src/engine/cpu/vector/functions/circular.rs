@@ -8,14 +8,16 @@ use crate::operation::Unary;
 /// An angle as n π/2 + r, with a whole n and |r| up to π/4.
 struct Reduced<T> {
     r: T,
-    /// What r has been rounded by.
+    /// What r lacks, but for the last rounding.
     rest: T,
+    /// What the last rounding has taken: half a unit of r at most, which no more than the tangent need know of.
+    rounding: T,
     /// Whether n is odd, and whether its half is, rounded down.
     bits: (bool, bool),
 }
 
 #[inline(always)]
-fn half_pi<T: Real, L: Level>() -> (&'static [T], T) {
+fn half_pi<T: Real, L: Level>() -> ([T; 4], T) {
     if L::FUSED { T::FUSED_HALF_PI } else { T::PLAIN_HALF_PI }
 }
 
@@ -23,20 +25,16 @@ fn half_pi<T: Real, L: Level>() -> (&'static [T], T) {
 fn reduced<T: Real, L: Level>(x: T) -> Reduced<T> {
     let sum = x.times_plus::<L>(T::TWO_OVER_PI, T::ROUND);
     let n = sum - T::ROUND;
-    let parts = half_pi::<T, L>().0;
-    // The first step is exact; from the second on, what is lost is kept.
-    let first = n.times_plus::<L>(-parts[0], x);
-    let mut r = n.times_plus::<L>(-parts[1], first);
-    let mut rest = n.times_plus::<L>(-parts[1], first - r);
-    for &part in &parts[2..] {
-        rest = n.times_plus::<L>(-part, rest);
-    }
-    if parts.len() > 3 {
-        // Short parts leave more than what r has been rounded by.
-        let whole = r + rest;
-        (r, rest) = (whole, rest - (whole - r));
-    }
-    Reduced { r, rest, bits: T::last_bits(sum) }
+    let [first, second, third, fourth] = half_pi::<T, L>().0;
+    // The first step is exact. The second is too where little is left, since its part of π/2 is short; elsewhere what it is
+    // rounded by is kept. So it is with the third; and what the fourth takes away is always much smaller than what is left.
+    let left = n.times_plus::<L>(-first, x);
+    let less = n.times_plus::<L>(-second, left);
+    let r = n.times_plus::<L>(-third, less);
+    let rest = n.times_plus::<L>(-second, left - less);
+    let rest = n.times_plus::<L>(-fourth, rest);
+    let rounding = n.times_plus::<L>(-third, less - r);
+    Reduced { r, rest, rounding, bits: T::last_bits(sum) }
 }
 
 /// Whether an angle has too many digits before the point for the parts of π/2.
@@ -80,7 +78,7 @@ impl<T: Real> Function<T> for Sin {
     const ROW: Unary = Unary::Sin;
     #[inline(always)]
     fn value<L: Level>(x: T) -> T {
-        let Reduced { r, rest, bits: (odd, negative) } = reduced::<T, L>(x);
+        let Reduced { r, rest, bits: (odd, negative), .. } = reduced::<T, L>(x);
         let (high, low) = either(odd, cosine::<T, L>(r, rest), sine::<T, L>(r, rest));
         let value = high + low;
         let value = if negative { -value } else { value };
@@ -99,7 +97,7 @@ impl<T: Real> Function<T> for Cos {
     const ROW: Unary = Unary::Cos;
     #[inline(always)]
     fn value<L: Level>(x: T) -> T {
-        let Reduced { r, rest, bits: (odd, half_odd) } = reduced::<T, L>(x);
+        let Reduced { r, rest, bits: (odd, half_odd), .. } = reduced::<T, L>(x);
         let (high, low) = either(odd, sine::<T, L>(r, rest), cosine::<T, L>(r, rest));
         let value = high + low;
         if odd != half_odd { -value } else { value }
@@ -116,7 +114,8 @@ impl<T: Real> Function<T> for Tan {
     const ROW: Unary = Unary::Tan;
     #[inline(always)]
     fn value<L: Level>(x: T) -> T {
-        let Reduced { r, rest, bits: (odd, _) } = reduced::<T, L>(x);
+        let Reduced { r, rest, rounding, bits: (odd, _) } = reduced::<T, L>(x);
+        let rest = rest + rounding;
         let (sine, cosine) = (sine::<T, L>(r, rest), cosine::<T, L>(r, rest));
         let (above, below) = (either(odd, cosine, sine), either(odd, sine, cosine));
         let rounded = |(high, low): Parts<T>| {

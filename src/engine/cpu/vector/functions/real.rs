@@ -41,10 +41,10 @@ pub(super) trait Real:
     const LOG10_2_PARTS: (Self, Self);
     /// 2/π.
     const TWO_OVER_PI: Self;
-    /// π/2 where products are not rounded, up to this argument.
-    const FUSED_HALF_PI: (&'static [Self], Self);
+    /// π/2 where products are not rounded, up to this argument; only the second and the third part are short.
+    const FUSED_HALF_PI: ([Self; 4], Self);
     /// π/2 where products are rounded, up to this argument.
-    const PLAIN_HALF_PI: (&'static [Self], Self);
+    const PLAIN_HALF_PI: ([Self; 4], Self);
     /// π/2 in two parts of full precision.
     const HALF_PI: (Self, Self);
     /// (exp(x) − 1 − x) / x² for |x| up to ln 2 / 2.
@@ -170,10 +170,10 @@ impl Real for f64 {
     const LN_2_PARTS: (f64, f64) = (0.6931471805582987, 1.6465949582897082e-12);
     const LOG10_2_PARTS: (f64, f64) = (0.30102999565860955, 5.371644767466998e-12);
     const TWO_OVER_PI: f64 = std::f64::consts::FRAC_2_PI;
-    const FUSED_HALF_PI: (&'static [f64], f64) =
-        (&[std::f64::consts::FRAC_PI_2, 6.123233995736766e-17, -1.4973849048591833e-33], 1e9);
-    const PLAIN_HALF_PI: (&'static [f64], f64) =
-        (&[1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32], 1e6);
+    const FUSED_HALF_PI: ([f64; 4], f64) =
+        ([std::f64::consts::FRAC_PI_2, 6.123234262925839e-17, -2.6718908186452923e-24, 8.4784276603689e-32], 1e9);
+    const PLAIN_HALF_PI: ([f64; 4], f64) =
+        ([1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32], 1e6);
     const HALF_PI: (f64, f64) = (std::f64::consts::FRAC_PI_2, 6.123233995736766e-17);
     const EXPONENTIAL: &'static [f64] = &[
         0.5,
@@ -315,9 +315,9 @@ impl Real for f32 {
     const LN_2_PARTS: (f32, f32) = (0.69311523, 3.1946183e-5);
     const LOG10_2_PARTS: (f32, f32) = (0.3010254, 4.605039e-6);
     const TWO_OVER_PI: f32 = std::f32::consts::FRAC_2_PI;
-    const FUSED_HALF_PI: (&'static [f32], f32) =
-        (&[std::f32::consts::FRAC_PI_2, -4.371139e-8, -1.7151245e-15], 30000.0);
-    const PLAIN_HALF_PI: (&'static [f32], f32) = (&[1.5706787, 0.000117614865, 9.920313e-10, 6.223371e-14], 1500.0);
+    const FUSED_HALF_PI: ([f32; 4], f32) =
+        ([std::f32::consts::FRAC_PI_2, -4.3655746e-8, -5.5592864e-11, -5.1453115e-14], 30000.0);
+    const PLAIN_HALF_PI: ([f32; 4], f32) = ([1.5708008, -4.454516e-6, 6.077272e-11, -1.7151245e-15], 1500.0);
     const HALF_PI: (f32, f32) = (std::f32::consts::FRAC_PI_2, -4.371139e-8);
     const EXPONENTIAL: &'static [f32] = &[0.5, 0.16666667, 0.041666463, 0.0083333105, 0.0013933771, 0.00019891125];
     const LOGARITHM: &'static [f32] = &[
