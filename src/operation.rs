@@ -216,13 +216,13 @@ unary_table! {
     Tanh "tanh" Float float: |x| x.tanh(); zero: true; finite: true; test: (-2.0, 2.0);
         partial: |x, y| factor(-(y * y) + 1.0);
     /// The number whose hyperbolic sine is x.
-    Asinh "asinh" Float float: |x| x.asinh(); zero: true; finite: true; test: (-3.0, 3.0);
+    Asinh "asinh" Float float: |x| x.inverse_sinh(); zero: true; finite: true; test: (-3.0, 3.0);
         partial: |x, y| factor((x * x + 1.0).unary(Unary::Sqrt).unary(Unary::Recip));
     /// The number above 0 whose hyperbolic cosine is x.
-    Acosh "acosh" Float float: |x| x.acosh(); zero: false; finite: false; test: (1.2, 3.0);
+    Acosh "acosh" Float float: |x| x.inverse_cosh(); zero: false; finite: false; test: (1.2, 3.0);
         partial: |x, y| factor((x * x + -1.0).unary(Unary::Sqrt).unary(Unary::Recip));
     /// The number whose hyperbolic tangent is x.
-    Atanh "atanh" Float float: |x| x.atanh(); zero: true; finite: false; test: (-0.8, 0.8);
+    Atanh "atanh" Float float: |x| x.inverse_tanh(); zero: true; finite: false; test: (-0.8, 0.8);
         partial: |x, y| factor((-(x * x) + 1.0).unary(Unary::Recip));
     /// 1 / (1 + exp(−x)).
     Sigmoid "sigmoid" Float float: |x| 1.0 / (1.0 + (-x).exp()); zero: false; finite: true; test: (-3.0, 3.0);

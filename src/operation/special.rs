@@ -1,11 +1,19 @@
 //! Special functions that the standard library lacks.
 
-/// Floats with special functions; those of `f32` are computed in `f64`.
+use std::f64::consts::{LN_2, PI};
+
+/// Floats with special functions; those of `f32` are computed in `f64` where digits would be missing.
 pub(super) trait Special: Copy {
     /// The error function.
     fn error_function(self) -> Self;
     /// 1 − erf(x), exact for large x.
     fn complementary_error_function(self) -> Self;
+    /// The number whose hyperbolic sine is x.
+    fn inverse_sinh(self) -> Self;
+    /// The number above 0 whose hyperbolic cosine is x.
+    fn inverse_cosh(self) -> Self;
+    /// The number whose hyperbolic tangent is x.
+    fn inverse_tanh(self) -> Self;
     /// ln |Γ(x)|.
     fn log_gamma(self) -> Self;
     /// The derivative of order `order` of the digamma function, which is that of ln |Γ(x)|.
@@ -16,6 +24,33 @@ pub(super) trait Special: Copy {
     fn xlogy(self, other: Self) -> Self;
 }
 
+/// The inverse hyperbolic functions, by logarithms of what is added to 1. From 10⁹ on, x² + 1 and x² − 1 are x² in all digits.
+macro_rules! inverse_hyperbolic {
+    ($t:ident) => {
+        fn inverse_sinh(self) -> $t {
+            let size = self.abs();
+            let square = size * size;
+            let result = match size < 1e9 {
+                true => (size + square / (1.0 + (1.0 + square).sqrt())).ln_1p(),
+                false => size.ln() + std::$t::consts::LN_2,
+            };
+            result.copysign(self)
+        }
+        fn inverse_cosh(self) -> $t {
+            let over = self - 1.0;
+            match self {
+                ..1.0 => $t::NAN,
+                ..1e9 => (over + (2.0 * over + over * over).sqrt()).ln_1p(),
+                _ => self.ln() + std::$t::consts::LN_2,
+            }
+        }
+        fn inverse_tanh(self) -> $t {
+            let size = self.abs();
+            (0.5 * (2.0 * size / (1.0 - size)).ln_1p()).copysign(self)
+        }
+    };
+}
+
 impl Special for f64 {
     fn error_function(self) -> f64 {
         libm::erf(self)
@@ -23,8 +58,9 @@ impl Special for f64 {
     fn complementary_error_function(self) -> f64 {
         libm::erfc(self)
     }
+    inverse_hyperbolic!(f64);
     fn log_gamma(self) -> f64 {
-        libm::lgamma(self)
+        log_gamma(self)
     }
     fn polygamma(self, order: u32) -> f64 {
         polygamma(order, self)
@@ -32,7 +68,7 @@ impl Special for f64 {
     fn logaddexp(self, other: f64) -> f64 {
         let (low, high) = if self < other { (self, other) } else { (other, self) };
         // Of equal infinities the difference is no number.
-        if low == high { high + std::f64::consts::LN_2 } else { high + (low - high).exp().ln_1p() }
+        if low == high { high + LN_2 } else { high + (low - high).exp().ln_1p() }
     }
     fn xlogy(self, other: f64) -> f64 {
         if self == 0.0 && !other.is_nan() { 0.0 } else { self * other.ln() }
@@ -46,6 +82,7 @@ impl Special for f32 {
     fn complementary_error_function(self) -> f32 {
         f64::from(self).complementary_error_function() as f32
     }
+    inverse_hyperbolic!(f32);
     fn log_gamma(self) -> f32 {
         f64::from(self).log_gamma() as f32
     }
@@ -76,87 +113,154 @@ const BERNOULLI: [f64; 12] = [
     -236364091.0 / 2730.0,
 ];
 
-/// From where the asymptotic series is used.
-const ASYMPTOTIC: f64 = 16.0;
+/// ln |Γ(x)|.
+///
+/// Of arguments that are not far below 0 the recurrence makes one that is above ½. The factors of its product are exact, and so
+/// little is lost where the result is near 0. Others take the reflection.
+fn log_gamma(x: f64) -> f64 {
+    match x {
+        ..0.0 if x == x.floor() => f64::INFINITY,
+        ..-30.0 => {
+            let distance = x - x.round();
+            (PI / (PI * distance).sin().abs()).ln() - libm::lgamma(1.0 - x)
+        }
+        ..0.0 => {
+            let (mut at, mut product) = (x, 1.0);
+            while at < 0.5 {
+                product *= at;
+                at += 1.0;
+            }
+            libm::lgamma(at) - product.abs().ln()
+        }
+        _ => libm::lgamma(x),
+    }
+}
+
+/// From where on asymptotic series are used; those of derivatives of the digamma function later, by their order.
+const ASYMPTOTIC: f64 = 8.0;
+
+/// The positive zero of the digamma function, in two parts.
+const ROOT: (f64, f64) = (1.4616321449683622, 9.549995429965697e-17);
+
+/// (ψ(x + 1) − ψ(r + 1)) / (x − r) for the zero r, in powers of x − 1.75, for x from 1 to 2.5.
+const NEAR_ROOT: [f64; 19] = [
+    0.46723083324797404,
+    -0.10285326565192013,
+    0.02946219208565062,
+    -0.009338202774941082,
+    0.0031154352637452155,
+    -0.0010704946679371075,
+    0.0003746125717948589,
+    -0.0001326552693560919,
+    4.734883655698553e-05,
+    -1.6992334535405338e-05,
+    6.1211173232487354e-06,
+    -2.210210101013353e-06,
+    7.997992579035953e-07,
+    -2.915784712729988e-07,
+    1.0575831841340943e-07,
+    -3.551198627188646e-08,
+    1.2894921852310434e-08,
+    -7.2390504473276754e-09,
+    2.6307759149911736e-09,
+];
+
+/// ψ(x), the derivative of ln |Γ(x)|.
+///
+/// It has the factor x − r with its zero r; small arguments are moved to where that holds, large ones take the asymptotic series,
+/// and negative ones the reflection. At 0 it is −∞, at the negative integers NaN.
+fn digamma(x: f64) -> f64 {
+    if x == 0.0 {
+        return f64::NEG_INFINITY.copysign(-1.0 / x);
+    }
+    let (mut at, mut sum, mut reflected) = (x, 0.0, 0.0);
+    if x < 0.0 {
+        let distance = x - x.round();
+        // π cot(π x); a quarter from a zero of the cotangent, it is the tangent of what is left, which is exact.
+        reflected = match distance.abs() {
+            0.0 => f64::NAN,
+            ..0.25 => PI / (PI * distance).tan(),
+            size => (PI * (PI * (0.5 - size)).tan()).copysign(distance),
+        };
+        at = 1.0 - x;
+    }
+    if at < 1.0 {
+        sum = -1.0 / at;
+        at += 1.0;
+    }
+    if at < ASYMPTOTIC {
+        while at > 2.5 {
+            at -= 1.0;
+            sum += 1.0 / at;
+        }
+        let near = NEAR_ROOT.iter().rev().fold(0.0, |series, coefficient| series * (at - 1.75) + coefficient);
+        return sum + (at - ROOT.0 - ROOT.1) * (near + 1.0 / (ROOT.0 * at)) - reflected;
+    }
+    let inverse_square = 1.0 / (at * at);
+    let mut series = 0.0;
+    for (k, bernoulli) in BERNOULLI.iter().enumerate().rev() {
+        series = (series + bernoulli / (2 * (k + 1)) as f64) * inverse_square;
+    }
+    at.ln() - (0.5 / at + series) - reflected
+}
 
 /// ψ⁽ᵐ⁾(x), the derivative of order m of the digamma function (DLMF 5.15).
 ///
-/// Large arguments take the asymptotic series, smaller ones the recurrence up to there, and negative ones the reflection,
-/// in which the derivatives of the cotangent are polynomials in it. At the poles, 0 and the negative integers, digamma is
-/// NaN, but −∞ at 0; an odd order is +∞ and an even one NaN. The order is small in practice: the recurrence alone costs
-/// its 16 steps, the reflection m² more.
+/// Arguments below −1 take the reflection. At the poles, 0 and the negative integers, an odd order is +∞ and an even one NaN. The
+/// order is small in practice: the recurrence has as many steps, and some more.
 fn polygamma(order: u32, x: f64) -> f64 {
+    if order == 0 {
+        return digamma(x);
+    }
     if x.is_nan() || x == f64::NEG_INFINITY {
         return f64::NAN;
     }
     if x == f64::INFINITY {
-        return if order == 0 { f64::INFINITY } else { 0.0 };
+        return 0.0;
     }
-    if x <= 0.0 && x == x.floor() {
-        return match order {
-            0 if x == 0.0 => f64::NEG_INFINITY,
-            order if order % 2 == 1 => f64::INFINITY,
-            _ => f64::NAN,
-        };
+    let (whole, is_odd) = (x.floor(), order % 2 == 1);
+    if x <= 0.0 && x == whole {
+        return if is_odd { f64::INFINITY } else { f64::NAN };
     }
-    if x < 0.0 {
-        return reflected(order, x);
+    if x >= -1.0 {
+        return polygamma_above(order, x);
     }
-    // The sign, order!, of ψ⁽ᵐ⁾(x) = (−1)^(m+1) m! Σ_k 1/(x + k)^(m+1).
+    // ψ⁽ᵐ⁾(x) = (−1)ᵐ ψ⁽ᵐ⁾(1 − x) − π dᵐ/dxᵐ cot(π x). The cotangent has the period 1, so that the same formula at the part of x
+    // behind the point, which is exact, states it by functions of positive numbers.
+    let part = x - whole;
+    let (near, other) = (polygamma_above(order, part), polygamma_above(order, 1.0 - part));
+    let far = polygamma_above(order, 1.0 - x);
+    if is_odd { near + other - far } else { near - other + far }
+}
+
+/// The derivatives of the digamma function above −1: (−1)ᵐ⁺¹ m! Σₖ 1/(x + k)ᵐ⁺¹, whose first terms are added, and the others are
+/// the asymptotic series.
+fn polygamma_above(order: u32, x: f64) -> f64 {
     let factorial: f64 = (1..=order).map(f64::from).product();
-    let sign = if order % 2 == 1 { 1.0 } else { -1.0 };
     let exponent = i32::try_from(order).unwrap_or(i32::MAX);
-    let (mut at, mut sum) = (x, 0.0);
+    let m = f64::from(order);
     // Smaller terms of higher orders let the series start later.
-    let start = ASYMPTOTIC + f64::from(order);
-    while at < start {
-        sum += factorial / at.powi(exponent.saturating_add(1));
-        at += 1.0;
+    let (mut steps, mut sum) = (0.0, 0.0);
+    while x + steps < ASYMPTOTIC + m {
+        steps += 1.0;
     }
-    if order == 0 {
-        let inverse_square = 1.0 / (at * at);
-        let (mut series, mut power) = (0.0, inverse_square);
-        for (k, bernoulli) in BERNOULLI.iter().enumerate() {
-            series += bernoulli * power / (2 * (k + 1)) as f64;
-            power *= inverse_square;
-        }
-        return at.ln() - 0.5 / at - series - sum;
+    let at = x + steps;
+    // The smallest terms first.
+    while steps > 0.0 {
+        steps -= 1.0;
+        sum += factorial / (x + steps).powi(exponent.saturating_add(1));
     }
     // (m−1)!/x^m + m!/(2 x^(m+1)) + Σ_k B_2k (2k+m−1)!/((2k)! x^(2k+m)).
-    let power = at.powi(exponent);
-    let leading = factorial / f64::from(order) / power;
-    let mut series = leading + factorial / (2.0 * power * at);
-    let mut term = leading;
+    let leading = factorial / m / at.powi(exponent);
+    let (mut series, mut term) = (0.5 * leading * m / at, leading);
     for (k, bernoulli) in BERNOULLI.iter().enumerate() {
-        let two_k = 2.0 * (k + 1) as f64;
-        let m = f64::from(order);
+        let two_k = (2 * (k + 1)) as f64;
         // (2k+m−1)!/(2k)! from the one before.
         term *= (two_k + m - 1.0) * (two_k + m - 2.0) / (two_k * (two_k - 1.0)) / (at * at);
         series += bernoulli * term;
     }
-    sign * (sum + series)
-}
-
-/// ψ⁽ᵐ⁾(x) = (−1)^m ψ⁽ᵐ⁾(1 − x) − π dᵐ/dxᵐ cot(π x), for x below 0.
-fn reflected(order: u32, x: f64) -> f64 {
-    use std::f64::consts::PI;
-    // The sine and cosine of the distance to the nearest integer are exact where those of π·x are not.
-    let distance = x - x.round();
-    let cotangent = (PI * distance).cos() / (PI * distance).sin();
-    // dᵐ/dzᵐ cot z is a polynomial of cot z: c' = −(1 + c²).
-    let mut polynomial = vec![0.0, 1.0];
-    for _ in 0..order {
-        let mut next = vec![0.0; polynomial.len() + 1];
-        for (power, coefficient) in polynomial.iter().enumerate().skip(1) {
-            next[power - 1] -= power as f64 * coefficient;
-            next[power + 1] -= power as f64 * coefficient;
-        }
-        polynomial = next;
-    }
-    let derivative = polynomial.iter().rev().fold(0.0, |sum, coefficient| sum * cotangent + coefficient);
-    let exponent = i32::try_from(order).unwrap_or(i32::MAX);
-    let mirrored = polygamma(order, 1.0 - x);
-    (if order.is_multiple_of(2) { mirrored } else { -mirrored }) - PI.powi(exponent.saturating_add(1)) * derivative
+    let size = sum + (leading + series);
+    if order % 2 == 1 { size } else { -size }
 }
 
 #[cfg(test)]

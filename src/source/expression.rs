@@ -58,8 +58,7 @@ pub(crate) fn elementwise(
             let spelling = functions::unary(op, dtype);
             match op {
                 Unary::Powi(n) => spelled(spelling, &[operand, &n.to_string()]),
-                Unary::Digamma => spelled(spelling, &["0", operand]),
-                Unary::Polygamma(order) => spelled(spelling, &[&order.to_string(), operand]),
+                Unary::Polygamma(order @ 1..) => spelled(spelling, &[&order.to_string(), operand]),
                 _ => spelled(spelling, &[operand]),
             }
         }

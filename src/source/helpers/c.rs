@@ -40,63 +40,132 @@ static void P_NAME_S(const T *keys, int64_t *order, int64_t count, int64_t strid
 }
 ";
 
-const POLYGAMMA: &str = "\
-/* The derivative of this order of the digamma function, DLMF 5.15. */
-static double P_polygamma_f64(int order, double x)
+const ASINH: &str = "\
+static T P_asinh_S(T x)
+{
+    const T size = fabsF(x), square = size * size;
+    const T root = sqrtF(1 + square);
+    return copysignF(size < 1000000000.0F ? log1pF(size + square / (1 + root)) : logF(size) + (T)0.69314718055994530942, x);
+}
+";
+
+const ACOSH: &str = "\
+static T P_acosh_S(T x)
+{
+    if (!(x >= 1)) return NAN;
+    const T over = x - 1;
+    return x < 1000000000.0F ? log1pF(over + sqrtF(2 * over + over * over)) : logF(x) + (T)0.69314718055994530942;
+}
+";
+
+const ATANH: &str = "\
+static T P_atanh_S(T x)
+{
+    const T size = fabsF(x);
+    return copysignF(log1pF(2 * size / (1 - size)) / 2, x);
+}
+";
+
+const LGAMMA: &str = "\
+/* Of negative arguments the recurrence, whose factors are exact, or the reflection. */
+static double P_lgamma_f64(double x)
+{
+    if (x <= 0.0 && x == floor(x)) return INFINITY;
+    if (x < -30.0) {
+        const double pi = 3.14159265358979323846, distance = x - round(x);
+        return log(pi / fabs(sin(pi * distance))) - lgamma(1.0 - x);
+    }
+    double product = 1.0;
+    if (x < 0.0) {
+        while (x < 0.5) {
+            product *= x;
+            x += 1.0;
+        }
+    }
+    return lgamma(x) - log(fabs(product));
+}
+";
+
+const DIGAMMA: &str = "\
+/* A series about the zero, or the asymptotic series; of negative arguments the reflection. */
+static double P_digamma_f64(double x)
 {
     static const double bernoulli[12] = {
         1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0,
         43867.0 / 798.0, -174611.0 / 330.0, 854513.0 / 138.0, -236364091.0 / 2730.0,
     };
-    const double pi = 3.14159265358979323846;
-    if (x != x || x == -INFINITY) return NAN;
-    if (x == INFINITY) return order == 0 ? INFINITY : 0.0;
-    if (x <= 0.0 && x == floor(x)) {
-        if (order == 0 && x == 0.0) return -INFINITY;
-        return order % 2 == 1 ? INFINITY : NAN;
-    }
-    double reflected = 0.0, sign = 1.0;
+    static const double near_root[19] = {
+        0.46723083324797404, -0.10285326565192013, 0.02946219208565062, -0.009338202774941082, 0.0031154352637452155,
+        -0.0010704946679371075, 0.0003746125717948589, -0.0001326552693560919, 4.734883655698553e-05,
+        -1.6992334535405338e-05, 6.1211173232487354e-06, -2.210210101013353e-06, 7.997992579035953e-07,
+        -2.915784712729988e-07, 1.0575831841340943e-07, -3.551198627188646e-08, 1.2894921852310434e-08,
+        -7.2390504473276754e-09, 2.6307759149911736e-09,
+    };
+    const double pi = 3.14159265358979323846, root = 1.4616321449683622;
+    double sum = 0.0, reflected = 0.0, series = 0.0;
+    if (x == 0.0) return copysign((double)INFINITY, -1.0 / x);
     if (x < 0.0) {
-        const double distance = x - round(x);
-        const double cotangent = cos(pi * distance) / sin(pi * distance);
-        double polynomial[132] = {0.0, 1.0}, next[132];
-        for (int n = 0; n < order; n++) {
-            for (int power = 0; power < 132; power++) next[power] = 0.0;
-            for (int power = 1; power < n + 2; power++) {
-                next[power - 1] -= power * polynomial[power];
-                next[power + 1] -= power * polynomial[power];
-            }
-            for (int power = 0; power < 132; power++) polynomial[power] = next[power];
-        }
-        for (int power = order + 1; power >= 0; power--) reflected = reflected * cotangent + polynomial[power];
-        reflected *= P_powi_f64(pi, order + 1);
-        sign = order % 2 == 0 ? 1.0 : -1.0;
+        const double distance = x - round(x), size = fabs(distance);
+        if (!(size > 0.0)) return NAN;
+        reflected = size < 0.25 ? pi / tan(pi * distance) : copysign(pi * tan(pi * (0.5 - size)), distance);
         x = 1.0 - x;
     }
-    double factorial = 1.0;
-    for (int n = 2; n <= order; n++) factorial *= n;
-    double at = x, sum = 0.0;
-    while (at < 16.0 + order) {
-        sum += factorial / P_powi_f64(at, order + 1);
-        at += 1.0;
+    if (x < 1.0) {
+        sum = -1.0 / x;
+        x += 1.0;
     }
-    if (order == 0) {
-        const double inverse_square = 1.0 / (at * at);
-        double series = 0.0, power = inverse_square;
-        for (int k = 0; k < 12; k++) {
-            series += bernoulli[k] * power / (2 * (k + 1));
-            power *= inverse_square;
+    if (x < 8.0) {
+        while (x > 2.5) {
+            x -= 1.0;
+            sum += 1.0 / x;
         }
-        return sign * (log(at) - 0.5 / at - series - sum) - reflected;
+        for (int k = 18; k >= 0; k--) series = series * (x - 1.75) + near_root[k];
+        return sum + (x - root - 9.549995429965697e-17) * (series + 1.0 / (root * x)) - reflected;
     }
-    const double power = P_powi_f64(at, order), leading = factorial / order / power;
-    double series = leading + factorial / (2.0 * power * at), term = leading;
+    const double inverse_square = 1.0 / (x * x);
+    for (int k = 11; k >= 0; k--) series = (series + bernoulli[k] / (2 * (k + 1))) * inverse_square;
+    return log(x) - (0.5 / x + series) - reflected;
+}
+";
+
+const POLYGAMMA: &str = "\
+/* Sums of inverse powers: some terms, and the asymptotic series of the others. */
+static double P_polygamma_above_f64(int order, double x)
+{
+    static const double bernoulli[12] = {
+        1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0,
+        43867.0 / 798.0, -174611.0 / 330.0, 854513.0 / 138.0, -236364091.0 / 2730.0,
+    };
+    double factorial = 1.0, steps = 0.0, sum = 0.0;
+    for (int n = 2; n <= order; n++) factorial *= n;
+    while (x + steps < 8.0 + order) steps += 1.0;
+    const double at = x + steps;
+    while (steps > 0.0) {
+        steps -= 1.0;
+        sum += factorial / P_powi_f64(x + steps, order + 1);
+    }
+    const double leading = factorial / order / P_powi_f64(at, order);
+    double series = 0.5 * leading * order / at, term = leading;
     for (int k = 0; k < 12; k++) {
         const double two_k = 2.0 * (k + 1);
         term *= (two_k + order - 1.0) * (two_k + order - 2.0) / (two_k * (two_k - 1.0)) / (at * at);
         series += bernoulli[k] * term;
     }
-    return sign * (order % 2 == 1 ? 1.0 : -1.0) * (sum + series) - reflected;
+    const double size = sum + (leading + series);
+    return order % 2 == 1 ? size : -size;
+}
+
+/* The derivative of this order of the digamma function, DLMF 5.15. */
+static double P_polygamma_f64(int order, double x)
+{
+    const double whole = floor(x), part = x - whole;
+    if (x != x || x == -INFINITY) return NAN;
+    if (x == INFINITY) return 0.0;
+    if (x <= 0.0 && x == whole) return order % 2 == 1 ? INFINITY : NAN;
+    if (x >= -1.0) return P_polygamma_above_f64(order, x);
+    const double near = P_polygamma_above_f64(order, part), other = P_polygamma_above_f64(order, 1.0 - part);
+    const double far = P_polygamma_above_f64(order, 1.0 - x);
+    return order % 2 == 1 ? near + other - far : near - other + far;
 }
 ";
 
@@ -189,6 +258,23 @@ static int64_t P_i64_from_S(T x)
         }
         "narrowed" => "static int32_t P_narrowed_S(T x) { return (int32_t)(uint32_t)(U)x; }",
         "arg_sort" | "arg_sort_descending" => SORT,
+        "asinh" => ASINH,
+        "acosh" => ACOSH,
+        "atanh" => ATANH,
+        "lgamma" if dtype == DType::F64 => LGAMMA,
+        "lgamma" => {
+            return Row {
+                text: "static T P_lgamma_S(T x) { return (T)P_lgamma_f64(x); }",
+                calls: &[("lgamma", DType::F64)],
+            };
+        }
+        "digamma" if dtype == DType::F64 => DIGAMMA,
+        "digamma" => {
+            return Row {
+                text: "static T P_digamma_S(T x) { return (T)P_digamma_f64(x); }",
+                calls: &[("digamma", DType::F64)],
+            };
+        }
         "polygamma" if dtype == DType::F64 => {
             return Row { text: POLYGAMMA, calls: &[("powi", DType::F64)] };
         }

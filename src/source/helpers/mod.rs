@@ -6,6 +6,8 @@
 mod c;
 mod opencl;
 mod rust;
+#[cfg(test)]
+mod tests;
 
 use super::language::Helper;
 use crate::shape::DType;
@@ -87,7 +89,7 @@ pub(crate) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
         let text = text.replace("P_NAME", &format!("P_{name}")).replace("P_", &format!("{prefix}_"));
         let text =
             text.replace("_S(", &format!("_{}(", dtype.name())).replace(".0F", if single { ".0f" } else { ".0" });
-        let text = ["exp", "log1p", "fabs", "log"]
+        let text = ["exp", "log1p", "fabs", "log", "sqrt", "copysign"]
             .iter()
             .fold(text, |text, function| text.replace(&format!("{function}F("), &format!("{function}{ending}(")));
         let text = replaced(&text, &[("T", ty), ("U", unsigned), ("BITS", bits), ("ORDER", order)]);
@@ -141,7 +143,10 @@ pub(crate) fn rust_texts(helpers: &BTreeSet<Helper>, with_std: bool) -> Vec<Stri
             ("FLOOR", function("floor", "floor")),
             ("ROUND", function("round", "round")),
             ("SIN", function("sin", "sin")),
-            ("COS", function("cos", "cos")),
+            ("TAN", function("tan", "tan")),
+            ("SQRT", function("sqrt", "sqrt")),
+            ("ABS", function("abs", "fabs")),
+            ("COPYSIGN", function("copysign", "copysign")),
         ];
         let mut words: Vec<(&str, &str)> = functions.iter().map(|(word, text)| (*word, &text[..])).collect();
         words.extend([("T", ty), ("BITS", bits)]);

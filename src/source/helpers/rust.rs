@@ -41,75 +41,164 @@ fn NAME_S(keys: &[T], order: &mut [i64], count: usize, stride: usize) {
 }
 ";
 
-const POLYGAMMA: &str = "\
-/// The derivative of this order of the digamma function, DLMF 5.15.
-fn polygamma_f64(order: i32, mut x: f64) -> f64 {
+const ASINH: &str = "\
+fn asinh_S(x: T) -> T {
+    let size = ABS(x);
+    let square = size * size;
+    let result = match size < 1e9 {
+        true => LN1P(size + square / (1.0 + SQRT(1.0 + square))),
+        false => LN(size) + core::T::consts::LN_2,
+    };
+    COPYSIGN(result, x)
+}
+";
+
+const ACOSH: &str = "\
+fn acosh_S(x: T) -> T {
+    let over = x - 1.0;
+    if x < 1.0 {
+        T::NAN
+    } else if x < 1e9 {
+        LN1P(over + SQRT(2.0 * over + over * over))
+    } else {
+        LN(x) + core::T::consts::LN_2
+    }
+}
+";
+
+const ATANH: &str = "\
+fn atanh_S(x: T) -> T {
+    let size = ABS(x);
+    COPYSIGN(0.5 * LN1P(2.0 * size / (1.0 - size)), x)
+}
+";
+
+const LGAMMA: &str = "\
+/// Of negative arguments the recurrence, whose factors are exact, or the reflection.
+fn lgamma_f64(mut x: f64) -> f64 {
+    if x <= 0.0 && x == FLOOR(x) {
+        return f64::INFINITY;
+    }
+    if x < -30.0 {
+        const PI: f64 = core::f64::consts::PI;
+        let distance = x - ROUND(x);
+        return LN(PI / ABS(SIN(PI * distance))) - libm::lgamma(1.0 - x);
+    }
+    let mut product = 1.0;
+    if x < 0.0 {
+        while x < 0.5 {
+            product *= x;
+            x += 1.0;
+        }
+    }
+    libm::lgamma(x) - LN(ABS(product))
+}
+";
+
+const DIGAMMA: &str = "\
+/// A series about the zero, or the asymptotic series; of negative arguments the reflection.
+fn digamma_f64(mut x: f64) -> f64 {
     const BERNOULLI: [f64; 12] = [
         1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0,
         43867.0 / 798.0, -174611.0 / 330.0, 854513.0 / 138.0, -236364091.0 / 2730.0,
     ];
+    const NEAR_ROOT: [f64; 19] = [
+        0.46723083324797404, -0.10285326565192013, 0.02946219208565062, -0.009338202774941082, 0.0031154352637452155,
+        -0.0010704946679371075, 0.0003746125717948589, -0.0001326552693560919, 4.734883655698553e-05,
+        -1.6992334535405338e-05, 6.1211173232487354e-06, -2.210210101013353e-06, 7.997992579035953e-07,
+        -2.915784712729988e-07, 1.0575831841340943e-07, -3.551198627188646e-08, 1.2894921852310434e-08,
+        -7.2390504473276754e-09, 2.6307759149911736e-09,
+    ];
     const PI: f64 = core::f64::consts::PI;
+    const ROOT: f64 = 1.4616321449683622;
+    if x == 0.0 {
+        return if (-1.0 / x) < 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
+    }
+    let (mut sum, mut reflected, mut series) = (0.0, 0.0, 0.0);
+    if x < 0.0 {
+        let distance = x - ROUND(x);
+        let size = ABS(distance);
+        reflected = if size == 0.0 {
+            f64::NAN
+        } else if size < 0.25 {
+            PI / TAN(PI * distance)
+        } else {
+            COPYSIGN(PI * TAN(PI * (0.5 - size)), distance)
+        };
+        x = 1.0 - x;
+    }
+    if x < 1.0 {
+        sum = -1.0 / x;
+        x += 1.0;
+    }
+    if x < 8.0 {
+        while x > 2.5 {
+            x -= 1.0;
+            sum += 1.0 / x;
+        }
+        for coefficient in NEAR_ROOT.iter().rev() {
+            series = series * (x - 1.75) + coefficient;
+        }
+        return sum + (x - ROOT - 9.549995429965697e-17) * (series + 1.0 / (ROOT * x)) - reflected;
+    }
+    let inverse_square = 1.0 / (x * x);
+    for (k, bernoulli) in BERNOULLI.iter().enumerate().rev() {
+        series = (series + bernoulli / (2 * (k + 1)) as f64) * inverse_square;
+    }
+    LN(x) - (0.5 / x + series) - reflected
+}
+";
+
+const POLYGAMMA: &str = "\
+/// Sums of inverse powers: some terms, and the asymptotic series of the others.
+fn polygamma_above_f64(order: i32, x: f64) -> f64 {
+    const BERNOULLI: [f64; 12] = [
+        1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0,
+        43867.0 / 798.0, -174611.0 / 330.0, 854513.0 / 138.0, -236364091.0 / 2730.0,
+    ];
+    let (mut factorial, m) = (1.0, order as f64);
+    for n in 2..=order {
+        factorial *= n as f64;
+    }
+    let (mut steps, mut sum) = (0.0, 0.0);
+    while x + steps < 8.0 + m {
+        steps += 1.0;
+    }
+    let at = x + steps;
+    while steps > 0.0 {
+        steps -= 1.0;
+        sum += factorial / powi_f64(x + steps, order + 1);
+    }
+    let leading = factorial / m / powi_f64(at, order);
+    let (mut series, mut term) = (0.5 * leading * m / at, leading);
+    for (k, bernoulli) in BERNOULLI.iter().enumerate() {
+        let two_k = (2 * (k + 1)) as f64;
+        term *= (two_k + m - 1.0) * (two_k + m - 2.0) / (two_k * (two_k - 1.0)) / (at * at);
+        series += bernoulli * term;
+    }
+    let size = sum + (leading + series);
+    if order % 2 == 1 { size } else { -size }
+}
+
+/// The derivative of this order of the digamma function, DLMF 5.15.
+fn polygamma_f64(order: i32, x: f64) -> f64 {
+    let (whole, is_odd) = (FLOOR(x), order % 2 == 1);
     if x != x || x == f64::NEG_INFINITY {
         return f64::NAN;
     }
     if x == f64::INFINITY {
-        return if order == 0 { f64::INFINITY } else { 0.0 };
+        return 0.0;
     }
-    if x <= 0.0 && x == FLOOR(x) {
-        if order == 0 && x == 0.0 {
-            return f64::NEG_INFINITY;
-        }
-        return if order % 2 == 1 { f64::INFINITY } else { f64::NAN };
+    if x <= 0.0 && x == whole {
+        return if is_odd { f64::INFINITY } else { f64::NAN };
     }
-    let (mut reflected, mut sign) = (0.0, 1.0);
-    if x < 0.0 {
-        let distance = x - ROUND(x);
-        let cotangent = COS(PI * distance) / SIN(PI * distance);
-        let mut polynomial = [0.0; 132];
-        polynomial[1] = 1.0;
-        for n in 0..order as usize {
-            let mut next = [0.0; 132];
-            for power in 1..n + 2 {
-                next[power - 1] -= power as f64 * polynomial[power];
-                next[power + 1] -= power as f64 * polynomial[power];
-            }
-            polynomial = next;
-        }
-        for power in (0..order as usize + 2).rev() {
-            reflected = reflected * cotangent + polynomial[power];
-        }
-        reflected *= powi_f64(PI, order + 1);
-        sign = if order % 2 == 0 { 1.0 } else { -1.0 };
-        x = 1.0 - x;
+    if x >= -1.0 {
+        return polygamma_above_f64(order, x);
     }
-    let mut factorial = 1.0;
-    for n in 2..=order {
-        factorial *= n as f64;
-    }
-    let (mut at, mut sum) = (x, 0.0);
-    while at < 16.0 + order as f64 {
-        sum += factorial / powi_f64(at, order + 1);
-        at += 1.0;
-    }
-    if order == 0 {
-        let inverse_square = 1.0 / (at * at);
-        let (mut series, mut power) = (0.0, inverse_square);
-        for (k, bernoulli) in BERNOULLI.iter().enumerate() {
-            series += bernoulli * power / (2 * (k + 1)) as f64;
-            power *= inverse_square;
-        }
-        return sign * (LN(at) - 0.5 / at - series - sum) - reflected;
-    }
-    let m = order as f64;
-    let power = powi_f64(at, order);
-    let leading = factorial / m / power;
-    let (mut series, mut term) = (leading + factorial / (2.0 * power * at), leading);
-    for (k, bernoulli) in BERNOULLI.iter().enumerate() {
-        let two_k = 2.0 * (k + 1) as f64;
-        term *= (two_k + m - 1.0) * (two_k + m - 2.0) / (two_k * (two_k - 1.0)) / (at * at);
-        series += bernoulli * term;
-    }
-    sign * (if order % 2 == 1 { 1.0 } else { -1.0 }) * (sum + series) - reflected
+    let part = x - whole;
+    let (near, other) = (polygamma_above_f64(order, part), polygamma_above_f64(order, 1.0 - part));
+    let far = polygamma_above_f64(order, 1.0 - x);
+    if is_odd { near + other - far } else { near - other + far }
 }
 ";
 
@@ -193,6 +282,23 @@ fn logaddexp_S(a: T, b: T) -> T {
             "fn shift_right_S(a: T, b: T) -> T {\n    if b < 0 || b >= BITS { if a < 0 { -1 } else { 0 } } else { a >> b }\n}"
         }
         "arg_sort" | "arg_sort_descending" => SORT,
+        "asinh" => ASINH,
+        "acosh" => ACOSH,
+        "atanh" => ATANH,
+        "lgamma" if dtype == DType::F64 => LGAMMA,
+        "lgamma" => {
+            return Row {
+                text: "fn lgamma_S(x: T) -> T {\n    lgamma_f64(x as f64) as T\n}",
+                calls: &[("lgamma", DType::F64)],
+            };
+        }
+        "digamma" if dtype == DType::F64 => DIGAMMA,
+        "digamma" => {
+            return Row {
+                text: "fn digamma_S(x: T) -> T {\n    digamma_f64(x as f64) as T\n}",
+                calls: &[("digamma", DType::F64)],
+            };
+        }
         "polygamma" if dtype == DType::F64 => {
             return Row { text: POLYGAMMA, calls: &[("powi", DType::F64)] };
         }
