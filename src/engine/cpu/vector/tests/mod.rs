@@ -1,5 +1,6 @@
 //! Kernels against the meaning of one element, for all operations, element types, instructions, lengths and operands.
 
+mod accuracy;
 mod moved;
 mod precision;
 mod reduced;
