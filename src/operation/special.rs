@@ -68,7 +68,14 @@ impl Special for f64 {
     fn logaddexp(self, other: f64) -> f64 {
         let (low, high) = if self < other { (self, other) } else { (other, self) };
         // Of equal infinities the difference is no number.
-        if low == high { high + LN_2 } else { high + (low - high).exp().ln_1p() }
+        if low == high {
+            return high + LN_2;
+        }
+        let difference = low - high;
+        // What it is rounded by counts where the larger operand is small.
+        let lost = if difference > -50.0 { (low - difference) - high } else { 0.0 };
+        let exponential = difference.exp();
+        high + (exponential + exponential * lost).ln_1p()
     }
     fn xlogy(self, other: f64) -> f64 {
         if self == 0.0 && !other.is_nan() { 0.0 } else { self * other.ln() }

@@ -222,7 +222,9 @@ static T P_logaddexp_S(T a, T b)
 {
     const double low = a < b ? a : b, high = a < b ? b : a;
     if (low == high) return (T)(high + 0.69314718055994530942);
-    return (T)(high + log1p(exp(low - high)));
+    const double difference = low - high, exponential = exp(difference);
+    const double lost = difference > -50.0 ? (low - difference) - high : 0.0;
+    return (T)(high + log1p(exponential + exponential * lost));
 }"
         }
         "xlogy" => "static T P_xlogy_S(T a, T b) { return a == 0 && b == b ? 0 : a * logF(b); }",

@@ -266,7 +266,13 @@ fn modulo_S(a: T, b: T) -> T {
             "\
 fn logaddexp_S(a: T, b: T) -> T {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == high { high + core::f64::consts::LN_2 } else { high + LN1P(EXP(low - high)) }
+    if low == high {
+        return high + core::f64::consts::LN_2;
+    }
+    let difference = low - high;
+    let lost = if difference > -50.0 { (low - difference) - high } else { 0.0 };
+    let exponential = EXP(difference);
+    high + LN1P(exponential + exponential * lost)
 }"
         }
         "xlogy" => "fn xlogy_S(a: T, b: T) -> T {\n    if a == 0.0 && b == b { 0.0 } else { a * LN(b) }\n}",

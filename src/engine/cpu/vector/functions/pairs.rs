@@ -88,7 +88,11 @@ impl Pairwise<f64> for LogAddExp {
     #[inline(always)]
     fn value<L: Level>(a: f64, b: f64) -> f64 {
         let (low, high) = if a < b { (a, b) } else { (b, a) };
-        let sum = high + ln_1p_of::<f64, L>(<Exp as Function<f64>>::value::<L>(low - high));
+        let difference = low - high;
+        // What it is rounded by counts where the larger operand is small.
+        let lost = if difference > -50.0 { (low - difference) - high } else { 0.0 };
+        let exponential = <Exp as Function<f64>>::value::<L>(difference);
+        let sum = high + ln_1p_of::<f64, L>(exponential.times_plus::<L>(lost, exponential));
         // Of equal infinities the difference is no number.
         if low == high { high + f64::LN_2 } else { sum }
     }

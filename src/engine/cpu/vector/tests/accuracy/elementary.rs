@@ -320,7 +320,7 @@ pub(super) fn logaddexp(a: f64, b: f64) -> Wide {
         return Wide::from(high) + LN_2;
     }
     if !(low.is_finite() && high.is_finite()) {
-        return (low + high).max(high).into();
+        return if a.is_nan() || b.is_nan() { Wide::NAN } else { high.into() };
     }
     ln_1p(exp(Wide::from(low) - high)) + high
 }

@@ -192,6 +192,9 @@ pub(super) fn polygamma(order: u32, x: f64) -> Wide {
     if x > 0.0 {
         return polygamma_of_positive(order, x.into());
     }
+    if order == 0 && x > -1e-40 {
+        return Wide::from(-1.0) / x;
+    }
     let (sine, cosine) = sin_cos_pi(x);
     let cotangent = cosine / sine;
     // The derivative of a polynomial of the cotangent, whose own is −(1 + cot²).
@@ -207,5 +210,5 @@ pub(super) fn polygamma(order: u32, x: f64) -> Wide {
     let coefficients: Vec<Wide> = polynomial.into_iter().map(Wide::from).collect();
     let scale = (0..=order).fold(Wide::from(1.0), |product, _| product * PI);
     let mirrored = polygamma_of_positive(order, Wide::from(1.0) - x);
-    (if order % 2 == 0 { mirrored } else { -mirrored }) - series(cotangent, &coefficients) * scale
+    (if order.is_multiple_of(2) { mirrored } else { -mirrored }) - series(cotangent, &coefficients) * scale
 }

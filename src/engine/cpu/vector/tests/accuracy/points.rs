@@ -5,7 +5,9 @@
 use crate::operation::Unary;
 
 /// Argument, the float nearest to the result, and the rest.
-pub(super) const HARD_POINTS: &[(Unary, &[(f64, f64, f64)])] = &[
+type Point = (f64, f64, f64);
+
+pub(super) const HARD_POINTS: &[(Unary, &[Point])] = &[
     (
         Unary::Sin,
         &[
