@@ -178,7 +178,7 @@ const NEAR_ROOT: [f64; 19] = [
 /// and negative ones the reflection. At 0 it is −∞, at the negative integers NaN.
 fn digamma(x: f64) -> f64 {
     if x == 0.0 {
-        return f64::NEG_INFINITY.copysign(-1.0 / x);
+        return f64::NEG_INFINITY;
     }
     let (mut at, mut sum, mut reflected) = (x, 0.0, 0.0);
     if x < 0.0 {

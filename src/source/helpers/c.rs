@@ -103,7 +103,7 @@ static double P_digamma_f64(double x)
     };
     const double pi = 3.14159265358979323846, root = 1.4616321449683622;
     double sum = 0.0, reflected = 0.0, series = 0.0;
-    if (x == 0.0) return copysign((double)INFINITY, -1.0 / x);
+    if (x == 0.0) return -INFINITY;
     if (x < 0.0) {
         const double distance = x - round(x), size = fabs(distance);
         if (!(size > 0.0)) return NAN;

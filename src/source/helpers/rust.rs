@@ -112,7 +112,7 @@ fn digamma_f64(mut x: f64) -> f64 {
     const PI: f64 = core::f64::consts::PI;
     const ROOT: f64 = 1.4616321449683622;
     if x == 0.0 {
-        return if (-1.0 / x) < 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
+        return f64::NEG_INFINITY;
     }
     let (mut sum, mut reflected, mut series) = (0.0, 0.0, 0.0);
     if x < 0.0 {

@@ -184,7 +184,7 @@ pub(super) fn polygamma(order: u32, x: f64) -> Wide {
     }
     if is_pole(x) {
         let at_pole = if order % 2 == 1 { f64::INFINITY } else { f64::NAN };
-        return (if order == 0 && x == 0.0 { f64::NEG_INFINITY.copysign(-1.0 / x) } else { at_pole }).into();
+        return (if order == 0 && x == 0.0 { f64::NEG_INFINITY } else { at_pole }).into();
     }
     if x == f64::INFINITY {
         return if order == 0 { Wide::INFINITY } else { Wide::from(0.0) };
