@@ -17,7 +17,8 @@ use crate::concrete::neutral_value;
 use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
 use crate::operation::Unary;
 use crate::shape::{self, DType};
-use std::collections::BTreeSet;
+use crate::term::hash::TermMap;
+use std::collections::{BTreeSet, HashSet};
 
 /// Sums of floats along an innermost loop of so many steps at least are this many sums, if the loop computes few values.
 const LANES: usize = 8;
@@ -48,6 +49,12 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) accumulators: Vec<Option<usize>>,
     /// Whether each store that reduces comes to every element once, so that it need not find anything there.
     assigned: Vec<bool>,
+    /// How often each buffer is read and written.
+    pub(crate) accesses: TermMap<u32, usize>,
+    /// How many stores go to each buffer.
+    stored: TermMap<u32, usize>,
+    /// How many values are inside of all loops.
+    innermost: usize,
     /// Whether what is written now is one of several sums side by side.
     pub(crate) lane: Option<String>,
     /// How many of the outermost loops are no loops: each of their steps runs the text on its own.
@@ -90,6 +97,9 @@ impl<'a> NestWriter<'a> {
     ) -> NestWriter<'a> {
         let mut writer = NestWriter {
             assigned: Vec::new(),
+            accesses: TermMap::default(),
+            stored: TermMap::default(),
+            innermost: 0,
             language,
             nest,
             name: buffers.name,
@@ -112,6 +122,12 @@ impl<'a> NestWriter<'a> {
             order,
         };
         writer.levels = writer.levels();
+        writer.innermost = writer.levels.iter().filter(|&&level| level == writer.depth()).count();
+        for store in &nest.stores {
+            *writer.stored.entry(store.buffer).or_default() += 1;
+        }
+        writer.accesses = writer.stored.clone();
+        nest.read().for_each(|buffer| *writer.accesses.entry(buffer).or_default() += 1);
         writer.named = writer.named();
         writer.accumulators = nest.stores.iter().map(|store| writer.accumulator(store)).collect();
         writer.assigned = (0..nest.stores.len()).map(|at| writer.is_assigned(at, buffers)).collect();
@@ -122,11 +138,12 @@ impl<'a> NestWriter<'a> {
     /// their elements not at all or several times.
     pub(crate) fn fills(&self, buffers: Buffers<'_>) -> Vec<(u32, shape::Value)> {
         let mut fills: Vec<(u32, shape::Value)> = Vec::new();
+        let mut filled: HashSet<u32> = HashSet::new();
         for (store, &assigned) in self.nest.stores.iter().zip(&self.assigned) {
             if let Mode::Reduce(op) = store.mode
                 && !assigned
                 && !(buffers.continues)(store.buffer)
-                && fills.iter().all(|(filled, _)| *filled != store.buffer)
+                && filled.insert(store.buffer)
             {
                 fills.push((store.buffer, neutral_value(op, self.nest.values[store.value as usize].1)));
             }
@@ -200,7 +217,7 @@ impl NestWriter<'_> {
         let Some(level) = self.accumulators[at] else { return false };
         let outer = &self.order[..level];
         let steps = shape::steps(outer.iter().map(|&axis| self.nest.extents[axis]));
-        let alone = self.nest.stores.iter().filter(|other| other.buffer == store.buffer).count() == 1;
+        let alone = self.stored[&store.buffer] == 1;
         let free = store.guards.is_empty() && store.index.is_none() && !(buffers.continues)(store.buffer);
         alone
             && free
@@ -330,13 +347,12 @@ impl NestWriter<'_> {
         if innermost < self.parallel {
             return false;
         }
-        let inner = (0..self.nest.values.len()).filter(|&id| self.levels[id] == self.depth()).count();
         self.has_vectors
             && self.accumulators[at].is_some()
             && store.mode == Mode::Reduce(Reduction::Sum)
             && self.nest.values[store.value as usize].1.is_float()
             && self.nest.extents[self.order[innermost]] >= LONG
-            && inner <= FEW
+            && self.innermost <= FEW
     }
 
     /// Whether the loop inside of so many others runs several steps side by side: the innermost one, if sums want that.

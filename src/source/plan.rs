@@ -3,7 +3,7 @@
 
 use crate::kernel::{BufferId, Procedure, Source, Step};
 use crate::shape::DType;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Where a buffer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,32 +22,48 @@ pub(crate) enum Place {
 pub(crate) struct Slot {
     pub(crate) dtype: DType,
     pub(crate) count: usize,
-    /// Until when it is taken: after this step it is free.
-    until: usize,
 }
 
 /// The slots of a procedure under construction.
 #[derive(Default, Debug)]
 struct Slots {
     all: Vec<Slot>,
+    /// Those that are taken, by the step until which they are.
+    taken: BTreeSet<(usize, usize)>,
+    /// Those that are free, by element type and size.
+    free: BTreeMap<DType, BTreeSet<(usize, usize)>>,
 }
 
 impl Slots {
-    /// A slot that is free before a step, until another one; it may become larger.
+    /// A slot that is free before a step, until another one; it may become larger. Steps are come to in their order.
     fn take(&mut self, dtype: DType, count: usize, from: usize, until: usize) -> usize {
-        let free = self.all.iter().enumerate().filter(|(_, slot)| slot.dtype == dtype && slot.until < from);
-        // The one of the nearest size.
-        match free.min_by_key(|(_, slot)| slot.count.abs_diff(count)).map(|(at, _)| at) {
-            Some(at) => {
-                self.all[at].count = self.all[at].count.max(count);
-                self.all[at].until = until;
+        while let Some(&(last, at)) = self.taken.first()
+            && last < from
+        {
+            self.taken.pop_first();
+            let slot = &self.all[at];
+            self.free.entry(slot.dtype).or_default().insert((slot.count, at));
+        }
+        let free = self.free.entry(dtype).or_default();
+        // The one of the nearest size, and of several the first.
+        let larger = free.range((count, 0)..).next().copied();
+        let smaller = free.range(..(count, 0)).next_back().map(|&(nearest, _)| nearest);
+        let smaller = smaller.and_then(|nearest| free.range((nearest, 0)..).next().copied());
+        let nearest = larger.into_iter().chain(smaller).min_by_key(|&(size, at)| (size.abs_diff(count), at));
+        let at = match nearest {
+            Some((size, at)) => {
+                free.remove(&(size, at));
+                let slot = &mut self.all[at];
+                slot.count = size.max(count);
                 at
             }
             None => {
-                self.all.push(Slot { dtype, count, until });
+                self.all.push(Slot { dtype, count });
                 self.all.len() - 1
             }
-        }
+        };
+        self.taken.insert((until, at));
+        at
     }
 }
 

@@ -16,20 +16,13 @@ impl NestWriter<'_> {
         let axis = *self.order.last().expect("a loop");
         let extent = self.nest.extents[axis];
         let nest = self.nest;
-        let accesses = |buffer: u32| {
-            let loads = nest.values.iter().filter(|(value, _)| match value {
-                Value::Load { buffer: read, .. } | Value::Gather { buffer: read, .. } => *read == buffer,
-                _ => false,
-            });
-            loads.count() + nest.stores.iter().filter(|store| store.buffer == buffer).count()
-        };
         let loads = nest.values.iter().filter_map(|(value, dtype)| match value {
             Value::Load { buffer, at, guards } if guards.is_empty() => Some((*buffer, at, *dtype, false)),
             _ => None,
         });
         // What is written is borrowed alone.
         let stores = nest.stores.iter().enumerate().filter_map(|(position, store)| {
-            let plain = store.guards.is_empty() && store.index.is_none() && accesses(store.buffer) == 1;
+            let plain = store.guards.is_empty() && store.index.is_none() && self.accesses[&store.buffer] == 1;
             let inside = match store.mode {
                 Mode::Write => self.store_level(store) == self.depth(),
                 Mode::Reduce(_) => self.accumulators[position].is_none(),
