@@ -26,6 +26,7 @@ mod views_of;
 
 use crate::concrete;
 use crate::shape::{Type, Value};
+use crate::term::ends::Ends;
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use bounds::Fact;
 pub use constants::fold_constants;
@@ -92,6 +93,8 @@ pub struct Simplifier {
     bodies: SimplifiedBodies,
     /// Nodes that were added before all rules for them were tried.
     untried: Vec<NodeId>,
+    /// Where the parts of concatenations end.
+    ends: Ends,
 }
 
 impl Simplifier {
@@ -99,7 +102,14 @@ impl Simplifier {
     pub fn like(body: &Body) -> Self {
         let mut facts = Vec::with_capacity(body.nodes.len());
         facts.extend((0..body.arity()).map(|at| Fact::unknown(body.parameter_type(at))));
-        Simplifier { graph: Graph::like(body), facts, replaced: None, bodies: HashMap::new(), untried: Vec::new() }
+        Simplifier {
+            graph: Graph::like(body),
+            facts,
+            replaced: None,
+            bodies: HashMap::new(),
+            untried: Vec::new(),
+            ends: Ends::default(),
+        }
     }
 
     /// Exchanges what is known of nested bodies, which several arenas use one after the other.

@@ -7,6 +7,7 @@
 mod body;
 mod cost;
 mod custom;
+pub(crate) mod ends;
 mod graph;
 pub(crate) mod hash;
 pub mod infer;
@@ -19,6 +20,7 @@ pub(crate) mod schedule;
 pub(crate) mod source;
 mod sweeps;
 mod validate;
+pub(crate) mod visits;
 
 pub use body::{Body, Node, NodeId};
 pub use cost::Cost;
@@ -29,3 +31,5 @@ pub use program::Program;
 pub use source::interpret_source;
 pub(crate) use sweeps::advance_by;
 pub use sweeps::{Checkpoints, Steps, Sweep, Sweeps};
+#[cfg(debug_assertions)]
+pub use visits::visits;

@@ -15,12 +15,9 @@ pub(super) fn view_of_part(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> 
     let (&Op::Concatenate(axis), parts) = arena.parts(args[0]) else { return None };
     let (low, high) = map.range(axis);
     let (low, high) = (usize::try_from(low).ok()?, usize::try_from(high).ok()?);
-    let (mut at, mut start) = (0, 0);
-    while at < parts.len() && low >= start + arena.ty(parts[at]).shape[axis] {
-        start += arena.ty(parts[at]).shape[axis];
-        at += 1;
-    }
-    let part = *parts.get(at)?;
+    let extents = parts.iter().map(|&part| arena.ty(part).shape[axis]);
+    let (at, start) = arena.ends.part(args[0], extents, low)?;
+    let part = parts[at];
     let shape = &arena.ty(part).shape;
     if high >= start + shape[axis] {
         return None;

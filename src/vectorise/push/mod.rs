@@ -21,6 +21,7 @@ use crate::kernel::roots;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::simplify::{SimplifiedBodies, bounds};
+use crate::term::ends::Ends;
 use crate::term::hash::TermMap;
 use crate::term::infer::Types;
 use crate::term::{Body, Branch, Node, NodeId, Op, Scan};
@@ -80,6 +81,8 @@ struct Push<'a> {
     arithmetic: Vec<bool>,
     /// Which nodes are stored though no gather reads them, where that is what counts.
     stored: Option<Vec<bool>>,
+    /// Where the parts of concatenations end.
+    ends: Ends,
 }
 
 impl<'a> Push<'a> {
@@ -105,6 +108,7 @@ impl<'a> Push<'a> {
             table: TermMap::default(),
             ranges: ranges(body),
             arithmetic,
+            ends: Ends::default(),
         }
     }
 

@@ -341,15 +341,10 @@ impl Push<'_> {
             },
             Read::Whole => unreachable!("all of a node is not a read"),
         };
-        let mut start = 0;
-        for (position, &part) in self.node(at).args.iter().enumerate() {
-            let end = start + self.shape(part)[axis];
-            if low >= start as i128 && high < end as i128 {
-                return Some(Part::One(position, start));
-            }
-            start = end;
-        }
-        None
+        let parts = &self.node(at).args;
+        let extent = |position: usize| self.shape(parts[position])[axis];
+        let (position, start) = self.ends.part(at, (0..parts.len()).map(extent), usize::try_from(low).ok()?)?;
+        (high < (start + extent(position)) as i128).then_some(Part::One(position, start))
     }
 
     fn through_concatenation(&mut self, at: NodeId, axis: usize, read: &Read) -> ValueId {
