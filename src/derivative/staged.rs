@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::staged::{self, Staged};
 use crate::tensor::{Args, Family, Outline, Tree, attribute, outline_of};
-use crate::term::{Body, Build, NodeId, Program};
+use crate::term::hash::KnownHash;
+use crate::term::{Body, Build, Program};
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
@@ -256,9 +257,8 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     #[track_caller]
     pub fn grad(&self) -> Result<Function<In, First, First>> {
         self.check_loss("grad", true)?;
-        let mut program = program::value_and_gradient(&self.differentiable, self.active)?;
-        let gradient: Vec<NodeId> = program.results.split_off(1);
-        program.results = gradient;
+        let both = program::value_and_gradient(&self.differentiable, self.active)?;
+        let program = Body { results: both.results[1..].to_vec(), hash: KnownHash::default(), ..both };
         let trees = (copy::<In>(&self.input), copy::<First>(&self.first), copy::<First>(&self.first));
         Ok(self.derived::<In, First, First>(program, self.active, trees, self.signature.gradient(self.active)))
     }

@@ -3,7 +3,9 @@
 use crate::operation::Unary;
 use crate::shape::Type;
 use crate::term::graph::Graph;
+use crate::term::hash::{KnownHash, TermHasher};
 use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
+use crate::term::visits::visit;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
@@ -38,7 +40,7 @@ impl<X> Node<X> {
 ///
 /// A body is well formed, and so are those nested in it: [`Body::new`] and [`Graph`] check every node, and nothing changes a
 /// body afterwards. Engines and exporters rely on that.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Body<X = Never> {
     /// How many of the leading parameter nodes are proper parameters.
     pub(crate) parameters: usize,
@@ -48,16 +50,23 @@ pub struct Body<X = Never> {
     pub(crate) nodes: Vec<Node<X>>,
     /// The nodes whose values are returned.
     pub(crate) results: Vec<NodeId>,
+    /// The hash of all this, which is asked for once a body is shared and changes no more.
+    pub(crate) hash: KnownHash,
 }
 
-/// Of the body's own operations, without what is nested in them, so that hashing bodies in bodies stays linear.
-impl<X> Hash for Body<X> {
+/// A body's hash is computed once, so that of bodies in bodies each node is looked at once, however deep it is.
+impl<X: Hash> Hash for Body<X> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.parameters, self.captures, &self.results).hash(state);
-        for node in &self.nodes {
-            std::mem::discriminant(&node.op).hash(state);
-            node.args.hash(state);
-        }
+        let hash = self.hash.or_compute(|| {
+            let mut hasher = TermHasher::default();
+            (self.parameters, self.captures, &self.results).hash(&mut hasher);
+            for node in &self.nodes {
+                visit();
+                (&node.op, &node.args).hash(&mut hasher);
+            }
+            hasher.finish()
+        });
+        state.write_u64(hash);
     }
 }
 
@@ -82,6 +91,24 @@ impl<X> Body<X> {
         &self.results
     }
 }
+
+/// Where both hashes are known, and differ, nothing else is looked at: of the same loop around bodies that differ deep inside, no
+/// more than the outermost bodies are compared.
+impl<X: PartialEq> PartialEq for Body<X> {
+    fn eq(&self, other: &Body<X>) -> bool {
+        let fields = |body: &Body<X>| (body.parameters, body.captures);
+        self.hash.may_equal(&other.hash)
+            && fields(self) == fields(other)
+            && self.results == other.results
+            && self.nodes.len() == other.nodes.len()
+            && self.nodes.iter().zip(&other.nodes).all(|(node, other)| {
+                visit();
+                node == other
+            })
+    }
+}
+
+impl<X: Eq> Eq for Body<X> {}
 
 impl<X: Extension> Body<X> {
     /// The bytes of the constants, of nested bodies too, that are not one repeated value.
@@ -111,6 +138,7 @@ impl<X: Extension> Body<X> {
 
     /// A node of the arena.
     pub fn node(&self, id: NodeId) -> &Node<X> {
+        visit();
         &self.nodes[id as usize]
     }
 
@@ -174,7 +202,8 @@ impl Body {
             .iter()
             .map(|node| Node { op: node.op.widen(), args: node.args.clone(), types: node.types.clone() })
             .collect();
-        Body { parameters: self.parameters, captures: self.captures, nodes, results: self.results.clone() }
+        let (parameters, captures, results) = (self.parameters, self.captures, self.results.clone());
+        Body { parameters, captures, nodes, results, hash: KnownHash::default() }
     }
 
     /// Whether some node, also of a nested body, says something to differentiation only: [`Op::Mark`],

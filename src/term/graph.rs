@@ -2,9 +2,10 @@
 
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
-use crate::term::hash::{Positions, term_hash};
+use crate::term::hash::{KnownHash, Positions, term_hash};
 use crate::term::op::{Extension, Never, Op};
 use crate::term::validate::infer_node;
+use crate::term::visits::visit;
 use smallvec::SmallVec;
 
 /// A hash-consing arena under construction. Passes read a [`Body`] and write a `Graph`.
@@ -98,7 +99,9 @@ impl<X: Extension> Graph<X> {
 
     /// As [`Graph::find`], given the hash.
     pub(crate) fn find_hashed(&self, hash: u64, op: &Op<X>, args: &[NodeId]) -> Option<NodeId> {
+        visit();
         self.table.find(hash, |id| {
+            visit();
             let node = &self.nodes[id as usize];
             node.args[..] == *args && node.op == *op
         })
@@ -106,6 +109,7 @@ impl<X: Extension> Graph<X> {
 
     /// A node.
     pub fn node(&self, id: NodeId) -> &Node<X> {
+        visit();
         &self.nodes[id as usize]
     }
 
@@ -161,6 +165,7 @@ impl<X: Extension> Graph<X> {
             captures: self.captures,
             nodes: self.nodes,
             results: results.iter().map(|&id| places[id as usize]).collect(),
+            hash: KnownHash::default(),
         };
         debug_assert!(body.is_well_formed());
         body

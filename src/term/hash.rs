@@ -2,7 +2,9 @@
 //! as looking them up, has no use.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::OnceLock;
 
 /// A table of terms.
 pub(crate) type TermMap<K, V> = HashMap<K, V, BuildHasherDefault<TermHasher>>;
@@ -52,6 +54,37 @@ impl Hasher for TermHasher {
     fn finish(&self) -> u64 {
         // Tables use the lowest bits, which products do not mix.
         (self.0 ^ (self.0 >> 32)).wrapping_mul(FACTOR).rotate_left(20)
+    }
+}
+
+/// A hash that is computed when it is first asked for. A copy does not have it, since copies are made to be changed.
+#[derive(Default)]
+pub(crate) struct KnownHash(OnceLock<u64>);
+
+impl KnownHash {
+    /// The hash, computed if it is not known.
+    pub(crate) fn or_compute(&self, compute: impl FnOnce() -> u64) -> u64 {
+        *self.0.get_or_init(compute)
+    }
+
+    /// Whether these may be the hashes of equal terms.
+    pub(crate) fn may_equal(&self, other: &KnownHash) -> bool {
+        match (self.0.get(), other.0.get()) {
+            (Some(one), Some(other)) => one == other,
+            _ => true,
+        }
+    }
+}
+
+impl Clone for KnownHash {
+    fn clone(&self) -> KnownHash {
+        KnownHash::default()
+    }
+}
+
+impl fmt::Debug for KnownHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("_")
     }
 }
 

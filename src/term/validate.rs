@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::term::body::{Body, Node, NodeId};
+use crate::term::hash::KnownHash;
 use crate::term::infer::{self, Types};
 use crate::term::op::{Extension, Op};
 use smallvec::SmallVec;
@@ -34,7 +35,7 @@ impl<X: Extension> Body<X> {
     #[track_caller]
     pub fn new(parameters: usize, captures: usize, nodes: Vec<Node<X>>, results: Vec<NodeId>) -> Result<Body<X>> {
         let place = Location::caller();
-        let body = Body { parameters, captures, nodes, results };
+        let body = Body { parameters, captures, nodes, results, hash: KnownHash::default() };
         match body.validate() {
             Ok(()) => Ok(body),
             Err(problem) => Err(Error::IllFormed { problem, place: place.to_string() }),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::algebra::Contraction;
 use crate::operation::{Binary, Unary};
+use crate::term::hash::KnownHash;
 use crate::term::{Body, Node, Op, Scan};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -86,7 +87,8 @@ fn body(parameters: &[Type], captures: usize, nodes: Vec<(Op, SmallVec<[u32; 3]>
         let types = crate::term::infer::outputs(&op, &operands).expect("operands fit");
         arena.push(Node { op, args, types });
     }
-    let body = Body { parameters: parameters.len() - captures, captures, nodes: arena, results: results.to_vec() };
+    let (parameters, results, hash) = (parameters.len() - captures, results.to_vec(), KnownHash::default());
+    let body = Body { parameters, captures, nodes: arena, results, hash };
     assert!(body.is_well_formed());
     Arc::new(body)
 }

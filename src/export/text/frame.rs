@@ -5,6 +5,7 @@ use super::tokens::Problem;
 use crate::concrete::Array;
 use crate::export::limits::NESTING;
 use crate::shape::Type;
+use crate::term::hash::KnownHash;
 use crate::term::{Body, Node, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -256,7 +257,8 @@ impl<X: Form> Frame<'_, X> {
             arena.push(node);
         }
         let results = results.iter().map(|&result| places[result as usize]).collect();
-        Body { parameters: self.parameters, captures: types.len(), nodes: arena, results }
+        let (parameters, captures, hash) = (self.parameters, types.len(), KnownHash::default());
+        Body { parameters, captures, nodes: arena, results, hash }
     }
 
     /// The order of the nodes that are neither parameters nor captures.
