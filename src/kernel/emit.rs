@@ -1,6 +1,6 @@
 //! Scalar code for one stored value: a demand for a node at an access, turned into values of a nest.
 
-use crate::kernel::access::{Access, Guard, Guards};
+use crate::kernel::access::{Access, Affine, Guard, Guards};
 use crate::kernel::nest::{NestBuilder, Value, ValueId};
 use crate::kernel::procedure::BufferId;
 use crate::operation::{Binary, Comparison};
@@ -8,6 +8,7 @@ use crate::shape::{self, DType};
 use crate::term::hash::{Positions, TermMap, term_hash};
 use crate::term::{Body, NodeId, Op};
 use smallvec::SmallVec;
+use std::collections::HashSet;
 
 /// Why something can't be written into a nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub(crate) enum Obstacle {
     Read(NodeId),
     /// A node at which there are as many values as a nest may have, so that it must be stored.
     Size(NodeId),
+    /// A node that is stored, but not yet where the nest runs.
+    Later(NodeId),
 }
 
 /// Values of a nest: its instructions are slots in a table of 2^16.
@@ -33,29 +36,22 @@ type AccessId = u32;
 /// A wanted value.
 type Demand = (NodeId, AccessId);
 
-/// Writes values of a program's nodes into a nest.
-pub(crate) struct Emitter<'a> {
-    pub(crate) body: &'a Body,
-    /// The buffers of stored nodes.
-    pub(crate) buffers: &'a TermMap<NodeId, BufferId>,
+/// A nest under construction, and which values of which nodes are in it: what goes on with it computes none of them again.
+pub(crate) struct Draft {
     pub(crate) nest: NestBuilder,
     accesses: Vec<Access>,
     access_ids: Positions,
     values: TermMap<Demand, ValueId>,
-    /// What was begun when a nest turned out to be too large.
-    unfinished: Vec<NodeId>,
 }
 
-impl<'a> Emitter<'a> {
-    pub(crate) fn new(body: &'a Body, buffers: &'a TermMap<NodeId, BufferId>, nest: NestBuilder) -> Emitter<'a> {
-        Emitter {
-            body,
-            buffers,
-            nest,
+impl Draft {
+    /// A nest without values.
+    pub(crate) fn new(extents: &[usize]) -> Draft {
+        Draft {
+            nest: NestBuilder::new(extents),
             accesses: Vec::new(),
             access_ids: Positions::default(),
             values: TermMap::default(),
-            unfinished: Vec::new(),
         }
     }
 
@@ -71,8 +67,126 @@ impl<'a> Emitter<'a> {
         id
     }
 
+    /// How many values there are.
+    pub(crate) fn len(&self) -> usize {
+        self.nest.nest.values.len()
+    }
+
+    /// Forgets the values from this one on, which no store writes.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        if count < self.len() {
+            self.nest.truncate(count);
+            self.values.retain(|_, &mut value| (value as usize) < count);
+        }
+    }
+
+    /// The nodes of this nest's shape that are in it element by element, and that others need which are not: a nest that comes
+    /// after it reads them where they are stored, instead of computing them anew.
+    pub(crate) fn left(
+        &mut self,
+        body: &Body,
+        buffers: &TermMap<NodeId, BufferId>,
+        uses: &[u32],
+    ) -> Vec<(NodeId, ValueId)> {
+        let extents = self.nest.nest.extents.clone();
+        let whole = self.access(Access::identity(extents.len()));
+        let inside = self.values.keys().map(|&(id, _)| id).collect();
+        let values = &self.values;
+        let left = needed_outside(body, inside, uses).into_iter().filter(|&id| {
+            let node = body.node(id);
+            let is_free =
+                matches!(node.op, Op::Constant(_) | Op::Iota(_) | Op::View(_) | Op::Reshape(_) | Op::Alias | Op::Mark);
+            !is_free && !buffers.contains_key(&id) && node.ty().shape == extents
+        });
+        let mut left: Vec<(NodeId, ValueId)> = left.filter_map(|id| Some((id, *values.get(&(id, whole))?))).collect();
+        left.sort_unstable();
+        left
+    }
+}
+
+/// The nodes among those inside that others need too. `uses` says of each node how often it is an operand, so that only what is
+/// inside is looked at.
+fn needed_outside(body: &Body, inside: HashSet<NodeId>, uses: &[u32]) -> Vec<NodeId> {
+    let mut counts: TermMap<NodeId, u32> = inside.iter().map(|&id| (id, 0)).collect();
+    for &id in &inside {
+        for arg in &body.node(id).args {
+            if let Some(count) = counts.get_mut(arg) {
+                *count += 1;
+            }
+        }
+    }
+    counts.into_iter().filter(|&(id, count)| count < uses[id as usize]).map(|(id, _)| id).collect()
+}
+
+/// Writes values of a program's nodes into a nest.
+pub(crate) struct Emitter<'a> {
+    pub(crate) body: &'a Body,
+    /// The buffers of stored nodes.
+    pub(crate) buffers: &'a TermMap<NodeId, BufferId>,
+    pub(crate) draft: Draft,
+    /// Of a nest that has a place among the steps already: which one, and the places that fill buffers.
+    placed: Option<(usize, &'a TermMap<BufferId, usize>)>,
+    /// What was begun when a nest turned out to be too large.
+    unfinished: Vec<NodeId>,
+}
+
+impl<'a> Emitter<'a> {
+    pub(crate) fn new(body: &'a Body, buffers: &'a TermMap<NodeId, BufferId>, extents: &[usize]) -> Emitter<'a> {
+        Emitter { body, buffers, draft: Draft::new(extents), placed: None, unfinished: Vec::new() }
+    }
+
+    /// An emitter that goes on with a nest at a place among the steps, of which is known which of them fill buffers.
+    pub(crate) fn going_on(
+        body: &'a Body,
+        buffers: &'a TermMap<NodeId, BufferId>,
+        draft: Draft,
+        place: usize,
+        filled_at: &'a TermMap<BufferId, usize>,
+    ) -> Emitter<'a> {
+        Emitter { body, buffers, draft, placed: Some((place, filled_at)), unfinished: Vec::new() }
+    }
+
+    fn access(&mut self, access: Access) -> AccessId {
+        self.draft.access(access)
+    }
+
     fn extents(&self) -> &[usize] {
-        &self.nest.nest.extents
+        &self.draft.nest.nest.extents
+    }
+
+    /// Adds a value to the nest.
+    pub(crate) fn add(&mut self, value: Value, dtype: DType) -> ValueId {
+        self.draft.nest.add(value, dtype)
+    }
+
+    /// Whether what is in a buffer is known where the nest runs, but for what the nest itself stores.
+    fn check_known(&self, id: NodeId, buffer: BufferId) -> Result<(), Obstacle> {
+        match self.placed {
+            Some((place, filled_at)) if filled_at.get(&buffer).is_some_and(|&filled| filled >= place) => {
+                Err(Obstacle::Later(id))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is read from the buffer of a node: what the nest stores there is at hand.
+    pub(crate) fn load(
+        &mut self,
+        id: NodeId,
+        buffer: BufferId,
+        at: Affine,
+        guards: Guards,
+        dtype: DType,
+    ) -> Result<ValueId, Obstacle> {
+        if let Some((place, filled_at)) = self.placed
+            && filled_at.get(&buffer) == Some(&place)
+            && guards.is_empty()
+            && let Some(value) = self.draft.nest.written(buffer, &at)
+        {
+            return Ok(value);
+        }
+        self.check_known(id, buffer)?;
+        Ok(self.add(Value::Load { buffer, at, guards }, dtype))
     }
 
     /// The value of a node at an access; `root` is computed though it has a buffer.
@@ -80,23 +194,25 @@ impl<'a> Emitter<'a> {
         let first: Demand = (node, self.access(access));
         let mut open: Vec<Demand> = vec![first];
         while let Some(&demand) = open.last() {
-            if self.values.contains_key(&demand) {
+            if self.draft.values.contains_key(&demand) {
                 open.pop();
                 continue;
             }
             let (needed, guards) = self.demands(demand, root)?;
             let before = open.len();
-            open.extend(needed.iter().filter(|demand| !self.values.contains_key(*demand)));
+            open.extend(needed.iter().filter(|demand| !self.draft.values.contains_key(*demand)));
             if open.len() == before {
-                let operands: SmallVec<[ValueId; 3]> = needed.iter().map(|demand| self.values[demand]).collect();
+                let operands: SmallVec<[ValueId; 3]> = needed.iter().map(|demand| self.draft.values[demand]).collect();
                 let value = self.value(demand, &operands, guards, root)?;
                 #[cfg(test)]
                 WRITTEN.set(WRITTEN.get() + 1);
                 let is_inner = demand.0 != root && demand != first && !operands.is_empty();
-                let is_full =
-                    self.nest.nest.values.len() >= VALUES && is_inner && !self.buffers.contains_key(&demand.0);
+                let is_full = match self.placed {
+                    None => self.draft.len() >= VALUES && is_inner && !self.buffers.contains_key(&demand.0),
+                    Some(_) => self.draft.len() > 2 * VALUES,
+                };
                 let id = demand.0;
-                self.values.insert(demand, value);
+                self.draft.values.insert(demand, value);
                 open.pop();
                 if is_full {
                     self.unfinished = open.into_iter().map(|(node, _)| node).collect();
@@ -104,7 +220,7 @@ impl<'a> Emitter<'a> {
                 }
             }
         }
-        Ok(self.values[&first])
+        Ok(self.draft.values[&first])
     }
 
     /// The nodes that were written into a nest which is too large, and that others need which were not: where these are
@@ -112,20 +228,11 @@ impl<'a> Emitter<'a> {
     ///
     /// `uses` says of each node how often it is an operand, so that only what was written is looked at here.
     pub(crate) fn frontier(&self, uses: &[u32]) -> Vec<NodeId> {
-        let mut inside: TermMap<NodeId, u32> = self.values.keys().map(|&(id, _)| (id, 0)).collect();
+        let mut inside: HashSet<NodeId> = self.draft.values.keys().map(|&(id, _)| id).collect();
         for id in &self.unfinished {
             inside.remove(id);
         }
-        let written: Vec<NodeId> = inside.keys().copied().collect();
-        for id in written {
-            for arg in &self.body.node(id).args {
-                if let Some(count) = inside.get_mut(arg) {
-                    *count += 1;
-                }
-            }
-        }
-        let is_needed = |&(id, count): &(NodeId, u32)| count < uses[id as usize];
-        let mut frontier: Vec<NodeId> = inside.into_iter().filter(is_needed).map(|(id, _)| id).collect();
+        let mut frontier = needed_outside(self.body, inside, uses);
         // A view is read from what it is a view of.
         for id in &mut frontier {
             while let Op::View(_) | Op::Reshape(_) | Op::Alias | Op::Mark = self.body.node(*id).op
@@ -146,7 +253,7 @@ impl<'a> Emitter<'a> {
     /// again, until a nest has room for nothing else.
     pub(crate) fn waiting(&self) -> Option<NodeId> {
         let is_load = |(value, _): &&(Value, DType)| matches!(value, Value::Load { .. });
-        if self.nest.nest.values.iter().filter(is_load).count() < VALUES / 2 {
+        if self.draft.nest.nest.values.iter().filter(is_load).count() < VALUES / 2 {
             return None;
         }
         let is_computed = |&id: &NodeId| {
@@ -168,7 +275,7 @@ impl<'a> Emitter<'a> {
         if self.is_buffer(id, root) {
             return Ok((SmallVec::new(), none));
         }
-        let access = &self.accesses[at as usize];
+        let access = &self.draft.accesses[at as usize];
         match &node.op {
             Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) => Ok((SmallVec::new(), none)),
             Op::View(map) => {
@@ -218,17 +325,17 @@ impl<'a> Emitter<'a> {
     ) -> Result<ValueId, Obstacle> {
         let node = self.body.node(id);
         let dtype = node.ty().dtype;
-        let access = &self.accesses[access as usize];
+        let access = &self.draft.accesses[access as usize];
         if let Op::Constant(array) = &node.op
             && let Some(value) = array.uniform()
         {
-            return Ok(self.nest.add(Value::Constant(value), dtype));
+            return Ok(self.add(Value::Constant(value), dtype));
         }
         if self.is_buffer(id, root) {
             let extents = self.extents();
             let at = access.linear(&node.ty().shape, extents).ok_or(Obstacle::Read(id))?;
             let guards = needed(&access.guards, extents);
-            return Ok(self.nest.add(Value::Load { buffer: self.buffers[&id], at, guards }, dtype));
+            return self.load(id, self.buffers[&id], at, guards, dtype);
         }
         let value = match &node.op {
             Op::Iota(_) => Value::Position(access.rows[0].clone()),
@@ -241,7 +348,8 @@ impl<'a> Emitter<'a> {
             Op::Gather => return self.gather(id, &access.clone(), operands),
             Op::View(_) => {
                 // A load is guarded already.
-                let is_load = matches!(self.nest.nest.values[operands[0] as usize].0, Value::Load { .. });
+                let is_load = matches!(self.draft.nest.nest.values[operands[0] as usize].0, Value::Load { .. })
+                    || self.is_buffer(node.args[0], root);
                 if guards.is_empty() || is_load {
                     return Ok(operands[0]);
                 }
@@ -250,22 +358,22 @@ impl<'a> Emitter<'a> {
             Op::Reshape(_) | Op::Alias | Op::Mark => return Ok(operands[0]),
             _ => unreachable!("stored before it is read"),
         };
-        Ok(self.nest.add(value, dtype))
+        Ok(self.add(value, dtype))
     }
 
     fn integer(&mut self, value: i64) -> ValueId {
-        self.nest.add(Value::Constant(shape::Value::I64(value)), DType::I64)
+        self.add(Value::Constant(shape::Value::I64(value)), DType::I64)
     }
 
     /// Whether an index lies between 0 and an extent.
     fn is_inside(&mut self, index: ValueId, extent: i64) -> ValueId {
         if extent == 0 {
-            return self.nest.add(Value::Constant(shape::Value::Bool(false)), DType::Bool);
+            return self.add(Value::Constant(shape::Value::Bool(false)), DType::Bool);
         }
         let (zero, end) = (self.integer(0), self.integer(extent));
-        let above = self.nest.add(Value::Compare(Comparison::GreaterEqual, index, zero), DType::Bool);
-        let below = self.nest.add(Value::Compare(Comparison::Less, index, end), DType::Bool);
-        self.nest.add(Value::Binary(Binary::And, above, below), DType::Bool)
+        let above = self.add(Value::Compare(Comparison::GreaterEqual, index, zero), DType::Bool);
+        let below = self.add(Value::Compare(Comparison::Less, index, end), DType::Bool);
+        self.add(Value::Binary(Binary::And, above, below), DType::Bool)
     }
 
     /// Several indices of consecutive axes as one of their product, −1 where one is outside.
@@ -281,19 +389,19 @@ impl<'a> Emitter<'a> {
             Some(a) => builder.add(Value::Binary(Binary::And, a, b), DType::Bool),
         };
         for guard in guards {
-            let position = self.nest.add(Value::Position(guard.position.clone()), DType::I64);
+            let position = self.add(Value::Position(guard.position.clone()), DType::I64);
             let holds = self.is_inside(position, guard.extent);
-            inside = Some(both(&mut self.nest, inside, holds));
+            inside = Some(both(&mut self.draft.nest, inside, holds));
         }
         for &(index, extent) in indices {
             let holds = self.is_inside(index, extent);
-            inside = Some(both(&mut self.nest, inside, holds));
+            inside = Some(both(&mut self.draft.nest, inside, holds));
             joined = Some(match joined {
                 None => index,
                 Some(outer) => {
                     let extent = self.integer(extent);
-                    let scaled = self.nest.add(Value::Binary(Binary::Mul, outer, extent), DType::I64);
-                    self.nest.add(Value::Binary(Binary::Add, scaled, index), DType::I64)
+                    let scaled = self.add(Value::Binary(Binary::Mul, outer, extent), DType::I64);
+                    self.add(Value::Binary(Binary::Add, scaled, index), DType::I64)
                 }
             });
             product = product.saturating_mul(extent);
@@ -301,7 +409,7 @@ impl<'a> Emitter<'a> {
         let joined = joined.unwrap_or_else(|| self.integer(0));
         let outside = self.integer(-1);
         let inside = inside.expect("there is an index or a guard");
-        (self.nest.add(Value::Select(inside, joined, outside), DType::I64), product)
+        (self.add(Value::Select(inside, joined, outside), DType::I64), product)
     }
 
     fn gather(&mut self, id: NodeId, access: &Access, operands: &[ValueId]) -> Result<ValueId, Obstacle> {
@@ -324,7 +432,8 @@ impl<'a> Emitter<'a> {
             operands.iter().zip(&shape).map(|(&index, &extent)| (index, extent as i64)).collect();
         let (index, extent) = self.joined(&indices, &needed(&access.guards, extents));
         let buffer = self.buffers[&source];
-        Ok(self.nest.add(Value::Gather { buffer, at, stride, index, extent }, node.ty().dtype))
+        self.check_known(source, buffer)?;
+        Ok(self.add(Value::Gather { buffer, at, stride, index, extent }, node.ty().dtype))
     }
 }
 

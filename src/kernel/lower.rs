@@ -5,8 +5,8 @@ use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
 use crate::kernel::call::Call;
 use crate::kernel::desugar::desugared;
-use crate::kernel::emit::{Emitter, Obstacle, VALUES, needed};
-use crate::kernel::nest::{Mode, Nest, NestBuilder, Store, Value, ValueId};
+use crate::kernel::emit::{Draft, Emitter, Obstacle, VALUES, needed};
+use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
@@ -63,20 +63,22 @@ fn written(body: &Body, finish: fn(Procedure) -> Procedure) -> (Procedure, TermM
                 assert!(calls.insert(node), "a node is an obstacle once: {:?}", body.node(node).op);
             }
             Err(Obstacle::Size(node)) => unreachable!("node {node} is stored where it is found"),
+            Err(Obstacle::Later(node)) => unreachable!("node {node} is known to a nest of its own"),
         }
     }
 }
 
 /// What became of a nest.
 enum Attempt<T> {
-    Done(NestBuilder, T),
+    /// It is at this place.
+    Done(usize, T),
     /// This node should be stored first.
     Waiting(NodeId),
 }
 
 /// A step that is not yet closed to more stores, if it is a nest.
 enum Place {
-    Nest(NestBuilder),
+    Nest(Box<Draft>),
     Fixed(Step),
 }
 
@@ -177,7 +179,7 @@ impl<'a> Lowering<'a> {
         }
         self.procedure.results = body.results.iter().map(|result| self.buffers[result]).collect();
         let steps = self.places.into_iter().map(|place| match place {
-            Place::Nest(builder) => Step::Nest(builder.nest),
+            Place::Nest(draft) => Step::Nest(draft.nest.nest),
             Place::Fixed(step) => step,
         });
         self.procedure.steps = steps.collect();
@@ -303,7 +305,7 @@ impl<'a> Lowering<'a> {
                     let left = emitter.emit(node.args[0], read(&spec.left), NodeId::MAX)?;
                     let right = emitter.emit(node.args[1], read(&spec.right), NodeId::MAX)?;
                     let product = Value::Binary(crate::operation::Binary::Mul, left, right);
-                    Ok((emitter.nest.add(product, node.ty().dtype), at.clone(), guards.clone(), None))
+                    Ok((emitter.add(product, node.ty().dtype), at.clone(), guards.clone(), None))
                 };
                 self.nest(&domain, buffer, sum, store)
             }
@@ -323,35 +325,49 @@ impl<'a> Lowering<'a> {
         if size(extents) == 0 {
             // Nothing runs: what is reduced over nothing is its neutral element, a value that no element has.
             let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
-            let mut built = NestBuilder::new(extents);
-            let value = built.add(Value::Constant(zero), zero.dtype());
+            let write = |emitter: &mut Emitter| Ok(emitter.add(Value::Constant(zero), zero.dtype()));
+            let Attempt::Done(place, value) = self.attempt(extents, 1, false, write)? else {
+                unreachable!("it does not wait")
+            };
             let at = Affine::constant(0, extents.len());
-            let store = Store { value, buffer, at, guards: Guards::new(), index: None, mode };
-            self.join(built, vec![store]);
+            self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
             return Ok(());
         }
-        let (built, (value, at, guards, index)) = loop {
-            match self.attempt(extents, &store)? {
-                Attempt::Done(built, stored) => break (built, stored),
+        let (place, (value, at, guards, index)) = loop {
+            match self.attempt(extents, 1, true, &store)? {
+                Attempt::Done(place, stored) => break (place, stored),
                 Attempt::Waiting(inner) => self.store_first(inner)?,
             }
         };
-        self.join(built, vec![Store { value, buffer, at, guards, index, mode }]);
+        self.store(place, Store { value, buffer, at, guards, index, mode });
         Ok(())
     }
 
-    /// Writes into a nest of its own, storing what makes that too large, unless something should be stored first.
+    /// Writes what so many stores need into the latest nest of a domain, if what is read is known there and there is room for it,
+    /// or into a new one, storing what makes that too large, unless it `waits` for something that should be stored first.
     fn attempt<T>(
         &mut self,
         extents: &[usize],
+        stores: usize,
+        waits: bool,
         write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<Attempt<T>, Obstacle> {
         loop {
-            let mut emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(extents));
+            if let Some(&place) = self.nests.get(extents)
+                && let Some(written) = self.go_on(place, stores, &write)?
+            {
+                return Ok(Attempt::Done(place, written));
+            }
+            let mut emitter = Emitter::new(self.body, &self.buffers, extents);
             match write(&mut emitter) {
-                Ok(written) => return Ok(Attempt::Done(emitter.nest, written)),
+                Ok(written) => {
+                    self.places.push(Place::Nest(Box::new(emitter.draft)));
+                    let place = self.places.len() - 1;
+                    self.nests.insert(Shape::from_slice(extents), place);
+                    return Ok(Attempt::Done(place, written));
+                }
                 Err(Obstacle::Size(node)) => {
-                    if let Some(inner) = emitter.waiting() {
+                    if waits && let Some(inner) = emitter.waiting() {
                         return Ok(Attempt::Waiting(inner));
                     }
                     let frontier = emitter.frontier(&self.uses);
@@ -362,19 +378,55 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// Goes on with the nest at a place, unless something is read there that is known later, or there is no room. What is in the
+    /// nest already is not written again: many stores share what they are computed from.
+    fn go_on<T>(
+        &mut self,
+        place: usize,
+        stores: usize,
+        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+    ) -> Result<Option<T>, Obstacle> {
+        let Place::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
+        let draft = std::mem::replace(&mut **draft, Draft::new(&[]));
+        let before = draft.len();
+        let has_room = draft.nest.nest.stores.len() + stores <= 2 * VALUES;
+        let mut emitter = Emitter::going_on(self.body, &self.buffers, draft, place, &self.filled_at);
+        let written = if has_room { write(&mut emitter) } else { Err(Obstacle::Size(NodeId::MAX)) };
+        let mut draft = emitter.draft;
+        let mut left = Vec::new();
+        if written.is_err() {
+            draft.truncate(before);
+        }
+        if let Err(Obstacle::Size(_)) = written {
+            left = draft.left(self.body, &self.buffers, &self.uses);
+            left.truncate((2 * VALUES).saturating_sub(draft.nest.nest.stores.len()));
+        }
+        self.places[place] = Place::Nest(Box::new(draft));
+        self.store_whole(place, &left)?;
+        match written {
+            Ok(written) => Ok(Some(written)),
+            Err(Obstacle::Size(_) | Obstacle::Later(_)) => Ok(None),
+            Err(obstacle) => Err(obstacle),
+        }
+    }
+
     /// Stores a node, and before it what should be stored first: without recursion, since long sums have many such nodes.
     fn store_first(&mut self, id: NodeId) -> Result<(), Obstacle> {
         let mut open = vec![id];
         while let Some(&id) = open.last() {
             let shape = &self.body.node(id).ty().shape;
             let write = |emitter: &mut Emitter| emitter.emit(id, Access::identity(shape.len()), id);
-            match self.attempt(shape, write)? {
+            // It may have been stored for another one meanwhile.
+            if self.buffers.contains_key(&id) {
+                open.pop();
+                continue;
+            }
+            match self.attempt(shape, 1, true, write)? {
                 Attempt::Waiting(inner) => open.push(inner),
-                Attempt::Done(built, value) => {
+                Attempt::Done(place, value) => {
                     open.pop();
-                    // It may have been stored for another one meanwhile.
                     if !self.buffers.contains_key(&id) {
-                        self.store_whole(built, &[(id, value)])?;
+                        self.store_whole(place, &[(id, value)])?;
                     }
                 }
             }
@@ -382,16 +434,14 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// Stores nodes of one shape that a nest over it computes.
-    fn store_whole(&mut self, built: NestBuilder, values: &[(NodeId, ValueId)]) -> Result<(), Obstacle> {
-        let shape = built.nest.extents.clone();
-        let mut stores = Vec::with_capacity(values.len());
+    /// Stores nodes of one shape that the nest at a place, over that shape, computes.
+    fn store_whole(&mut self, place: usize, values: &[(NodeId, ValueId)]) -> Result<(), Obstacle> {
         for &(id, value) in values {
-            let at = Access::identity(shape.len()).linear(&shape, &shape).ok_or(Obstacle::Read(id))?;
+            let shape = &self.body.node(id).ty().shape;
+            let at = Access::identity(shape.len()).linear(shape, shape).ok_or(Obstacle::Read(id))?;
             let buffer = self.local(id);
-            stores.push(Store { value, buffer, at, guards: Guards::new(), index: None, mode: Mode::Write });
+            self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode: Mode::Write });
         }
-        self.join(built, stores);
         Ok(())
     }
 
@@ -407,84 +457,27 @@ impl<'a> Lowering<'a> {
             }
         }
         for (shape, mut ids) in shapes {
-            let (built, values) = loop {
-                ids.retain(|id| !self.buffers.contains_key(id));
-                let mut emitter = Emitter::new(self.body, &self.buffers, NestBuilder::new(shape));
-                let emit = |&id: &NodeId| Ok((id, emitter.emit(id, Access::identity(shape.len()), NodeId::MAX)?));
-                match ids.iter().map(emit).collect::<Result<Vec<(NodeId, ValueId)>, Obstacle>>() {
-                    Ok(values) => break (emitter.nest, values),
-                    Err(Obstacle::Size(node)) => {
-                        let frontier = emitter.frontier(&self.uses);
-                        self.cut(node, &frontier)?;
-                    }
-                    Err(obstacle) => return Err(obstacle),
-                }
+            ids.retain(|id| !self.buffers.contains_key(id));
+            let write = |emitter: &mut Emitter| -> Result<Vec<(NodeId, ValueId)>, Obstacle> {
+                let whole = |&id: &NodeId| Ok((id, emitter.emit(id, Access::identity(shape.len()), NodeId::MAX)?));
+                ids.iter().map(whole).collect()
             };
-            self.store_whole(built, &values)?;
+            let Attempt::Done(place, mut values) = self.attempt(shape, ids.len(), false, write)? else {
+                unreachable!("it does not wait")
+            };
+            // Some may have been stored on the way.
+            values.retain(|(id, _)| !self.buffers.contains_key(id));
+            self.store_whole(place, &values)?;
         }
         if self.buffers.contains_key(&node) { Ok(()) } else { self.pointwise(node) }
     }
 
-    fn join(&mut self, built: NestBuilder, stores: Vec<Store>) {
-        let extents = built.nest.extents.clone();
-        let place = match self.nests.get(&extents) {
-            Some(&place) if self.is_known(&built.nest, place) && self.has_room(&built.nest, stores.len(), place) => {
-                place
-            }
-            _ => {
-                self.places.push(Place::Nest(NestBuilder::new(&extents)));
-                self.nests.insert(extents, self.places.len() - 1);
-                self.places.len() - 1
-            }
-        };
-        let Place::Nest(nest) = &mut self.places[place] else { unreachable!("a place of a nest") };
-        let mut ids: Vec<ValueId> = Vec::with_capacity(built.nest.values.len());
-        for (value, dtype) in &built.nest.values {
-            // What is stored here is at hand.
-            if let Value::Load { buffer, at, guards } = value
-                && guards.is_empty()
-                && let Some(id) = nest.written(*buffer, at)
-            {
-                ids.push(id);
-                continue;
-            }
-            ids.push(nest.add(value.map(|id| ids[id as usize]), *dtype));
-        }
-        for store in stores {
-            // A concatenation is known when its last part is.
-            let filled = self.filled_at.entry(store.buffer).or_insert(place);
-            *filled = place.max(*filled);
-            nest.store(Store {
-                value: ids[store.value as usize],
-                index: store.index.map(|(index, stride, extent)| (ids[index as usize], stride, extent)),
-                ..store
-            });
-        }
-    }
-
-    /// Whether a nest has room for the values of another one, and for so many stores.
-    fn has_room(&self, nest: &Nest, stores: usize, place: usize) -> bool {
-        let Place::Nest(there) = &self.places[place] else { unreachable!("a place of a nest") };
-        let there = &there.nest;
-        there.values.len() + nest.values.len() <= 2 * VALUES && there.stores.len() + stores <= 2 * VALUES
-    }
-
-    /// Whether all that a nest reads is known where another one runs, or is stored by that one just where it is read.
-    fn is_known(&self, nest: &Nest, place: usize) -> bool {
-        let Place::Nest(there) = &self.places[place] else { unreachable!("a place of a nest") };
-        nest.values.iter().all(|(value, _)| {
-            let (buffer, own) = match value {
-                Value::Load { buffer, at, guards } => (*buffer, guards.is_empty().then_some(at)),
-                Value::Gather { buffer, .. } => (*buffer, None),
-                _ => return true,
-            };
-            match self.filled_at.get(&buffer) {
-                None => true,
-                Some(&filled) if filled < place => true,
-                Some(&filled) if filled == place => own.is_some_and(|at| there.written(buffer, at).is_some()),
-                Some(_) => false,
-            }
-        })
+    fn store(&mut self, place: usize, store: Store) {
+        // A concatenation is known when its last part is.
+        let filled = self.filled_at.entry(store.buffer).or_insert(place);
+        *filled = place.max(*filled);
+        let Place::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
+        draft.nest.store(store);
     }
 
     /// Buffers for all outputs of a node that has several.

@@ -7,6 +7,7 @@ use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{self, DType, Shape};
 use crate::term::Op;
 use crate::term::hash::{Positions, TermMap, term_hash};
+use crate::term::visits::visit;
 use smallvec::SmallVec;
 
 /// Position of a value in its nest.
@@ -61,6 +62,7 @@ impl Value {
     }
 
     /// The same value of other operands, asked for in the order of [`Value::operands`].
+    #[cfg(feature = "opencl")]
     pub(crate) fn map(&self, mut operand: impl FnMut(ValueId) -> ValueId) -> Value {
         match self.clone() {
             Value::Gather { buffer, at, stride, index, extent } => {
@@ -142,7 +144,7 @@ pub(crate) struct NestBuilder {
     pub(crate) nest: Nest,
     table: Positions,
     /// What is written at known places everywhere, by the buffer.
-    written: TermMap<BufferId, SmallVec<[(Affine, ValueId); 1]>>,
+    written: TermMap<BufferId, TermMap<Affine, ValueId>>,
 }
 
 impl NestBuilder {
@@ -154,19 +156,31 @@ impl NestBuilder {
     /// Adds a store.
     pub(crate) fn store(&mut self, store: Store) {
         if store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty() {
-            self.written.entry(store.buffer).or_default().push((store.at.clone(), store.value));
+            // The latest store counts.
+            self.written.entry(store.buffer).or_default().insert(store.at.clone(), store.value);
         }
         self.nest.stores.push(store);
     }
 
     /// The value that a store writes at this place everywhere, if one does.
     pub(crate) fn written(&self, buffer: BufferId, at: &Affine) -> Option<ValueId> {
-        // The latest store counts.
-        self.written.get(&buffer)?.iter().rev().find(|(written, _)| written == at).map(|&(_, value)| value)
+        self.written.get(&buffer)?.get(at).copied()
+    }
+
+    /// Forgets the values from this one on, which no store writes.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        if count < self.nest.values.len() {
+            self.nest.values.truncate(count);
+            self.table = Positions::with_capacity(count);
+            for (id, (value, _)) in self.nest.values.iter().enumerate() {
+                self.table.insert(term_hash(value), id as ValueId);
+            }
+        }
     }
 
     /// The position of a value, which is added if it is new.
     pub(crate) fn add(&mut self, value: Value, dtype: DType) -> ValueId {
+        visit();
         let values = &mut self.nest.values;
         let hash = term_hash(&value);
         if let Some(id) = self.table.find(hash, |id| values[id as usize].0 == value) {

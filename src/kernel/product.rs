@@ -3,7 +3,7 @@
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::emit::Obstacle;
 use crate::kernel::lower::Lowering;
-use crate::kernel::nest::{Mode, Value};
+use crate::kernel::nest::Mode;
 use crate::kernel::procedure::{BATCH, BufferId, ByRole, COLUMN, Product, ROW, Source, Step, Strided};
 use crate::kernel::roots::{roles, strided_source};
 use crate::shape::{Shape, Type, steps, strides};
@@ -124,11 +124,11 @@ impl Lowering<'_> {
         let Op::Contract(spec) = &node.op else { unreachable!("the class of products") };
         let shape = node.ty().shape.clone();
         let read = Affine { offset: 0, coefficients: spec.result.iter().map(|&label| from.stride(label)).collect() };
-        let load = Value::Load { buffer: from.buffer, at: read, guards: Guards::new() };
         let dtype = node.ty().dtype;
         let place = row_major(to, spec.result.clone(), &shape).at;
         self.nest(&shape, to, Mode::Write, |emitter| {
-            Ok((emitter.nest.add(load.clone(), dtype), place.clone(), Guards::new(), None))
+            let value = emitter.load(id, from.buffer, read.clone(), Guards::new(), dtype)?;
+            Ok((value, place.clone(), Guards::new(), None))
         })
     }
 }
