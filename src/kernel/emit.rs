@@ -348,9 +348,8 @@ impl<'a> Emitter<'a> {
             Op::Gather => return self.gather(id, &access.clone(), operands),
             Op::View(_) => {
                 // A load is guarded already.
-                let is_load = matches!(self.draft.nest.nest.values[operands[0] as usize].0, Value::Load { .. })
-                    || self.is_buffer(node.args[0], root);
-                if guards.is_empty() || is_load {
+                let is_load = matches!(self.draft.nest.nest.values[operands[0] as usize].0, Value::Load { .. });
+                if is_load || needed(&guards, self.extents()).is_empty() {
                     return Ok(operands[0]);
                 }
                 Value::Guarded(operands[0], guards)

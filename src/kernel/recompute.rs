@@ -185,11 +185,17 @@ fn cost_again(step: &Body, node: &Node) -> Option<f64> {
 fn rewritten(body: &Body, plans: &[Plan]) -> Body {
     let mut graph = Graph::like(body);
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
+    let of_first: HashMap<NodeId, &Plan> = plans.iter().map(|plan| (plan.first, plan)).collect();
+    let mut of_reader: HashMap<NodeId, Vec<(&Plan, &Vec<(usize, NodeId)>)>> = HashMap::new();
+    for plan in plans {
+        for (&reader, inputs) in &plan.readers {
+            of_reader.entry(reader).or_default().push((plan, inputs));
+        }
+    }
     for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
         let mut args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         let mut op = node.op.clone();
-        for plan in plans.iter().filter(|_| matches!(node.op, Op::Scan(_))) {
-            let Some(inputs) = plan.readers.get(&(at as NodeId)) else { continue };
+        for &(plan, inputs) in of_reader.get(&(at as NodeId)).into_iter().flatten() {
             let Op::Scan(reader) = &op else { unreachable!("loops read stacks") };
             let first = loop_of(body, plan.first).expect("a loop");
             let outputs = first.carries..body.node(plan.first).types.len() + plan.choice.carries.len();
@@ -202,7 +208,7 @@ fn rewritten(body: &Body, plans: &[Plan]) -> Body {
             args.splice(end..end, added);
             op = Op::Scan(Arc::new(computing(first, reader, inputs, &plan.choice)));
         }
-        if let (Op::Scan(first), Some(plan)) = (&op, plans.iter().find(|plan| plan.first == at as NodeId)) {
+        if let (Op::Scan(first), Some(plan)) = (&op, of_first.get(&(at as NodeId))) {
             op = Op::Scan(Arc::new(stacking(first, &plan.choice)));
         }
         ids.push(graph.add(op, &args));

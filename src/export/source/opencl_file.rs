@@ -204,9 +204,10 @@ impl File<'_> {
         let written: BTreeSet<BufferId> = stored.iter().map(|&id| self.procedure.origin(id)).collect();
         let mut parameters: Vec<(String, DType, bool)> = Vec::new();
         let mut names: BTreeMap<BufferId, String> = BTreeMap::new();
+        let mut seen: BTreeSet<String> = BTreeSet::new();
         for id in read.into_iter().chain(stored) {
             let name = self.name(id);
-            if parameters.iter().all(|(other, ..)| *other != name) {
+            if seen.insert(name.clone()) {
                 parameters.push((name.clone(), self.dtype(id), written.contains(&self.procedure.origin(id))));
             }
             names.insert(id, name);
