@@ -1,6 +1,9 @@
 //! Sizes of programs and memory, counted: every pass and instance is linear in the program, whatever it shares, and none
 //! recurses over its length. No test measures time; the guard of some minutes only ends what would never end.
 
+// `--cfg counted` is set by hand, see `growth`.
+#![allow(unexpected_cfgs)]
+
 #[path = "complexity/chains.rs"]
 mod chains;
 #[path = "complexity/counting.rs"]
@@ -9,6 +12,8 @@ mod counting;
 mod doublings;
 #[path = "complexity/eager.rs"]
 mod eager;
+#[path = "complexity/growth.rs"]
+mod growth;
 #[path = "complexity/implicit.rs"]
 mod implicit;
 #[path = "complexity/memory.rs"]

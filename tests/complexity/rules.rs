@@ -3,10 +3,10 @@
 use super::*;
 
 #[derive(Clone, Copy)]
-struct Sine;
+pub struct Sine;
 
 #[derive(Clone, Copy)]
-struct SineRule;
+pub struct SineRule;
 
 #[derive(Clone, Copy)]
 struct SineOfProduct;

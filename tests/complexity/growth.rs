@@ -1,0 +1,129 @@
+//! How costs grow with programs, through every door: a program of twice the length costs twice as much to stage, to
+//! differentiate, to compile, to export and to print, and one of twice the nesting four times at most.
+//!
+//! What is counted is how often the library looks at a node, how often it asks for memory, and how much it asks for. Built
+//! with `-C instrument-coverage` and `--cfg counted`, as `scripts/test --long` does, every piece of the library's code counts how
+//! often it runs instead: then nothing that is gone through again and again stays unseen.
+
+#[path = "growth/constructs.rs"]
+mod constructs;
+
+use super::*;
+use constructs::{Construct, constructs};
+use counting::asked;
+use deltaray::export;
+
+/// How often nodes were looked at.
+#[cfg(not(counted))]
+fn visits() -> u64 {
+    deltaray::term::visits()
+}
+
+/// How often each piece of code ran, all together.
+#[cfg(counted)]
+fn visits() -> u64 {
+    unsafe extern "C" {
+        fn __llvm_profile_begin_counters() -> *const u64;
+        fn __llvm_profile_end_counters() -> *const u64;
+    }
+    // SAFETY: what the compiler counts in lies between the two.
+    let counters = unsafe {
+        let (begin, end) = (__llvm_profile_begin_counters(), __llvm_profile_end_counters());
+        std::slice::from_raw_parts(begin, end.offset_from_unsigned(begin))
+    };
+    counters.iter().fold(0, |sum, &count| sum.wrapping_add(count))
+}
+
+/// What is counted, by name.
+type Counts = [(&'static str, u64); 3];
+
+fn counted<T>(f: impl FnOnce() -> T) -> (T, Counts) {
+    let before = visits();
+    let (result, allocations, bytes) = asked(f);
+    (result, [("visits", visits() - before), ("allocations", allocations as u64), ("bytes", bytes as u64)])
+}
+
+/// What a program of a size costs at each door.
+fn doors(construct: &Construct, size: usize) -> Vec<(&'static str, Counts)> {
+    let vector = |k: usize| {
+        Vector::from((0..construct.width).map(|i| 0.5 + 0.01 * ((7 * i + k) % 50) as f64).collect::<Vec<_>>())
+    };
+    let x: Vec<Vector<C, f64>> = (0..(construct.parameters)(size)).map(vector).collect();
+    let (staged, of_staging) =
+        counted(|| stage(|p: &Vec<Vector<Staged, f64>>| (construct.program)(size, p), &x).unwrap());
+    let (gradient, of_gradient) = counted(|| staged.value_and_grad().unwrap());
+    let (compiled, of_compiling) = counted(|| gradient.compile(Cpu::default()).unwrap());
+    let mut doors = vec![("stage", of_staging), ("value_and_grad", of_gradient), ("compile", of_compiling)];
+    macro_rules! count {
+        ($($door:literal: $open:expr),* $(,)?) => { $(doors.push(($door, counted(|| $open).1));)* };
+    }
+    count! {
+        "jvp": staged.jvp().unwrap(),
+        "print": gradient.to_string(),
+        "print kernels": compiled.to_string(),
+        "C": export::c(&gradient).unwrap(),
+        "Rust": export::rust(&gradient).unwrap(),
+        "OpenCL C": export::opencl(&gradient).unwrap(),
+        // It lacks some operations.
+        "StableHLO": drop(export::stablehlo(&gradient)),
+        "text": export::text(&gradient),
+        "dot": export::dot(&gradient),
+    }
+    if times() > 1 {
+        // It goes through all the others.
+        count! { "page": export::html(&staged).unwrap() }
+    }
+    let text = export::text(&gradient);
+    count! { "parse": export::parse(&text).unwrap() }
+    #[cfg(feature = "json")]
+    {
+        let json = export::json(&gradient);
+        count! { "JSON": export::json(&gradient), "read JSON": export::from_json(&json).unwrap() }
+    }
+    doors
+}
+
+/// What costs less than this is not compared.
+const LEAST: u64 = 2_000;
+
+/// Checks every so manieth construct, at three sizes: what begins to matter between two of them may cost more than in proportion
+/// once, but not at both doublings.
+fn check(which: usize, of: usize) {
+    let times = times();
+    let mut problems = Vec::new();
+    for construct in constructs().into_iter().skip(which).step_by(of) {
+        let size = times * construct.size;
+        let [once, twice, last] = [size, 2 * size, 4 * size].map(|size| doors(&construct, size));
+        for (at, (door, counts)) in once.iter().enumerate() {
+            for (kind, &(what, first)) in counts.iter().enumerate() {
+                let (second, third) = (twice[at].1[kind].1, last[at].1[kind].1);
+                let grows = |less: u64, more: u64| more > LEAST && more as f64 > construct.growth * less as f64;
+                if grows(first, second) && grows(second, third) {
+                    problems
+                        .push(format!("{}, {door}: {first}, {second}, {third} {what} from {size} on", construct.name));
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// How many times as large programs are as in the standard run.
+fn times() -> usize {
+    std::env::var("DELTARAY_GROWTH").map_or(1, |times| times.parse().expect("a number"))
+}
+
+#[test]
+fn of_one_third() {
+    check(0, 3);
+}
+
+#[test]
+fn of_another_third() {
+    check(1, 3);
+}
+
+#[test]
+fn of_the_last_third() {
+    check(2, 3);
+}
