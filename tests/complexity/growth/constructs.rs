@@ -210,8 +210,8 @@ pub fn constructs() -> Vec<Construct> {
             let all = stack(&parts).sin();
             (0..n).fold(p[0].at(1), |y, i| y * all.at(i as i64))
         }),
-        steps!("appends", 8, |n, p| (0..n).fold(p[0].clone(), |y, i| y.append(0, &(&p[0] * (i as f64)))).sin().sum()),
-        steps!("appends computed", 8, |n, p| (0..n)
+        steps!("appends", 64, |n, p| (0..n).fold(p[0].clone(), |y, i| y.append(0, &(&p[0] * (i as f64)))).sin().sum()),
+        steps!("appends computed", 64, |n, p| (0..n)
             .fold(p[0].clone(), |y, i| y.sin().append(0, &(&p[0] * (i as f64))))
             .sin()
             .sum()),
