@@ -55,7 +55,8 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// With so many threads at most; 0 stands for as many as the machine has.
+    /// With so many threads at most; 0 stands for as many as the machine offers. A program has no more than four for each of
+    /// these, however many are asked for, and fewer where the system can't start them. Results don't depend on their number.
     pub fn threads(self, threads: usize) -> Cpu {
         Cpu { threads: (threads > 0).then_some(threads), ..self }
     }

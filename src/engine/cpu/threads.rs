@@ -7,6 +7,10 @@ use crate::concrete::OutOfMemory;
 use crate::engine::arrays::{Line, lines};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+/// The most threads of a program for each that the machine offers. More than one of them is of use to see that a program does
+/// not depend on their number.
+const MOST: usize = 4;
+
 /// The threads that programs run on.
 #[derive(Clone, Debug)]
 pub(super) enum Threads {
@@ -49,12 +53,12 @@ impl Shared<'_> {
 }
 
 impl Threads {
-    /// So many threads at most, or as many as the machine has, which the process shares; where the system gives none, the
-    /// caller's alone.
+    /// So many threads at most, and no more than [`MOST`] of them for each that the machine offers; or as many as that
+    /// offers, which the process shares. Where the system gives none, the caller's alone.
     pub(super) fn new(threads: Option<usize>) -> Threads {
         static SHARED: OnceLock<Team> = OnceLock::new();
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
-        match threads {
+        match threads.map(|count| count.min(MOST.saturating_mul(available()))) {
             Some(1) => Threads::One,
             Some(count) => Threads::Own(Arc::new(Team::new(count))),
             None => match SHARED.get_or_init(|| Team::new(available())) {
@@ -115,6 +119,21 @@ impl Worker {
                 f(chunk, thread, &mut helpers[thread].lock().unwrap_or_else(PoisonError::into_inner));
             }),
             _ => (0..chunks).for_each(|chunk| f(chunk, 0, own)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_bounded_whatever_is_asked_for() {
+        let available = std::thread::available_parallelism().map_or(1, usize::from);
+        assert_eq!([1, 2, 3].map(|count| Threads::new(Some(count)).count()), [1, 2, 3]);
+        assert_eq!(Threads::new(None).count(), available);
+        for count in [100_000, 1_000_000, usize::MAX] {
+            assert_eq!(Threads::new(Some(count)).count(), MOST * available, "{count}");
         }
     }
 }
