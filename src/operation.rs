@@ -21,6 +21,7 @@ use special::Special;
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
 
 pub use columns::{BinaryLoop, UnaryLoop};
+pub(crate) use columns::{BinaryRow, UnaryRow};
 pub use formula::Term;
 
 /// How the result of an elementwise operation moves with one operand.

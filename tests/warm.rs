@@ -184,6 +184,13 @@ fn searched<A: Algebra>(x: &V<A>) -> S<A> {
     while_loop((x.clone(), scalar(0.0)), |(_, total)| total.lt(30.0), step).1
 }
 
+/// Loops over a few numbers: a counted one in one with a condition, with a conditional in its step.
+fn numbers<A: Algebra>(x: &S<A>) -> S<A> {
+    let root = |y: S<A>| iterate(y.clone(), 3, |z: S<A>| 0.5 * (&z + &y / &z));
+    let step = |(y, n): (S<A>, Scalar<A, i64>)| (cond(y.gt(0.5), || root(0.7 * &y), || &y + x.sin()), n + 1);
+    while_loop((x.clone(), scalar(0)), |(_, n)| n.lt(20), step).0
+}
+
 /// A loop of so many steps of which little is kept.
 fn checkpointed<A: Algebra>(x: &V<A>, checkpoints: Checkpoints) -> S<A> {
     let step = |(y, n): (V<A>, Scalar<A, i64>)| (y.sin() + y.reverse(0) * 0.1, n + 1);
@@ -202,6 +209,10 @@ fn check_control(count: usize, size: usize) {
     check("a search", &stage(searched, &few).unwrap().compile(threads(count)).unwrap(), &few);
     let gradient = stage(searched, &few).unwrap().value_and_grad().unwrap();
     check("a search's gradient", &gradient.compile(threads(count)).unwrap(), &few);
+    let number = scalar(0.8);
+    let program = stage(|x: &S<_>| numbers(x), &number).unwrap();
+    check("a few numbers", &program.compile(threads(count)).unwrap(), &number);
+    check("their gradient", &program.value_and_grad().unwrap().compile(threads(count)).unwrap(), &number);
     for checkpoints in
         [Checkpoints::All, Checkpoints::Every(3), Checkpoints::Snapshots(5), Checkpoints::Bytes(8 * 6 * size)]
     {

@@ -224,6 +224,16 @@ impl Step {
         }
     }
 
+    /// Number of kernels: one, but for steps that are made of procedures.
+    pub(crate) fn kernels(&self) -> usize {
+        match self {
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
+                self.inner().iter().map(|procedure| procedure.kernels()).sum()
+            }
+            _ => 1,
+        }
+    }
+
     /// The procedures inside, in the order of reports, but for those of blocks, which are one kernel.
     pub(crate) fn inner(&self) -> SmallVec<[&Procedure; 4]> {
         match self {
@@ -250,13 +260,7 @@ pub(crate) struct Procedure {
 impl Procedure {
     /// Number of steps that compute something, those of loops and of both sides of conditionals counted once.
     pub(crate) fn kernels(&self) -> usize {
-        let count = |step: &Step| match step {
-            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
-                step.inner().iter().map(|procedure| procedure.kernels()).sum()
-            }
-            _ => 1,
-        };
-        self.steps.iter().map(count).sum()
+        self.steps.iter().map(Step::kernels).sum()
     }
 
     /// The buffer that holds the elements: the end of a chain of aliases.

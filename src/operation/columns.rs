@@ -24,6 +24,30 @@ pub trait BinaryLoop<T, U> {
     }
 }
 
+/// A row of the table whose meaning is known where the code is compiled, on one operand.
+pub(crate) trait UnaryRow<T> {
+    /// The result.
+    fn of(&self, x: T) -> T;
+}
+
+/// As [`UnaryRow`], on two operands and with any result type.
+pub(crate) trait BinaryRow<T, U> {
+    /// The result.
+    fn of(&self, a: T, b: T) -> U;
+}
+
+/// Calls a function of the table, whose types are known here.
+#[inline(always)]
+pub(super) fn call<T, U>(x: T, f: impl Fn(T) -> U) -> U {
+    f(x)
+}
+
+/// As [`call`].
+#[inline(always)]
+pub(super) fn call_both<T, U>(a: T, b: T, f: impl Fn(T, T) -> U) -> U {
+    f(a, b)
+}
+
 /// Runs a loop for a column of the table; without one, nothing is compiled for the element type.
 macro_rules! run {
     ($the_loop:ident) => {
@@ -114,12 +138,36 @@ macro_rules! unary_table {
             }
         }
 
+        /// The rows as types.
+        pub(crate) mod unary_row {
+            $($(#[$doc])* #[allow(dead_code)] pub(crate) struct $name $((pub(crate) $ptype))?;)*
+        }
+
+        unary_table!(@rows f32 $($name $(($parameter))? { $($float)? })*);
+        unary_table!(@rows f64 $($name $(($parameter))? { $($float)? })*);
+        unary_table!(@rows i32 $($name $(($parameter))? { $($integer)? })*);
+        unary_table!(@rows i64 $($name $(($parameter))? { $($integer)? })*);
+        unary_table!(@rows bool $($name $(($parameter))? { $($bool)? })*);
+
         /// The names of all rows.
         pub(crate) const UNARY_NAMES: &[&str] = &[$($text,)*];
 
         /// The rows without a parameter, for tests and tools that go through the table.
         pub const UNARY_ROWS: &[Unary] = &unary_table!(@list [] $($name $(($parameter))?,)*);
     };
+    (@rows $t:ident $($name:ident $(($parameter:ident))? { $($f:expr)? })*) => {
+        $(unary_table!(@row $t $name $(($parameter))? { $($f)? });)*
+    };
+    (@row $t:ident $name:ident $(($parameter:ident))? { $f:expr }) => {
+        impl UnaryRow<$t> for unary_row::$name {
+            #[inline(always)]
+            fn of(&self, x: $t) -> $t {
+                $(let unary_row::$name($parameter) = *self;)?
+                columns::call(x, $f)
+            }
+        }
+    };
+    (@row $t:ident $name:ident $(($parameter:ident))? {}) => {};
     (@list [$($done:ident)*]) => { [$(Unary::$done),*] };
     (@list [$($done:ident)*] $name:ident ($parameter:ident), $($rest:tt)*) => {
         unary_table!(@list [$($done)*] $($rest)*)
@@ -216,7 +264,29 @@ macro_rules! binary_table {
                 match self { $(Binary::$name => run!(the_loop $($bool)?),)* }
             }
         }
+
+        /// The rows as types.
+        pub(crate) mod binary_row {
+            $($(#[$doc])* #[allow(dead_code)] pub(crate) struct $name;)*
+        }
+
+        $(
+            binary_table!(@row f32 $name { $($float)? });
+            binary_table!(@row f64 $name { $($float)? });
+            binary_table!(@row i32 $name { $($integer)? });
+            binary_table!(@row i64 $name { $($integer)? });
+            binary_table!(@row bool $name { $($bool)? });
+        )*
     };
+    (@row $t:ident $name:ident { $f:expr }) => {
+        impl BinaryRow<$t, $t> for binary_row::$name {
+            #[inline(always)]
+            fn of(&self, a: $t, b: $t) -> $t {
+                columns::call_both(a, b, $f)
+            }
+        }
+    };
+    (@row $t:ident $name:ident {}) => {};
 }
 
 macro_rules! comparison_table {
@@ -240,5 +310,19 @@ macro_rules! comparison_table {
                 match self { $(Comparison::$name => the_loop.run(#[inline(always)] $f),)* }
             }
         }
+
+        /// The rows as types.
+        pub(crate) mod comparison_row {
+            $($(#[$doc])* pub(crate) struct $name;)*
+        }
+
+        $(
+            impl<T: PartialOrd> BinaryRow<T, bool> for comparison_row::$name {
+                #[inline(always)]
+                fn of(&self, a: T, b: T) -> bool {
+                    columns::call_both(a, b, $f)
+                }
+            }
+        )*
     };
 }

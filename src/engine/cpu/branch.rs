@@ -31,9 +31,9 @@ impl CompiledBranch {
     ///
     /// # Errors
     ///
-    /// As [`Machine::new`].
+    /// As [`Machine::repeated`].
     pub(super) fn new(isa: Instructions, branch: &Branch, cut: bool) -> Result<Option<CompiledBranch>, OutOfMemory> {
-        let sides = (Machine::new(isa, &branch.then, cut)?, Machine::new(isa, &branch.otherwise, cut)?);
+        let sides = (Machine::repeated(isa, &branch.then, cut)?, Machine::repeated(isa, &branch.otherwise, cut)?);
         let (Some(then), Some(otherwise)) = sides else { return Ok(None) };
         Ok(Some(CompiledBranch {
             condition: branch.condition,

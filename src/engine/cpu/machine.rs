@@ -2,6 +2,7 @@
 
 use super::code::{Code, Scratch};
 use super::memory::{Place, plan};
+use super::scalars::Scalars;
 use super::split::Partial;
 use super::step::{Compiled, Space};
 use super::threads::{Shared, Worker};
@@ -25,6 +26,8 @@ pub(super) struct Machine {
     /// Bytes of the procedure's memory.
     pub(super) memory: usize,
     steps: Vec<Compiled>,
+    /// For each step how many kernels it is in reports.
+    kernels: Vec<usize>,
     pub(super) arguments: usize,
     pub(super) results: usize,
     /// The buffers that are arguments or results, and that steps without a table, or copies, touch.
@@ -60,7 +63,8 @@ pub(super) struct Workspace {
 impl Workspace {
     /// Adds the measured times of all kernels to a list of them, in the order of reports, and begins anew.
     pub(super) fn drain_times(&mut self, all: &mut Vec<f64>, position: &mut usize, machine: &Machine) {
-        for ((time, step), space) in self.times.iter_mut().zip(&machine.steps).zip(&mut self.spaces) {
+        let steps = machine.steps.iter().zip(&machine.kernels);
+        for ((time, (step, &kernels)), space) in self.times.iter_mut().zip(steps).zip(&mut self.spaces) {
             let machines = step.machines();
             if !machines.is_empty() {
                 for (workspace, machine) in space.workspaces().into_iter().zip(machines) {
@@ -68,11 +72,15 @@ impl Workspace {
                 }
                 continue;
             }
-            if all.len() <= *position {
-                all.push(0.0);
+            // Kernels that run as one step share its time.
+            let share = std::mem::take(time) / kernels.max(1) as f64;
+            for _ in 0..kernels {
+                if all.len() <= *position {
+                    all.push(0.0);
+                }
+                all[*position] += share;
+                *position += 1;
             }
-            all[*position] += std::mem::take(time);
-            *position += 1;
         }
     }
 }
@@ -99,8 +107,30 @@ impl Machine {
     ///
     /// When there is no memory for a known array.
     pub(super) fn new(isa: Instructions, procedure: &Procedure, cut: bool) -> Result<Option<Machine>, OutOfMemory> {
+        Machine::of(isa, procedure, cut, false)
+    }
+
+    /// As [`Machine::new`], for a procedure that something runs step by step: where all of it is work on a few numbers, it is
+    /// one step.
+    ///
+    /// # Errors
+    ///
+    /// As [`Machine::new`].
+    pub(super) fn repeated(
+        isa: Instructions,
+        procedure: &Procedure,
+        cut: bool,
+    ) -> Result<Option<Machine>, OutOfMemory> {
+        Machine::of(isa, procedure, cut, true)
+    }
+
+    fn of(isa: Instructions, procedure: &Procedure, cut: bool, repeated: bool) -> Result<Option<Machine>, OutOfMemory> {
         let procedure = &*transposed(procedure, cut);
         let Some((places, memory)) = plan(procedure) else { return Ok(None) };
+        let origins = procedure.results.iter().map(|&id| procedure.origin(id)).enumerate();
+        let stored = origins.filter(|&(position, id)| places[id as usize] == Place::Result(position));
+        let stored: Vec<BufferId> = stored.map(|(_, id)| id).collect();
+        let scalars = if repeated { Scalars::of(isa, procedure, &procedure.steps, &stored) } else { None };
         let mut constants = HashMap::new();
         for (id, buffer) in procedure.buffers.iter().enumerate() {
             if let Source::Constant(array) = &buffer.source
@@ -111,14 +141,27 @@ impl Machine {
         }
         let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
         let mut steps = Vec::with_capacity(procedure.steps.len());
-        let mut table = 0;
-        for step in &procedure.steps {
-            match Compiled::new(isa, procedure, step, &types, cut)? {
-                Some(mut compiled) => {
-                    table = compiled.tabulate(&places, table);
-                    steps.push(compiled);
+        let (mut kernels, mut table) = (Vec::with_capacity(procedure.steps.len()), 0);
+        let mut moving: Vec<BufferId> = Vec::new();
+        let memory = if scalars.is_some() { 0 } else { memory };
+        if let Some(scalars) = scalars {
+            moving.extend(scalars.touched());
+            kernels.push(procedure.kernels());
+            steps.push(Compiled::Scalars(Box::new(scalars)));
+        } else {
+            for step in &procedure.steps {
+                let Some(mut compiled) = Compiled::new(isa, procedure, step, &types, cut)? else { return Ok(None) };
+                table = compiled.tabulate(&places, table);
+                match &compiled {
+                    Compiled::Nest { table: Some(_), .. } => {}
+                    Compiled::Scalars(scalars) => moving.extend(scalars.touched()),
+                    _ => {
+                        let (read, filled) = step.touched();
+                        moving.extend(read.into_iter().chain(filled));
+                    }
                 }
-                None => return Ok(None),
+                kernels.push(step.kernels());
+                steps.push(compiled);
             }
         }
         let copied = procedure.results.iter().enumerate().filter_map(|(position, &result)| {
@@ -126,13 +169,7 @@ impl Machine {
             (!own).then(|| (position, result, bytes(&types[result as usize])))
         });
         let copies: Vec<_> = copied.collect();
-        let mut moving: Vec<BufferId> = copies.iter().map(|&(_, source, _)| source).collect();
-        for (step, compiled) in procedure.steps.iter().zip(&steps) {
-            if !matches!(compiled, Compiled::Nest { table: Some(_), .. }) {
-                let (read, filled) = step.touched();
-                moving.extend(read.into_iter().chain(filled));
-            }
-        }
+        moving.extend(copies.iter().map(|&(_, source, _)| source));
         moving.retain(|&id| matches!(places[id as usize], Place::Argument(_) | Place::Result(_)));
         moving.sort_unstable();
         moving.dedup();
@@ -147,6 +184,7 @@ impl Machine {
             constants,
             memory,
             steps,
+            kernels,
             isa,
             table,
         }))
@@ -156,6 +194,17 @@ impl Machine {
     pub(super) fn total_memory(&self, threads: usize) -> usize {
         let inner = self.steps.iter().map(|step| step.memory(threads));
         inner.fold(self.memory.saturating_add(self.partials), usize::saturating_add)
+    }
+
+    /// The numbers of instructions of what is run by these, of loops and conditionals inside too.
+    #[cfg(test)]
+    pub(super) fn scalars(&self) -> Vec<usize> {
+        let of = |step: &Compiled| match step {
+            Compiled::Scalars(scalars) => vec![scalars.instructions()],
+            Compiled::Recurrence(recurrence) => recurrence.instructions().into_iter().collect(),
+            step => step.machines().iter().flat_map(|machine| machine.scalars()).collect(),
+        };
+        self.steps.iter().flat_map(of).collect()
     }
 
     /// Whether some kernel is cut for several threads.
@@ -247,6 +296,9 @@ impl Machine {
                     (Compiled::Branch(branch), Space::Branch(space)) => branch.run(space, worker, bases)?,
                     (Compiled::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.run(space, worker, bases)?,
                     (Compiled::Recurrence(recurrence), _) => recurrence.run(bases, partials.as_mut_ptr().cast()),
+                    (Compiled::Scalars(scalars), Space::Scalars(space)) => {
+                        scalars.run(bases, space.as_mut_ptr().cast())
+                    }
                     (Compiled::Blocks(blocks), Space::Blocks(slots)) => {
                         blocks.run(self.isa, bases, partials.as_mut_ptr().cast(), slots, worker);
                     }

@@ -17,6 +17,7 @@ mod records;
 mod recurrence;
 mod room;
 mod run;
+mod scalars;
 mod scatter;
 mod split;
 mod step;

@@ -1,12 +1,13 @@
 //! Loops whose step is a few operations on numbers, in blocks of steps.
 //!
 //! What does not depend on a carry is computed for a block at once, by the same kernels as nests; what carries depend on is
-//! computed number by number; what only outputs need of that, again for the block at once. A recurrence of one or two
-//! simple operations has a compiled loop of its own, bound by the latency of those operations.
+//! computed number by number, by [instructions](super::scalars); what only outputs need of that, again for the block at once.
+//! A recurrence of one or two simple operations has a compiled loop of its own, bound by the latency of those operations.
 
 mod chain;
 
 use self::chain::{Chain, chain};
+use super::scalars::{Builder, Register as Number, Scalars};
 use super::vector::{self, Instructions, Kernel, Operand as Form};
 use crate::kernel::Loop;
 use crate::operation::Binary;
@@ -47,12 +48,23 @@ struct Step {
 }
 
 /// The part that carries depend on.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 enum Sequential {
     /// One or two operations on the one carry, each with another operand; the registers of their results.
     Chain { run: Chain, others: [Place; 2], results: [usize; 2] },
-    /// Instructions one by one.
-    Steps(Vec<Step>),
+    /// Instructions, and what some of their registers hold when a block begins.
+    Scalars(Scalars, Vec<(Number, Begin)>),
+}
+
+/// What a register of the sequential part holds when a block begins.
+#[derive(Clone, Copy, Debug)]
+enum Begin {
+    /// The number of its steps.
+    Count,
+    /// A pointer to a carry.
+    State(usize),
+    /// A pointer to the element of the first step, of so many bytes, or to the one element.
+    Element(Place, usize),
 }
 
 /// A recurrence, compiled.
@@ -109,22 +121,14 @@ impl CompiledRecurrence {
         let mut compiler =
             Compiler { isa, scan: repeated, recurrence: &recurrence, types: types_of, constants: Vec::new() };
         let (depends, leads) = (recurrence.depends_on_carries(), recurrence.leads_to_carries(scan.carries));
-        let mut parts: [Vec<Step>; 3] = Default::default();
+        let (mut before, mut after) = (Vec::new(), Vec::new());
         for at in 0..recurrence.steps.len() {
-            let part = match (depends[at], leads[at]) {
-                (false, _) => 0,
-                (true, true) => 1,
-                (true, false) => 2,
-            };
-            // Number by number every operand is a run of one.
-            let step = compiler.step(at, part == 1)?;
-            parts[part].push(step);
+            match (depends[at], leads[at]) {
+                (false, _) => before.push(compiler.step(at)?),
+                (true, false) => after.push(compiler.step(at)?),
+                (true, true) => {}
+            }
         }
-        let [before, sequential, after] = parts;
-        let sequential = match compiler.chain(&depends, &leads) {
-            Some(chain) => chain,
-            None => Sequential::Steps(sequential),
-        };
         let next: Vec<(Place, usize)> = recurrence.results.iter().map(|&operand| compiler.place(operand)).collect();
         let mut registers = vec![Register::Unread; scan.carries + recurrence.steps.len()];
         for (output, &(place, width)) in next[scan.carries..].iter().enumerate() {
@@ -132,21 +136,21 @@ impl CompiledRecurrence {
                 registers[number] = Register::Output(output, width);
             }
         }
-        let steps = match &sequential {
-            Sequential::Steps(steps) => &steps[..],
-            Sequential::Chain { .. } => &[],
-        };
-        let read = [&before[..], steps, &after[..]].into_iter().flatten().flat_map(|step| &step.operands);
-        let written = steps.iter().map(|step| step.result);
-        let carried = next[..scan.carries].iter().chain(read).filter_map(|&(place, _)| match place {
-            Place::Register(number) => Some(number),
-            _ => None,
-        });
-        for number in carried.chain(written) {
-            if registers[number] == Register::Unread {
+        let chain = compiler.chain(&depends, &leads);
+        // Running totals take several steps at a time, whose results need places.
+        let carried = if chain.is_some() { &next[..scan.carries] } else { &[] };
+        let read = before.iter().chain(&after).flat_map(|step| &step.operands);
+        for (place, _) in carried.iter().chain(read) {
+            if let Place::Register(number) = *place
+                && registers[number] == Register::Unread
+            {
                 registers[number] = Register::Memory;
             }
         }
+        let sequential = match chain {
+            Some(chain) => chain,
+            None => compiler.scalars(&depends, &leads, &registers)?,
+        };
         Some(CompiledRecurrence {
             arguments: repeated.arguments.clone(),
             results: repeated.results.clone(),
@@ -163,9 +167,22 @@ impl CompiledRecurrence {
         })
     }
 
+    /// The number of instructions, if there are any.
+    #[cfg(test)]
+    pub(super) fn instructions(&self) -> Option<usize> {
+        match &self.sequential {
+            Sequential::Scalars(scalars, _) => Some(scalars.instructions()),
+            Sequential::Chain { .. } => None,
+        }
+    }
+
     /// Bytes of memory that a run needs.
     pub(super) fn memory(&self) -> usize {
-        self.registers.len() * BLOCK * 8 + self.carries * 8
+        let own = match &self.sequential {
+            Sequential::Scalars(scalars, _) => scalars.memory(),
+            Sequential::Chain { .. } => 0,
+        };
+        self.registers.len() * BLOCK * 8 + self.carries * 8 + own
     }
 
     /// Runs all steps.
@@ -181,6 +198,10 @@ impl CompiledRecurrence {
         unsafe {
             for carry in 0..self.carries {
                 std::ptr::copy_nonoverlapping(argument(carry), state(carry), self.widths[carry]);
+            }
+            let numbers = state(self.carries).cast();
+            if let Sequential::Scalars(scalars, _) = &self.sequential {
+                scalars.set(numbers);
             }
             let mut done = 0;
             while done < self.length {
@@ -216,32 +237,17 @@ impl CompiledRecurrence {
                             .map(|number| (register(number), usize::from(self.registers[number] != Register::Unread)));
                         run(state(0), others.map(other), places, count, self.reverse);
                     }
-                    Sequential::Steps(steps) => {
-                        for number in 0..count {
-                            let k = if self.reverse { count - 1 - number } else { number };
-                            let moved = |place: Place, width: usize| match place.form() {
-                                Form::Run => at(place, width).wrapping_add(k * width),
-                                Form::One => at(place, width),
-                            };
-                            for carry in 0..self.carries {
-                                let width = self.widths[carry];
-                                std::ptr::copy_nonoverlapping(state(carry), register(carry).add(k * width), width);
+                    Sequential::Scalars(scalars, begins) => {
+                        let first = if self.reverse { count - 1 } else { 0 };
+                        let begin = |begin: Begin| match begin {
+                            Begin::Count => std::ptr::without_provenance_mut(count),
+                            Begin::State(carry) => state(carry),
+                            Begin::Element(place, width) if place.form() == Form::Run => {
+                                at(place, width).wrapping_add(first * width)
                             }
-                            for step in steps {
-                                let operand = |k: usize| match step.operands.get(k) {
-                                    Some(&(place, width)) => moved(place, width),
-                                    None => std::ptr::null_mut(),
-                                };
-                                // The result is as wide as the operands' last entry says of it.
-                                let width = step.operands[step.operands.len() - 1].1;
-                                let result = register(step.result).wrapping_add(k * width);
-                                (step.run)(result, operand(0), operand(1), operand(2), 1);
-                            }
-                            for carry in 0..self.carries {
-                                let (place, width) = self.next[carry];
-                                std::ptr::copy_nonoverlapping(moved(place, width), state(carry), width);
-                            }
-                        }
+                            Begin::Element(place, width) => at(place, width),
+                        };
+                        scalars.run_with(begins.iter().map(|&(register, what)| (register, begin(what))), numbers);
                     }
                 }
                 self.after.iter().for_each(run);
@@ -302,13 +308,13 @@ impl Compiler<'_> {
         (place, self.dtype(operand).bytes())
     }
 
-    /// The instruction for a step of the recurrence; `None` for what kernels do not take, one number for a whole block in
-    /// a place where they want a run. Step by step all operands are runs, and the list of them ends with the result.
-    fn step(&mut self, at: usize, one_by_one: bool) -> Option<Step> {
+    /// The kernel for a step of the recurrence; `None` for what kernels do not take, one number for a whole block in a place
+    /// where they want a run.
+    fn step(&mut self, at: usize) -> Option<Step> {
         let instruction = &self.recurrence.steps[at];
         let operands = instruction.operands.clone();
-        let mut places: SmallVec<[(Place, usize); 3]> = operands.iter().map(|&operand| self.place(operand)).collect();
-        let form = |k: usize| if one_by_one { Form::Run } else { places[k].0.form() };
+        let places: SmallVec<[(Place, usize); 3]> = operands.iter().map(|&operand| self.place(operand)).collect();
+        let form = |k: usize| places[k].0.form();
         let (isa, dtype) = (self.isa, instruction.dtype);
         let of = self.dtype(operands[0]);
         let run = match instruction.op {
@@ -324,11 +330,103 @@ impl Compiler<'_> {
             Elementwise::Cast(to) if form(0) == Form::Run => vector::cast(isa, of, to),
             _ => return None,
         };
-        if one_by_one {
-            // Operands that the kernel does not have are not read.
-            places.push((Place::Register(0), dtype.bytes()));
-        }
         Some(Step { run, result: self.scan.scan.carries + at, operands: places })
+    }
+
+    /// The sequential part as instructions, which write what somebody else reads.
+    fn scalars(&mut self, depends: &[bool], leads: &[bool], read: &[Register]) -> Option<Sequential> {
+        let (carries, recurrence) = (self.scan.scan.carries, self.recurrence);
+        let mut builder = Builder::new(self.isa);
+        let mut begins: Vec<(Number, Begin)> = Vec::new();
+        let mut begin = |builder: &mut Builder, what: Begin| {
+            let register = builder.register()?;
+            begins.push((register, what));
+            Some(register)
+        };
+        let count = begin(&mut builder, Begin::Count)?;
+        let mut states = Vec::with_capacity(carries);
+        for carry in 0..carries {
+            let state = begin(&mut builder, Begin::State(carry))?;
+            let first = builder.load(self.types[carry], state, 0)?;
+            states.push((state, builder.copied(first)?));
+        }
+        let is_sequential = |operand: Operand| match operand {
+            Operand::Carry(_) => true,
+            Operand::Step(step) => depends[step] && leads[step],
+            _ => false,
+        };
+        // What else is read: before the steps if it is the same in all of them.
+        let sequential = || (0..recurrence.steps.len()).filter(|&at| depends[at] && leads[at]);
+        let operands = sequential().flat_map(|at| &recurrence.steps[at].operands);
+        let mut others: Vec<(Operand, Number)> = Vec::new();
+        let (mut runs, mut moves) = (Vec::new(), Vec::new());
+        for &operand in operands.chain(&recurrence.results[..carries]) {
+            if is_sequential(operand) || others.iter().any(|&(other, _)| other == operand) {
+                continue;
+            }
+            let (dtype, (place, width)) = (self.dtype(operand), self.place(operand));
+            let register = match (operand, place.form()) {
+                (Operand::Constant(value), _) => builder.constant(value)?,
+                (_, Form::One) => {
+                    let pointer = begin(&mut builder, Begin::Element(place, width))?;
+                    builder.load(dtype, pointer, 0)?
+                }
+                (_, Form::Run) => {
+                    let pointer = begin(&mut builder, Begin::Element(place, width))?;
+                    moves.push((pointer, width));
+                    runs.push((others.len(), dtype, pointer));
+                    pointer
+                }
+            };
+            others.push((operand, register));
+        }
+        let mut stores = Vec::new();
+        for number in (0..carries).chain(sequential().map(|at| carries + at)) {
+            if read[number] != Register::Unread {
+                let dtype =
+                    if number < carries { self.types[number] } else { recurrence.steps[number - carries].dtype };
+                let place = Begin::Element(Place::Register(number), dtype.bytes());
+                let pointer = begin(&mut builder, place)?;
+                moves.push((pointer, dtype.bytes()));
+                stores.push((number, dtype, pointer));
+            }
+        }
+        let head = builder.repeat(count)?;
+        for (at, dtype, pointer) in runs {
+            others[at].1 = builder.load(dtype, pointer, 0)?;
+        }
+        let mut values: Vec<Number> = vec![0; recurrence.steps.len()];
+        let number = |values: &[Number], operand: Operand| match operand {
+            Operand::Carry(carry) => Some(states[carry].1),
+            Operand::Step(step) if is_sequential(operand) => Some(values[step]),
+            _ => others.iter().find(|&&(other, _)| other == operand).map(|&(_, register)| register),
+        };
+        for at in sequential() {
+            let step = &recurrence.steps[at];
+            let a = |k: usize| number(&values, step.operands[k]);
+            let of = self.dtype(step.operands[0]);
+            values[at] = match step.op {
+                Elementwise::Unary(op) => builder.unary(op, step.dtype, a(0)?)?,
+                Elementwise::Binary(op) => builder.binary(op, step.dtype, a(0)?, a(1)?)?,
+                Elementwise::Compare(op) => builder.compare(op, of, a(0)?, a(1)?)?,
+                Elementwise::Select => builder.select(a(0)?, a(1)?, a(2)?)?,
+                Elementwise::Cast(to) => builder.cast(of, to, a(0)?)?,
+            };
+        }
+        for (register, dtype, pointer) in stores {
+            let value = if register < carries { states[register].1 } else { values[register - carries] };
+            builder.store(dtype, pointer, 0, value)?;
+        }
+        let next = recurrence.results[..carries].iter().map(|&operand| number(&values, operand));
+        let next = states.iter().map(|&(_, own)| own).zip(next.collect::<Option<Vec<Number>>>()?);
+        let backwards = self.scan.scan.reverse;
+        let bytes = |width: usize| if backwards { -(width as isize) } else { width as isize };
+        let moves: Vec<(Number, isize)> = moves.into_iter().map(|(pointer, width)| (pointer, bytes(width))).collect();
+        builder.next(head, &next.collect::<Vec<_>>(), &moves)?;
+        for (carry, (state, own)) in states.iter().enumerate() {
+            builder.store(self.types[carry], *state, 0, *own)?;
+        }
+        Some(Sequential::Scalars(Scalars::written(self.isa, builder)?, begins))
     }
 
     /// The sequential part as one or two operations on the one carry.

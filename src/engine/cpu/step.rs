@@ -9,11 +9,13 @@ use super::machine::{Machine, Workspace};
 use super::memory::Place;
 use super::product::CompiledProduct;
 use super::recurrence::CompiledRecurrence;
+use super::scalars::Scalars;
 use super::sweeps::{CompiledSweeps, SweepsSpace};
 use super::table::Table;
 use super::vector::Instructions;
 use crate::concrete::OutOfMemory;
 use crate::concrete::neutral_value;
+use crate::engine::arrays::Line;
 use crate::kernel::{BufferId, Call, Mode, Nest, Procedure, Step};
 use crate::shape::{Type, Value};
 use smallvec::{SmallVec, smallvec};
@@ -34,6 +36,7 @@ pub(super) enum Compiled {
     Branch(Box<CompiledBranch>),
     Sweeps(Box<CompiledSweeps>),
     Recurrence(Box<CompiledRecurrence>),
+    Scalars(Box<Scalars>),
     Blocks(Box<CompiledBlocks>),
     Call(Call),
 }
@@ -53,6 +56,8 @@ pub(super) enum Space {
     Loop(Box<LoopSpace>),
     Branch(Box<BranchSpace>),
     Sweeps(Box<SweepsSpace>),
+    /// Registers, and memory behind them.
+    Scalars(Vec<Line>),
     /// By thread.
     Blocks(Vec<Mutex<blocks::Slot>>),
 }
@@ -64,7 +69,7 @@ impl Space {
             Space::Loop(space) => smallvec![&mut space.workspace],
             Space::Branch(space) => space.sides.iter_mut().collect(),
             Space::Sweeps(space) => space.workspaces().collect(),
-            Space::Nothing | Space::Blocks(_) => SmallVec::new(),
+            Space::Nothing | Space::Scalars(_) | Space::Blocks(_) => SmallVec::new(),
         }
     }
 }
@@ -82,6 +87,16 @@ impl Compiled {
         types: &[Type],
         cut: bool,
     ) -> Result<Option<Compiled>, OutOfMemory> {
+        if let Step::Loop(repeated) = step
+            && let Some(recurrence) = CompiledRecurrence::new(isa, repeated)
+        {
+            return Ok(Some(Compiled::Recurrence(Box::new(recurrence))));
+        }
+        if let Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) = step
+            && let Some(scalars) = Scalars::of(isa, procedure, std::slice::from_ref(step), &step.touched().1)
+        {
+            return Ok(Some(Compiled::Scalars(Box::new(scalars))));
+        }
         Ok(match step {
             Step::Nest(nest) => Some(Compiled::Nest {
                 fills: fills(nest, procedure),
@@ -92,12 +107,9 @@ impl Compiled {
                 let dtype = types[product.result.buffer as usize].dtype;
                 Some(Compiled::Product(Box::new(CompiledProduct::new(product, dtype))))
             }
-            Step::Loop(repeated) => match CompiledRecurrence::new(isa, repeated) {
-                Some(recurrence) => Some(Compiled::Recurrence(Box::new(recurrence))),
-                None => {
-                    CompiledLoop::new(isa, repeated, types, cut)?.map(|repeated| Compiled::Loop(Box::new(repeated)))
-                }
-            },
+            Step::Loop(repeated) => {
+                CompiledLoop::new(isa, repeated, types, cut)?.map(|repeated| Compiled::Loop(Box::new(repeated)))
+            }
             Step::Branch(branch) => {
                 CompiledBranch::new(isa, branch, cut)?.map(|branch| Compiled::Branch(Box::new(branch)))
             }
@@ -143,6 +155,7 @@ impl Compiled {
         let own = match self {
             Compiled::Loop(repeated) => repeated.memory(),
             Compiled::Sweeps(sweeps) => sweeps.memory(),
+            Compiled::Scalars(scalars) => scalars.memory(),
             Compiled::Blocks(blocks) => blocks.thread_memory().saturating_mul(threads),
             _ => 0,
         };
@@ -192,6 +205,7 @@ impl Compiled {
             Compiled::Branch(branch) => Space::Branch(Box::new(branch.space(scratch, profile, threads)?)),
             Compiled::Sweeps(sweeps) => Space::Sweeps(Box::new(sweeps.space(scratch, profile, threads)?)),
             Compiled::Blocks(blocks) => Space::Blocks(blocks.slots(threads)?),
+            Compiled::Scalars(scalars) => Space::Scalars(scalars.space()?),
             Compiled::Product(..) | Compiled::Recurrence(_) | Compiled::Call(_) => Space::Nothing,
         })
     }

@@ -109,7 +109,7 @@ impl CompiledSweeps {
     ///
     /// # Errors
     ///
-    /// As [`Machine::new`].
+    /// As [`Machine::repeated`].
     pub(super) fn new(
         isa: Instructions,
         lowered: &Sweeps,
@@ -120,11 +120,12 @@ impl CompiledSweeps {
         let captures = &lowered.arguments[loops.captures()..];
         let mut sweeps: Vec<CompiledSweep> = Vec::new();
         for (at, body) in lowered.bodies.iter().enumerate() {
-            let Some(machine) = Machine::new(isa, body, cut)? else { return Ok(None) };
+            let Some(machine) = Machine::repeated(isa, body, cut)? else { return Ok(None) };
             let Some(sweep) = CompiledSweep::new(lowered, at, machine, types, &sweeps) else { return Ok(None) };
             sweeps.push(sweep);
         }
-        let condition = lowered.condition.as_ref().map(|condition| Machine::new(isa, condition, cut)).transpose()?;
+        let condition =
+            lowered.condition.as_ref().map(|condition| Machine::repeated(isa, condition, cut)).transpose()?;
         if let Some(None) = condition {
             return Ok(None);
         }

@@ -1,0 +1,475 @@
+//! Writes instructions: equal ones once, loops and conditionals with what they carry in registers.
+
+use super::instruction::{Code, Indexed, Instruction, Op, Register};
+use super::tidy::{join_pairs, remove_unread};
+use crate::engine::cpu::vector::{self, Instructions, Kernel, Operand};
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{DType, Value};
+use crate::term::hash::TermMap;
+
+/// The most instructions that are written.
+const INSTRUCTIONS: usize = 4096;
+/// The most registers.
+const REGISTERS: usize = 1 << 14;
+/// The greatest exponent of which a power is written as products.
+const PRODUCTS: u32 = 64;
+
+/// What an instruction does with what, but for those with effects.
+type Key = (Op, [Register; 3], i32);
+
+/// A place in the instructions to go on at.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine::cpu) struct Label(i32);
+
+/// The head of a loop whose steps are counted.
+#[derive(Debug)]
+pub(in crate::engine::cpu) struct Head {
+    count: Register,
+    first: Label,
+}
+
+/// Instructions under construction. What would be too much for them is `None` throughout.
+pub(in crate::engine::cpu) struct Builder {
+    isa: Instructions,
+    code: Code,
+    /// Registers that hold known bytes before the first instruction.
+    constants: Vec<(Register, u64)>,
+    by_bits: TermMap<u64, Register>,
+    registers: usize,
+    labels: i32,
+    /// What is known where the next instruction is written, by scope.
+    known: Vec<TermMap<Key, Register>>,
+    /// What the negative of a register is in.
+    negated: TermMap<Register, Register>,
+    /// The first instruction that always runs together with the next one that is written.
+    block: usize,
+    /// Nanoseconds, about, of what is written, of one step of the loops around.
+    pub(super) cost: f64,
+}
+
+impl Builder {
+    pub(in crate::engine::cpu) fn new(isa: Instructions) -> Builder {
+        Builder {
+            isa,
+            code: Code::default(),
+            constants: Vec::new(),
+            by_bits: TermMap::default(),
+            registers: 0,
+            labels: 0,
+            known: vec![TermMap::default()],
+            negated: TermMap::default(),
+            block: 0,
+            cost: 0.0,
+        }
+    }
+
+    /// A new register.
+    pub(in crate::engine::cpu) fn register(&mut self) -> Option<Register> {
+        let register = (self.registers < REGISTERS).then_some(self.registers as Register)?;
+        self.registers += 1;
+        Some(register)
+    }
+
+    /// A register with known bytes.
+    pub(in crate::engine::cpu) fn bits(&mut self, bits: u64) -> Option<Register> {
+        if let Some(&register) = self.by_bits.get(&bits) {
+            return Some(register);
+        }
+        let register = self.register()?;
+        self.constants.push((register, bits));
+        self.by_bits.insert(bits, register);
+        Some(register)
+    }
+
+    /// A register with a known element.
+    pub(in crate::engine::cpu) fn constant(&mut self, value: Value) -> Option<Register> {
+        self.bits(value.bits())
+    }
+
+    fn push(&mut self, op: Op, result: Register, operands: [Register; 3], number: i32) -> Option<()> {
+        (self.code.instructions.len() < INSTRUCTIONS).then_some(())?;
+        self.cost += match op {
+            Op::Label | Op::End => 0.0,
+            Op::Kernel => 8.0,
+            _ => 1.0,
+        };
+        self.code.instructions.push(Instruction { op, result, operands, number });
+        if matches!(op, Op::Label | Op::Jump | Op::Unless | Op::Next) {
+            self.block = self.code.instructions.len();
+        }
+        Some(())
+    }
+
+    /// The result of an instruction without effects, which is written if none before is the same.
+    fn pure(&mut self, op: Op, operands: [Register; 3], number: i32) -> Option<Register> {
+        let key = (op, operands, number);
+        if let Some(&register) = self.known.iter().rev().find_map(|known| known.get(&key)) {
+            return Some(register);
+        }
+        let result = self.register()?;
+        self.push(op, result, operands, number)?;
+        self.known.last_mut()?.insert(key, result);
+        Some(result)
+    }
+
+    fn kernel(&mut self, run: Kernel, operands: [Register; 3]) -> Option<Register> {
+        let same = |&other: &Kernel| std::ptr::fn_addr_eq(other, run);
+        let at = self.code.kernels.iter().position(same).unwrap_or_else(|| {
+            self.code.kernels.push(run);
+            self.code.kernels.len() - 1
+        });
+        self.pure(Op::Kernel, operands, at as i32)
+    }
+
+    /// An operation of the table.
+    pub(in crate::engine::cpu) fn unary(&mut self, op: Unary, dtype: DType, a: Register) -> Option<Register> {
+        match (op, Op::unary(op, dtype)) {
+            (Unary::StopGradient, _) => Some(a),
+            (Unary::Powi(n), _) if n.unsigned_abs() <= PRODUCTS => self.power(n, dtype, a),
+            (_, Some(own)) => {
+                let result = self.pure(own, [a, 0, 0], 0)?;
+                if op == Unary::Neg && dtype.is_float() {
+                    self.negated.insert(result, a);
+                }
+                Some(result)
+            }
+            (_, None) => {
+                let parameter = self.bits(op.parameter().unwrap_or(0) as u64)?;
+                self.kernel(vector::unary(self.isa, op, dtype), [a, parameter, a])
+            }
+        }
+    }
+
+    /// A whole power, as the products that the kernel multiplies, in its order.
+    fn power(&mut self, n: i32, dtype: DType, a: Register) -> Option<Register> {
+        let (mut product, mut base, mut rest) = (None, a, n.unsigned_abs());
+        loop {
+            if rest % 2 == 1 {
+                product = Some(match product {
+                    None => base,
+                    Some(product) => self.binary(Binary::Mul, dtype, product, base)?,
+                });
+            }
+            rest /= 2;
+            if rest == 0 {
+                break;
+            }
+            base = self.binary(Binary::Mul, dtype, base, base)?;
+        }
+        let product = match product {
+            Some(product) => product,
+            None => self.constant(Value::from_i64(dtype, 1))?,
+        };
+        if n < 0 { self.unary(Unary::Recip, dtype, product) } else { Some(product) }
+    }
+
+    /// As [`Builder::unary`]. A sum with a negative is a difference, exactly.
+    pub(in crate::engine::cpu) fn binary(
+        &mut self,
+        op: Binary,
+        dtype: DType,
+        a: Register,
+        b: Register,
+    ) -> Option<Register> {
+        if op == Binary::Add && dtype.is_float() {
+            if let Some(&positive) = self.negated.get(&b) {
+                return self.binary(Binary::Sub, dtype, a, positive);
+            }
+            if let Some(&positive) = self.negated.get(&a) {
+                return self.binary(Binary::Sub, dtype, b, positive);
+            }
+        }
+        match Op::binary(op, dtype) {
+            Some(own) => self.pure(own, [a, b, 0], 0),
+            None => self.kernel(vector::binary(self.isa, op, dtype, Operand::Run, Operand::Run), [a, b, b]),
+        }
+    }
+
+    /// A comparison of elements of this type.
+    pub(in crate::engine::cpu) fn compare(
+        &mut self,
+        op: Comparison,
+        dtype: DType,
+        a: Register,
+        b: Register,
+    ) -> Option<Register> {
+        match Op::compare(op, dtype) {
+            Some(own) => self.pure(own, [a, b, 0], 0),
+            None => self.kernel(vector::compare(self.isa, op, dtype, Operand::Run, Operand::Run), [a, b, b]),
+        }
+    }
+
+    /// A choice.
+    pub(in crate::engine::cpu) fn select(&mut self, mask: Register, yes: Register, no: Register) -> Option<Register> {
+        if yes == no { Some(yes) } else { self.pure(Op::Select, [mask, yes, no], 0) }
+    }
+
+    /// A conversion.
+    pub(in crate::engine::cpu) fn cast(&mut self, from: DType, to: DType, a: Register) -> Option<Register> {
+        match Op::cast(from, to) {
+            _ if from == to => Some(a),
+            Some(own) => self.pure(own, [a, 0, 0], 0),
+            None => self.kernel(vector::cast(self.isa, from, to), [a, a, a]),
+        }
+    }
+
+    /// A product plus a term, as kernels of sums of products compute it.
+    pub(in crate::engine::cpu) fn times_plus(
+        &mut self,
+        dtype: DType,
+        a: Register,
+        b: Register,
+        term: Register,
+    ) -> Option<Register> {
+        match dtype {
+            DType::F32 => self.pure(Op::TimesPlusF32, [a, b, term], 0),
+            DType::F64 => self.pure(Op::TimesPlusF64, [a, b, term], 0),
+            _ => {
+                let product = self.binary(Binary::Mul, dtype, a, b)?;
+                self.binary(Binary::Add, dtype, term, product)
+            }
+        }
+    }
+
+    /// The element at so many bytes from a pointer, where nothing is written any more before this scope ends.
+    pub(in crate::engine::cpu) fn load(&mut self, dtype: DType, pointer: Register, offset: usize) -> Option<Register> {
+        let op = match dtype.bytes() {
+            1 => Op::Load1,
+            4 => Op::Load4,
+            _ => Op::Load8,
+        };
+        self.pure(op, [pointer, 0, 0], i32::try_from(offset).ok()?)
+    }
+
+    /// Writes an element at so many bytes from a pointer.
+    pub(in crate::engine::cpu) fn store(
+        &mut self,
+        dtype: DType,
+        pointer: Register,
+        offset: usize,
+        value: Register,
+    ) -> Option<()> {
+        let op = match dtype.bytes() {
+            1 => Op::Store1,
+            4 => Op::Store4,
+            _ => Op::Store8,
+        };
+        self.push(op, 0, [pointer, value, 0], i32::try_from(offset).ok()?)
+    }
+
+    fn indexed(&mut self, place: Indexed) -> i32 {
+        let at = self.code.indexed.iter().position(|&other| other == place).unwrap_or_else(|| {
+            self.code.indexed.push(place);
+            self.code.indexed.len() - 1
+        });
+        at as i32
+    }
+
+    /// The element at a computed position, where something may be written later; as [`Builder::load`] if it is `fixed`.
+    pub(in crate::engine::cpu) fn load_at(
+        &mut self,
+        pointer: Register,
+        place: Indexed,
+        index: Register,
+        fixed: bool,
+    ) -> Option<Register> {
+        let number = self.indexed(place);
+        if fixed {
+            return self.pure(Op::LoadAt, [pointer, index, 0], number);
+        }
+        let result = self.register()?;
+        self.push(Op::LoadAt, result, [pointer, index, 0], number)?;
+        Some(result)
+    }
+
+    /// Writes the element at a computed position.
+    pub(in crate::engine::cpu) fn store_at(
+        &mut self,
+        pointer: Register,
+        place: Indexed,
+        index: Register,
+        value: Register,
+    ) -> Option<()> {
+        let number = self.indexed(place);
+        self.push(Op::StoreAt, 0, [pointer, index, value], number)
+    }
+
+    /// A new register with the same bytes.
+    pub(in crate::engine::cpu) fn copied(&mut self, from: Register) -> Option<Register> {
+        let result = self.register()?;
+        self.push(Op::Move, result, [from, 0, 0], 0)?;
+        Some(result)
+    }
+
+    /// A pointer of its own that is so many bytes from another.
+    pub(in crate::engine::cpu) fn pointer(&mut self, from: Register, offset: usize) -> Option<Register> {
+        let result = self.register()?;
+        self.push(Op::Point, result, [from, 0, 0], i32::try_from(offset).ok()?)?;
+        Some(result)
+    }
+
+    /// Begins what does not always run, or more than once.
+    pub(in crate::engine::cpu) fn open(&mut self) {
+        self.known.push(TermMap::default());
+    }
+
+    /// Ends what [`Builder::open`] began: what was computed there is not known behind it.
+    pub(in crate::engine::cpu) fn close(&mut self) {
+        self.known.pop();
+    }
+
+    fn new_label(&mut self) -> Label {
+        self.labels += 1;
+        Label(self.labels - 1)
+    }
+
+    fn place(&mut self, label: Label) -> Option<()> {
+        self.push(Op::Label, 0, [0; 3], label.0)
+    }
+
+    /// A place to go on at, here.
+    pub(in crate::engine::cpu) fn label(&mut self) -> Option<Label> {
+        let label = self.new_label();
+        self.place(label)?;
+        Some(label)
+    }
+
+    /// Begins the steps of a loop, as many as a register says: at least one.
+    pub(in crate::engine::cpu) fn repeat(&mut self, count: Register) -> Option<Head> {
+        self.open();
+        Some(Head { count, first: self.label()? })
+    }
+
+    /// A register with a count, of the steps of a loop.
+    pub(in crate::engine::cpu) fn count(&mut self, steps: usize) -> Option<Register> {
+        let count = self.register()?;
+        self.push(Op::Count, count, [0; 3], i32::try_from(steps).ok()?)?;
+        Some(count)
+    }
+
+    /// Ends the steps of a loop: the first registers of pairs get what the second ones hold, and pointers move by so many
+    /// bytes.
+    pub(in crate::engine::cpu) fn next(
+        &mut self,
+        head: Head,
+        carried: &[(Register, Register)],
+        moves: &[(Register, isize)],
+    ) -> Option<()> {
+        self.assign(carried)?;
+        self.close();
+        let first = self.code.moves.len();
+        self.code.moves.extend_from_slice(moves);
+        let [first, count] = [first, moves.len()].map(Register::try_from);
+        self.push(Op::Next, head.count, [0, first.ok()?, count.ok()?], head.first.0)
+    }
+
+    /// Goes on at a place.
+    pub(in crate::engine::cpu) fn jump(&mut self, to: Label) -> Option<()> {
+        self.push(Op::Jump, 0, [0; 3], to.0)
+    }
+
+    /// Goes on at a place that is still to come, unless this holds.
+    pub(in crate::engine::cpu) fn unless(&mut self, condition: Register) -> Option<Label> {
+        let label = self.new_label();
+        self.push(Op::Unless, 0, [condition, 0, 0], label.0)?;
+        Some(label)
+    }
+
+    /// Goes on at a place that is still to come.
+    pub(in crate::engine::cpu) fn leave(&mut self) -> Option<Label> {
+        let label = self.new_label();
+        self.jump(label)?;
+        Some(label)
+    }
+
+    /// Where a place that was still to come is.
+    pub(in crate::engine::cpu) fn land(&mut self, label: Label) -> Option<()> {
+        self.place(label)
+    }
+
+    /// Has the first register of each pair hold what the second holds, all at once. Where it can, what computes the second
+    /// writes the first: nothing behind reads that, or it is computed last.
+    pub(in crate::engine::cpu) fn assign(&mut self, pairs: &[(Register, Register)]) -> Option<()> {
+        let mut pairs: Vec<(Register, Register)> = pairs.iter().copied().filter(|(to, from)| to != from).collect();
+        let block = self.block;
+        let mut last: Vec<Instruction> = Vec::new();
+        let mut at = 0;
+        while let Some(&(to, from)) = pairs.get(at) {
+            at += 1;
+            let instructions = &mut self.code.instructions;
+            let own = |pair: &&(Register, Register)| pair.1 == from;
+            let is_source = pairs.iter().any(|&(_, other)| other == to);
+            let made = (block..instructions.len()).find(|&at| {
+                instructions[at].has_result() && instructions[at].result == from && instructions[at].op != Op::Count
+            });
+            let Some(made) = made else { continue };
+            if pairs.iter().filter(own).count() > 1 {
+                continue;
+            }
+            let mut behind = instructions[made + 1..].iter().chain(&last);
+            if !is_source && !behind.any(|instruction| instruction.reads().contains(&to)) {
+                instructions[made].result = to;
+                for instruction in instructions[made + 1..].iter_mut().chain(&mut last) {
+                    let count = instruction.reads().len();
+                    for operand in instruction.operands[..count].iter_mut().filter(|operand| **operand == from) {
+                        *operand = to;
+                    }
+                }
+                at -= 1;
+                pairs.remove(at);
+                continue;
+            }
+            let behind = &instructions[made + 1..];
+            let is_read = behind.iter().chain(&last).any(|instruction| instruction.reads().contains(&from));
+            let changes = |read: &Register| behind.iter().any(|other| other.has_result() && other.result == *read);
+            let is_load = matches!(instructions[made].op, Op::Load1 | Op::Load4 | Op::Load8 | Op::LoadAt);
+            if !is_read && !is_load && !instructions[made].reads().iter().any(changes) {
+                let instruction = instructions.remove(made);
+                last.push(Instruction { result: to, ..instruction });
+                at -= 1;
+                pairs.remove(at);
+            }
+        }
+        let copy = |to, from| Instruction { op: Op::Move, result: to, operands: [from, 0, 0], number: 0 };
+        last.extend(pairs.into_iter().map(|(to, from)| copy(to, from)));
+        // One whose result none of the others reads comes next; where there is none, they go round in a circle, which is cut.
+        while !last.is_empty() {
+            let is_free = |at: usize| {
+                let others = last.iter().enumerate().filter(|&(other, _)| other != at);
+                !others.into_iter().any(|(_, other)| other.reads().contains(&last[at].result))
+            };
+            if let Some(free) = (0..last.len()).find(|&at| is_free(at)) {
+                let instruction = last.remove(free);
+                self.code.instructions.push(instruction);
+                continue;
+            }
+            let between = self.register()?;
+            self.code.instructions.push(Instruction { result: between, ..last[0] });
+            last[0] = copy(last[0].result, between);
+        }
+        Some(())
+    }
+
+    /// The instructions, how many registers they have, and those that hold known bytes.
+    pub(in crate::engine::cpu) fn finish(mut self) -> Option<(Code, usize, Vec<(Register, u64)>)> {
+        self.push(Op::End, 0, [0; 3], 0)?;
+        let Builder { mut code, registers, constants, .. } = self;
+        remove_unread(&mut code.instructions, registers);
+        join_pairs(&mut code.instructions, registers);
+        let mut places = vec![0; self.labels as usize];
+        let mut length = 0;
+        for instruction in &code.instructions {
+            match instruction.op {
+                Op::Label => places[instruction.number as usize] = length,
+                _ => length += 1,
+            }
+        }
+        code.instructions.retain(|instruction| instruction.op != Op::Label);
+        for instruction in &mut code.instructions {
+            if matches!(instruction.op, Op::Jump | Op::Unless | Op::Next) {
+                instruction.number = places[instruction.number as usize];
+            }
+        }
+        Some((code, registers, constants))
+    }
+}

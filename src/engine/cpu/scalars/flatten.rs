@@ -1,0 +1,407 @@
+//! From small steps of a procedure to instructions: nests and products are written out position by position, loops and
+//! conditionals become jumps. Elements of small buffers are in registers, unless they are read or written at computed
+//! positions or step by step.
+
+mod nests;
+
+use super::Scalars;
+use super::builder::Builder;
+use super::instruction::Register;
+use crate::engine::cpu::vector::Instructions;
+use crate::kernel::{Branch, BufferId, Loop, Procedure, Source, Step, Sweeps};
+use crate::shape::{DType, Type, size};
+use crate::term::Steps;
+use crate::term::hash::TermMap;
+use nests::cost_of_kernels;
+
+/// The most elements of a buffer in registers.
+const ELEMENTS: usize = 64;
+/// The most values that are written, those that turn out to be equal counted too.
+const VALUES: usize = 8192;
+/// The most bytes of a buffer in memory of its own.
+const MEMORY: usize = 16 << 10;
+/// How many loops and conditionals are inside of each other at most.
+const DEPTH: usize = 8;
+/// How many steps a loop that ends by a condition has, for costs.
+const STEPS: f64 = 16.0;
+
+/// Where the elements of a buffer are: in registers, in memory, or in both.
+#[derive(Clone, Debug)]
+struct Place {
+    dtype: DType,
+    elements: Option<Vec<Option<Register>>>,
+    pointer: Option<Register>,
+}
+
+impl Place {
+    fn in_registers(dtype: DType, elements: impl IntoIterator<Item = Register>) -> Place {
+        Place { dtype, elements: Some(elements.into_iter().map(Some).collect()), pointer: None }
+    }
+
+    fn in_memory(dtype: DType, pointer: Register) -> Place {
+        Place { dtype, elements: None, pointer: Some(pointer) }
+    }
+}
+
+/// The places of the buffers of a procedure, by the buffers that have the elements.
+struct Frame<'a> {
+    procedure: &'a Procedure,
+    places: TermMap<BufferId, Place>,
+}
+
+impl<'a> Frame<'a> {
+    fn new(procedure: &'a Procedure) -> Frame<'a> {
+        Frame { procedure, places: TermMap::default() }
+    }
+
+    fn ty(&self, id: BufferId) -> &'a Type {
+        &self.procedure.buffers[id as usize].ty
+    }
+}
+
+struct Flattener {
+    builder: Builder,
+    /// Pointers to buffers of the procedure around.
+    outside: Vec<(Register, BufferId)>,
+    /// Pointers into memory of the instructions' own, and its bytes.
+    inside: Vec<(Register, usize)>,
+    memory: usize,
+    /// Values that may still be written.
+    values: usize,
+    depth: usize,
+    /// Nanoseconds, about, of kernels for the same.
+    kernels: f64,
+}
+
+/// Steps of a procedure as instructions, which fill the buffers that are `stored`; `None` where kernels are faster, or that
+/// would be too much.
+pub(super) fn flatten(
+    isa: Instructions,
+    procedure: &Procedure,
+    steps: &[Step],
+    stored: &[BufferId],
+) -> Option<Scalars> {
+    let mut flattener = Flattener {
+        builder: Builder::new(isa),
+        outside: Vec::new(),
+        inside: Vec::new(),
+        memory: 0,
+        values: VALUES,
+        depth: DEPTH,
+        kernels: 0.0,
+    };
+    let mut frame = Frame::new(procedure);
+    let mut results: TermMap<BufferId, Register> = TermMap::default();
+    for &id in stored {
+        let pointer = flattener.builder.register()?;
+        flattener.outside.push((pointer, id));
+        results.insert(procedure.origin(id), pointer);
+    }
+    for step in steps {
+        // What no step fills is outside.
+        for id in step.touched().0 {
+            let id = procedure.origin(id);
+            if !frame.places.contains_key(&id) && flattener.constant(&mut frame, id).is_none() {
+                let pointer = flattener.builder.register()?;
+                flattener.outside.push((pointer, id));
+                frame.places.insert(id, Place::in_memory(frame.ty(id).dtype, pointer));
+            }
+        }
+        flattener.step(&mut frame, step, &results)?;
+    }
+    for (&id, &pointer) in &results {
+        if frame.places.get(&id)?.pointer != Some(pointer) {
+            let ty = frame.ty(id);
+            flattener.store_all(&mut frame, id, pointer, ty)?;
+        }
+    }
+    let Flattener { builder, outside, inside, memory, kernels, .. } = flattener;
+    if builder.cost > kernels {
+        return None;
+    }
+    let (code, registers, constants) = builder.finish()?;
+    Some(Scalars { isa, code, registers, constants, outside, inside, memory })
+}
+
+impl Flattener {
+    fn step(&mut self, frame: &mut Frame<'_>, step: &Step, results: &TermMap<BufferId, Register>) -> Option<()> {
+        match step {
+            Step::Nest(nest) => {
+                self.kernels += cost_of_kernels(nest);
+                self.nest(frame, nest, false)
+            }
+            Step::Product(product) if product.prologues.iter().all(Option::is_none) && product.epilogue.is_none() => {
+                let nest = product.as_nest(frame.ty(product.result.buffer).dtype);
+                self.kernels += 60.0 + size(&nest.extents) as f64 / 4.0;
+                self.nest(frame, &nest, product.continues)
+            }
+            Step::Loop(repeated) => self.inside(|this| this.repeat(frame, repeated, results)),
+            Step::Branch(branch) => self.inside(|this| this.branch(frame, branch)),
+            Step::Sweeps(sweeps) => self.inside(|this| this.sweeps(frame, sweeps)),
+            Step::Product(_) | Step::Call(_) | Step::Blocks(_) => None,
+        }
+    }
+
+    /// Writes something of which there are not too many inside of each other.
+    fn inside(&mut self, write: impl FnOnce(&mut Flattener) -> Option<()>) -> Option<()> {
+        self.depth = self.depth.checked_sub(1)?;
+        write(self)?;
+        self.depth += 1;
+        Some(())
+    }
+
+    /// The place of a known array.
+    fn constant(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<()> {
+        let Source::Constant(array) = &frame.procedure.buffers[id as usize].source else { return None };
+        let ty = frame.ty(id);
+        let elements: Vec<Register> = match array.uniform() {
+            Some(value) if ty.size() <= ELEMENTS => {
+                let register = self.builder.constant(value)?;
+                vec![register; ty.size()]
+            }
+            None if ty.size() <= ELEMENTS => {
+                (0..ty.size()).map(|at| self.builder.constant(array.element(at))).collect::<Option<_>>()?
+            }
+            _ => return None,
+        };
+        frame.places.insert(id, Place::in_registers(ty.dtype, elements));
+        Some(())
+    }
+
+    /// The place of a buffer that has elements.
+    fn place<'f>(&mut self, frame: &'f mut Frame<'_>, id: BufferId) -> Option<&'f mut Place> {
+        let id = frame.procedure.origin(id);
+        if !frame.places.contains_key(&id) {
+            self.constant(frame, id)?;
+        }
+        frame.places.get_mut(&id)
+    }
+
+    /// An element of a buffer.
+    fn element(&mut self, frame: &mut Frame<'_>, id: BufferId, at: usize) -> Option<Register> {
+        let Place { dtype, elements, pointer } = self.place(frame, id)?;
+        if let Some(elements) = elements {
+            return *elements.get(at)?;
+        }
+        self.builder.load(*dtype, (*pointer)?, at.checked_mul(dtype.bytes())?)
+    }
+
+    /// All elements of a small buffer.
+    fn elements(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<Vec<Register>> {
+        let count = frame.ty(id).size();
+        (count <= ELEMENTS).then_some(())?;
+        (0..count).map(|at| self.element(frame, id, at)).collect()
+    }
+
+    /// Memory of its own for so many bytes.
+    fn room(&mut self, bytes: usize) -> Option<Register> {
+        (bytes <= MEMORY).then_some(())?;
+        let pointer = self.builder.register()?;
+        self.inside.push((pointer, self.memory));
+        self.memory += bytes.next_multiple_of(8);
+        Some(pointer)
+    }
+
+    fn store_all(&mut self, frame: &mut Frame<'_>, id: BufferId, to: Register, ty: &Type) -> Option<()> {
+        for (at, element) in self.elements(frame, id)?.into_iter().enumerate() {
+            self.builder.store(ty.dtype, to, at * ty.dtype.bytes(), element)?;
+        }
+        Some(())
+    }
+
+    /// A pointer to the elements of a buffer, which are put into memory if they are not there.
+    fn pointer(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<Register> {
+        if let Some(pointer) = self.place(frame, id)?.pointer {
+            return Some(pointer);
+        }
+        let ty = frame.ty(id);
+        let pointer = self.room(ty.bytes()?)?;
+        self.store_all(frame, id, pointer, ty)?;
+        self.place(frame, id)?.pointer = Some(pointer);
+        Some(pointer)
+    }
+
+    /// Has a buffer without elements begin with some, if it has one value at all places.
+    fn begin(&mut self, frame: &mut Frame<'_>, id: BufferId, value: Option<Register>) -> Option<()> {
+        let ty = frame.ty(id);
+        let id = frame.procedure.origin(id);
+        (ty.size() <= ELEMENTS).then_some(())?;
+        let elements = Some(vec![value; ty.size()]);
+        frame.places.insert(id, Place { dtype: ty.dtype, elements, pointer: None });
+        Some(())
+    }
+
+    /// The steps of a procedure, whose parameters have these places: the elements of its results.
+    fn procedure<'a>(&mut self, procedure: &'a Procedure, places: Vec<Place>) -> Option<Frame<'a>> {
+        let mut frame = Frame::new(procedure);
+        frame.places.extend((0..).zip(places));
+        for step in &procedure.steps {
+            self.step(&mut frame, step, &TermMap::default())?;
+        }
+        Some(frame)
+    }
+
+    /// Registers of their own for what loops carry, with what that begins with.
+    fn carries(&mut self, frame: &mut Frame<'_>, ids: &[BufferId]) -> Option<Vec<(DType, Vec<Register>)>> {
+        let mut carries = Vec::with_capacity(ids.len());
+        for &id in ids {
+            let first = self.elements(frame, id)?;
+            let own = first.into_iter().map(|from| self.builder.copied(from)).collect::<Option<_>>()?;
+            carries.push((frame.ty(id).dtype, own));
+        }
+        Some(carries)
+    }
+
+    /// The places of what a loop captures; small arrays are read before it begins.
+    fn captures(&mut self, frame: &mut Frame<'_>, ids: &[BufferId]) -> Option<Vec<Place>> {
+        let mut places = Vec::with_capacity(ids.len());
+        for &id in ids {
+            let mut place = self.place(frame, id)?.clone();
+            if place.elements.is_none() && frame.ty(id).size() <= ELEMENTS {
+                place.elements = Some(self.elements(frame, id)?.into_iter().map(Some).collect());
+            }
+            places.push(place);
+        }
+        Some(places)
+    }
+
+    fn repeat(&mut self, frame: &mut Frame<'_>, repeated: &Loop, results: &TermMap<BufferId, Register>) -> Option<()> {
+        let (scan, step) = (&repeated.scan, &repeated.step);
+        let length = scan.length;
+        (length > 0).then_some(())?;
+        let first = if scan.reverse { length - 1 } else { 0 };
+        let mut moves: Vec<(Register, isize)> = Vec::new();
+        // A pointer to the first slice of an array, which moves with the steps.
+        let mut slices = |this: &mut Flattener, pointer: Register, ty: &Type| {
+            let bytes = ty.bytes()? / length;
+            let pointer = this.builder.pointer(pointer, first.checked_mul(bytes)?)?;
+            let bytes = isize::try_from(bytes).ok()?;
+            moves.push((pointer, if scan.reverse { -bytes } else { bytes }));
+            Some(pointer)
+        };
+        let (carried, others) = repeated.arguments.split_at(scan.carries);
+        let (inputs, captured) = others.split_at(scan.inputs);
+        let mut places = Vec::with_capacity(repeated.arguments.len());
+        for &id in inputs {
+            let pointer = self.pointer(frame, id)?;
+            let ty = frame.ty(id);
+            places.push(Place::in_memory(ty.dtype, slices(self, pointer, ty)?));
+        }
+        places.extend(self.captures(frame, captured)?);
+        let mut outputs = Vec::new();
+        for &id in &repeated.results[scan.carries..] {
+            let ty = frame.ty(id);
+            let whole = match results.get(&frame.procedure.origin(id)) {
+                Some(&pointer) => pointer,
+                None => self.room(ty.bytes()?)?,
+            };
+            frame.places.insert(frame.procedure.origin(id), Place::in_memory(ty.dtype, whole));
+            outputs.push(slices(self, whole, ty)?);
+        }
+        let carries = self.carries(frame, carried)?;
+        let own = carries.iter().map(|(dtype, own)| Place::in_registers(*dtype, own.iter().copied()));
+        let places = own.chain(places).collect();
+        let count = self.builder.count(length)?;
+        let before = (self.builder.cost, self.kernels);
+        let head = self.builder.repeat(count)?;
+        let mut inner = self.procedure(step, places)?;
+        for (&id, &pointer) in step.results[scan.carries..].iter().zip(&outputs) {
+            let ty = inner.ty(id);
+            self.store_all(&mut inner, id, pointer, ty)?;
+        }
+        let next = self.carried(&mut inner, &step.results[..scan.carries], &carries)?;
+        self.builder.next(head, &next, &moves)?;
+        self.times(before, length as f64);
+        for ((dtype, own), &id) in carries.into_iter().zip(&repeated.results) {
+            frame.places.insert(frame.procedure.origin(id), Place::in_registers(dtype, own));
+        }
+        Some(())
+    }
+
+    /// What was written since costs so many times as much.
+    fn times(&mut self, (cost, kernels): (f64, f64), times: f64) {
+        self.builder.cost = cost + (self.builder.cost - cost) * times;
+        self.kernels = kernels + (self.kernels - kernels) * times;
+    }
+
+    /// The registers of carries, each with that of its next value.
+    fn carried(
+        &mut self,
+        frame: &mut Frame<'_>,
+        results: &[BufferId],
+        carries: &[(DType, Vec<Register>)],
+    ) -> Option<Vec<(Register, Register)>> {
+        let mut pairs = Vec::new();
+        for (&id, (_, own)) in results.iter().zip(carries) {
+            pairs.extend(own.iter().copied().zip(self.elements(frame, id)?));
+        }
+        Some(pairs)
+    }
+
+    fn branch(&mut self, frame: &mut Frame<'_>, branch: &Branch) -> Option<()> {
+        let condition = self.element(frame, branch.condition, 0)?;
+        let mut arguments = Vec::with_capacity(branch.arguments.len());
+        for &id in &branch.arguments {
+            arguments.push(self.place(frame, id)?.clone());
+        }
+        let mut results = Vec::with_capacity(branch.results.len());
+        for &id in &branch.results {
+            let ty = frame.ty(id);
+            (ty.size() <= ELEMENTS).then_some(())?;
+            let own = (0..ty.size()).map(|_| self.builder.register()).collect::<Option<Vec<Register>>>()?;
+            results.push((ty.dtype, own));
+        }
+        let before = (self.builder.cost, self.kernels);
+        let otherwise = self.builder.unless(condition)?;
+        self.side(&branch.then, arguments.clone(), &results)?;
+        let end = self.builder.leave()?;
+        self.builder.land(otherwise)?;
+        self.side(&branch.otherwise, arguments, &results)?;
+        self.builder.land(end)?;
+        self.times(before, 0.5);
+        for ((dtype, own), &id) in results.into_iter().zip(&branch.results) {
+            frame.places.insert(frame.procedure.origin(id), Place::in_registers(dtype, own));
+        }
+        Some(())
+    }
+
+    fn side(&mut self, side: &Procedure, arguments: Vec<Place>, results: &[(DType, Vec<Register>)]) -> Option<()> {
+        self.builder.open();
+        let mut frame = self.procedure(side, arguments)?;
+        let pairs = self.carried(&mut frame, &side.results, results)?;
+        self.builder.assign(&pairs)?;
+        self.builder.close();
+        Some(())
+    }
+
+    /// A loop that ends by a condition and keeps nothing.
+    fn sweeps(&mut self, frame: &mut Frame<'_>, lowered: &Sweeps) -> Option<()> {
+        let loops = &lowered.sweeps;
+        let (Steps::While(_), [sweep], Some(condition)) = (&loops.steps, &loops.sweeps[..], &lowered.condition) else {
+            return None;
+        };
+        (sweep.keeps == 0).then_some(())?;
+        let captures = self.captures(frame, &lowered.arguments[loops.captures()..])?;
+        let carries = self.carries(frame, &lowered.arguments[..sweep.carries])?;
+        let own = carries.iter().map(|(dtype, own)| Place::in_registers(*dtype, own.iter().copied()));
+        let places: Vec<Place> = own.chain(captures).collect();
+        let before = (self.builder.cost, self.kernels);
+        self.builder.open();
+        let first = self.builder.label()?;
+        let mut inner = self.procedure(condition, places.clone())?;
+        let holds = self.element(&mut inner, condition.results[0], 0)?;
+        let end = self.builder.unless(holds)?;
+        let body = &lowered.bodies[0];
+        let mut inner = self.procedure(body, places)?;
+        let next = self.carried(&mut inner, &body.results, &carries)?;
+        self.builder.assign(&next)?;
+        self.builder.close();
+        self.builder.jump(first)?;
+        self.builder.land(end)?;
+        self.times(before, STEPS);
+        for ((dtype, own), &id) in carries.into_iter().zip(&lowered.results) {
+            frame.places.insert(frame.procedure.origin(id), Place::in_registers(dtype, own));
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,186 @@
+//! Nests, position by position.
+
+use super::{Flattener, Frame, Place};
+use crate::algebra::Reduction;
+use crate::concrete::neutral_value;
+use crate::engine::cpu::assemble::combining;
+use crate::engine::cpu::scalars::instruction::{Indexed, Register};
+use crate::kernel::roots::own_cost;
+use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
+use crate::operation::Binary;
+use crate::shape::{DType, size};
+
+/// The place of an affine function at a position.
+fn place_at(at: &Affine, position: &[usize]) -> i64 {
+    let terms = at.coefficients.iter().zip(position);
+    terms.fold(at.offset, |sum, (&coefficient, &k)| sum.wrapping_add(coefficient.wrapping_mul(k as i64)))
+}
+
+fn hold(guards: &[Guard], position: &[usize]) -> bool {
+    guards.iter().all(|guard| (0..guard.extent).contains(&place_at(&guard.position, position)))
+}
+
+impl Flattener {
+    pub(super) fn nest(&mut self, frame: &mut Frame<'_>, nest: &Nest, continues: bool) -> Option<()> {
+        let count = size(&nest.extents);
+        self.values = self.values.checked_sub(count.checked_mul(nest.values.len() + nest.stores.len())?)?;
+        for store in &nest.stores {
+            let id = frame.procedure.origin(store.buffer);
+            match store.mode {
+                Mode::Write if frame.places.contains_key(&id) => {}
+                Mode::Write => self.begin(frame, id, None)?,
+                Mode::Reduce(_) if continues || frame.procedure.continued.contains(&store.buffer) => {
+                    frame.places.contains_key(&id).then_some(())?;
+                }
+                Mode::Reduce(op) => {
+                    let neutral = self.builder.constant(neutral_value(op, frame.ty(id).dtype))?;
+                    self.begin(frame, id, Some(neutral))?;
+                }
+            }
+        }
+        if count == 0 {
+            return Some(());
+        }
+        let fused = products(nest);
+        let mut position = vec![0; nest.extents.len()];
+        let mut registers: Vec<Register> = Vec::with_capacity(nest.values.len());
+        loop {
+            registers.clear();
+            for ((value, dtype), &is_fused) in nest.values.iter().zip(&fused) {
+                let register = match is_fused {
+                    true => Register::MAX,
+                    false => self.value(frame, nest, (value, *dtype), &registers, &position)?,
+                };
+                registers.push(register);
+            }
+            for store in &nest.stores {
+                if hold(&store.guards, &position) {
+                    self.store(frame, nest, store, &fused, &registers, &position)?;
+                }
+            }
+            // The last axis runs first.
+            let mut axis = position.len();
+            loop {
+                if axis == 0 {
+                    return Some(());
+                }
+                axis -= 1;
+                position[axis] += 1;
+                if position[axis] < nest.extents[axis] {
+                    break;
+                }
+                position[axis] = 0;
+            }
+        }
+    }
+
+    fn value(
+        &mut self,
+        frame: &mut Frame<'_>,
+        nest: &Nest,
+        (value, dtype): (&Value, DType),
+        registers: &[Register],
+        position: &[usize],
+    ) -> Option<Register> {
+        let of = |id: ValueId| (registers[id as usize], nest.values[id as usize].1);
+        let zero = crate::shape::Value::from_i64(dtype, 0);
+        match value {
+            Value::Constant(value) => self.builder.constant(*value),
+            Value::Position(at) => self.builder.constant(crate::shape::Value::I64(place_at(at, position))),
+            Value::Load { guards, .. } | Value::Guarded(_, guards) if !hold(guards, position) => {
+                self.builder.constant(zero)
+            }
+            Value::Load { buffer, at, .. } => {
+                self.element(frame, *buffer, usize::try_from(place_at(at, position)).ok()?)
+            }
+            Value::Guarded(a, _) => Some(of(*a).0),
+            Value::Gather { buffer, at, stride, index, extent } => {
+                let pointer = self.pointer(frame, *buffer)?;
+                let place = indexed(dtype, place_at(at, position), *stride, *extent)?;
+                self.builder.load_at(pointer, place, of(*index).0, true)
+            }
+            Value::Unary(op, a) => self.builder.unary(*op, dtype, of(*a).0),
+            Value::Binary(op, a, b) => self.builder.binary(*op, dtype, of(*a).0, of(*b).0),
+            Value::Compare(op, a, b) => self.builder.compare(*op, of(*a).1, of(*a).0, of(*b).0),
+            Value::Select(mask, yes, no) => self.builder.select(of(*mask).0, of(*yes).0, of(*no).0),
+            Value::Cast(to, a) => self.builder.cast(of(*a).1, *to, of(*a).0),
+        }
+    }
+
+    fn store(
+        &mut self,
+        frame: &mut Frame<'_>,
+        nest: &Nest,
+        store: &Store,
+        fused: &[bool],
+        registers: &[Register],
+        position: &[usize],
+    ) -> Option<()> {
+        let (dtype, at) = (frame.ty(store.buffer).dtype, place_at(&store.at, position));
+        let value = registers[store.value as usize];
+        if let Some((index, stride, extent)) = store.index {
+            // From here on the elements are in memory.
+            let pointer = self.pointer(frame, store.buffer)?;
+            self.place(frame, store.buffer)?.elements = None;
+            let (place, index) = (indexed(dtype, at, stride, extent)?, registers[index as usize]);
+            let value = match store.mode {
+                Mode::Write => value,
+                Mode::Reduce(op) => {
+                    let old = self.builder.load_at(pointer, place, index, false)?;
+                    self.builder.binary(combining(op, dtype), dtype, old, value)?
+                }
+            };
+            return self.builder.store_at(pointer, place, index, value);
+        }
+        let at = usize::try_from(at).ok()?;
+        let value = match store.mode {
+            Mode::Write => value,
+            Mode::Reduce(op) => {
+                // What is written at computed positions too stays in memory.
+                self.place(frame, store.buffer)?.elements.as_ref()?;
+                let old = self.element(frame, store.buffer, at)?;
+                match &nest.values[store.value as usize].0 {
+                    &Value::Binary(_, a, b) if fused[store.value as usize] => {
+                        self.builder.times_plus(dtype, registers[a as usize], registers[b as usize], old)?
+                    }
+                    _ => self.builder.binary(combining(op, dtype), dtype, old, value)?,
+                }
+            }
+        };
+        let Place { elements, pointer, .. } = self.place(frame, store.buffer)?;
+        pointer.is_none().then_some(())?;
+        *elements.as_mut()?.get_mut(at)? = Some(value);
+        Some(())
+    }
+}
+
+/// The products of floats that are summed, and nothing else: they are computed with their sums.
+fn products(nest: &Nest) -> Vec<bool> {
+    let uses = nest.uses();
+    let mut fused = vec![false; nest.values.len()];
+    for store in nest.stores.iter().filter(|store| store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none())
+    {
+        let (value, dtype) = &nest.values[store.value as usize];
+        let is_product = matches!(value, Value::Binary(Binary::Mul, ..)) && dtype.is_float();
+        fused[store.value as usize] = is_product && uses[store.value as usize] == 1;
+    }
+    fused
+}
+
+/// An element at a computed position, counted in elements.
+fn indexed(dtype: DType, at: i64, stride: i64, extent: i64) -> Option<Indexed> {
+    let width = dtype.bytes();
+    let bytes = |elements: i64| isize::try_from(elements).ok()?.checked_mul(width as isize);
+    Some(Indexed { offset: bytes(at)?, stride: bytes(stride)?, extent, width })
+}
+
+/// Nanoseconds, about, of a nest's kernels.
+pub(super) fn cost_of_kernels(nest: &Nest) -> f64 {
+    let positions = size(&nest.extents) as f64;
+    let computed = nest.values.iter().filter(|(value, _)| !matches!(value, Value::Constant(_) | Value::Load { .. }));
+    let costs = computed.map(|(value, _)| {
+        let own = value.operation().map_or(1.0, |op| own_cost(&op));
+        4.0 + own * (1.0 + positions / 8.0)
+    });
+    15.0 + costs.sum::<f64>() + 2.0 * nest.stores.len() as f64
+}

@@ -1,0 +1,126 @@
+//! Loops and conditionals over a few numbers: straight-line code on registers, with jumps.
+//!
+//! A kernel takes some nanoseconds to choose and to call, whatever the number of its elements; so does each run of a
+//! procedure. Where all that a loop does at a step is some operations on single numbers, or on arrays of a few, that is more
+//! than what is computed. Such steps are written out as [instructions](instruction) on single elements, which take about a
+//! nanosecond each: whole loops, inner ones too, or the procedures of steps that others run one by one. [`flatten`] writes
+//! them, and leaves to kernels what those do faster.
+
+mod builder;
+mod flatten;
+mod instruction;
+#[cfg(test)]
+mod tests;
+mod tidy;
+
+use super::vector::Instructions;
+use crate::concrete::OutOfMemory;
+use crate::engine::arrays::{Line, lines};
+use crate::kernel::{BufferId, Procedure, Step};
+pub(super) use builder::Builder;
+use instruction::Code;
+pub(super) use instruction::Register;
+
+/// Steps as instructions.
+#[derive(Debug)]
+pub(super) struct Scalars {
+    isa: Instructions,
+    code: Code,
+    registers: usize,
+    /// Registers that hold known bytes.
+    constants: Vec<(Register, u64)>,
+    /// Registers that hold pointers to buffers of the procedure around.
+    outside: Vec<(Register, BufferId)>,
+    /// Registers that hold pointers into memory of the instructions' own, with offsets, and the bytes of that.
+    inside: Vec<(Register, usize)>,
+    memory: usize,
+}
+
+impl Scalars {
+    /// Some steps of a procedure, which fill the buffers that are `stored`; `None` where kernels are faster.
+    pub(super) fn of(isa: Instructions, procedure: &Procedure, steps: &[Step], stored: &[BufferId]) -> Option<Scalars> {
+        flatten::flatten(isa, procedure, steps, stored)
+    }
+
+    /// What a builder wrote, with pointers in these registers that are set before each run.
+    pub(super) fn written(isa: Instructions, builder: Builder) -> Option<Scalars> {
+        let (code, registers, constants) = builder.finish()?;
+        Some(Scalars { isa, code, registers, constants, outside: Vec::new(), inside: Vec::new(), memory: 0 })
+    }
+
+    /// The buffers of the procedure around that are read or filled.
+    pub(super) fn touched(&self) -> impl Iterator<Item = BufferId> {
+        self.outside.iter().map(|&(_, id)| id)
+    }
+
+    /// Bytes of registers and memory.
+    pub(super) fn memory(&self) -> usize {
+        self.registers * size_of::<u64>() + self.memory
+    }
+
+    /// Registers and memory, in which what does not change is set.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory.
+    pub(super) fn space(&self) -> Result<Vec<Line>, OutOfMemory> {
+        let mut space = lines(self.memory())?;
+        // SAFETY: there is room for all registers.
+        unsafe { self.set(space.as_mut_ptr().cast()) };
+        Ok(space)
+    }
+
+    /// Sets what does not change.
+    ///
+    /// # Safety
+    ///
+    /// There is room, of [`Scalars::memory`] bytes.
+    pub(super) unsafe fn set(&self, registers: *mut u64) {
+        let own = registers.wrapping_add(self.registers).cast::<u8>();
+        // SAFETY: registers are below their number.
+        unsafe {
+            for &(register, bits) in &self.constants {
+                registers.add(usize::from(register)).write(bits);
+            }
+            for &(register, offset) in &self.inside {
+                registers.add(usize::from(register)).cast::<*mut u8>().write(own.wrapping_add(offset));
+            }
+        }
+    }
+
+    /// Runs the instructions.
+    ///
+    /// # Safety
+    ///
+    /// `bases` points at the procedure's buffers, each as large as its type says; the registers are this one's.
+    pub(super) unsafe fn run(&self, bases: &[*mut u8], registers: *mut u64) {
+        // SAFETY: registers are below their number; what is read and written is inside of buffers, as the lowering promises.
+        unsafe {
+            for &(register, id) in &self.outside {
+                registers.add(usize::from(register)).cast::<*mut u8>().write(bases[id as usize]);
+            }
+            self.code.run(self.isa, registers);
+        }
+    }
+
+    /// Runs the instructions with pointers in some registers, of code that a builder wrote with these.
+    ///
+    /// # Safety
+    ///
+    /// The pointers are to what the instructions read and write there; the registers are this one's.
+    pub(super) unsafe fn run_with(&self, pointers: impl Iterator<Item = (Register, *mut u8)>, registers: *mut u64) {
+        // SAFETY: as the caller's.
+        unsafe {
+            for (register, pointer) in pointers {
+                registers.add(usize::from(register)).cast::<*mut u8>().write(pointer);
+            }
+            self.code.run(self.isa, registers);
+        }
+    }
+
+    /// The number of instructions.
+    #[cfg(test)]
+    pub(super) fn instructions(&self) -> usize {
+        self.code.instructions.len()
+    }
+}

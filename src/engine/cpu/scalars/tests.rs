@@ -1,0 +1,479 @@
+//! Instructions compute what kernels do, and loops what the interpreter does, in few instructions.
+
+use super::instruction::{OWN, Op};
+use super::{Builder, Register, Scalars};
+use crate::affine::AffineMap;
+use crate::algebra::{Contraction, Reduction};
+use crate::concrete::{self, Array};
+use crate::engine::cpu::vector::{self, Instructions, Kernel, Operand};
+use crate::engine::cpu::{Cpu, Program};
+use crate::operation::{BINARY_ROWS, Binary, COMPARISON_ROWS, Comparison, UNARY_ROWS, Unary};
+use crate::prelude::*;
+use crate::shape::{DType, Shape, Type, Value};
+use crate::term::{self, Branch, Checkpoints, Graph, NodeId, Op as Node, Steps, Sweep, Sweeps};
+use std::sync::Arc;
+
+const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
+
+/// Bytes of elements at which operations are tried.
+fn samples(dtype: DType) -> Vec<u64> {
+    let numbers = [0.0, -0.0, 1.0, -1.0, 0.1, -3.5, 2.5, 7.0, 1e30, -1e30, 5e-324, 1e-40, f64::INFINITY, f64::NAN];
+    let whole = [0, 1, -1, 2, 7, -8, 63, i64::MAX, i64::MIN, i64::from(i32::MAX), i64::from(i32::MIN)];
+    match dtype {
+        DType::F32 | DType::F64 => numbers.iter().map(|&x| Value::from_f64(dtype, x).bits()).collect(),
+        DType::I32 => whole.iter().map(|&x| Value::I32(x as i32).bits()).collect(),
+        DType::I64 => whole.iter().map(|&x| Value::I64(x).bits()).collect(),
+        DType::Bool => vec![0, 1],
+    }
+}
+
+/// Runs what is written of three operands, which are in memory, and stored there.
+fn run(
+    isa: Instructions,
+    of: DType,
+    to: DType,
+    operands: [u64; 3],
+    write: impl Fn(&mut Builder, [Register; 3]) -> Option<Register>,
+) -> (u64, usize) {
+    let mut builder = Builder::new(isa);
+    let pointers = [(); 4].map(|()| builder.register().unwrap());
+    let loaded = [0, 1, 2].map(|k| builder.load(of, pointers[k], 0).unwrap());
+    let result = write(&mut builder, loaded).unwrap();
+    builder.store(to, pointers[3], 0, result).unwrap();
+    let scalars = Scalars::written(isa, builder).unwrap();
+    let mut memory = [operands[0], operands[1], operands[2], 0];
+    let places = [0, 1, 2, 3].map(|k| memory.as_mut_ptr().wrapping_add(k).cast::<u8>());
+    let mut space = scalars.space().unwrap();
+    // SAFETY: the registers are this one's, the pointers are to eight bytes each.
+    unsafe { scalars.run_with(pointers.into_iter().zip(places), space.as_mut_ptr().cast()) };
+    (memory[3], scalars.instructions())
+}
+
+/// The result of a kernel for one element.
+fn by_kernel(kernel: Kernel, [a, b, c]: [u64; 3]) -> u64 {
+    let mut result = 0u64;
+    let at = |operand: &u64| std::ptr::from_ref(operand).cast::<u8>();
+    // SAFETY: there is room for one element, and each operand is one.
+    unsafe { kernel(std::ptr::from_mut(&mut result).cast(), at(&a), at(&b), at(&c), 1) };
+    result
+}
+
+/// Whether two results have the same bits, any NaN being one.
+fn same(dtype: DType, a: u64, b: u64) -> bool {
+    let is_nan = |bits: u64| match dtype {
+        DType::F32 => f32::from_bits(bits as u32).is_nan(),
+        DType::F64 => f64::from_bits(bits).is_nan(),
+        _ => false,
+    };
+    a == b || (is_nan(a) && is_nan(b))
+}
+
+#[test]
+fn every_operation_is_that_of_its_kernel() {
+    let mut own = 0;
+    for isa in Instructions::available() {
+        for dtype in DTYPES {
+            for (at, &a) in samples(dtype).iter().enumerate() {
+                let check = |name: &str, to: DType, kernel: Kernel, operands, (found, _): (u64, usize)| {
+                    let expected = by_kernel(kernel, operands);
+                    assert!(same(to, found, expected), "{name} of {operands:x?}: {found:x}, {expected:x}");
+                };
+                let unary = UNARY_ROWS.iter().copied().chain([-3, -1, 0, 1, 2, 5, 64, 100].map(Unary::Powi));
+                for op in unary.filter(|op| op.domain().accepts(dtype)) {
+                    let operands = [a, op.parameter().unwrap_or(0) as u64, 0];
+                    let found = run(isa, dtype, dtype, operands, |b, [x, ..]| b.unary(op, dtype, x));
+                    check(op.name(), dtype, vector::unary(isa, op, dtype), operands, found);
+                }
+                for to in DTYPES {
+                    let found = run(isa, dtype, to, [a, 0, 0], |b, [x, ..]| b.cast(dtype, to, x));
+                    check("cast", to, vector::cast(isa, dtype, to), [a, 0, 0], found);
+                }
+                for &b in &samples(dtype)[at % 2..] {
+                    for &op in BINARY_ROWS.iter().filter(|op| op.domain().accepts(dtype)) {
+                        let found = run(isa, dtype, dtype, [a, b, 0], |w, [x, y, _]| w.binary(op, dtype, x, y));
+                        let kernel = vector::binary(isa, op, dtype, Operand::Run, Operand::Run);
+                        check(op.name(), dtype, kernel, [a, b, 0], found);
+                    }
+                    for &op in COMPARISON_ROWS {
+                        let found = run(isa, dtype, DType::Bool, [a, b, 0], |w, [x, y, _]| w.compare(op, dtype, x, y));
+                        let kernel = vector::compare(isa, op, dtype, Operand::Run, Operand::Run);
+                        check(op.name(), DType::Bool, kernel, [a, b, 0], found);
+                    }
+                }
+            }
+        }
+        own = OWN.0.len() + OWN.1.len() + OWN.2.len() + OWN.3.len();
+    }
+    assert!(own > 60, "{own} rows have an instruction of their own");
+    for &(op, dtype) in OWN.0 {
+        assert_eq!(Op::unary(op, dtype).map(Op::form), Some((1, true)), "{op:?}");
+    }
+}
+
+#[test]
+fn two_operations_in_one_are_those_two() {
+    let rows = [Binary::Add, Binary::Sub, Binary::Mul];
+    for dtype in [DType::F32, DType::F64] {
+        for (first, second) in rows.iter().flat_map(|&first| rows.map(|second| (first, second))) {
+            for [a, b, c] in [[0.1, 0.7, 3.3], [-0.0, 0.0, -0.0], [1e30, -7.0, f64::INFINITY], [3.0, 0.3, -2.2]] {
+                let operands = [a, b, c].map(|x| Value::from_f64(dtype, x).bits());
+                let isa = Instructions::detect();
+                let kernel = |op| vector::binary(isa, op, dtype, Operand::Run, Operand::Run);
+                let between = by_kernel(kernel(first), operands);
+                for on_the_left in [true, false] {
+                    let write = |builder: &mut Builder, [a, b, c]: [Register; 3]| {
+                        let between = builder.binary(first, dtype, a, b)?;
+                        let (x, y) = if on_the_left { (between, c) } else { (c, between) };
+                        builder.binary(second, dtype, x, y)
+                    };
+                    let (found, count) = run(isa, dtype, dtype, operands, write);
+                    let pair = if on_the_left { [between, operands[2], 0] } else { [operands[2], between, 0] };
+                    assert!(same(dtype, found, by_kernel(kernel(second), pair)), "{first:?} {second:?} {operands:x?}");
+                    // Three loads, both, a store, the end.
+                    assert_eq!(count, 6, "{first:?} {second:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The instructions of each loop or conditional of a program that is run by instructions.
+fn instructions<In: Family, Out: Family, First: Family>(
+    function: &crate::derivative::Function<In, Out, First>,
+) -> Vec<usize> {
+    let program = Program::new(function.program(), &Cpu::default().threads(1)).unwrap();
+    program.machine.scalars()
+}
+
+type S<A> = Scalar<A, f64>;
+type V<A> = Vector<A, f64>;
+
+fn logistic<A: Algebra>(x: &S<A>) -> S<A> {
+    iterate(x.clone(), 100, |y: S<A>| 3.2 * &y * (1.0 - &y))
+}
+
+fn lorenz<A: Algebra>(x: &S<A>) -> S<A> {
+    let step = |(x, y, z): (S<A>, S<A>, S<A>)| {
+        let (dx, dy) = (10.0 * (&y - &x), &x * (28.0 - &z) - &y);
+        let dz = &x * &y - 2.5 * &z;
+        (x + 0.01 * dx, y + 0.01 * dy, z + 0.01 * dz)
+    };
+    let (x, y, z) = iterate((x.clone(), scalar(1.0), scalar(20.0)), 100, step);
+    x + y + z
+}
+
+fn counted<A: Algebra>(x: &S<A>) -> S<A> {
+    let step = |(y, n): (S<A>, Scalar<A, i64>)| (0.99 * y + n.cast::<f64>(), n + 1);
+    while_loop((x.clone(), scalar(0i64)), |(_, n): &(S<A>, Scalar<A, i64>)| n.lt(50), step).0
+}
+
+fn affine<A: Algebra>((m, x): &(Matrix<A, f64>, V<A>)) -> S<A> {
+    iterate(x.clone(), 100, |y: V<A>| m.dot(&y) + x).sum()
+}
+
+fn tent<A: Algebra>(x: &S<A>) -> S<A> {
+    iterate(x.clone(), 100, |y: S<A>| cond(y.gt(0.5), || 1.9 * (1.0 - &y), || 1.9 * &y))
+}
+
+fn nested<A: Algebra>(x: &S<A>) -> S<A> {
+    iterate(x.clone(), 20, |y: S<A>| 0.5 + iterate(y.clone(), 5, |z: S<A>| 0.5 * (&z + &y / &z)))
+}
+
+#[test]
+fn steps_take_a_few_instructions() {
+    let (s, v) = (scalar::<concrete::Concrete, f64>(0.4), V::from(vec![0.1, 0.2, 0.3]));
+    let m = Matrix::from_elements((3, 3), (0..9).map(|k| 0.1 * f64::from(k) - 0.4).collect::<Vec<f64>>());
+    let found = [
+        instructions(&stage(|x: &S<_>| logistic(x), &s).unwrap()),
+        instructions(&stage(|x: &S<_>| lorenz(x), &s).unwrap()),
+        instructions(&stage(|x: &S<_>| tent(x), &s).unwrap()),
+        instructions(&stage(|x: &S<_>| counted(x), &s).unwrap()),
+        instructions(&stage(|x: &(Matrix<_, f64>, V<_>)| affine(x), &(m.clone(), v.clone())).unwrap()),
+        instructions(&stage(|x: &S<_>| nested(x), &s).unwrap()),
+    ];
+    // Those of a step, reads and writes of what is carried, and the end.
+    assert_eq!(found, [[7], [19], [9], [12], [33], [12]]);
+
+    // Gradients: a loop forwards and one back, for each loop.
+    let back = |found: Vec<usize>| assert!(found.len() == 2 && found.iter().all(|&count| count < 60), "{found:?}");
+    back(instructions(&stage(|x: &S<_>| logistic(x), &s).unwrap().grad().unwrap()));
+    back(instructions(&stage(|x: &S<_>| lorenz(x), &s).unwrap().grad().unwrap()));
+    back(instructions(&stage(|x: &S<_>| tent(x), &s).unwrap().grad().unwrap()));
+    back(instructions(&stage(|x: &S<_>| nested(x), &s).unwrap().grad().unwrap()));
+    let gradient = stage(|x: &(Matrix<_, f64>, V<_>)| affine(x), &(m, v)).unwrap().grad().unwrap();
+    assert_eq!(instructions(&gradient).len(), 2);
+    // Of a loop that ends by a condition the condition and both steps are.
+    assert_eq!(instructions(&stage(|x: &S<_>| counted(x), &s).unwrap().grad().unwrap()).len(), 3);
+}
+
+#[test]
+fn what_kernels_do_faster_is_left_to_them() {
+    fn wide<A: Algebra>(x: &V<A>) -> V<A> {
+        iterate(x.clone(), 100, |y: V<A>| 3.2 * &y * (1.0 - &y))
+    }
+    let count = |n: usize| {
+        let x: V<concrete::Concrete> = vec![0.3; n].into();
+        instructions(&stage(|x: &V<_>| wide(x), &x).unwrap()).len()
+    };
+    assert_eq!([3, 6, 32, 64, 1000].map(count), [1, 1, 0, 0, 0]);
+}
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+/// Random steps, in which everything is exact, so that the interpreter finds the same bits.
+struct Writer<'a> {
+    random: &'a mut Random,
+    graph: Graph,
+    values: Vec<NodeId>,
+}
+
+fn types() -> [Type; 6] {
+    let of = |dtype, shape: &[usize]| Type::new(dtype, shape);
+    [
+        of(DType::F64, &[]),
+        of(DType::F64, &[3]),
+        of(DType::I64, &[]),
+        of(DType::F32, &[]),
+        of(DType::Bool, &[]),
+        of(DType::F64, &[3, 3]),
+    ]
+}
+
+impl Writer<'_> {
+    /// A value of a type.
+    fn any(&mut self, ty: &Type) -> NodeId {
+        let all: Vec<NodeId> = self.values.iter().copied().filter(|&id| self.graph.ty(id) == ty).collect();
+        if all.is_empty() || self.random.below(8) == 0 {
+            let value = Value::from_i64(ty.dtype, self.random.below(5) as i64 - 2);
+            return self.graph.add(Node::Constant(Array::full(&ty.shape, value)), &[]);
+        }
+        // Late ones, for the most part.
+        let from = if self.random.below(3) > 0 { all.len().saturating_sub(3) } else { 0 };
+        all[from + self.random.below(all.len() - from)]
+    }
+
+    /// A value that is not far from 0, in few digits.
+    fn small(&mut self, id: NodeId) -> NodeId {
+        let ty = self.graph.ty(id).clone();
+        if !ty.dtype.is_float() {
+            return id;
+        }
+        let bound = |this: &mut Self, x| {
+            this.graph.add(Node::Constant(Array::full(&ty.shape, Value::from_i64(ty.dtype, x))), &[])
+        };
+        let (low, high) = (bound(self, -64), bound(self, 64));
+        let bounded = self.graph.add(Node::Binary(Binary::Min), &[id, high]);
+        let bounded = self.graph.add(Node::Binary(Binary::Max), &[bounded, low]);
+        self.graph.add(Node::Unary(Unary::Round), &[bounded])
+    }
+
+    fn step(&mut self, depth: usize) {
+        let [number, row, whole, single, truth, matrix] = types();
+        let id = match self.random.below(if depth > 0 { 19 } else { 16 }) {
+            0..=3 => {
+                let ty = [&number, &row, &whole, &single][self.random.below(4)].clone();
+                let (a, b) = (self.any(&ty), self.any(&ty));
+                let all = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Max, Binary::Min, Binary::MaxRight];
+                self.graph.add(Node::Binary(all[self.random.below(all.len())]), &[a, b])
+            }
+            4 => {
+                let ty = [&number, &row, &single][self.random.below(3)].clone();
+                let a = self.any(&ty);
+                let all =
+                    [Unary::Neg, Unary::Abs, Unary::Recip, Unary::Relu, Unary::Floor, Unary::Powi(3), Unary::Sign];
+                self.graph.add(Node::Unary(all[self.random.below(all.len())]), &[a])
+            }
+            5 => {
+                let ty = [&number, &whole, &single][self.random.below(3)].clone();
+                let (a, b) = (self.any(&ty), self.any(&ty));
+                self.graph.add(Node::Compare(COMPARISON_ROWS[self.random.below(6)]), &[a, b])
+            }
+            6 => {
+                let ty = [&number, &whole, &single][self.random.below(3)].clone();
+                let operands = [self.any(&truth), self.any(&ty), self.any(&ty)];
+                self.graph.add(Node::Select, &operands)
+            }
+            7 => {
+                let from = [&number, &whole, &single, &truth][self.random.below(4)].clone();
+                let a = self.any(&from);
+                let to = [DType::F64, DType::F32, DType::I64][self.random.below(3)];
+                if to == from.dtype { a } else { self.graph.add(Node::Cast(to), &[a]) }
+            }
+            8 => {
+                let a = self.any(&number);
+                self.graph.add(Node::View(AffineMap::broadcast(&[], &[3], &[])), &[a])
+            }
+            9 => {
+                // Backwards, or moved: reads outside are 0.
+                let a = self.any(&row);
+                let (first, by) = [(2, -1), (1, 1), (-1, 1)][self.random.below(3)];
+                self.graph.add(Node::View(AffineMap::along(&[3], 0, first, by, 3)), &[a])
+            }
+            10 => {
+                let a = self.any(&row);
+                let a = self.small(a);
+                let op = [Reduction::Sum, Reduction::Max, Reduction::Min][self.random.below(3)];
+                self.graph.add(Node::Reduce(op, smallvec::smallvec![0]), &[a])
+            }
+            11 => {
+                let (m, a) = (self.any(&matrix), self.any(&row));
+                let operands = [self.small(m), self.small(a)];
+                self.graph.add(Node::Contract(Contraction::new(&[0, 1], &[1], &[0])), &operands)
+            }
+            12 => {
+                let operands = [self.any(&row), self.any(&whole)];
+                self.graph.add(Node::Gather, &operands)
+            }
+            13 => {
+                let operands = [self.any(&number), self.any(&whole)];
+                self.graph.add(Node::Scatter(Shape::from_slice(&[3])), &operands)
+            }
+            14 => {
+                let operands = [self.any(&truth), self.any(&truth)];
+                self.graph.add(Node::Binary([Binary::And, Binary::Or, Binary::Xor][self.random.below(3)]), &operands)
+            }
+            15 => {
+                let (a, b) = (self.any(&row), self.any(&row));
+                let operands = [self.small(a), self.small(b)];
+                self.graph.add(Node::Contract(Contraction::new(&[0], &[1], &[0, 1])), &operands)
+            }
+            16 => {
+                let kinds = [&number, &row, &whole].map(Clone::clone);
+                let captured: Vec<NodeId> = kinds.iter().map(|ty| self.any(ty)).collect();
+                let condition = self.any(&truth);
+                let mut side = || Arc::new(body(self.random, &kinds, 3, &kinds[..2], depth - 1));
+                let branch = Branch { then: side(), otherwise: side() };
+                let operands: Vec<NodeId> = [condition].into_iter().chain(captured).collect();
+                let both = self.graph.add(Node::Branch(Arc::new(branch)), &operands);
+                self.graph.add(Node::Output(self.random.below(2)), &[both])
+            }
+            17 => {
+                let length = 1 + self.random.below(3);
+                let all = self.scan(length, depth - 1);
+                self.graph.add(Node::Output(self.random.below(2)), &[all])
+            }
+            _ => {
+                let all = self.sweeps(depth - 1);
+                self.graph.add(Node::Output(self.random.below(2)), &[all])
+            }
+        };
+        self.values.push(id);
+    }
+
+    /// A loop inside: of a number and a row, over the rows of a matrix if it has three steps.
+    fn scan(&mut self, length: usize, depth: usize) -> NodeId {
+        let [number, row, whole, .., matrix] = types();
+        let inputs = usize::from(length == 3);
+        let kinds: Vec<Type> =
+            [&number, &row].into_iter().chain((length == 3).then_some(&row)).chain([&whole]).cloned().collect();
+        let step = body(self.random, &kinds, 1, &[number.clone(), row.clone(), row.clone()], depth);
+        let mut operands = vec![self.any(&number), self.any(&row)];
+        operands.extend((length == 3).then(|| self.any(&matrix)));
+        operands.push(self.any(&whole));
+        let reverse = self.random.below(2) == 0;
+        let scan = term::Scan { body: Arc::new(step), carries: 2, inputs, length, reverse };
+        let all = self.graph.add(Node::Scan(Arc::new(scan)), &operands);
+        if length == 3 {
+            let stack = self.graph.add(Node::Output(2), &[all]);
+            self.values.push(stack);
+        }
+        all
+    }
+
+    /// A loop inside with a condition: until a count is 3 or something does not hold.
+    fn sweeps(&mut self, depth: usize) -> NodeId {
+        let [number, _, whole, ..] = types();
+        let mut step: Graph = Graph::new(&[number.clone(), whole.clone(), number.clone()], 1);
+        let inner =
+            Arc::new(body(self.random, &[number.clone(), number.clone()], 0, std::slice::from_ref(&number), depth));
+        let one = step.add(Node::Constant(Array::full(&[], Value::I64(1))), &[]);
+        let next = step.add(Node::Binary(Binary::Add), &[1, one]);
+        let custom = Branch { then: inner.clone(), otherwise: inner };
+        let holds = step.add(Node::Compare(Comparison::Less), &[0, 2]);
+        let both = step.add(Node::Branch(Arc::new(custom)), &[holds, 0, 2]);
+        let value = step.add(Node::Output(0), &[both]);
+        let mut condition: Graph = Graph::new(&[number.clone(), whole.clone(), number.clone()], 1);
+        let three = condition.add(Node::Constant(Array::full(&[], Value::I64(3))), &[]);
+        let few = condition.add(Node::Compare(Comparison::Less), &[1, three]);
+        let other = condition.add(Node::Compare(Comparison::NotEqual), &[0, 2]);
+        let holds = condition.add(Node::Binary(Binary::And), &[few, other]);
+        let sweep =
+            Sweep { body: Arc::new(step.finish(&[value, next])), carries: 2, inputs: 0, reads: vec![], keeps: 0 };
+        let steps = Steps::While(Arc::new(condition.finish(&[holds])));
+        let sweeps = Sweeps { steps, sweeps: vec![sweep], reverse: false, checkpoints: Checkpoints::All };
+        let operands = [self.any(&number), self.any(&whole), self.any(&number)];
+        self.graph.add(Node::Sweeps(Arc::new(sweeps)), &operands)
+    }
+}
+
+/// A random body of parameters, the last of which are captures, and results of these types.
+fn body(random: &mut Random, parameters: &[Type], captures: usize, results: &[Type], depth: usize) -> term::Body {
+    let count = 2 + random.below(7);
+    let graph = Graph::new(parameters, captures);
+    let mut steps = Writer { random, graph, values: (0..parameters.len() as NodeId).collect() };
+    (0..count).for_each(|_| steps.step(depth));
+    let results: Vec<NodeId> = results.iter().map(|ty| steps.any(ty)).collect();
+    steps.graph.finish(&results)
+}
+
+fn element(random: &mut Random, ty: &Type) -> Array {
+    let numbers = (0..ty.size()).map(|_| random.below(13) as f64 / 2.0 - 3.0).collect();
+    match (ty.dtype, ty.shape.is_empty()) {
+        (DType::F64, _) => Array::from_vec(&ty.shape, numbers),
+        (dtype, _) => Array::full(&ty.shape, Value::from_f64(dtype, numbers.first().copied().unwrap_or(0.0))),
+    }
+}
+
+/// A loop over random steps, compiled and interpreted: whether it is run by instructions.
+fn check(seed: u64) -> bool {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let random = &mut random;
+    let [number, row, whole, single, truth, matrix] = types();
+    let length = 1 + random.below(5);
+    let stacked = |ty: &Type| Type::new(ty.dtype, &[&[length], &ty.shape[..]].concat());
+    let carries = [number.clone(), row.clone(), whole.clone(), single.clone(), truth];
+    let (inputs, captures) = ([number.clone(), row.clone()], [matrix, row.clone(), single.clone(), whole]);
+    let parameters = [&carries[..], &inputs[..], &captures[..]].concat();
+    let results = [&carries[..], &[row, single, number]].concat();
+    let step = body(random, &parameters, captures.len(), &results, 2);
+    let reverse = random.below(2) == 0;
+    let scan = term::Scan { body: Arc::new(step), carries: carries.len(), inputs: inputs.len(), length, reverse };
+    let types: Vec<Type> = carries.iter().cloned().chain(inputs.iter().map(stacked)).chain(captures).collect();
+    let mut graph: Graph = Graph::new(&types, 0);
+    let operands: Vec<NodeId> = (0..types.len() as NodeId).collect();
+    let all = graph.add(Node::Scan(Arc::new(scan)), &operands);
+    let outputs: Vec<NodeId> = (0..results.len()).map(|at| graph.add(Node::Output(at), &[all])).collect();
+    let whole = graph.finish(&outputs);
+    let arguments: Vec<Array> = types.iter().map(|ty| element(random, ty)).collect();
+    let expected = concrete::run(&whole, arguments.clone()).unwrap();
+    let program = Program::new(&whole, &Cpu::default().threads(1)).unwrap();
+    for _ in 0..2 {
+        let found = program.run(&arguments).unwrap();
+        for (at, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            assert_eq!(found.ty(), expected.ty());
+            for k in 0..expected.size() {
+                let (found, expected) = (found.element(k), expected.element(k));
+                let zeros = found.to_f64() == 0.0 && expected.to_f64() == 0.0;
+                let is_same = zeros || same(found.dtype(), found.bits(), expected.bits());
+                assert!(is_same, "seed {seed}, result {at}[{k}]: {found:?}, {expected:?}\n{program}");
+            }
+        }
+    }
+    !program.machine.scalars().is_empty()
+}
+
+#[test]
+fn random_steps_are_those_of_the_interpreter() {
+    let count = if cfg!(debug_assertions) { 200 } else { 3000 };
+    let taken = (0..count).filter(|&seed| check(seed)).count() as u64;
+    // Of the others something is done faster by kernels.
+    assert!(taken > count * 2 / 5, "{taken} of {count}");
+}
