@@ -228,8 +228,7 @@ impl Random {
     }
 }
 
-/// Random steps, in which everything is exact, so that the interpreter finds the same bits; but for the signs of zeros, which
-/// nothing asks for here: there is no division.
+/// Random steps, in which everything is exact, so that the interpreter finds the same bits, but for the signs of zeros.
 struct Writer<'a> {
     random: &'a mut Random,
     graph: Graph,
@@ -288,7 +287,8 @@ impl Writer<'_> {
             4 => {
                 let ty = [&number, &row, &single][self.random.below(3)].clone();
                 let a = self.any(&ty);
-                let all = [Unary::Neg, Unary::Abs, Unary::Relu, Unary::Floor, Unary::Powi(3), Unary::Sign];
+                let all =
+                    [Unary::Neg, Unary::Abs, Unary::Recip, Unary::Relu, Unary::Floor, Unary::Powi(3), Unary::Sign];
                 self.graph.add(Node::Unary(all[self.random.below(all.len())]), &[a])
             }
             5 => {
@@ -393,7 +393,7 @@ impl Writer<'_> {
         let [number, _, whole, ..] = types();
         let mut step: Graph = Graph::new(&[number.clone(), whole.clone(), number.clone()], 1);
         let inner =
-            Arc::new(body(self.random, &[number.clone(), number.clone()], 0, std::slice::from_ref(&number), depth));
+            Arc::new(body(self.random, &[number.clone(), number.clone()], 2, std::slice::from_ref(&number), depth));
         let one = step.add(Node::Constant(Array::full(&[], Value::I64(1))), &[]);
         let next = step.add(Node::Binary(Binary::Add), &[1, one]);
         let custom = Branch { then: inner.clone(), otherwise: inner };
