@@ -181,7 +181,7 @@ fn far_reads(random: &mut Random) -> Vec<Case> {
         (row, &[2], &[&[-REACH], &[1]], &[0, 0]),
         (row, &[2], &[&[REACH / 4], &[1]], &[0, 0]),
         (row, &[2, 2], &[&[1, 0], &[REACH / 2, REACH / 2]], &[0, 0]),
-        (row, &[3, 3], &[&[REACH / 4, -REACH / 4], &[1, 0]], &[1, 0]),
+        (row, &[3, 3], &[&[REACH / 8, -REACH / 8], &[1, 0]], &[1, 0]),
         (row, &[2], &[&[REACH - 3], &[2 - REACH]], &[3, 2]),
         (row, &[2], &[&[-1], &[1 - REACH / 3]], &[2, REACH / 3 - 1]),
         (column, &[2], &[&[REACH]], &[0]),
