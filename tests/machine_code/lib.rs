@@ -1,6 +1,13 @@
 //! The kernels of the processor's engine, from the library's own files, in a crate that takes seconds to compile. What they need
 //! of the rest is here in a few lines.
-#![allow(dead_code, unused_imports, unexpected_cfgs, clippy::all, reason = "the library has uses for all of it")]
+#![allow(
+    dead_code,
+    private_interfaces,
+    unused_imports,
+    unexpected_cfgs,
+    clippy::all,
+    reason = "the library has uses for all of it"
+)]
 
 #[path = "../../src"]
 mod library {
