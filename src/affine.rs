@@ -47,8 +47,8 @@ impl Parts {
         low >= 0 && high < (self.source[row] as i128).min(i64::MAX as i128)
     }
 
-    /// What all sums of some of the terms of a position stay below in magnitude, or at. Where there is no position, no term
-    /// is multiplied.
+    /// A bound on the magnitude of all sums of some of the terms of a position. Where there is no position, no term is
+    /// multiplied.
     fn magnitude(&self, row: usize) -> i128 {
         let is_empty = size(&self.result) == 0;
         let coefficients = &self.matrix[row * self.result.len()..][..self.result.len()];

@@ -1,6 +1,6 @@
-//! What loops over elements need of the five element types.
+//! Arithmetic of the five element types, for loops over elements.
 
-/// What loops over elements need of an element type. Also what keeps [`super::Scalar`] to the five types.
+/// Arithmetic of an element type, for loops over elements. Only the five types have it, which closes [`super::Scalar`] too.
 pub trait Arithmetic: Copy + PartialOrd + std::fmt::Debug + Send + Sync + 'static {
     /// Zero, or `false`.
     const ZERO: Self;

@@ -1,6 +1,7 @@
 //! The one check that a program is well formed: of whoever builds a body node by node, and again where memory depends on it.
 
 use crate::error::{Error, Result};
+use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
 use crate::term::hash::KnownHash;
 use crate::term::infer::{self, Types};
@@ -117,7 +118,7 @@ pub(crate) fn infer_node<X: Extension>(
     args: &[NodeId],
 ) -> std::result::Result<Types, String> {
     let is_output = matches!(op, Op::Output(_));
-    let mut operands: SmallVec<[&[crate::shape::Type]; 4]> = SmallVec::new();
+    let mut operands: SmallVec<[&[Type]; 4]> = SmallVec::new();
     for &arg in args {
         let Some(node) = nodes.get(arg as usize) else { return Err(format!("there is no node {arg} before it")) };
         if node.op.is_multiple() != is_output {

@@ -61,33 +61,19 @@ fn node(body: &mut Body, is: fn(&Op) -> bool) -> &mut Node {
     body.nodes.iter_mut().find(|node| is(&node.op)).expect("the program has it")
 }
 
-fn scan(body: &mut Body) -> &mut Scan {
-    match &mut node(body, |op| matches!(op, Op::Scan(_))).op {
-        Op::Scan(scan) => Arc::make_mut(scan),
-        _ => unreachable!("as looked for"),
-    }
+/// Functions that give what the program has of some operations with bodies, to be changed.
+macro_rules! parts {
+    ($($name:ident: $kind:ident;)*) => {
+        $(fn $name(body: &mut Body) -> &mut $kind {
+            match &mut node(body, |op| matches!(op, Op::$kind(_))).op {
+                Op::$kind(part) => Arc::make_mut(part),
+                _ => unreachable!("as looked for"),
+            }
+        })*
+    };
 }
 
-fn branch(body: &mut Body) -> &mut Branch {
-    match &mut node(body, |op| matches!(op, Op::Branch(_))).op {
-        Op::Branch(branch) => Arc::make_mut(branch),
-        _ => unreachable!("as looked for"),
-    }
-}
-
-fn sweeps(body: &mut Body) -> &mut Sweeps {
-    match &mut node(body, |op| matches!(op, Op::Sweeps(_))).op {
-        Op::Sweeps(sweeps) => Arc::make_mut(sweeps),
-        _ => unreachable!("as looked for"),
-    }
-}
-
-fn custom(body: &mut Body) -> &mut Custom {
-    match &mut node(body, |op| matches!(op, Op::Custom(_))).op {
-        Op::Custom(custom) => Arc::make_mut(custom),
-        _ => unreachable!("as looked for"),
-    }
-}
+parts! { scan: Scan; branch: Branch; sweeps: Sweeps; custom: Custom; }
 
 /// Changes to one body, of which the last node takes earlier ones of its type.
 const LIES: [fn(&mut Body); 12] = [
