@@ -1,6 +1,8 @@
 //! Kernels of elementwise operations, compiled from the closures of the operation table.
 
 use super::convert::Convert;
+use super::functions::Real;
+use super::lanes::Lanes;
 use super::level::{Level, Loop, Product, kernel};
 use super::{Instructions, Kernel, Operand};
 use crate::concrete::Scalar;
@@ -138,6 +140,14 @@ pub(super) trait Source<T> {
     ///
     /// There are so many positions.
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT];
+    /// A register of elements from a position on.
+    ///
+    /// # Safety
+    ///
+    /// There are so many positions.
+    unsafe fn lanes<V: Lanes<Element = T>>(&self, start: usize) -> V
+    where
+        T: Real;
 }
 
 /// An operand of as many elements as the result has.
@@ -156,6 +166,14 @@ impl<T: Copy> Source<T> for Run<T> {
         // SAFETY: the caller promises valid elements there.
         unsafe { load(self.0.wrapping_add(start).cast()) }
     }
+    #[inline(always)]
+    unsafe fn lanes<V: Lanes<Element = T>>(&self, start: usize) -> V
+    where
+        T: Real,
+    {
+        // SAFETY: the caller promises valid elements there.
+        unsafe { V::load(self.0.wrapping_add(start)) }
+    }
 }
 
 impl<T: Copy> Source<T> for One<T> {
@@ -167,6 +185,13 @@ impl<T: Copy> Source<T> for One<T> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, _: usize) -> [T; COUNT] {
         [self.0; COUNT]
+    }
+    #[inline(always)]
+    unsafe fn lanes<V: Lanes<Element = T>>(&self, _: usize) -> V
+    where
+        T: Real,
+    {
+        V::of(self.0)
     }
 }
 
@@ -346,76 +371,10 @@ macro_rules! polygamma {
 polygamma!(f32, run_f32);
 polygamma!(f64, run_f64);
 
-/// The loop of whole powers: the products that make up the table's meaning, in its order, but for a block at once.
-struct Powers<T>(PhantomData<T>);
-
-macro_rules! powers {
-    ($t:ident) => {
-        impl Loop for Powers<$t> {
-            #[inline(always)]
-            #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
-            unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
-                // SAFETY: the caller promises the exponent at `b`.
-                let exponent = unsafe { b.cast::<i64>().read() };
-                let inverse = exponent < 0;
-                let mut start: usize = 0;
-                while start < count {
-                    let length = count.wrapping_sub(start).min(BLOCK);
-                    let (mut bases, mut products) = ([1.0; BLOCK], [1.0; BLOCK]);
-                    // SAFETY: the caller promises elements at these positions.
-                    unsafe {
-                        std::ptr::copy_nonoverlapping(a.cast::<$t>().wrapping_add(start), bases.as_mut_ptr(), length);
-                    }
-                    if inverse {
-                        // Zero has no sign, so its inverse has a known one.
-                        for base in &mut bases {
-                            *base += 0.0;
-                        }
-                    }
-                    let mut rest = exponent.unsigned_abs();
-                    loop {
-                        if rest % 2 == 1 {
-                            for at in 0..BLOCK {
-                                products[at] *= bases[at];
-                            }
-                        }
-                        rest /= 2;
-                        if rest == 0 {
-                            break;
-                        }
-                        for at in 0..BLOCK {
-                            bases[at] *= bases[at];
-                        }
-                    }
-                    if inverse {
-                        for at in 0..BLOCK {
-                            products[at] = 1.0 / products[at];
-                        }
-                    }
-                    // SAFETY: the caller promises room at these positions.
-                    unsafe {
-                        std::ptr::copy_nonoverlapping(
-                            products.as_ptr(),
-                            result.cast::<$t>().wrapping_add(start),
-                            length,
-                        );
-                    }
-                    start = start.wrapping_add(length);
-                }
-            }
-        }
-    };
-}
-
-powers!(f32);
-powers!(f64);
-
 /// The kernel of a row of the table.
 pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Kernel {
     let choose = Choose { isa, operands: (Operand::Run, Operand::Run) };
     match (op, dtype) {
-        (Unary::Powi(_), DType::F32) => kernel::<Powers<f32>>(isa),
-        (Unary::Powi(_), DType::F64) => kernel::<Powers<f64>>(isa),
         (Unary::Polygamma(_), DType::F32) => kernel::<Polygamma<f32>>(isa),
         (Unary::Polygamma(_), DType::F64) => kernel::<Polygamma<f64>>(isa),
         (_, DType::F32) => op.run_f32(choose),

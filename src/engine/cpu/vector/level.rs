@@ -3,6 +3,8 @@
 //! A loop is written once, as a type with an always inlined function, and compiled into one function for every set of
 //! instructions: what is inlined into a function with target features is compiled with these.
 
+use super::functions::Real;
+use super::lanes::Lanes;
 use super::{GatherKernel, Instructions, Kernel, RampKernel, RowsKernel, StridedKernel};
 use crate::concrete::Scalar;
 
@@ -10,20 +12,46 @@ use crate::concrete::Scalar;
 pub(super) trait Level {
     /// Whether a product and a sum are one instruction, with one rounding.
     const FUSED: bool;
+    /// The widest registers, or a single element where compilers are to find the vectors.
+    type Wide<T: Real>: Lanes<Element = T>;
+    /// Registers for the elements that are left by those.
+    type Half<T: Real>: Lanes<Element = T>;
+    /// Registers for the elements that are left by both.
+    type Quarter<T: Real>: Lanes<Element = T>;
 }
 
 /// What every machine has.
 pub(super) struct Plain;
 
-/// Instructions with fused multiply-add.
-pub(super) struct Fused;
+/// Instructions of AVX2, with fused multiply-add.
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Avx2;
+
+/// Instructions of AVX-512, with fused multiply-add.
+#[cfg(target_arch = "x86_64")]
+pub(super) struct Avx512;
 
 impl Level for Plain {
     const FUSED: bool = false;
+    type Wide<T: Real> = T;
+    type Half<T: Real> = T;
+    type Quarter<T: Real> = T;
 }
 
-impl Level for Fused {
+#[cfg(target_arch = "x86_64")]
+impl Level for Avx2 {
     const FUSED: bool = true;
+    type Wide<T: Real> = T::Half;
+    type Half<T: Real> = T::Half;
+    type Quarter<T: Real> = T::Quarter;
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Level for Avx512 {
+    const FUSED: bool = true;
+    type Wide<T: Real> = T::Wide;
+    type Half<T: Real> = T::Half;
+    type Quarter<T: Real> = T::Quarter;
 }
 
 /// Elements of which products are summed.
@@ -102,13 +130,13 @@ macro_rules! compiled {
             #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
             unsafe fn avx2<B: $loop>($($name: $t),*) {
                 // SAFETY: the caller keeps the promises of the kernel, which include that the machine has these.
-                unsafe { B::run::<Fused>($($name),*) }
+                unsafe { B::run::<Avx2>($($name),*) }
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
             unsafe fn avx512<B: $loop>($($name: $t),*) {
                 // SAFETY: the caller keeps the promises of the kernel, which include that the machine has these.
-                unsafe { B::run::<Fused>($($name),*) }
+                unsafe { B::run::<Avx512>($($name),*) }
             }
             match isa {
                 #[cfg(target_arch = "x86_64")]

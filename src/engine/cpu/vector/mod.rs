@@ -10,6 +10,7 @@
 mod convert;
 mod elementwise;
 mod functions;
+mod lanes;
 mod level;
 mod movement;
 mod reduction;

@@ -57,7 +57,7 @@ macro_rules! vector {
      $fused:ident, |$else:ident, $from:ident, $count:ident| $rest:expr, |$a:ident, $b:ident, $not:ident| $better:expr,
      |$sum:ident| $total:expr) => {
         #[derive(Clone, Copy)]
-        pub(in crate::engine::cpu) struct $name($register);
+        pub(in crate::engine::cpu) struct $name(pub(super) $register);
 
         impl Vector for $name {
             type Element = $t;

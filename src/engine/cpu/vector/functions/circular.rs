@@ -1,19 +1,20 @@
 //! Sine, cosine and tangent.
 
 use super::real::Real;
-use super::{Function, number, polynomial};
+use super::{Function, polynomial};
+use crate::engine::cpu::vector::lanes::{Lanes, Mask};
 use crate::engine::cpu::vector::level::Level;
 use crate::operation::Unary;
 
 /// An angle as n π/2 + r, with a whole n and |r| up to π/4.
-struct Reduced<T> {
+struct Reduced<T: Lanes> {
     r: T,
     /// What r lacks, but for the last rounding.
     rest: T,
     /// What the last rounding has taken: half a unit of r at most, which no more than the tangent need know of.
     rounding: T,
     /// Whether n is odd, and whether its half is, rounded down.
-    bits: (bool, bool),
+    bits: (T::Mask, T::Mask),
 }
 
 #[inline(always)]
@@ -22,10 +23,11 @@ fn half_pi<T: Real, L: Level>() -> ([T; 4], T) {
 }
 
 #[inline(always)]
-fn reduced<T: Real, L: Level>(x: T) -> Reduced<T> {
-    let sum = x.times_plus::<L>(T::TWO_OVER_PI, T::ROUND);
-    let n = sum - T::ROUND;
-    let [first, second, third, fourth] = half_pi::<T, L>().0;
+fn reduced<T: Lanes, L: Level>(x: T) -> Reduced<T> {
+    let sum = x.times_plus::<L>(T::of(<T::Element>::TWO_OVER_PI), T::of(<T::Element>::ROUND));
+    let n = sum - T::of(<T::Element>::ROUND);
+    let [first, second, third, fourth] = half_pi::<T::Element, L>().0;
+    let (first, second, third, fourth) = (T::of(first), T::of(second), T::of(third), T::of(fourth));
     // The first step is exact. The second is too where little is left, since its part of π/2 is short; elsewhere what it is
     // rounded by is kept. So it is with the third; and what the fourth takes away is always much smaller than what is left.
     let left = n.times_plus::<L>(-first, x);
@@ -34,13 +36,13 @@ fn reduced<T: Real, L: Level>(x: T) -> Reduced<T> {
     let rest = n.times_plus::<L>(-second, left - less);
     let rest = n.times_plus::<L>(-fourth, rest);
     let rounding = n.times_plus::<L>(-third, less - r);
-    Reduced { r, rest, rounding, bits: T::last_bits(sum) }
+    Reduced { r, rest, rounding, bits: sum.last_bits() }
 }
 
 /// Whether an angle has too many digits before the point for the parts of π/2.
 #[inline(always)]
-fn too_large<T: Real, L: Level>(x: T) -> bool {
-    x.size() > half_pi::<T, L>().1
+fn too_large<T: Lanes, L: Level>(x: T) -> T::Mask {
+    x.size().greater(T::of(half_pi::<T::Element, L>().1))
 }
 
 /// A number as a sum of a large and a small one.
@@ -48,93 +50,96 @@ type Parts<T> = (T, T);
 
 /// sin(r + rest).
 #[inline(always)]
-fn sine<T: Real, L: Level>(r: T, rest: T) -> Parts<T> {
+fn sine<T: Lanes, L: Level>(r: T, rest: T) -> Parts<T> {
     let square = r * r;
-    (r, (square * r).times_plus::<L>(polynomial::<T, L>(square, T::SINE), rest))
+    (r, (square * r).times_plus::<L>(polynomial::<T, L>(square, <T::Element>::SINE), rest))
 }
 
 /// cos(r + rest).
 #[inline(always)]
-fn cosine<T: Real, L: Level>(r: T, rest: T) -> Parts<T> {
-    let one = number::<T>(1.0);
+fn cosine<T: Lanes, L: Level>(r: T, rest: T) -> Parts<T> {
+    let one = T::number(1.0);
     let square = r * r;
-    let half_square = square * number(0.5);
+    let half_square = square * T::number(0.5);
     let high = one - half_square;
     // What the difference has been rounded by.
     let low = (one - high) - half_square;
     let low = r.times_plus::<L>(-rest, low);
-    (high, (square * square).times_plus::<L>(polynomial::<T, L>(square, T::COSINE), low))
+    (high, (square * square).times_plus::<L>(polynomial::<T, L>(square, <T::Element>::COSINE), low))
 }
 
-/// The first parts where the condition holds, else the others.
+/// The first parts where the mask holds, else the others.
 #[inline(always)]
-fn either<T: Real>(condition: bool, yes: Parts<T>, no: Parts<T>) -> Parts<T> {
-    (if condition { yes.0 } else { no.0 }, if condition { yes.1 } else { no.1 })
+fn either<T: Lanes>(mask: T::Mask, yes: Parts<T>, no: Parts<T>) -> Parts<T> {
+    (T::either(mask, yes.0, no.0), T::either(mask, yes.1, no.1))
+}
+
+/// The sum of the parts, and what it lacks.
+#[inline(always)]
+fn rounded<T: Lanes>((high, low): Parts<T>) -> Parts<T> {
+    let sum = high + low;
+    (sum, low - (sum - high))
 }
 
 pub(super) struct Sin;
 
-impl<T: Real> Function<T> for Sin {
+impl Function for Sin {
     const ROW: Unary = Unary::Sin;
     #[inline(always)]
-    fn value<L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Level>(x: T) -> T {
         let Reduced { r, rest, bits: (odd, negative), .. } = reduced::<T, L>(x);
         let (high, low) = either(odd, cosine::<T, L>(r, rest), sine::<T, L>(r, rest));
         let value = high + low;
-        let value = if negative { -value } else { value };
+        let value = T::either(negative, -value, value);
         // It keeps the sign of zero.
-        if x == T::ZERO { x } else { value }
+        T::either(x.equals(T::number(0.0)), x, value)
     }
     #[inline(always)]
-    fn outside<L: Level>(x: T) -> bool {
+    fn outside<T: Lanes, L: Level>(x: T) -> T::Mask {
         too_large::<T, L>(x)
     }
 }
 
 pub(super) struct Cos;
 
-impl<T: Real> Function<T> for Cos {
+impl Function for Cos {
     const ROW: Unary = Unary::Cos;
     #[inline(always)]
-    fn value<L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Level>(x: T) -> T {
         let Reduced { r, rest, bits: (odd, half_odd), .. } = reduced::<T, L>(x);
         let (high, low) = either(odd, sine::<T, L>(r, rest), cosine::<T, L>(r, rest));
         let value = high + low;
-        if odd != half_odd { -value } else { value }
+        T::either(odd.differs(half_odd), -value, value)
     }
     #[inline(always)]
-    fn outside<L: Level>(x: T) -> bool {
+    fn outside<T: Lanes, L: Level>(x: T) -> T::Mask {
         too_large::<T, L>(x)
     }
 }
 
 pub(super) struct Tan;
 
-impl<T: Real> Function<T> for Tan {
+impl Function for Tan {
     const ROW: Unary = Unary::Tan;
     #[inline(always)]
-    fn value<L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Level>(x: T) -> T {
         let Reduced { r, rest, rounding, bits: (odd, _) } = reduced::<T, L>(x);
         let rest = rest + rounding;
         let (sine, cosine) = (sine::<T, L>(r, rest), cosine::<T, L>(r, rest));
         let (above, below) = (either(odd, cosine, sine), either(odd, sine, cosine));
-        let rounded = |(high, low): Parts<T>| {
-            let sum = high + low;
-            (sum, low - (sum - high))
-        };
         let (above, below) = (rounded(above), rounded(below));
         let quotient = above.0 / below.0;
         // What the quotient lacks, for which a rough inverse of the divisor will do: with that of the cosine, which is
         // about 1 + r²/2 + 5r⁴/24, that of the sine is the cotangent times it.
         let square = r * r;
-        let of_cosine = polynomial::<T, L>(square, &[number(1.0), number(0.5), number(0.21)]);
-        let inverse = if odd { quotient * of_cosine } else { of_cosine };
+        let of_cosine = square.times_plus::<L>(square.times_plus::<L>(T::number(0.21), T::number(0.5)), T::number(1.0));
+        let inverse = T::either(odd, quotient * of_cosine, of_cosine);
         let value = inverse.times_plus::<L>(quotient.times_plus::<L>(-below.1, above.1), quotient);
-        let value = if odd { -value } else { value };
-        if x == T::ZERO { x } else { value }
+        let value = T::either(odd, -value, value);
+        T::either(x.equals(T::number(0.0)), x, value)
     }
     #[inline(always)]
-    fn outside<L: Level>(x: T) -> bool {
+    fn outside<T: Lanes, L: Level>(x: T) -> T::Mask {
         too_large::<T, L>(x)
     }
 }

@@ -2,7 +2,8 @@
 
 use super::logarithm::ln_1p_of;
 use super::real::Real;
-use super::{Function, number, polynomial};
+use super::{Function, polynomial};
+use crate::engine::cpu::vector::lanes::Lanes;
 use crate::engine::cpu::vector::level::Level;
 use crate::operation::Unary;
 
@@ -15,43 +16,42 @@ struct Reduced<T> {
 
 /// The argument within bounds; NaN stays NaN.
 #[inline(always)]
-pub(super) fn within<T: Real>(x: T, (low, high): (T, T)) -> T {
-    let x = if x < low { low } else { x };
-    if x > high { high } else { x }
+pub(super) fn within<T: Lanes>(x: T, (low, high): (T::Element, T::Element)) -> T {
+    x.at_least(T::of(low)).at_most(T::of(high))
 }
 
 #[inline(always)]
-fn reduced<T: Real, L: Level>(x: T) -> Reduced<T> {
-    let sum = x.times_plus::<L>(T::LOG2_E, T::ROUND);
-    let n = sum - T::ROUND;
-    let r = n.times_plus::<L>(-T::LN_2_PARTS.0, x);
-    Reduced { sum, r: n.times_plus::<L>(-T::LN_2_PARTS.1, r) }
+fn reduced<T: Lanes, L: Level>(x: T) -> Reduced<T> {
+    let sum = x.times_plus::<L>(T::of(<T::Element>::LOG2_E), T::of(<T::Element>::ROUND));
+    let n = sum - T::of(<T::Element>::ROUND);
+    let r = n.times_plus::<L>(-T::of(<T::Element>::LN_2_PARTS.0), x);
+    Reduced { sum, r: n.times_plus::<L>(-T::of(<T::Element>::LN_2_PARTS.1), r) }
 }
 
 /// exp(r) − 1 − r.
 #[inline(always)]
-fn beyond_linear<T: Real, L: Level>(r: T) -> T {
-    r * r * polynomial::<T, L>(r, T::EXPONENTIAL)
+fn beyond_linear<T: Lanes, L: Level>(r: T) -> T {
+    r * r * polynomial::<T, L>(r, <T::Element>::EXPONENTIAL)
 }
 
 /// exp(x) · factor, with a factor that is a power of two.
 #[inline(always)]
-fn exp_of<T: Real, L: Level>(reduced: &Reduced<T>, factor: T) -> T {
+fn exp_of<T: Lanes, L: Level>(reduced: &Reduced<T>, factor: T) -> T {
     let (first, second, _) = T::powers(reduced.sum);
-    let value = number::<T>(1.0) + (reduced.r + beyond_linear::<T, L>(reduced.r));
+    let value = T::number(1.0) + (reduced.r + beyond_linear::<T, L>(reduced.r));
     value * first * (second * factor)
 }
 
 /// exp(x + low), with a low part that is much smaller than 1.
 #[inline(always)]
-pub(super) fn exp_of_sum<T: Real, L: Level>(x: T, low: T) -> T {
-    let Reduced { sum, r } = reduced::<T, L>(within(x, T::EXPONENTS));
-    exp_of::<T, L>(&Reduced { sum, r: r + low }, number(1.0))
+pub(super) fn exp_of_sum<T: Lanes, L: Level>(x: T, low: T) -> T {
+    let Reduced { sum, r } = reduced::<T, L>(within(x, <T::Element>::EXPONENTS));
+    exp_of::<T, L>(&Reduced { sum, r: r + low }, T::number(1.0))
 }
 
 /// exp(x) − 1 as a sum of two, the first the larger.
 #[inline(always)]
-fn exp_m1_in_parts<T: Real, L: Level>(x: T) -> (T, T) {
+fn exp_m1_in_parts<T: Lanes, L: Level>(x: T) -> (T, T) {
     let Reduced { sum, r } = reduced::<T, L>(x);
     let (first, second, inverse) = T::powers(sum);
     // 2ⁿ r + (2ⁿ − 1) and 2ⁿ times the rest.
@@ -59,91 +59,92 @@ fn exp_m1_in_parts<T: Real, L: Level>(x: T) -> (T, T) {
     (linear * second, beyond_linear::<T, L>(r) * first * second)
 }
 
-/// What is computed of an argument within bounds, and 0 below them. Products with numbers of less than full precision take a
-/// hundred times as long as others, which exponentials that nearly vanish would meet everywhere.
+/// The value, or 0 for arguments below the bound. Products with numbers of less than full precision take a hundred times as
+/// long as others, which exponentials that nearly vanish would meet everywhere.
 #[inline(always)]
-fn or_vanishing<T: Real>(x: T, bounds: (T, T), compute: impl Fn(T) -> T) -> T {
-    let value = compute(within(x, bounds));
-    if x < bounds.0 { T::ZERO } else { value }
+fn or_vanishing<T: Lanes>(x: T, bound: T::Element, value: T) -> T {
+    T::either(x.less(T::of(bound)), T::number(0.0), value)
 }
 
 pub(super) struct Exp;
 
-impl<T: Real> Function<T> for Exp {
+impl Function for Exp {
     const ROW: Unary = Unary::Exp;
     #[inline(always)]
-    fn value<L: Level>(x: T) -> T {
-        or_vanishing(x, T::NORMAL_EXPONENTS, |x| exp_of::<T, L>(&reduced::<T, L>(x), number(1.0)))
+    fn value<T: Lanes, L: Level>(x: T) -> T {
+        let bounds = <T::Element>::NORMAL_EXPONENTS;
+        let value = exp_of::<T, L>(&reduced::<T, L>(within(x, bounds)), T::number(1.0));
+        or_vanishing(x, bounds.0, value)
     }
 }
 
 pub(super) struct Exp2;
 
-impl<T: Real> Function<T> for Exp2 {
+impl Function for Exp2 {
     const ROW: Unary = Unary::Exp2;
     #[inline(always)]
-    fn value<L: Level>(x: T) -> T {
-        or_vanishing(x, T::NORMAL_BINARY_EXPONENTS, |x| {
-            let sum = x + T::ROUND;
-            let r = (x - (sum - T::ROUND)) * T::LN_2;
-            exp_of::<T, L>(&Reduced { sum, r }, number(1.0))
-        })
+    fn value<T: Lanes, L: Level>(x: T) -> T {
+        let bounds = <T::Element>::NORMAL_BINARY_EXPONENTS;
+        let bounded = within(x, bounds);
+        let sum = bounded + T::of(<T::Element>::ROUND);
+        let r = (bounded - (sum - T::of(<T::Element>::ROUND))) * T::of(<T::Element>::LN_2);
+        or_vanishing(x, bounds.0, exp_of::<T, L>(&Reduced { sum, r }, T::number(1.0)))
     }
 }
 
 pub(super) struct Expm1;
 
-impl<T: Real> Function<T> for Expm1 {
+impl Function for Expm1 {
     const ROW: Unary = Unary::Expm1;
     #[inline(always)]
-    fn value<L: Level>(x: T) -> T {
-        let bounds = (number(-40.0), T::EXPONENTS.1);
-        let (linear, rest) = exp_m1_in_parts::<T, L>(within(x, bounds));
+    fn value<T: Lanes, L: Level>(x: T) -> T {
+        let bounded = x.at_least(T::number(-40.0)).at_most(T::of(<T::Element>::EXPONENTS.1));
+        let (linear, rest) = exp_m1_in_parts::<T, L>(bounded);
         (linear + rest).signed(x)
     }
 }
 
 /// Half of an exponential that is 1 or more, since the exponential is infinite before its half is.
 #[inline(always)]
-fn half_exp_of_size<T: Real, L: Level>(size: T) -> T {
-    exp_of::<T, L>(&reduced::<T, L>(within(size, (T::ZERO, T::EXPONENTS.1))), number(0.5))
+fn half_exp_of_size<T: Lanes, L: Level>(size: T) -> T {
+    exp_of::<T, L>(&reduced::<T, L>(size.at_most(T::of(<T::Element>::EXPONENTS.1))), T::number(0.5))
 }
 
 pub(super) struct Sinh;
 
-impl<T: Real> Function<T> for Sinh {
+impl Function for Sinh {
     const ROW: Unary = Unary::Sinh;
     #[inline(always)]
-    fn value<L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Level>(x: T) -> T {
         let size = x.size();
         let half = half_exp_of_size::<T, L>(size);
-        let large = half - number::<T>(0.25) / half;
+        let large = half - T::number(0.25) / half;
         let square = size * size;
-        let small = (size * square).times_plus::<L>(polynomial::<T, L>(square, T::HYPERBOLIC_SINE), size);
-        (if size < number(1.0) { small } else { large }).signed(x)
+        let small = (size * square).times_plus::<L>(polynomial::<T, L>(square, <T::Element>::HYPERBOLIC_SINE), size);
+        T::either(size.less(T::number(1.0)), small, large).signed(x)
     }
 }
 
 pub(super) struct Cosh;
 
-impl<T: Real> Function<T> for Cosh {
+impl Function for Cosh {
     const ROW: Unary = Unary::Cosh;
     #[inline(always)]
-    fn value<L: Level>(x: T) -> T {
+    fn value<T: Lanes, L: Level>(x: T) -> T {
         let half = half_exp_of_size::<T, L>(x.size());
-        half + number::<T>(0.25) / half
+        half + T::number(0.25) / half
     }
 }
 
 pub(super) struct Tanh;
 
-impl<T: Real> Function<T> for Tanh {
+impl Function for Tanh {
     const ROW: Unary = Unary::Tanh;
     #[inline(always)]
-    fn value<L: Level>(x: T) -> T {
-        let size = within(x.size(), (T::ZERO, T::TANGENT_IS_ONE));
+    fn value<T: Lanes, L: Level>(x: T) -> T {
+        let size = x.size().at_most(T::of(<T::Element>::TANGENT_IS_ONE));
         let (linear, rest) = exp_m1_in_parts::<T, L>(size + size);
-        let (half, two) = (number::<T>(0.5), number::<T>(2.0));
+        let (half, two) = (T::number(0.5), T::number(2.0));
         // With e for exp(2x) − 1, the result is e / (e + 2), and 1 / (e + 2) is half of what it lacks to 1; which serves to
         // add what numerator and denominator have been rounded by.
         let above = linear + rest;
@@ -161,22 +162,22 @@ impl<T: Real> Function<T> for Tanh {
 
 pub(super) struct Sigmoid;
 
-impl<T: Real> Function<T> for Sigmoid {
+impl Function for Sigmoid {
     const ROW: Unary = Unary::Sigmoid;
     #[inline(always)]
-    fn value<L: Level>(x: T) -> T {
-        let one = number::<T>(1.0);
-        one / (one + <Exp as Function<T>>::value::<L>(-x))
+    fn value<T: Lanes, L: Level>(x: T) -> T {
+        let one = T::number(1.0);
+        one / (one + Exp::value::<T, L>(-x))
     }
 }
 
 pub(super) struct Softplus;
 
-impl<T: Real> Function<T> for Softplus {
+impl Function for Softplus {
     const ROW: Unary = Unary::Softplus;
     #[inline(always)]
-    fn value<L: Level>(x: T) -> T {
-        let positive = if x > T::ZERO { x } else { T::ZERO };
-        positive + ln_1p_of::<T, L>(<Exp as Function<T>>::value::<L>(-x.size()))
+    fn value<T: Lanes, L: Level>(x: T) -> T {
+        let positive = T::either(x.greater(T::number(0.0)), x, T::number(0.0));
+        positive + ln_1p_of::<T, L>(Exp::value::<T, L>(-x.size()))
     }
 }

@@ -11,49 +11,51 @@ mod exponential;
 mod inverse;
 mod logarithm;
 mod pairs;
+mod powers;
 mod real;
 
 use super::elementwise::{Blocks, each_block};
+use super::lanes::{Lanes, Mask};
 use super::level::{Level, Loop, kernel};
 use super::{Instructions, Kernel};
 use crate::engine::cpu::elements::{load, store};
 use crate::operation::Unary;
 use crate::shape::DType;
 pub(super) use pairs::binary;
-use real::Real;
+pub(super) use real::Real;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// A function with a vector version.
-trait Function<T: Real> {
+trait Function {
     /// The row of the operation table.
     const ROW: Unary;
 
-    /// The result for an argument that is not outside.
-    fn value<L: Level>(x: T) -> T;
+    /// The results for arguments that are not outside.
+    fn value<T: Lanes, L: Level>(x: T) -> T;
 
-    /// Whether the argument is too large for [`Self::value`]; then the result is the operation table's.
+    /// Which arguments are too large for [`Self::value`]; their results are the operation table's.
     #[inline(always)]
-    fn outside<L: Level>(_: T) -> bool {
-        false
+    fn outside<T: Lanes, L: Level>(_: T) -> T::Mask {
+        T::NONE
     }
 }
 
 /// Σ cᵢ xⁱ over every `step`th coefficient from the first of them, for a power of x.
 #[inline(always)]
-fn horner<T: Real, L: Level>(power: T, coefficients: &[T], first: usize, step: usize) -> T {
+fn horner<T: Lanes, L: Level>(power: T, coefficients: &[T::Element], first: usize, step: usize) -> T {
     let mut at = first + (coefficients.len() - 1 - first) / step * step;
-    let mut sum = coefficients[at];
+    let mut sum = T::of(coefficients[at]);
     while at > first {
         at -= step;
-        sum = sum.times_plus::<L>(power, coefficients[at]);
+        sum = sum.times_plus::<L>(power, T::of(coefficients[at]));
     }
     sum
 }
 
 /// Σ cᵢ xⁱ; of many coefficients two or four sums, which do not wait for each other.
 #[inline(always)]
-fn polynomial<T: Real, L: Level>(x: T, coefficients: &[T]) -> T {
+fn polynomial<T: Lanes, L: Level>(x: T, coefficients: &[T::Element]) -> T {
     match coefficients.len() {
         0..4 => horner::<T, L>(x, coefficients, 0, 1),
         4..8 => {
@@ -73,19 +75,13 @@ fn polynomial<T: Real, L: Level>(x: T, coefficients: &[T]) -> T {
     }
 }
 
-/// A constant that any float type holds.
-#[inline(always)]
-fn number<T: Real>(x: f64) -> T {
-    T::from_f64(x)
-}
-
-/// Writes the function of a block of elements.
+/// The elements of a block, one after the other, of which compilers make vectors where instructions have them.
 ///
 /// # Safety
 ///
 /// The pointers point at a block each, which may be the same.
 #[inline(always)]
-unsafe fn block<T: Real, F: Function<T>, L: Level, const COUNT: usize>(result: *mut T, a: *const T) {
+unsafe fn elements<T: Real, F: Function, L: Level, const COUNT: usize>(result: *mut T, a: *const T) {
     // Nothing is written to the result before the block is complete, and the loops count, since what iterators hide is not
     // always seen through here.
     let mut values = [const { MaybeUninit::<T>::uninit() }; COUNT];
@@ -94,8 +90,8 @@ unsafe fn block<T: Real, F: Function<T>, L: Level, const COUNT: usize>(result: *
     let x = unsafe { load(a.cast::<[T; COUNT]>()) };
     let mut at = 0;
     while at < COUNT {
-        values[at] = MaybeUninit::new(F::value::<L>(x[at]));
-        any_outside |= F::outside::<L>(x[at]);
+        values[at] = MaybeUninit::new(F::value::<T, L>(x[at]));
+        any_outside |= F::outside::<T, L>(x[at]).any();
         at += 1;
     }
     if any_outside {
@@ -106,6 +102,38 @@ unsafe fn block<T: Real, F: Function<T>, L: Level, const COUNT: usize>(result: *
     unsafe { store(result.cast(), values) };
 }
 
+/// The elements of a block in registers, of which it fills a whole number.
+///
+/// # Safety
+///
+/// As for [`elements`]; the machine has the registers.
+#[inline(always)]
+unsafe fn registers<V: Lanes, F: Function, L: Level, const COUNT: usize>(
+    result: *mut V::Element,
+    a: *const V::Element,
+) {
+    let mut at = 0;
+    while at < COUNT {
+        // SAFETY: the caller promises a block.
+        unsafe {
+            let x = V::load(a.wrapping_add(at));
+            let mut value = F::value::<V, L>(x);
+            if F::outside::<V, L>(x).any() {
+                let mut values = MaybeUninit::<[V::Element; WIDEST]>::uninit();
+                let first = values.as_mut_ptr().cast();
+                value.store(first);
+                correct_outside::<V::Element, F, L>(first, a.wrapping_add(at), V::WIDTH);
+                value = V::load(first);
+            }
+            value.store(result.wrapping_add(at));
+        }
+        at += V::WIDTH;
+    }
+}
+
+/// Elements of the widest register.
+const WIDEST: usize = 16;
+
 /// Writes what the operation table says for the arguments that are outside.
 ///
 /// # Safety
@@ -113,16 +141,59 @@ unsafe fn block<T: Real, F: Function<T>, L: Level, const COUNT: usize>(result: *
 /// The pointers point at as many elements as the block has.
 #[cold]
 #[inline(never)]
-unsafe fn correct_outside<T: Real, F: Function<T>, L: Level>(values: *mut T, a: *const T, count: usize) {
+unsafe fn correct_outside<T: Real, F: Function, L: Level>(values: *mut T, a: *const T, count: usize) {
     for at in 0..count {
         // SAFETY: the caller promises a block.
         unsafe {
             let x = a.add(at).read();
-            if F::outside::<L>(x) {
+            if F::outside::<T, L>(x) {
                 values.add(at).write(T::by_table(F::ROW, x));
             }
         }
     }
+}
+
+/// Work on a block in registers, or on its elements.
+trait Block<T: Real> {
+    /// Does it in registers, of which the block fills a whole number.
+    ///
+    /// # Safety
+    ///
+    /// There is a block, and the machine has the registers.
+    unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self);
+    /// Does it element by element.
+    ///
+    /// # Safety
+    ///
+    /// There is a block.
+    unsafe fn elements<const COUNT: usize>(self);
+}
+
+/// Does the work on a block in the widest registers that it fills, or element by element.
+///
+/// # Safety
+///
+/// There is a block, and the machine has the instructions of the level.
+#[inline(always)]
+unsafe fn in_registers<T: Real, L: Level, const COUNT: usize>(block: impl Block<T>) {
+    // What is known of types is decided here, before a compiler sees the code.
+    // SAFETY: as the caller's.
+    unsafe {
+        if const { fills::<L::Wide<T>>(COUNT) } {
+            block.registers::<L::Wide<T>, COUNT>();
+        } else if const { fills::<L::Half<T>>(COUNT) } {
+            block.registers::<L::Half<T>, COUNT>();
+        } else if const { fills::<L::Quarter<T>>(COUNT) } {
+            block.registers::<L::Quarter<T>, COUNT>();
+        } else {
+            block.elements::<COUNT>();
+        }
+    }
+}
+
+/// Whether so many elements fill registers, which are no single elements.
+const fn fills<V: Lanes>(count: usize) -> bool {
+    V::WIDTH > 1 && count.is_multiple_of(V::WIDTH)
 }
 
 /// The loop of a function with a vector version.
@@ -131,15 +202,29 @@ struct Vectors<T, F>(PhantomData<(T, F)>);
 /// Results and operands of such a function.
 struct Runs<T, F, L>(*mut T, *const T, PhantomData<(F, L)>);
 
-impl<T: Real, F: Function<T>, L: Level> Blocks for Runs<T, F, L> {
+impl<T: Real, F: Function, L: Level> Blocks for Runs<T, F, L> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) {
+        let runs = Runs::<T, F, L>(self.0.wrapping_add(start), self.1.wrapping_add(start), PhantomData);
         // SAFETY: as the caller's.
-        unsafe { block::<T, F, L, COUNT>(self.0.wrapping_add(start), self.1.wrapping_add(start)) };
+        unsafe { in_registers::<T, L, COUNT>(runs) };
     }
 }
 
-impl<T: Real, F: Function<T>> Loop for Vectors<T, F> {
+impl<T: Real, F: Function, L: Level> Block<T> for Runs<T, F, L> {
+    #[inline(always)]
+    unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
+        // SAFETY: as the caller's.
+        unsafe { registers::<V, F, L, COUNT>(self.0, self.1) };
+    }
+    #[inline(always)]
+    unsafe fn elements<const COUNT: usize>(self) {
+        // SAFETY: as the caller's.
+        unsafe { elements::<T, F, L, COUNT>(self.0, self.1) };
+    }
+}
+
+impl<T: Real, F: Function> Loop for Vectors<T, F> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises elements and room at the positions below `count`.
@@ -162,6 +247,7 @@ fn of_floats<T: Real>(isa: Instructions, op: Unary) -> Option<Kernel> {
     macro_rules! kernels {
         ($($module:ident: $($function:ident)*;)*) => {
             match op {
+                Unary::Powi(_) => kernel::<powers::Powers<T>>(isa),
                 $($(Unary::$function => kernel::<Vectors<T, $module::$function>>(isa),)*)*
                 _ => return None,
             }

@@ -3,29 +3,31 @@
 use super::exponential::{Exp, exp_of_sum};
 use super::logarithm::{Ln, ln_1p_of};
 use super::real::Real;
-use super::{Function, polynomial};
+use super::{Block, Function, WIDEST, in_registers, polynomial};
+use crate::concrete::Scalar;
 use crate::engine::cpu::elements::store;
 use crate::engine::cpu::vector::elementwise::{Blocks, One, Run, Source, each_block};
-use crate::engine::cpu::vector::level::{Level, Loop, Product, kernel};
+use crate::engine::cpu::vector::lanes::{Lanes, Mask};
+use crate::engine::cpu::vector::level::{Level, Loop, kernel};
 use crate::engine::cpu::vector::{Instructions, Kernel, Operand};
-use crate::operation::{Binary, BinaryLoop};
+use crate::operation::Binary;
 use crate::shape::DType;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// A function of two operands with a vector version.
-trait Pairwise<T> {
-    /// The result for operands that are not outside.
-    fn value<L: Level>(a: T, b: T) -> T;
+trait Pairwise {
+    /// The row of the operation table.
+    const ROW: Binary;
 
-    /// Whether [`Self::value`] does not hold for these operands; then the result is the operation table's.
+    /// The results for operands that are not outside.
+    fn value<T: Lanes, L: Level>(a: T, b: T) -> T;
+
+    /// Where [`Self::value`] does not hold for the operands; the results are the operation table's there.
     #[inline(always)]
-    fn outside(_: T, _: T) -> bool {
-        false
+    fn outside<T: Lanes>(_: T, _: T) -> T::Mask {
+        T::NONE
     }
-
-    /// What the operation table says.
-    fn by_table(a: T, b: T) -> T;
 }
 
 /// The loop of a function of two operands.
@@ -34,34 +36,89 @@ struct Vectors<T, F, A, B>(PhantomData<(T, F, A, B)>);
 /// Results and operands of such a function.
 struct Runs<T, F, L, A, B>(*mut T, A, B, PhantomData<(F, L)>);
 
-impl<T: Real, F: Pairwise<T>, L: Level, A: Source<T>, B: Source<T>> Blocks for Runs<T, F, L, A, B> {
+/// Such a block of them.
+struct PairsBlock<'a, T, F, L, A, B>(&'a Runs<T, F, L, A, B>, usize);
+
+impl<T: Real, F: Pairwise, L: Level, A: Source<T>, B: Source<T>> Blocks for Runs<T, F, L, A, B> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) {
+        // SAFETY: as the caller's.
+        unsafe { in_registers::<T, L, COUNT>(PairsBlock(self, start)) };
+    }
+}
+
+impl<T: Real, F: Pairwise, L: Level, A: Source<T>, B: Source<T>> Block<T> for PairsBlock<'_, T, F, L, A, B> {
+    #[inline(always)]
+    unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
+        let PairsBlock(Runs(result, a, b, _), start) = self;
+        let mut at = 0;
+        while at < COUNT {
+            // SAFETY: the caller promises elements and room at these positions.
+            unsafe {
+                let position = start.wrapping_add(at);
+                let (a, b) = (a.lanes::<V>(position), b.lanes::<V>(position));
+                let mut value = F::value::<V, L>(a, b);
+                if F::outside(a, b).any() {
+                    value = corrected::<V, F>(value, a, b);
+                }
+                value.store(result.wrapping_add(position));
+            }
+            at += V::WIDTH;
+        }
+    }
+    #[inline(always)]
+    unsafe fn elements<const COUNT: usize>(self) {
+        let PairsBlock(Runs(result, a, b, _), start) = self;
         // SAFETY: the caller promises elements at these positions.
-        let (a, b) = unsafe { (self.1.block::<COUNT>(start), self.2.block::<COUNT>(start)) };
+        let (a, b) = unsafe { (a.block::<COUNT>(start), b.block::<COUNT>(start)) };
         let mut values = [const { MaybeUninit::<T>::uninit() }; COUNT];
         let mut any_outside = false;
         let mut at = 0;
         while at < COUNT {
-            values[at] = MaybeUninit::new(F::value::<L>(a[at], b[at]));
-            any_outside |= F::outside(a[at], b[at]);
+            values[at] = MaybeUninit::new(F::value::<T, L>(a[at], b[at]));
+            any_outside |= F::outside(a[at], b[at]).any();
             at += 1;
         }
         if any_outside {
             at = 0;
             while at < COUNT {
                 if F::outside(a[at], b[at]) {
-                    values[at] = MaybeUninit::new(F::by_table(a[at], b[at]));
+                    values[at] = MaybeUninit::new(T::pair_by_table(F::ROW, a[at], b[at]));
                 }
                 at += 1;
             }
         }
         // SAFETY: the caller promises room at these positions, and the whole block is known.
-        unsafe { store(self.0.wrapping_add(start).cast(), values) };
+        unsafe { store(result.wrapping_add(start).cast(), values) };
     }
 }
 
-impl<T: Real, F: Pairwise<T>, A: Source<T>, B: Source<T>> Loop for Vectors<T, F, A, B> {
+/// The values, and what the operation table says where operands are outside.
+///
+/// # Safety
+///
+/// The machine has the registers.
+#[cold]
+#[inline(never)]
+unsafe fn corrected<V: Lanes, F: Pairwise>(value: V, a: V, b: V) -> V {
+    let mut arrays = [const { MaybeUninit::<[V::Element; WIDEST]>::uninit() }; 3];
+    let [values, first, second] = arrays.each_mut().map(|array| array.as_mut_ptr().cast::<V::Element>());
+    // SAFETY: an array has room for the widest register, and elements are read where they are written.
+    unsafe {
+        value.store(values);
+        a.store(first);
+        b.store(second);
+        for at in 0..V::WIDTH {
+            let (a, b) = (first.add(at).read(), second.add(at).read());
+            if F::outside(a, b) {
+                values.add(at).write(<V::Element>::pair_by_table(F::ROW, a, b));
+            }
+        }
+        V::load(values)
+    }
+}
+
+impl<T: Real, F: Pairwise, A: Source<T>, B: Source<T>> Loop for Vectors<T, F, A, B> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
         if count == 0 {
@@ -72,65 +129,42 @@ impl<T: Real, F: Pairwise<T>, A: Source<T>, B: Source<T>> Loop for Vectors<T, F,
     }
 }
 
-/// The loop over a single pair.
-struct Apply<T>(T, T);
-
-impl<T> BinaryLoop<T, T> for Apply<T> {
-    type Output = T;
-    fn run<F: Fn(T, T) -> T>(self, f: F) -> T {
-        f(self.0, self.1)
-    }
-}
-
 struct LogAddExp;
 
-impl Pairwise<f64> for LogAddExp {
+impl Pairwise for LogAddExp {
+    const ROW: Binary = Binary::LogAddExp;
+    // As the table's, in the wider type: where the terms cancel, digits are needed that the other one lacks.
     #[inline(always)]
-    fn value<L: Level>(a: f64, b: f64) -> f64 {
-        let (low, high) = if a < b { (a, b) } else { (b, a) };
-        let difference = low - high;
-        // What it is rounded by counts where the larger operand is small.
-        let lost = if difference > -50.0 { (low - difference) - high } else { 0.0 };
-        let exponential = <Exp as Function<f64>>::value::<L>(difference);
-        let sum = high + ln_1p_of::<f64, L>(exponential.times_plus::<L>(lost, exponential));
-        // Of equal infinities the difference is no number.
-        if low == high { high + f64::LN_2 } else { sum }
-    }
-    fn by_table(a: f64, b: f64) -> f64 {
-        Binary::LogAddExp.run_f64(Apply(a, b))
+    fn value<T: Lanes, L: Level>(a: T, b: T) -> T {
+        T::single(log_add_exp::<T::Double, L>(a.double(), b.double()))
     }
 }
 
-impl Pairwise<f32> for LogAddExp {
-    // As the table's, in the wider type: where the terms cancel, digits are needed that this one lacks.
-    #[inline(always)]
-    fn value<L: Level>(a: f32, b: f32) -> f32 {
-        <LogAddExp as Pairwise<f64>>::value::<L>(f64::from(a), f64::from(b)) as f32
-    }
-    fn by_table(a: f32, b: f32) -> f32 {
-        Binary::LogAddExp.run_f32(Apply(a, b))
-    }
+#[inline(always)]
+fn log_add_exp<T: Lanes<Element = f64>, L: Level>(a: T, b: T) -> T {
+    let ordered = a.less(b);
+    let (low, high) = (T::either(ordered, a, b), T::either(ordered, b, a));
+    let difference = low - high;
+    // What it is rounded by counts where the larger operand is small.
+    let near = difference.greater(T::number(-50.0));
+    let lost = T::either(near, (low - difference) - high, T::number(0.0));
+    let exponential = Exp::value::<T, L>(difference);
+    let sum = high + ln_1p_of::<T, L>(exponential.times_plus::<L>(lost, exponential));
+    // Of equal infinities the difference is no number.
+    T::either(low.equals(high), high + T::of(f64::LN_2), sum)
 }
 
 struct Xlogy;
 
-macro_rules! xlogy {
-    ($t:ident, $run:ident) => {
-        impl Pairwise<$t> for Xlogy {
-            #[inline(always)]
-            fn value<L: Level>(a: $t, b: $t) -> $t {
-                let product = a * <Ln as Function<$t>>::value::<L>(b);
-                if a == 0.0 && !b.is_nan() { 0.0 } else { product }
-            }
-            fn by_table(a: $t, b: $t) -> $t {
-                Binary::Xlogy.$run(Apply(a, b))
-            }
-        }
-    };
+impl Pairwise for Xlogy {
+    const ROW: Binary = Binary::Xlogy;
+    #[inline(always)]
+    fn value<T: Lanes, L: Level>(a: T, b: T) -> T {
+        let zero = T::number(0.0);
+        let vanishes = a.equals(zero).and(b.equals(b));
+        T::either(vanishes, zero, a * Ln::value::<T, L>(b))
+    }
 }
-
-xlogy!(f32, run_f32);
-xlogy!(f64, run_f64);
 
 /// (2 atanh √z / √z − 2 − 2z/3) / z² for z up to (3 − √8)².
 const AREA_TANGENT: &[f64] = &[
@@ -150,78 +184,74 @@ const TWO_THIRDS: (f64, f64) = (2.0 / 3.0, 3.700743415417188e-17);
 /// ln x in two parts, the second for what the first has been rounded by; with about 65 binary digits, which an exponent of a
 /// thousand needs. Products must be fused: what they are rounded by is computed with them.
 #[inline(always)]
-fn ln_in_parts<L: Level>(x: f64) -> (f64, f64) {
+fn ln_in_parts<T: Lanes<Element = f64>, L: Level>(x: T) -> (T, T) {
+    let (one, two) = (T::number(1.0), T::number(2.0));
     let (k, m, _) = x.split();
-    let f = m - 1.0;
+    let f = m - one;
     // ln m = 2 atanh s with s = f / (2 + f), each in two parts.
-    let divisor = f + 2.0;
-    let divisor_low = f - (divisor - 2.0);
-    let inverse = 1.0 / divisor;
+    let divisor = f + two;
+    let divisor_low = f - (divisor - two);
+    let inverse = one / divisor;
     let s = f * inverse;
     let s_low = (s.times_plus::<L>(-divisor, f) - s * divisor_low) * inverse;
     let z = s * s;
-    let z_low = s.times_plus::<L>(s, -z) + 2.0 * s * s_low;
+    let z_low = s.times_plus::<L>(s, -z) + two * s * s_low;
     // 2 atanh s = 2s + s (2z/3 + z² ..).
-    let third = z * TWO_THIRDS.0;
-    let third_low = z.times_plus::<L>(TWO_THIRDS.0, -third) + (z * TWO_THIRDS.1 + z_low * TWO_THIRDS.0);
-    let beyond = z * z * polynomial::<f64, L>(z, AREA_TANGENT);
+    let two_thirds = (T::of(TWO_THIRDS.0), T::of(TWO_THIRDS.1));
+    let third = z * two_thirds.0;
+    let third_low = z.times_plus::<L>(two_thirds.0, -third) + (z * two_thirds.1 + z_low * two_thirds.0);
+    let beyond = z * z * polynomial::<T, L>(z, AREA_TANGENT);
     let series = third + beyond;
     let series_low = ((third - series) + beyond) + third_low;
     let product = s * series;
     let product_low = s.times_plus::<L>(series, -product) + (s * series_low + s_low * series);
     let twice = s + s;
     let ln = twice + product;
-    let ln_low = ((twice - ln) + product) + (product_low + 2.0 * s_low);
-    let whole = k * f64::LN_2_PARTS.0;
+    let ln_low = ((twice - ln) + product) + (product_low + two * s_low);
+    let whole = k * T::of(f64::LN_2_PARTS.0);
     let sum = whole + ln;
-    (sum, ((whole - sum) + ln) + k.times_plus::<L>(f64::LN_2_PARTS.1, ln_low))
+    (sum, ((whole - sum) + ln) + k.times_plus::<L>(T::of(f64::LN_2_PARTS.1), ln_low))
 }
 
 struct Pow;
 
-impl Pairwise<f64> for Pow {
+impl Pairwise for Pow {
+    const ROW: Binary = Binary::Pow;
     #[inline(always)]
-    fn value<L: Level>(a: f64, b: f64) -> f64 {
-        let (ln, ln_low) = ln_in_parts::<L>(a);
-        let product = b * ln;
-        let low = b.times_plus::<L>(ln, -product) + b * ln_low;
-        // What a product has been rounded by says nothing where it is infinite.
-        exp_of_sum::<f64, L>(product, if product.abs() < 1000.0 { low } else { 0.0 })
+    fn value<T: Lanes, L: Level>(a: T, b: T) -> T {
+        T::single(if <T::Element>::DTYPE == DType::F32 {
+            // In the wider type no digits of a product are missing.
+            Exp::value::<T::Double, L>(b.double() * Ln::value::<T::Double, L>(a.double()))
+        } else {
+            precise_power::<T::Double, L>(a.double(), b.double())
+        })
     }
-    // The method of a range is a call where functions that say nothing are not inlined.
-    #[allow(clippy::manual_range_contains)]
     #[inline(always)]
-    fn outside(a: f64, b: f64) -> bool {
-        !(a >= f64::MIN_POSITIVE && a < f64::INFINITY && b.is_finite())
-    }
-    fn by_table(a: f64, b: f64) -> f64 {
-        Binary::Pow.run_f64(Apply(a, b))
+    fn outside<T: Lanes>(a: T, b: T) -> T::Mask {
+        let infinity = T::number(f64::INFINITY);
+        let held = a.less(infinity).and(b.size().less(infinity));
+        // The power of the narrower type takes numbers of less than full precision as they are.
+        if <T::Element>::DTYPE == DType::F32 {
+            held.and(a.greater(T::number(0.0))).not()
+        } else {
+            held.and(a.less(T::of(<T::Element>::SMALLEST_NORMAL)).not()).not()
+        }
     }
 }
 
-impl Pairwise<f32> for Pow {
-    #[inline(always)]
-    fn value<L: Level>(a: f32, b: f32) -> f32 {
-        // In the wider type no digits of a product are missing.
-        let ln = <Ln as Function<f64>>::value::<L>(f64::from(a));
-        <Exp as Function<f64>>::value::<L>(f64::from(b) * ln) as f32
-    }
-    #[inline(always)]
-    fn outside(a: f32, b: f32) -> bool {
-        !(a > 0.0 && a.is_finite() && b.is_finite())
-    }
-    fn by_table(a: f32, b: f32) -> f32 {
-        Binary::Pow.run_f32(Apply(a, b))
-    }
+/// aᵇ of doubles.
+#[inline(always)]
+fn precise_power<T: Lanes<Element = f64>, L: Level>(a: T, b: T) -> T {
+    let (ln, ln_low) = ln_in_parts::<T, L>(a);
+    let product = b * ln;
+    let low = b.times_plus::<L>(ln, -product) + b * ln_low;
+    // What a product has been rounded by says nothing where it is infinite.
+    let bounded = product.size().less(T::number(1000.0));
+    exp_of_sum::<T, L>(product, T::either(bounded, low, T::number(0.0)))
 }
 
-fn of_floats<T: Real>(isa: Instructions, op: Binary, a: Operand, b: Operand) -> Option<Kernel>
-where
-    LogAddExp: Pairwise<T>,
-    Xlogy: Pairwise<T>,
-    Pow: Pairwise<T>,
-{
-    fn by_operands<T: Real, F: Pairwise<T>>(isa: Instructions, a: Operand, b: Operand) -> Kernel {
+fn of_floats<T: Real>(isa: Instructions, op: Binary, a: Operand, b: Operand) -> Option<Kernel> {
+    fn by_operands<T: Real, F: Pairwise>(isa: Instructions, a: Operand, b: Operand) -> Kernel {
         match (a, b) {
             (Operand::Run, Operand::Run) => kernel::<Vectors<T, F, Run<T>, Run<T>>>(isa),
             (Operand::Run, Operand::One) => kernel::<Vectors<T, F, Run<T>, One<T>>>(isa),

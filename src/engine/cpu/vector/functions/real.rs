@@ -1,16 +1,41 @@
-//! What the vector functions need of a float type: its bits, and the constants of its precision.
+//! What the vector functions need of a float type: the places of its bits, and the constants of its precision.
 
+use crate::engine::cpu::vector::lanes::{self, Lanes};
 use crate::engine::cpu::vector::level::Product;
-use crate::operation::{Unary, UnaryLoop};
-use std::ops::{Add, Div, Mul, Neg, Sub};
+use crate::operation::{Binary, BinaryLoop, Unary, UnaryLoop};
 
 /// A float type, with its constants.
 ///
 /// A constant of more digits than a float has is split into parts that sum up to it. Where products are rounded, all but
 /// the last part end in so many zeros that their products with the whole numbers that occur are exact (Cody and Waite).
-pub(super) trait Real:
-    Product + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+pub(in crate::engine::cpu::vector) trait Real:
+    Product + Lanes<Element = Self, Mask = bool>
 {
+    /// Registers of 64 bytes, or a single element where there are none.
+    type Wide: Lanes<Element = Self>;
+    /// Registers of 32 bytes.
+    type Half: Lanes<Element = Self>;
+    /// Registers of 16 bytes.
+    type Quarter: Lanes<Element = Self>;
+
+    /// The bit of the sign.
+    const SIGN: u64;
+    /// The bits of the exponent and the sign.
+    const EXPONENT: u64;
+    /// All bits but those of the second half of the digits.
+    const HEAD: u64;
+    /// The exponent of 1, as it stands in the bits.
+    const BIAS: u64;
+    /// More than any exponent takes a number below 0.
+    const OFFSET: u64;
+    /// The highest bit of an exponent with its sign.
+    const SIGN_OF_EXPONENT: u64;
+    /// A number so large that its last bits count whole ones.
+    const WHOLE: Self;
+    /// The same, and [`Self::SIGN_OF_EXPONENT`] more.
+    const WHOLE_AND_SIGN: Self;
+    /// The bits of √½.
+    const ROOT_HALF: u64;
     /// Added to a much smaller number, it leaves that rounded to a whole one in the last bits of the sum.
     const ROUND: Self;
     /// The smallest number of full precision.
@@ -27,6 +52,8 @@ pub(super) trait Real:
     const NORMAL_BINARY_EXPONENTS: (Self, Self);
     /// From where the hyperbolic tangent is 1.
     const TANGENT_IS_ONE: Self;
+    /// 1, in two parts.
+    const ONE_PARTS: (Self, Self);
     /// 1 / ln 2.
     const LOG2_E: Self;
     /// 1 / ln 2, of which the first part has half the digits.
@@ -68,23 +95,10 @@ pub(super) trait Real:
     /// From where the error function is 1.
     const ERROR_IS_ONE: Self;
 
-    /// The square root.
-    fn root(self) -> Self;
-    /// Without its sign.
-    fn size(self) -> Self;
-    /// With the sign of the other.
-    fn signed(self, sign: Self) -> Self;
-    /// With the second half of its digits zero.
-    fn head(self) -> Self;
-    /// Of a sum with [`Self::ROUND`], 2 to the power h and 2 to the power n − h, where n is the whole number and h about a
-    /// half of it, since neither 2 to the power n nor its inverse need be a float; and the inverse of the second.
-    fn powers(sum: Self) -> (Self, Self, Self);
-    /// Of a sum with [`Self::ROUND`], whether the whole number is odd, and whether its half is, rounded down.
-    fn last_bits(sum: Self) -> (bool, bool);
-    /// Of a positive number of full precision, the whole k and m from √½ to √2 with x = 2ᵏ m; and 2⁻ᵏ, unless x is huge.
-    fn split(self) -> (Self, Self, Self);
     /// What the operation table says.
     fn by_table(op: Unary, x: Self) -> Self;
+    /// What it says of two operands.
+    fn pair_by_table(op: Binary, a: Self, b: Self) -> Self;
 }
 
 /// The loop over a single element.
@@ -97,59 +111,47 @@ impl<T: Copy> UnaryLoop<T> for Apply<T> {
     }
 }
 
-/// The functions that differ by the places of exponent and mantissa alone.
+/// The loop over a single pair.
+struct ApplyPair<T>(T, T);
+
+impl<T> BinaryLoop<T, T> for ApplyPair<T> {
+    type Output = T;
+    fn run<F: Fn(T, T) -> T>(self, f: F) -> T {
+        f(self.0, self.1)
+    }
+}
+
+/// What differs by the places of exponent and mantissa alone.
 macro_rules! bits {
-    ($t:ident, $bits:ident, $run:ident, mantissa: $mantissa:literal, bias: $bias:literal, offset: $offset:literal, tail: $tail:literal,
-        sign_of_exponent: $sign:literal, whole: $whole:literal, root_half: $root_half:literal) => {
-        #[inline(always)]
-        fn root(self) -> $t {
-            self.sqrt()
-        }
-        #[inline(always)]
-        fn size(self) -> $t {
-            self.abs()
-        }
-        #[inline(always)]
-        fn signed(self, sign: $t) -> $t {
-            self.copysign(sign)
-        }
-        #[inline(always)]
-        fn head(self) -> $t {
-            $t::from_bits(self.to_bits() & ($bits::MAX << $tail))
-        }
-        #[inline(always)]
-        fn powers(sum: $t) -> ($t, $t, $t) {
-            // Twice the offset makes the number positive, so that it is halved by a shift without sign.
-            let whole = sum.to_bits().wrapping_sub(Self::ROUND.to_bits()).wrapping_add(2 * $offset);
-            let half = whole >> 1;
-            let rest = whole.wrapping_sub(half);
-            let power = |exponent: $bits| $t::from_bits(exponent << $mantissa);
-            let to_bias = $offset - $bias;
-            (
-                power(half.wrapping_sub(to_bias)),
-                power(rest.wrapping_sub(to_bias)),
-                power(($offset as $bits + $bias).wrapping_sub(rest)),
-            )
-        }
-        #[inline(always)]
-        fn last_bits(sum: $t) -> (bool, bool) {
-            let bits = sum.to_bits();
-            (bits & 1 != 0, bits & 2 != 0)
-        }
-        #[inline(always)]
-        fn split(self) -> ($t, $t, $t) {
-            let above = self.to_bits().wrapping_sub($root_half);
-            let exponent = above & ($bits::MAX << $mantissa);
-            // Its top bit is the sign. As the last bits of a large number, it needs no conversion, which few machines have.
-            let biased = (above >> $mantissa) ^ $sign;
-            let large: $bits = $whole;
-            let whole = $t::from_bits((large as $t).to_bits() | biased) - (large + $sign) as $t;
-            let rest = $t::from_bits(self.to_bits().wrapping_sub(exponent));
-            let inverse = $t::from_bits((($bias as $bits) << $mantissa).wrapping_sub(exponent));
-            (whole, rest, inverse)
-        }
+    ($t:ident, $bits:ident, $run:ident, $wide:ident, $half:ident, $quarter:ident, mantissa: $mantissa:literal, bias: $bias:literal,
+        offset: $offset:literal, tail: $tail:literal, sign_of_exponent: $sign:literal, whole: $whole:literal,
+        root_half: $root_half:literal) => {
+        #[cfg(target_arch = "x86_64")]
+        type Wide = lanes::$wide;
+        #[cfg(target_arch = "x86_64")]
+        type Half = lanes::$half;
+        #[cfg(target_arch = "x86_64")]
+        type Quarter = lanes::$quarter;
+        #[cfg(not(target_arch = "x86_64"))]
+        type Wide = $t;
+        #[cfg(not(target_arch = "x86_64"))]
+        type Half = $t;
+        #[cfg(not(target_arch = "x86_64"))]
+        type Quarter = $t;
+        const SIGN: u64 = 1 << ($bits::BITS - 1);
+        const EXPONENT: u64 = ($bits::MAX << $mantissa) as u64;
+        const HEAD: u64 = ($bits::MAX << $tail) as u64;
+        const BIAS: u64 = $bias;
+        const OFFSET: u64 = $offset;
+        const SIGN_OF_EXPONENT: u64 = $sign;
+        const WHOLE: $t = $whole;
+        const WHOLE_AND_SIGN: $t = Self::WHOLE + $sign as $t;
+        const ROOT_HALF: u64 = $root_half;
         fn by_table(op: Unary, x: $t) -> $t {
             op.$run(Apply(x))
+        }
+        fn pair_by_table(op: Binary, a: $t, b: $t) -> $t {
+            op.$run(ApplyPair(a, b))
         }
     };
 }
@@ -163,6 +165,7 @@ impl Real for f64 {
     const NORMAL_EXPONENTS: (f64, f64) = (-708.396418532264, Self::EXPONENTS.1);
     const NORMAL_BINARY_EXPONENTS: (f64, f64) = (-1022.0, 1025.0);
     const TANGENT_IS_ONE: f64 = 20.0;
+    const ONE_PARTS: (f64, f64) = (1.0, 0.0);
     const LOG2_E: f64 = std::f64::consts::LOG2_E;
     const LOG2_E_PARTS: (f64, f64) = (1.4426950216293335, 1.9259629911266175e-8);
     const LOG10_E_PARTS: (f64, f64) = (0.4342944771051407, 4.798111141615973e-9);
@@ -295,8 +298,8 @@ impl Real for f64 {
         3.916706348131928e-6,
     ];
     const ERROR_IS_ONE: f64 = 6.0;
-    bits!(f64, u64, run_f64, mantissa: 52, bias: 1023, offset: 1049, tail: 32, sign_of_exponent: 2048,
-        whole: 4503599627370496, root_half: 0x3fe6_a09e_667f_3bcd);
+    bits!(f64, u64, run_f64, Wide64, Half64, Quarter64, mantissa: 52, bias: 1023, offset: 1049, tail: 32, sign_of_exponent: 2048,
+        whole: 4503599627370496.0, root_half: 0x3fe6_a09e_667f_3bcd);
 }
 
 impl Real for f32 {
@@ -308,6 +311,7 @@ impl Real for f32 {
     const NORMAL_EXPONENTS: (f32, f32) = (-87.33654, Self::EXPONENTS.1);
     const NORMAL_BINARY_EXPONENTS: (f32, f32) = (-126.0, 129.0);
     const TANGENT_IS_ONE: f32 = 10.0;
+    const ONE_PARTS: (f32, f32) = (1.0, 0.0);
     const LOG2_E: f32 = std::f32::consts::LOG2_E;
     const LOG2_E_PARTS: (f32, f32) = (1.4423828, 0.0003122284);
     const LOG10_E_PARTS: (f32, f32) = (0.4342041, 9.038034e-5);
@@ -341,6 +345,6 @@ impl Real for f32 {
     const COMPLEMENTARY_ERROR: &'static [f32] =
         &[0.25539568, -0.42718583, 0.24165821, -0.07897852, 0.0037321404, 0.0069948523, -0.00083658315, -0.0009441375];
     const ERROR_IS_ONE: f32 = 4.0;
-    bits!(f32, u32, run_f32, mantissa: 23, bias: 127, offset: 150, tail: 12, sign_of_exponent: 256,
-        whole: 8388608, root_half: 0x3f35_04f3);
+    bits!(f32, u32, run_f32, Wide32, Half32, Quarter32, mantissa: 23, bias: 127, offset: 150, tail: 12, sign_of_exponent: 256,
+        whole: 8388608.0, root_half: 0x3f35_04f3);
 }

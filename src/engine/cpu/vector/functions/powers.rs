@@ -1,0 +1,88 @@
+//! Whole powers: the products that make up the operation table's meaning, in its order.
+
+use super::real::Real;
+use super::{Block, in_registers};
+use crate::engine::cpu::elements::{load, store};
+use crate::engine::cpu::vector::elementwise::{Blocks, each_block};
+use crate::engine::cpu::vector::lanes::Lanes;
+use crate::engine::cpu::vector::level::{Level, Loop};
+use std::marker::PhantomData;
+
+/// The loop of whole powers.
+pub(super) struct Powers<T>(PhantomData<T>);
+
+/// Results, bases and the exponent of all.
+struct Runs<T, L>(*mut T, *const T, i64, PhantomData<L>);
+
+impl<T: Real> Loop for Powers<T> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
+        // SAFETY: the caller promises the exponent at `b`, and elements and room at the positions below `count`.
+        unsafe { each_block(count, Runs::<T, L>(result.cast(), a.cast(), load(b.cast()), PhantomData)) };
+    }
+}
+
+impl<T: Real, L: Level> Blocks for Runs<T, L> {
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) {
+        let &Runs(result, a, exponent, _) = self;
+        let runs = Runs::<T, L>(result.wrapping_add(start), a.wrapping_add(start), exponent, PhantomData);
+        // SAFETY: as the caller's.
+        unsafe { in_registers::<T, L, COUNT>(runs) };
+    }
+}
+
+impl<T: Real, L: Level> Block<T> for Runs<T, L> {
+    #[inline(always)]
+    unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
+        let mut at = 0;
+        while at < COUNT {
+            // SAFETY: the caller promises a block.
+            unsafe {
+                let [power] = powers([V::load(self.1.wrapping_add(at))], self.2);
+                power.store(self.0.wrapping_add(at));
+            }
+            at += V::WIDTH;
+        }
+    }
+    #[inline(always)]
+    unsafe fn elements<const COUNT: usize>(self) {
+        // SAFETY: the caller promises a block, all of which is known before it is written.
+        unsafe { store(self.0.cast(), powers(load(self.1.cast::<[T; COUNT]>()), self.2)) };
+    }
+}
+
+/// The powers of all bases.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
+fn powers<T: Lanes, const COUNT: usize>(mut bases: [T; COUNT], exponent: i64) -> [T; COUNT] {
+    let one = T::number(1.0);
+    let mut products = [one; COUNT];
+    if exponent < 0 {
+        // Zero has no sign, so its inverse has a known one.
+        for at in 0..COUNT {
+            bases[at] = bases[at] + T::number(0.0);
+        }
+    }
+    let mut rest = exponent.unsigned_abs();
+    loop {
+        if rest % 2 == 1 {
+            for at in 0..COUNT {
+                products[at] = products[at] * bases[at];
+            }
+        }
+        rest /= 2;
+        if rest == 0 {
+            break;
+        }
+        for at in 0..COUNT {
+            bases[at] = bases[at] * bases[at];
+        }
+    }
+    if exponent < 0 {
+        for at in 0..COUNT {
+            products[at] = one / products[at];
+        }
+    }
+    products
+}
