@@ -84,6 +84,10 @@ fn kernels_hold_no_calls_and_no_checks_in_builds_with_debug_assertions() {
             }
         }
         is_wide |= line.contains("%zmm") || line.contains("%ymm");
+        // Sums of integers in several places are read so by a compiler that takes each place for a sum of its own.
+        if kernel.contains("9reduction") && line.contains("gather") {
+            problems.insert((kernel, "reads of scattered elements"));
+        }
         if let Some(function) = called(line).filter(|function| !is_allowed(kernel, function)) {
             problems.insert((kernel, function));
         }
