@@ -105,8 +105,10 @@ macro_rules! floor_div {
         if $b == 0 {
             $a
         } else {
+            // Vectors of the compiler's are divided element by element: once, not once more for the remainder.
             let quotient = $a.wrapping_div($b);
-            if $a.wrapping_rem($b) != 0 && ($a < 0) != ($b < 0) { quotient - 1 } else { quotient }
+            let is_exact = quotient.wrapping_mul($b) == $a;
+            if !is_exact && ($a < 0) != ($b < 0) { quotient - 1 } else { quotient }
         }
     };
 }

@@ -99,7 +99,7 @@ pub mod engine {
         use crate::algebra::Reduction;
         use crate::operation::{Binary, Unary};
         use crate::shape::DType;
-        use gemm::Float;
+        use gemm::Element;
         use vector::{Instructions, Operand};
 
         /// Kernels of all kinds. Those of the table's operations on two operands are left out: there are so many of them that
@@ -120,6 +120,8 @@ pub mod engine {
                 vector::gather(isa, from) as *const (),
                 vector::strided_copy(isa, from) as *const (),
                 vector::reduce(isa, reduction(), from) as *const (),
+                vector::reduce_rows(isa, reduction(), from) as *const (),
+                vector::reduce_columns(isa, reduction(), from) as *const (),
                 vector::dot(isa, from) as *const (),
                 vector::dots(isa, from) as *const (),
                 vector::square_distance(isa, from) as *const (),
@@ -129,6 +131,9 @@ pub mod engine {
                 chain::chain(from, binary).map_or(std::ptr::null(), |chain| chain as *const ()),
                 f32::multiply as *const (),
                 f64::multiply as *const (),
+                i32::multiply as *const (),
+                i64::multiply as *const (),
+                scatter::copy_rows as *const (),
             ]
         }
     }

@@ -1,11 +1,11 @@
 //! From a nest to the instructions that run it: the order of its loops, registers, and a kernel for every value.
 
 mod fused;
+mod reads;
 mod stores;
 
 use super::code::{Axis, Base, Bound, Code, Instruction, Level, Linear, Slot};
 use super::order::{Layout, layout};
-use super::scatter::gather_along;
 use super::split::Split;
 use super::vector::{self, Instructions, Operand, RowsKernel};
 use crate::algebra::Reduction;
@@ -25,6 +25,15 @@ const TOUCHED: usize = 256;
 const TILE_REGISTER: usize = usize::MAX;
 /// The least and the most elements of a tile.
 const TILES: [usize; 2] = [64, 1024];
+
+/// A kernel for all rows of the loop around a reduction.
+#[derive(Clone, Copy)]
+enum OfRows {
+    /// Rows each have an element of the result.
+    Each(RowsKernel),
+    /// Rows are combined into one run.
+    Columns(RowsKernel),
+}
 
 struct Assembler<'a> {
     isa: Instructions,
@@ -49,8 +58,8 @@ struct Assembler<'a> {
     tile_registers: Vec<Slot>,
     /// Bytes of registers of one element.
     single: usize,
-    /// What computes the last sum of products or squares for several rows.
-    of_rows: Option<RowsKernel>,
+    /// What computes the last sum, or other reduction, for several rows.
+    of_rows: Option<OfRows>,
     /// The last instruction that reads each value, as a count of values and stores.
     last_use: Vec<usize>,
     /// Reads whose guards say where their sums go on.
@@ -251,13 +260,18 @@ impl Assembler<'_> {
             if skipped.contains(&(at as ValueId)) {
                 continue;
             }
+            if self.layout.row > 1 && at as ValueId == nest.stores[0].value {
+                continue;
+            }
             let target = direct.get(&(at as ValueId)).map(|&store| &nest.stores[store]);
             let target = target.map(|store| (store.buffer, store.at.clone()));
             self.value(at as ValueId, target);
             self.release(at);
         }
         for (at, store) in nest.stores.iter().enumerate() {
-            if direct.get(&store.value) != Some(&at) {
+            if self.layout.row > 1 {
+                self.copy_rows(store);
+            } else if direct.get(&store.value) != Some(&at) {
                 self.store(store, fused.get(&store.value).copied());
             }
         }
@@ -381,98 +395,17 @@ impl Assembler<'_> {
         result
     }
 
-    fn load(
-        &mut self,
-        (level, is_run): (usize, bool),
-        buffer: u32,
-        at: &Affine,
-        guards: &[Guard],
-        dtype: DType,
-    ) -> Slot {
-        let (step, width) = (self.step(at), dtype.bytes());
-        let a = self.buffer(buffer, at, dtype);
-        let stride = step as isize * width as isize;
-        let run = vector::strided_copy(self.isa, dtype);
-        if !guards.is_empty() {
-            let (result, bounds) = (self.register(level, is_run), self.bounds(guards));
-            self.emit(level, is_run, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
-            return result;
-        }
-        if step == 1 || !is_run {
-            return a;
-        }
-        let result = self.register(level, is_run);
-        let width = width as isize;
-        self.emit(level, is_run, Instruction::Strided { run, result, result_stride: width, a, a_stride: stride });
-        result
-    }
-
-    fn gather(
-        &mut self,
-        (level, is_run): (usize, bool),
-        (buffer, at): (u32, &Affine),
-        stride: i64,
-        index: ValueId,
-        extent: i64,
-        dtype: DType,
-    ) -> Slot {
-        let width = dtype.bytes() as isize;
-        let bytes = stride as isize * width;
-        let step = self.step(at) as isize;
-        let source = self.buffer(buffer, at, dtype);
-        let place = self.place(index);
-        if is_run && self.operand(index, is_run) == Operand::One {
-            // A row, from a computed position on.
-            let width = dtype.bytes();
-            if step == 1 {
-                let zeros = self.slot(Base::Register(TILE_REGISTER));
-                self.tile_registers.push(zeros);
-                let result = self.slot(Base::Register(0));
-                let (stride, index) = (bytes, place);
-                self.emit(level, true, Instruction::Point { result, zeros, width, source, stride, index, extent });
-                return result;
-            }
-            let result = self.register(level, is_run);
-            let run = vector::strided_copy(self.isa, dtype);
-            self.emit(
-                level,
-                is_run,
-                Instruction::Row {
-                    run,
-                    result,
-                    width,
-                    source,
-                    source_stride: step * width as isize,
-                    stride: bytes,
-                    index: place,
-                    extent,
-                },
-            );
-            return result;
-        }
-        let result = self.register(level, is_run);
-        if step == 0 || !is_run {
-            let run = vector::gather(self.isa, dtype);
-            self.emit(level, is_run, Instruction::Gather { run, result, source, stride: bytes, index: place, extent });
-            return result;
-        }
-        // Both the index and the place move along the vector axis: element by element.
-        let run = gather_along(dtype);
-        let index = (place, 8);
-        self.emit(
-            level,
-            is_run,
-            Instruction::Along {
-                run,
-                result: source,
-                along: step * width,
-                stride: bytes,
-                index,
-                extent,
-                value: (result, width),
-            },
-        );
-        result
+    /// Whether each instruction goes over memory of its own, and nothing stays in a cache for another one. The order of a sum of
+    /// floats is that of its tiles.
+    fn is_one_pass(&self) -> bool {
+        let (depth, nest) = (self.depth(), self.nest);
+        let is_exact = |store: &Store| store.mode == Mode::Write || !nest.values[store.value as usize].1.is_float();
+        let is_alone = matches!(self.code[depth].tile[..], [ref one] if !matches!(one, Instruction::Rows { .. }));
+        let is_copy = |store: &Store| matches!(nest.values[store.value as usize].0, Value::Load { .. });
+        let are_copies = nest.values.len() == nest.stores.len() && nest.stores.iter().all(is_copy);
+        let is_last = self.layout.vector + 1 == depth && self.code[depth].after.is_empty();
+        let has_registers = !self.tile_registers.is_empty();
+        (is_alone || are_copies) && is_last && !has_registers && nest.stores.iter().all(is_exact)
     }
 
     fn finish(self) -> Code {
@@ -484,7 +417,8 @@ impl Assembler<'_> {
             false => 0,
         };
         let fitting = (REGISTERS / (8 * count.max(1))).min(CACHE / touched.max(1)) / 64 * 64;
-        let tile = fitting.clamp(TILES[0], TILES[1]).min(vector.next_multiple_of(8)).max(1);
+        let most = if self.is_one_pass() { vector } else { fitting.clamp(TILES[0], TILES[1]) };
+        let tile = most.min(vector.next_multiple_of(8)).max(1);
         let mut slots = self.slots;
         let first = self.single.next_multiple_of(64);
         for (number, &slot) in self.tile_registers.iter().enumerate() {

@@ -5,6 +5,7 @@
 //! loops run outside of the vector axis, or inside, for each tile. Each value is computed at the innermost loop that it
 //! moves with, for a tile or, where it does not move with the vector axis, as a single element.
 
+use super::scatter::copy_rows;
 use super::split::Split;
 use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
 use crate::engine::arrays::Line;
@@ -122,6 +123,15 @@ pub(super) enum Instruction {
         extent: i64,
         value: (Slot, isize),
     },
+    /// Copies of rows from computed positions, one for each element of the tile: see [`copy_rows`].
+    Rowwise {
+        result: (Slot, isize),
+        source: (Slot, isize),
+        stride: isize,
+        index: (Slot, isize),
+        extent: i64,
+        bytes: usize,
+    },
 }
 
 /// A loop.
@@ -216,6 +226,18 @@ impl Code {
     /// The extent of the outermost loop.
     pub(super) fn outer_extent(&self) -> usize {
         self.axes[0].extent
+    }
+
+    /// How many instructions a run of all steps is.
+    #[cfg(test)]
+    pub(super) fn executions(&self) -> usize {
+        let mut steps = 1;
+        let mut all = self.levels[0].single.len();
+        for (axis, (level, Axis { extent, .. })) in self.levels[1..].iter().zip(&self.axes).enumerate() {
+            steps *= if axis == self.vector { extent.div_ceil(self.tile) } else { *extent };
+            all += steps * (level.single.len() + level.tile.len() + level.after.len());
+        }
+        all
     }
 
     /// Runs some steps of the outermost loop; `own` gives places to use instead of those of buffers.
@@ -445,6 +467,14 @@ impl Code {
                         (at(pointers, index.0), index.1),
                         *extent,
                         (at(pointers, value.0), value.1),
+                        count,
+                    ),
+                    Instruction::Rowwise { result, source, stride, index, extent, bytes } => copy_rows(
+                        (at(pointers, result.0), result.1),
+                        (at(pointers, source.0), source.1, *stride),
+                        (at(pointers, index.0).cast(), index.1),
+                        *extent,
+                        *bytes,
                         count,
                     ),
                 }

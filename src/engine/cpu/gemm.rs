@@ -1,4 +1,4 @@
-//! Products of two matrices of floats, blocked for caches and packed for vectors, in memory that the caller has.
+//! Products of two matrices, blocked for caches and packed for vectors, in memory that the caller has.
 //!
 //! The scheme is that of GotoBLAS: a block of the right operand is packed into panels of as many columns as a kernel takes,
 //! then blocks of the left one into panels of rows, and a kernel multiplies a panel by a panel with all sums in registers.
@@ -10,10 +10,13 @@ use super::elements::{load, store};
 use super::places::{Matrix, Places, are_next, distance};
 use super::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
-use super::vector::registers::{Half32, Half64, Vector, Wide32, Wide64};
+use super::vector::registers::{Half32, Half64, Wide32, Wide64};
+#[cfg(target_arch = "x86_64")]
+use super::vector::sums::{HalfI32, HalfI64, Register, WideI32, WideI64};
+use crate::concrete::Arithmetic;
 use crate::engine::arrays::Line;
 use std::mem::MaybeUninit;
-use std::ops::{Add, AddAssign, Mul, Range};
+use std::ops::Range;
 
 /// The part of the right operand's rows that is packed at once: a panel of the left operand stays in the first cache.
 const DEPTH: usize = 256;
@@ -37,9 +40,8 @@ pub(super) fn packing_lines([m, k, n]: [usize; 3], bytes: usize) -> usize {
     lines(m, n).max(lines(n, m))
 }
 
-/// Floats that kernels multiply.
-pub(super) trait Float: Copy + Add<Output = Self> + AddAssign + Mul<Output = Self> {
-    const ZERO: Self;
+/// Elements that kernels multiply.
+pub(super) trait Element: Arithmetic {
     /// Some rows and columns of `result = left · right`, or of the sum of that and what was there, where the left operand
     /// has so many columns.
     ///
@@ -71,7 +73,7 @@ trait Kernel<T, const R: usize, const C: usize> {
 /// Without vectors of its own.
 struct Plain;
 
-impl<T: Float, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
+impl<T: Element, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn run(
@@ -89,7 +91,7 @@ impl<T: Float, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
                 // SAFETY: as above.
                 let a = unsafe { load(left.0[i].wrapping_offset(p.wrapping_mul(left.1))) };
                 for j in 0..C {
-                    sums[i][j] += a * b[j];
+                    sums[i][j] = sums[i][j].plus(a.times(b[j]));
                 }
             }
         }
@@ -107,9 +109,9 @@ impl<T: Float, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
 struct Registers<V>(std::marker::PhantomData<V>);
 
 #[cfg(target_arch = "x86_64")]
-impl<V: Vector, const R: usize, const C: usize> Kernel<V::Element, R, C> for Registers<V>
+impl<V: Register, const R: usize, const C: usize> Kernel<V::Element, R, C> for Registers<V>
 where
-    V::Element: Float,
+    V::Element: Element,
 {
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
@@ -145,8 +147,7 @@ where
 
 macro_rules! kernels {
     ($t:ident, $portable:literal, $narrow:ident: $columns:literal, $wide:ident: $wide_columns:literal) => {
-        impl Float for $t {
-            const ZERO: $t = 0.0;
+        impl Element for $t {
             unsafe fn multiply(
                 isa: Instructions,
                 part: [Range<usize>; 2],
@@ -196,11 +197,13 @@ macro_rules! kernels {
 
 kernels!(f64, 4, Half64: 8, Wide64: 16);
 kernels!(f32, 8, Half32: 16, Wide32: 32);
+kernels!(i64, 4, HalfI64: 8, WideI64: 16);
+kernels!(i32, 8, HalfI32: 16, WideI32: 32);
 
 /// The product with kernels of `R` rows and `C` columns.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "iterators are not inlined into functions with other instructions")]
-unsafe fn blocked<T: Float, K: Kernel<T, R, C>, const R: usize, const C: usize>(
+unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize>(
     [rows, columns]: [Range<usize>; 2],
     k: usize,
     [a, b, c]: [Matrix<'_, T>; 3],
@@ -307,16 +310,16 @@ unsafe fn blocked<T: Float, K: Kernel<T, R, C>, const R: usize, const C: usize>(
 }
 
 #[inline(always)]
-unsafe fn put<T: Float>(place: *mut T, sum: T, add: bool) {
+unsafe fn put<T: Element>(place: *mut T, sum: T, add: bool) {
     // SAFETY: the caller promises an element there.
-    unsafe { store(place, if add { load(place) + sum } else { sum }) };
+    unsafe { store(place, if add { load(place).plus(sum) } else { sum }) };
 }
 
 /// Packs lines, rows or columns, into panels of `W` of them: at each depth the elements of all lines, one after the other;
 /// those of missing lines are zeros.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "iterators are not inlined into functions with other instructions")]
-unsafe fn pack<T: Float, const W: usize>(
+unsafe fn pack<T: Element, const W: usize>(
     (start, lines): (*mut T, Places<'_>),
     part: Range<usize>,
     depths: &[isize],

@@ -207,6 +207,13 @@ impl Machine {
         self.steps.iter().flat_map(of).collect()
     }
 
+    /// How many instructions all nests run, those of loops and conditionals not counted.
+    #[cfg(test)]
+    pub(super) fn executions(&self) -> usize {
+        let of = |step: &Compiled| if let Compiled::Nest { code, .. } = step { code.executions() } else { 0 };
+        self.steps.iter().map(of).sum()
+    }
+
     /// Whether some kernel is cut for several threads.
     pub(super) fn is_parallel(&self) -> bool {
         self.steps.iter().any(Compiled::is_parallel)

@@ -28,6 +28,7 @@ mod team;
 mod tests;
 mod threads;
 mod transpose;
+mod uniform;
 pub(crate) mod vector;
 
 use super::memory::{TooLarge, admit};
@@ -126,6 +127,8 @@ pub struct Program {
     procedure: Procedure,
     machine: Machine,
     result_types: Vec<Type>,
+    /// For each result whether all of its elements are the one that the machine computes.
+    uniform: Vec<bool>,
     /// Memory of runs that have ended.
     idle: Mutex<Vec<State>>,
     threads: Threads,
@@ -155,7 +158,8 @@ impl Program {
     fn compiled(body: &Body, options: &Cpu) -> std::result::Result<Program, Problem> {
         // Kernels read and write where the types say: no mistake of a pass may become one of memory.
         body.validate().map_err(Problem::IllFormed)?;
-        let procedure = lower(&push_gathers(body));
+        let (elements, uniform) = uniform::elements(body);
+        let procedure = lower(&push_gathers(&elements));
         let result_types: Vec<Type> = body.result_types().cloned().collect();
         let results = result_types.iter().map(Type::exact_bytes).fold(0, u128::saturating_add);
         // Known arrays are written out before anything runs.
@@ -174,6 +178,7 @@ impl Program {
             procedure,
             machine,
             result_types,
+            uniform,
             threads,
             idle: Mutex::default(),
             in_place: OnceLock::new(),

@@ -18,6 +18,8 @@ pub(super) struct Layout {
     pub(super) vector: usize,
     /// The axis of the nest whose coefficients are those of each loop: the inner one of those that run together.
     axes: Vec<Option<usize>>,
+    /// How many elements are copied from each computed position, where these are no loop of their own.
+    pub(super) row: usize,
 }
 
 impl Layout {
@@ -42,6 +44,8 @@ impl Layout {
     }
 }
 
+/// What a copy of a short row from a computed position costs beside its elements, in simple operations on an element.
+const ROW_COPY: f64 = 8.0;
 /// What an instruction costs beside its elements, in simple operations on an element.
 const INSTRUCTION: f64 = 30.0;
 /// What transcendental functions cost.
@@ -94,6 +98,8 @@ struct Order {
     outer: Vec<Loop>,
     vector: Loop,
     inner: Vec<Loop>,
+    /// As in [`Layout`].
+    row: usize,
 }
 
 struct Choice<'a> {
@@ -156,12 +162,36 @@ impl Choice<'_> {
             along.1 *= self.nest.extents[rest.remove(at)];
         }
         if cut && along.1 <= TILE {
-            return Order { outer: self.joined(&rest), vector: along, inner: Vec::new() };
+            return Order { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: 1 };
         }
         // What stores do not move with runs innermost, so that a tile's sum is stored once.
         let stored = |axis: usize| self.nest.stores.iter().filter(|store| store.at.coefficients[axis] != 0).count();
         rest.sort_by_key(|&axis| std::cmp::Reverse(stored(axis)));
-        Order { outer: Vec::new(), vector: along, inner: self.joined(&rest) }
+        Order { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1 }
+    }
+
+    /// The order of a nest that does nothing but copy rows from computed positions: instructions run along the positions, and
+    /// copy a row for each.
+    fn rows_order(&self) -> Option<Order> {
+        let [store] = &self.nest.stores[..] else { return None };
+        let Value::Gather { at, index, .. } = &self.nest.values[store.value as usize].0 else { return None };
+        let is_plain = store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty();
+        let is_moved = |axis: usize| self.moved[*index as usize] >> (axis % 64) & 1 == 1;
+        let is_next = |axis: usize| at.coefficients[axis] == 1 && store.at.coefficients[axis] == 1;
+        let inner = self.long.iter().copied().find(|&axis| is_next(axis) && !is_moved(axis)).filter(|_| is_plain)?;
+        let mut rest: Vec<usize> = self.long.iter().copied().filter(|&axis| axis != inner).collect();
+        let mut row: Loop = (inner, self.nest.extents[inner]);
+        while let Some(place) = rest.iter().rposition(|&axis| !is_moved(axis) && self.joins(axis, row)) {
+            row.1 *= self.nest.extents[rest.remove(place)];
+        }
+        // Positions that are the same for all rows are not worth a choice of their own.
+        let axis = rest.iter().copied().rev().find(|&axis| is_moved(axis))?;
+        rest.retain(|&other| other != axis);
+        let mut along: Loop = (axis, self.nest.extents[axis]);
+        while let Some(place) = rest.iter().rposition(|&axis| self.joins(axis, along)) {
+            along.1 *= self.nest.extents[rest.remove(place)];
+        }
+        (row.1 > 1).then(|| Order { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: row.1 })
     }
 
     /// Whether a smallest tile's elements of all accesses, with what lies between them, stay in the first-level cache.
@@ -300,6 +330,11 @@ fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
         moved.push(value.operands().iter().fold(own, |bits, &operand| bits | moved[operand as usize]));
     }
     let choice = Choice { nest, memory, numbers, long, moved, summed: summed_products(nest) };
+    if let Some(order) = choice.rows_order() {
+        let rows: f64 = order.outer.iter().chain([&order.vector]).map(|&(_, extent)| extent as f64).product();
+        let cost = rows * (ROW_COPY + NEXT * order.row as f64);
+        return Some((order, cost));
+    }
     let mut best = choice.order(last, cut);
     let mut least = choice.cost(&best);
     for &axis in choice.long.iter().rev().skip(1) {
@@ -321,8 +356,8 @@ pub(super) fn least_cost(nest: &Nest, cut: bool) -> f64 {
 ///
 /// `cut` says whether threads may share the work.
 pub(super) fn layout(nest: &Nest, cut: bool) -> Layout {
-    let Some((Order { outer, vector, inner }, _)) = best(nest, cut) else {
-        return Layout { extents: vec![1], vector: 0, axes: vec![None] };
+    let Some((Order { outer, vector, inner, row }, _)) = best(nest, cut) else {
+        return Layout { extents: vec![1], vector: 0, axes: vec![None], row: 1 };
     };
     let position = outer.len();
     let loops: Vec<Loop> = outer.into_iter().chain([vector]).chain(inner).collect();
@@ -330,5 +365,6 @@ pub(super) fn layout(nest: &Nest, cut: bool) -> Layout {
         extents: loops.iter().map(|&(_, extent)| extent).collect(),
         vector: position,
         axes: loops.iter().map(|&(axis, _)| Some(axis)).collect(),
+        row,
     }
 }

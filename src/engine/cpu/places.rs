@@ -143,9 +143,4 @@ impl<T> Matrix<'_, T> {
     pub(super) fn transposed(self) -> Self {
         Matrix { rows: self.columns, columns: self.rows, ..self }
     }
-
-    /// The place of an element.
-    pub(super) fn at(&self, row: usize, column: usize) -> *mut T {
-        self.start.wrapping_offset(self.rows.at(row) + self.columns.at(column))
-    }
 }

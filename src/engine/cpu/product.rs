@@ -1,83 +1,13 @@
 //! Matrix products on buffers.
 
-use super::gemm;
+use super::gemm::{self, Element};
 use super::places::{Matrix, OwnPlaces};
 use super::threads::{Shared, Worker};
 use super::vector::Instructions;
-use crate::concrete::Arithmetic;
 use crate::engine::arrays::Line;
 use crate::kernel::{BATCH, BufferId, COLUMN, Product, ROW, SUMMED, Strided};
 use crate::shape::DType;
 use std::ops::Range;
-
-/// Element types that have products.
-trait Multiply: Arithmetic {
-    /// Some rows and columns of `result = left · right`, or of the sum of that and what was there.
-    ///
-    /// # Safety
-    ///
-    /// As [`gemm::Float::multiply`].
-    unsafe fn multiply(
-        isa: Instructions,
-        part: [Range<usize>; 2],
-        depth: usize,
-        operands: [Matrix<'_, Self>; 3],
-        add: bool,
-        packing: &mut [Line],
-    );
-}
-
-macro_rules! float {
-    ($t:ident) => {
-        impl Multiply for $t {
-            unsafe fn multiply(
-                isa: Instructions,
-                part: [Range<usize>; 2],
-                depth: usize,
-                operands: [Matrix<'_, $t>; 3],
-                add: bool,
-                packing: &mut [Line],
-            ) {
-                // SAFETY: as the caller's.
-                unsafe { <$t as gemm::Float>::multiply(isa, part, depth, operands, add, packing) }
-            }
-        }
-    };
-}
-
-float!(f32);
-float!(f64);
-
-macro_rules! integer {
-    ($t:ident) => {
-        impl Multiply for $t {
-            unsafe fn multiply(
-                _: Instructions,
-                [rows, columns]: [Range<usize>; 2],
-                depth: usize,
-                [a, b, c]: [Matrix<'_, $t>; 3],
-                add: bool,
-                _: &mut [Line],
-            ) {
-                for i in rows {
-                    for j in columns.clone() {
-                        // SAFETY: as the caller's.
-                        unsafe {
-                            let mut sum = if add { *c.at(i, j) } else { 0 };
-                            for p in 0..depth {
-                                sum = sum.plus((*a.at(i, p)).times(*b.at(p, j)));
-                            }
-                            *c.at(i, j) = sum;
-                        }
-                    }
-                }
-            }
-        }
-    };
-}
-
-integer!(i32);
-integer!(i64);
 
 /// Multiplications that are worth a chunk.
 const WORK: usize = 1 << 19;
@@ -144,7 +74,7 @@ impl CompiledProduct {
 
     /// Lines of memory that each thread needs for packing.
     pub(super) fn packing_lines(&self) -> usize {
-        if self.dtype.is_float() { gemm::packing_lines(self.sizes, self.dtype.bytes()) } else { 0 }
+        gemm::packing_lines(self.sizes, self.dtype.bytes())
     }
 
     /// The batches, rows and columns of one of some chunks.
@@ -188,7 +118,7 @@ impl CompiledProduct {
         }
     }
 
-    unsafe fn chunk<T: Multiply>(
+    unsafe fn chunk<T: Element>(
         &self,
         isa: Instructions,
         bases: &[*mut u8],

@@ -8,9 +8,10 @@ use super::room::Room;
 use super::threads::Worker;
 use crate::concrete::{Array, Failure, OutOfMemory};
 use crate::engine::arguments::{Mismatch, mismatch};
-use crate::engine::arrays::{Line, elements, fill, lines, needs_memory, own_elements};
+use crate::engine::arrays::{Line, array_from, elements, fill, lines, needs_memory, own_elements};
 use crate::engine::memory::{TooLarge, admit};
 use crate::error::Error;
+use crate::shape::Type;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::PoisonError;
@@ -31,6 +32,10 @@ pub(super) struct State {
     spread: Vec<Vec<Line>>,
     /// What takes turns with updated arrays that are read while results are written, by position.
     turns: Vec<Option<Array>>,
+    /// The one element of results that repeat it, by position.
+    elements: Vec<u64>,
+    /// Where such results go, which have memory: their positions and places.
+    repeated: Vec<(usize, *mut u8)>,
 }
 
 // SAFETY: the pointers are those of one run, which sets them.
@@ -184,13 +189,14 @@ impl<'a> Run<'a> {
             }
         }
         for (position, ty) in program.result_types.iter().enumerate() {
-            let is_there = !new
-                && match position < self.updated {
-                    true if state.in_place[position] => true,
-                    true => matches!(state.turns.get(position), Some(Some(array)) if !needs_memory(array)),
-                    // SAFETY: as of arguments.
-                    false => !needs_memory(unsafe { &*state.results[position] }),
-                };
+            let is_there = new && program.uniform[position]
+                || !new
+                    && match position < self.updated {
+                        true if state.in_place[position] => true,
+                        true => matches!(state.turns.get(position), Some(Some(array)) if !needs_memory(array)),
+                        // SAFETY: as of arguments.
+                        false => !needs_memory(unsafe { &*state.results[position] }),
+                    };
             if !is_there {
                 needed = needed.saturating_add(ty.exact_bytes());
             }
@@ -221,8 +227,8 @@ impl<'a> Run<'a> {
         self.state.result_places.clear();
         match new {
             Some(_) => {
-                for ty in &program.result_types {
-                    rooms.push(Room::new(ty)?);
+                for (ty, &uniform) in program.result_types.iter().zip(&program.uniform) {
+                    rooms.push(if uniform { Room::new(&Type::scalar(ty.dtype))? } else { Room::new(ty)? });
                 }
                 self.state.result_places.extend(rooms.iter_mut().map(Room::start));
             }
@@ -242,11 +248,19 @@ impl<'a> Run<'a> {
         done.map_err(Problem::Failure)?;
         match new {
             Some(arrays) => {
-                let results = rooms.into_iter().zip(&program.result_types);
-                // SAFETY: the run has written all elements.
-                arrays.extend(results.map(|(room, ty)| unsafe { room.filled(ty) }));
+                let results = rooms.into_iter().zip(program.result_types.iter().zip(&program.uniform));
+                // SAFETY: the run has written all elements of each, or the one of those that repeat it.
+                arrays.extend(results.map(|(room, (ty, &uniform))| unsafe {
+                    match uniform {
+                        true => Array::full(&ty.shape, room.filled(&Type::scalar(ty.dtype)).element(0)),
+                        false => room.filled(ty),
+                    }
+                }));
             }
-            None => self.take_turns(),
+            None => {
+                self.repeat_elements()?;
+                self.take_turns();
+            }
         }
         Ok(())
     }
@@ -285,15 +299,35 @@ impl<'a> Run<'a> {
         if self.state.turns.len() < self.updated {
             self.state.turns.resize_with(self.updated, || None);
         }
+        self.state.elements.resize(self.state.results.len(), 0);
+        self.state.repeated.clear();
         for position in 0..self.state.results.len() {
-            let State { results, turns, in_place, .. } = &mut self.state;
+            let State { results, turns, in_place, elements, repeated, .. } = &mut self.state;
             // SAFETY: the array was handed over for as long as this run lives, and nothing else refers to it meanwhile.
             let mut array = unsafe { &mut *results[position] };
             if in_place.get(position) == Some(&false) {
                 array = turns[position].get_or_insert_with(|| Array::zeros(&self.program.result_types[position]));
             }
-            let place = own_elements(array)?;
+            let mut place = own_elements(array)?;
+            if self.program.uniform[position] {
+                repeated.push((position, place));
+                place = std::ptr::from_mut(&mut elements[position]).cast();
+            }
             self.state.result_places.push(place);
+        }
+        Ok(())
+    }
+
+    /// Writes out results whose one element was computed.
+    fn repeat_elements(&mut self) -> Result<(), OutOfMemory> {
+        let State { repeated, result_places, .. } = &self.state;
+        for &(position, place) in repeated {
+            let ty = &self.program.result_types[position];
+            // SAFETY: the run has written the element, and the result has room for as many as its type says.
+            unsafe {
+                let element = array_from(&Type::scalar(ty.dtype), result_places[position])?;
+                fill(place, ty.size(), element.element(0));
+            }
         }
         Ok(())
     }

@@ -127,3 +127,63 @@ unsafe fn read<T: Arithmetic>(
         );
     }
 }
+
+/// Bytes of a row that are copied here; more are worth a call.
+const SHORT: usize = 256;
+
+/// Copies a row in pieces of one size, of which the last may go over the one before.
+///
+/// # Safety
+///
+/// Both have `bytes` of room, no fewer than a piece, and do not overlap.
+#[inline(always)]
+unsafe fn copy_pieces<const PIECE: usize>(to: *mut u8, from: *const u8, bytes: usize) {
+    let (last, mut at) = (bytes.wrapping_sub(PIECE), 0);
+    // SAFETY: as the caller's.
+    unsafe {
+        while at < last {
+            store(to.wrapping_add(at).cast(), load(from.wrapping_add(at).cast::<[u8; PIECE]>()));
+            at = at.wrapping_add(PIECE);
+        }
+        store(to.wrapping_add(last).cast(), load(from.wrapping_add(last).cast::<[u8; PIECE]>()));
+    }
+}
+
+/// Copies the row at each position: the result and the source with the bytes that they move by for each, and of the source
+/// those that a step of the index goes on by; the index and its distance, its extent, and the bytes of a row. Outside, all are
+/// zeros.
+///
+/// # Safety
+///
+/// The index has `count` elements at its distance, the source has a row for each of them that is inside, the result has room
+/// for all, and overlaps neither.
+pub(super) unsafe fn copy_rows(
+    (mut to, along): (*mut u8, isize),
+    (mut from, step, stride): (*const u8, isize, isize),
+    (mut index, distance): (*const i64, isize),
+    extent: i64,
+    bytes: usize,
+    count: usize,
+) {
+    for _ in 0..count {
+        // SAFETY: as the caller's.
+        unsafe {
+            let position = load(index);
+            if 0 <= position && position < extent {
+                let row = from.wrapping_offset(stride.wrapping_mul(position as isize));
+                match bytes {
+                    SHORT.. => std::ptr::copy_nonoverlapping(row, to, bytes),
+                    32.. => copy_pieces::<32>(to, row, bytes),
+                    8.. => copy_pieces::<8>(to, row, bytes),
+                    4.. => copy_pieces::<4>(to, row, bytes),
+                    1.. => copy_pieces::<1>(to, row, bytes),
+                    0 => {}
+                }
+            } else {
+                std::ptr::write_bytes(to, 0, bytes);
+            }
+        }
+        (to, from) = (to.wrapping_offset(along), from.wrapping_offset(step));
+        index = index.wrapping_byte_offset(distance);
+    }
+}

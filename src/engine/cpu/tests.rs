@@ -1,15 +1,16 @@
-//! Which kernels are cut for several threads, and loops as they are written.
+//! How many instructions run, which kernels are cut for several threads, and loops as they are written.
 
 use super::transpose::transposed;
 use super::{Cpu, Program};
-use crate::algebra::Contraction;
-use crate::concrete::Array;
-use crate::concrete::run_counted;
+use crate::affine::AffineMap;
+use crate::algebra::{Contraction, Reduction};
+use crate::concrete::{Array, run, run_counted};
 use crate::kernel::{Source, lower};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::schedule::Counts;
 use crate::term::{Checkpoints, Graph, Op, Scan, Steps, Sweep, Sweeps};
+use smallvec::smallvec;
 use std::sync::Arc;
 
 /// Whether a scatter of so many rows of this width into so many is cut.
@@ -143,4 +144,136 @@ fn bytes_are_those_that_are_kept() {
     assert_eq!(results, expected);
     // The steps up to the bound in vain, those that count them, those in advance, and those of which everything is kept.
     assert!(counts.steps > 3 * all.steps && counts.steps <= 4 * all.steps, "{} of {}", counts.steps, all.steps);
+}
+
+const DTYPES: [DType; 5] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool];
+
+/// Some elements of a type, small numbers of both signs.
+fn some(dtype: DType, shape: &[usize]) -> Array {
+    let count = shape.iter().product::<usize>() as i64;
+    let numbers: Vec<i64> = (0..count).map(|at| at * 37 % 101 - 50).collect();
+    let mut graph: Graph = Graph::new(&[Type::new(DType::I64, shape)], 0);
+    let cast = graph.add(Op::Cast(dtype), &[0]);
+    let body = graph.finish(&[cast]);
+    run(&body, vec![Array::from_vec(shape, numbers)]).expect("there is memory").remove(0)
+}
+
+/// Shapes and elements of arrays, whatever their storage.
+fn contents(arrays: &[Array]) -> Vec<(Type, Vec<Value>)> {
+    let of = |array: &Array| (array.ty(), (0..array.size()).map(|at| array.element(at)).collect());
+    arrays.iter().map(of).collect()
+}
+
+/// How many instructions the program of one operation runs; results are those of plain arrays.
+fn executions(op: Op, arguments: &[Array]) -> usize {
+    let types: Vec<Type> = arguments.iter().map(Array::ty).collect();
+    let mut graph: Graph = Graph::new(&types, 0);
+    let args: Vec<u32> = (0..arguments.len() as u32).collect();
+    let result = graph.add(op.clone(), &args);
+    let body = graph.finish(&[result]);
+    let program = Program::new(&body, &Cpu::default().threads(1)).expect("there is memory");
+    let found = program.run(arguments).expect("there is memory");
+    let expected = run(&body, arguments.to_vec()).expect("there is memory");
+    assert!(contents(&found) == contents(&expected), "{op:?} of {types:?}");
+    program.machine.executions()
+}
+
+#[test]
+fn rows_at_computed_positions_are_copied_whole() {
+    // Outside too, on both sides.
+    let positions: Vec<i64> = (0..640).map(|at| at * 7 % 34 - 2).collect();
+    for dtype in DTYPES {
+        for width in [&[2][..], &[3], &[10], &[3, 5], &[33], &[70]] {
+            let shape: Shape = std::iter::once(&30).chain(width).copied().collect();
+            let index = Array::from_vec(&[640], positions.clone());
+            let count = executions(Op::Gather, &[some(dtype, &shape), index]);
+            assert!(count <= 10, "{count} instructions for rows of {width:?}");
+        }
+    }
+    // Positions of two axes, and one for all rows.
+    let index = Array::from_vec(&[4, 8], positions[..32].to_vec());
+    assert!(executions(Op::Gather, &[some(DType::F64, &[30, 6]), index]) <= 10);
+    let index = Array::full(&[], Value::I64(3));
+    assert!(executions(Op::Gather, &[some(DType::F64, &[30, 6]), index]) <= 10);
+    assert!(executions(Op::Gather, &[some(DType::F64, &[30, 6]), some(DType::I64, &[0])]) <= 1);
+}
+
+#[test]
+fn an_instruction_that_is_alone_goes_over_all_elements() {
+    for dtype in DTYPES {
+        let a = some(dtype, &[10_003]);
+        assert_eq!(executions(Op::Concatenate(0), &[a.clone(), a.clone()]), 2, "{dtype:?}");
+        if dtype != DType::Bool {
+            assert_eq!(executions(Op::Binary(Binary::Add), &[a.clone(), a.clone()]), 1, "{dtype:?}");
+        }
+        if !dtype.is_float() {
+            assert_eq!(executions(Op::Reduce(Reduction::Max, smallvec![0]), &[a]), 1, "{dtype:?}");
+        }
+    }
+}
+
+#[test]
+fn reductions_of_many_rows_and_columns_are_one_instruction() {
+    for dtype in DTYPES {
+        for op in [Reduction::Sum, Reduction::Max, Reduction::Min] {
+            if dtype == DType::Bool && op == Reduction::Sum {
+                continue;
+            }
+            for [rows, columns] in [[100, 100], [3, 70], [101, 67]] {
+                let a = some(dtype, &[rows, columns]);
+                for axis in [0, 1] {
+                    let count = executions(Op::Reduce(op, smallvec![axis]), std::slice::from_ref(&a));
+                    assert_eq!(count, 1, "{op:?} of {dtype:?} {rows} × {columns} along {axis}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_integers_are_packed_as_those_of_floats_are() {
+    let lines = |dtype: DType| {
+        let types = [Type::new(dtype, &[60, 50]), Type::new(dtype, &[50, 40])];
+        let mut graph: Graph = Graph::new(&types, 0);
+        let product = graph.add(Op::Contract(Contraction::new(&[0, 1], &[1, 2], &[0, 2])), &[0, 1]);
+        let program = Program::new(&graph.finish(&[product]), &Cpu::default()).expect("there is memory");
+        program.machine.packing_lines()
+    };
+    assert!(lines(DType::F64) > 0);
+    assert_eq!(lines(DType::I64), lines(DType::F64));
+    assert_eq!(lines(DType::I32), lines(DType::F32));
+}
+
+#[test]
+fn results_of_one_element_are_written_out_only_where_there_is_memory() {
+    let mut graph: Graph = Graph::new(&[Type::new(DType::F64, &[3])], 0);
+    let map = AffineMap::new(&[3], &[1 << 10, 9], &[smallvec![0, 0]], &[2]);
+    let repeated = graph.add(Op::View(map), &[0]);
+    let sevens = graph.add(Op::Constant(Array::full(&[5], Value::I32(7))), &[]);
+    let sine = graph.add(Op::Unary(Unary::Sin), &[0]);
+    let body = graph.finish(&[repeated, sevens, sine]);
+    let program = Program::new(&body, &Cpu::default()).expect("there is memory");
+    let written = |ty: &Type| ty.size();
+    let all: usize =
+        program.procedure.results.iter().map(|&id| written(&program.procedure.buffers[id as usize].ty)).sum();
+    assert_eq!(all, 1 + 1 + 3);
+    let argument = Array::from_vec(&[3], vec![1.0, 2.0, 5.0]);
+    let expected = run(&body, vec![argument.clone()]).expect("there is memory");
+    let found = program.run(std::slice::from_ref(&argument)).expect("there is memory");
+    assert!(contents(&found) == contents(&expected));
+    assert_eq!(found[0].uniform(), Some(Value::F64(5.0)));
+    // Into arrays with memory of their own, which they keep.
+    let mut results = vec![
+        Array::from_vec(&[1 << 10, 9], vec![0.0; 9 << 10]),
+        Array::from_vec(&[5], vec![0i32; 5]),
+        Array::zeros(&Type::new(DType::F64, &[3])),
+    ];
+    for _ in 0..2 {
+        let mut run = program.begin();
+        run.argument(&argument);
+        results.iter_mut().for_each(|result| run.result(result));
+        run.finish().expect("there is memory");
+        assert!(contents(&results) == contents(&expected));
+        assert_eq!(results[0].uniform(), None);
+    }
 }

@@ -1,6 +1,6 @@
 //! Sums that are computed together with their terms.
 
-use super::Assembler;
+use super::{Assembler, OfRows};
 use crate::algebra::Reduction;
 use crate::engine::cpu::code::{Instruction, Level, Slot};
 use crate::kernel::{Mode, Store, Value, ValueId};
@@ -58,6 +58,11 @@ impl Assembler<'_> {
             (slot, moved.map_or(0, |&(_, bytes)| bytes))
         };
         let (result, a, b) = (stride(*result), stride(*a), stride(*b));
+        let run = match run {
+            OfRows::Each(run) => run,
+            OfRows::Columns(run) if result == a && result.1 == 0 => run,
+            OfRows::Columns(_) => return,
+        };
         let count = self.layout.extents[rows];
         self.code[depth].tile.clear();
         self.code.remove(rows + 1);

@@ -1,7 +1,7 @@
 //! Stores: plain ones, those that combine with what is there, and those at computed positions.
 
 use super::fused::Fused;
-use super::{Assembler, TILE_REGISTER, combining};
+use super::{Assembler, OfRows, TILE_REGISTER, combining};
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::engine::cpu::code::{Base, Bound, Instruction, Slot};
@@ -28,11 +28,11 @@ impl Assembler<'_> {
             let result = tile.unwrap_or_else(|| self.buffer(store.buffer, &store.at, dtype));
             let run = match (step, difference) {
                 (_, Some(_)) => {
-                    self.of_rows = Some(vector::square_distances(isa, dtype));
+                    self.of_rows = Some(OfRows::Each(vector::square_distances(isa, dtype)));
                     vector::square_distance(isa, dtype)
                 }
                 (0, _) if tile.is_none() => {
-                    self.of_rows = Some(vector::dots(isa, dtype));
+                    self.of_rows = Some(OfRows::Each(vector::dots(isa, dtype)));
                     vector::dot(isa, dtype)
                 }
                 _ => vector::multiply_add(isa, dtype, self.operand(a, true), self.operand(b, true)),
@@ -90,6 +90,19 @@ impl Assembler<'_> {
         }
     }
 
+    /// The store of rows that are read at computed positions, where these are all that a nest does.
+    pub(super) fn copy_rows(&mut self, store: &Store) {
+        let (value, dtype) = &self.nest.values[store.value as usize];
+        let Value::Gather { buffer, at, stride, index, extent } = value else { unreachable!("rows are read") };
+        let width = dtype.bytes() as isize;
+        let source = (self.buffer(*buffer, at, *dtype), self.step(at) as isize * width);
+        let result = (self.buffer(store.buffer, &store.at, *dtype), self.step(&store.at) as isize * width);
+        let index = (self.place(*index), if self.runs[*index as usize] { 8 } else { 0 });
+        let (stride, bytes) = (*stride as isize * width, self.layout.row * dtype.bytes());
+        let copy = Instruction::Rowwise { result, source, stride, index, extent: *extent, bytes };
+        self.emit(self.depth(), true, copy);
+    }
+
     /// Whether a store goes to runs that begin at computed positions.
     pub(super) fn is_row(&self, store: &Store) -> bool {
         store.index.is_some_and(|(index, ..)| self.step(&store.at) == 1 && !self.runs[index as usize])
@@ -123,6 +136,7 @@ impl Assembler<'_> {
         if step == 0 {
             let a = self.as_run(store.value, (depth, true), dtype);
             let run = vector::reduce(isa, op, dtype);
+            self.of_rows = Some(OfRows::Each(vector::reduce_rows(isa, op, dtype)));
             self.within(run, (result, 0), [(a, width), (a, width)], bounds);
             return;
         }
@@ -131,6 +145,9 @@ impl Assembler<'_> {
         let run: Kernel = vector::binary(isa, binary, dtype, Operand::Run, a.1);
         let stride = if a.1 == Operand::Run { width } else { 0 };
         if step == 1 {
+            if a.1 == Operand::Run {
+                self.of_rows = Some(OfRows::Columns(vector::reduce_columns(isa, op, dtype)));
+            }
             self.within(run, (result, width), [(result, width), (a.0, stride)], bounds);
             return;
         }

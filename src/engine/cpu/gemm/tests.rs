@@ -34,7 +34,7 @@ impl<T: Scalar + PartialEq> Stored<T> {
     }
 }
 
-fn check<T: Float + Scalar + PartialEq>(sizes: [usize; 3], layout: usize, add: bool) {
+fn check<T: Element + Scalar + PartialEq>(sizes: [usize; 3], layout: usize, add: bool) {
     let [m, k, n] = sizes;
     let by_rows = |operand: usize| layout >> operand & 1 == 0;
     let mut a: Stored<T> = Stored::new(1, [m, k], by_rows(0));
@@ -70,6 +70,8 @@ fn products_of_all_layouts_and_sizes_around_blocks() {
                 for layout in 0..8 {
                     check::<f64>([m, k, n], layout, layout % 3 == 0);
                     check::<f32>([m, k, n], layout, layout % 3 == 1);
+                    check::<i64>([m, k, n], layout, layout % 3 == 2);
+                    check::<i32>([m, k, n], layout, layout % 3 == 0);
                 }
             }
         }
@@ -86,7 +88,7 @@ fn products_of_all_layouts_and_sizes_around_blocks() {
 /// The windows of [samples, channels, rows, columns] times [outputs, channels, window's rows, window's columns], in the order
 /// of a convolution's result, of some rows and columns of the product at a time.
 #[allow(clippy::many_single_char_names)]
-fn check_windows<T: Float + Scalar + PartialEq>([n, c, y, x, o, w]: [usize; 6], parts: usize) {
+fn check_windows<T: Element + Scalar + PartialEq>([n, c, y, x, o, w]: [usize; 6], parts: usize) {
     let (wide, high) = (x + w - 1, y + w - 1);
     let source: Vec<T> = (0..n * c * high * wide).map(|at| number(1, at)).collect();
     let weights: Vec<T> = (0..o * c * w * w).map(|at| number(2, at)).collect();
@@ -135,4 +137,37 @@ fn rows_and_columns_of_several_axes() {
     check_windows::<f32>([3, 2, 10, 10, 16, 5], 3);
     check_windows::<f32>([1, 12, 3, 37, 100, 5], 2);
     check_windows::<f64>([2, 1, 9, 1, 1, 1], 1);
+    check_windows::<i64>([3, 2, 5, 6, 9, 2], 2);
+}
+
+/// Sums of integers beyond their type wrap, whatever the registers: numbers of all bits meet in halves of them.
+#[test]
+fn products_of_integers_wrap() {
+    fn check<T: Element + Scalar + PartialEq>(number: impl Fn(usize) -> T) {
+        let (m, k, n) = (9, 37, 33);
+        let (a, b): (Vec<T>, Vec<T>) =
+            ((0..m * k).map(&number).collect(), (m * k..m * k + k * n).map(&number).collect());
+        for isa in Instructions::available() {
+            let mut c = vec![T::ZERO; m * n];
+            let mut packing = vec![Line::ZERO; packing_lines([m, k, n], size_of::<T>())];
+            let places = |strides| Places { extents: &[usize::MAX], strides };
+            let matrix = |start: *const T, rows, columns| Matrix {
+                start: start.cast_mut(),
+                rows: places(rows),
+                columns: places(columns),
+            };
+            let operands =
+                [matrix(a.as_ptr(), &[37], &[1]), matrix(b.as_ptr(), &[33], &[1]), matrix(c.as_mut_ptr(), &[33], &[1])];
+            // SAFETY: the matrices are apart and as large as the sizes say, and so is the packing memory.
+            unsafe { T::multiply(isa, [0..m, 0..n], k, operands, false, &mut packing) };
+            for (position, &found) in c.iter().enumerate() {
+                let (i, j) = (position / n, position % n);
+                let expected = (0..k).fold(T::ZERO, |sum, p| sum.plus(a[i * k + p].times(b[p * n + j])));
+                assert!(found == expected, "{isa:?}: {found:?}, not {expected:?}, at {position}");
+            }
+        }
+    }
+    let bits = |position: usize| (position as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    check::<i64>(|position| bits(position) as i64);
+    check::<i32>(|position| bits(position) as i32);
 }

@@ -56,6 +56,9 @@ impl Level for Avx512 {
 
 /// Elements of which products are summed.
 pub(super) trait Product: Scalar {
+    /// Whether sums are the same in any order.
+    const ANY_ORDER: bool = true;
+
     /// This element times the factor, plus the term, with one rounding; that of other elements than floats is none.
     #[inline(always)]
     fn fused(self, factor: Self, term: Self) -> Self {
@@ -71,6 +74,8 @@ pub(super) trait Product: Scalar {
 }
 
 impl Product for f32 {
+    const ANY_ORDER: bool = false;
+
     #[inline(always)]
     fn fused(self, factor: f32, term: f32) -> f32 {
         self.mul_add(factor, term)
@@ -78,6 +83,8 @@ impl Product for f32 {
 }
 
 impl Product for f64 {
+    const ANY_ORDER: bool = false;
+
     #[inline(always)]
     fn fused(self, factor: f64, term: f64) -> f64 {
         self.mul_add(factor, term)

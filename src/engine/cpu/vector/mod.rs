@@ -17,6 +17,8 @@ mod reduction;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod registers;
 mod rows;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod sums;
 #[cfg(test)]
 mod tests;
 
@@ -153,6 +155,16 @@ pub(crate) fn multiply_add(isa: Instructions, dtype: DType, a: Operand, b: Opera
 /// Combines the elements of `a`, in an order that depends on their number alone, and the one element of the result.
 pub(crate) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
     rows::reduce(isa, op, dtype)
+}
+
+/// [`reduce`], of rows; there is no second operand.
+pub(crate) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
+    rows::reduce_rows(isa, op, dtype)
+}
+
+/// Combines each element of the result, a run for all rows, with those of the rows of `b` at its place, in their order.
+pub(crate) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
+    reduction::reduce_columns(isa, op, dtype)
 }
 
 /// Adds the sum of the products of `a` and `b`, in an order that depends on their number alone, to the one element of the

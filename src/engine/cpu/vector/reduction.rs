@@ -1,6 +1,6 @@
 //! Kernels that combine the elements of a run into one.
 
-use super::elementwise::for_dtype;
+use super::elementwise::{ByPosition, fill, for_dtype};
 use super::level::{Level, Loop, Product, RowsLoop, kernel, rows_kernel};
 use super::{Instructions, Kernel, RowsKernel};
 use crate::algebra::Reduction;
@@ -13,14 +13,23 @@ use std::marker::PhantomData;
 /// instructions the same number, so that the order of a sum does not depend on them.
 pub(super) const LANES: usize = 32;
 
-/// Combines a run in a fixed order: every 32nd element together, then halves of those results with each other.
+/// Combines a run in a fixed order: every 32nd element together, then halves of those results with each other. What is the same
+/// in any order is combined one after the other, in vectors of the compiler's, which reads the lanes of integers far apart.
 ///
 /// # Safety
 ///
 /// The step may be called for positions below `count`.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
-unsafe fn in_lanes<T: Copy>(count: usize, start: T, step: impl Fn(T, usize) -> T, join: impl Fn(T, T) -> T) -> T {
+unsafe fn in_lanes<T: Product>(count: usize, start: T, step: impl Fn(T, usize) -> T, join: impl Fn(T, T) -> T) -> T {
+    if T::ANY_ORDER {
+        let (mut all, mut at) = (start, 0);
+        while at < count {
+            all = step(all, at);
+            at = at.wrapping_add(1);
+        }
+        return all;
+    }
     let mut lanes = [start; LANES];
     let whole = count / LANES * LANES;
     let mut block = 0;
@@ -85,11 +94,15 @@ impl<T: Scalar> Join<T> for Smallest {
 
 struct Reduce<T, J>(PhantomData<(T, J)>);
 
-impl<T: Scalar, J: Join<T>> Loop for Reduce<T, J> {
+impl<T: Product, J: Join<T>> Reduce<T, J> {
+    /// Combines a run with the element of the result.
+    ///
+    /// # Safety
+    ///
+    /// There is an element of the result, and `count` of the operand.
     #[inline(always)]
-    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
-        let (result, a) = (result.cast::<T>(), a.cast::<T>());
-        // SAFETY: the caller promises one element of the result and `count` of the operand.
+    unsafe fn one(result: *mut T, a: *const T, count: usize) {
+        // SAFETY: as the caller's.
         unsafe {
             let joined = in_lanes(
                 count,
@@ -103,12 +116,111 @@ impl<T: Scalar, J: Join<T>> Loop for Reduce<T, J> {
     }
 }
 
+impl<T: Product, J: Join<T>> Loop for Reduce<T, J> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
+        // SAFETY: the caller promises one element of the result and `count` of the operand.
+        unsafe { Reduce::<T, J>::one(result.cast(), a.cast(), count) };
+    }
+}
+
+impl<T: Product, J: Join<T>> RowsLoop for Reduce<T, J> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(
+        (result, result_stride): (*mut u8, isize),
+        (a, a_stride): (*const u8, isize),
+        _: (*const u8, isize),
+        rows: usize,
+        count: usize,
+    ) {
+        for row in 0..rows as isize {
+            let result = result.wrapping_offset(result_stride.wrapping_mul(row)).cast();
+            let a = a.wrapping_offset(a_stride.wrapping_mul(row)).cast();
+            // SAFETY: as the caller's, for each row.
+            unsafe { Reduce::<T, J>::one(result, a, count) };
+        }
+    }
+}
+
 /// The kernel of a reduction.
 pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
     for_dtype!(dtype, T => match op {
         Reduction::Sum => kernel::<Reduce<T, Sum>>(isa),
         Reduction::Max => kernel::<Reduce<T, Largest>>(isa),
         Reduction::Min => kernel::<Reduce<T, Smallest>>(isa),
+    })
+}
+
+/// The kernel of reductions of rows.
+pub(super) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
+    for_dtype!(dtype, T => match op {
+        Reduction::Sum => rows_kernel::<Reduce<T, Sum>>(isa),
+        Reduction::Max => rows_kernel::<Reduce<T, Largest>>(isa),
+        Reduction::Min => rows_kernel::<Reduce<T, Smallest>>(isa),
+    })
+}
+
+/// Combines each element of a run with those of all rows at its place, one row after the other.
+struct Columns<T, J>(PhantomData<(T, J)>);
+
+/// Rows that are combined at once, with the result in registers meanwhile.
+const TOGETHER: usize = 4;
+
+impl<T: Product, J: Join<T>> RowsLoop for Columns<T, J> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(
+        (result, _): (*mut u8, isize),
+        _: (*const u8, isize),
+        (b, stride): (*const u8, isize),
+        rows: usize,
+        count: usize,
+    ) {
+        let result = result.cast::<T>();
+        let place = |row: usize| b.wrapping_offset(stride.wrapping_mul(row as isize)).cast::<T>();
+        let mut row = 0;
+        // SAFETY: the caller promises `count` elements of the result and of each row.
+        unsafe {
+            while rows.wrapping_sub(row) >= TOGETHER {
+                let [a, b, c, d] = [0, 1, 2, 3].map(
+                    #[inline(always)]
+                    |next| place(row.wrapping_add(next)),
+                );
+                fill(
+                    result,
+                    count,
+                    ByPosition(
+                        #[inline(always)]
+                        |at| {
+                            let first = J::join(load(result.wrapping_add(at)), load(a.wrapping_add(at)));
+                            let third = J::join(J::join(first, load(b.wrapping_add(at))), load(c.wrapping_add(at)));
+                            J::join(third, load(d.wrapping_add(at)))
+                        },
+                    ),
+                );
+                row = row.wrapping_add(TOGETHER);
+            }
+            while row < rows {
+                let a = place(row);
+                fill(
+                    result,
+                    count,
+                    ByPosition(
+                        #[inline(always)]
+                        |at| J::join(load(result.wrapping_add(at)), load(a.wrapping_add(at))),
+                    ),
+                );
+                row = row.wrapping_add(1);
+            }
+        }
+    }
+}
+
+/// The kernel of reductions of columns, whose result and operand `a` is one run.
+pub(super) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
+    for_dtype!(dtype, T => match op {
+        Reduction::Sum => rows_kernel::<Columns<T, Sum>>(isa),
+        Reduction::Max => rows_kernel::<Columns<T, Largest>>(isa),
+        Reduction::Min => rows_kernel::<Columns<T, Smallest>>(isa),
     })
 }
 

@@ -21,6 +21,19 @@ pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
     reduction::reduce(isa, op, dtype)
 }
 
+/// The kernel of the reductions of rows.
+pub(super) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernel) = match op {
+        Reduction::Sum => x86::kernel::<x86::Elements>(isa, dtype),
+        Reduction::Max => x86::kernel::<x86::Largest>(isa, dtype),
+        Reduction::Min => x86::kernel::<x86::Smallest>(isa, dtype),
+    } {
+        return kernel;
+    }
+    reduction::reduce_rows(isa, op, dtype)
+}
+
 /// The kernel of a sum of products.
 pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
     #[cfg(target_arch = "x86_64")]
@@ -285,8 +298,9 @@ mod x86 {
                 count: usize,
                 length: usize,
             ) {
-                // SAFETY: the caller keeps the promises of the kernel, which include that the machine has these.
-                unsafe { rows::<V, F, ROWS>(result, a, b, count, length) }
+                // SAFETY: the caller keeps the promises of the kernel, which include that the machine has these. Without a second
+                // operand the first one is there twice, and read once.
+                unsafe { rows::<V, F, ROWS>(result, a, if F::PAIRS { b } else { a }, count, length) }
             }
 
             #[target_feature(enable = $features)]
@@ -297,7 +311,7 @@ mod x86 {
                 _: *const u8,
                 count: usize,
             ) {
-                // SAFETY: as above. Without a second operand the first one is there twice, and read once.
+                // SAFETY: as above.
                 unsafe { rows::<V, F, 1>((result, 0), (a, 0), (if F::PAIRS { b } else { a }, 0), 1, count) }
             }
         };

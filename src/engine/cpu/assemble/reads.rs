@@ -1,0 +1,106 @@
+//! Reads of buffers: at places that follow the loops, and at computed positions.
+
+use super::{Assembler, TILE_REGISTER};
+use crate::engine::cpu::code::{Base, Instruction, Slot};
+use crate::engine::cpu::scatter::gather_along;
+use crate::engine::cpu::vector::{self, Operand};
+use crate::kernel::{Affine, Guard, ValueId};
+use crate::shape::DType;
+
+impl Assembler<'_> {
+    /// A read at a place that follows the loops.
+    pub(super) fn load(
+        &mut self,
+        (level, is_run): (usize, bool),
+        buffer: u32,
+        at: &Affine,
+        guards: &[Guard],
+        dtype: DType,
+    ) -> Slot {
+        let (step, width) = (self.step(at), dtype.bytes());
+        let a = self.buffer(buffer, at, dtype);
+        let stride = step as isize * width as isize;
+        let run = vector::strided_copy(self.isa, dtype);
+        if !guards.is_empty() {
+            let (result, bounds) = (self.register(level, is_run), self.bounds(guards));
+            self.emit(level, is_run, Instruction::Masked { run, result, a, a_stride: stride, width, bounds });
+            return result;
+        }
+        if step == 1 || !is_run {
+            return a;
+        }
+        let result = self.register(level, is_run);
+        let width = width as isize;
+        self.emit(level, is_run, Instruction::Strided { run, result, result_stride: width, a, a_stride: stride });
+        result
+    }
+
+    /// A read at a computed position.
+    pub(super) fn gather(
+        &mut self,
+        (level, is_run): (usize, bool),
+        (buffer, at): (u32, &Affine),
+        stride: i64,
+        index: ValueId,
+        extent: i64,
+        dtype: DType,
+    ) -> Slot {
+        let width = dtype.bytes() as isize;
+        let bytes = stride as isize * width;
+        let step = self.step(at) as isize;
+        let source = self.buffer(buffer, at, dtype);
+        let place = self.place(index);
+        if is_run && self.operand(index, is_run) == Operand::One {
+            // A row, from a computed position on.
+            let width = dtype.bytes();
+            if step == 1 {
+                let zeros = self.slot(Base::Register(TILE_REGISTER));
+                self.tile_registers.push(zeros);
+                let result = self.slot(Base::Register(0));
+                let (stride, index) = (bytes, place);
+                self.emit(level, true, Instruction::Point { result, zeros, width, source, stride, index, extent });
+                return result;
+            }
+            let result = self.register(level, is_run);
+            let run = vector::strided_copy(self.isa, dtype);
+            self.emit(
+                level,
+                is_run,
+                Instruction::Row {
+                    run,
+                    result,
+                    width,
+                    source,
+                    source_stride: step * width as isize,
+                    stride: bytes,
+                    index: place,
+                    extent,
+                },
+            );
+            return result;
+        }
+        let result = self.register(level, is_run);
+        if step == 0 || !is_run {
+            let run = vector::gather(self.isa, dtype);
+            self.emit(level, is_run, Instruction::Gather { run, result, source, stride: bytes, index: place, extent });
+            return result;
+        }
+        // Both the index and the place move along the vector axis: element by element.
+        let run = gather_along(dtype);
+        let index = (place, 8);
+        self.emit(
+            level,
+            is_run,
+            Instruction::Along {
+                run,
+                result: source,
+                along: step * width,
+                stride: bytes,
+                index,
+                extent,
+                value: (result, width),
+            },
+        );
+        result
+    }
+}
