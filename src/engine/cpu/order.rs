@@ -203,12 +203,12 @@ impl Choice<'_> {
         self.memory.iter().map(span).sum::<u64>() <= FIRST_CACHE
     }
 
-    /// What an access costs for each element of a run.
-    fn access(&self, at: &Affine, order: &Order) -> f64 {
+    /// What an access costs for each element of a run, where it is known whether all of them stay near.
+    fn access(&self, at: &Affine, order: &Order, stays_near: bool) -> f64 {
         match at.coefficients[order.vector.0].unsigned_abs() {
             0 | 1 => NEXT,
             stride if stride < LINE => APART,
-            _ if !self.stays_near(order) => FAR,
+            _ if !stays_near => FAR,
             // The rest of a line is used by the loops inside.
             _ if order.inner.iter().any(|&(axis, _)| (1..LINE).contains(&at.coefficients[axis].unsigned_abs())) => {
                 APART
@@ -264,6 +264,8 @@ impl Choice<'_> {
         };
         let run =
             |moved: u64, each: f64| times(moved) * (INSTRUCTION + if is_vector(moved) { each * width } else { each });
+        let stays_near = self.stays_near(order);
+        let access = |at: &Affine| self.access(at, order, stays_near);
         let mut cost = 0.0;
         for (id, ((value, _), &moved)) in self.nest.values.iter().zip(&self.moved).enumerate() {
             cost += match value {
@@ -271,14 +273,12 @@ impl Choice<'_> {
                 _ if self.summed[id] => 0.0,
                 Value::Load { at, guards, .. } if guards.is_empty() => {
                     // What lies next to each other is read by those who use it.
-                    let each = self.access(at, order);
+                    let each = access(at);
                     if each == NEXT { each * width * times(moved) } else { run(moved, each) }
                 }
-                Value::Load { at, .. } => run(moved, 1.0 + self.access(at, order)),
+                Value::Load { at, .. } => run(moved, 1.0 + access(at)),
                 // A row, from a computed position on.
-                Value::Gather { at, index, .. } if !is_vector(self.moved[*index as usize]) => {
-                    run(moved, self.access(at, order))
-                }
+                Value::Gather { at, index, .. } if !is_vector(self.moved[*index as usize]) => run(moved, access(at)),
                 Value::Gather { .. } => run(moved, APART),
                 Value::Unary(op, _) if is_function(*op) => run(moved, FUNCTION),
                 _ => run(moved, 1.0),
@@ -286,7 +286,7 @@ impl Choice<'_> {
         }
         let everywhere = self.long.iter().fold(0, |bits, axis| bits | 1 << (axis % 64));
         for store in &self.nest.stores {
-            let each = self.access(&store.at, order);
+            let each = access(&store.at);
             let stays = order.inner.last().is_some_and(|&(axis, _)| store.at.coefficients[axis] == 0);
             cost += match store.mode {
                 _ if let Some((index, ..)) = store.index => {
