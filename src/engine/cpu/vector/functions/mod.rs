@@ -232,9 +232,15 @@ impl<T: Real, F: Function> Loop for Vectors<T, F> {
     }
 }
 
+/// Whether functions are computed by their vector versions. Where nothing is optimised each instruction on a register is a
+/// call, so that the standard library's functions, which are compiled already, take a tenth of the time.
+const ARE_FAST: bool = cfg!(not(unoptimized));
+
 /// The kernel of an operation that has a vector version.
 pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<Kernel> {
     match (op, dtype, isa) {
+        // Of whole powers the table has no kernel, since the exponent comes with each call.
+        _ if !ARE_FAST && !matches!(op, Unary::Powi(_)) => None,
         // With two elements to a vector, what is computed for both halves of the line takes longer than a call for one.
         (Unary::Erf, DType::F64, Instructions::Portable) => None,
         (_, DType::F32, _) => of_floats::<f32>(isa, op),

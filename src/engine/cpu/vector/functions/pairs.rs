@@ -3,7 +3,7 @@
 use super::exponential::{Exp, exp_of_sum};
 use super::logarithm::{Ln, ln_1p_of};
 use super::real::Real;
-use super::{Block, Function, WIDEST, in_registers, polynomial};
+use super::{ARE_FAST, Block, Function, WIDEST, in_registers, polynomial};
 use crate::concrete::Scalar;
 use crate::engine::cpu::elements::store;
 use crate::engine::cpu::vector::elementwise::{Blocks, One, Run, Source, each_block};
@@ -276,6 +276,7 @@ pub(in crate::engine::cpu::vector) fn binary(
     b: Operand,
 ) -> Option<Kernel> {
     match (op, dtype, isa) {
+        _ if !ARE_FAST => None,
         // The logarithm in parts needs fused products, and that in the wider type is slower than a call without vectors of
         // some length.
         (Binary::Pow, _, Instructions::Portable) => None,

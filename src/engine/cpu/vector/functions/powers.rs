@@ -1,11 +1,12 @@
 //! Whole powers: the products that make up the operation table's meaning, in its order.
 
 use super::real::Real;
-use super::{Block, in_registers};
+use super::{ARE_FAST, Block, in_registers};
 use crate::engine::cpu::elements::{load, store};
 use crate::engine::cpu::vector::elementwise::{Blocks, each_block};
 use crate::engine::cpu::vector::lanes::Lanes;
 use crate::engine::cpu::vector::level::{Level, Loop};
+use crate::operation::Unary;
 use std::marker::PhantomData;
 
 /// The loop of whole powers.
@@ -17,8 +18,17 @@ struct Runs<T, L>(*mut T, *const T, i64, PhantomData<L>);
 impl<T: Real> Loop for Powers<T> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
-        // SAFETY: the caller promises the exponent at `b`, and elements and room at the positions below `count`.
-        unsafe { each_block(count, Runs::<T, L>(result.cast(), a.cast(), load(b.cast()), PhantomData)) };
+        // SAFETY: the caller promises the exponent at `b`.
+        let exponent = unsafe { load(b.cast::<i64>()) };
+        let runs = Runs::<T, L>(result.cast(), a.cast(), exponent, PhantomData);
+        // SAFETY: the caller promises elements and room at the positions below `count`.
+        unsafe {
+            if ARE_FAST {
+                each_block(count, runs);
+            } else {
+                by_table(&runs, count);
+            }
+        }
     }
 }
 
@@ -49,6 +59,19 @@ impl<T: Real, L: Level> Block<T> for Runs<T, L> {
     unsafe fn elements<const COUNT: usize>(self) {
         // SAFETY: the caller promises a block, all of which is known before it is written.
         unsafe { store(self.0.cast(), powers(load(self.1.cast::<[T; COUNT]>()), self.2)) };
+    }
+}
+
+/// Writes what the operation table says, element by element.
+///
+/// # Safety
+///
+/// There are so many elements, and room for as many.
+unsafe fn by_table<T: Real, L>(&Runs(result, a, exponent, _): &Runs<T, L>, count: usize) {
+    let op = Unary::Powi(exponent as i32);
+    for at in 0..count {
+        // SAFETY: as the caller's.
+        unsafe { store(result.wrapping_add(at), T::by_table(op, load(a.wrapping_add(at)))) };
     }
 }
 
