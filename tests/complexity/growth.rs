@@ -138,3 +138,27 @@ fn of_another_third() {
 fn of_the_last_third() {
     check(2, 3);
 }
+
+/// Passes recurse into bodies in bodies, and each needs little enough of the stack that a test's thread of 2 MiB holds hundreds
+/// of levels, without optimisation too. What reads a program may say that it is nested too deeply.
+#[test]
+fn hundreds_of_levels_need_little_of_the_stack() {
+    let levels = if cfg!(counted) { 100 } else { 500 };
+    let all = move || {
+        let construct = constructs().into_iter().find(|construct| construct.name == "nested conds in else").unwrap();
+        let x = vec![full::<C, f64, _>(construct.width, 0.5)];
+        let staged = stage(|p: &Vec<Vector<Staged, f64>>| (construct.program)(levels, p), &x).unwrap();
+        let gradient = staged.value_and_grad().unwrap();
+        drop(staged.jvp().unwrap());
+        let compiled = gradient.compile(Cpu::default()).unwrap();
+        assert_eq!(compiled.call(&x).unwrap().0.item(), staged.call(&x).unwrap().item());
+        assert!(
+            !compiled.to_string().is_empty() && !gradient.to_string().is_empty() && !export::dot(&gradient).is_empty()
+        );
+        drop((export::c(&gradient).unwrap(), export::rust(&gradient).unwrap(), export::opencl(&gradient).unwrap()));
+        drop((export::stablehlo(&gradient), export::parse(&export::text(&gradient))));
+        #[cfg(feature = "json")]
+        drop(export::from_json(&export::json(&gradient)));
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(all).unwrap().join().unwrap();
+}

@@ -233,6 +233,8 @@ pub fn constructs() -> Vec<Construct> {
             &(0..n).map(|i| p[0].at((i % 9) as i64) * (1.0 + i as f64)).collect::<Vec<_>>()
         )),
         steps!("reads at n places", 40, wide 4000, |n, p| (0..n).fold(p[0].at(0), |y, i| (y * p[0].at(i as i64)).sin())),
+        // From 112 on they fill a quarter of the array, and their cotangents are not scattered (`simplify::sums`): three times the
+        // visits from 80 to 160, and in proportion again from there to 1,280.
         steps!("slices", 40, wide 4000, |n, p| (0..n).fold(p[0].slice(0, 0..9), |y, i| (y * p[0].slice(0, i..i + 9)).sin()).sum()),
         steps!("independent slices", 40, wide 4000, |n, p| (0..n).fold(p[0].at(0), |y, i| y + p[0].slice(0, i..i + 9).sin().sum())),
         steps!("sums", 40, |n, p| (0..n).fold(p[0].clone(), |y, _| (&y * y.sum()).sin()).sum()),
