@@ -8,7 +8,6 @@ use crate::shape::{self, DType};
 use crate::term::hash::{Positions, TermMap, term_hash};
 use crate::term::{Body, NodeId, Op};
 use smallvec::SmallVec;
-use std::collections::HashSet;
 
 /// Why something can't be written into a nest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +31,41 @@ thread_local! {
 
 /// Position of an access in the emitter's table, in which none stands twice.
 type AccessId = u32;
+
+/// The buffers of a program's stored nodes. A node has one number, so that none is looked for.
+pub(crate) struct Buffers(Vec<BufferId>);
+
+/// Stands for no buffer.
+const NONE: BufferId = BufferId::MAX;
+
+impl Buffers {
+    /// None yet of so many nodes.
+    pub(crate) fn of(nodes: usize) -> Buffers {
+        Buffers(vec![NONE; nodes])
+    }
+
+    pub(crate) fn get(&self, id: NodeId) -> Option<BufferId> {
+        Some(self.0[id as usize]).filter(|&buffer| buffer != NONE)
+    }
+
+    pub(crate) fn contains(&self, id: NodeId) -> bool {
+        self.0[id as usize] != NONE
+    }
+
+    pub(crate) fn insert(&mut self, id: NodeId, buffer: BufferId) {
+        self.0[id as usize] = buffer;
+    }
+}
+
+impl std::ops::Index<NodeId> for Buffers {
+    type Output = BufferId;
+
+    fn index(&self, id: NodeId) -> &BufferId {
+        let buffer = &self.0[id as usize];
+        debug_assert_ne!(*buffer, NONE, "node {id} is stored");
+        buffer
+    }
+}
 
 /// A wanted value.
 type Demand = (NodeId, AccessId);
@@ -80,23 +114,26 @@ impl Draft {
         }
     }
 
+    /// The nodes of which values are in it, in order.
+    fn nodes(&self) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = self.values.keys().map(|&(id, _)| id).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
     /// The nodes of this nest's shape that are in it element by element, and that others need which are not: a nest that comes
     /// after it reads them where they are stored, instead of computing them anew.
-    pub(crate) fn left(
-        &mut self,
-        body: &Body,
-        buffers: &TermMap<NodeId, BufferId>,
-        uses: &[u32],
-    ) -> Vec<(NodeId, ValueId)> {
+    pub(crate) fn left(&mut self, body: &Body, buffers: &Buffers, uses: &mut [u32]) -> Vec<(NodeId, ValueId)> {
         let extents = self.nest.nest.extents.clone();
         let whole = self.access(Access::identity(extents.len()));
-        let inside = self.values.keys().map(|&(id, _)| id).collect();
+        let inside = self.nodes();
         let values = &self.values;
-        let left = needed_outside(body, inside, uses).into_iter().filter(|&id| {
+        let left = needed_outside(body, &inside, uses).into_iter().filter(|&id| {
             let node = body.node(id);
             let is_free =
                 matches!(node.op, Op::Constant(_) | Op::Iota(_) | Op::View(_) | Op::Reshape(_) | Op::Alias | Op::Mark);
-            !is_free && !buffers.contains_key(&id) && node.ty().shape == extents
+            !is_free && !buffers.contains(id) && node.ty().shape == extents
         });
         let mut left: Vec<(NodeId, ValueId)> = left.filter_map(|id| Some((id, *values.get(&(id, whole))?))).collect();
         left.sort_unstable();
@@ -105,45 +142,57 @@ impl Draft {
 }
 
 /// The nodes among those inside that others need too. `uses` says of each node how often it is an operand, so that only what is
-/// inside is looked at.
-fn needed_outside(body: &Body, inside: HashSet<NodeId>, uses: &[u32]) -> Vec<NodeId> {
-    let mut counts: TermMap<NodeId, u32> = inside.iter().map(|&id| (id, 0)).collect();
-    for &id in &inside {
-        for arg in &body.node(id).args {
-            if let Some(count) = counts.get_mut(arg) {
-                *count += 1;
-            }
-        }
-    }
-    counts.into_iter().filter(|&(id, count)| count < uses[id as usize]).map(|(id, _)| id).collect()
+/// inside is looked at; it is as it was afterwards.
+fn needed_outside(body: &Body, inside: &[NodeId], uses: &mut [u32]) -> Vec<NodeId> {
+    let operands = || inside.iter().flat_map(|&id| &body.node(id).args);
+    operands().for_each(|&arg| uses[arg as usize] -= 1);
+    let needed = inside.iter().copied().filter(|&id| uses[id as usize] > 0).collect();
+    operands().for_each(|&arg| uses[arg as usize] += 1);
+    needed
 }
 
 /// Writes values of a program's nodes into a nest.
 pub(crate) struct Emitter<'a> {
     pub(crate) body: &'a Body,
     /// The buffers of stored nodes.
-    pub(crate) buffers: &'a TermMap<NodeId, BufferId>,
+    pub(crate) buffers: &'a Buffers,
     pub(crate) draft: Draft,
     /// Of a nest that has a place among the steps already: which one, and the places that fill buffers.
     placed: Option<(usize, &'a TermMap<BufferId, usize>)>,
     /// What was begun when a nest turned out to be too large.
     unfinished: Vec<NodeId>,
+    /// What can't be read as needed. A zero stands for each, so that all that is such is found at once.
+    pub(crate) unreadable: Vec<NodeId>,
 }
 
 impl<'a> Emitter<'a> {
-    pub(crate) fn new(body: &'a Body, buffers: &'a TermMap<NodeId, BufferId>, extents: &[usize]) -> Emitter<'a> {
-        Emitter { body, buffers, draft: Draft::new(extents), placed: None, unfinished: Vec::new() }
+    pub(crate) fn new(body: &'a Body, buffers: &'a Buffers, extents: &[usize]) -> Emitter<'a> {
+        Emitter {
+            body,
+            buffers,
+            draft: Draft::new(extents),
+            placed: None,
+            unfinished: Vec::new(),
+            unreadable: Vec::new(),
+        }
     }
 
     /// An emitter that goes on with a nest at a place among the steps, of which is known which of them fill buffers.
     pub(crate) fn going_on(
         body: &'a Body,
-        buffers: &'a TermMap<NodeId, BufferId>,
+        buffers: &'a Buffers,
         draft: Draft,
         place: usize,
         filled_at: &'a TermMap<BufferId, usize>,
     ) -> Emitter<'a> {
-        Emitter { body, buffers, draft, placed: Some((place, filled_at)), unfinished: Vec::new() }
+        Emitter {
+            body,
+            buffers,
+            draft,
+            placed: Some((place, filled_at)),
+            unfinished: Vec::new(),
+            unreadable: Vec::new(),
+        }
     }
 
     fn access(&mut self, access: Access) -> AccessId {
@@ -198,17 +247,29 @@ impl<'a> Emitter<'a> {
                 open.pop();
                 continue;
             }
-            let (needed, guards) = self.demands(demand, root)?;
+            let (needed, guards) = match self.demands(demand, root) {
+                Err(Obstacle::Read(id)) => {
+                    self.stand_in(demand, id);
+                    continue;
+                }
+                found => found?,
+            };
             let before = open.len();
             open.extend(needed.iter().filter(|demand| !self.draft.values.contains_key(*demand)));
             if open.len() == before {
                 let operands: SmallVec<[ValueId; 3]> = needed.iter().map(|demand| self.draft.values[demand]).collect();
-                let value = self.value(demand, &operands, guards, root)?;
+                let value = match self.value(demand, &operands, guards, root) {
+                    Err(Obstacle::Read(id)) => {
+                        self.stand_in(demand, id);
+                        continue;
+                    }
+                    value => value?,
+                };
                 #[cfg(test)]
                 WRITTEN.set(WRITTEN.get() + 1);
                 let is_inner = demand.0 != root && demand != first && !operands.is_empty();
                 let is_full = match self.placed {
-                    None => self.draft.len() >= VALUES && is_inner && !self.buffers.contains_key(&demand.0),
+                    None => self.draft.len() >= VALUES && is_inner && !self.buffers.contains(demand.0),
                     Some(_) => self.draft.len() > 2 * VALUES,
                 };
                 let id = demand.0;
@@ -223,26 +284,34 @@ impl<'a> Emitter<'a> {
         Ok(self.draft.values[&first])
     }
 
+    /// Lets a zero stand for a demand that an unreadable node prevents.
+    fn stand_in(&mut self, demand: Demand, unreadable: NodeId) {
+        self.unreadable.push(unreadable);
+        let dtype = self.body.node(demand.0).ty().dtype;
+        let zero = self.add(Value::Constant(shape::Value::from_i64(dtype, 0)), dtype);
+        self.draft.values.insert(demand, zero);
+    }
+
     /// The nodes that were written into a nest which is too large, and that others need which were not: where these are
     /// stored, none of what was written is needed again.
     ///
     /// `uses` says of each node how often it is an operand, so that only what was written is looked at here.
-    pub(crate) fn frontier(&self, uses: &[u32]) -> Vec<NodeId> {
-        let mut inside: HashSet<NodeId> = self.draft.values.keys().map(|&(id, _)| id).collect();
-        for id in &self.unfinished {
-            inside.remove(id);
-        }
-        let mut frontier = needed_outside(self.body, inside, uses);
+    pub(crate) fn frontier(&self, uses: &mut [u32]) -> Vec<NodeId> {
+        let mut unfinished = self.unfinished.clone();
+        unfinished.sort_unstable();
+        let mut inside = self.draft.nodes();
+        inside.retain(|id| unfinished.binary_search(id).is_err());
+        let mut frontier = needed_outside(self.body, &inside, uses);
         // A view is read from what it is a view of.
         for id in &mut frontier {
             while let Op::View(_) | Op::Reshape(_) | Op::Alias | Op::Mark = self.body.node(*id).op
-                && !self.buffers.contains_key(id)
+                && !self.buffers.contains(*id)
             {
                 *id = self.body.node(*id).args[0];
             }
         }
         let is_computed = |id: &NodeId| !matches!(self.body.node(*id).op, Op::Constant(_) | Op::Iota(_));
-        frontier.retain(|id| !self.buffers.contains_key(id) && is_computed(id));
+        frontier.retain(|id| !self.buffers.contains(*id) && is_computed(id));
         frontier.sort_unstable();
         frontier.dedup();
         frontier
@@ -261,11 +330,11 @@ impl<'a> Emitter<'a> {
             matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_))
         };
         let inner = self.unfinished.get(self.unfinished.len().div_ceil(2)..)?;
-        inner.iter().copied().find(|id| is_computed(id) && !self.buffers.contains_key(id))
+        inner.iter().copied().find(|id| is_computed(id) && !self.buffers.contains(*id))
     }
 
     fn is_buffer(&self, node: NodeId, root: NodeId) -> bool {
-        node != root && self.buffers.contains_key(&node)
+        node != root && self.buffers.contains(node)
     }
 
     /// The operands of a demand, and the guards that the node itself needs.
@@ -335,7 +404,7 @@ impl<'a> Emitter<'a> {
             let extents = self.extents();
             let at = access.linear(&node.ty().shape, extents).ok_or(Obstacle::Read(id))?;
             let guards = needed(&access.guards, extents);
-            return self.load(id, self.buffers[&id], at, guards, dtype);
+            return self.load(id, self.buffers[id], at, guards, dtype);
         }
         let value = match &node.op {
             Op::Iota(_) => Value::Position(access.rows[0].clone()),
@@ -430,7 +499,7 @@ impl<'a> Emitter<'a> {
         let indices: SmallVec<[(ValueId, i64); 3]> =
             operands.iter().zip(&shape).map(|(&index, &extent)| (index, extent as i64)).collect();
         let (index, extent) = self.joined(&indices, &needed(&access.guards, extents));
-        let buffer = self.buffers[&source];
+        let buffer = self.buffers[source];
         self.check_known(source, buffer)?;
         Ok(self.add(Value::Gather { buffer, at, stride, index, extent }, node.ty().dtype))
     }

@@ -5,14 +5,14 @@ use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
 use crate::kernel::call::Call;
 use crate::kernel::desugar::desugared;
-use crate::kernel::emit::{Draft, Emitter, Obstacle, VALUES, needed};
+use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, VALUES, needed};
 use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
 use crate::shape::{Axes, Shape, Type, size};
 use crate::term::hash::TermMap;
-use crate::term::{Body, Graph, NodeId, Op, Steps};
+use crate::term::{Body, Graph, Node, NodeId, Op, Steps};
 use smallvec::SmallVec;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) struct Traced {
     pub(crate) body: Body,
     /// The buffers of its nodes, of those that are stored. What passes between steps of a block of rows has none that a step
     /// of the procedure fills.
-    pub(crate) buffers: TermMap<NodeId, BufferId>,
+    pub(crate) buffers: Buffers,
 }
 
 /// As [`lower`], for those who show which steps compute what.
@@ -53,17 +53,17 @@ fn lowered(body: &Body, finish: fn(Procedure) -> Procedure) -> Procedure {
 }
 
 /// The steps of a program, and the buffers of its stored nodes.
-fn written(body: &Body, finish: fn(Procedure) -> Procedure) -> (Procedure, TermMap<NodeId, BufferId>) {
+fn written(body: &Body, finish: fn(Procedure) -> Procedure) -> (Procedure, Buffers) {
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {
         match Lowering::new(body, &calls, finish).run() {
             Ok((procedure, buffers)) => return (finish(procedure), buffers),
             // What can't be read by affine positions is left to the instance of plain arrays.
-            Err(Obstacle::Read(node)) => {
-                assert!(calls.insert(node), "a node is an obstacle once: {:?}", body.node(node).op);
+            Err(unreadable) => {
+                let before = calls.len();
+                calls.extend(&unreadable);
+                assert_eq!(calls.len(), before + unreadable.len(), "a node is an obstacle once");
             }
-            Err(Obstacle::Size(node)) => unreachable!("node {node} is stored where it is found"),
-            Err(Obstacle::Later(node)) => unreachable!("node {node} is known to a nest of its own"),
         }
     }
 }
@@ -90,7 +90,7 @@ pub(super) struct Lowering<'a> {
     stored: Vec<bool>,
     pub(super) procedure: Procedure,
     /// The buffers of stored nodes.
-    pub(super) buffers: TermMap<NodeId, BufferId>,
+    pub(super) buffers: Buffers,
     /// The buffers of the outputs of nodes that have several.
     outputs: TermMap<NodeId, Vec<BufferId>>,
     places: Vec<Place>,
@@ -100,6 +100,10 @@ pub(super) struct Lowering<'a> {
     uses: Vec<u32>,
     /// The latest nest of a domain.
     nests: TermMap<Shape, usize>,
+    /// What can't be read by affine positions: with any of these the program is written anew.
+    unreadable: Vec<NodeId>,
+    /// The places of nodes with bodies inside, which are lowered once the program is written.
+    nested: Vec<(usize, NodeId)>,
 }
 
 impl<'a> Lowering<'a> {
@@ -120,11 +124,13 @@ impl<'a> Lowering<'a> {
             finish,
             stored,
             procedure: Procedure::default(),
-            buffers: TermMap::default(),
+            buffers: Buffers::of(body.nodes.len()),
             outputs: TermMap::default(),
             places: Vec::new(),
             filled_at: TermMap::default(),
             nests: TermMap::default(),
+            unreadable: Vec::new(),
+            nested: Vec::new(),
         }
     }
 
@@ -137,53 +143,92 @@ impl<'a> Lowering<'a> {
         if self.calls.contains(&id) { Class::Call } else { class(self.body, self.body.node(id)) }
     }
 
-    fn run(mut self) -> Result<(Procedure, TermMap<NodeId, BufferId>), Obstacle> {
+    /// The procedure, or what can't be read: all of that, as far as it is known without what is written otherwise then.
+    fn run(mut self) -> Result<(Procedure, Buffers), HashSet<NodeId>> {
         let body = self.body;
         self.procedure.parameters = body.arity();
         for position in 0..body.arity() {
             let id = self.buffer(body.parameter_type(position), Source::Parameter(position));
             self.buffers.insert(position as NodeId, id);
         }
-        for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
-            let id = at as NodeId;
+        let mut unreadable: HashSet<NodeId> = HashSet::new();
+        for at in body.arity()..body.nodes.len() {
             if !self.stored[at] {
                 continue;
             }
-            if let Op::Constant(array) = &node.op {
-                let buffer = self.buffer(node.ty(), Source::Constant(array.clone()));
-                self.buffers.insert(id, buffer);
-                continue;
-            }
-            match self.class(id) {
-                Class::Pointwise => self.pointwise(id)?,
-                Class::Reducing => self.reducing(id)?,
-                Class::Product => self.product(id)?,
-                Class::Parts => self.parts(id)?,
-                Class::Alias => {
-                    let of = self.buffers[&node.args[0]];
-                    let buffer = self.buffer(node.ty(), Source::Alias(of));
-                    self.buffers.insert(id, buffer);
-                    if let Some(&place) = self.filled_at.get(&of) {
-                        self.filled_at.insert(buffer, place);
+            self.step(at as NodeId);
+            while let Some(id) = self.unreadable.pop() {
+                if unreadable.insert(id) {
+                    // Its operands will be stored, for which others may be unreadable.
+                    for &arg in &body.node(id).args {
+                        if !self.buffers.contains(arg) {
+                            self.step(arg);
+                        }
                     }
                 }
-                Class::Output => {
-                    let Op::Output(position) = node.op else { unreachable!("the class of outputs") };
-                    self.buffers.insert(id, self.outputs[&node.args[0]][position]);
-                }
-                Class::Loop => self.scan(id),
-                Class::Branch => self.branch(id),
-                Class::Sweeps => self.sweeps(id),
-                Class::Call => self.call(id),
             }
         }
-        self.procedure.results = body.results.iter().map(|result| self.buffers[result]).collect();
+        if !unreadable.is_empty() {
+            return Err(unreadable);
+        }
+        for (place, id) in std::mem::take(&mut self.nested) {
+            let Place::Fixed(step) = &mut self.places[place] else { unreachable!("bodies inside are no nest") };
+            lower_inside(body.node(id), step, self.finish);
+        }
+        self.procedure.results = body.results.iter().map(|&result| self.buffers[result]).collect();
         let steps = self.places.into_iter().map(|place| match place {
             Place::Nest(draft) => Step::Nest(draft.nest.nest),
             Place::Fixed(step) => step,
         });
         self.procedure.steps = steps.collect();
         Ok((self.procedure, self.buffers))
+    }
+
+    /// Writes the steps that store a node.
+    fn step(&mut self, id: NodeId) {
+        match self.stored_by(id) {
+            Ok(()) => {}
+            Err(Obstacle::Read(node)) => {
+                self.unreadable.push(node);
+                if !self.buffers.contains(id) {
+                    self.local(id);
+                }
+            }
+            Err(Obstacle::Size(node)) => unreachable!("node {node} is stored where it is found"),
+            Err(Obstacle::Later(node)) => unreachable!("node {node} is known to a nest of its own"),
+        }
+    }
+
+    fn stored_by(&mut self, id: NodeId) -> Result<(), Obstacle> {
+        let node = self.body.node(id);
+        if let Op::Constant(array) = &node.op {
+            let buffer = self.buffer(node.ty(), Source::Constant(array.clone()));
+            self.buffers.insert(id, buffer);
+            return Ok(());
+        }
+        match self.class(id) {
+            Class::Pointwise => self.pointwise(id)?,
+            Class::Reducing => self.reducing(id)?,
+            Class::Product => self.product(id)?,
+            Class::Parts => self.parts(id)?,
+            Class::Alias => {
+                let of = self.buffers[node.args[0]];
+                let buffer = self.buffer(node.ty(), Source::Alias(of));
+                self.buffers.insert(id, buffer);
+                if let Some(&place) = self.filled_at.get(&of) {
+                    self.filled_at.insert(buffer, place);
+                }
+            }
+            Class::Output => {
+                let Op::Output(position) = node.op else { unreachable!("the class of outputs") };
+                self.buffers.insert(id, self.outputs[&node.args[0]][position]);
+            }
+            Class::Loop => self.scan(id),
+            Class::Branch => self.branch(id),
+            Class::Sweeps => self.sweeps(id),
+            Class::Call => self.call(id),
+        }
+        Ok(())
     }
 
     /// A buffer of the procedure's own for a node.
@@ -359,7 +404,9 @@ impl<'a> Lowering<'a> {
                 return Ok(Attempt::Done(place, written));
             }
             let mut emitter = Emitter::new(self.body, &self.buffers, extents);
-            match write(&mut emitter) {
+            let written = write(&mut emitter);
+            self.unreadable.append(&mut emitter.unreadable);
+            match written {
                 Ok(written) => {
                     self.places.push(Place::Nest(Box::new(emitter.draft)));
                     let place = self.places.len() - 1;
@@ -370,7 +417,7 @@ impl<'a> Lowering<'a> {
                     if waits && let Some(inner) = emitter.waiting() {
                         return Ok(Attempt::Waiting(inner));
                     }
-                    let frontier = emitter.frontier(&self.uses);
+                    let frontier = emitter.frontier(&mut self.uses);
                     self.cut(node, &frontier)?;
                 }
                 Err(obstacle) => return Err(obstacle),
@@ -392,13 +439,14 @@ impl<'a> Lowering<'a> {
         let has_room = draft.nest.nest.stores.len() + stores <= 2 * VALUES;
         let mut emitter = Emitter::going_on(self.body, &self.buffers, draft, place, &self.filled_at);
         let written = if has_room { write(&mut emitter) } else { Err(Obstacle::Size(NodeId::MAX)) };
+        self.unreadable.append(&mut emitter.unreadable);
         let mut draft = emitter.draft;
         let mut left = Vec::new();
         if written.is_err() {
             draft.truncate(before);
         }
         if let Err(Obstacle::Size(_)) = written {
-            left = draft.left(self.body, &self.buffers, &self.uses);
+            left = draft.left(self.body, &self.buffers, &mut self.uses);
             left.truncate((2 * VALUES).saturating_sub(draft.nest.nest.stores.len()));
         }
         self.places[place] = Place::Nest(Box::new(draft));
@@ -417,7 +465,7 @@ impl<'a> Lowering<'a> {
             let shape = &self.body.node(id).ty().shape;
             let write = |emitter: &mut Emitter| emitter.emit(id, Access::identity(shape.len()), id);
             // It may have been stored for another one meanwhile.
-            if self.buffers.contains_key(&id) {
+            if self.buffers.contains(id) {
                 open.pop();
                 continue;
             }
@@ -425,7 +473,7 @@ impl<'a> Lowering<'a> {
                 Attempt::Waiting(inner) => open.push(inner),
                 Attempt::Done(place, value) => {
                     open.pop();
-                    if !self.buffers.contains_key(&id) {
+                    if !self.buffers.contains(id) {
                         self.store_whole(place, &[(id, value)])?;
                     }
                 }
@@ -457,7 +505,7 @@ impl<'a> Lowering<'a> {
             }
         }
         for (shape, mut ids) in shapes {
-            ids.retain(|id| !self.buffers.contains_key(id));
+            ids.retain(|id| !self.buffers.contains(*id));
             let write = |emitter: &mut Emitter| -> Result<Vec<(NodeId, ValueId)>, Obstacle> {
                 let whole = |&id: &NodeId| Ok((id, emitter.emit(id, Access::identity(shape.len()), NodeId::MAX)?));
                 ids.iter().map(whole).collect()
@@ -466,10 +514,10 @@ impl<'a> Lowering<'a> {
                 unreachable!("it does not wait")
             };
             // Some may have been stored on the way.
-            values.retain(|(id, _)| !self.buffers.contains_key(id));
+            values.retain(|(id, _)| !self.buffers.contains(*id));
             self.store_whole(place, &values)?;
         }
-        if self.buffers.contains_key(&node) { Ok(()) } else { self.pointwise(node) }
+        if self.buffers.contains(node) { Ok(()) } else { self.pointwise(node) }
     }
 
     fn store(&mut self, place: usize, store: Store) {
@@ -488,39 +536,35 @@ impl<'a> Lowering<'a> {
         results
     }
 
-    fn scan(&mut self, id: NodeId) {
-        let node = self.body.node(id);
-        let Op::Scan(scan) = &node.op else { unreachable!("the class of loops") };
-        let arguments = node.args.iter().map(|arg| self.buffers[arg]).collect();
+    /// A step that runs bodies inside, which are not lowered yet.
+    fn nested(&mut self, id: NodeId, step: impl FnOnce(Vec<BufferId>, Vec<BufferId>) -> Step) {
+        let operands: Vec<BufferId> = self.body.node(id).args.iter().map(|&arg| self.buffers[arg]).collect();
         let results = self.several(id);
-        let step = lowered(&scan.body, self.finish);
-        let repeated = Loop { scan: scan.clone(), step, arguments, results: results.clone() };
-        self.fixed(Step::Loop(Box::new(repeated)), &results);
+        self.nested.push((self.places.len(), id));
+        self.fixed(step(operands, results.clone()), &results);
+    }
+
+    fn scan(&mut self, id: NodeId) {
+        let Op::Scan(scan) = &self.body.node(id).op else { unreachable!("the class of loops") };
+        self.nested(id, |arguments, results| {
+            Step::Loop(Box::new(Loop { scan: scan.clone(), step: Procedure::default(), arguments, results }))
+        });
     }
 
     fn branch(&mut self, id: NodeId) {
-        let node = self.body.node(id);
-        let Op::Branch(branch) = &node.op else { unreachable!("the class of conditionals") };
-        let operands: Vec<BufferId> = node.args.iter().map(|arg| self.buffers[arg]).collect();
-        let results = self.several(id);
-        let (then, otherwise) = (lowered(&branch.then, self.finish), lowered(&branch.otherwise, self.finish));
-        let (condition, arguments) = (operands[0], operands[1..].to_vec());
-        let branch = Branch { condition, then, otherwise, arguments, results: results.clone() };
-        self.fixed(Step::Branch(Box::new(branch)), &results);
+        self.nested(id, |mut arguments, results| {
+            let condition = arguments.remove(0);
+            let (then, otherwise) = (Procedure::default(), Procedure::default());
+            Step::Branch(Box::new(Branch { condition, then, otherwise, arguments, results }))
+        });
     }
 
     fn sweeps(&mut self, id: NodeId) {
-        let node = self.body.node(id);
-        let Op::Sweeps(sweeps) = &node.op else { unreachable!("the class of loops with sweeps") };
-        let arguments = node.args.iter().map(|arg| self.buffers[arg]).collect();
-        let results = self.several(id);
-        let condition = match &sweeps.steps {
-            Steps::While(condition) => Some(lowered(condition, self.finish)),
-            Steps::Count(_) => None,
-        };
-        let bodies = sweeps.sweeps.iter().map(|sweep| lowered(&sweep.body, self.finish)).collect();
-        let lowered = Sweeps { sweeps: sweeps.clone(), condition, bodies, arguments, results: results.clone() };
-        self.fixed(Step::Sweeps(Box::new(lowered)), &results);
+        let Op::Sweeps(sweeps) = &self.body.node(id).op else { unreachable!("the class of loops with sweeps") };
+        self.nested(id, |arguments, results| {
+            let (condition, bodies) = (None, Vec::new());
+            Step::Sweeps(Box::new(Sweeps { sweeps: sweeps.clone(), condition, bodies, arguments, results }))
+        });
     }
 
     fn call(&mut self, id: NodeId) {
@@ -536,8 +580,26 @@ impl<'a> Lowering<'a> {
         } else {
             (vec![self.local(id)], vec![whole])
         };
-        let arguments = node.args.iter().map(|arg| self.buffers[arg]).collect();
+        let arguments = node.args.iter().map(|&arg| self.buffers[arg]).collect();
         let call = Call { body: Arc::new(graph.finish(&outputs)), arguments, results: results.clone() };
         self.fixed(Step::Call(call), &results);
+    }
+}
+
+/// Lowers the bodies inside of a node, for the step that runs them.
+fn lower_inside(node: &Node, step: &mut Step, finish: fn(Procedure) -> Procedure) {
+    match (&node.op, step) {
+        (Op::Scan(scan), Step::Loop(repeated)) => repeated.step = lowered(&scan.body, finish),
+        (Op::Branch(bodies), Step::Branch(branch)) => {
+            branch.then = lowered(&bodies.then, finish);
+            branch.otherwise = lowered(&bodies.otherwise, finish);
+        }
+        (Op::Sweeps(bodies), Step::Sweeps(sweeps)) => {
+            if let Steps::While(condition) = &bodies.steps {
+                sweeps.condition = Some(lowered(condition, finish));
+            }
+            sweeps.bodies = bodies.sweeps.iter().map(|sweep| lowered(&sweep.body, finish)).collect();
+        }
+        (op, _) => unreachable!("no bodies inside: {op:?}"),
     }
 }

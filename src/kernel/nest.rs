@@ -143,8 +143,8 @@ impl Nest {
 pub(crate) struct NestBuilder {
     pub(crate) nest: Nest,
     table: Positions,
-    /// What is written at known places everywhere, by the buffer.
-    written: TermMap<BufferId, TermMap<Affine, ValueId>>,
+    /// What is written at known places everywhere, by the buffer and the place.
+    written: TermMap<(BufferId, Affine), ValueId>,
 }
 
 impl NestBuilder {
@@ -157,14 +157,14 @@ impl NestBuilder {
     pub(crate) fn store(&mut self, store: Store) {
         if store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty() {
             // The latest store counts.
-            self.written.entry(store.buffer).or_default().insert(store.at.clone(), store.value);
+            self.written.insert((store.buffer, store.at.clone()), store.value);
         }
         self.nest.stores.push(store);
     }
 
     /// The value that a store writes at this place everywhere, if one does.
     pub(crate) fn written(&self, buffer: BufferId, at: &Affine) -> Option<ValueId> {
-        self.written.get(&buffer)?.get(at).copied()
+        self.written.get(&(buffer, at.clone())).copied()
     }
 
     /// Forgets the values from this one on, which no store writes.

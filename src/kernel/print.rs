@@ -72,6 +72,42 @@ impl Display for Nest {
 
 impl Display for Procedure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(&mut Lines { f, indentation: 0, begins: true })
+    }
+}
+
+/// Lines with an indentation, that of nested procedures, to which they are written directly: each is written once, however deep.
+struct Lines<'a, 'b> {
+    f: &'a mut fmt::Formatter<'b>,
+    indentation: usize,
+    /// Whether a line begins.
+    begins: bool,
+}
+
+impl Write for Lines<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for line in text.split_inclusive('\n') {
+            if self.begins {
+                write!(self.f, "{:1$}", "", self.indentation)?;
+            }
+            self.f.write_str(line)?;
+            self.begins = line.ends_with('\n');
+        }
+        Ok(())
+    }
+}
+
+impl Lines<'_, '_> {
+    fn indented(&mut self, procedure: &Procedure) -> fmt::Result {
+        self.indentation += 4;
+        procedure.write(self)?;
+        self.indentation -= 4;
+        Ok(())
+    }
+}
+
+impl Procedure {
+    fn write(&self, f: &mut Lines<'_, '_>) -> fmt::Result {
         for (id, buffer) in self.buffers.iter().enumerate() {
             writeln!(f, "  b{id}: {} {:?}", buffer.ty, source(&buffer.source))?;
         }
@@ -93,13 +129,13 @@ impl Display for Procedure {
                 }
                 Step::Loop(inner) => {
                     writeln!(f, "  loop {} times: {:?} -> {:?}", inner.scan.length, inner.arguments, inner.results)?;
-                    indented(f, &inner.step)?;
+                    f.indented(&inner.step)?;
                 }
                 Step::Branch(branch) => {
                     writeln!(f, "  if b{}: {:?} -> {:?}", branch.condition, branch.arguments, branch.results)?;
-                    indented(f, &branch.then)?;
+                    f.indented(&branch.then)?;
                     writeln!(f, "  else:")?;
-                    indented(f, &branch.otherwise)?;
+                    f.indented(&branch.otherwise)?;
                 }
                 Step::Sweeps(inner) => {
                     let (arguments, results) = (&inner.arguments, &inner.results);
@@ -110,17 +146,17 @@ impl Display for Procedure {
                     writeln!(f, ", keeping {:?}: {arguments:?} -> {results:?}", inner.sweeps.checkpoints)?;
                     if let Some(condition) = &inner.condition {
                         writeln!(f, "  condition:")?;
-                        indented(f, condition)?;
+                        f.indented(condition)?;
                     }
                     for (body, sweep) in inner.bodies.iter().zip(&inner.sweeps.sweeps) {
                         writeln!(f, "  sweep, reads {:?}:", sweep.reads)?;
-                        indented(f, body)?;
+                        f.indented(body)?;
                     }
                 }
                 Step::Blocks(blocks) => {
                     let (arguments, results) = (&blocks.arguments, &blocks.results);
                     writeln!(f, "  {} of {} rows: {arguments:?} -> {results:?}", blocks.rows, blocks.extent)?;
-                    indented(f, &blocks.procedure)?;
+                    f.indented(&blocks.procedure)?;
                 }
                 Step::Call(call) => {
                     let op = call.body.nodes.get(call.body.arity()).map(|node| crate::term::print::name(&node.op));
@@ -130,10 +166,6 @@ impl Display for Procedure {
         }
         writeln!(f, "  results {:?}", self.results)
     }
-}
-
-fn indented(f: &mut fmt::Formatter<'_>, procedure: &Procedure) -> fmt::Result {
-    procedure.to_string().lines().try_for_each(|line| writeln!(f, "    {line}"))
 }
 
 fn source(source: &crate::kernel::procedure::Source) -> String {

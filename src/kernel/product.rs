@@ -52,7 +52,7 @@ impl Lowering<'_> {
             at = body.node(at).args[0];
         }
         let at = access.linear(&body.node(source).ty().shape, shape).ok_or(Obstacle::Read(id))?;
-        Ok(Operand { buffer: self.buffers[&source], labels: labels.into(), at })
+        Ok(Operand { buffer: self.buffers[source], labels: labels.into(), at })
     }
 
     /// A copy of an operand with its axes in this order.

@@ -2,9 +2,11 @@
 
 use super::emit::WRITTEN;
 use super::{Step, lower};
+use crate::affine::AffineMap;
+use crate::concrete::Array;
 use crate::operation::{Binary, Unary};
-use crate::shape::{DType, Type};
-use crate::term::{Graph, NodeId, Op};
+use crate::shape::{DType, Type, Value};
+use crate::term::{Graph, NodeId, Op, visits};
 
 /// Σ of steps `y - sin(y · x) · x`, and what is like their reverse derivative: at each step, going back, the states of that
 /// step are read.
@@ -51,5 +53,44 @@ fn a_program_of_several_nests_is_written_a_few_times_at_most() {
             })
             .sum();
         assert!(values <= 2 * body.nodes.len(), "{values} values for {} nodes", body.nodes.len());
+    }
+}
+
+/// A step that reads so far apart that its position in the array before can't be read in one nest.
+fn far(graph: &mut Graph, x: NodeId) -> NodeId {
+    let view = graph.add(Op::View(AffineMap::along(&[16], 0, 0, 1 << 40, 16)), &[x]);
+    graph.add(Op::Unary(Unary::Sin), &[view])
+}
+
+#[test]
+fn what_can_not_be_read_in_a_nest_is_found_at_once() {
+    // One after the other, and beside each other in one nest.
+    let chain = |graph: &mut Graph, n: usize| (0..n).fold(0, |y, _| far(graph, y));
+    let sum = |graph: &mut Graph, n: usize| {
+        let mut sum = 0;
+        for k in 0..n {
+            let number = Op::Constant(Array::full(&[16], Value::F64(k as f64)));
+            let number = graph.add(number, &[]);
+            let scaled = graph.add(Op::Binary(Binary::Mul), &[0, number]);
+            let once = far(graph, scaled);
+            let again = far(graph, once);
+            sum = graph.add(Op::Binary(Binary::Add), &[sum, again]);
+        }
+        sum
+    };
+    let programs: [&dyn Fn(&mut Graph, usize) -> NodeId; 2] = [&chain, &sum];
+    for program in programs {
+        let costs = [100, 200].map(|n| {
+            let mut graph: Graph = Graph::new(&[Type::new(DType::F64, &[16])], 0);
+            let result = program(&mut graph, n);
+            let body = graph.finish(&[result]);
+            let before = (WRITTEN.get(), visits());
+            let procedure = lower(&body);
+            let calls = procedure.steps.iter().filter(|step| matches!(step, Step::Call(_))).count();
+            assert!(calls >= n / 2, "{calls} calls");
+            (WRITTEN.get() - before.0, visits() - before.1)
+        });
+        let [(values, less), (more_values, more)] = costs;
+        assert!(10 * more_values <= 22 * values && 10 * more <= 22 * less, "{costs:?}");
     }
 }

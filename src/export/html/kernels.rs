@@ -36,7 +36,7 @@ pub(super) fn stage(
     let results = format!("({})", list(&procedure.results));
     writer.lines.push(Line::plain(Kind::Result, 0, vec![Piece::Text(results)]));
     let filled = Filled { procedure: &procedure, steps: &steps, parameters: &parameter_lines };
-    let kernels_of = filled.lines(&lowered, |id| buffers.get(&id).copied());
+    let kernels_of = filled.lines(&lowered, |id| buffers.get(id));
     // The program that was lowered has nodes of the stage before, and others; it is not shown.
     let lowered = lowered.widen();
     let hidden = Printer::new(&lowered).listing(false);
