@@ -18,6 +18,8 @@ mod growth;
 mod implicit;
 #[path = "complexity/memory.rs"]
 mod memory;
+#[path = "complexity/nests.rs"]
+mod nests;
 #[path = "complexity/parallel.rs"]
 mod parallel;
 #[path = "complexity/passes.rs"]

@@ -34,9 +34,17 @@ pub(super) struct Activity {
     pub(super) moving: Vec<bool>,
 }
 
+static ACTIVITY: Memo<(Arc<Sweeps>, Vec<bool>), Arc<Vec<Activity>>> = Memo::new();
+
 /// A fixed point over the steps, sweep by sweep, given which operands move. A carry that moves before a step or after one
 /// does in both places: there may be no step at all.
-pub(super) fn activity(sweeps: &Sweeps, operands: &[bool]) -> Vec<Activity> {
+///
+/// It is remembered: it records every body, which asks for the activity of the loops in it, and so do the derivatives of each.
+pub(super) fn activity(sweeps: &Arc<Sweeps>, operands: &[bool]) -> Arc<Vec<Activity>> {
+    ACTIVITY.get((sweeps.clone(), operands.to_vec()), |(sweeps, operands)| Arc::new(find_activity(sweeps, operands)))
+}
+
+fn find_activity(sweeps: &Sweeps, operands: &[bool]) -> Vec<Activity> {
     let mut found: Vec<Activity> = Vec::with_capacity(sweeps.sweeps.len());
     for (at, sweep) in sweeps.sweeps.iter().enumerate() {
         let (carries, inputs) = sweeps.operands(at);
@@ -271,11 +279,10 @@ pub(crate) fn sweeps_dual<A: Algebra>(sweeps: &Arc<Sweeps>, operands: Vec<DualAr
         return outputs.into_iter().map(|primal| DualArray { primal, delta: None }).collect();
     }
     let moving: Vec<bool> = activity(sweeps, &active)
-        .into_iter()
+        .iter()
         .zip(&sweeps.sweeps)
-        .flat_map(|(Activity { mut moving, .. }, sweep)| {
-            moving.drain(sweep.carries..sweep.carries + sweep.keeps);
-            moving
+        .flat_map(|(Activity { moving, .. }, sweep)| {
+            moving[..sweep.carries].iter().chain(&moving[sweep.carries + sweep.keeps..]).copied()
         })
         .collect();
     let outputs = A::sweeps(sweeps, primals.clone());
@@ -352,12 +359,12 @@ impl<A: Algebra> RolledSweeps<A> {
 }
 
 /// The loop with tangents, and which outputs have one.
-type WithTangents = (Arc<Sweeps>, Vec<Activity>);
+type WithTangents = (Arc<Sweeps>, Arc<Vec<Activity>>);
 
 static FORWARD: Memo<((Arc<Sweeps>, Vec<bool>), bool), Arc<WithTangents>> = Memo::new();
 
 /// The loop that carries, reads and keeps tangents, perhaps marked ones, beside the values of everything that moves.
-fn with_tangents(sweeps: &Sweeps, operands: &[bool], marked: bool) -> WithTangents {
+fn with_tangents(sweeps: &Arc<Sweeps>, operands: &[bool], marked: bool) -> WithTangents {
     let found = activity(sweeps, operands);
     let captures = &operands[sweeps.captures()..];
     // Where the tangent of what a sweep keeps is among what it keeps, if there is one.
@@ -366,7 +373,7 @@ fn with_tangents(sweeps: &Sweeps, operands: &[bool], marked: bool) -> WithTangen
         let moving = &found[at].moving[sweep.carries..sweep.carries + sweep.keeps];
         moving[kept].then(|| sweep.keeps + moving[..kept].iter().filter(|&&moves| moves).count())
     };
-    let extended = sweeps.sweeps.iter().zip(&found).map(|(sweep, Activity { active, moving })| {
+    let extended = sweeps.sweeps.iter().zip(&*found).map(|(sweep, Activity { active, moving })| {
         let [carries, inputs, reads, captures] = roles(sweep);
         let (carried, keeps) = (sweep.carries, sweep.carries..sweep.carries + sweep.keeps);
         let results = [0..carried, keeps.clone(), keeps.end..sweep.body.results.len()];
@@ -437,7 +444,7 @@ pub(crate) fn sweeps_tangent<A: Algebra, const MARKED: bool>(
     push(sweeps.captures()..primals.len(), &captures);
     let mut outputs = A::sweeps(extended, all).into_iter();
     let mut results = Vec::new();
-    for (sweep, Activity { moving, .. }) in sweeps.sweeps.iter().zip(found) {
+    for (sweep, Activity { moving, .. }) in sweeps.sweeps.iter().zip(&**found) {
         results.extend(forward::pair(&mut outputs, &moving[..sweep.carries]));
         results.extend(forward::pair(&mut outputs, &moving[sweep.carries + sweep.keeps..]));
     }

@@ -95,7 +95,17 @@ pub struct Simplifier {
     untried: Vec<NodeId>,
     /// Where the parts of concatenations end.
     ends: Ends,
+    /// How many nodes are being added, each for a rule of the one before.
+    depth: usize,
+    /// Nodes that were added too deep for rules to be tried, and the nodes that rules made of them later.
+    postponed: HashMap<NodeId, Option<NodeId>>,
+    /// Of those, the ones that nobody took up yet.
+    open: Vec<NodeId>,
 }
+
+/// How deep rules add nodes for other rules, which add nodes in turn: sums of chains of products would go as deep as the chain is
+/// long, and the stack is not.
+const DEEPEST: usize = 16;
 
 impl Simplifier {
     /// An arena with the parameters of a body.
@@ -109,6 +119,9 @@ impl Simplifier {
             bodies: HashMap::new(),
             untried: Vec::new(),
             ends: Ends::default(),
+            depth: 0,
+            postponed: HashMap::new(),
+            open: Vec::new(),
         }
     }
 
@@ -120,30 +133,79 @@ impl Simplifier {
     /// A node that is equal to the operation on the operands, and at most as expensive.
     pub fn add(&mut self, op: Op, args: &[NodeId]) -> NodeId {
         let hash = Graph::hash(&op, args);
-        // What is in the arena was found to be irreducible.
+        // What is in the arena was found to be irreducible, or postponed.
         if let Some(id) = self.graph.find_hashed(hash, &op, args) {
+            return match self.postponed.get(&id) {
+                Some(&Some(reduced)) => reduced,
+                Some(None) => {
+                    self.untried.push(id);
+                    id
+                }
+                None => id,
+            };
+        }
+        if self.depth == DEEPEST {
+            let id = self.add_irreducible(hash, op, args);
+            self.postponed.insert(id, None);
+            self.open.push(id);
             return id;
         }
-        for table in tables(&op) {
+        let reduced = self.reduced(hash, &op, args);
+        if self.depth == 0 && !self.open.is_empty() {
+            return self.add_after_postponed(hash, &op, args);
+        }
+        reduced.unwrap_or_else(|| self.add_irreducible(hash, op, args))
+    }
+
+    /// As [`Self::add`], of an operation whose rules came to others too deep: those are added first, each after what is too deep
+    /// in it. What was built on the postponed nodes is left, and nothing uses it.
+    #[cold]
+    fn add_after_postponed(&mut self, hash: u64, op: &Op, args: &[NodeId]) -> NodeId {
+        let mut waiting = std::mem::take(&mut self.open);
+        loop {
+            let id = match waiting.last() {
+                None => self.reduced(hash, op, args).unwrap_or_else(|| self.add_irreducible(hash, op.clone(), args)),
+                Some(&postponed) => {
+                    let Node { op, args, .. } = self.graph.node(postponed).clone();
+                    self.reduced(Graph::hash(&op, &args), &op, &args).unwrap_or(postponed)
+                }
+            };
+            if !self.open.is_empty() {
+                waiting.append(&mut self.open);
+                continue;
+            }
+            match waiting.pop() {
+                None => return id,
+                Some(postponed) => self.postponed.insert(postponed, Some(id)),
+            };
+        }
+    }
+
+    /// The node that the first rule that applies makes of an operation.
+    fn reduced(&mut self, hash: u64, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+        for table in tables(op) {
             for &(name, rule) in *table {
                 let rule = match self.replaced {
                     Some((replaced, other)) if replaced == name => other,
                     _ => rule,
                 };
-                if let Some(id) = rule(self, &op, args) {
+                self.depth += 1;
+                let reduced = rule(self, op, args);
+                self.depth -= 1;
+                if let Some(id) = reduced {
                     debug_assert!(
-                        self.node(id).types.len() != 1 || self.replaced.is_some() || self.has_type(id, &op, args),
+                        self.node(id).types.len() != 1 || self.replaced.is_some() || self.has_type(id, op, args),
                         "rule {name} changed the type"
                     );
                     // A rule that only brings operations into a form leaves what has it.
-                    if self.untried.last() == Some(&id) && self.graph.find_hashed(hash, &op, args) == Some(id) {
+                    if self.untried.last() == Some(&id) && self.graph.find_hashed(hash, op, args) == Some(id) {
                         self.untried.pop();
                     }
-                    return id;
+                    return Some(id);
                 }
             }
         }
-        self.add_irreducible(hash, op, args)
+        None
     }
 
     /// The node for the operation itself; no rule is tried.
