@@ -60,7 +60,7 @@ fn written(body: &Body, finish: fn(Procedure) -> Procedure) -> (Procedure, TermM
             Ok((procedure, buffers)) => return (finish(procedure), buffers),
             // What can't be read by affine positions is left to the instance of plain arrays.
             Err(Obstacle::Read(node)) => {
-                assert!(calls.insert(node), "a node is an obstacle once: {:?}", body.node(node).op);
+                assert!(calls.insert(node), "a call reads and writes whole arrays: {:?}", body.node(node).op);
             }
             Err(Obstacle::Size(node)) => unreachable!("node {node} is stored where it is found"),
             Err(Obstacle::Later(node)) => unreachable!("node {node} is known to a nest of its own"),
@@ -154,28 +154,11 @@ impl<'a> Lowering<'a> {
                 self.buffers.insert(id, buffer);
                 continue;
             }
-            match self.class(id) {
-                Class::Pointwise => self.pointwise(id)?,
-                Class::Reducing => self.reducing(id)?,
-                Class::Product => self.product(id)?,
-                Class::Parts => self.parts(id)?,
-                Class::Alias => {
-                    let of = self.buffers[&node.args[0]];
-                    let buffer = self.buffer(node.ty(), Source::Alias(of));
-                    self.buffers.insert(id, buffer);
-                    if let Some(&place) = self.filled_at.get(&of) {
-                        self.filled_at.insert(buffer, place);
-                    }
-                }
-                Class::Output => {
-                    let Op::Output(position) = node.op else { unreachable!("the class of outputs") };
-                    self.buffers.insert(id, self.outputs[&node.args[0]][position]);
-                }
-                Class::Loop => self.scan(id),
-                Class::Branch => self.branch(id),
-                Class::Sweeps => self.sweeps(id),
-                Class::Call => self.call(id),
-            }
+            self.stored_node(id).map_err(|obstacle| match obstacle {
+                // What lies in memory already is not what can be left: its reader is.
+                Obstacle::Read(node) if self.buffers.contains_key(&node) => Obstacle::Read(id),
+                obstacle => obstacle,
+            })?;
         }
         self.procedure.results = body.results.iter().map(|result| self.buffers[result]).collect();
         let steps = self.places.into_iter().map(|place| match place {
@@ -184,6 +167,34 @@ impl<'a> Lowering<'a> {
         });
         self.procedure.steps = steps.collect();
         Ok((self.procedure, self.buffers))
+    }
+
+    /// Lowers a node that is stored.
+    fn stored_node(&mut self, id: NodeId) -> Result<(), Obstacle> {
+        let node = self.body.node(id);
+        match self.class(id) {
+            Class::Pointwise => self.pointwise(id)?,
+            Class::Reducing => self.reducing(id)?,
+            Class::Product => self.product(id)?,
+            Class::Parts => self.parts(id)?,
+            Class::Alias => {
+                let of = self.buffers[&node.args[0]];
+                let buffer = self.buffer(node.ty(), Source::Alias(of));
+                self.buffers.insert(id, buffer);
+                if let Some(&place) = self.filled_at.get(&of) {
+                    self.filled_at.insert(buffer, place);
+                }
+            }
+            Class::Output => {
+                let Op::Output(position) = node.op else { unreachable!("the class of outputs") };
+                self.buffers.insert(id, self.outputs[&node.args[0]][position]);
+            }
+            Class::Loop => self.scan(id),
+            Class::Branch => self.branch(id),
+            Class::Sweeps => self.sweeps(id),
+            Class::Call => self.call(id),
+        }
+        Ok(())
     }
 
     /// A buffer of the procedure's own for a node.
@@ -259,6 +270,13 @@ impl<'a> Lowering<'a> {
             Ok((at.linear(result, &domain).ok_or(Obstacle::Read(id))?, needed(&at.guards, &domain)))
         };
         let sum = Mode::Reduce(crate::algebra::Reduction::Sum);
+        if size(&domain) == 0 {
+            return self.nothing(
+                &domain,
+                buffer,
+                if let Op::Reduce(op, _) = &node.op { Mode::Reduce(*op) } else { sum },
+            );
+        }
         match &node.op {
             Op::Reduce(op, reduced) => {
                 let kept = (0..axes).filter(|axis| !reduced.contains(axis)).map(|axis| Affine::axis(axis, axes));
@@ -313,6 +331,19 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// A store of a nest without positions. Nothing runs: what is reduced over nothing is its neutral element, a value that no
+    /// element has.
+    fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: Mode) -> Result<(), Obstacle> {
+        let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
+        let write = |emitter: &mut Emitter| Ok(emitter.add(Value::Constant(zero), zero.dtype()));
+        let Attempt::Done(place, value) = self.attempt(extents, 1, false, write)? else {
+            unreachable!("it does not wait")
+        };
+        let at = Affine::constant(0, extents.len());
+        self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
+        Ok(())
+    }
+
     /// Adds a store to a nest of this domain: to the latest one, if what is read is known there, or to a new one.
     #[allow(clippy::type_complexity)]
     pub(super) fn nest(
@@ -323,15 +354,7 @@ impl<'a> Lowering<'a> {
         store: impl Fn(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
     ) -> Result<(), Obstacle> {
         if size(extents) == 0 {
-            // Nothing runs: what is reduced over nothing is its neutral element, a value that no element has.
-            let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
-            let write = |emitter: &mut Emitter| Ok(emitter.add(Value::Constant(zero), zero.dtype()));
-            let Attempt::Done(place, value) = self.attempt(extents, 1, false, write)? else {
-                unreachable!("it does not wait")
-            };
-            let at = Affine::constant(0, extents.len());
-            self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
-            return Ok(());
+            return self.nothing(extents, buffer, mode);
         }
         let (place, (value, at, guards, index)) = loop {
             match self.attempt(extents, 1, true, &store)? {
