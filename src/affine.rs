@@ -60,7 +60,8 @@ impl Parts {
     /// Whether row-major positions in the source can be counted, in bytes, whatever sums of terms they are computed by.
     fn is_counted(&self) -> bool {
         let reach = |(row, stride): (usize, usize)| {
-            let reach = if self.stays_inside(row) { self.source[row] as i128 - 1 } else { self.magnitude(row) };
+            let is_inside = !self.result.contains(&0) && self.stays_inside(row);
+            let reach = if is_inside { self.source[row] as i128 - 1 } else { self.magnitude(row) };
             reach.checked_mul(stride as i128)
         };
         (0..self.source.len())
