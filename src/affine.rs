@@ -47,15 +47,28 @@ impl Parts {
         low >= 0 && high < (self.source[row] as i128).min(i64::MAX as i128)
     }
 
-    /// A bound on the magnitude of all sums of some of the terms of a position. Where there is no position, no term is
-    /// multiplied.
+    /// A bound on the magnitude of all sums of some of the terms of a position. Where there is no position, each term counts.
     fn magnitude(&self, row: usize) -> i128 {
-        let is_empty = size(&self.result) == 0;
+        let least = i128::from(size(&self.result) == 0);
         let coefficients = &self.matrix[row * self.result.len()..][..self.result.len()];
         coefficients.iter().zip(&self.result).fold((self.offset[row] as i128).abs(), |sum, (&coefficient, &extent)| {
-            let steps = if is_empty { 1 } else { extent as i128 - 1 };
+            let steps = (extent as i128 - 1).max(least);
             sum.saturating_add((coefficient as i128).abs().saturating_mul(steps))
         })
+    }
+
+    /// Whether row-major positions in the source can be counted, in bytes, whatever sums of terms they are computed by.
+    fn is_counted(&self) -> bool {
+        let reach = |(row, stride): (usize, usize)| {
+            let is_inside = !self.result.contains(&0) && self.stays_inside(row);
+            let reach = if is_inside { self.source[row] as i128 - 1 } else { self.magnitude(row) };
+            reach.checked_mul(stride as i128)
+        };
+        (0..self.source.len())
+            .zip(strides(&self.source))
+            .map(reach)
+            .try_fold(0i128, |sum, reach| sum.checked_add(reach?))
+            .is_some_and(|reach| reach <= AffineMap::REACH as i128)
     }
 
     /// Whether nothing is read inside of the source, as one of its axes tells alone.
@@ -64,7 +77,7 @@ impl Parts {
             let (low, high) = self.range(row);
             high < 0 || low >= self.source[row] as i128
         };
-        size(&self.result) == 0 || (0..self.source.len()).any(is_outside)
+        (0..self.source.len()).any(is_outside)
     }
 
     fn checked(self) -> Option<AffineMap> {
@@ -123,21 +136,26 @@ impl AffineMap {
                 }
             }
         }
-        let mut parts = Parts { source, result, matrix, offset, inside: false };
-        let is_empty = size(&parts.result) == 0;
-        parts.inside = true;
+        let mut parts = Parts { source, result, matrix, offset, inside: true };
+        if size(&parts.result) == 0 {
+            // Where there is no position, nobody computes with terms that are too large to be counted either.
+            if !parts.is_counted() {
+                parts.matrix.fill(0);
+                parts.offset.fill(0);
+            }
+            return Some(AffineMap(Arc::new(parts)));
+        }
         for row in 0..parts.source.len() {
-            if !is_empty && parts.stays_inside(row) {
+            if parts.stays_inside(row) {
                 continue;
             }
-            parts.inside &= is_empty;
+            parts.inside = false;
             if parts.magnitude(row) > AffineMap::REACH as i128 {
                 if !parts.reads_nothing() {
                     return None;
                 }
                 parts.matrix.fill(0);
                 parts.offset.fill(-1);
-                parts.inside = is_empty;
                 break;
             }
         }
@@ -146,16 +164,7 @@ impl AffineMap {
 
     /// Whether row-major positions in the source can be counted too, in bytes, whatever sums of terms they are computed by.
     pub(crate) fn is_linear(&self) -> bool {
-        let parts = &self.0;
-        let reach = |(row, stride): (usize, usize)| {
-            let reach = if parts.stays_inside(row) { parts.source[row] as i128 - 1 } else { parts.magnitude(row) };
-            reach.checked_mul(stride as i128)
-        };
-        let mut reaches = (0..parts.source.len()).zip(strides(&parts.source)).map(reach);
-        parts.inside
-            || reaches
-                .try_fold(0i128, |sum, reach| sum.checked_add(reach?))
-                .is_some_and(|reach| reach <= AffineMap::REACH as i128)
+        self.0.inside || self.0.is_counted()
     }
 
     /// Smallest and largest position read along a source axis; meaningful when the result is not empty.
@@ -196,13 +205,13 @@ impl AffineMap {
 
     /// Whether the map reads its source as it is.
     pub fn is_identity(&self) -> bool {
-        self.0.source == self.0.result
-            && (0..self.0.source.len()).all(|row| {
-                self.0.offset[row] == 0
-                    && (0..self.0.result.len()).all(|column| {
-                        self.0.result[column] == 1 || self.coefficient(row, column) == i64::from(row == column)
-                    })
-            })
+        let is_plain = |row: usize| {
+            self.0.offset[row] == 0
+                && (0..self.0.result.len()).all(|column| {
+                    self.0.result[column] == 1 || self.coefficient(row, column) == i64::from(row == column)
+                })
+        };
+        self.0.source == self.0.result && (self.0.source.contains(&0) || (0..self.0.source.len()).all(is_plain))
     }
 
     /// The result axis of each source axis, of a map that only permutes the axes.

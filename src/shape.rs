@@ -83,6 +83,11 @@ pub fn size(shape: &[usize]) -> usize {
     shape.iter().fold(1usize, |n, &extent| n.saturating_mul(extent))
 }
 
+/// The product of the extents that are not 0; 2^128 and more are one less than that.
+pub(crate) fn size_beside_zeros(shape: &[usize]) -> u128 {
+    shape.iter().fold(1u128, |count, &extent| count.saturating_mul(extent.max(1) as u128))
+}
+
 /// How many steps nested loops of these extents have, or as many as can be counted: of what is computed nowhere else than in
 /// them there may be more than memory holds.
 pub(crate) fn steps(extents: impl IntoIterator<Item = usize>) -> usize {
@@ -141,29 +146,25 @@ impl Type {
         if self.shape.contains(&0) {
             return 0;
         }
-        let count = self.shape.iter().fold(1u128, |count, &extent| count.saturating_mul(extent as u128));
-        count.saturating_mul(self.dtype.bytes() as u128)
+        size_beside_zeros(&self.shape).saturating_mul(self.dtype.bytes() as u128)
     }
 
-    /// Whether memory could ever hold such an array.
+    /// Whether memory could ever hold such an array, and, of an array without elements, one with 1 for each extent of 0.
     ///
-    /// Arrays whose elements are all equal take no memory, and are bounded all the same: sizes and positions of what users
-    /// hold can be counted.
+    /// Arrays whose elements are all equal, or that have none, take no memory, and are bounded all the same: sizes, strides
+    /// and positions can be counted, those of slices and of reductions too.
     ///
     /// # Errors
     ///
     /// A sentence that names the type and the bytes.
     pub fn check_size(&self) -> Result<(), String> {
-        match self.bytes() {
-            Some(_) => Ok(()),
-            None => {
-                let bytes = match self.exact_bytes() {
-                    u128::MAX => "more than 2^128".into(),
-                    bytes => bytes.to_string(),
-                };
-                Err(format!("an array of type {self} is too large for any memory: {bytes} bytes"))
-            }
+        let bytes = size_beside_zeros(&self.shape).saturating_mul(self.dtype.bytes() as u128);
+        if isize::try_from(bytes).is_ok() {
+            return Ok(());
         }
+        let bytes = if bytes == u128::MAX { "more than 2^128".into() } else { bytes.to_string() };
+        let of = if self.shape.contains(&0) { " for each element along the axes of length 0" } else { "" };
+        Err(format!("an array of type {self} is too large for any memory: {bytes} bytes{of}"))
     }
 }
 
@@ -313,6 +314,14 @@ mod tests {
         assert_eq!(exact(DType::Bool, &[usize::MAX; 4]), u128::MAX);
         let message = "an array of type f64[1099511627776, 1099511627776] is too large for any memory: 9671406556917033397649408 bytes";
         assert_eq!(Type::new(DType::F64, &[1 << 40, 1 << 40]).check_size(), Err(message.into()));
+        // As if extents of 0 were 1.
+        let checked = |dtype, shape: &[usize]| Type::new(dtype, shape).check_size();
+        assert_eq!(checked(DType::F64, &[0, 1 << 59, 0, 1]), Ok(()));
+        let message = "an array of type f64[0, 1152921504606846976] is too large for any memory: 9223372036854775808 bytes for \
+                       each element along the axes of length 0";
+        assert_eq!(checked(DType::F64, &[0, 1 << 60]), Err(message.into()));
+        assert_eq!(checked(DType::Bool, &[isize::MAX as usize, 0]), Ok(()));
+        assert!(checked(DType::Bool, &[1 << 63, 0]).is_err());
     }
 
     #[test]

@@ -4,10 +4,11 @@
 #![forbid(unsafe_code)]
 
 use deltaray::affine::AffineMap;
-use deltaray::algebra::Contraction;
+use deltaray::algebra::{Contraction, Extreme, Reduction};
 use deltaray::concrete::{Array, Buffer, Data};
 use deltaray::engine::cpu::{Cpu, Program};
 use deltaray::error::Error;
+use deltaray::export;
 use deltaray::operation::Unary;
 use deltaray::prelude::*;
 use deltaray::shape::{DType, Shape, Type, Value};
@@ -295,4 +296,79 @@ fn programs_take_arguments_and_results_of_their_types_only() {
     run.result(&mut first);
     run.result(&mut second);
     assert!(run.finish().is_err());
+}
+
+/// Programs that refer to arrays too large to be counted, though some of them have no elements.
+fn uncounted() -> Vec<(&'static str, Body)> {
+    let of = |ty: Type, write: &dyn Fn(&mut Graph) -> Vec<NodeId>| {
+        let mut graph: Graph = Graph::new(&[ty], 0);
+        let results = write(&mut graph);
+        graph.finish(&results)
+    };
+    let single = |shape: &[usize]| Type::new(DType::F32, shape);
+    let large = || single(&[3, 1 << 58, 0, 5, 17]);
+    let reduced = |reduction| of(large(), &move |graph| vec![graph.add(Op::Reduce(reduction, smallvec![2]), &[0])]);
+    let views = |graph: &mut Graph| {
+        let far = graph.add(Op::View(AffineMap::new(&[0], &[0, 17], &[smallvec![1, 1 << 57]], &[2])), &[0]);
+        let wide = AffineMap::broadcast(&[0, 17], &large().shape, &[2, 4]);
+        let wide = graph.add(Op::View(wide), &[far]);
+        let least = graph.add(Op::ArgReduce(Extreme::Min, 2), &[wide]);
+        vec![graph.add(Op::Reduce(Reduction::Sum, smallvec![2, 3]), &[least]), least]
+    };
+    // The slices of an input that has none.
+    let rows = |graph: &mut Graph| {
+        let slice = [1 << 60, 1];
+        let mut step: Graph = Graph::new(&[Type::new(DType::I64, &slice)], 0);
+        let first = step.add(Op::View(AffineMap::new(&slice, &[], &[smallvec![], smallvec![]], &[0, 0])), &[0]);
+        let scan = Scan { body: Arc::new(step.finish(&[first])), carries: 0, inputs: 1, length: 0, reverse: false };
+        let scan = graph.add(Op::Scan(Arc::new(scan)), &[0]);
+        vec![graph.add(Op::Output(0), &[scan])]
+    };
+    vec![
+        (
+            "positions of extremes of nothing",
+            of(large(), &|graph| vec![graph.add(Op::ArgReduce(Extreme::Min, 2), &[0])]),
+        ),
+        ("maxima of nothing", reduced(Reduction::Max)),
+        ("sums of nothing", reduced(Reduction::Sum)),
+        ("reads of nothing", of(single(&[0]), &views)),
+        ("a loop over nothing", of(Type::new(DType::I64, &[0, 1 << 60, 1]), &rows)),
+    ]
+}
+
+#[test]
+fn arrays_that_can_not_be_counted_are_refused_at_every_door() {
+    for (name, body) in uncounted() {
+        let counts = (body.parameters(), body.captures());
+        let again = Body::new(counts.0, counts.1, body.nodes().to_vec(), body.results().to_vec());
+        let program = export::Program::new("uncounted", body.clone());
+        let doors = [
+            ("Body::new", again.map(drop)),
+            ("the engine", Program::new(&body, &Cpu::default()).map(drop)),
+            ("C", export::c(&program).map(drop)),
+            ("Rust", export::rust(&program).map(drop)),
+            ("OpenCL C", export::opencl(&program).map(drop)),
+            ("a text", export::parse(&export::text(&program)).map(drop)),
+            #[cfg(feature = "json")]
+            ("a document", export::from_json(&export::json(&program)).map(drop)),
+        ];
+        for (door, opened) in doors {
+            let problem = opened.expect_err(door).to_string();
+            assert!(problem.contains("too large for any memory"), "{name}, {door}: {problem}");
+        }
+    }
+}
+
+#[test]
+fn buffers_are_looked_at_in_every_shape_that_they_have() {
+    for shape in [&[0usize, 1 << 40, 1 << 20][..], &[2, 0, 3], &[1 << 62, 0]] {
+        let buffer = Buffer::new(shape, Vec::<f64>::new());
+        assert_eq!(buffer.view().shape(), shape);
+        assert_eq!(buffer.clone().into_shared().shape(), shape);
+        assert_eq!(Data::Dense(buffer).as_view().expect("it can be counted").shape(), shape);
+    }
+    for shape in [&[0, 1 << 63][..], &[1 << 40, 0, 1 << 40], &[usize::MAX, 0]] {
+        assert!(panics(|| drop(Buffer::new(shape, Vec::<f64>::new()))), "{shape:?}");
+        assert!(Data::from_vec(shape, Vec::<f64>::new()).as_view().is_none(), "{shape:?}");
+    }
 }

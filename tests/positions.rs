@@ -51,6 +51,16 @@ fn read(document: &str, is_json: bool) -> Option<Program> {
 }
 
 #[test]
+fn programs_with_far_positions_compute_the_same_on_every_way() {
+    let counts = Counts::default();
+    for (at, program) in programs::all().iter().enumerate() {
+        routes::check(program, &mut Random::new(at as u64), &counts)
+            .unwrap_or_else(|problem| panic!("{at}: {problem}"));
+    }
+    assert!(counts.are_of_all_kinds(), "{counts}");
+}
+
+#[test]
 fn documents_with_far_positions_are_errors_or_compute_the_same_on_every_way() {
     let (count, seed) = (number("DELTARAY_DOCUMENTS", 400), number("DELTARAY_SEED", 23));
     let next = AtomicU64::new(0);

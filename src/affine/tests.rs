@@ -154,6 +154,15 @@ fn maps_read_no_further_outside_than_positions_can_be_counted() {
     assert!(row(most, &[most], &[1], 1).is_none());
     assert!(row(5, &[0, usize::MAX], &[1, i64::MIN], i64::MIN).unwrap().is_inside());
     assert!(AffineMap::identity(&[0, usize::MAX]).is_identity());
+    // Of what reads nothing no coefficient is left that can't be counted in memory.
+    let far = |source: &[usize], result: &[usize], rows: &[SmallVec<[i64; 4]>]| {
+        let map = AffineMap::new(source, result, rows, &vec![2; source.len()]);
+        assert!(map.is_inside() && map.is_linear());
+        map
+    };
+    assert_eq!(far(&[3], &[17, 0], &[smallvec![1 << 57, 0]]), far(&[3], &[17, 0], &[smallvec![0, 1 << 60]]));
+    assert_eq!(far(&[5, 99], &[0, 2], &[smallvec![0, 1 << 57], smallvec![0, 0]]).row(0), [0, 0]);
+    assert_eq!(far(&[5, 99], &[0, 2], &[smallvec![1, 1 << 7], smallvec![0, 0]]).row(0), [1, 1 << 7]);
     // Another axis is outside already.
     let rows = [smallvec![REACH + 1], smallvec![1]];
     let map = AffineMap::checked(&[5, 5], &[2], &rows, &[0, 5]).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::Scalar;
-use crate::shape::{Shape, copied_shape, size};
+use crate::shape::{Shape, copied_shape, size, size_beside_zeros};
 use ndarray::{ArcArray, ArrayView, Ix1, IxDyn};
 
 /// Row-major elements of an array that is not of rank 0, which handles share.
@@ -32,9 +32,12 @@ impl<T: PartialEq> PartialEq for Buffer<T> {
 impl<T> Buffer<T> {
     /// Row-major elements of an array of a shape.
     ///
-    /// Panics when their number is not the size of the shape, or there are no axes.
+    /// Panics when their number is not the size of the shape, there are no axes, or, of an array without elements, the product
+    /// of the other extents is more than `isize::MAX`, which `ndarray` does not take.
     pub fn new(shape: &[usize], elements: Vec<T>) -> Buffer<T> {
         assert_eq!(elements.len(), size(shape), "the number of elements for shape {shape:?}");
+        // Where there are elements there are as many as memory holds, unless they take none.
+        assert!(isize::try_from(size_beside_zeros(shape)).is_ok(), "an array of shape {shape:?} is too large");
         assert!(!shape.is_empty(), "arrays of rank 0 have no buffer");
         Buffer { shape: copied_shape(shape), elements: ArcArray::from(elements) }
     }

@@ -16,6 +16,7 @@ pub(super) fn reshape<T: Scalar>(a: Data<T>, shape: &[usize]) -> Array {
     T::wrap(match a {
         Data::Uniform(_, x) => Data::Uniform(Shape::from_slice(shape), x),
         dense if shape.is_empty() => Data::Uniform(Shape::new(), dense.element(0)),
+        dense if dense.shape().contains(&0) => Data::zeros(shape),
         Data::Dense(array) => Data::Dense(array.reshaped(shape)),
     })
 }

@@ -1,9 +1,9 @@
 //! Operations that are not lowered to nests.
 
-use super::procedure::BufferId;
+use super::procedure::{BufferId, Procedure, Step};
 use crate::algebra::Order;
 use crate::shape::size;
-use crate::term::{Body, Op};
+use crate::term::{Body, Op, print};
 use std::sync::Arc;
 
 /// An operation that is left to the instance of plain arrays.
@@ -69,5 +69,15 @@ impl Call {
         let shape = &self.body.node(node.args[0]).ty().shape;
         let (outer, extent, inner) = (size(&shape[..axis]), shape[axis], size(&shape[axis + 1..]));
         Called::Sort(Sort { order, array: self.arguments[0], result: self.results[0], outer, extent, inner })
+    }
+
+    /// The name of the operation.
+    pub(crate) fn name(&self) -> String {
+        self.body.nodes[self.body.arity()..].first().map_or_else(String::new, |node| print::name(&node.op))
+    }
+
+    /// Whether a procedure of the operation is this call again, so that writing that as a procedure would never end.
+    pub(crate) fn is_left_alone_by(&self, procedure: &Procedure) -> bool {
+        procedure.steps.iter().any(|step| matches!(step, Step::Call(inner) if inner.body == self.body))
     }
 }

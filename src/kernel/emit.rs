@@ -249,7 +249,7 @@ impl<'a> Emitter<'a> {
             }
             let (needed, guards) = match self.demands(demand, root) {
                 Err(Obstacle::Read(id)) => {
-                    self.stand_in(demand, id);
+                    self.stand_in(demand, id)?;
                     continue;
                 }
                 found => found?,
@@ -260,7 +260,7 @@ impl<'a> Emitter<'a> {
                 let operands: SmallVec<[ValueId; 3]> = needed.iter().map(|demand| self.draft.values[demand]).collect();
                 let value = match self.value(demand, &operands, guards, root) {
                     Err(Obstacle::Read(id)) => {
-                        self.stand_in(demand, id);
+                        self.stand_in(demand, id)?;
                         continue;
                     }
                     value => value?,
@@ -284,12 +284,17 @@ impl<'a> Emitter<'a> {
         Ok(self.draft.values[&first])
     }
 
-    /// Lets a zero stand for a demand that an unreadable node prevents.
-    fn stand_in(&mut self, demand: Demand, unreadable: NodeId) {
+    /// Lets a zero stand for a demand that an unreadable node prevents; an error if that lies in memory already, so that its
+    /// reader is to be left.
+    fn stand_in(&mut self, demand: Demand, unreadable: NodeId) -> Result<(), Obstacle> {
+        if self.buffers.contains(unreadable) {
+            return Err(Obstacle::Read(unreadable));
+        }
         self.unreadable.push(unreadable);
         let dtype = self.body.node(demand.0).ty().dtype;
         let zero = self.add(Value::Constant(shape::Value::from_i64(dtype, 0)), dtype);
         self.draft.values.insert(demand, zero);
+        Ok(())
     }
 
     /// The nodes that were written into a nest which is too large, and that others need which were not: where these are

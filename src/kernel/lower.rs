@@ -62,7 +62,7 @@ fn written(body: &Body, finish: fn(Procedure) -> Procedure) -> (Procedure, Buffe
             Err(unreadable) => {
                 let before = calls.len();
                 calls.extend(&unreadable);
-                assert_eq!(calls.len(), before + unreadable.len(), "a node is an obstacle once");
+                assert_eq!(calls.len(), before + unreadable.len(), "a call reads and writes whole arrays");
             }
         }
     }
@@ -189,7 +189,8 @@ impl<'a> Lowering<'a> {
         match self.stored_by(id) {
             Ok(()) => {}
             Err(Obstacle::Read(node)) => {
-                self.unreadable.push(node);
+                // What lies in memory already is not what can be left: its reader is.
+                self.unreadable.push(if self.buffers.contains(node) { id } else { node });
                 if !self.buffers.contains(id) {
                     self.local(id);
                 }
@@ -304,6 +305,13 @@ impl<'a> Lowering<'a> {
             Ok((at.linear(result, &domain).ok_or(Obstacle::Read(id))?, needed(&at.guards, &domain)))
         };
         let sum = Mode::Reduce(crate::algebra::Reduction::Sum);
+        if size(&domain) == 0 {
+            return self.nothing(
+                &domain,
+                buffer,
+                if let Op::Reduce(op, _) = &node.op { Mode::Reduce(*op) } else { sum },
+            );
+        }
         match &node.op {
             Op::Reduce(op, reduced) => {
                 let kept = (0..axes).filter(|axis| !reduced.contains(axis)).map(|axis| Affine::axis(axis, axes));
@@ -358,6 +366,19 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// A store of a nest without positions. Nothing runs: what is reduced over nothing is its neutral element, a value that no
+    /// element has.
+    fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: Mode) -> Result<(), Obstacle> {
+        let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
+        let write = |emitter: &mut Emitter| Ok(emitter.add(Value::Constant(zero), zero.dtype()));
+        let Attempt::Done(place, value) = self.attempt(extents, 1, false, write)? else {
+            unreachable!("it does not wait")
+        };
+        let at = Affine::constant(0, extents.len());
+        self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
+        Ok(())
+    }
+
     /// Adds a store to a nest of this domain: to the latest one, if what is read is known there, or to a new one.
     #[allow(clippy::type_complexity)]
     pub(super) fn nest(
@@ -368,15 +389,7 @@ impl<'a> Lowering<'a> {
         store: impl Fn(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
     ) -> Result<(), Obstacle> {
         if size(extents) == 0 {
-            // Nothing runs: what is reduced over nothing is its neutral element, a value that no element has.
-            let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
-            let write = |emitter: &mut Emitter| Ok(emitter.add(Value::Constant(zero), zero.dtype()));
-            let Attempt::Done(place, value) = self.attempt(extents, 1, false, write)? else {
-                unreachable!("it does not wait")
-            };
-            let at = Affine::constant(0, extents.len());
-            self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
-            return Ok(());
+            return self.nothing(extents, buffer, mode);
         }
         let (place, (value, at, guards, index)) = loop {
             match self.attempt(extents, 1, true, &store)? {

@@ -3,10 +3,12 @@
 use super::emit::WRITTEN;
 use super::{Step, lower};
 use crate::affine::AffineMap;
+use crate::algebra::{Extreme, Reduction};
 use crate::concrete::Array;
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Type, Value};
 use crate::term::{Graph, NodeId, Op, visits};
+use smallvec::smallvec;
 
 /// Σ of steps `y - sin(y · x) · x`, and what is like their reverse derivative: at each step, going back, the states of that
 /// step are read.
@@ -92,5 +94,22 @@ fn what_can_not_be_read_in_a_nest_is_found_at_once() {
         });
         let [(values, less), (more_values, more)] = costs;
         assert!(10 * more_values <= 22 * values && 10 * more <= 22 * less, "{costs:?}");
+    }
+}
+
+/// What reads an array that has no positions of 64 bits is left alone, and so is what reads that again, until nothing does.
+#[test]
+fn programs_whose_arrays_can_not_be_counted_are_lowered() {
+    let large = [3, 1 << 58, 0, 5, 17];
+    let kinds = [Op::Reduce(Reduction::Max, smallvec![2]), Op::ArgReduce(Extreme::Min, 2)];
+    for kind in kinds {
+        let mut graph: Graph = Graph::new(&[Type::new(DType::F32, &large)], 0);
+        let counted = graph.add(kind, &[0]);
+        let sum = graph.add(Op::Reduce(Reduction::Sum, smallvec![2, 3]), &[counted]);
+        let shape = graph.ty(sum).shape.clone();
+        let turned = graph.add(Op::View(AffineMap::transpose(&shape, &[1, 0])), &[sum]);
+        let joined = graph.add(Op::Concatenate(0), &[turned, turned]);
+        let procedure = lower(&graph.finish(&[turned, counted, joined]));
+        assert!(!procedure.steps.is_empty());
     }
 }

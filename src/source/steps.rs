@@ -2,7 +2,7 @@
 
 use super::language::Part;
 use super::procedure::{Function, Interface};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::{Blocks, Branch, BufferId, Call, Loop, lower};
 use crate::shape::DType;
 
@@ -104,6 +104,10 @@ impl Function<'_, '_, '_> {
         }
         // The operation alone reads buffers only, so it is a nest: what was in its way belonged to the program around it.
         let procedure = lower(&call.body.without_marks());
+        if call.is_left_alone_by(&procedure) {
+            let problem = "positions that can't be counted".into();
+            return Err(Error::Export { target: "source", operation: call.name(), problem });
+        }
         let written = self.writer.inner("operation", &procedure)?;
         self.bind(&call.arguments, &call.results);
         let mut all: Vec<String> = call.arguments.iter().map(|&id| self.whole(id, false)).collect();

@@ -3,6 +3,7 @@
 use crate::algebra::Algebra;
 use crate::concrete::{self, Array, Concrete, Data, available};
 use crate::shape::Shape;
+use crate::shape::Type;
 use crate::tensor::{Element, IntoShape, OfDimension, R0, R1, Rank, Tensor};
 use ndarray::{ArcArray, ArrayBase, ArrayView, Dimension};
 use std::fmt;
@@ -26,13 +27,17 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     ///
     /// # Panics
     ///
-    /// When there are not as many elements as the shape has places; staged, that is recorded instead.
+    /// When there are not as many elements as the shape has places, or the other extents of an array without elements are
+    /// too large for any memory; staged, that is recorded instead.
     #[track_caller]
     pub fn from_elements<S: IntoShape<Rank = R>>(shape: S, elements: Vec<E>) -> Self {
         let shape = shape.into_shape();
         if elements.len() != crate::shape::size(&shape) {
             let problem = format!("{} elements for shape {:?}", elements.len(), &shape[..]);
             return super::apply::fail("from_elements", problem, &shape);
+        }
+        if let Err(problem) = Type::new(E::DTYPE, &shape).check_size() {
+            return super::apply::fail("from_elements", problem, &[]);
         }
         Tensor::wrap(A::constant(Array::from_vec(&shape, elements)))
     }

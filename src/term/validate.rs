@@ -32,7 +32,8 @@ impl<X: Extension> Body<X> {
     /// # Errors
     ///
     /// When parameters don't come first, a node refers to itself or a later one, operands don't fit, a type is not the one that
-    /// results, an operation of several outputs is used as an array, or one of its outputs is picked by two nodes.
+    /// results, an operation of several outputs is used as an array, one of its outputs is picked by two nodes, or an array is
+    /// too large for any memory, which [`Type::check_size`] tells.
     #[track_caller]
     pub fn new(parameters: usize, captures: usize, nodes: Vec<Node<X>>, results: Vec<NodeId>) -> Result<Body<X>> {
         let place = Location::caller();
@@ -45,16 +46,25 @@ impl<X: Extension> Body<X> {
 
     /// Whether this body and those nested in it keep what [`Body`] promises. All bodies do; tests of passes ask.
     pub fn is_well_formed(&self) -> bool {
-        self.validate().is_ok()
+        self.each(Body::check).is_ok()
     }
 
-    /// Checks this body and those nested in it, each once however many refer to it, the innermost first.
+    /// Checks this body and those nested in it, and that their arrays can be counted, also those that no memory ever holds:
+    /// lowering computes with sizes, strides and positions of all of them.
     pub(crate) fn validate(&self) -> std::result::Result<(), String> {
+        self.each(|body| {
+            body.check()?;
+            body.check_sizes()
+        })
+    }
+
+    /// Calls a check for this body and those nested in it, for each once however many refer to it, the innermost first.
+    fn each(&self, check: impl Fn(&Body<X>) -> std::result::Result<(), String>) -> std::result::Result<(), String> {
         let mut seen: HashSet<*const Body<X>> = HashSet::new();
         let mut open: Vec<(&Body<X>, bool)> = vec![(self, false)];
         while let Some((body, is_ready)) = open.pop() {
             if is_ready {
-                body.check()?;
+                check(body)?;
             } else if seen.insert(std::ptr::from_ref(body)) {
                 open.push((body, true));
                 for node in &body.nodes {
@@ -63,6 +73,16 @@ impl<X: Extension> Body<X> {
                         op => open.extend(op.bodies().into_iter().map(|body| (&**body, false))),
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the sizes of the arrays of this body.
+    fn check_sizes(&self) -> std::result::Result<(), String> {
+        for (at, node) in self.nodes.iter().enumerate() {
+            for ty in &node.types {
+                ty.check_size().map_err(|problem| format!("node {at}: {problem}"))?;
             }
         }
         Ok(())

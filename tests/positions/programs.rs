@@ -70,6 +70,18 @@ fn empty() -> Program {
     })
 }
 
+/// Reads and additions of no elements, at positions of which some would be far outside.
+fn nothing_far() -> Program {
+    program(&[&[17, 0], &[17, 17, 0]], |graph| {
+        let added = graph.add(Op::Accumulate(map(&[3], &[17, 0], &[&[1 << 57, 0]], &[0])), &[0]);
+        let crossed = [&[-1, -4294967295, 0][..], &[(1 << 57) + 1, 2, 1]];
+        let crossed = graph.add(Op::Accumulate(map(&[1, 0], &[17, 17, 0], &crossed, &[2, 2])), &[1]);
+        let read = graph.add(view(&[3], &[17, 0], &[&[1 << 57, 0]], &[0]), &[added]);
+        let sine = graph.add(Op::Unary(Unary::Sin), &[added]);
+        vec![sine, crossed, graph.add(Op::Reduce(Reduction::Max, all_axes(2)), &[read])]
+    })
+}
+
 /// Gathers and scatters at positions that come again and again, of arrays that are counted and never made.
 fn periodic() -> Program {
     program(&[&[5]], |graph| {
@@ -147,6 +159,7 @@ pub fn all() -> Vec<Program> {
         scan(),
         counted(),
         empty(),
+        nothing_far(),
         periodic(),
     ]
 }

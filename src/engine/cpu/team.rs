@@ -155,8 +155,10 @@ impl Team {
         self.board.posted.notify_all();
         self.board.take_part(task, chunks, 0);
         drop(posted);
+        // Whoever's turn is next takes this from the board.
+        let failed = self.board.notice().failed;
         drop(turn);
-        assert!(!self.board.notice().failed, "a kernel failed on another thread");
+        assert!(!failed, "a kernel failed on another thread");
     }
 }
 
@@ -174,7 +176,10 @@ impl Drop for Team {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicU64;
+    use std::panic::resume_unwind;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
+
+    const ROUNDS: usize = 20_000;
 
     /// How often each of some chunks was called for.
     fn counts(team: &Team, chunks: usize) -> Vec<u64> {
@@ -203,6 +208,37 @@ mod tests {
             for _ in 0..4 {
                 scope.spawn(|| (0..200).for_each(|_| assert_eq!(counts(&team, 7), [1; 7])));
             }
+        });
+    }
+
+    #[test]
+    fn failures_are_reported_to_the_thread_whose_work_it_is() {
+        let team = Team::new(2);
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // Whoever's turn is next takes the failure of the turn before from the board.
+            scope.spawn(|| {
+                while !is_over.load(Ordering::SeqCst) {
+                    team.run(0, &|_, _| {});
+                }
+            });
+            for _ in 0..ROUNDS {
+                let helped = AtomicBool::new(false);
+                let task = |_: usize, thread: usize| {
+                    if thread > 0 {
+                        helped.store(true, Ordering::SeqCst);
+                        // A panic that prints nothing.
+                        resume_unwind(Box::new(()));
+                    }
+                    (0..100).for_each(|_| std::hint::spin_loop());
+                };
+                let is_reported = catch_unwind(AssertUnwindSafe(|| team.run(8, &task))).is_err();
+                if is_reported != helped.into_inner() {
+                    is_over.store(true, Ordering::SeqCst);
+                    panic!("a failure is lost");
+                }
+            }
+            is_over.store(true, Ordering::SeqCst);
         });
     }
 

@@ -3,7 +3,7 @@
 use super::sort::Sorted;
 use super::{Scope, Writer};
 use crate::engine::opencl::code::{Action, Inner};
-use crate::engine::opencl::failure::Outcome;
+use crate::engine::opencl::failure::{Outcome, Problem};
 use crate::kernel::{Call, Called, Procedure, Sort, lower_unblocked};
 use crate::shape::Value;
 use crate::source::language::Language;
@@ -26,7 +26,12 @@ impl Writer {
             }
             Called::Procedure => {
                 // Functions with derivatives of their own are what they compute.
-                let code = self.procedure(lower_unblocked(&call.body.without_marks()))?;
+                let procedure = lower_unblocked(&call.body.without_marks());
+                if call.is_left_alone_by(&procedure) {
+                    let problem = format!("{}: positions that can't be counted", call.name());
+                    return Err(Problem::Unsupported(problem));
+                }
+                let code = self.procedure(procedure)?;
                 return Ok(Inner::Call { code, arguments: call.arguments.clone(), results: call.results.clone() });
             }
         };
