@@ -18,7 +18,7 @@ mod special;
 use crate::algebra::Algebra;
 use crate::shape::DType;
 use special::Special;
-use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
+use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E};
 
 pub use columns::{BinaryLoop, UnaryLoop};
 pub(crate) use columns::{BinaryRow, UnaryRow};
@@ -81,6 +81,17 @@ fn factor<A: Algebra>(term: Term<A>) -> Partial<A> {
 
 fn mask<A: Algebra>(term: Term<A>) -> Partial<A> {
     Partial::Mask(term.0)
+}
+
+/// 1 − x², all digits of it near ±1 too.
+fn one_minus_square<A: Algebra>(x: &Term<A>) -> Term<A> {
+    (-x + 1.0) * (x + 1.0)
+}
+
+/// √(x² + 1). It is at most |x| + 1, which it is where the square is beyond the largest number.
+fn root_of_square_and_one<A: Algebra>(x: &Term<A>) -> Term<A> {
+    let root = (x * x + 1.0).unary(Unary::Sqrt);
+    root.binary(Binary::Min, &(x.unary(Unary::Abs) + 1.0))
 }
 
 /// part / whole, but 0 where the whole is.
@@ -184,10 +195,10 @@ unary_table! {
         partial: |x, y| factor(x.unary(Unary::Recip));
     /// Logarithm to base 2.
     Log2 "log2" Float float: |x| x.log2(); zero: false; finite: false; test: (0.3, 3.0);
-        partial: |x, y| factor((x * LN_2).unary(Unary::Recip));
+        partial: |x, y| factor(x.filled(LOG2_E) / x);
     /// Logarithm to base 10.
     Log10 "log10" Float float: |x| x.log10(); zero: false; finite: false; test: (0.3, 3.0);
-        partial: |x, y| factor((x * LN_10).unary(Unary::Recip));
+        partial: |x, y| factor(x.filled(LOG10_E) / x);
     /// ln(1 + x), exact near 0.
     Ln1p "ln1p" Float float: |x| x.ln_1p(); zero: true; finite: false; test: (-0.6, 2.0);
         partial: |x, y| factor((x + 1.0).unary(Unary::Recip));
@@ -202,10 +213,10 @@ unary_table! {
         partial: |x, y| factor(y * y + 1.0);
     /// The angle, in radians, whose sine is x.
     Asin "asin" Float float: |x| x.asin(); zero: true; finite: false; test: (-0.8, 0.8);
-        partial: |x, y| factor((-(x * x) + 1.0).unary(Unary::Sqrt).unary(Unary::Recip));
+        partial: |x, y| factor(one_minus_square(x).unary(Unary::Sqrt).unary(Unary::Recip));
     /// The angle, in radians, whose cosine is x.
     Acos "acos" Float float: |x| x.acos(); zero: false; finite: false; test: (-0.8, 0.8);
-        partial: |x, y| factor(-(-(x * x) + 1.0).unary(Unary::Sqrt).unary(Unary::Recip));
+        partial: |x, y| factor(-one_minus_square(x).unary(Unary::Sqrt).unary(Unary::Recip));
     /// The angle, in radians, whose tangent is x.
     Atan "atan" Float float: |x| x.atan(); zero: true; finite: true; test: (-3.0, 3.0);
         partial: |x, y| factor((x * x + 1.0).unary(Unary::Recip));
@@ -220,13 +231,13 @@ unary_table! {
         partial: |x, y| factor(-(y * y) + 1.0);
     /// The number whose hyperbolic sine is x.
     Asinh "asinh" Float float: |x| x.inverse_sinh(); zero: true; finite: true; test: (-3.0, 3.0);
-        partial: |x, y| factor((x * x + 1.0).unary(Unary::Sqrt).unary(Unary::Recip));
+        partial: |x, y| factor(root_of_square_and_one(x).unary(Unary::Recip));
     /// The number above 0 whose hyperbolic cosine is x.
     Acosh "acosh" Float float: |x| x.inverse_cosh(); zero: false; finite: false; test: (1.2, 3.0);
-        partial: |x, y| factor((x * x + -1.0).unary(Unary::Sqrt).unary(Unary::Recip));
+        partial: |x, y| factor(((x + -1.0).unary(Unary::Sqrt) * (x + 1.0).unary(Unary::Sqrt)).unary(Unary::Recip));
     /// The number whose hyperbolic tangent is x.
     Atanh "atanh" Float float: |x| x.inverse_tanh(); zero: true; finite: false; test: (-0.8, 0.8);
-        partial: |x, y| factor((-(x * x) + 1.0).unary(Unary::Recip));
+        partial: |x, y| factor(one_minus_square(x).unary(Unary::Recip));
     /// 1 / (1 + exp(−x)).
     Sigmoid "sigmoid" Float float: |x| 1.0 / (1.0 + (-x).exp()); zero: false; finite: true; test: (-3.0, 3.0);
         partial: |x, y| factor(y * (-y + 1.0));
@@ -303,8 +314,8 @@ binary_table! {
         };
     /// The angle of the point (b, a), in radians.
     Atan2 "atan2" Float float: |a, b| (a + 0.0).atan2(b + 0.0); zero: false; finite: true; test: (0.3, 3.0);
-        common: |a, b| (a * a + b * b).unary(Unary::Recip);
-        left: |a, b, y| factor(b.clone()); right: |a, b, y| factor(-a);
+        common: |a, b| a.binary(Binary::Hypot, b).unary(Unary::Recip);
+        left: |a, b, y| factor(b / &a.binary(Binary::Hypot, b)); right: |a, b, y| factor(-(a / &a.binary(Binary::Hypot, b)));
     /// √(a² + b²), without overflow; its derivative at (0, 0) is 0.
     Hypot "hypot" Float float: |a, b| a.hypot(b); zero: true; finite: true; test: (0.3, 3.0);
         left: |a, b, y| factor(quotient_or_zero(a, y)); right: |a, b, y| factor(quotient_or_zero(b, y));

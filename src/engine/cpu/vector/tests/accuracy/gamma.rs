@@ -4,7 +4,7 @@ use super::elementary::{exp, ln, ln_1p, sin_cos_of_small};
 use super::wide::{PI, Wide, series};
 use std::sync::LazyLock;
 
-const TWO_OVER_ROOT_PI: Wide = Wide { high: std::f64::consts::FRAC_2_SQRT_PI, low: 1.533545961316588e-17 };
+pub(super) const TWO_OVER_ROOT_PI: Wide = Wide { high: std::f64::consts::FRAC_2_SQRT_PI, low: 1.533545961316588e-17 };
 const EULER: Wide = Wide { high: 0.5772156649015329, low: -4.942915152430645e-18 };
 const HALF_LN_TAU: Wide = Wide { high: 0.9189385332046728, low: -3.8782941580672414e-17 };
 

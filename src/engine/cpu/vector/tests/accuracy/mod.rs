@@ -1,6 +1,7 @@
 //! How far results may be from the exact ones: a bound for every operation on floats, which eager arrays and the kernels of every
 //! set of instructions keep in both types, over dense ranges and at points that are hard.
 
+mod derivatives;
 mod elementary;
 mod gamma;
 mod points;
