@@ -44,7 +44,7 @@ pub(super) trait Bits: Copy {
     /// Moved up from the last bits to the place of a float's exponent.
     fn to_exponent(self) -> Self;
     /// Moved down from the place of a float's exponent to the last bits.
-    fn from_exponent(self) -> Self;
+    fn exponent(self) -> Self;
 }
 
 /// One float, or a register of floats.
@@ -155,7 +155,7 @@ pub(super) trait Lanes:
         let above = self.bits().minus(Self::Bits::of(<Self::Element>::ROOT_HALF));
         let exponent = above.and(Self::Bits::of(<Self::Element>::EXPONENT));
         // Its top bit is the sign. As the last bits of a large number, it needs no conversion, which few machines have.
-        let biased = above.from_exponent().differs(Self::Bits::of(<Self::Element>::SIGN_OF_EXPONENT));
+        let biased = above.exponent().differs(Self::Bits::of(<Self::Element>::SIGN_OF_EXPONENT));
         let large = Self::of(<Self::Element>::WHOLE);
         let whole = Self::from_bits(large.bits().or(biased)) - Self::of(<Self::Element>::WHOLE_AND_SIGN);
         let rest = Self::from_bits(self.bits().minus(exponent));
@@ -219,7 +219,7 @@ macro_rules! element {
                 self << $mantissa
             }
             #[inline(always)]
-            fn from_exponent(self) -> $bits {
+            fn exponent(self) -> $bits {
                 self >> $mantissa
             }
         }

@@ -54,7 +54,7 @@ macro_rules! bits {
                 fn differs(self: Self, other: Self) -> Self = $bits($xor(self.0, other.0));
                 fn halved(self: Self) -> Self = $bits($down::<1>(self.0));
                 fn to_exponent(self: Self) -> Self = $bits($up::<$mantissa>(self.0));
-                fn from_exponent(self: Self) -> Self = $bits($down::<$mantissa>(self.0));
+                fn exponent(self: Self) -> Self = $bits($down::<$mantissa>(self.0));
             }
         }
     };
@@ -250,7 +250,7 @@ lanes!(
     }
 );
 lanes!(
-    Half64: __m256d of f64; 4, mask Half64 = Half64(unsafe { transmute([0.0f64; 4]) }), bits BitsHalf64, double Half64;
+    Half64: __m256d of f64; 4, mask Half64 = Half64(unsafe { transmute::<[f64; 4], __m256d>([0.0; 4]) }), bits BitsHalf64, double Half64;
     _mm256_set1_pd, _mm256_fmadd_pd, _mm256_sqrt_pd, _mm256_max_pd, _mm256_min_pd, _mm256_castpd_si256, _mm256_castsi256_pd;
     |a, b| less: Half64(_mm256_cmp_pd::<_CMP_LT_OQ>(a, b)), equals: Half64(_mm256_cmp_pd::<_CMP_EQ_OQ>(a, b));
     |mask, yes, no| _mm256_blendv_pd(no.0, yes.0, mask.0);
@@ -261,7 +261,7 @@ lanes!(
     |same| same; |same| same
 );
 lanes!(
-    Half32: __m256 of f32; 8, mask Half32 = Half32(unsafe { transmute([0.0f32; 8]) }), bits BitsHalf32, double Pair<Half64>;
+    Half32: __m256 of f32; 8, mask Half32 = Half32(unsafe { transmute::<[f32; 8], __m256>([0.0; 8]) }), bits BitsHalf32, double Pair<Half64>;
     _mm256_set1_ps, _mm256_fmadd_ps, _mm256_sqrt_ps, _mm256_max_ps, _mm256_min_ps, _mm256_castps_si256, _mm256_castsi256_ps;
     |a, b| less: Half32(_mm256_cmp_ps::<_CMP_LT_OQ>(a, b)), equals: Half32(_mm256_cmp_ps::<_CMP_EQ_OQ>(a, b));
     |mask, yes, no| _mm256_blendv_ps(no.0, yes.0, mask.0);
@@ -276,7 +276,7 @@ lanes!(
     |pair| Half32(_mm256_set_m128(_mm256_cvtpd_ps(pair.1.0), _mm256_cvtpd_ps(pair.0.0)))
 );
 lanes!(
-    Quarter64: __m128d of f64; 2, mask Quarter64 = Quarter64(unsafe { transmute([0.0f64; 2]) }), bits BitsQuarter64, double Quarter64;
+    Quarter64: __m128d of f64; 2, mask Quarter64 = Quarter64(unsafe { transmute::<[f64; 2], __m128d>([0.0; 2]) }), bits BitsQuarter64, double Quarter64;
     _mm_set1_pd, _mm_fmadd_pd, _mm_sqrt_pd, _mm_max_pd, _mm_min_pd, _mm_castpd_si128, _mm_castsi128_pd;
     |a, b| less: Quarter64(_mm_cmplt_pd(a, b)), equals: Quarter64(_mm_cmpeq_pd(a, b));
     |mask, yes, no| _mm_blendv_pd(no.0, yes.0, mask.0);
@@ -287,7 +287,7 @@ lanes!(
     |same| same; |same| same
 );
 lanes!(
-    Quarter32: __m128 of f32; 4, mask Quarter32 = Quarter32(unsafe { transmute([0.0f32; 4]) }), bits BitsQuarter32, double Half64;
+    Quarter32: __m128 of f32; 4, mask Quarter32 = Quarter32(unsafe { transmute::<[f32; 4], __m128>([0.0; 4]) }), bits BitsQuarter32, double Half64;
     _mm_set1_ps, _mm_fmadd_ps, _mm_sqrt_ps, _mm_max_ps, _mm_min_ps, _mm_castps_si128, _mm_castsi128_ps;
     |a, b| less: Quarter32(_mm_cmplt_ps(a, b)), equals: Quarter32(_mm_cmpeq_ps(a, b));
     |mask, yes, no| _mm_blendv_ps(no.0, yes.0, mask.0);
@@ -336,7 +336,7 @@ impl<T: Bits> Bits for Pair<T> {
         fn differs(self: Self, other: Self) -> Self;
         fn halved(self: Self) -> Self;
         fn to_exponent(self: Self) -> Self;
-        fn from_exponent(self: Self) -> Self;
+        fn exponent(self: Self) -> Self;
     }
 }
 
