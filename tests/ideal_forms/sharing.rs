@@ -40,9 +40,10 @@ fn a_shared_value_is_computed_once() {
         program f(x: f64, y: f64, z: f64, dt: f64) -> (f64, f64, f64):
             let m1: f64 = sin y
             let m2: f64 = x * m1
-            let m3: f64 = dt * recip (z * z + m2 * m2)
-            let m4: f64 = m3 * -z + dt * z
-            (m4 * m1, m4 * x * cos y, m3 * m2 + dt * m2)
+            let m3: f64 = hypot(z, m2)
+            let m4: f64 = dt * recip m3
+            let m5: f64 = m4 * -(z / m3) + dt * z
+            (m5 * m1, m5 * x * cos y, m4 * (m2 / m3) + dt * m2)
         "#,
     );
     for (op, expected) in [(Unary::Sin, 1), (Unary::Cos, 1), (Unary::Recip, 1)] {
@@ -65,9 +66,10 @@ fn a_shared_value_is_computed_once_for_every_element() {
         program f(x: f64[4], y: f64[4], z: f64[4], dt: f64[4]) -> (f64[4], f64[4], f64[4]):
             let m1: f64[4] = sin y
             let m2: f64[4] = x * m1
-            let m3: f64[4] = dt * recip (z * z + m2 * m2)
-            let m4: f64[4] = m3 * -z + dt * z
-            (m4 * m1, m4 * x * cos y, m3 * m2 + dt * m2)
+            let m3: f64[4] = hypot(z, m2)
+            let m4: f64[4] = dt * recip m3
+            let m5: f64[4] = m4 * -(z / m3) + dt * z
+            (m5 * m1, m5 * x * cos y, m4 * (m2 / m3) + dt * m2)
         "#,
     );
     let outside = stage(
@@ -118,9 +120,10 @@ fn variants_of_a_shared_value() {
         program f(x: f32, y: f32, z: f32, dt: f32) -> (f32, f32, f32):
             let m1: f32 = sin y
             let m2: f32 = m1 * x
-            let m3: f32 = dt * recip (z * z + m2 * m2)
-            let m4: f32 = dt * z + m3 * -z
-            (m4 * m1, m4 * x * cos y, dt * m2 + m3 * m2)
+            let m3: f32 = hypot(z, m2)
+            let m4: f32 = dt * recip m3
+            let m5: f32 = dt * z + m4 * -(z / m3)
+            (m5 * m1, m5 * x * cos y, dt * m2 + m4 * (m2 / m3))
         "#,
     );
     let scaled = stage(
