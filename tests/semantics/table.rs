@@ -79,7 +79,9 @@ const ROWS: &[(&str, &[&str])] = &[
 
 #[test]
 fn every_row_has_tests() {
-    let lines = TABLE.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| case |"));
+    // The table after it states bounds of derivatives, which have tests beside the operation table.
+    let (cases, _) = TABLE.split_once("## How exact derivatives are").expect("its heading");
+    let lines = cases.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| case |"));
     let cases: Vec<&str> = lines.map(|line| &line[2..]).collect();
     for (position, case) in cases.iter().enumerate() {
         let (begins, tests) = ROWS.get(position).unwrap_or_else(|| panic!("no tests are named for the row: {case}"));
