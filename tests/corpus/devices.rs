@@ -63,15 +63,15 @@ fn launched(kernel: &Kernel) -> (Vec<&str>, &str) {
 
 /// Where a device has more steps than the processor, or more kernels for one than it should. It has fewer steps where loops are
 /// one kernel. A nest is one kernel for what it writes, and two at most for each of its reductions, which are computed in parts
-/// first; sorts are as many as they need.
-fn miscounted(program: &Program, cpu: &cpu::Program) -> Option<String> {
+/// first; sorts are as many as they need. For so many results, which repeat one element, a device may have a step of its own.
+fn miscounted(program: &Program, cpu: &cpu::Program, repeated: usize) -> Option<String> {
     let (own, other) = (program.report(), cpu.report());
     let expected: usize = other.kernels.iter().map(steps).sum();
     // The processor has no kernel for a loop that only hands values on.
     let is_loop = |name: &str| ["recurrence", "sequential"].iter().any(|word| name.contains(word));
     let moves = |kernel: &&Kernel| is_loop(&kernel.name) && kernel.operations == 0.0;
     let found = own.kernels.iter().filter(|kernel| !moves(kernel)).count();
-    if found > expected {
+    if found > expected + repeated {
         return Some(format!("{found} steps instead of {expected}:\n{own}{other}"));
     }
     let mut all = 0;
@@ -135,8 +135,10 @@ fn findings(cases: &[Case], options: &OpenCl) -> (Vec<String>, [Times; 2]) {
         for ((program, case), body) in programs.iter().zip(part).zip(&bodies) {
             let cpu = timed(&mut processor.built, || cpu::Program::new(body, &Cpu::default().threads(1)));
             let cpu = cpu.expect("there is memory");
-            timed(&mut processor.run, || cpu.run(&case.inputs)).expect("there is memory");
-            findings.extend(miscounted(program, &cpu).map(|problem| format!("{}: {problem}", case.name)));
+            let results = timed(&mut processor.run, || cpu.run(&case.inputs)).expect("there is memory");
+            // The processor computes one element of a result that repeats it, and so perhaps in a nest with other numbers.
+            let repeated = results.iter().filter(|result| result.uniform().is_some()).count();
+            findings.extend(miscounted(program, &cpu, repeated).map(|problem| format!("{}: {problem}", case.name)));
             let arguments = case.inputs.iter().map(|array| program.upload(array)).collect::<Result<Vec<_>, _>>();
             let download = |results: Vec<DeviceArray>| {
                 results.iter().map(|array| array.download()).collect::<Result<Vec<Array>, _>>()
