@@ -58,7 +58,7 @@ struct Assembler<'a> {
     tile_registers: Vec<Slot>,
     /// Bytes of registers of one element.
     single: usize,
-    /// What computes the last sum, or other reduction, for several rows.
+    /// The kernel that computes the last sum, or other reduction, for several rows.
     of_rows: Option<OfRows>,
     /// The last instruction that reads each value, as a count of values and stores.
     last_use: Vec<usize>,

@@ -44,7 +44,7 @@ impl Layout {
     }
 }
 
-/// What a copy of a short row from a computed position costs beside its elements, in simple operations on an element.
+/// The cost of a copy of a short row from a computed position, beside its elements, in simple operations on an element.
 const ROW_COPY: f64 = 8.0;
 /// What an instruction costs beside its elements, in simple operations on an element.
 const INSTRUCTION: f64 = 30.0;
@@ -203,7 +203,7 @@ impl Choice<'_> {
         self.memory.iter().map(span).sum::<u64>() <= FIRST_CACHE
     }
 
-    /// What an access costs for each element of a run, where it is known whether all of them stay near.
+    /// The cost of an access for each element of a run, given whether all of them stay near.
     fn access(&self, at: &Affine, order: &Order, stays_near: bool) -> f64 {
         match at.coefficients[order.vector.0].unsigned_abs() {
             0 | 1 => NEXT,

@@ -176,7 +176,7 @@ trait Block<T: Real> {
 /// There is a block, and the machine has the instructions of the level.
 #[inline(always)]
 unsafe fn in_registers<T: Real, L: Level, const COUNT: usize>(block: impl Block<T>) {
-    // What is known of types is decided here, before a compiler sees the code.
+    // Types alone decide, so that only the branch that is taken is compiled.
     // SAFETY: as the caller's.
     unsafe {
         if const { fills::<L::Wide<T>>(COUNT) } {
