@@ -141,6 +141,16 @@ impl Draft {
     }
 }
 
+/// The longest way from each node to one without operands.
+pub(crate) fn heights(body: &Body) -> Vec<u32> {
+    let mut heights: Vec<u32> = Vec::with_capacity(body.nodes.len());
+    for node in &body.nodes {
+        let highest = node.args.iter().map(|&arg| heights[arg as usize]).max();
+        heights.push(highest.map_or(0, |height| height + 1));
+    }
+    heights
+}
+
 /// The nodes among those inside that others need too. `uses` says of each node how often it is an operand, so that only what is
 /// inside is looked at; it is as it was afterwards.
 fn needed_outside(body: &Body, inside: &[NodeId], uses: &mut [u32]) -> Vec<NodeId> {
@@ -156,6 +166,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) body: &'a Body,
     /// The buffers of stored nodes.
     pub(crate) buffers: &'a Buffers,
+    /// The heights of all nodes.
+    heights: &'a [u32],
     pub(crate) draft: Draft,
     /// Of a nest that has a place among the steps already: which one, and the places that fill buffers.
     placed: Option<(usize, &'a TermMap<BufferId, usize>)>,
@@ -166,10 +178,11 @@ pub(crate) struct Emitter<'a> {
 }
 
 impl<'a> Emitter<'a> {
-    pub(crate) fn new(body: &'a Body, buffers: &'a Buffers, extents: &[usize]) -> Emitter<'a> {
+    pub(crate) fn new(body: &'a Body, buffers: &'a Buffers, heights: &'a [u32], extents: &[usize]) -> Emitter<'a> {
         Emitter {
             body,
             buffers,
+            heights,
             draft: Draft::new(extents),
             placed: None,
             unfinished: Vec::new(),
@@ -181,6 +194,7 @@ impl<'a> Emitter<'a> {
     pub(crate) fn going_on(
         body: &'a Body,
         buffers: &'a Buffers,
+        heights: &'a [u32],
         draft: Draft,
         place: usize,
         filled_at: &'a TermMap<BufferId, usize>,
@@ -188,6 +202,7 @@ impl<'a> Emitter<'a> {
         Emitter {
             body,
             buffers,
+            heights,
             draft,
             placed: Some((place, filled_at)),
             unfinished: Vec::new(),
@@ -256,6 +271,9 @@ impl<'a> Emitter<'a> {
             };
             let before = open.len();
             open.extend(needed.iter().filter(|demand| !self.draft.values.contains_key(*demand)));
+            // The highest comes first: in a long chain, what each link needs besides the link before would else be written,
+            // and wait, before the first link is.
+            open[before..].sort_by_key(|&(id, _)| self.height(id));
             if open.len() == before {
                 let operands: SmallVec<[ValueId; 3]> = needed.iter().map(|demand| self.draft.values[demand]).collect();
                 let value = match self.value(demand, &operands, guards, root) {
@@ -282,6 +300,11 @@ impl<'a> Emitter<'a> {
             }
         }
         Ok(self.draft.values[&first])
+    }
+
+    /// The height of a node over what is written without operands.
+    fn height(&self, id: NodeId) -> u32 {
+        if self.buffers.contains(id) { 0 } else { self.heights[id as usize] }
     }
 
     /// Lets a zero stand for a demand that an unreadable node prevents; an error if that lies in memory already, so that its

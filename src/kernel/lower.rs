@@ -5,7 +5,7 @@ use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
 use crate::kernel::call::Call;
 use crate::kernel::desugar::desugared;
-use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, VALUES, needed};
+use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, VALUES, heights, needed};
 use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::recompute::{LEFT, recomputed};
@@ -98,6 +98,7 @@ pub(super) struct Lowering<'a> {
     filled_at: TermMap<BufferId, usize>,
     /// How often each node is an operand.
     uses: Vec<u32>,
+    heights: Vec<u32>,
     /// The latest nest of a domain.
     nests: TermMap<Shape, usize>,
     /// What can't be read by affine positions: with any of these the program is written anew.
@@ -120,6 +121,7 @@ impl<'a> Lowering<'a> {
         Lowering {
             body,
             uses,
+            heights: heights(body),
             calls,
             finish,
             stored,
@@ -416,7 +418,7 @@ impl<'a> Lowering<'a> {
             {
                 return Ok(Attempt::Done(place, written));
             }
-            let mut emitter = Emitter::new(self.body, &self.buffers, extents);
+            let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, extents);
             let written = write(&mut emitter);
             self.unreadable.append(&mut emitter.unreadable);
             match written {
@@ -450,7 +452,7 @@ impl<'a> Lowering<'a> {
         let draft = std::mem::replace(&mut **draft, Draft::new(&[]));
         let before = draft.len();
         let has_room = draft.nest.nest.stores.len() + stores <= 2 * VALUES;
-        let mut emitter = Emitter::going_on(self.body, &self.buffers, draft, place, &self.filled_at);
+        let mut emitter = Emitter::going_on(self.body, &self.buffers, &self.heights, draft, place, &self.filled_at);
         let written = if has_room { write(&mut emitter) } else { Err(Obstacle::Size(NodeId::MAX)) };
         self.unreadable.append(&mut emitter.unreadable);
         let mut draft = emitter.draft;
