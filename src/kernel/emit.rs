@@ -345,22 +345,6 @@ impl<'a> Emitter<'a> {
         frontier
     }
 
-    /// Where most of what was written reads what is stored, a node that is better stored first, of those that were begun:
-    /// one in the middle of them. In a long sum whose addends all wait for its innermost one, these would be read again and
-    /// again, until a nest has room for nothing else.
-    pub(crate) fn waiting(&self) -> Option<NodeId> {
-        let is_load = |(value, _): &&(Value, DType)| matches!(value, Value::Load { .. });
-        if self.draft.nest.nest.values.iter().filter(is_load).count() < VALUES / 2 {
-            return None;
-        }
-        let is_computed = |&id: &NodeId| {
-            let op = &self.body.node(id).op;
-            matches!(op, Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_))
-        };
-        let inner = self.unfinished.get(self.unfinished.len().div_ceil(2)..)?;
-        inner.iter().copied().find(|id| is_computed(id) && !self.buffers.contains(*id))
-    }
-
     fn is_buffer(&self, node: NodeId, root: NodeId) -> bool {
         node != root && self.buffers.contains(node)
     }

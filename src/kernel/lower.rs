@@ -68,14 +68,6 @@ fn written(body: &Body, finish: fn(Procedure) -> Procedure) -> (Procedure, Buffe
     }
 }
 
-/// What became of a nest.
-enum Attempt<T> {
-    /// It is at this place.
-    Done(usize, T),
-    /// This node should be stored first.
-    Waiting(NodeId),
-}
-
 /// A step that is not yet closed to more stores, if it is a nest.
 enum Place {
     Nest(Box<Draft>),
@@ -373,9 +365,7 @@ impl<'a> Lowering<'a> {
     fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: Mode) -> Result<(), Obstacle> {
         let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
         let write = |emitter: &mut Emitter| Ok(emitter.add(Value::Constant(zero), zero.dtype()));
-        let Attempt::Done(place, value) = self.attempt(extents, 1, false, write)? else {
-            unreachable!("it does not wait")
-        };
+        let (place, value) = self.attempt(extents, 1, write)?;
         let at = Affine::constant(0, extents.len());
         self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
         Ok(())
@@ -393,30 +383,24 @@ impl<'a> Lowering<'a> {
         if size(extents) == 0 {
             return self.nothing(extents, buffer, mode);
         }
-        let (place, (value, at, guards, index)) = loop {
-            match self.attempt(extents, 1, true, &store)? {
-                Attempt::Done(place, stored) => break (place, stored),
-                Attempt::Waiting(inner) => self.store_first(inner)?,
-            }
-        };
+        let (place, (value, at, guards, index)) = self.attempt(extents, 1, store)?;
         self.store(place, Store { value, buffer, at, guards, index, mode });
         Ok(())
     }
 
     /// Writes what so many stores need into the latest nest of a domain, if what is read is known there and there is room for it,
-    /// or into a new one, storing what makes that too large, unless it `waits` for something that should be stored first.
+    /// or into a new one, storing what makes that too large; the place of that nest.
     fn attempt<T>(
         &mut self,
         extents: &[usize],
         stores: usize,
-        waits: bool,
         write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
-    ) -> Result<Attempt<T>, Obstacle> {
+    ) -> Result<(usize, T), Obstacle> {
         loop {
             if let Some(&place) = self.nests.get(extents)
                 && let Some(written) = self.go_on(place, stores, &write)?
             {
-                return Ok(Attempt::Done(place, written));
+                return Ok((place, written));
             }
             let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, extents);
             let written = write(&mut emitter);
@@ -426,12 +410,9 @@ impl<'a> Lowering<'a> {
                     self.places.push(Place::Nest(Box::new(emitter.draft)));
                     let place = self.places.len() - 1;
                     self.nests.insert(Shape::from_slice(extents), place);
-                    return Ok(Attempt::Done(place, written));
+                    return Ok((place, written));
                 }
                 Err(Obstacle::Size(node)) => {
-                    if waits && let Some(inner) = emitter.waiting() {
-                        return Ok(Attempt::Waiting(inner));
-                    }
                     let frontier = emitter.frontier(&mut self.uses);
                     self.cut(node, &frontier)?;
                 }
@@ -473,30 +454,6 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Stores a node, and before it what should be stored first: without recursion, since long sums have many such nodes.
-    fn store_first(&mut self, id: NodeId) -> Result<(), Obstacle> {
-        let mut open = vec![id];
-        while let Some(&id) = open.last() {
-            let shape = &self.body.node(id).ty().shape;
-            let write = |emitter: &mut Emitter| emitter.emit(id, Access::identity(shape.len()), id);
-            // It may have been stored for another one meanwhile.
-            if self.buffers.contains(id) {
-                open.pop();
-                continue;
-            }
-            match self.attempt(shape, 1, true, write)? {
-                Attempt::Waiting(inner) => open.push(inner),
-                Attempt::Done(place, value) => {
-                    open.pop();
-                    if !self.buffers.contains(id) {
-                        self.store_whole(place, &[(id, value)])?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Stores nodes of one shape that the nest at a place, over that shape, computes.
     fn store_whole(&mut self, place: usize, values: &[(NodeId, ValueId)]) -> Result<(), Obstacle> {
         for &(id, value) in values {
@@ -525,9 +482,7 @@ impl<'a> Lowering<'a> {
                 let whole = |&id: &NodeId| Ok((id, emitter.emit(id, Access::identity(shape.len()), NodeId::MAX)?));
                 ids.iter().map(whole).collect()
             };
-            let Attempt::Done(place, mut values) = self.attempt(shape, ids.len(), false, write)? else {
-                unreachable!("it does not wait")
-            };
+            let (place, mut values) = self.attempt(shape, ids.len(), write)?;
             // Some may have been stored on the way.
             values.retain(|(id, _)| !self.buffers.contains(*id));
             self.store_whole(place, &values)?;
