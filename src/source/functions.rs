@@ -41,7 +41,7 @@ pub(crate) fn unary(op: Unary, dtype: DType) -> Spelling {
         Unary::Sign => Helper("sign"),
         Unary::Powi(_) => Helper("powi"),
         Unary::Sqrt => Library("sqrt", "sqrt"),
-        Unary::Cbrt => Library("cbrt", "cbrt"),
+        Unary::Cbrt => Helper("cbrt"),
         Unary::Exp => Library("exp", "exp"),
         Unary::Exp2 => Library("exp2", "exp2"),
         Unary::Expm1 => Library("expm1", "exp_m1"),

@@ -5,6 +5,7 @@
 //! loops run outside of the vector axis, or inside, for each tile. Each value is computed at the innermost loop that it
 //! moves with, for a tile or, where it does not move with the vector axis, as a single element.
 
+use super::pieces::Pieces;
 use super::scatter::copy_rows;
 use super::split::Split;
 use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
@@ -123,6 +124,8 @@ pub(super) enum Instruction {
         extent: i64,
         value: (Slot, isize),
     },
+    /// Pieces of rows at computed positions.
+    Pieces(Box<Pieces>),
     /// Copies of rows from computed positions, one for each element of the tile: see [`copy_rows`].
     Rowwise {
         result: (Slot, isize),
@@ -228,14 +231,17 @@ impl Code {
         self.axes[0].extent
     }
 
-    /// How many instructions a run of all steps is.
+    /// How many instructions a run of all steps is; one that goes element by element counts for each of them.
     #[cfg(test)]
     pub(super) fn executions(&self) -> usize {
+        let width = self.tile.min(self.axes[self.vector].extent);
+        let each = |instruction: &Instruction| if matches!(instruction, Instruction::Along { .. }) { width } else { 1 };
+        let of = |instructions: &[Instruction]| instructions.iter().map(each).sum::<usize>();
         let mut steps = 1;
         let mut all = self.levels[0].single.len();
         for (axis, (level, Axis { extent, .. })) in self.levels[1..].iter().zip(&self.axes).enumerate() {
             steps *= if axis == self.vector { extent.div_ceil(self.tile) } else { *extent };
-            all += steps * (level.single.len() + level.tile.len() + level.after.len());
+            all += steps * (level.single.len() + of(&level.tile) + of(&level.after));
         }
         all
     }
@@ -468,6 +474,13 @@ impl Code {
                         *extent,
                         (at(pointers, value.0), value.1),
                         count,
+                    ),
+                    Instruction::Pieces(pieces) => pieces.run(
+                        index[self.vector] as usize,
+                        count,
+                        at(pointers, pieces.elements),
+                        at(pointers, pieces.rows.0),
+                        at(pointers, pieces.index.0).cast(),
                     ),
                     Instruction::Rowwise { result, source, stride, index, extent, bytes } => copy_rows(
                         (at(pointers, result.0), result.1),

@@ -11,6 +11,7 @@ mod loops;
 mod machine;
 mod memory;
 mod order;
+mod pieces;
 mod places;
 mod product;
 mod records;
@@ -143,8 +144,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// When its memory and results are more than the machine has, there is no memory for its constants, or, by a mistake of the
-    /// library, the program is ill-formed.
+    /// When its memory and results are more than the machine has, there is no memory for its constants, or the program is
+    /// ill-formed, as one that was put together by hand may be.
     #[track_caller]
     pub fn new(body: &Body, options: &Cpu) -> Result<Program> {
         let place = Location::caller();

@@ -1,5 +1,7 @@
 //! The order of a nest's loops: which one instructions run along, which run together as one, and which run inside of a tile.
 
+mod rows;
+
 use super::split::chunks_worth;
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Mode, Nest, Value, ValueId};
@@ -20,6 +22,17 @@ pub(super) struct Layout {
     axes: Vec<Option<usize>>,
     /// How many elements are copied from each computed position, where these are no loop of their own.
     pub(super) row: usize,
+    /// Where the vector axis goes on from row to row.
+    pub(super) wrapped: Option<Wrapped>,
+}
+
+/// A vector axis that goes through rows one after the other, each of which is at a computed position.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wrapped {
+    /// The elements of a row.
+    pub(super) row: usize,
+    /// The axis of the nest whose coefficients are those from row to row.
+    pub(super) axis: usize,
 }
 
 impl Layout {
@@ -42,10 +55,17 @@ impl Layout {
     pub(super) fn by_loop(&self, at: &Affine) -> SmallVec<[i64; 4]> {
         self.axes.iter().map(|axis| axis.map_or(0, |axis| at.coefficients[axis])).collect()
     }
+
+    /// An affine function where the vector axis begins.
+    pub(super) fn before_vector(&self, at: &Affine) -> Affine {
+        let mut at = at.clone();
+        if let Some(axis) = self.axes[self.vector] {
+            at.coefficients[axis] = 0;
+        }
+        at
+    }
 }
 
-/// The cost of a copy of a short row from a computed position, beside its elements, in simple operations on an element.
-const ROW_COPY: f64 = 8.0;
 /// What an instruction costs beside its elements, in simple operations on an element.
 const INSTRUCTION: f64 = 30.0;
 /// What transcendental functions cost.
@@ -100,6 +120,7 @@ struct Order {
     inner: Vec<Loop>,
     /// As in [`Layout`].
     row: usize,
+    wrapped: Option<Wrapped>,
 }
 
 struct Choice<'a> {
@@ -162,36 +183,12 @@ impl Choice<'_> {
             along.1 *= self.nest.extents[rest.remove(at)];
         }
         if cut && along.1 <= TILE {
-            return Order { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: 1 };
+            return Order { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: 1, wrapped: None };
         }
         // What stores do not move with runs innermost, so that a tile's sum is stored once.
         let stored = |axis: usize| self.nest.stores.iter().filter(|store| store.at.coefficients[axis] != 0).count();
         rest.sort_by_key(|&axis| std::cmp::Reverse(stored(axis)));
-        Order { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1 }
-    }
-
-    /// The order of a nest that does nothing but copy rows from computed positions: instructions run along the positions, and
-    /// copy a row for each.
-    fn rows_order(&self) -> Option<Order> {
-        let [store] = &self.nest.stores[..] else { return None };
-        let Value::Gather { at, index, .. } = &self.nest.values[store.value as usize].0 else { return None };
-        let is_plain = store.mode == Mode::Write && store.index.is_none() && store.guards.is_empty();
-        let is_moved = |axis: usize| self.moved[*index as usize] >> (axis % 64) & 1 == 1;
-        let is_next = |axis: usize| at.coefficients[axis] == 1 && store.at.coefficients[axis] == 1;
-        let inner = self.long.iter().copied().find(|&axis| is_next(axis) && !is_moved(axis)).filter(|_| is_plain)?;
-        let mut rest: Vec<usize> = self.long.iter().copied().filter(|&axis| axis != inner).collect();
-        let mut row: Loop = (inner, self.nest.extents[inner]);
-        while let Some(place) = rest.iter().rposition(|&axis| !is_moved(axis) && self.joins(axis, row)) {
-            row.1 *= self.nest.extents[rest.remove(place)];
-        }
-        // Positions that are the same for all rows are not worth a choice of their own.
-        let axis = rest.iter().copied().rev().find(|&axis| is_moved(axis))?;
-        rest.retain(|&other| other != axis);
-        let mut along: Loop = (axis, self.nest.extents[axis]);
-        while let Some(place) = rest.iter().rposition(|&axis| self.joins(axis, along)) {
-            along.1 *= self.nest.extents[rest.remove(place)];
-        }
-        (row.1 > 1).then(|| Order { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: row.1 })
+        Order { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1, wrapped: None }
     }
 
     /// Whether a smallest tile's elements of all accesses, with what lies between them, stay in the first-level cache.
@@ -331,8 +328,7 @@ fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
     }
     let choice = Choice { nest, memory, numbers, long, moved, summed: summed_products(nest) };
     if let Some(order) = choice.rows_order() {
-        let rows: f64 = order.outer.iter().chain([&order.vector]).map(|&(_, extent)| extent as f64).product();
-        let cost = rows * (ROW_COPY + NEXT * order.row as f64);
+        let cost = choice.copies(order.row);
         return Some((order, cost));
     }
     let mut best = choice.order(last, cut);
@@ -343,6 +339,11 @@ fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
         if cost < least {
             (best, least) = (order, cost);
         }
+    }
+    if let Some((order, cost)) = choice.wrapped_order()
+        && cost < least
+    {
+        (best, least) = (order, cost);
     }
     Some((best, least))
 }
@@ -356,8 +357,8 @@ pub(super) fn least_cost(nest: &Nest, cut: bool) -> f64 {
 ///
 /// `cut` says whether threads may share the work.
 pub(super) fn layout(nest: &Nest, cut: bool) -> Layout {
-    let Some((Order { outer, vector, inner, row }, _)) = best(nest, cut) else {
-        return Layout { extents: vec![1], vector: 0, axes: vec![None], row: 1 };
+    let Some((Order { outer, vector, inner, row, wrapped }, _)) = best(nest, cut) else {
+        return Layout { extents: vec![1], vector: 0, axes: vec![None], row: 1, wrapped: None };
     };
     let position = outer.len();
     let loops: Vec<Loop> = outer.into_iter().chain([vector]).chain(inner).collect();
@@ -366,5 +367,6 @@ pub(super) fn layout(nest: &Nest, cut: bool) -> Layout {
         vector: position,
         axes: loops.iter().map(|&(axis, _)| Some(axis)).collect(),
         row,
+        wrapped,
     }
 }

@@ -149,6 +149,26 @@ unsafe fn copy_pieces<const PIECE: usize>(to: *mut u8, from: *const u8, bytes: u
     }
 }
 
+/// Copies a row.
+///
+/// # Safety
+///
+/// Both have `bytes` of room, and do not overlap.
+#[inline(always)]
+pub(super) unsafe fn copy_row(to: *mut u8, from: *const u8, bytes: usize) {
+    // SAFETY: as the caller's.
+    unsafe {
+        match bytes {
+            SHORT.. => std::ptr::copy_nonoverlapping(from, to, bytes),
+            32.. => copy_pieces::<32>(to, from, bytes),
+            8.. => copy_pieces::<8>(to, from, bytes),
+            4.. => copy_pieces::<4>(to, from, bytes),
+            1.. => copy_pieces::<1>(to, from, bytes),
+            0 => {}
+        }
+    }
+}
+
 /// Copies the row at each position: the result and the source with the bytes that they move by for each, and of the source
 /// those that a step of the index goes on by; the index and its distance, its extent, and the bytes of a row. Outside, all are
 /// zeros.
@@ -171,14 +191,7 @@ pub(super) unsafe fn copy_rows(
             let position = load(index);
             if 0 <= position && position < extent {
                 let row = from.wrapping_offset(stride.wrapping_mul(position as isize));
-                match bytes {
-                    SHORT.. => std::ptr::copy_nonoverlapping(row, to, bytes),
-                    32.. => copy_pieces::<32>(to, row, bytes),
-                    8.. => copy_pieces::<8>(to, row, bytes),
-                    4.. => copy_pieces::<4>(to, row, bytes),
-                    1.. => copy_pieces::<1>(to, row, bytes),
-                    0 => {}
-                }
+                copy_row(to, row, bytes);
             } else {
                 std::ptr::write_bytes(to, 0, bytes);
             }

@@ -100,8 +100,10 @@ impl Split {
             let reach: i128 =
                 inner.map(|(&stride, &extent)| stride.unsigned_abs() as i128 * (extent as i128 - 1)).sum();
             // A computed position is that of a row, in which the loops reach: other steps of an outermost loop that moves
-            // in the row are other elements of any row; else every chunk may write to every element.
-            if strides[0] == 0 {
+            // in the row are other elements of any row; else every chunk may write to every element, and so may those of a
+            // loop that goes on from row to row.
+            let wraps = layout.vector == 0 && layout.wrapped.is_some() && store.index.is_some();
+            if strides[0] == 0 || wraps {
                 combined.push((store, op));
             } else if reach >= strides[0].unsigned_abs() as i128 {
                 return whole;

@@ -9,7 +9,7 @@ use crate::kernel::{Source, lower};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::schedule::Counts;
-use crate::term::{Checkpoints, Graph, Op, Scan, Steps, Sweep, Sweeps};
+use crate::term::{Body, Checkpoints, Graph, Op, Scan, Steps, Sweep, Sweeps};
 use smallvec::smallvec;
 use std::sync::Arc;
 
@@ -171,11 +171,7 @@ fn executions(op: Op, arguments: &[Array]) -> usize {
     let args: Vec<u32> = (0..arguments.len() as u32).collect();
     let result = graph.add(op.clone(), &args);
     let body = graph.finish(&[result]);
-    let program = Program::new(&body, &Cpu::default().threads(1)).expect("there is memory");
-    let found = program.run(arguments).expect("there is memory");
-    let expected = run(&body, arguments.to_vec()).expect("there is memory");
-    assert!(contents(&found) == contents(&expected), "{op:?} of {types:?}");
-    program.machine.executions()
+    executions_of(&body, arguments)
 }
 
 #[test]
@@ -196,6 +192,65 @@ fn rows_at_computed_positions_are_copied_whole() {
     let index = Array::full(&[], Value::I64(3));
     assert!(executions(Op::Gather, &[some(DType::F64, &[30, 6]), index]) <= 10);
     assert!(executions(Op::Gather, &[some(DType::F64, &[30, 6]), some(DType::I64, &[0])]) <= 1);
+}
+
+/// How many instructions a program runs; results are those of plain arrays.
+fn executions_of(body: &Body, arguments: &[Array]) -> usize {
+    let program = Program::new(body, &Cpu::default().threads(1)).expect("there is memory");
+    let found = program.run(arguments).expect("there is memory");
+    let expected = run(body, arguments.to_vec()).expect("there is memory");
+    assert!(contents(&found) == contents(&expected), "{body}");
+    program.machine.executions()
+}
+
+/// Positions of rows among 30, some of them outside on both sides.
+fn places(shape: &[usize]) -> Array {
+    let count: usize = shape.iter().product();
+    Array::from_vec(shape, (0..count as i64).map(|at| at * 7 % 34 - 2).collect())
+}
+
+#[test]
+fn short_rows_at_computed_positions_are_read_and_added_to_whole() {
+    for dtype in [DType::F32, DType::F64, DType::I64] {
+        for width in [&[3][..], &[10], &[3, 5], &[33]] {
+            for indexed in [&[640][..], &[20, 32]] {
+                let rows: Shape = std::iter::once(&30).chain(width).copied().collect();
+                let read: Shape = indexed.iter().chain(width).copied().collect();
+                let elements = read.iter().product::<usize>();
+                let arguments = [some(dtype, &rows), some(dtype, &read), places(indexed)];
+                let types = arguments.each_ref().map(Array::ty);
+                // Rows that are computed with in the same nest.
+                let mut graph: Graph = Graph::new(&types, 0);
+                let found = graph.add(Op::Gather, &[0, 2]);
+                let product = graph.add(Op::Binary(Binary::Mul), &[found, 1]);
+                let count = executions_of(&graph.finish(&[product]), &arguments);
+                assert!(count <= 2 * elements.div_ceil(512) + 4, "{count} instructions for {dtype:?} {read:?}");
+                // Sums into rows, of what is read and of what is computed.
+                for is_computed in [false, true] {
+                    let mut graph: Graph = Graph::new(&types, 0);
+                    let updates = if is_computed { graph.add(Op::Unary(Unary::Neg), &[1]) } else { 1 };
+                    let sums = graph.add(Op::Scatter(Shape::from_slice(&[30])), &[updates, 2]);
+                    let count = executions_of(&graph.finish(&[sums]), &arguments);
+                    assert!(count <= 2 * elements.div_ceil(512) + 4, "{count} for sums of {dtype:?} {read:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_that_chunks_share_are_added_to_as_by_one_thread() {
+    let (updates, index) = (some(DType::F64, &[1 << 15, 7]), places(&[1 << 15]));
+    let mut graph: Graph = Graph::new(&[updates.ty(), index.ty()], 0);
+    let negative = graph.add(Op::Unary(Unary::Neg), &[0]);
+    let sums = graph.add(Op::Scatter(Shape::from_slice(&[30])), &[negative, 1]);
+    let body = graph.finish(&[sums]);
+    let arguments = [updates, index];
+    let expected = run(&body, arguments.to_vec()).expect("there is memory");
+    let program = Program::new(&body, &Cpu::default()).expect("there is memory");
+    assert!(program.machine.is_parallel());
+    // Of whole numbers, so that their order does not matter.
+    assert!(contents(&program.run(&arguments).expect("there is memory")) == contents(&expected));
 }
 
 #[test]

@@ -66,6 +66,15 @@ static T P_atanh_S(T x)
 }
 ";
 
+const CBRT: &str = "\
+/* A step of Newton's method: some libraries are off by more than three units. */
+static T P_cbrt_S(T x)
+{
+    const T root = cbrtF(x);
+    return x == 0 || x - x != 0 ? root : root + (x / (root * root) - root) / 3;
+}
+";
+
 const LGAMMA: &str = "\
 /* Of negative arguments the recurrence, whose factors are exact, or the reflection. */
 static double P_lgamma_f64(double x)
@@ -260,6 +269,7 @@ static int64_t P_i64_from_S(T x)
         }
         "narrowed" => "static int32_t P_narrowed_S(T x) { return (int32_t)(uint32_t)(U)x; }",
         "arg_sort" | "arg_sort_descending" => SORT,
+        "cbrt" => CBRT,
         "asinh" => ASINH,
         "acosh" => ACOSH,
         "atanh" => ATANH,

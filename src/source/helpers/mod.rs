@@ -89,7 +89,7 @@ pub(crate) fn c_texts(helpers: &BTreeSet<Helper>, prefix: &str, is_opencl: bool)
         let text = text.replace("P_NAME", &format!("P_{name}")).replace("P_", &format!("{prefix}_"));
         let text =
             text.replace("_S(", &format!("_{}(", dtype.name())).replace(".0F", if single { ".0f" } else { ".0" });
-        let text = ["exp", "log1p", "fabs", "log", "sqrt", "copysign"]
+        let text = ["exp", "log1p", "fabs", "log", "sqrt", "cbrt", "copysign"]
             .iter()
             .fold(text, |text, function| text.replace(&format!("{function}F("), &format!("{function}{ending}(")));
         let text = replaced(&text, &[("T", ty), ("U", unsigned), ("BITS", bits), ("ORDER", order)]);
@@ -145,6 +145,7 @@ pub(crate) fn rust_texts(helpers: &BTreeSet<Helper>, with_std: bool) -> Vec<Stri
             ("SIN", function("sin", "sin")),
             ("TAN", function("tan", "tan")),
             ("SQRT", function("sqrt", "sqrt")),
+            ("CBRT", function("cbrt", "cbrt")),
             ("ABS", function("abs", "fabs")),
             ("COPYSIGN", function("copysign", "copysign")),
         ];

@@ -288,6 +288,7 @@ fn logaddexp_S(a: T, b: T) -> T {
             "fn shift_right_S(a: T, b: T) -> T {\n    if b < 0 || b >= BITS { if a < 0 { -1 } else { 0 } } else { a >> b }\n}"
         }
         "arg_sort" | "arg_sort_descending" => SORT,
+        "cbrt" => "fn cbrt_S(x: T) -> T {\n    CBRT(x)\n}",
         "asinh" => ASINH,
         "acosh" => ACOSH,
         "atanh" => ATANH,

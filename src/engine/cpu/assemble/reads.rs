@@ -2,9 +2,11 @@
 
 use super::{Assembler, TILE_REGISTER};
 use crate::engine::cpu::code::{Base, Instruction, Slot};
+use crate::engine::cpu::order::Wrapped;
+use crate::engine::cpu::pieces::Pieces;
 use crate::engine::cpu::scatter::gather_along;
-use crate::engine::cpu::vector::{self, Operand};
-use crate::kernel::{Affine, Guard, ValueId};
+use crate::engine::cpu::vector::{self, Kernel, Operand};
+use crate::kernel::{Affine, Guard, Value, ValueId};
 use crate::shape::DType;
 
 impl Assembler<'_> {
@@ -45,6 +47,11 @@ impl Assembler<'_> {
         extent: i64,
         dtype: DType,
     ) -> Slot {
+        if let Some(wrapped) = self.layout.wrapped {
+            let result = self.register(level, is_run);
+            self.pieces(wrapped, level, (None, result), (buffer, at, stride), (index, extent), dtype);
+            return result;
+        }
         let width = dtype.bytes() as isize;
         let bytes = stride as isize * width;
         let step = self.step(at) as isize;
@@ -102,5 +109,27 @@ impl Assembler<'_> {
             },
         );
         result
+    }
+
+    /// An instruction for pieces of rows at computed positions: what it combines, the elements of the tile, and the rows with
+    /// the elements from each to the next.
+    pub(super) fn pieces(
+        &mut self,
+        Wrapped { row, axis }: Wrapped,
+        level: usize,
+        (combine, elements): (Option<Kernel>, Slot),
+        (buffer, at, stride): (u32, &Affine, i64),
+        (index, extent): (ValueId, i64),
+        dtype: DType,
+    ) {
+        let Value::Load { at: place, .. } = &self.nest.values[index as usize].0 else {
+            unreachable!("positions are read")
+        };
+        let index = (self.place(index), place.coefficients[axis] as isize * DType::I64.bytes() as isize);
+        let rows = self.buffer(buffer, &self.layout.before_vector(at), dtype);
+        let width = dtype.bytes();
+        let rows = (rows, stride as isize * width as isize);
+        let pieces = Pieces { combine, elements, rows, index, extent, row, width };
+        self.emit(level, true, Instruction::Pieces(Box::new(pieces)));
     }
 }

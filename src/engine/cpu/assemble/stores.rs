@@ -44,6 +44,13 @@ impl Assembler<'_> {
         let (level, is_run) = (self.levels[store.value as usize], self.runs[store.value as usize]);
         if let Some((index, stride, extent)) = store.index {
             let Mode::Reduce(op) = store.mode else { unreachable!("computed positions are added at") };
+            if let Some(wrapped) = self.layout.wrapped {
+                let combine = vector::binary(isa, combining(op, dtype), dtype, Operand::Run, Operand::Run);
+                let elements = self.as_run(store.value, (depth, true), dtype);
+                let access = (store.buffer, &store.at, stride);
+                self.pieces(wrapped, depth, (Some(combine), elements), access, (index, extent), dtype);
+                return;
+            }
             let result = self.buffer(store.buffer, &store.at, dtype);
             if self.is_row(store) {
                 let run =
@@ -105,7 +112,8 @@ impl Assembler<'_> {
 
     /// Whether a store goes to runs that begin at computed positions.
     pub(super) fn is_row(&self, store: &Store) -> bool {
-        store.index.is_some_and(|(index, ..)| self.step(&store.at) == 1 && !self.runs[index as usize])
+        let is_run = |(index, ..): (ValueId, i64, i64)| self.step(&store.at) == 1 && !self.runs[index as usize];
+        self.layout.wrapped.is_none() && store.index.is_some_and(is_run)
     }
 
     /// A kernel whose result is such a run, with its operands.
