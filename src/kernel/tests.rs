@@ -37,11 +37,23 @@ fn there_and_back(steps: usize) -> crate::term::Body {
     graph.finish(&[y, dx])
 }
 
+/// `x c₀ + c₁ …`, where no two constants are equal.
+fn constants(steps: usize) -> crate::term::Body {
+    let mut graph: Graph = Graph::new(&[Type::new(DType::F64, &[16])], 0);
+    let result = (0..steps).fold(0, |y, step| {
+        let constant = |graph: &mut Graph, x: f64| graph.add(Op::Constant(Array::full(&[16], Value::F64(x))), &[]);
+        let factor = constant(&mut graph, 1.0 + step as f64);
+        let product = graph.add(Op::Binary(Binary::Mul), &[y, factor]);
+        let term = constant(&mut graph, -1.0 - step as f64);
+        graph.add(Op::Binary(Binary::Add), &[product, term])
+    });
+    graph.finish(&[result])
+}
+
 #[test]
 fn a_program_of_several_nests_is_written_a_few_times_at_most() {
-    // Of the longest, more addends wait for the innermost one than a nest has room for.
-    for steps in [1_000, 4_000, 12_000] {
-        let body = there_and_back(steps);
+    // Of the longest, more addends and more constants are needed by what comes after the innermost one than a nest has room for.
+    for body in [1_000, 4_000, 12_000].into_iter().flat_map(|steps| [there_and_back(steps), constants(steps)]) {
         let before = WRITTEN.get();
         let procedure = lower(&body);
         let written = WRITTEN.get() - before;
