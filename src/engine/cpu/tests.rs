@@ -1,11 +1,13 @@
 //! How many instructions run, which kernels are cut for several threads, and loops as they are written.
 
+use super::order::layout;
+use super::split::Split;
 use super::transpose::transposed;
 use super::{Cpu, Program};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Reduction};
 use crate::concrete::{Array, run, run_counted};
-use crate::kernel::{Source, lower};
+use crate::kernel::{Source, Step, lower};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value};
 use crate::term::schedule::Counts;
@@ -249,6 +251,13 @@ fn rows_that_chunks_share_are_added_to_as_by_one_thread() {
     let expected = run(&body, arguments.to_vec()).expect("there is memory");
     let program = Program::new(&body, &Cpu::default()).expect("there is memory");
     assert!(program.machine.is_parallel());
+    // Each chunk adds to memory of its own, since a race need not show.
+    let procedure = lower(&body);
+    let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
+    let [Step::Nest(nest)] = &procedure.steps[..] else { panic!("one nest") };
+    let layout = layout(nest, true);
+    let split = Split::of(nest, &layout, &types);
+    assert!(layout.wrapped.is_some() && split.chunks > 1 && split.partials.len() == 1, "{layout:?}");
     // Of whole numbers, so that their order does not matter.
     assert!(contents(&program.run(&arguments).expect("there is memory")) == contents(&expected));
 }
