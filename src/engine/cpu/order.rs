@@ -160,6 +160,16 @@ impl Choice<'_> {
         self.memory.iter().all(goes_on) && self.numbers.iter().all(goes_on)
     }
 
+    /// Takes an axis from these, with those that run together with it and may: as one loop.
+    fn taken(&self, axis: usize, axes: &mut Vec<usize>, may: impl Fn(usize) -> bool) -> Loop {
+        axes.retain(|&other| other != axis);
+        let mut taken: Loop = (axis, self.nest.extents[axis]);
+        while let Some(at) = axes.iter().rposition(|&axis| may(axis) && self.joins(axis, taken)) {
+            taken.1 *= self.nest.extents[axes.remove(at)];
+        }
+        taken
+    }
+
     /// Axes as loops, those that run together as one.
     fn joined(&self, axes: &[usize]) -> Vec<Loop> {
         let mut loops: Vec<Loop> = Vec::new();
@@ -177,11 +187,8 @@ impl Choice<'_> {
     /// The order in which instructions run along this axis, and those that go on with it; the others run inside of tiles, if
     /// there are several tiles for threads to share or all is for one thread.
     fn order(&self, vector: usize, cut: bool) -> Order {
-        let mut rest: Vec<usize> = self.long.iter().copied().filter(|&axis| axis != vector).collect();
-        let mut along: Loop = (vector, self.nest.extents[vector]);
-        while let Some(at) = rest.iter().rposition(|&axis| self.joins(axis, along)) {
-            along.1 *= self.nest.extents[rest.remove(at)];
-        }
+        let mut rest = self.long.clone();
+        let along = self.taken(vector, &mut rest, |_| true);
         if cut && along.1 <= TILE {
             return Order { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: 1, wrapped: None };
         }

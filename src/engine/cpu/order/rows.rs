@@ -1,7 +1,7 @@
 //! Orders of nests that read rows at computed positions, or add to them.
 
 use super::{Choice, Loop, NEXT, Order, Wrapped};
-use crate::kernel::{Affine, Mode, Value, ValueId};
+use crate::kernel::{Affine, Mode, Store, Value, ValueId};
 
 /// The cost of a copy of a short row from a computed position, beside its elements, in simple operations on an element.
 const ROW_COPY: f64 = 8.0;
@@ -22,18 +22,7 @@ impl Choice<'_> {
         let is_moved = |axis: usize| self.moved[*index as usize] >> (axis % 64) & 1 == 1;
         let is_next = |axis: usize| at.coefficients[axis] == 1 && store.at.coefficients[axis] == 1;
         let inner = self.long.iter().copied().find(|&axis| is_next(axis) && !is_moved(axis)).filter(|_| is_plain)?;
-        let mut rest: Vec<usize> = self.long.iter().copied().filter(|&axis| axis != inner).collect();
-        let mut row: Loop = (inner, self.nest.extents[inner]);
-        while let Some(place) = rest.iter().rposition(|&axis| !is_moved(axis) && self.joins(axis, row)) {
-            row.1 *= self.nest.extents[rest.remove(place)];
-        }
-        // Positions that are the same for all rows are not worth a choice of their own.
-        let axis = rest.iter().copied().rev().find(|&axis| is_moved(axis))?;
-        rest.retain(|&other| other != axis);
-        let mut along: Loop = (axis, self.nest.extents[axis]);
-        while let Some(place) = rest.iter().rposition(|&axis| self.joins(axis, along)) {
-            along.1 *= self.nest.extents[rest.remove(place)];
-        }
+        let (row, along, rest) = self.rows_along(inner, is_moved)?;
         (row.1 > 1).then(|| Order {
             outer: self.joined(&rest),
             vector: along,
@@ -53,20 +42,32 @@ impl Choice<'_> {
         read.chain(stored).collect()
     }
 
-    /// The places of positions in memory, if all of them are read as they are, and are nothing but positions.
-    fn places(&self, computed: &[(ValueId, &Affine)]) -> Option<Vec<&Affine>> {
-        let is_position = |id: ValueId| computed.iter().any(|&(index, _)| index == id);
-        let is_number = |(value, _): &(Value, _)| {
-            !matches!(value, Value::Gather { .. }) && value.operands().iter().any(|&id| is_position(id))
-        };
-        if self.nest.values.iter().any(is_number) || self.nest.stores.iter().any(|store| is_position(store.value)) {
+    /// For each value whether it is one of these positions, if all of them are read as they are, and are nothing but positions.
+    fn positions(&self, computed: &[(ValueId, &Affine)]) -> Option<Vec<bool>> {
+        let mut is_position = vec![false; self.nest.values.len()];
+        computed.iter().for_each(|&(index, _)| is_position[index as usize] = true);
+        let is_used = |id: &ValueId| is_position[*id as usize];
+        let is_number =
+            |(value, _): &(Value, _)| !matches!(value, Value::Gather { .. }) && value.operands().iter().any(is_used);
+        if self.nest.values.iter().any(is_number) || self.nest.stores.iter().any(|store| is_used(&store.value)) {
             return None;
         }
-        let place = |&(index, _): &(ValueId, _)| match &self.nest.values[index as usize].0 {
-            Value::Load { at, guards, .. } if guards.is_empty() => Some(at),
-            _ => None,
+        let is_read = |&(index, _): &(ValueId, &Affine)| match &self.nest.values[index as usize].0 {
+            Value::Load { guards, .. } => guards.is_empty(),
+            _ => false,
         };
-        computed.iter().map(place).collect()
+        computed.iter().all(is_read).then_some(is_position)
+    }
+
+    /// The loop within rows, which this axis begins and computed positions do not move with, the innermost one that moves them,
+    /// and all other axes.
+    fn rows_along(&self, inner: usize, is_moved: impl Fn(usize) -> bool) -> Option<(Loop, Loop, Vec<usize>)> {
+        let mut rest = self.long.clone();
+        let row = self.taken(inner, &mut rest, |axis| !is_moved(axis));
+        // Positions that are the same for all rows are not worth a choice of their own.
+        let axis = rest.iter().copied().rev().find(|&axis| is_moved(axis))?;
+        let along = self.taken(axis, &mut rest, |_| true);
+        Some((row, along, rest))
     }
 
     /// The order in which instructions run along rows at computed positions and go on with the next row where one ends, as all
@@ -76,26 +77,22 @@ impl Choice<'_> {
         if computed.is_empty() {
             return None;
         }
-        let places = self.places(&computed)?;
+        let is_position = self.positions(&computed)?;
         let is_moved = |axis: usize| computed.iter().any(|&(id, _)| self.moved[id as usize] >> (axis % 64) & 1 == 1);
         let is_next = |axis: usize| computed.iter().all(|(_, at)| at.coefficients[axis] == 1);
         let inner = self.long.iter().copied().rev().find(|&axis| is_next(axis) && !is_moved(axis))?;
-        let mut rest: Vec<usize> = self.long.iter().copied().filter(|&axis| axis != inner).collect();
-        let mut row: Loop = (inner, self.nest.extents[inner]);
-        while let Some(at) = rest.iter().rposition(|&axis| !is_moved(axis) && self.joins(axis, row)) {
-            row.1 *= self.nest.extents[rest.remove(at)];
-        }
-        let axis = rest.iter().copied().rev().find(|&axis| is_moved(axis))?;
-        rest.retain(|&other| other != axis);
-        let mut along: Loop = (axis, self.nest.extents[axis]);
-        while let Some(at) = rest.iter().rposition(|&axis| self.joins(axis, along)) {
-            along.1 *= self.nest.extents[rest.remove(at)];
-        }
+        let (row, along, rest) = self.rows_along(inner, is_moved)?;
+        let axis = along.0;
         let goes_on = |at: &Affine| at.coefficients[inner].checked_mul(row.1 as i64) == Some(at.coefficients[axis]);
-        let is_apart = |at: &Affine| computed.iter().any(|&(_, of)| std::ptr::eq(of, at));
-        let is_place = |at: &Affine| places.iter().any(|&place| std::ptr::eq(place, at));
-        let fits = |at: &&Affine| is_place(at) || if is_apart(at) { at.coefficients[axis] == 0 } else { goes_on(at) };
-        if row.1 == 1 || !self.memory.iter().all(fits) || !self.numbers.iter().all(|at| goes_on(at)) {
+        let stays = |at: &Affine| at.coefficients[axis] == 0;
+        let reads = |(id, (value, _)): (usize, &(Value, _))| match value {
+            Value::Gather { at, .. } => stays(at),
+            Value::Load { at, .. } => is_position[id] || goes_on(at),
+            _ => true,
+        };
+        let writes = |store: &Store| if store.index.is_some() { stays(&store.at) } else { goes_on(&store.at) };
+        let fits = self.nest.values.iter().enumerate().all(reads) && self.nest.stores.iter().all(writes);
+        if row.1 == 1 || !fits || !self.numbers.iter().all(|at| goes_on(at)) {
             return None;
         }
         let vector = (inner, row.1.checked_mul(along.1)?);
