@@ -178,36 +178,15 @@ pub(crate) struct Emitter<'a> {
 }
 
 impl<'a> Emitter<'a> {
-    pub(crate) fn new(body: &'a Body, buffers: &'a Buffers, heights: &'a [u32], extents: &[usize]) -> Emitter<'a> {
-        Emitter {
-            body,
-            buffers,
-            heights,
-            draft: Draft::new(extents),
-            placed: None,
-            unfinished: Vec::new(),
-            unreadable: Vec::new(),
-        }
-    }
-
-    /// An emitter that goes on with a nest at a place among the steps, of which is known which of them fill buffers.
-    pub(crate) fn going_on(
+    /// An emitter that goes on with a nest; if that has a place among the steps, which one, and which of them fill buffers.
+    pub(crate) fn new(
         body: &'a Body,
         buffers: &'a Buffers,
         heights: &'a [u32],
         draft: Draft,
-        place: usize,
-        filled_at: &'a TermMap<BufferId, usize>,
+        placed: Option<(usize, &'a TermMap<BufferId, usize>)>,
     ) -> Emitter<'a> {
-        Emitter {
-            body,
-            buffers,
-            heights,
-            draft,
-            placed: Some((place, filled_at)),
-            unfinished: Vec::new(),
-            unreadable: Vec::new(),
-        }
+        Emitter { body, buffers, heights, draft, placed, unfinished: Vec::new(), unreadable: Vec::new() }
     }
 
     fn access(&mut self, access: Access) -> AccessId {

@@ -90,6 +90,7 @@ pub(super) struct Lowering<'a> {
     filled_at: TermMap<BufferId, usize>,
     /// How often each node is an operand.
     uses: Vec<u32>,
+    /// The longest way from each node to one without operands.
     heights: Vec<u32>,
     /// The latest nest of a domain.
     nests: TermMap<Shape, usize>,
@@ -402,7 +403,7 @@ impl<'a> Lowering<'a> {
             {
                 return Ok((place, written));
             }
-            let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, extents);
+            let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, Draft::new(extents), None);
             let written = write(&mut emitter);
             self.unreadable.append(&mut emitter.unreadable);
             match written {
@@ -433,7 +434,7 @@ impl<'a> Lowering<'a> {
         let draft = std::mem::replace(&mut **draft, Draft::new(&[]));
         let before = draft.len();
         let has_room = draft.nest.nest.stores.len() + stores <= 2 * VALUES;
-        let mut emitter = Emitter::going_on(self.body, &self.buffers, &self.heights, draft, place, &self.filled_at);
+        let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, draft, Some((place, &self.filled_at)));
         let written = if has_room { write(&mut emitter) } else { Err(Obstacle::Size(NodeId::MAX)) };
         self.unreadable.append(&mut emitter.unreadable);
         let mut draft = emitter.draft;
