@@ -86,8 +86,7 @@ impl<T: Scalar, D: Dimension> From<ArrayView<'_, T, D>> for Array {
 impl Array {
     /// An array from its row-major elements.
     ///
-    /// Panics when their number is not the size of the shape, or there are none and the other extents are too large for any memory.
-    #[track_caller]
+    /// Panics when their number is not the size of the shape.
     pub fn from_vec<T: Scalar>(shape: &[usize], elements: Vec<T>) -> Array {
         T::wrap(Data::from_vec(shape, elements))
     }

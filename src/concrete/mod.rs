@@ -109,33 +109,15 @@ macro_rules! for_pair {
 }
 pub(crate) use for_pair;
 
-/// A copy of the shape of an array.
-///
-/// Panics when it is too large for any memory.
-#[track_caller]
-fn countable(shape: &[usize], dtype: DType) -> Shape {
-    let ty = Type::new(dtype, shape);
-    if let Err(problem) = ty.check_size() {
-        panic!("{problem}");
-    }
-    ty.shape
-}
-
 impl Array {
     /// Zeros of a type; of booleans, `false`.
-    ///
-    /// Panics when the shape is too large for any memory.
-    #[track_caller]
     pub fn zeros(ty: &Type) -> Array {
         Array::full(&ty.shape, Value::from_i64(ty.dtype, 0))
     }
 
     /// An array whose elements all have one value; it takes no memory for them.
-    ///
-    /// Panics when the shape is too large for any memory: others may want the elements one by one.
-    #[track_caller]
     pub fn full(shape: &[usize], value: Value) -> Array {
-        let shape = countable(shape, value.dtype());
+        let shape = copied_shape(shape);
         match value {
             Value::F32(x) => Array::F32(Data::Uniform(shape, x)),
             Value::F64(x) => Array::F64(Data::Uniform(shape, x)),

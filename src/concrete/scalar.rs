@@ -1,8 +1,8 @@
 //! The five element types, as Rust types.
 
 use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::{Arithmetic, Array, Buffer, Data, countable};
-use crate::shape::{DType, Shape, Value, size};
+use crate::concrete::{Arithmetic, Array, Buffer, Data};
+use crate::shape::{DType, Shape, Value, copied_shape, size};
 
 /// A Rust type that is an element type of arrays: `f32`, `f64`, `i32`, `i64` or `bool`.
 pub trait Scalar: Arithmetic {
@@ -54,17 +54,13 @@ scalar!(bool, Bool);
 
 impl<T: Scalar> Data<T> {
     /// Zeros of a shape; they take no memory.
-    ///
-    /// Panics when the shape is too large for any memory.
-    #[track_caller]
     pub fn zeros(shape: &[usize]) -> Data<T> {
-        Data::Uniform(countable(shape, T::DTYPE), T::ZERO)
+        Data::Uniform(copied_shape(shape), T::ZERO)
     }
 
     /// Row-major elements as an array of a shape.
     ///
-    /// Panics when their number is not the size of the shape, or there are none and the other extents are too large for any memory.
-    #[track_caller]
+    /// Panics when their number is not the size of the shape.
     pub fn from_vec(shape: &[usize], elements: Vec<T>) -> Data<T> {
         assert_eq!(elements.len(), size(shape), "the number of elements for shape {shape:?}");
         match (shape, elements.first()) {
