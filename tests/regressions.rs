@@ -310,3 +310,27 @@ fn runs_that_are_too_many_to_count_are_reported() {
     let report = compiled.program().report();
     assert!(report.kernels.iter().all(|kernel| kernel.times == usize::MAX && kernel.operations > 1e24), "{report}");
 }
+
+/// Constant factors were multiplied beyond the range of numbers, and the values that they led back to were NaN, 0 or infinite.
+#[test]
+fn constant_factors_stay_in_the_range_of_numbers() {
+    let x = v(&[1e300, 3e-300]);
+    let programs = [
+        stage(|x| x * 1e-200 * 1e-200, &x).unwrap(),
+        stage(|x| x * 1e-300 * 1e200 * 1e200, &x).unwrap(),
+        stage(|x| (x * 1e-5) * 1e308 + (x * 1e-5) * 1e308, &x).unwrap(),
+    ];
+    let expected = [
+        [1e300 * 1e-200 * 1e-200, 0.0],
+        [1e300 * 1e-300 * 1e200 * 1e200, 0.0],
+        [f64::INFINITY, 3e-300 * 1e-5 * 1e308 * 2.0],
+    ];
+    for (at, (program, expected)) in programs.iter().zip(expected).enumerate() {
+        for result in [program.call(&x).unwrap(), program.compile(Cpu::default()).unwrap().call(&x).unwrap()] {
+            for (result, expected) in result.to_vec().into_iter().zip(expected) {
+                let is_near = result == expected || (result - expected).abs() < 1e-12 * expected.abs();
+                assert!(is_near || expected == 0.0 && result.abs() < 1e-150, "{at}: {result}, not {expected}");
+            }
+        }
+    }
+}

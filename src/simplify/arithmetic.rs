@@ -70,6 +70,19 @@ fn compute(op: Binary, a: Value, b: Value) -> Value {
     Concrete::binary(op, Array::full(&[], a), Array::full(&[], b)).element(0)
 }
 
+/// What two constants come to, unless they are floats and it leaves the range of numbers of full precision, where what it is
+/// computed with may lead back.
+fn in_range(op: Binary, a: Value, b: Value) -> Option<Value> {
+    let result = compute(op, a, b);
+    let is_normal = match result {
+        Value::F32(x) => x.is_normal(),
+        Value::F64(x) => x.is_normal(),
+        _ => true,
+    };
+    let is_special = |value: Value| value.to_f64() == 0.0 || !value.to_f64().is_finite();
+    (is_normal || is_special(a) || is_special(b)).then_some(result)
+}
+
 /// A constant like a node.
 fn filled(arena: &mut Simplifier, like: NodeId, value: Value) -> NodeId {
     let shape = arena.ty(like).shape.clone();
@@ -248,7 +261,8 @@ fn constants_multiplied(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Opt
     let (Binary::Mul, a, b) = binary(op, args)? else { return None };
     let outer = arena.uniform(b)?;
     if let Some((x, inner)) = with_constant(arena, a, Binary::Mul) {
-        let factor = filled(arena, b, compute(Binary::Mul, inner, outer));
+        let factor = in_range(Binary::Mul, inner, outer)?;
+        let factor = filled(arena, b, factor);
         return Some(arena.add(op.clone(), &[x, factor]));
     }
     if !outer.dtype().is_integer() {
@@ -304,7 +318,7 @@ fn sum_of_multiples(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<
     let one = Value::from_i64(ty.dtype, 1);
     let (first, second) = (first.unwrap_or(one), second.unwrap_or(one));
     // Infinite terms that cancel are NaN.
-    let sum = compute(kind, first, second);
+    let sum = in_range(kind, first, second)?;
     if sum.to_f64().abs() < first.to_f64().abs().max(second.to_f64().abs()) {
         return None;
     }
