@@ -311,26 +311,33 @@ fn runs_that_are_too_many_to_count_are_reported() {
     assert!(report.kernels.iter().all(|kernel| kernel.times == usize::MAX && kernel.operations > 1e24), "{report}");
 }
 
-/// Constant factors were multiplied beyond the range of numbers, and the values that they led back to were NaN, 0 or infinite.
+/// Constant factors were multiplied or added up beyond the range of numbers: results were NaN, 0 or infinite.
 #[test]
 fn constant_factors_stay_in_the_range_of_numbers() {
-    let x = v(&[1e300, 3e-300]);
-    let programs = [
-        stage(|x| x * 1e-200 * 1e-200, &x).unwrap(),
-        stage(|x| x * 1e-300 * 1e200 * 1e200, &x).unwrap(),
-        stage(|x| (x * 1e-5) * 1e308 + (x * 1e-5) * 1e308, &x).unwrap(),
-    ];
-    let expected = [
-        [1e300 * 1e-200 * 1e-200, 0.0],
-        [1e300 * 1e-300 * 1e200 * 1e200, 0.0],
-        [f64::INFINITY, 3e-300 * 1e-5 * 1e308 * 2.0],
-    ];
-    for (at, (program, expected)) in programs.iter().zip(expected).enumerate() {
-        for result in [program.call(&x).unwrap(), program.compile(Cpu::default()).unwrap().call(&x).unwrap()] {
-            for (result, expected) in result.to_vec().into_iter().zip(expected) {
-                let is_near = result == expected || (result - expected).abs() < 1e-12 * expected.abs();
-                assert!(is_near || expected == 0.0 && result.abs() < 1e-150, "{at}: {result}, not {expected}");
+    macro_rules! check {
+        ($t:ty, $elements:expr, $x:ident => $y:expr) => {{
+            let x: Vector<Concrete, $t> = Vector::from_slice(&$elements);
+            let expected = (|$x: &Vector<Concrete, $t>| $y)(&x).to_vec();
+            let staged = stage(|$x: &Vector<Staged, $t>| $y, &x).unwrap();
+            let compiled = staged.compile(Cpu::default()).unwrap();
+            for results in [staged.call(&x).unwrap(), compiled.call(&x).unwrap()] {
+                for (result, expected) in results.to_vec().into_iter().zip(&expected) {
+                    let is_near =
+                        result == *expected || (result - expected).abs() <= 4.0 * <$t>::EPSILON * expected.abs();
+                    assert!(is_near, "{}: {result}, not {expected}", stringify!($y));
+                }
             }
-        }
+        }};
     }
+    check!(f64, [0.0, 1e-300], x => x * 1e200 * 1e200);
+    check!(f64, [1e300, f64::INFINITY], x => x * 1e-200 * 1e-200);
+    check!(f64, [0.0, 0.5], x => x * 1e308 + x * 1e308);
+    check!(f32, [0.0, 1e-30], x => x * 1e30 * 1e30);
+    check!(f32, [1e30, f32::INFINITY], x => x * 1e-30 * 1e-30);
+    check!(f64, [1e200, 3e200], x => grad(|x| (x * 1e-200).powi(2).sum(), x));
+    check!(f64, [1e-200, 3e-200], x => grad(|x| (x * 1e200).powi(2).sum(), x));
+    check!(f32, [1e30, 3e30], x => grad(|x| (x * 1e-30).powi(2).sum(), x));
+    // An infinite or zero factor stays one.
+    check!(f64, [2.0, -3.0], x => x * f64::INFINITY * 1e-200);
+    check!(f64, [2.0, -3.0], x => x * 0.0 * 1e-200);
 }

@@ -70,8 +70,7 @@ fn compute(op: Binary, a: Value, b: Value) -> Value {
     Concrete::binary(op, Array::full(&[], a), Array::full(&[], b)).element(0)
 }
 
-/// What two constants come to, unless they are floats and it leaves the range of numbers of full precision, where what it is
-/// computed with may lead back.
+/// The result of an operation on two constants, unless it overflows or underflows: the program's own order of operations may not.
 fn in_range(op: Binary, a: Value, b: Value) -> Option<Value> {
     let result = compute(op, a, b);
     let is_normal = match result {
@@ -261,8 +260,8 @@ fn constants_multiplied(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Opt
     let (Binary::Mul, a, b) = binary(op, args)? else { return None };
     let outer = arena.uniform(b)?;
     if let Some((x, inner)) = with_constant(arena, a, Binary::Mul) {
-        let factor = in_range(Binary::Mul, inner, outer)?;
-        let factor = filled(arena, b, factor);
+        let product = in_range(Binary::Mul, inner, outer)?;
+        let factor = filled(arena, b, product);
         return Some(arena.add(op.clone(), &[x, factor]));
     }
     if !outer.dtype().is_integer() {
