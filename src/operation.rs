@@ -20,7 +20,7 @@ use crate::shape::DType;
 use special::Special;
 use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LOG2_E, LOG10_E};
 
-pub use columns::{BinaryLoop, UnaryLoop};
+pub use columns::{BinaryLoop, Row, UnaryLoop};
 pub(crate) use columns::{BinaryRow, UnaryRow};
 pub use formula::Term;
 

@@ -1,11 +1,28 @@
 //! What becomes of the rows of the operation table: an enumeration, and a function for each column.
 
+use super::{Binary, Unary};
+
+/// A row of the table as a type, for loops that know more of some operations than a function says.
+pub trait Row {
+    /// The operation, of one operand. Those with a parameter are there with any.
+    const UNARY: Option<Unary> = None;
+    /// The operation, of two operands.
+    const BINARY: Option<Binary> = None;
+}
+
 /// Runs one loop over elements for whatever operation it is given, so that every operation gets its own compiled loop.
 pub trait UnaryLoop<T> {
     /// What the loop results in.
     type Output;
     /// Runs the loop for one function.
     fn run<F: Fn(T) -> T>(self, f: F) -> Self::Output;
+    /// Runs the loop for a row and its function.
+    fn run_row<R: Row, F: Fn(T) -> T>(self, f: F) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.run(f)
+    }
     /// Stands for the loop of an operation that shape checking refuses for this element type.
     fn undefined(&self) -> ! {
         unreachable!("the operation is not defined for this element type")
@@ -18,6 +35,13 @@ pub trait BinaryLoop<T, U> {
     type Output;
     /// Runs the loop for one function.
     fn run<F: Fn(T, T) -> U>(self, f: F) -> Self::Output;
+    /// Runs the loop for a row and its function.
+    fn run_row<R: Row, F: Fn(T, T) -> U>(self, f: F) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.run(f)
+    }
     /// Stands for the loop of an operation that shape checking refuses for these element types.
     fn undefined(&self) -> ! {
         unreachable!("the operation is not defined for this element type")
@@ -50,11 +74,11 @@ pub(super) fn call_both<T, U>(a: T, b: T, f: impl Fn(T, T) -> U) -> U {
 
 /// Runs a loop for a column of the table; without one, nothing is compiled for the element type.
 macro_rules! run {
-    ($the_loop:ident) => {
+    ($the_loop:ident $row:ty) => {
         $the_loop.undefined()
     };
-    ($the_loop:ident $f:expr) => {
-        $the_loop.run(
+    ($the_loop:ident $row:ty, $f:expr) => {
+        $the_loop.run_row::<$row, _>(
             #[inline(always)]
             $f,
         )
@@ -114,27 +138,27 @@ macro_rules! unary_table {
 
             /// Runs a loop with the operation's meaning on `f32`.
             pub fn run_f32<L: UnaryLoop<f32>>(self, the_loop: L) -> L::Output {
-                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($float)?),)* }
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop unary_row::$name $(, $float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `f64`.
             pub fn run_f64<L: UnaryLoop<f64>>(self, the_loop: L) -> L::Output {
-                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($float)?),)* }
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop unary_row::$name $(, $float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i32`.
             pub fn run_i32<L: UnaryLoop<i32>>(self, the_loop: L) -> L::Output {
-                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($integer)?),)* }
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop unary_row::$name $(, $integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i64`.
             pub fn run_i64<L: UnaryLoop<i64>>(self, the_loop: L) -> L::Output {
-                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($integer)?),)* }
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop unary_row::$name $(, $integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `bool`.
             pub fn run_bool<L: UnaryLoop<bool>>(self, the_loop: L) -> L::Output {
-                match self { $(Unary::$name $(($parameter))? => run!(the_loop $($bool)?),)* }
+                match self { $(Unary::$name $(($parameter))? => run!(the_loop unary_row::$name $(, $bool)?),)* }
             }
         }
 
@@ -142,6 +166,10 @@ macro_rules! unary_table {
         pub(crate) mod unary_row {
             $($(#[$doc])* #[allow(dead_code)] pub(crate) struct $name $((pub(crate) $ptype))?;)*
         }
+
+        $(impl columns::Row for unary_row::$name {
+            const UNARY: Option<Unary> = Some(Unary::$name $((<$ptype>::MIN))?);
+        })*
 
         unary_table!(@rows f32 $($name $(($parameter))? { $($float)? })*);
         unary_table!(@rows f64 $($name $(($parameter))? { $($float)? })*);
@@ -241,27 +269,27 @@ macro_rules! binary_table {
 
             /// Runs a loop with the operation's meaning on `f32`.
             pub fn run_f32<L: BinaryLoop<f32, f32>>(self, the_loop: L) -> L::Output {
-                match self { $(Binary::$name => run!(the_loop $($float)?),)* }
+                match self { $(Binary::$name => run!(the_loop binary_row::$name $(, $float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `f64`.
             pub fn run_f64<L: BinaryLoop<f64, f64>>(self, the_loop: L) -> L::Output {
-                match self { $(Binary::$name => run!(the_loop $($float)?),)* }
+                match self { $(Binary::$name => run!(the_loop binary_row::$name $(, $float)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i32`.
             pub fn run_i32<L: BinaryLoop<i32, i32>>(self, the_loop: L) -> L::Output {
-                match self { $(Binary::$name => run!(the_loop $($integer)?),)* }
+                match self { $(Binary::$name => run!(the_loop binary_row::$name $(, $integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `i64`.
             pub fn run_i64<L: BinaryLoop<i64, i64>>(self, the_loop: L) -> L::Output {
-                match self { $(Binary::$name => run!(the_loop $($integer)?),)* }
+                match self { $(Binary::$name => run!(the_loop binary_row::$name $(, $integer)?),)* }
             }
 
             /// Runs a loop with the operation's meaning on `bool`.
             pub fn run_bool<L: BinaryLoop<bool, bool>>(self, the_loop: L) -> L::Output {
-                match self { $(Binary::$name => run!(the_loop $($bool)?),)* }
+                match self { $(Binary::$name => run!(the_loop binary_row::$name $(, $bool)?),)* }
             }
         }
 
@@ -271,6 +299,10 @@ macro_rules! binary_table {
         }
 
         $(
+            impl columns::Row for binary_row::$name {
+                const BINARY: Option<Binary> = Some(Binary::$name);
+            }
+
             binary_table!(@row f32 $name { $($float)? });
             binary_table!(@row f64 $name { $($float)? });
             binary_table!(@row i32 $name { $($integer)? });

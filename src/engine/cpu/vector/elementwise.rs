@@ -2,12 +2,15 @@
 
 use super::convert::Convert;
 use super::functions::Real;
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Mask};
 use super::level::{Level, Loop, Product, kernel};
+#[cfg(target_arch = "x86_64")]
+use super::packed::fills;
+use super::packed::{Answers, Packed, Question, Vectorised};
 use super::{Instructions, Kernel, Operand};
-use crate::concrete::Scalar;
+use crate::concrete::{Arithmetic, Scalar};
 use crate::engine::cpu::elements::{load, store};
-use crate::operation::{Binary, BinaryLoop, Comparison, Unary, UnaryLoop};
+use crate::operation::{Binary, BinaryLoop, BinaryRow, Comparison, Row, Unary, UnaryLoop, comparison_row};
 use crate::shape::DType;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -111,6 +114,78 @@ pub(super) unsafe fn fill<E: Elements>(result: *mut E::Value, count: usize, elem
     unsafe { each_block(count, Filled(result, elements)) };
 }
 
+/// Values that are computed in registers too.
+pub(super) trait InRegisters: Elements {
+    /// The elements that the registers hold.
+    type Element: Vectorised;
+
+    /// Whether they are; known when compiled.
+    fn are_known<V: Packed<Element = Self::Element>>(&self) -> bool {
+        true
+    }
+    /// Writes as many values from a position on as the register has elements.
+    ///
+    /// # Safety
+    ///
+    /// There are so many positions, the machine has the register, and the values are known in it.
+    unsafe fn write<V: Packed<Element = Self::Element>>(&self, start: usize, to: *mut Self::Value);
+}
+
+/// As [`fill`], in the registers of the level.
+///
+/// # Safety
+///
+/// As for [`fill`], and the machine has the instructions of the level.
+#[inline(always)]
+pub(super) unsafe fn fill_by_registers<L: Level, E: InRegisters>(result: *mut E::Value, count: usize, elements: E) {
+    struct Filled<L, E: Elements>(*mut E::Value, E, PhantomData<L>);
+
+    impl<L: Level, E: InRegisters> Blocks for Filled<L, E> {
+        #[inline(always)]
+        unsafe fn block<const COUNT: usize>(&self, start: usize) {
+            let result = self.0.wrapping_add(start);
+            // SAFETY: as for `fill`; types decide which registers there are, so that no others are compiled.
+            unsafe {
+                #[cfg(target_arch = "x86_64")]
+                if const { fills::<L, <E::Element as Vectorised>::Wide>(COUNT) } {
+                    if in_registers::<<E::Element as Vectorised>::Wide, E, COUNT>(result, &self.1, start) {
+                        return;
+                    }
+                } else if const { fills::<L, <E::Element as Vectorised>::Half>(COUNT) }
+                    && in_registers::<<E::Element as Vectorised>::Half, E, COUNT>(result, &self.1, start)
+                {
+                    return;
+                }
+                store(result.cast(), self.1.block::<COUNT>(start));
+            }
+        }
+    }
+    // SAFETY: as the caller's.
+    unsafe { each_block(count, Filled::<L, E>(result, elements, PhantomData)) };
+}
+
+/// Writes a block in registers, of which it fills a whole number, if its values are known in them.
+///
+/// # Safety
+///
+/// There are so many positions and room for as many values, and the machine has the register.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn in_registers<V: Packed<Element = E::Element>, E: InRegisters, const COUNT: usize>(
+    result: *mut E::Value,
+    elements: &E,
+    start: usize,
+) -> bool {
+    let are_known = elements.are_known::<V>();
+    let mut at = 0;
+    while are_known && at < COUNT {
+        // SAFETY: as the caller's.
+        unsafe { elements.write::<V>(start.wrapping_add(at), result.wrapping_add(at)) };
+        at += V::WIDTH;
+    }
+    are_known
+}
+
 /// Values that are functions of their position.
 pub(super) struct ByPosition<F>(pub(super) F);
 
@@ -148,6 +223,12 @@ pub(super) trait Source<T> {
     unsafe fn lanes<V: Lanes<Element = T>>(&self, start: usize) -> V
     where
         T: Real;
+    /// As [`Self::lanes`], of any type.
+    ///
+    /// # Safety
+    ///
+    /// There are so many positions.
+    unsafe fn packed<V: Packed<Element = T>>(&self, start: usize) -> V;
 }
 
 /// An operand of as many elements as the result has.
@@ -174,6 +255,11 @@ impl<T: Copy> Source<T> for Run<T> {
         // SAFETY: the caller promises valid elements there.
         unsafe { V::load(self.0.wrapping_add(start)) }
     }
+    #[inline(always)]
+    unsafe fn packed<V: Packed<Element = T>>(&self, start: usize) -> V {
+        // SAFETY: the caller promises valid elements there.
+        unsafe { V::load(self.0.wrapping_add(start)) }
+    }
 }
 
 impl<T: Copy> Source<T> for One<T> {
@@ -192,6 +278,10 @@ impl<T: Copy> Source<T> for One<T> {
         T: Real,
     {
         V::of(self.0)
+    }
+    #[inline(always)]
+    unsafe fn packed<V: Packed<Element = T>>(&self, _: usize) -> V {
+        V::repeated(self.0)
     }
 }
 
@@ -248,23 +338,24 @@ unsafe fn without_data<F>() -> F {
     unsafe { NonNull::<F>::dangling().read() }
 }
 
-/// The loop of a function of one element.
-struct Map<T, F>(PhantomData<(T, F)>);
+/// The loop of a row, or of a function, of one element.
+struct Map<T, R, F>(PhantomData<(T, R, F)>);
 
-impl<T: Scalar, F: Fn(T) -> T> Loop for Map<T, F> {
+impl<T: Vectorised, R: Row, F: Fn(T) -> T> Loop for Map<T, R, F> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
         unsafe {
-            fill(result.cast(), count, Mapped(without_data::<F>(), Run::<T>::new(a)));
+            let mapped = Mapped::<T, R, F>(without_data(), Run::new(a), PhantomData);
+            fill_by_registers::<L, _>(result.cast(), count, mapped);
         }
     }
 }
 
-/// A function of each element.
-struct Mapped<T, F>(F, Run<T>);
+/// A row, or a function, of each element.
+struct Mapped<T, R, F>(F, Run<T>, PhantomData<R>);
 
-impl<T: Copy, U: Copy, F: Fn(T) -> U> Elements for Mapped<T, F> {
+impl<T: Copy, U: Copy, R, F: Fn(T) -> U> Elements for Mapped<T, R, F> {
     type Value = U;
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<U>; COUNT] {
@@ -280,26 +371,53 @@ impl<T: Copy, U: Copy, F: Fn(T) -> U> Elements for Mapped<T, F> {
     }
 }
 
-/// The loop of a function of two elements.
-struct Combine<T, U, F, A, B>(PhantomData<(T, U, F, A, B)>);
+/// A row on a register.
+#[inline(always)]
+fn unary_row<V: Packed, R: Row>(x: V) -> Option<V> {
+    match R::UNARY {
+        Some(row) => V::unary(row, x),
+        None => None,
+    }
+}
 
-impl<T: Scalar, U: Scalar, F: Fn(T, T) -> U, A: Source<T>, B: Source<T>> Loop for Combine<T, U, F, A, B> {
+impl<T: Vectorised, R: Row, F: Fn(T) -> T> InRegisters for Mapped<T, R, F> {
+    type Element = T;
     #[inline(always)]
-    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
-        // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
+    fn are_known<V: Packed<Element = T>>(&self) -> bool {
+        unary_row::<V, R>(V::repeated(T::ZERO)).is_some()
+    }
+    #[inline(always)]
+    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut T) {
+        // SAFETY: as the caller's.
         unsafe {
-            fill(result.cast(), count, Combined(without_data::<F>(), A::new(a), B::new(b), PhantomData));
+            if let Some(values) = unary_row::<V, R>(self.1.packed(start)) {
+                values.store(to);
+            }
         }
     }
 }
 
-/// A function of each element of two operands.
-struct Combined<T, F, A, B>(F, A, B, PhantomData<T>);
+/// The loop of a row, or of a function, of two elements.
+struct Combine<T, R, F, A, B>(PhantomData<(T, R, F, A, B)>);
 
-impl<T: Copy, U: Copy, F: Fn(T, T) -> U, A: Source<T>, B: Source<T>> Elements for Combined<T, F, A, B> {
-    type Value = U;
+impl<T: Vectorised, R: Row, F: Fn(T, T) -> T, A: Source<T>, B: Source<T>> Loop for Combine<T, R, F, A, B> {
     #[inline(always)]
-    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<U>; COUNT] {
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
+        // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
+        unsafe {
+            let combined = Combined::<T, R, F, A, B>(without_data(), A::new(a), B::new(b), PhantomData);
+            fill_by_registers::<L, _>(result.cast(), count, combined);
+        }
+    }
+}
+
+/// A row, or a function, of each element of two operands.
+struct Combined<T, R, F, A, B>(F, A, B, PhantomData<(T, R)>);
+
+impl<T: Copy, R, F: Fn(T, T) -> T, A: Source<T>, B: Source<T>> Elements for Combined<T, R, F, A, B> {
+    type Value = T;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
         // SAFETY: as the caller's.
         let (a, b) = unsafe { (self.1.block::<COUNT>(start), self.2.block::<COUNT>(start)) };
         let mut values = [const { MaybeUninit::uninit() }; COUNT];
@@ -312,23 +430,61 @@ impl<T: Copy, U: Copy, F: Fn(T, T) -> U, A: Source<T>, B: Source<T>> Elements fo
     }
 }
 
+/// A row on two registers.
+#[inline(always)]
+fn binary_row<V: Packed, R: Row>(a: V, b: V) -> Option<V> {
+    match R::BINARY {
+        Some(row) => V::binary(row, a, b),
+        None => None,
+    }
+}
+
+impl<T: Vectorised, R: Row, F: Fn(T, T) -> T, A: Source<T>, B: Source<T>> InRegisters for Combined<T, R, F, A, B> {
+    type Element = T;
+    #[inline(always)]
+    fn are_known<V: Packed<Element = T>>(&self) -> bool {
+        let zero = V::repeated(T::ZERO);
+        binary_row::<V, R>(zero, zero).is_some()
+    }
+    #[inline(always)]
+    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut T) {
+        // SAFETY: as the caller's.
+        unsafe {
+            if let Some(values) = binary_row::<V, R>(self.1.packed(start), self.2.packed(start)) {
+                values.store(to);
+            }
+        }
+    }
+}
+
 /// Makes the kernel of whatever function it is given.
 struct Choose {
     isa: Instructions,
     operands: (Operand, Operand),
 }
 
-impl<T: Scalar> UnaryLoop<T> for Choose {
+/// No row of the table.
+struct NoRow;
+
+impl Row for NoRow {}
+
+impl<T: Vectorised> UnaryLoop<T> for Choose {
     type Output = Kernel;
-    fn run<F: Fn(T) -> T>(self, _: F) -> Kernel {
-        kernel::<Map<T, F>>(self.isa)
+    fn run<F: Fn(T) -> T>(self, f: F) -> Kernel {
+        UnaryLoop::run_row::<NoRow, F>(self, f)
+    }
+    fn run_row<R: Row, F: Fn(T) -> T>(self, _: F) -> Kernel {
+        kernel::<Map<T, R, F>>(self.isa)
     }
 }
 
-impl<T: Scalar, U: Scalar> BinaryLoop<T, U> for Choose {
+impl<T: Vectorised> BinaryLoop<T, T> for Choose {
     type Output = Kernel;
-    fn run<F: Fn(T, T) -> U>(self, _: F) -> Kernel {
-        for_operands!(self.isa, self.operands.0, self.operands.1, Combine<T, U, F>)
+    fn run<F: Fn(T, T) -> T>(self, f: F) -> Kernel {
+        BinaryLoop::run_row::<NoRow, F>(self, f)
+    }
+    fn run_row<R: Row, F: Fn(T, T) -> T>(self, _: F) -> Kernel {
+        for_operands!(self.isa, self.operands.0, self.operands.1, Combine<T, R, F>)
     }
 }
 
@@ -397,20 +553,76 @@ pub(super) fn binary(isa: Instructions, op: Binary, dtype: DType, a: Operand, b:
     }
 }
 
+/// The loop of a comparison.
+struct Compare<T, R, A, B>(PhantomData<(T, R, A, B)>);
+
+impl<T: Vectorised, R: BinaryRow<T, bool> + Question, A: Source<T>, B: Source<T>> Loop for Compare<T, R, A, B> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
+        // SAFETY: the row is a type without data; the rest is what the caller promises.
+        unsafe {
+            let compared = Compared::<T, R, A, B>(without_data(), A::new(a), B::new(b), PhantomData);
+            fill_by_registers::<L, _>(result.cast(), count, compared);
+        }
+    }
+}
+
+/// The answers of a comparison.
+struct Compared<T, R, A, B>(R, A, B, PhantomData<T>);
+
+impl<T: Copy, R: BinaryRow<T, bool>, A: Source<T>, B: Source<T>> Elements for Compared<T, R, A, B> {
+    type Value = bool;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<bool>; COUNT] {
+        // SAFETY: as the caller's.
+        let (a, b) = unsafe { (self.1.block::<COUNT>(start), self.2.block::<COUNT>(start)) };
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            values[at] = MaybeUninit::new(self.0.of(a[at], b[at]));
+            at += 1;
+        }
+        values
+    }
+}
+
+impl<T, R, A, B> InRegisters for Compared<T, R, A, B>
+where
+    T: Vectorised,
+    R: BinaryRow<T, bool> + Question,
+    A: Source<T>,
+    B: Source<T>,
+{
+    type Element = T;
+    #[inline(always)]
+    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut bool) {
+        // SAFETY: as the caller's.
+        unsafe { R::ask::<V>(self.1.packed(start), self.2.packed(start)).store(to) };
+    }
+}
+
 /// The kernel of a row of the table.
 pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operand, b: Operand) -> Kernel {
-    for_dtype!(dtype, T => op.run::<T, _>(Choose { isa, operands: (a, b) }))
+    macro_rules! rows {
+        ($($row:ident)*) => {
+            match op {
+                $(Comparison::$row => for_dtype!(dtype, T => for_operands!(isa, a, b, Compare<T, comparison_row::$row>)),)*
+            }
+        };
+    }
+    rows!(Less LessEqual Greater GreaterEqual Equal NotEqual)
 }
 
 /// The loop of a choice between two elements.
 struct Select<T, A, B>(PhantomData<(T, A, B)>);
 
-impl<T: Scalar, A: Source<T>, B: Source<T>> Loop for Select<T, A, B> {
+impl<T: Vectorised, A: Source<T>, B: Source<T>> Loop for Select<T, A, B> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize) {
         // SAFETY: what the caller promises.
         unsafe {
-            fill(result.cast(), count, Chosen(Run::new(a), A::new(b), B::new(c), PhantomData));
+            let chosen = Chosen::<T, A, B>(Run::new(a), A::new(b), B::new(c), PhantomData);
+            fill_by_registers::<L, _>(result.cast(), count, chosen);
         }
     }
 }
@@ -437,37 +649,107 @@ impl<T: Copy, A: Source<T>, B: Source<T>> Elements for Chosen<T, A, B> {
     }
 }
 
-/// The kernel of a choice between two elements.
+impl<T: Vectorised, A: Source<T>, B: Source<T>> InRegisters for Chosen<T, A, B> {
+    type Element = T;
+    #[inline(always)]
+    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut T) {
+        // SAFETY: as the caller's.
+        unsafe {
+            let mask = V::Mask::load(self.0.0.wrapping_add(start));
+            V::either(mask, self.1.packed(start), self.2.packed(start)).store(to);
+        }
+    }
+}
+
+/// The kernel of a choice between two elements, whose bits alone matter.
 pub(super) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand) -> Kernel {
-    for_dtype!(dtype, T => for_operands!(isa, yes, no, Select<T>))
+    match dtype {
+        DType::Bool => for_operands!(isa, yes, no, Select<bool>),
+        DType::F32 | DType::I32 => for_operands!(isa, yes, no, Select<i32>),
+        DType::F64 | DType::I64 => for_operands!(isa, yes, no, Select<i64>),
+    }
 }
 
 /// The loop of a conversion.
 struct Cast<T, U>(PhantomData<(T, U)>);
 
-impl<T: Convert, U: Scalar> Loop for Cast<T, U> {
+impl<T: Vectorised + Convert, U: Scalar> Loop for Cast<T, U> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: what the caller promises.
-        unsafe { fill(result.cast(), count, Mapped(T::convert::<U>, Run::<T>::new(a))) };
+        unsafe { fill_by_registers::<L, _>(result.cast(), count, Converted::<T, U>(Run::new(a), PhantomData)) };
+    }
+}
+
+/// The elements as those of another type.
+struct Converted<T, U>(Run<T>, PhantomData<U>);
+
+impl<T: Convert, U: Scalar> Elements for Converted<T, U> {
+    type Value = U;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<U>; COUNT] {
+        // SAFETY: as the caller's.
+        let a = unsafe { self.0.block::<COUNT>(start) };
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            values[at] = MaybeUninit::new(a[at].convert());
+            at += 1;
+        }
+        values
+    }
+}
+
+impl<T: Vectorised + Convert, U: Scalar> InRegisters for Converted<T, U> {
+    type Element = T;
+    #[inline(always)]
+    fn are_known<V: Packed<Element = T>>(&self) -> bool {
+        matches!(U::DTYPE, DType::Bool) || V::converts(U::DTYPE)
+    }
+    #[inline(always)]
+    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut U) {
+        // SAFETY: as the caller's.
+        unsafe {
+            let x = self.0.packed::<V>(start);
+            match U::DTYPE {
+                DType::Bool => x.equals(V::repeated(T::ZERO)).not().store(to.cast()),
+                dtype => x.convert(dtype, to.cast()),
+            }
+        }
+    }
+}
+
+/// The loop of a conversion of booleans: a choice between one and zero.
+struct CastBooleans<U>(PhantomData<U>);
+
+impl<U: Vectorised> Loop for CastBooleans<U> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
+        let (one, zero) = (One(U::from_bool(true)), One(U::ZERO));
+        // SAFETY: what the caller promises.
+        unsafe { fill_by_registers::<L, _>(result.cast(), count, Chosen(Run::new(a), one, zero, PhantomData)) };
     }
 }
 
 /// The kernel of a conversion.
 pub(super) fn cast(isa: Instructions, from: DType, to: DType) -> Kernel {
+    if from == DType::Bool {
+        return for_dtype!(to, U => kernel::<CastBooleans<U>>(isa));
+    }
     for_dtype!(from, T => for_dtype!(to, U => kernel::<Cast<T, U>>(isa)))
 }
 
 /// The loop of a sum of products.
 struct MultiplyAdd<T, A, B>(PhantomData<(T, A, B)>);
 
-impl<T: Product, A: Source<T>, B: Source<T>> Loop for MultiplyAdd<T, A, B> {
+impl<T: Vectorised, A: Source<T>, B: Source<T>> Loop for MultiplyAdd<T, A, B> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
         // SAFETY: what the caller promises; the result is read at the position that is to be written.
         unsafe {
             let sum = Run::<T>::new(result);
-            fill(result.cast(), count, Added::<T, L, A, B>(sum, A::new(a), B::new(b), PhantomData));
+            let added = Added::<T, L, A, B>(sum, A::new(a), B::new(b), PhantomData);
+            fill_by_registers::<L, _>(result.cast(), count, added);
         }
     }
 }
@@ -490,6 +772,18 @@ impl<T: Product, L: Level, A: Source<T>, B: Source<T>> Elements for Added<T, L, 
             at += 1;
         }
         values
+    }
+}
+
+impl<T: Vectorised, L: Level, A: Source<T>, B: Source<T>> InRegisters for Added<T, L, A, B> {
+    type Element = T;
+    #[inline(always)]
+    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut T) {
+        // SAFETY: as the caller's.
+        unsafe {
+            let (a, b) = (self.1.packed::<V>(start), self.2.packed(start));
+            a.multiply_add(b, self.0.packed(start)).store(to);
+        }
     }
 }
 

@@ -13,7 +13,7 @@ mod x86;
 #[cfg(target_arch = "x86_64")]
 pub(super) use super::registers::{Half32, Half64, Wide32, Wide64};
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{Quarter32, Quarter64};
+pub(super) use x86::{BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Quarter32, Quarter64};
 
 use super::functions::Real;
 use super::level::{Level, Product};
@@ -80,7 +80,14 @@ pub(super) trait Lanes:
     ///
     /// There is room for so many.
     unsafe fn store(self, to: *mut Self::Element);
-
+    /// Where this is smaller.
+    fn less(self, other: Self) -> Self::Mask;
+    /// Where this is smaller, or they are equal.
+    fn less_or_equal(self, other: Self) -> Self::Mask;
+    /// Where they are equal.
+    fn equals(self, other: Self) -> Self::Mask;
+    /// The first where the mask holds, else the second.
+    fn either(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// This times the factor, plus the term: with one rounding where the level has fused multiply-add.
     fn times_plus<L: Level>(self, factor: Self, term: Self) -> Self;
     /// The square root.
@@ -89,12 +96,8 @@ pub(super) trait Lanes:
     fn at_least(self, low: Self) -> Self;
     /// The smaller one; this one if it is no number.
     fn at_most(self, high: Self) -> Self;
-    /// Where this is smaller.
-    fn less(self, other: Self) -> Self::Mask;
-    /// Where they are equal.
-    fn equals(self, other: Self) -> Self::Mask;
-    /// The first where the mask holds, else the second.
-    fn either(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// The largest whole numbers that are not above.
+    fn floor(self) -> Self;
     /// The bits.
     fn bits(self) -> Self::Bits;
     /// The floats of these bits.
@@ -246,6 +249,22 @@ macro_rules! element {
                 unsafe { store(to, self) }
             }
             #[inline(always)]
+            fn less(self, other: $t) -> bool {
+                self < other
+            }
+            #[inline(always)]
+            fn less_or_equal(self, other: $t) -> bool {
+                self <= other
+            }
+            #[inline(always)]
+            fn equals(self, other: $t) -> bool {
+                self == other
+            }
+            #[inline(always)]
+            fn either(mask: bool, yes: $t, no: $t) -> $t {
+                if mask { yes } else { no }
+            }
+            #[inline(always)]
             fn times_plus<L: Level>(self, factor: $t, term: $t) -> $t {
                 Product::times_plus::<L>(self, factor, term)
             }
@@ -270,16 +289,8 @@ macro_rules! element {
                 if self > high { high } else { self }
             }
             #[inline(always)]
-            fn less(self, other: $t) -> bool {
-                self < other
-            }
-            #[inline(always)]
-            fn equals(self, other: $t) -> bool {
-                self == other
-            }
-            #[inline(always)]
-            fn either(mask: bool, yes: $t, no: $t) -> $t {
-                if mask { yes } else { no }
+            fn floor(self) -> $t {
+                self.floor()
             }
             #[inline(always)]
             fn bits(self) -> $bits {

@@ -12,7 +12,9 @@ use crate::concrete::Scalar;
 pub(super) trait Level {
     /// Whether a product and a sum are one instruction, with one rounding.
     const FUSED: bool;
-    /// The widest registers, or a single element where compilers are to find the vectors.
+    /// The bytes of the widest registers that loops are written for, or 0 where there are none.
+    const REGISTER: usize;
+    /// The widest registers of floats, or a single element where compilers are to find the vectors.
     type Wide<T: Real>: Lanes<Element = T>;
     /// Registers for the elements that are left by those.
     type Half<T: Real>: Lanes<Element = T>;
@@ -33,6 +35,7 @@ pub(super) struct Avx512;
 
 impl Level for Plain {
     const FUSED: bool = false;
+    const REGISTER: usize = 0;
     type Wide<T: Real> = T;
     type Half<T: Real> = T;
     type Quarter<T: Real> = T;
@@ -41,6 +44,7 @@ impl Level for Plain {
 #[cfg(target_arch = "x86_64")]
 impl Level for Avx2 {
     const FUSED: bool = true;
+    const REGISTER: usize = 32;
     type Wide<T: Real> = T::Half;
     type Half<T: Real> = T::Half;
     type Quarter<T: Real> = T::Quarter;
@@ -49,6 +53,7 @@ impl Level for Avx2 {
 #[cfg(target_arch = "x86_64")]
 impl Level for Avx512 {
     const FUSED: bool = true;
+    const REGISTER: usize = 64;
     type Wide<T: Real> = T::Wide;
     type Half<T: Real> = T::Half;
     type Quarter<T: Real> = T::Quarter;

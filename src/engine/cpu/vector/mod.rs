@@ -13,6 +13,7 @@ mod functions;
 mod lanes;
 mod level;
 mod movement;
+mod packed;
 mod reduction;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod registers;

@@ -232,9 +232,9 @@ impl<T: Real, F: Function> Loop for Vectors<T, F> {
     }
 }
 
-/// Whether functions are computed by their vector versions. Where nothing is optimised each instruction on a register is a
+/// Whether loops are made of registers, and functions are computed by their vector versions. Where nothing is optimised each instruction on a register is a
 /// call, so that the standard library's functions, which are compiled already, take a tenth of the time.
-const ARE_FAST: bool = cfg!(not(unoptimized));
+pub(super) const ARE_FAST: bool = cfg!(not(unoptimized));
 
 /// The kernel of an operation that has a vector version.
 pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<Kernel> {

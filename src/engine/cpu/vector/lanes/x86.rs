@@ -42,7 +42,7 @@ macro_rules! bits {
      $or:ident, $xor:ident, $up:ident, $down:ident) => {
         /// The bits of a register's elements.
         #[derive(Clone, Copy)]
-        pub(in crate::engine::cpu::vector) struct $bits($register);
+        pub(in crate::engine::cpu::vector) struct $bits(pub(in crate::engine::cpu::vector) $register);
 
         impl Bits for $bits {
             instructions! {
@@ -150,8 +150,8 @@ arithmetic!(Quarter32, _mm_add_ps, _mm_sub_ps, _mm_mul_ps, _mm_div_ps);
 
 macro_rules! lanes {
     ($name:ident: $register:ident of $t:ident; $width:literal, mask $mask:ty = $none:expr, bits $bits:ident, double $double:ty;
-     $splat:ident, $fused:ident, $root:ident, $max:ident, $min:ident, $to_bits:ident, $from_bits:ident;
-     |$a:ident, $b:ident| less: $less:expr, equals: $equals:expr;
+     $splat:ident, $fused:ident, $root:ident, $round:ident, $max:ident, $min:ident, $to_bits:ident, $from_bits:ident;
+     |$a:ident, $b:ident, $is:ident| $compare:expr;
      |$which:ident, $yes:ident, $no:ident| $either:expr;
      |$last:ident| $last_bits:expr;
      |$single:ident| $to_double:expr; |$wide:ident| $to_single:expr) => {
@@ -172,36 +172,48 @@ macro_rules! lanes {
                 // SAFETY: as the caller's; a register has the bits of its elements.
                 unsafe { store(to.cast(), transmute::<$register, [$t; $width]>(self.0)) }
             }
+            instructions! {
+                fn of(element: $t) -> Self = $name($splat(element));
+            }
+            #[inline(always)]
+            fn less(self, other: Self) -> $mask {
+                const $is: i32 = _CMP_LT_OQ;
+                let ($a, $b) = (self.0, other.0);
+                // SAFETY: as for all instructions of this type.
+                unsafe { $compare }
+            }
+            #[inline(always)]
+            fn less_or_equal(self, other: Self) -> $mask {
+                const $is: i32 = _CMP_LE_OQ;
+                let ($a, $b) = (self.0, other.0);
+                // SAFETY: as for all instructions of this type.
+                unsafe { $compare }
+            }
+            #[inline(always)]
+            fn equals(self, other: Self) -> $mask {
+                const $is: i32 = _CMP_EQ_OQ;
+                let ($a, $b) = (self.0, other.0);
+                // SAFETY: as for all instructions of this type.
+                unsafe { $compare }
+            }
+            #[inline(always)]
+            fn either($which: $mask, $yes: Self, $no: Self) -> Self {
+                // SAFETY: as for all instructions of this type.
+                $name(unsafe { $either })
+            }
             #[inline(always)]
             fn times_plus<L: Level>(self, factor: Self, term: Self) -> Self {
                 // SAFETY: as for all instructions of this type.
                 $name(unsafe { $fused(self.0, factor.0, term.0) })
             }
             instructions! {
-                fn of(element: $t) -> Self = $name($splat(element));
                 fn root(self: Self) -> Self = $name($root(self.0));
                 // The instruction gives its second operand if one of them is no number.
                 fn at_least(self: Self, low: Self) -> Self = $name($max(low.0, self.0));
                 fn at_most(self: Self, high: Self) -> Self = $name($min(high.0, self.0));
+                fn floor(self: Self) -> Self = $name($round::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
                 fn bits(self: Self) -> $bits = $bits($to_bits(self.0));
                 fn from_bits(bits: $bits) -> Self = $name($from_bits(bits.0));
-            }
-            #[inline(always)]
-            fn less(self, other: Self) -> $mask {
-                let ($a, $b) = (self.0, other.0);
-                // SAFETY: as for all instructions of this type.
-                unsafe { $less }
-            }
-            #[inline(always)]
-            fn equals(self, other: Self) -> $mask {
-                let ($a, $b) = (self.0, other.0);
-                // SAFETY: as for all instructions of this type.
-                unsafe { $equals }
-            }
-            #[inline(always)]
-            fn either($which: $mask, $yes: Self, $no: Self) -> Self {
-                // SAFETY: as for all instructions of this type.
-                $name(unsafe { $either })
             }
             #[inline(always)]
             fn last_bits(self) -> ($mask, $mask) {
@@ -228,16 +240,16 @@ macro_rules! lanes {
 
 lanes!(
     Wide64: __m512d of f64; 8, mask __mmask8 = 0, bits BitsWide64, double Wide64;
-    _mm512_set1_pd, _mm512_fmadd_pd, _mm512_sqrt_pd, _mm512_max_pd, _mm512_min_pd, _mm512_castpd_si512, _mm512_castsi512_pd;
-    |a, b| less: _mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b), equals: _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(a, b);
+    _mm512_set1_pd, _mm512_fmadd_pd, _mm512_sqrt_pd, _mm512_roundscale_pd, _mm512_max_pd, _mm512_min_pd, _mm512_castpd_si512, _mm512_castsi512_pd;
+    |a, b, IS| _mm512_cmp_pd_mask::<IS>(a, b);
     |mask, yes, no| _mm512_mask_blend_pd(mask, no.0, yes.0);
     |bits| (_mm512_test_epi64_mask(bits, _mm512_set1_epi64(1)), _mm512_test_epi64_mask(bits, _mm512_set1_epi64(2)));
     |same| same; |same| same
 );
 lanes!(
     Wide32: __m512 of f32; 16, mask __mmask16 = 0, bits BitsWide32, double Pair<Wide64>;
-    _mm512_set1_ps, _mm512_fmadd_ps, _mm512_sqrt_ps, _mm512_max_ps, _mm512_min_ps, _mm512_castps_si512, _mm512_castsi512_ps;
-    |a, b| less: _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), equals: _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(a, b);
+    _mm512_set1_ps, _mm512_fmadd_ps, _mm512_sqrt_ps, _mm512_roundscale_ps, _mm512_max_ps, _mm512_min_ps, _mm512_castps_si512, _mm512_castsi512_ps;
+    |a, b, IS| _mm512_cmp_ps_mask::<IS>(a, b);
     |mask, yes, no| _mm512_mask_blend_ps(mask, no.0, yes.0);
     |bits| (_mm512_test_epi32_mask(bits, _mm512_set1_epi32(1)), _mm512_test_epi32_mask(bits, _mm512_set1_epi32(2)));
     |single| Pair(
@@ -251,8 +263,8 @@ lanes!(
 );
 lanes!(
     Half64: __m256d of f64; 4, mask Half64 = Half64(unsafe { transmute::<[f64; 4], __m256d>([0.0; 4]) }), bits BitsHalf64, double Half64;
-    _mm256_set1_pd, _mm256_fmadd_pd, _mm256_sqrt_pd, _mm256_max_pd, _mm256_min_pd, _mm256_castpd_si256, _mm256_castsi256_pd;
-    |a, b| less: Half64(_mm256_cmp_pd::<_CMP_LT_OQ>(a, b)), equals: Half64(_mm256_cmp_pd::<_CMP_EQ_OQ>(a, b));
+    _mm256_set1_pd, _mm256_fmadd_pd, _mm256_sqrt_pd, _mm256_round_pd, _mm256_max_pd, _mm256_min_pd, _mm256_castpd_si256, _mm256_castsi256_pd;
+    |a, b, IS| Half64(_mm256_cmp_pd::<IS>(a, b));
     |mask, yes, no| _mm256_blendv_pd(no.0, yes.0, mask.0);
     |bits| (
         Half64(_mm256_castsi256_pd(_mm256_slli_epi64::<63>(bits))),
@@ -262,8 +274,8 @@ lanes!(
 );
 lanes!(
     Half32: __m256 of f32; 8, mask Half32 = Half32(unsafe { transmute::<[f32; 8], __m256>([0.0; 8]) }), bits BitsHalf32, double Pair<Half64>;
-    _mm256_set1_ps, _mm256_fmadd_ps, _mm256_sqrt_ps, _mm256_max_ps, _mm256_min_ps, _mm256_castps_si256, _mm256_castsi256_ps;
-    |a, b| less: Half32(_mm256_cmp_ps::<_CMP_LT_OQ>(a, b)), equals: Half32(_mm256_cmp_ps::<_CMP_EQ_OQ>(a, b));
+    _mm256_set1_ps, _mm256_fmadd_ps, _mm256_sqrt_ps, _mm256_round_ps, _mm256_max_ps, _mm256_min_ps, _mm256_castps_si256, _mm256_castsi256_ps;
+    |a, b, IS| Half32(_mm256_cmp_ps::<IS>(a, b));
     |mask, yes, no| _mm256_blendv_ps(no.0, yes.0, mask.0);
     |bits| (
         Half32(_mm256_castsi256_ps(_mm256_slli_epi32::<31>(bits))),
@@ -277,8 +289,8 @@ lanes!(
 );
 lanes!(
     Quarter64: __m128d of f64; 2, mask Quarter64 = Quarter64(unsafe { transmute::<[f64; 2], __m128d>([0.0; 2]) }), bits BitsQuarter64, double Quarter64;
-    _mm_set1_pd, _mm_fmadd_pd, _mm_sqrt_pd, _mm_max_pd, _mm_min_pd, _mm_castpd_si128, _mm_castsi128_pd;
-    |a, b| less: Quarter64(_mm_cmplt_pd(a, b)), equals: Quarter64(_mm_cmpeq_pd(a, b));
+    _mm_set1_pd, _mm_fmadd_pd, _mm_sqrt_pd, _mm_round_pd, _mm_max_pd, _mm_min_pd, _mm_castpd_si128, _mm_castsi128_pd;
+    |a, b, IS| Quarter64(_mm_cmp_pd::<IS>(a, b));
     |mask, yes, no| _mm_blendv_pd(no.0, yes.0, mask.0);
     |bits| (
         Quarter64(_mm_castsi128_pd(_mm_slli_epi64::<63>(bits))),
@@ -288,8 +300,8 @@ lanes!(
 );
 lanes!(
     Quarter32: __m128 of f32; 4, mask Quarter32 = Quarter32(unsafe { transmute::<[f32; 4], __m128>([0.0; 4]) }), bits BitsQuarter32, double Half64;
-    _mm_set1_ps, _mm_fmadd_ps, _mm_sqrt_ps, _mm_max_ps, _mm_min_ps, _mm_castps_si128, _mm_castsi128_ps;
-    |a, b| less: Quarter32(_mm_cmplt_ps(a, b)), equals: Quarter32(_mm_cmpeq_ps(a, b));
+    _mm_set1_ps, _mm_fmadd_ps, _mm_sqrt_ps, _mm_round_ps, _mm_max_ps, _mm_min_ps, _mm_castps_si128, _mm_castsi128_ps;
+    |a, b, IS| Quarter32(_mm_cmp_ps::<IS>(a, b));
     |mask, yes, no| _mm_blendv_ps(no.0, yes.0, mask.0);
     |bits| (
         Quarter32(_mm_castsi128_ps(_mm_slli_epi32::<31>(bits))),
@@ -390,6 +402,18 @@ impl<T: Lanes<Element = f64>> Lanes for Pair<T> {
         }
     }
     #[inline(always)]
+    fn less(self, other: Self) -> Self::Mask {
+        Pair(self.0.less(other.0), self.1.less(other.1))
+    }
+    #[inline(always)]
+    fn less_or_equal(self, other: Self) -> Self::Mask {
+        Pair(self.0.less_or_equal(other.0), self.1.less_or_equal(other.1))
+    }
+    #[inline(always)]
+    fn equals(self, other: Self) -> Self::Mask {
+        Pair(self.0.equals(other.0), self.1.equals(other.1))
+    }
+    #[inline(always)]
     fn times_plus<L: Level>(self, factor: Self, term: Self) -> Self {
         Pair(self.0.times_plus::<L>(factor.0, term.0), self.1.times_plus::<L>(factor.1, term.1))
     }
@@ -397,16 +421,9 @@ impl<T: Lanes<Element = f64>> Lanes for Pair<T> {
         fn root(self: Self) -> Self;
         fn at_least(self: Self, low: Self) -> Self;
         fn at_most(self: Self, high: Self) -> Self;
+        fn floor(self: Self) -> Self;
         fn either(mask: Self::Mask, yes: Self, no: Self) -> Self;
         fn from_bits(bits: Self::Bits) -> Self;
-    }
-    #[inline(always)]
-    fn less(self, other: Self) -> Self::Mask {
-        Pair(self.0.less(other.0), self.1.less(other.1))
-    }
-    #[inline(always)]
-    fn equals(self, other: Self) -> Self::Mask {
-        Pair(self.0.equals(other.0), self.1.equals(other.1))
     }
     #[inline(always)]
     fn bits(self) -> Self::Bits {

@@ -1,0 +1,206 @@
+//! Registers of elements of any type, and what the rows of the operation table are on them.
+//!
+//! The compiler makes vectors of the table's closures only where it is asked to optimise at level 2 or 3. Rows that are a few
+//! instructions are stated here for registers, so that they are as fast at level 1; elements that fill no register, and rows
+//! and machines that are not here, are left to the closures. The results are the same bits.
+
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+#[cfg(target_arch = "x86_64")]
+use super::functions::ARE_FAST;
+use super::lanes::{Bits, Lanes, Mask};
+#[cfg(target_arch = "x86_64")]
+use super::level::Level;
+use super::level::Product;
+use crate::concrete::Scalar;
+use crate::operation::{Binary, Unary, comparison_row};
+use crate::shape::DType;
+
+/// A register of elements, used where the machine has its instructions and nowhere else.
+pub(super) trait Packed: Copy {
+    /// The type of an element.
+    type Element: Scalar;
+    /// Answers for as many elements.
+    type Mask: Answers;
+    /// How many elements there are.
+    const WIDTH: usize;
+
+    /// One element everywhere.
+    fn repeated(element: Self::Element) -> Self;
+    /// The elements from a place on.
+    ///
+    /// # Safety
+    ///
+    /// There are so many valid elements.
+    unsafe fn load(from: *const Self::Element) -> Self;
+    /// Writes the elements from a place on.
+    ///
+    /// # Safety
+    ///
+    /// There is room for so many.
+    unsafe fn store(self, to: *mut Self::Element);
+    /// Where this is smaller.
+    fn less(self, other: Self) -> Self::Mask;
+    /// Where this is smaller, or they are equal.
+    fn less_or_equal(self, other: Self) -> Self::Mask;
+    /// Where they are equal.
+    fn equals(self, other: Self) -> Self::Mask;
+    /// The first where the mask holds, else the second.
+    fn either(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// This times the factor, plus the term, with one rounding.
+    fn multiply_add(self, factor: Self, term: Self) -> Self;
+    /// A row of the table, or `None` where it is left to the table's closure; which of the two is known when compiled.
+    fn unary(row: Unary, x: Self) -> Option<Self>;
+    /// As [`Self::unary`].
+    fn binary(row: Binary, a: Self, b: Self) -> Option<Self>;
+    /// Whether there are instructions for a conversion to this type; known when compiled.
+    fn converts(to: DType) -> bool;
+    /// Writes the elements as those of another type.
+    ///
+    /// # Safety
+    ///
+    /// There is room for so many, and there are instructions for the conversion.
+    unsafe fn convert(self, to: DType, result: *mut u8);
+}
+
+/// Answers that are read and written as booleans.
+pub(super) trait Answers: Mask {
+    /// The answers from a place on.
+    ///
+    /// # Safety
+    ///
+    /// There are as many booleans as the registers have elements.
+    unsafe fn load(from: *const bool) -> Self;
+    /// Writes the answers from a place on.
+    ///
+    /// # Safety
+    ///
+    /// There is room for as many booleans.
+    unsafe fn store(self, to: *mut bool);
+}
+
+/// A register of integers.
+pub(super) trait Integers: Packed + Bits {
+    /// The low bits of the products.
+    fn times(self, other: Self) -> Self;
+    /// Moved up by so many places; all bits are lost where there are not that many.
+    fn moved_up(self, places: Self) -> Self;
+    /// Moved down by so many places, with copies of the sign above.
+    fn moved_down(self, places: Self) -> Self;
+}
+
+/// Elements that there are registers for.
+pub(super) trait Vectorised: Product {
+    /// Registers of 64 bytes, or the widest there are.
+    #[cfg(target_arch = "x86_64")]
+    type Wide: Packed<Element = Self>;
+    /// Registers of 32 bytes.
+    #[cfg(target_arch = "x86_64")]
+    type Half: Packed<Element = Self>;
+}
+
+/// Whether so many elements fill registers that the level has.
+#[cfg(target_arch = "x86_64")]
+pub(super) const fn fills<L: Level, V: Packed>(count: usize) -> bool {
+    ARE_FAST && size_of::<V>() <= L::REGISTER && count.is_multiple_of(V::WIDTH)
+}
+
+/// A comparison of the table on registers.
+pub(super) trait Question {
+    /// Where it holds.
+    fn ask<V: Packed>(a: V, b: V) -> V::Mask;
+}
+
+macro_rules! question {
+    ($name:ident, |$a:ident, $b:ident| $answer:expr) => {
+        impl Question for comparison_row::$name {
+            #[inline(always)]
+            fn ask<V: Packed>($a: V, $b: V) -> V::Mask {
+                $answer
+            }
+        }
+    };
+}
+
+question!(Less, |a, b| a.less(b));
+question!(LessEqual, |a, b| a.less_or_equal(b));
+question!(Greater, |a, b| b.less(a));
+question!(GreaterEqual, |a, b| b.less_or_equal(a));
+question!(Equal, |a, b| a.equals(b));
+question!(NotEqual, |a, b| a.equals(b).not());
+
+/// Rows of floats.
+#[inline(always)]
+fn unary_of_floats<V: Lanes>(row: Unary, x: V) -> Option<V> {
+    let (zero, one) = (V::number(0.0), V::number(1.0));
+    Some(match row {
+        Unary::Neg => -x,
+        Unary::Recip => one / (x + zero),
+        Unary::Abs => x.size(),
+        Unary::Sign => V::either(zero.less(x), one, V::either(x.less(zero), -one, x)),
+        Unary::Sqrt => x.root(),
+        Unary::Relu => V::either(x.less_or_equal(zero), zero, x),
+        Unary::Floor => x.floor(),
+        Unary::Ceil => -(-x).floor(),
+        Unary::Round => {
+            // The largest number below ½: with ½ itself, the sum with what lies just below ½ would be rounded up to 1.
+            let almost_half = V::from_bits(V::number(0.5).bits().minus(V::Bits::of(1)));
+            (x.size() + almost_half).floor().signed(x)
+        }
+        Unary::StopGradient => x,
+        _ => return None,
+    })
+}
+
+/// Rows of pairs of floats.
+#[inline(always)]
+fn binary_of_floats<V: Lanes>(row: Binary, a: V, b: V) -> Option<V> {
+    let zero = V::number(0.0);
+    // The second, but for what is no number.
+    let unless_nan = V::either(a.equals(a), b, a);
+    Some(match row {
+        Binary::Add => a + b,
+        Binary::Sub => a - b,
+        Binary::Mul => a * b,
+        Binary::Div => a / (b + zero),
+        Binary::Min => V::either(a.less_or_equal(b), a, unless_nan),
+        Binary::MinRight => V::either(a.less(b), a, unless_nan),
+        Binary::Max => V::either(b.less_or_equal(a), a, unless_nan),
+        Binary::MaxRight => V::either(b.less(a), a, unless_nan),
+        Binary::KeepZero => V::either(a.equals(zero), zero, a * b),
+        _ => return None,
+    })
+}
+
+/// Rows of integers.
+#[inline(always)]
+fn unary_of_integers<V: Integers>(row: Unary, x: V) -> Option<V> {
+    let (zero, one, all) = (V::of(0), V::of(1), V::of(u64::MAX));
+    Some(match row {
+        Unary::Neg => zero.minus(x),
+        Unary::Abs => V::either(x.less(zero), zero.minus(x), x),
+        Unary::Sign => V::either(zero.less(x), one, V::either(x.less(zero), all, zero)),
+        Unary::Relu => V::either(zero.less(x), x, zero),
+        Unary::BitNot => x.differs(all),
+        _ => return None,
+    })
+}
+
+/// Rows of pairs of integers.
+#[inline(always)]
+fn binary_of_integers<V: Integers>(row: Binary, a: V, b: V) -> Option<V> {
+    Some(match row {
+        Binary::Add => a.plus(b),
+        Binary::Sub => a.minus(b),
+        Binary::Mul => a.times(b),
+        Binary::Min | Binary::MinRight => V::either(a.less(b), a, b),
+        Binary::Max | Binary::MaxRight => V::either(a.less(b), b, a),
+        Binary::BitAnd => a.and(b),
+        Binary::BitOr => a.or(b),
+        Binary::BitXor => a.differs(b),
+        Binary::ShiftLeft => a.moved_up(b),
+        Binary::ShiftRight => a.moved_down(b),
+        _ => return None,
+    })
+}
