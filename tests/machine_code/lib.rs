@@ -22,6 +22,7 @@ pub mod algebra {
     use crate::operation::{Binary, Comparison, Unary};
     use crate::shape::{DType, Shape};
 
+    #[derive(Clone, Copy)]
     pub enum Reduction {
         Sum,
         Max,

@@ -10,9 +10,9 @@ use super::elements::{load, store};
 use super::places::{Matrix, Places, are_next, distance};
 use super::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
-use super::vector::registers::{Half32, Half64, Wide32, Wide64};
+use super::vector::lanes::{BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Half32, Half64, Wide32, Wide64};
 #[cfg(target_arch = "x86_64")]
-use super::vector::sums::{HalfI32, HalfI64, Register, WideI32, WideI64};
+use super::vector::packed::Packed;
 use crate::concrete::Arithmetic;
 use crate::engine::arrays::Line;
 use std::mem::MaybeUninit;
@@ -109,7 +109,7 @@ impl<T: Element, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
 struct Registers<V>(std::marker::PhantomData<V>);
 
 #[cfg(target_arch = "x86_64")]
-impl<V: Register, const R: usize, const C: usize> Kernel<V::Element, R, C> for Registers<V>
+impl<V: Packed, const R: usize, const C: usize> Kernel<V::Element, R, C> for Registers<V>
 where
     V::Element: Element,
 {
@@ -125,13 +125,13 @@ where
         const { assert!(C == 2 * V::WIDTH) };
         // SAFETY: panels have as many elements, there are rows of the result, and the machine has the instructions.
         unsafe {
-            let mut sums = [[V::zero(); 2]; R];
+            let mut sums = [[V::repeated(V::Element::ZERO); 2]; R];
             for p in 0..depth as isize {
                 let b = right.0.wrapping_offset(p.wrapping_mul(right.1));
                 let b = [V::load(b), V::load(b.wrapping_add(V::WIDTH))];
                 for i in 0..R {
-                    let a = V::splat(load(left.0[i].wrapping_offset(p.wrapping_mul(left.1))));
-                    sums[i] = [a.fused(b[0], sums[i][0]), a.fused(b[1], sums[i][1])];
+                    let a = V::repeated(load(left.0[i].wrapping_offset(p.wrapping_mul(left.1))));
+                    sums[i] = [a.multiply_add(b[0], sums[i][0]), a.multiply_add(b[1], sums[i][1])];
                 }
             }
             for i in 0..R {
@@ -197,8 +197,8 @@ macro_rules! kernels {
 
 kernels!(f64, 4, Half64: 8, Wide64: 16);
 kernels!(f32, 8, Half32: 16, Wide32: 32);
-kernels!(i64, 4, HalfI64: 8, WideI64: 16);
-kernels!(i32, 8, HalfI32: 16, WideI32: 32);
+kernels!(i64, 4, BitsHalf64: 8, BitsWide64: 16);
+kernels!(i32, 8, BitsHalf32: 16, BitsWide32: 32);
 
 /// The product with kernels of `R` rows and `C` columns.
 #[inline(always)]

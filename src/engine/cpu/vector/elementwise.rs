@@ -8,7 +8,7 @@ use super::level::{Level, Loop, Product, kernel};
 use super::packed::fills;
 use super::packed::{Answers, Packed, Question, Vectorised};
 use super::{Instructions, Kernel, Operand};
-use crate::concrete::{Arithmetic, Scalar};
+use crate::concrete::Scalar;
 use crate::engine::cpu::elements::{load, store};
 use crate::operation::{Binary, BinaryLoop, BinaryRow, Comparison, Row, Unary, UnaryLoop, comparison_row};
 use crate::shape::DType;
@@ -94,26 +94,6 @@ pub(super) trait Elements {
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<Self::Value>; COUNT];
 }
 
-/// Writes a value at every position.
-///
-/// # Safety
-///
-/// The result has room for `count` values, and there are so many. They depend on nothing of the result but what is at their own
-/// position or later.
-#[inline(always)]
-pub(super) unsafe fn fill<E: Elements>(result: *mut E::Value, count: usize, elements: E) {
-    struct Filled<E: Elements>(*mut E::Value, E);
-    impl<E: Elements> Blocks for Filled<E> {
-        #[inline(always)]
-        unsafe fn block<const COUNT: usize>(&self, start: usize) {
-            // SAFETY: the caller promises room at these positions, and the whole block is known before it is written.
-            unsafe { store(self.0.wrapping_add(start).cast(), self.1.block::<COUNT>(start)) };
-        }
-    }
-    // SAFETY: the caller promises room.
-    unsafe { each_block(count, Filled(result, elements)) };
-}
-
 /// Values that are computed in registers too.
 pub(super) trait InRegisters: Elements {
     /// The elements that the registers hold.
@@ -131,20 +111,22 @@ pub(super) trait InRegisters: Elements {
     unsafe fn write<V: Packed<Element = Self::Element>>(&self, start: usize, to: *mut Self::Value);
 }
 
-/// As [`fill`], in the registers of the level.
+/// Writes a value at every position, in the registers of the level where these are filled.
 ///
 /// # Safety
 ///
-/// As for [`fill`], and the machine has the instructions of the level.
+/// The result has room for `count` values, there are so many, and the machine has the instructions of the level. Values depend on
+/// nothing of the result but what is at their own position or later.
 #[inline(always)]
-pub(super) unsafe fn fill_by_registers<L: Level, E: InRegisters>(result: *mut E::Value, count: usize, elements: E) {
+pub(super) unsafe fn fill<L: Level, E: InRegisters>(result: *mut E::Value, count: usize, elements: E) {
     struct Filled<L, E: Elements>(*mut E::Value, E, PhantomData<L>);
 
     impl<L: Level, E: InRegisters> Blocks for Filled<L, E> {
         #[inline(always)]
         unsafe fn block<const COUNT: usize>(&self, start: usize) {
             let result = self.0.wrapping_add(start);
-            // SAFETY: as for `fill`; types decide which registers there are, so that no others are compiled.
+            // SAFETY: the caller promises room at these positions, and what is written at once is known before. Types decide
+            // which registers there are, so that no others are compiled.
             unsafe {
                 #[cfg(target_arch = "x86_64")]
                 if const { fills::<L, <E::Element as Vectorised>::Wide>(COUNT) } {
@@ -184,23 +166,6 @@ unsafe fn in_registers<V: Packed<Element = E::Element>, E: InRegisters, const CO
         at += V::WIDTH;
     }
     are_known
-}
-
-/// Values that are functions of their position.
-pub(super) struct ByPosition<F>(pub(super) F);
-
-impl<T: Copy, F: Fn(usize) -> T> Elements for ByPosition<F> {
-    type Value = T;
-    #[inline(always)]
-    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
-        let mut values = [const { MaybeUninit::uninit() }; COUNT];
-        let mut at = 0;
-        while at < COUNT {
-            values[at] = MaybeUninit::new((self.0)(start.wrapping_add(at)));
-            at += 1;
-        }
-        values
-    }
 }
 
 /// Where the elements of an operand come from.
@@ -326,6 +291,27 @@ macro_rules! for_dtype {
 }
 pub(super) use for_dtype;
 
+/// Evaluates to an expression in which the name stands for a type that elements of this size are moved as.
+macro_rules! for_size {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        match $dtype {
+            DType::Bool => {
+                type $T = bool;
+                $body
+            }
+            DType::F32 | DType::I32 => {
+                type $T = i32;
+                $body
+            }
+            DType::F64 | DType::I64 => {
+                type $T = i64;
+                $body
+            }
+        }
+    };
+}
+pub(super) use for_size;
+
 /// The value of a function's type that holds no data; a kernel, being a mere pointer, has no place for any.
 ///
 /// # Safety
@@ -347,7 +333,7 @@ impl<T: Vectorised, R: Row, F: Fn(T) -> T> Loop for Map<T, R, F> {
         // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
         unsafe {
             let mapped = Mapped::<T, R, F>(without_data(), Run::new(a), PhantomData);
-            fill_by_registers::<L, _>(result.cast(), count, mapped);
+            fill::<L, _>(result.cast(), count, mapped);
         }
     }
 }
@@ -406,7 +392,7 @@ impl<T: Vectorised, R: Row, F: Fn(T, T) -> T, A: Source<T>, B: Source<T>> Loop f
         // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
         unsafe {
             let combined = Combined::<T, R, F, A, B>(without_data(), A::new(a), B::new(b), PhantomData);
-            fill_by_registers::<L, _>(result.cast(), count, combined);
+            fill::<L, _>(result.cast(), count, combined);
         }
     }
 }
@@ -562,7 +548,7 @@ impl<T: Vectorised, R: BinaryRow<T, bool> + Question, A: Source<T>, B: Source<T>
         // SAFETY: the row is a type without data; the rest is what the caller promises.
         unsafe {
             let compared = Compared::<T, R, A, B>(without_data(), A::new(a), B::new(b), PhantomData);
-            fill_by_registers::<L, _>(result.cast(), count, compared);
+            fill::<L, _>(result.cast(), count, compared);
         }
     }
 }
@@ -622,7 +608,7 @@ impl<T: Vectorised, A: Source<T>, B: Source<T>> Loop for Select<T, A, B> {
         // SAFETY: what the caller promises.
         unsafe {
             let chosen = Chosen::<T, A, B>(Run::new(a), A::new(b), B::new(c), PhantomData);
-            fill_by_registers::<L, _>(result.cast(), count, chosen);
+            fill::<L, _>(result.cast(), count, chosen);
         }
     }
 }
@@ -663,11 +649,7 @@ impl<T: Vectorised, A: Source<T>, B: Source<T>> InRegisters for Chosen<T, A, B> 
 
 /// The kernel of a choice between two elements, whose bits alone matter.
 pub(super) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand) -> Kernel {
-    match dtype {
-        DType::Bool => for_operands!(isa, yes, no, Select<bool>),
-        DType::F32 | DType::I32 => for_operands!(isa, yes, no, Select<i32>),
-        DType::F64 | DType::I64 => for_operands!(isa, yes, no, Select<i64>),
-    }
+    for_size!(dtype, T => for_operands!(isa, yes, no, Select<T>))
 }
 
 /// The loop of a conversion.
@@ -677,7 +659,7 @@ impl<T: Vectorised + Convert, U: Scalar> Loop for Cast<T, U> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: what the caller promises.
-        unsafe { fill_by_registers::<L, _>(result.cast(), count, Converted::<T, U>(Run::new(a), PhantomData)) };
+        unsafe { fill::<L, _>(result.cast(), count, Converted::<T, U>(Run::new(a), PhantomData)) };
     }
 }
 
@@ -727,7 +709,7 @@ impl<U: Vectorised> Loop for CastBooleans<U> {
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         let (one, zero) = (One(U::from_bool(true)), One(U::ZERO));
         // SAFETY: what the caller promises.
-        unsafe { fill_by_registers::<L, _>(result.cast(), count, Chosen(Run::new(a), one, zero, PhantomData)) };
+        unsafe { fill::<L, _>(result.cast(), count, Chosen(Run::new(a), one, zero, PhantomData)) };
     }
 }
 
@@ -749,7 +731,7 @@ impl<T: Vectorised, A: Source<T>, B: Source<T>> Loop for MultiplyAdd<T, A, B> {
         unsafe {
             let sum = Run::<T>::new(result);
             let added = Added::<T, L, A, B>(sum, A::new(a), B::new(b), PhantomData);
-            fill_by_registers::<L, _>(result.cast(), count, added);
+            fill::<L, _>(result.cast(), count, added);
         }
     }
 }

@@ -11,9 +11,9 @@
 mod x86;
 
 #[cfg(target_arch = "x86_64")]
-pub(super) use super::registers::{Half32, Half64, Wide32, Wide64};
+pub(in crate::engine::cpu) use x86::{BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Half32, Half64, Wide32, Wide64};
 #[cfg(target_arch = "x86_64")]
-pub(super) use x86::{BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Quarter32, Quarter64};
+pub(super) use x86::{Quarter32, Quarter64};
 
 use super::functions::Real;
 use super::level::{Level, Product};
@@ -21,7 +21,7 @@ use crate::engine::cpu::elements::{load, store};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// The answers to a question about each element.
-pub(super) trait Mask: Copy {
+pub(in crate::engine::cpu) trait Mask: Copy {
     fn and(self, other: Self) -> Self;
     /// Where the two differ.
     fn differs(self, other: Self) -> Self;

@@ -121,7 +121,7 @@ pub(super) fn detect() -> Instructions {
 
 /// A trait of loops with one signature, and the function that compiles such a loop for a set of instructions.
 macro_rules! compiled {
-    ($loop:ident, $function:ident, $kernel:ident, ($($name:ident: $t:ty),*)) => {
+    ($loop:ident, $function:ident, $portable:ident, $kernel:ident, ($($name:ident: $t:ty),*)) => {
         /// A loop that is compiled for each set of instructions; its implementations are always inlined.
         pub(super) trait $loop {
             /// Runs the loop.
@@ -132,12 +132,18 @@ macro_rules! compiled {
             unsafe fn run<L: Level>($($name: $t),*);
         }
 
-        /// The loop, compiled for these instructions.
-        pub(super) fn $function<B: $loop>(isa: Instructions) -> $kernel {
+        /// The loop, compiled for what every machine has.
+        #[allow(dead_code, reason = "some loops have all levels")]
+        pub(super) fn $portable<B: $loop>() -> $kernel {
             unsafe fn portable<B: $loop>($($name: $t),*) {
                 // SAFETY: the caller keeps the promises of the kernel; every machine has these instructions.
                 unsafe { B::run::<Plain>($($name),*) }
             }
+            portable::<B>
+        }
+
+        /// The loop, compiled for these instructions.
+        pub(super) fn $function<B: $loop>(isa: Instructions) -> $kernel {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
             unsafe fn avx2<B: $loop>($($name: $t),*) {
@@ -155,29 +161,29 @@ macro_rules! compiled {
                 Instructions::Avx512 => avx512::<B>,
                 #[cfg(target_arch = "x86_64")]
                 Instructions::Avx2 => avx2::<B>,
-                _ => portable::<B>,
+                _ => $portable::<B>(),
             }
         }
     };
 }
 
-compiled!(Loop, kernel, Kernel, (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize));
+compiled!(Loop, kernel, portable_kernel, Kernel, (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize));
 compiled!(
     StridedLoop,
-    strided_kernel,
+    strided_kernel, portable_strided_kernel,
     StridedKernel,
     (result: *mut u8, result_stride: isize, a: *const u8, a_stride: isize, count: usize)
 );
 compiled!(
     RowsLoop,
-    rows_kernel,
+    rows_kernel, portable_rows_kernel,
     RowsKernel,
     (result: (*mut u8, isize), a: (*const u8, isize), b: (*const u8, isize), rows: usize, count: usize)
 );
-compiled!(RampLoop, ramp_kernel, RampKernel, (result: *mut i64, start: i64, step: i64, count: usize));
+compiled!(RampLoop, ramp_kernel, portable_ramp_kernel, RampKernel, (result: *mut i64, start: i64, step: i64, count: usize));
 compiled!(
     GatherLoop,
-    gather_kernel,
+    gather_kernel, portable_gather_kernel,
     GatherKernel,
     (result: *mut u8, source: *const u8, stride: isize, index: *const i64, extent: i64, count: usize)
 );

@@ -10,16 +10,12 @@
 mod convert;
 mod elementwise;
 mod functions;
-mod lanes;
+pub(super) mod lanes;
 mod level;
 mod movement;
-mod packed;
+pub(super) mod packed;
 mod reduction;
-#[cfg(target_arch = "x86_64")]
-pub(super) mod registers;
 mod rows;
-#[cfg(target_arch = "x86_64")]
-pub(super) mod sums;
 #[cfg(test)]
 mod tests;
 

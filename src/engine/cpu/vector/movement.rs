@@ -1,32 +1,14 @@
 //! Kernels that move elements and compute none. Elements of one size are moved by one kernel, whatever their type.
 
-use super::elementwise::{ByPosition, fill as fill_blocks};
+use super::elementwise::{Elements, InRegisters, fill as fill_blocks, for_size};
 use super::level::{GatherLoop, Level, Loop, RampLoop, StridedLoop};
 use super::level::{gather_kernel, kernel, ramp_kernel, strided_kernel};
+use super::packed::{Packed, Vectorised};
 use super::{GatherKernel, Instructions, Kernel, RampKernel, StridedKernel};
 use crate::engine::cpu::elements::{load, store};
 use crate::shape::DType;
 use std::marker::PhantomData;
-
-/// Evaluates to an expression in which the name stands for an integer type of the element type's size.
-macro_rules! for_size {
-    ($dtype:expr, $T:ident => $body:expr) => {
-        match $dtype.bytes() {
-            1 => {
-                type $T = u8;
-                $body
-            }
-            4 => {
-                type $T = u32;
-                $body
-            }
-            _ => {
-                type $T = u64;
-                $body
-            }
-        }
-    };
-}
+use std::mem::MaybeUninit;
 
 /// Copies a run of elements of one size.
 unsafe fn copy_run<T: Copy>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
@@ -39,22 +21,61 @@ pub(super) fn copy(dtype: DType) -> Kernel {
     for_size!(dtype, T => copy_run::<T>)
 }
 
+/// One element at every position.
+struct Same<T>(T);
+
+impl<T: Copy> Elements for Same<T> {
+    type Value = T;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, _: usize) -> [MaybeUninit<T>; COUNT] {
+        [MaybeUninit::new(self.0); COUNT]
+    }
+}
+
+impl<T: Vectorised> InRegisters for Same<T> {
+    type Element = T;
+    #[inline(always)]
+    unsafe fn write<V: Packed<Element = T>>(&self, _: usize, to: *mut T) {
+        // SAFETY: as the caller's.
+        unsafe { V::repeated(self.0).store(to) };
+    }
+}
+
+/// The elements before a place, the last of them first.
+struct Reversed<T>(*const T);
+
+impl<T: Copy> Elements for Reversed<T> {
+    type Value = T;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            // SAFETY: as the caller's.
+            values[at] = MaybeUninit::new(unsafe { load(self.0.wrapping_sub(start.wrapping_add(at).wrapping_add(1))) });
+            at += 1;
+        }
+        values
+    }
+}
+
+impl<T: Vectorised> InRegisters for Reversed<T> {
+    type Element = T;
+    #[inline(always)]
+    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut T) {
+        // SAFETY: as the caller's.
+        unsafe { V::load(self.0.wrapping_sub(start.wrapping_add(V::WIDTH))).reversed().store(to) };
+    }
+}
+
 struct Fill<T>(PhantomData<T>);
 
-impl<T: Copy> Loop for Fill<T> {
+impl<T: Vectorised> Loop for Fill<T> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises one element of the operand, and room for `count`.
         unsafe {
-            let element = load(a.cast::<T>());
-            fill_blocks(
-                result.cast(),
-                count,
-                ByPosition(
-                    #[inline(always)]
-                    |_| element,
-                ),
-            );
+            fill_blocks::<L, _>(result.cast(), count, Same(load(a.cast::<T>())));
         }
     }
 }
@@ -66,7 +87,7 @@ pub(super) fn fill(isa: Instructions, dtype: DType) -> Kernel {
 
 struct StridedCopy<T>(PhantomData<T>);
 
-impl<T: Copy> StridedLoop for StridedCopy<T> {
+impl<T: Vectorised> StridedLoop for StridedCopy<T> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, result_stride: isize, a: *const u8, a_stride: isize, count: usize) {
         let size = size_of::<T>() as isize;
@@ -83,24 +104,9 @@ impl<T: Copy> StridedLoop for StridedCopy<T> {
             } else if a_stride == size {
                 std::ptr::copy_nonoverlapping(from, to, count);
             } else if a_stride == -size {
-                fill_blocks(
-                    to,
-                    count,
-                    ByPosition(
-                        #[inline(always)]
-                        |at| load(from.wrapping_sub(at)),
-                    ),
-                );
+                fill_blocks::<L, _>(to, count, Reversed(from.wrapping_add(1)));
             } else if a_stride == 0 && count > 0 {
-                let element = load(from);
-                fill_blocks(
-                    to,
-                    count,
-                    ByPosition(
-                        #[inline(always)]
-                        |_| element,
-                    ),
-                );
+                fill_blocks::<L, _>(to, count, Same(load(from)));
             } else {
                 let mut from = a;
                 for at in 0..count {
@@ -119,17 +125,51 @@ pub(super) fn strided_copy(isa: Instructions, dtype: DType) -> StridedKernel {
 
 struct Ramp;
 
+/// Numbers at regular distances: the first, the distance, and how far each of a register lies from the first of them.
+struct Numbers(i64, i64, [i64; Numbers::WIDEST]);
+
+impl Numbers {
+    /// Elements of the widest register.
+    const WIDEST: usize = 8;
+}
+
+impl Elements for Numbers {
+    type Value = i64;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<i64>; COUNT] {
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            let place = start.wrapping_add(at) as i64;
+            values[at] = MaybeUninit::new(self.0.wrapping_add(self.1.wrapping_mul(place)));
+            at += 1;
+        }
+        values
+    }
+}
+
+impl InRegisters for Numbers {
+    type Element = i64;
+    #[inline(always)]
+    unsafe fn write<V: Packed<Element = i64>>(&self, start: usize, to: *mut i64) {
+        const { assert!(V::WIDTH <= Numbers::WIDEST) };
+        let first = self.0.wrapping_add(self.1.wrapping_mul(start as i64));
+        // SAFETY: as the caller's; there are as many distances as elements.
+        unsafe { V::repeated(first).plus(V::load(self.2.as_ptr())).store(to) };
+    }
+}
+
 impl RampLoop for Ramp {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut i64, start: i64, step: i64, count: usize) {
-        // SAFETY: the caller promises room for `count` elements.
-        unsafe {
-            let number = ByPosition(
-                #[inline(always)]
-                |at| start.wrapping_add(step.wrapping_mul(at as i64)),
-            );
-            fill_blocks(result, count, number);
+        let mut distances = [0; Numbers::WIDEST];
+        let mut at = 1;
+        while at < Numbers::WIDEST {
+            distances[at] = step.wrapping_mul(at as i64);
+            at += 1;
         }
+        // SAFETY: the caller promises room for `count` elements.
+        unsafe { fill_blocks::<L, _>(result, count, Numbers(start, step, distances)) };
     }
 }
 

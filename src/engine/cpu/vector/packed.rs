@@ -13,12 +13,14 @@ use super::lanes::{Bits, Lanes, Mask};
 #[cfg(target_arch = "x86_64")]
 use super::level::Level;
 use super::level::Product;
+use crate::concrete::Arithmetic;
 use crate::concrete::Scalar;
+use crate::engine::cpu::elements::load;
 use crate::operation::{Binary, Unary, comparison_row};
 use crate::shape::DType;
 
 /// A register of elements, used where the machine has its instructions and nowhere else.
-pub(super) trait Packed: Copy {
+pub(in crate::engine::cpu) trait Packed: Copy {
     /// The type of an element.
     type Element: Scalar;
     /// Answers for as many elements.
@@ -48,6 +50,53 @@ pub(super) trait Packed: Copy {
     fn equals(self, other: Self) -> Self::Mask;
     /// The first where the mask holds, else the second.
     fn either(mask: Self::Mask, yes: Self, no: Self) -> Self;
+    /// The first elements, fewer than the register has, and after them those of this one.
+    ///
+    /// # Safety
+    ///
+    /// There are so many valid elements.
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
+    unsafe fn rest(self, from: *const Self::Element, count: usize) -> Self {
+        let mut elements = self.elements();
+        for at in 0..Self::WIDTH {
+            if at < count {
+                // SAFETY: as the caller's.
+                elements[at] = unsafe { load(from.wrapping_add(at)) };
+            }
+        }
+        // SAFETY: a register has no more elements.
+        unsafe { Self::load(elements.as_ptr()) }
+    }
+    /// The elements, and zeros.
+    #[inline(always)]
+    fn elements(self) -> [Self::Element; 32] {
+        let mut elements = [Self::Element::ZERO; 32];
+        // SAFETY: a register has no more elements.
+        unsafe { self.store(elements.as_mut_ptr()) };
+        elements
+    }
+    /// The sum of halves, until one element is left.
+    #[inline(always)]
+    fn total(self) -> Self::Element {
+        let mut elements = self.elements();
+        let mut width = Self::WIDTH;
+        while width > 1 {
+            width /= 2;
+            for at in 0..width {
+                elements[at] = elements[at].plus(elements[at + width]);
+            }
+        }
+        elements[0]
+    }
+    /// The last element first.
+    fn reversed(self) -> Self;
+    /// The sum; of booleans, or.
+    fn plus(self, other: Self) -> Self;
+    /// The larger elements, this one's if they are equal; NaN wins.
+    fn larger(self, other: Self) -> Self;
+    /// The smaller elements, this one's if they are equal; NaN wins.
+    fn smaller(self, other: Self) -> Self;
     /// This times the factor, plus the term, with one rounding.
     fn multiply_add(self, factor: Self, term: Self) -> Self;
     /// A row of the table, or `None` where it is left to the table's closure; which of the two is known when compiled.
@@ -65,7 +114,7 @@ pub(super) trait Packed: Copy {
 }
 
 /// Answers that are read and written as booleans.
-pub(super) trait Answers: Mask {
+pub(in crate::engine::cpu) trait Answers: Mask {
     /// The answers from a place on.
     ///
     /// # Safety
@@ -153,21 +202,37 @@ fn unary_of_floats<V: Lanes>(row: Unary, x: V) -> Option<V> {
     })
 }
 
+/// The second, but for what is no number.
+#[inline(always)]
+fn unless_nan<V: Lanes>(a: V, b: V) -> V {
+    V::either(a.equals(a), b, a)
+}
+
+/// The larger one, the first if they are equal; NaN wins.
+#[inline(always)]
+fn larger<V: Lanes>(a: V, b: V) -> V {
+    V::either(b.less_or_equal(a), a, unless_nan(a, b))
+}
+
+/// The smaller one, the first if they are equal; NaN wins.
+#[inline(always)]
+fn smaller<V: Lanes>(a: V, b: V) -> V {
+    V::either(a.less_or_equal(b), a, unless_nan(a, b))
+}
+
 /// Rows of pairs of floats.
 #[inline(always)]
 fn binary_of_floats<V: Lanes>(row: Binary, a: V, b: V) -> Option<V> {
     let zero = V::number(0.0);
-    // The second, but for what is no number.
-    let unless_nan = V::either(a.equals(a), b, a);
     Some(match row {
         Binary::Add => a + b,
         Binary::Sub => a - b,
         Binary::Mul => a * b,
         Binary::Div => a / (b + zero),
-        Binary::Min => V::either(a.less_or_equal(b), a, unless_nan),
-        Binary::MinRight => V::either(a.less(b), a, unless_nan),
-        Binary::Max => V::either(b.less_or_equal(a), a, unless_nan),
-        Binary::MaxRight => V::either(b.less(a), a, unless_nan),
+        Binary::Min => smaller(a, b),
+        Binary::MinRight => V::either(a.less(b), a, unless_nan(a, b)),
+        Binary::Max => larger(a, b),
+        Binary::MaxRight => V::either(b.less(a), a, unless_nan(a, b)),
         Binary::KeepZero => V::either(a.equals(zero), zero, a * b),
         _ => return None,
     })
@@ -191,11 +256,11 @@ fn unary_of_integers<V: Integers>(row: Unary, x: V) -> Option<V> {
 #[inline(always)]
 fn binary_of_integers<V: Integers>(row: Binary, a: V, b: V) -> Option<V> {
     Some(match row {
-        Binary::Add => a.plus(b),
+        Binary::Add => Bits::plus(a, b),
         Binary::Sub => a.minus(b),
         Binary::Mul => a.times(b),
-        Binary::Min | Binary::MinRight => V::either(a.less(b), a, b),
-        Binary::Max | Binary::MaxRight => V::either(a.less(b), b, a),
+        Binary::Min | Binary::MinRight => a.smaller(b),
+        Binary::Max | Binary::MaxRight => a.larger(b),
         Binary::BitAnd => a.and(b),
         Binary::BitOr => a.or(b),
         Binary::BitXor => a.differs(b),

@@ -1,13 +1,15 @@
-//! Kernels that combine the elements of a run into one.
+//! Kernels that combine the elements of a run into one, with portable instructions; with others they are in registers.
 
-use super::elementwise::{ByPosition, fill, for_dtype};
-use super::level::{Level, Loop, Product, RowsLoop, kernel, rows_kernel};
+use super::elementwise::{Elements, InRegisters, fill, for_dtype};
+use super::level::{Level, Loop, Product, RowsLoop, portable_kernel, portable_rows_kernel, rows_kernel};
+use super::packed::{Packed, Vectorised};
 use super::{Instructions, Kernel, RowsKernel};
 use crate::algebra::Reduction;
 use crate::concrete::{Scalar, larger, smaller};
 use crate::engine::cpu::elements::{load, store};
 use crate::shape::DType;
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 /// Partial results, one for each position of a block: so many vectors that none waits for the one before, and for all
 /// instructions the same number, so that the order of a sum does not depend on them.
@@ -62,6 +64,7 @@ trait Join<T> {
     /// What a reduction of nothing is.
     const NOTHING: T;
     fn join(a: T, b: T) -> T;
+    fn join_packed<V: Packed<Element = T>>(a: V, b: V) -> V;
 }
 
 struct Sum;
@@ -74,6 +77,10 @@ impl<T: Scalar> Join<T> for Sum {
     fn join(a: T, b: T) -> T {
         a.plus(b)
     }
+    #[inline(always)]
+    fn join_packed<V: Packed<Element = T>>(a: V, b: V) -> V {
+        a.plus(b)
+    }
 }
 
 impl<T: Scalar> Join<T> for Largest {
@@ -82,6 +89,10 @@ impl<T: Scalar> Join<T> for Largest {
     fn join(a: T, b: T) -> T {
         larger(a, b)
     }
+    #[inline(always)]
+    fn join_packed<V: Packed<Element = T>>(a: V, b: V) -> V {
+        a.larger(b)
+    }
 }
 
 impl<T: Scalar> Join<T> for Smallest {
@@ -89,6 +100,10 @@ impl<T: Scalar> Join<T> for Smallest {
     #[inline(always)]
     fn join(a: T, b: T) -> T {
         smaller(a, b)
+    }
+    #[inline(always)]
+    fn join_packed<V: Packed<Element = T>>(a: V, b: V) -> V {
+        a.smaller(b)
     }
 }
 
@@ -143,20 +158,20 @@ impl<T: Product, J: Join<T>> RowsLoop for Reduce<T, J> {
 }
 
 /// The kernel of a reduction.
-pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
+pub(super) fn reduce(op: Reduction, dtype: DType) -> Kernel {
     for_dtype!(dtype, T => match op {
-        Reduction::Sum => kernel::<Reduce<T, Sum>>(isa),
-        Reduction::Max => kernel::<Reduce<T, Largest>>(isa),
-        Reduction::Min => kernel::<Reduce<T, Smallest>>(isa),
+        Reduction::Sum => portable_kernel::<Reduce<T, Sum>>(),
+        Reduction::Max => portable_kernel::<Reduce<T, Largest>>(),
+        Reduction::Min => portable_kernel::<Reduce<T, Smallest>>(),
     })
 }
 
 /// The kernel of reductions of rows.
-pub(super) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
+pub(super) fn reduce_rows(op: Reduction, dtype: DType) -> RowsKernel {
     for_dtype!(dtype, T => match op {
-        Reduction::Sum => rows_kernel::<Reduce<T, Sum>>(isa),
-        Reduction::Max => rows_kernel::<Reduce<T, Largest>>(isa),
-        Reduction::Min => rows_kernel::<Reduce<T, Smallest>>(isa),
+        Reduction::Sum => portable_rows_kernel::<Reduce<T, Sum>>(),
+        Reduction::Max => portable_rows_kernel::<Reduce<T, Largest>>(),
+        Reduction::Min => portable_rows_kernel::<Reduce<T, Smallest>>(),
     })
 }
 
@@ -166,7 +181,48 @@ struct Columns<T, J>(PhantomData<(T, J)>);
 /// Rows that are combined at once, with the result in registers meanwhile.
 const TOGETHER: usize = 4;
 
-impl<T: Product, J: Join<T>> RowsLoop for Columns<T, J> {
+/// The elements of a run, with those of some rows at their place.
+struct WithRows<T, J, const ROWS: usize>(*const T, [*const T; ROWS], PhantomData<J>);
+
+impl<T: Scalar, J: Join<T>, const ROWS: usize> Elements for WithRows<T, J, ROWS> {
+    type Value = T;
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            let place = start.wrapping_add(at);
+            // SAFETY: as the caller's.
+            let mut joined = unsafe { load(self.0.wrapping_add(place)) };
+            for row in 0..ROWS {
+                // SAFETY: as the caller's.
+                joined = J::join(joined, unsafe { load(self.1[row].wrapping_add(place)) });
+            }
+            values[at] = MaybeUninit::new(joined);
+            at += 1;
+        }
+        values
+    }
+}
+
+impl<T: Vectorised, J: Join<T>, const ROWS: usize> InRegisters for WithRows<T, J, ROWS> {
+    type Element = T;
+    #[inline(always)]
+    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
+    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut T) {
+        // SAFETY: as the caller's.
+        unsafe {
+            let mut joined = V::load(self.0.wrapping_add(start));
+            for row in 0..ROWS {
+                joined = J::join_packed(joined, V::load(self.1[row].wrapping_add(start)));
+            }
+            joined.store(to);
+        }
+    }
+}
+
+impl<T: Vectorised, J: Join<T>> RowsLoop for Columns<T, J> {
     #[inline(always)]
     unsafe fn run<L: Level>(
         (result, _): (*mut u8, isize),
@@ -176,40 +232,26 @@ impl<T: Product, J: Join<T>> RowsLoop for Columns<T, J> {
         count: usize,
     ) {
         let result = result.cast::<T>();
-        let place = |row: usize| b.wrapping_offset(stride.wrapping_mul(row as isize)).cast::<T>();
-        let mut row = 0;
+        let mut row = b;
+        let mut left = rows;
         // SAFETY: the caller promises `count` elements of the result and of each row.
         unsafe {
-            while rows.wrapping_sub(row) >= TOGETHER {
-                let [a, b, c, d] = [0, 1, 2, 3].map(
-                    #[inline(always)]
-                    |next| place(row.wrapping_add(next)),
-                );
-                fill(
-                    result,
-                    count,
-                    ByPosition(
-                        #[inline(always)]
-                        |at| {
-                            let first = J::join(load(result.wrapping_add(at)), load(a.wrapping_add(at)));
-                            let third = J::join(J::join(first, load(b.wrapping_add(at))), load(c.wrapping_add(at)));
-                            J::join(third, load(d.wrapping_add(at)))
-                        },
-                    ),
-                );
-                row = row.wrapping_add(TOGETHER);
+            while left >= TOGETHER {
+                let mut places = [row.cast::<T>(); TOGETHER];
+                let mut at = 1;
+                while at < TOGETHER {
+                    row = row.wrapping_offset(stride);
+                    places[at] = row.cast();
+                    at += 1;
+                }
+                fill::<L, _>(result, count, WithRows::<T, J, TOGETHER>(result, places, PhantomData));
+                row = row.wrapping_offset(stride);
+                left = left.wrapping_sub(TOGETHER);
             }
-            while row < rows {
-                let a = place(row);
-                fill(
-                    result,
-                    count,
-                    ByPosition(
-                        #[inline(always)]
-                        |at| J::join(load(result.wrapping_add(at)), load(a.wrapping_add(at))),
-                    ),
-                );
-                row = row.wrapping_add(1);
+            while left > 0 {
+                fill::<L, _>(result, count, WithRows::<T, J, 1>(result, [row.cast()], PhantomData));
+                row = row.wrapping_offset(stride);
+                left = left.wrapping_sub(1);
             }
         }
     }
@@ -301,29 +343,29 @@ impl<T: Product, F: Term<T>> RowsLoop for Sums<T, F> {
 }
 
 /// The kernel of a sum of products.
-pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
-    for_dtype!(dtype, T => kernel::<Sums<T, Products>>(isa))
+pub(super) fn dot(dtype: DType) -> Kernel {
+    for_dtype!(dtype, T => portable_kernel::<Sums<T, Products>>())
 }
 
 /// The kernel of a sum of squared differences.
-pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Kernel {
+pub(super) fn square_distance(dtype: DType) -> Kernel {
     match dtype {
-        DType::F32 => kernel::<Sums<f32, SquaredDifferences>>(isa),
-        DType::F64 => kernel::<Sums<f64, SquaredDifferences>>(isa),
+        DType::F32 => portable_kernel::<Sums<f32, SquaredDifferences>>(),
+        DType::F64 => portable_kernel::<Sums<f64, SquaredDifferences>>(),
         _ => unreachable!("squared distances are those of floats"),
     }
 }
 
 /// The kernel of sums of products, of rows.
-pub(super) fn dots(isa: Instructions, dtype: DType) -> RowsKernel {
-    for_dtype!(dtype, T => rows_kernel::<Sums<T, Products>>(isa))
+pub(super) fn dots(dtype: DType) -> RowsKernel {
+    for_dtype!(dtype, T => portable_rows_kernel::<Sums<T, Products>>())
 }
 
 /// The kernel of sums of squared differences, of rows.
-pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
+pub(super) fn square_distances(dtype: DType) -> RowsKernel {
     match dtype {
-        DType::F32 => rows_kernel::<Sums<f32, SquaredDifferences>>(isa),
-        DType::F64 => rows_kernel::<Sums<f64, SquaredDifferences>>(isa),
+        DType::F32 => portable_rows_kernel::<Sums<f32, SquaredDifferences>>(),
+        DType::F64 => portable_rows_kernel::<Sums<f64, SquaredDifferences>>(),
         _ => unreachable!("squared distances are those of floats"),
     }
 }

@@ -1,7 +1,7 @@
 //! Reductions of runs, and sums over pairs of elements for several rows at a time: dot products, and squared distances.
 //!
 //! Rows that share an operand read it once, and their sums do not wait for each other. Compilers don't find these vectors
-//! by themselves, so they are spelled out for the instructions of one architecture; others use the plain loops.
+//! by themselves, so they are spelled out in registers; machines without them use the portable loops.
 
 use super::reduction;
 use super::{Instructions, Kernel, RowsKernel};
@@ -11,98 +11,90 @@ use crate::shape::DType;
 /// The kernel of the reduction of a run.
 pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
     #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = match op {
-        Reduction::Sum => x86::of_one::<x86::Elements>(isa, dtype),
-        Reduction::Max => x86::of_one::<x86::Largest>(isa, dtype),
-        Reduction::Min => x86::of_one::<x86::Smallest>(isa, dtype),
-    } {
+    if let Some((kernel, _)) = x86::reduce(isa, op, dtype) {
         return kernel;
     }
-    reduction::reduce(isa, op, dtype)
+    reduction::reduce(op, dtype)
 }
 
 /// The kernel of the reductions of rows.
 pub(super) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
     #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = match op {
-        Reduction::Sum => x86::kernel::<x86::Elements>(isa, dtype),
-        Reduction::Max => x86::kernel::<x86::Largest>(isa, dtype),
-        Reduction::Min => x86::kernel::<x86::Smallest>(isa, dtype),
-    } {
+    if let Some((_, kernel)) = x86::reduce(isa, op, dtype) {
         return kernel;
     }
-    reduction::reduce_rows(isa, op, dtype)
+    reduction::reduce_rows(op, dtype)
 }
 
 /// The kernel of a sum of products.
 pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
     #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::of_one::<x86::Products>(isa, dtype) {
+    if let Some((kernel, _)) = x86::dot(isa, dtype) {
         return kernel;
     }
-    reduction::dot(isa, dtype)
+    reduction::dot(dtype)
 }
 
 /// The kernel of a sum of squared differences.
 pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Kernel {
     #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::of_one::<x86::SquaredDifferences>(isa, dtype) {
+    if let Some((kernel, _)) = x86::square_distance(isa, dtype) {
         return kernel;
     }
-    reduction::square_distance(isa, dtype)
+    reduction::square_distance(dtype)
 }
 
 /// The kernel of sums of products, of rows.
 pub(super) fn dots(isa: Instructions, dtype: DType) -> RowsKernel {
     #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::kernel::<x86::Products>(isa, dtype) {
+    if let Some((_, kernel)) = x86::dot(isa, dtype) {
         return kernel;
     }
-    reduction::dots(isa, dtype)
+    reduction::dots(dtype)
 }
 
 /// The kernel of sums of squared differences, of rows.
 pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
     #[cfg(target_arch = "x86_64")]
-    if let Some(kernel) = x86::kernel::<x86::SquaredDifferences>(isa, dtype) {
+    if let Some((_, kernel)) = x86::square_distance(isa, dtype) {
         return kernel;
     }
-    reduction::square_distances(isa, dtype)
+    reduction::square_distances(dtype)
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{DType, Instructions, Kernel, RowsKernel, reduction::LANES};
+    use super::{DType, Instructions, Kernel, Reduction, RowsKernel, reduction::LANES};
     use crate::concrete::{Arithmetic, larger, smaller};
     use crate::engine::cpu::elements::{load, store};
-    use crate::engine::cpu::vector::registers::{Half32, Half64, Vector, Wide32, Wide64};
+    use crate::engine::cpu::vector::elementwise::for_dtype;
+    use crate::engine::cpu::vector::lanes::Lanes;
+    use crate::engine::cpu::vector::packed::{Packed, Vectorised};
 
     /// What becomes of the elements, or pairs of elements, of a run.
-    pub(super) trait Term {
+    pub(super) trait Term<V: Packed> {
         /// Whether there is a second operand.
         const PAIRS: bool = true;
         /// What nothing becomes.
         #[inline(always)]
-        fn nothing<T: Arithmetic>() -> T {
-            T::ZERO
+        fn nothing() -> V::Element {
+            V::Element::ZERO
         }
-        unsafe fn add<V: Vector>(all: V, a: V, b: V) -> V;
+        fn add(all: V, a: V, b: V) -> V;
         /// What two parts become.
         #[inline(always)]
-        unsafe fn join<V: Vector>(a: V, b: V) -> V {
-            // SAFETY: as the caller's.
-            unsafe { a.plus(b) }
+        fn join(a: V, b: V) -> V {
+            a.plus(b)
         }
         /// The same of single elements.
         #[inline(always)]
-        fn join_elements<T: Arithmetic>(a: T, b: T) -> T {
+        fn join_elements(a: V::Element, b: V::Element) -> V::Element {
             a.plus(b)
         }
         /// What the halves of a register become, until one element is left.
         #[inline(always)]
-        unsafe fn total<V: Vector>(all: V) -> V::Element {
-            // SAFETY: as the caller's.
-            unsafe { all.total() }
+        fn total(all: V) -> V::Element {
+            all.total()
         }
     }
 
@@ -113,42 +105,37 @@ mod x86 {
     pub(super) struct Largest;
     pub(super) struct Smallest;
 
-    impl Term for Elements {
+    impl<V: Packed> Term<V> for Elements {
         const PAIRS: bool = false;
         #[inline(always)]
-        unsafe fn add<V: Vector>(sum: V, a: V, _: V) -> V {
-            // SAFETY: as the caller's.
-            unsafe { sum.plus(a) }
+        fn add(sum: V, a: V, _: V) -> V {
+            sum.plus(a)
         }
     }
 
     macro_rules! extreme {
         ($name:ident, $better:ident, $nothing:ident) => {
-            impl Term for $name {
+            impl<V: Packed> Term<V> for $name {
                 const PAIRS: bool = false;
                 #[inline(always)]
-                fn nothing<T: Arithmetic>() -> T {
-                    T::$nothing
+                fn nothing() -> V::Element {
+                    V::Element::$nothing
                 }
                 #[inline(always)]
-                unsafe fn add<V: Vector>(best: V, a: V, _: V) -> V {
-                    // SAFETY: as the caller's.
-                    unsafe { best.$better(a) }
+                fn add(best: V, a: V, _: V) -> V {
+                    best.$better(a)
                 }
                 #[inline(always)]
-                unsafe fn join<V: Vector>(a: V, b: V) -> V {
-                    // SAFETY: as the caller's.
-                    unsafe { a.$better(b) }
+                fn join(a: V, b: V) -> V {
+                    a.$better(b)
                 }
                 #[inline(always)]
-                fn join_elements<T: Arithmetic>(a: T, b: T) -> T {
+                fn join_elements(a: V::Element, b: V::Element) -> V::Element {
                     $better(a, b)
                 }
                 #[inline(always)]
-                unsafe fn total<V: Vector>(best: V) -> V::Element {
-                    let mut elements = [V::Element::$nothing; LANES];
-                    // SAFETY: as the caller's; a register has no more elements.
-                    unsafe { best.store(elements.as_mut_ptr()) };
+                fn total(best: V) -> V::Element {
+                    let mut elements = best.elements();
                     let mut width = V::WIDTH;
                     while width > 1 {
                         width /= 2;
@@ -165,22 +152,18 @@ mod x86 {
     extreme!(Largest, larger, LOWEST);
     extreme!(Smallest, smaller, HIGHEST);
 
-    impl Term for Products {
+    impl<V: Packed> Term<V> for Products {
         #[inline(always)]
-        unsafe fn add<V: Vector>(sum: V, a: V, b: V) -> V {
-            // SAFETY: as the caller's.
-            unsafe { a.fused(b, sum) }
+        fn add(sum: V, a: V, b: V) -> V {
+            a.multiply_add(b, sum)
         }
     }
 
-    impl Term for SquaredDifferences {
+    impl<V: Packed + Lanes> Term<V> for SquaredDifferences {
         #[inline(always)]
-        unsafe fn add<V: Vector>(sum: V, a: V, b: V) -> V {
-            // SAFETY: as the caller's.
-            unsafe {
-                let difference = a.minus(b);
-                difference.fused(difference, sum)
-            }
+        fn add(sum: V, a: V, b: V) -> V {
+            let difference = a - b;
+            difference.multiply_add(difference, sum)
         }
     }
 
@@ -190,7 +173,7 @@ mod x86 {
     /// The results of so many rows, every 32nd element together and then halves of those. All rows may be of one `a`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
-    unsafe fn sums<V: Vector, F: Term, const ROWS: usize, const SHARED: bool>(
+    unsafe fn sums<V: Packed, F: Term<V>, const ROWS: usize, const SHARED: bool>(
         a: [*const V::Element; ROWS],
         b: [*const V::Element; ROWS],
         count: usize,
@@ -198,7 +181,7 @@ mod x86 {
         let parts = LANES / V::WIDTH;
         // SAFETY: the caller promises the elements and the instructions.
         unsafe {
-            let nothing = V::splat(F::nothing());
+            let nothing = V::repeated(F::nothing());
             let mut sums = [[nothing; PARTS]; ROWS];
             let mut start = 0;
             while count.wrapping_sub(start) >= LANES {
@@ -250,7 +233,7 @@ mod x86 {
 
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
-    unsafe fn rows<V: Vector, F: Term, const ROWS: usize>(
+    unsafe fn rows<V: Packed, F: Term<V>, const ROWS: usize>(
         (result, result_stride): (*mut u8, isize),
         (a, a_stride): (*const u8, isize),
         (b, b_stride): (*const u8, isize),
@@ -291,7 +274,7 @@ mod x86 {
     macro_rules! compiled {
         ($rows:ident, $one:ident, $features:literal) => {
             #[target_feature(enable = $features)]
-            unsafe fn $rows<V: Vector, F: Term, const ROWS: usize>(
+            unsafe fn $rows<V: Packed, F: Term<V>, const ROWS: usize>(
                 result: (*mut u8, isize),
                 a: (*const u8, isize),
                 b: (*const u8, isize),
@@ -304,7 +287,7 @@ mod x86 {
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn $one<V: Vector, F: Term>(
+            unsafe fn $one<V: Packed, F: Term<V>>(
                 result: *mut u8,
                 a: *const u8,
                 b: *const u8,
@@ -320,25 +303,49 @@ mod x86 {
     compiled!(avx2, avx2_of_one, "avx2,fma,bmi1,bmi2,lzcnt,popcnt");
     compiled!(avx512, avx512_of_one, "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt");
 
-    /// The kernel for floats, of one row.
-    pub(super) fn of_one<F: Term>(isa: Instructions, dtype: DType) -> Option<Kernel> {
-        match (isa, dtype) {
-            (Instructions::Avx512, DType::F32) => Some(avx512_of_one::<Wide32, F>),
-            (Instructions::Avx512, DType::F64) => Some(avx512_of_one::<Wide64, F>),
-            (Instructions::Avx2, DType::F32) => Some(avx2_of_one::<Half32, F>),
-            (Instructions::Avx2, DType::F64) => Some(avx2_of_one::<Half64, F>),
-            _ => None,
-        }
+    /// Results that there are registers for at a time.
+    const fn rows_of<T>() -> usize {
+        if size_of::<T>() == 8 { 1 } else { 2 }
     }
 
-    /// The kernel for floats; sums of as many rows together as there are registers for.
-    pub(super) fn kernel<F: Term>(isa: Instructions, dtype: DType) -> Option<RowsKernel> {
-        match (isa, dtype) {
-            (Instructions::Avx512, DType::F32) => Some(avx512::<Wide32, F, 4>),
-            (Instructions::Avx512, DType::F64) => Some(avx512::<Wide64, F, 4>),
-            (Instructions::Avx2, DType::F32) => Some(avx2::<Half32, F, 2>),
-            (Instructions::Avx2, DType::F64) => Some(avx2::<Half64, F, 1>),
-            _ => None,
-        }
+    macro_rules! kernels {
+        ($isa:expr, $dtype:expr, $term:ty) => {
+            match $isa {
+                Instructions::Avx512 => for_dtype!($dtype, T => kernels!(avx512, T, Wide, 4, $term)),
+                Instructions::Avx2 => for_dtype!($dtype, T => kernels!(avx2, T, Half, { rows_of::<T>() }, $term)),
+                Instructions::Portable => return None,
+            }
+        };
+        (avx512, $t:ty, $width:ident, $rows:tt, $term:ty) => {
+            (avx512_of_one::<<$t as Vectorised>::$width, $term> as Kernel, avx512::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel)
+        };
+        (avx2, $t:ty, $width:ident, $rows:tt, $term:ty) => {
+            (avx2_of_one::<<$t as Vectorised>::$width, $term> as Kernel, avx2::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel)
+        };
+    }
+
+    /// The kernels of the reduction of one row, and of rows.
+    pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Option<(Kernel, RowsKernel)> {
+        Some(match op {
+            Reduction::Sum => kernels!(isa, dtype, Elements),
+            Reduction::Max => kernels!(isa, dtype, Largest),
+            Reduction::Min => kernels!(isa, dtype, Smallest),
+        })
+    }
+
+    /// The kernels of sums of products.
+    pub(super) fn dot(isa: Instructions, dtype: DType) -> Option<(Kernel, RowsKernel)> {
+        Some(kernels!(isa, dtype, Products))
+    }
+
+    /// The kernels of sums of squared differences.
+    pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Option<(Kernel, RowsKernel)> {
+        Some(match (isa, dtype) {
+            (Instructions::Avx512, DType::F32) => kernels!(avx512, f32, Wide, 4, SquaredDifferences),
+            (Instructions::Avx512, DType::F64) => kernels!(avx512, f64, Wide, 4, SquaredDifferences),
+            (Instructions::Avx2, DType::F32) => kernels!(avx2, f32, Half, 2, SquaredDifferences),
+            (Instructions::Avx2, DType::F64) => kernels!(avx2, f64, Half, 1, SquaredDifferences),
+            _ => return None,
+        })
     }
 }

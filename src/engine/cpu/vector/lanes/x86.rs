@@ -6,18 +6,42 @@
 use super::{Bits, Lanes, Mask};
 use crate::engine::cpu::elements::{load, store};
 use crate::engine::cpu::vector::level::Level;
-use crate::engine::cpu::vector::registers::{Half32, Half64, Wide32, Wide64};
 use std::arch::x86_64::*;
 use std::mem::transmute;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// A register of two doubles.
-#[derive(Clone, Copy)]
-pub(in crate::engine::cpu::vector) struct Quarter64(pub(super) __m128d);
+macro_rules! registers {
+    ($($(#[$doc:meta])* $name:ident($register:ident);)*) => {
+        $($(#[$doc])* #[derive(Clone, Copy)] pub(in crate::engine::cpu) struct $name(pub(in crate::engine::cpu::vector) $register);)*
+    };
+}
 
-/// A register of four singles.
-#[derive(Clone, Copy)]
-pub(in crate::engine::cpu::vector) struct Quarter32(pub(super) __m128);
+registers! {
+    /// Eight doubles.
+    Wide64(__m512d);
+    /// Sixteen singles.
+    Wide32(__m512);
+    /// Four doubles.
+    Half64(__m256d);
+    /// Eight singles.
+    Half32(__m256);
+    /// Two doubles.
+    Quarter64(__m128d);
+    /// Four singles.
+    Quarter32(__m128);
+    /// Eight integers of 64 bits, or the bits of as many doubles; so below.
+    BitsWide64(__m512i);
+    /// Sixteen of 32 bits.
+    BitsWide32(__m512i);
+    /// Four of 64 bits.
+    BitsHalf64(__m256i);
+    /// Eight of 32 bits.
+    BitsHalf32(__m256i);
+    /// Two of 64 bits.
+    BitsQuarter64(__m128i);
+    /// Four of 32 bits.
+    BitsQuarter32(__m128i);
+}
 
 /// Two registers of doubles, for the elements of one of singles.
 #[derive(Clone, Copy)]
@@ -38,12 +62,8 @@ macro_rules! instructions {
 }
 
 macro_rules! bits {
-    ($bits:ident: $register:ident, $element:ident, mantissa: $mantissa:literal, $splat:ident, $add:ident, $sub:ident, $and:ident,
+    ($bits:ident: $element:ident, mantissa: $mantissa:literal, $splat:ident, $add:ident, $sub:ident, $and:ident,
      $or:ident, $xor:ident, $up:ident, $down:ident) => {
-        /// The bits of a register's elements.
-        #[derive(Clone, Copy)]
-        pub(in crate::engine::cpu::vector) struct $bits(pub(in crate::engine::cpu::vector) $register);
-
         impl Bits for $bits {
             instructions! {
                 fn of(bits: u64) -> Self = $bits($splat(bits as $element));
@@ -60,17 +80,17 @@ macro_rules! bits {
     };
 }
 
-bits!(BitsWide64: __m512i, i64, mantissa: 52, _mm512_set1_epi64, _mm512_add_epi64, _mm512_sub_epi64, _mm512_and_si512,
+bits!(BitsWide64: i64, mantissa: 52, _mm512_set1_epi64, _mm512_add_epi64, _mm512_sub_epi64, _mm512_and_si512,
     _mm512_or_si512, _mm512_xor_si512, _mm512_slli_epi64, _mm512_srli_epi64);
-bits!(BitsWide32: __m512i, i32, mantissa: 23, _mm512_set1_epi32, _mm512_add_epi32, _mm512_sub_epi32, _mm512_and_si512,
+bits!(BitsWide32: i32, mantissa: 23, _mm512_set1_epi32, _mm512_add_epi32, _mm512_sub_epi32, _mm512_and_si512,
     _mm512_or_si512, _mm512_xor_si512, _mm512_slli_epi32, _mm512_srli_epi32);
-bits!(BitsHalf64: __m256i, i64, mantissa: 52, _mm256_set1_epi64x, _mm256_add_epi64, _mm256_sub_epi64, _mm256_and_si256,
+bits!(BitsHalf64: i64, mantissa: 52, _mm256_set1_epi64x, _mm256_add_epi64, _mm256_sub_epi64, _mm256_and_si256,
     _mm256_or_si256, _mm256_xor_si256, _mm256_slli_epi64, _mm256_srli_epi64);
-bits!(BitsHalf32: __m256i, i32, mantissa: 23, _mm256_set1_epi32, _mm256_add_epi32, _mm256_sub_epi32, _mm256_and_si256,
+bits!(BitsHalf32: i32, mantissa: 23, _mm256_set1_epi32, _mm256_add_epi32, _mm256_sub_epi32, _mm256_and_si256,
     _mm256_or_si256, _mm256_xor_si256, _mm256_slli_epi32, _mm256_srli_epi32);
-bits!(BitsQuarter64: __m128i, i64, mantissa: 52, _mm_set1_epi64x, _mm_add_epi64, _mm_sub_epi64, _mm_and_si128,
+bits!(BitsQuarter64: i64, mantissa: 52, _mm_set1_epi64x, _mm_add_epi64, _mm_sub_epi64, _mm_and_si128,
     _mm_or_si128, _mm_xor_si128, _mm_slli_epi64, _mm_srli_epi64);
-bits!(BitsQuarter32: __m128i, i32, mantissa: 23, _mm_set1_epi32, _mm_add_epi32, _mm_sub_epi32, _mm_and_si128,
+bits!(BitsQuarter32: i32, mantissa: 23, _mm_set1_epi32, _mm_add_epi32, _mm_sub_epi32, _mm_and_si128,
     _mm_or_si128, _mm_xor_si128, _mm_slli_epi32, _mm_srli_epi32);
 
 macro_rules! mask {

@@ -1,7 +1,7 @@
 //! Registers of elements, with the instructions of AVX2, and those of 64 bytes with AVX-512.
 
 use super::{Answers, Integers, Packed, Vectorised};
-use super::{binary_of_floats, binary_of_integers, unary_of_floats, unary_of_integers};
+use super::{binary_of_floats, binary_of_integers, larger, smaller, unary_of_floats, unary_of_integers};
 use crate::engine::cpu::elements::{load, store};
 use crate::engine::cpu::vector::lanes::{Bits, BitsHalf32, BitsHalf64, BitsWide32, BitsWide64};
 use crate::engine::cpu::vector::lanes::{Half32, Half64, Lanes, Mask, Wide32, Wide64};
@@ -13,7 +13,7 @@ use std::mem::transmute;
 
 /// A register of 32 booleans, each a byte of 0 or 1.
 #[derive(Clone, Copy)]
-pub(in crate::engine::cpu::vector) struct Booleans(__m256i);
+pub(in crate::engine::cpu) struct Booleans(__m256i);
 
 /// Writes a register to a place of any alignment, which is counted in registers.
 #[inline(always)]
@@ -119,11 +119,45 @@ macro_rules! conversions {
     };
 }
 
+/// Halves of a register of four doubles, added, down to one element.
+#[inline(always)]
+unsafe fn total_f64(sum: __m256d) -> f64 {
+    // SAFETY: as the caller's.
+    unsafe {
+        let pair = _mm_add_pd(_mm256_castpd256_pd128(sum), _mm256_extractf128_pd::<1>(sum));
+        _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)))
+    }
+}
+
+/// As [`total_f64`], of eight singles.
+#[inline(always)]
+unsafe fn total_f32(sum: __m256) -> f32 {
+    // SAFETY: as the caller's.
+    unsafe {
+        let four = _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps::<1>(sum));
+        let pair = _mm_add_ps(four, _mm_movehl_ps(four, four));
+        _mm_cvtss_f32(_mm_add_ss(pair, _mm_shuffle_ps::<1>(pair, pair)))
+    }
+}
+
+/// Reads the first elements by a mask.
+macro_rules! masked_rest {
+    ($t:ident, $mask:ident, $load:ident) => {
+        #[inline(always)]
+        unsafe fn rest(mut self, from: *const $t, count: usize) -> Self {
+            let first: $mask = 1;
+            // SAFETY: the caller promises so many elements and the instructions.
+            self.0 = unsafe { $load(self.0, first.wrapping_shl(count as u32).wrapping_sub(1), from) };
+            self
+        }
+    };
+}
+
 macro_rules! floats {
-    ($name:ident: $($conversions:tt)*) => {
+    ($name:ident of $t:ident, mask $mask:ty: |$sum:ident| $total:expr; { $($rest:tt)* } $($conversions:tt)*) => {
         impl Packed for $name {
-            type Element = <$name as Lanes>::Element;
-            type Mask = <$name as Lanes>::Mask;
+            type Element = $t;
+            type Mask = $mask;
             const WIDTH: usize = <$name as Lanes>::WIDTH;
             #[inline(always)]
             fn repeated(element: Self::Element) -> Self {
@@ -154,6 +188,29 @@ macro_rules! floats {
             #[inline(always)]
             fn either(mask: Self::Mask, yes: Self, no: Self) -> Self {
                 <$name as Lanes>::either(mask, yes, no)
+            }
+            #[inline(always)]
+            fn total(self) -> Self::Element {
+                let $sum = self.0;
+                // SAFETY: there is such a register, so that the machine has the instructions.
+                unsafe { $total }
+            }
+            $($rest)*
+            #[inline(always)]
+            fn reversed(self) -> Self {
+                Self::from_bits(self.bits().reversed())
+            }
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                larger(self, other)
+            }
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                smaller(self, other)
             }
             #[inline(always)]
             fn multiply_add(self, factor: Self, term: Self) -> Self {
@@ -196,12 +253,14 @@ fn saturated_64(x: Wide64) -> __m512i {
     }
 }
 
-floats!(Wide64: |x, to|
+floats!(Wide64 of f64, mask __mmask8: |sum| total_f64(_mm256_add_pd(_mm512_castpd512_pd256(sum), _mm512_extractf64x4_pd::<1>(sum)));
+    { masked_rest!(f64, u8, _mm512_mask_loadu_pd); } |x, to|
     F32 => put(_mm512_cvtpd_ps(x.0), to, 0);
     I32 => put(_mm512_cvttpd_epi32(within_32(x).0), to, 0);
     I64 => put(saturated_64(x), to, 0);
 );
-floats!(Wide32: |x, to|
+floats!(Wide32 of f32, mask __mmask16: |sum| total_f32(_mm256_add_ps(_mm512_castps512_ps256(sum), _mm512_extractf32x8_ps::<1>(sum)));
+    { masked_rest!(f32, u16, _mm512_mask_loadu_ps); } |x, to|
     F64 => {
         put(_mm512_cvtps_pd(_mm512_castps512_ps256(x.0)), to, 0);
         put(_mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(x.0)), to, 1)
@@ -216,11 +275,11 @@ floats!(Wide32: |x, to|
         put(saturated_64(Wide64(_mm512_cvtps_pd(high))), to, 1)
     };
 );
-floats!(Half64: |x, to|
+floats!(Half64 of f64, mask Half64: |sum| total_f64(sum); {} |x, to|
     F32 => put(_mm256_cvtpd_ps(x.0), to, 0);
     I32 => put(_mm256_cvttpd_epi32(within_32(x).0), to, 0);
 );
-floats!(Half32: |x, to|
+floats!(Half32 of f32, mask Half32: |sum| total_f32(sum); {} |x, to|
     F64 => {
         put(_mm256_cvtps_pd(_mm256_castps256_ps128(x.0)), to, 0);
         put(_mm256_cvtps_pd(_mm256_extractf128_ps::<1>(x.0)), to, 1)
@@ -231,6 +290,30 @@ floats!(Half32: |x, to|
         put(_mm256_and_si256(whole, _mm256_castps_si256(Lanes::equals(x, x).0)), to, 0)
     };
 );
+
+macro_rules! reversed {
+    ($($name:ident: $register:ident = |$x:ident| $reversed:expr;)*) => {
+        $(
+            #[inline(always)]
+            unsafe fn $name($x: $register) -> $register {
+                // SAFETY: as the caller's.
+                unsafe { $reversed }
+            }
+        )*
+    };
+}
+
+reversed! {
+    reversed_wide_64: __m512i = |x| _mm512_permutexvar_epi64(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), x);
+    reversed_wide_32: __m512i =
+        |x| _mm512_permutexvar_epi32(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), x);
+    reversed_64: __m256i = |x| _mm256_permute4x64_epi64::<0b00_01_10_11>(x);
+    reversed_32: __m256i = |x| _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
+    reversed_8: __m256i = |x| {
+        let bytes = _mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+        _mm256_permute4x64_epi64::<0b01_00_11_10>(_mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(bytes)))
+    };
+}
 
 /// Products of four integers, of which there are instructions for halves alone.
 #[inline(always)]
@@ -256,8 +339,8 @@ unsafe fn moved_down_64(a: __m256i, places: __m256i) -> __m256i {
 
 macro_rules! integers {
     ($name:ident: $register:ident of $t:ident; $width:literal, mask $mask:ty;
-     $splat:ident, $times:ident, $up:ident, $down:ident; |$a:ident, $b:ident| less: $less:expr, equals: $equals:expr;
-     |$which:ident, $yes:ident, $no:ident| $either:expr; $($conversions:tt)*) => {
+     $splat:ident, $reversed:ident, $times:ident, $up:ident, $down:ident; |$a:ident, $b:ident| less: $less:expr, equals: $equals:expr;
+     |$which:ident, $yes:ident, $no:ident| $either:expr; { $($rest:tt)* } $($conversions:tt)*) => {
         impl Packed for $name {
             type Element = $t;
             type Mask = $mask;
@@ -298,9 +381,27 @@ macro_rules! integers {
                 // SAFETY: as above.
                 $name(unsafe { $either })
             }
+            $($rest)*
+            #[inline(always)]
+            fn reversed(self) -> Self {
+                // SAFETY: as above.
+                $name(unsafe { $reversed(self.0) })
+            }
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                Bits::plus(self, other)
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                Self::either(self.less(other), other, self)
+            }
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                Self::either(other.less(self), other, self)
+            }
             #[inline(always)]
             fn multiply_add(self, factor: Self, term: Self) -> Self {
-                self.times(factor).plus(term)
+                Bits::plus(self.times(factor), term)
             }
             #[inline(always)]
             fn unary(row: Unary, x: Self) -> Option<Self> {
@@ -335,20 +436,20 @@ macro_rules! integers {
 
 integers!(
     BitsWide64: __m512i of i64; 8, mask __mmask8;
-    _mm512_set1_epi64, _mm512_mullo_epi64, _mm512_sllv_epi64, _mm512_srav_epi64;
+    _mm512_set1_epi64, reversed_wide_64, _mm512_mullo_epi64, _mm512_sllv_epi64, _mm512_srav_epi64;
     |a, b| less: _mm512_cmplt_epi64_mask(a, b), equals: _mm512_cmpeq_epi64_mask(a, b);
     |mask, yes, no| _mm512_mask_blend_epi64(mask, no.0, yes.0);
-    |x, to|
+    { masked_rest!(i64, u8, _mm512_mask_loadu_epi64); } |x, to|
     F32 => put(_mm512_cvtepi64_ps(x.0), to, 0);
     F64 => put(_mm512_cvtepi64_pd(x.0), to, 0);
     I32 => put(_mm512_cvtepi64_epi32(x.0), to, 0);
 );
 integers!(
     BitsWide32: __m512i of i32; 16, mask __mmask16;
-    _mm512_set1_epi32, _mm512_mullo_epi32, _mm512_sllv_epi32, _mm512_srav_epi32;
+    _mm512_set1_epi32, reversed_wide_32, _mm512_mullo_epi32, _mm512_sllv_epi32, _mm512_srav_epi32;
     |a, b| less: _mm512_cmplt_epi32_mask(a, b), equals: _mm512_cmpeq_epi32_mask(a, b);
     |mask, yes, no| _mm512_mask_blend_epi32(mask, no.0, yes.0);
-    |x, to|
+    { masked_rest!(i32, u16, _mm512_mask_loadu_epi32); } |x, to|
     F32 => put(_mm512_cvtepi32_ps(x.0), to, 0);
     F64 => {
         put(_mm512_cvtepi32_pd(_mm512_castsi512_si256(x.0)), to, 0);
@@ -361,14 +462,14 @@ integers!(
 );
 integers!(
     BitsHalf64: __m256i of i64; 4, mask Half64;
-    _mm256_set1_epi64x, times_64, _mm256_sllv_epi64, moved_down_64;
+    _mm256_set1_epi64x, reversed_64, times_64, _mm256_sllv_epi64, moved_down_64;
     |a, b| less: Half64(_mm256_castsi256_pd(_mm256_cmpgt_epi64(b, a))),
         equals: Half64(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b)));
     |mask, yes, no| {
         let (yes, no) = (_mm256_castsi256_pd(yes.0), _mm256_castsi256_pd(no.0));
         _mm256_castpd_si256(_mm256_blendv_pd(no, yes, mask.0))
     };
-    |x, to|
+    {} |x, to|
     I32 => {
         let even = _mm256_permutevar8x32_epi32(x.0, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
         put(_mm256_castsi256_si128(even), to, 0)
@@ -376,14 +477,14 @@ integers!(
 );
 integers!(
     BitsHalf32: __m256i of i32; 8, mask Half32;
-    _mm256_set1_epi32, _mm256_mullo_epi32, _mm256_sllv_epi32, _mm256_srav_epi32;
+    _mm256_set1_epi32, reversed_32, _mm256_mullo_epi32, _mm256_sllv_epi32, _mm256_srav_epi32;
     |a, b| less: Half32(_mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a))),
         equals: Half32(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b)));
     |mask, yes, no| {
         let (yes, no) = (_mm256_castsi256_ps(yes.0), _mm256_castsi256_ps(no.0));
         _mm256_castps_si256(_mm256_blendv_ps(no, yes, mask.0))
     };
-    |x, to|
+    {} |x, to|
     F32 => put(_mm256_cvtepi32_ps(x.0), to, 0);
     F64 => {
         put(_mm256_cvtepi32_pd(_mm256_castsi256_si128(x.0)), to, 0);
@@ -459,6 +560,23 @@ impl Packed for Booleans {
     #[inline(always)]
     fn either(mask: Self, yes: Self, no: Self) -> Self {
         mask.and(yes).or(mask.not().and(no))
+    }
+    #[inline(always)]
+    fn reversed(self) -> Self {
+        // SAFETY: as above.
+        Booleans(unsafe { reversed_8(self.0) })
+    }
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self.or(other)
+    }
+    #[inline(always)]
+    fn larger(self, other: Self) -> Self {
+        self.or(other)
+    }
+    #[inline(always)]
+    fn smaller(self, other: Self) -> Self {
+        self.and(other)
     }
     #[inline(always)]
     fn multiply_add(self, factor: Self, term: Self) -> Self {
