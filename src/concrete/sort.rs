@@ -1,4 +1,6 @@
 //! Sorting along an axis.
+//!
+//! Loops count, and lines are slices: at the first level of optimisation what iterators and vectors do is a call for each element.
 
 use crate::algebra::Order;
 use crate::concrete::memory::{self, OutOfMemory};
@@ -19,38 +21,61 @@ pub(super) fn arg_sort<T: Scalar>(order: Order, a: &Data<T>, axis: usize) -> Res
         return Ok(i64::wrap(Data::from_vec(shape, out)));
     }
     let elements = a.as_slice();
-    let rank = |x: T| match order {
-        Order::Descending if !x.is_nan() => !x.rank(),
-        _ => x.rank(),
-    };
     let line = || memory::filled(&[middle], 0i64);
     let (mut ranks, mut positions) = (line()?, line()?);
     let mut others = if middle > SHORT { (line()?, line()?) } else { (Vec::new(), Vec::new()) };
-    for start in (0..outer).flat_map(|block| (0..inner).map(move |at| block * middle * inner + at)) {
-        for (at, position) in positions.iter_mut().enumerate() {
-            *position = at as i64;
-        }
-        if let Some(elements) = elements {
-            for (at, to) in ranks.iter_mut().enumerate() {
-                *to = rank(elements[start + at * inner]);
+    for block in 0..outer {
+        for at in 0..inner {
+            let start = block * middle * inner + at;
+            number(&mut positions);
+            if let Some(elements) = elements {
+                rank(order, &elements[start..], inner, &mut ranks);
+                if middle <= SHORT {
+                    insert(&mut ranks, &mut positions);
+                } else if !ranks.is_sorted() {
+                    distribute(&mut ranks, &mut positions, &mut others);
+                }
             }
-            if middle <= SHORT {
-                insert(&mut ranks, &mut positions);
-            } else if !ranks.is_sorted() {
-                distribute(&mut ranks, &mut positions, &mut others);
-            }
-        }
-        for (place, &position) in positions.iter().enumerate() {
-            out[start + place * inner] = position;
+            spread(&positions, &mut out[start..], inner);
         }
     }
     Ok(i64::wrap(Data::from_vec(shape, out)))
 }
 
+/// Writes each position's own number.
+fn number(positions: &mut [i64]) {
+    let mut at = 0;
+    while at < positions.len() {
+        positions[at] = at as i64;
+        at += 1;
+    }
+}
+
+/// Writes the ranks of elements at a distance.
+fn rank<T: Scalar>(order: Order, elements: &[T], distance: usize, ranks: &mut [i64]) {
+    let is_descending = order == Order::Descending;
+    let (mut at, mut from) = (0, 0);
+    while at < ranks.len() {
+        let element = elements[from];
+        let rank = element.rank();
+        ranks[at] = if is_descending && !element.is_nan() { !rank } else { rank };
+        (at, from) = (at + 1, from + distance);
+    }
+}
+
+/// Writes positions at a distance.
+fn spread(positions: &[i64], out: &mut [i64], distance: usize) {
+    let (mut at, mut to) = (0, 0);
+    while at < positions.len() {
+        out[to] = positions[at];
+        (at, to) = (at + 1, to + distance);
+    }
+}
+
 /// Sorts positions by their ranks, each into the sorted ones before it.
-#[allow(clippy::needless_range_loop, reason = "the lines are written where they are read")]
 fn insert(ranks: &mut [i64], positions: &mut [i64]) {
-    for end in 1..ranks.len() {
+    let mut end = 1;
+    while end < ranks.len() {
         let (rank, position) = (ranks[end], positions[end]);
         let mut at = end;
         while at > 0 && ranks[at - 1] > rank {
@@ -58,7 +83,18 @@ fn insert(ranks: &mut [i64], positions: &mut [i64]) {
             at -= 1;
         }
         (ranks[at], positions[at]) = (rank, position);
+        end += 1;
     }
+}
+
+/// How many bytes a rank has, and how many values a byte.
+const BYTES: usize = size_of::<i64>();
+const VALUES: usize = 256;
+
+/// The byte so many bits above the lowest, of ranks as unsigned numbers in the same order.
+#[inline(always)]
+fn byte(rank: i64, bits: usize) -> usize {
+    ((rank ^ i64::MIN) >> bits) as u8 as usize
 }
 
 /// Sorts positions by their ranks, byte by byte from the lowest: it takes no comparisons, of which the standard library's sorting
@@ -68,29 +104,51 @@ fn distribute(
     positions: &mut Vec<i64>,
     (other_ranks, other_positions): &mut (Vec<i64>, Vec<i64>),
 ) {
-    // As unsigned numbers in the same order.
-    let byte = |rank: i64, number: usize| ((rank ^ i64::MIN) >> (8 * number)) as u8 as usize;
-    let mut counts = [[0usize; 256]; 8];
-    for &rank in &*ranks {
-        for (number, counts) in counts.iter_mut().enumerate() {
-            counts[byte(rank, number)] += 1;
-        }
-    }
+    let mut counts = counts(ranks);
     for (number, places) in counts.iter_mut().enumerate() {
-        if places[byte(ranks[0], number)] == ranks.len() {
+        let bits = 8 * number;
+        if places[byte(ranks[0], bits)] == ranks.len() {
             continue;
         }
         let mut place = 0;
         for count in places.iter_mut() {
             (*count, place) = (place, place + *count);
         }
-        for (&rank, &position) in ranks.iter().zip(&*positions) {
-            let place = &mut places[byte(rank, number)];
-            (other_ranks[*place], other_positions[*place]) = (rank, position);
-            *place += 1;
-        }
+        distribute_by_byte(places, bits, (ranks, positions), (other_ranks, other_positions));
         swap(ranks, other_ranks);
         swap(positions, other_positions);
+    }
+}
+
+/// How often each byte has each value.
+fn counts(ranks: &[i64]) -> [[usize; VALUES]; BYTES] {
+    let mut counts = [[0; VALUES]; BYTES];
+    let mut at = 0;
+    while at < ranks.len() {
+        let mut number = 0;
+        while number < BYTES {
+            counts[number][byte(ranks[at], 8 * number)] += 1;
+            number += 1;
+        }
+        at += 1;
+    }
+    counts
+}
+
+/// Moves ranks, with their positions, to the places that the values of a byte begin at.
+fn distribute_by_byte(
+    places: &mut [usize; VALUES],
+    bits: usize,
+    (ranks, positions): (&[i64], &[i64]),
+    (to_ranks, to_positions): (&mut [i64], &mut [i64]),
+) {
+    let mut at = 0;
+    while at < ranks.len() {
+        let value = byte(ranks[at], bits);
+        let place = places[value];
+        (to_ranks[place], to_positions[place]) = (ranks[at], positions[at]);
+        places[value] = place + 1;
+        at += 1;
     }
 }
 
