@@ -119,7 +119,7 @@ macro_rules! floor_div {
             // Vectors of the compiler's are divided element by element: once, not once more for the remainder.
             let quotient = $a.wrapping_div($b);
             let is_exact = quotient.wrapping_mul($b) == $a;
-            if !is_exact && ($a < 0) != ($b < 0) { quotient - 1 } else { quotient }
+            if !is_exact && ($a < 0) != ($b < 0) { quotient.wrapping_sub(1) } else { quotient }
         }
     };
 }
@@ -131,7 +131,7 @@ macro_rules! modulo {
             $a
         } else {
             let remainder = $a.wrapping_rem($b);
-            if remainder != 0 && (remainder < 0) != ($b < 0) { remainder + $b } else { remainder }
+            if remainder != 0 && (remainder < 0) != ($b < 0) { remainder.wrapping_add($b) } else { remainder }
         }
     };
 }
@@ -260,7 +260,7 @@ unary_table! {
     Polygamma(n: u32) "polygamma" Float float: |x| x.polygamma(n); zero: false; finite: false; test: (0.6, 5.0);
         partial: |x, y| factor(x.unary(Unary::Polygamma(n.saturating_add(1))));
     /// x where x > 0, else 0; NaN stays NaN.
-    Relu "relu" Number float: |x| if x <= 0.0 { 0.0 } else { x }; integer: |x| x.max(0); zero: true; finite: true; test: (0.2, 3.0);
+    Relu "relu" Number float: |x| if x <= 0.0 { 0.0 } else { x }; integer: |x| if x > 0 { x } else { 0 }; zero: true; finite: true; test: (0.2, 3.0);
         partial: |x, y| mask(x.compare(Comparison::Greater, 0.0));
     /// The largest whole number that is not above x.
     Floor "floor" Float float: |x| x.floor(); zero: true; finite: true; test: (0.1, 0.9); partial: |x, y| Partial::Zero;
@@ -327,22 +327,22 @@ binary_table! {
         left: |a, b, y| factor(unless_both_zero(a, b, &b.unary(Unary::Ln)));
         right: |a, b, y| factor(unless_both_zero(a, b, &(a / b)));
     /// The smaller operand; at a tie the derivative goes to the left one. NaN wins.
-    Min "min" Number float: |a, b| if a <= b || a.is_nan() { a } else { b }; integer: |a, b| a.min(b);
+    Min "min" Number float: |a, b| if a <= b || a.is_nan() { a } else { b }; integer: |a, b| if a < b { a } else { b };
         zero: true; finite: true; test: (-3.0, 3.0);
         left: |a, b, y| mask(a.compare_with(Comparison::LessEqual, b));
         right: |a, b, y| mask(b.compare_with(Comparison::Less, a));
     /// The smaller operand; at a tie the derivative goes to the right one, a literal. NaN wins.
-    MinRight "min_right" Number float: |a, b| if a < b || a.is_nan() { a } else { b }; integer: |a, b| a.min(b);
+    MinRight "min_right" Number float: |a, b| if a < b || a.is_nan() { a } else { b }; integer: |a, b| if a < b { a } else { b };
         zero: true; finite: true; test: (-3.0, 3.0);
         left: |a, b, y| mask(a.compare_with(Comparison::Less, b));
         right: |a, b, y| mask(b.compare_with(Comparison::LessEqual, a));
     /// The larger operand; at a tie the derivative goes to the left one. NaN wins.
-    Max "max" Number float: |a, b| if a >= b || a.is_nan() { a } else { b }; integer: |a, b| a.max(b);
+    Max "max" Number float: |a, b| if a >= b || a.is_nan() { a } else { b }; integer: |a, b| if a > b { a } else { b };
         zero: true; finite: true; test: (-3.0, 3.0);
         left: |a, b, y| mask(a.compare_with(Comparison::GreaterEqual, b));
         right: |a, b, y| mask(b.compare_with(Comparison::Greater, a));
     /// The larger operand; at a tie the derivative goes to the right one, a literal. NaN wins.
-    MaxRight "max_right" Number float: |a, b| if a > b || a.is_nan() { a } else { b }; integer: |a, b| a.max(b);
+    MaxRight "max_right" Number float: |a, b| if a > b || a.is_nan() { a } else { b }; integer: |a, b| if a > b { a } else { b };
         zero: true; finite: true; test: (-3.0, 3.0);
         left: |a, b, y| mask(a.compare_with(Comparison::Greater, b));
         right: |a, b, y| mask(b.compare_with(Comparison::GreaterEqual, a));

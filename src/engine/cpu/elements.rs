@@ -6,6 +6,23 @@
 
 use std::mem::MaybeUninit;
 
+/// A loop that counts. At the first level of optimisation `for` calls a function of its range at every turn, and what is called is
+/// not unrolled.
+macro_rules! counted {
+    ($at:pat_param in $from:tt..$to:expr => $body:block) => {
+        counted!($at in $from..$to, 1 => $body)
+    };
+    ($at:pat_param in $from:tt..$to:expr, $step:expr => $body:block) => {{
+        let (mut next, end) = ($from, $to);
+        while next < end {
+            let $at = next;
+            next = next.wrapping_add($step);
+            $body
+        }
+    }};
+}
+pub(super) use counted;
+
 /// The element at a place.
 ///
 /// # Safety

@@ -6,7 +6,7 @@
 //! where it is: there is no copy of all windows. Every element of the result is summed in one order, whatever the rows and
 //! columns that are asked for.
 
-use super::elements::{load, store};
+use super::elements::{counted, load, store};
 use super::places::{Matrix, Places, are_next, distance};
 use super::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
@@ -75,7 +75,6 @@ struct Plain;
 
 impl<T: Element, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn run(
         depth: usize,
         left: ([*const T; R], isize),
@@ -84,23 +83,25 @@ impl<T: Element, const R: usize, const C: usize> Kernel<T, R, C> for Plain {
         add: bool,
     ) {
         let mut sums = [[T::ZERO; C]; R];
-        for p in 0..depth as isize {
+        counted!(p in 0..depth as isize => {
             // SAFETY: panels have as many elements.
             let b = unsafe { load(right.0.wrapping_offset(p.wrapping_mul(right.1)).cast::<[T; C]>()) };
-            for i in 0..R {
+            counted!(i in 0..R => {
                 // SAFETY: as above.
                 let a = unsafe { load(left.0[i].wrapping_offset(p.wrapping_mul(left.1))) };
-                for j in 0..C {
+                counted!(j in 0..C => {
                     sums[i][j] = sums[i][j].plus(a.times(b[j]));
-                }
-            }
-        }
-        for (sums, row) in sums.iter().zip(result) {
-            for (j, &sum) in sums.iter().enumerate() {
+                });
+            });
+        });
+        counted!(i in 0..R => {
+            let (sums, row) = (&sums[i], result[i]);
+            counted!(j in 0..C => {
+                let sum = sums[j];
                 // SAFETY: the caller promises the rows.
                 unsafe { put(row.wrapping_add(j), sum, add) };
-            }
-        }
+            });
+        });
     }
 }
 
@@ -114,7 +115,6 @@ where
     V::Element: Element,
 {
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn run(
         depth: usize,
         left: ([*const V::Element; R], isize),
@@ -126,21 +126,21 @@ where
         // SAFETY: panels have as many elements, there are rows of the result, and the machine has the instructions.
         unsafe {
             let mut sums = [[V::repeated(V::Element::ZERO); 2]; R];
-            for p in 0..depth as isize {
+            counted!(p in 0..depth as isize => {
                 let b = right.0.wrapping_offset(p.wrapping_mul(right.1));
                 let b = [V::load(b), V::load(b.wrapping_add(V::WIDTH))];
-                for i in 0..R {
+                counted!(i in 0..R => {
                     let a = V::repeated(load(left.0[i].wrapping_offset(p.wrapping_mul(left.1))));
                     sums[i] = [a.multiply_add(b[0], sums[i][0]), a.multiply_add(b[1], sums[i][1])];
-                }
-            }
-            for i in 0..R {
-                for part in 0..2 {
+                });
+            });
+            counted!(i in 0..R => {
+                counted!(part in 0..2usize => {
                     let to = result[i].wrapping_add(part * V::WIDTH);
                     let sum = if add { V::load(to).plus(sums[i][part]) } else { sums[i][part] };
                     sum.store(to);
-                }
-            }
+                });
+            });
         }
     }
 }
@@ -202,7 +202,6 @@ kernels!(i32, 8, BitsHalf32: 16, BitsWide32: 32);
 
 /// The product with kernels of `R` rows and `C` columns.
 #[inline(always)]
-#[allow(clippy::needless_range_loop, reason = "iterators are not inlined into functions with other instructions")]
 unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize>(
     [rows, columns]: [Range<usize>; 2],
     k: usize,
@@ -226,9 +225,9 @@ unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize
     // A tile whose rows do not lie together in the result, and the rows that one at the end lacks; zeros, since sums may be
     // added to them.
     let mut sums = [[T::ZERO; C]; R];
-    for column in columns.clone().step_by(COLUMNS) {
+    counted!(column in (columns.start)..columns.end, COLUMNS => {
         let width = COLUMNS.min(columns.end - column);
-        for depth in (0..k.max(1)).step_by(DEPTH) {
+        counted!(depth in 0..k.max(1), DEPTH => {
             let count = DEPTH.min(k - depth);
             let add = add || depth > 0;
             let [left_depths, right_depths] = &mut depths;
@@ -243,7 +242,7 @@ unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize
             unsafe {
                 let rest = column + direct..column + width;
                 pack::<T, C>((b.start, b.columns), rest, right_depths, packed_right.wrapping_add(direct * count));
-                for row in rows.clone().step_by(ROWS) {
+                counted!(row in (rows.start)..rows.end, ROWS => {
                     let height = ROWS.min(rows.end - row);
                     let down = c.rows.fill(row, &mut down[..height]);
                     // Where the left panels' rows begin, and how far apart their elements are.
@@ -255,7 +254,7 @@ unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize
                         }
                     };
                     let left_start = a.start.wrapping_offset(*left_depths.first().unwrap_or(&0));
-                    for j in (0..width).step_by(C) {
+                    counted!(j in 0..width, C => {
                         let mut across = [MaybeUninit::uninit(); C];
                         let across = c.columns.fill(column + j, &mut across[..C.min(width - j)]);
                         let is_whole = across.len() == C && are_next(across);
@@ -268,7 +267,7 @@ unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize
                             }
                             _ => (packed_right.wrapping_add(j * count).cast_const(), C as isize),
                         };
-                        for i in (0..height).step_by(R) {
+                        counted!(i in 0..height, R => {
                             let panel = packed_left.wrapping_add(i * count).cast_const();
                             let left = match starts {
                                 [] => std::array::from_fn(|line| panel.wrapping_add(line)),
@@ -289,24 +288,24 @@ unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize
                             if is_whole {
                                 continue;
                             }
-                            for line in 0..count_rows {
+                            counted!(line in 0..count_rows => {
                                 let (row, sums) = (first.wrapping_offset(down[i + line]), sums.wrapping_add(line * C));
                                 let together = |place, at| {
                                     let (to, sums) = (row.wrapping_offset(place), sums.wrapping_add(at));
-                                    for at in 0..PIECE {
+                                    counted!(at in 0..PIECE => {
                                         put(to.wrapping_add(at), load(sums.wrapping_add(at)), add);
-                                    }
+                                    });
                                 };
                                 let alone =
                                     |place, at| put(row.wrapping_offset(place), load(sums.wrapping_add(at)), add);
                                 pieces.each(together, alone);
-                            }
-                        }
-                    }
-                }
+                            });
+                        });
+                    });
+                });
             }
-        }
-    }
+        });
+    });
 }
 
 #[inline(always)]
@@ -318,7 +317,6 @@ unsafe fn put<T: Element>(place: *mut T, sum: T, add: bool) {
 /// Packs lines, rows or columns, into panels of `W` of them: at each depth the elements of all lines, one after the other;
 /// those of missing lines are zeros.
 #[inline(always)]
-#[allow(clippy::needless_range_loop, reason = "iterators are not inlined into functions with other instructions")]
 unsafe fn pack<T: Element, const W: usize>(
     (start, lines): (*mut T, Places<'_>),
     part: Range<usize>,
@@ -334,24 +332,24 @@ unsafe fn pack<T: Element, const W: usize>(
         unsafe {
             match distance(places).filter(|_| places.len() == W) {
                 Some(1) => {
-                    for p in 0..depths.len() {
+                    counted!(p in 0..depths.len() => {
                         let from = start.wrapping_offset(depths[p].wrapping_add(places[0]));
                         store(panel.wrapping_add(p.wrapping_mul(W)).cast(), load(from.cast::<[T; W]>()));
-                    }
+                    });
                 }
                 Some(distance) => {
-                    for p in 0..depths.len() {
+                    counted!(p in 0..depths.len() => {
                         let from = start.wrapping_offset(depths[p].wrapping_add(places[0]));
                         let to = panel.wrapping_add(p.wrapping_mul(W));
-                        for i in 0..W {
+                        counted!(i in 0..W => {
                             let from = from.wrapping_offset((i as isize).wrapping_mul(distance));
                             store(to.wrapping_add(i), load(from));
-                        }
-                    }
+                        });
+                    });
                 }
                 None => {
                     let pieces = Pieces::<W>::new(places);
-                    for p in 0..depths.len() {
+                    counted!(p in 0..depths.len() => {
                         let (from, to) = (start.wrapping_offset(depths[p]), panel.wrapping_add(p.wrapping_mul(W)));
                         let together = |place, line| {
                             let (from, to) = (from.wrapping_offset(place), to.wrapping_add(line));
@@ -360,10 +358,10 @@ unsafe fn pack<T: Element, const W: usize>(
                         let alone =
                             |place, line| store(to.wrapping_add(line), load(from.wrapping_offset(place).cast_const()));
                         pieces.each(together, alone);
-                        for at in places.len()..W {
+                        counted!(at in (places.len())..W => {
                             store(to.wrapping_add(at), T::ZERO);
-                        }
-                    }
+                        });
+                    });
                 }
             }
         }
@@ -407,16 +405,16 @@ impl<const W: usize> Pieces<W> {
     /// Calls functions with the place in memory and the line of each piece, and of each line alone.
     #[inline(always)]
     fn each(&self, mut together: impl FnMut(isize, usize), mut alone: impl FnMut(isize, usize)) {
-        for piece in &self.together[..self.counts[0]] {
+        counted!(at in 0..self.counts[0] => {
             // SAFETY: so many have been written.
-            let (place, line) = unsafe { piece.assume_init() };
+            let (place, line) = unsafe { self.together[at].assume_init() };
             together(place, line);
-        }
-        for single in &self.alone[..self.counts[1]] {
+        });
+        counted!(at in 0..self.counts[1] => {
             // SAFETY: as above.
-            let (place, line) = unsafe { single.assume_init() };
+            let (place, line) = unsafe { self.alone[at].assume_init() };
             alone(place, line);
-        }
+        });
     }
 }
 

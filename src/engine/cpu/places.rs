@@ -1,5 +1,6 @@
 //! Where the elements of matrices are whose rows and columns are made up of several axes.
 
+use super::elements::counted;
 use smallvec::SmallVec;
 use std::mem::MaybeUninit;
 
@@ -31,9 +32,9 @@ impl Places<'_> {
         match (self.extents, self.strides) {
             ([] | [_], strides) => {
                 let stride = strides.first().copied().unwrap_or(0);
-                for (step, place) in places.iter_mut().enumerate() {
-                    place.write((first + step) as isize * stride);
-                }
+                counted!(step in 0..places.len() => {
+                    places[step].write((first.wrapping_add(step) as isize).wrapping_mul(stride));
+                });
             }
             (&[.., rows, extent], &[.., across, stride]) => {
                 // Positions up to the end of the innermost axis go on by its stride, and ends of it by that of the next; what
@@ -41,8 +42,8 @@ impl Places<'_> {
                 let (mut along, mut row) = (first % extent, first / extent % rows);
                 let mut place = self.at(first);
                 let count = places.len();
-                for (step, to) in places.iter_mut().enumerate() {
-                    to.write(place);
+                counted!(step in 0..count => {
+                    places[step].write(place);
                     along += 1;
                     place += stride;
                     if along == extent && step + 1 < count {
@@ -53,7 +54,7 @@ impl Places<'_> {
                             place = self.at(first + step + 1);
                         }
                     }
-                }
+                });
             }
             _ => unreachable!("a stride for each extent"),
         }
@@ -112,9 +113,9 @@ impl OwnPlaces {
 pub(super) fn are_next(places: &[isize]) -> bool {
     // Without an early end, which would keep it from being done in vectors.
     let mut is_next = true;
-    for at in 1..places.len() {
-        is_next &= places[at] == places[at - 1] + 1;
-    }
+    counted!(at in 1..places.len() => {
+        is_next &= places[at] == places[at - 1].wrapping_add(1);
+    });
     is_next
 }
 
@@ -124,9 +125,9 @@ pub(super) fn distance(places: &[isize]) -> Option<isize> {
     let [first, second, ..] = places else { return Some(0) };
     let distance = second - first;
     let mut is_same = true;
-    for at in 1..places.len() {
-        is_same &= places[at] - places[at - 1] == distance;
-    }
+    counted!(at in 1..places.len() => {
+        is_same &= places[at].wrapping_sub(places[at - 1]) == distance;
+    });
     is_same.then_some(distance)
 }
 

@@ -1,7 +1,7 @@
 //! Reads and writes at computed positions, element by element.
 
 use super::code::AlongKernel;
-use super::elements::{load, store};
+use super::elements::{counted, load, store};
 use crate::algebra::Reduction;
 use crate::concrete::{Arithmetic, larger, smaller};
 use crate::shape::DType;
@@ -22,7 +22,7 @@ unsafe fn each(
     mut f: impl FnMut(Option<*mut u8>, *const u8),
 ) {
     let (mut place, mut index, mut other) = (place, index, other);
-    for _ in 0..count {
+    counted!(_ in 0..count => {
         // SAFETY: the index has that many elements.
         let position = unsafe { load(index.0.cast::<i64>()) };
         let inside = 0 <= position && position < extent;
@@ -30,7 +30,7 @@ unsafe fn each(
         f(if inside { Some(at) } else { None }, other.0);
         place = place.wrapping_offset(along);
         (index.0, other.0) = (index.0.wrapping_offset(index.1), other.0.wrapping_offset(other.1));
-    }
+    });
 }
 
 /// The kernel that combines elements with those at computed positions, in their order.
@@ -185,7 +185,7 @@ pub(super) unsafe fn copy_rows(
     bytes: usize,
     count: usize,
 ) {
-    for _ in 0..count {
+    counted!(_ in 0..count => {
         // SAFETY: as the caller's.
         unsafe {
             let position = load(index);
@@ -198,5 +198,5 @@ pub(super) unsafe fn copy_rows(
         }
         (to, from) = (to.wrapping_offset(along), from.wrapping_offset(step));
         index = index.wrapping_byte_offset(distance);
-    }
+    });
 }

@@ -1,7 +1,7 @@
 //! Compiled loops over recurrences of one or two operations.
 
 use crate::concrete::{Arithmetic, larger, smaller};
-use crate::engine::cpu::elements::{load, store};
+use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::Binary;
 use crate::shape::DType;
 
@@ -55,7 +55,7 @@ unsafe fn links<T: Arithmetic, A: Link, B: Link>(
     unsafe {
         let mut s = load(state.cast::<T>());
         let mut k = if reverse { count.wrapping_sub(1) } else { 0 };
-        for _ in 0..count {
+        counted!(_ in 0..count => {
             store(old.0.wrapping_add(k.wrapping_mul(old.1)), s);
             let [a, b] = [others[0], others[1]];
             let a = load(a.0.wrapping_add(k.wrapping_mul(a.1)));
@@ -65,7 +65,7 @@ unsafe fn links<T: Arithmetic, A: Link, B: Link>(
             s = B::of(between, b);
             store(last.0.wrapping_add(k.wrapping_mul(last.1)), s);
             k = if reverse { k.wrapping_sub(1) } else { k.wrapping_add(1) };
-        }
+        });
         store(state.cast(), s);
     }
 }
@@ -117,7 +117,7 @@ unsafe fn eights<T: Arithmetic, const REVERSE: bool>(state: *mut T, from: *const
     // SAFETY: the caller promises them.
     unsafe {
         let mut s = load(state);
-        for group in 0..count / EIGHT {
+        counted!(group in 0..count / EIGHT => {
             let start = if REVERSE { count - (group + 1) * EIGHT } else { group * EIGHT };
             let mut x = load(from.wrapping_add(start).cast::<[T; EIGHT]>());
             if REVERSE {
@@ -131,15 +131,15 @@ unsafe fn eights<T: Arithmetic, const REVERSE: bool>(state: *mut T, from: *const
             let (abcde, abcdef, abcdefg) = (abcd.plus(e), abcd.plus(ef), abcd.plus(ef_g));
             let [low, high] = [[a, ab, abc, abcd], [abcde, abcdef, abcdefg, all]];
             let mut sums = [T::ZERO; EIGHT];
-            for k in 0..EIGHT / 2 {
+            counted!(k in 0..EIGHT / 2 => {
                 (sums[k], sums[EIGHT / 2 + k]) = (s.plus(low[k]), s.plus(high[k]));
-            }
+            });
             s = sums[EIGHT - 1];
             if REVERSE {
                 sums.reverse();
             }
             store(to.wrapping_add(start).cast(), sums);
-        }
+        });
         store(state, s);
     }
 }

@@ -1,7 +1,15 @@
-//! Conversions of single elements, in a form of which the compiler makes vectors.
+//! Kernels of conversions, and conversions of single elements in a form of which the compiler makes vectors.
 
+use super::blocks::{Elements, InRegisters, One, Run, Source, fill};
+use super::elementwise::Chosen;
+use super::lanes::Mask;
+use super::level::{Level, Loop, kernel};
+use super::packed::{Answers, Packed, Vectorised};
+use super::{Instructions, Kernel, movement};
 use crate::concrete::Scalar;
 use crate::shape::DType;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 /// Elements that are converted to any type.
 ///
@@ -52,4 +60,85 @@ from_float!(f64, from_f64);
 
 impl Convert for i32 {}
 impl Convert for i64 {}
-impl Convert for bool {}
+
+/// The loop of a conversion.
+struct Cast<T, U>(PhantomData<(T, U)>);
+
+impl<T: Vectorised + Convert, U: Scalar> Loop for Cast<T, U> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
+        // SAFETY: what the caller promises.
+        unsafe { fill::<L, _>(result.cast(), count, Converted::<T, U>(Run::new(a), PhantomData)) };
+    }
+}
+
+/// The elements as those of another type.
+struct Converted<T, U>(Run<T>, PhantomData<U>);
+
+impl<T: Convert, U: Scalar> Elements for Converted<T, U> {
+    type Value = U;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<U>; COUNT] {
+        // SAFETY: as the caller's.
+        let a = unsafe { self.0.block::<COUNT>(start) };
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            values[at] = MaybeUninit::new(a[at].convert());
+            at += 1;
+        }
+        values
+    }
+}
+
+impl<T: Vectorised + Convert, U: Scalar> InRegisters for Converted<T, U> {
+    type Element = T;
+    #[inline(always)]
+    fn are_known<V: Packed<Element = T>>(&self) -> bool {
+        matches!(U::DTYPE, DType::Bool) || V::converts(U::DTYPE)
+    }
+    #[inline(always)]
+    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut U) {
+        // SAFETY: as the caller's.
+        unsafe {
+            let x = self.0.packed::<V>(start);
+            match U::DTYPE {
+                DType::Bool => x.equals(V::repeated(T::ZERO)).not().store(to.cast()),
+                dtype => x.convert(dtype, to.cast()),
+            }
+        }
+    }
+}
+
+/// The loop of a conversion of booleans: a choice between one and zero.
+struct CastBooleans<U>(PhantomData<U>);
+
+impl<U: Vectorised> Loop for CastBooleans<U> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
+        let (one, zero) = (One(U::from_bool(true)), One(U::ZERO));
+        // SAFETY: what the caller promises.
+        unsafe { fill::<L, _>(result.cast(), count, Chosen(Run::new(a), one, zero, PhantomData)) };
+    }
+}
+
+/// The kernel of a conversion.
+pub(super) fn cast(isa: Instructions, from: DType, to: DType) -> Kernel {
+    macro_rules! to_each {
+        ($($dtype:ident: $loop:ty,)*) => {
+            match to {
+                $(DType::$dtype => kernel::<$loop>(isa),)*
+                _ => movement::copy(to),
+            }
+        };
+    }
+    match from {
+        DType::F32 => to_each!(F64: Cast<f32, f64>, I32: Cast<f32, i32>, I64: Cast<f32, i64>, Bool: Cast<f32, bool>,),
+        DType::F64 => to_each!(F32: Cast<f64, f32>, I32: Cast<f64, i32>, I64: Cast<f64, i64>, Bool: Cast<f64, bool>,),
+        DType::I32 => to_each!(F32: Cast<i32, f32>, F64: Cast<i32, f64>, I64: Cast<i32, i64>, Bool: Cast<i32, bool>,),
+        DType::I64 => to_each!(F32: Cast<i64, f32>, F64: Cast<i64, f64>, I32: Cast<i64, i32>, Bool: Cast<i64, bool>,),
+        DType::Bool => {
+            to_each!(F32: CastBooleans<f32>, F64: CastBooleans<f64>, I32: CastBooleans<i32>, I64: CastBooleans<i64>,)
+        }
+    }
+}

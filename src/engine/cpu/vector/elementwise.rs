@@ -1,316 +1,36 @@
 //! Kernels of elementwise operations, compiled from the closures of the operation table.
 
-use super::convert::Convert;
-use super::functions::Real;
-use super::lanes::{Lanes, Mask};
-use super::level::{Level, Loop, Product, kernel};
-#[cfg(target_arch = "x86_64")]
-use super::packed::fills;
+use super::blocks::{Elements, InRegisters, One, Run, Source, fill};
+use super::dispatch::{for_dtype, for_size};
+use super::functions;
+use super::level::{Level, Loop, Product, kernel, portable_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
 use super::{Instructions, Kernel, Operand};
 use crate::concrete::Scalar;
-use crate::engine::cpu::elements::{load, store};
+use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::{Binary, BinaryLoop, BinaryRow, Comparison, Row, Unary, UnaryLoop, comparison_row};
 use crate::shape::DType;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-/// Elements that are computed before the first of them is written.
-///
-/// A result may lie where an operand lies, which the compiler can not rule out; it makes vectors of a whole block, since
-/// nothing is written in between.
-const BLOCK: usize = 32;
-/// Elements of a vector, about.
-const SMALL: usize = 8;
-
-/// Keeps a loop over blocks as it is: where the elements of a block are in vectors, the compiler would else make further
-/// vectors of elements of several blocks, which lie far apart.
-#[inline(always)]
-fn between_blocks() {
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    // SAFETY: there is no instruction, only something that must stay in its place.
-    unsafe {
-        std::arch::asm!("", options(nomem, nostack, preserves_flags))
-    };
-}
-
-/// Work on blocks of elements.
-pub(super) trait Blocks {
-    /// Does it for so many elements from a position on.
-    ///
-    /// # Safety
-    ///
-    /// There are as many.
-    unsafe fn block<const COUNT: usize>(&self, start: usize);
-}
-
-/// Goes over so many elements in blocks, then in smaller ones, each a power of two. So runs of one length are cut at the same
-/// places, and what an instruction reads in a block has been written as a block: a processor that has it on its way to the
-/// cache hands it on then, and else waits until it is there.
-///
-/// # Safety
-///
-/// There are so many elements.
-#[inline(always)]
-pub(super) unsafe fn each_block(count: usize, blocks: impl Blocks) {
-    // Arithmetic that wraps, though it can't: without a check there is nothing to jump to.
-    let mut start: usize = 0;
-    // SAFETY: of `count` elements, as many as a block are left.
-    unsafe {
-        while count.wrapping_sub(start) >= BLOCK {
-            blocks.block::<BLOCK>(start);
-            between_blocks();
-            start = start.wrapping_add(BLOCK);
-        }
-        while count.wrapping_sub(start) >= SMALL {
-            blocks.block::<SMALL>(start);
-            between_blocks();
-            start = start.wrapping_add(SMALL);
-        }
-        let rest = count.wrapping_sub(start);
-        if rest & 4 != 0 {
-            blocks.block::<4>(start);
-        }
-        if rest & 2 != 0 {
-            blocks.block::<2>(start.wrapping_add(rest & 4));
-        }
-        if rest & 1 != 0 {
-            blocks.block::<1>(count.wrapping_sub(1));
-        }
-    }
-}
-
-/// What a loop writes: at each position a value that depends on elements at this position alone.
-pub(super) trait Elements {
-    /// The type of the values.
-    type Value: Copy;
-
-    /// The values from a position on.
-    ///
-    /// # Safety
-    ///
-    /// There are so many positions.
-    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<Self::Value>; COUNT];
-}
-
-/// Values that are computed in registers too.
-pub(super) trait InRegisters: Elements {
-    /// The elements that the registers hold.
-    type Element: Vectorised;
-
-    /// Whether they are; known when compiled.
-    fn are_known<V: Packed<Element = Self::Element>>(&self) -> bool {
-        true
-    }
-    /// Writes as many values from a position on as the register has elements.
-    ///
-    /// # Safety
-    ///
-    /// There are so many positions, the machine has the register, and the values are known in it.
-    unsafe fn write<V: Packed<Element = Self::Element>>(&self, start: usize, to: *mut Self::Value);
-}
-
-/// Writes a value at every position, in the registers of the level where these are filled.
-///
-/// # Safety
-///
-/// The result has room for `count` values, there are so many, and the machine has the instructions of the level. Values depend on
-/// nothing of the result but what is at their own position or later.
-#[inline(always)]
-pub(super) unsafe fn fill<L: Level, E: InRegisters>(result: *mut E::Value, count: usize, elements: E) {
-    struct Filled<L, E: Elements>(*mut E::Value, E, PhantomData<L>);
-
-    impl<L: Level, E: InRegisters> Blocks for Filled<L, E> {
-        #[inline(always)]
-        unsafe fn block<const COUNT: usize>(&self, start: usize) {
-            let result = self.0.wrapping_add(start);
-            // SAFETY: the caller promises room at these positions, and what is written at once is known before. Types decide
-            // which registers there are, so that no others are compiled.
-            unsafe {
-                #[cfg(target_arch = "x86_64")]
-                if const { fills::<L, <E::Element as Vectorised>::Wide>(COUNT) } {
-                    if in_registers::<<E::Element as Vectorised>::Wide, E, COUNT>(result, &self.1, start) {
-                        return;
-                    }
-                } else if const { fills::<L, <E::Element as Vectorised>::Half>(COUNT) }
-                    && in_registers::<<E::Element as Vectorised>::Half, E, COUNT>(result, &self.1, start)
-                {
-                    return;
-                }
-                store(result.cast(), self.1.block::<COUNT>(start));
-            }
-        }
-    }
-    // SAFETY: as the caller's.
-    unsafe { each_block(count, Filled::<L, E>(result, elements, PhantomData)) };
-}
-
-/// Writes a block in registers, of which it fills a whole number, if its values are known in them.
-///
-/// # Safety
-///
-/// There are so many positions and room for as many values, and the machine has the register.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn in_registers<V: Packed<Element = E::Element>, E: InRegisters, const COUNT: usize>(
-    result: *mut E::Value,
-    elements: &E,
-    start: usize,
-) -> bool {
-    let are_known = elements.are_known::<V>();
-    let mut at = 0;
-    while are_known && at < COUNT {
-        // SAFETY: as the caller's.
-        unsafe { elements.write::<V>(start.wrapping_add(at), result.wrapping_add(at)) };
-        at += V::WIDTH;
-    }
-    are_known
-}
-
-/// Where the elements of an operand come from.
-pub(super) trait Source<T> {
-    /// # Safety
-    ///
-    /// The pointer points at valid elements: as many as there are positions, or one, as the implementation says.
-    unsafe fn new(start: *const u8) -> Self;
-    /// The elements from a position on.
-    ///
-    /// # Safety
-    ///
-    /// There are so many positions.
-    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT];
-    /// A register of elements from a position on.
-    ///
-    /// # Safety
-    ///
-    /// There are so many positions.
-    unsafe fn lanes<V: Lanes<Element = T>>(&self, start: usize) -> V
-    where
-        T: Real;
-    /// As [`Self::lanes`], of any type.
-    ///
-    /// # Safety
-    ///
-    /// There are so many positions.
-    unsafe fn packed<V: Packed<Element = T>>(&self, start: usize) -> V;
-}
-
-/// An operand of as many elements as the result has.
-pub(super) struct Run<T>(*const T);
-
-/// An operand of one element.
-pub(super) struct One<T>(T);
-
-impl<T: Copy> Source<T> for Run<T> {
-    #[inline(always)]
-    unsafe fn new(start: *const u8) -> Self {
-        Run(start.cast())
-    }
-    #[inline(always)]
-    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT] {
-        // SAFETY: the caller promises valid elements there.
-        unsafe { load(self.0.wrapping_add(start).cast()) }
-    }
-    #[inline(always)]
-    unsafe fn lanes<V: Lanes<Element = T>>(&self, start: usize) -> V
-    where
-        T: Real,
-    {
-        // SAFETY: the caller promises valid elements there.
-        unsafe { V::load(self.0.wrapping_add(start)) }
-    }
-    #[inline(always)]
-    unsafe fn packed<V: Packed<Element = T>>(&self, start: usize) -> V {
-        // SAFETY: the caller promises valid elements there.
-        unsafe { V::load(self.0.wrapping_add(start)) }
-    }
-}
-
-impl<T: Copy> Source<T> for One<T> {
-    #[inline(always)]
-    unsafe fn new(start: *const u8) -> Self {
-        // SAFETY: the caller promises one valid element.
-        One(unsafe { load(start.cast()) })
-    }
-    #[inline(always)]
-    unsafe fn block<const COUNT: usize>(&self, _: usize) -> [T; COUNT] {
-        [self.0; COUNT]
-    }
-    #[inline(always)]
-    unsafe fn lanes<V: Lanes<Element = T>>(&self, _: usize) -> V
-    where
-        T: Real,
-    {
-        V::of(self.0)
-    }
-    #[inline(always)]
-    unsafe fn packed<V: Packed<Element = T>>(&self, _: usize) -> V {
-        V::repeated(self.0)
-    }
-}
-
 /// The kernel of a loop over two operands, for their kinds of source.
 macro_rules! for_operands {
-    ($isa:expr, $left:expr, $right:expr, $loop:ident<$T:ty $(, $argument:ty)*>) => {
+    (portable, $left:expr, $right:expr, $($loop:tt)*) => {
+        for_operands!(@ portable_kernel(), $left, $right, $($loop)*)
+    };
+    ($isa:expr, $left:expr, $right:expr, $($loop:tt)*) => {
+        for_operands!(@ kernel($isa), $left, $right, $($loop)*)
+    };
+    (@ $kernel:ident $isa:tt, $left:expr, $right:expr, $loop:ident<$T:ty $(, $argument:ty)*>) => {
         match ($left, $right) {
-            (Operand::Run, Operand::Run) => kernel::<$loop<$T $(, $argument)*, Run<$T>, Run<$T>>>($isa),
-            (Operand::Run, Operand::One) => kernel::<$loop<$T $(, $argument)*, Run<$T>, One<$T>>>($isa),
-            (Operand::One, Operand::Run) => kernel::<$loop<$T $(, $argument)*, One<$T>, Run<$T>>>($isa),
-            (Operand::One, Operand::One) => kernel::<$loop<$T $(, $argument)*, One<$T>, One<$T>>>($isa),
+            (Operand::Run, Operand::Run) => $kernel::<$loop<$T $(, $argument)*, Run<$T>, Run<$T>>>$isa,
+            (Operand::Run, Operand::One) => $kernel::<$loop<$T $(, $argument)*, Run<$T>, One<$T>>>$isa,
+            (Operand::One, Operand::Run) => $kernel::<$loop<$T $(, $argument)*, One<$T>, Run<$T>>>$isa,
+            (Operand::One, Operand::One) => $kernel::<$loop<$T $(, $argument)*, One<$T>, One<$T>>>$isa,
         }
     };
 }
-
-/// Evaluates to an expression in which the name stands for the Rust type of an element type.
-macro_rules! for_dtype {
-    ($dtype:expr, $T:ident => $body:expr) => {
-        match $dtype {
-            DType::F32 => {
-                type $T = f32;
-                $body
-            }
-            DType::F64 => {
-                type $T = f64;
-                $body
-            }
-            DType::I32 => {
-                type $T = i32;
-                $body
-            }
-            DType::I64 => {
-                type $T = i64;
-                $body
-            }
-            DType::Bool => {
-                type $T = bool;
-                $body
-            }
-        }
-    };
-}
-pub(super) use for_dtype;
-
-/// Evaluates to an expression in which the name stands for a type that elements of this size are moved as.
-macro_rules! for_size {
-    ($dtype:expr, $T:ident => $body:expr) => {
-        match $dtype {
-            DType::Bool => {
-                type $T = bool;
-                $body
-            }
-            DType::F32 | DType::I32 => {
-                type $T = i32;
-                $body
-            }
-            DType::F64 | DType::I64 => {
-                type $T = i64;
-                $body
-            }
-        }
-    };
-}
-pub(super) use for_size;
 
 /// The value of a function's type that holds no data; a kernel, being a mere pointer, has no place for any.
 ///
@@ -460,7 +180,15 @@ impl<T: Vectorised> UnaryLoop<T> for Choose {
         UnaryLoop::run_row::<NoRow, F>(self, f)
     }
     fn run_row<R: Row, F: Fn(T) -> T>(self, _: F) -> Kernel {
-        kernel::<Map<T, R, F>>(self.isa)
+        // Rows with a parameter have kernels that read it at each call.
+        if const { size_of::<F>() != 0 } {
+            UnaryLoop::<T>::undefined(&self)
+        }
+        // Where the vector version is chosen there is no other.
+        match const { functions::has_vectors(R::UNARY) } {
+            true => portable_kernel::<Map<T, R, F>>(),
+            false => kernel::<Map<T, R, F>>(self.isa),
+        }
     }
 }
 
@@ -470,19 +198,20 @@ impl<T: Vectorised> BinaryLoop<T, T> for Choose {
         BinaryLoop::run_row::<NoRow, F>(self, f)
     }
     fn run_row<R: Row, F: Fn(T, T) -> T>(self, _: F) -> Kernel {
-        for_operands!(self.isa, self.operands.0, self.operands.1, Combine<T, R, F>)
+        match const { functions::pairs_have_vectors(R::BINARY) } {
+            true => for_operands!(portable, self.operands.0, self.operands.1, Combine<T, R, F>),
+            false => for_operands!(self.isa, self.operands.0, self.operands.1, Combine<T, R, F>),
+        }
     }
 }
 
-/// The loop of the table's function, in place; for rows with a parameter, of which a kernel has it at each call.
-struct InPlace<'a, T>(&'a mut [T]);
+/// The table's function of one element; for rows with a parameter, of which a kernel has it at each call.
+struct Of<T>(T);
 
-impl<T: Scalar> UnaryLoop<T> for InPlace<'_, T> {
-    type Output = ();
-    fn run<F: Fn(T) -> T>(self, f: F) {
-        for x in self.0 {
-            *x = f(*x);
-        }
+impl<T: Scalar> UnaryLoop<T> for Of<T> {
+    type Output = T;
+    fn run<F: Fn(T) -> T>(self, f: F) -> T {
+        f(self.0)
     }
 }
 
@@ -497,14 +226,13 @@ macro_rules! polygamma {
                 // SAFETY: the caller promises the order at `b`.
                 let order = unsafe { b.cast::<i64>().read() };
                 let op = Unary::Polygamma(u32::try_from(order).unwrap_or(u32::MAX));
-                for at in 0..count {
+                counted!(at in 0..count => {
                     // SAFETY: the caller promises elements and room at these positions.
                     unsafe {
-                        let mut element = [a.cast::<$t>().add(at).read()];
-                        op.$run(InPlace(&mut element));
-                        result.cast::<$t>().add(at).write(element[0]);
+                        let result = result.cast::<$t>().wrapping_add(at);
+                        store(result, op.$run(Of(load(a.cast::<$t>().wrapping_add(at)))));
                     }
-                }
+                });
             }
         }
     };
@@ -614,7 +342,7 @@ impl<T: Vectorised, A: Source<T>, B: Source<T>> Loop for Select<T, A, B> {
 }
 
 /// Where a mask is true the elements of one operand, else those of another.
-struct Chosen<T, A, B>(Run<bool>, A, B, PhantomData<T>);
+pub(super) struct Chosen<T, A, B>(pub(super) Run<bool>, pub(super) A, pub(super) B, pub(super) PhantomData<T>);
 
 impl<T: Copy, A: Source<T>, B: Source<T>> Elements for Chosen<T, A, B> {
     type Value = T;
@@ -650,75 +378,6 @@ impl<T: Vectorised, A: Source<T>, B: Source<T>> InRegisters for Chosen<T, A, B> 
 /// The kernel of a choice between two elements, whose bits alone matter.
 pub(super) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand) -> Kernel {
     for_size!(dtype, T => for_operands!(isa, yes, no, Select<T>))
-}
-
-/// The loop of a conversion.
-struct Cast<T, U>(PhantomData<(T, U)>);
-
-impl<T: Vectorised + Convert, U: Scalar> Loop for Cast<T, U> {
-    #[inline(always)]
-    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
-        // SAFETY: what the caller promises.
-        unsafe { fill::<L, _>(result.cast(), count, Converted::<T, U>(Run::new(a), PhantomData)) };
-    }
-}
-
-/// The elements as those of another type.
-struct Converted<T, U>(Run<T>, PhantomData<U>);
-
-impl<T: Convert, U: Scalar> Elements for Converted<T, U> {
-    type Value = U;
-    #[inline(always)]
-    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<U>; COUNT] {
-        // SAFETY: as the caller's.
-        let a = unsafe { self.0.block::<COUNT>(start) };
-        let mut values = [const { MaybeUninit::uninit() }; COUNT];
-        let mut at = 0;
-        while at < COUNT {
-            values[at] = MaybeUninit::new(a[at].convert());
-            at += 1;
-        }
-        values
-    }
-}
-
-impl<T: Vectorised + Convert, U: Scalar> InRegisters for Converted<T, U> {
-    type Element = T;
-    #[inline(always)]
-    fn are_known<V: Packed<Element = T>>(&self) -> bool {
-        matches!(U::DTYPE, DType::Bool) || V::converts(U::DTYPE)
-    }
-    #[inline(always)]
-    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut U) {
-        // SAFETY: as the caller's.
-        unsafe {
-            let x = self.0.packed::<V>(start);
-            match U::DTYPE {
-                DType::Bool => x.equals(V::repeated(T::ZERO)).not().store(to.cast()),
-                dtype => x.convert(dtype, to.cast()),
-            }
-        }
-    }
-}
-
-/// The loop of a conversion of booleans: a choice between one and zero.
-struct CastBooleans<U>(PhantomData<U>);
-
-impl<U: Vectorised> Loop for CastBooleans<U> {
-    #[inline(always)]
-    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
-        let (one, zero) = (One(U::from_bool(true)), One(U::ZERO));
-        // SAFETY: what the caller promises.
-        unsafe { fill::<L, _>(result.cast(), count, Chosen(Run::new(a), one, zero, PhantomData)) };
-    }
-}
-
-/// The kernel of a conversion.
-pub(super) fn cast(isa: Instructions, from: DType, to: DType) -> Kernel {
-    if from == DType::Bool {
-        return for_dtype!(to, U => kernel::<CastBooleans<U>>(isa));
-    }
-    for_dtype!(from, T => for_dtype!(to, U => kernel::<Cast<T, U>>(isa)))
 }
 
 /// The loop of a sum of products.

@@ -86,6 +86,8 @@ pub(super) trait Lanes:
     fn less_or_equal(self, other: Self) -> Self::Mask;
     /// Where they are equal.
     fn equals(self, other: Self) -> Self::Mask;
+    /// Where this is larger, or one of them is no number.
+    fn exceeds(self, other: Self) -> Self::Mask;
     /// The first where the mask holds, else the second.
     fn either(mask: Self::Mask, yes: Self, no: Self) -> Self;
     /// This times the factor, plus the term: with one rounding where the level has fused multiply-add.
@@ -259,6 +261,11 @@ macro_rules! element {
             #[inline(always)]
             fn equals(self, other: $t) -> bool {
                 self == other
+            }
+            #[inline(always)]
+            #[allow(clippy::neg_cmp_op_on_partial_ord, reason = "it holds of what is no number")]
+            fn exceeds(self, other: $t) -> bool {
+                !(self <= other)
             }
             #[inline(always)]
             fn either(mask: bool, yes: $t, no: $t) -> $t {

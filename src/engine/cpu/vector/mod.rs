@@ -7,7 +7,9 @@
 //!
 //! All loops are plain Rust, compiled once for every set of instructions in [`level`]; the compiler makes the vectors.
 
+mod blocks;
 mod convert;
+mod dispatch;
 mod elementwise;
 mod functions;
 pub(super) mod lanes;
@@ -130,7 +132,7 @@ pub(crate) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand)
 
 /// Conversion of the element type; to integers it saturates.
 pub(crate) fn cast(isa: Instructions, from: DType, to: DType) -> Kernel {
-    elementwise::cast(isa, from, to)
+    convert::cast(isa, from, to)
 }
 
 /// A run as it is.

@@ -1,11 +1,12 @@
 //! Kernels that move elements and compute none. Elements of one size are moved by one kernel, whatever their type.
 
-use super::elementwise::{Elements, InRegisters, fill as fill_blocks, for_size};
+use super::blocks::{Elements, InRegisters, fill as fill_blocks};
+use super::dispatch::for_size;
 use super::level::{GatherLoop, Level, Loop, RampLoop, StridedLoop};
 use super::level::{gather_kernel, kernel, ramp_kernel, strided_kernel};
 use super::packed::{Packed, Vectorised};
 use super::{GatherKernel, Instructions, Kernel, RampKernel, StridedKernel};
-use crate::engine::cpu::elements::{load, store};
+use crate::engine::cpu::elements::{counted, load, store};
 use crate::shape::DType;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -97,10 +98,10 @@ impl<T: Vectorised> StridedLoop for StridedCopy<T> {
             let (to, from) = (result.cast::<T>(), a.cast::<T>());
             if result_stride != size {
                 let (mut to, mut from) = (result, a);
-                for _ in 0..count {
+                counted!(_ in 0..count => {
                     store(to.cast::<T>(), load(from.cast::<T>()));
                     (to, from) = (to.wrapping_offset(result_stride), from.wrapping_offset(a_stride));
-                }
+                });
             } else if a_stride == size {
                 std::ptr::copy_nonoverlapping(from, to, count);
             } else if a_stride == -size {
@@ -109,10 +110,10 @@ impl<T: Vectorised> StridedLoop for StridedCopy<T> {
                 fill_blocks::<L, _>(to, count, Same(load(from)));
             } else {
                 let mut from = a;
-                for at in 0..count {
+                counted!(at in 0..count => {
                     store(to.wrapping_add(at), load(from.cast::<T>()));
                     from = from.wrapping_offset(a_stride);
-                }
+                });
             }
         }
     }
@@ -191,7 +192,7 @@ impl<T: Copy + Default> GatherLoop for Gather<T> {
         count: usize,
     ) {
         let result = result.cast::<T>();
-        for at in 0..count {
+        counted!(at in 0..count => {
             // SAFETY: the caller promises `count` positions, room for as many elements, and an element at each position
             // that is inside.
             unsafe {
@@ -201,7 +202,7 @@ impl<T: Copy + Default> GatherLoop for Gather<T> {
                 let element = if inside { load(place.cast::<T>()) } else { T::default() };
                 store(result.wrapping_add(at), element);
             }
-        }
+        });
     }
 }
 

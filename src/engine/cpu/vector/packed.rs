@@ -15,7 +15,7 @@ use super::level::Level;
 use super::level::Product;
 use crate::concrete::Arithmetic;
 use crate::concrete::Scalar;
-use crate::engine::cpu::elements::load;
+use crate::engine::cpu::elements::{counted, load};
 use crate::operation::{Binary, Unary, comparison_row};
 use crate::shape::DType;
 
@@ -56,15 +56,14 @@ pub(in crate::engine::cpu) trait Packed: Copy {
     ///
     /// There are so many valid elements.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn rest(self, from: *const Self::Element, count: usize) -> Self {
         let mut elements = self.elements();
-        for at in 0..Self::WIDTH {
+        counted!(at in 0..Self::WIDTH => {
             if at < count {
                 // SAFETY: as the caller's.
                 elements[at] = unsafe { load(from.wrapping_add(at)) };
             }
-        }
+        });
         // SAFETY: a register has no more elements.
         unsafe { Self::load(elements.as_ptr()) }
     }
@@ -83,9 +82,9 @@ pub(in crate::engine::cpu) trait Packed: Copy {
         let mut width = Self::WIDTH;
         while width > 1 {
             width /= 2;
-            for at in 0..width {
+            counted!(at in 0..width => {
                 elements[at] = elements[at].plus(elements[at + width]);
-            }
+            });
         }
         elements[0]
     }
@@ -202,22 +201,16 @@ fn unary_of_floats<V: Lanes>(row: Unary, x: V) -> Option<V> {
     })
 }
 
-/// The second, but for what is no number.
-#[inline(always)]
-fn unless_nan<V: Lanes>(a: V, b: V) -> V {
-    V::either(a.equals(a), b, a)
-}
-
 /// The larger one, the first if they are equal; NaN wins.
 #[inline(always)]
 fn larger<V: Lanes>(a: V, b: V) -> V {
-    V::either(b.less_or_equal(a), a, unless_nan(a, b))
+    V::either(b.exceeds(a).and(a.equals(a)), b, a)
 }
 
 /// The smaller one, the first if they are equal; NaN wins.
 #[inline(always)]
 fn smaller<V: Lanes>(a: V, b: V) -> V {
-    V::either(a.less_or_equal(b), a, unless_nan(a, b))
+    V::either(a.exceeds(b).and(a.equals(a)), b, a)
 }
 
 /// Rows of pairs of floats.
@@ -230,9 +223,9 @@ fn binary_of_floats<V: Lanes>(row: Binary, a: V, b: V) -> Option<V> {
         Binary::Mul => a * b,
         Binary::Div => a / (b + zero),
         Binary::Min => smaller(a, b),
-        Binary::MinRight => V::either(a.less(b), a, unless_nan(a, b)),
+        Binary::MinRight => V::either(a.equals(a), b.at_most(a), a),
         Binary::Max => larger(a, b),
-        Binary::MaxRight => V::either(b.less(a), a, unless_nan(a, b)),
+        Binary::MaxRight => V::either(a.equals(a), b.at_least(a), a),
         Binary::KeepZero => V::either(a.equals(zero), zero, a * b),
         _ => return None,
     })

@@ -1,12 +1,13 @@
 //! Kernels that combine the elements of a run into one, with portable instructions; with others they are in registers.
 
-use super::elementwise::{Elements, InRegisters, fill, for_dtype};
+use super::blocks::{Elements, InRegisters, fill};
+use super::dispatch::for_dtype;
 use super::level::{Level, Loop, Product, RowsLoop, portable_kernel, portable_rows_kernel, rows_kernel};
 use super::packed::{Packed, Vectorised};
 use super::{Instructions, Kernel, RowsKernel};
 use crate::algebra::Reduction;
 use crate::concrete::{Scalar, larger, smaller};
-use crate::engine::cpu::elements::{load, store};
+use crate::engine::cpu::elements::{counted, load, store};
 use crate::shape::DType;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -22,7 +23,6 @@ pub(super) const LANES: usize = 32;
 ///
 /// The step may be called for positions below `count`.
 #[inline(always)]
-#[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
 unsafe fn in_lanes<T: Product>(count: usize, start: T, step: impl Fn(T, usize) -> T, join: impl Fn(T, T) -> T) -> T {
     if T::ANY_ORDER {
         let (mut all, mut at) = (start, 0);
@@ -36,25 +36,25 @@ unsafe fn in_lanes<T: Product>(count: usize, start: T, step: impl Fn(T, usize) -
     let whole = count / LANES * LANES;
     let mut block = 0;
     while block < whole {
-        for lane in 0..LANES {
+        counted!(lane in 0..LANES => {
             lanes[lane] = step(lanes[lane], block.wrapping_add(lane));
-        }
+        });
         block = block.wrapping_add(LANES);
     }
     if whole < count {
         // A copy, so that the lanes of whole blocks stay in registers.
         let mut rest = lanes;
-        for lane in 0..count % LANES {
+        counted!(lane in 0..count % LANES => {
             rest[lane] = step(rest[lane], whole.wrapping_add(lane));
-        }
+        });
         lanes = rest;
     }
     let mut width = LANES;
     while width > 1 {
         width /= 2;
-        for lane in 0..width {
+        counted!(lane in 0..width => {
             lanes[lane] = join(lanes[lane], lanes[lane + width]);
-        }
+        });
     }
     lanes[0]
 }
@@ -148,12 +148,12 @@ impl<T: Product, J: Join<T>> RowsLoop for Reduce<T, J> {
         rows: usize,
         count: usize,
     ) {
-        for row in 0..rows as isize {
+        counted!(row in 0..rows as isize => {
             let result = result.wrapping_offset(result_stride.wrapping_mul(row)).cast();
             let a = a.wrapping_offset(a_stride.wrapping_mul(row)).cast();
             // SAFETY: as the caller's, for each row.
             unsafe { Reduce::<T, J>::one(result, a, count) };
-        }
+        });
     }
 }
 
@@ -187,7 +187,6 @@ struct WithRows<T, J, const ROWS: usize>(*const T, [*const T; ROWS], PhantomData
 impl<T: Scalar, J: Join<T>, const ROWS: usize> Elements for WithRows<T, J, ROWS> {
     type Value = T;
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
         let mut values = [const { MaybeUninit::uninit() }; COUNT];
         let mut at = 0;
@@ -195,10 +194,10 @@ impl<T: Scalar, J: Join<T>, const ROWS: usize> Elements for WithRows<T, J, ROWS>
             let place = start.wrapping_add(at);
             // SAFETY: as the caller's.
             let mut joined = unsafe { load(self.0.wrapping_add(place)) };
-            for row in 0..ROWS {
+            counted!(row in 0..ROWS => {
                 // SAFETY: as the caller's.
                 joined = J::join(joined, unsafe { load(self.1[row].wrapping_add(place)) });
-            }
+            });
             values[at] = MaybeUninit::new(joined);
             at += 1;
         }
@@ -209,14 +208,13 @@ impl<T: Scalar, J: Join<T>, const ROWS: usize> Elements for WithRows<T, J, ROWS>
 impl<T: Vectorised, J: Join<T>, const ROWS: usize> InRegisters for WithRows<T, J, ROWS> {
     type Element = T;
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut T) {
         // SAFETY: as the caller's.
         unsafe {
             let mut joined = V::load(self.0.wrapping_add(start));
-            for row in 0..ROWS {
+            counted!(row in 0..ROWS => {
                 joined = J::join_packed(joined, V::load(self.1[row].wrapping_add(start)));
-            }
+            });
             joined.store(to);
         }
     }
@@ -332,13 +330,13 @@ impl<T: Product, F: Term<T>> RowsLoop for Sums<T, F> {
         rows: usize,
         count: usize,
     ) {
-        for row in 0..rows as isize {
+        counted!(row in 0..rows as isize => {
             let result = result.wrapping_offset(result_stride.wrapping_mul(row)).cast();
             let a = a.wrapping_offset(a_stride.wrapping_mul(row)).cast();
             let b = b.wrapping_offset(b_stride.wrapping_mul(row)).cast();
             // SAFETY: as the caller's, for each row.
             unsafe { Sums::<T, F>::one::<L>(result, a, b, count) };
-        }
+        });
     }
 }
 

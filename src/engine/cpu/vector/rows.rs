@@ -66,8 +66,8 @@ pub(super) fn square_distances(isa: Instructions, dtype: DType) -> RowsKernel {
 mod x86 {
     use super::{DType, Instructions, Kernel, Reduction, RowsKernel, reduction::LANES};
     use crate::concrete::{Arithmetic, larger, smaller};
-    use crate::engine::cpu::elements::{load, store};
-    use crate::engine::cpu::vector::elementwise::for_dtype;
+    use crate::engine::cpu::elements::{counted, load, store};
+    use crate::engine::cpu::vector::dispatch::for_dtype;
     use crate::engine::cpu::vector::lanes::Lanes;
     use crate::engine::cpu::vector::packed::{Packed, Vectorised};
 
@@ -139,9 +139,9 @@ mod x86 {
                     let mut width = V::WIDTH;
                     while width > 1 {
                         width /= 2;
-                        for at in 0..width {
+                        counted!(at in 0..width => {
                             elements[at] = $better(elements[at], elements[at + width]);
-                        }
+                        });
                     }
                     elements[0]
                 }
@@ -170,9 +170,22 @@ mod x86 {
     /// The most registers that one result is in.
     const PARTS: usize = 8;
 
+    /// Goes over the registers of a result without a loop. Of so much code the compiler keeps a loop at the first level of
+    /// optimisation, and with it the registers in memory.
+    macro_rules! each_part {
+        ($part:ident in 0..$parts:expr => $body:block) => {
+            each_part!(@ $part $parts, $body: 0 1 2 3 4 5 6 7)
+        };
+        (@ $part:ident $parts:expr, $body:block: $($number:literal)*) => {
+            $(if const { $number < $parts } {
+                let $part = $number;
+                $body
+            })*
+        };
+    }
+
     /// The results of so many rows, every 32nd element together and then halves of those. All rows may be of one `a`.
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn sums<V: Packed, F: Term<V>, const ROWS: usize, const SHARED: bool>(
         a: [*const V::Element; ROWS],
         b: [*const V::Element; ROWS],
@@ -185,42 +198,41 @@ mod x86 {
             let mut sums = [[nothing; PARTS]; ROWS];
             let mut start = 0;
             while count.wrapping_sub(start) >= LANES {
-                for part in 0..parts {
+                counted!(part in 0..parts => {
                     let at = start.wrapping_add(part * V::WIDTH);
                     let first = V::load(a[0].wrapping_add(at));
-                    for row in 0..ROWS {
+                    counted!(row in 0..ROWS => {
                         let a = if SHARED || row == 0 { first } else { V::load(a[row].wrapping_add(at)) };
                         sums[row][part] = F::add(sums[row][part], a, V::load(b[row].wrapping_add(at)));
-                    }
-                }
+                    });
+                });
                 start = start.wrapping_add(LANES);
             }
-            for part in 0..parts {
+            each_part!(part in 0..LANES / V::WIDTH => {
                 let at = start.wrapping_add(part * V::WIDTH);
-                if at >= count {
-                    break;
+                if at < count {
+                    let left = count.wrapping_sub(at);
+                    counted!(row in 0..ROWS => {
+                        let (a, b) = (a[row].wrapping_add(at), b[row].wrapping_add(at));
+                        let (a, b) = match left >= V::WIDTH {
+                            true => (V::load(a), V::load(b)),
+                            false => (nothing.rest(a, left), nothing.rest(b, left)),
+                        };
+                        sums[row][part] = F::add(sums[row][part], a, b);
+                    });
                 }
-                let left = count.wrapping_sub(at);
-                for row in 0..ROWS {
-                    let (a, b) = (a[row].wrapping_add(at), b[row].wrapping_add(at));
-                    let (a, b) = match left >= V::WIDTH {
-                        true => (V::load(a), V::load(b)),
-                        false => (nothing.rest(a, left), nothing.rest(b, left)),
-                    };
-                    sums[row][part] = F::add(sums[row][part], a, b);
-                }
-            }
+            });
             let mut totals = [V::Element::ZERO; ROWS];
-            for row in 0..ROWS {
+            counted!(row in 0..ROWS => {
                 let mut width = parts;
                 while width > 1 {
                     width /= 2;
-                    for part in 0..width {
+                    counted!(part in 0..width => {
                         sums[row][part] = F::join(sums[row][part], sums[row][part + width]);
-                    }
+                    });
                 }
                 totals[row] = F::total(sums[row][0]);
-            }
+            });
             totals
         }
     }
@@ -232,7 +244,6 @@ mod x86 {
     }
 
     #[inline(always)]
-    #[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
     unsafe fn rows<V: Packed, F: Term<V>, const ROWS: usize>(
         (result, result_stride): (*mut u8, isize),
         (a, a_stride): (*const u8, isize),
@@ -251,16 +262,16 @@ mod x86 {
             let mut row = 0;
             while rows.wrapping_sub(row) >= ROWS {
                 let (mut places, mut others) = ([a(row); ROWS], [b(row); ROWS]);
-                for at in 1..ROWS {
+                counted!(at in 1..ROWS => {
                     (places[at], others[at]) = (a(row.wrapping_add(at)), b(row.wrapping_add(at)));
-                }
+                });
                 let totals = match a_stride {
                     0 => sums::<V, F, ROWS, true>(places, others, count),
                     _ => sums::<V, F, ROWS, false>(places, others, count),
                 };
-                for at in 0..ROWS {
+                counted!(at in 0..ROWS => {
                     add(row.wrapping_add(at), totals[at]);
-                }
+                });
                 row = row.wrapping_add(ROWS);
             }
             while row < rows {

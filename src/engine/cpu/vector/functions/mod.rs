@@ -14,14 +14,14 @@ mod pairs;
 mod powers;
 mod real;
 
-use super::elementwise::{Blocks, each_block};
+use super::blocks::{Blocks, each_block};
 use super::lanes::{Lanes, Mask};
 use super::level::{Level, Loop, kernel};
 use super::{Instructions, Kernel};
 use crate::engine::cpu::elements::{load, store};
 use crate::operation::Unary;
 use crate::shape::DType;
-pub(super) use pairs::binary;
+pub(super) use pairs::{binary, pairs_have_vectors};
 pub(super) use real::Real;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -232,8 +232,9 @@ impl<T: Real, F: Function> Loop for Vectors<T, F> {
     }
 }
 
-/// Whether loops are made of registers, and functions are computed by their vector versions. Where nothing is optimised each instruction on a register is a
-/// call, so that the standard library's functions, which are compiled already, take a tenth of the time.
+/// Whether loops are made of registers, and functions are computed by their vector versions. Where nothing is optimised each
+/// instruction on a register is a call, so that the standard library's functions, which are compiled already, take a tenth of
+/// the time.
 pub(super) const ARE_FAST: bool = cfg!(not(unoptimized));
 
 /// The kernel of an operation that has a vector version.
@@ -249,21 +250,31 @@ pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<Kernel
     }
 }
 
-fn of_floats<T: Real>(isa: Instructions, op: Unary) -> Option<Kernel> {
-    macro_rules! kernels {
-        ($($module:ident: $($function:ident)*;)*) => {
-            match op {
+macro_rules! kernels {
+    ($($module:ident: $($function:ident)*;)*) => {
+        fn of_floats<T: Real>(isa: Instructions, op: Unary) -> Option<Kernel> {
+            Some(match op {
                 Unary::Powi(_) => kernel::<powers::Powers<T>>(isa),
                 $($(Unary::$function => kernel::<Vectors<T, $module::$function>>(isa),)*)*
                 _ => return None,
+            })
+        }
+
+        /// Whether an operation has a vector version wherever there are registers.
+        pub(super) const fn has_vectors(op: Option<Unary>) -> bool {
+            match op {
+                Some(Unary::Powi(_)) => true,
+                $($(Some(Unary::$function) => ARE_FAST,)*)*
+                _ => false,
             }
-        };
-    }
-    Some(kernels! {
-        exponential: Exp Exp2 Expm1 Sinh Cosh Tanh Sigmoid Softplus;
-        logarithm: Ln Log2 Log10 Ln1p;
-        circular: Sin Cos Tan;
-        inverse: Atan Asin Acos;
-        error: Erf;
-    })
+        }
+    };
+}
+
+kernels! {
+    exponential: Exp Exp2 Expm1 Sinh Cosh Tanh Sigmoid Softplus;
+    logarithm: Ln Log2 Log10 Ln1p;
+    circular: Sin Cos Tan;
+    inverse: Atan Asin Acos;
+    error: Erf;
 }

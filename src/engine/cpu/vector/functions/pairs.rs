@@ -6,7 +6,7 @@ use super::real::Real;
 use super::{ARE_FAST, Block, Function, WIDEST, in_registers, polynomial};
 use crate::concrete::Scalar;
 use crate::engine::cpu::elements::store;
-use crate::engine::cpu::vector::elementwise::{Blocks, One, Run, Source, each_block};
+use crate::engine::cpu::vector::blocks::{Blocks, One, Run, Source, each_block};
 use crate::engine::cpu::vector::lanes::{Lanes, Mask};
 use crate::engine::cpu::vector::level::{Level, Loop, kernel};
 use crate::engine::cpu::vector::{Instructions, Kernel, Operand};
@@ -284,4 +284,9 @@ pub(in crate::engine::cpu::vector) fn binary(
         (_, DType::F64, _) => of_floats::<f64>(isa, op, a, b),
         _ => None,
     }
+}
+
+/// Whether an operation has a vector version wherever there are registers.
+pub(in crate::engine::cpu::vector) const fn pairs_have_vectors(op: Option<Binary>) -> bool {
+    ARE_FAST && matches!(op, Some(Binary::LogAddExp | Binary::Xlogy | Binary::Pow))
 }

@@ -2,8 +2,8 @@
 
 use super::real::Real;
 use super::{ARE_FAST, Block, in_registers};
-use crate::engine::cpu::elements::{load, store};
-use crate::engine::cpu::vector::elementwise::{Blocks, each_block};
+use crate::engine::cpu::elements::{counted, load, store};
+use crate::engine::cpu::vector::blocks::{Blocks, each_block};
 use crate::engine::cpu::vector::lanes::Lanes;
 use crate::engine::cpu::vector::level::{Level, Loop};
 use crate::operation::Unary;
@@ -45,14 +45,30 @@ impl<T: Real, L: Level> Blocks for Runs<T, L> {
 impl<T: Real, L: Level> Block<T> for Runs<T, L> {
     #[inline(always)]
     unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
-        let mut at = 0;
-        while at < COUNT {
-            // SAFETY: the caller promises a block.
-            unsafe {
+        // As many registers at a time as the block has, up to four, so that no product waits for the one before.
+        // SAFETY: the caller promises a block, here and below.
+        unsafe {
+            let mut at = 0;
+            while at + 4 * V::WIDTH <= COUNT {
+                let mut bases = [V::of(T::ZERO); 4];
+                let mut next = 0;
+                while next < 4 {
+                    bases[next] = V::load(self.1.wrapping_add(at + next * V::WIDTH));
+                    next += 1;
+                }
+                let results = powers(bases, self.2);
+                next = 0;
+                while next < 4 {
+                    results[next].store(self.0.wrapping_add(at + next * V::WIDTH));
+                    next += 1;
+                }
+                at += 4 * V::WIDTH;
+            }
+            while at < COUNT {
                 let [power] = powers([V::load(self.1.wrapping_add(at))], self.2);
                 power.store(self.0.wrapping_add(at));
+                at += V::WIDTH;
             }
-            at += V::WIDTH;
         }
     }
     #[inline(always)]
@@ -69,43 +85,40 @@ impl<T: Real, L: Level> Block<T> for Runs<T, L> {
 /// There are so many elements, and room for as many.
 unsafe fn by_table<T: Real, L>(&Runs(result, a, exponent, _): &Runs<T, L>, count: usize) {
     let op = Unary::Powi(exponent as i32);
-    for at in 0..count {
+    counted!(at in 0..count => {
         // SAFETY: as the caller's.
         unsafe { store(result.wrapping_add(at), T::by_table(op, load(a.wrapping_add(at)))) };
-    }
+    });
 }
 
 /// The powers of all bases.
 #[inline(always)]
-#[allow(clippy::needless_range_loop, reason = "loops that count are unrolled")]
 fn powers<T: Lanes, const COUNT: usize>(mut bases: [T; COUNT], exponent: i64) -> [T; COUNT] {
     let one = T::number(1.0);
-    let mut products = [one; COUNT];
     if exponent < 0 {
         // Zero has no sign, so its inverse has a known one.
-        for at in 0..COUNT {
+        counted!(at in 0..COUNT => {
             bases[at] = bases[at] + T::number(0.0);
-        }
+        });
     }
     let mut rest = exponent.unsigned_abs();
-    loop {
+    let mut products = if rest % 2 == 1 { bases } else { [one; COUNT] };
+    rest /= 2;
+    while rest > 0 {
+        counted!(at in 0..COUNT => {
+            bases[at] = bases[at] * bases[at];
+        });
         if rest % 2 == 1 {
-            for at in 0..COUNT {
+            counted!(at in 0..COUNT => {
                 products[at] = products[at] * bases[at];
-            }
+            });
         }
         rest /= 2;
-        if rest == 0 {
-            break;
-        }
-        for at in 0..COUNT {
-            bases[at] = bases[at] * bases[at];
-        }
     }
     if exponent < 0 {
-        for at in 0..COUNT {
+        counted!(at in 0..COUNT => {
             products[at] = one / products[at];
-        }
+        });
     }
     products
 }

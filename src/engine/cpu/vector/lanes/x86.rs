@@ -217,6 +217,13 @@ macro_rules! lanes {
                 unsafe { $compare }
             }
             #[inline(always)]
+            fn exceeds(self, other: Self) -> $mask {
+                const $is: i32 = _CMP_NLE_UQ;
+                let ($a, $b) = (self.0, other.0);
+                // SAFETY: as for all instructions of this type.
+                unsafe { $compare }
+            }
+            #[inline(always)]
             fn either($which: $mask, $yes: Self, $no: Self) -> Self {
                 // SAFETY: as for all instructions of this type.
                 $name(unsafe { $either })
@@ -432,6 +439,10 @@ impl<T: Lanes<Element = f64>> Lanes for Pair<T> {
     #[inline(always)]
     fn equals(self, other: Self) -> Self::Mask {
         Pair(self.0.equals(other.0), self.1.equals(other.1))
+    }
+    #[inline(always)]
+    fn exceeds(self, other: Self) -> Self::Mask {
+        Pair(self.0.exceeds(other.0), self.1.exceeds(other.1))
     }
     #[inline(always)]
     fn times_plus<L: Level>(self, factor: Self, term: Self) -> Self {

@@ -164,6 +164,39 @@ fn every_comparison_row() {
     comparison_rows::<bool>();
 }
 
+/// Rows that choose an operand, or change its sign: they keep all of its bits, those of what is no number too.
+fn chosen_bits<T: Tested>() {
+    use Binary::{Max, MaxRight, Min, MinRight};
+    use Unary::{Abs, Neg, Relu, Sign, StopGradient};
+    for isa in Instructions::available() {
+        let (a, b) = (T::elements(1000, 1), T::elements(1000, 2));
+        for op in [Abs, Neg, Relu, Sign, StopGradient] {
+            let kernel = unary(isa, op, T::DTYPE);
+            // SAFETY: the operand and the result have this many elements.
+            let found: Vec<T> = result_of(a.len(), |out| unsafe { kernel(out, pointer(&a), null(), null(), a.len()) });
+            for (at, found) in found.iter().enumerate() {
+                assert!(found.same_bits(T::unary(op, a[at])), "{op:?} {isa:?} {found:?} of {:?}", a[at]);
+            }
+        }
+        for op in [Min, MinRight, Max, MaxRight] {
+            let kernel = binary(isa, op, T::DTYPE, Operand::Run, Operand::Run);
+            // SAFETY: the operands and the result have this many elements.
+            let found: Vec<T> =
+                result_of(a.len(), |out| unsafe { kernel(out, pointer(&a), pointer(&b), null(), a.len()) });
+            for (at, found) in found.iter().enumerate() {
+                let (a, b) = (a[at], b[at]);
+                assert!(found.same_bits(T::binary(op, a, b)), "{op:?} {isa:?} {found:?} of {a:?} and {b:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_that_choose_keep_all_bits() {
+    chosen_bits::<f32>();
+    chosen_bits::<f64>();
+}
+
 fn choices<T: Tested>() {
     for isa in Instructions::available() {
         for kinds in OPERANDS.iter().flat_map(|&left| OPERANDS.map(|right| (left, right))) {

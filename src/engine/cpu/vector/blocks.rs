@@ -1,0 +1,249 @@
+//! Loops over runs of elements, cut into blocks, each of which is computed in registers or element by element.
+
+use super::functions::Real;
+use super::lanes::Lanes;
+use super::level::Level;
+#[cfg(target_arch = "x86_64")]
+use super::packed::fills;
+use super::packed::{Packed, Vectorised};
+use crate::engine::cpu::elements::{load, store};
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// Elements that are computed before the first of them is written.
+///
+/// A result may lie where an operand lies, which the compiler can not rule out; it makes vectors of a whole block, since
+/// nothing is written in between.
+const BLOCK: usize = 32;
+/// Elements of a vector, about.
+const SMALL: usize = 8;
+
+/// Keeps a loop over blocks as it is: where the elements of a block are in vectors, the compiler would else make further
+/// vectors of elements of several blocks, which lie far apart.
+#[inline(always)]
+fn between_blocks() {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    // SAFETY: there is no instruction, only something that must stay in its place.
+    unsafe {
+        std::arch::asm!("", options(nomem, nostack, preserves_flags))
+    };
+}
+
+/// Work on blocks of elements.
+pub(super) trait Blocks {
+    /// Does it for so many elements from a position on.
+    ///
+    /// # Safety
+    ///
+    /// There are as many.
+    unsafe fn block<const COUNT: usize>(&self, start: usize);
+}
+
+/// Goes over so many elements in blocks, then in smaller ones, each a power of two. So runs of one length are cut at the same
+/// places, and what an instruction reads in a block has been written as a block: a processor that has it on its way to the
+/// cache hands it on then, and else waits until it is there.
+///
+/// # Safety
+///
+/// There are so many elements.
+#[inline(always)]
+pub(super) unsafe fn each_block(count: usize, blocks: impl Blocks) {
+    // Arithmetic that wraps, though it can't: without a check there is nothing to jump to.
+    let mut start: usize = 0;
+    // SAFETY: of `count` elements, as many as a block are left.
+    unsafe {
+        while count.wrapping_sub(start) >= BLOCK {
+            blocks.block::<BLOCK>(start);
+            between_blocks();
+            start = start.wrapping_add(BLOCK);
+        }
+        while count.wrapping_sub(start) >= SMALL {
+            blocks.block::<SMALL>(start);
+            between_blocks();
+            start = start.wrapping_add(SMALL);
+        }
+        let rest = count.wrapping_sub(start);
+        if rest & 4 != 0 {
+            blocks.block::<4>(start);
+        }
+        if rest & 2 != 0 {
+            blocks.block::<2>(start.wrapping_add(rest & 4));
+        }
+        if rest & 1 != 0 {
+            blocks.block::<1>(count.wrapping_sub(1));
+        }
+    }
+}
+
+/// What a loop writes: at each position a value that depends on elements at this position alone.
+pub(super) trait Elements {
+    /// The type of the values.
+    type Value: Copy;
+
+    /// The values from a position on.
+    ///
+    /// # Safety
+    ///
+    /// There are so many positions.
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<Self::Value>; COUNT];
+}
+
+/// Values that are computed in registers too.
+pub(super) trait InRegisters: Elements {
+    /// The elements that the registers hold.
+    type Element: Vectorised;
+
+    /// Whether they are; known when compiled.
+    fn are_known<V: Packed<Element = Self::Element>>(&self) -> bool {
+        true
+    }
+    /// Writes as many values from a position on as the register has elements.
+    ///
+    /// # Safety
+    ///
+    /// There are so many positions, the machine has the register, and the values are known in it.
+    unsafe fn write<V: Packed<Element = Self::Element>>(&self, start: usize, to: *mut Self::Value);
+}
+
+/// Writes a value at every position, in the registers of the level where these are filled.
+///
+/// # Safety
+///
+/// The result has room for `count` values, there are so many, and the machine has the instructions of the level. Values depend on
+/// nothing of the result but what is at their own position or later.
+#[inline(always)]
+pub(super) unsafe fn fill<L: Level, E: InRegisters>(result: *mut E::Value, count: usize, elements: E) {
+    struct Filled<L, E: Elements>(*mut E::Value, E, PhantomData<L>);
+
+    impl<L: Level, E: InRegisters> Blocks for Filled<L, E> {
+        #[inline(always)]
+        unsafe fn block<const COUNT: usize>(&self, start: usize) {
+            let result = self.0.wrapping_add(start);
+            // SAFETY: the caller promises room at these positions, and what is written at once is known before. Types decide
+            // which registers there are, so that no others are compiled.
+            unsafe {
+                #[cfg(target_arch = "x86_64")]
+                if const { fills::<L, <E::Element as Vectorised>::Wide>(COUNT) } {
+                    return in_registers::<<E::Element as Vectorised>::Wide, E, COUNT>(result, &self.1, start);
+                } else if const { fills::<L, <E::Element as Vectorised>::Half>(COUNT) } {
+                    return in_registers::<<E::Element as Vectorised>::Half, E, COUNT>(result, &self.1, start);
+                }
+                store(result.cast(), self.1.block::<COUNT>(start));
+            }
+        }
+    }
+    // SAFETY: as the caller's.
+    unsafe { each_block(count, Filled::<L, E>(result, elements, PhantomData)) };
+}
+
+/// Writes a block in registers, of which it fills a whole number; values that are not known in them are written one by one, since
+/// they take so long each that a block of them gains nothing.
+///
+/// # Safety
+///
+/// There are so many positions and room for as many values, and the machine has the register.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn in_registers<V: Packed<Element = E::Element>, E: InRegisters, const COUNT: usize>(
+    result: *mut E::Value,
+    elements: &E,
+    start: usize,
+) {
+    let mut at = 0;
+    // SAFETY: as the caller's.
+    unsafe {
+        if elements.are_known::<V>() {
+            while at < COUNT {
+                elements.write::<V>(start.wrapping_add(at), result.wrapping_add(at));
+                at += V::WIDTH;
+            }
+        } else {
+            while at < COUNT {
+                store(result.wrapping_add(at).cast(), elements.block::<1>(start.wrapping_add(at)));
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Where the elements of an operand come from.
+pub(super) trait Source<T> {
+    /// # Safety
+    ///
+    /// The pointer points at valid elements: as many as there are positions, or one, as the implementation says.
+    unsafe fn new(start: *const u8) -> Self;
+    /// The elements from a position on.
+    ///
+    /// # Safety
+    ///
+    /// There are so many positions.
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT];
+    /// A register of elements from a position on.
+    ///
+    /// # Safety
+    ///
+    /// There are so many positions.
+    unsafe fn lanes<V: Lanes<Element = T>>(&self, start: usize) -> V
+    where
+        T: Real;
+    /// As [`Self::lanes`], of any type.
+    ///
+    /// # Safety
+    ///
+    /// There are so many positions.
+    unsafe fn packed<V: Packed<Element = T>>(&self, start: usize) -> V;
+}
+
+/// An operand of as many elements as the result has.
+pub(super) struct Run<T>(pub(super) *const T);
+
+/// An operand of one element.
+pub(super) struct One<T>(pub(super) T);
+
+impl<T: Copy> Source<T> for Run<T> {
+    #[inline(always)]
+    unsafe fn new(start: *const u8) -> Self {
+        Run(start.cast())
+    }
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT] {
+        // SAFETY: the caller promises valid elements there.
+        unsafe { load(self.0.wrapping_add(start).cast()) }
+    }
+    #[inline(always)]
+    unsafe fn lanes<V: Lanes<Element = T>>(&self, start: usize) -> V
+    where
+        T: Real,
+    {
+        // SAFETY: the caller promises valid elements there.
+        unsafe { V::load(self.0.wrapping_add(start)) }
+    }
+    #[inline(always)]
+    unsafe fn packed<V: Packed<Element = T>>(&self, start: usize) -> V {
+        // SAFETY: the caller promises valid elements there.
+        unsafe { V::load(self.0.wrapping_add(start)) }
+    }
+}
+
+impl<T: Copy> Source<T> for One<T> {
+    #[inline(always)]
+    unsafe fn new(start: *const u8) -> Self {
+        // SAFETY: the caller promises one valid element.
+        One(unsafe { load(start.cast()) })
+    }
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, _: usize) -> [T; COUNT] {
+        [self.0; COUNT]
+    }
+    #[inline(always)]
+    unsafe fn lanes<V: Lanes<Element = T>>(&self, _: usize) -> V
+    where
+        T: Real,
+    {
+        V::of(self.0)
+    }
+    #[inline(always)]
+    unsafe fn packed<V: Packed<Element = T>>(&self, _: usize) -> V {
+        V::repeated(self.0)
+    }
+}

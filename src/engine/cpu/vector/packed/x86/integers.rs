@@ -1,0 +1,226 @@
+//! Registers of integers.
+
+use super::put;
+use crate::engine::cpu::elements::{load, store};
+use crate::engine::cpu::vector::lanes::{Bits, BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Half32, Half64, Mask};
+use crate::engine::cpu::vector::packed::{Integers, Packed, binary_of_integers, unary_of_integers};
+use crate::operation::{Binary, Unary};
+use crate::shape::DType;
+use std::arch::x86_64::*;
+use std::mem::transmute;
+
+macro_rules! reversed {
+    ($($name:ident: $register:ident = |$x:ident| $reversed:expr;)*) => {
+        $(
+            #[inline(always)]
+            unsafe fn $name($x: $register) -> $register {
+                // SAFETY: as the caller's.
+                unsafe { $reversed }
+            }
+        )*
+    };
+}
+
+reversed! {
+    reversed_wide_64: __m512i = |x| _mm512_permutexvar_epi64(_mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0), x);
+    reversed_wide_32: __m512i =
+        |x| _mm512_permutexvar_epi32(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), x);
+    reversed_64: __m256i = |x| _mm256_permute4x64_epi64::<0b00_01_10_11>(x);
+    reversed_32: __m256i = |x| _mm256_permutevar8x32_epi32(x, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0));
+}
+
+/// Doubles of integers without an instruction: both halves as the last bits of large numbers, of which the difference and the
+/// sum are rounded once.
+#[inline(always)]
+unsafe fn doubles_64(x: __m256i) -> __m256d {
+    // SAFETY: as the caller's.
+    unsafe {
+        // 2⁵², 2⁸⁴ + 2⁶³ with the sign of the upper half the other way, and the sum of both.
+        let low = _mm256_blend_epi32::<0b0101_0101>(_mm256_set1_epi64x(0x4330_0000_0000_0000), x);
+        let high = _mm256_xor_si256(_mm256_srli_epi64::<32>(x), _mm256_set1_epi64x(0x4530_0000_8000_0000));
+        let sum = _mm256_castsi256_pd(_mm256_set1_epi64x(0x4530_0000_8010_0000));
+        _mm256_add_pd(_mm256_sub_pd(_mm256_castsi256_pd(high), sum), _mm256_castsi256_pd(low))
+    }
+}
+
+/// Products of four integers, of which there are instructions for halves alone.
+#[inline(always)]
+unsafe fn times_64(a: __m256i, b: __m256i) -> __m256i {
+    // SAFETY: as the caller's.
+    unsafe {
+        let (a_high, b_high) = (_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
+        let crossed = _mm256_add_epi64(_mm256_mul_epu32(a, b_high), _mm256_mul_epu32(a_high, b));
+        _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64::<32>(crossed))
+    }
+}
+
+/// Four integers moved down, with copies of the sign above: as numbers without sign, of which negative ones have all bits the
+/// other way meanwhile.
+#[inline(always)]
+unsafe fn moved_down_64(a: __m256i, places: __m256i) -> __m256i {
+    // SAFETY: as the caller's.
+    unsafe {
+        let sign = _mm256_cmpgt_epi64(_mm256_setzero_si256(), a);
+        _mm256_xor_si256(_mm256_srlv_epi64(_mm256_xor_si256(a, sign), places), sign)
+    }
+}
+
+macro_rules! integers {
+    ($name:ident: $register:ident of $t:ident; $width:literal, mask $mask:ty;
+     $splat:ident, $reversed:ident, $times:ident, $up:ident, $down:ident; |$a:ident, $b:ident| less: $less:expr, equals: $equals:expr;
+     |$which:ident, $yes:ident, $no:ident| $either:expr; { $($rest:tt)* } $($conversions:tt)*) => {
+        impl Packed for $name {
+            type Element = $t;
+            type Mask = $mask;
+            const WIDTH: usize = $width;
+            #[inline(always)]
+            fn repeated(element: $t) -> Self {
+                // SAFETY: values of this type are made only where the machine has its instructions, here and below.
+                $name(unsafe { $splat(element) })
+            }
+            #[inline(always)]
+            unsafe fn load(from: *const $t) -> Self {
+                // SAFETY: as the caller's; a register has the bits of its elements.
+                $name(unsafe { transmute::<[$t; $width], $register>(load(from.cast())) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, to: *mut $t) {
+                // SAFETY: as the caller's; a register has the bits of its elements.
+                unsafe { store(to.cast(), transmute::<$register, [$t; $width]>(self.0)) }
+            }
+            #[inline(always)]
+            fn less(self, other: Self) -> $mask {
+                let ($a, $b) = (self.0, other.0);
+                // SAFETY: as above.
+                unsafe { $less }
+            }
+            #[inline(always)]
+            fn less_or_equal(self, other: Self) -> $mask {
+                other.less(self).not()
+            }
+            #[inline(always)]
+            fn equals(self, other: Self) -> $mask {
+                let ($a, $b) = (self.0, other.0);
+                // SAFETY: as above.
+                unsafe { $equals }
+            }
+            #[inline(always)]
+            fn either($which: $mask, $yes: Self, $no: Self) -> Self {
+                // SAFETY: as above.
+                $name(unsafe { $either })
+            }
+            $($rest)*
+            #[inline(always)]
+            fn reversed(self) -> Self {
+                // SAFETY: as above.
+                $name(unsafe { $reversed(self.0) })
+            }
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                Bits::plus(self, other)
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                Self::either(self.less(other), other, self)
+            }
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                Self::either(other.less(self), other, self)
+            }
+            #[inline(always)]
+            fn multiply_add(self, factor: Self, term: Self) -> Self {
+                Bits::plus(self.times(factor), term)
+            }
+            #[inline(always)]
+            fn unary(row: Unary, x: Self) -> Option<Self> {
+                unary_of_integers(row, x)
+            }
+            #[inline(always)]
+            fn binary(row: Binary, a: Self, b: Self) -> Option<Self> {
+                binary_of_integers(row, a, b)
+            }
+            conversions! { $($conversions)* }
+        }
+
+        impl Integers for $name {
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                // SAFETY: as above.
+                $name(unsafe { $times(self.0, other.0) })
+            }
+            #[inline(always)]
+            fn moved_up(self, places: Self) -> Self {
+                // SAFETY: as above.
+                $name(unsafe { $up(self.0, places.0) })
+            }
+            #[inline(always)]
+            fn moved_down(self, places: Self) -> Self {
+                // SAFETY: as above.
+                $name(unsafe { $down(self.0, places.0) })
+            }
+        }
+    };
+}
+
+integers!(
+    BitsWide64: __m512i of i64; 8, mask __mmask8;
+    _mm512_set1_epi64, reversed_wide_64, _mm512_mullo_epi64, _mm512_sllv_epi64, _mm512_srav_epi64;
+    |a, b| less: _mm512_cmplt_epi64_mask(a, b), equals: _mm512_cmpeq_epi64_mask(a, b);
+    |mask, yes, no| _mm512_mask_blend_epi64(mask, no.0, yes.0);
+    { masked_rest!(i64, u8, _mm512_mask_loadu_epi64); } |x, to|
+    F32 => put(_mm512_cvtepi64_ps(x.0), to, 0);
+    F64 => put(_mm512_cvtepi64_pd(x.0), to, 0);
+    I32 => put(_mm512_cvtepi64_epi32(x.0), to, 0);
+);
+integers!(
+    BitsWide32: __m512i of i32; 16, mask __mmask16;
+    _mm512_set1_epi32, reversed_wide_32, _mm512_mullo_epi32, _mm512_sllv_epi32, _mm512_srav_epi32;
+    |a, b| less: _mm512_cmplt_epi32_mask(a, b), equals: _mm512_cmpeq_epi32_mask(a, b);
+    |mask, yes, no| _mm512_mask_blend_epi32(mask, no.0, yes.0);
+    { masked_rest!(i32, u16, _mm512_mask_loadu_epi32); } |x, to|
+    F32 => put(_mm512_cvtepi32_ps(x.0), to, 0);
+    F64 => {
+        put(_mm512_cvtepi32_pd(_mm512_castsi512_si256(x.0)), to, 0);
+        put(_mm512_cvtepi32_pd(_mm512_extracti32x8_epi32::<1>(x.0)), to, 1)
+    };
+    I64 => {
+        put(_mm512_cvtepi32_epi64(_mm512_castsi512_si256(x.0)), to, 0);
+        put(_mm512_cvtepi32_epi64(_mm512_extracti32x8_epi32::<1>(x.0)), to, 1)
+    };
+);
+integers!(
+    BitsHalf64: __m256i of i64; 4, mask Half64;
+    _mm256_set1_epi64x, reversed_64, times_64, _mm256_sllv_epi64, moved_down_64;
+    |a, b| less: Half64(_mm256_castsi256_pd(_mm256_cmpgt_epi64(b, a))),
+        equals: Half64(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b)));
+    |mask, yes, no| {
+        let (yes, no) = (_mm256_castsi256_pd(yes.0), _mm256_castsi256_pd(no.0));
+        _mm256_castpd_si256(_mm256_blendv_pd(no, yes, mask.0))
+    };
+    {} |x, to|
+    F64 => put(doubles_64(x.0), to, 0);
+    I32 => {
+        let even = _mm256_permutevar8x32_epi32(x.0, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+        put(_mm256_castsi256_si128(even), to, 0)
+    };
+);
+integers!(
+    BitsHalf32: __m256i of i32; 8, mask Half32;
+    _mm256_set1_epi32, reversed_32, _mm256_mullo_epi32, _mm256_sllv_epi32, _mm256_srav_epi32;
+    |a, b| less: Half32(_mm256_castsi256_ps(_mm256_cmpgt_epi32(b, a))),
+        equals: Half32(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b)));
+    |mask, yes, no| {
+        let (yes, no) = (_mm256_castsi256_ps(yes.0), _mm256_castsi256_ps(no.0));
+        _mm256_castps_si256(_mm256_blendv_ps(no, yes, mask.0))
+    };
+    {} |x, to|
+    F32 => put(_mm256_cvtepi32_ps(x.0), to, 0);
+    F64 => {
+        put(_mm256_cvtepi32_pd(_mm256_castsi256_si128(x.0)), to, 0);
+        put(_mm256_cvtepi32_pd(_mm256_extracti128_si256::<1>(x.0)), to, 1)
+    };
+    I64 => {
+        put(_mm256_cvtepi32_epi64(_mm256_castsi256_si128(x.0)), to, 0);
+        put(_mm256_cvtepi32_epi64(_mm256_extracti128_si256::<1>(x.0)), to, 1)
+    };
+);
