@@ -140,7 +140,7 @@ macro_rules! tested_float {
                 i32::MAX as $t + 0.5,
                 i32::MIN as $t - 1.5,
                 4503599627370495.5,
-                -0.49999999999999994,
+                -(0.5 - $t::EPSILON / 4.0),
                 9223371487098961920.0,
                 i32::MAX as $t,
                 i64::MAX as $t,
