@@ -82,6 +82,20 @@ fn nothing_far() -> Program {
     })
 }
 
+/// Arrays of no elements, of which the other extent is so large that nobody makes a list of its positions.
+fn long_and_empty() -> Program {
+    const LONG: usize = 1 << 57;
+    program(&[&[LONG, 0], &[0, LONG]], |graph| {
+        let sine = graph.add(Op::Unary(Unary::Sin), &[0]);
+        let turned = graph.add(view(&[LONG, 0], &[0, LONG], &[&[0, 1], &[1, 0]], &[0, 0]), &[sine]);
+        let joined = graph.add(Op::Concatenate(1), &[turned, 1]);
+        let sum = graph.add(Op::Reduce(Reduction::Sum, Axes::from_slice(&[0])), &[sine]);
+        let product = graph.add(Op::Contract(Contraction::new(&[0, 1], &[1, 2], &[0, 2])), &[turned, sine]);
+        let number = graph.add(Op::Contract(Contraction::new(&[0, 1], &[1, 0], &[])), &[sine, 1]);
+        vec![joined, sum, product, number]
+    })
+}
+
 /// Gathers and scatters at positions that come again and again, of arrays that are counted and never made.
 fn periodic() -> Program {
     program(&[&[5]], |graph| {
@@ -160,6 +174,7 @@ pub fn all() -> Vec<Program> {
         counted(),
         empty(),
         nothing_far(),
+        long_and_empty(),
         periodic(),
     ]
 }

@@ -362,8 +362,10 @@ fn contract(spec: &Contraction, a: &Plain, b: &Plain, watch: &mut Watch) -> Plai
     let mut summed: Vec<u8> = spec.left.iter().copied().filter(|label| !spec.result.contains(label)).collect();
     summed.dedup();
     let extents: Vec<usize> = summed.iter().map(|&label| spec.extent(label, &a.ty.shape, &b.ty.shape)).collect();
-    let inner = positions(&extents);
-    let cells = positions(&shape)
+    let outer = positions(&shape);
+    // Where there is nothing to compute, what would be summed may have any extent.
+    let inner = if outer.is_empty() { Vec::new() } else { positions(&extents) };
+    let cells = outer
         .iter()
         .map(|outer| {
             let mut sum = Cell::zero(dtype);
