@@ -98,7 +98,8 @@ impl AffineMap {
     }
 
     /// A map from its parts, as [`AffineMap::new`] takes them; `None` where it reads both inside of the source and further
-    /// than [`AffineMap::REACH`] outside.
+    /// than [`AffineMap::REACH`] outside, or where the source has elements, and more of
+    /// them along an axis than any array.
     ///
     /// Panics when the numbers of rows and columns don't fit the ranks.
     pub fn checked(
@@ -127,6 +128,9 @@ impl AffineMap {
         mut matrix: SmallVec<[i64; 9]>,
         offset: SmallVec<[i64; 4]>,
     ) -> Option<AffineMap> {
+        if !source.contains(&0) && source.iter().any(|&extent| i64::try_from(extent).is_err()) {
+            return None;
+        }
         // An axis of length 1 is only ever read at 0, so its coefficients say nothing: clearing them makes equal maps equal.
         let columns = result.len();
         for (axis, &extent) in result.iter().enumerate() {

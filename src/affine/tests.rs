@@ -170,6 +170,16 @@ fn maps_read_no_further_outside_than_positions_can_be_counted() {
     assert!(AffineMap::checked(&[5, 5], &[2], &rows, &[0, 4]).is_none());
 }
 
+/// Such maps could be transposed into some that read too far.
+#[test]
+fn no_map_reads_an_axis_that_is_longer_than_those_of_arrays() {
+    let longest = i64::MAX as usize;
+    let map = |extent: usize| AffineMap::checked(&[3, extent], &[2], &[smallvec![1], smallvec![1]], &[0, 0]);
+    assert!(map(longest + 1).is_none() && map(usize::MAX).is_none());
+    let turned = AffineMap::transpose(map(longest).expect("a map").source(), &[1, 0]);
+    assert_eq!((turned.result(), turned.is_inside()), (&[longest, 3][..], true));
+}
+
 /// Row-major positions are counted where the bound holds of them too.
 #[test]
 fn maps_are_linear_where_positions_in_memory_can_be_counted() {

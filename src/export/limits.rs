@@ -64,6 +64,9 @@ impl Limits {
         if let Some(row) = rows.iter().find(|row| row.len() != result.len()) {
             return Err(format!("a row of the map has {} coefficients, but the shape is {result:?}", row.len()));
         }
+        if let Some(extent) = source.iter().find(|&&extent| i64::try_from(extent).is_err()) {
+            return Err(format!("the map reads an axis of length {extent}, which no array has"));
+        }
         AffineMap::checked(source, result, rows, offsets).ok_or_else(|| {
             format!("the map reads further than 2^{} outside of shape {source:?}", AffineMap::REACH.ilog2())
         })

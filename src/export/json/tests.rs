@@ -144,6 +144,11 @@ fn what_does_not_fit_is_said_with_the_way_to_it() {
             "body.nodes[0].op.view: the map reads further than 2^58 outside of shape [3]",
         ),
         (
+            node(r#"{"view":{"source":[9223372036854775808],"result":[2],"matrix":[[1]],"offset":[0]}}"#, "0", "[2]"),
+            "1",
+            "body.nodes[0].op.view: the map reads an axis of length 9223372036854775808, which no array has",
+        ),
+        (
             node(r#"{"contract":{"left":[0],"right":[1],"result":[]}}"#, "0,0", "[]"),
             "1",
             "body.nodes[0].op.contract: a label stands in at least two of the three lists, and in each of them once",
