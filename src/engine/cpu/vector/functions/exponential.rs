@@ -60,7 +60,8 @@ fn exp_m1_in_parts<T: Lanes, L: Level>(x: T) -> (T, T) {
 }
 
 /// The value, or 0 for arguments below the bound. Products with numbers of less than full precision take a hundred times as
-/// long as others, which exponentials that nearly vanish would meet everywhere.
+/// long as others, which exponentials that nearly vanish would meet everywhere. A few of these numbers are kept: the derivatives
+/// of `erf` and `erfc` are 2/√π times an exponential, and so of full precision where it just is not.
 #[inline(always)]
 fn or_vanishing<T: Lanes>(x: T, bound: T::Element, value: T) -> T {
     T::either(x.less(T::of(bound)), T::number(0.0), value)
@@ -72,7 +73,7 @@ impl Function for Exp {
     const ROW: Unary = Unary::Exp;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
-        let bounds = <T::Element>::NORMAL_EXPONENTS;
+        let bounds = <T::Element>::KEPT_EXPONENTS;
         let value = exp_of::<T, L>(&reduced::<T, L>(within(x, bounds)), T::number(1.0));
         or_vanishing(x, bounds.0, value)
     }
@@ -84,7 +85,7 @@ impl Function for Exp2 {
     const ROW: Unary = Unary::Exp2;
     #[inline(always)]
     fn value<T: Lanes, L: Level>(x: T) -> T {
-        let bounds = <T::Element>::NORMAL_BINARY_EXPONENTS;
+        let bounds = <T::Element>::KEPT_BINARY_EXPONENTS;
         let bounded = within(x, bounds);
         let sum = bounded + T::of(<T::Element>::ROUND);
         let r = (bounded - (sum - T::of(<T::Element>::ROUND))) * T::of(<T::Element>::LN_2);

@@ -46,10 +46,10 @@ pub(in crate::engine::cpu::vector) trait Real:
     const ONE_IS_LOST: Self;
     /// Exponentials are 0 below, and infinite above.
     const EXPONENTS: (Self, Self);
-    /// Exponentials are numbers of full precision from the first on, and infinite above the second.
-    const NORMAL_EXPONENTS: (Self, Self);
-    /// As [`Self::NORMAL_EXPONENTS`], for powers of two.
-    const NORMAL_BINARY_EXPONENTS: (Self, Self);
+    /// Exponentials are at least 7/8 of the smallest number of full precision from the first on, and infinite above the second.
+    const KEPT_EXPONENTS: (Self, Self);
+    /// As [`Self::KEPT_EXPONENTS`], for powers of two.
+    const KEPT_BINARY_EXPONENTS: (Self, Self);
     /// From where the hyperbolic tangent is 1.
     const TANGENT_IS_ONE: Self;
     /// 1, in two parts.
@@ -162,8 +162,8 @@ impl Real for f64 {
     const ENLARGE: (f64, f64) = (18014398509481984.0, 54.0);
     const ONE_IS_LOST: f64 = 1e18;
     const EXPONENTS: (f64, f64) = (-746.0, 711.0);
-    const NORMAL_EXPONENTS: (f64, f64) = (-708.396418532264, Self::EXPONENTS.1);
-    const NORMAL_BINARY_EXPONENTS: (f64, f64) = (-1022.0, 1025.0);
+    const KEPT_EXPONENTS: (f64, f64) = (-708.5299499248886, Self::EXPONENTS.1);
+    const KEPT_BINARY_EXPONENTS: (f64, f64) = (-1022.1926450779424, 1025.0);
     const TANGENT_IS_ONE: f64 = 20.0;
     const ONE_PARTS: (f64, f64) = (1.0, 0.0);
     const LOG2_E: f64 = std::f64::consts::LOG2_E;
@@ -308,8 +308,8 @@ impl Real for f32 {
     const ENLARGE: (f32, f32) = (33554432.0, 25.0);
     const ONE_IS_LOST: f32 = 1e9;
     const EXPONENTS: (f32, f32) = (-104.0, 90.0);
-    const NORMAL_EXPONENTS: (f32, f32) = (-87.33654, Self::EXPONENTS.1);
-    const NORMAL_BINARY_EXPONENTS: (f32, f32) = (-126.0, 129.0);
+    const KEPT_EXPONENTS: (f32, f32) = (-87.47007, Self::EXPONENTS.1);
+    const KEPT_BINARY_EXPONENTS: (f32, f32) = (-126.192_64, 129.0);
     const TANGENT_IS_ONE: f32 = 10.0;
     const ONE_PARTS: (f32, f32) = (1.0, 0.0);
     const LOG2_E: f32 = std::f32::consts::LOG2_E;

@@ -78,6 +78,10 @@ impl Mul for Wide {
 impl Div for Wide {
     type Output = Wide;
     fn div(self, other: Wide) -> Wide {
+        // What the quotient leaves of a smaller dividend would lose digits.
+        if self.high != 0.0 && self.high.abs() < 1e-280 {
+            return (self.times_power_of_two(200) / other).times_power_of_two(-200);
+        }
         let first = self.high / other.high;
         if !first.is_finite() || first == 0.0 {
             return first.into();
