@@ -105,9 +105,11 @@ fn float_unary(op: Unary, x: f64, exact: bool, watch: &mut Watch) -> (f64, bool)
             if n < 0 {
                 watch.singular(x.abs());
             }
-            let mut product = 1.0;
-            for _ in 0..n.unsigned_abs() {
-                product *= x;
+            let (mut product, mut square, mut rest) = (1.0, x, n.unsigned_abs());
+            while rest > 0 {
+                product *= if rest % 2 == 1 { square } else { 1.0 };
+                square *= square;
+                rest /= 2;
             }
             if n < 0 { 1.0 / product } else { product }
         }
@@ -145,6 +147,8 @@ fn float_unary(op: Unary, x: f64, exact: bool, watch: &mut Watch) -> (f64, bool)
         Unary::Lgamma | Unary::Digamma | Unary::Polygamma(_) => {
             watch.singular(if x < 0.5 { (x - x.round()).abs() } else { x });
             match op {
+                // The factorials of larger orders are infinite.
+                Unary::Polygamma(order) if order > 170 => f64::NAN,
                 Unary::Polygamma(order) => polygamma(order as i32, x),
                 _ => gamma_family(op, x),
             }
@@ -210,8 +214,12 @@ fn polygamma(order: i32, x: f64) -> f64 {
     factorial * (sum + tail) * if order % 2 == 1 { 1.0 } else { -1.0 }
 }
 
-/// The logarithm of the gamma function and its derivative, of positive numbers, by Stirling's series after the recurrence.
+/// The logarithm of the gamma function and its derivative, by Stirling's series after the recurrence, which has too many steps for
+/// numbers far below 0: nothing is said of these.
 fn gamma_family(op: Unary, x: f64) -> f64 {
+    if x < -1e4 {
+        return f64::NAN;
+    }
     let (mut at, mut below) = (x, 0.0);
     while at < 30.0 {
         below += if op == Unary::Lgamma { at.abs().ln() } else { 1.0 / at };
