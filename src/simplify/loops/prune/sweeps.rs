@@ -32,6 +32,16 @@ fn closure(body: &Body, roots: impl Iterator<Item = NodeId>) -> Vec<bool> {
     live
 }
 
+/// How many are true before each.
+fn running_count(flags: &[bool]) -> Vec<usize> {
+    let running = flags.iter().scan(0, |count, &flag| {
+        let before = *count;
+        *count += usize::from(flag);
+        Some(before)
+    });
+    running.collect()
+}
+
 /// What each sweep needs for the used outputs and for the condition; a fixed point over the steps, from the last sweep to
 /// the first.
 fn needs(sweeps: &Sweeps, used: &[bool], condition: &[bool]) -> Vec<Need> {
@@ -47,20 +57,23 @@ fn needs(sweeps: &Sweeps, used: &[bool], condition: &[bool]) -> Vec<Need> {
                 asked && !invariant(sweep, carry)
             })
             .collect();
+        let of_carries = (0..sweep.carries).filter(|&carry| carried[carry]);
+        let of_kept = (0..sweep.keeps).filter(|&position| kept[at][position]).map(|at| sweep.carries + at);
         let first_output = sweep.carries + sweep.keeps;
-        let live = loop {
-            let of_carries = (0..sweep.carries).filter(|&carry| carried[carry]);
-            let of_kept = (0..sweep.keeps).filter(|&position| kept[at][position]).map(|at| sweep.carries + at);
-            let of_outputs = outputs.clone().enumerate().filter(|&(_, output)| used[output]);
-            let results = of_carries.chain(of_kept).chain(of_outputs.map(|(position, _)| first_output + position));
-            let live = closure(body, results.map(|at| body.results[at]));
-            let grows = |&carry: &usize| live[carry] && !carried[carry] && !invariant(sweep, carry);
-            let grows: Vec<usize> = (0..sweep.carries).filter(grows).collect();
-            if grows.is_empty() {
-                break live;
+        let of_outputs = outputs.enumerate().filter(|&(_, output)| used[output]).map(|(at, _)| first_output + at);
+        let mut stack: Vec<NodeId> = of_carries.chain(of_kept).chain(of_outputs).map(|at| body.results[at]).collect();
+        let mut live = vec![false; body.nodes.len()];
+        while let Some(id) = stack.pop() {
+            let node = id as usize;
+            if std::mem::replace(&mut live[node], true) {
+                continue;
             }
-            grows.into_iter().for_each(|carry| carried[carry] = true);
-        };
+            stack.extend(&body.nodes[node].args);
+            // A carry that is read is needed after the step before, too.
+            if node < sweep.carries && !invariant(sweep, node) && !std::mem::replace(&mut carried[node], true) {
+                stack.push(body.results[node]);
+            }
+        }
         for (position, &(from, entry)) in sweep.reads.iter().enumerate() {
             kept[from][entry] |= live[sweep.carries + sweep.inputs + position];
         }
@@ -177,6 +190,8 @@ impl Pass {
                 Steps::While(Arc::new(body))
             }
         };
+        // The place of each kept entry among those that stay.
+        let places: Vec<Vec<usize>> = needs.iter().map(|need| running_count(&need.kept)).collect();
         let mut smaller: Vec<Sweep> = Vec::new();
         let mut positions: Vec<Option<usize>> = vec![None; used.len()];
         let mut next = 0;
@@ -198,8 +213,7 @@ impl Pass {
             }
             let first_read = sweep.carries + sweep.inputs;
             let read = |(position, &(from, entry)): (usize, &(usize, usize))| {
-                let place = needs[from].kept[..entry].iter().filter(|&&kept| kept).count();
-                need.live[first_read + position].then_some((from, place))
+                need.live[first_read + position].then(|| (from, places[from][entry]))
             };
             let starts = (carries, carries + inputs + reads);
             smaller.push(Sweep {
