@@ -26,6 +26,17 @@ pub enum Reduction {
 }
 
 impl Reduction {
+    /// The operation that combines two elements of this type.
+    pub(crate) fn combining(self, dtype: DType) -> Binary {
+        match (self, dtype) {
+            (Reduction::Sum | Reduction::Max, DType::Bool) => Binary::Or,
+            (Reduction::Min, DType::Bool) => Binary::And,
+            (Reduction::Sum, _) => Binary::Add,
+            (Reduction::Max, _) => Binary::Max,
+            (Reduction::Min, _) => Binary::Min,
+        }
+    }
+
     /// What it is called.
     pub(crate) fn name(self) -> &'static str {
         match self {

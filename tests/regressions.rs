@@ -2,9 +2,11 @@
 
 use deltaray::Error;
 use deltaray::algebra::Algebra;
+use deltaray::derivative::program;
 use deltaray::engine::cpu::Cpu;
 use deltaray::prelude::*;
 use deltaray::staged::Staged;
+use deltaray::term::Graph;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -340,4 +342,63 @@ fn constant_factors_stay_in_the_range_of_numbers() {
     // An infinite or zero factor stays one.
     check!(f64, [2.0, -3.0], x => x * f64::INFINITY * 1e-200);
     check!(f64, [2.0, -3.0], x => x * 0.0 * 1e-200);
+}
+
+/// A scatter of parts was added up, which booleans are not.
+#[test]
+fn booleans_in_parts_are_scattered() {
+    let x = Vector::from(vec![true]);
+    let parts = |x: &Vector<Staged, bool>| {
+        let all = concatenate(0, &vec![x.clone(); 13]);
+        all.scatter(&all.cast::<i64>(), 5)
+    };
+    let staged = stage(parts, &x).unwrap();
+    let expected = [false, true, false, false, false];
+    for found in [staged.call(&x).unwrap(), staged.compile(Cpu::default()).unwrap().call(&x).unwrap()] {
+        assert_eq!(found.to_vec(), expected);
+    }
+}
+
+/// In loops over a few numbers the inverse of a power that was too small lost its sign.
+#[test]
+fn negative_powers_that_overflow_keep_their_sign() {
+    let powers = |x: &Scalar<Staged, f32>| {
+        let step = |c: Scalar<Staged, f32>| (c.powi(-3), c.powi(-2), c.powi(-1));
+        let start = (x.clone(), x.clone(), x.clone());
+        iterate(start, 1, |(c, _, _): (Scalar<Staged, f32>, Scalar<Staged, f32>, Scalar<Staged, f32>)| step(c))
+    };
+    for (x, cube) in [(-1e-20, f32::NEG_INFINITY), (1e-20, f32::INFINITY), (-0.0, f32::INFINITY)] {
+        let x = scalar(x);
+        let staged = stage(powers, &x).unwrap();
+        let compiled = staged.compile(Cpu::default()).unwrap();
+        for (a, b, c) in [staged.call(&x).unwrap(), compiled.call(&x).unwrap()] {
+            assert_eq!((a.item(), b.item()), (cube, f32::INFINITY));
+            assert_eq!(c.item(), 1.0 / (x.item() + 0.0));
+        }
+    }
+}
+
+/// They were indices beyond the ends of lists.
+#[test]
+fn derivatives_of_programs_check_what_is_active() {
+    let staged = stage(|x: &Vector<Staged, f64>| x.sum(), &v(&[1.0])).unwrap();
+    let loss = staged.program();
+    let vector = stage(|x: &Vector<Staged, f64>| x.sin(), &v(&[1.0])).unwrap();
+    let nothing = Graph::new(&[], 0).finish(&[]);
+    macro_rules! check {
+        ($($derivative:expr => $message:literal),* $(,)?) => {$(
+            let error = $derivative.map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains($message) && error.contains(file!()), "{error}");
+        )*};
+    }
+    check! {
+        program::vjp(loss, 2) => "vjp: 2 active parameters, but the program has 1",
+        program::jvp(loss, 2) => "jvp: 2 active parameters, but the program has 1",
+        program::linearize(loss, 2) => "linearize: 2 active parameters",
+        program::dual_form(loss, &["x", "y"]) => "dual_form: 2 active parameters",
+        program::dual_form(&nothing, &[]) => "dual_form: the program has no result",
+        program::value_and_gradient(loss, 2) => "value_and_gradient: 2 active parameters",
+        program::value_and_gradient(&nothing, 0) => "to be a float of rank 0, but is none",
+        program::value_and_gradient(vector.program(), 1) => "to be a float of rank 0, but is f64[1]",
+    }
 }

@@ -6,7 +6,7 @@
 use crate::algebra::Algebra;
 use crate::concrete;
 use crate::dual::{self, Delta, Dual, DualArray, Tangent, TangentArray, generic};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::shape::{Type, Value};
 use crate::simplify::{simplify, simplify_added};
 use crate::staged::{Staged, StagedArray, stage};
@@ -14,6 +14,7 @@ use crate::term::interpret::interpret;
 use crate::term::{Body, Build, Extension, Graph, NodeId, Op};
 use crate::vectorise::{can_be_split, in_order, is_still, push_and_simplify, vectorise};
 use std::collections::{HashMap, HashSet};
+use std::panic::Location;
 use std::sync::OnceLock;
 
 /// Prints a step where the environment asks for it.
@@ -91,6 +92,15 @@ fn parameter_types(body: &Body) -> Vec<Type> {
     (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect()
 }
 
+/// An error where a program has fewer parameters than are to be differentiated.
+fn check_active(operation: &str, body: &Body, active: usize, place: &Location<'_>) -> Result<()> {
+    if active <= body.arity() {
+        return Ok(());
+    }
+    let problem = format!("{active} active parameters, but the program has {}", body.arity());
+    Err(Error::operands(operation, problem, place))
+}
+
 /// The program that computes a program's results and, from their cotangents, the cotangents of its first `active`
 /// parameters. Its parameters are the program's, then a cotangent for each result, of its type; those of integer and
 /// boolean results are ignored. Its results are the program's, then the cotangents of the active parameters, zeros for
@@ -98,8 +108,10 @@ fn parameter_types(body: &Body) -> Vec<Type> {
 ///
 /// # Errors
 ///
-/// None for well-formed programs; the type is that of staging.
+/// [`Error::Operands`] when the program has fewer than `active` parameters.
+#[track_caller]
 pub fn vjp(body: &Body, active: usize) -> Result<Body> {
+    check_active("vjp", body, active, Location::caller())?;
     let mut types = parameter_types(body);
     types.extend(body.result_types().cloned());
     transposed(body, &types, active, |variables, _| {
@@ -113,8 +125,20 @@ pub fn vjp(body: &Body, active: usize) -> Result<Body> {
 ///
 /// # Errors
 ///
-/// As [`vjp`].
+/// As [`vjp`], and when the first result is no float of rank 0.
+#[track_caller]
 pub fn value_and_gradient(body: &Body, active: usize) -> Result<Body> {
+    let place = Location::caller();
+    check_active("value_and_gradient", body, active, place)?;
+    let found = match body.result_types().next() {
+        Some(ty) if ty.dtype.is_float() && ty.rank() == 0 => None,
+        Some(ty) => Some(ty.to_string()),
+        None => Some("none".into()),
+    };
+    if let Some(found) = found {
+        let problem = format!("the first result is to be a float of rank 0, but is {found}");
+        return Err(Error::operands("value_and_gradient", problem, place));
+    }
     transposed(body, &parameter_types(body), active, |_, values| {
         let loss = values[0].ty();
         let one = concrete::Array::full(&loss.shape, Value::from_f64(loss.dtype, 1.0));
@@ -130,8 +154,14 @@ pub fn value_and_gradient(body: &Body, active: usize) -> Result<Body> {
 ///
 /// # Errors
 ///
-/// As [`vjp`].
+/// [`Error::Operands`] when the program has fewer parameters than there are names, or no result.
+#[track_caller]
 pub fn dual_form(body: &Body, names: &[&str]) -> Result<(Body, String)> {
+    let place = Location::caller();
+    check_active("dual_form", body, names.len(), place)?;
+    if body.results.is_empty() {
+        return Err(Error::operands("dual_form", "the program has no result", place));
+    }
     let mut text = String::new();
     let source = stage(&parameter_types(body), |variables| {
         let deltas: Vec<_> = names.iter().map(|_| Delta::<Staged>::input()).collect();
@@ -186,7 +216,9 @@ fn transposed(
 /// # Errors
 ///
 /// As [`vjp`].
+#[track_caller]
 pub fn jvp(body: &Body, active: usize) -> Result<Body> {
+    check_active("jvp", body, active, Location::caller())?;
     let mut types = parameter_types(body);
     let arity = types.len();
     types.extend_from_within(..active);
@@ -264,7 +296,9 @@ fn part(body: &Body, types: &[Type], inputs: Vec<NodeId>, results: &[NodeId], wa
 /// # Errors
 ///
 /// As [`vjp`].
+#[track_caller]
 pub fn linearize(body: &Body, active: usize) -> Result<(Body, Body)> {
+    check_active("linearize", body, active, Location::caller())?;
     let reverse = tidy(&vjp(body, active)?);
     let (arity, values) = (body.arity(), body.results.len());
     let mut types = parameter_types(body);

@@ -78,7 +78,10 @@ fn scatters(graph: &mut Graph, extents: &Shape, updates: &[NodeId], indices: &[N
         let scattered = graph.add(Op::Scatter(extents.clone()), &args);
         sum = Some(match sum {
             None => scattered,
-            Some(sum) => graph.add(Op::Binary(Binary::Add), &[sum, scattered]),
+            Some(sum) => {
+                let combining = Reduction::Sum.combining(graph.ty(sum).dtype);
+                graph.add(Op::Binary(combining), &[sum, scattered])
+            }
         });
         start += count;
     }

@@ -6,7 +6,7 @@ use super::{Rules, Simplifier};
 use crate::affine::AffineMap;
 use crate::algebra::Reduction;
 use crate::operation::Binary;
-use crate::shape::{Axes, DType, Shape, Value, size};
+use crate::shape::{Axes, Shape, Value, size};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
@@ -366,8 +366,8 @@ fn scatter_periodic(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<
             } else {
                 let last = window(arena, updates, 0, (times * n) as i64, count % n)?;
                 let last = window(arena, last, 0, 0, n)?;
-                let add = if arena.ty(sum).dtype == DType::Bool { Binary::Or } else { Binary::Add };
-                arena.add(Op::Binary(add), &[sum, last])
+                let combining = Reduction::Sum.combining(arena.ty(sum).dtype);
+                arena.add(Op::Binary(combining), &[sum, last])
             }
         }
         Period::Stays(n) => {

@@ -80,14 +80,7 @@ pub(crate) fn unary(op: Unary, dtype: DType) -> Spelling {
 
 /// How a reduction combines two numbers.
 pub(crate) fn combining(op: Reduction, dtype: DType) -> Spelling {
-    let op = match (op, dtype) {
-        (Reduction::Sum | Reduction::Max, DType::Bool) => Binary::Or,
-        (Reduction::Min, DType::Bool) => Binary::And,
-        (Reduction::Sum, _) => Binary::Add,
-        (Reduction::Max, _) => Binary::Max,
-        (Reduction::Min, _) => Binary::Min,
-    };
-    binary(op, dtype)
+    binary(op.combining(dtype), dtype)
 }
 
 /// Of two operands.

@@ -8,9 +8,7 @@ use super::code::{Axis, Base, Bound, Code, Instruction, Level, Linear, Slot};
 use super::order::{Layout, layout};
 use super::split::Split;
 use super::vector::{self, Instructions, Operand, RowsKernel};
-use crate::algebra::Reduction;
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
-use crate::operation::Binary;
 use crate::shape::{DType, Type};
 use crate::term::hash::TermMap;
 use smallvec::SmallVec;
@@ -94,17 +92,6 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
     assembler.run();
     assembler.join_rows(split.chunks > 1);
     Code { split, ..assembler.finish() }
-}
-
-/// The elementwise operation that a reduction repeats.
-pub(super) fn combining(op: Reduction, dtype: DType) -> Binary {
-    match (op, dtype) {
-        (Reduction::Sum | Reduction::Max, DType::Bool) => Binary::Or,
-        (Reduction::Min, DType::Bool) => Binary::And,
-        (Reduction::Sum, _) => Binary::Add,
-        (Reduction::Max, _) => Binary::Max,
-        (Reduction::Min, _) => Binary::Min,
-    }
 }
 
 impl Assembler<'_> {

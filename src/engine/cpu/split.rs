@@ -3,7 +3,6 @@
 //! Into how many chunks a nest is cut depends on the nest alone and not on the number of threads, and what chunks sum up
 //! by themselves is combined in their order: so results are the same, bit by bit, for any number of threads.
 
-use super::assemble::combining;
 use super::order::Layout;
 use super::vector::{self, Instructions, Operand};
 use crate::algebra::Reduction;
@@ -38,7 +37,7 @@ impl Partial {
     ///
     /// The result and the parts have room for the elements.
     pub(super) unsafe fn combine(&self, isa: Instructions, result: *mut u8, parts: *mut u8, chunks: usize) {
-        let combine = combining(self.op, self.dtype);
+        let combine = self.op.combining(self.dtype);
         let run = vector::binary(isa, combine, self.dtype, Operand::Run, Operand::Run);
         for chunk in 0..chunks {
             let part = parts.wrapping_add(self.offset + chunk * self.stride);

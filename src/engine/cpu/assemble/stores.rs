@@ -1,7 +1,7 @@
 //! Stores: plain ones, those that combine with what is there, and those at computed positions.
 
 use super::fused::Fused;
-use super::{Assembler, OfRows, TILE_REGISTER, combining};
+use super::{Assembler, OfRows, TILE_REGISTER};
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::engine::cpu::code::{Base, Bound, Instruction, Slot};
@@ -45,7 +45,7 @@ impl Assembler<'_> {
         if let Some((index, stride, extent)) = store.index {
             let Mode::Reduce(op) = store.mode else { unreachable!("computed positions are added at") };
             if let Some(wrapped) = self.layout.wrapped {
-                let combine = vector::binary(isa, combining(op, dtype), dtype, Operand::Run, Operand::Run);
+                let combine = vector::binary(isa, op.combining(dtype), dtype, Operand::Run, Operand::Run);
                 let elements = self.as_run(store.value, (depth, true), dtype);
                 let access = (store.buffer, &store.at, stride);
                 self.pieces(wrapped, depth, (Some(combine), elements), access, (index, extent), dtype);
@@ -54,7 +54,7 @@ impl Assembler<'_> {
             let result = self.buffer(store.buffer, &store.at, dtype);
             if self.is_row(store) {
                 let run =
-                    vector::binary(isa, combining(op, dtype), dtype, Operand::Run, self.operand(store.value, true));
+                    vector::binary(isa, op.combining(dtype), dtype, Operand::Run, self.operand(store.value, true));
                 self.combine_row(store, (run, None, self.place(store.value)));
                 return;
             }
@@ -136,7 +136,7 @@ impl Assembler<'_> {
         let bounds = self.bounds(guards);
         if let Some(sum) = self.tile_sum(store, dtype) {
             let a = (self.place(store.value), self.operand(store.value, true));
-            let run = vector::binary(isa, combining(op, dtype), dtype, Operand::Run, a.1);
+            let run = vector::binary(isa, op.combining(dtype), dtype, Operand::Run, a.1);
             let stride = if a.1 == Operand::Run { width } else { 0 };
             self.within(run, (sum, width), [(sum, width), (a.0, stride)], bounds);
             return;
@@ -148,7 +148,7 @@ impl Assembler<'_> {
             self.within(run, (result, 0), [(a, width), (a, width)], bounds);
             return;
         }
-        let binary = combining(op, dtype);
+        let binary = op.combining(dtype);
         let a = (self.place(store.value), self.operand(store.value, true));
         let run: Kernel = vector::binary(isa, binary, dtype, Operand::Run, a.1);
         let stride = if a.1 == Operand::Run { width } else { 0 };

@@ -125,7 +125,8 @@ impl Builder {
     pub(in crate::engine::cpu) fn unary(&mut self, op: Unary, dtype: DType, a: Register) -> Option<Register> {
         match (op, Op::unary(op, dtype)) {
             (Unary::StopGradient, _) => Some(a),
-            (Unary::Powi(n), _) if n.unsigned_abs() <= PRODUCTS => self.power(n, dtype, a),
+            // The inverse of a power that is too small for a number has its sign, which is lost for odd ones.
+            (Unary::Powi(n), _) if n.unsigned_abs() <= PRODUCTS && (n >= -1 || n % 2 == 0) => self.power(n, dtype, a),
             (_, Some(own)) => {
                 let result = self.pure(own, [a, 0, 0], 0)?;
                 if op == Unary::Neg && dtype.is_float() {

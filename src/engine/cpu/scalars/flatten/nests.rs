@@ -3,7 +3,6 @@
 use super::{Flattener, Frame, Place};
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
-use crate::engine::cpu::assemble::combining;
 use crate::engine::cpu::scalars::instruction::{Indexed, Register};
 use crate::kernel::roots::own_cost;
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
@@ -127,7 +126,7 @@ impl Flattener {
                 Mode::Write => value,
                 Mode::Reduce(op) => {
                     let old = self.builder.load_at(pointer, place, index, false)?;
-                    self.builder.binary(combining(op, dtype), dtype, old, value)?
+                    self.builder.binary(op.combining(dtype), dtype, old, value)?
                 }
             };
             return self.builder.store_at(pointer, place, index, value);
@@ -143,7 +142,7 @@ impl Flattener {
                     &Value::Binary(_, a, b) if fused[store.value as usize] => {
                         self.builder.times_plus(dtype, registers[a as usize], registers[b as usize], old)?
                     }
-                    _ => self.builder.binary(combining(op, dtype), dtype, old, value)?,
+                    _ => self.builder.binary(op.combining(dtype), dtype, old, value)?,
                 }
             }
         };
