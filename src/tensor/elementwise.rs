@@ -117,7 +117,8 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         Tensor::wrap(A::unary(Unary::Powi(n), self.array.clone()))
     }
 
-    /// The derivative of this order of the digamma function: of order 0 that function itself.
+    /// The derivative of this order of the digamma function: of order 0 that function itself; of orders beyond 170, whose
+    /// factorials are beyond f64, NaN.
     #[track_caller]
     pub fn polygamma(&self, order: u32) -> Self {
         let op = if order == 0 { Unary::Digamma } else { Unary::Polygamma(order) };

@@ -138,22 +138,28 @@ static double P_digamma_f64(double x)
 ";
 
 const POLYGAMMA: &str = "\
+/* A power may overflow where the quotient is a number, but no half of the power does. */
+static double P_over_power_f64(double x, double base, int power)
+{
+    return x / P_powi_f64(base, power / 2) / P_powi_f64(base, power - power / 2);
+}
+
 /* Sums of inverse powers: some terms, and the asymptotic series of the others. */
-static double P_polygamma_above_f64(int order, double x)
+static double P_polygamma_above_f64(unsigned order, double x)
 {
     static const double bernoulli[12] = {
         1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0, -691.0 / 2730.0, 7.0 / 6.0, -3617.0 / 510.0,
         43867.0 / 798.0, -174611.0 / 330.0, 854513.0 / 138.0, -236364091.0 / 2730.0,
     };
     double factorial = 1.0, steps = 0.0, sum = 0.0;
-    for (int n = 2; n <= order; n++) factorial *= n;
+    for (unsigned n = 2; n <= order; n++) factorial *= n;
     while (x + steps < 8.0 + order) steps += 1.0;
     const double at = x + steps;
     while (steps > 0.0) {
         steps -= 1.0;
-        sum += factorial / P_powi_f64(x + steps, order + 1);
+        sum += P_over_power_f64(factorial, x + steps, (int)order + 1);
     }
-    const double leading = factorial / order / P_powi_f64(at, order);
+    const double leading = P_over_power_f64(factorial, at, (int)order) / order;
     double series = 0.5 * leading * order / at, term = leading;
     for (int k = 0; k < 12; k++) {
         const double two_k = 2.0 * (k + 1);
@@ -165,10 +171,10 @@ static double P_polygamma_above_f64(int order, double x)
 }
 
 /* The derivative of this order of the digamma function, DLMF 5.15. */
-static double P_polygamma_f64(int order, double x)
+static double P_polygamma_f64(unsigned order, double x)
 {
     const double whole = floor(x), part = x - whole;
-    if (x != x || x == -INFINITY) return NAN;
+    if (x != x || x == -INFINITY || order > 170) return NAN;
     if (x == INFINITY) return 0.0;
     if (x <= 0.0 && x == whole) return order % 2 == 1 ? INFINITY : NAN;
     if (x >= -1.0) return P_polygamma_above_f64(order, x);
@@ -292,7 +298,7 @@ static int64_t P_i64_from_S(T x)
         }
         "polygamma" => {
             return Row {
-                text: "static T P_polygamma_S(int order, T x) { return (T)P_polygamma_f64(order, x); }",
+                text: "static T P_polygamma_S(unsigned order, T x) { return (T)P_polygamma_f64(order, x); }",
                 calls: &[("polygamma", DType::F64)],
             };
         }

@@ -90,6 +90,10 @@ const ROWS: &[(&str, Unary, &[f64])] = &[
     ("polygamma", Unary::Polygamma(1), &[0.0, 0.2, 1.0, 9.5, 1e10, -0.7, -102.5, -1e4 - 0.25, -2.0, f64::INFINITY]),
     ("polygamma", Unary::Polygamma(2), &[0.2, 1.0, 9.5, 1e10, -0.7, -102.5, -3.6, -2.0, f64::NEG_INFINITY]),
     ("polygamma", Unary::Polygamma(7), &[0.2, 1.0, 9.5, 1e10, -0.7, -102.5, -3.6]),
+    ("polygamma", Unary::Polygamma(20), &[0.2, 40.0, 1e16, -0.7]),
+    ("polygamma", Unary::Polygamma(170), &[10.0, 140.0, 5000.0]),
+    ("polygamma", Unary::Polygamma(171), &[1.0]),
+    ("polygamma", Unary::Polygamma(u32::MAX), &[1.0, 1e10]),
 ];
 
 struct Apply<T>(T);
