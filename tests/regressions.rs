@@ -4,6 +4,7 @@ use deltaray::Error;
 use deltaray::algebra::Algebra;
 use deltaray::derivative::program;
 use deltaray::engine::cpu::Cpu;
+use deltaray::functions::{Window, convolution_2d, mean_pool_2d};
 use deltaray::prelude::*;
 use deltaray::staged::Staged;
 use deltaray::term::Graph;
@@ -401,4 +402,38 @@ fn derivatives_of_programs_check_what_is_active() {
         program::value_and_gradient(&nothing, 0) => "to be a float of rank 0, but is none",
         program::value_and_gradient(vector.program(), 1) => "to be a float of rank 0, but is f64[1]",
     }
+}
+
+/// Sizes were counted in numbers too small for them, and placeholders had other ranks than results.
+#[test]
+fn windows_and_jacobians_that_no_memory_holds_are_refused() {
+    const LONG: usize = 1 << 40;
+    fn convolved<A: Algebra>(x: &Tensor4<A, f64>) -> Tensor4<A, f64> {
+        let kernel = zeros::<A, f64, _>((2, 0, 1, 1));
+        let padding = [(LONG, 0), (LONG, 1)];
+        convolution_2d(x, &kernel, &Window { padding, ..Window::default() }, 1)
+    }
+    fn pooled<A: Algebra>(x: &Tensor4<A, f64>) -> Tensor4<A, f64> {
+        mean_pool_2d(x, [LONG; 2], &Window { padding: [(LONG, 0); 2], ..Window::default() })
+    }
+    let (no_channel, no_sample) = (zeros((1, 0, 2, 2)), zeros((0, 1, 1, 1)));
+    let long: Vector<Concrete, f64> = full(LONG, 1.0);
+    let column: Matrix<Concrete, f64> = full((LONG, 1), 1.0);
+    let problem_of = |staged: Result<(), Error>, eager: String| {
+        for message in [staged.unwrap_err().to_string(), eager] {
+            assert!(message.contains("too large for any memory") && message.contains(file!()), "{message}");
+        }
+    };
+    problem_of(stage(convolved, &no_channel).map(|_| ()), panic_of(|| convolved(&no_channel)));
+    problem_of(stage(pooled, &no_sample).map(|_| ()), panic_of(|| pooled(&no_sample)));
+    problem_of(stage(|x| jacfwd(|x| x.sin(), x), &long).map(|_| ()), panic_of(|| jacfwd(|x| x.sin(), &long)));
+    problem_of(stage(|x| jacrev(|x| x.sin(), x), &long).map(|_| ()), panic_of(|| jacrev(|x| x.sin(), &long)));
+    problem_of(
+        stage(|x| hessian(|x| x.sin().sum(), x), &long).map(|_| ()),
+        panic_of(|| hessian(|x| x.sin().sum(), &long)),
+    );
+    problem_of(
+        stage(|x| jacfwd(|x| x.sum_axis(0), x), &column).map(|_| ()),
+        panic_of(|| jacfwd(|x| x.sum_axis(0), &column)),
+    );
 }

@@ -10,18 +10,19 @@ use super::eager::{Over, Parameter, forward, value_and_grad_at};
 use super::vjp;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::shape::{Axes, Shape};
+use crate::shape::{Axes, Shape, Type};
+use crate::tensor::apply::fail;
 use crate::tensor::{Args, Float, R1, RDyn, Rank, Scalar, Tensor, Tree, build, iota};
 use std::panic::Location;
 
 /// The algebra in which second derivatives are taken: a reverse derivative inside of a forward one.
 type Twice<A> = <<A as Algebra>::Forward as Algebra>::Nested;
 
-/// The array of this shape that is 1 at a row-major position, and 0 elsewhere.
+/// For a position, row-major, the array of this shape that is 1 there, and 0 elsewhere.
 #[track_caller]
-fn direction<A: Algebra, E: Float, R: Rank>(position: &Scalar<A, i64>, shape: &[usize]) -> Tensor<A, E, R> {
+fn directions<A: Algebra, E: Float, R: Rank>(shape: &[usize]) -> impl Fn(Scalar<A, i64>) -> Tensor<A, E, R> {
     let positions: Tensor<A, i64, R1> = iota(crate::shape::size(shape));
-    Tensor::wrap(A::reshape(positions.equal(position).cast::<E>().into_array(), shape))
+    move |position| Tensor::wrap(A::reshape(positions.equal(position).cast::<E>().into_array(), shape))
 }
 
 /// The shape of a value's derivatives by an argument: the value's axes, then the argument's.
@@ -33,11 +34,16 @@ fn joined(value: &[usize], argument: &[usize]) -> Shape {
 #[track_caller]
 fn by_columns<A: Algebra, E: Float, R: Rank, S: Rank>(
     x: &Tensor<A, E, R>,
+    name: &str,
     along: impl Fn(&Tensor<A, E, R>) -> Tensor<A, E, S>,
 ) -> Tensor<A, E, S::Plus<R>> {
     let shape = x.shape();
-    let column = |i: Scalar<A, i64>| along(&direction::<A, E, R>(&i, &shape)).into_dyn();
-    let columns: Tensor<A, E, RDyn> = build(x.size(), column).into_dyn();
+    let size = x.size();
+    if let Err(problem) = Type::new(E::DTYPE, &[size, size]).check_size() {
+        return fail(name, format!("directions: {problem}"), &shape);
+    }
+    let direction = directions::<A, E, R>(&shape);
+    let columns: Tensor<A, E, RDyn> = build(size, |i| along(&direction(i)).into_dyn()).into_dyn();
     let found = columns.shape();
     // The directions are the last axis, and the argument's shape.
     let mut order: Axes = (1..found.len()).collect();
@@ -63,7 +69,7 @@ where
     S: Rank,
 {
     let place = Location::caller();
-    by_columns(args.first(), |along| {
+    by_columns(args.first(), "jacfwd", |along| {
         forward::<A, X, Tensor<A::Forward, E, S>, ()>(("jacfwd", place), |x| (f(x), ()), &args, along).1
     })
 }
@@ -85,8 +91,13 @@ where
     let argument = args.first().shape();
     let (value, pullback) = vjp::<A, X, Tensor<A::Nested, E, S>>(f, args);
     let shape = value.shape();
-    let rows = build(value.size(), |j| pullback(&direction::<A, E, S>(&j, &shape)));
-    Tensor::wrap(A::reshape(rows.into_array(), &joined(&shape, &argument)))
+    let whole = joined(&shape, &argument);
+    if let Err(problem) = Type::new(E::DTYPE, &whole).check_size() {
+        return fail("jacrev", problem, &argument);
+    }
+    let direction = directions::<A, E, S>(&shape);
+    let rows = build(value.size(), |j| pullback(&direction(j)));
+    Tensor::wrap(A::reshape(rows.into_array(), &whole))
 }
 
 /// The gradient, moved along a direction; what does not fit is reported under this name and place.
@@ -149,5 +160,5 @@ where
     R: Rank,
 {
     let place = Location::caller();
-    by_columns(args.first(), |along| gradient_along::<A, X, E>(("hessian", place), &f, &args, along))
+    by_columns(args.first(), "hessian", |along| gradient_along::<A, X, E>(("hessian", place), &f, &args, along))
 }

@@ -14,18 +14,8 @@ pub use windows::{
     mean_pool_2d, mean_pool_3d,
 };
 
-use crate::algebra::Algebra;
-use crate::error::Error;
-use crate::shape::{Shape, Type};
-use crate::tensor::{Number, Rank, Tensor, broadcast_shape};
-use std::panic::Location;
-
-/// Reports what does not fit; where that returns, the result is a placeholder of this shape.
-#[track_caller]
-fn fail<A: Algebra, E: Number, R: Rank>(name: &str, problem: String, like: &[usize]) -> Tensor<A, E, R> {
-    let ty = Type { dtype: E::DTYPE, shape: Shape::from_slice(like) };
-    Tensor::wrap(A::fail(Error::operands(name, problem, Location::caller()), ty))
-}
+use crate::tensor::apply::fail;
+use crate::tensor::broadcast_shape;
 
 /// That shapes broadcast together, or the problem.
 fn check_broadcast(left: &[usize], right: &[usize]) -> Result<(), String> {

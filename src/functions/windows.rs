@@ -7,7 +7,7 @@ use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Label, Reduction};
 use crate::concrete::Array;
 use crate::functions::fail;
-use crate::shape::{Axes, Shape, Value};
+use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::tensor::{Float, Number, Rank, Tensor, Tensor3, Tensor4, Tensor5};
 use smallvec::SmallVec;
 
@@ -51,8 +51,14 @@ impl<const D: usize> Window<D> {
     ///
     /// # Errors
     ///
-    /// Where windows are too far outside of the array.
-    fn view(&self, source: &[usize], outer: usize, counts: &[usize], extents: &[usize]) -> Result<AffineMap, String> {
+    /// Where windows are too far outside of the array, or too many.
+    fn view(
+        &self,
+        (dtype, source): (DType, &[usize]),
+        outer: usize,
+        counts: &[usize],
+        extents: &[usize],
+    ) -> Result<AffineMap, String> {
         let too_far = || format!("windows by {self:?} go too far beyond axes of extents {:?}", &source[outer..]);
         let result: Shape = source[..outer].iter().chain(counts).chain(extents).copied().collect();
         let mut offsets: SmallVec<[i64; 4]> = SmallVec::from_elem(0, outer);
@@ -71,6 +77,7 @@ impl<const D: usize> Window<D> {
             }
             rows.push(row);
         }
+        Type::new(dtype, &result).check_size().map_err(|problem| format!("windows: {problem}"))?;
         AffineMap::checked(source, &result, &rows, &offsets).ok_or_else(too_far)
     }
 }
@@ -97,10 +104,14 @@ fn convolution<A: Algebra, E: Number, R: Rank, const D: usize>(
     };
     let split = |leading: &[usize], rest: &[usize]| -> Shape { leading.iter().chain(rest).copied().collect() };
     let source = split(&[shape[0], groups, weights[1]], &shape[2..]);
-    let map = match window.view(&source, 3, &counts, &weights[2..]) {
+    let map = match window.view((E::DTYPE, &source), 3, &counts, &weights[2..]) {
         Ok(map) => map,
         Err(problem) => return fail(name, problem, &shape),
     };
+    let result = split(&[shape[0], outputs], &counts);
+    if let Err(problem) = Type::new(E::DTYPE, &result).check_size() {
+        return fail(name, format!("result: {problem}"), &shape);
+    }
     let windows = A::view(A::reshape(x.array().clone(), &source), &map);
     let kernels = A::reshape(kernel.array().clone(), &split(&[groups, outputs / groups, weights[1]], &weights[2..]));
     // Sample, group, channel of the group, windows, inside a window; then the output of the group.
@@ -114,7 +125,7 @@ fn convolution<A: Algebra, E: Number, R: Rank, const D: usize>(
         result: [0, 1, output].into_iter().chain((3..3 + D).map(label)).collect(),
     };
     let product = A::contract(&spec, windows, kernels);
-    Tensor::wrap(A::reshape(product, &split(&[shape[0], outputs], &counts)))
+    Tensor::wrap(A::reshape(product, &result))
 }
 
 #[track_caller]
@@ -130,7 +141,7 @@ fn pooled<A: Algebra, E: Float, R: Rank, const D: usize>(
         Ok(counts) => counts,
         Err(problem) => return fail(name, problem, &shape),
     };
-    let map = match window.view(&shape, 2, &counts, &extents) {
+    let map = match window.view((E::DTYPE, &shape), 2, &counts, &extents) {
         Ok(map) => map,
         Err(problem) => return fail(name, problem, &shape),
     };

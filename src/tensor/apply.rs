@@ -40,7 +40,7 @@ fn run<A: Algebra>(op: &Op, operands: SmallVec<[A::Array; 3]>) -> Result<A::Arra
 /// Reports a problem; where that returns, the result is a placeholder of the result's element type and rank, with the
 /// extents of `like` as far as they go.
 #[track_caller]
-pub(super) fn fail<A: Algebra, E: Element, R: Rank>(
+pub(crate) fn fail<A: Algebra, E: Element, R: Rank>(
     name: &str,
     problem: impl Into<String>,
     like: &[usize],

@@ -112,6 +112,11 @@ pub fn build<A: Algebra, X: Extents, E: Element, R: Rank>(
     }
 }
 
+/// As [`Type::check_size`]; errors come with the shape of a placeholder.
+fn check_size(ty: &Type) -> Result<(), (String, Shape)> {
+    ty.check_size().map_err(|problem| (problem, Shape::from_elem(1, ty.rank())))
+}
+
 /// The array, untyped. Errors come with the shape of a placeholder.
 #[track_caller]
 fn array<A: Algebra>(
@@ -122,8 +127,7 @@ fn array<A: Algebra>(
     let Some((body, captures)) = A::trace(&parameters, false, &mut |indices| vec![element(indices)]) else {
         return run::<A>(&extents, element);
     };
-    let checked = body.result_types().try_for_each(|element| built(&extents, element).check_size());
-    checked.map_err(|problem| (problem, Shape::new()))?;
+    body.result_types().try_for_each(|element| check_size(&built(&extents, element)))?;
     Ok(A::build(Build { extents, body }, captures))
 }
 
@@ -142,7 +146,7 @@ fn run<A: Algebra>(
     let first = element(at(&position));
     let ty = A::type_of(&first);
     let whole = built(extents, &ty);
-    whole.check_size().map_err(|problem| (problem, Shape::new()))?;
+    check_size(&whole)?;
     let shape = whole.shape;
     if count == 0 {
         return Ok(A::zeros(&Type { dtype: ty.dtype, shape }));
@@ -151,7 +155,7 @@ fn run<A: Algebra>(
     if elements.try_reserve_exact(count).is_err() {
         return Err((
             format!("there is no memory for the elements of an array of shape {:?}", &shape[..]),
-            Shape::new(),
+            Shape::from_elem(1, shape.len()),
         ));
     }
     elements.push(first);

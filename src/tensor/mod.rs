@@ -5,7 +5,7 @@
 //! [`crate::term::infer`] and then calls the algebra. Operands that don't fit are reported as it suits the algebra:
 //! eager ones panic at the user's line, a staged one records the error.
 
-mod apply;
+pub(crate) mod apply;
 mod associative;
 #[doc(hidden)]
 pub mod attribute;
