@@ -6,7 +6,7 @@ use super::{Rules, Simplifier};
 use crate::affine::AffineMap;
 use crate::algebra::Reduction;
 use crate::operation::Binary;
-use crate::shape::{Axes, Shape, Value, size};
+use crate::shape::{Axes, DType, Shape, Value, size};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
@@ -435,13 +435,18 @@ fn gather_of_view(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<No
 
 /// A gather, all inside, of rows of a gather is a gather at gathered positions, where that is no more positions: the rows
 /// between are not stored.
+///
+/// Whole numbers that are gathered at gathered positions stay: they may be the positions of such a gather, and of a chain of
+/// those each would go through all before it.
 fn gather_of_gather(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Gather = op else { return None };
     let (Op::Gather, inner) = arena.parts(args[0]) else { return None };
     let inner: SmallVec<[NodeId; 4]> = inner.into();
     let outer = &args[1..];
     let positions = &arena.ty(inner[1]).shape;
-    if outer.len() > positions.len()
+    let is_composed = |&index: &NodeId| matches!(arena.parts(index).0, Op::Gather);
+    if arena.ty(args[0]).dtype == DType::I64 && inner[1..].iter().any(is_composed)
+        || outer.len() > positions.len()
         || size(&arena.ty(outer[0]).shape) > size(&positions[..outer.len()])
         || !inside(arena, outer, positions)
     {
