@@ -12,8 +12,10 @@ use super::extract::{Level, extract, levels, needs};
 use super::forward;
 use super::loops::{Active, Recording};
 use super::memo::{Key, Memo};
+use super::reach::spread;
+use super::record::Recorded;
 use super::transpose::Cotangent;
-use super::{Delta, DualArray, TangentArray};
+use super::{Delta, Dual, DualArray, TangentArray};
 use crate::algebra::Algebra;
 use crate::concrete::Array;
 use crate::operation::Binary;
@@ -53,16 +55,8 @@ fn find_activity(sweeps: &Sweeps, operands: &[bool]) -> Vec<Activity> {
         parameters.extend(sweep.reads.iter().map(kept));
         parameters.extend_from_slice(&operands[sweeps.captures()..]);
         let mut active = Active { body: sweep.body.clone(), parameters };
-        let none = vec![false; sweep.body.results.len()];
-        let moving = loop {
-            let mut moving = Recording::new(&active, &none, false).moving;
-            let grows: Vec<usize> = (0..sweep.carries).filter(|&at| moving[at] && !active.parameters[at]).collect();
-            if grows.is_empty() {
-                moving[..sweep.carries].copy_from_slice(&active.parameters[..sweep.carries]);
-                break moving;
-            }
-            grows.into_iter().for_each(|at| active.parameters[at] = true);
-        };
+        let mut moving = spread::<Dual<Recorded>>(&mut active, sweep.carries);
+        moving[..sweep.carries].copy_from_slice(&active.parameters[..sweep.carries]);
         found.push(Activity { active, moving });
     }
     found
@@ -148,15 +142,7 @@ impl Transposed {
             for (kept, cotangent) in cotangents[at].iter().enumerate() {
                 present[sweep.carries + kept] = cotangent.is_some();
             }
-            let recording = loop {
-                let recording = Recording::new(active, &present, *marked);
-                let grows = |&at: &usize| recording.adjoints[at].is_some() && !present[at];
-                let grows: Vec<usize> = carries.clone().filter(grows).collect();
-                if grows.is_empty() {
-                    break recording;
-                }
-                grows.into_iter().for_each(|at| present[at] = true);
-            };
+            let recording = Recording::of_step(active, &mut present, *marked, sweep.carries);
             let Recording { mut graph, results, adjoints: parts, proper, .. } = recording;
             let reached = |range: &Range<usize>| -> Vec<usize> {
                 range.clone().filter(|&at| parts[at].is_some()).map(|at| at - range.start).collect()
