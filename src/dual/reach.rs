@@ -66,8 +66,8 @@ pub(super) fn spread<A: Moves>(active: &mut Active, carries: usize) -> Vec<bool>
                 Slot::Empty => unreachable!("a node has a value"),
             }
         };
-        for at in body.arity()..body.nodes.len() {
-            let own = if is_used[at] { value(&values, at) } else { Vec::new() };
+        for (at, &is_used) in is_used.iter().enumerate().skip(body.arity()) {
+            let own = if is_used { value(&values, at) } else { Vec::new() };
             values.push(own);
         }
         let count = |arrays: &Vec<A::Array>| arrays.iter().filter(|array| A::moves(array)).count();

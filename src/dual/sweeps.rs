@@ -354,18 +354,19 @@ fn with_tangents(sweeps: &Arc<Sweeps>, operands: &[bool], marked: bool) -> WithT
     let found = activity(sweeps, operands);
     let captures = &operands[sweeps.captures()..];
     // Where the tangent of what a sweep keeps is among what it keeps, if there is one.
-    let kept = |at: usize, kept: usize| {
-        let sweep = &sweeps.sweeps[at];
-        let moving = &found[at].moving[sweep.carries..sweep.carries + sweep.keeps];
-        moving[kept].then(|| sweep.keeps + moving[..kept].iter().filter(|&&moves| moves).count())
-    };
+    let kept = sweeps.sweeps.iter().zip(&*found).map(|(sweep, Activity { moving, .. })| {
+        let mut places = sweep.keeps..;
+        let moving = moving[sweep.carries..sweep.carries + sweep.keeps].iter();
+        moving.map(|&moves| if moves { places.next() } else { None }).collect()
+    });
+    let kept: Vec<Vec<Option<usize>>> = kept.collect();
     let extended = sweeps.sweeps.iter().zip(&*found).map(|(sweep, Activity { active, moving })| {
         let [carries, inputs, reads, captures] = roles(sweep);
         let (carried, keeps) = (sweep.carries, sweep.carries..sweep.carries + sweep.keeps);
         let results = [0..carried, keeps.clone(), keeps.end..sweep.body.results.len()];
         let body = forward::body_with_tangents(active, (moving, marked), &[carries, inputs, reads], captures, &results);
         let moves = |range: Range<usize>, flags: &[bool]| flags[range].iter().filter(|&&moves| moves).count();
-        let tangents = sweep.reads.iter().filter_map(|&(from, at)| Some((from, kept(from, at)?)));
+        let tangents = sweep.reads.iter().filter_map(|&(from, at)| Some((from, kept[from][at]?)));
         Sweep {
             body,
             carries: carried + moves(0..carried, &active.parameters),
