@@ -437,3 +437,62 @@ fn windows_and_jacobians_that_no_memory_holds_are_refused() {
         panic_of(|| jacfwd(|x| x.sum_axis(0), &column)),
     );
 }
+
+/// A sum of products is what the eager program makes of it, too, where its constant factors, multiplied together or after the
+/// sum, would leave the range of numbers.
+#[test]
+fn constant_factors_of_sums_stay_in_the_range_of_numbers() {
+    macro_rules! check {
+        ($t:ty, $elements:expr, $x:ident => $y:expr) => {{
+            let x: Vector<Concrete, $t> = Vector::from_slice(&$elements);
+            let (expected, slopes) = value_and_grad(|$x: &Vector<_, $t>| $y, &x);
+            let (expected, slopes) = (expected.item(), slopes.to_vec());
+            let staged = stage(|$x: &Vector<Staged, $t>| $y, &x).unwrap();
+            let gradient = staged.value_and_grad().unwrap();
+            let is_near =
+                |a: $t, b: $t| a == b || (a - b).abs() <= 16.0 * <$t>::EPSILON * b.abs() || (a.is_nan() && b.is_nan());
+            for (value, slope) in
+                [gradient.call(&x).unwrap(), gradient.compile(Cpu::default()).unwrap().call(&x).unwrap()]
+            {
+                let found = value.item();
+                assert!(is_near(found, expected), "{}: {found}, not {expected}\n{staged}", stringify!($y));
+                for (found, &expected) in slope.to_vec().into_iter().zip(&slopes) {
+                    assert!(is_near(found, expected), "{}: slope {found}, not {expected}", stringify!($y));
+                }
+            }
+            let found = staged.call(&x).unwrap().item();
+            assert!(is_near(found, expected), "{}: {found}, not {expected}", stringify!($y));
+        }};
+    }
+    macro_rules! check_all {
+        ($t:ty, $large:expr, $small:expr) => {
+            let (x, y) = ([$large, 2.0 * $large, 0.5 * $large], [$small, 3.0 * $small, $small]);
+            check!($t, x, x => { let y = x * $small; y.dot(&y) });
+            check!($t, y, x => { let y = x * $large; y.dot(&y) });
+            check!($t, x, x => { let y = x * $small; (&y * &y).mean() });
+            check!($t, x, x => { let y = x * $small; (&y * &y).sum() * 0.25 });
+            check!($t, x, x => { let y = x * $small; y.outer(&y).sum() });
+            check!($t, x, x => { let y = x * $small; y.powi(2).sum() });
+            check!($t, x, x => { let y = x * $small; (&y * &y * &y).sum() });
+            check!($t, x, x => (x * $small).dot(&(x * $small * 0.5)));
+            check!($t, x, x => (x * $small).dot(x));
+            check!($t, x, x => fold(scalar::<_, $t>(0.0), &(x * $small), |sum, e| sum + &e * &e));
+            check!($t, x, x => build(3, |i| x.at(&i) * $small * (x.at(&i) * $small)).sum());
+            check!($t, x, x => {
+                let m = (x * $small).insert_axis(0);
+                m.dot(&(x * $small)).sum()
+            });
+            check!($t, x, x => { let y = x / $large; y.dot(&y) });
+            check!($t, x, x => { let y = -(x * $small); y.dot(&(x * $small)) });
+        };
+    }
+    check_all!(f64, 1e200, 1e-200);
+    check_all!(f32, 1e30, 1e-30);
+    // A sum alone leaves the range, too.
+    check!(f64, [1e308, 1e308], x => (x * 1e-100).sum());
+    check!(f32, [3e38, 3e38], x => (x * 1e-10).sum());
+    check!(f64, [1e308, 1e308], x => (x / 1e100).sum());
+    // Small factors become a large one.
+    check!(f64, [1e200, 1e200], x => (x * 1e-60).dot(&(x * 1e-60)));
+    check!(f32, [1e25, 1e25], x => (x * 1e-8).dot(&(x * 1e-8)));
+}

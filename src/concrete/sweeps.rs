@@ -83,8 +83,7 @@ pub(crate) fn run_counted(sweeps: &Sweeps, operands: Vec<Array>) -> Result<(Vec<
         };
         types.map(stacked).collect()
     });
-    let read = sweeps.sweeps.iter().enumerate();
-    let read = read.map(|(at, sweep)| (0..sweep.keeps).map(|kept| sweeps.is_read(at, kept)).collect());
+    let read = (0..sweeps.sweeps.len()).map(|at| sweeps.read_later(at));
     let count = starts.len();
     let mut engine = Engine {
         sweeps,

@@ -3,6 +3,7 @@
 use super::extract::extract;
 use super::loops::{Active, scan_flat};
 use super::memo::Memo;
+use super::reach::spread;
 use super::record::{Recorded, record};
 use super::tangent::{Tangent, TangentArray};
 use crate::algebra::Algebra;
@@ -104,17 +105,14 @@ static LOOPS: Memo<Key, Arc<ForwardLoop>> = Memo::new();
 fn derive_loop((active, (carries, inputs), marked): &Key) -> ForwardLoop {
     let mut active = active.clone();
     let body = active.body.clone();
-    let recording = loop {
-        // A carry that has a tangent before a step has one after it.
-        let mut wanted = active.parameters[..*carries].to_vec();
-        wanted.resize(body.results.len(), false);
-        let recording = Recording::new(&active, &wanted, *marked);
-        let moving = recording.moving();
-        if (0..*carries).all(|at| !moving[at] || active.parameters[at]) {
-            break recording;
-        }
-        (0..*carries).for_each(|at| active.parameters[at] |= moving[at]);
+    match marked {
+        true => spread::<Tangent<Recorded, true>>(&mut active, *carries),
+        false => spread::<Tangent<Recorded>>(&mut active, *carries),
     };
+    // A carry that has a tangent before a step has one after it.
+    let mut wanted = active.parameters[..*carries].to_vec();
+    wanted.resize(body.results.len(), false);
+    let recording = Recording::new(&active, &wanted, *marked);
     let slices = carries + inputs;
     let arity = body.arity();
     let nodes: Vec<NodeId> = (0..arity as NodeId).collect();

@@ -89,6 +89,7 @@ fn choose(graph: &Graph, levels: &[Level], totals: &[NodeId], residuals: &[NodeI
     let mut wanted = vec![false; levels.len()];
     totals.iter().for_each(|&id| wanted[id as usize] = true);
     let (mut summed, mut stacks): (Vec<NodeId>, Vec<NodeId>) = Default::default();
+    let mut is_stacked = vec![false; graph.len()];
     for at in (0..levels.len()).rev().filter(|&at| levels[at] == Level::Backward) {
         if !wanted[at] {
             continue;
@@ -96,17 +97,22 @@ fn choose(graph: &Graph, levels: &[Level], totals: &[NodeId], residuals: &[NodeI
         let varying = |&&arg: &&NodeId| levels[arg as usize] >= Level::Step;
         let args = graph.node(at as NodeId).args.iter().filter(varying);
         // A product that is stacked itself, for one of its users, needs no stacks of its factors.
-        if ways[at] == Way::Elementwise && stacks.contains(&(at as NodeId)) {
+        if ways[at] == Way::Elementwise && is_stacked[at] {
             ways[at] = Way::Sum;
         }
         match ways[at] {
             Way::Sum => summed.push(at as NodeId),
             Way::After => args.for_each(|&arg| wanted[arg as usize] = true),
-            _ => stacks.extend(args.filter(|arg| residuals.binary_search(arg).is_err())),
+            _ => {
+                for &arg in args.filter(|arg| residuals.binary_search(arg).is_err()) {
+                    if !std::mem::replace(&mut is_stacked[arg as usize], true) {
+                        stacks.push(arg);
+                    }
+                }
+            }
         }
     }
     stacks.sort_unstable();
-    stacks.dedup();
     // What is stacked for a product is not carried as well.
     summed.retain(|id| stacks.binary_search(id).is_err());
     Chosen { ways, wanted, summed, stacks }

@@ -12,6 +12,7 @@
 use super::extract::{Level, extract, levels, needs};
 use super::harvest::{Harvest, harvest};
 use super::memo::{Key, Memo};
+use super::reach::{reached, spread};
 use super::record::{Recorded, record, recorded};
 use super::rolled::Rolled;
 use super::transpose::{Cotangent, transpose};
@@ -59,6 +60,24 @@ impl Recording {
     /// The graph's parameters are the body's and then a cotangent for each result. Nodes of the body proper have the same
     /// identity in all recordings of one [`Active`] body: they come first, and in the same order.
     pub(crate) fn new(active: &Active, present: &[bool], marked: bool) -> Recording {
+        Recording::transposed(active, &mut present.to_vec(), marked, 0)
+    }
+
+    /// As [`Recording::new`], of a loop's body, at the fixed point over the steps: a carry whose value before a step gets a
+    /// cotangent has one after it.
+    pub(crate) fn of_step(active: &Active, present: &mut [bool], marked: bool, carries: usize) -> Recording {
+        loop {
+            let recording = Recording::transposed(active, present, marked, carries);
+            let adjoints = &recording.adjoints[..carries];
+            let grows = adjoints.iter().zip(&*present).any(|(adjoint, present)| adjoint.is_some() && !present);
+            if !grows {
+                return recording;
+            }
+            present.iter_mut().zip(adjoints).for_each(|(present, adjoint)| *present |= adjoint.is_some());
+        }
+    }
+
+    fn transposed(active: &Active, present: &mut [bool], marked: bool, carries: usize) -> Recording {
         let body = &active.body;
         let parameters = (0..body.arity()).map(|at| body.parameter_type(at));
         let types: Vec<Type> = parameters.chain(body.result_types()).cloned().collect();
@@ -69,7 +88,8 @@ impl Recording {
                 nodes.iter().zip(&inputs).map(|(&primal, input)| DualArray { primal, delta: input.clone() });
             let results = interpret::<Dual<Recorded>>(body, arguments.collect());
             let proper = recorded();
-            let cotangents = results.iter().zip(&nodes[body.arity()..]).zip(present);
+            reached(&results, &inputs, present, carries);
+            let cotangents = results.iter().zip(&nodes[body.arity()..]).zip(&*present);
             let outputs = cotangents.filter_map(|((result, &array), &present)| {
                 Some((result.delta.clone().filter(|_| present)?, Cotangent { array, marked }))
             });
@@ -171,16 +191,7 @@ impl ForwardLoop {
     fn new(step: &Step) -> ForwardLoop {
         let mut step = step.clone();
         let body = step.active.body.clone();
-        // Each round makes at least one more carry active.
-        let none = vec![false; body.results.len()];
-        loop {
-            let moving = Recording::new(&step.active, &none, false).moving;
-            let grows: Vec<usize> = (0..step.carries).filter(|&at| moving[at] && !step.active.parameters[at]).collect();
-            if grows.is_empty() {
-                break;
-            }
-            grows.into_iter().for_each(|at| step.active.parameters[at] = true);
-        }
+        spread::<Dual<Recorded>>(&mut step.active, step.carries);
         let recording = Recording::new(&step.active, &vec![true; body.results.len()], false);
         let Recording { graph, results, moving, .. } = &recording;
         let levels = step.levels(graph);
@@ -269,15 +280,7 @@ impl BackwardLoop {
         let Incoming { step, present, marked, length } = incoming;
         let (carries, inputs, captures) = step.roles();
         let mut present = present.clone();
-        let recording = loop {
-            let recording = Recording::new(&step.active, &present, *marked);
-            let grows = |&at: &usize| recording.adjoints[at].is_some() && !present[at];
-            let grows: Vec<usize> = carries.clone().filter(grows).collect();
-            if grows.is_empty() {
-                break recording;
-            }
-            grows.into_iter().for_each(|at| present[at] = true);
-        };
+        let recording = Recording::of_step(&step.active, &mut present, *marked, step.carries);
         let Recording { mut graph, adjoints, proper, .. } = recording;
         let reached = |range: Range<usize>| range.filter(|&at| adjoints[at].is_some()).collect();
         let (written, captures): (Vec<usize>, Vec<usize>) = (reached(inputs), reached(captures));

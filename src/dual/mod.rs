@@ -13,6 +13,7 @@ mod harvest;
 mod loops;
 mod memo;
 mod print;
+mod reach;
 mod recompute;
 mod record;
 mod rolled;

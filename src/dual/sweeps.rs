@@ -12,8 +12,10 @@ use super::extract::{Level, extract, levels, needs};
 use super::forward;
 use super::loops::{Active, Recording};
 use super::memo::{Key, Memo};
+use super::reach::spread;
+use super::record::Recorded;
 use super::transpose::Cotangent;
-use super::{Delta, DualArray, TangentArray};
+use super::{Delta, Dual, DualArray, TangentArray};
 use crate::algebra::Algebra;
 use crate::concrete::Array;
 use crate::operation::Binary;
@@ -53,16 +55,8 @@ fn find_activity(sweeps: &Sweeps, operands: &[bool]) -> Vec<Activity> {
         parameters.extend(sweep.reads.iter().map(kept));
         parameters.extend_from_slice(&operands[sweeps.captures()..]);
         let mut active = Active { body: sweep.body.clone(), parameters };
-        let none = vec![false; sweep.body.results.len()];
-        let moving = loop {
-            let mut moving = Recording::new(&active, &none, false).moving;
-            let grows: Vec<usize> = (0..sweep.carries).filter(|&at| moving[at] && !active.parameters[at]).collect();
-            if grows.is_empty() {
-                moving[..sweep.carries].copy_from_slice(&active.parameters[..sweep.carries]);
-                break moving;
-            }
-            grows.into_iter().for_each(|at| active.parameters[at] = true);
-        };
+        let mut moving = spread::<Dual<Recorded>>(&mut active, sweep.carries);
+        moving[..sweep.carries].copy_from_slice(&active.parameters[..sweep.carries]);
         found.push(Activity { active, moving });
     }
     found
@@ -148,15 +142,7 @@ impl Transposed {
             for (kept, cotangent) in cotangents[at].iter().enumerate() {
                 present[sweep.carries + kept] = cotangent.is_some();
             }
-            let recording = loop {
-                let recording = Recording::new(active, &present, *marked);
-                let grows = |&at: &usize| recording.adjoints[at].is_some() && !present[at];
-                let grows: Vec<usize> = carries.clone().filter(grows).collect();
-                if grows.is_empty() {
-                    break recording;
-                }
-                grows.into_iter().for_each(|at| present[at] = true);
-            };
+            let recording = Recording::of_step(active, &mut present, *marked, sweep.carries);
             let Recording { mut graph, results, adjoints: parts, proper, .. } = recording;
             let reached = |range: &Range<usize>| -> Vec<usize> {
                 range.clone().filter(|&at| parts[at].is_some()).map(|at| at - range.start).collect()
@@ -368,18 +354,19 @@ fn with_tangents(sweeps: &Arc<Sweeps>, operands: &[bool], marked: bool) -> WithT
     let found = activity(sweeps, operands);
     let captures = &operands[sweeps.captures()..];
     // Where the tangent of what a sweep keeps is among what it keeps, if there is one.
-    let kept = |at: usize, kept: usize| {
-        let sweep = &sweeps.sweeps[at];
-        let moving = &found[at].moving[sweep.carries..sweep.carries + sweep.keeps];
-        moving[kept].then(|| sweep.keeps + moving[..kept].iter().filter(|&&moves| moves).count())
-    };
+    let kept = sweeps.sweeps.iter().zip(&*found).map(|(sweep, Activity { moving, .. })| {
+        let mut places = sweep.keeps..;
+        let moving = moving[sweep.carries..sweep.carries + sweep.keeps].iter();
+        moving.map(|&moves| if moves { places.next() } else { None }).collect()
+    });
+    let kept: Vec<Vec<Option<usize>>> = kept.collect();
     let extended = sweeps.sweeps.iter().zip(&*found).map(|(sweep, Activity { active, moving })| {
         let [carries, inputs, reads, captures] = roles(sweep);
         let (carried, keeps) = (sweep.carries, sweep.carries..sweep.carries + sweep.keeps);
         let results = [0..carried, keeps.clone(), keeps.end..sweep.body.results.len()];
         let body = forward::body_with_tangents(active, (moving, marked), &[carries, inputs, reads], captures, &results);
         let moves = |range: Range<usize>, flags: &[bool]| flags[range].iter().filter(|&&moves| moves).count();
-        let tangents = sweep.reads.iter().filter_map(|&(from, at)| Some((from, kept(from, at)?)));
+        let tangents = sweep.reads.iter().filter_map(|&(from, at)| Some((from, kept[from][at]?)));
         Sweep {
             body,
             carries: carried + moves(0..carried, &active.parameters),

@@ -82,6 +82,22 @@ fn in_range(op: Binary, a: Value, b: Value) -> Option<Value> {
     (is_normal || is_special(a) || is_special(b)).then_some(result)
 }
 
+/// How far constant factors may be from 1 all together, in powers of two, that multiply a sum instead of what it adds up, or
+/// one factor of what it adds up instead of another: a fourth of the exponents that there are. Larger and smaller ones may be
+/// what keeps products in the range of numbers. Of integers any may.
+pub(super) fn movable_exponent(dtype: DType) -> f64 {
+    match dtype {
+        DType::F32 => 32.0,
+        DType::F64 => 256.0,
+        DType::I32 | DType::I64 | DType::Bool => f64::INFINITY,
+    }
+}
+
+/// How far a factor is from 1, as [`movable_exponent`] counts.
+pub(super) fn exponent(factor: Value) -> f64 {
+    if factor.dtype().is_float() { factor.to_f64().abs().log2().abs() } else { 0.0 }
+}
+
 /// A constant like a node.
 fn filled(arena: &mut Simplifier, like: NodeId, value: Value) -> NodeId {
     let shape = arena.ty(like).shape.clone();

@@ -305,7 +305,11 @@ pub fn simplify_replacing(body: &Body, replaced: Option<(&'static str, Rule)>) -
 
 fn simplify_with(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut SimplifiedBodies) -> Body {
     let (simple, is_settled) = once(body, replaced, bodies);
-    with_passes(simple, is_settled, replaced, bodies)
+    let simple = with_passes(simple, is_settled, replaced, bodies);
+    if replaced.is_none() {
+        simple.known.set_simple();
+    }
+    simple
 }
 
 /// As [`simplify`], for a program that a [`Simplifier`] made; `is_settled` says whether no rule applies to any of its nodes.

@@ -71,8 +71,8 @@ impl Function<'_, '_, '_> {
         let bytes = |ty: &Type| ty.bytes().unwrap_or(usize::MAX);
         let (mut of_step, mut of_state) = (0usize, 0usize);
         for (at, sweep) in loops.sweeps.iter().enumerate() {
-            let read = kept(at).into_iter().enumerate().filter(|(position, _)| loops.is_read(at, *position));
-            of_step = read.map(|(_, ty)| bytes(&ty)).fold(of_step, usize::saturating_add);
+            let read = kept(at).into_iter().zip(loops.read_later(at)).filter(|(_, is_read)| *is_read);
+            of_step = read.map(|(ty, _)| bytes(&ty)).fold(of_step, usize::saturating_add);
             let (starts, _) = loops.operands(at);
             let carries = lowered.arguments[starts].iter().map(|&id| bytes(&self.ty_of(id)));
             of_state = carries.fold(of_state, usize::saturating_add);
@@ -87,8 +87,7 @@ impl Function<'_, '_, '_> {
             let (finals, outputs) = loops.results(at);
             let starts = lowered.arguments[starts].to_vec();
             let mut keeps = Vec::new();
-            for (position, ty) in kept(at).into_iter().enumerate() {
-                let is_read = loops.is_read(at, position);
+            for (ty, is_read) in kept(at).into_iter().zip(loops.read_later(at)) {
                 let steps = if is_read { length } else { 1 };
                 let memory = self.memory(ty.dtype, ty.size().saturating_mul(steps));
                 keeps.push((ty, memory, is_read));

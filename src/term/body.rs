@@ -3,7 +3,7 @@
 use crate::operation::Unary;
 use crate::shape::Type;
 use crate::term::graph::Graph;
-use crate::term::hash::{KnownHash, TermHasher};
+use crate::term::hash::{Known, TermHasher};
 use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
 use crate::term::visits::visit;
 use smallvec::SmallVec;
@@ -50,14 +50,13 @@ pub struct Body<X = Never> {
     pub(crate) nodes: Vec<Node<X>>,
     /// The nodes whose values are returned.
     pub(crate) results: Vec<NodeId>,
-    /// The hash of all this, which is asked for once a body is shared and changes no more.
-    pub(crate) hash: KnownHash,
+    /// What was found out about all this, which is asked for once a body is shared and changes no more.
+    pub(crate) known: Known,
 }
 
-/// A body's hash is computed once, so that of bodies in bodies each node is looked at once, however deep it is.
 impl<X: Hash> Hash for Body<X> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        let hash = self.hash.or_compute(|| {
+        let hash = self.known.hash(|| {
             let mut hasher = TermHasher::default();
             (self.parameters, self.captures, &self.results).hash(&mut hasher);
             for node in &self.nodes {
@@ -97,7 +96,7 @@ impl<X> Body<X> {
 impl<X: PartialEq> PartialEq for Body<X> {
     fn eq(&self, other: &Body<X>) -> bool {
         let fields = |body: &Body<X>| (body.parameters, body.captures);
-        self.hash.may_equal(&other.hash)
+        self.known.may_equal(&other.known)
             && fields(self) == fields(other)
             && self.results == other.results
             && self.nodes.len() == other.nodes.len()
@@ -118,7 +117,7 @@ impl<X: Extension> Body<X> {
             Op::Extra(extra) => extra.as_build().body.constant_bytes(),
             op => op.bodies().iter().fold(0, |sum: usize, body| sum.saturating_add(body.constant_bytes())),
         };
-        self.nodes.iter().fold(0, |sum, node| sum.saturating_add(bytes(node)))
+        self.known.constant_bytes(|| self.nodes.iter().fold(0, |sum, node| sum.saturating_add(bytes(node))))
     }
 
     /// Number of parameters and captures together.
@@ -203,7 +202,7 @@ impl Body {
             .map(|node| Node { op: node.op.widen(), args: node.args.clone(), types: node.types.clone() })
             .collect();
         let (parameters, captures, results) = (self.parameters, self.captures, self.results.clone());
-        Body { parameters, captures, nodes, results, hash: KnownHash::default() }
+        Body { parameters, captures, nodes, results, known: Known::default() }
     }
 
     /// Whether some node, also of a nested body, says something to differentiation only: [`Op::Mark`],

@@ -2,7 +2,7 @@
 
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
-use crate::term::hash::{KnownHash, Positions, term_hash};
+use crate::term::hash::{Known, Positions, term_hash};
 use crate::term::op::{Extension, Never, Op};
 use crate::term::validate::infer_node;
 use crate::term::visits::visit;
@@ -165,7 +165,7 @@ impl<X: Extension> Graph<X> {
             captures: self.captures,
             nodes: self.nodes,
             results: results.iter().map(|&id| places[id as usize]).collect(),
-            hash: KnownHash::default(),
+            known: Known::default(),
         };
         debug_assert!(body.is_well_formed());
         body

@@ -57,32 +57,63 @@ impl Hasher for TermHasher {
     }
 }
 
-/// A hash that is computed when it is first asked for. A copy does not have it, since copies are made to be changed.
+/// What was found out about a body, once each, so that of bodies in bodies each node is looked at once, however deep it is. A
+/// copy does not have it, since copies are made to be changed.
 #[derive(Default)]
-pub(crate) struct KnownHash(OnceLock<u64>);
+pub(crate) struct Known {
+    hash: OnceLock<u64>,
+    constant_bytes: OnceLock<usize>,
+    simple: OnceLock<()>,
+    well_formed: OnceLock<()>,
+}
 
-impl KnownHash {
+impl Known {
     /// The hash, computed if it is not known.
-    pub(crate) fn or_compute(&self, compute: impl FnOnce() -> u64) -> u64 {
-        *self.0.get_or_init(compute)
+    pub(crate) fn hash(&self, compute: impl FnOnce() -> u64) -> u64 {
+        *self.hash.get_or_init(compute)
     }
 
     /// Whether these may be the hashes of equal terms.
-    pub(crate) fn may_equal(&self, other: &KnownHash) -> bool {
-        match (self.0.get(), other.0.get()) {
+    pub(crate) fn may_equal(&self, other: &Known) -> bool {
+        match (self.hash.get(), other.hash.get()) {
             (Some(one), Some(other)) => one == other,
             _ => true,
         }
     }
-}
 
-impl Clone for KnownHash {
-    fn clone(&self) -> KnownHash {
-        KnownHash::default()
+    /// The bytes of constants, computed if they are not known.
+    pub(crate) fn constant_bytes(&self, compute: impl FnOnce() -> usize) -> usize {
+        *self.constant_bytes.get_or_init(compute)
+    }
+
+    /// Whether the body is what it was simplified to.
+    pub(crate) fn is_simple(&self) -> bool {
+        self.simple.get().is_some()
+    }
+
+    /// Notes that the body is what it was simplified to.
+    pub(crate) fn set_simple(&self) {
+        self.simple.get_or_init(|| ());
+    }
+
+    /// Whether the body was found to be well formed.
+    pub(crate) fn is_well_formed(&self) -> bool {
+        self.well_formed.get().is_some()
+    }
+
+    /// Notes that the body is well formed.
+    pub(crate) fn set_well_formed(&self) {
+        self.well_formed.get_or_init(|| ());
     }
 }
 
-impl fmt::Debug for KnownHash {
+impl Clone for Known {
+    fn clone(&self) -> Known {
+        Known::default()
+    }
+}
+
+impl fmt::Debug for Known {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("_")
     }

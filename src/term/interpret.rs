@@ -21,28 +21,30 @@ pub(crate) type Operands<A> = SmallVec<[<A as Algebra>::Array; 3]>;
 /// An array is given away at its last use, so that an instance can reuse its buffer. The arguments are the parameters and
 /// captures, of the types that the body declares.
 pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Array> {
-    let result = run::<A, Never, Infallible>(body, arguments, |node, args| {
-        Ok(match &node.op {
-            Op::Scan(scan) => {
-                let mut args = args.into_iter();
-                let carries = args.by_ref().take(scan.carries).collect();
-                let inputs = args.by_ref().take(scan.inputs).collect();
-                several(A::scan(scan, carries, inputs, args.collect()))
-            }
-            Op::Branch(branch) => {
-                let mut args = args.into_iter();
-                let condition = args.next().expect("a branch has a condition");
-                several(A::branch(condition, &branch.then, &branch.otherwise, args.collect()))
-            }
-            Op::Custom(custom) => several(A::custom(custom, args.into_vec())),
-            Op::Sweeps(sweeps) => several(A::sweeps(sweeps, args.into_vec())),
-            Op::Extra(never) => match *never {},
-            op => Slot::One(apply::<A, Never>(op, args)),
-        })
-    });
-    match result {
+    match run::<A, Never, Infallible>(body, arguments, |node, args| Ok(evaluate::<A>(node, args))) {
         Ok(values) => values,
         Err(never) => match never {},
+    }
+}
+
+/// A node of a bulk program on the arrays of an algebra. It is no output of another.
+pub(crate) fn evaluate<A: Algebra>(node: &Node, args: Operands<A>) -> Slot<A::Array> {
+    match &node.op {
+        Op::Scan(scan) => {
+            let mut args = args.into_iter();
+            let carries = args.by_ref().take(scan.carries).collect();
+            let inputs = args.by_ref().take(scan.inputs).collect();
+            several(A::scan(scan, carries, inputs, args.collect()))
+        }
+        Op::Branch(branch) => {
+            let mut args = args.into_iter();
+            let condition = args.next().expect("a branch has a condition");
+            several(A::branch(condition, &branch.then, &branch.otherwise, args.collect()))
+        }
+        Op::Custom(custom) => several(A::custom(custom, args.into_vec())),
+        Op::Sweeps(sweeps) => several(A::sweeps(sweeps, args.into_vec())),
+        Op::Extra(never) => match *never {},
+        op => Slot::One(apply::<A, Never>(op, args)),
     }
 }
 

@@ -50,7 +50,7 @@ impl Elementwise {
 }
 
 /// Where a value of a step is found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Operand {
     /// A carry as it was before the step.
     Carry(usize),

@@ -142,9 +142,12 @@ impl<X: Extension> Sweeps<X> {
         (first..outputs, outputs..outputs + self.sweeps[sweep].outputs())
     }
 
-    /// Whether a later sweep reads this of what a sweep keeps.
-    pub fn is_read(&self, sweep: usize, kept: usize) -> bool {
-        self.sweeps[sweep..].iter().any(|later| later.reads.contains(&(sweep, kept)))
+    /// Which of what a sweep keeps later sweeps read.
+    pub fn read_later(&self, sweep: usize) -> Vec<bool> {
+        let mut read = vec![false; self.sweeps[sweep].keeps];
+        let reads = self.sweeps[sweep..].iter().flat_map(|later| &later.reads);
+        reads.filter(|(from, _)| *from == sweep).for_each(|&(_, kept)| read[kept] = true);
+        read
     }
 
     /// The types of the outputs.

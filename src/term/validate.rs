@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
-use crate::term::hash::KnownHash;
+use crate::term::hash::Known;
 use crate::term::infer::{self, Types};
 use crate::term::op::{Extension, Op};
 use smallvec::SmallVec;
@@ -37,7 +37,7 @@ impl<X: Extension> Body<X> {
     #[track_caller]
     pub fn new(parameters: usize, captures: usize, nodes: Vec<Node<X>>, results: Vec<NodeId>) -> Result<Body<X>> {
         let place = Location::caller();
-        let body = Body { parameters, captures, nodes, results, hash: KnownHash::default() };
+        let body = Body { parameters, captures, nodes, results, known: Known::default() };
         match body.validate() {
             Ok(()) => Ok(body),
             Err(problem) => Err(Error::IllFormed { problem, place: place.to_string() }),
@@ -46,26 +46,41 @@ impl<X: Extension> Body<X> {
 
     /// Whether this body and those nested in it keep what [`Body`] promises. All bodies do; tests of passes ask.
     pub fn is_well_formed(&self) -> bool {
-        self.each(Body::check).is_ok()
+        // A body inside changes no more, so that once is enough.
+        let is_new = |body: &Body<X>| std::ptr::eq(body, self) || !body.known.is_well_formed();
+        let check = |body: &Body<X>| {
+            body.check()?;
+            if !std::ptr::eq(body, self) {
+                body.known.set_well_formed();
+            }
+            Ok(())
+        };
+        self.each(is_new, check).is_ok()
     }
 
     /// Checks this body and those nested in it, and that their arrays can be counted, also those that no memory ever holds:
     /// lowering computes with sizes, strides and positions of all of them.
     pub(crate) fn validate(&self) -> std::result::Result<(), String> {
-        self.each(|body| {
+        let check = |body: &Body<X>| {
             body.check()?;
             body.check_sizes()
-        })
+        };
+        self.each(|_| true, check)
     }
 
-    /// Calls a check for this body and those nested in it, for each once however many refer to it, the innermost first.
-    fn each(&self, check: impl Fn(&Body<X>) -> std::result::Result<(), String>) -> std::result::Result<(), String> {
+    /// Calls a check for this body and those nested in it, for each once however many refer to it, the innermost first, but not
+    /// for those that are not entered.
+    fn each(
+        &self,
+        enter: impl Fn(&Body<X>) -> bool,
+        check: impl Fn(&Body<X>) -> std::result::Result<(), String>,
+    ) -> std::result::Result<(), String> {
         let mut seen: HashSet<*const Body<X>> = HashSet::new();
         let mut open: Vec<(&Body<X>, bool)> = vec![(self, false)];
         while let Some((body, is_ready)) = open.pop() {
             if is_ready {
                 check(body)?;
-            } else if seen.insert(std::ptr::from_ref(body)) {
+            } else if enter(body) && seen.insert(std::ptr::from_ref(body)) {
                 open.push((body, true));
                 for node in &body.nodes {
                     match &node.op {

@@ -35,12 +35,11 @@ fn elements(node: &Node<Build>) -> usize {
 
 /// The nodes that the results need, where those in `known` are given.
 fn needed(body: &Body<Build>, results: &[NodeId], known: &[NodeId]) -> Vec<bool> {
-    let mut needed = vec![false; body.nodes.len()];
-    for &result in results {
-        needed[result as usize] = true;
-    }
+    let (mut needed, mut is_known) = (vec![false; body.nodes.len()], vec![false; body.nodes.len()]);
+    results.iter().for_each(|&result| needed[result as usize] = true);
+    known.iter().for_each(|&id| is_known[id as usize] = true);
     for at in (0..body.nodes.len()).rev() {
-        if needed[at] && !known.contains(&(at as NodeId)) {
+        if needed[at] && !is_known[at] {
             for &arg in &body.nodes[at].args {
                 needed[arg as usize] = true;
             }
@@ -129,16 +128,19 @@ pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
 /// The loop without these results, which come from the outputs `nodes` of the map.
 fn rest(scan: &Scan<Build>, free: &[usize], nodes: &[NodeId]) -> Rest {
     let body = &*scan.body;
-    let carries: Vec<usize> = (0..scan.carries).filter(|at| !free.contains(at)).collect();
-    let results: Vec<NodeId> =
-        (0..body.results.len()).filter(|at| !free.contains(at)).map(|at| body.results[at]).collect();
+    let mut is_free = vec![false; body.results.len()];
+    free.iter().for_each(|&at| is_free[at] = true);
+    let carries: Vec<usize> = (0..scan.carries).filter(|&at| !is_free[at]).collect();
+    let results: Vec<NodeId> = (0..body.results.len()).filter(|&at| !is_free[at]).map(|at| body.results[at]).collect();
     let inputs = scan.carries as NodeId..body.parameters as NodeId;
     let mut parameters: Vec<NodeId> = carries.iter().map(|&at| at as NodeId).chain(inputs).collect();
     let needed = needed(body, &results, nodes);
     let mut read = Vec::new();
+    let mut is_read = vec![false; body.nodes.len()];
     for (position, &id) in nodes.iter().enumerate() {
         // An input that is passed on as it is, or one value for two outputs, is read once.
-        if needed[id as usize] && id as usize >= body.arity() && !parameters.contains(&id) {
+        let is_own = needed[id as usize] && id as usize >= body.arity();
+        if is_own && !std::mem::replace(&mut is_read[id as usize], true) {
             parameters.push(id);
             read.push(position);
         }

@@ -5,6 +5,10 @@
 //! with `-C instrument-coverage` and `--cfg counted`, as `scripts/test --long` does, every piece of the library's code counts how
 //! often it runs instead: then nothing that is gone through again and again stays unseen.
 
+#[path = "growth/arrays.rs"]
+mod arrays;
+#[path = "growth/carries.rs"]
+mod carries;
 #[path = "growth/constructs.rs"]
 mod constructs;
 
@@ -69,8 +73,16 @@ fn doors(construct: &Construct, size: usize) -> Vec<(&'static str, Counts)> {
     }
     count! {
         "jvp": staged.jvp().unwrap(),
+        "jvp of the gradient": gradient.jvp().unwrap(),
+        "vjp of the gradient": gradient.vjp().unwrap(),
         "C": export::c(&gradient).unwrap(),
         "OpenCL C": export::opencl(&gradient).unwrap(),
+    }
+    if construct.runs {
+        count! {
+            "call": staged.call(&x).unwrap(),
+            "call compiled": compiled.call(&x).unwrap(),
+        }
     }
     count_text! {
         "print": gradient.to_string(),
@@ -96,6 +108,14 @@ fn doors(construct: &Construct, size: usize) -> Vec<(&'static str, Counts)> {
     doors
 }
 
+/// All constructs, or those of which the variable `DELTARAY_CONSTRUCT` has a part of the name.
+fn all() -> impl Iterator<Item = Construct> {
+    [constructs(), carries::carries(), arrays::arrays()]
+        .into_iter()
+        .flatten()
+        .filter(|construct| std::env::var("DELTARAY_CONSTRUCT").map_or(true, |name| construct.name.contains(&name)))
+}
+
 /// What costs less than this is not compared.
 const LEAST: u64 = 2_000;
 
@@ -103,7 +123,7 @@ const LEAST: u64 = 2_000;
 fn check(which: usize, of: usize) {
     let times = times();
     let mut problems = Vec::new();
-    for construct in constructs().into_iter().skip(which).step_by(of) {
+    for construct in all().skip(which).step_by(of) {
         let size = times * construct.size;
         let [once, twice] = [size, 2 * size].map(|size| doors(&construct, size));
         for ((door, once), (_, twice)) in once.iter().zip(&twice) {

@@ -23,12 +23,17 @@ pub(super) fn in_place(procedure: &Procedure) -> Vec<bool> {
         }
     }
     let origins: Vec<BufferId> = procedure.results.iter().map(|&result| procedure.origin(result)).collect();
+    // The first result that a buffer is.
+    let mut result_of: Vec<Option<usize>> = vec![None; procedure.buffers.len()];
+    for (position, &origin) in origins.iter().enumerate().rev() {
+        result_of[origin as usize] = Some(position);
+    }
     let allowed = |position: usize| {
         let (parameter, result) = (position as BufferId, origins[position]);
         let [from, to] = [parameter, result].map(|id| &procedure.buffers[id as usize]);
         // Other results are copied when the program is done.
-        let own = matches!(to.source, Source::Local) && !origins[..position].contains(&result);
-        if !own || from.ty != to.ty || origins.contains(&parameter) {
+        let own = matches!(to.source, Source::Local) && result_of[result as usize] == Some(position);
+        if !own || from.ty != to.ty || result_of[position].is_some() {
             return false;
         }
         match last_read[position] {

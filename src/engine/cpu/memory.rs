@@ -36,20 +36,21 @@ pub(super) fn plan(procedure: &Procedure) -> Option<(Vec<Place>, usize)> {
         }
     }
     let mut places = vec![Place::Unused; count];
+    let mut is_result = vec![false; count];
     for (position, &result) in procedure.results.iter().enumerate() {
         let origin = procedure.origin(result) as usize;
+        is_result[origin] = true;
         if matches!(procedure.buffers[origin].source, Source::Local) && places[origin] == Place::Unused {
             places[origin] = Place::Result(position);
         }
     }
     let mut starting: Vec<Vec<usize>> = vec![Vec::new(); procedure.steps.len()];
     let mut ending: Vec<Vec<usize>> = vec![Vec::new(); procedure.steps.len()];
-    let is_result = |id: usize| procedure.results.iter().any(|&result| procedure.origin(result) as usize == id);
     for (id, buffer) in procedure.buffers.iter().enumerate() {
         let used = first[id] != usize::MAX;
         match buffer.source {
             Source::Parameter(position) => places[id] = Place::Argument(position),
-            Source::Constant(_) if used || is_result(id) => places[id] = Place::Constant(id as BufferId),
+            Source::Constant(_) if used || is_result[id] => places[id] = Place::Constant(id as BufferId),
             Source::Local if used && places[id] == Place::Unused => {
                 starting[first[id]].push(id);
                 ending[last[id]].push(id);

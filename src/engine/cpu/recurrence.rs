@@ -12,6 +12,7 @@ use super::vector::{self, Instructions, Kernel, Operand as Form};
 use crate::kernel::Loop;
 use crate::operation::Binary;
 use crate::shape::DType;
+use crate::term::hash::TermMap;
 use crate::term::recurrence::{Elementwise, Operand, Recurrence};
 use smallvec::SmallVec;
 
@@ -358,10 +359,10 @@ impl Compiler<'_> {
         // What else is read: before the steps if it is the same in all of them.
         let sequential = || (0..recurrence.steps.len()).filter(|&at| depends[at] && leads[at]);
         let operands = sequential().flat_map(|at| &recurrence.steps[at].operands);
-        let mut others: Vec<(Operand, Number)> = Vec::new();
+        let mut others: TermMap<Operand, Number> = TermMap::default();
         let (mut runs, mut moves) = (Vec::new(), Vec::new());
         for &operand in operands.chain(&recurrence.results[..carries]) {
-            if is_sequential(operand) || others.iter().any(|&(other, _)| other == operand) {
+            if is_sequential(operand) || others.contains_key(&operand) {
                 continue;
             }
             let (dtype, (place, width)) = (self.dtype(operand), self.place(operand));
@@ -374,11 +375,11 @@ impl Compiler<'_> {
                 (_, Form::Run) => {
                     let pointer = begin(&mut builder, Begin::Element(place, width))?;
                     moves.push((pointer, width));
-                    runs.push((others.len(), dtype, pointer));
+                    runs.push((operand, dtype, pointer));
                     pointer
                 }
             };
-            others.push((operand, register));
+            others.insert(operand, register);
         }
         let mut stores = Vec::new();
         for number in (0..carries).chain(sequential().map(|at| carries + at)) {
@@ -392,14 +393,14 @@ impl Compiler<'_> {
             }
         }
         let head = builder.repeat(count)?;
-        for (at, dtype, pointer) in runs {
-            others[at].1 = builder.load(dtype, pointer, 0)?;
+        for (operand, dtype, pointer) in runs {
+            others.insert(operand, builder.load(dtype, pointer, 0)?);
         }
         let mut values: Vec<Number> = vec![0; recurrence.steps.len()];
         let number = |values: &[Number], operand: Operand| match operand {
             Operand::Carry(carry) => Some(states[carry].1),
             Operand::Step(step) if is_sequential(operand) => Some(values[step]),
-            _ => others.iter().find(|&&(other, _)| other == operand).map(|&(_, register)| register),
+            _ => others.get(&operand).copied(),
         };
         for at in sequential() {
             let step = &recurrence.steps[at];

@@ -250,14 +250,15 @@ impl CompiledSweep {
         let written = results[outputs].iter().enumerate().map(|(k, &id)| slice(first + k, id));
         // What later sweeps read comes first.
         let mut order: Vec<usize> = (0..sweep.keeps).collect();
-        order.sort_by_key(|&kept| !loops.is_read(at, kept));
-        let count = order.iter().filter(|&&kept| loops.is_read(at, kept)).count();
+        let is_read = loops.read_later(at);
+        order.sort_by_key(|&kept| !is_read[kept]);
+        let count = is_read.iter().filter(|&&is_read| is_read).count();
         let sizes = order.iter().map(|&kept| result_bytes(sweep.carries + kept)).collect::<Option<Vec<usize>>>()?;
         let record = Layout::of(sizes[..count].iter().copied())?.bytes;
         let all = Layout::of(sizes)?;
         let mut keeps = vec![(0, false); sweep.keeps];
         for (&kept, &offset) in order.iter().zip(&all.offsets) {
-            keeps[kept] = (offset, loops.is_read(at, kept));
+            keeps[kept] = (offset, is_read[kept]);
         }
         let reads = sweep.reads.iter().enumerate();
         let reads =

@@ -98,9 +98,8 @@ impl StepSpace {
                     let (starts, _) = loops.operands(at);
                     let records = || lowered.arguments[starts.clone()].iter().map(|&id| Records::new(code.ty(id)));
                     let mut keeps = Vec::new();
-                    for position in 0..own.keeps {
+                    for (position, is_read) in loops.read_later(at).into_iter().enumerate() {
                         let ty = own.body.node(own.body.results[own.carries + position]).ty().clone();
-                        let is_read = loops.is_read(at, position);
                         keeps.push(Keep { is_read, dropped: memory(&ty)?, tape: Records::new(&ty) });
                     }
                     let (turns, stored) = (records().collect(), records().collect());

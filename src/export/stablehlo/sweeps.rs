@@ -32,7 +32,7 @@ pub(super) fn sweeps(writer: &mut Writer, sweeps: &Sweeps, operands: &[&Handle])
     let captures = cloned(rest);
     match sweeps.steps {
         Steps::Count(count) => Counted { sweeps, count, captures }.run(writer, starts, &inputs),
-        Steps::While(_) => Open { sweeps, starts, captures }.run(writer),
+        Steps::While(_) => Open { sweeps, room: room(sweeps.checkpoints, &starts), starts, captures }.run(writer),
     }
 }
 
@@ -49,7 +49,7 @@ impl Counted<'_> {
         let mut results = Vec::new();
         for (at, (sweep, start)) in self.sweeps.sweeps.iter().zip(starts).enumerate() {
             let reads: Vec<Handle> = sweep.reads.iter().filter_map(|&(from, kept)| tapes[from][kept].clone()).collect();
-            let kept: Vec<bool> = (0..sweep.keeps).map(|kept| self.sweeps.is_read(at, kept)).collect();
+            let kept = self.sweeps.read_later(at);
             // What nobody reads of what the body keeps is not written.
             let is_written = |position: &usize| kept.get(*position - sweep.carries).copied().unwrap_or(true);
             let positions: Vec<usize> = (sweep.carries..sweep.body.results.len()).filter(is_written).collect();
@@ -76,8 +76,23 @@ impl Counted<'_> {
 /// A loop whose number of steps is known when it has been run.
 struct Open<'a> {
     sweeps: &'a Sweeps,
+    /// How many snapshots there are of a sweep at most.
+    room: usize,
     starts: Vec<Vec<Handle>>,
     captures: Vec<Handle>,
+}
+
+/// How many snapshots there are of a sweep at most: an even number.
+fn room(checkpoints: Checkpoints, starts: &[Vec<Handle>]) -> usize {
+    match checkpoints {
+        Checkpoints::Snapshots(count) => count.clamp(2, SNAPSHOTS).next_multiple_of(2),
+        Checkpoints::Bytes(bytes) => {
+            let carried = starts.iter().flatten().map(|value| value.ty.bytes().unwrap_or(usize::MAX));
+            let state = carried.fold(1, usize::saturating_add);
+            (bytes / state).clamp(2, SNAPSHOTS).next_multiple_of(2)
+        }
+        Checkpoints::All | Checkpoints::Every(_) => SNAPSHOTS,
+    }
 }
 
 /// What a sweep carried before every so many steps.
@@ -150,22 +165,9 @@ impl Open<'_> {
         self.sweeps.sweeps[sweep + 1..].iter().any(|later| later.reads.iter().any(|&(from, _)| from == sweep))
     }
 
-    /// How many snapshots there are of a sweep at most: an even number.
-    fn room(&self) -> usize {
-        match self.sweeps.checkpoints {
-            Checkpoints::Snapshots(count) => count.clamp(2, SNAPSHOTS).next_multiple_of(2),
-            Checkpoints::Bytes(bytes) => {
-                let carried = self.starts.iter().flatten().map(|value| value.ty.bytes().unwrap_or(usize::MAX));
-                let state = carried.fold(1, usize::saturating_add);
-                (bytes / state).clamp(2, SNAPSHOTS).next_multiple_of(2)
-            }
-            Checkpoints::All | Checkpoints::Every(_) => SNAPSHOTS,
-        }
-    }
-
     /// Room for snapshots of a sweep.
     fn none(&self, writer: &mut Writer, sweep: usize) -> Snapshots {
-        let types: Vec<Type> = self.starts[sweep].iter().map(|value| stacked(&value.ty, self.room())).collect();
+        let types: Vec<Type> = self.starts[sweep].iter().map(|value| stacked(&value.ty, self.room)).collect();
         Snapshots { distance: writer.position(1), states: types.iter().map(|ty| writer.zeros(ty)).collect() }
     }
 
@@ -179,7 +181,7 @@ impl Open<'_> {
     ) -> Result<Vec<Handle>> {
         let Some(distance) = snapshots.first() else { return Ok(Vec::new()) };
         let types: Vec<Type> = snapshots.iter().map(|value| value.ty.clone()).collect();
-        let (zero, room) = (writer.position(0), writer.position(self.room()));
+        let (zero, room) = (writer.position(0), writer.position(self.room));
         let rest = writer.elementwise("remainder", &[number, distance]);
         let due = writer.compare(Comparison::Equal, &rest, &zero);
         let take = |writer: &mut Writer| {
@@ -207,7 +209,7 @@ impl Open<'_> {
         let ranges = ranges.map(|(axis, &extent)| (0, extent, if axis == 0 { 2 } else { 1 }));
         let kept = writer.slice(states, &ranges.collect::<Vec<_>>());
         let mut zeros = vec![(0, 0, 0); states.ty.rank()];
-        zeros[0].1 = self.room() / 2;
+        zeros[0].1 = self.room / 2;
         writer.pad(&kept, &zeros)
     }
 

@@ -5,6 +5,7 @@ use crate::algebra::Label;
 use crate::operation::{Binary, Unary};
 use crate::shape::Shape;
 use crate::simplify::Simplifier;
+use crate::simplify::arithmetic::{exponent, movable_exponent};
 use crate::simplify::views_of::{columns, view};
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
@@ -97,13 +98,33 @@ pub struct Product {
 }
 
 impl Product {
-    /// The product that nodes with labelled axes compute together; `None` if an axis has extent 0, or a factor is infinite or NaN
-    /// everywhere.
+    /// The product that nodes with labelled axes compute together; `None` if an axis has extent 0, or a factor is infinite, NaN
+    /// or far from 1 everywhere.
     pub fn of(arena: &mut Simplifier, roots: &[(NodeId, &Labels)], extents: Shape, taken: Taken) -> Option<Product> {
         if extents.contains(&0) {
             return None;
         }
-        let mut product = Product { extents, negative: false, factors: Vec::new(), masks: Vec::new() };
+        // What is infinite is multiplied before anything is added: ∞ − ∞ is no number, and ∞ times a difference is. So is what
+        // may keep terms in the range of numbers.
+        let movable = movable_exponent(arena.ty(roots[0].0).dtype);
+        let moves = |arena: &Simplifier, product: &Product| {
+            let constants = product.factors.iter().filter_map(|factor| arena.uniform(factor.node));
+            constants.map(exponent).sum::<f64>() <= movable
+        };
+        [true, false].into_iter().find_map(|constants| {
+            let product = Product::taken_apart(arena, roots, &extents, (taken, constants));
+            moves(arena, &product).then_some(product)
+        })
+    }
+
+    /// The product, from whose factors constants are taken or not.
+    fn taken_apart(
+        arena: &mut Simplifier,
+        roots: &[(NodeId, &Labels)],
+        extents: &Shape,
+        (taken, constants): (Taken, bool),
+    ) -> Product {
+        let mut product = Product { extents: extents.clone(), negative: false, factors: Vec::new(), masks: Vec::new() };
         let mut open: Vec<Factor> =
             roots.iter().rev().map(|&(node, labels)| Factor { node, labels: labels.clone() }).collect();
         while let Some(next) = open.pop() {
@@ -120,7 +141,8 @@ impl Product {
                 (Op::Binary(op @ (Binary::Mul | Binary::KeepZero)), &[a, b])
                     if room
                         && (*op == Binary::Mul || arena.fact(b).regular)
-                        && (taken == Taken::All || is_scalar(arena, a) || is_scalar(arena, b)) =>
+                        && (taken == Taken::All || is_scalar(arena, a) || is_scalar(arena, b))
+                        && (constants || arena.uniform(a).is_none() && arena.uniform(b).is_none()) =>
                 {
                     open.push(labelled(b));
                     open.push(labelled(a));
@@ -144,9 +166,7 @@ impl Product {
                 }
             }
         }
-        // What is infinite is multiplied before anything is added: ∞ − ∞ is no number, and ∞ times a difference is.
-        let is_infinite = |factor: &Factor| arena.uniform(factor.node).is_some_and(|value| !value.to_f64().is_finite());
-        (!product.factors.iter().any(is_infinite)).then_some(product)
+        product
     }
 
     /// Adds a mask; a conjunction as several.

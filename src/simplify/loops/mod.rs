@@ -19,6 +19,10 @@ pub(super) const RULES: Rules = &[
 
 /// The simplified body, if it differs; every body is simplified once.
 fn simplified(arena: &mut Simplifier, body: &Arc<Body>) -> Option<Arc<Body>> {
+    // In this program, or in another that it is part of now.
+    if body.known.is_simple() && arena.replaced.is_none() {
+        return None;
+    }
     if let Some(known) = arena.bodies.get(body) {
         return (known != body).then(|| known.clone());
     }

@@ -52,7 +52,7 @@ impl Lifter<'_> {
         };
         let (mut stacked, mut others) = (stacked.into_iter(), others.into_iter());
         let mut output = |at: usize| {
-            let free = split.free.contains(&at);
+            let free = split.free.binary_search(&at).is_ok();
             let part = if free { stacked.next() } else { others.next() };
             (part.expect("each result is of one part"), free && at < scan.carries)
         };

@@ -3,8 +3,8 @@
 use super::*;
 use crate::rules::{Sine, SineRule};
 
-type S = Scalar<Staged, f64>;
-type V = Vector<Staged, f64>;
+pub type S = Scalar<Staged, f64>;
+pub type V = Vector<Staged, f64>;
 
 /// A program of a number of vectors.
 pub struct Construct {
@@ -17,6 +17,8 @@ pub struct Construct {
     pub program: fn(usize, &Vec<V>) -> S,
     /// How many times as much a program of twice the size may be: twice, or for levels four times, and a little more.
     pub growth: f64,
+    /// Whether running it takes in proportion to the program, too.
+    pub runs: bool,
 }
 
 fn nest_scan(x: &S, y: &S, d: usize) -> S {
@@ -66,15 +68,23 @@ pub fn constructs() -> Vec<Construct> {
     macro_rules! steps {
         ($name:expr, $size:expr, $program:expr) => { steps!($name, $size, wide 9, $program) };
         ($name:expr, $size:expr, wide $width:expr, $program:expr) => {
-            Construct { name: $name, size: $size, parameters: |_| 1, width: $width, program: $program, growth: 2.2 }
+            Construct { name: $name, size: $size, parameters: |_| 1, width: $width, program: $program, growth: 2.2, runs: true }
         };
         ($name:expr, $size:expr, many $program:expr) => {
-            Construct { name: $name, size: $size, parameters: |n| n, width: 9, program: $program, growth: 2.2 }
+            Construct { name: $name, size: $size, parameters: |n| n, width: 9, program: $program, growth: 2.2, runs: true }
         };
     }
     macro_rules! levels {
         ($name:expr, $size:expr, $program:expr) => {
-            Construct { name: $name, size: $size, parameters: |_| 1, width: 9, program: $program, growth: 4.5 }
+            Construct {
+                name: $name,
+                size: $size,
+                parameters: |_| 1,
+                width: 9,
+                program: $program,
+                growth: 4.5,
+                runs: false,
+            }
         };
     }
     vec![
@@ -214,11 +224,21 @@ pub fn constructs() -> Vec<Construct> {
             let all = stack(&parts).sin();
             (0..n).fold(p[0].at(1), |y, i| y * all.at(i as i64))
         }),
-        steps!("appends", 120, |n, p| (0..n).fold(p[0].clone(), |y, i| y.append(0, &(&p[0] * (i as f64)))).sin().sum()),
-        steps!("appends computed", 120, |n, p| (0..n)
-            .fold(p[0].clone(), |y, i| y.sin().append(0, &(&p[0] * (i as f64))))
-            .sin()
-            .sum()),
+        // Each is a copy of all that were before it when it runs.
+        Construct {
+            runs: false,
+            ..steps!("appends", 120, |n, p| (0..n)
+                .fold(p[0].clone(), |y, i| y.append(0, &(&p[0] * (i as f64))))
+                .sin()
+                .sum())
+        },
+        Construct {
+            runs: false,
+            ..steps!("appends computed", 120, |n, p| (0..n)
+                .fold(p[0].clone(), |y, i| y.sin().append(0, &(&p[0] * (i as f64))))
+                .sin()
+                .sum())
+        },
         steps!("parameters", 40, many | _, p | p.iter().fold(p[0].clone(), |y, x| (y * x).sin()).sum()),
         steps!("parameters, independent", 40, many | _, p | p.iter().fold(p[0].at(0), |y, x| y + x.sin().sum())),
         steps!("parameters in a tree", 40, many | _, p | tree(&p.iter().map(|p| p.sum()).collect::<Vec<_>>())),

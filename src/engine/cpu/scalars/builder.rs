@@ -1,5 +1,6 @@
 //! Writes instructions: equal ones once, loops and conditionals with what they carry in registers.
 
+use super::assign::assigned;
 use super::instruction::{Code, Indexed, Instruction, Op, Register};
 use super::tidy::{join_pairs, remove_unread};
 use crate::engine::cpu::vector::{self, Instructions, Kernel, Operand};
@@ -35,6 +36,7 @@ pub(in crate::engine::cpu) struct Builder {
     /// Registers that hold known bytes before the first instruction.
     constants: Vec<(Register, u64)>,
     by_bits: TermMap<u64, Register>,
+    by_place: TermMap<Indexed, i32>,
     registers: usize,
     labels: i32,
     /// What is known where the next instruction is written, by scope.
@@ -54,6 +56,7 @@ impl Builder {
             code: Code::default(),
             constants: Vec::new(),
             by_bits: TermMap::default(),
+            by_place: TermMap::default(),
             registers: 0,
             labels: 0,
             known: vec![TermMap::default()],
@@ -259,11 +262,11 @@ impl Builder {
     }
 
     fn indexed(&mut self, place: Indexed) -> i32 {
-        let at = self.code.indexed.iter().position(|&other| other == place).unwrap_or_else(|| {
+        let next = self.code.indexed.len();
+        *self.by_place.entry(place).or_insert_with(|| {
             self.code.indexed.push(place);
-            self.code.indexed.len() - 1
-        });
-        at as i32
+            next as i32
+        })
     }
 
     /// The element at a computed position, where something may be written later; as [`Builder::load`] if it is `fixed`.
@@ -388,66 +391,11 @@ impl Builder {
         self.place(label)
     }
 
-    /// Has the first register of each pair hold what the second holds, all at once. Where it can, what computes the second
-    /// writes the first: nothing behind reads that, or it is computed last.
+    /// Has the first register of each pair hold what the second holds, all at once.
     pub(in crate::engine::cpu) fn assign(&mut self, pairs: &[(Register, Register)]) -> Option<()> {
-        let mut pairs: Vec<(Register, Register)> = pairs.iter().copied().filter(|(to, from)| to != from).collect();
-        let block = self.block;
-        let mut last: Vec<Instruction> = Vec::new();
-        let mut at = 0;
-        while let Some(&(to, from)) = pairs.get(at) {
-            at += 1;
-            let instructions = &mut self.code.instructions;
-            let own = |pair: &&(Register, Register)| pair.1 == from;
-            let is_source = pairs.iter().any(|&(_, other)| other == to);
-            let made = (block..instructions.len()).find(|&at| {
-                instructions[at].has_result() && instructions[at].result == from && instructions[at].op != Op::Count
-            });
-            let Some(made) = made else { continue };
-            if pairs.iter().filter(own).count() > 1 {
-                continue;
-            }
-            let mut behind = instructions[made + 1..].iter().chain(&last);
-            if !is_source && !behind.any(|instruction| instruction.reads().contains(&to)) {
-                instructions[made].result = to;
-                for instruction in instructions[made + 1..].iter_mut().chain(&mut last) {
-                    let count = instruction.reads().len();
-                    for operand in instruction.operands[..count].iter_mut().filter(|operand| **operand == from) {
-                        *operand = to;
-                    }
-                }
-                at -= 1;
-                pairs.remove(at);
-                continue;
-            }
-            let behind = &instructions[made + 1..];
-            let is_read = behind.iter().chain(&last).any(|instruction| instruction.reads().contains(&from));
-            let changes = |read: &Register| behind.iter().any(|other| other.has_result() && other.result == *read);
-            let is_load = matches!(instructions[made].op, Op::Load1 | Op::Load4 | Op::Load8 | Op::LoadAt);
-            if !is_read && !is_load && !instructions[made].reads().iter().any(changes) {
-                let instruction = instructions.remove(made);
-                last.push(Instruction { result: to, ..instruction });
-                at -= 1;
-                pairs.remove(at);
-            }
-        }
-        let copy = |to, from| Instruction { op: Op::Move, result: to, operands: [from, 0, 0], number: 0 };
-        last.extend(pairs.into_iter().map(|(to, from)| copy(to, from)));
-        // One whose result none of the others reads comes next; where there is none, they go round in a circle, which is cut.
-        while !last.is_empty() {
-            let is_free = |at: usize| {
-                let others = last.iter().enumerate().filter(|&(other, _)| other != at);
-                !others.into_iter().any(|(_, other)| other.reads().contains(&last[at].result))
-            };
-            if let Some(free) = (0..last.len()).find(|&at| is_free(at)) {
-                let instruction = last.remove(free);
-                self.code.instructions.push(instruction);
-                continue;
-            }
-            let between = self.register()?;
-            self.code.instructions.push(Instruction { result: between, ..last[0] });
-            last[0] = copy(last[0].result, between);
-        }
+        let block = self.code.instructions.split_off(self.block);
+        let block = assigned(block, pairs, || self.register())?;
+        self.code.instructions.extend(block);
         Some(())
     }
 

@@ -6,6 +6,7 @@
 //! nanosecond each: whole loops, inner ones too, or the procedures of steps that others run one by one. [`flatten`] writes
 //! them, and leaves to kernels what those do faster.
 
+mod assign;
 mod builder;
 mod flatten;
 mod instruction;

@@ -1,0 +1,173 @@
+//! Registers that get what others hold, all at once.
+
+use super::instruction::{Instruction, Op, Register};
+use crate::term::hash::TermMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Instructions that always run together, and behind them those that run last, of which each reads what was there before any
+/// of them has run. What was moved there is still here, too, but is `gone`.
+struct Block {
+    instructions: Vec<Instruction>,
+    gone: Vec<bool>,
+    /// Where those that run last begin.
+    end: usize,
+    /// Which of the others writes a register.
+    writers: TermMap<Register, usize>,
+    /// Which read a register, in order; some of them may be gone.
+    readers: TermMap<Register, Vec<usize>>,
+}
+
+impl Block {
+    fn of(instructions: Vec<Instruction>) -> Block {
+        let (mut writers, mut readers) = (TermMap::default(), TermMap::<Register, Vec<usize>>::default());
+        for (at, instruction) in instructions.iter().enumerate() {
+            instruction.reads().iter().for_each(|&register| readers.entry(register).or_default().push(at));
+            if instruction.has_result() {
+                writers.insert(instruction.result, at);
+            }
+        }
+        let (end, gone) = (instructions.len(), vec![false; instructions.len()]);
+        Block { instructions, gone, end, writers, readers }
+    }
+
+    /// The instruction that computes what a register holds.
+    fn made(&self, register: Register) -> Option<usize> {
+        self.writers.get(&register).copied().filter(|&at| self.instructions[at].op != Op::Count)
+    }
+
+    /// Whether an instruction behind this one reads a register.
+    fn is_read_behind(&mut self, at: usize, register: Register) -> bool {
+        let Some(readers) = self.readers.get_mut(&register) else { return false };
+        while readers.pop_if(|reader| self.gone[*reader]).is_some() {}
+        readers.last().is_some_and(|&last| last > at)
+    }
+
+    /// Has an instruction write another register, which all read who read its result.
+    fn rename(&mut self, at: usize, to: Register) {
+        let from = std::mem::replace(&mut self.instructions[at].result, to);
+        self.writers.remove(&from);
+        self.writers.insert(to, at);
+        let readers = self.readers.remove(&from).unwrap_or_default();
+        for &reader in &readers {
+            let Instruction { op, operands, .. } = &mut self.instructions[reader];
+            let read = operands[..op.form().0].iter_mut();
+            read.filter(|operand| **operand == from).for_each(|operand| *operand = to);
+        }
+        // None of these is before those who read the register already.
+        self.readers.entry(to).or_default().extend(readers);
+    }
+
+    /// Whether an instruction computes the same last, where no load may be, since what is written in between may be what it
+    /// reads.
+    fn may_be_last(&self, at: usize) -> bool {
+        let Instruction { op, .. } = self.instructions[at];
+        let changes = |read: &Register| self.writers.get(read).is_some_and(|&writer| writer > at);
+        let is_load = matches!(op, Op::Load1 | Op::Load4 | Op::Load8 | Op::LoadAt);
+        !is_load && !self.instructions[at].reads().iter().any(changes)
+    }
+
+    /// Has an instruction run last, and write another register.
+    fn put_last(&mut self, at: usize, to: Register) {
+        self.gone[at] = true;
+        let instruction = Instruction { result: to, ..self.instructions[at] };
+        self.writers.remove(&self.instructions[at].result);
+        let place = self.instructions.len();
+        instruction.reads().iter().for_each(|&register| self.readers.entry(register).or_default().push(place));
+        self.instructions.push(instruction);
+        self.gone.push(false);
+    }
+}
+
+fn copy(to: Register, from: Register) -> Instruction {
+    Instruction { op: Op::Move, result: to, operands: [from, 0, 0], number: 0 }
+}
+
+/// The instructions of a block with what has the first register of each pair hold what the second holds, all at once. Where it
+/// can, what computes the second writes the first: nothing behind reads that, or it is computed last.
+pub(super) fn assigned(
+    block: Vec<Instruction>,
+    pairs: &[(Register, Register)],
+    register: impl FnMut() -> Option<Register>,
+) -> Option<Vec<Instruction>> {
+    let pairs = || pairs.iter().copied().filter(|(to, from)| to != from);
+    let mut block = Block::of(block);
+    // How many pairs are left that have a register as their second.
+    let mut sources: TermMap<Register, usize> = TermMap::default();
+    pairs().for_each(|(_, from)| *sources.entry(from).or_default() += 1);
+    let mut copies = Vec::new();
+    for (to, from) in pairs() {
+        let made = if sources[&from] == 1 { block.made(from) } else { None };
+        let is_source = sources.get(&to).is_some_and(|&count| count > 0);
+        match made {
+            Some(made) if !is_source && !block.is_read_behind(made, to) => block.rename(made, to),
+            Some(made) if !block.is_read_behind(made, from) && block.may_be_last(made) => block.put_last(made, to),
+            _ => {
+                copies.push(copy(to, from));
+                continue;
+            }
+        }
+        sources.insert(from, 0);
+    }
+    let Block { mut instructions, gone, end, .. } = block;
+    let mut last = instructions.split_off(end);
+    last.extend(copies);
+    let mut gone = gone.into_iter();
+    instructions.retain(|_| gone.next() == Some(false));
+    in_order(last, &mut instructions, register)?;
+    Some(instructions)
+}
+
+/// Adds instructions in an order in which none writes what a later one reads: one whose result none of the others reads comes
+/// next. Where there is none, they go round in circles: the first computes into a register of its own, of which its result
+/// becomes a copy.
+fn in_order(
+    mut rest: Vec<Instruction>,
+    instructions: &mut Vec<Instruction>,
+    mut register: impl FnMut() -> Option<Register>,
+) -> Option<()> {
+    // The reads of each register that are to come, and who writes it.
+    let mut reads: TermMap<Register, usize> = TermMap::default();
+    rest.iter().flat_map(Instruction::reads).for_each(|&read| *reads.entry(read).or_default() += 1);
+    let writers: TermMap<Register, usize> = rest.iter().enumerate().map(|(at, own)| (own.result, at)).collect();
+    let is_free = |own: &Instruction, reads: &TermMap<Register, usize>| {
+        let by_itself = own.reads().iter().filter(|&&read| read == own.result).count();
+        reads.get(&own.result).is_none_or(|&all| all == by_itself)
+    };
+    let free = (0..rest.len()).filter(|&at| is_free(&rest[at], &reads));
+    let mut free: BinaryHeap<Reverse<usize>> = free.map(Reverse).collect();
+    let mut is_done = vec![false; rest.len()];
+    let (mut left, mut cut) = (rest.len(), 0);
+    while left > 0 {
+        let own = if let Some(Reverse(at)) = free.pop() {
+            instructions.push(rest[at]);
+            is_done[at] = true;
+            left -= 1;
+            rest[at]
+        } else {
+            while is_done[cut] {
+                cut += 1;
+            }
+            let (own, between) = (rest[cut], register()?);
+            instructions.push(Instruction { result: between, ..own });
+            rest[cut] = copy(own.result, between);
+            cut += 1;
+            own
+        };
+        for read in own.reads() {
+            // A register of its own has no others that read it.
+            let Some(count) = reads.get_mut(read) else { continue };
+            *count -= 1;
+            if let Some(&writer) = writers.get(read)
+                && !is_done[writer]
+                && is_free(&rest[writer], &reads)
+            {
+                free.push(Reverse(writer));
+            }
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests;
