@@ -19,19 +19,16 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
     if !body.nodes.iter().any(|node| node.op.is_multiple()) {
         return None;
     }
-    let mut used: Vec<Vec<bool>> = body.nodes.iter().map(|_| Vec::new()).collect();
-    for node in &body.nodes {
-        if let Op::Output(position) = node.op {
-            let source = node.args[0] as usize;
-            used[source].resize(body.nodes[source].types.len(), false);
-            used[source][position] = true;
-        }
-    }
+    let (live, used) = needed(body);
     let mut pass = Pass { graph: Graph::like(body), changed: false };
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
     let mut outputs: HashMap<NodeId, Vec<Option<NodeId>>> = HashMap::new();
     for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
         let operand = |&arg: &NodeId| ids[arg as usize];
+        if !live[at] {
+            ids.push(NodeId::MAX);
+            continue;
+        }
         if let Op::Output(position) = node.op
             && let Some(replaced) = outputs.get(&node.args[0])
         {
@@ -40,17 +37,14 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
         }
         let replaced = match &node.op {
             Op::Scan(scan) => {
-                used[at].resize(node.types.len(), false);
                 let args: Vec<NodeId> = node.args.iter().map(operand).collect();
                 pass.scan(scan, &args, &used[at])
             }
             Op::Branch(branch) => {
-                used[at].resize(node.types.len(), false);
                 let args: Vec<NodeId> = node.args.iter().map(operand).collect();
                 pass.branch(branch, &args, &used[at])
             }
             Op::Sweeps(sweeps) => {
-                used[at].resize(node.types.len(), false);
                 let args: Vec<NodeId> = node.args.iter().map(operand).collect();
                 pass.sweeps(sweeps, &args, &used[at])
             }
@@ -75,6 +69,67 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
     }
     let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
     Some(pass.graph.finish(&results))
+}
+
+/// Which nodes the results need, and which outputs of each loop and conditional, of which only what those need is needed: a
+/// carry that nobody uses needs nothing of the loop before.
+fn needed(body: &Body) -> (Vec<bool>, Vec<Vec<bool>>) {
+    let mut live = vec![false; body.nodes.len()];
+    let mut used: Vec<Vec<bool>> = body.nodes.iter().map(|node| vec![false; node.types.len()]).collect();
+    body.results.iter().for_each(|&id| live[id as usize] = true);
+    for (at, node) in body.nodes.iter().enumerate().rev() {
+        if !live[at] {
+            continue;
+        }
+        if let Op::Output(position) = node.op {
+            used[node.args[0] as usize][position] = true;
+        }
+        let operands = match &node.op {
+            Op::Scan(scan) => operands_of_scan(scan, &used[at]),
+            Op::Branch(branch) => operands_of_branch(branch, &used[at]),
+            Op::Sweeps(sweeps) => sweeps::operands(sweeps, &used[at]),
+            _ => vec![true; node.args.len()],
+        };
+        for (&arg, _) in node.args.iter().zip(operands).filter(|&(_, is_needed)| is_needed) {
+            live[arg as usize] = true;
+        }
+    }
+    (live, used)
+}
+
+/// Which nodes of a loop's body some results need, in all steps: of a carry that is read that is its result, too.
+fn live_in_steps(body: &Body, carries: usize, results: impl Iterator<Item = NodeId>) -> Vec<bool> {
+    let mut live = vec![false; body.nodes.len()];
+    let mut stack: Vec<NodeId> = results.collect();
+    while let Some(id) = stack.pop() {
+        let at = id as usize;
+        if !std::mem::replace(&mut live[at], true) {
+            stack.extend(&body.nodes[at].args);
+            stack.extend((at < carries).then(|| body.results[at]));
+        }
+    }
+    live
+}
+
+/// Which operands the used outputs of a loop need. Carries that are results start as something.
+fn operands_of_scan(scan: &Scan, used: &[bool]) -> Vec<bool> {
+    let results = scan.body.results.iter().zip(used).filter(|&(_, &used)| used);
+    let mut live = live_in_steps(&scan.body, scan.carries, results.map(|(&result, _)| result));
+    live.truncate(scan.body.arity());
+    live.iter_mut().zip(&used[..scan.carries]).for_each(|(live, &used)| *live |= used);
+    live
+}
+
+/// Which operands the used outputs of a conditional need.
+fn operands_of_branch(branch: &Branch, used: &[bool]) -> Vec<bool> {
+    let mut operands = vec![false; branch.then.arity()];
+    for side in [&branch.then, &branch.otherwise] {
+        let results = side.results.iter().zip(used).filter(|&(_, &used)| used);
+        let live = live_in_steps(side, 0, results.map(|(&result, _)| result));
+        operands.iter_mut().zip(live).for_each(|(operand, live)| *operand |= live);
+    }
+    operands.insert(0, true);
+    operands
 }
 
 /// What a parameter of a nested body becomes.
@@ -180,26 +235,10 @@ impl Pass {
             };
         }
         // What the others need, carries from step to step included.
-        let mut live = vec![false; body.nodes.len()];
-        let mut carried = vec![false; scan.carries];
-        let mut stack: Vec<NodeId> = Vec::new();
-        for at in (0..used.len()).filter(|&at| used[at] && outputs[at].is_none()) {
-            match carried.get_mut(at) {
-                Some(carried) => *carried = true,
-                None => stack.push(body.results[at]),
-            }
-        }
-        stack.extend((0..scan.carries).filter(|&carry| carried[carry]).map(|carry| body.results[carry]));
-        while let Some(id) = stack.pop() {
-            let at = id as usize;
-            if std::mem::replace(&mut live[at], true) {
-                continue;
-            }
-            stack.extend(&body.nodes[at].args);
-            if at < scan.carries && !invariant(at) && !std::mem::replace(&mut carried[at], true) {
-                stack.push(body.results[at]);
-            }
-        }
+        let asked: Vec<bool> = (0..used.len()).map(|at| used[at] && outputs[at].is_none()).collect();
+        let results = (0..used.len()).filter(|&at| asked[at]).map(|at| body.results[at]);
+        let live = live_in_steps(body, scan.carries, results);
+        let carried: Vec<bool> = (0..scan.carries).map(|at| asked[at] || live[at] && !invariant(at)).collect();
         let mut carries: Vec<NodeId> = Vec::new();
         let (mut inputs, mut captures) = (Operands::default(), Operands::default());
         let mut bindings: Vec<Binding> = Vec::with_capacity(body.arity());
@@ -227,7 +266,7 @@ impl Pass {
         for at in 0..used.len() {
             if at < scan.carries {
                 positions[at] = if carried[at] { next_carry.next() } else { None };
-            } else if used[at] && outputs[at].is_none() {
+            } else if asked[at] {
                 positions[at] = Some(*stacked.entry(body.results[at]).or_insert_with(|| {
                     results.push(body.results[at]);
                     results.len() - 1
@@ -289,21 +328,11 @@ impl Pass {
         }
         let sides = [&*branch.then, &*branch.otherwise];
         let wanted: Vec<usize> = (0..used.len()).filter(|&at| used[at]).collect();
-        let mut live = vec![false; args.len() - 1];
-        for side in sides {
-            let mut needed = vec![false; side.nodes.len()];
-            let mut stack: Vec<NodeId> = wanted.iter().map(|&at| side.results[at]).collect();
-            while let Some(id) = stack.pop() {
-                if !std::mem::replace(&mut needed[id as usize], true) {
-                    stack.extend(&side.node(id).args);
-                }
-            }
-            live.iter_mut().zip(needed).for_each(|(live, needed)| *live |= needed);
-        }
         let mut captures = Operands::default();
-        let bindings: Vec<Binding> = args[1..]
+        let bindings: Vec<Binding> = args
             .iter()
-            .zip(live)
+            .zip(operands_of_branch(branch, used))
+            .skip(1)
             .map(|(&arg, live)| if live { self.capture(&mut captures, arg) } else { Binding::Dropped })
             .collect();
         if captures.nodes.len() == args.len() - 1 && wanted.len() == used.len() {

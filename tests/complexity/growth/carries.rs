@@ -65,6 +65,16 @@ pub fn carries() -> Vec<Construct> {
             let step = |c: Vec<S>| (0..c.len()).map(|k| &c[(k + 1) % c.len()] * &c[(k + 2) % c.len()]).collect();
             sum(&iterate(scalars(n, &p[0]), 10, step))
         }),
+        // Of each loop the next one uses the first carry alone.
+        steps!("loops of one carry that is used", 16, |n, p| {
+            let step = |(y, z): (S, S), e: S| (((&y * &e).sin(), z * y), ());
+            (0..n).fold((p[0].at(0), p[0].at(1)), |c, _| scan(c, &p[0], 9, step).0).0
+        }),
+        steps!("while loops of one carry that is used", 12, |n, p| {
+            let step = |(y, z, k): (S, S, Count)| (y.sin(), z * y, k + 1);
+            let chain = |(y, z, _)| while_loop((y, z, scalar(0i64)), |(_, _, k)| k.lt(5), step);
+            (0..n).fold((p[0].at(0), p[0].at(1), scalar(0i64)), |c, _| chain(c)).0
+        }),
         steps!("rotation in a build", 20, |n, p| {
             build(4, |i| sum(&iterate(scalars(n, &(&p[0] * p[0].at(i))), 10, rotated))).sum()
         }),

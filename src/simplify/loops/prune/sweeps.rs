@@ -1,7 +1,7 @@
 //! What no user needs is dropped from loops that are gone through several times: last sweeps, carries, inputs, outputs, what
 //! is kept, captures.
 
-use super::{Binding, Operands, Outputs, Pass, rebuild};
+use super::{Binding, Operands, Outputs, Pass, live_in_steps, rebuild};
 use crate::concrete::Array;
 use crate::shape::Value;
 use crate::term::{Body, NodeId, Op, Steps, Sweep, Sweeps};
@@ -57,22 +57,14 @@ fn needs(sweeps: &Sweeps, used: &[bool], condition: &[bool]) -> Vec<Need> {
                 asked && !invariant(sweep, carry)
             })
             .collect();
+        let first_output = sweep.carries + sweep.keeps;
         let of_carries = (0..sweep.carries).filter(|&carry| carried[carry]);
         let of_kept = (0..sweep.keeps).filter(|&position| kept[at][position]).map(|at| sweep.carries + at);
-        let first_output = sweep.carries + sweep.keeps;
         let of_outputs = outputs.enumerate().filter(|&(_, output)| used[output]).map(|(at, _)| first_output + at);
-        let mut stack: Vec<NodeId> = of_carries.chain(of_kept).chain(of_outputs).map(|at| body.results[at]).collect();
-        let mut live = vec![false; body.nodes.len()];
-        while let Some(id) = stack.pop() {
-            let node = id as usize;
-            if std::mem::replace(&mut live[node], true) {
-                continue;
-            }
-            stack.extend(&body.nodes[node].args);
-            // A carry that is read is needed after the step before, too.
-            if node < sweep.carries && !invariant(sweep, node) && !std::mem::replace(&mut carried[node], true) {
-                stack.push(body.results[node]);
-            }
+        let results: Vec<NodeId> = of_carries.chain(of_kept).chain(of_outputs).map(|at| body.results[at]).collect();
+        let live = live_in_steps(body, sweep.carries, results.into_iter());
+        for (carry, carried) in carried.iter_mut().enumerate() {
+            *carried |= live[carry] && !invariant(sweep, carry);
         }
         for (position, &(from, entry)) in sweep.reads.iter().enumerate() {
             kept[from][entry] |= live[sweep.carries + sweep.inputs + position];
@@ -81,6 +73,31 @@ fn needs(sweeps: &Sweeps, used: &[bool], condition: &[bool]) -> Vec<Need> {
     }
     found.reverse();
     found
+}
+
+/// Which nodes of a condition it needs.
+fn of_condition(sweeps: &Sweeps) -> Vec<bool> {
+    match &sweeps.steps {
+        Steps::While(condition) => closure(condition, condition.results.iter().copied()),
+        Steps::Count(_) => Vec::new(),
+    }
+}
+
+/// Which operands the used outputs of a loop need. Carries that are results start as something; all captures are taken to be needed.
+pub(super) fn operands(sweeps: &Sweeps, used: &[bool]) -> Vec<bool> {
+    let condition = of_condition(sweeps);
+    let needs = needs(sweeps, used, condition.get(..sweeps.sweeps[0].carries).unwrap_or_default());
+    let mut operands = Vec::new();
+    for (at, (sweep, need)) in sweeps.sweeps.iter().zip(&needs).enumerate() {
+        let (carries, _) = sweeps.results(at);
+        for (carry, output) in carries.enumerate() {
+            let in_condition = at == 0 && condition.get(carry) == Some(&true);
+            operands.push(used[output] || in_condition || need.carried[carry] || need.live[carry]);
+        }
+        operands.extend_from_slice(&need.live[sweep.carries..sweep.carries + sweep.inputs]);
+    }
+    operands.resize(operands.len() + sweeps.sweeps[0].body.captures, true);
+    operands
 }
 
 impl Pass {
@@ -107,10 +124,7 @@ impl Pass {
         if !asked.contains(&true) {
             return Some(outputs);
         }
-        let condition = match &sweeps.steps {
-            Steps::While(condition) => closure(condition, condition.results.iter().copied()),
-            Steps::Count(_) => Vec::new(),
-        };
+        let condition = of_condition(sweeps);
         let first = &sweeps.sweeps[0];
         let needs = needs(sweeps, &asked, condition.get(..first.carries).unwrap_or_default());
         let wanted = |at: usize| {
