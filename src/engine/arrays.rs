@@ -1,6 +1,6 @@
 //! Elements in memory: lines of it, single values over it, and plain arrays from and to it.
 
-use crate::concrete::{Arithmetic, Array, Data, OutOfMemory, Scalar, filled, for_data};
+use crate::concrete::{Array, Data, OutOfMemory, Scalar, filled, for_data};
 use crate::shape::{DType, Shape, Type, Value};
 
 /// A cache line.
@@ -117,7 +117,7 @@ pub(crate) unsafe fn write_array(array: &Array, to: *mut u8) {
         // SAFETY: as the caller's.
         unsafe {
             match data {
-                Data::Uniform(shape, x) => (0..crate::shape::size(shape)).for_each(|at| *to.add(at) = *x),
+                Data::Uniform(shape, x) => repeat(to, crate::shape::size(shape), *x),
                 Data::Dense(array) => std::ptr::copy_nonoverlapping(array.as_ptr(), to, array.len()),
             }
         }
@@ -126,27 +126,41 @@ pub(crate) unsafe fn write_array(array: &Array, to: *mut u8) {
     for_data!(array, data => unsafe { of(data, to.cast()) });
 }
 
+/// Writes one element so many times. Most are copies of those before, which the system copies as fast in builds with little
+/// optimisation as in others.
+///
+/// # Safety
+///
+/// There is room for them.
+unsafe fn repeat<T: Copy>(to: *mut T, count: usize, x: T) {
+    // So many elements stay in the first cache.
+    const MOST: usize = 1 << 11;
+    let mut done = count.min(16);
+    // SAFETY: the caller promises room for all, and what is copied has been written.
+    unsafe {
+        (0..done).for_each(|at| to.add(at).write(x));
+        while done < count {
+            let more = done.min(count - done).min(MOST);
+            std::ptr::copy_nonoverlapping(to, to.add(done), more);
+            done += more;
+        }
+    }
+}
+
 /// Writes one value to so many elements.
 ///
 /// # Safety
 ///
 /// There is room for them.
 pub(crate) unsafe fn fill(to: *mut u8, count: usize, value: Value) {
-    unsafe fn of<T: Arithmetic>(to: *mut u8, count: usize, x: T) {
-        // SAFETY: as the caller's.
-        unsafe { std::slice::from_raw_parts_mut(to.cast::<T>(), count) }.fill(x);
-    }
-    if count == 0 {
-        return;
-    }
     // SAFETY: as the caller's.
     unsafe {
         match value {
-            Value::F32(x) => of(to, count, x),
-            Value::F64(x) => of(to, count, x),
-            Value::I32(x) => of(to, count, x),
-            Value::I64(x) => of(to, count, x),
-            Value::Bool(x) => of(to, count, x),
+            Value::F32(x) => repeat(to.cast(), count, x),
+            Value::F64(x) => repeat(to.cast(), count, x),
+            Value::I32(x) => repeat(to.cast(), count, x),
+            Value::I64(x) => repeat(to.cast(), count, x),
+            Value::Bool(x) => repeat(to.cast(), count, x),
         }
     }
 }

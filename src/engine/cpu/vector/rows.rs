@@ -135,15 +135,13 @@ mod x86 {
                 }
                 #[inline(always)]
                 fn total(best: V) -> V::Element {
-                    let mut elements = best.elements();
-                    let mut width = V::WIDTH;
-                    while width > 1 {
-                        width /= 2;
-                        counted!(at in 0..width => {
-                            elements[at] = $better(elements[at], elements[at + width]);
-                        });
-                    }
-                    elements[0]
+                    // The order does not matter.
+                    let elements = best.$better(best.reversed()).elements();
+                    let mut best = elements[0];
+                    counted!(at in 1..V::WIDTH / 2 => {
+                        best = $better(best, elements[at]);
+                    });
+                    best
                 }
             }
         };
