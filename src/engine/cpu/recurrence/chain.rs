@@ -6,11 +6,14 @@ use crate::operation::Binary;
 use crate::shape::DType;
 
 /// Runs a chain over a block: the state; two other operands, and places for the old states and for what each operation
-/// results in, each with its step, 0 or 1; the number of steps; whether they go downwards.
-pub(super) type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut u8, usize); 3], usize, bool);
+/// results in, each with its step, 0 or 1; the numbers of steps and of places, each of which has a state; whether the steps go
+/// downwards.
+pub(super) type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut u8, usize); 3], [usize; 2], bool);
 
 /// What a link of a chain does to the state, as the operation table says.
 trait Link {
+    /// Whether the state stays as it is.
+    const IS_NOTHING: bool = false;
     fn of<T: Arithmetic>(state: T, other: T) -> T;
 }
 
@@ -37,19 +40,32 @@ links! {
     KeepZero |s, x| if s == T::ZERO { T::ZERO } else { s.times(x) };
     Largest |s, x| larger(s, x);
     Smallest |s, x| smaller(s, x);
-    // The second of two where there is one.
-    Nothing |s, _x| s;
+}
+
+/// The second of two where there is one.
+struct Nothing;
+
+impl Link for Nothing {
+    const IS_NOTHING: bool = true;
+    #[inline(always)]
+    fn of<T: Arithmetic>(state: T, _: T) -> T {
+        state
+    }
 }
 
 /// Goes over a block: see [`Chain`].
 unsafe fn links<T: Arithmetic, A: Link, B: Link>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
-    places: [(*mut u8, usize); 3],
-    count: usize,
+    results: [(*mut u8, usize); 3],
+    [count, places]: [usize; 2],
     reverse: bool,
 ) {
-    let [old, first, last] = places.map(|(at, stride)| (at.cast::<T>(), stride));
+    if places > 1 {
+        // SAFETY: as the caller's.
+        return unsafe { rows::<T, A, B>(state, others, results, [count, places], reverse) };
+    }
+    let [old, first, last] = results.map(|(at, stride)| (at.cast::<T>(), stride));
     let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
     // SAFETY: there is a state, and the operands and the places have an element for each step, or one.
     unsafe {
@@ -70,27 +86,101 @@ unsafe fn links<T: Arithmetic, A: Link, B: Link>(
     }
 }
 
+/// Goes over a block of rows: see [`Chain`]. The states of eight places at a time stay in registers.
+unsafe fn rows<T: Arithmetic, A: Link, B: Link>(
+    state: *mut u8,
+    others: [(*const u8, usize); 2],
+    results: [(*mut u8, usize); 3],
+    [count, places]: [usize; 2],
+    reverse: bool,
+) {
+    let results = results.map(|(at, stride)| (at.cast::<T>(), stride));
+    let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
+    let mut first = 0;
+    while first < places {
+        let left = (places - first).min(EIGHT);
+        let state = state.cast::<T>().wrapping_add(first);
+        let others = others.map(|(at, stride)| (at.wrapping_add(first * stride), stride));
+        let results = results.map(|(at, stride)| (at.wrapping_add(first * stride), stride));
+        macro_rules! of_width {
+            ($($width:literal)*) => {
+                match left {
+                    // SAFETY: as the caller's, of these places.
+                    $($width => unsafe { columns::<T, A, B, $width>(state, others, results, [count, places], reverse) },)*
+                    _ => unreachable!("eight at most"),
+                }
+            };
+        }
+        of_width!(1 2 3 4 5 6 7 8);
+        first += left;
+    }
+}
+
+/// Goes over some places of a block of rows.
+///
+/// # Safety
+///
+/// As of [`Chain`], for these places.
+unsafe fn columns<T: Arithmetic, A: Link, B: Link, const WIDTH: usize>(
+    state: *mut T,
+    others: [(*const T, usize); 2],
+    [old, first, last]: [(*mut T, usize); 3],
+    [count, places]: [usize; 2],
+    reverse: bool,
+) {
+    let [a, b] = others;
+    // Nothing but the elements is read, and nothing but the last result is written.
+    let is_plain = B::IS_NOTHING && old.1 == 0 && a.1 == 1 && last.1 == 1;
+    // SAFETY: there is a state for each place, and the operands and the results have an element for each step and place, or
+    // one.
+    unsafe {
+        let mut s = load(state.cast::<[T; WIDTH]>());
+        counted!(step in 0..count => {
+            let at = places.wrapping_mul(if reverse { count.wrapping_sub(step).wrapping_sub(1) } else { step });
+            if is_plain {
+                let x = load(a.0.wrapping_add(at).cast::<[T; WIDTH]>());
+                counted!(k in 0..WIDTH => {
+                    s[k] = A::of(s[k], x[k]);
+                });
+                store(last.0.wrapping_add(at).cast(), s);
+            } else {
+                counted!(k in 0..WIDTH => {
+                    let at = at.wrapping_add(k);
+                    store(old.0.wrapping_add(at.wrapping_mul(old.1)), s[k]);
+                    let x = load(a.0.wrapping_add(at.wrapping_mul(a.1)));
+                    let y = load(b.0.wrapping_add(at.wrapping_mul(b.1)));
+                    let between = A::of(s[k], x);
+                    store(first.0.wrapping_add(at.wrapping_mul(first.1)), between);
+                    s[k] = B::of(between, y);
+                    store(last.0.wrapping_add(at.wrapping_mul(last.1)), s[k]);
+                });
+            }
+        });
+        store(state.cast(), s);
+    }
+}
+
 /// Goes over a block of which each state is the last plus an element: see [`Chain`]. Eight at a time, since their sums
 /// without the state do not wait for it; it takes one addition of eight.
 unsafe fn sums<T: Arithmetic>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
-    places: [(*mut u8, usize); 3],
-    count: usize,
+    results: [(*mut u8, usize); 3],
+    [count, places]: [usize; 2],
     reverse: bool,
 ) {
     let whole = count - count % EIGHT;
-    let [old, (first, _), (last, stride)] = places;
-    if old.1 == 1 || others[0].1 == 0 || stride == 0 {
+    let [old, (first, _), (last, stride)] = results;
+    if places > 1 || old.1 == 1 || others[0].1 == 0 || stride == 0 {
         // SAFETY: as the caller's.
-        return unsafe { links::<T, Plus, Nothing>(state, others, places, count, reverse) };
+        return unsafe { links::<T, Plus, Nothing>(state, others, results, [count, places], reverse) };
     }
     debug_assert_eq!(first, last, "one operation has one result");
     let rest = |from: usize, count: usize| {
         let (at, elements) = (others[0].0.cast::<T>().wrapping_add(from).cast(), last.cast::<T>().wrapping_add(from));
-        let places = [old, (elements.cast(), 1), (elements.cast(), 1)];
+        let results = [old, (elements.cast(), 1), (elements.cast(), 1)];
         // SAFETY: as the caller's, of a part of the block.
-        unsafe { links::<T, Plus, Nothing>(state, [(at, 1); 2], places, count, reverse) };
+        unsafe { links::<T, Plus, Nothing>(state, [(at, 1); 2], results, [count, 1], reverse) };
     };
     // SAFETY: there are elements and room for `count`, and a state.
     unsafe {
