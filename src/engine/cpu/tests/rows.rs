@@ -1,12 +1,80 @@
 //! Short rows: how many instructions run for them, and that results are those of plain arrays, bit for bit.
 
-use super::{contents, executions_of, some};
+use super::{DTYPES, contents, executions_of, some};
+use crate::affine::AffineMap;
 use crate::concrete::run;
 use crate::engine::cpu::{Cpu, Program};
-use crate::operation::Binary;
+use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type};
 use crate::term::{Body, Graph, Op, Scan};
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
+
+/// The most instructions for so many elements: a few for each tile.
+fn most(elements: usize) -> usize {
+    4 * elements.div_ceil(512) + 4
+}
+
+/// Views of this shape: what they are of, the coefficients, and the offset.
+fn views(rows: usize, columns: usize) -> Vec<AffineMap> {
+    let shape = [rows, columns];
+    let (last_row, last_column) = (rows as i64 - 1, columns as i64 - 1);
+    let of = |source: &[usize], matrix: &[SmallVec<[i64; 4]>], offset: &[i64]| {
+        AffineMap::new(source, &shape, matrix, offset)
+    };
+    vec![
+        of(&[columns], &[smallvec![0, 1]], &[0]),
+        of(&[columns], &[smallvec![0, -1]], &[last_column]),
+        of(&[rows], &[smallvec![1, 0]], &[0]),
+        of(&[rows], &[smallvec![-1, 0]], &[last_row]),
+        of(&shape, &[smallvec![-1, 0], smallvec![0, 1]], &[last_row, 0]),
+        of(&shape, &[smallvec![1, 0], smallvec![0, -1]], &[0, last_column]),
+        of(&[2 * rows, columns], &[smallvec![2, 0], smallvec![0, 1]], &[1, 0]),
+        of(&[rows, columns + 1], &[smallvec![1, 0], smallvec![0, 1]], &[0, 1]),
+        of(&[rows, 2 * columns], &[smallvec![1, 0], smallvec![0, 2]], &[0, 1]),
+    ]
+}
+
+#[test]
+fn rows_that_begin_elsewhere_are_read_tile_by_tile() {
+    for dtype in DTYPES {
+        for [rows, columns] in [[1000, 3], [334, 10], [100, 31], [20, 7]] {
+            for map in views(rows, columns) {
+                let source = some(dtype, map.source());
+                let mut graph: Graph = Graph::new(&[source.ty()], 0);
+                let view = graph.add(Op::View(map.clone()), &[0]);
+                let count = executions_of(&graph.finish(&[view]), std::slice::from_ref(&source));
+                assert!(
+                    count <= most(rows * columns),
+                    "{count} instructions for {dtype:?} {rows} × {columns}: {map:?}"
+                );
+                // What is computed with them in the same nest, and in place.
+                let x = some(dtype, &[rows, columns]);
+                let mut graph: Graph = Graph::new(&[source.ty(), x.ty()], 0);
+                let view = graph.add(Op::View(map.clone()), &[0]);
+                let less = graph.add(Op::Compare(Comparison::Less), &[1, view]);
+                let chosen = graph.add(Op::Select, &[less, view, 1]);
+                let count = executions_of(&graph.finish(&[less, chosen]), &[source, x]);
+                assert!(count <= 2 * most(rows * columns), "{count} for {dtype:?} {rows} × {columns}: {map:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_that_begin_elsewhere_are_written_tile_by_tile() {
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::I64] {
+        for [rows, columns] in [[334, 10], [100, 31]] {
+            let x = some(dtype, &[rows, columns]);
+            let mut graph: Graph = Graph::new(&[x.ty(), x.ty()], 0);
+            let sum = graph.add(Op::Binary(Binary::Add), &[0, 1]);
+            let negative = graph.add(Op::Unary(Unary::Neg), &[1]);
+            let both = graph.add(Op::Concatenate(1), &[sum, negative, 0]);
+            let count = executions_of(&graph.finish(&[both]), &[x.clone(), x]);
+            assert!(count <= 3 * most(rows * columns), "{count} instructions for {dtype:?} {rows} × {columns}");
+        }
+    }
+}
 
 /// A loop over rows whose step makes the next row of the row before and of an input's; it results in the last row and in all
 /// rows.
