@@ -1,12 +1,12 @@
 //! Orders of nests that read rows at computed positions, or add to them, and of those whose accesses go through rows differently.
 
-use super::{APART, Choice, FAR, LINE, Loop, NEXT, Order, Wrapped};
+use super::{APART, Choice, FAR, LINE, Loop, NEXT, Order, TILE, Wrapped};
 use crate::kernel::{Affine, Mode, Store, Value, ValueId};
 
 /// The cost of a copy of a short row from a computed position, beside its elements, in simple operations on an element; and of one
 /// that may be cut where a tile ends.
 const ROW_COPY: f64 = 8.0;
-const PIECE_COPY: f64 = 12.0;
+const PIECE_COPY: f64 = 24.0;
 
 impl Choice<'_> {
     /// The cost of copies of rows of so many elements from computed positions, for all positions of the nest.
@@ -110,9 +110,10 @@ impl Choice<'_> {
         }
         // The order of other sums is not to depend on how rows are read.
         let combines = |store: &Store| store.mode != Mode::Write && store.index.is_none();
-        let is_sum = !broken.is_empty() && self.nest.stores.iter().any(combines);
-        let is_new = computed.is_empty() && broken.is_empty();
-        if row.1 == 1 || is_sum || is_new || !self.numbers.iter().all(|at| goes_on(at)) {
+        let is_sum = self.nest.stores.iter().any(combines);
+        // Longer rows are tiles by themselves.
+        let fits = if broken.is_empty() { !computed.is_empty() } else { row.1 <= TILE && !is_sum };
+        if row.1 == 1 || !fits || !self.numbers.iter().all(|at| goes_on(at)) {
             return None;
         }
         let vector = (inner, row.1.checked_mul(along.1)?);
@@ -129,7 +130,9 @@ impl Choice<'_> {
         match at.coefficients[inner].unsigned_abs() {
             // One row, again and again: what is there already is copied.
             1 if at.coefficients[axis] == 0 => elements * NEXT,
-            0 | 1 => elements / row as f64 * PIECE_COPY + elements * NEXT,
+            1 => elements / row as f64 * PIECE_COPY + elements * NEXT,
+            // A single element needs no copies elsewhere.
+            0 => elements / row as f64 * PIECE_COPY + 2.0 * elements * NEXT,
             stride if stride < LINE => elements / row as f64 * PIECE_COPY + elements * APART,
             _ => elements * FAR,
         }
