@@ -479,7 +479,8 @@ impl Compiler<'_> {
         }
         let register = |at: usize| carries + at;
         let (first, last) = (register(steps[0]), register(steps[steps.len() - 1]));
-        let run = chain(self.types[0], &links)?;
+        let of_rows = self.scan.scan.body.parameter_type(0).size() > 1;
+        let run = chain(self.types[0], &links, of_rows)?;
         Some(Sequential::Chain { run, others: [others[0], others[others.len() - 1]], results: [first, last] })
     }
 }

@@ -58,13 +58,9 @@ unsafe fn links<T: Arithmetic, A: Link, B: Link>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
     results: [(*mut u8, usize); 3],
-    [count, places]: [usize; 2],
+    [count, _]: [usize; 2],
     reverse: bool,
 ) {
-    if places > 1 {
-        // SAFETY: as the caller's.
-        return unsafe { rows::<T, A, B>(state, others, results, [count, places], reverse) };
-    }
     let [old, first, last] = results.map(|(at, stride)| (at.cast::<T>(), stride));
     let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
     // SAFETY: there is a state, and the operands and the places have an element for each step, or one.
@@ -86,7 +82,7 @@ unsafe fn links<T: Arithmetic, A: Link, B: Link>(
     }
 }
 
-/// Goes over a block of rows: see [`Chain`]. The states of eight places at a time stay in registers.
+/// Goes over a block of rows: see [`Chain`]. The states of some places at a time stay in registers.
 unsafe fn rows<T: Arithmetic, A: Link, B: Link>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
@@ -96,23 +92,32 @@ unsafe fn rows<T: Arithmetic, A: Link, B: Link>(
 ) {
     let results = results.map(|(at, stride)| (at.cast::<T>(), stride));
     let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
-    let mut first = 0;
+    // Nothing but the elements is read, and nothing but the last result is written.
+    let is_plain = B::IS_NOTHING && results[0].1 == 0 && others[0].1 == 1 && results[2].1 == 1;
+    let mut first = 0usize;
+    macro_rules! of_width {
+        ($width:literal, $plain:literal) => {{
+            let state = state.cast::<T>().wrapping_add(first);
+            let others = others.map(|(at, stride)| (at.wrapping_add(first.wrapping_mul(stride)), stride));
+            let results = results.map(|(at, stride)| (at.wrapping_add(first.wrapping_mul(stride)), stride));
+            // SAFETY: as the caller's, of these places.
+            unsafe { columns::<T, A, B, $width, $plain>(state, others, results, [count, places], reverse) };
+            first = first.wrapping_add($width);
+        }};
+    }
     while first < places {
-        let left = (places - first).min(EIGHT);
-        let state = state.cast::<T>().wrapping_add(first);
-        let others = others.map(|(at, stride)| (at.wrapping_add(first * stride), stride));
-        let results = results.map(|(at, stride)| (at.wrapping_add(first * stride), stride));
-        macro_rules! of_width {
-            ($($width:literal)*) => {
-                match left {
-                    // SAFETY: as the caller's, of these places.
-                    $($width => unsafe { columns::<T, A, B, $width>(state, others, results, [count, places], reverse) },)*
-                    _ => unreachable!("eight at most"),
-                }
-            };
+        match (is_plain, places.wrapping_sub(first)) {
+            (true, 8..) => of_width!(8, true),
+            (true, 7) => of_width!(7, true),
+            (true, 6) => of_width!(6, true),
+            (true, 5) => of_width!(5, true),
+            (true, 4) => of_width!(4, true),
+            (true, 3) => of_width!(3, true),
+            (true, 2) => of_width!(2, true),
+            (true, _) => of_width!(1, true),
+            (false, 4..) => of_width!(4, false),
+            (false, _) => of_width!(1, false),
         }
-        of_width!(1 2 3 4 5 6 7 8);
-        first += left;
     }
 }
 
@@ -120,24 +125,23 @@ unsafe fn rows<T: Arithmetic, A: Link, B: Link>(
 ///
 /// # Safety
 ///
-/// As of [`Chain`], for these places.
-unsafe fn columns<T: Arithmetic, A: Link, B: Link, const WIDTH: usize>(
+/// As of [`Chain`], for these places. Where it is plain, the one operation reads an element for each step and place, and has a
+/// result for each, which is the last; nothing else is written.
+#[inline(always)]
+unsafe fn columns<T: Arithmetic, A: Link, B: Link, const WIDTH: usize, const PLAIN: bool>(
     state: *mut T,
-    others: [(*const T, usize); 2],
+    [a, b]: [(*const T, usize); 2],
     [old, first, last]: [(*mut T, usize); 3],
     [count, places]: [usize; 2],
     reverse: bool,
 ) {
-    let [a, b] = others;
-    // Nothing but the elements is read, and nothing but the last result is written.
-    let is_plain = B::IS_NOTHING && old.1 == 0 && a.1 == 1 && last.1 == 1;
     // SAFETY: there is a state for each place, and the operands and the results have an element for each step and place, or
     // one.
     unsafe {
         let mut s = load(state.cast::<[T; WIDTH]>());
-        counted!(step in 0..count => {
-            let at = places.wrapping_mul(if reverse { count.wrapping_sub(step).wrapping_sub(1) } else { step });
-            if is_plain {
+        let mut at = if reverse { places.wrapping_mul(count.wrapping_sub(1)) } else { 0 };
+        counted!(_ in 0..count => {
+            if PLAIN {
                 let x = load(a.0.wrapping_add(at).cast::<[T; WIDTH]>());
                 counted!(k in 0..WIDTH => {
                     s[k] = A::of(s[k], x[k]);
@@ -155,6 +159,7 @@ unsafe fn columns<T: Arithmetic, A: Link, B: Link, const WIDTH: usize>(
                     store(last.0.wrapping_add(at.wrapping_mul(last.1)), s[k]);
                 });
             }
+            at = if reverse { at.wrapping_sub(places) } else { at.wrapping_add(places) };
         });
         store(state.cast(), s);
     }
@@ -166,14 +171,14 @@ unsafe fn sums<T: Arithmetic>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
     results: [(*mut u8, usize); 3],
-    [count, places]: [usize; 2],
+    [count, _]: [usize; 2],
     reverse: bool,
 ) {
     let whole = count - count % EIGHT;
     let [old, (first, _), (last, stride)] = results;
-    if places > 1 || old.1 == 1 || others[0].1 == 0 || stride == 0 {
+    if old.1 == 1 || others[0].1 == 0 || stride == 0 {
         // SAFETY: as the caller's.
-        return unsafe { links::<T, Plus, Nothing>(state, others, results, [count, places], reverse) };
+        return unsafe { links::<T, Plus, Nothing>(state, others, results, [count, 1], reverse) };
     }
     debug_assert_eq!(first, last, "one operation has one result");
     let rest = |from: usize, count: usize| {
@@ -234,40 +239,45 @@ unsafe fn eights<T: Arithmetic, const REVERSE: bool>(state: *mut T, from: *const
     }
 }
 
-/// The compiled loop of a chain of one or two operations, if there is one for them.
-pub(super) fn chain(dtype: DType, operations: &[Binary]) -> Option<Chain> {
+/// The compiled loop of a chain of one or two operations, of one place or of rows, if there is one for them.
+pub(super) fn chain(dtype: DType, operations: &[Binary], of_rows: bool) -> Option<Chain> {
     match dtype {
-        DType::F32 => first_link::<f32>(operations),
-        DType::F64 => first_link::<f64>(operations),
-        DType::I32 => first_link::<i32>(operations),
-        DType::I64 => first_link::<i64>(operations),
+        DType::F32 => first_link::<f32>(operations, of_rows),
+        DType::F64 => first_link::<f64>(operations, of_rows),
+        DType::I32 => first_link::<i32>(operations, of_rows),
+        DType::I64 => first_link::<i64>(operations, of_rows),
         DType::Bool => None,
     }
 }
 
-fn first_link<T: Arithmetic>(operations: &[Binary]) -> Option<Chain> {
+fn first_link<T: Arithmetic>(operations: &[Binary], of_rows: bool) -> Option<Chain> {
     let (&first, rest) = operations.split_first()?;
     match first {
-        Binary::Add if rest.is_empty() => Some(sums::<T>),
-        Binary::Add => second_link::<T, Plus>(rest),
-        Binary::Sub => second_link::<T, Minus>(rest),
-        Binary::Mul => second_link::<T, Times>(rest),
-        Binary::KeepZero => second_link::<T, KeepZero>(rest),
-        Binary::Max => second_link::<T, Largest>(rest),
-        Binary::Min => second_link::<T, Smallest>(rest),
+        Binary::Add if rest.is_empty() && !of_rows => Some(sums::<T>),
+        Binary::Add => second_link::<T, Plus>(rest, of_rows),
+        Binary::Sub => second_link::<T, Minus>(rest, of_rows),
+        Binary::Mul => second_link::<T, Times>(rest, of_rows),
+        Binary::KeepZero => second_link::<T, KeepZero>(rest, of_rows),
+        Binary::Max => second_link::<T, Largest>(rest, of_rows),
+        Binary::Min => second_link::<T, Smallest>(rest, of_rows),
         _ => None,
     }
 }
 
-fn second_link<T: Arithmetic, A: Link>(operations: &[Binary]) -> Option<Chain> {
+fn second_link<T: Arithmetic, A: Link>(operations: &[Binary], of_rows: bool) -> Option<Chain> {
+    macro_rules! of {
+        ($second:ident) => {
+            if of_rows { rows::<T, A, $second> } else { links::<T, A, $second> }
+        };
+    }
     Some(match operations.first() {
-        None => links::<T, A, Nothing>,
-        Some(Binary::Add) => links::<T, A, Plus>,
-        Some(Binary::Sub) => links::<T, A, Minus>,
-        Some(Binary::Mul) => links::<T, A, Times>,
-        Some(Binary::KeepZero) => links::<T, A, KeepZero>,
-        Some(Binary::Max) => links::<T, A, Largest>,
-        Some(Binary::Min) => links::<T, A, Smallest>,
+        None => of!(Nothing),
+        Some(Binary::Add) => of!(Plus),
+        Some(Binary::Sub) => of!(Minus),
+        Some(Binary::Mul) => of!(Times),
+        Some(Binary::KeepZero) => of!(KeepZero),
+        Some(Binary::Max) => of!(Largest),
+        Some(Binary::Min) => of!(Smallest),
         Some(_) => return None,
     })
 }
