@@ -130,9 +130,7 @@ impl Choice<'_> {
         match at.coefficients[inner].unsigned_abs() {
             // One row, again and again: what is there already is copied.
             1 if at.coefficients[axis] == 0 => elements * NEXT,
-            1 => elements / row as f64 * PIECE_COPY + elements * NEXT,
-            // A single element needs no copies elsewhere.
-            0 => elements / row as f64 * PIECE_COPY + 2.0 * elements * NEXT,
+            0 | 1 => elements / row as f64 * PIECE_COPY + elements * NEXT,
             stride if stride < LINE => elements / row as f64 * PIECE_COPY + elements * APART,
             _ => elements * FAR,
         }
