@@ -45,7 +45,7 @@ fn called(line: &str) -> Option<&str> {
 /// Whether a function is a kernel, by its symbol.
 fn is_kernel(symbol: &str) -> bool {
     let levels = ["6avx512", "4avx2", "8portable", "13avx512_of_one", "11avx2_of_one"];
-    let others = ["7scatter", "5chain5links", "5chain6eights", "8multiply4wide", "8multiply6narrow"];
+    let others = ["7scatter", "5chain5links", "5chain4rows", "5chain6eights", "8multiply4wide", "8multiply6narrow"];
     // What an array's `map` drops if its closure panics is a function of its own.
     let is_drop = symbol.contains("4Drop4drop");
     symbol.starts_with("_R") && !is_drop && levels.iter().chain(&others).any(|part| symbol.contains(part))

@@ -62,6 +62,8 @@ struct Assembler<'a> {
     last_use: Vec<usize>,
     /// Reads whose guards say where their sums go on.
     guarded_sums: HashSet<ValueId>,
+    /// Computed positions of rows, which are read one by one.
+    positions: HashSet<ValueId>,
 }
 
 /// The instructions of a nest, whose work threads may share where it is `cut`.
@@ -87,6 +89,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
         of_rows: None,
         last_use: Vec::new(),
         guarded_sums: HashSet::new(),
+        positions: HashSet::new(),
         layout,
     };
     assembler.run();
@@ -194,7 +197,20 @@ impl Assembler<'_> {
 
     fn run(&mut self) {
         let nest = self.nest;
-        for (value, _) in &nest.values {
+        if self.layout.wrapped.is_some() {
+            let read = nest.values.iter().filter_map(|(value, _)| match value {
+                Value::Gather { index, .. } => Some(*index),
+                _ => None,
+            });
+            let stored = nest.stores.iter().filter_map(|store| Some(store.index?.0));
+            self.positions = read.chain(stored).collect();
+        }
+        for (id, (value, _)) in nest.values.iter().enumerate() {
+            if self.broken(id as ValueId).is_some() {
+                self.levels.push(self.layout.vector + 1);
+                self.runs.push(true);
+                continue;
+            }
             let operands = value.operands().iter().map(|&id| self.levels[id as usize]).max().unwrap_or(0);
             self.levels.push(match value {
                 Value::Constant(_) => 0,
@@ -267,8 +283,10 @@ impl Assembler<'_> {
     /// Whether a value can be computed where it is stored.
     fn is_direct(&self, store: &Store) -> bool {
         let (value, _) = &self.nest.values[store.value as usize];
-        let computed = !matches!(value, Value::Load { .. } | Value::Constant(_) | Value::Gather { .. });
-        let in_step = self.step(&store.at) == i64::from(self.runs[store.value as usize]);
+        let computed = !matches!(value, Value::Load { .. } | Value::Constant(_) | Value::Gather { .. })
+            || self.broken(store.value).is_some();
+        let goes_on = self.layout.broken(&store.at).is_none();
+        let in_step = goes_on && self.step(&store.at) == i64::from(self.runs[store.value as usize]);
         let whole = in_step && self.level_of(&store.at) <= self.levels[store.value as usize];
         computed && store.mode == Mode::Write && store.guards.is_empty() && store.index.is_none() && whole
     }
@@ -314,6 +332,11 @@ impl Assembler<'_> {
                 result
             }
             Value::Load { buffer, at, .. } if self.guarded_sums.contains(&id) => self.buffer(*buffer, at, *dtype),
+            Value::Load { buffer, at, .. } if let Some(strides) = self.broken(id) => {
+                let result = result(self);
+                self.broken_rows(level, result, (*buffer, at), strides, (*dtype, false));
+                result
+            }
             Value::Load { buffer, at, guards } => self.load((level, is_run), *buffer, at, guards, *dtype),
             Value::Gather { buffer, at, stride, index, extent } => {
                 self.gather((level, is_run), (*buffer, at), *stride, *index, *extent, *dtype)

@@ -5,7 +5,7 @@
 //! loops run outside of the vector axis, or inside, for each tile. Each value is computed at the innermost loop that it
 //! moves with, for a tile or, where it does not move with the vector axis, as a single element.
 
-use super::pieces::Pieces;
+use super::pieces::{Broken, Pieces};
 use super::scatter::copy_rows;
 use super::split::Split;
 use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
@@ -126,6 +126,8 @@ pub(super) enum Instruction {
     },
     /// Pieces of rows at computed positions.
     Pieces(Box<Pieces>),
+    /// Copies of rows that do not begin where the ones before them end.
+    Broken(Box<Broken>),
     /// Copies of rows from computed positions, one for each element of the tile: see [`copy_rows`].
     Rowwise {
         result: (Slot, isize),
@@ -481,6 +483,14 @@ impl Code {
                         at(pointers, pieces.elements),
                         at(pointers, pieces.rows.0),
                         at(pointers, pieces.index.0).cast(),
+                    ),
+                    Instruction::Broken(broken) => (broken.run)(
+                        at(pointers, broken.tile),
+                        at(pointers, broken.rows),
+                        broken.strides,
+                        broken.row,
+                        index[self.vector] as usize,
+                        count,
                     ),
                     Instruction::Rowwise { result, source, stride, index, extent, bytes } => copy_rows(
                         (at(pointers, result.0), result.1),

@@ -13,7 +13,7 @@ use crate::shape::Type;
 pub(super) struct CompiledLoop {
     arguments: Vec<BufferId>,
     results: Vec<BufferId>,
-    length: usize,
+    pub(super) length: usize,
     reverse: bool,
     pub(super) step: Machine,
     /// Bytes of carries.

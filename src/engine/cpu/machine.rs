@@ -207,10 +207,15 @@ impl Machine {
         self.steps.iter().flat_map(of).collect()
     }
 
-    /// How many instructions all nests run, those of loops and conditionals not counted.
+    /// How many instructions all nests and recurrences run, those of loops included and those of conditionals not counted.
     #[cfg(test)]
     pub(super) fn executions(&self) -> usize {
-        let of = |step: &Compiled| if let Compiled::Nest { code, .. } = step { code.executions() } else { 0 };
+        let of = |step: &Compiled| match step {
+            Compiled::Nest { code, .. } => code.executions(),
+            Compiled::Recurrence(recurrence) => recurrence.executions(),
+            Compiled::Loop(repeated) => repeated.length * repeated.step.executions(),
+            _ => 0,
+        };
         self.steps.iter().map(of).sum()
     }
 

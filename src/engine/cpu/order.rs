@@ -26,7 +26,8 @@ pub(super) struct Layout {
     pub(super) wrapped: Option<Wrapped>,
 }
 
-/// A vector axis that goes through rows one after the other, each of which is at a computed position.
+/// A vector axis that goes through rows one after the other. Rows are at computed positions, or go on where the one before ends,
+/// or are anywhere else.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wrapped {
     /// The elements of a row.
@@ -63,6 +64,14 @@ impl Layout {
             at.coefficients[axis] = 0;
         }
         at
+    }
+
+    /// How far an affine function goes from element to element and from row to row, where rows do not begin where the ones before
+    /// them end.
+    pub(super) fn broken(&self, at: &Affine) -> Option<[i64; 2]> {
+        let Wrapped { row, axis } = self.wrapped?;
+        let (along, across) = (self.by_loop(at)[self.vector], at.coefficients[axis]);
+        (along.wrapping_mul(row as i64) != across).then_some([along, across])
     }
 }
 
@@ -121,6 +130,15 @@ struct Order {
     /// As in [`Layout`].
     row: usize,
     wrapped: Option<Wrapped>,
+}
+
+impl Order {
+    /// Whether the rows of an access do not go on where the ones before them end.
+    fn is_broken(&self, at: &Affine) -> bool {
+        self.wrapped.is_some_and(|Wrapped { row, axis }| {
+            at.coefficients[self.vector.0].checked_mul(row as i64) != Some(at.coefficients[axis])
+        })
+    }
 }
 
 struct Choice<'a> {
@@ -252,7 +270,9 @@ impl Choice<'_> {
         }
         let tiles = order.vector.1.div_ceil(TILE) as f64;
         let width = order.vector.1 as f64 / tiles;
-        let is_vector = |moved: u64| moved >> (order.vector.0 % 64) & 1 == 1;
+        let wrapped = order.wrapped.map_or(order.vector.0, |wrapped| wrapped.axis);
+        let is_along = |moved: u64| moved >> (order.vector.0 % 64) & 1 == 1;
+        let is_vector = |moved: u64| (moved >> (order.vector.0 % 64) | moved >> (wrapped % 64)) & 1 == 1;
         // How often an instruction runs that these axes move.
         let times = |moved: u64| -> f64 {
             let reach = |loops: &[Loop]| -> Option<f64> {
@@ -275,6 +295,8 @@ impl Choice<'_> {
             cost += match value {
                 Value::Constant(_) => 0.0,
                 _ if self.summed[id] => 0.0,
+                // Counted with the rows.
+                Value::Load { at, .. } if order.is_broken(at) => 0.0,
                 Value::Load { at, guards, .. } if guards.is_empty() => {
                     // What lies next to each other is read by those who use it.
                     let each = access(at);
@@ -282,7 +304,7 @@ impl Choice<'_> {
                 }
                 Value::Load { at, .. } => run(moved, 1.0 + access(at)),
                 // A row, from a computed position on.
-                Value::Gather { at, index, .. } if !is_vector(self.moved[*index as usize]) => run(moved, access(at)),
+                Value::Gather { at, index, .. } if !is_along(self.moved[*index as usize]) => run(moved, access(at)),
                 Value::Gather { .. } => run(moved, APART),
                 Value::Unary(op, _) if is_function(*op) => run(moved, FUNCTION),
                 _ => run(moved, 1.0),
@@ -295,7 +317,7 @@ impl Choice<'_> {
             cost += match store.mode {
                 _ if let Some((index, ..)) = store.index => {
                     let along = store.at.coefficients[order.vector.0] == 1;
-                    let is_row = along && !is_vector(self.moved[index as usize]);
+                    let is_row = along && !is_along(self.moved[index as usize]);
                     run(everywhere, if is_row { 1.0 } else { SCATTERED })
                 }
                 Mode::Write => run(self.moved[store.value as usize] | axes_of(&store.at), each),

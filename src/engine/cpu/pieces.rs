@@ -1,9 +1,10 @@
 //! Rows at computed positions for a vector axis that goes through them one after the other: a tile has pieces of them.
 
 use super::code::Slot;
-use super::elements::load;
+use super::elements::{counted, load, store};
 use super::scatter::copy_row;
 use super::vector::Kernel;
+use crate::shape::DType;
 
 /// Reads pieces of rows at computed positions, zeros where these are outside, or combines elements with such pieces.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,126 @@ pub(super) struct Pieces {
     /// The elements of a row, and the bytes of one of them.
     pub(super) row: usize,
     pub(super) width: usize,
+}
+
+/// Bytes that are copied again and again, about.
+const NEAR: usize = 4 << 10;
+
+/// Copies rows that do not begin where the ones before them end to a tile that goes through them one after the other, or from
+/// there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Broken {
+    pub(super) run: BrokenKernel,
+    pub(super) tile: Slot,
+    /// The first row.
+    pub(super) rows: Slot,
+    /// The bytes from element to element, and from row to row.
+    pub(super) strides: [isize; 2],
+    /// The elements of a row.
+    pub(super) row: usize,
+}
+
+/// Copies so many elements from one of these on: a tile, the first row, and the last three as in [`Broken`].
+///
+/// # Safety
+///
+/// There are elements, or room, for as many in the tile, and at their places in the rows; these overlap only where they are the
+/// same.
+pub(super) type BrokenKernel = unsafe fn(*mut u8, *mut u8, [isize; 2], usize, usize, usize);
+
+/// The kernel that reads rows, or writes them.
+pub(super) fn broken(dtype: DType, writes: bool) -> BrokenKernel {
+    match (dtype.bytes(), writes) {
+        (1, false) => read::<u8>,
+        (1, true) => write::<u8>,
+        (4, false) => read::<u32>,
+        (4, true) => write::<u32>,
+        (_, false) => read::<u64>,
+        (_, true) => write::<u64>,
+    }
+}
+
+/// Goes through pieces of rows: where each is in the tile and in the rows, and its elements.
+#[inline(always)]
+fn each_piece<T>(
+    (tile, rows): (*mut u8, *mut u8),
+    [along, across]: [isize; 2],
+    row: usize,
+    (first, count): (usize, usize),
+    mut f: impl FnMut(*mut T, *mut T, usize),
+) {
+    let (mut to, mut left, mut done) = (tile.cast::<T>(), count, first % row);
+    let mut from = rows.wrapping_offset(across.wrapping_mul((first / row) as isize));
+    while left > 0 {
+        let length = row.wrapping_sub(done).min(left);
+        f(to, from.wrapping_offset(along.wrapping_mul(done as isize)).cast(), length);
+        (to, from) = (to.wrapping_add(length), from.wrapping_offset(across));
+        (left, done) = (left.wrapping_sub(length), 0);
+    }
+}
+
+unsafe fn read<T: Copy>(tile: *mut u8, rows: *mut u8, strides: [isize; 2], row: usize, first: usize, count: usize) {
+    let size = size_of::<T>();
+    let [along, across] = strides;
+    // SAFETY: as the caller's.
+    unsafe {
+        if along == size as isize && across == 0 {
+            // The same row again and again: copies of whole rows that are there already, more of them each time, as long as they
+            // stay near.
+            let (mut there, mut whole) = (row.min(count), row);
+            each_piece::<T>((tile, rows), strides, row, (first, there), |to, from, length| {
+                copy_row(to.cast(), from.cast(), length.wrapping_mul(size));
+            });
+            let tile = tile.cast::<T>();
+            while there < count {
+                let length = whole.min(count.wrapping_sub(there));
+                std::ptr::copy_nonoverlapping(tile, tile.wrapping_add(there), length);
+                there = there.wrapping_add(length);
+                if whole.wrapping_mul(size) < NEAR {
+                    whole = there;
+                }
+            }
+        } else if along == size as isize {
+            each_piece::<T>((tile, rows), strides, row, (first, count), |to, from, length| {
+                copy_row(to.cast(), from.cast(), length.wrapping_mul(size));
+            });
+        } else if along == 0 {
+            each_piece::<T>((tile, rows), strides, row, (first, count), |to, from, length| {
+                let x = load(from);
+                counted!(k in 0..length => {
+                    store(to.wrapping_add(k), x);
+                });
+            });
+        } else {
+            each_piece::<T>((tile, rows), strides, row, (first, count), |to, from, length| {
+                let mut from = from;
+                counted!(k in 0..length => {
+                    store(to.wrapping_add(k), load(from));
+                    from = from.wrapping_byte_offset(along);
+                });
+            });
+        }
+    }
+}
+
+unsafe fn write<T: Copy>(tile: *mut u8, rows: *mut u8, strides: [isize; 2], row: usize, first: usize, count: usize) {
+    let [along, _] = strides;
+    // SAFETY: as the caller's.
+    unsafe {
+        if along == size_of::<T>() as isize {
+            each_piece::<T>((tile, rows), strides, row, (first, count), |from, to, length| {
+                copy_row(to.cast(), from.cast(), length.wrapping_mul(size_of::<T>()));
+            });
+        } else {
+            each_piece::<T>((tile, rows), strides, row, (first, count), |from, to, length| {
+                let mut to = to;
+                counted!(k in 0..length => {
+                    store(to, load(from.wrapping_add(k)));
+                    to = to.wrapping_byte_offset(along);
+                });
+            });
+        }
+    }
 }
 
 impl Pieces {

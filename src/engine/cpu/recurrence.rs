@@ -1,8 +1,9 @@
-//! Loops whose step is a few operations on numbers, in blocks of steps.
+//! Loops whose step is a few operations on numbers, or on short rows of them, in blocks of steps.
 //!
 //! What does not depend on a carry is computed for a block at once, by the same kernels as nests; what carries depend on is
 //! computed number by number, by [instructions](super::scalars); what only outputs need of that, again for the block at once.
-//! A recurrence of one or two simple operations has a compiled loop of its own, bound by the latency of those operations.
+//! A recurrence of one or two simple operations has a compiled loop of its own, bound by the latency of those operations. It is
+//! for rows too, whose places have nothing to do with each other.
 
 mod chain;
 
@@ -16,8 +17,10 @@ use crate::term::hash::TermMap;
 use crate::term::recurrence::{Elementwise, Operand, Recurrence};
 use smallvec::SmallVec;
 
-/// Steps of a block.
+/// Numbers of a block, those of all places.
 const BLOCK: usize = 512;
+/// Places of a row at most. The kernels of longer rows have wider vectors, and their choice is little beside their elements.
+const PLACES: usize = 64;
 
 /// Where an operand is found: at the beginning of a block, and whether it has an element for each step.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +78,8 @@ pub(super) struct CompiledRecurrence {
     pub(super) results: Vec<u32>,
     length: usize,
     reverse: bool,
+    /// Numbers of each value in a step.
+    places: usize,
     /// Bytes of the elements of carries, and of all arguments.
     widths: Vec<usize>,
     carries: usize,
@@ -99,20 +104,21 @@ enum Register {
 }
 
 impl CompiledRecurrence {
-    /// A loop as a recurrence of single numbers, if it is one.
+    /// A loop as a recurrence of single numbers, or of rows that are one or two operations, if it is one.
     pub(super) fn new(isa: Instructions, repeated: &Loop) -> Option<CompiledRecurrence> {
         let scan = &repeated.scan;
         let recurrence = Recurrence::of(scan)?;
-        if recurrence.shape.iter().product::<usize>() != 1 {
+        let body = &scan.body;
+        let places = body.parameter_type(0).size();
+        if places == 0 || places > PLACES {
             return None;
         }
-        let body = &scan.body;
         let types_of: Vec<DType> = (0..body.arity()).map(|at| body.parameter_type(at).dtype).collect();
-        // Every value that is read is one number a step.
-        let single = |at: usize| body.parameter_type(at).size() == 1;
+        // Every value that is read is one number a step and place, or one for all.
+        let of_size = |at: usize, size: usize| body.parameter_type(at).size() == size;
         let read = |operand: &Operand| match *operand {
-            Operand::Input(input) => single(scan.carries + input),
-            Operand::Capture(capture) => single(scan.carries + scan.inputs + capture),
+            Operand::Input(input) => of_size(scan.carries + input, places),
+            Operand::Capture(capture) => of_size(scan.carries + scan.inputs + capture, 1),
             _ => true,
         };
         let operands = recurrence.steps.iter().flat_map(|step| &step.operands).chain(&recurrence.results);
@@ -150,6 +156,7 @@ impl CompiledRecurrence {
         }
         let sequential = match chain {
             Some(chain) => chain,
+            None if places > 1 => return None,
             None => compiler.scalars(&depends, &leads, &registers)?,
         };
         Some(CompiledRecurrence {
@@ -157,6 +164,7 @@ impl CompiledRecurrence {
             results: repeated.results.clone(),
             length: scan.length,
             reverse: scan.reverse,
+            places,
             widths: compiler.types.iter().map(|dtype| dtype.bytes()).collect(),
             carries: scan.carries,
             before,
@@ -177,13 +185,19 @@ impl CompiledRecurrence {
         }
     }
 
+    /// How many instructions a run of all steps is, the sequential part of a block counted as one.
+    #[cfg(test)]
+    pub(super) fn executions(&self) -> usize {
+        self.length.div_ceil(BLOCK / self.places) * (self.before.len() + 1 + self.after.len())
+    }
+
     /// Bytes of memory that a run needs.
     pub(super) fn memory(&self) -> usize {
         let own = match &self.sequential {
             Sequential::Scalars(scalars, _) => scalars.memory(),
             Sequential::Chain { .. } => 0,
         };
-        self.registers.len() * BLOCK * 8 + self.carries * 8 + own
+        self.registers.len() * BLOCK * 8 + self.carries * self.places * 8 + own
     }
 
     /// Runs all steps.
@@ -193,12 +207,13 @@ impl CompiledRecurrence {
     /// `bases` points at the procedure's buffers, each as large as its type says, and `memory` has the room that
     /// [`CompiledRecurrence::memory`] says, at a multiple of eight bytes.
     pub(super) unsafe fn run(&self, bases: &[*mut u8], memory: *mut u8) {
-        let state = |carry: usize| memory.wrapping_add(self.registers.len() * BLOCK * 8 + carry * 8);
+        let places = self.places;
+        let state = |carry: usize| memory.wrapping_add(self.registers.len() * BLOCK * 8 + carry * places * 8);
         let argument = |position: usize| bases[self.arguments[position] as usize];
         // SAFETY: places are inside of registers and arguments, as the caller promises.
         unsafe {
             for carry in 0..self.carries {
-                std::ptr::copy_nonoverlapping(argument(carry), state(carry), self.widths[carry]);
+                std::ptr::copy_nonoverlapping(argument(carry), state(carry), places * self.widths[carry]);
             }
             let numbers = state(self.carries).cast();
             if let Sequential::Scalars(scalars, _) = &self.sequential {
@@ -206,8 +221,9 @@ impl CompiledRecurrence {
             }
             let mut done = 0;
             while done < self.length {
-                let count = BLOCK.min(self.length - done);
-                let first = if self.reverse { self.length - done - count } else { done };
+                let steps = (BLOCK / places).min(self.length - done);
+                let first = places * if self.reverse { self.length - done - steps } else { done };
+                let count = steps * places;
                 let output = |output: usize, width: usize| {
                     bases[self.results[self.carries + output] as usize].wrapping_add(first * width)
                 };
@@ -234,9 +250,9 @@ impl CompiledRecurrence {
                         let width = self.widths[0];
                         let other =
                             |place: Place| (at(place, width).cast_const(), usize::from(place.form() == Form::Run));
-                        let places = [0, results[0], results[1]]
+                        let results = [0, results[0], results[1]]
                             .map(|number| (register(number), usize::from(self.registers[number] != Register::Unread)));
-                        run(state(0), others.map(other), places, count, self.reverse);
+                        run(state(0), others.map(other), results, [steps, places], self.reverse);
                     }
                     Sequential::Scalars(scalars, begins) => {
                         let first = if self.reverse { count - 1 } else { 0 };
@@ -262,11 +278,11 @@ impl CompiledRecurrence {
                         }),
                     }
                 }
-                done += count;
+                done += steps;
             }
             for carry in 0..self.carries {
                 let to = bases[self.results[carry] as usize];
-                std::ptr::copy_nonoverlapping(state(carry), to, self.widths[carry]);
+                std::ptr::copy_nonoverlapping(state(carry), to, places * self.widths[carry]);
             }
         }
     }
@@ -464,7 +480,8 @@ impl Compiler<'_> {
         }
         let register = |at: usize| carries + at;
         let (first, last) = (register(steps[0]), register(steps[steps.len() - 1]));
-        let run = chain(self.types[0], &links)?;
+        let of_rows = self.scan.scan.body.parameter_type(0).size() > 1;
+        let run = chain(self.types[0], &links, of_rows)?;
         Some(Sequential::Chain { run, others: [others[0], others[others.len() - 1]], results: [first, last] })
     }
 }

@@ -1,5 +1,7 @@
 //! How many instructions run, which kernels are cut for several threads, and loops as they are written.
 
+mod rows;
+
 use super::order::layout;
 use super::split::Split;
 use super::transpose::transposed;

@@ -3,7 +3,7 @@
 use super::{Assembler, TILE_REGISTER};
 use crate::engine::cpu::code::{Base, Instruction, Slot};
 use crate::engine::cpu::order::Wrapped;
-use crate::engine::cpu::pieces::Pieces;
+use crate::engine::cpu::pieces::{Broken, Pieces, broken};
 use crate::engine::cpu::scatter::gather_along;
 use crate::engine::cpu::vector::{self, Kernel, Operand};
 use crate::kernel::{Affine, Guard, Value, ValueId};
@@ -109,6 +109,30 @@ impl Assembler<'_> {
             },
         );
         result
+    }
+
+    /// How far a read goes from element to element and from row to row, where rows do not begin where the ones before them end.
+    pub(super) fn broken(&self, id: ValueId) -> Option<[i64; 2]> {
+        match &self.nest.values[id as usize].0 {
+            Value::Load { at, .. } if !self.positions.contains(&id) => self.layout.broken(at),
+            _ => None,
+        }
+    }
+
+    /// An instruction for such rows, which reads or writes them.
+    pub(super) fn broken_rows(
+        &mut self,
+        level: usize,
+        tile: Slot,
+        (buffer, at): (u32, &Affine),
+        strides: [i64; 2],
+        (dtype, writes): (DType, bool),
+    ) {
+        let Some(Wrapped { row, .. }) = self.layout.wrapped else { unreachable!("rows that go on are not broken") };
+        let rows = self.buffer(buffer, &self.layout.before_vector(at), dtype);
+        let strides = strides.map(|stride| stride as isize * dtype.bytes() as isize);
+        let broken = Broken { run: broken(dtype, writes), tile, rows, strides, row };
+        self.emit(level, true, Instruction::Broken(Box::new(broken)));
     }
 
     /// An instruction for pieces of rows at computed positions: what it combines, the elements of the tile, and the rows with

@@ -72,6 +72,10 @@ impl Assembler<'_> {
             return;
         }
         match store.mode {
+            Mode::Write if let Some(strides) = self.layout.broken(&store.at) => {
+                let elements = self.as_run(store.value, (depth, true), dtype);
+                self.broken_rows(depth, elements, (store.buffer, &store.at), strides, (dtype, true));
+            }
             Mode::Write => {
                 let level = level.max(self.level_of(&store.at));
                 let is_run = is_run || step != 0;

@@ -1,13 +1,15 @@
-//! Orders of nests that read rows at computed positions, or add to them.
+//! Orders of nests that read rows at computed positions, or add to them, and of those whose accesses go through rows differently.
 
-use super::{Choice, Loop, NEXT, Order, Wrapped};
+use super::{APART, Choice, FAR, LINE, Loop, NEXT, Order, TILE, Wrapped};
 use crate::kernel::{Affine, Mode, Store, Value, ValueId};
 
-/// The cost of a copy of a short row from a computed position, beside its elements, in simple operations on an element.
+/// The cost of a copy of a short row from a computed position, beside its elements, in simple operations on an element; and of one
+/// that may be cut where a tile ends.
 const ROW_COPY: f64 = 8.0;
+const PIECE_COPY: f64 = 24.0;
 
 impl Choice<'_> {
-    /// The cost of copies of rows of so many elements, for all positions of the nest.
+    /// The cost of copies of rows of so many elements from computed positions, for all positions of the nest.
     pub(super) fn copies(&self, row: usize) -> f64 {
         let elements: f64 = self.nest.extents.iter().map(|&extent| extent as f64).product();
         elements / row as f64 * ROW_COPY + elements * NEXT
@@ -22,7 +24,7 @@ impl Choice<'_> {
         let is_moved = |axis: usize| self.moved[*index as usize] >> (axis % 64) & 1 == 1;
         let is_next = |axis: usize| at.coefficients[axis] == 1 && store.at.coefficients[axis] == 1;
         let inner = self.long.iter().copied().find(|&axis| is_next(axis) && !is_moved(axis)).filter(|_| is_plain)?;
-        let (row, along, rest) = self.rows_along(inner, is_moved)?;
+        let (row, along, rest) = self.rows_along(inner, is_moved, is_moved)?;
         (row.1 > 1).then(|| Order {
             outer: self.joined(&rest),
             vector: along,
@@ -59,46 +61,78 @@ impl Choice<'_> {
         computed.iter().all(is_read).then_some(is_position)
     }
 
-    /// The loop within rows, which this axis begins and computed positions do not move with, the innermost one that moves them,
-    /// and all other axes.
-    fn rows_along(&self, inner: usize, is_moved: impl Fn(usize) -> bool) -> Option<(Loop, Loop, Vec<usize>)> {
+    /// The loop within rows, which this axis begins and computed positions do not move with, the innermost one that leads to other
+    /// rows, and all other axes.
+    fn rows_along(
+        &self,
+        inner: usize,
+        is_moved: impl Fn(usize) -> bool,
+        leads: impl Fn(usize) -> bool,
+    ) -> Option<(Loop, Loop, Vec<usize>)> {
         let mut rest = self.long.clone();
         let row = self.taken(inner, &mut rest, |axis| !is_moved(axis));
-        // Positions that are the same for all rows are not worth a choice of their own.
-        let axis = rest.iter().copied().rev().find(|&axis| is_moved(axis))?;
+        let axis = rest.iter().copied().rev().find(|&axis| leads(axis))?;
         let along = self.taken(axis, &mut rest, |_| true);
         Some((row, along, rest))
     }
 
-    /// The order in which instructions run along rows at computed positions and go on with the next row where one ends, as all
-    /// other accesses do, and what it costs.
+    /// The order in which instructions run along rows and go on with the next row where one ends, and what it costs. Rows at
+    /// computed positions, and those that do not begin where the ones before them end, are copied one by one.
     pub(super) fn wrapped_order(&self) -> Option<(Order, f64)> {
         let computed = self.computed();
-        if computed.is_empty() {
-            return None;
-        }
         let is_position = self.positions(&computed)?;
         let is_moved = |axis: usize| computed.iter().any(|&(id, _)| self.moved[id as usize] >> (axis % 64) & 1 == 1);
         let is_next = |axis: usize| computed.iter().all(|(_, at)| at.coefficients[axis] == 1);
         let inner = self.long.iter().copied().rev().find(|&axis| is_next(axis) && !is_moved(axis))?;
-        let (row, along, rest) = self.rows_along(inner, is_moved)?;
+        // Positions that are the same for all rows are not worth a choice of their own.
+        let leads = |axis: usize| computed.is_empty() || is_moved(axis);
+        let (row, along, rest) = self.rows_along(inner, is_moved, leads)?;
         let axis = along.0;
         let goes_on = |at: &Affine| at.coefficients[inner].checked_mul(row.1 as i64) == Some(at.coefficients[axis]);
         let stays = |at: &Affine| at.coefficients[axis] == 0;
-        let reads = |(id, (value, _)): (usize, &(Value, _))| match value {
-            Value::Gather { at, .. } => stays(at),
-            Value::Load { at, .. } => is_position[id] || goes_on(at),
-            _ => true,
-        };
-        let writes = |store: &Store| if store.index.is_some() { stays(&store.at) } else { goes_on(&store.at) };
-        let fits = self.nest.values.iter().enumerate().all(reads) && self.nest.stores.iter().all(writes);
+        // The accesses whose rows are copied one by one.
+        let mut broken: Vec<&Affine> = Vec::new();
+        for (id, (value, _)) in self.nest.values.iter().enumerate() {
+            match value {
+                Value::Gather { at, .. } if !stays(at) => return None,
+                Value::Load { at, guards, .. } if !is_position[id] && !goes_on(at) => {
+                    guards.is_empty().then(|| broken.push(at))?;
+                }
+                _ => {}
+            }
+        }
+        for Store { at, guards, index, mode, .. } in &self.nest.stores {
+            match index {
+                Some(_) if !stays(at) => return None,
+                None if !goes_on(at) => (*mode == Mode::Write && guards.is_empty()).then(|| broken.push(at))?,
+                _ => {}
+            }
+        }
+        // The order of other sums is not to depend on how rows are read.
+        let combines = |store: &Store| store.mode != Mode::Write && store.index.is_none();
+        let is_sum = self.nest.stores.iter().any(combines);
+        // Longer rows are tiles by themselves.
+        let fits = if broken.is_empty() { !computed.is_empty() } else { row.1 <= TILE && !is_sum };
         if row.1 == 1 || !fits || !self.numbers.iter().all(|at| goes_on(at)) {
             return None;
         }
         let vector = (inner, row.1.checked_mul(along.1)?);
         let wrapped = Some(Wrapped { row: row.1, axis });
         let order = Order { outer: self.joined(&rest), vector, inner: Vec::new(), row: 1, wrapped };
-        let cost = self.cost(&order) + computed.len() as f64 * self.copies(row.1);
+        let copies: f64 = broken.iter().map(|at| self.broken_copies(at, (inner, row.1), axis)).sum();
+        let cost = self.cost(&order) + computed.len() as f64 * self.copies(row.1) + copies;
         Some((order, cost))
+    }
+
+    /// The cost of copies of rows of an access that do not begin where the ones before them end, for all positions of the nest.
+    fn broken_copies(&self, at: &Affine, (inner, row): Loop, axis: usize) -> f64 {
+        let elements: f64 = self.nest.extents.iter().map(|&extent| extent as f64).product();
+        match at.coefficients[inner].unsigned_abs() {
+            // One row, again and again: what is there already is copied.
+            1 if at.coefficients[axis] == 0 => elements * NEXT,
+            0 | 1 => elements / row as f64 * PIECE_COPY + elements * NEXT,
+            stride if stride < LINE => elements / row as f64 * PIECE_COPY + elements * APART,
+            _ => elements * FAR,
+        }
     }
 }

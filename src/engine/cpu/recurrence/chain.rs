@@ -6,11 +6,14 @@ use crate::operation::Binary;
 use crate::shape::DType;
 
 /// Runs a chain over a block: the state; two other operands, and places for the old states and for what each operation
-/// results in, each with its step, 0 or 1; the number of steps; whether they go downwards.
-pub(super) type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut u8, usize); 3], usize, bool);
+/// results in, each with its step, 0 or 1; the numbers of steps and of places, each of which has a state; whether the steps go
+/// downwards.
+pub(super) type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut u8, usize); 3], [usize; 2], bool);
 
 /// What a link of a chain does to the state, as the operation table says.
 trait Link {
+    /// Whether the state stays as it is.
+    const IS_NOTHING: bool = false;
     fn of<T: Arithmetic>(state: T, other: T) -> T;
 }
 
@@ -37,19 +40,28 @@ links! {
     KeepZero |s, x| if s == T::ZERO { T::ZERO } else { s.times(x) };
     Largest |s, x| larger(s, x);
     Smallest |s, x| smaller(s, x);
-    // The second of two where there is one.
-    Nothing |s, _x| s;
+}
+
+/// The second of two where there is one.
+struct Nothing;
+
+impl Link for Nothing {
+    const IS_NOTHING: bool = true;
+    #[inline(always)]
+    fn of<T: Arithmetic>(state: T, _: T) -> T {
+        state
+    }
 }
 
 /// Goes over a block: see [`Chain`].
 unsafe fn links<T: Arithmetic, A: Link, B: Link>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
-    places: [(*mut u8, usize); 3],
-    count: usize,
+    results: [(*mut u8, usize); 3],
+    [count, _]: [usize; 2],
     reverse: bool,
 ) {
-    let [old, first, last] = places.map(|(at, stride)| (at.cast::<T>(), stride));
+    let [old, first, last] = results.map(|(at, stride)| (at.cast::<T>(), stride));
     let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
     // SAFETY: there is a state, and the operands and the places have an element for each step, or one.
     unsafe {
@@ -70,27 +82,110 @@ unsafe fn links<T: Arithmetic, A: Link, B: Link>(
     }
 }
 
+/// Goes over a block of rows: see [`Chain`]. The states of some places at a time stay in registers.
+unsafe fn rows<T: Arithmetic, A: Link, B: Link>(
+    state: *mut u8,
+    others: [(*const u8, usize); 2],
+    results: [(*mut u8, usize); 3],
+    [count, places]: [usize; 2],
+    reverse: bool,
+) {
+    let results = results.map(|(at, stride)| (at.cast::<T>(), stride));
+    let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
+    // Nothing but the elements is read, and nothing but the last result is written.
+    let is_plain = B::IS_NOTHING && results[0].1 == 0 && others[0].1 == 1 && results[2].1 == 1;
+    let mut first = 0usize;
+    macro_rules! of_width {
+        ($width:literal, $plain:literal) => {{
+            let state = state.cast::<T>().wrapping_add(first);
+            let others = others.map(|(at, stride)| (at.wrapping_add(first.wrapping_mul(stride)), stride));
+            let results = results.map(|(at, stride)| (at.wrapping_add(first.wrapping_mul(stride)), stride));
+            // SAFETY: as the caller's, of these places.
+            unsafe { columns::<T, A, B, $width, $plain>(state, others, results, [count, places], reverse) };
+            first = first.wrapping_add($width);
+        }};
+    }
+    while first < places {
+        match (is_plain, places.wrapping_sub(first)) {
+            (true, 8..) => of_width!(8, true),
+            (true, 7) => of_width!(7, true),
+            (true, 6) => of_width!(6, true),
+            (true, 5) => of_width!(5, true),
+            (true, 4) => of_width!(4, true),
+            (true, 3) => of_width!(3, true),
+            (true, 2) => of_width!(2, true),
+            (true, _) => of_width!(1, true),
+            (false, 4..) => of_width!(4, false),
+            (false, _) => of_width!(1, false),
+        }
+    }
+}
+
+/// Goes over some places of a block of rows.
+///
+/// # Safety
+///
+/// As of [`Chain`], for these places. Where it is plain, the one operation reads an element for each step and place, and has a
+/// result for each, which is the last; nothing else is written.
+#[inline(always)]
+unsafe fn columns<T: Arithmetic, A: Link, B: Link, const WIDTH: usize, const PLAIN: bool>(
+    state: *mut T,
+    [a, b]: [(*const T, usize); 2],
+    [old, first, last]: [(*mut T, usize); 3],
+    [count, places]: [usize; 2],
+    reverse: bool,
+) {
+    // SAFETY: there is a state for each place, and the operands and the results have an element for each step and place, or
+    // one.
+    unsafe {
+        let mut s = load(state.cast::<[T; WIDTH]>());
+        let mut at = if reverse { places.wrapping_mul(count.wrapping_sub(1)) } else { 0 };
+        counted!(_ in 0..count => {
+            if PLAIN {
+                let x = load(a.0.wrapping_add(at).cast::<[T; WIDTH]>());
+                counted!(k in 0..WIDTH => {
+                    s[k] = A::of(s[k], x[k]);
+                });
+                store(last.0.wrapping_add(at).cast(), s);
+            } else {
+                counted!(k in 0..WIDTH => {
+                    let at = at.wrapping_add(k);
+                    store(old.0.wrapping_add(at.wrapping_mul(old.1)), s[k]);
+                    let x = load(a.0.wrapping_add(at.wrapping_mul(a.1)));
+                    let y = load(b.0.wrapping_add(at.wrapping_mul(b.1)));
+                    let between = A::of(s[k], x);
+                    store(first.0.wrapping_add(at.wrapping_mul(first.1)), between);
+                    s[k] = B::of(between, y);
+                    store(last.0.wrapping_add(at.wrapping_mul(last.1)), s[k]);
+                });
+            }
+            at = if reverse { at.wrapping_sub(places) } else { at.wrapping_add(places) };
+        });
+        store(state.cast(), s);
+    }
+}
+
 /// Goes over a block of which each state is the last plus an element: see [`Chain`]. Eight at a time, since their sums
 /// without the state do not wait for it; it takes one addition of eight.
 unsafe fn sums<T: Arithmetic>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
-    places: [(*mut u8, usize); 3],
-    count: usize,
+    results: [(*mut u8, usize); 3],
+    [count, _]: [usize; 2],
     reverse: bool,
 ) {
     let whole = count - count % EIGHT;
-    let [old, (first, _), (last, stride)] = places;
+    let [old, (first, _), (last, stride)] = results;
     if old.1 == 1 || others[0].1 == 0 || stride == 0 {
         // SAFETY: as the caller's.
-        return unsafe { links::<T, Plus, Nothing>(state, others, places, count, reverse) };
+        return unsafe { links::<T, Plus, Nothing>(state, others, results, [count, 1], reverse) };
     }
     debug_assert_eq!(first, last, "one operation has one result");
     let rest = |from: usize, count: usize| {
         let (at, elements) = (others[0].0.cast::<T>().wrapping_add(from).cast(), last.cast::<T>().wrapping_add(from));
-        let places = [old, (elements.cast(), 1), (elements.cast(), 1)];
+        let results = [old, (elements.cast(), 1), (elements.cast(), 1)];
         // SAFETY: as the caller's, of a part of the block.
-        unsafe { links::<T, Plus, Nothing>(state, [(at, 1); 2], places, count, reverse) };
+        unsafe { links::<T, Plus, Nothing>(state, [(at, 1); 2], results, [count, 1], reverse) };
     };
     // SAFETY: there are elements and room for `count`, and a state.
     unsafe {
@@ -144,40 +239,45 @@ unsafe fn eights<T: Arithmetic, const REVERSE: bool>(state: *mut T, from: *const
     }
 }
 
-/// The compiled loop of a chain of one or two operations, if there is one for them.
-pub(super) fn chain(dtype: DType, operations: &[Binary]) -> Option<Chain> {
+/// The compiled loop of a chain of one or two operations, of one place or of rows, if there is one for them.
+pub(super) fn chain(dtype: DType, operations: &[Binary], of_rows: bool) -> Option<Chain> {
     match dtype {
-        DType::F32 => first_link::<f32>(operations),
-        DType::F64 => first_link::<f64>(operations),
-        DType::I32 => first_link::<i32>(operations),
-        DType::I64 => first_link::<i64>(operations),
+        DType::F32 => first_link::<f32>(operations, of_rows),
+        DType::F64 => first_link::<f64>(operations, of_rows),
+        DType::I32 => first_link::<i32>(operations, of_rows),
+        DType::I64 => first_link::<i64>(operations, of_rows),
         DType::Bool => None,
     }
 }
 
-fn first_link<T: Arithmetic>(operations: &[Binary]) -> Option<Chain> {
+fn first_link<T: Arithmetic>(operations: &[Binary], of_rows: bool) -> Option<Chain> {
     let (&first, rest) = operations.split_first()?;
     match first {
-        Binary::Add if rest.is_empty() => Some(sums::<T>),
-        Binary::Add => second_link::<T, Plus>(rest),
-        Binary::Sub => second_link::<T, Minus>(rest),
-        Binary::Mul => second_link::<T, Times>(rest),
-        Binary::KeepZero => second_link::<T, KeepZero>(rest),
-        Binary::Max => second_link::<T, Largest>(rest),
-        Binary::Min => second_link::<T, Smallest>(rest),
+        Binary::Add if rest.is_empty() && !of_rows => Some(sums::<T>),
+        Binary::Add => second_link::<T, Plus>(rest, of_rows),
+        Binary::Sub => second_link::<T, Minus>(rest, of_rows),
+        Binary::Mul => second_link::<T, Times>(rest, of_rows),
+        Binary::KeepZero => second_link::<T, KeepZero>(rest, of_rows),
+        Binary::Max => second_link::<T, Largest>(rest, of_rows),
+        Binary::Min => second_link::<T, Smallest>(rest, of_rows),
         _ => None,
     }
 }
 
-fn second_link<T: Arithmetic, A: Link>(operations: &[Binary]) -> Option<Chain> {
+fn second_link<T: Arithmetic, A: Link>(operations: &[Binary], of_rows: bool) -> Option<Chain> {
+    macro_rules! of {
+        ($second:ident) => {
+            if of_rows { rows::<T, A, $second> } else { links::<T, A, $second> }
+        };
+    }
     Some(match operations.first() {
-        None => links::<T, A, Nothing>,
-        Some(Binary::Add) => links::<T, A, Plus>,
-        Some(Binary::Sub) => links::<T, A, Minus>,
-        Some(Binary::Mul) => links::<T, A, Times>,
-        Some(Binary::KeepZero) => links::<T, A, KeepZero>,
-        Some(Binary::Max) => links::<T, A, Largest>,
-        Some(Binary::Min) => links::<T, A, Smallest>,
+        None => of!(Nothing),
+        Some(Binary::Add) => of!(Plus),
+        Some(Binary::Sub) => of!(Minus),
+        Some(Binary::Mul) => of!(Times),
+        Some(Binary::KeepZero) => of!(KeepZero),
+        Some(Binary::Max) => of!(Largest),
+        Some(Binary::Min) => of!(Smallest),
         Some(_) => return None,
     })
 }
