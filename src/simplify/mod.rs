@@ -27,6 +27,7 @@ mod views_of;
 use crate::concrete;
 use crate::shape::{Type, Value};
 use crate::term::ends::Ends;
+use crate::term::hash::Known;
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use bounds::Fact;
 pub use constants::fold_constants;
@@ -322,16 +323,19 @@ fn with_passes(
     bodies: &mut SimplifiedBodies,
 ) -> Body {
     let (mut current, mut is_settled) = (body, is_settled);
+    let simple = if replaced.is_none() { Known::YES } else { Known::default() };
     for _ in 1..ROUNDS {
         let next = match passes(&current) {
             Cow::Borrowed(_) if is_settled => {
                 #[cfg(test)]
                 assert!(replaced.is_some() || once(&current, replaced, bodies).0 == current, "no rule applies");
+                current.simple = simple;
                 break;
             }
             passed => once(&passed, replaced, bodies),
         };
         if next.0 == current {
+            current.simple = simple;
             break;
         }
         (current, is_settled) = next;

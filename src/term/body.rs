@@ -2,8 +2,9 @@
 
 use crate::operation::Unary;
 use crate::shape::Type;
+use crate::term::content::Content;
 use crate::term::graph::Graph;
-use crate::term::hash::{KnownHash, TermHasher};
+use crate::term::hash::{Known, KnownHash, TermHasher};
 use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
 use crate::term::visits::visit;
 use smallvec::SmallVec;
@@ -52,6 +53,10 @@ pub struct Body<X = Never> {
     pub(crate) results: Vec<NodeId>,
     /// The hash of all this, which is asked for once a body is shared and changes no more.
     pub(crate) hash: KnownHash,
+    /// What is in the nodes, and in the bodies nested in them.
+    pub(crate) content: Content,
+    /// Whether simplification is known to leave the body as it is, so that it need not look at it again.
+    pub(crate) simple: Known,
 }
 
 /// A body's hash is computed once, so that of bodies in bodies each node is looked at once, however deep it is.
@@ -111,14 +116,20 @@ impl<X: PartialEq> PartialEq for Body<X> {
 impl<X: Eq> Eq for Body<X> {}
 
 impl<X: Extension> Body<X> {
+    /// A body of parts that are known to be well formed.
+    pub(crate) fn of(parameters: usize, captures: usize, nodes: Vec<Node<X>>, results: Vec<NodeId>) -> Body<X> {
+        let content = Content::of(&nodes);
+        Body { parameters, captures, nodes, results, hash: KnownHash::default(), content, simple: Known::default() }
+    }
+
+    /// How many bodies stand in one another: 0 where there is none, and at most [`MAX_NESTING`](crate::term::MAX_NESTING).
+    pub fn nesting(&self) -> usize {
+        self.content.nesting
+    }
+
     /// The bytes of the constants, of nested bodies too, that are not one repeated value.
     pub(crate) fn constant_bytes(&self) -> usize {
-        let bytes = |node: &Node<X>| match &node.op {
-            Op::Constant(array) if array.uniform().is_none() => array.size().saturating_mul(array.dtype().bytes()),
-            Op::Extra(extra) => extra.as_build().body.constant_bytes(),
-            op => op.bodies().iter().fold(0, |sum: usize, body| sum.saturating_add(body.constant_bytes())),
-        };
-        self.nodes.iter().fold(0, |sum, node| sum.saturating_add(bytes(node)))
+        self.content.constant_bytes
     }
 
     /// Number of parameters and captures together.
@@ -142,13 +153,9 @@ impl<X: Extension> Body<X> {
         &self.nodes[id as usize]
     }
 
-    /// Number of nodes, those of nested bodies included.
+    /// Number of nodes, those of nested bodies included, of each as often as it stands there.
     pub fn node_count(&self) -> usize {
-        let nested = |node: &Node<X>| match &node.op {
-            Op::Extra(extra) => extra.as_build().body.node_count(),
-            op => op.bodies().iter().map(|body| body.node_count()).sum(),
-        };
-        self.nodes.iter().map(|node| 1 + nested(node)).sum()
+        self.content.nodes
     }
 
     /// How often each node is used, as an operand or a result.
@@ -202,17 +209,13 @@ impl Body {
             .iter()
             .map(|node| Node { op: node.op.widen(), args: node.args.clone(), types: node.types.clone() })
             .collect();
-        let (parameters, captures, results) = (self.parameters, self.captures, self.results.clone());
-        Body { parameters, captures, nodes, results, hash: KnownHash::default() }
+        Body::of(self.parameters, self.captures, nodes, self.results.clone())
     }
 
     /// Whether some node, also of a nested body, says something to differentiation only: [`Op::Mark`],
     /// [`Unary::StopGradient`], and the rules of [`Op::Custom`].
     pub(crate) fn has_marks(&self) -> bool {
-        self.nodes.iter().any(|node| match &node.op {
-            Op::Mark | Op::Unary(Unary::StopGradient) | Op::Custom(_) => true,
-            op => op.bodies().iter().any(|body| body.has_marks()),
-        })
+        self.content.has_marks
     }
 
     /// Number of nodes, those of nested bodies included, where of equal bodies one counts. A loop with checkpoints that is

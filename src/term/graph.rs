@@ -2,7 +2,7 @@
 
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
-use crate::term::hash::{KnownHash, Positions, term_hash};
+use crate::term::hash::{Positions, term_hash};
 use crate::term::op::{Extension, Never, Op};
 use crate::term::validate::infer_node;
 use crate::term::visits::visit;
@@ -160,14 +160,10 @@ impl<X: Extension> Graph<X> {
             at += 1;
             is_needed
         });
-        let body = Body {
-            parameters: self.parameters,
-            captures: self.captures,
-            nodes: self.nodes,
-            results: results.iter().map(|&id| places[id as usize]).collect(),
-            hash: KnownHash::default(),
-        };
-        debug_assert!(body.is_well_formed());
+        let results = results.iter().map(|&id| places[id as usize]).collect();
+        let body = Body::of(self.parameters, self.captures, self.nodes, results);
+        // Those nested in it were checked when they were made.
+        debug_assert!(body.check().is_ok());
         body
     }
 }

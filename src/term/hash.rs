@@ -88,6 +88,32 @@ impl fmt::Debug for KnownHash {
     }
 }
 
+/// Whether something is known of a term. Of a copy nothing is, since copies are made to be changed.
+#[derive(Default)]
+pub(crate) struct Known(bool);
+
+impl Known {
+    /// It is known.
+    pub(crate) const YES: Known = Known(true);
+
+    /// Whether it is known.
+    pub(crate) fn is_yes(&self) -> bool {
+        self.0
+    }
+}
+
+impl Clone for Known {
+    fn clone(&self) -> Known {
+        Known::default()
+    }
+}
+
+impl fmt::Debug for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("_")
+    }
+}
+
 /// The hash of something that is looked up among [`Positions`].
 #[inline]
 pub(crate) fn term_hash(term: &(impl Hash + ?Sized)) -> u64 {

@@ -5,6 +5,7 @@
 //! Vectorising is the function from the first to the second.
 
 mod body;
+mod content;
 mod cost;
 mod custom;
 pub(crate) mod ends;

@@ -169,6 +169,14 @@ impl<X: Extension> Op<X> {
             _ => SmallVec::new(),
         }
     }
+
+    /// The bodies of the operation, that of a `build` too.
+    pub(crate) fn all_bodies(&self) -> SmallVec<[&Arc<Body<X>>; 2]> {
+        match self {
+            Op::Extra(extra) => smallvec![extra.body()],
+            op => op.bodies(),
+        }
+    }
 }
 
 impl Op {

@@ -3,7 +3,6 @@
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
-use crate::term::hash::KnownHash;
 use crate::term::infer::{self, Types};
 use crate::term::op::{Extension, Op};
 use smallvec::SmallVec;
@@ -37,7 +36,7 @@ impl<X: Extension> Body<X> {
     #[track_caller]
     pub fn new(parameters: usize, captures: usize, nodes: Vec<Node<X>>, results: Vec<NodeId>) -> Result<Body<X>> {
         let place = Location::caller();
-        let body = Body { parameters, captures, nodes, results, hash: KnownHash::default() };
+        let body = Body::of(parameters, captures, nodes, results);
         match body.validate() {
             Ok(()) => Ok(body),
             Err(problem) => Err(Error::IllFormed { problem, place: place.to_string() }),
@@ -68,10 +67,7 @@ impl<X: Extension> Body<X> {
             } else if seen.insert(std::ptr::from_ref(body)) {
                 open.push((body, true));
                 for node in &body.nodes {
-                    match &node.op {
-                        Op::Extra(extra) => open.push((extra.body(), false)),
-                        op => open.extend(op.bodies().into_iter().map(|body| (&**body, false))),
-                    }
+                    open.extend(node.op.all_bodies().into_iter().map(|body| (&**body, false)));
                 }
             }
         }
@@ -89,7 +85,7 @@ impl<X: Extension> Body<X> {
     }
 
     /// Checks this body, given that those nested in it are well formed.
-    fn check(&self) -> std::result::Result<(), String> {
+    pub(super) fn check(&self) -> std::result::Result<(), String> {
         // Counts that leave `usize` would wrap where nobody looks.
         let arity = self.parameters.checked_add(self.captures).filter(|&arity| arity <= self.nodes.len());
         let Some(arity) = arity else {

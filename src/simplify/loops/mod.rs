@@ -19,6 +19,10 @@ pub(super) const RULES: Rules = &[
 
 /// The simplified body, if it differs; every body is simplified once.
 fn simplified(arena: &mut Simplifier, body: &Arc<Body>) -> Option<Arc<Body>> {
+    // Derivatives of nested bodies are simplified from the innermost outwards: without this, each again with all around it.
+    if body.simple.is_yes() && arena.replaced.is_none() {
+        return None;
+    }
     if let Some(known) = arena.bodies.get(body) {
         return (known != body).then(|| known.clone());
     }

@@ -2,7 +2,7 @@
 
 use super::read::without_repetition;
 use crate::affine::AffineMap;
-use crate::term::hash::KnownHash;
+use crate::term::hash::{Known, KnownHash};
 use crate::term::{Body, Node, NodeId, Op};
 
 /// Whether it is plain that no read of a simplified program moves. Where it is not, the walk may find that none does.
@@ -95,5 +95,5 @@ pub(crate) fn in_order(body: Body) -> Body {
     });
     let nodes = moved.collect();
     let results = body.results.iter().map(|&result| places[result as usize]).collect();
-    Body { nodes, results, hash: KnownHash::default(), ..body }
+    Body { nodes, results, hash: KnownHash::default(), simple: Known::default(), ..body }
 }
