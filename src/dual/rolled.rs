@@ -68,10 +68,16 @@ fn zero(graph: &mut Graph, ty: &Type) -> NodeId {
     graph.add(Op::Constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0))), &[])
 }
 
+/// Both sides, marked. Bodies are recorded inside of this, as deep as conditionals are nested: it puts little on the stack.
+fn recordings((then, otherwise): (&Active, &Active), present: &[bool]) -> [Box<Recording>; 2] {
+    let then = Recording::boxed(then, present, true);
+    [then, Recording::boxed(otherwise, present, true)]
+}
+
 impl ForwardBranch {
     fn new((then, otherwise): &Sides) -> ForwardBranch {
         let present = vec![true; then.body.results.len()];
-        let mut recordings = [then, otherwise].map(|side| Recording::new(side, &present, true));
+        let mut recordings = recordings((then, otherwise), &present);
         let mut position = present.len();
         let residuals = [(then, &recordings[0]), (otherwise, &recordings[1])].map(|(side, recording)| {
             let levels = levels_of(side, &recording.graph);
@@ -91,7 +97,7 @@ impl ForwardBranch {
         });
         let parameters: Vec<NodeId> = (0..then.body.arity() as NodeId).collect();
         let mut body = |side: usize| {
-            let Recording { graph, results, .. } = &mut recordings[side];
+            let Recording { graph, results, .. } = &mut *recordings[side];
             let mut results = results.clone();
             for (other, stored) in residuals.iter().enumerate() {
                 for residual in stored.iter().filter(|residual| matches!(residual.place, Residual::Output(_))) {
@@ -119,11 +125,11 @@ impl BackwardBranch {
         let arity = then.body.arity();
         let read: Vec<usize> = (0..present.len()).filter(|&at| present[at]).collect();
         // The derivative is one of a chosen branch, so cotangents are marked.
-        let mut recordings = [then, otherwise].map(|side| Recording::new(side, present, true));
+        let mut recordings = recordings((then, otherwise), present);
         let reached = |&at: &usize| recordings.iter().any(|recording| recording.adjoints[at].is_some());
         let written: Vec<usize> = (0..arity).filter(reached).collect();
         let mut body = |side: usize| {
-            let Recording { graph, adjoints, .. } = &mut recordings[side];
+            let Recording { graph, adjoints, .. } = &mut *recordings[side];
             let mut parameters: Vec<NodeId> = read.iter().map(|&at| (arity + at) as NodeId).collect();
             for (other, stored) in forward.residuals.iter().enumerate() {
                 for residual in stored {

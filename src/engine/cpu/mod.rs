@@ -126,7 +126,7 @@ fn constants(procedure: &Procedure) -> u128 {
 #[derive(Debug)]
 pub struct Program {
     procedure: Procedure,
-    machine: Machine,
+    machine: Box<Machine>,
     result_types: Vec<Type>,
     /// For each result whether all of its elements are the one that the machine computes.
     uniform: Vec<bool>,
