@@ -12,8 +12,9 @@ use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
 use crate::simplify::simplify;
+use crate::term::content::check_nested;
 use crate::term::interpret::interpret;
-use crate::term::{Body, Branch, Build, Op, Scan, Steps, Sweeps, infer};
+use crate::term::{Body, Branch, Build, Op, Scan, Steps, Sweeps, infer, print};
 use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -54,6 +55,9 @@ fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArray {
             }
         }
     };
+    if let (Op::Extra(_), false) = (&op, is_within_limits(&op)) {
+        return placeholder(&types[0]);
+    }
     if !args.iter().all(|arg| session::check_scope(arg, place)) && types.len() == 1 {
         return placeholder(&types[0]);
     }
@@ -65,9 +69,21 @@ fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArray {
     StagedArray(Arc::new(Node { id: fresh(), scope, op, args, types }))
 }
 
+/// Whether bodies are not nested too deep, and hold not too much; if they are, that is recorded as an error.
+#[track_caller]
+fn is_within_limits(op: &Op<Build>) -> bool {
+    let place = Location::caller();
+    let checked = check_nested(op);
+    checked.map_err(|problem| session::record(Error::operands(&print::name(op), problem, place))).is_ok()
+}
+
 /// The outputs of an operation that has several.
 #[track_caller]
 fn outputs(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> Vec<StagedArray> {
+    if !is_within_limits(&op) {
+        let operands: SmallVec<[&[Type]; 4]> = args.iter().map(|arg| &arg.0.types[..]).collect();
+        return infer::outputs(&op, &operands).unwrap_or_default().iter().map(placeholder).collect();
+    }
     let source = node(op, args);
     (0..source.0.types.len()).map(|position| node(Op::Output(position), smallvec![source.clone()])).collect()
 }

@@ -1,8 +1,51 @@
 //! What is in a body and in those nested in it, which is found when the body is made, so that nothing walks over them again.
 
 use crate::operation::Unary;
-use crate::term::body::Node;
+use crate::term::body::{Body, Node};
 use crate::term::op::{Extension, Op};
+
+/// How many bodies may stand in one another: of loops, conditionals, builds and functions with rules of their own.
+///
+/// [`Body::new`](crate::term::Body::new), staging and the readers say so where there are more, and
+/// [`Graph::add`](crate::term::Graph::add) panics. Passes, engines and exporters recurse into nested bodies. At the worst of them
+/// twice as many fit into a thread of 2 MiB without optimisation. Bulk forms and derivatives of programs are nested no deeper than
+/// those.
+pub const MAX_NESTING: usize = 64;
+
+/// How many nodes there may be in the bodies of one operation, those of a body that stands in several places counted in each.
+///
+/// It bounds what is written out, as kernels and sources are, where a few bodies stand in one another in many ways. The limit is
+/// that of [`MAX_NESTING`], and also that of derivatives, engines and exporters that result in an error. What passes make of such
+/// programs, and [`Graph::add`](crate::term::Graph::add), may have sixteen times as many.
+pub const MAX_NESTED_NODES: usize = 1 << 22;
+
+/// How many times as many nodes a pass may make.
+const GROWTH: usize = 16;
+
+/// Whether an operation's bodies are within the limits of those that users make.
+///
+/// # Errors
+///
+/// A sentence that names the limit.
+pub(crate) fn check_nested<X: Extension>(op: &Op<X>) -> Result<(), String> {
+    Content::nested(op).check(MAX_NESTED_NODES)
+}
+
+/// As [`check_nested`], of what passes make.
+pub(super) fn check_made<X: Extension>(op: &Op<X>) -> Result<(), String> {
+    Content::nested(op).check(MAX_NESTED_NODES * GROWTH)
+}
+
+/// As [`check_nested`], of all operations of a body.
+pub(crate) fn check_body<X: Extension>(body: &Body<X>) -> Result<(), String> {
+    // Nearly all bodies are far from the limits.
+    if body.content.check(MAX_NESTED_NODES).is_ok() {
+        return Ok(());
+    }
+    let check =
+        |(at, node): (usize, &Node<X>)| check_nested(&node.op).map_err(|problem| format!("node {at}: {problem}"));
+    body.nodes.iter().enumerate().try_for_each(check)
+}
 
 /// What the nodes of a body and of those nested in it are, all together.
 #[derive(Clone, Copy, Default, Debug)]
@@ -43,6 +86,16 @@ impl Content {
             all.add(Content { nesting: body.content.nesting + 1, ..body.content });
         }
         all
+    }
+
+    fn check(&self, most: usize) -> Result<(), String> {
+        if self.nesting > MAX_NESTING {
+            return Err(format!("bodies are nested more than {MAX_NESTING} deep"));
+        }
+        if self.nodes > most {
+            return Err(format!("there are more than {most} nodes in its bodies, of each as often as it stands there"));
+        }
+        Ok(())
     }
 
     fn add(&mut self, other: Content) {

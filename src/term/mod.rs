@@ -5,7 +5,7 @@
 //! Vectorising is the function from the first to the second.
 
 mod body;
-mod content;
+pub(crate) mod content;
 mod cost;
 mod custom;
 pub(crate) mod ends;
@@ -24,6 +24,7 @@ mod validate;
 pub(crate) mod visits;
 
 pub use body::{Body, Node, NodeId};
+pub use content::{MAX_NESTED_NODES, MAX_NESTING};
 pub use cost::Cost;
 pub use custom::Custom;
 pub use graph::Graph;

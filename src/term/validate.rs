@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
+use crate::term::content::check_body;
 use crate::term::infer::{self, Types};
 use crate::term::op::{Extension, Op};
 use smallvec::SmallVec;
@@ -31,8 +32,10 @@ impl<X: Extension> Body<X> {
     /// # Errors
     ///
     /// When parameters don't come first, a node refers to itself or a later one, operands don't fit, a type is not the one that
-    /// results, an operation of several outputs is used as an array, one of its outputs is picked by two nodes, or an array is
-    /// too large for any memory, which [`Type::check_size`] tells.
+    /// results, an operation of several outputs is used as an array, one of its outputs is picked by two nodes, an array is
+    /// too large for any memory, which [`Type::check_size`] tells, bodies are nested deeper than
+    /// [`MAX_NESTING`](crate::term::MAX_NESTING), or there are more nodes in them than
+    /// [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES).
     #[track_caller]
     pub fn new(parameters: usize, captures: usize, nodes: Vec<Node<X>>, results: Vec<NodeId>) -> Result<Body<X>> {
         let place = Location::caller();
@@ -48,9 +51,10 @@ impl<X: Extension> Body<X> {
         self.each(Body::check).is_ok()
     }
 
-    /// Checks this body and those nested in it, and that their arrays can be counted, also those that no memory ever holds:
-    /// lowering computes with sizes, strides and positions of all of them.
+    /// Checks this body and those nested in it, that these are within the limits, and that their arrays can be counted, also
+    /// those that no memory ever holds: lowering computes with sizes, strides and positions of all of them.
     pub(crate) fn validate(&self) -> std::result::Result<(), String> {
+        check_body(self)?;
         self.each(|body| {
             body.check()?;
             body.check_sizes()
