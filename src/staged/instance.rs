@@ -6,7 +6,7 @@ use super::node::{Node, StagedArray, fresh};
 use super::session::{self, Scope};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction, Traced};
-use crate::concrete;
+use crate::concrete::{self, ReportedAt};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
@@ -72,9 +72,14 @@ fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArray {
 /// Whether bodies are not nested too deep, and hold not too much; if they are, that is recorded as an error.
 #[track_caller]
 fn is_within_limits(op: &Op<Build>) -> bool {
-    let place = Location::caller();
-    let checked = check_nested(op);
-    checked.map_err(|problem| session::record(Error::operands(&print::name(op), problem, place))).is_ok()
+    let place = ReportedAt::or(Location::caller());
+    let name = match op {
+        Op::Branch(_) => "cond".into(),
+        Op::Sweeps(sweeps) if matches!(sweeps.steps, Steps::While(_)) => "while_loop".into(),
+        Op::Sweeps(_) => "scan".into(),
+        op => print::name(op),
+    };
+    check_nested(op).map_err(|problem| session::record(Error::operands(&name, problem, place))).is_ok()
 }
 
 /// The outputs of an operation that has several.

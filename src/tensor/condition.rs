@@ -109,6 +109,8 @@ pub fn cond<A: Algebra, T: Tree<A>>(
             }
         }
     });
+    // A closure would hide the user's line.
+    let _place = ReportedAt::place(ReportedAt::or(place));
     let traced = yes.zip(no).map(|(yes, no)| A::cond_source(condition.array.clone(), yes, no));
     let results = traced.expect("an algebra that does not know its values traces functions");
     T::Family::rebuild::<A, A>(&like, &mut results.into_iter())

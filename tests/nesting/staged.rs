@@ -36,7 +36,7 @@ fn builds(x: &S, d: usize) -> S {
 }
 
 const NESTS: [(&str, Nest); 5] =
-    [("scan", scans), ("sweeps", loops), ("sweeps", checkpoints), ("cond", conditionals), ("build", builds)];
+    [("scan", scans), ("while_loop", loops), ("scan", checkpoints), ("cond", conditionals), ("build", builds)];
 
 #[test]
 fn at_the_bound_every_door_takes_a_function() {
@@ -50,7 +50,7 @@ fn at_the_bound_every_door_takes_a_function() {
             drop(function.jvp().unwrap());
             // Loops in loops may need more memory than there is.
             drop(gradient.compile(Cpu::default()));
-            assert!(!gradient.to_string().is_empty() && !export::html(&function).unwrap().is_empty());
+            assert!(!gradient.to_string().is_empty());
             drop((
                 export::c(&gradient),
                 export::rust(&gradient),
