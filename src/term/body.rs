@@ -39,6 +39,9 @@ impl<X> Node<X> {
 /// The arena begins with a [`Op::Parameter`] node for every parameter and capture, in order; operands come before their
 /// users; results may repeat and may be parameters.
 ///
+/// Bodies are nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep at most, and with those nested in them, of each as often as it
+/// stands there, hold [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES) nodes.
+///
 /// A body is well formed, and so are those nested in it: [`Body::new`] and [`Graph`] check every node, and nothing changes a
 /// body afterwards. Engines and exporters rely on that.
 #[derive(Clone, Debug)]
