@@ -142,8 +142,9 @@ fn bodies_that_stand_in_many_places_are_looked_at_once_or_refused() {
         let visits = deltaray::term::visits();
         assert!(body.is_well_formed());
         assert_eq!(body.distinct_node_count() / (levels + 1), body.nodes().len() - 1);
-        let (simple, tangent) = (tidy(&body), jvp(&body, 1).unwrap());
+        let (simple, tangent, reverse) = (tidy(&body), jvp(&body, 1).unwrap(), vjp(&body, 1).unwrap());
         assert!(simple.node_count() < MAX_NESTED_NODES && tangent.nesting() <= MAX_NESTING);
+        assert!(reverse.nesting() <= MAX_NESTING, "{} nodes", reverse.node_count());
         let visits = deltaray::term::visits() - visits;
         assert!(visits < 100_000, "{visits}");
     }

@@ -16,11 +16,11 @@ pub const MAX_NESTING: usize = 64;
 ///
 /// It bounds what is written out, as kernels and sources are, where a few bodies stand in one another in many ways. The limit is
 /// that of [`MAX_NESTING`], and also that of derivatives, engines and exporters that result in an error. What passes make of such
-/// programs, and [`Graph::add`](crate::term::Graph::add), may have sixteen times as many.
+/// programs, and [`Graph::add`](crate::term::Graph::add), may have [`MAX_NESTING`] times as many.
 pub const MAX_NESTED_NODES: usize = 1 << 22;
 
-/// How many times as many nodes a pass may make.
-const GROWTH: usize = 16;
+/// How many times as many nodes a pass may make: a derivative hands what it keeps of a body through all bodies around it.
+const GROWTH: usize = MAX_NESTING;
 
 /// Whether an operation's bodies are within the limits of those that users make.
 ///
