@@ -95,6 +95,7 @@ fn at_the_bound_derivatives_are_taken() {
         within(2, move || {
             let body: Body = nested(kind, MAX_NESTING, 2);
             let (reverse, forward) = (vjp(&body, 1).unwrap(), jvp(&body, 1).unwrap());
+            assert!(reverse.nesting() <= MAX_NESTING && forward.nesting() <= MAX_NESTING, "{kind:?}");
             drop(jvp(&forward, 1).unwrap());
             // What else there is of second derivatives grows with the cube of the nesting.
             let body: Body = nested(kind, MAX_NESTING / 4, 2);
