@@ -14,7 +14,7 @@ use crate::shape::{DType, Shape, Type};
 use crate::simplify::simplify;
 use crate::term::content::check_nested;
 use crate::term::interpret::interpret;
-use crate::term::{Body, Branch, Build, Op, Scan, Steps, Sweeps, infer, print};
+use crate::term::{Body, Branch, Build, Op, Scan, Steps, Sweeps, Widened, infer, print};
 use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -214,7 +214,7 @@ impl Algebra for Staged {
         captures: Vec<StagedArray>,
     ) -> Vec<StagedArray> {
         let source = Scan {
-            body: Arc::new(scan.body.widen()),
+            body: Widened::default().of(&scan.body),
             carries: scan.carries,
             inputs: scan.inputs,
             length: scan.length,
@@ -229,7 +229,8 @@ impl Algebra for Staged {
         otherwise: &Arc<Body>,
         captures: Vec<StagedArray>,
     ) -> Vec<StagedArray> {
-        let branch = Branch { then: Arc::new(then.widen()), otherwise: Arc::new(otherwise.widen()) };
+        let mut known = Widened::default();
+        let branch = Branch { then: known.of(then), otherwise: known.of(otherwise) };
         let mut args = smallvec![condition];
         args.extend(captures);
         outputs(Op::Branch(Arc::new(branch)), args)
@@ -238,7 +239,10 @@ impl Algebra for Staged {
     #[track_caller]
     fn custom<F: CustomFunction>(function: &F, inputs: Vec<StagedArray>) -> Vec<StagedArray> {
         let custom = match function.bulk() {
-            Some(custom) => custom.map(|body| Arc::new(body.widen())),
+            Some(custom) => {
+                let mut known = Widened::default();
+                custom.map(|body| known.of(body))
+            }
             None => match custom::trace(function, &inputs) {
                 Some(custom) => custom,
                 // An error was recorded.

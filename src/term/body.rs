@@ -8,6 +8,7 @@ use crate::term::hash::{Known, KnownHash, TermHasher};
 use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
 use crate::term::visits::visit;
 use smallvec::SmallVec;
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -101,22 +102,70 @@ impl<X> Body<X> {
 }
 
 /// Where both hashes are known, and differ, nothing else is looked at: of the same loop around bodies that differ deep inside, no
-/// more than the outermost bodies are compared.
+/// more than the outermost bodies are compared. Bodies that stand in several places are compared once.
 impl<X: PartialEq> PartialEq for Body<X> {
     fn eq(&self, other: &Body<X>) -> bool {
-        let fields = |body: &Body<X>| (body.parameters, body.captures);
-        self.hash.may_equal(&other.hash)
-            && fields(self) == fields(other)
-            && self.results == other.results
-            && self.nodes.len() == other.nodes.len()
-            && self.nodes.iter().zip(&other.nodes).all(|(node, other)| {
+        let fields = |body: &Body<X>| (body.parameters, body.captures, body.content.nesting, body.content.nodes);
+        let have_equal_nodes = || {
+            self.nodes.iter().zip(&other.nodes).all(|(node, other)| {
                 visit();
                 node == other
             })
+        };
+        std::ptr::eq(self, other)
+            || self.hash.may_equal(&other.hash)
+                && fields(self) == fields(other)
+                && self.results == other.results
+                && self.nodes.len() == other.nodes.len()
+                && if self.content.nesting == 0 {
+                    have_equal_nodes()
+                } else {
+                    compared_once(std::ptr::from_ref(self).cast(), std::ptr::from_ref(other).cast(), have_equal_nodes)
+                }
     }
 }
 
 impl<X: Eq> Eq for Body<X> {}
+
+/// The bodies, by their addresses, that were found equal while outer ones are compared, which keeps them where they are.
+#[derive(Default)]
+struct Equal {
+    /// How many comparisons there are in one another.
+    depth: usize,
+    pairs: HashSet<(*const (), *const ())>,
+}
+
+thread_local! {
+    static EQUAL: RefCell<Equal> = RefCell::default();
+}
+
+/// Forgets what was found when the outermost comparison ends, also by a panic.
+struct Comparison;
+
+impl Drop for Comparison {
+    fn drop(&mut self) {
+        EQUAL.with_borrow_mut(|equal| {
+            equal.depth -= 1;
+            if equal.depth == 0 {
+                equal.pairs.clear();
+            }
+        });
+    }
+}
+
+/// Whether two bodies with bodies in them are equal, which is not asked again while a comparison around this one goes on.
+fn compared_once(one: *const (), other: *const (), are_equal: impl FnOnce() -> bool) -> bool {
+    let is_known = EQUAL.with_borrow_mut(|equal| {
+        equal.depth += 1;
+        equal.pairs.contains(&(one, other))
+    });
+    let _comparison = Comparison;
+    let found = is_known || are_equal();
+    if found && !is_known {
+        EQUAL.with_borrow_mut(|equal| equal.pairs.insert((one, other)));
+    }
+    found
+}
 
 impl<X: Extension> Body<X> {
     /// A body of parts that are known to be well formed.
@@ -204,14 +253,32 @@ impl Body<Build> {
     }
 }
 
+/// Bodies as source programs, of those that stand in several places one.
+#[derive(Default)]
+pub(crate) struct Widened(HashMap<*const Body, Arc<Body<Build>>>);
+
+impl Widened {
+    /// The body as a source program. It lives as long as the table does.
+    pub(crate) fn of(&mut self, body: &Arc<Body>) -> Arc<Body<Build>> {
+        if let Some(known) = self.0.get(&Arc::as_ptr(body)) {
+            return known.clone();
+        }
+        let widened = Arc::new(body.widened(self));
+        self.0.insert(Arc::as_ptr(body), widened.clone());
+        widened
+    }
+}
+
 impl Body {
     /// The bulk program as a source program, which it is already, but for its type.
     pub fn widen(&self) -> Body<Build> {
-        let nodes = self
-            .nodes
-            .iter()
-            .map(|node| Node { op: node.op.widen(), args: node.args.clone(), types: node.types.clone() })
-            .collect();
+        self.widened(&mut Widened::default())
+    }
+
+    fn widened(&self, known: &mut Widened) -> Body<Build> {
+        let widened =
+            |node: &Node| Node { op: node.op.widen(known), args: node.args.clone(), types: node.types.clone() };
+        let nodes = self.nodes.iter().map(widened).collect();
         Body::of(self.parameters, self.captures, nodes, self.results.clone())
     }
 

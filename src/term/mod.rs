@@ -23,6 +23,7 @@ mod sweeps;
 mod validate;
 pub(crate) mod visits;
 
+pub(crate) use body::Widened;
 pub use body::{Body, Node, NodeId};
 pub use content::{MAX_NESTED_NODES, MAX_NESTING};
 pub use cost::Cost;
