@@ -7,10 +7,11 @@ use crate::term::op::{Extension, Op};
 /// How many bodies may stand in one another: of loops, conditionals, builds and functions with rules of their own.
 ///
 /// [`Body::new`](crate::term::Body::new), staging and the readers say so where there are more, and
-/// [`Graph::add`](crate::term::Graph::add) panics. Passes, engines and exporters recurse into nested bodies. At the worst of them
-/// twice as many fit into a thread of 2 MiB without optimisation. Bulk forms and derivatives of programs are nested no deeper than
-/// those.
-pub const MAX_NESTING: usize = 64;
+/// [`Graph::add`](crate::term::Graph::add) panics. Passes, engines and exporters recurse into nested bodies, and put at most 16 KB
+/// on the stack for each level without optimisation: twice as many levels fit into the 8 MiB that a program's main thread usually
+/// has. With optimisation these fit into the 2 MiB of other threads. Bulk forms and derivatives of programs are nested no deeper
+/// than those.
+pub const MAX_NESTING: usize = 256;
 
 /// How many nodes there may be in the bodies of one operation, those of a body that stands in several places counted in each.
 ///

@@ -1,6 +1,6 @@
 //! As users write it.
 
-use super::{MAX_NESTING, within};
+use super::{FEWER, MAX_NESTING, within};
 use deltaray::derivative::stage;
 use deltaray::engine::cpu::Cpu;
 use deltaray::export;
@@ -40,17 +40,23 @@ const NESTS: [(&str, Nest); 5] =
 
 #[test]
 fn at_the_bound_every_door_takes_a_function() {
-    for (_, nest) in NESTS {
-        within(2, move || {
-            let x = scalar::<Concrete, f64>(0.35);
-            let function = stage(|x: &S| nest(x, MAX_NESTING), &x).unwrap();
-            assert_eq!(function.source().nesting(), MAX_NESTING);
+    for (operation, nest) in NESTS {
+        // The bulk form of builds has an axis for each.
+        let most = if operation == "build" { FEWER } else { MAX_NESTING };
+        within(most, move || {
+            let function = stage(|x: &S| nest(x, most), &scalar::<Concrete, f64>(0.35)).unwrap();
+            assert_eq!(function.source().nesting(), most);
+            assert!(!function.to_string().is_empty());
+        });
+        let fewer = FEWER / 2;
+        within(fewer, move || {
+            let function = stage(|x: &S| nest(x, fewer), &scalar::<Concrete, f64>(0.35)).unwrap();
             let gradient = function.value_and_grad().unwrap();
-            assert!(gradient.program().nesting() <= MAX_NESTING);
+            assert!(gradient.program().nesting() <= fewer);
             drop(function.jvp().unwrap());
             // Loops in loops may need more memory than there is.
             drop(gradient.compile(Cpu::default()));
-            assert!(!gradient.to_string().is_empty());
+            assert!(!gradient.to_string().is_empty() && !export::html(&function).unwrap().is_empty());
             drop((
                 export::c(&gradient),
                 export::rust(&gradient),
@@ -61,11 +67,34 @@ fn at_the_bound_every_door_takes_a_function() {
     }
 }
 
+/// The gradient of many loops in one another costs the square of their number, as in [`super`], and is nested as deep.
+#[test]
+fn gradients_of_two_hundred_nested_loops_cost_the_square_of_the_nesting() {
+    let _alone = super::ALONE.write().unwrap_or_else(super::PoisonError::into_inner);
+    let visits = |levels: usize| {
+        super::on_stack(levels, move || {
+            let function = stage(|x: &S| scans(x, levels), &scalar::<Concrete, f64>(0.35)).unwrap();
+            #[cfg(debug_assertions)]
+            let before = deltaray::term::visits();
+            let gradient = function.value_and_grad().unwrap();
+            assert_eq!((function.source().nesting(), gradient.program().nesting()), (levels, levels));
+            #[cfg(debug_assertions)]
+            return deltaray::term::visits() - before;
+            #[cfg(not(debug_assertions))]
+            0
+        })
+    };
+    let (once, twice) = (visits(100), visits(200));
+    assert!(10 * twice <= 44 * once, "{once}, then {twice}");
+    assert!(once > 0 || !cfg!(debug_assertions));
+}
+
 #[test]
 fn beyond_the_bound_the_users_line_is_named() {
     for (operation, nest) in NESTS {
-        let staged =
-            within(2, move || stage(|x: &S| nest(x, MAX_NESTING + 1), &scalar::<Concrete, f64>(0.35)).map(drop));
+        let staged = within(MAX_NESTING, move || {
+            stage(|x: &S| nest(x, MAX_NESTING + 1), &scalar::<Concrete, f64>(0.35)).map(drop)
+        });
         let error = staged.unwrap_err().to_string();
         assert!(error.starts_with(&format!("{operation}: bodies are nested more than {MAX_NESTING} deep")), "{error}");
         assert!(error.contains(file!()), "{error}");
