@@ -1,9 +1,10 @@
 //! Loops, conditionals and functions with rules of their own in Delta, and conditionals over dual arrays.
 //!
 //! A conditional is derived as a loop is (see `loops`), with two bodies: the forward conditional returns the
-//! residuals of the side that is taken, and the backward one, on the same condition, runs the transpose of that side. A residual
-//! of one side shares its place with one of the other that has the same type: so conditionals in both sides of conditionals do not
-//! leave twice as much at each level. Integers, which may be indices, have places of their own, where the other side leaves zeros.
+//! residuals of the side that is taken, and the backward one, on the same condition, runs the transpose of that side. Where
+//! both sides have bodies in them, a residual of one side shares its place with one of the other that has the same type: so
+//! conditionals in both sides of conditionals do not leave twice as much at each level. Other residuals have places of their own,
+//! where the other side leaves zeros, as do integers, which may be indices.
 
 use super::custom::CustomMap;
 use super::extract::{Level, extract, levels, needs};
@@ -80,6 +81,7 @@ fn recordings((then, otherwise): (&Active, &Active), present: &[bool]) -> [Box<R
 /// What both sides leave.
 fn residuals(sides: (&Active, &Active), recordings: &[Box<Recording>; 2]) -> Vec<Stored> {
     let mut position = sides.0.body.results.len();
+    let have_bodies = sides.0.body.nesting() > 0 && sides.1.body.nesting() > 0;
     let mut all: Vec<Stored> = Vec::new();
     // The places that only the first side has yet, the first of them last.
     let mut free: HashMap<(Type, Option<NodeId>), Vec<usize>> = HashMap::new();
@@ -112,7 +114,7 @@ fn residuals(sides: (&Active, &Active), recordings: &[Box<Recording>; 2]) -> Vec
                 Residual::Operand(operand) => Some(operand as NodeId),
                 Residual::Output(_) => None,
             };
-            if operand.is_some() || !stored.ty.dtype.is_integer() {
+            if operand.is_some() || have_bodies && !stored.ty.dtype.is_integer() {
                 free.entry((stored.ty.clone(), operand)).or_default().push(place);
             }
         }
