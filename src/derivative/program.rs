@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::shape::{Type, Value};
 use crate::simplify::{simplify, simplify_added};
 use crate::staged::{Staged, StagedArray, stage};
+use crate::term::content::check_body;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Build, Extension, Graph, NodeId, Op};
 use crate::vectorise::{can_be_split, in_order, is_still, push_and_simplify, vectorise};
@@ -92,13 +93,14 @@ fn parameter_types(body: &Body) -> Vec<Type> {
     (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect()
 }
 
-/// An error where a program has fewer parameters than are to be differentiated.
-fn check_active(operation: &str, body: &Body, active: usize, place: &Location<'_>) -> Result<()> {
-    if active <= body.arity() {
-        return Ok(());
-    }
-    let problem = format!("{active} active parameters, but the program has {}", body.arity());
-    Err(Error::operands(operation, problem, place))
+/// An error where a program has fewer parameters than are to be differentiated, or too much in its bodies: derivatives would have
+/// more yet.
+fn check(operation: &str, body: &Body, active: usize, place: &Location<'_>) -> Result<()> {
+    let checked = match active <= body.arity() {
+        true => check_body(body),
+        false => Err(format!("{active} active parameters, but the program has {}", body.arity())),
+    };
+    checked.map_err(|problem| Error::operands(operation, problem, place))
 }
 
 /// The program that computes a program's results and, from their cotangents, the cotangents of its first `active`
@@ -108,10 +110,11 @@ fn check_active(operation: &str, body: &Body, active: usize, place: &Location<'_
 ///
 /// # Errors
 ///
-/// [`Error::Operands`] when the program has fewer than `active` parameters.
+/// [`Error::Operands`] when the program has fewer than `active` parameters, or more nodes in nested bodies than
+/// [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES).
 #[track_caller]
 pub fn vjp(body: &Body, active: usize) -> Result<Body> {
-    check_active("vjp", body, active, Location::caller())?;
+    check("vjp", body, active, Location::caller())?;
     let mut types = parameter_types(body);
     types.extend(body.result_types().cloned());
     transposed(body, &types, active, |variables, _| {
@@ -129,7 +132,7 @@ pub fn vjp(body: &Body, active: usize) -> Result<Body> {
 #[track_caller]
 pub fn value_and_gradient(body: &Body, active: usize) -> Result<Body> {
     let place = Location::caller();
-    check_active("value_and_gradient", body, active, place)?;
+    check("value_and_gradient", body, active, place)?;
     let found = match body.result_types().next() {
         Some(ty) if ty.dtype.is_float() && ty.rank() == 0 => None,
         Some(ty) => Some(ty.to_string()),
@@ -154,11 +157,11 @@ pub fn value_and_gradient(body: &Body, active: usize) -> Result<Body> {
 ///
 /// # Errors
 ///
-/// [`Error::Operands`] when the program has fewer parameters than there are names, or no result.
+/// As [`vjp`], with a parameter for each name, and when the program has no result.
 #[track_caller]
 pub fn dual_form(body: &Body, names: &[&str]) -> Result<(Body, String)> {
     let place = Location::caller();
-    check_active("dual_form", body, names.len(), place)?;
+    check("dual_form", body, names.len(), place)?;
     if body.results.is_empty() {
         return Err(Error::operands("dual_form", "the program has no result", place));
     }
@@ -218,7 +221,7 @@ fn transposed(
 /// As [`vjp`].
 #[track_caller]
 pub fn jvp(body: &Body, active: usize) -> Result<Body> {
-    check_active("jvp", body, active, Location::caller())?;
+    check("jvp", body, active, Location::caller())?;
     let mut types = parameter_types(body);
     let arity = types.len();
     types.extend_from_within(..active);
@@ -298,7 +301,7 @@ fn part(body: &Body, types: &[Type], inputs: Vec<NodeId>, results: &[NodeId], wa
 /// As [`vjp`].
 #[track_caller]
 pub fn linearize(body: &Body, active: usize) -> Result<(Body, Body)> {
-    check_active("linearize", body, active, Location::caller())?;
+    check("linearize", body, active, Location::caller())?;
     let reverse = tidy(&vjp(body, active)?);
     let (arity, values) = (body.arity(), body.results.len());
     let mut types = parameter_types(body);

@@ -8,7 +8,6 @@ use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::staged::{self, Staged};
 use crate::tensor::{Args, Family, Outline, Tree, attribute, outline_of};
-use crate::term::hash::Known;
 use crate::term::{Body, Build, Program};
 use std::fmt;
 use std::panic::Location;
@@ -258,7 +257,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     pub fn grad(&self) -> Result<Function<In, First, First>> {
         self.check_loss("grad", true)?;
         let both = program::value_and_gradient(&self.differentiable, self.active)?;
-        let program = Body { results: both.results[1..].to_vec(), known: Known::default(), ..both };
+        let program = Body::of(both.parameters, both.captures, both.nodes, both.results[1..].to_vec());
         let trees = (copy::<In>(&self.input), copy::<First>(&self.first), copy::<First>(&self.first));
         Ok(self.derived::<In, First, First>(program, self.active, trees, self.signature.gradient(self.active)))
     }

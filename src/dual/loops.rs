@@ -102,6 +102,11 @@ impl Recording {
         Recording { graph, results, moving, adjoints, proper }
     }
 
+    /// As [`Recording::new`].
+    pub(crate) fn boxed(active: &Active, present: &[bool], marked: bool) -> Box<Recording> {
+        Box::new(Recording::new(active, present, marked))
+    }
+
     /// The cotangents of parameters, of those that have one.
     pub(crate) fn reached(&self) -> Vec<NodeId> {
         self.adjoints.iter().copied().flatten().collect()

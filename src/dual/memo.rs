@@ -1,6 +1,6 @@
 //! Derivatives of bodies, remembered: a body that is differentiated many times is so once.
 
-use crate::term::Body;
+use crate::term::{Body, MAX_NESTING};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -48,7 +48,7 @@ pub(super) struct Memo<K, V>(LazyLock<Mutex<Table<K, V>>>);
 
 impl<K: Key, V: Clone> Memo<K, V> {
     /// How many values are kept; beyond, all are forgotten.
-    const CAPACITY: usize = 256;
+    const CAPACITY: usize = 8 * MAX_NESTING;
     /// How many bytes of constants.
     const BYTES: usize = 1 << 24;
 

@@ -1,8 +1,10 @@
 //! Loops, conditionals and functions with rules of their own in Delta, and conditionals over dual arrays.
 //!
 //! A conditional is derived as a loop is (see `loops`), with two bodies: the forward conditional returns the
-//! residuals of both sides, zeros for the side that is not taken, and the backward one, on the same condition, runs the
-//! transpose of the side that was.
+//! residuals of the side that is taken, and the backward one, on the same condition, runs the transpose of that side. Where
+//! both sides have bodies in them, a residual of one side shares its place with one of the other that has the same type: so
+//! conditionals in both sides of conditionals do not leave twice as much at each level. Other residuals have places of their own,
+//! where the other side leaves zeros, as do integers, which may be indices.
 
 use super::custom::CustomMap;
 use super::extract::{Level, extract, levels, needs};
@@ -16,6 +18,7 @@ use crate::algebra::Algebra;
 use crate::concrete::Array;
 use crate::shape::{Type, Value};
 use crate::term::{Body, Graph, NodeId, Op};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A linear map of several outputs: a loop, a conditional, a function with rules of its own, or one that is run again.
@@ -43,9 +46,10 @@ impl<A: Algebra> Rolled<A> {
 /// The two sides, and which captures move with the inputs.
 type Sides = (Active, Active);
 
-/// A residual, by its node in the recordings of one side, and its type.
+/// What is left of a type in one place.
 struct Stored {
-    node: NodeId,
+    /// The residual of each side, by its node in the recordings of that side.
+    nodes: [Option<NodeId>; 2],
     ty: Type,
     place: Residual,
 }
@@ -54,7 +58,7 @@ struct Stored {
 struct ForwardBranch {
     bodies: [Arc<Body>; 2],
     moving: Vec<bool>,
-    residuals: [Vec<Stored>; 2],
+    residuals: Vec<Stored>,
 }
 
 fn levels_of(active: &Active, graph: &Graph) -> Vec<Level> {
@@ -68,35 +72,67 @@ fn zero(graph: &mut Graph, ty: &Type) -> NodeId {
     graph.add(Op::Constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0))), &[])
 }
 
+/// Both sides, marked. Bodies are recorded inside of this, as deep as conditionals are nested: it puts little on the stack.
+fn recordings((then, otherwise): (&Active, &Active), present: &[bool]) -> [Box<Recording>; 2] {
+    let then = Recording::boxed(then, present, true);
+    [then, Recording::boxed(otherwise, present, true)]
+}
+
+/// What both sides leave.
+fn residuals(sides: (&Active, &Active), recordings: &[Box<Recording>; 2]) -> Vec<Stored> {
+    let mut position = sides.0.body.results.len();
+    let have_bodies = sides.0.body.nesting() > 0 && sides.1.body.nesting() > 0;
+    let mut all: Vec<Stored> = Vec::new();
+    // The places that only the first side has yet, the first of them last.
+    let mut free: HashMap<(Type, Option<NodeId>), Vec<usize>> = HashMap::new();
+    for (at, side) in [sides.0, sides.1].into_iter().enumerate() {
+        let Recording { graph, proper, .. } = &*recordings[at];
+        let (invariant, step) = needs(graph, &levels_of(side, graph), &recordings[at].reached(), *proper);
+        let mut needed = [invariant, step].concat();
+        needed.sort_unstable();
+        let first = all.len();
+        for node in needed {
+            let ty = graph.ty(node).clone();
+            let operand = ((node as usize) < side.body.arity()).then_some(node);
+            if let Some(shared) = free.get_mut(&(ty.clone(), operand)).and_then(Vec::pop) {
+                all[shared].nodes[at] = Some(node);
+                continue;
+            }
+            let place = match operand {
+                Some(operand) => Residual::Operand(operand as usize),
+                None => {
+                    position += 1;
+                    Residual::Output(position - 1)
+                }
+            };
+            let mut nodes = [None; 2];
+            nodes[at] = Some(node);
+            all.push(Stored { nodes, ty, place });
+        }
+        for (place, stored) in all.iter().enumerate().skip(first).rev() {
+            let operand = match stored.place {
+                Residual::Operand(operand) => Some(operand as NodeId),
+                Residual::Output(_) => None,
+            };
+            if operand.is_some() || have_bodies && !stored.ty.dtype.is_integer() {
+                free.entry((stored.ty.clone(), operand)).or_default().push(place);
+            }
+        }
+    }
+    all
+}
+
 impl ForwardBranch {
     fn new((then, otherwise): &Sides) -> ForwardBranch {
         let present = vec![true; then.body.results.len()];
-        let mut recordings = [then, otherwise].map(|side| Recording::new(side, &present, true));
-        let mut position = present.len();
-        let residuals = [(then, &recordings[0]), (otherwise, &recordings[1])].map(|(side, recording)| {
-            let levels = levels_of(side, &recording.graph);
-            let (invariant, step) = needs(&recording.graph, &levels, &recording.reached(), recording.proper);
-            let place = |node: NodeId| {
-                let place = if (node as usize) < side.body.arity() {
-                    Residual::Operand(node as usize)
-                } else {
-                    position += 1;
-                    Residual::Output(position - 1)
-                };
-                Stored { node, ty: recording.graph.ty(node).clone(), place }
-            };
-            let mut needed = [invariant, step].concat();
-            needed.sort_unstable();
-            needed.into_iter().map(place).collect::<Vec<Stored>>()
-        });
+        let mut recordings = recordings((then, otherwise), &present);
+        let residuals = residuals((then, otherwise), &recordings);
         let parameters: Vec<NodeId> = (0..then.body.arity() as NodeId).collect();
         let mut body = |side: usize| {
-            let Recording { graph, results, .. } = &mut recordings[side];
+            let Recording { graph, results, .. } = &mut *recordings[side];
             let mut results = results.clone();
-            for (other, stored) in residuals.iter().enumerate() {
-                for residual in stored.iter().filter(|residual| matches!(residual.place, Residual::Output(_))) {
-                    results.push(if other == side { residual.node } else { zero(graph, &residual.ty) });
-                }
+            for residual in residuals.iter().filter(|residual| matches!(residual.place, Residual::Output(_))) {
+                results.push(residual.nodes[side].unwrap_or_else(|| zero(graph, &residual.ty)));
             }
             extract(graph, &parameters, then.body.captures, &results)
         };
@@ -106,7 +142,7 @@ impl ForwardBranch {
     }
 }
 
-/// The backward pass: its captures are the cotangents of `read`, then all residuals of both sides, its results the cotangents
+/// The backward pass: its captures are the cotangents of `read`, then the residuals, its results the cotangents
 /// of `written`.
 struct BackwardBranch {
     bodies: [Arc<Body>; 2],
@@ -119,21 +155,19 @@ impl BackwardBranch {
         let arity = then.body.arity();
         let read: Vec<usize> = (0..present.len()).filter(|&at| present[at]).collect();
         // The derivative is one of a chosen branch, so cotangents are marked.
-        let mut recordings = [then, otherwise].map(|side| Recording::new(side, present, true));
+        let mut recordings = recordings((then, otherwise), present);
         let reached = |&at: &usize| recordings.iter().any(|recording| recording.adjoints[at].is_some());
         let written: Vec<usize> = (0..arity).filter(reached).collect();
         let mut body = |side: usize| {
-            let Recording { graph, adjoints, .. } = &mut recordings[side];
+            let Recording { graph, adjoints, .. } = &mut *recordings[side];
             let mut parameters: Vec<NodeId> = read.iter().map(|&at| (arity + at) as NodeId).collect();
-            for (other, stored) in forward.residuals.iter().enumerate() {
-                for residual in stored {
-                    // What belongs to the other side is a parameter that nothing reads: any new node of its type.
-                    let unread = |graph: &mut Graph| {
-                        let zero = zero(graph, &residual.ty);
-                        graph.add(Op::Alias, &[zero])
-                    };
-                    parameters.push(if other == side { residual.node } else { unread(graph) });
-                }
+            for residual in &forward.residuals {
+                // What belongs to the other side alone is a parameter that nothing reads: any new node of its type.
+                let unread = |graph: &mut Graph| {
+                    let zero = zero(graph, &residual.ty);
+                    graph.add(Op::Alias, &[zero])
+                };
+                parameters.push(residual.nodes[side].unwrap_or_else(|| unread(graph)));
             }
             let results: Vec<NodeId> = written
                 .iter()
@@ -175,7 +209,7 @@ pub(crate) fn branch_dual<A: Algebra>(
     let sides = (active(then), active(otherwise));
     let forward = FORWARD.get(sides.clone(), |sides| Arc::new(ForwardBranch::new(sides)));
 
-    let stored = || forward.residuals.iter().flatten().map(|residual| residual.place);
+    let stored = || forward.residuals.iter().map(|residual| residual.place);
     let read: Vec<Option<A::Array>> = stored().map(|place| place.operand::<A>(&primals)).collect();
     let [then, otherwise] = &forward.bodies;
     let mut outputs = A::branch(condition.clone(), then, otherwise, primals);

@@ -2,6 +2,7 @@
 
 use crate::affine::AffineMap;
 use crate::shape::Type;
+use crate::term::content::check_nested;
 use crate::term::infer::Types;
 use crate::term::{Checkpoints, Extension, Op, infer, print};
 use smallvec::SmallVec;
@@ -85,6 +86,7 @@ impl Limits {
     pub(super) fn outputs<X: Extension>(&mut self, op: &Op<X>, operands: &[&[Type]]) -> Result<Types, String> {
         let named = |problem: String| format!("{}: {problem}", print::name(op));
         self.numbers(op, operands).map_err(named)?;
+        check_nested(op).map_err(named)?;
         let types = infer::outputs(op, operands).map_err(named)?;
         for ty in &types {
             self.ty(ty).map_err(named)?;

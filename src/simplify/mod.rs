@@ -305,11 +305,7 @@ pub fn simplify_replacing(body: &Body, replaced: Option<(&'static str, Rule)>) -
 
 fn simplify_with(body: &Body, replaced: Option<(&'static str, Rule)>, bodies: &mut SimplifiedBodies) -> Body {
     let (simple, is_settled) = once(body, replaced, bodies);
-    let simple = with_passes(simple, is_settled, replaced, bodies);
-    if replaced.is_none() {
-        simple.known.set_simple();
-    }
-    simple
+    with_passes(simple, is_settled, replaced, bodies)
 }
 
 /// As [`simplify`], for a program that a [`Simplifier`] made; `is_settled` says whether no rule applies to any of its nodes.
@@ -339,6 +335,9 @@ fn with_passes(
             break;
         }
         (current, is_settled) = next;
+    }
+    if replaced.is_none() {
+        current.known.set_simple();
     }
     current
 }

@@ -6,14 +6,15 @@ use super::node::{Node, StagedArray, fresh};
 use super::session::{self, Scope};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction, Traced};
-use crate::concrete;
+use crate::concrete::{self, ReportedAt};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
 use crate::simplify::simplify;
+use crate::term::content::check_nested;
 use crate::term::interpret::interpret;
-use crate::term::{Body, Branch, Build, Op, Scan, Steps, Sweeps, infer};
+use crate::term::{Body, Branch, Build, Op, Scan, Steps, Sweeps, Widened, infer, print};
 use crate::vectorise::vectorise;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -54,6 +55,9 @@ fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArray {
             }
         }
     };
+    if let (Op::Extra(_), false) = (&op, is_within_limits(&op)) {
+        return placeholder(&types[0]);
+    }
     if !args.iter().all(|arg| session::check_scope(arg, place)) && types.len() == 1 {
         return placeholder(&types[0]);
     }
@@ -65,9 +69,26 @@ fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArray {
     StagedArray(Arc::new(Node { id: fresh(), scope, op, args, types }))
 }
 
+/// Whether bodies are not nested too deep, and hold not too much; if they are, that is recorded as an error.
+#[track_caller]
+fn is_within_limits(op: &Op<Build>) -> bool {
+    let place = ReportedAt::or(Location::caller());
+    let name = match op {
+        Op::Branch(_) => "cond".into(),
+        Op::Sweeps(sweeps) if matches!(sweeps.steps, Steps::While(_)) => "while_loop".into(),
+        Op::Sweeps(_) => "scan".into(),
+        op => print::name(op),
+    };
+    check_nested(op).map_err(|problem| session::record(Error::operands(&name, problem, place))).is_ok()
+}
+
 /// The outputs of an operation that has several.
 #[track_caller]
 fn outputs(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> Vec<StagedArray> {
+    if !is_within_limits(&op) {
+        let operands: SmallVec<[&[Type]; 4]> = args.iter().map(|arg| &arg.0.types[..]).collect();
+        return infer::outputs(&op, &operands).unwrap_or_default().iter().map(placeholder).collect();
+    }
     let source = node(op, args);
     (0..source.0.types.len()).map(|position| node(Op::Output(position), smallvec![source.clone()])).collect()
 }
@@ -193,7 +214,7 @@ impl Algebra for Staged {
         captures: Vec<StagedArray>,
     ) -> Vec<StagedArray> {
         let source = Scan {
-            body: Arc::new(scan.body.widen()),
+            body: Widened::default().of(&scan.body),
             carries: scan.carries,
             inputs: scan.inputs,
             length: scan.length,
@@ -208,7 +229,8 @@ impl Algebra for Staged {
         otherwise: &Arc<Body>,
         captures: Vec<StagedArray>,
     ) -> Vec<StagedArray> {
-        let branch = Branch { then: Arc::new(then.widen()), otherwise: Arc::new(otherwise.widen()) };
+        let mut known = Widened::default();
+        let branch = Branch { then: known.of(then), otherwise: known.of(otherwise) };
         let mut args = smallvec![condition];
         args.extend(captures);
         outputs(Op::Branch(Arc::new(branch)), args)
@@ -217,7 +239,10 @@ impl Algebra for Staged {
     #[track_caller]
     fn custom<F: CustomFunction>(function: &F, inputs: Vec<StagedArray>) -> Vec<StagedArray> {
         let custom = match function.bulk() {
-            Some(custom) => custom.map(|body| Arc::new(body.widen())),
+            Some(custom) => {
+                let mut known = Widened::default();
+                custom.map(|body| known.of(body))
+            }
             None => match custom::trace(function, &inputs) {
                 Some(custom) => custom,
                 // An error was recorded.

@@ -79,6 +79,9 @@ fn fail_tree<A: Algebra, T: Tree<A>>(name: &str, problem: String, like: &T) -> T
 ///
 /// An eager algebra runs the chosen closure only; a staged one runs both once, and the term chooses. In every algebra the
 /// side not taken is without influence, on values and on derivatives.
+///
+/// Staged, a conditional with a loop or a contraction on a side keeps both sides as bodies, which may be nested
+/// [`MAX_NESTING`](crate::term::MAX_NESTING) deep; others choose between values, and stand in each other as deep as one likes.
 #[track_caller]
 pub fn cond<A: Algebra, T: Tree<A>>(
     condition: impl Borrow<Tensor<A, bool, R0>>,
@@ -109,6 +112,8 @@ pub fn cond<A: Algebra, T: Tree<A>>(
             }
         }
     });
+    // A closure would hide the user's line.
+    let _place = ReportedAt::place(ReportedAt::or(place));
     let traced = yes.zip(no).map(|(yes, no)| A::cond_source(condition.array.clone(), yes, no));
     let results = traced.expect("an algebra that does not know its values traces functions");
     T::Family::rebuild::<A, A>(&like, &mut results.into_iter())

@@ -117,7 +117,8 @@ containers! {
 /// axis.
 ///
 /// The inputs have `n` slices; what is passed on keeps its shapes. The closure may use whatever arrays it captures. An
-/// eager algebra runs the closure for every step; a staged one runs it once and keeps the loop rolled.
+/// eager algebra runs the closure for every step; a staged one runs it once and keeps the loop rolled. Staged loops may be
+/// nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep.
 #[track_caller]
 pub fn scan<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     carry: C,

@@ -2,11 +2,13 @@
 
 use crate::operation::Unary;
 use crate::shape::Type;
+use crate::term::content::Content;
 use crate::term::graph::Graph;
 use crate::term::hash::{Known, TermHasher};
 use crate::term::op::{Branch, Build, Extension, Never, Op, Scan};
 use crate::term::visits::visit;
 use smallvec::SmallVec;
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -38,6 +40,9 @@ impl<X> Node<X> {
 /// The arena begins with a [`Op::Parameter`] node for every parameter and capture, in order; operands come before their
 /// users; results may repeat and may be parameters.
 ///
+/// Bodies are nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep at most, and with those nested in them, of each as often as it
+/// stands there, hold [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES) nodes.
+///
 /// A body is well formed, and so are those nested in it: [`Body::new`] and [`Graph`] check every node, and nothing changes a
 /// body afterwards. Engines and exporters rely on that.
 #[derive(Clone, Debug)]
@@ -50,6 +55,8 @@ pub struct Body<X = Never> {
     pub(crate) nodes: Vec<Node<X>>,
     /// The nodes whose values are returned.
     pub(crate) results: Vec<NodeId>,
+    /// What is in the nodes, and in the bodies nested in them.
+    pub(crate) content: Content,
     /// What was found out about all this, which is asked for once a body is shared and changes no more.
     pub(crate) known: Known,
 }
@@ -92,32 +99,86 @@ impl<X> Body<X> {
 }
 
 /// Where both hashes are known, and differ, nothing else is looked at: of the same loop around bodies that differ deep inside, no
-/// more than the outermost bodies are compared.
+/// more than the outermost bodies are compared. Bodies that stand in several places are compared once.
 impl<X: PartialEq> PartialEq for Body<X> {
     fn eq(&self, other: &Body<X>) -> bool {
-        let fields = |body: &Body<X>| (body.parameters, body.captures);
-        self.known.may_equal(&other.known)
-            && fields(self) == fields(other)
-            && self.results == other.results
-            && self.nodes.len() == other.nodes.len()
-            && self.nodes.iter().zip(&other.nodes).all(|(node, other)| {
+        let fields = |body: &Body<X>| (body.parameters, body.captures, body.content.nesting, body.content.nodes);
+        let have_equal_nodes = || {
+            self.nodes.iter().zip(&other.nodes).all(|(node, other)| {
                 visit();
                 node == other
             })
+        };
+        std::ptr::eq(self, other)
+            || self.known.may_equal(&other.known)
+                && fields(self) == fields(other)
+                && self.results == other.results
+                && self.nodes.len() == other.nodes.len()
+                && if self.content.nesting == 0 {
+                    have_equal_nodes()
+                } else {
+                    compared_once(std::ptr::from_ref(self).cast(), std::ptr::from_ref(other).cast(), have_equal_nodes)
+                }
     }
 }
 
 impl<X: Eq> Eq for Body<X> {}
 
+/// The bodies, by their addresses, that were found equal while outer ones are compared, which keeps them where they are.
+#[derive(Default)]
+struct Equal {
+    /// How many comparisons there are in one another.
+    depth: usize,
+    pairs: HashSet<(*const (), *const ())>,
+}
+
+thread_local! {
+    static EQUAL: RefCell<Equal> = RefCell::default();
+}
+
+/// Forgets what was found when the outermost comparison ends, also by a panic.
+struct Comparison;
+
+impl Drop for Comparison {
+    fn drop(&mut self) {
+        EQUAL.with_borrow_mut(|equal| {
+            equal.depth -= 1;
+            if equal.depth == 0 {
+                equal.pairs.clear();
+            }
+        });
+    }
+}
+
+/// Whether two bodies with bodies in them are equal, which is not asked again while a comparison around this one goes on.
+fn compared_once(one: *const (), other: *const (), are_equal: impl FnOnce() -> bool) -> bool {
+    let is_known = EQUAL.with_borrow_mut(|equal| {
+        equal.depth += 1;
+        equal.pairs.contains(&(one, other))
+    });
+    let _comparison = Comparison;
+    let found = is_known || are_equal();
+    if found && !is_known {
+        EQUAL.with_borrow_mut(|equal| equal.pairs.insert((one, other)));
+    }
+    found
+}
+
 impl<X: Extension> Body<X> {
+    /// A body of parts that are known to be well formed.
+    pub(crate) fn of(parameters: usize, captures: usize, nodes: Vec<Node<X>>, results: Vec<NodeId>) -> Body<X> {
+        let content = Content::of(&nodes);
+        Body { parameters, captures, nodes, results, content, known: Known::default() }
+    }
+
+    /// How many bodies stand in one another: 0 where there is none, and at most [`MAX_NESTING`](crate::term::MAX_NESTING).
+    pub fn nesting(&self) -> usize {
+        self.content.nesting
+    }
+
     /// The bytes of the constants, of nested bodies too, that are not one repeated value.
     pub(crate) fn constant_bytes(&self) -> usize {
-        let bytes = |node: &Node<X>| match &node.op {
-            Op::Constant(array) if array.uniform().is_none() => array.size().saturating_mul(array.dtype().bytes()),
-            Op::Extra(extra) => extra.as_build().body.constant_bytes(),
-            op => op.bodies().iter().fold(0, |sum: usize, body| sum.saturating_add(body.constant_bytes())),
-        };
-        self.known.constant_bytes(|| self.nodes.iter().fold(0, |sum, node| sum.saturating_add(bytes(node))))
+        self.content.constant_bytes
     }
 
     /// Number of parameters and captures together.
@@ -141,13 +202,9 @@ impl<X: Extension> Body<X> {
         &self.nodes[id as usize]
     }
 
-    /// Number of nodes, those of nested bodies included.
+    /// Number of nodes, those of nested bodies included, of each as often as it stands there.
     pub fn node_count(&self) -> usize {
-        let nested = |node: &Node<X>| match &node.op {
-            Op::Extra(extra) => extra.as_build().body.node_count(),
-            op => op.bodies().iter().map(|body| body.node_count()).sum(),
-        };
-        self.nodes.iter().map(|node| 1 + nested(node)).sum()
+        self.content.nodes
     }
 
     /// How often each node is used, as an operand or a result.
@@ -193,25 +250,39 @@ impl Body<Build> {
     }
 }
 
+/// Bodies as source programs, of those that stand in several places one.
+#[derive(Default)]
+pub(crate) struct Widened(HashMap<*const Body, Arc<Body<Build>>>);
+
+impl Widened {
+    /// The body as a source program. It lives as long as the table does.
+    pub(crate) fn of(&mut self, body: &Arc<Body>) -> Arc<Body<Build>> {
+        if let Some(known) = self.0.get(&Arc::as_ptr(body)) {
+            return known.clone();
+        }
+        let widened = Arc::new(body.widened(self));
+        self.0.insert(Arc::as_ptr(body), widened.clone());
+        widened
+    }
+}
+
 impl Body {
     /// The bulk program as a source program, which it is already, but for its type.
     pub fn widen(&self) -> Body<Build> {
-        let nodes = self
-            .nodes
-            .iter()
-            .map(|node| Node { op: node.op.widen(), args: node.args.clone(), types: node.types.clone() })
-            .collect();
-        let (parameters, captures, results) = (self.parameters, self.captures, self.results.clone());
-        Body { parameters, captures, nodes, results, known: Known::default() }
+        self.widened(&mut Widened::default())
+    }
+
+    fn widened(&self, known: &mut Widened) -> Body<Build> {
+        let widened =
+            |node: &Node| Node { op: node.op.widen(known), args: node.args.clone(), types: node.types.clone() };
+        let nodes = self.nodes.iter().map(widened).collect();
+        Body::of(self.parameters, self.captures, nodes, self.results.clone())
     }
 
     /// Whether some node, also of a nested body, says something to differentiation only: [`Op::Mark`],
     /// [`Unary::StopGradient`], and the rules of [`Op::Custom`].
     pub(crate) fn has_marks(&self) -> bool {
-        self.nodes.iter().any(|node| match &node.op {
-            Op::Mark | Op::Unary(Unary::StopGradient) | Op::Custom(_) => true,
-            op => op.bodies().iter().any(|body| body.has_marks()),
-        })
+        self.content.has_marks
     }
 
     /// Number of nodes, those of nested bodies included, where of equal bodies one counts. A loop with checkpoints that is

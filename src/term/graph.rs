@@ -2,8 +2,10 @@
 
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
-use crate::term::hash::{Known, Positions, term_hash};
+use crate::term::content::check_made;
+use crate::term::hash::{Positions, term_hash};
 use crate::term::op::{Extension, Never, Op};
+use crate::term::print;
 use crate::term::validate::infer_node;
 use crate::term::visits::visit;
 use smallvec::SmallVec;
@@ -55,7 +57,8 @@ impl<X: Extension> Graph<X> {
 
     /// The node for an operation on operands: an equal one that exists, or a new one.
     ///
-    /// Panics when the operands don't fit, which is a mistake in a pass and not in a user's program.
+    /// Panics when the operands don't fit, or bodies are nested too deep or hold too much, [`MAX_NESTING`](crate::term::MAX_NESTING)
+    /// and [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES), which is a mistake in a pass and not in a user's program.
     pub fn add(&mut self, op: Op<X>, args: &[NodeId]) -> NodeId {
         let hash = Graph::hash(&op, args);
         self.add_hashed(hash, op, args)
@@ -67,6 +70,9 @@ impl<X: Extension> Graph<X> {
             return id;
         }
         let types = infer_node(&self.nodes, &op, args).unwrap_or_else(|problem| self.ill_typed(&op, args, &problem));
+        if let Err(problem) = check_made(&op) {
+            self.ill_typed(&op, args, &problem);
+        }
         let id = NodeId::try_from(self.nodes.len()).expect("fewer nodes than 2^32");
         self.nodes.push(Node { op, args: args.into(), types });
         self.table.insert(hash, id);
@@ -77,7 +83,7 @@ impl<X: Extension> Graph<X> {
     fn ill_typed(&self, op: &Op<X>, args: &[NodeId], problem: &str) -> ! {
         let types: Vec<Option<&[Type]>> =
             args.iter().map(|&arg| self.nodes.get(arg as usize).map(|node| &node.types[..])).collect();
-        panic!("a pass built an ill-typed node: {op:?} on {types:?}: {problem}")
+        panic!("a pass built an ill-typed node: {} on {types:?}: {problem}", print::name(op))
     }
 
     /// A body's nodes, with these for its parameters and captures: where each of its nodes is now.
@@ -160,14 +166,10 @@ impl<X: Extension> Graph<X> {
             at += 1;
             is_needed
         });
-        let body = Body {
-            parameters: self.parameters,
-            captures: self.captures,
-            nodes: self.nodes,
-            results: results.iter().map(|&id| places[id as usize]).collect(),
-            known: Known::default(),
-        };
-        debug_assert!(body.is_well_formed());
+        let results = results.iter().map(|&id| places[id as usize]).collect();
+        let body = Body::of(self.parameters, self.captures, self.nodes, results);
+        // Those nested in it were checked when they were made.
+        debug_assert!(body.check().is_ok());
         body
     }
 }

@@ -62,9 +62,7 @@ impl Hasher for TermHasher {
 #[derive(Default)]
 pub(crate) struct Known {
     hash: OnceLock<u64>,
-    constant_bytes: OnceLock<usize>,
     simple: OnceLock<()>,
-    well_formed: OnceLock<()>,
 }
 
 impl Known {
@@ -81,11 +79,6 @@ impl Known {
         }
     }
 
-    /// The bytes of constants, computed if they are not known.
-    pub(crate) fn constant_bytes(&self, compute: impl FnOnce() -> usize) -> usize {
-        *self.constant_bytes.get_or_init(compute)
-    }
-
     /// Whether the body is what it was simplified to.
     pub(crate) fn is_simple(&self) -> bool {
         self.simple.get().is_some()
@@ -94,16 +87,6 @@ impl Known {
     /// Notes that the body is what it was simplified to.
     pub(crate) fn set_simple(&self) {
         self.simple.get_or_init(|| ());
-    }
-
-    /// Whether the body was found to be well formed.
-    pub(crate) fn is_well_formed(&self) -> bool {
-        self.well_formed.get().is_some()
-    }
-
-    /// Notes that the body is well formed.
-    pub(crate) fn set_well_formed(&self) {
-        self.well_formed.get_or_init(|| ());
     }
 }
 

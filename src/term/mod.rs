@@ -5,6 +5,7 @@
 //! Vectorising is the function from the first to the second.
 
 mod body;
+pub(crate) mod content;
 mod cost;
 mod custom;
 pub(crate) mod ends;
@@ -22,7 +23,9 @@ mod sweeps;
 mod validate;
 pub(crate) mod visits;
 
+pub(crate) use body::Widened;
 pub use body::{Body, Node, NodeId};
+pub use content::{MAX_NESTED_NODES, MAX_NESTING};
 pub use cost::Cost;
 pub use custom::Custom;
 pub use graph::Graph;

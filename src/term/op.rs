@@ -5,6 +5,7 @@ use crate::algebra::{Contraction, Extreme, Order, Reduction};
 use crate::concrete;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape};
+use crate::term::body::Widened;
 use crate::term::sweeps::Sweeps;
 use crate::term::{Body, Custom};
 use smallvec::{SmallVec, smallvec};
@@ -169,11 +170,19 @@ impl<X: Extension> Op<X> {
             _ => SmallVec::new(),
         }
     }
+
+    /// The bodies of the operation, that of a `build` too.
+    pub(crate) fn all_bodies(&self) -> SmallVec<[&Arc<Body<X>>; 2]> {
+        match self {
+            Op::Extra(extra) => smallvec![extra.body()],
+            op => op.bodies(),
+        }
+    }
 }
 
 impl Op {
     /// The bulk operation as one of the source language.
-    pub(crate) fn widen(&self) -> Op<Build> {
+    pub(crate) fn widen(&self, known: &mut Widened) -> Op<Build> {
         match self.clone() {
             Op::Parameter(position) => Op::Parameter(position),
             Op::Constant(array) => Op::Constant(array),
@@ -194,18 +203,17 @@ impl Op {
             Op::ArgSort(order, axis) => Op::ArgSort(order, axis),
             Op::Contract(spec) => Op::Contract(spec),
             Op::Scan(scan) => Op::Scan(Arc::new(Scan {
-                body: Arc::new(scan.body.widen()),
+                body: known.of(&scan.body),
                 carries: scan.carries,
                 inputs: scan.inputs,
                 length: scan.length,
                 reverse: scan.reverse,
             })),
-            Op::Branch(branch) => Op::Branch(Arc::new(Branch {
-                then: Arc::new(branch.then.widen()),
-                otherwise: Arc::new(branch.otherwise.widen()),
-            })),
-            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| Arc::new(body.widen())))),
-            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.widen())),
+            Op::Branch(branch) => {
+                Op::Branch(Arc::new(Branch { then: known.of(&branch.then), otherwise: known.of(&branch.otherwise) }))
+            }
+            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| known.of(body)))),
+            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(|body| known.of(body)))),
             Op::Output(position) => Op::Output(position),
             Op::Alias => Op::Alias,
             Op::Mark => Op::Mark,

@@ -1,7 +1,7 @@
 //! Loops whose tape is the engine's: while loops, and what is computed again instead of being kept.
 
 use crate::shape::{DType, Type};
-use crate::term::body::Body;
+use crate::term::body::{Body, Widened};
 use crate::term::infer::Types;
 use crate::term::op::{Build, Extension, Never};
 use std::ops::Range;
@@ -221,7 +221,8 @@ impl<X: Extension> Sweeps<X> {
 impl Sweeps {
     /// The loop as one of the source language.
     pub(crate) fn widen(&self) -> Sweeps<Build> {
-        self.map_bodies(|body| Arc::new(body.widen()))
+        let mut known = Widened::default();
+        self.map_bodies(|body| known.of(body))
     }
 }
 

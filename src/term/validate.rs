@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::term::body::{Body, Node, NodeId};
-use crate::term::hash::Known;
+use crate::term::content::check_body;
 use crate::term::infer::{self, Types};
 use crate::term::op::{Extension, Op};
 use smallvec::SmallVec;
@@ -32,12 +32,14 @@ impl<X: Extension> Body<X> {
     /// # Errors
     ///
     /// When parameters don't come first, a node refers to itself or a later one, operands don't fit, a type is not the one that
-    /// results, an operation of several outputs is used as an array, one of its outputs is picked by two nodes, or an array is
-    /// too large for any memory, which [`Type::check_size`] tells.
+    /// results, an operation of several outputs is used as an array, one of its outputs is picked by two nodes, an array is
+    /// too large for any memory, which [`Type::check_size`] tells, bodies are nested deeper than
+    /// [`MAX_NESTING`](crate::term::MAX_NESTING), or there are more nodes in them than
+    /// [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES).
     #[track_caller]
     pub fn new(parameters: usize, captures: usize, nodes: Vec<Node<X>>, results: Vec<NodeId>) -> Result<Body<X>> {
         let place = Location::caller();
-        let body = Body { parameters, captures, nodes, results, known: Known::default() };
+        let body = Body::of(parameters, captures, nodes, results);
         match body.validate() {
             Ok(()) => Ok(body),
             Err(problem) => Err(Error::IllFormed { problem, place: place.to_string() }),
@@ -46,47 +48,30 @@ impl<X: Extension> Body<X> {
 
     /// Whether this body and those nested in it keep what [`Body`] promises. All bodies do; tests of passes ask.
     pub fn is_well_formed(&self) -> bool {
-        // A body inside changes no more, so that once is enough.
-        let is_new = |body: &Body<X>| std::ptr::eq(body, self) || !body.known.is_well_formed();
-        let check = |body: &Body<X>| {
-            body.check()?;
-            if !std::ptr::eq(body, self) {
-                body.known.set_well_formed();
-            }
-            Ok(())
-        };
-        self.each(is_new, check).is_ok()
+        self.each(Body::check).is_ok()
     }
 
-    /// Checks this body and those nested in it, and that their arrays can be counted, also those that no memory ever holds:
-    /// lowering computes with sizes, strides and positions of all of them.
+    /// Checks this body and those nested in it, that these are within the limits, and that their arrays can be counted, also
+    /// those that no memory ever holds: lowering computes with sizes, strides and positions of all of them.
     pub(crate) fn validate(&self) -> std::result::Result<(), String> {
-        let check = |body: &Body<X>| {
+        check_body(self)?;
+        self.each(|body| {
             body.check()?;
             body.check_sizes()
-        };
-        self.each(|_| true, check)
+        })
     }
 
-    /// Calls a check for this body and those nested in it, for each once however many refer to it, the innermost first, but not
-    /// for those that are not entered.
-    fn each(
-        &self,
-        enter: impl Fn(&Body<X>) -> bool,
-        check: impl Fn(&Body<X>) -> std::result::Result<(), String>,
-    ) -> std::result::Result<(), String> {
+    /// Calls a check for this body and those nested in it, for each once however many refer to it, the innermost first.
+    fn each(&self, check: impl Fn(&Body<X>) -> std::result::Result<(), String>) -> std::result::Result<(), String> {
         let mut seen: HashSet<*const Body<X>> = HashSet::new();
         let mut open: Vec<(&Body<X>, bool)> = vec![(self, false)];
         while let Some((body, is_ready)) = open.pop() {
             if is_ready {
                 check(body)?;
-            } else if enter(body) && seen.insert(std::ptr::from_ref(body)) {
+            } else if seen.insert(std::ptr::from_ref(body)) {
                 open.push((body, true));
                 for node in &body.nodes {
-                    match &node.op {
-                        Op::Extra(extra) => open.push((extra.body(), false)),
-                        op => open.extend(op.bodies().into_iter().map(|body| (&**body, false))),
-                    }
+                    open.extend(node.op.all_bodies().into_iter().map(|body| (&**body, false)));
                 }
             }
         }
@@ -104,7 +89,7 @@ impl<X: Extension> Body<X> {
     }
 
     /// Checks this body, given that those nested in it are well formed.
-    fn check(&self) -> std::result::Result<(), String> {
+    pub(super) fn check(&self) -> std::result::Result<(), String> {
         // Counts that leave `usize` would wrap where nobody looks.
         let arity = self.parameters.checked_add(self.captures).filter(|&arity| arity <= self.nodes.len());
         let Some(arity) = arity else {

@@ -3,7 +3,6 @@
 use super::*;
 use crate::algebra::Contraction;
 use crate::operation::{Binary, Unary};
-use crate::term::hash::Known;
 use crate::term::{Body, Node, Op, Scan};
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
@@ -87,8 +86,7 @@ fn body(parameters: &[Type], captures: usize, nodes: Vec<(Op, SmallVec<[u32; 3]>
         let types = crate::term::infer::outputs(&op, &operands).expect("operands fit");
         arena.push(Node { op, args, types });
     }
-    let (parameters, results, known) = (parameters.len() - captures, results.to_vec(), Known::default());
-    let body = Body { parameters, captures, nodes: arena, results, known };
+    let body = Body::of(parameters.len() - captures, captures, arena, results.to_vec());
     assert!(body.is_well_formed());
     Arc::new(body)
 }

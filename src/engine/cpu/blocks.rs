@@ -21,9 +21,9 @@ const PARTIAL_BYTES: usize = 64 << 20;
 pub(super) struct CompiledBlocks {
     extent: usize,
     rows: usize,
-    block: Machine,
+    block: Box<Machine>,
     /// For the last rows, if they are fewer.
-    rest: Option<Machine>,
+    rest: Option<Box<Machine>>,
     /// Buffers, and the bytes that they go on by with each row.
     arguments: Vec<(BufferId, usize)>,
     results: Vec<(BufferId, usize)>,
@@ -57,7 +57,7 @@ impl CompiledBlocks {
         isa: Instructions,
         blocks: &Blocks,
         types: &[Type],
-    ) -> Result<Option<CompiledBlocks>, OutOfMemory> {
+    ) -> Result<Option<Box<CompiledBlocks>>, OutOfMemory> {
         let Some(block) = Machine::new(isa, &blocks.procedure, false)? else { return Ok(None) };
         let rest = match &blocks.rest {
             Some(rest) => match Machine::new(isa, rest, false)? {
@@ -86,7 +86,7 @@ impl CompiledBlocks {
             memory += if chunks > 1 { partial.stride * chunks } else { 0 };
             partials.push((at, partial));
         }
-        Ok(Some(CompiledBlocks {
+        Ok(Some(Box::new(CompiledBlocks {
             extent: blocks.extent,
             rows: blocks.rows,
             block,
@@ -96,7 +96,7 @@ impl CompiledBlocks {
             chunks,
             partials,
             memory,
-        }))
+        })))
     }
 
     /// Bytes of the memory of each thread.
@@ -117,7 +117,11 @@ impl CompiledBlocks {
                 let block = self.block.workspace(&mut scratch, false, 1)?;
                 let rest = self.rest.as_ref().map(|rest| rest.workspace(&mut scratch, false, 1)).transpose()?;
                 let pointers = vec![std::ptr::null_mut(); self.arguments.len() + self.results.len()];
-                let packing = self.rest.iter().map(Machine::packing_lines).fold(self.block.packing_lines(), usize::max);
+                let packing = self
+                    .rest
+                    .iter()
+                    .map(|machine| machine.packing_lines())
+                    .fold(self.block.packing_lines(), usize::max);
                 Ok(Mutex::new(Slot { worker: Worker::alone(scratch, packing)?, block, rest, pointers }))
             })
             .collect()

@@ -11,7 +11,7 @@ use crate::kernel::{Branch, BufferId};
 pub(super) struct CompiledBranch {
     condition: BufferId,
     /// Where the condition holds, and where it does not.
-    pub(super) sides: [Machine; 2],
+    pub(super) sides: [Box<Machine>; 2],
     arguments: Vec<BufferId>,
     results: Vec<BufferId>,
 }
@@ -32,15 +32,19 @@ impl CompiledBranch {
     /// # Errors
     ///
     /// As [`Machine::repeated`].
-    pub(super) fn new(isa: Instructions, branch: &Branch, cut: bool) -> Result<Option<CompiledBranch>, OutOfMemory> {
+    pub(super) fn new(
+        isa: Instructions,
+        branch: &Branch,
+        cut: bool,
+    ) -> Result<Option<Box<CompiledBranch>>, OutOfMemory> {
         let sides = (Machine::repeated(isa, &branch.then, cut)?, Machine::repeated(isa, &branch.otherwise, cut)?);
         let (Some(then), Some(otherwise)) = sides else { return Ok(None) };
-        Ok(Some(CompiledBranch {
+        Ok(Some(Box::new(CompiledBranch {
             condition: branch.condition,
             sides: [then, otherwise],
             arguments: branch.arguments.clone(),
             results: branch.results.clone(),
-        }))
+        })))
     }
 
     /// Memory for a run.

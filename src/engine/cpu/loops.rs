@@ -15,7 +15,7 @@ pub(super) struct CompiledLoop {
     results: Vec<BufferId>,
     pub(super) length: usize,
     reverse: bool,
-    pub(super) step: Machine,
+    pub(super) step: Box<Machine>,
     /// Bytes of carries.
     carries: Vec<usize>,
     /// The positions, among the step's arguments and results, of slices, and the bytes of those.
@@ -48,7 +48,7 @@ impl CompiledLoop {
         repeated: &Loop,
         types: &[Type],
         cut: bool,
-    ) -> Result<Option<CompiledLoop>, OutOfMemory> {
+    ) -> Result<Option<Box<CompiledLoop>>, OutOfMemory> {
         let Some(step) = Machine::new(isa, &repeated.step, cut)? else { return Ok(None) };
         let scan = &repeated.scan;
         let (carries, arguments) = (scan.carries, step.arguments);
@@ -56,7 +56,7 @@ impl CompiledLoop {
         let slice = |id: BufferId| of(id) / scan.length.max(1);
         let read = (carries..carries + scan.inputs).map(|at| (at, slice(repeated.arguments[at])));
         let written = (carries..step.results).map(|at| (arguments + at, slice(repeated.results[at])));
-        Ok(Some(CompiledLoop {
+        Ok(Some(Box::new(CompiledLoop {
             arguments: repeated.arguments.clone(),
             results: repeated.results.clone(),
             length: scan.length,
@@ -64,7 +64,7 @@ impl CompiledLoop {
             slices: read.chain(written).collect(),
             step,
             carries: repeated.arguments[..carries].iter().map(|&id| of(id)).collect(),
-        }))
+        })))
     }
 
     /// Bytes of memory beside that of the step.

@@ -99,6 +99,11 @@ impl Workspace {
 // SAFETY: the pointers are set at the beginning of a run, by whoever holds the workspace.
 unsafe impl Send for Workspace {}
 
+/// Moves a step into its place.
+fn push(steps: &mut Vec<Compiled>, step: Box<Compiled>) {
+    steps.push(*step);
+}
+
 impl Machine {
     /// A procedure as instructions; `None` where its memory can't be counted. `cut` says whether threads may share the work
     /// of a step.
@@ -106,7 +111,11 @@ impl Machine {
     /// # Errors
     ///
     /// When there is no memory for a known array.
-    pub(super) fn new(isa: Instructions, procedure: &Procedure, cut: bool) -> Result<Option<Machine>, OutOfMemory> {
+    pub(super) fn new(
+        isa: Instructions,
+        procedure: &Procedure,
+        cut: bool,
+    ) -> Result<Option<Box<Machine>>, OutOfMemory> {
         Machine::of(isa, procedure, cut, false)
     }
 
@@ -120,11 +129,18 @@ impl Machine {
         isa: Instructions,
         procedure: &Procedure,
         cut: bool,
-    ) -> Result<Option<Machine>, OutOfMemory> {
+    ) -> Result<Option<Box<Machine>>, OutOfMemory> {
         Machine::of(isa, procedure, cut, true)
     }
 
-    fn of(isa: Instructions, procedure: &Procedure, cut: bool, repeated: bool) -> Result<Option<Machine>, OutOfMemory> {
+    /// The machines of steps are made inside of this, one in the other as loops and conditionals are: so it puts little on the
+    /// stack, and nothing large that is handed over.
+    fn of(
+        isa: Instructions,
+        procedure: &Procedure,
+        cut: bool,
+        repeated: bool,
+    ) -> Result<Option<Box<Machine>>, OutOfMemory> {
         let procedure = &*transposed(procedure, cut);
         let Some((places, memory)) = plan(procedure) else { return Ok(None) };
         let origins = procedure.results.iter().map(|&id| procedure.origin(id)).enumerate();
@@ -152,7 +168,7 @@ impl Machine {
             for step in &procedure.steps {
                 let Some(mut compiled) = Compiled::new(isa, procedure, step, &types, cut)? else { return Ok(None) };
                 table = compiled.tabulate(&places, table);
-                match &compiled {
+                match &*compiled {
                     Compiled::Nest { table: Some(_), .. } => {}
                     Compiled::Scalars(scalars) => moving.extend(scalars.touched()),
                     _ => {
@@ -161,7 +177,7 @@ impl Machine {
                     }
                 }
                 kernels.push(step.kernels());
-                steps.push(compiled);
+                push(&mut steps, compiled);
             }
         }
         let copied = procedure.results.iter().enumerate().filter_map(|(position, &result)| {
@@ -173,7 +189,7 @@ impl Machine {
         moving.retain(|&id| matches!(places[id as usize], Place::Argument(_) | Place::Result(_)));
         moving.sort_unstable();
         moving.dedup();
-        Ok(Some(Machine {
+        Ok(Some(Box::new(Machine {
             copies,
             moving,
             partials: steps.iter().map(Compiled::partials).max().unwrap_or(0),
@@ -187,7 +203,7 @@ impl Machine {
             kernels,
             isa,
             table,
-        }))
+        })))
     }
 
     /// The bytes of memory of the procedure, and of those of its steps, for so many threads.

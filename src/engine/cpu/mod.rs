@@ -126,7 +126,7 @@ fn constants(procedure: &Procedure) -> u128 {
 #[derive(Debug)]
 pub struct Program {
     procedure: Procedure,
-    machine: Machine,
+    machine: Box<Machine>,
     result_types: Vec<Type>,
     /// For each result whether all of its elements are the one that the machine computes.
     uniform: Vec<bool>,
@@ -144,8 +144,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// When its memory and results are more than the machine has, there is no memory for its constants, or the program is
-    /// ill-formed, as one that was put together by hand may be.
+    /// When its memory and results are more than the machine has, there is no memory for its constants, there are more nodes in
+    /// nested bodies than [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES), or the program is ill-formed.
     #[track_caller]
     pub fn new(body: &Body, options: &Cpu) -> Result<Program> {
         let place = Location::caller();

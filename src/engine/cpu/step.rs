@@ -86,41 +86,63 @@ impl Compiled {
         step: &Step,
         types: &[Type],
         cut: bool,
-    ) -> Result<Option<Compiled>, OutOfMemory> {
+    ) -> Result<Option<Box<Compiled>>, OutOfMemory> {
+        if let Some(flat) = Compiled::without_machines(isa, procedure, step, types, cut) {
+            return Ok(Some(flat));
+        }
+        Ok(match step {
+            Step::Loop(repeated) => CompiledLoop::new(isa, repeated, types, cut)?.map(Compiled::of_loop),
+            Step::Branch(branch) => CompiledBranch::new(isa, branch, cut)?.map(Compiled::of_branch),
+            Step::Sweeps(sweeps) => CompiledSweeps::new(isa, sweeps, types, cut)?.map(Compiled::of_sweeps),
+            Step::Blocks(blocks) => CompiledBlocks::new(isa, blocks, types)?.map(Compiled::of_blocks),
+            Step::Nest(_) | Step::Product(_) | Step::Call(_) => unreachable!("they have no machines"),
+        })
+    }
+
+    /// A step that runs no machine of its own; `None` where it does.
+    fn without_machines(
+        isa: Instructions,
+        procedure: &Procedure,
+        step: &Step,
+        types: &[Type],
+        cut: bool,
+    ) -> Option<Box<Compiled>> {
         if let Step::Loop(repeated) = step
             && let Some(recurrence) = CompiledRecurrence::new(isa, repeated)
         {
-            return Ok(Some(Compiled::Recurrence(Box::new(recurrence))));
+            return Some(Box::new(Compiled::Recurrence(Box::new(recurrence))));
         }
-        if let Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) = step
-            && let Some(scalars) = Scalars::of(isa, procedure, std::slice::from_ref(step), &step.touched().1)
-        {
-            return Ok(Some(Compiled::Scalars(Box::new(scalars))));
-        }
-        Ok(match step {
-            Step::Nest(nest) => Some(Compiled::Nest {
-                fills: fills(nest, procedure),
-                code: assemble(isa, nest, types, cut),
-                table: None,
-            }),
+        Some(Box::new(match step {
+            Step::Nest(nest) => {
+                Compiled::Nest { fills: fills(nest, procedure), code: assemble(isa, nest, types, cut), table: None }
+            }
             Step::Product(product) => {
                 let dtype = types[product.result.buffer as usize].dtype;
-                Some(Compiled::Product(Box::new(CompiledProduct::new(product, dtype))))
+                Compiled::Product(Box::new(CompiledProduct::new(product, dtype)))
             }
-            Step::Loop(repeated) => {
-                CompiledLoop::new(isa, repeated, types, cut)?.map(|repeated| Compiled::Loop(Box::new(repeated)))
+            Step::Call(call) => Compiled::Call(call.clone()),
+            Step::Blocks(_) => return None,
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
+                let scalars = Scalars::of(isa, procedure, std::slice::from_ref(step), &step.touched().1)?;
+                Compiled::Scalars(Box::new(scalars))
             }
-            Step::Branch(branch) => {
-                CompiledBranch::new(isa, branch, cut)?.map(|branch| Compiled::Branch(Box::new(branch)))
-            }
-            Step::Sweeps(sweeps) => {
-                CompiledSweeps::new(isa, sweeps, types, cut)?.map(|sweeps| Compiled::Sweeps(Box::new(sweeps)))
-            }
-            Step::Blocks(blocks) => {
-                CompiledBlocks::new(isa, blocks, types)?.map(|blocks| Compiled::Blocks(Box::new(blocks)))
-            }
-            Step::Call(call) => Some(Compiled::Call(call.clone())),
-        })
+        }))
+    }
+
+    fn of_loop(repeated: Box<CompiledLoop>) -> Box<Compiled> {
+        Box::new(Compiled::Loop(repeated))
+    }
+
+    fn of_branch(branch: Box<CompiledBranch>) -> Box<Compiled> {
+        Box::new(Compiled::Branch(branch))
+    }
+
+    fn of_sweeps(sweeps: Box<CompiledSweeps>) -> Box<Compiled> {
+        Box::new(Compiled::Sweeps(sweeps))
+    }
+
+    fn of_blocks(blocks: Box<CompiledBlocks>) -> Box<Compiled> {
+        Box::new(Compiled::Blocks(blocks))
     }
 
     /// Gives a nest its table, behind `first` pointers of others: where the next table begins.
@@ -143,8 +165,8 @@ impl Compiled {
     /// The machines inside whose kernels are reported one by one, in the order of reports.
     pub(super) fn machines(&self) -> SmallVec<[&Machine; 4]> {
         match self {
-            Compiled::Loop(repeated) => smallvec![&repeated.step],
-            Compiled::Branch(branch) => branch.sides.iter().collect(),
+            Compiled::Loop(repeated) => smallvec![&*repeated.step],
+            Compiled::Branch(branch) => branch.sides.iter().map(|side| &**side).collect(),
             Compiled::Sweeps(sweeps) => sweeps.machines().collect(),
             _ => SmallVec::new(),
         }

@@ -19,7 +19,7 @@ use crate::term::{Checkpoints, Steps};
 pub(super) struct CompiledSweeps {
     /// How many steps there are, unless the condition says that.
     count: Option<usize>,
-    condition: Option<Machine>,
+    condition: Option<Box<Machine>>,
     sweeps: Vec<CompiledSweep>,
     reverse: bool,
     checkpoints: Checkpoints,
@@ -30,7 +30,7 @@ pub(super) struct CompiledSweeps {
 /// it keeps, and slices of outputs.
 #[derive(Debug)]
 struct CompiledSweep {
-    step: Machine,
+    step: Box<Machine>,
     starts: Vec<BufferId>,
     finals: Vec<BufferId>,
     /// Where carries are in a state.
@@ -115,7 +115,7 @@ impl CompiledSweeps {
         lowered: &Sweeps,
         types: &[Type],
         cut: bool,
-    ) -> Result<Option<CompiledSweeps>, OutOfMemory> {
+    ) -> Result<Option<Box<CompiledSweeps>>, OutOfMemory> {
         let loops = &lowered.sweeps;
         let captures = &lowered.arguments[loops.captures()..];
         let mut sweeps: Vec<CompiledSweep> = Vec::new();
@@ -129,7 +129,7 @@ impl CompiledSweeps {
         if let Some(None) = condition {
             return Ok(None);
         }
-        Ok(Some(CompiledSweeps {
+        Ok(Some(Box::new(CompiledSweeps {
             count: match loops.steps {
                 Steps::Count(count) => Some(count),
                 Steps::While(_) => None,
@@ -139,12 +139,12 @@ impl CompiledSweeps {
             reverse: loops.reverse,
             checkpoints: loops.checkpoints,
             captures: captures.to_vec(),
-        }))
+        })))
     }
 
     /// The machines inside: that of the condition first.
     pub(super) fn machines(&self) -> impl Iterator<Item = &Machine> {
-        self.condition.iter().chain(self.sweeps.iter().map(|sweep| &sweep.step))
+        self.condition.iter().chain(self.sweeps.iter().map(|sweep| &sweep.step)).map(|machine| &**machine)
     }
 
     /// Bytes of memory beside those of the machines, before anything is kept.
@@ -170,7 +170,7 @@ impl CompiledSweeps {
                 pointers: vec![std::ptr::null_mut(); machine.arguments + machine.results],
             })
         };
-        let condition = self.condition.as_ref().map(&mut step);
+        let condition = self.condition.as_deref().map(&mut step);
         let sweeps = self.sweeps.iter().map(|sweep| {
             Ok(SweepSpace {
                 step: step(&sweep.step)?,
@@ -231,7 +231,7 @@ impl CompiledSweep {
     fn new(
         lowered: &Sweeps,
         at: usize,
-        step: Machine,
+        step: Box<Machine>,
         types: &[Type],
         earlier: &[CompiledSweep],
     ) -> Option<CompiledSweep> {

@@ -11,7 +11,6 @@ use crate::export::form::Form;
 use crate::export::limits::Limits;
 use crate::operation::{BINARY_ROWS, COMPARISON_ROWS, UNARY_ROWS, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::term::hash::Known;
 use crate::term::{Body, Branch, Checkpoints, Custom, Node, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use smallvec::SmallVec;
 use std::collections::HashSet;
@@ -131,7 +130,7 @@ impl Reader {
                 return problem(format!("{result} is no array")).within(&format!("results[{at}]"));
             }
         }
-        Ok(Body { parameters, captures: arity - parameters, nodes, results: body.results, known: Known::default() })
+        Ok(Body::of(parameters, arity - parameters, nodes, body.results))
     }
 
     fn node<X: Form>(

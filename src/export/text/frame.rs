@@ -5,7 +5,6 @@ use super::tokens::Problem;
 use crate::concrete::Array;
 use crate::export::limits::NESTING;
 use crate::shape::Type;
-use crate::term::hash::Known;
 use crate::term::{Body, Node, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -257,8 +256,7 @@ impl<X: Form> Frame<'_, X> {
             arena.push(node);
         }
         let results = results.iter().map(|&result| places[result as usize]).collect();
-        let (parameters, captures, known) = (self.parameters, types.len(), Known::default());
-        Body { parameters, captures, nodes: arena, results, known }
+        Body::of(self.parameters, types.len(), arena, results)
     }
 
     /// The order of the nodes that are neither parameters nor captures.

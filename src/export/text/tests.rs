@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::export::{Program, parse, parse_source, text, text_source};
 use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Type, Value};
-use crate::term::hash::Known;
 use crate::term::{Body, Branch, Graph, Node, NodeId, Op, Scan};
 use smallvec::smallvec;
 use std::sync::Arc;
@@ -235,7 +234,7 @@ fn names_of_many_axes_are_no_words() {
     let mut graph: Graph = Graph::new(&[Type::new(DType::Bool, &[9])], 0);
     let results = map_at(&mut graph);
     let nodes = (0..2).map(|at| graph.node(at).clone()).collect();
-    let body = Body { parameters: 1, captures: 0, nodes, results, known: Known::default() };
+    let body = Body::of(1, 0, nodes, results);
     // Such an array would be too large: what is read is the map alone.
     let written = text(Program::new("f", body));
     assert!(["i31, i_32,", "i33", "+ i_32", "+ i_64"].iter().all(|part| written.contains(part)), "{written}");

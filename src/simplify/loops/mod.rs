@@ -19,7 +19,7 @@ pub(super) const RULES: Rules = &[
 
 /// The simplified body, if it differs; every body is simplified once.
 fn simplified(arena: &mut Simplifier, body: &Arc<Body>) -> Option<Arc<Body>> {
-    // In this program, or in another that it is part of now.
+    // In this program, or in another that it is part of now: derivatives of nested bodies are simplified from the innermost outwards.
     if body.known.is_simple() && arena.replaced.is_none() {
         return None;
     }

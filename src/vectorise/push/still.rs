@@ -2,7 +2,6 @@
 
 use super::read::without_repetition;
 use crate::affine::AffineMap;
-use crate::term::hash::Known;
 use crate::term::{Body, Node, NodeId, Op};
 
 /// Whether it is plain that no read of a simplified program moves. Where it is not, the walk may find that none does.
@@ -95,5 +94,5 @@ pub(crate) fn in_order(body: Body) -> Body {
     });
     let nodes = moved.collect();
     let results = body.results.iter().map(|&result| places[result as usize]).collect();
-    Body { nodes, results, known: Known::default(), ..body }
+    Body::of(body.parameters, body.captures, nodes, results)
 }
