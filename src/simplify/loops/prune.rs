@@ -353,12 +353,15 @@ impl Pass {
         Some(outputs)
     }
 
-    /// The used results of a body on operands; floats keep the mark of a chosen side.
+    /// The used results of a body on operands, of which there are those that they need; floats keep the mark of a chosen side.
     fn inline(&mut self, body: &Body, operands: &[NodeId], used: &[bool]) -> Outputs {
-        let ids = self.graph.append(body, operands.iter().copied());
+        let wanted: Vec<usize> = (0..used.len()).filter(|&at| used[at]).collect();
+        let results: Vec<NodeId> = wanted.iter().map(|&at| body.results[at]).collect();
+        let body = body.with_results(&results);
+        let ids = self.graph.append(&body, operands.iter().copied());
         let mut outputs: Outputs = vec![None; used.len()];
-        for at in (0..used.len()).filter(|&at| used[at]) {
-            let value = ids[body.results[at] as usize];
+        for (&at, &result) in wanted.iter().zip(&body.results) {
+            let value = ids[result as usize];
             let float = self.graph.ty(value).dtype.is_float();
             outputs[at] = Some(if float { self.graph.add(Op::Mark, &[value]) } else { value });
         }

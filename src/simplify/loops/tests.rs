@@ -115,6 +115,21 @@ fn known_sides_take_the_place_of_conditionals() {
         outputs(g, node, &[0, 1])
     });
     assert_eq!(operations(&checked(&known)), ["add", "mark", "mark"]);
+    // What the side computes for a result that nobody uses has lost its operand.
+    let in_part = program(&[s.clone(), s.clone()], |g| {
+        let side = |op: Unary| {
+            body(&[f64s(&[2]), f64s(&[2])], 2, |g| {
+                let of_first = g.add(Op::Unary(op), &[0]);
+                vec![of_first, 1]
+            })
+        };
+        let condition = g.add(Op::Constant(Array::full(&[], Value::Bool(true))), &[]);
+        let first = g.add(Op::Unary(Unary::Exp), &[0]);
+        let branch = Branch { then: side(Unary::Sin), otherwise: side(Unary::Cos) };
+        let node = g.add(Op::Branch(Arc::new(branch)), &[condition, first, 1]);
+        outputs(g, node, &[1])
+    });
+    assert_eq!(operations(&checked(&in_part)), ["mark"]);
     let unknown = program(&[Type::scalar(DType::F64), s.clone(), s.clone(), s], |g| {
         let (then, otherwise) = sides();
         let zero = g.add(Op::Constant(Array::full(&[], Value::F64(0.0))), &[]);
