@@ -15,7 +15,7 @@ use super::level::Level;
 use super::level::Product;
 use crate::concrete::Arithmetic;
 use crate::concrete::Scalar;
-use crate::engine::cpu::elements::{counted, load, store};
+use crate::engine::cpu::elements::{counted, load};
 use crate::operation::{Binary, Unary, comparison_row};
 use crate::shape::DType;
 
@@ -58,18 +58,12 @@ pub(in crate::engine::cpu) trait Packed: Copy {
     #[inline(always)]
     unsafe fn rest(self, from: *const Self::Element, count: usize) -> Self {
         let mut elements = self.elements();
-        // In parts, the largest first, since each turn of a loop takes as long as one of them.
-        macro_rules! copy {
-            ($($part:literal)*) => {
-                $(if $part < Self::WIDTH && count & $part != 0 {
-                    let at = count & !(2 * $part - 1);
-                    let to = elements.as_mut_ptr().wrapping_add(at).cast::<[Self::Element; $part]>();
-                    // SAFETY: as the caller's, and a register has no more elements.
-                    unsafe { store(to, load(from.wrapping_add(at).cast::<[Self::Element; $part]>())) };
-                })*
-            };
-        }
-        copy!(32 16 8 4 2 1);
+        counted!(at in 0..Self::WIDTH => {
+            if at < count {
+                // SAFETY: as the caller's.
+                elements[at] = unsafe { load(from.wrapping_add(at)) };
+            }
+        });
         // SAFETY: a register has no more elements.
         unsafe { Self::load(elements.as_ptr()) }
     }
@@ -84,12 +78,15 @@ pub(in crate::engine::cpu) trait Packed: Copy {
     /// The sum of halves, until one element is left. Where floats are not added it is that in any order.
     #[inline(always)]
     fn total(self) -> Self::Element {
-        let elements = self.plus(self.reversed()).elements();
-        let mut total = elements[0];
-        counted!(at in 1..Self::WIDTH / 2 => {
-            total = total.plus(elements[at]);
-        });
-        total
+        let mut elements = self.plus(self.reversed()).elements();
+        let mut width = Self::WIDTH / 2;
+        while width > 1 {
+            width /= 2;
+            counted!(at in 0..width => {
+                elements[at] = elements[at].plus(elements[at + width]);
+            });
+        }
+        elements[0]
     }
     /// The last element first.
     fn reversed(self) -> Self;

@@ -136,12 +136,15 @@ mod x86 {
                 #[inline(always)]
                 fn total(best: V) -> V::Element {
                     // The order does not matter.
-                    let elements = best.$better(best.reversed()).elements();
-                    let mut best = elements[0];
-                    counted!(at in 1..V::WIDTH / 2 => {
-                        best = $better(best, elements[at]);
-                    });
-                    best
+                    let mut elements = best.$better(best.reversed()).elements();
+                    let mut width = V::WIDTH / 2;
+                    while width > 1 {
+                        width /= 2;
+                        counted!(at in 0..width => {
+                            elements[at] = $better(elements[at], elements[at + width]);
+                        });
+                    }
+                    elements[0]
                 }
             }
         };
