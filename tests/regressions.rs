@@ -496,3 +496,16 @@ fn constant_factors_of_sums_stay_in_the_range_of_numbers() {
     check!(f64, [1e200, 1e200], x => (x * 1e-60).dot(&(x * 1e-60)));
     check!(f32, [1e25, 1e25], x => (x * 1e-8).dot(&(x * 1e-8)));
 }
+
+/// Orders above 128 were refused, also in gradients of lower ones.
+#[test]
+fn polygamma_of_any_order_is_exported() {
+    for order in [129, 171, u32::MAX] {
+        let staged = stage(|x: &Vector<Staged, f64>| x.polygamma(order).sum(), &v(&[140.0, 2.0])).unwrap();
+        let gradient = staged.value_and_grad().unwrap();
+        let c = deltaray::export::c(&gradient).unwrap().source;
+        let rust = deltaray::export::rust(&gradient).unwrap();
+        let next = order.saturating_add(1).to_string();
+        assert!(c.contains(&format!("polygamma_f64({next}, ")) && rust.contains(&format!("polygamma_f64({next}, ")));
+    }
+}

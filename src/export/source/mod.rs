@@ -14,10 +14,9 @@ pub use rust_file::RustOptions;
 use super::Program;
 use crate::error::{Error, Result};
 use crate::kernel::{self, Procedure};
-use crate::operation::Unary;
 use crate::shape::{DType, Type};
 use crate::simplify::fold_constants;
-use crate::term::{Body, Op};
+use crate::term::Body;
 use crate::vectorise::push_gathers;
 
 /// A program as source of Rust: a function over slices, which needs no crate and allocates nothing. See [`RustOptions`].
@@ -36,22 +35,6 @@ pub fn rust(program: impl Into<Program>) -> Result<String> {
 /// When the program has an operation that the language can't express, which is named.
 pub fn c(program: impl Into<Program>) -> Result<CSource> {
     CSource::new(&program.into(), &[])
-}
-
-/// The largest order of polygamma functions that exported programs have.
-const HIGHEST_ORDER: u32 = 128;
-
-fn check(body: &Body, target: &'static str) -> Result<()> {
-    for node in &body.nodes {
-        if let Op::Unary(Unary::Polygamma(order)) = node.op
-            && order > HIGHEST_ORDER
-        {
-            let problem = format!("derivatives of the digamma function of an order above {HIGHEST_ORDER}, as {order}");
-            return Err(Error::Export { target, operation: "polygamma".into(), problem });
-        }
-        node.op.bodies().into_iter().try_for_each(|body| check(body, target))?;
-    }
-    Ok(())
 }
 
 /// The bytes of all arrays and all memory of a function are fewer than this: so sums of sizes are numbers of C.
@@ -80,7 +63,6 @@ fn lowered(body: &Body, target: &'static str, lower: fn(&Body) -> Procedure) -> 
             problem: format!("an ill-formed program: {problem}"),
         });
     }
-    check(body, target)?;
     let folded = fold_constants(body);
     Ok(lower(&push_gathers(&folded)))
 }
