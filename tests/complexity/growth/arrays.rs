@@ -1,15 +1,9 @@
 //! Chains of operations on arrays: products, concatenations, reads and writes of parts, sorts.
 
 use super::*;
-use constructs::{Construct, S, V};
+use constructs::{Construct, S, V, steps};
 
 pub fn arrays() -> Vec<Construct> {
-    macro_rules! steps {
-        ($name:expr, $size:expr, $program:expr) => { steps!($name, $size, wide 9, $program) };
-        ($name:expr, $size:expr, wide $width:expr, $program:expr) => {
-            Construct { name: $name, size: $size, parameters: |_| 1, width: $width, program: $program, growth: 2.2, runs: true }
-        };
-    }
     vec![
         steps!("contractions with constant factors", 20, |n, p| {
             let m = p[0].reshape((3, 3));

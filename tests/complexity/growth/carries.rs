@@ -1,7 +1,7 @@
 //! Loops that carry, read, keep and return many values.
 
 use super::*;
-use constructs::{Construct, S, V};
+use constructs::{Construct, S, V, steps};
 
 type Count = Scalar<Staged, i64>;
 
@@ -38,19 +38,6 @@ fn mixed(carries: &[V], e: &S) -> Vec<V> {
 }
 
 pub fn carries() -> Vec<Construct> {
-    macro_rules! steps {
-        ($name:expr, $size:expr, $program:expr) => {
-            Construct {
-                name: $name,
-                size: $size,
-                parameters: |_| 1,
-                width: 9,
-                program: $program,
-                growth: 2.2,
-                runs: true,
-            }
-        };
-    }
     vec![
         steps!("rotation by iterate", 20, |n, p| sum(&iterate(scalars(n, &p[0]), 10, rotated))),
         steps!("rotation by scan", 20, |n, p| {
@@ -124,12 +111,11 @@ pub fn carries() -> Vec<Construct> {
             let step = |c: S| (0..n).fold(c, |c, k| iterate(c, 3, |c: S| c.sin() * p[0].at(k as i64 % 9)));
             iterate(p[0].at(0), 7, step)
         }),
-        Construct {
-            parameters: |n| n,
-            ..steps!("a loop over parameters", 10, |_, p| sums(&iterate(p.clone(), 7, |c: Vec<V>| mixed(
-                &c,
-                &p[0].at(1)
-            ))))
-        },
+        steps!(
+            "a loop over parameters",
+            10,
+            many | _,
+            p | sums(&iterate(p.clone(), 7, |c: Vec<V>| mixed(&c, &p[0].at(1))))
+        ),
     ]
 }

@@ -21,6 +21,18 @@ pub struct Construct {
     pub runs: bool,
 }
 
+/// A construct of so many steps: its name, its size, and its program, of one vector of nine elements unless said.
+macro_rules! steps {
+    ($name:expr, $size:expr, $program:expr) => { steps!($name, $size, wide 9, $program) };
+    ($name:expr, $size:expr, wide $width:expr, $program:expr) => {
+        Construct { name: $name, size: $size, parameters: |_| 1, width: $width, program: $program, growth: 2.2, runs: true }
+    };
+    ($name:expr, $size:expr, many $program:expr) => {
+        Construct { name: $name, size: $size, parameters: |n| n, width: 9, program: $program, growth: 2.2, runs: true }
+    };
+}
+pub(super) use steps;
+
 fn nest_scan(x: &S, y: &S, d: usize) -> S {
     match d {
         0 => (x * y).sin(),
@@ -65,15 +77,6 @@ fn tree(xs: &[S]) -> S {
 }
 /// All of them.
 pub fn constructs() -> Vec<Construct> {
-    macro_rules! steps {
-        ($name:expr, $size:expr, $program:expr) => { steps!($name, $size, wide 9, $program) };
-        ($name:expr, $size:expr, wide $width:expr, $program:expr) => {
-            Construct { name: $name, size: $size, parameters: |_| 1, width: $width, program: $program, growth: 2.2, runs: true }
-        };
-        ($name:expr, $size:expr, many $program:expr) => {
-            Construct { name: $name, size: $size, parameters: |n| n, width: 9, program: $program, growth: 2.2, runs: true }
-        };
-    }
     macro_rules! levels {
         ($name:expr, $size:expr, $program:expr) => {
             Construct {
