@@ -344,7 +344,7 @@ fn with_passes(
 
 /// The program without what loops and conditionals compute and nothing uses.
 pub(crate) fn pruned(mut body: Body) -> Body {
-    // What a later loop does not read is dropped from an earlier one the next time.
+    // A conditional that gives way to its known side may show that loops before it are needed less.
     while let Some(smaller) = loops::prune(&body) {
         body = smaller;
     }

@@ -4,7 +4,7 @@
 use super::{Binding, Operands, Outputs, Pass, live_in_steps, rebuild};
 use crate::concrete::Array;
 use crate::shape::Value;
-use crate::term::{Body, NodeId, Op, Steps, Sweep, Sweeps};
+use crate::term::{NodeId, Op, Steps, Sweep, Sweeps};
 use std::sync::Arc;
 
 /// What of a sweep is needed.
@@ -18,18 +18,6 @@ struct Need {
 
 fn invariant(sweep: &Sweep, carry: usize) -> bool {
     sweep.body.results[carry] as usize == carry
-}
-
-/// Which nodes some need.
-fn closure(body: &Body, roots: impl Iterator<Item = NodeId>) -> Vec<bool> {
-    let mut live = vec![false; body.nodes.len()];
-    roots.for_each(|id| live[id as usize] = true);
-    for at in (0..body.nodes.len()).rev() {
-        if live[at] {
-            body.nodes[at].args.iter().for_each(|&arg| live[arg as usize] = true);
-        }
-    }
-    live
 }
 
 /// How many are true before each.
@@ -78,12 +66,18 @@ fn needs(sweeps: &Sweeps, used: &[bool], condition: &[bool]) -> Vec<Need> {
 /// Which nodes of a condition it needs.
 fn of_condition(sweeps: &Sweeps) -> Vec<bool> {
     match &sweeps.steps {
-        Steps::While(condition) => closure(condition, condition.results.iter().copied()),
+        Steps::While(condition) => live_in_steps(condition, 0, condition.results.iter().copied()),
         Steps::Count(_) => Vec::new(),
     }
 }
 
-/// Which operands the used outputs of a loop need. Carries that are results start as something; all captures are taken to be needed.
+/// Whether a sweep or the condition needs a capture.
+fn is_captured(sweeps: &Sweeps, needs: &[Need], condition: &[bool], capture: usize) -> bool {
+    let live = |(sweep, need): (&Sweep, &Need)| need.live[sweep.body.parameters + capture];
+    sweeps.sweeps.iter().zip(needs).any(live) || condition.get(sweeps.sweeps[0].carries + capture) == Some(&true)
+}
+
+/// Which operands the used outputs of a loop need. Carries that are results start as something.
 pub(super) fn operands(sweeps: &Sweeps, used: &[bool]) -> Vec<bool> {
     let condition = of_condition(sweeps);
     let needs = needs(sweeps, used, condition.get(..sweeps.sweeps[0].carries).unwrap_or_default());
@@ -96,7 +90,7 @@ pub(super) fn operands(sweeps: &Sweeps, used: &[bool]) -> Vec<bool> {
         }
         operands.extend_from_slice(&need.live[sweep.carries..sweep.carries + sweep.inputs]);
     }
-    operands.resize(operands.len() + sweeps.sweeps[0].body.captures, true);
+    operands.extend((0..sweeps.sweeps[0].body.captures).map(|at| is_captured(sweeps, &needs, &condition, at)));
     operands
 }
 
@@ -174,14 +168,9 @@ impl Pass {
             own.push(bindings);
         }
         let shared: Vec<Binding> = (first_capture..args.len())
-            .map(|at| {
-                let capture = at - first_capture;
-                let live = |sweep: &Sweep, need: &Need| need.live[sweep.body.parameters + capture];
-                let in_bodies = sweeps.sweeps[..count].iter().zip(&needs).any(|(sweep, need)| live(sweep, need));
-                match in_bodies || condition.get(first.carries + capture) == Some(&true) {
-                    true => self.capture(&mut captures, args[at]),
-                    false => Binding::Dropped,
-                }
+            .map(|at| match is_captured(sweeps, &needs, &condition, at - first_capture) {
+                true => self.capture(&mut captures, args[at]),
+                false => Binding::Dropped,
             })
             .collect();
         let kept = |at: usize| needs[at].kept.iter().filter(|&&kept| kept).count();
