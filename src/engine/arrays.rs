@@ -117,7 +117,7 @@ pub(crate) unsafe fn write_array(array: &Array, to: *mut u8) {
         // SAFETY: as the caller's.
         unsafe {
             match data {
-                Data::Uniform(shape, x) => repeat(to, crate::shape::size(shape), *x),
+                Data::Uniform(shape, x) => repeated(to, crate::shape::size(shape), *x),
                 Data::Dense(array) => std::ptr::copy_nonoverlapping(array.as_ptr(), to, array.len()),
             }
         }
@@ -126,24 +126,39 @@ pub(crate) unsafe fn write_array(array: &Array, to: *mut u8) {
     for_data!(array, data => unsafe { of(data, to.cast()) });
 }
 
-/// Writes one element so many times. Most are copies of those before, which the system copies as fast in builds with little
-/// optimisation as in others.
+/// Bytes that are copied again and again, about: they stay in the first cache.
+const NEAR: usize = 4 << 10;
+
+/// Repeats the first elements until there are so many: copies of those that are there, more of them each time. The system copies
+/// as fast in builds with little optimisation as in others.
+///
+/// # Safety
+///
+/// There is room for all, and the first have been written, `pattern` or all.
+pub(crate) unsafe fn repeat<T: Copy>(elements: *mut T, pattern: usize, count: usize) {
+    let (mut there, mut whole) = (pattern.min(count), pattern);
+    while there < count {
+        let length = whole.min(count.wrapping_sub(there));
+        // SAFETY: as the caller's; what is copied stands before its copy.
+        unsafe { std::ptr::copy_nonoverlapping(elements, elements.wrapping_add(there), length) };
+        there = there.wrapping_add(length);
+        if whole.wrapping_mul(size_of::<T>()) < NEAR {
+            whole = there;
+        }
+    }
+}
+
+/// Writes one element so many times.
 ///
 /// # Safety
 ///
 /// There is room for them.
-unsafe fn repeat<T: Copy>(to: *mut T, count: usize, x: T) {
-    // So many elements stay in the first cache.
-    const MOST: usize = 1 << 11;
-    let mut done = count.min(16);
-    // SAFETY: the caller promises room for all, and what is copied has been written.
+unsafe fn repeated<T: Copy>(to: *mut T, count: usize, x: T) {
+    const PATTERN: usize = 16;
+    // SAFETY: as the caller's.
     unsafe {
-        (0..done).for_each(|at| to.add(at).write(x));
-        while done < count {
-            let more = done.min(count - done).min(MOST);
-            std::ptr::copy_nonoverlapping(to, to.add(done), more);
-            done += more;
-        }
+        (0..count.min(PATTERN)).for_each(|at| to.add(at).write(x));
+        repeat(to, PATTERN, count);
     }
 }
 
@@ -156,11 +171,11 @@ pub(crate) unsafe fn fill(to: *mut u8, count: usize, value: Value) {
     // SAFETY: as the caller's.
     unsafe {
         match value {
-            Value::F32(x) => repeat(to.cast(), count, x),
-            Value::F64(x) => repeat(to.cast(), count, x),
-            Value::I32(x) => repeat(to.cast(), count, x),
-            Value::I64(x) => repeat(to.cast(), count, x),
-            Value::Bool(x) => repeat(to.cast(), count, x),
+            Value::F32(x) => repeated(to.cast(), count, x),
+            Value::F64(x) => repeated(to.cast(), count, x),
+            Value::I32(x) => repeated(to.cast(), count, x),
+            Value::I64(x) => repeated(to.cast(), count, x),
+            Value::Bool(x) => repeated(to.cast(), count, x),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::code::Slot;
 use super::elements::{counted, load, store};
 use super::scatter::copy_row;
 use super::vector::Kernel;
+use crate::engine::arrays::repeat;
 use crate::shape::DType;
 
 /// Reads pieces of rows at computed positions, zeros where these are outside, or combines elements with such pieces.
@@ -22,9 +23,6 @@ pub(super) struct Pieces {
     pub(super) row: usize,
     pub(super) width: usize,
 }
-
-/// Bytes that are copied again and again, about.
-const NEAR: usize = 4 << 10;
 
 /// Copies rows that do not begin where the ones before them end to a tile that goes through them one after the other, or from
 /// there.
@@ -85,21 +83,11 @@ unsafe fn read<T: Copy>(tile: *mut u8, rows: *mut u8, strides: [isize; 2], row: 
     // SAFETY: as the caller's.
     unsafe {
         if along == size as isize && across == 0 {
-            // The same row again and again: copies of whole rows that are there already, more of them each time, as long as they
-            // stay near.
-            let (mut there, mut whole) = (row.min(count), row);
-            each_piece::<T>((tile, rows), strides, row, (first, there), |to, from, length| {
+            // The same row again and again.
+            each_piece::<T>((tile, rows), strides, row, (first, row.min(count)), |to, from, length| {
                 copy_row(to.cast(), from.cast(), length.wrapping_mul(size));
             });
-            let tile = tile.cast::<T>();
-            while there < count {
-                let length = whole.min(count.wrapping_sub(there));
-                std::ptr::copy_nonoverlapping(tile, tile.wrapping_add(there), length);
-                there = there.wrapping_add(length);
-                if whole.wrapping_mul(size) < NEAR {
-                    whole = there;
-                }
-            }
+            repeat(tile.cast::<T>(), row, count);
         } else if along == size as isize {
             each_piece::<T>((tile, rows), strides, row, (first, count), |to, from, length| {
                 copy_row(to.cast(), from.cast(), length.wrapping_mul(size));

@@ -91,10 +91,18 @@ impl Compiled {
             return Ok(Some(flat));
         }
         Ok(match step {
-            Step::Loop(repeated) => CompiledLoop::new(isa, repeated, types, cut)?.map(Compiled::of_loop),
-            Step::Branch(branch) => CompiledBranch::new(isa, branch, cut)?.map(Compiled::of_branch),
-            Step::Sweeps(sweeps) => CompiledSweeps::new(isa, sweeps, types, cut)?.map(Compiled::of_sweeps),
-            Step::Blocks(blocks) => CompiledBlocks::new(isa, blocks, types)?.map(Compiled::of_blocks),
+            Step::Loop(repeated) => {
+                CompiledLoop::new(isa, repeated, types, cut)?.map(|repeated| Compiled::boxed(Compiled::Loop, repeated))
+            }
+            Step::Branch(branch) => {
+                CompiledBranch::new(isa, branch, cut)?.map(|branch| Compiled::boxed(Compiled::Branch, branch))
+            }
+            Step::Sweeps(sweeps) => {
+                CompiledSweeps::new(isa, sweeps, types, cut)?.map(|sweeps| Compiled::boxed(Compiled::Sweeps, sweeps))
+            }
+            Step::Blocks(blocks) => {
+                CompiledBlocks::new(isa, blocks, types)?.map(|blocks| Compiled::boxed(Compiled::Blocks, blocks))
+            }
             Step::Nest(_) | Step::Product(_) | Step::Call(_) => unreachable!("they have no machines"),
         })
     }
@@ -129,20 +137,9 @@ impl Compiled {
         }))
     }
 
-    fn of_loop(repeated: Box<CompiledLoop>) -> Box<Compiled> {
-        Box::new(Compiled::Loop(repeated))
-    }
-
-    fn of_branch(branch: Box<CompiledBranch>) -> Box<Compiled> {
-        Box::new(Compiled::Branch(branch))
-    }
-
-    fn of_sweeps(sweeps: Box<CompiledSweeps>) -> Box<Compiled> {
-        Box::new(Compiled::Sweeps(sweeps))
-    }
-
-    fn of_blocks(blocks: Box<CompiledBlocks>) -> Box<Compiled> {
-        Box::new(Compiled::Blocks(blocks))
+    /// A step that runs machines, made in a function of its own: the frames of what recurses into machines stay small.
+    fn boxed<T>(of: fn(Box<T>) -> Compiled, inner: Box<T>) -> Box<Compiled> {
+        Box::new(of(inner))
     }
 
     /// Gives a nest its table, behind `first` pointers of others: where the next table begins.
