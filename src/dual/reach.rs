@@ -1,5 +1,5 @@
-//! What moves in the body of a loop, and which carries get a cotangent: fixed points over the steps, found without going
-//! through the body once for each carry that turns out to.
+//! The values that move in the body of a loop, and the carries that get a cotangent: fixed points over the steps, found without
+//! going through the body once for each carry that turns out to.
 
 use super::loops::Active;
 use super::record::{Recorded, record};

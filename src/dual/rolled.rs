@@ -46,7 +46,7 @@ impl<A: Algebra> Rolled<A> {
 /// The two sides, and which captures move with the inputs.
 type Sides = (Active, Active);
 
-/// What is left of a type in one place.
+/// The residuals in one place.
 struct Stored {
     /// The residual of each side, by its node in the recordings of that side.
     nodes: [Option<NodeId>; 2],
@@ -78,7 +78,7 @@ fn recordings((then, otherwise): (&Active, &Active), present: &[bool]) -> [Box<R
     [then, Recording::boxed(otherwise, present, true)]
 }
 
-/// What both sides leave.
+/// The residuals of both sides.
 fn residuals(sides: (&Active, &Active), recordings: &[Box<Recording>; 2]) -> Vec<Stored> {
     let mut position = sides.0.body.results.len();
     let have_bodies = sides.0.body.nesting() > 0 && sides.1.body.nesting() > 0;
@@ -162,7 +162,7 @@ impl BackwardBranch {
             let Recording { graph, adjoints, .. } = &mut *recordings[side];
             let mut parameters: Vec<NodeId> = read.iter().map(|&at| (arity + at) as NodeId).collect();
             for residual in &forward.residuals {
-                // What belongs to the other side alone is a parameter that nothing reads: any new node of its type.
+                // A residual of the other side alone is a parameter that nothing reads: any new node of its type.
                 let unread = |graph: &mut Graph| {
                     let zero = zero(graph, &residual.ty);
                     graph.add(Op::Alias, &[zero])

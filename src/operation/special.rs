@@ -214,8 +214,8 @@ fn digamma(x: f64) -> f64 {
 /// ψ⁽ᵐ⁾(x), the derivative of order m of the digamma function (DLMF 5.15).
 ///
 /// Arguments below −1 take the reflection. At the poles, 0 and the negative integers, an odd order is +∞ and an even one NaN. The
-/// order is small in practice: the recurrence has as many steps, and some more; of orders
-/// beyond 170, whose factorials no number holds, it is NaN.
+/// order is small in practice: the recurrence has as many steps, and some more. Orders beyond 170, whose factorials no number holds,
+/// give NaN.
 fn polygamma(order: u32, x: f64) -> f64 {
     if order == 0 {
         return digamma(x);
