@@ -240,6 +240,10 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     /// The adjoint of [`Algebra::gather`]: zeros of shape `extents ++ r`, to which `updates[s, r]` is added at position
     /// `[indices[0][s], .., r]`; updates outside are ignored. Of booleans: or.
     fn scatter(updates: Self::Array, indices: Vec<Self::Array>, extents: &[usize]) -> Self::Array;
+    /// `target` with `updates[s, r]` written at position `[indices[0][s], .., indices[k-1][s], r]`, of several at one position
+    /// the last in row-major order; updates outside are ignored. The updates have the shape that [`Algebra::gather`] reads at
+    /// the positions. The derivative goes to the updates that are there afterwards, and to the rest of the target.
+    fn scatter_set(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array;
     /// Reduces over axes, which are ascending, and removes them.
     fn reduce(op: Reduction, a: Self::Array, axes: &[usize]) -> Self::Array;
     /// The position of an extreme along an axis, as `i64`; 0 when the axis is empty.

@@ -143,6 +143,41 @@ pub(super) fn scatter_onto<T: Scalar>(
     Ok(T::wrap(Data::from_vec(&shape, out)))
 }
 
+/// `target` with `updates[s, r]` written at `[indices[0][s], .., r]`, in the order of the updates; those outside are ignored.
+pub(super) fn scatter_set<T: Scalar>(
+    target: Data<T>,
+    updates: Data<T>,
+    indices: &[Array],
+) -> Result<Array, OutOfMemory> {
+    let Some(first) = indices.first() else { return Ok(T::wrap(updates)) };
+    let shape = Shape::from_slice(target.shape());
+    let (extents, row) = shape.split_at(indices.len());
+    let (count, width) = (size(first.shape()), size(row));
+    let positions = Positions::new(indices, extents);
+    let nothing = match (&target, &updates) {
+        (Data::Uniform(_, x), Data::Uniform(_, y)) => x.same_bits(*y),
+        _ => false,
+    };
+    if nothing || count == 0 || size(&shape) == 0 || (positions.is_uniform() && positions.one(0).is_none()) {
+        return Ok(T::wrap(target));
+    }
+    let mut out = target.into_vec()?;
+    let mut write = |at: usize, position: Option<usize>| {
+        let Some(position) = position else { return };
+        let out = &mut out[position * width..(position + 1) * width];
+        match &updates {
+            Data::Uniform(_, x) => out.fill(*x),
+            dense => out.copy_from_slice(&dense.as_slice().unwrap_or_default()[at * width..(at + 1) * width]),
+        }
+    };
+    match positions.is_uniform() {
+        // The last of all.
+        true => write(count - 1, positions.one(0)),
+        false => positions.each(count, write),
+    }
+    Ok(T::wrap(Data::from_vec(&shape, out)))
+}
+
 /// The adjoint of [`gather`]: updates added to zeros.
 pub(super) fn scatter<T: Scalar>(updates: Data<T>, indices: &[Array], extents: &[usize]) -> Result<Array, OutOfMemory> {
     let Some(first) = indices.first() else { return Ok(T::wrap(updates)) };

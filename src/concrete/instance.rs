@@ -163,6 +163,13 @@ impl Algebra for Concrete {
     }
 
     #[track_caller]
+    fn scatter_set(target: Array, updates: Array, indices: Vec<Array>) -> Array {
+        let operands = [std::slice::from_ref(&target), std::slice::from_ref(&updates), &indices];
+        let call = Call::new(|| Op::ScatterSet, &operands);
+        call.one(for_pair!(target, updates, (target, updates) => gather::scatter_set(target, updates, &indices)))
+    }
+
+    #[track_caller]
     fn reduce(op: Reduction, a: Array, axes: &[usize]) -> Array {
         let call = Call::new(|| Op::Reduce(op, axes.into()), &[std::slice::from_ref(&a)]);
         call.one(for_data!(a, data => reduce::reduce(op, data, axes)))

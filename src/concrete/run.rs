@@ -80,6 +80,11 @@ pub(crate) fn apply(op: &Op, args: Operands<Concrete>) -> Result<Array, OutOfMem
             let indices: Vec<Array> = args.collect();
             for_data!(updates, updates => gather::scatter(updates, &indices, extents))
         }
+        Op::ScatterSet => {
+            let (target, updates) = (next(), next());
+            let indices: Vec<Array> = args.collect();
+            for_pair!(target, updates, (target, updates) => gather::scatter_set(target, updates, &indices))
+        }
         Op::Reduce(op, axes) => for_data!(next(), data => reduce::reduce(*op, data, axes)),
         Op::ArgReduce(op, axis) => for_data!(&next(), data => reduce::arg_reduce(*op, data, *axis)),
         Op::ArgSort(order, axis) => for_data!(&next(), data => sort::arg_sort(*order, data, *axis)),

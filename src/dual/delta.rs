@@ -64,6 +64,9 @@ pub(crate) enum Map<A: Algebra> {
     Gather(Vec<A::Array>, Shape),
     /// Adds at computed positions.
     Scatter(Vec<A::Array>),
+    /// Writes at computed positions, where the mask says which updates are there afterwards, if not all: a target, and
+    /// updates.
+    ScatterSet(Box<(Vec<A::Array>, Option<A::Array>)>),
     /// A contraction with a fixed right operand, as the contraction of its transpose. Elsewhere: a node of an eager program
     /// on numbers should be no larger than what scaling by one needs.
     ContractLeft(Box<(Contraction, A::Array)>),
@@ -197,6 +200,17 @@ impl<A: Algebra> Derivative<A> for Delta<A> {
 
     fn scatter(self, indices: Vec<A::Array>, _extents: &[usize]) -> Self {
         Delta::of(Map::Scatter(indices), self)
+    }
+
+    fn scatter_set(
+        target: Option<Self>,
+        updates: Option<Self>,
+        indices: Vec<A::Array>,
+        latest: impl FnOnce() -> Option<A::Array>,
+        _types: [Type; 2],
+    ) -> Self {
+        let latest = updates.as_ref().and_then(|_| latest());
+        Delta::new(Map::ScatterSet(Box::new((indices, latest))), smallvec![target, updates])
     }
 
     fn sum(self, axes: &[usize], shape: &[usize]) -> Self {

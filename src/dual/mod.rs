@@ -156,6 +156,11 @@ macro_rules! delegate {
             rules::scatter_onto::<A, $rules>(target.into(), updates.into(), indices).into()
         }
         #[track_caller]
+        fn scatter_set(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
+            let indices = indices.into_iter().map(|index| index.primal).collect();
+            rules::scatter_set::<A, $rules>(target.into(), updates.into(), indices).into()
+        }
+        #[track_caller]
         fn accumulate_onto(target: Self::Array, updates: Self::Array, map: &AffineMap) -> Self::Array {
             rules::accumulate_onto::<A, $rules>(target.into(), updates.into(), map).into()
         }

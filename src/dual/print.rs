@@ -97,6 +97,7 @@ impl Printer {
             Map::Concatenate(_) => "Concatenate".into(),
             Map::Gather(indices, _) => format!("Gather {}", self.indices(indices)),
             Map::Scatter(indices) => format!("Scatter {}", self.indices(indices)),
+            Map::ScatterSet(written) => format!("ScatterSet {}", self.indices(&written.0)),
             Map::ContractLeft(fixed) => format!("ContractWithRight {}", self.array(&fixed.1)),
             Map::ContractRight(fixed) => format!("ContractWithLeft {}", self.array(&fixed.1)),
             Map::Rolled(rolled) => match **rolled {

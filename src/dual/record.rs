@@ -109,6 +109,9 @@ impl Algebra for Recorded {
     fn scatter(updates: NodeId, indices: Vec<NodeId>, extents: &[usize]) -> NodeId {
         add(Op::Scatter(Shape::from_slice(extents)), &with(updates, indices))
     }
+    fn scatter_set(target: NodeId, updates: NodeId, indices: Vec<NodeId>) -> NodeId {
+        add(Op::ScatterSet, &with(target, with(updates, indices)))
+    }
     fn reduce(op: Reduction, a: NodeId, axes: &[usize]) -> NodeId {
         add(Op::Reduce(op, axes.into()), &[a])
     }

@@ -7,7 +7,7 @@
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Extreme, Reduction};
 use crate::concrete::Array;
-use crate::operation::{Binary, Partial, Unary};
+use crate::operation::{Binary, Comparison, Partial, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 
 /// How a factor meets a derivative.
@@ -59,6 +59,15 @@ pub(crate) trait Derivative<A: Algebra>: Clone {
     fn accumulate_onto(self, target: Self, map: &AffineMap) -> Self {
         target.add(self.accumulate(map))
     }
+    /// Writes at computed positions of a derivative of this type; not both zero. Where not all updates are there afterwards,
+    /// the mask says which.
+    fn scatter_set(
+        target: Option<Self>,
+        updates: Option<Self>,
+        indices: Vec<A::Array>,
+        latest: impl FnOnce() -> Option<A::Array>,
+        types: [Type; 2],
+    ) -> Self;
     /// Sum over axes of an array of this shape.
     fn sum(self, axes: &[usize], shape: &[usize]) -> Self;
     /// A contraction with a fixed right operand.
@@ -227,6 +236,42 @@ pub(crate) fn scatter_onto<A: Algebra, D: Derivative<A>>(
         (dtarget, dx) => dtarget.or_else(|| dx.map(|dx| dx.scatter(indices.clone(), &extents))),
     };
     (A::scatter_onto(target, x, indices), dy.map(D::shared))
+}
+
+/// Writes at computed positions of an array.
+#[track_caller]
+pub(crate) fn scatter_set<A: Algebra, D: Derivative<A>>(
+    (target, dtarget): Pair<A, D>,
+    (x, dx): Pair<A, D>,
+    indices: Vec<A::Array>,
+) -> Pair<A, D> {
+    if indices.is_empty() {
+        return (x, dx);
+    }
+    if dtarget.is_none() && dx.is_none() {
+        return (A::scatter_set(target, x, indices), None);
+    }
+    let types = [&target, &x].map(A::type_of);
+    let extents = Shape::from_slice(&types[0].shape[..indices.len()]);
+    let latest = || latest_writes::<A>(&indices, &extents, &types[1].shape);
+    let dy = D::scatter_set(dtarget, dx, indices.clone(), latest, types.clone());
+    (A::scatter_set(target, x, indices), Some(dy.shared()))
+}
+
+/// The updates of this shape that are there when all have been written at positions: of several at one position the last.
+/// `None` are all of them, for there is at most one.
+fn latest_writes<A: Algebra>(indices: &[A::Array], extents: &[usize], updates: &[usize]) -> Option<A::Array> {
+    let positions = A::shape(indices.first()?);
+    let count = size(&positions);
+    if count <= 1 {
+        return None;
+    }
+    let numbers = A::reshape(A::iota(count), &positions);
+    let none = A::zeros(&Type::new(DType::I64, extents));
+    let written = A::scatter_set(none, numbers.clone(), indices.to_vec());
+    let mask = A::compare(Comparison::Equal, A::gather(written, indices.to_vec()), numbers);
+    let axes: Axes = (0..positions.len()).collect();
+    Some(A::view(mask, &AffineMap::broadcast(&positions, updates, &axes)))
 }
 
 /// An affine add onto an array.

@@ -121,6 +121,18 @@ impl<A: Algebra, const MARKED: bool> Derivative<A> for Direction<A, MARKED> {
         Direction(A::accumulate_onto(target.0, self.0, map))
     }
 
+    fn scatter_set(
+        target: Option<Self>,
+        updates: Option<Self>,
+        indices: Vec<A::Array>,
+        _latest: impl FnOnce() -> Option<A::Array>,
+        types: [Type; 2],
+    ) -> Self {
+        let [target, updates] = [(target, &types[0]), (updates, &types[1])]
+            .map(|(part, ty)| part.map_or_else(|| A::zeros(ty), |direction| direction.0));
+        Direction(A::scatter_set(target, updates, indices))
+    }
+
     fn sum(self, axes: &[usize], _shape: &[usize]) -> Self {
         Direction(A::reduce(Reduction::Sum, self.0, axes))
     }

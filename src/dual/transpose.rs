@@ -6,7 +6,7 @@ use super::rules::Scaling;
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::operation::Binary;
-use crate::shape::Shape;
+use crate::shape::{Shape, Type};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
@@ -213,6 +213,23 @@ impl<A: Algebra> Evaluator<A> {
                 self.add(operand(), contribution, marked);
             }
             Map::Scatter(indices) => self.add(operand(), Whole(A::gather(c, indices.clone())), marked),
+            Map::ScatterSet(written) => {
+                let (indices, latest) = &**written;
+                if let Some(updates) = &node.operands[1] {
+                    let mut read = A::gather(c.clone(), indices.clone());
+                    if let Some(latest) = latest {
+                        let zero = A::zeros(&A::type_of(&read));
+                        read = A::select(latest.clone(), read, zero);
+                    }
+                    self.add(updates, Whole(read), marked);
+                }
+                if let Some(target) = &node.operands[0] {
+                    let mut shape = A::shape(indices.first().expect("nothing is written without positions"));
+                    shape.extend_from_slice(&A::shape(&c)[indices.len()..]);
+                    let nothing = A::zeros(&Type { dtype: A::dtype(&c), shape });
+                    self.add(target, Whole(A::scatter_set(c, nothing, indices.clone())), marked);
+                }
+            }
             Map::ContractLeft(fixed) => {
                 let (spec, right) = &**fixed;
                 self.add(operand(), Whole(A::contract(spec, c, right.clone())), marked);

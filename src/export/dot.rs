@@ -198,6 +198,11 @@ fn operand(op: &Op, position: usize, operands: usize) -> Option<String> {
         Op::Select => Some(["mask", "yes", "no"][position].into()),
         Op::Gather => Some(indexed("array")),
         Op::Scatter(_) => Some(indexed("updates")),
+        Op::ScatterSet => Some(match position {
+            0 => "target".into(),
+            1 => "updates".into(),
+            _ => format!("index {}", position - 2),
+        }),
         Op::Branch(_) => Some(match position {
             0 => "condition".into(),
             _ => format!("capture {}", position - 1),

@@ -30,6 +30,7 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
             Op::ArgReduce(extreme, axis) if body.node(node.args[0]).ty().shape[*axis] > 0 => {
                 position(&mut graph, *extreme, args[0], *axis)
             }
+            Op::ScatterSet if args.len() == 2 => args[1],
             _ if is_without_positions(node) => args[0],
             Op::Scatter(extents) if let Some(updates) = pieces(body, node) => {
                 let updates: Vec<NodeId> = updates.iter().map(|&piece| ids[piece as usize]).collect();

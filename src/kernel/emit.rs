@@ -420,7 +420,7 @@ impl<'a> Emitter<'a> {
         Ok(self.add(value, dtype))
     }
 
-    fn integer(&mut self, value: i64) -> ValueId {
+    pub(crate) fn integer(&mut self, value: i64) -> ValueId {
         self.add(Value::Constant(shape::Value::I64(value)), DType::I64)
     }
 

@@ -10,7 +10,9 @@ use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
-use crate::shape::{Axes, Shape, Type, size};
+use crate::kernel::writes::{self, Known, Writes};
+use crate::operation::Comparison;
+use crate::shape::{Axes, DType, Shape, Type, size};
 use crate::term::hash::TermMap;
 use crate::term::{Body, Graph, Node, NodeId, Op, Steps};
 use smallvec::SmallVec;
@@ -19,12 +21,27 @@ use std::sync::Arc;
 
 /// Lowers a program: decides what is stored, and writes the rest into the nests that need it.
 pub(crate) fn lower(body: &Body) -> Procedure {
-    lowered(body, blocked)
+    lowered(body, Manner { finish: blocked, in_place: false }, 0, &mut Known::new())
+}
+
+/// As [`lower`], where arrays are changed in place: a buffer that is written to may be another name for one before, and loops
+/// have carries whose results are where the parameters are.
+pub(crate) fn lower_in_place(body: &Body) -> Procedure {
+    lowered(body, Manner { finish: blocked, in_place: true }, 0, &mut Known::new())
 }
 
 /// As [`lower`], where every step goes through all of its rows before the next begins.
 pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
-    lowered(body, |procedure| procedure)
+    lowered(body, Manner { finish: |procedure| procedure, in_place: false }, 0, &mut Known::new())
+}
+
+/// How programs and the bodies inside are lowered.
+#[derive(Clone, Copy)]
+struct Manner {
+    /// What is done with a procedure in the end.
+    finish: fn(Procedure) -> Procedure,
+    /// Whether arrays are changed in place.
+    in_place: bool,
 }
 
 /// A lowered program, and where its values are.
@@ -42,22 +59,30 @@ pub(crate) fn lower_traced(body: &Body) -> Traced {
     let body = &*desugared(body);
     let body = &*recomputed(body, LEFT);
     let body = arranged(body);
-    let (procedure, buffers) = written(&body, blocked);
+    let manner = Manner { finish: blocked, in_place: false };
+    let (procedure, buffers) = written(&body, manner, 0, &mut Known::new());
     Traced { procedure, body: body.into_owned(), buffers }
 }
 
-fn lowered(body: &Body, finish: fn(Procedure) -> Procedure) -> Procedure {
+/// Lowers a program, or the body of a loop that has so many carries.
+fn lowered(body: &Body, manner: Manner, carries: usize, known: &mut Known) -> Procedure {
     let body = &*desugared(body);
     let body = &*recomputed(body, LEFT);
-    written(&arranged(body), finish).0
+    written(&arranged(body), manner, carries, known).0
 }
 
 /// The steps of a program, and the buffers of its stored nodes.
-fn written(body: &Body, finish: fn(Procedure) -> Procedure) -> (Procedure, Buffers) {
+fn written(body: &Body, manner: Manner, carries: usize, known: &mut Known) -> (Procedure, Buffers) {
+    let writes = match manner.in_place {
+        true => Writes::of(body, &vec![true; carries], known),
+        false => Writes::default(),
+    };
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {
-        match Lowering::new(body, &calls, finish).run() {
-            Ok((procedure, buffers)) => return (finish(procedure), buffers),
+        match Lowering::new(body, &calls, manner, &writes).run(known) {
+            // What is changed in place has an order, which blocks do not keep.
+            Ok((procedure, buffers)) if writes.any() => return (procedure, buffers),
+            Ok((procedure, buffers)) => return ((manner.finish)(procedure), buffers),
             // What can't be read by affine positions is left to the instance of plain arrays.
             Err(unreadable) => {
                 let before = calls.len();
@@ -77,9 +102,11 @@ enum Place {
 pub(super) struct Lowering<'a> {
     pub(super) body: &'a Body,
     calls: &'a HashSet<NodeId>,
-    /// What is done with procedures of bodies inside.
-    finish: fn(Procedure) -> Procedure,
+    /// How bodies inside are lowered.
+    manner: Manner,
     stored: Vec<bool>,
+    /// Which writes go where the array is that they change.
+    writes: &'a Writes,
     pub(super) procedure: Procedure,
     /// The buffers of stored nodes.
     pub(super) buffers: Buffers,
@@ -101,8 +128,9 @@ pub(super) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(body: &'a Body, calls: &'a HashSet<NodeId>, finish: fn(Procedure) -> Procedure) -> Lowering<'a> {
+    fn new(body: &'a Body, calls: &'a HashSet<NodeId>, manner: Manner, writes: &'a Writes) -> Lowering<'a> {
         let mut stored = roots::stored(body);
+        writes.stored.iter().for_each(|&id| stored[id as usize] = true);
         for &node in calls {
             stored[node as usize] = true;
             for &arg in &body.node(node).args {
@@ -116,8 +144,9 @@ impl<'a> Lowering<'a> {
             uses,
             heights: heights(body),
             calls,
-            finish,
+            manner,
             stored,
+            writes,
             procedure: Procedure::default(),
             buffers: Buffers::of(body.nodes.len()),
             outputs: TermMap::default(),
@@ -139,7 +168,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The procedure, or what can't be read: all of that, as far as it is known without what is written otherwise then.
-    fn run(mut self) -> Result<(Procedure, Buffers), HashSet<NodeId>> {
+    fn run(mut self, known: &mut Known) -> Result<(Procedure, Buffers), HashSet<NodeId>> {
         let body = self.body;
         self.procedure.parameters = body.arity();
         for position in 0..body.arity() {
@@ -168,7 +197,7 @@ impl<'a> Lowering<'a> {
         }
         for (place, id) in std::mem::take(&mut self.nested) {
             let Place::Fixed(step) = &mut self.places[place] else { unreachable!("bodies inside are no nest") };
-            lower_inside(body.node(id), step, self.finish);
+            lower_inside(body.node(id), step, self.manner, known);
         }
         self.procedure.results = body.results.iter().map(|&result| self.buffers[result]).collect();
         let steps = self.places.into_iter().map(|place| match place {
@@ -207,6 +236,7 @@ impl<'a> Lowering<'a> {
             Class::Reducing => self.reducing(id)?,
             Class::Product => self.product(id)?,
             Class::Parts => self.parts(id)?,
+            Class::Writing => self.writing(id)?,
             Class::Alias => {
                 let of = self.buffers[node.args[0]];
                 let buffer = self.buffer(node.ty(), Source::Alias(of));
@@ -275,6 +305,110 @@ impl<'a> Lowering<'a> {
             start += extent;
         }
         Ok(())
+    }
+
+    /// A write into the buffer of the target, or into a copy.
+    fn writing(&mut self, id: NodeId) -> Result<(), Obstacle> {
+        let (body, node) = (self.body, self.body.node(id));
+        let (shape, target, updates) = (&node.ty().shape, node.args[0], node.args[1]);
+        let buffer = if self.writes.is_in_place(id) {
+            let of = self.buffers[target];
+            let buffer = self.buffer(node.ty(), Source::Alias(of));
+            self.buffers.insert(id, buffer);
+            buffer
+        } else {
+            let buffer = self.local(id);
+            let store = |emitter: &mut Emitter| {
+                let access = Access::identity(shape.len());
+                let at = access.linear(shape, shape).ok_or(Obstacle::Read(id))?;
+                Ok((emitter.emit(target, access, NodeId::MAX)?, at, Guards::new(), None))
+            };
+            self.nest(shape, buffer, Mode::Write, store)?;
+            buffer
+        };
+        let domain = body.node(updates).ty().shape.clone();
+        if size(&domain) == 0 {
+            return Ok(());
+        }
+        let indexed = body.node(node.args[2]).ty().rank();
+        let axes = domain.len();
+        let outer = Access { rows: (0..indexed).map(|axis| Affine::axis(axis, axes)).collect(), guards: Guards::new() };
+        let rows = (indexed..axes).map(|axis| Affine::axis(axis, axes)).collect();
+        let row = &domain[indexed..];
+        let at = Access { rows, guards: Guards::new() }.linear(row, &domain).ok_or(Obstacle::Read(id))?;
+        let stride = size(row) as i64;
+        let positions = |emitter: &mut Emitter| {
+            let mut indices: SmallVec<[(ValueId, i64); 3]> = SmallVec::new();
+            for (&arg, &extent) in node.args[2..].iter().zip(shape) {
+                indices.push((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64));
+            }
+            Ok(emitter.joined(&indices, &Guards::new()))
+        };
+        // Of several updates at one position the last counts: those before it are not written, so that they may be in any order.
+        let latest = match writes::are_distinct(body, &node.args[2..]) {
+            true => None,
+            false => {
+                let extents = &shape[..node.args.len() - 2];
+                let latest = self.buffer(&Type::new(DType::I64, extents), Source::Local);
+                let places = &domain[..indexed];
+                let number = |axes: usize| {
+                    let rows = (0..indexed).map(|axis| Affine::axis(axis, axes)).collect();
+                    Access { rows, guards: Guards::new() }.linear(places, &domain[..axes]).ok_or(Obstacle::Read(id))
+                };
+                let own = number(indexed)?;
+                let outer = Access::identity(indexed);
+                let store = |emitter: &mut Emitter| {
+                    let mut indices: SmallVec<[(ValueId, i64); 3]> = SmallVec::new();
+                    for (&arg, &extent) in node.args[2..].iter().zip(shape) {
+                        indices.push((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64));
+                    }
+                    let (index, extent) = emitter.joined(&indices, &Guards::new());
+                    let value = emitter.add(Value::Position(own.clone()), DType::I64);
+                    Ok((value, Affine::constant(0, indexed), Guards::new(), Some((index, 1, extent))))
+                };
+                self.nest(&Shape::from_slice(places), latest, Mode::Reduce(crate::algebra::Reduction::Max), store)?;
+                Some((latest, number(axes)?))
+            }
+        };
+        let write = |emitter: &mut Emitter| -> Result<(ValueId, ValueId, i64), Obstacle> {
+            let (mut index, extent) = positions(emitter)?;
+            if let Some((buffer, number)) = &latest {
+                let at = Affine::constant(0, axes);
+                let last = Value::Gather { buffer: *buffer, at, stride: 1, index, extent };
+                let last = emitter.add(last, DType::I64);
+                let number = emitter.add(Value::Position(number.clone()), DType::I64);
+                let stays = emitter.add(Value::Compare(Comparison::Equal, last, number), DType::Bool);
+                let outside = emitter.integer(-1);
+                index = emitter.add(Value::Select(stays, index, outside), DType::I64);
+            }
+            Ok((emitter.emit(updates, Access::identity(axes), NodeId::MAX)?, index, extent))
+        };
+        let (place, (value, index, extent)) = loop {
+            if let Some(written) = self.fresh(&domain, &write)? {
+                // What it reads of the target, it must not have written.
+                if size(&domain) > 1 && self.reads(written.0, buffer) {
+                    self.places.pop();
+                    self.pointwise(updates)?;
+                    continue;
+                }
+                break written;
+            }
+        };
+        self.store(place, Store {
+            value,
+            buffer,
+            at,
+            guards: Guards::new(),
+            index: Some((index, stride, extent)),
+            mode: Mode::Write,
+        });
+        Ok(())
+    }
+
+    /// Whether the nest at a place reads the memory of a buffer.
+    fn reads(&self, place: usize, buffer: BufferId) -> bool {
+        let Place::Nest(draft) = &self.places[place] else { unreachable!("a place of a nest") };
+        draft.nest.nest.read().any(|read| self.procedure.origin(read) == self.procedure.origin(buffer))
     }
 
     /// What a node is a permutation of the axes of, with the source's axis for each of its own.
@@ -403,22 +537,34 @@ impl<'a> Lowering<'a> {
             {
                 return Ok((place, written));
             }
-            let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, Draft::new(extents), None);
-            let written = write(&mut emitter);
-            self.unreadable.append(&mut emitter.unreadable);
-            match written {
-                Ok(written) => {
-                    self.places.push(Place::Nest(Box::new(emitter.draft)));
-                    let place = self.places.len() - 1;
-                    self.nests.insert(Shape::from_slice(extents), place);
-                    return Ok((place, written));
-                }
-                Err(Obstacle::Size(node)) => {
-                    let frontier = emitter.frontier(&mut self.uses);
-                    self.cut(node, &frontier)?;
-                }
-                Err(obstacle) => return Err(obstacle),
+            if let Some(written) = self.fresh(extents, &write)? {
+                self.nests.insert(Shape::from_slice(extents), written.0);
+                return Ok(written);
             }
+        }
+    }
+
+    /// Writes what stores need into a new nest, and says which; `None` where that would be too large, and what makes it so is
+    /// stored now.
+    fn fresh<T>(
+        &mut self,
+        extents: &[usize],
+        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+    ) -> Result<Option<(usize, T)>, Obstacle> {
+        let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, Draft::new(extents), None);
+        let written = write(&mut emitter);
+        self.unreadable.append(&mut emitter.unreadable);
+        match written {
+            Ok(written) => {
+                self.places.push(Place::Nest(Box::new(emitter.draft)));
+                Ok(Some((self.places.len() - 1, written)))
+            }
+            Err(Obstacle::Size(node)) => {
+                let frontier = emitter.frontier(&mut self.uses);
+                self.cut(node, &frontier)?;
+                Ok(None)
+            }
+            Err(obstacle) => Err(obstacle),
         }
     }
 
@@ -501,8 +647,16 @@ impl<'a> Lowering<'a> {
 
     /// Buffers for all outputs of a node that has several.
     fn several(&mut self, id: NodeId) -> Vec<BufferId> {
-        let types = self.body.node(id).types.clone();
-        let results: Vec<BufferId> = types.iter().map(|ty| self.buffer(ty, Source::Local)).collect();
+        let node = self.body.node(id);
+        let source = |this: &Self, position: usize| match this.writes.stays(id, position) {
+            true => Source::Alias(this.buffers[node.args[position]]),
+            false => Source::Local,
+        };
+        let results = node.types.iter().enumerate().map(|(position, ty)| {
+            let source = source(self, position);
+            self.buffer(ty, source)
+        });
+        let results: Vec<BufferId> = results.collect();
         self.outputs.insert(id, results.clone());
         results
     }
@@ -558,18 +712,19 @@ impl<'a> Lowering<'a> {
 }
 
 /// Lowers the bodies inside of a node, for the step that runs them.
-fn lower_inside(node: &Node, step: &mut Step, finish: fn(Procedure) -> Procedure) {
+fn lower_inside(node: &Node, step: &mut Step, manner: Manner, known: &mut Known) {
+    let mut inner = |body: &Body, carries: usize| lowered(body, manner, carries, known);
     match (&node.op, step) {
-        (Op::Scan(scan), Step::Loop(repeated)) => repeated.step = lowered(&scan.body, finish),
+        (Op::Scan(scan), Step::Loop(repeated)) => repeated.step = inner(&scan.body, scan.carries),
         (Op::Branch(bodies), Step::Branch(branch)) => {
-            branch.then = lowered(&bodies.then, finish);
-            branch.otherwise = lowered(&bodies.otherwise, finish);
+            branch.then = inner(&bodies.then, 0);
+            branch.otherwise = inner(&bodies.otherwise, 0);
         }
         (Op::Sweeps(bodies), Step::Sweeps(sweeps)) => {
             if let Steps::While(condition) = &bodies.steps {
-                sweeps.condition = Some(lowered(condition, finish));
+                sweeps.condition = Some(inner(condition, 0));
             }
-            sweeps.bodies = bodies.sweeps.iter().map(|sweep| lowered(&sweep.body, finish)).collect();
+            sweeps.bodies = bodies.sweeps.iter().map(|sweep| inner(&sweep.body, 0)).collect();
         }
         (op, _) => unreachable!("no bodies inside: {op:?}"),
     }

@@ -24,13 +24,14 @@ mod recompute;
 mod recompute_tests;
 pub(crate) mod roots;
 mod rows;
+mod writes;
 // Looks at nodes are counted in builds with debug assertions alone.
 #[cfg(all(test, debug_assertions))]
 mod tests;
 
 pub(crate) use access::{Affine, Guard, Guards};
 pub(crate) use call::{Call, Called, Sort};
-pub(crate) use lower::{Traced, lower, lower_traced, lower_unblocked};
+pub(crate) use lower::{Traced, lower, lower_in_place, lower_traced, lower_unblocked};
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
 #[cfg(feature = "opencl")]
 pub(crate) use procedure::Epilogue;

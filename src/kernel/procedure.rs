@@ -272,6 +272,14 @@ impl Procedure {
     }
 }
 
+impl Procedure {
+    /// Whether a result is where the parameter at its position is.
+    pub(crate) fn changes(&self, position: usize) -> bool {
+        let source = self.results.get(position).map(|&result| &self.buffers[self.origin(result) as usize].source);
+        matches!(source, Some(&Source::Parameter(parameter)) if parameter == position)
+    }
+}
+
 /// Whether blocks write to one buffer as several results.
 pub(crate) fn writes_apart(procedure: &Procedure) -> bool {
     procedure.steps.iter().any(|step| match step {

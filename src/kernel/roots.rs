@@ -22,6 +22,8 @@ pub(crate) enum Class {
     Product,
     /// Nests that write to parts of one buffer.
     Parts,
+    /// A nest that writes into the buffer of its first operand, or into a copy of it.
+    Writing,
     /// The buffer of its operand.
     Alias,
     /// A rolled loop.
@@ -94,6 +96,7 @@ pub(crate) fn class(body: &Body, node: &Node) -> Class {
         Op::ArgReduce(_, axis) if shape(0)[*axis] > 0 => Class::Reducing,
         Op::Contract(spec) => contraction_class(spec, shape(0), shape(1)),
         Op::Concatenate(_) => Class::Parts,
+        Op::ScatterSet => Class::Writing,
         Op::Scan(_) => Class::Loop,
         Op::Branch(_) => Class::Branch,
         Op::Sweeps(_) => Class::Sweeps,
@@ -114,6 +117,7 @@ pub(crate) fn domain(body: &Body, node: &Node) -> Shape {
     let shape = |arg: usize| &body.node(node.args[arg]).ty().shape;
     match &node.op {
         Op::Reduce(..) | Op::ArgReduce(..) | Op::Accumulate(_) | Op::Scatter(_) => shape(0).clone(),
+        Op::ScatterSet => shape(1).clone(),
         Op::Contract(spec) => domain_labels(spec).iter().map(|&label| spec.extent(label, shape(0), shape(1))).collect(),
         _ => node.ty().shape.clone(),
     }
@@ -217,7 +221,7 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
             stored[at] = own.len() > USES || costs[at] * evaluated > storing;
         }
         match classes[at] {
-            Class::Pointwise | Class::Reducing | Class::Parts => {
+            Class::Pointwise | Class::Reducing | Class::Parts | Class::Writing => {
                 let places: SmallVec<[Use; 4]> = match stored[at] {
                     false => own,
                     true => {
@@ -230,6 +234,13 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
                 for (position, &arg) in node.args.iter().enumerate() {
                     if node.op == Op::Gather && position == 0 {
                         stored[arg as usize] |= gathers_count;
+                        continue;
+                    }
+                    if node.op == Op::ScatterSet && position == 0 {
+                        // It is copied, if not written into.
+                        let key = term_hash(&(&node.ty().shape, depths[at] - 1));
+                        let times = node.ty().size() as f64;
+                        add_use(&mut uses[arg as usize], Use { key, domain: key, times });
                         continue;
                     }
                     for place in &places {
@@ -262,6 +273,10 @@ fn moved(place: Use, body: &Body, node: &Node, position: usize) -> Use {
             let inner = (0..map.result().len()).rev().take_while(|axis| ignored.contains(axis));
             let repeated = steps(inner.map(|axis| map.result()[axis]));
             Use { key: term_hash(&(place.key, map)), times: place.times / repeated.max(1) as f64, ..place }
+        }
+        Op::ScatterSet if position > 1 => {
+            let (own, read) = (body.node(node.args[1]).ty().size().max(1), body.node(node.args[position]).ty().size());
+            Use { key: term_hash(&(place.key, 1)), times: place.times * (read as f64 / own as f64).min(1.0), ..place }
         }
         Op::Gather | Op::Scatter(_) if position > 0 => {
             let (own, read) = (node.ty().size().max(1), body.node(node.args[position]).ty().size());

@@ -167,6 +167,7 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
             if inside { args[0].interval } else { hull(args[0].interval, (0, 0)) }
         }
         Op::Reshape(_) | Op::Alias | Op::Mark => args[0].interval,
+        Op::ScatterSet => hull(args[0].interval, args[1].interval),
         Op::Concatenate(_) => args.iter().map(|fact| fact.interval).reduce(hull).unwrap_or(unknown),
         Op::ArgReduce(_, axis) | Op::ArgSort(_, axis) => (0, last(ty(node.args[0]).shape[*axis])),
         _ => unknown,

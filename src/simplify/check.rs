@@ -120,6 +120,7 @@ pub(super) fn operations(body: &Body) -> Vec<&'static str> {
             Op::Concatenate(_) => "concatenate",
             Op::Gather => "gather",
             Op::Scatter(_) => "scatter",
+            Op::ScatterSet => "scatter_set",
             Op::Reduce(..) => "reduce",
             Op::ArgReduce(..) => "arg_reduce",
             Op::ArgSort(..) => "arg_sort",

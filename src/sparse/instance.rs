@@ -317,6 +317,16 @@ impl Algebra for Sparsity {
         SparsityArray::computed(&operands, known, || rules::scatter(&updates, &indices, extents))
     }
     #[track_caller]
+    fn scatter_set(target: SparsityArray, updates: SparsityArray, indices: Vec<SparsityArray>) -> SparsityArray {
+        let operands: Vec<&SparsityArray> = [&target, &updates].into_iter().chain(&indices).collect();
+        let known = |mut elements: Vec<Array>| {
+            let indices = elements.split_off(2);
+            let updates = elements.pop().expect("a target and updates");
+            Concrete::scatter_set(only(elements), updates, indices)
+        };
+        SparsityArray::computed(&operands, known, || rules::scatter_set(&target, &updates, &indices))
+    }
+    #[track_caller]
     fn reduce(op: Reduction, a: SparsityArray, axes: &[usize]) -> SparsityArray {
         let dependent = || {
             let (columns, shape) = rules::unions_over(&a.columns, &a.ty.shape, axes);

@@ -215,6 +215,32 @@ pub(super) fn scatter(updates: &SparsityArray, indices: &[SparsityArray], extent
     SparsityArray::dependent(ty, columns)
 }
 
+/// What is written last at a known position, and else what is there; where positions are not known, either.
+pub(super) fn scatter_set(
+    target: &SparsityArray,
+    updates: &SparsityArray,
+    indices: &[SparsityArray],
+) -> SparsityArray {
+    let extents = &target.ty().shape[..indices.len()];
+    if indices.iter().any(|index| index.elements().is_none()) {
+        let written = scatter(updates, indices, extents);
+        return SparsityArray::dependent(target.ty().clone(), union(target.sets().clone(), written.sets().clone()));
+    }
+    let width = size(&target.ty().shape[indices.len()..]);
+    let moves = target.sets().is_some() || updates.sets().is_some();
+    let columns = moves.then(|| {
+        let none = |count: usize| vec![Columns::None; count];
+        let mut columns = target.sets().as_ref().map_or_else(|| none(target.ty().size()), |sets| sets.to_vec());
+        for (update, position) in Known::new(indices, extents).of_rows(width).enumerate() {
+            if let Some(position) = position {
+                columns[position] = updates.sets().as_ref().map_or(Columns::None, |sets| sets[update].clone());
+            }
+        }
+        Rc::new(columns)
+    });
+    SparsityArray::dependent(target.ty().clone(), columns)
+}
+
 /// All terms of each sum; those whose other factor is known to be 0 are left out.
 pub(super) fn contract(spec: &Contraction, a: &SparsityArray, b: &SparsityArray) -> SparsityArray {
     let ty = Type { dtype: a.ty().dtype, shape: spec.shape(&a.ty().shape, &b.ty().shape) };

@@ -190,6 +190,12 @@ impl Algebra for Staged {
         node(Op::Scatter(Shape::from_slice(extents)), args)
     }
     #[track_caller]
+    fn scatter_set(target: StagedArray, updates: StagedArray, indices: Vec<StagedArray>) -> StagedArray {
+        let mut args = smallvec![target, updates];
+        args.extend(indices);
+        node(Op::ScatterSet, args)
+    }
+    #[track_caller]
     fn reduce(op: Reduction, a: StagedArray, axes: &[usize]) -> StagedArray {
         node(Op::Reduce(op, axes.into()), smallvec![a])
     }

@@ -187,11 +187,9 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// What is written over has derivative 0.
     #[track_caller]
     pub fn scatter_set<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
-        match Rows::<A>::new(self.array(), positions.arrays(), updates.array()) {
-            Ok(rows) => {
-                let sorted = Sorted::new(&rows.segments);
-                let latest = sorted.sorted(rows.updates.clone());
-                Tensor::wrap(rows.restored(sorted.put(latest, rows.target.clone(), rows.segments.count())))
+        match fitting::<A>(self.array(), positions.arrays(), updates.array()) {
+            Ok((positions, _)) => {
+                Tensor::wrap(A::scatter_set(self.array().clone(), updates.array().clone(), positions))
             }
             Err(problem) => fail("scatter_set", problem, &self.shape()),
         }

@@ -77,7 +77,7 @@ impl<X: Extension> Body<X> {
             // A view that repeats its source is stored only by engines that do not fuse it; others are not counted at all.
             Op::View(_) | Op::Reshape(_) => Cost::default(),
             Op::Iota(_) | Op::Cast(_) => deep(plain(0), 0),
-            Op::Select | Op::Concatenate(_) | Op::Gather => plain(0),
+            Op::Select | Op::Concatenate(_) | Op::Gather | Op::ScatterSet => plain(0),
             Op::Unary(_) | Op::Binary(_) => plain(float(node.ty())),
             Op::Compare(_) => plain(float(operand(0))),
             Op::Accumulate(map) => deep(plain(float(operand(0))), levels(most_at_one_position(map))),

@@ -211,6 +211,26 @@ fn types<X: Extension>(op: &Op<X>, operands: &[&Type]) -> Result<Types, String> 
             shape.extend_from_slice(&updates.shape[positions.len()..]);
             one(Type { dtype: updates.dtype, shape })
         }
+        Op::ScatterSet => {
+            let [target, updates, indices @ ..] = operands else { return Err("takes a target and updates".into()) };
+            if updates.dtype != target.dtype {
+                return Err(format!("updates of {} into {}", updates.dtype, target.dtype));
+            }
+            if indices.len() > target.rank() {
+                return Err(format!("{} indices into shape {:?}", indices.len(), &target.shape[..]));
+            }
+            let mut written = index_arrays(indices)?;
+            written.extend_from_slice(&target.shape[indices.len()..]);
+            if updates.shape != written {
+                return Err(format!(
+                    "updates of shape {:?} into shape {:?}, of which the positions read shape {:?}",
+                    &updates.shape[..],
+                    &target.shape[..],
+                    &written[..]
+                ));
+            }
+            one((*target).clone())
+        }
         Op::Reduce(reduction, axes) => {
             arity(operands, 1)?;
             for (at, &axis) in axes.iter().enumerate() {

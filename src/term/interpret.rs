@@ -140,6 +140,7 @@ pub(crate) fn apply<A: Algebra, X: Extension>(op: &Op<X>, args: Operands<A>) -> 
         Op::Concatenate(axis) => A::concatenate(*axis, args.collect()),
         Op::Gather => A::gather(next(), args.collect()),
         Op::Scatter(extents) => A::scatter(next(), args.collect(), extents),
+        Op::ScatterSet => A::scatter_set(next(), next(), args.collect()),
         Op::Reduce(op, axes) => A::reduce(*op, next(), axes),
         Op::ArgReduce(op, axis) => A::arg_reduce(*op, next(), *axis),
         Op::ArgSort(order, axis) => A::arg_sort(*order, next(), *axis),

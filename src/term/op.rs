@@ -126,6 +126,8 @@ pub enum Op<X = Never> {
     Gather,
     /// Adds at computed positions, with the extents of the indexed axes: updates, then index arrays.
     Scatter(Shape),
+    /// Writes at computed positions: target, updates, then index arrays.
+    ScatterSet,
     /// Reduces over ascending axes.
     Reduce(Reduction, Axes),
     /// Position of an extreme along an axis.
@@ -198,6 +200,7 @@ impl Op {
             Op::Concatenate(axis) => Op::Concatenate(axis),
             Op::Gather => Op::Gather,
             Op::Scatter(extents) => Op::Scatter(extents),
+            Op::ScatterSet => Op::ScatterSet,
             Op::Reduce(op, axes) => Op::Reduce(op, axes),
             Op::ArgReduce(op, axis) => Op::ArgReduce(op, axis),
             Op::ArgSort(order, axis) => Op::ArgSort(order, axis),

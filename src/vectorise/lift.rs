@@ -275,6 +275,7 @@ impl Lifter<'_> {
             Op::ArgSort(order, axis) => self.aligned(Op::ArgSort(*order, axis + args[0].axes.len()), args),
             Op::Gather => self.gather(&args[0], &args[1..]),
             Op::Scatter(extents) => self.scatter(&args[0], &args[1..], extents),
+            Op::ScatterSet => self.scatter_set(&args[0], &args[1], &args[2..]),
             Op::Contract(spec) => self.contract(spec, &args[0], &args[1]),
             Op::Extra(build) => self.build(build, args),
             Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_) => {
@@ -325,6 +326,22 @@ impl Lifter<'_> {
         let mut batched = self.extents_of(&axes);
         batched.extend_from_slice(extents);
         Lifted { node: self.graph.add(Op::Scatter(batched), &operands), axes }
+    }
+
+    /// As [`Lifter::scatter`]: every element of the batch writes to a target of its own.
+    fn scatter_set(&mut self, target: &Lifted, updates: &Lifted, indices: &[Lifted]) -> Lifted {
+        let Some(first) = indices.first() else { return updates.clone() };
+        let own = union(&target.axes, &updates.axes);
+        let axes = indices.iter().fold(own, |axes, index| union(&axes, &index.axes));
+        let positions = self.element_shape(first);
+        let mut operands = vec![self.align(target, &axes), self.align(updates, &axes)];
+        for &axis in &axes {
+            operands.push(self.variable(axis, &axes, &positions));
+        }
+        for index in indices {
+            operands.push(self.align(index, &axes));
+        }
+        Lifted { node: self.graph.add(Op::ScatterSet, &operands), axes }
     }
 
     /// A variable that both operands depend on is a label that runs along both; one of a single operand is a free label.

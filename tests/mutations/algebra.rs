@@ -217,6 +217,9 @@ impl<A: Instance> Algebra for Mutated<A> {
     fn scatter(updates: A::Array, indices: Vec<A::Array>, extents: &[usize]) -> A::Array {
         A::scatter(updates, Self::positions(indices), extents)
     }
+    fn scatter_set(target: A::Array, updates: A::Array, indices: Vec<A::Array>) -> A::Array {
+        A::scatter_set(target, updates, indices)
+    }
     fn reduce(op: Reduction, a: A::Array, axes: &[usize]) -> A::Array {
         match (WRONG.get(), op) {
             (Wrong::DerivativeOfOtherExtreme, Reduction::Max) => {

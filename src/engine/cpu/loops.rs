@@ -18,6 +18,8 @@ pub(super) struct CompiledLoop {
     pub(super) step: Box<Machine>,
     /// Bytes of carries.
     carries: Vec<usize>,
+    /// The carries that steps change where they are.
+    in_place: Vec<bool>,
     /// The positions, among the step's arguments and results, of slices, and the bytes of those.
     slices: Vec<(usize, usize)>,
 }
@@ -36,6 +38,18 @@ pub(super) struct LoopSpace {
 
 // SAFETY: the pointers are set at the beginning of a run, by whoever holds the space.
 unsafe impl Send for LoopSpace {}
+
+/// Copies elements, unless they are there already.
+///
+/// # Safety
+///
+/// Both are as large, and overlap only where they are the same.
+pub(super) unsafe fn copy_apart(from: *const u8, to: *mut u8, bytes: usize) {
+    if from != to.cast_const() {
+        // SAFETY: as the caller's.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+    }
+}
 
 impl CompiledLoop {
     /// A loop as instructions; `None` where its memory can't be counted.
@@ -62,6 +76,7 @@ impl CompiledLoop {
             length: scan.length,
             reverse: scan.reverse,
             slices: read.chain(written).collect(),
+            in_place: (0..carries).map(|carry| repeated.step.changes(carry)).collect(),
             step,
             carries: repeated.arguments[..carries].iter().map(|&id| of(id)).collect(),
         })))
@@ -69,7 +84,8 @@ impl CompiledLoop {
 
     /// Bytes of memory beside that of the step.
     pub(super) fn memory(&self) -> usize {
-        self.carries.iter().map(|bytes| bytes.next_multiple_of(64)).sum()
+        let moving = self.carries.iter().zip(&self.in_place).filter(|(_, in_place)| !**in_place);
+        moving.map(|(bytes, _)| bytes.next_multiple_of(64)).sum()
     }
 
     /// Memory for a run.
@@ -107,7 +123,7 @@ impl CompiledLoop {
             for (carry, &bytes) in self.carries.iter().enumerate() {
                 let [from, to] = [base(self.arguments[carry]), base(self.results[carry])];
                 // SAFETY: the argument and the result are as large as the carry.
-                unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+                unsafe { copy_apart(from, to, bytes) };
             }
             return Ok(());
         }
@@ -115,13 +131,27 @@ impl CompiledLoop {
         // results'.
         let LoopSpace { workspace, pointers, turns, places } = space;
         let mut other = turns.as_mut_ptr().cast::<u8>();
-        for (carry, place) in places.iter_mut().enumerate() {
-            *place = [base(self.results[carry]), other];
-            other = other.wrapping_add(self.carries[carry].next_multiple_of(64));
-        }
         let (arguments, first) = (self.arguments.len(), if self.reverse { self.length - 1 } else { 0 });
         for (pointer, &id) in pointers.iter_mut().zip(self.arguments.iter().chain(&self.results)) {
             *pointer = base(id);
+        }
+        for (carry, place) in places.iter_mut().enumerate() {
+            let (result, bytes) = (base(self.results[carry]), self.carries[carry]);
+            if self.in_place[carry] {
+                *place = [result; 2];
+                // SAFETY: as above.
+                unsafe { copy_apart(pointers[carry], result, bytes) };
+                pointers[carry] = result;
+                continue;
+            }
+            *place = [result, other];
+            if pointers[carry] == result && self.length % 2 == 1 {
+                // The first step writes where it would read.
+                // SAFETY: the other place has as much room.
+                unsafe { copy_apart(result, other, bytes) };
+                pointers[carry] = other;
+            }
+            other = other.wrapping_add(bytes.next_multiple_of(64));
         }
         for &(position, bytes) in &self.slices {
             pointers[position] = pointers[position].wrapping_add(first * bytes);

@@ -1,6 +1,7 @@
 //! Procedures, ready to run, and the memory that they run in.
 
 use super::code::{Code, Scratch};
+use super::loops::copy_apart;
 use super::memory::{Place, plan};
 use super::scalars::Scalars;
 use super::split::Partial;
@@ -339,8 +340,9 @@ impl Machine {
             }
         }
         for &(position, result, bytes) in &self.copies {
-            // SAFETY: both are as large as the type says, and a result overlaps nothing else.
-            unsafe { std::ptr::copy_nonoverlapping(bases[result as usize], results[position], bytes) };
+            // SAFETY: both are as large as the type says, and a result overlaps nothing else, unless it is where the argument
+            // is.
+            unsafe { copy_apart(bases[result as usize], results[position], bytes) };
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::code::AlongKernel;
 use super::elements::{counted, load, store};
 use crate::algebra::Reduction;
 use crate::concrete::{Arithmetic, larger, smaller};
+use crate::kernel::Mode;
 use crate::shape::DType;
 
 /// Runs a function for every element whose index is inside: with its place, and the other element's.
@@ -33,8 +34,8 @@ unsafe fn each(
     });
 }
 
-/// The kernel that combines elements with those at computed positions, in their order.
-pub(super) fn scatter(op: Reduction, dtype: DType) -> AlongKernel {
+/// The kernel that writes elements at computed positions, or combines them with those there, in their order.
+pub(super) fn scatter(mode: Mode, dtype: DType) -> AlongKernel {
     macro_rules! of {
         ($combine:ident) => {
             match dtype {
@@ -46,10 +47,11 @@ pub(super) fn scatter(op: Reduction, dtype: DType) -> AlongKernel {
             }
         };
     }
-    match op {
-        Reduction::Sum => of!(sum),
-        Reduction::Max => of!(max),
-        Reduction::Min => of!(min),
+    match mode {
+        Mode::Write => of!(set),
+        Mode::Reduce(Reduction::Sum) => of!(sum),
+        Mode::Reduce(Reduction::Max) => of!(max),
+        Mode::Reduce(Reduction::Min) => of!(min),
     }
 }
 
@@ -86,6 +88,7 @@ macro_rules! combining {
     };
 }
 
+combining!(set, |_a, b| b);
 combining!(sum, |a, b| a.plus(b));
 combining!(max, |a, b| larger(a, b));
 combining!(min, |a, b| smaller(a, b));

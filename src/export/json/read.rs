@@ -207,6 +207,7 @@ impl Reader {
             schema::Op::Concatenate(axis) => Op::Concatenate(axis),
             schema::Op::Gather => Op::Gather,
             schema::Op::Scatter(extents) => Op::Scatter(extents.into()),
+            schema::Op::ScatterSet => Op::ScatterSet,
             schema::Op::Reduce(schema::Reduce { kind, axes }) => {
                 let kind = match kind {
                     schema::Reduction::Sum => Reduction::Sum,

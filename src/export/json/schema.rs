@@ -88,6 +88,7 @@ pub(super) enum Op {
     Concatenate(usize),
     Gather,
     Scatter(Vec<usize>),
+    ScatterSet,
     Reduce(Reduce),
     ArgReduce(ArgReduce),
     ArgSort(ArgSort),

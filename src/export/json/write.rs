@@ -103,6 +103,7 @@ impl Constants {
             Op::Concatenate(axis) => schema::Op::Concatenate(*axis),
             Op::Gather => schema::Op::Gather,
             Op::Scatter(extents) => schema::Op::Scatter(extents.to_vec()),
+            Op::ScatterSet => schema::Op::ScatterSet,
             Op::Reduce(reduction, axes) => {
                 let kind = match reduction {
                     Reduction::Sum => schema::Reduction::Sum,

@@ -57,6 +57,7 @@ fn operation(writer: &mut Writer, op: &Op, operands: &[&Handle]) -> Result<Vec<H
         Op::Concatenate(axis) => writer.concatenate(operands, *axis),
         Op::Gather => indexing::gather(writer, operands[0], &operands[1..]),
         Op::Scatter(extents) => indexing::scatter(writer, operands[0], &operands[1..], extents)?,
+        Op::ScatterSet => indexing::scatter_set(writer, operands[0], operands[1], &operands[2..])?,
         Op::Reduce(reduction, axes) => writer.reduce(*reduction, operands[0], axes),
         Op::ArgReduce(extreme, axis) => indexing::arg_reduce(writer, *extreme, operands[0], *axis)?,
         Op::ArgSort(order, axis) => indexing::arg_sort(writer, *order, operands[0], *axis)?,

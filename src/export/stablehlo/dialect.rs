@@ -304,6 +304,7 @@ impl Writer {
         indices: &Handle,
         updates: &Handle,
         indexing: &Indexing,
+        combine: impl FnOnce(&mut Writer, &[Handle]) -> Handle,
     ) -> Result<Handle> {
         let name = self.fresh();
         self.line(&format!(
@@ -318,10 +319,7 @@ impl Writer {
             indexing.positions,
         ));
         let dtype = target.ty.dtype;
-        self.block(&[Type::scalar(dtype), Type::scalar(dtype)], |writer, operands| {
-            let operation = if dtype == DType::Bool { "or" } else { "add" };
-            Ok(vec![writer.elementwise(operation, &[&operands[0], &operands[1]])])
-        })?;
+        self.block(&[Type::scalar(dtype), Type::scalar(dtype)], |writer, operands| Ok(vec![combine(writer, operands)]))?;
         self.line(&format!("}}) : ({}) -> {}", types(&[target, indices, updates]), tensor(&target.ty)));
         Ok(Handle { name: name.into(), ty: target.ty.clone() })
     }

@@ -6,7 +6,7 @@ use super::writer::{Handle, Writer};
 use crate::algebra::{Extreme, Order};
 use crate::error::Result;
 use crate::operation::Comparison;
-use crate::shape::{DType, Shape, Type, Value};
+use crate::shape::{DType, Shape, Type, Value, size};
 
 /// Index arrays as one, with a row of indices for each position.
 fn rows(writer: &mut Writer, indices: &[&Handle]) -> Handle {
@@ -61,7 +61,46 @@ pub(super) fn scatter(writer: &mut Writer, updates: &Handle, indices: &[&Handle]
     }
     let indexing = Indexing { positions: places, indexed: indices.len(), whole: updates.ty.rank() - places };
     let rows = rows(writer, indices);
-    writer.scatter(&zeros, &rows, updates, &indexing)
+    writer.scatter(&zeros, &rows, updates, &indexing, adding)
+}
+
+/// What a scatter does that adds to elements.
+pub(super) fn adding(writer: &mut Writer, operands: &[Handle]) -> Handle {
+    let operation = if operands[0].ty.dtype == DType::Bool { "or" } else { "add" };
+    writer.elementwise(operation, &[&operands[0], &operands[1]])
+}
+
+/// A target, into which updates are written at positions, of several at one position the last; those outside are ignored.
+pub(super) fn scatter_set(
+    writer: &mut Writer,
+    target: &Handle,
+    updates: &Handle,
+    indices: &[&Handle],
+) -> Result<Handle> {
+    let Some(first) = indices.first() else { return Ok(updates.clone()) };
+    if Writer::is_empty(&target.ty) || Writer::is_empty(&updates.ty) {
+        return Ok(target.clone());
+    }
+    let places = &first.ty.shape;
+    let indexing = Indexing { positions: places.len(), indexed: indices.len(), whole: target.ty.rank() - indices.len() };
+    let mut indices: Vec<Handle> = indices.iter().map(|&index| index.clone()).collect();
+    if size(places) > 1 {
+        // StableHLO leaves open which of several is written: all but the last go outside.
+        let counted = writer.iota(&[size(places)], 0);
+        let numbers = writer.reshape(&counted, places);
+        let none = writer.filled(DType::I64, &target.ty.shape[..indices.len()], -1);
+        let only = Indexing { whole: 0, ..indexing };
+        let positions = rows(writer, &indices.iter().collect::<Vec<_>>());
+        let last = writer.scatter(&none, &positions, &numbers, &only, |writer, operands| {
+            writer.elementwise("maximum", &[&operands[0], &operands[1]])
+        })?;
+        let last = gather(writer, &last, &indices.iter().collect::<Vec<_>>());
+        let stays = writer.compare(Comparison::Equal, &last, &numbers);
+        let outside = writer.filled(DType::I64, places, -1);
+        indices[0] = writer.select(&stays, &indices[0], &outside);
+    }
+    let rows = rows(writer, &indices.iter().collect::<Vec<_>>());
+    writer.scatter(target, &rows, updates, &indexing, |_, operands| operands[1].clone())
 }
 
 /// The position of the first extreme along an axis, or of the first NaN; 0 when the axis is empty.

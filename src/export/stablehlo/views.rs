@@ -2,6 +2,7 @@
 //! along the same, they are slices, reversals, paddings, transpositions and repetitions; else a gather or scatter.
 
 use super::dialect::Indexing;
+use super::indexing::adding;
 use super::problem;
 use super::writer::{Handle, Writer};
 use crate::affine::AffineMap;
@@ -266,6 +267,6 @@ fn scattered(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle>
         position = writer.select(&inside, &position, &outside);
     }
     let target = writer.zeros(&Type::new(a.ty.dtype, &[size(map.source())]));
-    let sum = writer.scatter(&target, &position, a, &one_by_one(map.result().len()))?;
+    let sum = writer.scatter(&target, &position, a, &one_by_one(map.result().len()), adding)?;
     Ok(writer.reshape(&sum, map.source()))
 }

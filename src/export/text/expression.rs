@@ -189,7 +189,7 @@ impl<'t, X: Form> Reader<'t, X> {
             }
             "full" => return self.full(),
             "constant" => return self.large_constant(),
-            "gather" | "scatter" => return self.positions(word, place),
+            "gather" | "scatter" | "scatter_set" => return self.positions(word, place),
             "accumulate" => return self.accumulate(place),
             "contract" => return self.contract(place),
             "concatenate" => return self.concatenate(place),
@@ -255,11 +255,18 @@ impl<'t, X: Form> Reader<'t, X> {
         Ok(Term::Node(self.constant(array, place)?))
     }
 
-    /// `gather a [i, j]` and `scatter [28] a [i]`.
+    /// `gather a [i, j]`, `scatter [28] a [i]` and `scatter_set a b [i]`.
     fn positions(&mut self, word: &str, place: usize) -> Read<Term<'t>> {
-        let op = if word == "gather" { Op::Gather } else { Op::Scatter(self.shape()?) };
-        let term = self.atom()?;
-        let mut args = vec![self.node(term)?];
+        let op = match word {
+            "gather" => Op::Gather,
+            "scatter" => Op::Scatter(self.shape()?),
+            _ => Op::ScatterSet,
+        };
+        let mut args = Vec::new();
+        for _ in 0..if op == Op::ScatterSet { 2 } else { 1 } {
+            let term = self.atom()?;
+            args.push(self.node(term)?);
+        }
         self.symbol("[")?;
         args.extend(self.list("]", Reader::operand)?);
         Ok(Term::Node(self.add(op, &args, place)?))

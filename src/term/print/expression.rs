@@ -233,6 +233,7 @@ pub(crate) fn name<X>(op: &Op<X>) -> String {
         Op::Concatenate(_) => "concatenate".into(),
         Op::Gather => "gather".into(),
         Op::Scatter(_) => "scatter".into(),
+        Op::ScatterSet => "scatter_set".into(),
         Op::Reduce(reduction, _) => reduction.name().into(),
         Op::ArgReduce(extreme, _) => extreme_name(*extreme).into(),
         Op::ArgSort(order, _) => order_name(*order).into(),
@@ -293,6 +294,13 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
             let (text, depth) = listed(indices);
             let text = format!("scatter {:?} {} [{text}]", &extents[..], updates.at(Level::Atom));
             Expression::new(text, Level::Application, depth.max(updates.depth_at(Level::Atom)))
+        }
+        Op::ScatterSet => {
+            let (target, updates, indices) = (&operands[0].expression, &operands[1].expression, &operands[2..]);
+            let (text, depth) = listed(indices);
+            let text = format!("scatter_set {} {} [{text}]", target.at(Level::Atom), updates.at(Level::Atom));
+            let depth = depth.max(target.depth_at(Level::Atom)).max(updates.depth_at(Level::Atom));
+            Expression::new(text, Level::Application, depth)
         }
         Op::Reduce(reduction, axes) => apply(&format!("{}{:?}", reduction.name(), &axes[..]), operands),
         Op::ArgReduce(extreme, axis) => apply(&format!("{}[{axis}]", extreme_name(*extreme)), operands),

@@ -35,6 +35,7 @@ pub(super) const KEYWORDS: &[&str] = &[
     "concatenate",
     "gather",
     "scatter",
+    "scatter_set",
     "sum",
     "argmax",
     "argmin",

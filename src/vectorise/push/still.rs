@@ -57,7 +57,7 @@ fn repeats(map: &AffineMap) -> Option<bool> {
 fn admits_nothing(node: &Node) -> bool {
     match &node.op {
         Op::Constant(array) => array.uniform().is_none(),
-        Op::Parameter(_) | Op::Accumulate(_) | Op::Scatter(_) | Op::ArgSort(..) => true,
+        Op::Parameter(_) | Op::Accumulate(_) | Op::Scatter(_) | Op::ScatterSet | Op::ArgSort(..) => true,
         _ => false,
     }
 }

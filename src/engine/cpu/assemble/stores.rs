@@ -43,8 +43,8 @@ impl Assembler<'_> {
         }
         let (level, is_run) = (self.levels[store.value as usize], self.runs[store.value as usize]);
         if let Some((index, stride, extent)) = store.index {
-            let Mode::Reduce(op) = store.mode else { unreachable!("computed positions are added at") };
             if let Some(wrapped) = self.layout.wrapped {
+                let Mode::Reduce(op) = store.mode else { unreachable!("rows are not written in pieces") };
                 let combine = vector::binary(isa, op.combining(dtype), dtype, Operand::Run, Operand::Run);
                 let elements = self.as_run(store.value, (depth, true), dtype);
                 let access = (store.buffer, &store.at, stride);
@@ -53,12 +53,20 @@ impl Assembler<'_> {
             }
             let result = self.buffer(store.buffer, &store.at, dtype);
             if self.is_row(store) {
-                let run =
-                    vector::binary(isa, op.combining(dtype), dtype, Operand::Run, self.operand(store.value, true));
-                self.combine_row(store, (run, None, self.place(store.value)));
+                let (operand, value) = (self.operand(store.value, true), self.place(store.value));
+                match (store.mode, operand) {
+                    (Mode::Reduce(op), _) => {
+                        let run = vector::binary(isa, op.combining(dtype), dtype, Operand::Run, operand);
+                        self.combine_row(store, (run, None, value));
+                    }
+                    (Mode::Write, Operand::Run) => self.combine_row(store, (vector::copy(dtype), Some(value), value)),
+                    (Mode::Write, Operand::One) => {
+                        self.combine_row(store, (vector::fill(isa, dtype), Some(value), value));
+                    }
+                }
                 return;
             }
-            let run = scatter(op, dtype);
+            let run = scatter(store.mode, dtype);
             let moving = |this: &Self, id: ValueId, width: isize| {
                 (this.place(id), if this.runs[id as usize] { width } else { 0 })
             };
@@ -164,7 +172,7 @@ impl Assembler<'_> {
             return;
         }
         // The elements are brought together, combined, and put back; outside of the guards nothing is touched.
-        let run = scatter(op, dtype);
+        let run = scatter(store.mode, dtype);
         let (zero, extent) = (self.constant(0), 1);
         if bounds.is_empty() {
             let along = step * width;
@@ -219,7 +227,7 @@ impl Assembler<'_> {
             let run = vector::reduce(isa, op, dtype);
             Instruction::Kernel { run, result, a: sum, b: sum, c: sum }
         } else {
-            let (run, along) = (scatter(op, dtype), step * width);
+            let (run, along) = (scatter(store.mode, dtype), step * width);
             Instruction::Along { run, result, along, stride: 0, index: (zero, 0), extent, value: (sum, width) }
         });
         Some(sum)

@@ -103,7 +103,7 @@ impl Choice<'_> {
         }
         for Store { at, guards, index, mode, .. } in &self.nest.stores {
             match index {
-                Some(_) if !stays(at) => return None,
+                Some(_) if !stays(at) || *mode == Mode::Write => return None,
                 None if !goes_on(at) => (*mode == Mode::Write && guards.is_empty()).then(|| broken.push(at))?,
                 _ => {}
             }
