@@ -123,6 +123,8 @@ pub(super) struct Lowering<'a> {
     nests: TermMap<Shape, usize>,
     /// What can't be read by affine positions: with any of these the program is written anew.
     unreadable: Vec<NodeId>,
+    /// The scatter that is being added to an array in place.
+    alone: Option<NodeId>,
     /// The places of nodes with bodies inside, which are lowered once the program is written.
     nested: Vec<(usize, NodeId)>,
 }
@@ -131,6 +133,10 @@ impl<'a> Lowering<'a> {
     fn new(body: &'a Body, calls: &'a HashSet<NodeId>, manner: Manner, writes: &'a Writes) -> Lowering<'a> {
         let mut stored = roots::stored(body);
         writes.stored.iter().for_each(|&id| stored[id as usize] = true);
+        for (&sum, &added) in &writes.additions {
+            stored[sum as usize] = true;
+            stored[added as usize] = false;
+        }
         for &node in calls {
             stored[node as usize] = true;
             for &arg in &body.node(node).args {
@@ -154,6 +160,7 @@ impl<'a> Lowering<'a> {
             filled_at: TermMap::default(),
             nests: TermMap::default(),
             unreadable: Vec::new(),
+            alone: None,
             nested: Vec::new(),
         }
     }
@@ -164,7 +171,11 @@ impl<'a> Lowering<'a> {
     }
 
     fn class(&self, id: NodeId) -> Class {
-        if self.calls.contains(&id) { Class::Call } else { class(self.body, self.body.node(id)) }
+        match self.calls.contains(&id) {
+            true => Class::Call,
+            false if self.writes.additions.contains_key(&id) => Class::Writing,
+            false => class(self.body, self.body.node(id)),
+        }
     }
 
     /// The procedure, or what can't be read: all of that, as far as it is known without what is written otherwise then.
@@ -233,7 +244,10 @@ impl<'a> Lowering<'a> {
         }
         match self.class(id) {
             Class::Pointwise => self.pointwise(id)?,
-            Class::Reducing => self.reducing(id)?,
+            Class::Reducing => {
+                let buffer = self.local(id);
+                self.reducing(id, buffer)?;
+            }
             Class::Product => self.product(id)?,
             Class::Parts => self.parts(id)?,
             Class::Writing => self.writing(id)?,
@@ -310,6 +324,20 @@ impl<'a> Lowering<'a> {
     /// A write into the buffer of the target, or into a copy.
     fn writing(&mut self, id: NodeId) -> Result<(), Obstacle> {
         let (body, node) = (self.body, self.body.node(id));
+        if let Some(&added) = self.writes.additions.get(&id) {
+            let target = node.args[usize::from(node.args[0] == added)];
+            let of = self.buffers[target];
+            let buffer = self.buffer(node.ty(), Source::Alias(of));
+            self.buffers.insert(id, buffer);
+            self.procedure.continued.push(buffer);
+            if self.body.node(self.body.node(added).args[0]).ty().size() > 0 {
+                self.alone = Some(added);
+                let done = self.reducing(added, buffer);
+                self.alone = None;
+                done?;
+            }
+            return Ok(());
+        }
         let (shape, target, updates) = (&node.ty().shape, node.args[0], node.args[1]);
         let buffer = if self.writes.is_in_place(id) {
             let of = self.buffers[target];
@@ -383,17 +411,7 @@ impl<'a> Lowering<'a> {
             }
             Ok((emitter.emit(updates, Access::identity(axes), NodeId::MAX)?, index, extent))
         };
-        let (place, (value, index, extent)) = loop {
-            if let Some(written) = self.fresh(&domain, &write)? {
-                // What it reads of the target, it must not have written.
-                if size(&domain) > 1 && self.reads(written.0, buffer) {
-                    self.places.pop();
-                    self.pointwise(updates)?;
-                    continue;
-                }
-                break written;
-            }
-        };
+        let (place, (value, index, extent)) = self.separate(&domain, buffer, &node.args[1..], write)?;
         self.store(place, Store {
             value,
             buffer,
@@ -403,6 +421,29 @@ impl<'a> Lowering<'a> {
             mode: Mode::Write,
         });
         Ok(())
+    }
+
+    /// Writes what a store into memory that has elements needs into a nest of its own. That reads nothing there that it may have
+    /// written: such operands are stored first.
+    fn separate<T>(
+        &mut self,
+        domain: &[usize],
+        buffer: BufferId,
+        operands: &[NodeId],
+        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+    ) -> Result<(usize, T), Obstacle> {
+        loop {
+            let Some(written) = self.fresh(domain, &write)? else { continue };
+            if size(domain) <= 1 || !self.reads(written.0, buffer) {
+                return Ok(written);
+            }
+            self.places.pop();
+            for &operand in operands {
+                if !self.buffers.contains(operand) {
+                    self.pointwise(operand)?;
+                }
+            }
+        }
     }
 
     /// Whether the nest at a place reads the memory of a buffer.
@@ -424,10 +465,9 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn reducing(&mut self, id: NodeId) -> Result<(), Obstacle> {
+    fn reducing(&mut self, id: NodeId, buffer: BufferId) -> Result<(), Obstacle> {
         let (body, node) = (self.body, self.body.node(id));
         let domain = domain(body, node);
-        let buffer = self.local(id);
         let (axes, result) = (domain.len(), &node.ty().shape);
         let operand = |emitter: &mut Emitter| emitter.emit(node.args[0], Access::identity(axes), NodeId::MAX);
         let plain = |at: Access| -> Result<(Affine, Guards), Obstacle> {
@@ -518,7 +558,10 @@ impl<'a> Lowering<'a> {
         if size(extents) == 0 {
             return self.nothing(extents, buffer, mode);
         }
-        let (place, (value, at, guards, index)) = self.attempt(extents, 1, store)?;
+        let (place, (value, at, guards, index)) = match self.alone {
+            None => self.attempt(extents, 1, store)?,
+            Some(node) => self.separate(extents, buffer, &self.body.node(node).args, store)?,
+        };
         self.store(place, Store { value, buffer, at, guards, index, mode });
         Ok(())
     }

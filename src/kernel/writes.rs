@@ -18,6 +18,8 @@ pub(crate) struct Writes {
     in_place: Vec<bool>,
     /// The carries of loops that stay in the memory of their first values, by the loop.
     carries: HashMap<NodeId, Vec<bool>>,
+    /// The sums that are additions to an array in place, and the scatters that are added, which are not stored.
+    pub(crate) additions: HashMap<NodeId, NodeId>,
     /// What must be stored before a write.
     pub(crate) stored: Vec<NodeId>,
     /// For each parameter whether it is changed in place, into the result at its position.
@@ -121,6 +123,17 @@ impl<'a> Analysis<'a> {
                         self.writes.in_place[at] = true;
                     }
                 }
+                Op::Binary(Binary::Add) => {
+                    for (target, added) in [(node.args[0], node.args[1]), (node.args[1], node.args[0])] {
+                        if self.is_addition(target, added) && self.takes(target, id) {
+                            self.change(target);
+                            self.memory[at] = self.memory[target as usize];
+                            self.writes.in_place[at] = true;
+                            self.writes.additions.insert(id, added);
+                            break;
+                        }
+                    }
+                }
                 Op::Scan(scan) => {
                     let inner = carries(&scan.body, scan.carries, known);
                     let mut stay = vec![false; scan.carries];
@@ -152,6 +165,16 @@ impl<'a> Analysis<'a> {
         self.writes.parameters = parameters.collect();
     }
 
+    /// Whether a sum is an addition at some positions of what a loop carries.
+    fn is_addition(&self, target: NodeId, added: NodeId) -> bool {
+        let op = &self.body.node(added).op;
+        matches!(op, Op::Scatter(_) | Op::Accumulate(_))
+            && matches!(self.body.node(self.memory[target as usize]).op, Op::Parameter(_))
+            && self.users[added as usize].len() == 1
+            && target != added
+            && !self.is_result[added as usize]
+    }
+
     /// Whether a write may go into the memory of a node.
     fn takes(&mut self, target: NodeId, write: NodeId) -> bool {
         let origin = self.memory[target as usize];
@@ -178,10 +201,15 @@ impl<'a> Analysis<'a> {
                 return false;
             }
             for &user in &self.users[version as usize] {
+                let node = self.body.node(user);
                 if user == write {
+                    // It may read the target as its target alone.
+                    let others = node.args.iter().filter(|&&arg| arg == version).count();
+                    if others > usize::from(version == target) {
+                        return false;
+                    }
                     continue;
                 }
-                let node = self.body.node(user);
                 match class(self.body, node) {
                     Class::Alias => versions.push(user),
                     _ if matches!(node.op, Op::View(_) | Op::Alias | Op::Mark | Op::Reshape(_))

@@ -4,7 +4,7 @@
 //! where the derivative of equal ones goes, does not depend on the instance.
 
 use super::index::align_indices;
-use super::segments::{Segments, Sorted, along_outer};
+use super::segments::{Segments, along_outer};
 use crate::algebra::Algebra;
 use crate::concrete::ReportedAt;
 use crate::operation::Binary;
