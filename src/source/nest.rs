@@ -232,7 +232,8 @@ impl NestWriter<'_> {
             Mode::Reduce(_) => self.depth(),
             Mode::Write => {
                 let place = self.level_of(&store.at).max(self.level_of_guards(&store.guards));
-                place.max(self.levels[store.value as usize])
+                let index = store.index.map_or(0, |(index, ..)| self.levels[index as usize]);
+                place.max(index).max(self.levels[store.value as usize])
             }
         }
     }

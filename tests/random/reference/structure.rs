@@ -66,6 +66,7 @@ pub(super) fn apply<X: Extension>(op: &Op<X>, args: &[Rc<Plain>], watch: &mut Wa
         Op::Concatenate(axis) => one(concatenate(*axis, args)),
         Op::Gather => one(gather(a(), &args[1..])),
         Op::Scatter(extents) => one(scatter(a(), &args[1..], extents, watch)),
+        Op::ScatterSet => one(scatter_set(a(), &args[1], &args[2..])),
         Op::Reduce(op, axes) => one(reduce(*op, a(), axes, watch)),
         Op::ArgReduce(op, axis) => one(arg_reduce(*op, a(), *axis, watch)),
         Op::ArgSort(order, axis) => one(arg_sort(*order, a(), *axis, watch)),
@@ -260,6 +261,24 @@ fn scatter(updates: &Plain, indices: &[Rc<Plain>], extents: &[usize], watch: &mu
         }
     }
     sum
+}
+
+fn scatter_set(target: &Plain, updates: &Plain, indices: &[Rc<Plain>]) -> Plain {
+    let places = indices.first().map(|index| index.ty.shape.clone()).unwrap_or_default();
+    let rest = Shape::from_slice(&updates.ty.shape[places.len()..]);
+    let mut result = Plain { ty: target.ty.clone(), cells: target.cells.clone() };
+    let mut next = updates.cells.iter();
+    for at in 0..positions(&places).len() {
+        for inner in positions(&rest) {
+            let mut position = indexed(indices, at);
+            position.extend(signed(&inner));
+            let update = *next.next().expect("an update for each place");
+            if let Some(place) = result.place(&position) {
+                result.cells[place] = update;
+            }
+        }
+    }
+    result
 }
 
 fn reduce(op: Reduction, a: &Plain, axes: &[usize], watch: &mut Watch) -> Plain {
