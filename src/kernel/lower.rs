@@ -252,12 +252,7 @@ impl<'a> Lowering<'a> {
             Class::Parts => self.parts(id)?,
             Class::Writing => self.writing(id)?,
             Class::Alias => {
-                let of = self.buffers[node.args[0]];
-                let buffer = self.buffer(node.ty(), Source::Alias(of));
-                self.buffers.insert(id, buffer);
-                if let Some(&place) = self.filled_at.get(&of) {
-                    self.filled_at.insert(buffer, place);
-                }
+                self.alias(id, node.args[0]);
             }
             Class::Output => {
                 let Op::Output(position) = node.op else { unreachable!("the class of outputs") };
@@ -275,6 +270,17 @@ impl<'a> Lowering<'a> {
     pub(super) fn local(&mut self, id: NodeId) -> BufferId {
         let buffer = self.buffer(self.body.node(id).ty(), Source::Local);
         self.buffers.insert(id, buffer);
+        buffer
+    }
+
+    /// A buffer for a node in the memory of another one.
+    fn alias(&mut self, id: NodeId, of: NodeId) -> BufferId {
+        let of = self.buffers[of];
+        let buffer = self.buffer(self.body.node(id).ty(), Source::Alias(of));
+        self.buffers.insert(id, buffer);
+        if let Some(&place) = self.filled_at.get(&of) {
+            self.filled_at.insert(buffer, place);
+        }
         buffer
     }
 
@@ -326,9 +332,7 @@ impl<'a> Lowering<'a> {
         let (body, node) = (self.body, self.body.node(id));
         if let Some(&added) = self.writes.additions.get(&id) {
             let target = node.args[usize::from(node.args[0] == added)];
-            let of = self.buffers[target];
-            let buffer = self.buffer(node.ty(), Source::Alias(of));
-            self.buffers.insert(id, buffer);
+            let buffer = self.alias(id, target);
             self.procedure.continued.push(buffer);
             if self.body.node(self.body.node(added).args[0]).ty().size() > 0 {
                 self.alone = Some(added);
@@ -340,10 +344,7 @@ impl<'a> Lowering<'a> {
         }
         let (shape, target, updates) = (&node.ty().shape, node.args[0], node.args[1]);
         let buffer = if self.writes.is_in_place(id) {
-            let of = self.buffers[target];
-            let buffer = self.buffer(node.ty(), Source::Alias(of));
-            self.buffers.insert(id, buffer);
-            buffer
+            self.alias(id, target)
         } else {
             let buffer = self.local(id);
             let store = |emitter: &mut Emitter| {

@@ -9,6 +9,7 @@ use crate::operation::Binary;
 use crate::shape::{DType, Type, steps};
 use crate::term::{self, Scan};
 use smallvec::{SmallVec, smallvec};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Position of a buffer in its procedure.
@@ -273,6 +274,16 @@ impl Procedure {
 }
 
 impl Procedure {
+    /// The buffers that are written to after they have been filled, by their origins.
+    pub(crate) fn changing(&self) -> HashSet<BufferId> {
+        let filled = self.steps.iter().flat_map(|step| match step {
+            Step::Nest(nest) => nest.stores.iter().map(|store| store.buffer).collect(),
+            step => step.touched().1,
+        });
+        let aliases = filled.filter(|&id| matches!(self.buffers[id as usize].source, Source::Alias(_)));
+        aliases.map(|id| self.origin(id)).collect()
+    }
+
     /// Whether a result is where the parameter at its position is.
     pub(crate) fn changes(&self, position: usize) -> bool {
         let source = self.results.get(position).map(|&result| &self.buffers[self.origin(result) as usize].source);

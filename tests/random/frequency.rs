@@ -19,6 +19,8 @@ pub const CONSTRUCTS: &[&str] = &[
     "data-dependent gather",
     "data-dependent scatter",
     "scatter",
+    "scatter_set",
+    "scatter_set in a loop",
     "select",
     "branch",
     "cond (select or branch)",
@@ -166,6 +168,9 @@ fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet
                     found.insert("data-dependent scatter");
                 }
             }
+            Op::ScatterSet => {
+                found.insert("scatter_set");
+            }
             Op::Select => found.extend(["select", "cond (select or branch)"]),
             Op::Compare(_) => found.extend(["comparison"]),
             Op::Binary(Binary::Quot | Binary::Rem | Binary::FloorDiv | Binary::Modulo) => {
@@ -192,6 +197,9 @@ fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet
             Op::Constant(array) if array.uniform().is_none() => found.extend(["table constant"]),
             Op::Scan(scan) => {
                 found.insert("scan");
+                if scan.body.nodes().iter().any(|node| matches!(node.op, Op::ScatterSet)) {
+                    found.insert("scatter_set in a loop");
+                }
                 if scan.reverse {
                     found.insert("reverse scan");
                 }

@@ -364,7 +364,7 @@ impl Compiler<'_> {
         let mut states = Vec::with_capacity(carries);
         for carry in 0..carries {
             let state = begin(&mut builder, Begin::State(carry))?;
-            let first = builder.load(self.types[carry], state, 0)?;
+            let first = builder.load(self.types[carry], state, 0, true)?;
             states.push((state, builder.copied(first)?));
         }
         let is_sequential = |operand: Operand| match operand {
@@ -386,7 +386,7 @@ impl Compiler<'_> {
                 (Operand::Constant(value), _) => builder.constant(value)?,
                 (_, Form::One) => {
                     let pointer = begin(&mut builder, Begin::Element(place, width))?;
-                    builder.load(dtype, pointer, 0)?
+                    builder.load(dtype, pointer, 0, true)?
                 }
                 (_, Form::Run) => {
                     let pointer = begin(&mut builder, Begin::Element(place, width))?;
@@ -410,7 +410,7 @@ impl Compiler<'_> {
         }
         let head = builder.repeat(count)?;
         for (operand, dtype, pointer) in runs {
-            others.insert(operand, builder.load(dtype, pointer, 0)?);
+            others.insert(operand, builder.load(dtype, pointer, 0, true)?);
         }
         let mut values: Vec<Number> = vec![0; recurrence.steps.len()];
         let number = |values: &[Number], operand: Operand| match operand {

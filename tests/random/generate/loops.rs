@@ -207,6 +207,9 @@ impl Writer<'_> {
 
     /// What a step makes of a carry: something new, and no larger than a carry may be.
     pub(super) fn next_carry(&mut self, ty: &Type) -> NodeId {
+        if ty.rank() > 0 && self.random.chance(0.4) {
+            return self.changed(ty);
+        }
         let id = self.result(ty, 9.0);
         if !self.is_parameter(id) || self.random.chance(0.1) {
             return id;
@@ -222,6 +225,25 @@ impl Writer<'_> {
             DType::Bool => sum,
             DType::I32 | DType::I64 => self.tame_integer(sum, 9.0),
             DType::F32 | DType::F64 => self.tame(sum, 9.0),
+        }
+    }
+
+    /// A parameter with some elements written over, as loops do it that change an array: read in between, before or after.
+    fn changed(&mut self, ty: &Type) -> NodeId {
+        let parameters = (0..self.graph.len() as NodeId).filter(|&id| self.is_parameter(id) && self.ty(id) == *ty);
+        let parameters: Vec<NodeId> = parameters.collect();
+        let mut id = self.random.pick(&parameters);
+        for _ in 0..self.random.whole(1, 3) {
+            if self.random.chance(0.4) {
+                self.step();
+            }
+            id = self.written(id);
+        }
+        match ty.dtype {
+            _ if self.bound(id) <= 9.0 => id,
+            DType::Bool => id,
+            DType::I32 | DType::I64 => self.tame_integer(id, 9.0),
+            DType::F32 | DType::F64 => self.tame(id, 9.0),
         }
     }
 

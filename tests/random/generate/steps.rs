@@ -25,6 +25,7 @@ const STEPS: &[(usize, usize, Step)] = &[
     (4, 2, |writer| writer.concatenate()),
     (10, 24, |writer| writer.gather()),
     (8, 2, |writer| writer.scatter()),
+    (7, 6, |writer| writer.scatter_set()),
     (9, 5, |writer| writer.reduce()),
     (4, 2, |writer| writer.arg_reduce()),
     (2, 1, |writer| writer.arg_sort()),
@@ -335,6 +336,29 @@ impl Writer<'_> {
         }
         let bound = self.bound(id) * size(&ty.shape[..along]) as f64;
         self.add(Op::Scatter(extents), &args, bound);
+    }
+
+    fn scatter_set(&mut self) {
+        let floats = self.random.chance(0.85);
+        let target = self.choose(|ty| ty.rank() >= 1 && (!floats || ty.dtype.is_float()));
+        if let Some(target) = target {
+            self.written(target);
+        }
+    }
+
+    /// An array with something written into it.
+    pub(super) fn written(&mut self, target: NodeId) -> NodeId {
+        let ty = self.ty(target);
+        let count = if self.random.chance(0.5) { ty.rank() } else { self.random.whole(1, ty.rank() as i64) as usize };
+        let rest = &ty.shape[count..];
+        let most = if self.depth > 0 && self.random.chance(0.7) { 0 } else { 2 };
+        let mut shape = self.shape(most, size(rest).max(1));
+        let positions: Vec<NodeId> = (0..count).map(|axis| self.positions(&shape, ty.shape[axis])).collect();
+        shape.extend_from_slice(rest);
+        let updates = self.fit(&Type { dtype: ty.dtype, shape });
+        let args: Vec<NodeId> = [target, updates].into_iter().chain(positions).collect();
+        let bound = self.bound(target).max(self.bound(updates));
+        self.add(Op::ScatterSet, &args, bound)
     }
 
     fn reduce(&mut self) {

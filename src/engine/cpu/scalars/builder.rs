@@ -235,14 +235,30 @@ impl Builder {
         }
     }
 
-    /// The element at so many bytes from a pointer, where nothing is written any more before this scope ends.
-    pub(in crate::engine::cpu) fn load(&mut self, dtype: DType, pointer: Register, offset: usize) -> Option<Register> {
+    /// The element at so many bytes from a pointer, where nothing is written any more before this scope ends if it is `fixed`.
+    pub(in crate::engine::cpu) fn load(
+        &mut self,
+        dtype: DType,
+        pointer: Register,
+        offset: usize,
+        fixed: bool,
+    ) -> Option<Register> {
         let op = match dtype.bytes() {
             1 => Op::Load1,
             4 => Op::Load4,
             _ => Op::Load8,
         };
-        self.pure(op, [pointer, 0, 0], i32::try_from(offset).ok()?)
+        self.loaded(op, [pointer, 0, 0], i32::try_from(offset).ok()?, fixed)
+    }
+
+    /// What an instruction reads, which is known from then on if it is `fixed`.
+    fn loaded(&mut self, op: Op, operands: [Register; 3], number: i32, fixed: bool) -> Option<Register> {
+        if fixed {
+            return self.pure(op, operands, number);
+        }
+        let result = self.register()?;
+        self.push(op, result, operands, number)?;
+        Some(result)
     }
 
     /// Writes an element at so many bytes from a pointer.
@@ -278,12 +294,7 @@ impl Builder {
         fixed: bool,
     ) -> Option<Register> {
         let number = self.indexed(place);
-        if fixed {
-            return self.pure(Op::LoadAt, [pointer, index, 0], number);
-        }
-        let result = self.register()?;
-        self.push(Op::LoadAt, result, [pointer, index, 0], number)?;
-        Some(result)
+        self.loaded(Op::LoadAt, [pointer, index, 0], number, fixed)
     }
 
     /// Writes the element at a computed position.

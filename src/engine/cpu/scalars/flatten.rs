@@ -13,6 +13,7 @@ use crate::shape::{DType, Type, size};
 use crate::term::Steps;
 use crate::term::hash::TermMap;
 use nests::cost_of_kernels;
+use std::collections::HashSet;
 
 /// The most elements of a buffer in registers.
 const ELEMENTS: usize = 64;
@@ -47,11 +48,17 @@ impl Place {
 struct Frame<'a> {
     procedure: &'a Procedure,
     places: TermMap<BufferId, Place>,
+    /// The buffers that steps write to again, so that what is read there is not known later.
+    changing: HashSet<BufferId>,
 }
 
 impl<'a> Frame<'a> {
     fn new(procedure: &'a Procedure) -> Frame<'a> {
-        Frame { procedure, places: TermMap::default() }
+        Frame { procedure, places: TermMap::default(), changing: procedure.changing() }
+    }
+
+    fn is_changing(&self, id: BufferId) -> bool {
+        self.changing.contains(&self.procedure.origin(id))
     }
 
     fn ty(&self, id: BufferId) -> &'a Type {
@@ -183,7 +190,8 @@ impl Flattener {
         if let Some(elements) = elements {
             return *elements.get(at)?;
         }
-        self.builder.load(*dtype, (*pointer)?, at.checked_mul(dtype.bytes())?)
+        let (dtype, pointer, offset) = (*dtype, (*pointer)?, at.checked_mul(dtype.bytes())?);
+        self.builder.load(dtype, pointer, offset, !frame.is_changing(id))
     }
 
     /// All elements of a small buffer.

@@ -37,7 +37,7 @@ fn run(
 ) -> (u64, usize) {
     let mut builder = Builder::new(isa);
     let pointers = [(); 4].map(|()| builder.register().unwrap());
-    let loaded = [0, 1, 2].map(|k| builder.load(of, pointers[k], 0).unwrap());
+    let loaded = [0, 1, 2].map(|k| builder.load(of, pointers[k], 0, true).unwrap());
     let result = write(&mut builder, loaded).unwrap();
     builder.store(to, pointers[3], 0, result).unwrap();
     let scalars = Scalars::written(isa, builder).unwrap();

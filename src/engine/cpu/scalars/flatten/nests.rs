@@ -96,7 +96,7 @@ impl Flattener {
             Value::Gather { buffer, at, stride, index, extent } => {
                 let pointer = self.pointer(frame, *buffer)?;
                 let place = indexed(dtype, place_at(at, position), *stride, *extent)?;
-                self.builder.load_at(pointer, place, of(*index).0, true)
+                self.builder.load_at(pointer, place, of(*index).0, !frame.is_changing(*buffer))
             }
             Value::Unary(op, a) => self.builder.unary(*op, dtype, of(*a).0),
             Value::Binary(op, a, b) => self.builder.binary(*op, dtype, of(*a).0, of(*b).0),
