@@ -3,6 +3,7 @@
 use crate::shape::Type;
 use crate::simplify::simplify;
 use crate::term::{Body, Graph, NodeId, Op};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// When the value of a recorded node is known.
@@ -32,12 +33,30 @@ pub(crate) fn levels(graph: &Graph, parameters: &[Level]) -> Vec<Level> {
     levels
 }
 
+/// Nodes of the forward pass that the backward pass has otherwise, and ones that are left to it as they are.
+#[derive(Default)]
+pub(crate) struct Held {
+    pub(crate) given: HashSet<NodeId>,
+    pub(crate) kept: HashSet<NodeId>,
+}
+
 /// The nodes of earlier levels that the backward results need: invariant ones, and ones of the forward pass.
 ///
 /// A rearrangement of something is not worth storing when its source is not larger: the source is needed instead. Nor is
 /// what transposing added to the `proper` nodes of the body, whose identity depends on the cotangents that were present: it
 /// is computed again, from what it needs.
 pub(crate) fn needs(graph: &Graph, levels: &[Level], results: &[NodeId], proper: usize) -> (Vec<NodeId>, Vec<NodeId>) {
+    needs_beside(graph, levels, results, proper, &Held::default())
+}
+
+/// As [`needs`], beside what is held.
+pub(crate) fn needs_beside(
+    graph: &Graph,
+    levels: &[Level],
+    results: &[NodeId],
+    proper: usize,
+    held: &Held,
+) -> (Vec<NodeId>, Vec<NodeId>) {
     let mut wanted = vec![false; graph.len()];
     results.iter().for_each(|&id| wanted[id as usize] = true);
     let (mut invariant, mut step) = (Vec::new(), Vec::new());
@@ -50,6 +69,8 @@ pub(crate) fn needs(graph: &Graph, levels: &[Level], results: &[NodeId], proper:
         let rearranges = matches!(node.op, Op::View(_) | Op::Reshape(_) | Op::Mark | Op::Alias)
             && graph.ty(node.args[0]).size() <= node.ty().size();
         match levels[at] {
+            _ if held.given.contains(&id) => {}
+            Level::Step if held.kept.contains(&id) => step.push(id),
             _ if at >= proper => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
             Level::Backward => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
             Level::Step if rearranges => wanted[node.args[0] as usize] = true,
@@ -60,6 +81,41 @@ pub(crate) fn needs(graph: &Graph, levels: &[Level], results: &[NodeId], proper:
     invariant.reverse();
     step.reverse();
     (invariant, step)
+}
+
+/// As [`extract`], with some nodes for others wherever those are operands.
+pub(crate) fn extract_renamed(
+    graph: &Graph,
+    parameters: &[NodeId],
+    captures: usize,
+    results: &[NodeId],
+    renamed: &HashMap<NodeId, NodeId>,
+) -> Arc<Body> {
+    let types: Vec<Type> = parameters.iter().map(|&id| graph.ty(id).clone()).collect();
+    let mut renumbered: Vec<Option<NodeId>> = vec![None; graph.len()];
+    for (at, &id) in parameters.iter().enumerate() {
+        renumbered[id as usize].get_or_insert(at as NodeId);
+    }
+    let resolved = |&id: &NodeId| renamed.get(&id).copied().unwrap_or(id);
+    let mut extracted = Graph::new(&types, captures);
+    let results: Vec<NodeId> = results.iter().map(resolved).collect();
+    let mut work: Vec<NodeId> = results.iter().rev().copied().collect();
+    while let Some(&id) = work.last() {
+        if renumbered[id as usize].is_some() {
+            work.pop();
+            continue;
+        }
+        let node = graph.node(id);
+        let before = work.len();
+        work.extend(node.args.iter().map(resolved).filter(|&arg| renumbered[arg as usize].is_none()));
+        if work.len() == before {
+            let operand = |arg: &NodeId| renumbered[resolved(arg) as usize].expect("operands come first");
+            let args: Vec<NodeId> = node.args.iter().map(operand).collect();
+            renumbered[id as usize] = Some(extracted.add(node.op.clone(), &args));
+        }
+    }
+    let results: Vec<NodeId> = results.iter().map(|&id| renumbered[id as usize].expect("results are live")).collect();
+    Arc::new(simplify(&extracted.finish(&results)))
 }
 
 /// The closed, simplified body of `results` in terms of the nodes `parameters`, of which the last are captures.

@@ -16,7 +16,7 @@ use crate::shape::{Axes, Shape, Type, Value};
 use crate::simplify::simplify;
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What the backward loop and the program after it do for the captures' cotangents. Nodes are those of the recording.
@@ -46,19 +46,20 @@ enum Way {
     Elementwise,
 }
 
-/// Sums over the steps of the backward nodes `totals`; `residuals`, in ascending order, are stacked already.
+/// Sums over the steps of the backward nodes `totals`; `residuals`, in ascending order, are stacked already, and what
+/// is `restored` is not to be.
 pub(crate) fn harvest(
     graph: &mut Graph,
     levels: &[Level],
     totals: &[NodeId],
-    residuals: &[NodeId],
+    (residuals, restored): (&[NodeId], &HashSet<NodeId>),
     invariants: &[NodeId],
     length: usize,
 ) -> Harvest {
     let size = |ids: &[NodeId]| ids.iter().fold(0usize, |sum, &id| sum.saturating_add(graph.ty(id).size()));
     let all = |chosen: &Chosen| size(&chosen.stacks).saturating_add(size(&chosen.summed));
-    let mut chosen = choose(graph, levels, totals, residuals, true);
-    let without = choose(graph, levels, totals, residuals, false);
+    let mut chosen = choose(graph, levels, totals, (residuals, restored), true);
+    let without = choose(graph, levels, totals, (residuals, restored), false);
     if size(&chosen.stacks) > size(residuals) || all(&chosen) > all(&without) {
         chosen = without;
     }
@@ -80,11 +81,20 @@ struct Chosen {
     stacks: Vec<NodeId>,
 }
 
-fn choose(graph: &Graph, levels: &[Level], totals: &[NodeId], residuals: &[NodeId], elementwise: bool) -> Chosen {
+fn choose(
+    graph: &Graph,
+    levels: &[Level],
+    totals: &[NodeId],
+    (residuals, restored): (&[NodeId], &HashSet<NodeId>),
+    elementwise: bool,
+) -> Chosen {
     let mut ways: Vec<Way> = Vec::with_capacity(levels.len());
     for id in 0..levels.len() {
         let way = if levels[id] == Level::Backward { way(graph, levels, &ways, id as NodeId) } else { Way::Sum };
-        ways.push(if way == Way::Elementwise && !elementwise { Way::Sum } else { way });
+        // Arrays that the loop restores are too large to be stacked.
+        let is_restored = graph.node(id as NodeId).args.iter().any(|arg| restored.contains(arg));
+        let stacks = matches!(way, Way::Scatter | Way::Contract | Way::Elementwise);
+        ways.push(if way == Way::Elementwise && !elementwise || stacks && is_restored { Way::Sum } else { way });
     }
     let mut wanted = vec![false; levels.len()];
     totals.iter().for_each(|&id| wanted[id as usize] = true);

@@ -9,13 +9,14 @@
 //! reads those of the outputs step by step, and returns those of the inputs step by step. Which carries move with the
 //! inputs, and which have a cotangent, are fixed points over the steps. Bodies are derived once and remembered.
 
-use super::extract::{Level, extract, levels, needs};
+use super::extract::{Held, Level, extract, extract_renamed, levels, needs, needs_beside};
 use super::harvest::{Harvest, harvest};
 use super::memo::{Key, Memo};
 use super::reach::{reached, spread};
 use super::record::{Recorded, record, recorded};
 use super::rolled::Rolled;
 use super::transpose::{Cotangent, transpose};
+use super::undo::Undone;
 use super::{Delta, Dual, DualArray};
 use crate::algebra::Algebra;
 use crate::concrete::Array;
@@ -184,6 +185,10 @@ struct ForwardLoop {
     moving: Vec<bool>,
     /// The residuals' nodes in all recordings, and where their stacks are found.
     residuals: Vec<(NodeId, Residual)>,
+    /// The carries whose writes the backward pass takes back.
+    undone: Vec<Undone>,
+    /// The outputs that are written over in each step, for the writes of those in their order.
+    overwritten: Vec<usize>,
     /// Nodes of the captures alone that the backward pass needs.
     invariants: Vec<NodeId>,
     /// From the captures to those.
@@ -198,31 +203,47 @@ impl ForwardLoop {
         let body = step.active.body.clone();
         spread::<Dual<Recorded>>(&mut step.active, step.carries);
         let recording = Recording::new(&step.active, &vec![true; body.results.len()], false);
-        let Recording { graph, results, moving, .. } = &recording;
+        let mut reached = recording.reached();
+        let Recording { mut graph, results, moving, proper, .. } = recording;
+        let (_, needed) = needs(&graph, &step.levels(&graph), &reached, proper);
+        let (mut held, mut over) = (Held::default(), Vec::new());
+        let changed = (0..step.carries).filter_map(|carry| Undone::of(&graph, carry, results[carry]));
+        let undone: Vec<Undone> = changed.filter(|undone| undone.is_needed(&needed)).collect();
+        for carry in &undone {
+            let overwritten = carry.overwritten(&mut graph);
+            carry.hold(&graph, &overwritten, &mut held);
+            reached.push(carry.restored(&mut graph, &overwritten, &mut HashMap::new()));
+            over.extend(overwritten);
+        }
+        let graph = &graph;
         let levels = step.levels(graph);
-        let (invariants, needed) = needs(graph, &levels, &recording.reached(), recording.proper);
+        let (invariants, needed) = needs_beside(graph, &levels, &reached, proper, &held);
         let mut outputs = results.clone();
         // The last of equal outputs, which are all the same.
         let mut written: HashMap<NodeId, usize> = (step.carries..outputs.len()).map(|at| (outputs[at], at)).collect();
         let (_, inputs, captures) = step.roles();
+        let mut output = |id: NodeId| {
+            *written.entry(id).or_insert_with(|| {
+                outputs.push(id);
+                outputs.len() - 1
+            })
+        };
         let residuals = needed.into_iter().map(|id| {
-            let place = if inputs.contains(&(id as usize)) {
-                Residual::Operand(id as usize)
-            } else {
-                let output = *written.entry(id).or_insert_with(|| {
-                    outputs.push(id);
-                    outputs.len() - 1
-                });
-                Residual::Output(output)
+            let place = match inputs.contains(&(id as usize)) {
+                true => Residual::Operand(id as usize),
+                false => Residual::Output(output(id)),
             };
             (id, place)
         });
         let residuals = residuals.collect();
+        let overwritten = over.into_iter().map(&mut output).collect();
         let parameters: Vec<NodeId> = (0..body.arity() as NodeId).collect();
         ForwardLoop {
             body: extract(graph, &parameters, body.captures, &outputs),
-            moving: moving.clone(),
+            moving,
             residuals,
+            undone,
+            overwritten,
             prelude: extract(graph, &parameters[captures], body.captures, &invariants),
             keeps_zeros: keeps_zeros(graph, &levels, &results[..step.carries]),
             invariants,
@@ -263,8 +284,9 @@ impl Key for Incoming {
 
 /// The backward pass of a loop.
 struct BackwardLoop {
-    /// Its carries are the cotangents of `carried` and the harvest's sums; its inputs the cotangents of `read` and the
-    /// residuals; its captures the invariants. Its outputs are the cotangents of `written`, then the harvest's stacks.
+    /// Its carries are the cotangents of `carried`, the harvest's sums and the arrays that are `restored`; its inputs the
+    /// cotangents of `read`, the residuals, and what was written over in those arrays; its captures the invariants. Its
+    /// outputs are the cotangents of `written`, then the harvest's stacks.
     body: Arc<Body>,
     /// The carries whose cotangents are carried.
     carried: Vec<usize>,
@@ -278,6 +300,8 @@ struct BackwardLoop {
     harvest: Harvest,
     /// Positions of the residuals that are read.
     residuals: Vec<usize>,
+    /// Those of the carries whose writes are taken back, among all such.
+    restored: Vec<usize>,
 }
 
 impl BackwardLoop {
@@ -295,16 +319,30 @@ impl BackwardLoop {
         let stored: Vec<NodeId> = forward.residuals.iter().map(|&(id, _)| id).collect();
         let totals: Vec<NodeId> = captures.iter().filter_map(|&at| adjoints[at]).collect();
         let levels = step.levels(&graph);
-        let harvest = harvest(&mut graph, &levels, &totals, &stored, &forward.invariants, *length);
+        let undone: HashSet<NodeId> = forward.undone.iter().flat_map(Undone::versions).collect();
+        let harvest = harvest(&mut graph, &levels, &totals, (&stored, &undone), &forward.invariants, *length);
 
         let mut results: Vec<NodeId> = Vec::new();
         for &at in &carried {
             results.push(adjoints[at].unwrap_or_else(|| zero_node(&mut graph, at as NodeId)));
         }
         results.extend(&harvest.sums);
+        let arrays = results.len();
         results.extend(written.iter().filter_map(|&at| adjoints[at]));
         results.extend(&harvest.stacks);
         let (_, needed) = needs(&graph, &step.levels(&graph), &results, proper);
+        let restored: Vec<usize> =
+            (0..forward.undone.len()).filter(|&at| forward.undone[at].is_needed(&needed)).collect();
+        let (mut held, mut renamed, mut over) = (Held::default(), HashMap::new(), Vec::new());
+        for (place, &at) in restored.iter().enumerate() {
+            let carry = &forward.undone[at];
+            let overwritten = carry.overwritten(&mut graph);
+            carry.hold(&graph, &overwritten, &mut held);
+            let array = carry.restored(&mut graph, &overwritten, &mut renamed);
+            results.insert(arrays + place, array);
+            over.extend(overwritten);
+        }
+        let (_, needed) = needs_beside(&graph, &step.levels(&graph), &results, proper, &held);
         let needed: HashSet<NodeId> = needed.into_iter().collect();
         let residuals: Vec<usize> = (0..stored.len()).filter(|&at| needed.contains(&stored[at])).collect();
         debug_assert_eq!(residuals.len(), needed.len(), "the forward pass stores what every backward pass needs");
@@ -312,11 +350,16 @@ impl BackwardLoop {
         let cotangent = |&at: &usize| (step.active.body.arity() + at) as NodeId;
         let mut parameters: Vec<NodeId> = carried.iter().map(cotangent).collect();
         parameters.extend(&harvest.partial);
+        parameters.extend(restored.iter().map(|&at| forward.undone[at].last()));
         parameters.extend(read.iter().map(cotangent));
         parameters.extend(residuals.iter().map(|&at| stored[at]));
+        parameters.extend(&over);
         parameters.extend(&forward.invariants);
-        let body = extract(&graph, &parameters, forward.invariants.len(), &results);
-        BackwardLoop { body, carried, read, written, captures, harvest, residuals }
+        let body = match restored.is_empty() {
+            true => extract(&graph, &parameters, forward.invariants.len(), &results),
+            false => extract_renamed(&graph, &parameters, forward.invariants.len(), &results, &renamed),
+        };
+        BackwardLoop { body, carried, read, written, captures, harvest, residuals, restored }
     }
 }
 
@@ -335,6 +378,9 @@ pub(crate) struct RolledLoop<A: Algebra> {
     length: usize,
     reverse: bool,
     residuals: Vec<A::Array>,
+    /// The carries whose writes are taken back, as they are in the end, and what was written over.
+    changed: Vec<A::Array>,
+    overwritten: Vec<A::Array>,
     invariants: Vec<A::Array>,
 }
 
@@ -373,11 +419,13 @@ pub(crate) fn scan_dual<A: Algebra>(
     let mut outputs = scan_flat::<A>(&extended, std::mem::take(&mut primals));
     let places = forward.residuals.iter().zip(read);
     let residuals = places.map(|((_, place), read)| place.or_output::<A>(read, &outputs)).collect();
+    let changed = forward.undone.iter().map(|undone| outputs[undone.carry].clone()).collect();
+    let overwritten = forward.overwritten.iter().map(|&output| outputs[output].clone()).collect();
     outputs.truncate(scan.body.results.len());
 
     let (length, reverse) = (scan.length, scan.reverse);
     let moving = forward.moving.clone();
-    let rolled = RolledLoop { forward, length, reverse, residuals, invariants };
+    let rolled = RolledLoop { forward, length, reverse, residuals, changed, overwritten, invariants };
     let delta = Delta::rolled(Rolled::Loop(rolled), deltas);
     let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
         primal,
@@ -414,9 +462,14 @@ impl<A: Algebra> RolledLoop<A> {
             backward.carried.iter().map(|&at| or_zeros(at, cotangents[at].take())).collect();
         let sums = carries.len()..carries.len() + backward.harvest.sums.len();
         carries.extend(sums.clone().map(|at| A::zeros(backward.body.parameter_type(at))));
+        carries.extend(backward.restored.iter().map(|&at| self.changed[at].clone()));
         let taken = backward.read.iter().filter_map(|&at| cotangents[at].take().map(|cotangent| cotangent.array));
         let mut inputs: Vec<A::Array> = taken.collect();
         inputs.extend(backward.residuals.iter().map(|&at| self.residuals[at].clone()));
+        for &at in &backward.restored {
+            let first: usize = self.forward.undone[..at].iter().map(Undone::count).sum();
+            inputs.extend_from_slice(&self.overwritten[first..first + self.forward.undone[at].count()]);
+        }
         let scan = Scan {
             body: backward.body.clone(),
             carries: carries.len(),
@@ -432,6 +485,7 @@ impl<A: Algebra> RolledLoop<A> {
             parts[at] = outputs.next().map(|array| Cotangent { array, marked });
         }
         let mut harvest: Vec<A::Array> = outputs.by_ref().take(sums.len()).collect();
+        outputs.by_ref().take(backward.restored.len()).for_each(drop);
         for &at in &backward.written {
             parts[at] = outputs.next().map(|array| Cotangent { array, marked });
         }

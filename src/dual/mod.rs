@@ -21,6 +21,7 @@ mod rules;
 mod sweeps;
 mod tangent;
 mod transpose;
+mod undo;
 
 #[cfg(test)]
 mod tests;
