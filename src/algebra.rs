@@ -244,6 +244,10 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     /// the last in row-major order; updates outside are ignored. The updates have the shape that [`Algebra::gather`] reads at
     /// the positions. The derivative goes to the updates that are there afterwards, and to the rest of the target.
     fn scatter_set(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array;
+    /// Whether it is plain that no two of these positions are the same. Positions of which it is not may be distinct too.
+    fn are_distinct(_positions: &[Self::Array]) -> bool {
+        false
+    }
     /// Reduces over axes, which are ascending, and removes them.
     fn reduce(op: Reduction, a: Self::Array, axes: &[usize]) -> Self::Array;
     /// The position of an extreme along an axis, as `i64`; 0 when the axis is empty.

@@ -161,6 +161,10 @@ macro_rules! delegate {
             let indices = indices.into_iter().map(|index| index.primal).collect();
             rules::scatter_set::<A, $rules>(target.into(), updates.into(), indices).into()
         }
+        fn are_distinct(positions: &[Self::Array]) -> bool {
+            let positions: Vec<A::Array> = positions.iter().map(|position| position.primal.clone()).collect();
+            A::are_distinct(&positions)
+        }
         #[track_caller]
         fn accumulate_onto(target: Self::Array, updates: Self::Array, map: &AffineMap) -> Self::Array {
             rules::accumulate_onto::<A, $rules>(target.into(), updates.into(), map).into()

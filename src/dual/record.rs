@@ -6,6 +6,7 @@ use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullb
 use crate::concrete::Array;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
+use crate::term::distinct::are_distinct;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan, Sweeps};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -111,6 +112,9 @@ impl Algebra for Recorded {
     }
     fn scatter_set(target: NodeId, updates: NodeId, indices: Vec<NodeId>) -> NodeId {
         add(Op::ScatterSet, &with(target, with(updates, indices)))
+    }
+    fn are_distinct(positions: &[NodeId]) -> bool {
+        GRAPHS.with_borrow(|graphs| are_distinct(graphs.last().expect("something is being recorded"), positions))
     }
     fn reduce(op: Reduction, a: NodeId, axes: &[usize]) -> NodeId {
         add(Op::Reduce(op, axes.into()), &[a])

@@ -263,7 +263,7 @@ pub(crate) fn scatter_set<A: Algebra, D: Derivative<A>>(
 fn latest_writes<A: Algebra>(indices: &[A::Array], extents: &[usize], updates: &[usize]) -> Option<A::Array> {
     let positions = A::shape(indices.first()?);
     let count = size(&positions);
-    if count <= 1 {
+    if count <= 1 || A::are_distinct(indices) {
         return None;
     }
     let numbers = A::reshape(A::iota(count), &positions);

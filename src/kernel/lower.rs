@@ -10,9 +10,10 @@ use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
-use crate::kernel::writes::{self, Known, Writes};
+use crate::kernel::writes::{Known, Writes};
 use crate::operation::Comparison;
 use crate::shape::{Axes, DType, Shape, Type, size};
+use crate::term::distinct::are_distinct;
 use crate::term::hash::TermMap;
 use crate::term::{Body, Graph, Node, NodeId, Op, Steps};
 use smallvec::SmallVec;
@@ -374,7 +375,7 @@ impl<'a> Lowering<'a> {
             Ok(emitter.joined(&indices, &Guards::new()))
         };
         // Of several updates at one position the last counts: those before it are not written, so that they may be in any order.
-        let latest = match writes::are_distinct(body, &node.args[2..]) {
+        let latest = match are_distinct(body, &node.args[2..]) {
             true => None,
             false => {
                 let extents = &shape[..node.args.len() - 2];

@@ -5,7 +5,7 @@
 //! be, as a loop does with what it carries.
 
 use crate::kernel::roots::{Class, class};
-use crate::operation::{Binary, Unary};
+use crate::operation::Binary;
 use crate::term::{Body, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -238,61 +238,5 @@ impl<'a> Analysis<'a> {
         if let Op::Parameter(position) = self.body.node(self.memory[target as usize]).op {
             self.changed[position] = true;
         }
-    }
-}
-
-/// Whether no two positions are the same but outside, as far as that is plain: along each axis some index array counts, and along
-/// no other.
-pub(crate) fn are_distinct(body: &Body, indices: &[NodeId]) -> bool {
-    let Some(&first) = indices.first() else { return true };
-    let shape = &body.node(first).ty().shape;
-    let is_long = |axis: usize| shape[axis] > 1;
-    let steps: Vec<Option<Steps>> = indices.iter().map(|&index| steps(body, index, DEPTH)).collect();
-    let counts = |axis: usize, steps: &Steps| {
-        let apart = steps[axis].checked_mul(shape[axis] as i64);
-        steps[axis] != 0 && apart.is_some() && (0..shape.len()).all(|at| at == axis || !is_long(at) || steps[at] == 0)
-    };
-    (0..shape.len()).filter(|&axis| is_long(axis)).all(|axis| steps.iter().flatten().any(|steps| counts(axis, steps)))
-}
-
-/// By how much an array of integers goes on along each axis.
-type Steps = SmallVec<[i64; 4]>;
-
-/// How far index arithmetic is looked through.
-const DEPTH: usize = 16;
-
-/// The steps of an array, where they are the same everywhere along each axis, and known.
-fn steps(body: &Body, id: NodeId, depth: usize) -> Option<Steps> {
-    let node = body.node(id);
-    let rank = node.ty().rank();
-    if rank == 0 {
-        return Some(Steps::new());
-    }
-    let depth = depth.checked_sub(1)?;
-    let of = |at: usize| steps(body, node.args[at], depth);
-    let each = |a: Steps, b: Steps, f: fn(i64, i64) -> Option<i64>| -> Option<Steps> {
-        a.iter().zip(&b).map(|(&a, &b)| f(a, b)).collect()
-    };
-    match &node.op {
-        Op::Constant(array) if array.uniform().is_some() => Some(SmallVec::from_elem(0, rank)),
-        Op::Iota(_) => Some(SmallVec::from_slice(&[1])),
-        Op::View(map) if map.is_inside() => {
-            let still = (0..rank).all(|axis| map.ignored().contains(&axis) || map.result()[axis] == 1);
-            if still {
-                return Some(SmallVec::from_elem(0, rank));
-            }
-            let source = of(0)?;
-            let along = |axis: usize| {
-                source.iter().enumerate().try_fold(0i64, |sum, (row, &step)| {
-                    sum.checked_add(step.checked_mul(map.row(row)[axis])?)
-                })
-            };
-            (0..rank).map(along).collect()
-        }
-        Op::Unary(Unary::Neg) => of(0)?.iter().map(|step| step.checked_neg()).collect(),
-        Op::Binary(Binary::Add) => each(of(0)?, of(1)?, i64::checked_add),
-        Op::Binary(Binary::Sub) => each(of(0)?, of(1)?, i64::checked_sub),
-        Op::Alias | Op::Mark => of(0),
-        _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::close::{Closed, close};
 use super::custom;
-use super::node::{Node, StagedArray, fresh};
+use super::node::{Node, StagedArray, StagedTerms, fresh};
 use super::session::{self, Scope};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction, Traced};
@@ -13,6 +13,7 @@ use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
 use crate::simplify::simplify;
 use crate::term::content::check_nested;
+use crate::term::distinct::are_distinct;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Branch, Build, Op, Scan, Steps, Sweeps, Widened, infer, print};
 use crate::vectorise::vectorise;
@@ -194,6 +195,9 @@ impl Algebra for Staged {
         let mut args = smallvec![target, updates];
         args.extend(indices);
         node(Op::ScatterSet, args)
+    }
+    fn are_distinct(positions: &[StagedArray]) -> bool {
+        are_distinct(&StagedTerms, positions)
     }
     #[track_caller]
     fn reduce(op: Reduction, a: StagedArray, axes: &[usize]) -> StagedArray {

@@ -1,6 +1,7 @@
 //! Nodes of staged terms.
 
 use crate::shape::Type;
+use crate::term::distinct::Terms;
 use crate::term::{Build, Op};
 use smallvec::SmallVec;
 use std::fmt;
@@ -39,6 +40,17 @@ impl StagedArray {
     /// What tells this node from all others.
     pub(crate) fn identity(&self) -> u64 {
         self.0.id
+    }
+}
+
+/// The terms that staged arrays are.
+pub(crate) struct StagedTerms;
+
+impl Terms for StagedTerms {
+    type Id = StagedArray;
+    type Form = Build;
+    fn look<'t>(&'t self, array: &'t StagedArray) -> (&'t Op<Build>, &'t [StagedArray], &'t Type) {
+        (&array.0.op, &array.0.args, &array.0.types[0])
     }
 }
 

@@ -8,6 +8,7 @@ mod body;
 pub(crate) mod content;
 mod cost;
 mod custom;
+pub(crate) mod distinct;
 pub(crate) mod ends;
 mod graph;
 pub(crate) mod hash;
