@@ -4,6 +4,7 @@ use crate::shape::Type;
 use crate::simplify::simplify;
 use crate::term::{Body, Graph, NodeId, Op};
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// When the value of a recorded node is known.
@@ -33,11 +34,32 @@ pub(crate) fn levels(graph: &Graph, parameters: &[Level]) -> Vec<Level> {
     levels
 }
 
-/// Nodes of the forward pass that the backward pass has otherwise, and ones that are left to it as they are.
+/// What a backward loop has of its steps without its being kept.
 #[derive(Default)]
 pub(crate) struct Held {
+    /// The parameters that are slices of the loop's inputs.
+    pub(crate) inputs: Range<usize>,
+    /// Nodes that it restores, or reads otherwise.
     pub(crate) given: HashSet<NodeId>,
-    pub(crate) kept: HashSet<NodeId>,
+}
+
+/// Which nodes are positions and masks that follow from the inputs of a step: they are computed again.
+fn follow(graph: &Graph, levels: &[Level], inputs: &Range<usize>) -> Vec<bool> {
+    let mut follow = vec![false; graph.len()];
+    for at in 0..graph.len() {
+        let node = graph.node(at as NodeId);
+        let is_whole = |id: NodeId| !graph.node(id).op.is_multiple() && !graph.ty(id).dtype.is_float();
+        follow[at] = match &node.op {
+            _ if levels[at] < Level::Step => true,
+            Op::Parameter(position) => inputs.contains(position),
+            Op::View(_) | Op::Reshape(_) | Op::Mark | Op::Alias => follow[node.args[0] as usize],
+            Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_) => {
+                levels[at] == Level::Step && node.args.iter().all(|&arg| follow[arg as usize] && is_whole(arg))
+            }
+            _ => false,
+        };
+    }
+    follow
 }
 
 /// The nodes of earlier levels that the backward results need: invariant ones, and ones of the forward pass.
@@ -60,6 +82,7 @@ pub(crate) fn needs_beside(
     let mut wanted = vec![false; graph.len()];
     results.iter().for_each(|&id| wanted[id as usize] = true);
     let (mut invariant, mut step) = (Vec::new(), Vec::new());
+    let follow = follow(graph, levels, &held.inputs);
     for at in (0..graph.len()).rev().filter(|&at| levels[at] != Level::Known) {
         if !wanted[at] {
             continue;
@@ -67,13 +90,15 @@ pub(crate) fn needs_beside(
         let id = at as NodeId;
         let node = graph.node(id);
         let rearranges = matches!(node.op, Op::View(_) | Op::Reshape(_) | Op::Mark | Op::Alias)
-            && graph.ty(node.args[0]).size() <= node.ty().size();
+            && graph.ty(node.args[0]).size() <= node.ty().size()
+            && !held.given.contains(&node.args[0]);
+        let follows = follow[at] && !matches!(node.op, Op::Parameter(_));
         match levels[at] {
             _ if held.given.contains(&id) => {}
-            Level::Step if held.kept.contains(&id) => step.push(id),
             _ if at >= proper => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
             Level::Backward => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
             Level::Step if rearranges => wanted[node.args[0] as usize] = true,
+            Level::Step if follows => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
             Level::Step => step.push(id),
             _ => invariant.push(id),
         }

@@ -9,7 +9,7 @@
 //! reads those of the outputs step by step, and returns those of the inputs step by step. Which carries move with the
 //! inputs, and which have a cotangent, are fixed points over the steps. Bodies are derived once and remembered.
 
-use super::extract::{Held, Level, extract, extract_renamed, levels, needs, needs_beside};
+use super::extract::{Held, Level, extract, extract_renamed, levels, needs_beside};
 use super::harvest::{Harvest, harvest};
 use super::memo::{Key, Memo};
 use super::reach::{reached, spread};
@@ -168,6 +168,11 @@ impl Step {
         levels(graph, &parameters)
     }
 
+    /// What a backward loop has without its being kept: the inputs.
+    fn held(&self) -> Held {
+        Held { inputs: self.roles().1, ..Held::default() }
+    }
+
     /// The positions of the carries, the inputs and the captures among the operands.
     fn roles(&self) -> (Range<usize>, Range<usize>, Range<usize>) {
         let slices = self.carries + self.inputs;
@@ -205,13 +210,13 @@ impl ForwardLoop {
         let recording = Recording::new(&step.active, &vec![true; body.results.len()], false);
         let mut reached = recording.reached();
         let Recording { mut graph, results, moving, proper, .. } = recording;
-        let (_, needed) = needs(&graph, &step.levels(&graph), &reached, proper);
-        let (mut held, mut over) = (Held::default(), Vec::new());
+        let (mut held, mut over) = (step.held(), Vec::new());
+        let (_, needed) = needs_beside(&graph, &step.levels(&graph), &reached, proper, &held);
         let changed = (0..step.carries).filter_map(|carry| Undone::of(&graph, carry, results[carry]));
         let undone: Vec<Undone> = changed.filter(|undone| undone.is_needed(&needed)).collect();
         for carry in &undone {
             let overwritten = carry.overwritten(&mut graph);
-            carry.hold(&graph, &overwritten, &mut held);
+            carry.hold(&overwritten, &mut held);
             reached.push(carry.restored(&mut graph, &overwritten, &mut HashMap::new()));
             over.extend(overwritten);
         }
@@ -330,14 +335,14 @@ impl BackwardLoop {
         let arrays = results.len();
         results.extend(written.iter().filter_map(|&at| adjoints[at]));
         results.extend(&harvest.stacks);
-        let (_, needed) = needs(&graph, &step.levels(&graph), &results, proper);
+        let (mut held, mut renamed, mut over) = (step.held(), HashMap::new(), Vec::new());
+        let (_, needed) = needs_beside(&graph, &step.levels(&graph), &results, proper, &held);
         let restored: Vec<usize> =
             (0..forward.undone.len()).filter(|&at| forward.undone[at].is_needed(&needed)).collect();
-        let (mut held, mut renamed, mut over) = (Held::default(), HashMap::new(), Vec::new());
         for (place, &at) in restored.iter().enumerate() {
             let carry = &forward.undone[at];
             let overwritten = carry.overwritten(&mut graph);
-            carry.hold(&graph, &overwritten, &mut held);
+            carry.hold(&overwritten, &mut held);
             let array = carry.restored(&mut graph, &overwritten, &mut renamed);
             results.insert(arrays + place, array);
             over.extend(overwritten);

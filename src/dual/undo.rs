@@ -80,10 +80,9 @@ impl Undone {
         array
     }
 
-    /// Says what is at hand in the backward pass, and what is to be left to it.
-    pub(crate) fn hold(&self, graph: &Graph, overwritten: &[NodeId], held: &mut Held) {
+    /// Says what is at hand in the backward pass.
+    pub(crate) fn hold(&self, overwritten: &[NodeId], held: &mut Held) {
         held.given.extend(self.versions().chain(overwritten.iter().copied()));
-        held.kept.extend(self.writes.iter().flat_map(|&write| &graph.node(write).args[2..]));
     }
 
     /// Whether the backward pass needs the array as it was in between.

@@ -435,6 +435,39 @@ impl<'a> Emitter<'a> {
         self.add(Value::Binary(Binary::And, above, below), DType::Bool)
     }
 
+    /// Where indices of consecutive axes are in an array that has rows of so many elements at each: an affine place, as far as they
+    /// are affine and inside, and else a computed position, with the elements from one to the next, and how many there are.
+    pub(crate) fn located(
+        &mut self,
+        indices: &[(ValueId, i64)],
+        row: i64,
+        guards: &Guards,
+    ) -> Option<(Affine, Option<(ValueId, i64, i64)>)> {
+        let mut place = Affine::constant(0, self.extents().len());
+        let mut computed: SmallVec<[(ValueId, i64, i64); 3]> = SmallVec::new();
+        let mut stride = row;
+        for &(index, extent) in indices.iter().rev() {
+            let known = match &self.draft.nest.nest.values[index as usize].0 {
+                Value::Position(at) => Some(at.clone()),
+                Value::Constant(shape::Value::I64(at)) => Some(Affine::constant(*at, self.extents().len())),
+                _ => None,
+            };
+            match known.filter(|at| at.stays_inside(self.extents(), usize::try_from(extent).unwrap_or(0))) {
+                Some(at) if guards.is_empty() => place = place.plus(stride, &at)?,
+                _ => computed.push((index, stride, extent)),
+            }
+            stride = stride.checked_mul(extent)?;
+        }
+        Some(match computed[..] {
+            [] => (place, None),
+            [only] if guards.is_empty() => (place, Some(only)),
+            _ => {
+                let (index, extent) = self.joined(indices, guards);
+                (Affine::constant(0, self.extents().len()), Some((index, row, extent)))
+            }
+        })
+    }
+
     /// Several indices of consecutive axes as one of their product, −1 where one is outside.
     pub(crate) fn joined(&mut self, indices: &[(ValueId, i64)], guards: &Guards) -> (ValueId, i64) {
         if let ([(index, extent)], true) = (indices, guards.is_empty()) {
@@ -489,10 +522,13 @@ impl<'a> Emitter<'a> {
         let at = inner.linear(&shape[indexed..], extents).ok_or(Obstacle::Read(id))?;
         let indices: SmallVec<[(ValueId, i64); 3]> =
             operands.iter().zip(&shape).map(|(&index, &extent)| (index, extent as i64)).collect();
-        let (index, extent) = self.joined(&indices, &needed(&access.guards, extents));
-        let buffer = self.buffers[source];
+        let guards = needed(&access.guards, extents);
+        let (place, computed) = self.located(&indices, stride, &guards).ok_or(Obstacle::Read(id))?;
+        let at = at.plus(1, &place).ok_or(Obstacle::Read(id))?;
+        let (buffer, dtype) = (self.buffers[source], node.ty().dtype);
+        let Some((index, stride, extent)) = computed else { return self.load(source, buffer, at, guards, dtype) };
         self.check_known(source, buffer)?;
-        Ok(self.add(Value::Gather { buffer, at, stride, index, extent }, node.ty().dtype))
+        Ok(self.add(Value::Gather { buffer, at, stride, index, extent }, dtype))
     }
 }
 

@@ -213,7 +213,7 @@ impl<'a> Lowering<'a> {
         }
         self.procedure.results = body.results.iter().map(|&result| self.buffers[result]).collect();
         let steps = self.places.into_iter().map(|place| match place {
-            Place::Nest(draft) => Step::Nest(draft.nest.nest),
+            Place::Nest(draft) => Step::Nest(draft.nest.nest.without_unused()),
             Place::Fixed(step) => step,
         });
         self.procedure.steps = steps.collect();
@@ -367,12 +367,11 @@ impl<'a> Lowering<'a> {
         let row = &domain[indexed..];
         let at = Access { rows, guards: Guards::new() }.linear(row, &domain).ok_or(Obstacle::Read(id))?;
         let stride = size(row) as i64;
-        let positions = |emitter: &mut Emitter| {
-            let mut indices: SmallVec<[(ValueId, i64); 3]> = SmallVec::new();
-            for (&arg, &extent) in node.args[2..].iter().zip(shape) {
-                indices.push((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64));
-            }
-            Ok(emitter.joined(&indices, &Guards::new()))
+        let positions = |emitter: &mut Emitter, outer: &Access| -> Result<SmallVec<[(ValueId, i64); 3]>, Obstacle> {
+            let found = node.args[2..].iter().zip(shape);
+            found
+                .map(|(&arg, &extent)| Ok((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64)))
+                .collect()
         };
         // Of several updates at one position the last counts: those before it are not written, so that they may be in any order.
         let latest = match are_distinct(body, &node.args[2..]) {
@@ -388,10 +387,7 @@ impl<'a> Lowering<'a> {
                 let own = number(indexed)?;
                 let outer = Access::identity(indexed);
                 let store = |emitter: &mut Emitter| {
-                    let mut indices: SmallVec<[(ValueId, i64); 3]> = SmallVec::new();
-                    for (&arg, &extent) in node.args[2..].iter().zip(shape) {
-                        indices.push((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64));
-                    }
+                    let indices = positions(emitter, &outer)?;
                     let (index, extent) = emitter.joined(&indices, &Guards::new());
                     let value = emitter.add(Value::Position(own.clone()), DType::I64);
                     Ok((value, Affine::constant(0, indexed), Guards::new(), Some((index, 1, extent))))
@@ -400,28 +396,25 @@ impl<'a> Lowering<'a> {
                 Some((latest, number(axes)?))
             }
         };
-        let write = |emitter: &mut Emitter| -> Result<(ValueId, ValueId, i64), Obstacle> {
-            let (mut index, extent) = positions(emitter)?;
-            if let Some((buffer, number)) = &latest {
-                let at = Affine::constant(0, axes);
-                let last = Value::Gather { buffer: *buffer, at, stride: 1, index, extent };
-                let last = emitter.add(last, DType::I64);
-                let number = emitter.add(Value::Position(number.clone()), DType::I64);
-                let stays = emitter.add(Value::Compare(Comparison::Equal, last, number), DType::Bool);
-                let outside = emitter.integer(-1);
-                index = emitter.add(Value::Select(stays, index, outside), DType::I64);
-            }
-            Ok((emitter.emit(updates, Access::identity(axes), NodeId::MAX)?, index, extent))
+        let write = |emitter: &mut Emitter| {
+            let indices = positions(emitter, &outer)?;
+            let value = emitter.emit(updates, Access::identity(axes), NodeId::MAX)?;
+            let Some((buffer, number)) = &latest else {
+                let (place, index) = emitter.located(&indices, stride, &Guards::new()).ok_or(Obstacle::Read(id))?;
+                return Ok((value, at.plus(1, &place).ok_or(Obstacle::Read(id))?, index));
+            };
+            let (index, extent) = emitter.joined(&indices, &Guards::new());
+            let first = Affine::constant(0, axes);
+            let last = Value::Gather { buffer: *buffer, at: first, stride: 1, index, extent };
+            let last = emitter.add(last, DType::I64);
+            let number = emitter.add(Value::Position(number.clone()), DType::I64);
+            let stays = emitter.add(Value::Compare(Comparison::Equal, last, number), DType::Bool);
+            let outside = emitter.integer(-1);
+            let index = emitter.add(Value::Select(stays, index, outside), DType::I64);
+            Ok((value, at.clone(), Some((index, stride, extent))))
         };
-        let (place, (value, index, extent)) = self.separate(&domain, buffer, &node.args[1..], write)?;
-        self.store(place, Store {
-            value,
-            buffer,
-            at,
-            guards: Guards::new(),
-            index: Some((index, stride, extent)),
-            mode: Mode::Write,
-        });
+        let (place, (value, at, index)) = self.separate(&domain, buffer, &node.args[1..], write)?;
+        self.store(place, Store { value, buffer, at, guards: Guards::new(), index, mode: Mode::Write });
         Ok(())
     }
 

@@ -62,7 +62,6 @@ impl Value {
     }
 
     /// The same value of other operands, asked for in the order of [`Value::operands`].
-    #[cfg(feature = "opencl")]
     pub(crate) fn map(&self, mut operand: impl FnMut(ValueId) -> ValueId) -> Value {
         match self.clone() {
             Value::Gather { buffer, at, stride, index, extent } => {
@@ -120,6 +119,41 @@ impl Nest {
             Value::Load { buffer, .. } | Value::Gather { buffer, .. } => Some(*buffer),
             _ => None,
         })
+    }
+
+    /// The nest without values that no store needs.
+    pub(crate) fn without_unused(mut self) -> Nest {
+        let mut used = vec![false; self.values.len()];
+        for store in &self.stores {
+            used[store.value as usize] = true;
+            if let Some((index, ..)) = store.index {
+                used[index as usize] = true;
+            }
+        }
+        for at in (0..self.values.len()).rev() {
+            if used[at] {
+                self.values[at].0.operands().iter().for_each(|&id| used[id as usize] = true);
+            }
+        }
+        if used.iter().all(|&used| used) {
+            return self;
+        }
+        let mut ids = vec![ValueId::MAX; self.values.len()];
+        let mut kept = Vec::with_capacity(self.values.len());
+        for (at, (value, dtype)) in std::mem::take(&mut self.values).into_iter().enumerate() {
+            if used[at] {
+                ids[at] = kept.len() as ValueId;
+                kept.push((value.map(|id| ids[id as usize]), dtype));
+            }
+        }
+        self.values = kept;
+        for store in &mut self.stores {
+            store.value = ids[store.value as usize];
+            if let Some((index, ..)) = &mut store.index {
+                *index = ids[*index as usize];
+            }
+        }
+        self
     }
 
     /// How often each value is used by others and by stores.
