@@ -1,8 +1,10 @@
 //! Scalar code for one stored value: a demand for a node at an access, turned into values of a nest.
 
+use crate::affine::AffineMap;
 use crate::kernel::access::{Access, Affine, Guard, Guards};
 use crate::kernel::nest::{NestBuilder, Value, ValueId};
 use crate::kernel::procedure::BufferId;
+use crate::kernel::roots::strided_source;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{self, DType};
 use crate::term::hash::{Positions, TermMap, term_hash};
@@ -435,37 +437,59 @@ impl<'a> Emitter<'a> {
         self.add(Value::Binary(Binary::And, above, below), DType::Bool)
     }
 
-    /// Where indices of consecutive axes are in an array that has rows of so many elements at each: an affine place, as far as they
-    /// are affine and inside, and else a computed position, with the elements from one to the next, and how many there are.
+    /// Where indices along axes of these extents are in an array, whose elements are so far apart along each: an affine place, as
+    /// far as they are affine and inside, and else a computed position, with the elements from one to the next, and how many there
+    /// are. Nothing is there where a guard does not hold.
     pub(crate) fn located(
         &mut self,
         indices: &[(ValueId, i64)],
-        row: i64,
+        strides: &[i64],
         guards: &Guards,
     ) -> Option<(Affine, Option<(ValueId, i64, i64)>)> {
-        let mut place = Affine::constant(0, self.extents().len());
+        let axes = self.extents().len();
+        let mut place = Affine::constant(0, axes);
         let mut computed: SmallVec<[(ValueId, i64, i64); 3]> = SmallVec::new();
-        let mut stride = row;
-        for &(index, extent) in indices.iter().rev() {
+        for (&(index, extent), &stride) in indices.iter().zip(strides) {
             let known = match &self.draft.nest.nest.values[index as usize].0 {
                 Value::Position(at) => Some(at.clone()),
-                Value::Constant(shape::Value::I64(at)) => Some(Affine::constant(*at, self.extents().len())),
+                Value::Constant(shape::Value::I64(at)) => Some(Affine::constant(*at, axes)),
                 _ => None,
             };
             match known.filter(|at| at.stays_inside(self.extents(), usize::try_from(extent).unwrap_or(0))) {
                 Some(at) if guards.is_empty() => place = place.plus(stride, &at)?,
                 _ => computed.push((index, stride, extent)),
             }
-            stride = stride.checked_mul(extent)?;
         }
-        Some(match computed[..] {
-            [] => (place, None),
-            [only] if guards.is_empty() => (place, Some(only)),
-            _ => {
-                let (index, extent) = self.joined(indices, guards);
-                (Affine::constant(0, self.extents().len()), Some((index, row, extent)))
-            }
-        })
+        match computed[..] {
+            [] => return Some((place, None)),
+            [only] if guards.is_empty() => return Some((place, Some(only))),
+            _ => {}
+        }
+        let is_row_major = |k: usize| Some(strides[k]) == strides[k + 1].checked_mul(indices[k + 1].1);
+        if (0..strides.len() - 1).all(is_row_major) {
+            let (index, extent) = self.joined(indices, guards);
+            return Some((Affine::constant(0, axes), Some((index, *strides.last()?, extent))));
+        }
+        // Along axes in another order the elements are counted from the first one.
+        let (mut first, mut end) = (0i64, 1i64);
+        for &(_, stride, extent) in &computed {
+            let reach = stride.checked_mul(extent.checked_sub(1)?)?;
+            first = first.checked_add(reach.min(0))?;
+            end = end.checked_add(reach.checked_abs()?)?;
+        }
+        let mut count = self.integer(first.checked_neg()?);
+        let pairs: SmallVec<[(ValueId, i64); 3]> = computed.iter().map(|&(index, _, extent)| (index, extent)).collect();
+        let (joined, product) = self.joined(&pairs, guards);
+        let inside = self.is_inside(joined, product);
+        for &(index, stride, _) in &computed {
+            let stride = self.integer(stride);
+            let term = self.add(Value::Binary(Binary::Mul, index, stride), DType::I64);
+            count = self.add(Value::Binary(Binary::Add, count, term), DType::I64);
+        }
+        let outside = self.integer(-1);
+        let index = self.add(Value::Select(inside, count, outside), DType::I64);
+        place.offset = place.offset.checked_add(first)?;
+        Some((place, Some((index, 1, end))))
     }
 
     /// Several indices of consecutive axes as one of their product, −1 where one is outside.
@@ -506,29 +530,57 @@ impl<'a> Emitter<'a> {
 
     fn gather(&mut self, id: NodeId, access: &Access, operands: &[ValueId]) -> Result<ValueId, Obstacle> {
         let node = self.body.node(id);
-        let source = node.args[0];
-        let shape = self.body.node(source).ty().shape.clone();
+        let viewed = node.args[0];
+        let shape = self.body.node(viewed).ty().shape.clone();
+        // What is stored is read where it is; a view of it is read through.
+        let source = if self.buffers.contains(viewed) { viewed } else { strided_source(self.body, viewed) };
         if let Op::Constant(array) = &self.body.node(source).op
             && array.uniform().is_some()
         {
             // One value everywhere, which has no buffer: it is read where the indices are inside.
             return Err(Obstacle::Read(id));
         }
-        let extents = self.extents();
+        let (first, strides) = self.strides(viewed, source).ok_or(Obstacle::Read(id))?;
         let indexed = operands.len();
         let rank = self.body.node(node.args[1]).ty().rank();
-        let stride: i64 = crate::shape::size(&shape[indexed..]) as i64;
-        let inner = Access { rows: access.rows[rank..].into(), guards: Guards::new() };
-        let at = inner.linear(&shape[indexed..], extents).ok_or(Obstacle::Read(id))?;
+        let mut at = Affine::constant(first, self.extents().len());
+        for (row, &stride) in access.rows[rank..].iter().zip(&strides[indexed..]) {
+            at = at.plus(stride, row).ok_or(Obstacle::Read(id))?;
+        }
         let indices: SmallVec<[(ValueId, i64); 3]> =
             operands.iter().zip(&shape).map(|(&index, &extent)| (index, extent as i64)).collect();
-        let guards = needed(&access.guards, extents);
-        let (place, computed) = self.located(&indices, stride, &guards).ok_or(Obstacle::Read(id))?;
+        let guards = needed(&access.guards, self.extents());
+        let (place, computed) = self.located(&indices, &strides[..indexed], &guards).ok_or(Obstacle::Read(id))?;
         let at = at.plus(1, &place).ok_or(Obstacle::Read(id))?;
         let (buffer, dtype) = (self.buffers[source], node.ty().dtype);
         let Some((index, stride, extent)) = computed else { return self.load(source, buffer, at, guards, dtype) };
         self.check_known(source, buffer)?;
         Ok(self.add(Value::Gather { buffer, at, stride, index, extent }, dtype))
+    }
+
+    /// The first element of a view, and how far its elements are apart along each axis, in the array that it is a view of.
+    fn strides(&self, viewed: NodeId, source: NodeId) -> Option<(i64, SmallVec<[i64; 4]>)> {
+        let mut maps: SmallVec<[&AffineMap; 2]> = SmallVec::new();
+        let mut id = viewed;
+        while id != source {
+            let Op::View(map) = &self.body.node(id).op else { unreachable!("views lead to their source") };
+            maps.push(map);
+            id = self.body.node(id).args[0];
+        }
+        let own = crate::shape::strides(&self.body.node(source).ty().shape);
+        let mut strides: SmallVec<[i64; 4]> = own.iter().map(|&stride| i64::try_from(stride)).collect::<Result<_, _>>().ok()?;
+        let mut first = 0i64;
+        for map in maps.into_iter().rev() {
+            let mut outer: SmallVec<[i64; 4]> = SmallVec::from_elem(0, map.result().len());
+            for (row, &stride) in strides.iter().enumerate() {
+                first = first.checked_add(stride.checked_mul(map.offset(row))?)?;
+                for (sum, &coefficient) in outer.iter_mut().zip(map.row(row)) {
+                    *sum = sum.checked_add(stride.checked_mul(coefficient)?)?;
+                }
+            }
+            strides = outer;
+        }
+        Some((first, strides))
     }
 }
 

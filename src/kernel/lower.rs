@@ -400,7 +400,9 @@ impl<'a> Lowering<'a> {
             let indices = positions(emitter, &outer)?;
             let value = emitter.emit(updates, Access::identity(axes), NodeId::MAX)?;
             let Some((buffer, number)) = &latest else {
-                let (place, index) = emitter.located(&indices, stride, &Guards::new()).ok_or(Obstacle::Read(id))?;
+                let strides: SmallVec<[i64; 4]> = crate::shape::strides(shape).iter().map(|&n| n as i64).collect();
+                let strides = &strides[..indices.len()];
+                let (place, index) = emitter.located(&indices, strides, &Guards::new()).ok_or(Obstacle::Read(id))?;
                 return Ok((value, at.plus(1, &place).ok_or(Obstacle::Read(id))?, index));
             };
             let (index, extent) = emitter.joined(&indices, &Guards::new());

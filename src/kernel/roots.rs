@@ -163,7 +163,7 @@ const USES: usize = 8;
 /// What another nest costs, in simple operations.
 pub(crate) const NEST: f64 = 100.0;
 
-/// The root of a chain of views that read nothing outside, which a product reads as it is.
+/// The root of a chain of views that read nothing outside, which products and reads at computed positions read as it is.
 pub(crate) fn strided_source(body: &Body, mut id: NodeId) -> NodeId {
     while let Op::View(map) = &body.node(id).op {
         if !map.is_inside() || size(map.result()) == 0 {
@@ -233,7 +233,7 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
                 };
                 for (position, &arg) in node.args.iter().enumerate() {
                     if node.op == Op::Gather && position == 0 {
-                        stored[arg as usize] |= gathers_count;
+                        stored[strided_source(body, arg) as usize] |= gathers_count;
                         continue;
                     }
                     if node.op == Op::ScatterSet && position == 0 {
