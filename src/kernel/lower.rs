@@ -10,8 +10,9 @@ use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
-use crate::kernel::writes::{Known, Writes};
-use crate::operation::Comparison;
+use crate::kernel::writes::{Known, Writes, turned_scatter};
+use crate::algebra::Reduction;
+use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape, Type, size};
 use crate::term::distinct::are_distinct;
 use crate::term::hash::TermMap;
@@ -100,6 +101,13 @@ enum Place {
     Fixed(Step),
 }
 
+/// A node that is added to an array in place, or subtracted from it.
+#[derive(Clone, Copy)]
+struct Alone {
+    node: NodeId,
+    negated: bool,
+}
+
 pub(super) struct Lowering<'a> {
     pub(super) body: &'a Body,
     calls: &'a HashSet<NodeId>,
@@ -124,8 +132,8 @@ pub(super) struct Lowering<'a> {
     nests: TermMap<Shape, usize>,
     /// What can't be read by affine positions: with any of these the program is written anew.
     unreadable: Vec<NodeId>,
-    /// The scatter that is being added to an array in place.
-    alone: Option<NodeId>,
+    /// What is being added to an array in place.
+    alone: Option<Alone>,
     /// The places of nodes with bodies inside, which are lowered once the program is written.
     nested: Vec<(usize, NodeId)>,
 }
@@ -137,6 +145,9 @@ impl<'a> Lowering<'a> {
         for (&sum, &added) in &writes.additions {
             stored[sum as usize] = true;
             stored[added as usize] = false;
+            if let Some(scatter) = turned_scatter(body, added) {
+                stored[scatter as usize] = false;
+            }
         }
         for &node in calls {
             stored[node as usize] = true;
@@ -335,13 +346,10 @@ impl<'a> Lowering<'a> {
             let target = node.args[usize::from(node.args[0] == added)];
             let buffer = self.alias(id, target);
             self.procedure.continued.push(buffer);
-            if self.body.node(self.body.node(added).args[0]).ty().size() > 0 {
-                self.alone = Some(added);
-                let done = self.reducing(added, buffer);
-                self.alone = None;
-                done?;
-            }
-            return Ok(());
+            self.alone = Some(Alone { node: added, negated: node.op == Op::Binary(Binary::Sub) });
+            let done = self.adding(added, buffer);
+            self.alone = None;
+            return done;
         }
         let (shape, target, updates) = (&node.ty().shape, node.args[0], node.args[1]);
         let buffer = if self.writes.is_in_place(id) {
@@ -392,7 +400,7 @@ impl<'a> Lowering<'a> {
                     let value = emitter.add(Value::Position(own.clone()), DType::I64);
                     Ok((value, Affine::constant(0, indexed), Guards::new(), Some((index, 1, extent))))
                 };
-                self.nest(&Shape::from_slice(places), latest, Mode::Reduce(crate::algebra::Reduction::Max), store)?;
+                self.nest(&Shape::from_slice(places), latest, Mode::Reduce(Reduction::Max), store)?;
                 Some((latest, number(axes)?))
             }
         };
@@ -415,9 +423,63 @@ impl<'a> Lowering<'a> {
             let index = emitter.add(Value::Select(stays, index, outside), DType::I64);
             Ok((value, at.clone(), Some((index, stride, extent))))
         };
-        let (place, (value, at, index)) = self.separate(&domain, buffer, &node.args[1..], write)?;
+        let (place, (value, at, index)) = self.separate(&domain, buffer, (id, &node.args[1..]), write)?;
         self.store(place, Store { value, buffer, at, guards: Guards::new(), index, mode: Mode::Write });
         Ok(())
+    }
+
+    /// Adds a node to a buffer that has elements.
+    fn adding(&mut self, id: NodeId, buffer: BufferId) -> Result<(), Obstacle> {
+        let (body, node) = (self.body, self.body.node(id));
+        let shape = &node.ty().shape;
+        let own: SmallVec<[i64; 4]> = crate::shape::strides(shape).iter().map(|&stride| stride as i64).collect();
+        if let Some(scatter) = turned_scatter(body, id) {
+            let (_, axes) = self.permuted(id);
+            let strides: SmallVec<[i64; 4]> = axes.iter().map(|&axis| own[axis]).collect();
+            return self.scattering(scatter, buffer, &strides);
+        }
+        if matches!(node.op, Op::Scatter(_)) {
+            return self.scattering(id, buffer, &own);
+        }
+        if size(shape) == 0 || self.class(id) == Class::Reducing && size(&domain(body, node)) == 0 {
+            return Ok(());
+        }
+        if self.class(id) == Class::Reducing {
+            return self.reducing(id, buffer);
+        }
+        let store = |emitter: &mut Emitter| {
+            let access = Access::identity(shape.len());
+            let at = access.linear(shape, shape).ok_or(Obstacle::Read(id))?;
+            Ok((emitter.emit(id, access, NodeId::MAX)?, at, Guards::new(), None))
+        };
+        self.nest(shape, buffer, Mode::Reduce(Reduction::Sum), store)
+    }
+
+    /// The additions of a scatter to a buffer whose elements are so far apart along the scatter's axes.
+    fn scattering(&mut self, id: NodeId, buffer: BufferId, strides: &[i64]) -> Result<(), Obstacle> {
+        let (body, node) = (self.body, self.body.node(id));
+        let Op::Scatter(extents) = &node.op else { unreachable!("a scatter") };
+        let domain = domain(body, node);
+        if size(&domain) == 0 {
+            return Ok(());
+        }
+        let (axes, indexed) = (domain.len(), body.node(node.args[1]).ty().rank());
+        let outer = Access { rows: (0..indexed).map(|axis| Affine::axis(axis, axes)).collect(), guards: Guards::new() };
+        let mut at = Affine::constant(0, axes);
+        for (axis, &stride) in (indexed..axes).zip(&strides[extents.len()..]) {
+            at.coefficients[axis] = stride;
+        }
+        let store = |emitter: &mut Emitter| {
+            let mut indices: SmallVec<[(ValueId, i64); 3]> = SmallVec::new();
+            for (&arg, &extent) in node.args[1..].iter().zip(extents) {
+                indices.push((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64));
+            }
+            let found = emitter.located(&indices, &strides[..extents.len()], &Guards::new());
+            let (place, index) = found.ok_or(Obstacle::Read(id))?;
+            let value = emitter.emit(node.args[0], Access::identity(axes), NodeId::MAX)?;
+            Ok((value, at.plus(1, &place).ok_or(Obstacle::Read(id))?, Guards::new(), index))
+        };
+        self.nest(&domain, buffer, Mode::Reduce(Reduction::Sum), store)
     }
 
     /// Writes what a store into memory that has elements needs into a nest of its own. That reads nothing there that it may have
@@ -426,7 +488,7 @@ impl<'a> Lowering<'a> {
         &mut self,
         domain: &[usize],
         buffer: BufferId,
-        operands: &[NodeId],
+        (node, operands): (NodeId, &[NodeId]),
         write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
     ) -> Result<(usize, T), Obstacle> {
         loop {
@@ -435,11 +497,15 @@ impl<'a> Lowering<'a> {
                 return Ok(written);
             }
             self.places.pop();
-            for &operand in operands {
+            let alone = self.alone.take();
+            // Of a node that is a whole value all of it is stored, and of others what they are made of.
+            let whole = if self.class(node) == Class::Pointwise { &[node][..] } else { operands };
+            for &operand in whole {
                 if !self.buffers.contains(operand) {
                     self.pointwise(operand)?;
                 }
             }
+            self.alone = alone;
         }
     }
 
@@ -470,7 +536,7 @@ impl<'a> Lowering<'a> {
         let plain = |at: Access| -> Result<(Affine, Guards), Obstacle> {
             Ok((at.linear(result, &domain).ok_or(Obstacle::Read(id))?, needed(&at.guards, &domain)))
         };
-        let sum = Mode::Reduce(crate::algebra::Reduction::Sum);
+        let sum = Mode::Reduce(Reduction::Sum);
         if size(&domain) == 0 {
             return self.nothing(
                 &domain,
@@ -491,24 +557,9 @@ impl<'a> Lowering<'a> {
                 let store = |emitter: &mut Emitter| Ok((operand(emitter)?, at.clone(), guards.clone(), None));
                 self.nest(&domain, buffer, sum, store)
             }
-            Op::Scatter(extents) => {
-                let indexed = body.node(node.args[1]).ty().rank();
-                let outer = (0..indexed).map(|axis| Affine::axis(axis, axes)).collect();
-                let outer = Access { rows: outer, guards: Guards::new() };
-                let rows = (indexed..axes).map(|axis| Affine::axis(axis, axes)).collect();
-                let inner = Access { rows, guards: Guards::new() };
-                let row = &domain[indexed..];
-                let at = inner.linear(row, &domain).ok_or(Obstacle::Read(id))?;
-                let stride = size(row) as i64;
-                let store = |emitter: &mut Emitter| {
-                    let mut indices: SmallVec<[(ValueId, i64); 3]> = SmallVec::new();
-                    for (&arg, &extent) in node.args[1..].iter().zip(extents) {
-                        indices.push((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64));
-                    }
-                    let (index, extent) = emitter.joined(&indices, &Guards::new());
-                    Ok((operand(emitter)?, at.clone(), Guards::new(), Some((index, stride, extent))))
-                };
-                self.nest(&domain, buffer, sum, store)
+            Op::Scatter(_) => {
+                let strides: SmallVec<[i64; 4]> = crate::shape::strides(result).iter().map(|&n| n as i64).collect();
+                self.scattering(id, buffer, &strides)
             }
             Op::Contract(spec) => {
                 let labels = domain_labels(spec);
@@ -523,7 +574,7 @@ impl<'a> Lowering<'a> {
                 let store = |emitter: &mut Emitter| {
                     let left = emitter.emit(node.args[0], read(&spec.left), NodeId::MAX)?;
                     let right = emitter.emit(node.args[1], read(&spec.right), NodeId::MAX)?;
-                    let product = Value::Binary(crate::operation::Binary::Mul, left, right);
+                    let product = Value::Binary(Binary::Mul, left, right);
                     Ok((emitter.add(product, node.ty().dtype), at.clone(), guards.clone(), None))
                 };
                 self.nest(&domain, buffer, sum, store)
@@ -557,7 +608,16 @@ impl<'a> Lowering<'a> {
         }
         let (place, (value, at, guards, index)) = match self.alone {
             None => self.attempt(extents, 1, store)?,
-            Some(node) => self.separate(extents, buffer, &self.body.node(node).args, store)?,
+            Some(Alone { node, negated }) => {
+                let body = self.body;
+                let node = turned_scatter(body, node).unwrap_or(node);
+                self.separate(extents, buffer, (node, &body.node(node).args), |emitter| {
+                    let (value, at, guards, index) = store(emitter)?;
+                    let dtype = body.node(node).ty().dtype;
+                    let negative = |emitter: &mut Emitter| emitter.add(Value::Unary(Unary::Neg, value), dtype);
+                    Ok((if negated { negative(emitter) } else { value }, at, guards, index))
+                })?
+            }
         };
         self.store(place, Store { value, buffer, at, guards, index, mode });
         Ok(())

@@ -4,6 +4,7 @@
 //! before, or has what it reads stored before. Parameters are changed in place only where whoever runs the program lets them
 //! be, as a loop does with what it carries.
 
+use crate::algebra::Reduction;
 use crate::kernel::roots::{Class, class};
 use crate::operation::Binary;
 use crate::term::{Body, NodeId, Op};
@@ -24,6 +25,17 @@ pub(crate) struct Writes {
     pub(crate) stored: Vec<NodeId>,
     /// For each parameter whether it is changed in place, into the result at its position.
     pub(crate) parameters: Vec<bool>,
+}
+
+/// Elements of what is added everywhere in place.
+const LARGE: usize = 1024;
+
+/// The scatter that a node is a permutation of the axes of.
+pub(crate) fn turned_scatter(body: &Body, id: NodeId) -> Option<NodeId> {
+    let node = body.node(id);
+    let Op::View(map) = &node.op else { return None };
+    let is_scatter = matches!(body.node(node.args[0]).op, Op::Scatter(_));
+    (is_scatter && map.permutation().is_some()).then_some(node.args[0])
 }
 
 /// What is known of bodies inside.
@@ -123,9 +135,10 @@ impl<'a> Analysis<'a> {
                         self.writes.in_place[at] = true;
                     }
                 }
-                Op::Binary(Binary::Add) => {
-                    for (target, added) in [(node.args[0], node.args[1]), (node.args[1], node.args[0])] {
-                        if self.is_addition(target, added) && self.takes(target, id) {
+                Op::Binary(op @ (Binary::Add | Binary::Sub)) => {
+                    let sides = [(node.args[0], node.args[1]), (node.args[1], node.args[0])];
+                    for &(target, added) in &sides[..if *op == Binary::Add { 2 } else { 1 }] {
+                        if self.is_addition(target, added, *op) && self.takes(target, id) {
                             self.change(target);
                             self.memory[at] = self.memory[target as usize];
                             self.writes.in_place[at] = true;
@@ -165,14 +178,23 @@ impl<'a> Analysis<'a> {
         self.writes.parameters = parameters.collect();
     }
 
-    /// Whether a sum is an addition at some positions of what a loop carries.
-    fn is_addition(&self, target: NodeId, added: NodeId) -> bool {
-        let op = &self.body.node(added).op;
-        matches!(op, Op::Scatter(_) | Op::Accumulate(_))
-            && matches!(self.body.node(self.memory[target as usize]).op, Op::Parameter(_))
-            && self.users[added as usize].len() == 1
-            && target != added
-            && !self.is_result[added as usize]
+    /// Whether a sum or difference changes what a loop carries by something that is made for it alone: at some positions, or
+    /// everywhere, where that is much.
+    fn is_addition(&self, target: NodeId, added: NodeId, op: Binary) -> bool {
+        let node = self.body.node(added);
+        let is_alone = |id: NodeId| self.users[id as usize].len() == 1 && !self.is_result[id as usize];
+        let is_carried = matches!(self.body.node(self.memory[target as usize]).op, Op::Parameter(_));
+        if !is_carried || target == added || !is_alone(added) {
+            return false;
+        }
+        let is_large = node.ty().size() >= LARGE;
+        match (&node.op, class(self.body, node)) {
+            (Op::Scatter(_) | Op::Accumulate(_), _) => true,
+            (Op::View(_), _) if let Some(scatter) = turned_scatter(self.body, added) => is_alone(scatter),
+            (_, Class::Pointwise) => is_large,
+            (Op::Reduce(Reduction::Sum, _) | Op::Contract(_), Class::Reducing) => is_large && op == Binary::Add,
+            _ => false,
+        }
     }
 
     /// Whether a write may go into the memory of a node.
