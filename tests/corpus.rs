@@ -112,6 +112,11 @@ fn writes() {
 }
 
 #[test]
+fn loops_that_write() {
+    check(corpus::loops_that_write::rows());
+}
+
+#[test]
 fn products() {
     check(corpus::products::rows());
 }

@@ -568,7 +568,8 @@ impl<'a> Emitter<'a> {
             id = self.body.node(id).args[0];
         }
         let own = crate::shape::strides(&self.body.node(source).ty().shape);
-        let mut strides: SmallVec<[i64; 4]> = own.iter().map(|&stride| i64::try_from(stride)).collect::<Result<_, _>>().ok()?;
+        let mut strides: SmallVec<[i64; 4]> =
+            own.iter().map(|&stride| i64::try_from(stride)).collect::<Result<_, _>>().ok()?;
         let mut first = 0i64;
         for map in maps.into_iter().rev() {
             let mut outer: SmallVec<[i64; 4]> = SmallVec::from_elem(0, map.result().len());

@@ -1,5 +1,6 @@
 //! From a bulk program to a procedure of loop nests.
 
+use crate::algebra::Reduction;
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
@@ -11,7 +12,6 @@ use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
 use crate::kernel::writes::{Known, Writes, turned_scatter};
-use crate::algebra::Reduction;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape, Type, size};
 use crate::term::distinct::are_distinct;
@@ -377,9 +377,7 @@ impl<'a> Lowering<'a> {
         let stride = size(row) as i64;
         let positions = |emitter: &mut Emitter, outer: &Access| -> Result<SmallVec<[(ValueId, i64); 3]>, Obstacle> {
             let found = node.args[2..].iter().zip(shape);
-            found
-                .map(|(&arg, &extent)| Ok((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64)))
-                .collect()
+            found.map(|(&arg, &extent)| Ok((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64))).collect()
         };
         // Of several updates at one position the last counts: those before it are not written, so that they may be in any order.
         let latest = match are_distinct(body, &node.args[2..]) {

@@ -12,6 +12,9 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+#[cfg(test)]
+mod tests;
+
 /// How the writes of a program go.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writes {

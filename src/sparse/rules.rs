@@ -216,11 +216,7 @@ pub(super) fn scatter(updates: &SparsityArray, indices: &[SparsityArray], extent
 }
 
 /// What is written last at a known position, and else what is there; where positions are not known, either.
-pub(super) fn scatter_set(
-    target: &SparsityArray,
-    updates: &SparsityArray,
-    indices: &[SparsityArray],
-) -> SparsityArray {
+pub(super) fn scatter_set(target: &SparsityArray, updates: &SparsityArray, indices: &[SparsityArray]) -> SparsityArray {
     let extents = &target.ty().shape[..indices.len()];
     if indices.iter().any(|index| index.elements().is_none()) {
         let written = scatter(updates, indices, extents);

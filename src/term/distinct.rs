@@ -77,9 +77,10 @@ fn steps<T: Terms>(terms: &T, id: &T::Id, depth: usize) -> Option<Steps> {
             }
             let source = of(0)?;
             let along = |axis: usize| {
-                source.iter().enumerate().try_fold(0i64, |sum, (row, &step)| {
-                    sum.checked_add(step.checked_mul(map.row(row)[axis])?)
-                })
+                source
+                    .iter()
+                    .enumerate()
+                    .try_fold(0i64, |sum, (row, &step)| sum.checked_add(step.checked_mul(map.row(row)[axis])?))
             };
             (0..rank).map(along).collect()
         }

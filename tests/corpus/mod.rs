@@ -16,6 +16,7 @@ pub mod implicit;
 pub mod indexing;
 pub mod laws;
 pub mod loops;
+pub mod loops_that_write;
 pub mod models;
 pub mod nestings;
 pub mod products;
@@ -49,6 +50,7 @@ pub fn all() -> Vec<Row> {
         segments::rows,
         sorting::rows,
         writes::rows,
+        loops_that_write::rows,
         functions::rows,
         derivatives::rows,
         custom::rows,

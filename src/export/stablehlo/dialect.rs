@@ -319,7 +319,9 @@ impl Writer {
             indexing.positions,
         ));
         let dtype = target.ty.dtype;
-        self.block(&[Type::scalar(dtype), Type::scalar(dtype)], |writer, operands| Ok(vec![combine(writer, operands)]))?;
+        self.block(&[Type::scalar(dtype), Type::scalar(dtype)], |writer, operands| {
+            Ok(vec![combine(writer, operands)])
+        })?;
         self.line(&format!("}}) : ({}) -> {}", types(&[target, indices, updates]), tensor(&target.ty)));
         Ok(Handle { name: name.into(), ty: target.ty.clone() })
     }

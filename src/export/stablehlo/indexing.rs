@@ -82,7 +82,8 @@ pub(super) fn scatter_set(
         return Ok(target.clone());
     }
     let places = &first.ty.shape;
-    let indexing = Indexing { positions: places.len(), indexed: indices.len(), whole: target.ty.rank() - indices.len() };
+    let indexing =
+        Indexing { positions: places.len(), indexed: indices.len(), whole: target.ty.rank() - indices.len() };
     let mut indices: Vec<Handle> = indices.iter().map(|&index| index.clone()).collect();
     if size(places) > 1 {
         // StableHLO leaves open which of several is written: all but the last go outside.

@@ -1,0 +1,169 @@
+//! What is written where it is, by counting what a program writes.
+
+use crate::kernel::{Procedure, Step, lower_in_place};
+use crate::operation::{Binary, Unary};
+use crate::shape::{DType, Type, size};
+use crate::term::{Body, Graph, NodeId, Op, Scan};
+use std::sync::Arc;
+
+/// The elements that steps write, those of loops in every step, and those that loops copy before the first.
+fn written(procedure: &Procedure) -> usize {
+    let of = |step: &Step| match step {
+        Step::Nest(nest) => size(&nest.extents) * nest.stores.len(),
+        Step::Loop(repeated) => {
+            let kept: usize = (0..repeated.scan.carries)
+                .filter(|&carry| {
+                    let [argument, result] = [repeated.arguments[carry], repeated.results[carry]];
+                    procedure.origin(argument) != procedure.origin(result)
+                })
+                .map(|carry| procedure.buffers[repeated.arguments[carry] as usize].ty.size())
+                .sum();
+            kept + repeated.scan.length * written(&repeated.step)
+        }
+        _ => 0,
+    };
+    procedure.steps.iter().map(of).sum()
+}
+
+fn vector(n: usize) -> Type {
+    Type::new(DType::F64, &[n])
+}
+
+/// A loop over positions that carries an array, and what a step makes of it.
+fn over_positions(n: usize, step: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Body {
+    let mut body = Graph::new(&[vector(n), Type::scalar(DType::I64)], 0);
+    let results = step(&mut body);
+    let scan = Scan { body: Arc::new(body.finish(&results)), carries: 1, inputs: 1, length: n, reverse: false };
+    let mut graph = Graph::new(&[vector(n)], 0);
+    let positions = graph.add(Op::Iota(n), &[]);
+    let scan = graph.add(Op::Scan(Arc::new(scan)), &[0, positions]);
+    let results: Vec<NodeId> = (0..results.len()).map(|position| graph.add(Op::Output(position), &[scan])).collect();
+    graph.finish(&results)
+}
+
+fn steps_of(procedure: &Procedure) -> &Procedure {
+    let step = procedure.steps.iter().find_map(|step| match step {
+        Step::Loop(repeated) => Some(&repeated.step),
+        _ => None,
+    });
+    step.expect("a loop")
+}
+
+/// The next element as a function of this one.
+fn next_element(graph: &mut Graph) -> NodeId {
+    let read = graph.add(Op::Gather, &[0, 1]);
+    let sine = graph.add(Op::Unary(Unary::Sin), &[read]);
+    graph.add(Op::ScatterSet, &[0, sine, 1])
+}
+
+#[test]
+fn a_loop_that_writes_an_element_writes_an_element() {
+    let count = |n: usize| written(&lower_in_place(&over_positions(n, |graph| vec![next_element(graph)])));
+    assert!(steps_of(&lower_in_place(&over_positions(40, |graph| vec![next_element(graph)]))).changes(0));
+    assert!(count(400) <= 5 * 400 && count(800) == 2 * count(400), "{} {}", count(400), count(800));
+}
+
+#[test]
+fn what_must_stay_is_copied() {
+    // The array is an output too, as it was before the step.
+    let kept = over_positions(40, |graph| vec![next_element(graph), 0]);
+    assert!(!steps_of(&lower_in_place(&kept)).changes(0));
+    // It is needed as a whole, after it was written to.
+    let read = over_positions(40, |graph| {
+        let written = next_element(graph);
+        let difference = graph.add(Op::Binary(Binary::Sub), &[written, 0]);
+        let sum = graph.add(Op::Reduce(crate::algebra::Reduction::Sum, [0].as_slice().into()), &[difference]);
+        vec![written, sum]
+    });
+    assert!(!steps_of(&lower_in_place(&read)).changes(0));
+    // An argument of the program is the caller's.
+    let mut graph = Graph::new(&[vector(40), Type::scalar(DType::I64)], 0);
+    let result = next_element(&mut graph);
+    let procedure = lower_in_place(&graph.finish(&[result]));
+    assert!(!procedure.changes(0) && written(&procedure) >= 40);
+}
+
+#[test]
+fn what_is_read_elsewhere_is_read_first() {
+    // A row that reads its neighbours, of which it is one.
+    let procedure = lower_in_place(&over_positions(40, |graph| {
+        let positions = graph.add(Op::Iota(8), &[]);
+        let shifted = {
+            let one = graph.add(Op::Constant(crate::concrete::Array::full(&[8], crate::shape::Value::I64(1))), &[]);
+            graph.add(Op::Binary(Binary::Add), &[positions, one])
+        };
+        let neighbours = graph.add(Op::Gather, &[0, shifted]);
+        let sines = graph.add(Op::Unary(Unary::Sin), &[neighbours]);
+        vec![graph.add(Op::ScatterSet, &[0, sines, positions])]
+    }));
+    let step = steps_of(&procedure);
+    assert!(step.changes(0));
+    let into = |nest: &crate::kernel::Nest| nest.stores.iter().any(|store| step.origin(store.buffer) == 0);
+    for step_of in &step.steps {
+        if let Step::Nest(nest) = step_of
+            && into(nest)
+        {
+            assert!(nest.read().all(|buffer| step.origin(buffer) != 0), "{nest:?}");
+        }
+    }
+}
+
+#[test]
+fn gradients_of_loops_that_write_an_element_write_some() {
+    let count = |n: usize| {
+        let body = over_positions(n, |graph| vec![next_element(graph)]);
+        let gradient = crate::derivative::program::vjp(&body, 1).expect("one active argument");
+        written(&lower_in_place(&gradient))
+    };
+    assert!(count(400) <= 20 * 400 && count(800) == 2 * count(400), "{} {}", count(400), count(800));
+}
+
+#[test]
+fn what_a_product_needs_is_restored() {
+    // Each step multiplies the whole array with something: what the gradient keeps is what was written over.
+    let stored = |n: usize| {
+        let body = over_positions(n, |graph| {
+            let squares = graph.add(Op::Binary(Binary::Mul), &[0, 0]);
+            let sum = graph.add(Op::Reduce(crate::algebra::Reduction::Sum, [0].as_slice().into()), &[squares]);
+            let sine = graph.add(Op::Unary(Unary::Sin), &[sum]);
+            vec![graph.add(Op::ScatterSet, &[0, sine, 1])]
+        });
+        let gradient = crate::derivative::program::vjp(&body, 1).expect("one active argument");
+        gradient.nodes.iter().flat_map(|node| &node.types).map(Type::size).max()
+    };
+    assert_eq!((stored(40), stored(80)), (Some(40), Some(80)));
+}
+
+#[test]
+fn what_is_added_everywhere_is_added_where_it_is() {
+    // An outer product of a slice, from all of an array, into which a column is written.
+    let n = 40;
+    let matrix = Type::new(DType::F64, &[n, n]);
+    let mut body = Graph::new(&[matrix.clone(), vector(n), Type::scalar(DType::I64)], 0);
+    let outer = crate::algebra::Contraction::new(&[0], &[1], &[0, 1]);
+    let product = body.add(Op::Contract(outer), &[1, 1]);
+    let changed = body.add(Op::Binary(Binary::Sub), &[0, product]);
+    let rows = body.add(Op::Iota(n), &[]);
+    let column = body.add(Op::View(crate::affine::AffineMap::broadcast(&[], &[n], &[])), &[2]);
+    let written = body.add(Op::ScatterSet, &[changed, 1, rows, column]);
+    let scan = Scan { body: Arc::new(body.finish(&[written])), carries: 1, inputs: 2, length: n, reverse: false };
+    let mut graph = Graph::new(&[matrix.clone(), matrix], 0);
+    let positions = graph.add(Op::Iota(n), &[]);
+    let scan = graph.add(Op::Scan(Arc::new(scan)), &[0, 1, positions]);
+    let result = graph.add(Op::Output(0), &[scan]);
+    let body = graph.finish(&[result]);
+    let procedure = lower_in_place(&body);
+    let step = steps_of(&procedure);
+    assert!(step.changes(0) && written(step) == n * n + n);
+    let numbers = |first: f64| {
+        let elements: Vec<f64> = (0..n * n).map(|k| (first * k as f64).sin()).collect();
+        crate::concrete::Array::from_vec(&[n, n], elements)
+    };
+    let arguments = vec![numbers(0.7), numbers(1.3)];
+    let expected = crate::term::interpret::interpret::<crate::concrete::Concrete>(&body, arguments.clone());
+    let program = crate::engine::cpu::Program::new(&body, &crate::engine::cpu::Cpu::default()).expect("a program");
+    let found = program.run(&arguments).expect("a run");
+    // Sums of products are rounded once where the processor can.
+    let difference = |k: usize| (found[0].element(k).to_f64() - expected[0].element(k).to_f64()).abs();
+    assert!((0..n * n).all(|k| difference(k) < 1e-12));
+}

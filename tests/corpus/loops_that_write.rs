@@ -1,0 +1,159 @@
+//! Loops that change an array by writes: what is read before, between and after them, and what else holds the array.
+
+use super::prelude::*;
+
+/// The rows.
+pub fn rows() -> Vec<Row> {
+    let mut rows = elements();
+    rows.extend(lines());
+    rows.extend(holders());
+    rows
+}
+
+fn elements() -> Vec<Row> {
+    vec![
+        row!("loop that writes: each element from the one before": V => V, |x| {
+                fold(x.clone(), &iota(x.len() - 1), |x, k| x.scatter_set(&k + 1, &(x.at(&k).sin() * x.at(&k + 1))))
+            }, some(70, 701))
+            .smooth(),
+        row!("loop that writes: two elements a step, read in between": V => V, |x| {
+                fold(x.clone(), &iota(x.len()), |x, k| {
+                    let y = x.scatter_set(&k, &x.at(&k - 1).cos());
+                    y.scatter_set(&k + 2, &(y.at(&k) * x.at(&k)))
+                })
+            }, some(6, 702))
+            .smooth(),
+        row!("loop that writes: positions that were just written": (V, Ns) => V, |(x, k)| {
+                fold((x.clone(), k.clone()), &iota(5), |(x, k), i| {
+                    let at = k.at(&i) % 6;
+                    let k = k.scatter_set(&i + 1, &(&at * 2 + 1));
+                    (x.scatter_set(&at, &(x.at(&i) + x.at(&at) * 0.5)), k)
+                }).0
+            }, (some(6, 703), ns([3, 1, 4, 1, 5, 9])))
+            .smooth(),
+        row!("loop that writes: several updates, of which some are at one position": (V, Ns, V) => V, |(x, k, u)| {
+                fold(x.clone(), &iota(4), |x, i| {
+                    let at = (k + &i) % 5;
+                    x.scatter_set(&at, &(u * x.gather(&at).sin()))
+                })
+            }, (some(6, 704), ns([2, 0, 2, 9]), some(4, 705)))
+            .smooth(),
+        row!("loop that writes: nothing, and outside": (V, Ns, V) => V, |(x, none, nothing)| {
+                fold(x.clone(), &iota(4), |x, i| x.scatter_set(none, nothing).scatter_set(&i * 2 - 1, &x.at(&i).sin()))
+            }, (some(4, 706), ns([]), v([])))
+            .smooth(),
+        row!("loop that writes: added, multiplied and compared": V => V, |x| {
+                fold(x.clone(), &iota(x.len()), |x, k| {
+                    let y = x.scatter_add(&k + 1, &(x.at(&k) * 0.5)).scatter_multiply(&k - 1, &x.at(&k).cos());
+                    y.scatter_max(&k + 2, &(x.at(&k) * 2.0))
+                })
+            }, some(7, 707)),
+        row!("loop that writes: what every step multiplies with": (V, V) => V, |(x, w)| {
+                fold(x.clone(), &iota(x.len()), |x, k| x.scatter_set(&k, &(x.dot(w).sin() + x.at(&k) * x.sum())))
+            }, (some(9, 708), some(9, 709)))
+            .smooth(),
+        row!("loop that writes: backwards, with what it was given": V => V, |x| {
+                fold_reverse(x.clone(), &(iota(x.len()), x.clone()), |y, (k, u)| y.scatter_set(&k, &(u * y.at(&k + 1) + y.dot(x))))
+            }, some(5, 710))
+            .smooth(),
+    ]
+}
+
+fn lines() -> Vec<Row> {
+    vec![
+        row!("loop that writes: rows from their neighbours": M => M, |a| {
+                fold(a.clone(), &(iota(3) + 1), |a, i| {
+                    let row = a.index_axis(0, &i - 1) + a.index_axis(0, &i) * 2.0 + a.index_axis(0, &i + 1);
+                    a.scatter_set(&i, &row.sin())
+                })
+            }, some((5, 4), 721))
+        .smooth(),
+        row!("loop that writes: columns": M => M, |a| {
+                fold(a.clone(), &iota(4), |a, j| {
+                    let column = a.index_axis(1, &j - 1).cos() + a.index_axis(1, &j) * a.index_axis(1, &j + 1);
+                    a.scatter_set((iota(3), j.broadcast_to(3)), &column)
+                })
+            }, some((3, 4), 722))
+        .smooth(),
+        row!("loop that writes: a factorisation by columns": M => M, |b| {
+                let a = b.matmul(&b.transpose()) + build((4, 4), |(i, j)| i.equal(&j).select(scalar(4.0), 0.0));
+                fold(a, &iota(4), |a, j| {
+                    let row = iota(4).lt(&j.broadcast_to(4)).select(a.index_axis(0, &j), 0.0);
+                    let column = a.index_axis(1, &j) - a.dot(&row);
+                    let pivot = column.at(&j).sqrt().broadcast_to(4);
+                    let below = iota(4).ge(&j.broadcast_to(4)).select(column / pivot, 0.0);
+                    a.scatter_set((iota(4), j.broadcast_to(4)), &below)
+                })
+            }, some((4, 4), 723))
+        .smooth(),
+        row!("loop that writes: a part of itself, shifted": V => V, |x| {
+                fold(x.clone(), &iota(3), |x, k| x.scatter_set(iota(5) + &k + 1, &x.gather(iota(5) + &k)))
+            }, some(9, 724))
+        .smooth(),
+        row!("loop that writes: loops in a loop": M => M, |a| {
+                iterate(a.clone(), 2, |a| fold(a, &iota(3), |a, i| fold(a, &iota(3), |a, j| {
+                    let around = a.at((&i - 1, &j)) + a.at((&i, &j - 1)) + a.at((&i + 1, &j)) + a.at((&i, &j + 1));
+                    a.scatter_set((&i, &j), &(around * 0.3 + a.at((&i, &j))).sin())
+                })))
+            }, some((3, 3), 725))
+        .smooth(),
+    ]
+}
+
+fn holders() -> Vec<Row> {
+    vec![
+        row!("loop that writes: the array is an output too": V => (V, M), |x| {
+                scan(x.clone(), &iota(3), 3, |x, k| (x.scatter_set(&k, &(x.sum() * 0.3)), x.clone()))
+            }, some(4, 731))
+            .smooth(),
+        row!("loop that writes: the array is returned twice": V => (V, V), |x| {
+                fold((x.clone(), x.clone()), &iota(3), |(x, _), k| {
+                    let x = x.scatter_set(&k, &x.at(&k + 1).exp());
+                    (x.clone(), x)
+                })
+            }, some(4, 732))
+            .smooth(),
+        row!("loop that writes: two arrays that change places": (V, V) => (V, V), |(x, y)| {
+                fold((x.clone(), y.clone()), &iota(5), |(x, y), k| {
+                    (y.scatter_set(&k % 4, &x.at(&k % 3)), x.scatter_set(&k % 3, &(y.at(&k % 4) * 2.0)))
+                })
+            }, (some(4, 733), some(4, 734)))
+            .smooth(),
+        row!("loop that writes: the array as it was is read afterwards": V => (V, S), |x| {
+                let sums = fold((x.clone(), scalar(0.0)), &iota(4), |(x, s), k| {
+                    let y = x.scatter_set(&k, &x.at(&k).sin());
+                    let s = s + (&y * &x).sum();
+                    (y, s)
+                });
+                (sums.0, sums.1)
+            }, some(4, 735))
+            .smooth(),
+        row!("loop that writes: an inner loop captures the array": V => V, |x| {
+                fold(x.clone(), &iota(4), |x, k| {
+                    let s = fold(scalar(0.0), &iota(4), |s, j| s * 0.5 + x.at(&j).sin());
+                    x.scatter_set(&k, &s)
+                })
+            }, some(4, 736))
+            .smooth(),
+        row!("loop that writes: in one side of a condition": V => V, |x| {
+                fold(x.clone(), &iota(5), |x, k| {
+                    cond(x.at(&k).gt(0.0), || x.scatter_set(&k, &(x.at(&k) * x.sum())), || x.clone())
+                })
+            }, v([0.5, -0.2, 0.3, -0.7, 0.1]))
+            .smooth(),
+        row!("loop that writes: mapped over positions": (V, N) => M, |(x, _)| {
+                build(3, |i| fold(x.clone(), &iota(4), |x, k| x.scatter_set(&k, &(x.at(&k + &i) * x.at(&k)))))
+            }, (some(4, 737), n(3)))
+            .smooth(),
+        row!("loop that writes: while something holds": V => V, |x| {
+                while_loop((x.clone(), scalar(0i64)), |(_, k)| k.lt(4), |(x, k)| {
+                    (x.scatter_set(&k, &(x.at(&k) * x.sum())), k + 1)
+                }).0
+            }, some(5, 738))
+            .smooth(),
+        row!("loop that writes: with checkpoints": V => V, |x| {
+                Checkpoints::Every(2).scan(x.clone(), &iota(5), 5, |x, k| (x.scatter_set(&k, &(x.at(&k) * x.sum())), ())).0
+            }, some(5, 739))
+            .smooth(),
+    ]
+}
