@@ -145,8 +145,8 @@ fn what_is_added_everywhere_is_added_where_it_is() {
     let changed = body.add(Op::Binary(Binary::Sub), &[0, product]);
     let rows = body.add(Op::Iota(n), &[]);
     let column = body.add(Op::View(crate::affine::AffineMap::broadcast(&[], &[n], &[])), &[2]);
-    let written = body.add(Op::ScatterSet, &[changed, 1, rows, column]);
-    let scan = Scan { body: Arc::new(body.finish(&[written])), carries: 1, inputs: 2, length: n, reverse: false };
+    let changed = body.add(Op::ScatterSet, &[changed, 1, rows, column]);
+    let scan = Scan { body: Arc::new(body.finish(&[changed])), carries: 1, inputs: 2, length: n, reverse: false };
     let mut graph = Graph::new(&[matrix.clone(), matrix], 0);
     let positions = graph.add(Op::Iota(n), &[]);
     let scan = graph.add(Op::Scan(Arc::new(scan)), &[0, 1, positions]);
