@@ -131,12 +131,10 @@ impl<'a> Analysis<'a> {
         for at in self.body.arity()..self.body.nodes.len() {
             let (id, node) = (at as NodeId, &self.body.nodes[at]);
             match &node.op {
-                Op::ScatterSet if node.args.len() > 2 => {
-                    if self.takes(node.args[0], id) {
-                        self.change(node.args[0]);
-                        self.memory[at] = self.memory[node.args[0] as usize];
-                        self.writes.in_place[at] = true;
-                    }
+                Op::ScatterSet if node.args.len() > 2 && self.takes(node.args[0], id) => {
+                    self.change(node.args[0]);
+                    self.memory[at] = self.memory[node.args[0] as usize];
+                    self.writes.in_place[at] = true;
                 }
                 Op::Binary(op @ (Binary::Add | Binary::Sub)) => {
                     let sides = [(node.args[0], node.args[1]), (node.args[1], node.args[0])];
