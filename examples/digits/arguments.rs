@@ -19,7 +19,7 @@ usage: cargo run --release --example digits -- [options]
   --print-gradient   prints the program that computes loss and gradient, and stops
   --device WHERE     interpreter, cpu (compiled), opencl (the first device), or opencl:NAME, which is part of a
                      device's name, or one of gpu, cpu and accelerator; interpreter unless given
-  --threads N        accepted and ignored: staged programs are interpreted on one thread
+  --threads N        accepted and ignored: the interpreter has one thread, and what is compiled all that there are
   --help             prints this
 ";
 

@@ -155,7 +155,8 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         self.reshape(self.size())
     }
 
-    /// A range of positions along an axis: `x.slice(0, 1..)`.
+    /// A range of positions along an axis: `x.slice(0, 1..)`. A range that reaches beyond the axis is reported at the caller's
+    /// line.
     #[track_caller]
     pub fn slice(&self, axis: usize, range: impl RangeBounds<usize>) -> Self {
         self.sliced("slice", axis, range, 1)
