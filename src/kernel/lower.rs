@@ -296,6 +296,12 @@ impl<'a> Lowering<'a> {
         buffer
     }
 
+    /// Says that a buffer with elements is written to.
+    fn change(&mut self, buffer: BufferId) {
+        let origin = self.procedure.origin(buffer);
+        self.procedure.changing.insert(origin);
+    }
+
     pub(super) fn fixed(&mut self, step: Step, filled: &[BufferId]) {
         self.places.push(Place::Fixed(step));
         for &buffer in filled {
@@ -346,6 +352,7 @@ impl<'a> Lowering<'a> {
             let target = node.args[usize::from(node.args[0] == added)];
             let buffer = self.alias(id, target);
             self.procedure.continued.push(buffer);
+            self.change(buffer);
             self.alone = Some(Alone { node: added, negated: node.op == Op::Binary(Binary::Sub) });
             let done = self.adding(added, buffer);
             self.alone = None;
@@ -353,7 +360,9 @@ impl<'a> Lowering<'a> {
         }
         let (shape, target, updates) = (&node.ty().shape, node.args[0], node.args[1]);
         let buffer = if self.writes.is_in_place(id) {
-            self.alias(id, target)
+            let buffer = self.alias(id, target);
+            self.change(buffer);
+            buffer
         } else {
             let buffer = self.local(id);
             let store = |emitter: &mut Emitter| {
@@ -752,7 +761,12 @@ impl<'a> Lowering<'a> {
         };
         let results = node.types.iter().enumerate().map(|(position, ty)| {
             let source = source(self, position);
-            self.buffer(ty, source)
+            let changes = matches!(source, Source::Alias(_));
+            let buffer = self.buffer(ty, source);
+            if changes {
+                self.change(buffer);
+            }
+            buffer
         });
         let results: Vec<BufferId> = results.collect();
         self.outputs.insert(id, results.clone());

@@ -255,6 +255,8 @@ pub(crate) struct Procedure {
     pub(crate) results: Vec<BufferId>,
     /// Results that have elements already, with which the steps go on.
     pub(crate) continued: Vec<BufferId>,
+    /// The buffers that are written to after they have been filled, by their origins.
+    pub(crate) changing: HashSet<BufferId>,
     pub(crate) steps: Vec<Step>,
 }
 
@@ -274,16 +276,6 @@ impl Procedure {
 }
 
 impl Procedure {
-    /// The buffers that are written to after they have been filled, by their origins.
-    pub(crate) fn changing(&self) -> HashSet<BufferId> {
-        let filled = self.steps.iter().flat_map(|step| match step {
-            Step::Nest(nest) => nest.stores.iter().map(|store| store.buffer).collect(),
-            step => step.touched().1,
-        });
-        let aliases = filled.filter(|&id| matches!(self.buffers[id as usize].source, Source::Alias(_)));
-        aliases.map(|id| self.origin(id)).collect()
-    }
-
     /// Whether a result is where the parameter at its position is.
     pub(crate) fn changes(&self, position: usize) -> bool {
         let source = self.results.get(position).map(|&result| &self.buffers[self.origin(result) as usize].source);

@@ -93,7 +93,7 @@ fn alone(procedure: &Procedure, product: &Product) -> Procedure {
     (product.left.buffer, product.right.buffer, product.result.buffer) = (0, 1, 2);
     product.continues = false;
     let steps = vec![Step::Product(Box::new(product))];
-    Procedure { buffers, parameters: 2, results: vec![2], continued: Vec::new(), steps }
+    Procedure { buffers, parameters: 2, results: vec![2], continued: Vec::new(), changing: Default::default(), steps }
 }
 
 /// The fastest kernel of a procedure's product. Those that the device's compiler refuses, or for which it has no room, are not

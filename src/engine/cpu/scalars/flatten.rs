@@ -13,7 +13,6 @@ use crate::shape::{DType, Type, size};
 use crate::term::Steps;
 use crate::term::hash::TermMap;
 use nests::cost_of_kernels;
-use std::collections::HashSet;
 
 /// The most elements of a buffer in registers.
 const ELEMENTS: usize = 64;
@@ -48,17 +47,16 @@ impl Place {
 struct Frame<'a> {
     procedure: &'a Procedure,
     places: TermMap<BufferId, Place>,
-    /// The buffers that steps write to again, so that what is read there is not known later.
-    changing: HashSet<BufferId>,
 }
 
 impl<'a> Frame<'a> {
     fn new(procedure: &'a Procedure) -> Frame<'a> {
-        Frame { procedure, places: TermMap::default(), changing: procedure.changing() }
+        Frame { procedure, places: TermMap::default() }
     }
 
+    /// Whether steps write to a buffer again, so that what is read there is not known later.
     fn is_changing(&self, id: BufferId) -> bool {
-        self.changing.contains(&self.procedure.origin(id))
+        self.procedure.changing.contains(&self.procedure.origin(id))
     }
 
     fn ty(&self, id: BufferId) -> &'a Type {
