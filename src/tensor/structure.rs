@@ -184,7 +184,8 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         self.sliced("reverse", axis, .., -1)
     }
 
-    /// The array with so many zeros before and after it along an axis.
+    /// The array with so many zeros before and after it along an axis. Zeros that go further than some 2⁵⁷ positions are reported at
+    /// the caller's line.
     #[track_caller]
     pub fn pad(&self, axis: usize, before: usize, after: usize) -> Self {
         let shape = self.shape();
@@ -195,7 +196,10 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         let map = count.zip(i64::try_from(before).ok());
         match map.and_then(|(count, before)| AffineMap::along_checked(&shape, axis, -before, 1, count)) {
             Some(map) => self.view("pad", map),
-            None => fail("pad", format!("shape {:?} by {before} and {after} overflows", &shape[..]), &shape),
+            None => {
+                let problem = format!("{before} zeros before shape {:?} and {after} after it go too far", &shape[..]);
+                fail("pad", problem, &shape)
+            }
         }
     }
 
