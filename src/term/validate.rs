@@ -61,13 +61,6 @@ impl<X: Extension> Body<X> {
         })
     }
 
-    /// Checks that this body and those nested in it are within the limits, and that their arrays can be counted: what is left to
-    /// look for in a body whose nodes were checked one by one.
-    pub(crate) fn validate_sizes(&self) -> std::result::Result<(), String> {
-        check_body(self)?;
-        self.each(Body::check_sizes)
-    }
-
     /// Calls a check for this body and those nested in it, for each once however many refer to it, the innermost first.
     fn each(&self, check: impl Fn(&Body<X>) -> std::result::Result<(), String>) -> std::result::Result<(), String> {
         let mut seen: HashSet<*const Body<X>> = HashSet::new();
