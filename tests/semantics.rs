@@ -23,5 +23,7 @@ mod loops;
 mod numbers;
 #[path = "semantics/positions.rs"]
 mod positions;
+#[path = "semantics/ranges.rs"]
+mod ranges;
 #[path = "semantics/table.rs"]
 mod table;

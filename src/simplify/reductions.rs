@@ -2,6 +2,7 @@
 //! products become is in [`super::contract`], factors and signs included.
 
 use super::arithmetic::{exponent, movable_exponent};
+use super::contract::is_outer_product;
 use super::views::drop_columns;
 use super::views_of::{columns, view};
 use super::{Rules, Simplifier};
@@ -78,15 +79,18 @@ fn equal_elements(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<No
     Some(arena.full(&reduced(&shape, axes), product.element(0)))
 }
 
-/// A divisor that is the same for all that is added up divides the sum: once, and what is added up may be a product. A constant
-/// that is far from 1 may be what keeps terms in the range of numbers.
+/// A divisor that is the same for all that is added up divides the sum: once, and what is added up may be a product. One that
+/// is computed, or far from 1, may be what keeps terms in the range of numbers: it stays, but where an outer product is added
+/// up.
 fn sum_of_quotients(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (Reduction::Sum, axes, operand) = parts(op, args)? else { return None };
     let (Op::Binary(Binary::Div), &[dividend, divisor]) = arena.parts(operand) else { return None };
     let shape = reduced(&arena.ty(operand).shape, axes);
     let divisor = match (arena.uniform(divisor), arena.parts(divisor)) {
         (Some(value), _) if exponent(value) <= movable_exponent(value.dtype()) => arena.full(&shape, value),
-        (None, (Op::View(map), &[source])) if axes.iter().all(|axis| map.ignored().contains(axis)) => {
+        (None, (Op::View(map), &[source]))
+            if axes.iter().all(|axis| map.ignored().contains(axis)) && is_outer_product(arena, dividend) =>
+        {
             let map = drop_columns(map, axes);
             arena.add(Op::View(map), &[source])
         }

@@ -21,17 +21,28 @@ pub(super) struct Reads {
     pub(super) selection: Body,
 }
 
+/// Only so many nodes are reads. The rows of a program with more are computed of many reads each, whose columns together
+/// would grow with the program's square.
+const READS: usize = 256;
+
+/// A read has at most so many copies; its last users share one.
+const COPIES: usize = 8;
+
 /// Which nodes of a program do nothing but read one of its first `active` parameters, if it is a float; gathers only where
 /// `known` says that their positions are known.
 fn selections(body: &Body, active: usize, known: impl Fn(&[NodeId]) -> bool) -> Vec<bool> {
     let mut selected: Vec<bool> =
         (0..body.arity()).map(|at| at < active && body.parameter_type(at).dtype.is_float()).collect();
+    let mut room = READS;
     for node in &body.nodes[body.arity()..] {
-        selected.push(match node.op {
-            Op::View(_) | Op::Reshape(_) => selected[node.args[0] as usize],
-            Op::Gather => selected[node.args[0] as usize] && known(&node.args[1..]),
-            _ => false,
-        });
+        let reads = room > 0
+            && match node.op {
+                Op::View(_) | Op::Reshape(_) => selected[node.args[0] as usize],
+                Op::Gather => selected[node.args[0] as usize] && known(&node.args[1..]),
+                _ => false,
+            };
+        room -= usize::from(reads);
+        selected.push(reads);
     }
     selected
 }
@@ -59,13 +70,18 @@ pub(super) fn cut(body: &Body, active: usize, parameters: &[SparsityArray]) -> R
     };
     let selected = selections(body, active, known);
 
-    // A copy for each node that reads and each user of it: two users of one element are apart.
+    // A copy for each node that reads and each user of it, as long as there are few: two users of one element are apart.
     let mut copies: Vec<NodeId> = Vec::new();
     let mut numbers: HashMap<(NodeId, usize), usize> = HashMap::new();
+    let mut made: HashMap<NodeId, (usize, usize)> = HashMap::new();
     let mut copy = |read: NodeId, user: usize| {
         numbers.entry((read, user)).or_insert_with(|| {
-            copies.push(read);
-            copies.len() - 1
+            let (count, last) = made.entry(read).or_insert((0, 0));
+            if *count < COPIES {
+                copies.push(read);
+                (*count, *last) = (*count + 1, copies.len() - 1);
+            }
+            *last
         });
     };
     for (user, node) in body.nodes.iter().enumerate().filter(|&(user, _)| !selected[user]) {

@@ -184,8 +184,8 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         self.sliced("reverse", axis, .., -1)
     }
 
-    /// The array with so many zeros before and after it along an axis. Zeros that go further than some 2⁵⁷ positions are reported at
-    /// the caller's line.
+    /// The array with so many zeros before and after it along an axis. Zeros that go further than some 2⁵⁷ positions before the
+    /// array, or 2⁵⁸ behind it, are reported at the caller's line.
     #[track_caller]
     pub fn pad(&self, axis: usize, before: usize, after: usize) -> Self {
         let shape = self.shape();

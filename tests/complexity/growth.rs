@@ -11,6 +11,8 @@ mod arrays;
 mod carries;
 #[path = "growth/constructs.rs"]
 mod constructs;
+#[path = "growth/rescalings.rs"]
+mod rescalings;
 
 use super::*;
 use constructs::{Construct, constructs};
@@ -110,7 +112,7 @@ fn doors(construct: &Construct, size: usize) -> Vec<(&'static str, Counts)> {
 
 /// All constructs, or those of which the variable `DELTARAY_CONSTRUCT` has a part of the name.
 fn all() -> impl Iterator<Item = Construct> {
-    [constructs(), carries::carries(), arrays::arrays()]
+    [constructs(), carries::carries(), arrays::arrays(), rescalings::rescalings()]
         .into_iter()
         .flatten()
         .filter(|construct| std::env::var("DELTARAY_CONSTRUCT").map_or(true, |name| construct.name.contains(&name)))

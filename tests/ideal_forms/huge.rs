@@ -104,7 +104,7 @@ fn a_huge_triangle_is_never_built() {
         "v w",
         r#"
         program f(v: f32[1000000], w: f32[1000000]) -> f32:
-            v[9] * sum[0] select(iota 1000000 >= 9, w, 0.0)
+            sum[0] select(iota 1000000 >= 9, replicate[1000000] v[9] * w, 0.0)
         "#,
     );
     prints(
@@ -113,8 +113,9 @@ fn a_huge_triangle_is_never_built() {
         r#"
         program f(v: f32[1000000], w: f32[1000000], dt: f32) -> (f32[1000000], f32[1000000]):
             let m1: bool[1000000] = iota 1000000 >= 9
-            let m2: f32[1000000] = pad[0: 9, 999990] (replicate[1] (dt * sum[0] select(m1, w, 0.0)))
-            (m2, select(m1, replicate[1000000] (dt * v[9]), 0.0))
+            let m2: f32[1000000] = select(m1, replicate[1000000] dt, 0.0)
+            let m3: f32[1000000] = pad[0: 9, 999990] (replicate[1] (dt * sum[0] select(m1, w, 0.0)))
+            (m3, keep_zero(m2, replicate[1000000] v[9]))
         "#,
     );
     let (x, five) = (scalar(3.0), scalar(5i64));

@@ -46,8 +46,8 @@ fn the_gradient_of_a_sum_by_a_loop_is_no_loop() {
         r#"
         program f(x: f64[5], w: f64, dt: f64) -> (f64[5], f64):
             let m1: f64[5] = replicate[5] w
-            let m2: f64[5] = cos (x * m1)
-            (replicate[5] dt * m2 * m1, dt * contract "i,i->" m2 x)
+            let m2: f64[5] = replicate[5] dt * cos (x * m1)
+            (m2 * m1, contract "i,i->" m2 x)
         "#,
     );
 }

@@ -75,11 +75,9 @@ fn the_largest_element_that_keeps_exponentials_small_costs_no_matrix() {
         r#"
         program f(x: f64[4, 6], dt: f64) -> f64[4, 6]:
             let m1: f64[4, 6] = exp (x - replicate[1: 6] (max[1] x))
-            let m2: f64[4] = sum[1] m1
-            let m3: f64[4] = recip m2
-            let m4: f64[4] = replicate[4] dt
-            let m5: f64[4] = m4 + m3 * (replicate[4] (-dt) * m2)
-            replicate[1: 6] (m4 * m3) * m1 + scatter [4, 6] m5 [iota 4, argmax[1] x]
+            let m2: f64[4] = replicate[4] dt
+            let m3: f64[4, 6] = replicate[1: 6] (m2 * recip (sum[1] m1)) * m1
+            m3 + scatter [4, 6] (m2 - sum[1] m3) [iota 4, argmax[1] x]
         "#,
     );
 }

@@ -307,7 +307,7 @@ fn a_matrix_times_a_vector() {
         "m v s",
         r#"
         program f(m: f64[3, 5], v: f64[5], s: f64[3]) -> f64[3]:
-            s * contract "ij,j->i" m v
+            contract "ij,j->i" (m * replicate[1: 5] s) v
         "#,
     );
     prints(
@@ -315,8 +315,9 @@ fn a_matrix_times_a_vector() {
         "m v s dt",
         r#"
         program f(m: f64[3, 5], v: f64[5], s: f64[3], dt: f64[3]) -> (f64[3, 5], f64[5], f64[3]):
-            let m1: f64[3] = dt * s
-            (contract "i,j->ij" m1 v, contract "ij,i->j" m m1, dt * contract "ij,j->i" m v)
+            let m1: f64[3, 5] = replicate[1: 5] s
+            let m2: f64[3, 5] = contract "i,j->ij" dt v
+            (m2 * m1, contract "ij,i->j" (m * m1) dt, contract "ij,ij->i" m2 m)
         "#,
     );
     let masked = stage(
@@ -377,10 +378,9 @@ fn a_quotient_between_product_and_sum() {
         r#"
         program f(a: f64[2, 3], b: f64[3, 4], v: f64[2], s: f64, dt: f64[2, 4]) -> (f64[2, 3], f64[3, 4],
                 f64[2], f64):
-            let m1: f64[2] = recip v
-            let m2: f64[2, 4] = dt * replicate[1: 4] m1
-            let m3: f64[2] = contract "ij,ij->i" dt (contract "ij,jk->ik" a b / replicate[1: 4] v) * m1
-            (contract "ij,kj->ik" m2 b, contract "ij,ik->jk" a m2, -m3, 0.0)
+            let m1: f64[2, 4] = dt * replicate[1: 4] (recip v)
+            let m2: f64[2] = -contract "ij,ij->i" m1 (contract "ij,jk->ik" a b / replicate[1: 4] v)
+            (contract "ij,kj->ik" m1 b, contract "ij,ik->jk" a m1, m2, 0.0)
         "#,
     );
     let by_one = stage(
@@ -392,7 +392,7 @@ fn a_quotient_between_product_and_sum() {
         "a b v s",
         r#"
         program f(a: f64[2, 3], b: f64[3, 4], v: f64[2], s: f64) -> f64:
-            contract "i,i->" (sum[0] a * a[0]) b[:, 0] / s
+            sum[0] (sum[0] a * a[0] * b[:, 0] / replicate[3] s)
         "#,
     );
 }

@@ -252,7 +252,7 @@ fn variants_of_a_sum_of_products_of_neighbours() {
         "a w",
         r#"
         program f(a: f32[4, 5], w: f32[4]) -> f32:
-            contract "i,i->" w (contract "ij,ij->i" (slice[1: 0..4] a) (slice[1: 1..5] a))
+            contract "ij,ij->" (replicate[1: 4] w * slice[1: 0..4] a) (slice[1: 1..5] a)
         "#,
     );
     prints(
@@ -260,11 +260,11 @@ fn variants_of_a_sum_of_products_of_neighbours() {
         "a w dt",
         r#"
         program f(a: f32[4, 5], w: f32[4], dt: f32) -> (f32[4, 5], f32[4]):
-            let m1: f32[4, 4] = slice[1: 0..4] a
-            let m2: f32[4] = replicate[4] dt
-            let m3: f32[4, 4] = replicate[1: 4] (w * m2)
-            let m4: f32[4, 4] = slice[1: 1..5] a
-            (pad[1: 0, 1] (m3 * m4) + pad[1: 1, 0] (m3 * m1), m2 * contract "ij,ij->i" m1 m4)
+            let m1: f32[4, 4] = replicate[4, 4] dt
+            let m2: f32[4, 4] = slice[1: 0..4] a
+            let m3: f32[4, 4] = replicate[1: 4] w
+            let m4: f32[4, 4] = m1 * slice[1: 1..5] a
+            (pad[1: 0, 1] (m4 * m3) + pad[1: 1, 0] (m3 * m2 * m1), contract "ij,ij->i" m4 m2)
         "#,
     );
     let outside = stage(|a| build((4, 5), |(p, q)| a.at((&p, &q)) * a.at((&p, &q + 1))).sum(), &matrix(4, 5)).unwrap();

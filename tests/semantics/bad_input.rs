@@ -83,6 +83,7 @@ fn operands_that_do_not_fit() {
         mistake!("slice" ["2..5", "[2, 3]"] |x, m| m.slice(1, 2..5)),
         mistake!("slice_step" ["by 0", "[2]"] |x, m| x.slice_step(0, .., 0)),
         mistake!("pad" ["axis 3", "[2]"] |x, m| x.pad(3, 1, 1)),
+        mistake!("pad" ["go too far", "[2]"] |x, m| x.pad(0, 1 << 57, 0)),
         mistake!("tr" ["[1, 1]", "[2, 3]"] |x, m| m.tr(&[1, 1])),
         mistake!("append" ["[2, 3]", "[3, 2]"] |x, m| m.append(0, &m.transpose())),
         mistake!("concatenate" ["[2, 3]", "[3, 2]"] |x, m| concatenate(0, &[m.clone(), m.transpose()])),

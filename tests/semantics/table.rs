@@ -24,6 +24,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "far_positions_of_matrices_wrap",
         ],
     ),
+    ("a range", &["operands_that_do_not_fit"]),
     ("write out", &["writes_out_of_bounds_are_ignored", "writes_out_of_bounds_are_ignored_in_every_mode"]),
     ("positions that", &["positions_masked_out_are_outside"]),
     ("several `sc", &["the_last_write_to_a_position_wins"]),

@@ -115,6 +115,43 @@ fn memory_is_linear() {
     }
 }
 
+/// A copy for each of many users would be a column more for each row in every step.
+#[test]
+fn an_input_that_is_read_in_every_step_is_copied_a_few_times() {
+    let x = numbers(50);
+    for compression in [Columns, Rows, Reads] {
+        let bytes = |steps: usize| {
+            let function = stage(|x| (0..steps).fold(x.clone(), |y, _| y.sin() + x), &x).unwrap();
+            let jacobian = function.sparse_jacobian().unwrap().with_compression(compression).unwrap();
+            let (compressed, _, bytes) = measured(|| jacobian.compressed(&x).unwrap());
+            assert_eq!(compressed.nonzeros(), 50);
+            bytes
+        };
+        let (once, twice) = (bytes(300), bytes(600));
+        assert!(twice as f64 <= 2.2 * once as f64, "{compression:?}: {once}, then {twice} bytes");
+    }
+    let ([columns, rows, reads], _) = seeds!(|x| (0..20).fold(x.clone(), |y, _| y.sin() + x), numbers(9));
+    assert_eq!([columns, rows, reads], [1; 3]);
+    // More reads than are told apart.
+    let many = |steps: usize| {
+        let x = numbers(50);
+        let function = stage(
+            |x| {
+                (0..steps).fold(x.clone(), |y, k| {
+                    let part = x.slice(0, k % 10..k % 10 + 40).reverse(0) * x.slice(0, (7 * k) % 11..(7 * k) % 11 + 40);
+                    let at = (iota(50) * (k as i64) + 3).modulo(40);
+                    y.sin() + part.gather(&at) + x.gather(&(iota(50) * (k as i64 + 1)).modulo(50))
+                })
+            },
+            &x,
+        );
+        let jacobian = function.unwrap().sparse_jacobian().unwrap().with_compression(Reads).unwrap();
+        measured(|| jacobian.call(&x).unwrap()).2
+    };
+    let (once, twice) = (many(300), many(600));
+    assert!(twice as f64 <= 2.2 * once as f64, "{once}, then {twice} bytes");
+}
+
 #[test]
 fn columns_of_the_same_colour_need_not_be_used() {
     // Inputs that nothing depends on, results that depend on nothing.

@@ -13,8 +13,8 @@ use super::{Rules, Simplifier};
 use crate::algebra::{Label, Reduction};
 use crate::shape::{DType, Shape, Value};
 use crate::term::{NodeId, Op};
-pub(super) use product::Labels;
-use product::{Product, Taken};
+pub(super) use product::{Labels, is_outer_product};
+use product::{Product, Taken, set};
 use smallvec::SmallVec;
 
 /// The rules of this file.
@@ -54,7 +54,8 @@ fn sum_of_product(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<No
     }
     let labels: Labels = (0..ty.rank() as Label).collect();
     let result: Labels = labels.iter().copied().filter(|&label| !axes.contains(&(label as usize))).collect();
-    let product = Product::of(arena, &[(args[0], &labels)], ty.shape, Taken::All)?;
+    let kept = set(&result);
+    let product = Product::of(arena, &[(args[0], &labels)], ty.shape, kept, Taken::All)?;
     // A sum of one factor that has all axes is left; every other plan has fewer axes or fewer factors in its sums.
     if product.is_plain() {
         return None;
@@ -72,8 +73,8 @@ fn sum_of_contraction(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Optio
     plan_contraction(arena, &spec.left, &spec.right, result, &operands)
 }
 
-/// A contraction whose operands are the bare arrays: without views that its labels express, signs and scalar factors; with
-/// its operands in a fixed order. A product that sums nothing is elementwise where one operand has all labels.
+/// A contraction whose operands are the bare arrays: without views that its labels express, signs and constant factors;
+/// with its operands in a fixed order. A product that sums nothing is elementwise where one operand has all labels.
 fn operands(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Contract(spec) = op else { return None };
     plan_contraction(arena, &spec.left, &spec.right, spec.result.clone(), args)
@@ -107,7 +108,8 @@ fn plan_contraction(
         return None;
     }
     let (left, right, result) = (renamed(left), renamed(right), renamed(&result));
-    let product = Product::of(arena, &[(operands[0], &left), (operands[1], &right)], extents, Taken::Scalars)?;
+    let roots = [(operands[0], &left), (operands[1], &right)];
+    let product = Product::of(arena, &roots, extents, set(&result), Taken::Constants)?;
     plan::rewrite(arena, product, &result)
 }
 

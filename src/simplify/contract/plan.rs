@@ -1,6 +1,6 @@
 //! How a sum of a product is computed: which factors make up the operands of a contraction, and which wait outside.
 
-use super::product::{Factor, Labels, Product};
+use super::product::{Factor, Labels, Product, set};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label, Reduction};
 use crate::operation::{Binary, Unary};
@@ -52,7 +52,7 @@ pub fn rewrite(arena: &mut Simplifier, product: Product, result: &[Label]) -> Op
             None => classes.push(Class { set, factors: vec![factor.clone()] }),
         }
     }
-    let kept = result.iter().fold(0u32, |set, &label| set | 1 << label);
+    let kept = set(result);
     let plan = choose(&product, &classes, kept)?;
     let mut sides: [Vec<Factor>; 3] = Default::default();
     for (class, &place) in classes.into_iter().zip(&plan.classes) {

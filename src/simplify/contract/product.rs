@@ -1,5 +1,6 @@
 //! Products under a sum, as factors with axis labels.
 
+use super::LABELS;
 use crate::affine::AffineMap;
 use crate::algebra::Label;
 use crate::operation::{Binary, Unary};
@@ -16,6 +17,11 @@ pub type Labels = SmallVec<[Label; 4]>;
 /// A product is taken apart into at most so many factors and masks, so that planning takes bounded time.
 const FACTORS: usize = 8;
 
+/// Labels as a set, a bit for each.
+pub fn set(labels: &[Label]) -> u32 {
+    labels.iter().fold(0, |set, &label| set | 1 << label)
+}
+
 /// An array with a label for each axis. No labelled axis has extent 1.
 #[derive(Clone, Debug)]
 pub struct Factor {
@@ -26,7 +32,7 @@ pub struct Factor {
 impl Factor {
     /// The labels as a set, a bit for each.
     pub fn set(&self) -> u32 {
-        self.labels.iter().fold(0, |set, &label| set | 1 << label)
+        set(&self.labels)
     }
 
     /// A node whose axes have these labels, read as narrowly as can be: without axes that it repeats along, without axes
@@ -70,18 +76,73 @@ fn single_rows(map: &AffineMap, kept: &[usize]) -> Option<SmallVec<[usize; 4]>> 
 /// What is taken apart to find the factors of a product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Taken {
-    /// Products, signs and masks.
+    /// Signs, constant factors, masks, and products whose factors sums gain by.
     All,
-    /// Signs, and products with numbers that are the same everywhere.
-    Scalars,
+    /// Signs and constant factors.
+    Constants,
 }
 
-/// Whether a node is one number repeated, as far as the node itself tells.
-fn is_scalar(arena: &Simplifier, node: NodeId) -> bool {
+/// The labels that an array changes along, as far as its node tells.
+fn varying(arena: &Simplifier, node: NodeId, labels: &[Label]) -> u32 {
+    let set = |axes: &mut dyn Iterator<Item = usize>| axes.fold(0, |set, axis| set | 1 << labels[axis]);
     match arena.parts(node).0 {
-        Op::View(map) => map.ignored().len() == map.result().len(),
-        Op::Constant(array) => array.uniform().is_some(),
-        _ => arena.ty(node).rank() == 0,
+        Op::View(map) => {
+            let ignored = map.ignored();
+            set(&mut (0..labels.len()).filter(|axis| !ignored.contains(axis)))
+        }
+        Op::Constant(array) if array.uniform().is_some() => 0,
+        _ => set(&mut (0..labels.len()).filter(|&axis| arena.ty(node).shape[axis] != 1)),
+    }
+}
+
+/// Whether a sum gains by two factors of what it adds up, which are all of it or not, rather than by their product.
+///
+/// A factor that is the same in all terms, whose labels the other has, only rescales them. It stays where the program has it:
+/// it may be what keeps the terms and their sum in the range of numbers, as a norm does that a vector is divided by; and of
+/// a chain of rescaled arrays each sum would be computed from the beginning of the chain. Counts need no such factor.
+fn gains(arena: &Simplifier, [a, b]: [NodeId; 2], labels: &[Label], kept: u32, all: bool) -> bool {
+    let (left, right) = (varying(arena, a, labels), varying(arena, b, labels));
+    let rescales =
+        |own: u32, other: u32, terms: NodeId| own & !(kept & other) == 0 && own != other && !is_count(arena, terms);
+    is_crossed(left, right) || all && !rescales(left, right, b) && !rescales(right, left, a)
+}
+
+/// Whether an array is made of integers, as positions are.
+fn is_count(arena: &Simplifier, node: NodeId) -> bool {
+    match arena.parts(node) {
+        (Op::View(_), &[source]) => is_count(arena, source),
+        (Op::Cast(_), &[source]) => !arena.ty(source).dtype.is_float(),
+        _ => false,
+    }
+}
+
+/// Whether each factor of a product has labels that the other lacks.
+fn is_crossed(left: u32, right: u32) -> bool {
+    left & !right != 0 && right & !left != 0
+}
+
+/// Whether an array is an outer product, rescaled or not: its sums need no array of its elements.
+pub fn is_outer_product(arena: &Simplifier, node: NodeId) -> bool {
+    let labels: Labels = (0..arena.ty(node).rank() as Label).collect();
+    labels.len() <= LABELS && is_outer(arena, node, &labels, &mut { FACTORS })
+}
+
+/// As [`is_outer_product`], of axes with labels, as far as a number of nodes tell.
+fn is_outer(arena: &Simplifier, node: NodeId, labels: &[Label], nodes: &mut usize) -> bool {
+    if *nodes == 0 {
+        return false;
+    }
+    *nodes -= 1;
+    match arena.parts(node) {
+        (Op::Unary(Unary::Neg) | Op::Mark, &[a]) => is_outer(arena, a, labels, nodes),
+        (Op::Binary(Binary::Mul | Binary::KeepZero), &[a, b]) => {
+            let (left, right) = (varying(arena, a, labels), varying(arena, b, labels));
+            let wider = |own: u32, other: u32| own & !other != 0;
+            is_crossed(left, right)
+                || (wider(right, left) || is_outer(arena, a, labels, nodes))
+                    && (wider(left, right) || is_outer(arena, b, labels, nodes))
+        }
+        _ => false,
     }
 }
 
@@ -100,7 +161,13 @@ pub struct Product {
 impl Product {
     /// The product that nodes with labelled axes compute together; `None` if an axis has extent 0, or a factor is infinite, NaN
     /// or far from 1 everywhere.
-    pub fn of(arena: &mut Simplifier, roots: &[(NodeId, &Labels)], extents: Shape, taken: Taken) -> Option<Product> {
+    pub fn of(
+        arena: &mut Simplifier,
+        roots: &[(NodeId, &Labels)],
+        extents: Shape,
+        kept: u32,
+        taken: Taken,
+    ) -> Option<Product> {
         if extents.contains(&0) {
             return None;
         }
@@ -112,7 +179,7 @@ impl Product {
             constants.map(exponent).sum::<f64>() <= movable
         };
         [true, false].into_iter().find_map(|constants| {
-            let product = Product::taken_apart(arena, roots, &extents, (taken, constants));
+            let product = Product::taken_apart(arena, roots, &extents, kept, (taken, constants));
             moves(arena, &product).then_some(product)
         })
     }
@@ -122,14 +189,27 @@ impl Product {
         arena: &mut Simplifier,
         roots: &[(NodeId, &Labels)],
         extents: &Shape,
+        kept: u32,
         (taken, constants): (Taken, bool),
     ) -> Product {
         let mut product = Product { extents: extents.clone(), negative: false, factors: Vec::new(), masks: Vec::new() };
-        let mut open: Vec<Factor> =
-            roots.iter().rev().map(|&(node, labels)| Factor { node, labels: labels.clone() }).collect();
-        while let Some(next) = open.pop() {
+        // The last says whether a factor is all that is multiplied.
+        let mut open: Vec<(Factor, bool)> = roots
+            .iter()
+            .rev()
+            .map(|&(node, labels)| (Factor { node, labels: labels.clone() }, roots.len() == 1))
+            .collect();
+        while let Some((next, whole)) = open.pop() {
             let room = product.factors.len() + product.masks.len() + open.len() + 2 <= FACTORS;
-            let labelled = |node| Factor { node, labels: next.labels.clone() };
+            let labelled = |node| (Factor { node, labels: next.labels.clone() }, whole);
+            let parts = |arena: &Simplifier, a: NodeId, b: NodeId| {
+                if arena.uniform(a).is_some() || arena.uniform(b).is_some() {
+                    return constants;
+                }
+                taken == Taken::All
+                    && (gains(arena, [a, b], &next.labels, kept, whole)
+                        || is_outer(arena, next.node, &next.labels, &mut { FACTORS }))
+            };
             match arena.parts(next.node) {
                 (Op::Unary(Unary::Neg), args) => {
                     product.negative = !product.negative;
@@ -139,30 +219,30 @@ impl Product {
                 (Op::Mark, args) => open.push(labelled(args[0])),
                 // A factor that may be infinite stays with what makes the product 0 there.
                 (Op::Binary(op @ (Binary::Mul | Binary::KeepZero)), &[a, b])
-                    if room
-                        && (*op == Binary::Mul || arena.fact(b).regular)
-                        && (taken == Taken::All || is_scalar(arena, a) || is_scalar(arena, b))
-                        && (constants || arena.uniform(a).is_none() && arena.uniform(b).is_none()) =>
+                    if room && (*op == Binary::Mul || arena.fact(b).regular) && parts(arena, a, b) =>
                 {
-                    open.push(labelled(b));
-                    open.push(labelled(a));
+                    let whole = whole && (arena.uniform(a).is_some() || arena.uniform(b).is_some());
+                    open.push((labelled(b).0, whole));
+                    open.push((labelled(a).0, whole));
                 }
                 (Op::Select, &[mask, yes, no])
                     if room && taken == Taken::All && arena.is_uniform(no, 0.0) && arena.fact(yes).regular =>
                 {
                     open.push(labelled(yes));
-                    product.add_masks(arena, labelled(mask), open.len());
+                    product.add_masks(arena, labelled(mask).0, open.len());
                 }
                 (Op::Select, &[mask, yes, no]) if room && taken == Taken::All && arena.is_uniform(yes, 0.0) => {
                     open.push(labelled(no));
                     let opposite = arena.add(Op::Unary(Unary::Not), &[mask]);
-                    product.add_masks(arena, labelled(opposite), open.len());
+                    product.add_masks(arena, labelled(opposite).0, open.len());
                 }
                 _ => {
                     let narrow = Factor::narrow(arena, next.node, &next.labels);
                     // Below a view there may be a product of fewer labels.
-                    let todo = if narrow.node == next.node { &mut product.factors } else { &mut open };
-                    todo.push(narrow);
+                    match narrow.node == next.node {
+                        true => product.factors.push(narrow),
+                        false => open.push((narrow, whole)),
+                    }
                 }
             }
         }

@@ -96,6 +96,7 @@ fn factors_and_signs_between_go_where_they_are_cheapest() {
     });
     // [i, j] is smaller than [i, k].
     assert_eq!(form, "mul(view{[i, j] -> [i]}(c), neg(contract{ij,jk->ik}(a, b)))");
+    // A constant waits outside; a number that is computed stays with what it is multiplied with.
     let form = simplified_finite(&[a.clone(), b.clone(), Type::scalar(DType::F64)], |p, ids| {
         let (a, b) = operands(p, ids);
         let c = p.spread(ids[2], &[I, J, K], &[]);
@@ -105,7 +106,44 @@ fn factors_and_signs_between_go_where_they_are_cheapest() {
         let product = p.mul(half, product);
         p.sum(product, &[2])
     });
-    assert_eq!(form, "mul(view{[i, j] -> []}(mul(c, 0.5)), contract{ij,jk->ik}(a, b))");
+    assert_eq!(form, "mul(contract{ij,jk->ik}(keep_zero(a, view{[i, j] -> []}(c)), b), 0.5)");
+}
+
+/// What rescales terms may keep them in the range of numbers.
+#[test]
+fn computed_factors_stay_with_the_terms_that_they_rescale() {
+    let types = [Type::new(DType::F64, &[I, J]), Type::scalar(DType::F64), Type::new(DType::F64, &[I])];
+    let form = simplified_finite(&types, |p, ids| {
+        let scale = p.spread(ids[1], &[I, J], &[]);
+        let rescaled = p.mul(ids[0], scale);
+        let square = p.mul(rescaled, rescaled);
+        p.sum(square, &[0, 1])
+    });
+    let rescaled = "mul(a, view{[i, j] -> []}(b))";
+    assert_eq!(form, format!("contract{{ij,ij->}}({rescaled}, {rescaled})"));
+    let form = simplified_finite(&types, |p, ids| {
+        let scale = p.spread(ids[2], &[I, J], &[0]);
+        let rescaled = p.mul(ids[0], scale);
+        p.sum(rescaled, &[1])
+    });
+    assert_eq!(form, "sum[1](mul(a, view{[i, j] -> [i]}(c)))");
+    // Of a sum along the factor's own axis it is a factor like others.
+    let form = simplified_finite(&types, |p, ids| {
+        let scale = p.spread(ids[2], &[I, J], &[0]);
+        let rescaled = p.mul(ids[0], scale);
+        p.sum(rescaled, &[0])
+    });
+    assert_eq!(form, "contract{ij,i->j}(a, c)");
+    // A rescaled outer product needs no array of its elements.
+    let types = [Type::new(DType::F64, &[I]), Type::new(DType::F64, &[J]), Type::scalar(DType::F64)];
+    let form = simplified_finite(&types, |p, ids| {
+        let (a, b) = (p.spread(ids[0], &[I, J], &[0]), p.spread(ids[1], &[I, J], &[1]));
+        let product = p.mul(a, b);
+        let scale = p.spread(ids[2], &[I, J], &[]);
+        let product = p.mul(scale, product);
+        p.sum(product, &[1])
+    });
+    assert_eq!(form, "mul(view{[i] -> []}(mul(c, sum[0](b))), a)");
 }
 
 #[test]
