@@ -6,6 +6,7 @@
 use deltaray::affine::AffineMap;
 use deltaray::algebra::{Contraction, Extreme, Reduction};
 use deltaray::concrete::{Array, Buffer, Data};
+use deltaray::derivative::program as derivative;
 use deltaray::engine::cpu::{Cpu, Program};
 use deltaray::error::Error;
 use deltaray::export;
@@ -324,7 +325,9 @@ fn uncounted() -> Vec<(&'static str, Body)> {
         let scan = graph.add(Op::Scan(Arc::new(scan)), &[0]);
         vec![graph.add(Op::Output(0), &[scan])]
     };
+    let sum = |graph: &mut Graph| vec![graph.add(Op::Reduce(Reduction::Sum, smallvec![0]), &[0])];
     vec![
+        ("a sum without end", of(Type::new(DType::F64, &[usize::MAX]), &sum)),
         (
             "positions of extremes of nothing",
             of(large(), &|graph| vec![graph.add(Op::ArgReduce(Extreme::Min, 2), &[0])]),
@@ -356,6 +359,29 @@ fn arrays_that_can_not_be_counted_are_refused_at_every_door() {
             let problem = opened.expect_err(door).to_string();
             assert!(problem.contains("too large for any memory"), "{name}, {door}: {problem}");
         }
+    }
+}
+
+#[test]
+fn parameters_that_can_not_be_counted_are_refused_at_the_doors_of_passes() {
+    let is_given = |body: &Body| body.parameter_type(0).check_size().is_err();
+    for (name, body) in uncounted().into_iter().filter(|(_, body)| is_given(body)) {
+        let program = export::Program::new("uncounted", body.clone());
+        let doors = [
+            ("StableHLO", export::stablehlo(&program).map(drop)),
+            ("a page", export::html(&program).map(drop)),
+            ("vjp", derivative::vjp(&body, 1).map(drop)),
+            ("jvp", derivative::jvp(&body, 1).map(drop)),
+            ("linearize", derivative::linearize(&body, 1).map(drop)),
+            ("the dual form", derivative::dual_form(&body, &["x"]).map(drop)),
+            ("value and gradient", derivative::value_and_gradient(&body, 1).map(drop)),
+        ];
+        for (door, opened) in doors {
+            let problem = opened.expect_err(door).to_string();
+            assert!(problem.contains("too large for any memory"), "{name}, {door}: {problem}");
+        }
+        assert!(panics(|| drop(derivative::bulk(&body.widen()))), "{name}");
+        assert!(panics(|| drop(derivative::tidy(&body))), "{name}");
     }
 }
 

@@ -509,3 +509,24 @@ fn polygamma_of_any_order_is_exported() {
         assert!(c.contains(&format!("polygamma_f64({next}, ")) && rust.contains(&format!("polygamma_f64({next}, ")));
     }
 }
+
+/// Equal bodies are one body; what is known of a loop is not known of another with the same body.
+#[test]
+fn loops_of_one_body_differ_in_length_direction_and_carries() {
+    fn loops<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+        let long = scan(x.at(0), x, 5, |c, e| (&c * &e, e.sin()));
+        let short = scan(x.at(0), &x.slice(0, ..3), 3, |c, e| (&c * &e, e.sin()));
+        let back = scan_reverse(x.at(0), &x.slice(0, ..3), 3, |c, e| (&c * &e, e.sin()));
+        let two = scan((x.at(0), x.at(1)), &(), 4, |(c, e), ()| ((&c * &e, e.sin()), ()));
+        let (long, short, back) = (long.0 + long.1.at(4), short.0 + short.1.at(0), back.0 + back.1.at(0));
+        long * short * back + two.0.0 * two.0.1
+    }
+    let x: Vector<Concrete, f64> = Vector::from_slice(&[0.7, 1.3, -0.4, 0.9, 1.1]);
+    let (value, gradient) = value_and_grad(|x| loops(x), &x);
+    let staged = stage(|x| loops(x), &x).unwrap().value_and_grad().unwrap();
+    for (found, slopes) in [staged.call(&x).unwrap(), staged.compile(Cpu::default()).unwrap().call(&x).unwrap()] {
+        assert!((found.item() - value.item()).abs() < 1e-12, "{staged}");
+        let pairs = slopes.to_vec().into_iter().zip(gradient.to_vec());
+        assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{:?}\n{staged}", pairs.collect::<Vec<_>>());
+    }
+}

@@ -10,7 +10,6 @@ use crate::error::{Error, Result};
 use crate::shape::{Type, Value};
 use crate::simplify::{simplify, simplify_added};
 use crate::staged::{Staged, StagedArray, stage};
-use crate::term::content::check_body;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Build, Extension, Graph, NodeId, Op};
 use crate::vectorise::{can_be_split, in_order, is_still, push_and_simplify, vectorise};
@@ -31,18 +30,38 @@ fn trace<X: Extension>(step: &str, body: &Body<X>) {
 }
 
 /// A source program in bulk form, simplified (P 5).
+///
+/// # Panics
+///
+/// When a parameter or constant is [too large](crate::shape::Type::check_size), as only a [`Graph`](crate::term::Graph) makes them.
+#[track_caller]
 pub fn bulk(source: &Body<Build>) -> Body {
+    countable("bulk", source);
     trace("stage", source);
     let body = vectorise(source);
     trace("vectorise", &body);
     tidy(&body)
 }
 
+/// Passes compute with sizes, strides and positions.
+#[track_caller]
+fn countable<X: Extension>(operation: &str, body: &Body<X>) {
+    if let Err(problem) = body.validate_given() {
+        panic!("{operation}: {problem}");
+    }
+}
+
 /// How often reads are moved at most; a second time is needed only where a rule makes fewer reads of a node.
 const ROUNDS: usize = 3;
 
 /// A bulk program with simplification rules applied and reads moved to where they cost least.
+///
+/// # Panics
+///
+/// As [`bulk`].
+#[track_caller]
 pub fn tidy(body: &Body) -> Body {
+    countable("tidy", body);
     let mut current = simplify(body);
     // Simplification may find that what a loop carries has no use for an output.
     if can_be_split(&current) {
@@ -93,11 +112,11 @@ fn parameter_types(body: &Body) -> Vec<Type> {
     (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect()
 }
 
-/// An error where a program has fewer parameters than are to be differentiated, or too much in its bodies: derivatives would have
-/// more yet.
+/// An error where a program has fewer parameters than are to be differentiated, parameters too large to be counted, or too much
+/// in its bodies: derivatives would have more yet.
 fn check(operation: &str, body: &Body, active: usize, place: &Location<'_>) -> Result<()> {
     let checked = match active <= body.arity() {
-        true => check_body(body),
+        true => body.validate_given(),
         false => Err(format!("{active} active parameters, but the program has {}", body.arity())),
     };
     checked.map_err(|problem| Error::operands(operation, problem, place))
@@ -110,7 +129,8 @@ fn check(operation: &str, body: &Body, active: usize, place: &Location<'_>) -> R
 ///
 /// # Errors
 ///
-/// [`Error::Operands`] when the program has fewer than `active` parameters, or more nodes in nested bodies than
+/// [`Error::Operands`] when the program has fewer than `active` parameters, parameters or constants that are
+/// [too large](crate::shape::Type::check_size), or more nodes in nested bodies than
 /// [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES).
 #[track_caller]
 pub fn vjp(body: &Body, active: usize) -> Result<Body> {

@@ -74,7 +74,7 @@ impl<X: Extension> Graph<X> {
             self.ill_typed(&op, args, &problem);
         }
         let id = NodeId::try_from(self.nodes.len()).expect("fewer nodes than 2^32");
-        self.nodes.push(Node { op, args: args.into(), types });
+        self.nodes.push(Node { op: op.with_interned_bodies(), args: args.into(), types });
         self.table.insert(hash, id);
         id
     }

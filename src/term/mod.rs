@@ -13,6 +13,7 @@ pub(crate) mod ends;
 mod graph;
 pub(crate) mod hash;
 pub mod infer;
+mod intern;
 pub mod interpret;
 mod op;
 pub mod print;

@@ -12,7 +12,7 @@ mod sweeps;
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label};
 use crate::shape::{Axes, Shape};
-use crate::term::{Body, Build, Graph, Node, NodeId, Op};
+use crate::term::{Body, Build, Graph, Node, NodeId, Op, Scan};
 use crate::vectorise::fission::Split;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -83,8 +83,10 @@ struct Closed {
 #[derive(Default)]
 struct Memo {
     bodies: HashMap<Key, Closed>,
-    /// Loops by the address of their body, which is kept, so that no other body gets it.
-    splits: HashMap<*const Body<Build>, (Arc<Body<Build>>, Option<Arc<Split>>)>,
+    /// Steps and conditions of loops whose tape is the engine's.
+    steps: HashMap<sweeps::Key, Closed>,
+    /// Loops, which are kept, so that no other body gets the address of a part of one.
+    splits: HashMap<Scan<Build>, Option<Arc<Split>>>,
     /// Bodies that were made here, and are kept as long as others are known by their address.
     guarded: Vec<Arc<Body<Build>>>,
 }

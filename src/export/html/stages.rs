@@ -43,6 +43,9 @@ impl Stages {
     /// All stages, linked.
     pub(super) fn shown(&self, place: &Location<'_>) -> Result<Vec<Stage>> {
         let source = &*self.source.body;
+        if let Err(problem) = source.validate_given() {
+            return Err(Error::IllFormed { problem, place: place.to_string() });
+        }
         if let Some(active) = self.active {
             check(source, active, place)?;
         }

@@ -12,7 +12,6 @@ mod writer;
 use crate::error::{Error, Result};
 use crate::export::Program;
 use crate::export::names::Identifiers;
-use crate::term::content::check_body;
 use writer::{Handle, Writer, list, tensor};
 
 /// What can not be said of an operation.
@@ -38,11 +37,12 @@ fn problem(operation: &str, problem: impl Into<String>) -> Error {
 ///
 /// # Errors
 ///
-/// [`Error::Export`] where a read moves through more positions than 64 bits count, or there are more nodes in nested bodies than
+/// [`Error::Export`] where a read moves through more positions than 64 bits count, a parameter or constant is
+/// [too large](crate::shape::Type::check_size), or there are more nodes in nested bodies than
 /// [`MAX_NESTED_NODES`](crate::term::MAX_NESTED_NODES).
 pub fn stablehlo(program: impl Into<Program>) -> Result<String> {
     let program = program.into();
-    if let Err(problem) = check_body(&program.body) {
+    if let Err(problem) = program.body.validate_given() {
         return Err(Error::Export { target: "StableHLO", operation: "export".into(), problem });
     }
     let mut names = Identifiers::default();

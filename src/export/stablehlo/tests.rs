@@ -34,13 +34,15 @@ module @value_and_grad_f {
   // Result 2: gradient.1
   func.func public @main(%weights_first: tensor<f64>, %x: tensor<3xf64>) -> (tensor<f64>, tensor<f64>, tensor<3xf64>) {
     %0 = stablehlo.sine %x : tensor<3xf64>
-    %1 = stablehlo.constant dense<0.0> : tensor<f64>
-    %2 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [0] : (tensor<3xf64>, tensor<f64>) -> tensor<f64>
-    %3 = stablehlo.multiply %weights_first, %2 : tensor<f64>
-    %4 = stablehlo.cosine %x : tensor<3xf64>
-    %5 = stablehlo.broadcast_in_dim %weights_first, dims = [] : (tensor<f64>) -> tensor<3xf64>
-    %6 = stablehlo.multiply %5, %4 : tensor<3xf64>
-    return %3, %2, %6 : tensor<f64>, tensor<f64>, tensor<3xf64>
+    %1 = stablehlo.broadcast_in_dim %weights_first, dims = [] : (tensor<f64>) -> tensor<3xf64>
+    %2 = stablehlo.multiply %1, %0 : tensor<3xf64>
+    %3 = stablehlo.constant dense<0.0> : tensor<f64>
+    %4 = stablehlo.reduce(%2 init: %3) applies stablehlo.add across dimensions = [0] : (tensor<3xf64>, tensor<f64>) -> tensor<f64>
+    %5 = stablehlo.constant dense<0.0> : tensor<f64>
+    %6 = stablehlo.reduce(%0 init: %5) applies stablehlo.add across dimensions = [0] : (tensor<3xf64>, tensor<f64>) -> tensor<f64>
+    %7 = stablehlo.cosine %x : tensor<3xf64>
+    %8 = stablehlo.multiply %1, %7 : tensor<3xf64>
+    return %4, %6, %8 : tensor<f64>, tensor<f64>, tensor<3xf64>
   }
 }
 "#;

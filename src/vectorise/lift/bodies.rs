@@ -20,10 +20,10 @@ impl Lifter<'_> {
     /// A loop of which the outputs that depend on no carry, and what is only added up, are computed for all steps at once,
     /// as in a build.
     pub(super) fn scan(&mut self, scan: &Scan<Build>, args: &[Lifted]) -> Vec<Lifted> {
-        let address = Arc::as_ptr(&scan.body);
-        let (_, split) =
-            self.memo.splits.entry(address).or_insert_with(|| (scan.body.clone(), fission::split(scan).map(Arc::new)));
-        let Some(split) = split.clone() else { return self.rolled(scan, args) };
+        if !self.memo.splits.contains_key(scan) {
+            self.memo.splits.insert(scan.clone(), fission::split(scan).map(Arc::new));
+        }
+        let Some(split) = self.memo.splits[scan].clone() else { return self.rolled(scan, args) };
         let step = self.extents.len();
         self.extents.push(scan.length);
         let mut arguments: Vec<Lifted> = args[scan.carries..].to_vec();

@@ -1,22 +1,31 @@
 //! Builds over loops whose tape is the engine's. A loop with a condition goes on while it holds for some element of the
 //! build; the elements for which it doesn't stay what they are.
 
-use super::{Lifted, Lifter, union};
+use super::{Closed, Lifted, Lifter, union};
 use crate::algebra::Reduction;
 use crate::shape::{Axes, Shape, Type};
 use crate::term::{Body, Build, Graph, NodeId, Op, Steps, Sweep, Sweeps};
+use std::ptr;
 use std::sync::Arc;
 
-/// A lifted body of a sweep, and the axes of its results; in front of what is kept stands, if there is one, the mask.
-struct Step {
-    body: Arc<Body>,
-    axes: Vec<Axes>,
+/// How the parameters of a body enter it, in their order.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Entries {
+    own: Vec<Axes>,
+    captures: Vec<Axes>,
 }
 
-/// How the parameters of a body enter it, in their order.
-struct Entries<'a> {
-    own: &'a [Axes],
-    captures: &'a [Axes],
+/// A lifted step is the same for the same source body, mask, entries and extents of the axes that enter, and so is a lifted
+/// condition, which has no step.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    step: *const Body<Build>,
+    carries: usize,
+    /// What the step goes on with, if it is the first sweep's.
+    condition: *const Body<Build>,
+    entries: Entries,
+    mask: Axes,
+    extents: Vec<usize>,
 }
 
 impl Lifter<'_> {
@@ -26,7 +35,7 @@ impl Lifter<'_> {
         let captures: Vec<Axes> = args[sweeps.captures()..].iter().map(|arg| arg.axes.clone()).collect();
         let mut lifted: Vec<Sweep> = Vec::with_capacity(sweeps.sweeps.len());
         let mut entered: Vec<Vec<Axes>> = Vec::new();
-        let mut bodies: Vec<Step> = Vec::new();
+        let mut bodies: Vec<Closed> = Vec::new();
         // How long it lasts: with a condition, what the last round of the first sweep's fixed point makes of that.
         let mut lasts = match sweeps.steps {
             Steps::Count(count) => Some(Steps::Count(count)),
@@ -45,10 +54,11 @@ impl Lifter<'_> {
                     && let Steps::While(condition) = &sweeps.steps
                 {
                     let own = &own[..sweep.carries];
-                    let (body, axes) = self.condition(condition, &Entries { own, captures: &captures });
-                    (lasts, mask) = (Some(Steps::While(body)), axes);
+                    let entries = Entries { own: own.to_vec(), captures: captures.clone() };
+                    let Closed { body, mut axes } = self.condition(condition, entries);
+                    (lasts, mask) = (Some(Steps::While(body)), axes.remove(0));
                 }
-                let step = self.step(sweeps, at, &Entries { own: &own, captures: &captures }, &mask);
+                let step = self.step(sweeps, at, Entries { own: own.clone(), captures: captures.clone() }, &mask);
                 let mut grown = false;
                 for (entry, axes) in own[..sweep.carries].iter_mut().zip(&step.axes) {
                     grown |= entry != axes;
@@ -119,75 +129,101 @@ impl Lifter<'_> {
     }
 
     /// The types of a body's parameters and captures with their axes.
-    fn types(&self, body: &Body<Build>, entries: &Entries<'_>) -> Vec<Type> {
-        let axes = entries.own.iter().chain(entries.captures);
+    fn types(&self, body: &Body<Build>, entries: &Entries) -> Vec<Type> {
+        let axes = entries.own.iter().chain(&entries.captures);
         axes.enumerate().map(|(at, axes)| self.entering(body.parameter_type(at), axes)).collect()
     }
 
     /// The parameters of a lifted body.
-    fn entered(entries: &Entries<'_>, first_capture: usize) -> Vec<Lifted> {
+    fn entered(entries: &Entries, first_capture: usize) -> Vec<Lifted> {
         let nodes = (0..entries.own.len()).chain(first_capture..first_capture + entries.captures.len());
-        let axes = entries.own.iter().chain(entries.captures);
+        let axes = entries.own.iter().chain(&entries.captures);
         nodes.zip(axes).map(|(node, axes)| Lifted { node: node as NodeId, axes: axes.clone() }).collect()
     }
 
-    /// Whether the condition holds for some element, and the axes of the condition itself.
-    fn condition(&mut self, condition: &Body<Build>, entries: &Entries<'_>) -> (Arc<Body>, Axes) {
-        let types = self.types(condition, entries);
-        let mut inner = Lifter {
-            graph: Graph::new(&types, entries.captures.len()),
-            extents: self.extents.clone(),
-            memo: &mut *self.memo,
-        };
-        let arguments = Self::entered(entries, entries.own.len());
-        let Lifted { mut node, axes } = inner.body(condition, &arguments).remove(0);
-        if !axes.is_empty() {
-            node = inner.graph.add(Op::Reduce(Reduction::Sum, (0..axes.len()).collect()), &[node]);
+    /// What was lifted before, or else is now by `lift` from a lifter of the body's own.
+    fn once(
+        &mut self,
+        (step, carries): (*const Body<Build>, usize),
+        condition: *const Body<Build>,
+        (entries, mask): (&Entries, &Axes),
+        lift: impl FnOnce(&mut Self) -> Closed,
+    ) -> Closed {
+        let axes = entries.own.iter().chain(&entries.captures).chain([mask]);
+        let extents = axes.flatten().map(|&axis| self.extents[axis]).collect();
+        let key = Key { step, carries, condition, entries: entries.clone(), mask: mask.clone(), extents };
+        if let Some(known) = self.memo.steps.get(&key) {
+            return known.clone();
         }
-        (Arc::new(inner.graph.finish(&[node])), axes)
+        let lifted = lift(self);
+        self.memo.steps.insert(key, lifted.clone());
+        lifted
     }
 
-    /// One lifted step of a sweep. With a mask, what is carried changes only where that is true: the first sweep computes
-    /// it and results in it, behind the carries; later ones read it, as their last parameter.
-    fn step(&mut self, sweeps: &Sweeps<Build>, at: usize, entries: &Entries<'_>, mask: &Axes) -> Step {
+    /// A body's own lifter, with parameters of these types.
+    fn inner(&mut self, types: &[Type], entries: &Entries) -> Lifter<'_> {
+        let graph = Graph::new(types, entries.captures.len());
+        Lifter { graph, extents: self.extents.clone(), memo: &mut *self.memo }
+    }
+
+    /// Whether the condition holds for some element, and the axes of the condition itself.
+    fn condition(&mut self, condition: &Arc<Body<Build>>, entries: Entries) -> Closed {
+        self.once((ptr::null(), 0), Arc::as_ptr(condition), (&entries, &Axes::new()), |lifter| {
+            let types = lifter.types(condition, &entries);
+            let mut inner = lifter.inner(&types, &entries);
+            let arguments = Self::entered(&entries, entries.own.len());
+            let Lifted { mut node, axes } = inner.body(condition, &arguments).remove(0);
+            if !axes.is_empty() {
+                node = inner.graph.add(Op::Reduce(Reduction::Sum, (0..axes.len()).collect()), &[node]);
+            }
+            Closed { body: Arc::new(inner.graph.finish(&[node])), axes: vec![axes] }
+        })
+    }
+
+    /// One lifted step of a sweep, and the axes of its results. With a mask, what is carried changes only where that is true:
+    /// the first sweep computes it and results in it, behind the carries; later ones read it, as their last parameter.
+    fn step(&mut self, sweeps: &Sweeps<Build>, at: usize, entries: Entries, mask: &Axes) -> Closed {
         let sweep = &sweeps.sweeps[at];
-        let mut types = self.types(&sweep.body, entries);
-        let reads_mask = !mask.is_empty() && at > 0;
-        if reads_mask {
-            let ty = self.entering(&Type::scalar(crate::shape::DType::Bool), mask);
-            types.insert(entries.own.len(), ty);
-        }
-        let mut inner = Lifter {
-            graph: Graph::new(&types, entries.captures.len()),
-            extents: self.extents.clone(),
-            memo: &mut *self.memo,
+        let condition = match &sweeps.steps {
+            Steps::While(condition) if at == 0 => Some(condition),
+            _ => None,
         };
-        let arguments = Self::entered(entries, entries.own.len() + usize::from(reads_mask));
-        let mut results = inner.body(&sweep.body, &arguments);
-        if !mask.is_empty() {
-            let holds = match &sweeps.steps {
-                Steps::While(condition) if at == 0 => {
-                    let carries = arguments[..sweep.carries].iter();
-                    let given: Vec<Lifted> = carries.chain(&arguments[entries.own.len()..]).cloned().collect();
-                    inner.body(condition, &given).remove(0)
+        let address = condition.map_or(ptr::null(), Arc::as_ptr);
+        self.once((Arc::as_ptr(&sweep.body), sweep.carries), address, (&entries, mask), |lifter| {
+            let mut types = lifter.types(&sweep.body, &entries);
+            let reads_mask = !mask.is_empty() && condition.is_none();
+            if reads_mask {
+                let ty = lifter.entering(&Type::scalar(crate::shape::DType::Bool), mask);
+                types.insert(entries.own.len(), ty);
+            }
+            let mut inner = lifter.inner(&types, &entries);
+            let arguments = Self::entered(&entries, entries.own.len() + usize::from(reads_mask));
+            let mut results = inner.body(&sweep.body, &arguments);
+            if !mask.is_empty() {
+                let holds = match condition {
+                    Some(condition) => {
+                        let carries = arguments[..sweep.carries].iter();
+                        let given: Vec<Lifted> = carries.chain(&arguments[entries.own.len()..]).cloned().collect();
+                        inner.body(condition, &given).remove(0)
+                    }
+                    None => Lifted { node: entries.own.len() as NodeId, axes: mask.clone() },
+                };
+                for (result, before) in results[..sweep.carries].iter_mut().zip(&arguments) {
+                    *result = inner.select(&holds, result, before);
                 }
-                _ => Lifted { node: entries.own.len() as NodeId, axes: mask.clone() },
-            };
-            for (result, before) in results[..sweep.carries].iter_mut().zip(&arguments) {
-                *result = inner.select(&holds, result, before);
+                if condition.is_some() {
+                    results.insert(sweep.carries, holds);
+                }
             }
-            if at == 0 {
-                results.insert(sweep.carries, holds);
+            for (result, entry) in results[..sweep.carries].iter_mut().zip(&entries.own) {
+                let axes = union(&result.axes, entry);
+                *result = Lifted { node: inner.align(result, &axes), axes };
             }
-        }
-        for (result, entry) in results[..sweep.carries].iter_mut().zip(entries.own) {
-            let axes = union(&result.axes, entry);
-            *result = Lifted { node: inner.align(result, &axes), axes };
-        }
-        let nodes: Vec<NodeId> = results.iter().map(|result| result.node).collect();
-        Step {
-            body: Arc::new(inner.graph.finish(&nodes)),
-            axes: results.into_iter().map(|result| result.axes).collect(),
-        }
+            let nodes: Vec<NodeId> = results.iter().map(|result| result.node).collect();
+            Closed {
+                body: Arc::new(inner.graph.finish(&nodes)),
+                axes: results.into_iter().map(|result| result.axes).collect(),
+            }
+        })
     }
 }

@@ -33,39 +33,6 @@ macro_rules! steps {
 }
 pub(super) use steps;
 
-fn nest_scan(x: &S, y: &S, d: usize) -> S {
-    match d {
-        0 => (x * y).sin(),
-        _ => scan(x.clone(), &(), 2, |c, ()| (nest_scan(&c, y, d - 1), ())).0,
-    }
-}
-fn nest_cond(x: &S, y: &S, d: usize) -> S {
-    match d {
-        0 => (x * y).sin(),
-        _ => cond(x.gt(y), || nest_cond(&(x * 1.5), y, d - 1), || x * y),
-    }
-}
-fn nest_cond2(x: &S, y: &S, d: usize) -> S {
-    match d {
-        0 => (x * y).sin(),
-        _ => cond(x.gt(y), || x * y, || nest_cond2(&(x.sin()), y, d - 1).cos()),
-    }
-}
-fn nest_while(x: &S, y: &S, d: usize) -> S {
-    match d {
-        0 => (x * y).sin(),
-        _ => {
-            let step = |(c, n): (S, Scalar<Staged, i64>)| (nest_while(&c, y, d - 1), n + 1);
-            while_loop((x.clone(), scalar(0_i64)), |(_, n)| n.lt(3), step).0
-        }
-    }
-}
-fn nest_build(x: &V, y: &S, d: usize) -> S {
-    match d {
-        0 => x.at(0) * y,
-        _ => build(2, |i| nest_build(x, &(y * x.at(&i)), d - 1)).sum(),
-    }
-}
 fn tree(xs: &[S]) -> S {
     match xs {
         [x] => x.clone(),
@@ -77,19 +44,6 @@ fn tree(xs: &[S]) -> S {
 }
 /// All of them.
 pub fn constructs() -> Vec<Construct> {
-    macro_rules! levels {
-        ($name:expr, $size:expr, $program:expr) => {
-            Construct {
-                name: $name,
-                size: $size,
-                parameters: |_| 1,
-                width: 9,
-                program: $program,
-                growth: 4.5,
-                runs: false,
-            }
-        };
-    }
     vec![
         steps!("conds", 20, |n, p| (0..n).fold(p[0].at(0), |y, i| {
             let c = p[0].at((i % 9) as i64);
@@ -317,11 +271,5 @@ pub fn constructs() -> Vec<Construct> {
             let g = grad(|x: &V| (0..n).fold(x.clone(), |y, _| (&y * x).sin()).sum(), &p[0]);
             g.sum()
         }),
-        levels!("nested scans", 8, |n, p| nest_scan(&p[0].at(0), &p[0].at(1), n)),
-        levels!("nested conds", 8, |n, p| nest_cond(&p[0].at(0), &p[0].at(1), n)),
-        levels!("nested conds in else", 8, |n, p| nest_cond2(&p[0].at(0), &p[0].at(1), n)),
-        levels!("nested whiles", 2, |n, p| nest_while(&p[0].at(0), &p[0].at(1), n)),
-        // An affine map between arrays of d axes has d² numbers, and each of d levels has some.
-        Construct { growth: 8.5, ..levels!("nested builds", 10, |n, p| nest_build(&p[0], &p[0].at(1), n)) },
     ]
 }
