@@ -522,8 +522,8 @@ fn loops_of_one_body_differ_in_length_direction_and_carries() {
         long * short * back + two.0.0 * two.0.1
     }
     let x: Vector<Concrete, f64> = Vector::from_slice(&[0.7, 1.3, -0.4, 0.9, 1.1]);
-    let (value, gradient) = value_and_grad(|x| loops(x), &x);
-    let staged = stage(|x| loops(x), &x).unwrap().value_and_grad().unwrap();
+    let (value, gradient) = value_and_grad(loops, &x);
+    let staged = stage(loops, &x).unwrap().value_and_grad().unwrap();
     for (found, slopes) in [staged.call(&x).unwrap(), staged.compile(Cpu::default()).unwrap().call(&x).unwrap()] {
         assert!((found.item() - value.item()).abs() < 1e-12, "{staged}");
         let pairs = slopes.to_vec().into_iter().zip(gradient.to_vec());
