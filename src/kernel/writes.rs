@@ -41,8 +41,8 @@ pub(crate) fn turned_scatter(body: &Body, id: NodeId) -> Option<NodeId> {
     (is_scatter && map.permutation().is_some()).then_some(node.args[0])
 }
 
-/// What is known of bodies inside.
-pub(crate) type Known = HashMap<*const Body, Arc<Vec<bool>>>;
+/// What is known of bodies inside, of loops with so many carries.
+pub(crate) type Known = HashMap<(*const Body, usize), Arc<Vec<bool>>>;
 
 impl Writes {
     /// The writes of a program, which may change those of its parameters that it `owns`.
@@ -81,7 +81,7 @@ impl Writes {
 
 /// The carries that a loop's body changes in place.
 fn carries(body: &Arc<Body>, count: usize, known: &mut Known) -> Arc<Vec<bool>> {
-    let key = Arc::as_ptr(body);
+    let key = (Arc::as_ptr(body), count);
     if let Some(found) = known.get(&key) {
         return found.clone();
     }

@@ -51,7 +51,7 @@ pub(super) enum Inner {
         results: Vec<BufferId>,
     },
     Loop(Code),
-    Branch([Code; 2]),
+    Branch(Box<[Code; 2]>),
     Sweeps(Box<SweepsCode>),
 }
 

@@ -184,7 +184,8 @@ impl Launcher<'_> {
                     let (arguments, results) = (all(&repeated.arguments), all(&repeated.results));
                     self.repeated(code, repeated, (step, space, others), (&arguments, &results))?;
                 }
-                (Inner::Branch([then, otherwise]), Step::Branch(branch), StepSpace::Branch([yes, no])) => {
+                (Inner::Branch(sides), Step::Branch(branch), StepSpace::Branch([yes, no])) => {
+                    let [then, otherwise] = &**sides;
                     let Branch { condition, arguments, results, .. } = &**branch;
                     let (code, space) = match self.shared.holds(at(*condition), 1, || Ok(()))?[0] {
                         true => (then, yes),

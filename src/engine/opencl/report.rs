@@ -76,7 +76,8 @@ impl Reporter<'_> {
                 (Inner::Loop(body), Step::Loop(repeated)) => {
                     kernels.extend(self.kernels(body, times * repeated.scan.length as f64));
                 }
-                (Inner::Branch([then, otherwise]), _) => {
+                (Inner::Branch(sides), _) => {
+                    let [then, otherwise] = &**sides;
                     kernels.extend(report::named("then", self.kernels(then, times)));
                     kernels.extend(report::named("else", self.kernels(otherwise, times)));
                 }

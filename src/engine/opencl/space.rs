@@ -87,7 +87,8 @@ impl StepSpace {
                 let others = carries.map(|&id| memory(code.ty(id))).collect::<Outcome<_>>()?;
                 StepSpace::Loop(Space::new(shared, step)?, others)
             }
-            (Inner::Branch([then, otherwise]), _) => {
+            (Inner::Branch(sides), _) => {
+                let [then, otherwise] = &**sides;
                 StepSpace::Branch([Space::new(shared, then)?, Space::new(shared, otherwise)?])
             }
             (Inner::Sweeps(inside), Step::Sweeps(lowered)) => {

@@ -159,9 +159,10 @@ impl Writer {
             Step::Nest(nest) => Inner::Actions(self.nest(procedure, plan, nest, false)),
             Step::Product(product) => Inner::Actions(self.product(procedure, plan, product)?),
             Step::Loop(repeated) => Inner::Loop(self.procedure(repeated.step.clone())?),
-            Step::Branch(branch) => {
-                Inner::Branch([self.procedure(branch.then.clone())?, self.procedure(branch.otherwise.clone())?])
-            }
+            Step::Branch(branch) => Inner::Branch(Box::new([
+                self.procedure(branch.then.clone())?,
+                self.procedure(branch.otherwise.clone())?,
+            ])),
             Step::Sweeps(sweeps) => {
                 let condition = sweeps.condition.clone().map(|condition| self.procedure(condition)).transpose()?;
                 let bodies = sweeps.bodies.iter().map(|body| self.procedure(body.clone()));
