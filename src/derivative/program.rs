@@ -33,7 +33,7 @@ fn trace<X: Extension>(step: &str, body: &Body<X>) {
 ///
 /// # Panics
 ///
-/// When a parameter or constant is [too large](crate::shape::Type::check_size), as only a [`Graph`](crate::term::Graph) makes them.
+/// When a parameter or constant is [too large](crate::shape::Type::check_size), as only a [`Graph`] makes them.
 #[track_caller]
 pub fn bulk(source: &Body<Build>) -> Body {
     countable("bulk", source);
