@@ -530,3 +530,29 @@ fn loops_of_one_body_differ_in_length_direction_and_carries() {
         assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{:?}\n{staged}", pairs.collect::<Vec<_>>());
     }
 }
+
+/// Additions in place of scatters with their axes in an order that is no inverse of itself once wrote elsewhere.
+#[test]
+fn scatters_with_their_axes_turned_are_added_where_they_belong() {
+    fn added<A: Algebra>(x: &Tensor<A, f64, R3>) -> Scalar<A, f64> {
+        let (rows, columns) = (x.shape()[1], x.shape()[2]);
+        let last = fold(x.clone(), &iota(2), |x, k| {
+            let updates = x.index_axis(2, &k).transpose().sin();
+            let scattered = updates.scatter((iota(rows), iota(rows) + &k), (rows, columns));
+            x + scattered.tr(&[2, 0, 1])
+        });
+        last.sin().sum()
+    }
+    for shape in [(4, 3, 5), (4, 4, 4)] {
+        let count = shape.0 * shape.1 * shape.2;
+        let x = v(&(0..count).map(|i| (i as f64 * 0.7).cos()).collect::<Vec<_>>()).reshape(shape);
+        let (value, gradient) = value_and_grad(added, &x);
+        let staged = stage(added, &x).unwrap();
+        let compiled = staged.compile(Cpu::default()).unwrap().call(&x).unwrap();
+        assert!((compiled.item() - value.item()).abs() < 1e-12, "{compiled:?}, eagerly {value:?}");
+        let (found, slopes) = staged.value_and_grad().unwrap().compile(Cpu::default()).unwrap().call(&x).unwrap();
+        assert!((found.item() - value.item()).abs() < 1e-12);
+        let pairs = slopes.to_vec().into_iter().zip(gradient.to_vec());
+        assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{:?}", pairs.collect::<Vec<_>>());
+    }
+}

@@ -440,8 +440,8 @@ impl<'a> Lowering<'a> {
         let (body, node) = (self.body, self.body.node(id));
         let shape = &node.ty().shape;
         let own: SmallVec<[i64; 4]> = crate::shape::strides(shape).iter().map(|&stride| stride as i64).collect();
-        if let Some(scatter) = turned_scatter(body, id) {
-            let (_, axes) = self.permuted(id);
+        if let (Some(scatter), Op::View(map)) = (turned_scatter(body, id), &node.op) {
+            let axes = map.permutation().expect("a scatter with its axes in another order");
             let strides: SmallVec<[i64; 4]> = axes.iter().map(|&axis| own[axis]).collect();
             return self.scattering(scatter, buffer, &strides);
         }
