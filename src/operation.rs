@@ -32,6 +32,8 @@ pub enum Partial<A: Algebra> {
     One,
     /// By this factor, an array of the result's type.
     Factor(A::Array),
+    /// By one factor and then the other, whose product alone may be out of the range of numbers.
+    Factors(A::Array, A::Array),
     /// With the operand itself where the mask, a boolean array, is true; elsewhere not at all.
     Mask(A::Array),
 }
@@ -158,7 +160,7 @@ unary_table! {
         partial: |x, y| factor(x.filled(-1.0));
     /// Reciprocal 1/x.
     Recip "recip" Float float: |x| 1.0 / (x + 0.0); zero: false; finite: false; test: (0.3, 3.0);
-        partial: |x, y| factor(-(y * y));
+        partial: |x, y| Partial::Factors((-y).0, y.0.clone());
     /// Absolute value.
     Abs "abs" Number float: |x| x.abs(); integer: |x| x.wrapping_abs(); zero: true; finite: true; test: (0.2, 3.0);
         partial: |x, y| factor(x.unary(Unary::Sign));

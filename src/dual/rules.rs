@@ -99,6 +99,7 @@ fn along<A: Algebra, D: Derivative<A>>(partial: Partial<A>, derivative: D) -> Op
         Partial::Zero => None,
         Partial::One => Some(derivative),
         Partial::Factor(factor) => Some(derivative.scale(factor, Scaling::Product)),
+        Partial::Factors(one, other) => Some(derivative.scale(one, Scaling::Product).scale(other, Scaling::Product)),
         Partial::Mask(mask) => Some(derivative.mask(mask)),
     }
 }

@@ -35,6 +35,7 @@ fn slope(partial: Partial<Concrete>) -> f64 {
         Partial::Zero => 0.0,
         Partial::One => 1.0,
         Partial::Factor(array) => array.element(0).to_f64(),
+        Partial::Factors(one, other) => one.element(0).to_f64() * other.element(0).to_f64(),
         Partial::Mask(array) => {
             assert_eq!(array.dtype(), DType::Bool);
             array.element(0).to_f64()

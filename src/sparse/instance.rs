@@ -168,16 +168,24 @@ pub(super) fn union(a: Sets, b: Sets) -> Sets {
     }
 }
 
+/// The columns of those elements of which a factor is not known to be 0.
+fn where_not_zero(columns: &Rc<Vec<Columns>>, factor: SparsityArray) -> Sets {
+    match factor.known {
+        Some(factor) => rules::where_not_zero(columns, &factor),
+        None => Some(columns.clone()),
+    }
+}
+
 /// What moves by this derivative of what depends on those columns.
 fn through(columns: &Sets, partial: impl FnOnce() -> Partial<Sparsity>) -> Sets {
     let columns = columns.as_ref()?;
     match partial() {
         Partial::Zero => None,
         Partial::One => Some(columns.clone()),
-        Partial::Factor(factor) | Partial::Mask(factor) => match factor.known {
-            Some(factor) => rules::where_not_zero(columns, &factor),
-            None => Some(columns.clone()),
-        },
+        Partial::Factor(factor) | Partial::Mask(factor) => where_not_zero(columns, factor),
+        Partial::Factors(one, other) => {
+            where_not_zero(columns, one).and_then(|columns| where_not_zero(&columns, other))
+        }
     }
 }
 

@@ -34,6 +34,20 @@ fn what_is_normalised_before_it_is_squared() {
     }
 }
 
+/// The square of an inverse need not be a number where what it is multiplied by makes it one.
+#[test]
+fn derivatives_of_inverses() {
+    rows! {
+        [f64]
+        |x, i| { let x = x * 1e200; let y = &x * (1.0 / x.sum()); y.dot(&y).reshape(1) };
+            [1.0, 3.0], [] => [0.625], [-0.1875, 0.0625];
+        |x, i| { let x = x * 1e-200; let y = &x * x.sum().recip(); y.dot(&y).reshape(1) };
+            [1.0, 3.0], [] => [0.625], [-0.1875, 0.0625];
+        |x, i| (x * 1e200).recip() * 1e200; [2.0, 0.5], [] => [0.5, 2.0], [-0.25, -4.0];
+        |x, i| (x * 1e-200).recip() * 1e-200; [2.0, 0.5], [] => [0.5, 2.0], [-0.25, -4.0];
+    }
+}
+
 /// Positive elements, and 0 for the others, by a mask.
 trait SelectPositive {
     fn select_positive(&self) -> Self;
