@@ -556,3 +556,47 @@ fn scatters_with_their_axes_turned_are_added_where_they_belong() {
         assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{:?}", pairs.collect::<Vec<_>>());
     }
 }
+
+/// Compiling sums that read what they are added to in place once never ended.
+#[test]
+fn what_is_added_in_place_may_be_made_of_its_target() {
+    type M<A> = Matrix<A, f64>;
+    fn contracted<A: Algebra>(x: &M<A>) -> M<A> {
+        fold(x.clone(), &iota(3), |y, _: Scalar<A, i64>| {
+            let e = (x.insert_axis(2) + x.insert_axis(0)).cos();
+            &y + (&e * y.insert_axis(1)).sum_axis(2) * 0.1
+        })
+    }
+    fn summed<A: Algebra>(x: &M<A>) -> M<A> {
+        fold(x.clone(), &iota(3), |x, _: Scalar<A, i64>| {
+            let z = (x.insert_axis(2) + x.insert_axis(0)).sin();
+            &x + z.sum_axis(1) * 0.1
+        })
+    }
+    fn scattered<A: Algebra>(x: &M<A>) -> M<A> {
+        let rows = x.shape()[0];
+        let turned = (iota(rows) * 5 + 2).modulo(rows as i64);
+        fold(x.clone(), &iota(3), |x, _: Scalar<A, i64>| &x + x.scatter(&turned, rows).sin() + x.scatter(&turned, rows))
+    }
+    fn shifted<A: Algebra>(x: &M<A>) -> M<A> {
+        let rows = x.shape()[0];
+        fold(x.clone(), &iota(3), |x, _: Scalar<A, i64>| {
+            &x + x.slice(0, 1..).pad(0, 0, 1) + x.slice(0, ..rows - 1).pad(0, 1, 0)
+        })
+    }
+    macro_rules! check {
+        ($($f:ident),*) => { $(
+            let x = v(&(0..34 * 34).map(|i| (i as f64 * 0.7).sin()).collect::<Vec<_>>()).reshape((34, 34));
+            let (value, gradient) = value_and_grad(|x| ($f(x) * x).sum(), &x);
+            let staged = stage(|x| ($f(x) * x).sum(), &x).unwrap();
+            let both = staged.value_and_grad().unwrap().compile(Cpu::default()).unwrap();
+            let ((found, slopes), alone) = (both.call(&x).unwrap(), staged.compile(Cpu::default()).unwrap());
+            for found in [found, alone.call(&x).unwrap()] {
+                assert!((found.item() - value.item()).abs() < 1e-9 * value.item().abs(), "{}", stringify!($f));
+            }
+            let pairs = slopes.to_vec().into_iter().zip(gradient.to_vec());
+            assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + b.abs())), "{}", stringify!($f));
+        )* };
+    }
+    check!(contracted, summed, scattered, shifted);
+}

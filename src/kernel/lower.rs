@@ -507,6 +507,10 @@ impl<'a> Lowering<'a> {
             let alone = self.alone.take();
             // Of a node that is a whole value all of it is stored, and of others what they are made of.
             let whole = if self.class(node) == Class::Pointwise { &[node][..] } else { operands };
+            assert!(
+                whole.iter().any(|&id| !self.buffers.contains(id)),
+                "a write in place reads its target through others"
+            );
             for &operand in whole {
                 if !self.buffers.contains(operand) {
                     self.pointwise(operand)?;

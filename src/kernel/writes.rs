@@ -189,11 +189,20 @@ impl<'a> Analysis<'a> {
             return false;
         }
         let is_large = node.ty().size() >= LARGE;
+        // What reads the target itself, at other positions than it writes, would read what it has written.
+        let is_apart = |id: NodeId| {
+            let others = &self.body.node(id).args;
+            others.iter().all(|&other| self.memory[other as usize] != self.memory[target as usize])
+        };
         match (&node.op, class(self.body, node)) {
-            (Op::Scatter(_) | Op::Accumulate(_), _) => true,
-            (Op::View(_), _) if let Some(scatter) = turned_scatter(self.body, added) => is_alone(scatter),
+            (Op::Scatter(_) | Op::Accumulate(_), _) => is_apart(added),
+            (Op::View(_), _) if let Some(scatter) = turned_scatter(self.body, added) => {
+                is_alone(scatter) && is_apart(scatter)
+            }
             (_, Class::Pointwise) => is_large,
-            (Op::Reduce(Reduction::Sum, _) | Op::Contract(_), Class::Reducing) => is_large && op == Binary::Add,
+            (Op::Reduce(Reduction::Sum, _) | Op::Contract(_), Class::Reducing) => {
+                is_large && op == Binary::Add && is_apart(added)
+            }
             _ => false,
         }
     }
