@@ -155,5 +155,22 @@ fn holders() -> Vec<Row> {
                 Checkpoints::Every(2).scan(x.clone(), &iota(5), 5, |x, k| (x.scatter_set(&k, &(x.at(&k) * x.sum())), ())).0
             }, some(5, 739))
             .smooth(),
+        row!("loop that adds: a scatter with its axes turned": V => V, |x| {
+                let last = fold(x.reshape((3, 2, 4)), &iota(2), |x, k| {
+                    let updates = x.index_axis(2, &k).transpose().sin();
+                    x + updates.scatter((iota(2), iota(2) + &k), (2, 4)).tr(&[2, 0, 1])
+                });
+                last.reshape(24)
+            }, some(24, 740))
+            .smooth(),
+        row!("loop that writes: mapped, of what is gathered along two axes": V => V, |x| {
+                let m = x.reshape((3, 4));
+                let all = build(2, |i| fold(m.clone(), &iota(2), |m, k| {
+                    let diagonal = m.gather((iota(2) + &i, iota(2) + &k));
+                    m.scatter_set((&k, &i), &(diagonal.sin().sum() * 0.5))
+                }));
+                all.reshape(24)
+            }, some(12, 741))
+            .smooth(),
     ]
 }

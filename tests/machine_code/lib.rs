@@ -42,6 +42,16 @@ pub mod algebra {
     }
 }
 
+pub mod kernel {
+    use crate::algebra::Reduction;
+
+    #[derive(Clone, Copy)]
+    pub enum Mode {
+        Write,
+        Reduce(Reduction),
+    }
+}
+
 // Files are looked for in this folder.
 #[path = "."]
 pub mod concrete {
@@ -98,6 +108,7 @@ pub mod engine {
         }
 
         use crate::algebra::Reduction;
+        use crate::kernel::Mode;
         use crate::operation::{Binary, Unary};
         use crate::shape::DType;
         use gemm::Element;
@@ -107,7 +118,7 @@ pub mod engine {
         /// they would take most of the time, and what they are made by is what those on one operand are made by.
         pub fn kernels(
             isa: Instructions,
-            (unary, binary, reduction): (Unary, &[Binary], fn() -> Reduction),
+            (unary, binary, reduction, mode): (Unary, &[Binary], fn() -> Reduction, fn() -> Mode),
             (from, to): (DType, DType),
             (a, b): (Operand, Operand),
         ) -> Vec<*const ()> {
@@ -127,7 +138,7 @@ pub mod engine {
                 vector::dots(isa, from) as *const (),
                 vector::square_distance(isa, from) as *const (),
                 vector::square_distances(isa, from) as *const (),
-                scatter::scatter(reduction(), from) as *const (),
+                scatter::scatter(mode(), from) as *const (),
                 scatter::gather_along(from) as *const (),
                 chain::chain(from, binary, false).map_or(std::ptr::null(), |chain| chain as *const ()),
                 chain::chain(from, binary, true).map_or(std::ptr::null(), |chain| chain as *const ()),
