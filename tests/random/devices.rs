@@ -42,7 +42,7 @@ struct Prepared {
 
 /// A program on the first of a few inputs with which it is a fair test.
 fn prepared(mut case: Case) -> Option<Prepared> {
-    for attempt in 1..=4 {
+    for attempt in 1..=8 {
         let (values, watch) = reference::evaluate(&case.body, &case.inputs);
         if unfair(&watch).is_some() {
             case.redraw(attempt);
