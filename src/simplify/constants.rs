@@ -2,7 +2,7 @@
 //! read, and hide from the rules what they are made of.
 
 use crate::concrete::{self, Array};
-use crate::term::{Body, Branch, Graph, Node, NodeId, Op, Scan};
+use crate::term::{Body, Graph, Node, NodeId, Op};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -143,19 +143,7 @@ impl Folding {
             }
             changed |= !Arc::ptr_eq(&self.bodies[&key], &body);
         }
-        let folded = |body: &Arc<Body>| self.bodies[&Arc::as_ptr(body)].clone();
-        let op = match &node.op {
-            _ if !changed => return None,
-            Op::Scan(scan) => Op::Scan(Arc::new(Scan { body: folded(&scan.body), ..Scan::clone(scan) })),
-            Op::Branch(branch) => {
-                let (then, otherwise) = (folded(&branch.then), folded(&branch.otherwise));
-                Op::Branch(Arc::new(Branch { then, otherwise }))
-            }
-            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(folded))),
-            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(folded))),
-            _ => return None,
-        };
-        Some(op)
+        changed.then(|| node.op.map_bodies(|body| self.bodies[&Arc::as_ptr(body)].clone()))
     }
 }
 

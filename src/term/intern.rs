@@ -5,7 +5,7 @@
 
 use crate::term::Body;
 use crate::term::hash::{TermMap, term_hash};
-use crate::term::op::{Branch, Extension, Op, Scan};
+use crate::term::op::{Extension, Op};
 use std::any::Any;
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};
@@ -54,18 +54,15 @@ fn interned<X: Extension>(body: &Arc<Body<X>>) -> Arc<Body<X>> {
 impl<X: Extension> Op<X> {
     /// The operation whose bodies stand for all that equal them.
     pub(super) fn with_interned_bodies(self) -> Op<X> {
-        if self.bodies().iter().all(|body| Arc::ptr_eq(body, &interned(body))) {
+        if !self.is_multiple() {
             return self;
         }
-        match &self {
-            Op::Scan(scan) => Op::Scan(Arc::new(Scan { body: interned(&scan.body), ..Scan::clone(scan) })),
-            Op::Branch(branch) => {
-                let (then, otherwise) = (interned(&branch.then), interned(&branch.otherwise));
-                Op::Branch(Arc::new(Branch { then, otherwise }))
-            }
-            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(interned))),
-            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(interned))),
-            _ => self,
-        }
+        let mut changed = false;
+        let op = self.map_bodies(|body| {
+            let known = interned(body);
+            changed |= !Arc::ptr_eq(body, &known);
+            known
+        });
+        if changed { op } else { self }
     }
 }

@@ -173,6 +173,20 @@ impl<X: Extension> Op<X> {
         }
     }
 
+    /// The same operation with other bodies, asked for in the order of [`Op::bodies`].
+    pub(crate) fn map_bodies(&self, mut change: impl FnMut(&Arc<Body<X>>) -> Arc<Body<X>>) -> Op<X> {
+        match self {
+            Op::Scan(scan) => Op::Scan(Arc::new(Scan { body: change(&scan.body), ..Scan::clone(scan) })),
+            Op::Branch(branch) => {
+                let (then, otherwise) = (change(&branch.then), change(&branch.otherwise));
+                Op::Branch(Arc::new(Branch { then, otherwise }))
+            }
+            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(change))),
+            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(change))),
+            op => op.clone(),
+        }
+    }
+
     /// The bodies of the operation, that of a `build` too.
     pub(crate) fn all_bodies(&self) -> SmallVec<[&Arc<Body<X>>; 2]> {
         match self {

@@ -24,7 +24,7 @@ use crate::simplify::{SimplifiedBodies, bounds};
 use crate::term::ends::Ends;
 use crate::term::hash::TermMap;
 use crate::term::infer::Types;
-use crate::term::{Body, Branch, Node, NodeId, Op, Scan};
+use crate::term::{Body, Node, NodeId, Op};
 pub(crate) use cost::push_gathers;
 use read::{Outside, Read, without_repetition};
 use smallvec::{SmallVec, smallvec};
@@ -305,17 +305,7 @@ impl<'a> Push<'a> {
                 let indices: SmallVec<[ValueId; 4]> = node.args[1..].iter().map(|&arg| whole(self, arg)).collect();
                 return self.demand(node.args[0], Read::Gather { indices, outside: Outside::Zero });
             }
-            Op::Scan(scan) => {
-                let body = self.nested(&scan.body);
-                Op::Scan(Arc::new(Scan { body, ..Scan::clone(scan) }))
-            }
-            Op::Branch(branch) => {
-                let (then, otherwise) = (self.nested(&branch.then), self.nested(&branch.otherwise));
-                Op::Branch(Arc::new(Branch { then, otherwise }))
-            }
-            Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| self.nested(body)))),
-            Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(|body| self.nested(body)))),
-            op => op.clone(),
+            op => op.map_bodies(|body| self.nested(body)),
         };
         let args: SmallVec<[ValueId; 3]> = node.args.iter().map(|&arg| whole(self, arg)).collect();
         self.values.make_ranged(op, &args, self.ranges[at as usize])
