@@ -34,7 +34,7 @@ pub(crate) fn levels(graph: &Graph, parameters: &[Level]) -> Vec<Level> {
     levels
 }
 
-/// What a backward loop has of its steps without its being kept.
+/// Values of a step that a backward loop has without keeping them.
 #[derive(Default)]
 pub(crate) struct Held {
     /// The parameters that are slices of the loop's inputs.

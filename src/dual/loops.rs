@@ -168,7 +168,7 @@ impl Step {
         levels(graph, &parameters)
     }
 
-    /// What a backward loop has without its being kept: the inputs.
+    /// The values that a backward loop has without keeping them: the inputs.
     fn held(&self) -> Held {
         Held { inputs: self.roles().1, ..Held::default() }
     }

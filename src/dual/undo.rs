@@ -50,7 +50,7 @@ impl Undone {
         self.writes.len()
     }
 
-    /// What is read at the positions of each write before it, in a recording.
+    /// The elements at the positions of each write before it, in a recording.
     pub(crate) fn overwritten(&self, graph: &mut Graph) -> Vec<NodeId> {
         let before: Vec<NodeId> = self.versions().take(self.writes.len()).collect();
         let of = |(&write, before): (&NodeId, NodeId)| {

@@ -251,7 +251,7 @@ impl Builder {
         self.loaded(op, [pointer, 0, 0], i32::try_from(offset).ok()?, fixed)
     }
 
-    /// What an instruction reads, which is known from then on if it is `fixed`.
+    /// The value that an instruction reads, which is known from then on if it is `fixed`.
     fn loaded(&mut self, op: Op, operands: [Register; 3], number: i32, fixed: bool) -> Option<Register> {
         if fixed {
             return self.pure(op, operands, number);
