@@ -92,6 +92,7 @@ fn look(body: &Body, is_in_branch: bool, is_in_loop: bool, found: &mut BTreeSet<
         }
         let mut is_loop = false;
         match &node.op {
+            Op::ScatterSet if is_in_loop => _ = found.insert("loops that write"),
             Op::ArgSort(..) if body.node(node.args[0]).ty().dtype == DType::Bool => {
                 _ = found.insert("truth values as keys")
             }
@@ -155,13 +156,14 @@ fn every_kind_is_there() {
         ("NaN among keys", [2, 2]),
         ("truth values as keys", [1, 1]),
         ("arrays without elements", [4, 4]),
+        ("loops that write", [4, 4]),
     ];
     for (kind, least) in wanted {
         let found = counts.get(kind).copied().unwrap_or_default();
         assert!((0..2).all(|side| found[side] >= least[side]), "{kind}: {found:?} programs and gradients");
     }
     let written = setting("DELTARAY_RANDOM_PROGRAMS").unwrap_or(PROGRAMS) as usize;
-    assert!(fair * 10 >= (written + 5 * OF_EACH_FAMILY as usize) * 7, "only {fair} programs are a fair test");
+    assert!(fair * 10 >= (written + 6 * OF_EACH_FAMILY as usize) * 7, "only {fair} programs are a fair test");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Random programs agree across all instances and passes.
 //!
 //! `DELTARAY_RANDOM_PROGRAMS` says how many programs, `DELTARAY_SEED` where they start; a failure names the seed of its
-//! program, and `DELTARAY_PROGRAM` runs one program by that seed. `DELTARAY_WITHOUT` leaves out the pipelines and laws whose
-//! names contain one of its words, which are separated by commas. Those on devices have more to say: `random/devices.rs`.
+//! program, and `DELTARAY_PROGRAM` runs one program by that seed, with `DELTARAY_FAMILY=writes` one of the loops that write.
+//! `DELTARAY_WITHOUT` leaves out the pipelines and laws whose names contain one of its words, which are separated by commas.
+//! Those on devices have more to say: `random/devices.rs`.
 
 #[cfg(feature = "opencl")]
 #[path = "random/devices.rs"]
@@ -17,10 +18,11 @@ use deltaray::operation::Binary;
 use deltaray::simplify::{Simplifier, rules, simplify_replacing};
 use deltaray::term::{Body, Build, NodeId, Op, interpret_source};
 use random::chance::seed_at;
-use random::compare::{Pipeline, Suite, Verdict};
+use random::compare::{Pipeline, Report, Suite, Verdict};
 use random::frequency::Frequency;
 use random::generate::Case;
 use random::pipelines::{everything, value};
+use random::writes;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -43,14 +45,41 @@ fn all_pipelines_agree() {
     let programs = setting("DELTARAY_RANDOM_PROGRAMS").unwrap_or(PROGRAMS);
     let seed = setting("DELTARAY_SEED").unwrap_or(20_240_607);
     let start = Instant::now();
+    let suite = suite();
+    let report = suite.explore(Case::from_seed, seed, programs, 10);
+    println!("{}", report.frequency.table());
+    tell(&suite, &report, start);
+    let rare = report.frequency.rarer_than(SHARE);
+    assert!(rare.is_empty() || programs < 500, "in less than 5 % of the programs: {rare:?}");
+    let infinite = suite.infinite.load(Ordering::Relaxed);
+    assert!(infinite as u64 * 1000 <= programs, "{infinite} results are not finite");
+    assert_fair(&suite, &report, programs);
+}
+
+#[test]
+fn loops_that_write_agree() {
+    let programs = setting("DELTARAY_RANDOM_PROGRAMS").unwrap_or(PROGRAMS) / 5;
+    let seed = setting("DELTARAY_SEED").unwrap_or(77);
+    let start = Instant::now();
+    let suite = suite();
+    let report = suite.explore(writes::case, seed, programs, 10);
+    tell(&suite, &report, start);
+    assert_fair(&suite, &report, programs);
+}
+
+/// All pipelines and laws but for those that the environment leaves out.
+fn suite() -> Suite {
     let mut suite = everything();
     if let Ok(names) = std::env::var("DELTARAY_WITHOUT") {
         names.split(',').for_each(|name| suite.leave_out(name));
     }
-    let report = suite.explore(seed, programs, 10);
-    println!("{}", report.frequency.table());
+    suite
+}
+
+/// Prints what a run found.
+fn tell(suite: &Suite, report: &Report, start: Instant) {
     println!(
-        "{} agree, {} agree in values where derivatives are ill-defined, {} are ill-conditioned; {:.1} s",
+        "{} agree, {} agree in values where derivatives are ill-defined, others are no fair test: {:?}; {:.1} s",
         report.agree,
         report.values_agree,
         report.unfair,
@@ -67,12 +96,14 @@ fn all_pipelines_agree() {
     for failure in &report.failures {
         println!("{failure}");
     }
+}
+
+/// Pipelines agree, most programs are a fair test, and many gradients are compared with differences.
+fn assert_fair(suite: &Suite, report: &Report, programs: u64) {
     assert!(report.failures.is_empty(), "pipelines differ on {} programs", report.failures.len());
-    let rare = report.frequency.rarer_than(SHARE);
-    assert!(rare.is_empty() || programs < 500, "in less than 5 % of the programs: {rare:?}");
     let fair = report.agree + report.values_agree;
     assert!(fair as u64 * 10 >= programs * 8, "only {fair} programs are a fair test");
-    assert!(infinite as u64 * 1000 <= programs, "{infinite} results are not finite");
+    let settled = suite.settled.load(Ordering::Relaxed);
     assert!(settled as u64 * 10 >= programs * 5, "only {settled} gradients are compared with differences");
 }
 
@@ -101,7 +132,8 @@ fn a_rare_construct_is_found() {
 #[test]
 fn one_program() {
     let Some(seed) = setting("DELTARAY_PROGRAM") else { return };
-    let mut case = Case::from_seed(seed);
+    let is_loop = std::env::var("DELTARAY_FAMILY").is_ok_and(|family| family == "writes");
+    let mut case = if is_loop { writes::case(seed) } else { Case::from_seed(seed) };
     println!("{}", random::compare::show(&case));
     match everything().judge_fairly(&mut case) {
         Verdict::Differ(problem) => panic!("{problem}"),
@@ -127,7 +159,7 @@ fn mutated(from: Op<Build>, to: Op<Build>) -> Suite {
 #[test]
 fn a_wrong_operation_is_found_and_shrunk() {
     let suite = mutated(Op::Binary(Binary::Sub), Op::Binary(Binary::Add));
-    let report = suite.explore(1, 1000, 1);
+    let report = suite.explore(Case::from_seed, 1, 1000, 1);
     let failure = report.failures.first().expect("a difference within 1000 programs");
     let nodes = failure.case.body.node_count();
     assert!(nodes <= 5, "shrunk to {nodes} nodes only:\n{failure}");
@@ -148,6 +180,6 @@ fn a_wrong_rule_is_found() {
     suite
         .values
         .push(value("wrong", 1, move |stages| simplify_replacing(stages.vectorised(), Some((replaced, turned)))));
-    let report = suite.explore(1, 1000, 1);
+    let report = suite.explore(Case::from_seed, 1, 1000, 1);
     assert!(!report.failures.is_empty(), "a difference within 1000 programs");
 }

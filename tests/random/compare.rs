@@ -158,8 +158,8 @@ pub struct Report {
     pub agree: usize,
     /// Programs on which values agree, with ill-defined derivatives.
     pub values_agree: usize,
-    /// Programs that were no fair test on any inputs drawn.
-    pub unfair: usize,
+    /// Programs that were no fair test on any inputs drawn, by the reason.
+    pub unfair: BTreeMap<&'static str, usize>,
     /// The failures.
     pub failures: Vec<Failure>,
 }
@@ -326,8 +326,8 @@ impl Suite {
         Ok(if defined { Verdict::Agree } else { Verdict::ValuesAgree })
     }
 
-    /// Runs programs from a seed on, and shrinks those on which pipelines differ; stops after `most_failures`.
-    pub fn explore(&self, seed: u64, programs: u64, most_failures: usize) -> Report {
+    /// Runs programs that are made of seeds, and shrinks those on which pipelines differ; stops after `most_failures`.
+    pub fn explore(&self, made: fn(u64) -> Case, seed: u64, programs: u64, most_failures: usize) -> Report {
         const THREADS: u64 = 2;
         let stop = AtomicBool::new(false);
         let report = Mutex::new(Report::default());
@@ -343,7 +343,7 @@ impl Suite {
                         if stop.load(Ordering::Relaxed) {
                             break;
                         }
-                        let case = Case::from_seed(seed_at(seed, position));
+                        let case = made(seed_at(seed, position));
                         *at.lock().expect("no panics") = (case.seed, Instant::now());
                         frequency.count(&case);
                         self.examine(case, report, stop, most_failures);
@@ -357,7 +357,7 @@ impl Suite {
                     let (seed, since) = *place.lock().expect("no panics");
                     if since.elapsed() > Duration::from_secs(300) {
                         eprintln!("the program of seed {seed} takes more than five minutes:");
-                        eprintln!("{}", show(&Case::from_seed(seed)));
+                        eprintln!("{}", show(&made(seed)));
                         std::process::abort();
                     }
                 }
@@ -397,7 +397,7 @@ impl Suite {
         match verdict {
             Verdict::Agree => report.agree += 1,
             Verdict::ValuesAgree => report.values_agree += 1,
-            Verdict::Unfair(_) => report.unfair += 1,
+            Verdict::Unfair(reason) => *report.unfair.entry(reason).or_default() += 1,
             Verdict::Differ(_) => {}
         }
         report.failures.extend(failure);

@@ -1,9 +1,10 @@
 //! Random programs of kinds that those written step by step seldom or never are: rows of large arrays, which kernels go
-//! through in blocks; loops with checkpoints; loops in conditionals in loops; sorts of keys of all kinds.
+//! through in blocks; loops with checkpoints; loops in conditionals in loops; sorts of keys of all kinds; loops that write.
 //!
 //! They are written as users write them; a seed takes the choices.
 
 use super::chance::Random;
+use super::writes;
 use deltaray::algebra::Order;
 use deltaray::concrete::Array;
 use deltaray::operation::{Binary, Comparison, Unary};
@@ -193,6 +194,9 @@ fn some_of_each(number: u64) -> Vec<Member> {
     members.push(written("sorted", function.source(), inputs.clone()));
     let types: Vec<Type> = inputs.iter().map(Array::ty).collect();
     members.push(written("sorted truths", &sorted_truths(seed, &types), inputs));
+
+    let case = writes::case(seed);
+    members.push(written("loop that writes", &case.body, case.inputs));
     members
 }
 

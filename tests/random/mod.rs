@@ -14,3 +14,4 @@ pub mod pipelines;
 pub mod reference;
 pub mod shrink;
 pub mod stages;
+pub mod writes;
