@@ -840,7 +840,7 @@ fn lower_inside(node: &Node, step: &mut Step, manner: Manner, known: &mut Known)
             if let Steps::While(condition) = &bodies.steps {
                 sweeps.condition = Some(inner(condition, 0));
             }
-            sweeps.bodies = bodies.sweeps.iter().map(|sweep| inner(&sweep.body, 0)).collect();
+            sweeps.bodies = bodies.sweeps.iter().map(|sweep| inner(&sweep.body, sweep.carries)).collect();
         }
         (op, _) => unreachable!("no bodies inside: {op:?}"),
     }

@@ -145,7 +145,10 @@ impl Machine {
         let procedure = &*transposed(procedure, cut);
         let Some((places, memory)) = plan(procedure) else { return Ok(None) };
         let origins = procedure.results.iter().map(|&id| procedure.origin(id)).enumerate();
-        let stored = origins.filter(|&(position, id)| places[id as usize] == Place::Result(position));
+        let stored = origins.filter(|&(position, id)| {
+            // A result that is a changed parameter is stored where that is.
+            places[id as usize] == Place::Result(position) || procedure.changes(position)
+        });
         let stored: Vec<BufferId> = stored.map(|(_, id)| id).collect();
         let scalars = if repeated { Scalars::of(isa, procedure, &procedure.steps, &stored) } else { None };
         let mut constants = HashMap::new();

@@ -1,7 +1,8 @@
 //! Loops that are gone through several times, or end by a condition, in the order of [`schedule`].
 //!
 //! What a step keeps it writes into a record of the sweep's tape, where later sweeps read it. Carries take turns between
-//! two places; captures, first carries and slices are read and written where they are.
+//! two places, but for those that the step changes in place; captures, other first carries and slices are read and written
+//! where they are.
 
 use super::code::Scratch;
 use super::machine::{Machine, Workspace};
@@ -35,6 +36,8 @@ struct CompiledSweep {
     finals: Vec<BufferId>,
     /// Where carries are in a state.
     state: Layout,
+    /// The carries that the step changes in place.
+    in_place: Vec<bool>,
     /// The buffers of inputs and outputs, by the positions of slices among the step's pointers, with the slices' bytes.
     slices: Vec<Slice>,
     /// The positions of what is read, the sweeps that kept it, and where it is in their records.
@@ -267,6 +270,7 @@ impl CompiledSweep {
             starts: arguments[starts].to_vec(),
             finals: results[finals.clone()].to_vec(),
             state: Layout::of(results[finals].iter().map(|&id| of(id)))?,
+            in_place: (0..sweep.carries).map(|carry| lowered.bodies[at].changes(carry)).collect(),
             slices: read.chain(written).collect(),
             reads: reads.collect(),
             keeps,
@@ -279,6 +283,12 @@ impl CompiledSweep {
     /// The position of the first result among the step's pointers.
     fn first_result(&self) -> usize {
         self.step.arguments
+    }
+
+    /// Where a carry is in one of two places for states.
+    fn place(&self, turns: *mut u8, turn: usize, carry: usize) -> *mut u8 {
+        let turn = if self.in_place[carry] { 0 } else { turn };
+        turns.wrapping_add(turn * self.state.bytes + self.state.offsets[carry])
     }
 
     /// Copies the state that the next step is to read.
@@ -311,10 +321,10 @@ fn failure(problem: OutOfMemory) -> Failure {
 impl SweepSpace {
     /// Has the next step write its carries to the place whose turn it is.
     fn point(&mut self, sweep: &CompiledSweep) {
-        let place = self.turns.as_mut_ptr().cast::<u8>().wrapping_add(self.turn * sweep.state.bytes);
+        let turns = self.turns.as_mut_ptr().cast::<u8>();
         let first = sweep.first_result();
-        for (pointer, &offset) in self.step.pointers[first..].iter_mut().zip(&sweep.state.offsets) {
-            *pointer = place.wrapping_add(offset);
+        for (carry, pointer) in self.step.pointers[first..first + sweep.starts.len()].iter_mut().enumerate() {
+            *pointer = sweep.place(turns, self.turn, carry);
         }
     }
 
@@ -351,8 +361,15 @@ impl Runner for Running<'_> {
 
     fn begin(&mut self, sweep: usize, _: bool) {
         let (compiled, space) = (&self.compiled.sweeps[sweep], &mut self.space.sweeps[sweep]);
-        for (pointer, &start) in space.step.pointers.iter_mut().zip(&compiled.starts) {
+        let turns = space.turns.as_mut_ptr().cast::<u8>();
+        for (carry, (pointer, &start)) in space.step.pointers.iter_mut().zip(&compiled.starts).enumerate() {
             *pointer = self.bases[start as usize];
+            if compiled.in_place[carry] {
+                let place = compiled.place(turns, 0, carry);
+                // SAFETY: there is room for the carry, and its first value is elsewhere.
+                unsafe { std::ptr::copy_nonoverlapping(*pointer, place, compiled.state.sizes[carry]) };
+                *pointer = place;
+            }
         }
         space.point(compiled);
     }
@@ -389,7 +406,7 @@ impl Runner for Running<'_> {
             }
         }
         // SAFETY: slices are inside of their arrays, records inside of the tapes; the carries that are read are not those
-        // that are written.
+        // that are written, but for those that the step changes in place.
         unsafe { space.step.run(&compiled.step, self.worker)? };
         space.turn(compiled);
         Ok(())
@@ -408,9 +425,13 @@ impl Runner for Running<'_> {
         let (compiled, space) = (&self.compiled.sweeps[sweep], &mut self.space.sweeps[sweep]);
         let from = space.stored.start().wrapping_add(number * compiled.state.bytes);
         // Memory for states may grow, and move, before this one is read.
-        let to = space.turns.as_mut_ptr().cast::<u8>().wrapping_add(space.turn * compiled.state.bytes);
-        // SAFETY: both have room for a state.
-        unsafe { std::ptr::copy_nonoverlapping(from, to, compiled.state.bytes) };
+        let turns = space.turns.as_mut_ptr().cast::<u8>();
+        for (carry, &bytes) in compiled.state.sizes.iter().enumerate() {
+            let (from, to) =
+                (from.wrapping_add(compiled.state.offsets[carry]), compiled.place(turns, space.turn, carry));
+            // SAFETY: both have room for the carry.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+        }
         space.point(compiled);
         space.turn(compiled);
         Ok(())

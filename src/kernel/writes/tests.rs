@@ -1,9 +1,10 @@
 //! What is written where it is, by counting what a program writes.
 
+use crate::concrete::Array;
 use crate::kernel::{Procedure, Step, lower_in_place};
-use crate::operation::{Binary, Unary};
-use crate::shape::{DType, Type, size};
-use crate::term::{Body, Graph, NodeId, Op, Scan};
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{DType, Type, Value, size};
+use crate::term::{Body, Checkpoints, Graph, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use std::sync::Arc;
 
 /// The elements that steps write, those of loops in every step, and those that loops copy before the first.
@@ -166,4 +167,36 @@ fn what_is_added_everywhere_is_added_where_it_is() {
     // Sums of products are rounded once where the processor can.
     let difference = |k: usize| (found[0].element(k).to_f64() - expected[0].element(k).to_f64()).abs();
     assert!((0..n * n).all(|k| difference(k) < 1e-12));
+}
+
+#[test]
+fn a_loop_with_a_condition_writes_an_element() {
+    let n = 1000;
+    let types = [vector(n), Type::scalar(DType::I64)];
+    let mut condition = Graph::new(&types, 0);
+    let end = condition.add(Op::Constant(Array::full(&[], Value::I64(n as i64))), &[]);
+    let goes_on = condition.add(Op::Compare(Comparison::Less), &[1, end]);
+    let mut step = Graph::new(&types, 0);
+    let next = next_element(&mut step);
+    let one = step.add(Op::Constant(Array::full(&[], Value::I64(1))), &[]);
+    let position = step.add(Op::Binary(Binary::Add), &[1, one]);
+    let sweep =
+        Sweep { body: Arc::new(step.finish(&[next, position])), carries: 2, inputs: 0, reads: Vec::new(), keeps: 0 };
+    let sweeps = Sweeps {
+        steps: Steps::While(Arc::new(condition.finish(&[goes_on]))),
+        sweeps: vec![sweep],
+        reverse: false,
+        checkpoints: Checkpoints::All,
+    };
+    let mut graph = Graph::new(&types, 0);
+    let sweeps = graph.add(Op::Sweeps(Arc::new(sweeps)), &[0, 1]);
+    let last = graph.add(Op::Output(0), &[sweeps]);
+    let procedure = lower_in_place(&graph.finish(&[last]));
+    let step = procedure.steps.iter().find_map(|step| match step {
+        Step::Sweeps(sweeps) => Some(&sweeps.bodies[0]),
+        _ => None,
+    });
+    let step = step.expect("a loop with a condition");
+    assert!(step.changes(0));
+    assert!(written(step) <= 3, "{}", written(step));
 }

@@ -100,7 +100,11 @@ pub(super) fn flatten(
     for &id in stored {
         let pointer = flattener.builder.register()?;
         flattener.outside.push((pointer, id));
-        results.insert(procedure.origin(id), pointer);
+        let id = procedure.origin(id);
+        results.insert(id, pointer);
+        if matches!(procedure.buffers[id as usize].source, Source::Parameter(_)) {
+            frame.places.insert(id, Place::in_memory(frame.ty(id).dtype, pointer));
+        }
     }
     for step in steps {
         // What no step fills is outside.
