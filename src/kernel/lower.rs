@@ -11,7 +11,7 @@ use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
-use crate::kernel::writes::{Known, Writes, turned_scatter};
+use crate::kernel::writes::{Becomes, Known, Writes, carried, turned_scatter};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape, Type, size};
 use crate::term::distinct::are_distinct;
@@ -23,18 +23,18 @@ use std::sync::Arc;
 
 /// Lowers a program: decides what is stored, and writes the rest into the nests that need it.
 pub(crate) fn lower(body: &Body) -> Procedure {
-    lowered(body, Manner { finish: blocked, in_place: false }, 0, &mut Known::new())
+    lowered(body, Manner { finish: blocked, in_place: false }, Vec::new(), &mut Known::default())
 }
 
 /// As [`lower`], where arrays are changed in place: a buffer that is written to may be another name for one before, and loops
 /// have carries whose results are where the parameters are.
 pub(crate) fn lower_in_place(body: &Body) -> Procedure {
-    lowered(body, Manner { finish: blocked, in_place: true }, 0, &mut Known::new())
+    lowered(body, Manner { finish: blocked, in_place: true }, Vec::new(), &mut Known::default())
 }
 
 /// As [`lower`], where every step goes through all of its rows before the next begins.
 pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
-    lowered(body, Manner { finish: |procedure| procedure, in_place: false }, 0, &mut Known::new())
+    lowered(body, Manner { finish: |procedure| procedure, in_place: false }, Vec::new(), &mut Known::default())
 }
 
 /// How programs and the bodies inside are lowered.
@@ -62,21 +62,21 @@ pub(crate) fn lower_traced(body: &Body) -> Traced {
     let body = &*recomputed(body, LEFT);
     let body = arranged(body);
     let manner = Manner { finish: blocked, in_place: false };
-    let (procedure, buffers) = written(&body, manner, 0, &mut Known::new());
+    let (procedure, buffers) = written(&body, manner, Vec::new(), &mut Known::default());
     Traced { procedure, body: body.into_owned(), buffers }
 }
 
-/// Lowers a program, or the body of a loop that has so many carries.
-fn lowered(body: &Body, manner: Manner, carries: usize, known: &mut Known) -> Procedure {
+/// Lowers a program, or a body inside of one, whose parameters may become results in place.
+fn lowered(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> Procedure {
     let body = &*desugared(body);
     let body = &*recomputed(body, LEFT);
-    written(&arranged(body), manner, carries, known).0
+    written(&arranged(body), manner, becomes, known).0
 }
 
 /// The steps of a program, and the buffers of its stored nodes.
-fn written(body: &Body, manner: Manner, carries: usize, known: &mut Known) -> (Procedure, Buffers) {
+fn written(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> (Procedure, Buffers) {
     let writes = match manner.in_place {
-        true => Writes::of(body, &vec![true; carries], known),
+        true => Writes::of(body, becomes, known),
         false => Writes::default(),
     };
     let mut calls: HashSet<NodeId> = HashSet::new();
@@ -759,9 +759,9 @@ impl<'a> Lowering<'a> {
     /// Buffers for all outputs of a node that has several.
     fn several(&mut self, id: NodeId) -> Vec<BufferId> {
         let node = self.body.node(id);
-        let source = |this: &Self, position: usize| match this.writes.stays(id, position) {
-            true => Source::Alias(this.buffers[node.args[position]]),
-            false => Source::Local,
+        let source = |this: &Self, position: usize| match this.writes.operand_of(id, position) {
+            Some(operand) => Source::Alias(this.buffers[node.args[operand]]),
+            None => Source::Local,
         };
         let results = node.types.iter().enumerate().map(|(position, ty)| {
             let source = source(self, position);
@@ -796,7 +796,7 @@ impl<'a> Lowering<'a> {
         self.nested(id, |mut arguments, results| {
             let condition = arguments.remove(0);
             let (then, otherwise) = (Procedure::default(), Procedure::default());
-            Step::Branch(Box::new(Branch { condition, then, otherwise, arguments, results }))
+            Step::Branch(Box::new(Branch { condition, then, otherwise, arguments, results, changed: Vec::new() }))
         });
     }
 
@@ -829,18 +829,21 @@ impl<'a> Lowering<'a> {
 
 /// Lowers the bodies inside of a node, for the step that runs them.
 fn lower_inside(node: &Node, step: &mut Step, manner: Manner, known: &mut Known) {
-    let mut inner = |body: &Body, carries: usize| lowered(body, manner, carries, known);
+    let mut inner = |body: &Body, becomes: Becomes| lowered(body, manner, becomes, known);
     match (&node.op, step) {
-        (Op::Scan(scan), Step::Loop(repeated)) => repeated.step = inner(&scan.body, scan.carries),
+        (Op::Scan(scan), Step::Loop(repeated)) => repeated.step = inner(&scan.body, carried(scan.carries)),
         (Op::Branch(bodies), Step::Branch(branch)) => {
-            branch.then = inner(&bodies.then, 0);
-            branch.otherwise = inner(&bodies.otherwise, 0);
+            let becomes = if manner.in_place { known.captures(bodies).to_vec() } else { Vec::new() };
+            let changed = becomes.iter().enumerate();
+            branch.changed = changed.filter_map(|(argument, &result)| Some((argument, result?))).collect();
+            branch.then = lowered(&bodies.then, manner, becomes.clone(), known);
+            branch.otherwise = lowered(&bodies.otherwise, manner, becomes, known);
         }
         (Op::Sweeps(bodies), Step::Sweeps(sweeps)) => {
             if let Steps::While(condition) = &bodies.steps {
-                sweeps.condition = Some(inner(condition, 0));
+                sweeps.condition = Some(inner(condition, Vec::new()));
             }
-            sweeps.bodies = bodies.sweeps.iter().map(|sweep| inner(&sweep.body, sweep.carries)).collect();
+            sweeps.bodies = bodies.sweeps.iter().map(|sweep| inner(&sweep.body, carried(sweep.carries))).collect();
         }
         (op, _) => unreachable!("no bodies inside: {op:?}"),
     }

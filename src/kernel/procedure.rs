@@ -162,6 +162,8 @@ pub(crate) struct Branch {
     pub(crate) otherwise: Procedure,
     pub(crate) arguments: Vec<BufferId>,
     pub(crate) results: Vec<BufferId>,
+    /// The positions of arguments that sides may change in place, and of the results that those are then.
+    pub(crate) changed: Vec<(usize, usize)>,
 }
 
 /// A loop that is gone through several times, or ends by a condition.

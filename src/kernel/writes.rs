@@ -7,7 +7,7 @@
 use crate::algebra::Reduction;
 use crate::kernel::roots::{Class, class};
 use crate::operation::Binary;
-use crate::term::{Body, NodeId, Op};
+use crate::term::{Body, Branch, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ mod tests;
 /// How the writes of a program go.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writes {
-    /// For each write whether it goes into its target's memory. Of a loop: whether some carry does.
+    /// For each write whether it goes into its target's memory. Of loops and conditionals: whether some output does.
     in_place: Vec<bool>,
-    /// The carries of loops that stay in the memory of their first values, by the loop.
-    carries: HashMap<NodeId, Vec<bool>>,
+    /// For each output of a loop or conditional the operand whose memory it stays in, by the node.
+    outputs: HashMap<NodeId, Vec<Option<usize>>>,
     /// The sums that are additions to an array in place, and the scatters that are added, which are not stored.
     pub(crate) additions: HashMap<NodeId, NodeId>,
     /// What must be stored before a write.
     pub(crate) stored: Vec<NodeId>,
-    /// For each parameter whether it is changed in place, into the result at its position.
-    pub(crate) parameters: Vec<bool>,
+    /// For each parameter whether it becomes the result that it may become, in its own memory.
+    parameters: Vec<bool>,
 }
 
 /// Elements of what is added everywhere in place.
@@ -41,25 +41,95 @@ pub(crate) fn turned_scatter(body: &Body, id: NodeId) -> Option<NodeId> {
     (is_scatter && map.permutation().is_some()).then_some(node.args[0])
 }
 
-/// What is known of bodies inside, of loops with so many carries.
-pub(crate) type Known = HashMap<(*const Body, usize), Arc<Vec<bool>>>;
+/// For each parameter of a body the result that it may become, changed in place.
+pub(crate) type Becomes = Vec<Option<usize>>;
+
+/// The carries of a loop, so many, may become the next ones.
+pub(crate) fn carried(count: usize) -> Becomes {
+    (0..count).map(Some).collect()
+}
+
+/// What is known of bodies inside, by their addresses; the bodies are held as long.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// Which carries a step changes in place.
+    steps: HashMap<(*const Body, usize), (Arc<Body>, Arc<Vec<bool>>)>,
+    /// The captures that the sides of a conditional change in place.
+    sides: HashMap<[*const Body; 2], ([Arc<Body>; 2], Arc<Becomes>)>,
+}
+
+impl Known {
+    /// The carries, of so many, that a loop's body changes in place.
+    fn carries(&mut self, body: &Arc<Body>, count: usize) -> Arc<Vec<bool>> {
+        let key = (Arc::as_ptr(body), count);
+        if let Some((_, found)) = self.steps.get(&key) {
+            return found.clone();
+        }
+        let found = Arc::new(Writes::of(body, carried(count), self).parameters);
+        self.steps.insert(key, (body.clone(), found.clone()));
+        found
+    }
+
+    /// For each capture of a conditional the result that it is in both sides, where at least one changes it in place.
+    pub(crate) fn captures(&mut self, branch: &Branch) -> Arc<Becomes> {
+        let sides = [&branch.then, &branch.otherwise];
+        let key = sides.map(Arc::as_ptr);
+        if let Some((_, found)) = self.sides.get(&key) {
+            return found.clone();
+        }
+        let memory = sides.map(|side| {
+            let all = vec![true; side.arity()];
+            let mut analysis = Analysis::new(side, &all);
+            analysis.run(self);
+            let of = |&result: &NodeId| (analysis.memory[result as usize], (result as usize) < side.arity());
+            side.results.iter().map(of).collect::<Vec<(NodeId, bool)>>()
+        });
+        let mut becomes: Becomes = vec![None; branch.then.arity()];
+        for (result, (then, otherwise)) in memory[0].iter().zip(&memory[1]).enumerate() {
+            let is_changed = !(then.1 && otherwise.1);
+            if let Some(free @ None) = becomes.get_mut(then.0 as usize)
+                && then.0 == otherwise.0
+                && is_changed
+            {
+                *free = Some(result);
+            }
+        }
+        while becomes.iter().any(Option::is_some) {
+            let [then, otherwise] = sides.map(|side| Writes::of(side, becomes.clone(), self).parameters);
+            let is_wrong = |at: usize| becomes[at].is_some() && !(then[at] && otherwise[at]);
+            let wrong: Vec<usize> = (0..becomes.len()).filter(|&at| is_wrong(at)).collect();
+            wrong.iter().for_each(|&at| becomes[at] = None);
+            if wrong.is_empty() {
+                break;
+            }
+        }
+        let found = Arc::new(becomes);
+        self.sides.insert(key, (sides.map(Arc::clone), found.clone()));
+        found
+    }
+}
 
 impl Writes {
-    /// The writes of a program, which may change those of its parameters that it `owns`.
-    pub(crate) fn of(body: &Body, owns: &[bool], known: &mut Known) -> Writes {
-        let mut owns = owns.to_vec();
-        owns.resize(body.arity(), false);
+    /// The writes of a program, which may change those of its parameters that become results.
+    pub(crate) fn of(body: &Body, mut becomes: Becomes, known: &mut Known) -> Writes {
+        becomes.resize(body.arity(), None);
         loop {
+            let owns: Vec<bool> = becomes.iter().map(Option::is_some).collect();
             let mut analysis = Analysis::new(body, &owns);
             analysis.run(known);
-            // A parameter that is changed must be the result at its position.
-            let Analysis { changed, writes, .. } = analysis;
+            let Analysis { memory, changed, mut writes, .. } = analysis;
+            let is_there = |(at, result): (usize, &Option<usize>)| {
+                let result = result.and_then(|result| body.results.get(result));
+                result.is_some_and(|&result| memory[result as usize] == at as NodeId)
+            };
+            writes.parameters = becomes.iter().enumerate().map(is_there).collect();
+            // A parameter that is changed must be the result that it may become.
             let is_wrong = |&position: &usize| changed[position] && !writes.parameters[position];
             let wrong: Vec<usize> = (0..body.arity()).filter(is_wrong).collect();
             if wrong.is_empty() {
                 return writes;
             }
-            wrong.into_iter().for_each(|position| owns[position] = false);
+            wrong.into_iter().for_each(|position| becomes[position] = None);
         }
     }
 
@@ -68,26 +138,15 @@ impl Writes {
         self.in_place.get(id as usize) == Some(&true)
     }
 
-    /// Whether a carry of a loop stays in the memory of its first value.
-    pub(crate) fn stays(&self, id: NodeId, carry: usize) -> bool {
-        self.carries.get(&id).is_some_and(|carries| carries.get(carry) == Some(&true))
+    /// The operand of a loop or conditional whose memory an output stays in.
+    pub(crate) fn operand_of(&self, id: NodeId, output: usize) -> Option<usize> {
+        self.outputs.get(&id).and_then(|outputs| outputs.get(output).copied().flatten())
     }
 
     /// Whether anything is changed in place.
     pub(crate) fn any(&self) -> bool {
         self.in_place.contains(&true)
     }
-}
-
-/// The carries that a loop's body changes in place.
-fn carries(body: &Arc<Body>, count: usize, known: &mut Known) -> Arc<Vec<bool>> {
-    let key = (Arc::as_ptr(body), count);
-    if let Some(found) = known.get(&key) {
-        return found.clone();
-    }
-    let found = Arc::new(Writes::of(body, &vec![true; count], known).parameters);
-    known.insert(key, found.clone());
-    found
 }
 
 struct Analysis<'a> {
@@ -149,34 +208,44 @@ impl<'a> Analysis<'a> {
                     }
                 }
                 Op::Scan(scan) => {
-                    let inner = carries(&scan.body, scan.carries, known);
-                    let mut stay = vec![false; scan.carries];
-                    for (carry, stays) in stay.iter_mut().enumerate() {
-                        let target = node.args[carry];
-                        let again = node.args.iter().filter(|&&arg| arg == target).count() > 1;
-                        *stays = inner.get(carry) == Some(&true) && !again && self.takes(target, id);
-                    }
-                    for (carry, _) in stay.iter().enumerate().filter(|(_, stays)| **stays) {
-                        self.change(node.args[carry]);
-                    }
-                    if stay.contains(&true) {
-                        self.writes.in_place[at] = true;
-                        self.writes.carries.insert(id, stay);
-                    }
+                    let inside = known.carries(&scan.body, scan.carries);
+                    let changed = (0..scan.carries).filter(|&carry| inside.get(carry) == Some(&true));
+                    self.outputs(id, changed.map(|carry| (carry, carry)).collect());
                 }
-                Op::Output(position) if self.writes.stays(node.args[0], *position) => {
-                    let target = self.body.node(node.args[0]).args[*position];
+                Op::Branch(branch) => {
+                    // The condition is the first operand.
+                    let captures = known.captures(branch);
+                    let changed = captures.iter().enumerate();
+                    self.outputs(id, changed.filter_map(|(at, &result)| Some((at + 1, result?))).collect());
+                }
+                Op::Output(position) if let Some(operand) = self.writes.operand_of(node.args[0], *position) => {
+                    let target = self.body.node(node.args[0]).args[operand];
                     self.memory[at] = self.memory[target as usize];
                 }
                 _ if class(self.body, node) == Class::Alias => self.memory[at] = self.memory[node.args[0] as usize],
                 _ => {}
             }
         }
-        let parameters = (0..self.body.arity()).map(|at| {
-            let returned = self.body.results.get(at).map(|&result| self.memory[result as usize]);
-            self.owns[at] && returned == Some(at as NodeId)
+    }
+
+    /// Has outputs of a loop or conditional stay in the memory of operands that it changes, where that may be.
+    fn outputs(&mut self, id: NodeId, mut changed: SmallVec<[(usize, usize); 4]>) {
+        let node = self.body.node(id);
+        changed.retain(|&mut (operand, _)| {
+            let target = node.args[operand];
+            let again = node.args.iter().filter(|&&arg| arg == target).count() > 1;
+            !again && self.takes(target, id)
         });
-        self.writes.parameters = parameters.collect();
+        if changed.is_empty() {
+            return;
+        }
+        let mut operands = vec![None; node.types.len()];
+        for (operand, output) in changed {
+            self.change(node.args[operand]);
+            operands[output] = Some(operand);
+        }
+        self.writes.in_place[id as usize] = true;
+        self.writes.outputs.insert(id, operands);
     }
 
     /// Whether a sum or difference changes what a loop carries by something that is made for it alone: at some positions, or

@@ -1,11 +1,14 @@
 //! Conditionals: two machines, of which one runs.
 
 use super::code::Scratch;
+use super::loops::copy_apart;
 use super::machine::{Machine, Workspace};
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::concrete::{Failure, OutOfMemory};
+use crate::engine::arrays::bytes;
 use crate::kernel::{Branch, BufferId};
+use crate::shape::Type;
 
 #[derive(Debug)]
 pub(super) struct CompiledBranch {
@@ -14,6 +17,8 @@ pub(super) struct CompiledBranch {
     pub(super) sides: [Box<Machine>; 2],
     arguments: Vec<BufferId>,
     results: Vec<BufferId>,
+    /// The positions of arguments that sides may change in place, of the results that those are then, and their bytes.
+    changed: Vec<(usize, usize, usize)>,
 }
 
 /// The memory of a conditional.
@@ -35,15 +40,19 @@ impl CompiledBranch {
     pub(super) fn new(
         isa: Instructions,
         branch: &Branch,
+        types: &[Type],
         cut: bool,
     ) -> Result<Option<Box<CompiledBranch>>, OutOfMemory> {
         let sides = (Machine::repeated(isa, &branch.then, cut)?, Machine::repeated(isa, &branch.otherwise, cut)?);
         let (Some(then), Some(otherwise)) = sides else { return Ok(None) };
+        let of = |position: usize| bytes(&types[branch.results[position] as usize]);
+        let changed = branch.changed.iter().map(|&(argument, result)| (argument, result, of(result)));
         Ok(Some(Box::new(CompiledBranch {
             condition: branch.condition,
             sides: [then, otherwise],
             arguments: branch.arguments.clone(),
             results: branch.results.clone(),
+            changed: changed.collect(),
         })))
     }
 
@@ -81,6 +90,12 @@ impl CompiledBranch {
     ) -> Result<(), Failure> {
         for (pointer, &id) in space.pointers.iter_mut().zip(self.arguments.iter().chain(&self.results)) {
             *pointer = bases[id as usize];
+        }
+        for &(argument, result, bytes) in &self.changed {
+            let place = space.pointers[self.arguments.len() + result];
+            // SAFETY: both are as large; a result overlaps nothing else, unless it is where the argument is.
+            unsafe { copy_apart(space.pointers[argument], place, bytes) };
+            space.pointers[argument] = place;
         }
         // SAFETY: the condition is one element, of booleans.
         let holds = unsafe { *bases[self.condition as usize].cast::<bool>() };

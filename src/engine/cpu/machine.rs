@@ -147,7 +147,8 @@ impl Machine {
         let origins = procedure.results.iter().map(|&id| procedure.origin(id)).enumerate();
         let stored = origins.filter(|&(position, id)| {
             // A result that is a changed parameter is stored where that is.
-            places[id as usize] == Place::Result(position) || procedure.changes(position)
+            let is_argument = matches!(places[id as usize], Place::Argument(_));
+            places[id as usize] == Place::Result(position) || (is_argument && procedure.changing.contains(&id))
         });
         let stored: Vec<BufferId> = stored.map(|(_, id)| id).collect();
         let scalars = if repeated { Scalars::of(isa, procedure, &procedure.steps, &stored) } else { None };

@@ -95,7 +95,7 @@ impl Compiled {
                 CompiledLoop::new(isa, repeated, types, cut)?.map(|repeated| Compiled::boxed(Compiled::Loop, repeated))
             }
             Step::Branch(branch) => {
-                CompiledBranch::new(isa, branch, cut)?.map(|branch| Compiled::boxed(Compiled::Branch, branch))
+                CompiledBranch::new(isa, branch, types, cut)?.map(|branch| Compiled::boxed(Compiled::Branch, branch))
             }
             Step::Sweeps(sweeps) => {
                 CompiledSweeps::new(isa, sweeps, types, cut)?.map(|sweeps| Compiled::boxed(Compiled::Sweeps, sweeps))

@@ -4,7 +4,7 @@ use crate::concrete::Array;
 use crate::kernel::{Procedure, Step, lower_in_place};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value, size};
-use crate::term::{Body, Checkpoints, Graph, NodeId, Op, Scan, Steps, Sweep, Sweeps};
+use crate::term::{Body, Branch, Checkpoints, Graph, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use std::sync::Arc;
 
 /// The elements that steps write, those of loops in every step, and those that loops copy before the first.
@@ -21,6 +21,7 @@ fn written(procedure: &Procedure) -> usize {
                 .sum();
             kept + repeated.scan.length * written(&repeated.step)
         }
+        Step::Branch(branch) => written(&branch.then).max(written(&branch.otherwise)),
         _ => 0,
     };
     procedure.steps.iter().map(of).sum()
@@ -167,6 +168,84 @@ fn what_is_added_everywhere_is_added_where_it_is() {
     // Sums of products are rounded once where the processor can.
     let difference = |k: usize| (found[0].element(k).to_f64() - expected[0].element(k).to_f64()).abs();
     assert!((0..n * n).all(|k| difference(k) < 1e-12));
+}
+
+/// A loop that changes an element where the one before is positive, and another one where it is not.
+fn guarded(
+    n: usize,
+    otherwise: impl FnOnce(&mut Graph) -> NodeId,
+    afterwards: impl FnOnce(&mut Graph, NodeId) -> NodeId,
+) -> Body {
+    let types = [vector(n), Type::scalar(DType::I64)];
+    over_positions(n, |graph| {
+        let mut then = Graph::new(&types, 2);
+        let next = next_element(&mut then);
+        let then = Arc::new(then.finish(&[next]));
+        let mut other = Graph::new(&types, 2);
+        let last = otherwise(&mut other);
+        let branch = Branch { then, otherwise: Arc::new(other.finish(&[last])) };
+        let one = graph.add(Op::Constant(Array::full(&[], Value::I64(1))), &[]);
+        let before = graph.add(Op::Binary(Binary::Sub), &[1, one]);
+        let read = graph.add(Op::Gather, &[0, before]);
+        let zero = graph.add(Op::Constant(Array::full(&[], Value::F64(0.0))), &[]);
+        let holds = graph.add(Op::Compare(Comparison::Less), &[zero, read]);
+        let branch = graph.add(Op::Branch(Arc::new(branch)), &[holds, 0, 1]);
+        let next = graph.add(Op::Output(0), &[branch]);
+        vec![afterwards(graph, next)]
+    })
+}
+
+/// Compiled, a function of a vector computes what the interpreter does.
+fn assert_computed(body: &Body, n: usize) {
+    let elements: Vec<f64> = (0..n).map(|k| (k as f64 * 0.9).cos()).collect();
+    let arguments = vec![Array::from_vec(&[n], elements)];
+    let expected = crate::term::interpret::interpret::<crate::concrete::Concrete>(body, arguments.clone());
+    let program = crate::engine::cpu::Program::new(body, &crate::engine::cpu::Cpu::default()).expect("a program");
+    let found = program.run(&arguments).expect("a run");
+    let difference = |k: usize| (found[0].element(k).to_f64() - expected[0].element(k).to_f64()).abs();
+    assert!((0..n).all(|k| difference(k) < 1e-12), "{n}: {body}");
+}
+
+#[test]
+fn one_side_of_a_conditional_writes_an_element() {
+    // Few elements are in registers, some in memory that instructions write to, many are left to kernels.
+    for n in [5, 100, 3000] {
+        let same = guarded(n, |_| 0, |_, next| next);
+        let half = |graph: &mut Graph| {
+            let half = graph.add(Op::Constant(Array::full(&[], Value::F64(0.5))), &[]);
+            graph.add(Op::ScatterSet, &[0, half, 1])
+        };
+        let other = guarded(n, half, |_, next| next);
+        for body in [same, other] {
+            let procedure = lower_in_place(&body);
+            let step = steps_of(&procedure);
+            assert!(step.changes(0), "{body}");
+            assert!(written(step) <= 6, "{}", written(step));
+            assert_computed(&body, n);
+        }
+    }
+}
+
+#[test]
+fn sides_that_keep_what_was_there_write_to_another_place() {
+    let sine = |graph: &mut Graph| {
+        let sine = graph.add(Op::Unary(Unary::Sin), &[0]);
+        graph.add(Op::Binary(Binary::Mul), &[sine, 0])
+    };
+    for n in [5, 100, 3000] {
+        let body = guarded(n, sine, |_, next| next);
+        assert!(!steps_of(&lower_in_place(&body)).changes(0));
+        assert_computed(&body, n);
+    }
+}
+
+#[test]
+fn sides_change_a_copy_of_what_is_read_afterwards() {
+    for n in [5, 100, 3000] {
+        let body = guarded(n, |_| 0, |graph, next| graph.add(Op::Binary(Binary::Mul), &[next, 0]));
+        assert!(!steps_of(&lower_in_place(&body)).changes(0));
+        assert_computed(&body, n);
+    }
 }
 
 #[test]

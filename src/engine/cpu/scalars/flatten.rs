@@ -354,13 +354,26 @@ impl Flattener {
         for &id in &branch.arguments {
             arguments.push(self.place(frame, id)?.clone());
         }
-        let mut results = Vec::with_capacity(branch.results.len());
-        for &id in &branch.results {
+        let mut results: Vec<Option<Place>> = vec![None; branch.results.len()];
+        for &(argument, result) in &branch.changed {
+            let id = branch.arguments[argument];
+            let is_own = frame.procedure.origin(id) == frame.procedure.origin(branch.results[result]);
+            match &arguments[argument] {
+                place @ Place { elements: None, .. } if is_own => results[result] = Some(place.clone()),
+                _ => {
+                    // A side must not change memory that is read again.
+                    let elements = self.elements(frame, id)?;
+                    arguments[argument] = Place::in_registers(frame.ty(id).dtype, elements);
+                }
+            }
+        }
+        for (place, &id) in results.iter_mut().zip(&branch.results).filter(|(place, _)| place.is_none()) {
             let ty = frame.ty(id);
             (ty.size() <= ELEMENTS).then_some(())?;
             let own = (0..ty.size()).map(|_| self.builder.register()).collect::<Option<Vec<Register>>>()?;
-            results.push((ty.dtype, own));
+            *place = Some(Place::in_registers(ty.dtype, own));
         }
+        let results: Vec<Place> = results.into_iter().flatten().collect();
         let before = (self.builder.cost, self.kernels);
         let otherwise = self.builder.unless(condition)?;
         self.side(&branch.then, arguments.clone(), &results)?;
@@ -369,16 +382,26 @@ impl Flattener {
         self.side(&branch.otherwise, arguments, &results)?;
         self.builder.land(end)?;
         self.times(before, 0.5);
-        for ((dtype, own), &id) in results.into_iter().zip(&branch.results) {
-            frame.places.insert(frame.procedure.origin(id), Place::in_registers(dtype, own));
+        for (place, &id) in results.into_iter().zip(&branch.results) {
+            frame.places.insert(frame.procedure.origin(id), place);
         }
         Some(())
     }
 
-    fn side(&mut self, side: &Procedure, arguments: Vec<Place>, results: &[(DType, Vec<Register>)]) -> Option<()> {
+    /// One side of a conditional, whose results come to these places: registers, or memory that they are in already.
+    fn side(&mut self, side: &Procedure, arguments: Vec<Place>, results: &[Place]) -> Option<()> {
         self.builder.open();
         let mut frame = self.procedure(side, arguments)?;
-        let pairs = self.carried(&mut frame, &side.results, results)?;
+        let mut pairs = Vec::new();
+        for (&id, place) in side.results.iter().zip(results) {
+            match &place.elements {
+                Some(own) => pairs.extend(own.iter().flatten().copied().zip(self.elements(&mut frame, id)?)),
+                None => {
+                    let found = self.place(&mut frame, id)?;
+                    (found.elements.is_none() && found.pointer == place.pointer).then_some(())?;
+                }
+            }
+        }
         self.builder.assign(&pairs)?;
         self.builder.close();
         Some(())
