@@ -2,7 +2,7 @@
 
 use crate::operation::Binary;
 use crate::shape::{Type, size};
-use crate::term::{Body, Build, Graph, Node, NodeId, Op, Scan};
+use crate::term::{Body, Build, Extension, Graph, Node, NodeId, Op, Scan};
 use std::sync::Arc;
 
 /// How much larger than all that a loop reads and writes an intermediate may be, for all steps to be kept at once.
@@ -29,12 +29,12 @@ pub(super) struct Rest {
 }
 
 /// The elements of a node's outputs.
-fn elements(node: &Node<Build>) -> usize {
+fn elements<X: Extension>(node: &Node<X>) -> usize {
     node.types.iter().fold(0, |sum, ty| sum.saturating_add(size(&ty.shape)))
 }
 
 /// The nodes that the results need, where those in `known` are given.
-fn needed(body: &Body<Build>, results: &[NodeId], known: &[NodeId]) -> Vec<bool> {
+fn needed<X: Extension>(body: &Body<X>, results: &[NodeId], known: &[NodeId]) -> Vec<bool> {
     let (mut needed, mut is_known) = (vec![false; body.nodes.len()], vec![false; body.nodes.len()]);
     results.iter().for_each(|&result| needed[result as usize] = true);
     known.iter().for_each(|&id| is_known[id as usize] = true);
@@ -70,7 +70,7 @@ fn part(body: &Body<Build>, parameters: &[NodeId], results: &[NodeId]) -> Body<B
 }
 
 /// What is added to a carry in every step, if nothing else is done with it.
-fn addend(body: &Body<Build>, uses: &[u32], carry: usize) -> Option<NodeId> {
+fn addend<X: Extension>(body: &Body<X>, uses: &[u32], carry: usize) -> Option<NodeId> {
     let result = body.results[carry];
     let node = body.node(result);
     let summand = match (&node.op, &node.args[..]) {
@@ -89,6 +89,17 @@ fn addend(body: &Body<Build>, uses: &[u32], carry: usize) -> Option<NodeId> {
 /// nothing: that is a function mapped over slices. In other loops it stays, since it would have to go on for all steps until
 /// the last of them ends.
 pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
+    let body = &*scan.body;
+    let (free, nodes) = free(scan)?;
+    let inputs: Vec<NodeId> = (scan.carries as NodeId..body.parameters as NodeId).collect();
+    let map = part(body, &inputs, &nodes);
+    let rest = (free.len() < body.results.len()).then(|| rest(scan, &free, &nodes));
+    Some(Split { map, free, rest })
+}
+
+/// The results of a loop that come from no carry or add up what comes from none, by position, and the nodes that give them;
+/// `None` where [`split`] is.
+fn free<X: Extension>(scan: &Scan<X>) -> Option<(Vec<usize>, Vec<NodeId>)> {
     let body = &*scan.body;
     let mut carried = vec![false; body.nodes.len()];
     carried[..scan.carries].fill(true);
@@ -109,7 +120,7 @@ pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
     let captured = (body.parameters as NodeId..body.arity() as NodeId).fold(0, all);
     let moved = inputs.iter().chain(written).copied().fold(1, all).saturating_mul(scan.length).saturating_add(captured);
     let needed = needed(body, &nodes, &[]);
-    let fits = |(node, needed): (&Node<Build>, &bool)| {
+    let fits = |(node, needed): (&Node<X>, &bool)| {
         let runs_in_bulk = match node.op {
             Op::Branch(_) => false,
             Op::Sweeps(_) => scan.carries == 0,
@@ -120,9 +131,7 @@ pub(super) fn split(scan: &Scan<Build>) -> Option<Split> {
     if !body.nodes[body.arity()..].iter().zip(&needed[body.arity()..]).all(fits) {
         return None;
     }
-    let map = part(body, &inputs, &nodes);
-    let rest = (free.len() < body.results.len()).then(|| rest(scan, &free, &nodes));
-    Some(Split { map, free, rest })
+    Some((free, nodes))
 }
 
 /// The loop without these results, which come from the outputs `nodes` of the map.
@@ -154,16 +163,7 @@ fn rest(scan: &Scan<Build>, free: &[usize], nodes: &[NodeId]) -> Rest {
 /// Whether a bulk program has a loop, nested ones too, that would be split.
 pub(crate) fn can_be_split(body: &Body) -> bool {
     body.nodes.iter().any(|node| match &node.op {
-        Op::Scan(scan) => {
-            let widened = Scan {
-                body: Arc::new(scan.body.widen()),
-                carries: scan.carries,
-                inputs: scan.inputs,
-                length: scan.length,
-                reverse: scan.reverse,
-            };
-            split(&widened).is_some() || can_be_split(&scan.body)
-        }
+        Op::Scan(scan) => free(scan).is_some() || can_be_split(&scan.body),
         Op::Custom(custom) => can_be_split(&custom.value),
         Op::Branch(branch) => can_be_split(&branch.then) || can_be_split(&branch.otherwise),
         Op::Sweeps(sweeps) => sweeps.bodies().any(|body| can_be_split(body)),

@@ -82,3 +82,23 @@ fn sums_of_chains_of_products_need_no_stack() {
         assert!(10 * more_gradient <= 22 * gradient, "{gradient}, {more_gradient}");
     });
 }
+
+/// Loops inside of loops are looked at where they are: to see whether one can be split, none is copied with all that is in it.
+/// (Bytes would count axes too: what is kept of all steps has one for each loop around.)
+#[test]
+fn gradients_of_nested_loops_ask_for_memory_in_proportion_to_their_nodes() {
+    fn nest(x: Vector<Staged, f64>, depth: usize) -> Vector<Staged, f64> {
+        match depth {
+            0 => x.sin(),
+            _ => fold(x.cos(), &iota(1), move |x, _: Scalar<Staged, i64>| nest(x.clone(), depth - 1) + x),
+        }
+    }
+    let counts = |depth: usize| {
+        let staged = stage(|x| nest(x.clone(), depth).sum(), &v(&[0.1, 0.2, 0.3])).unwrap();
+        let gradient = deltaray::derivative::program::value_and_gradient(staged.differentiable(), 1).unwrap();
+        let (tidy, allocations, _) = asked(|| deltaray::derivative::program::tidy(&gradient));
+        (allocations, tidy.node_count())
+    };
+    let ((few, nodes), (more, larger)) = (counts(20), counts(40));
+    assert!(10 * more * nodes <= 11 * few * larger, "{few} allocations for {nodes} nodes, {more} for {larger}");
+}
