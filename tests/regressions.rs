@@ -2,14 +2,19 @@
 
 use deltaray::Error;
 use deltaray::algebra::Algebra;
+use deltaray::concrete::Array;
 use deltaray::derivative::program;
-use deltaray::engine::cpu::Cpu;
+use deltaray::engine::cpu::{Cpu, Program};
+use deltaray::export;
 use deltaray::functions::{Window, convolution_2d, mean_pool_2d};
 use deltaray::prelude::*;
+use deltaray::shape::{DType, Type};
 use deltaray::staged::Staged;
-use deltaray::term::Graph;
+use deltaray::term::interpret::interpret;
+use deltaray::term::{Graph, Op, Scan};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 fn v(elements: &[f64]) -> Vector<Concrete, f64> {
     Vector::from_slice(elements)
@@ -599,4 +604,29 @@ fn what_is_added_in_place_may_be_made_of_its_target() {
         )* };
     }
     check!(contracted, summed, scattered, shifted);
+}
+
+/// A write at positions along no axis, which is the updates, was a panic of what is compiled or exported.
+#[test]
+fn writes_at_positions_along_no_axis_are_the_updates() {
+    let vector = Type::new(DType::F64, &[3]);
+    let mut step: Graph = Graph::new(&[vector.clone(), vector.clone()], 1);
+    let written = step.add(Op::ScatterSet, &[0, 1]);
+    let step = Arc::new(step.finish(&[written]));
+    let mut graph: Graph = Graph::new(&[vector.clone(), vector], 0);
+    let written = graph.add(Op::ScatterSet, &[0, 1]);
+    let scan = Scan { body: step, carries: 1, inputs: 0, length: 2, reverse: false };
+    let scan = graph.add(Op::Scan(Arc::new(scan)), &[0, 1]);
+    let last = graph.add(Op::Output(0), &[scan]);
+    let body = graph.finish(&[written, last]);
+    let arguments = [1.0, 2.0].map(|x| Array::from_vec(&[3], vec![x; 3]));
+    let expected = [&arguments[1], &arguments[1]];
+    let interpreted = interpret::<Concrete>(&body, arguments.to_vec());
+    let run = Program::new(&body, &Cpu::default()).unwrap().run(&arguments).unwrap();
+    for found in [interpreted, run] {
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected);
+    }
+    let program = || export::Program::new("written", body.clone());
+    assert!(export::c(program()).is_ok() && export::rust(program()).is_ok() && export::opencl(program()).is_ok());
+    assert!(export::stablehlo(program()).is_ok());
 }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 /// The program in terms of what nests can do: the position of an extreme is the least position of an element that is it, or
 /// that is NaN, since of NaNs, which no element equals, the first counts. Updates that are put together only to be scattered
-/// are scattered from where they are. What is read or added at positions along no axis is the array itself. A view whose
+/// are scattered from where they are. What is read, added or written at positions along no axis is the array itself. A view whose
 /// positions in memory can not be counted reads at computed ones.
 pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
     let is_sugar = |node: &Node| {
@@ -30,8 +30,8 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
             Op::ArgReduce(extreme, axis) if body.node(node.args[0]).ty().shape[*axis] > 0 => {
                 position(&mut graph, *extreme, args[0], *axis)
             }
-            Op::ScatterSet if args.len() == 2 => args[1],
-            _ if is_without_positions(node) => args[0],
+            // Of a target and updates the updates.
+            _ if is_without_positions(node) => args[args.len() - 1],
             Op::Scatter(extents) if let Some(updates) = pieces(body, node) => {
                 let updates: Vec<NodeId> = updates.iter().map(|&piece| ids[piece as usize]).collect();
                 scatters(&mut graph, extents, &updates, &args[1..])
@@ -51,9 +51,13 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
     Cow::Owned(graph.finish(&results))
 }
 
-/// Whether a read or an addition at computed positions has none of these.
+/// Whether a read, an addition or a write at computed positions has none of these.
 fn is_without_positions(node: &Node) -> bool {
-    matches!(node.op, Op::Gather | Op::Scatter(_)) && node.args.len() == 1
+    match node.op {
+        Op::Gather | Op::Scatter(_) => node.args.len() == 1,
+        Op::ScatterSet => node.args.len() == 2,
+        _ => false,
+    }
 }
 
 /// The updates of a scatter that are put together along its first axis, if they have more elements than its result.
