@@ -50,6 +50,8 @@ struct Assembler<'a> {
     constants: Vec<u64>,
     constant_slots: TermMap<u64, Slot>,
     buffer_slots: TermMap<(u32, isize, SmallVec<[isize; 4]>), Slot>,
+    /// The buffers of which every chunk has a part, and the positions of these.
+    partials: TermMap<u32, u32>,
     /// Free registers of a tile, by level: what an outer loop computes stays while inner ones run.
     free: Vec<Vec<Slot>>,
     /// Slots of tile registers by their number; offsets are known when the tile's size is.
@@ -83,6 +85,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
         constants: Vec::new(),
         constant_slots: TermMap::default(),
         buffer_slots: TermMap::default(),
+        partials: (0..).zip(&split.partials).map(|(position, partial)| (partial.buffer, position)).collect(),
         free: vec![Vec::new(); depth + 1],
         tile_registers: Vec::new(),
         single: 0,
@@ -159,7 +162,10 @@ impl Assembler<'_> {
         if let Some(&slot) = self.buffer_slots.get(&key) {
             return slot;
         }
-        let slot = self.slot(Base::Buffer(buffer, key.1));
+        let slot = self.slot(match self.partials.get(&buffer) {
+            Some(&position) => Base::Partial(position, key.1),
+            None => Base::Buffer(buffer, key.1),
+        });
         for (moves, &stride) in self.moves.iter_mut().zip(&key.2) {
             if stride != 0 {
                 moves.push((slot, stride));

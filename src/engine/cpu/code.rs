@@ -25,6 +25,8 @@ pub(super) enum Base {
     Constant(usize),
     /// Into a buffer, in bytes.
     Buffer(u32, isize),
+    /// Into a chunk's part of a buffer, by its position among the split's partial results, in bytes.
+    Partial(u32, isize),
 }
 
 /// An affine function of the loops' positions, for numbers and guards.
@@ -248,7 +250,7 @@ impl Code {
         all
     }
 
-    /// Runs some steps of the outermost loop; `own` gives places to use instead of those of buffers.
+    /// Runs some steps of the outermost loop; `partial` gives the places of the chunk's partial results.
     ///
     /// # Safety
     ///
@@ -257,7 +259,7 @@ impl Code {
     pub(super) unsafe fn run(
         &self,
         bases: &[*mut u8],
-        own: impl Fn(u32) -> Option<*mut u8>,
+        partial: impl Fn(u32) -> *mut u8,
         scratch: &mut Scratch,
         Range { start: first, end }: Range<usize>,
     ) {
@@ -265,7 +267,7 @@ impl Code {
             return;
         }
         let Scratch { registers, pointers, index } = scratch;
-        self.point(pointers, registers.as_mut_ptr().cast(), |id| own(id).unwrap_or(bases[id as usize]));
+        self.point(pointers, registers.as_mut_ptr().cast(), |id| bases[id as usize], partial);
         let index = &mut index[..self.axes.len()];
         index.fill(0);
         index[0] = first as i64;
@@ -279,19 +281,26 @@ impl Code {
     }
 
     /// Sets the table of pointers, from where buffers are.
-    fn point(&self, pointers: &mut [*mut u8], registers: *mut u8, buffer: impl Fn(u32) -> *mut u8) {
+    fn point(
+        &self,
+        pointers: &mut [*mut u8],
+        registers: *mut u8,
+        buffer: impl Fn(u32) -> *mut u8,
+        partial: impl Fn(u32) -> *mut u8,
+    ) {
         for (pointer, base) in pointers.iter_mut().zip(&self.slots) {
             *pointer = match *base {
                 Base::Register(offset) => registers.wrapping_add(offset),
                 Base::Constant(offset) => self.constants.as_ptr().cast::<u8>().cast_mut().wrapping_add(offset),
                 Base::Buffer(id, offset) => buffer(id).wrapping_offset(offset),
+                Base::Partial(position, offset) => partial(position).wrapping_offset(offset),
             };
         }
     }
 
     /// Sets a table of pointers of one's own, for [`Self::again`].
     pub(super) fn begin(&self, pointers: &mut [*mut u8], scratch: &mut Scratch, buffer: impl Fn(u32) -> *mut u8) {
-        self.point(pointers, scratch.registers.as_mut_ptr().cast(), buffer);
+        self.point(pointers, scratch.registers.as_mut_ptr().cast(), buffer, unsplit);
     }
 
     /// Runs all steps of all loops, with a table of pointers that is as before afterwards.
@@ -504,6 +513,11 @@ impl Code {
             }
         }
     }
+}
+
+/// The place of a partial result of a nest that is not split, which has none.
+pub(super) fn unsplit(_: u32) -> *mut u8 {
+    unreachable!("only nests that are split have partial results")
 }
 
 /// Moves pointers by so many steps of a loop.

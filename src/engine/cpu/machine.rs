@@ -384,14 +384,13 @@ unsafe fn run_chunks(isa: Instructions, code: &Code, bases: &[*mut u8], partials
     let parts = Shared(&parts);
     worker.each(split.chunks, |chunk, _, worker| {
         let part = |partial: &Partial| parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride);
-        let own = |id: BufferId| split.partials.iter().find(|partial| partial.buffer == id).map(part);
         for partial in &split.partials {
             // SAFETY: the part has room for the buffer's elements.
             unsafe { fill(part(partial), partial.count, neutral_value(partial.op, partial.dtype)) };
         }
         let range = split.range(chunk, extent, code.vector == 0);
         // SAFETY: as the caller's; chunks write to different elements, or to parts of their own.
-        unsafe { code.run(shared.pointers(), own, &mut worker.scratch, range) };
+        unsafe { code.run(shared.pointers(), |at| part(&split.partials[at as usize]), &mut worker.scratch, range) };
     });
     for partial in &split.partials {
         // SAFETY: both are as large as the buffer.

@@ -2,9 +2,12 @@
 
 mod rows;
 
+use super::assemble::assemble;
+use super::code::Base;
 use super::order::layout;
 use super::split::Split;
 use super::transpose::transposed;
+use super::vector::Instructions;
 use super::{Cpu, Program};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Reduction};
@@ -15,6 +18,7 @@ use crate::shape::{DType, Shape, Type, Value};
 use crate::term::schedule::Counts;
 use crate::term::{Body, Checkpoints, Graph, Op, Scan, Steps, Sweep, Sweeps};
 use smallvec::smallvec;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Whether a scatter of so many rows of this width into so many is cut.
@@ -32,6 +36,42 @@ fn scatters_are_cut_where_the_result_is_small_beside_the_updates() {
     assert!(is_cut(1 << 15, &[35], 5));
     assert!(!is_cut(1 << 18, &[], 1 << 18));
     assert!(!is_cut(1 << 6, &[], 4));
+}
+
+/// Each pointer of a chunk says by itself which part of which sum it goes to: nothing is looked up for many sums.
+#[test]
+fn pointers_to_the_parts_of_sums_name_them() {
+    let (length, sums) = (1 << 17, 40);
+    let mut graph: Graph = Graph::new(&[Type::new(DType::F64, &[length])], 0);
+    let results: Vec<_> = (0..sums)
+        .map(|at| {
+            let factor = graph.add(Op::Constant(Array::full(&[length], Value::F64(f64::from(at)))), &[]);
+            let product = graph.add(Op::Binary(Binary::Mul), &[0, factor]);
+            graph.add(Op::Reduce(Reduction::Sum, smallvec![0]), &[product])
+        })
+        .collect();
+    let body = graph.finish(&results);
+    let procedure = lower(&body);
+    let Step::Nest(nest) = &procedure.steps[0] else { panic!("no nest") };
+    let types: Vec<Type> = procedure.buffers.iter().map(|buffer| buffer.ty.clone()).collect();
+    let code = assemble(Instructions::detect(), nest, &types, true);
+    assert!(code.split.chunks > 1 && code.split.partials.len() == sums as usize);
+    let partials: HashSet<u32> = code
+        .slots
+        .iter()
+        .filter_map(|slot| match slot {
+            Base::Partial(position, _) => Some(*position),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(partials.len(), sums as usize);
+    let is_sum = |id: u32| code.split.partials.iter().any(|partial| partial.buffer == id);
+    assert!(code.slots.iter().all(|slot| !matches!(slot, Base::Buffer(id, _) if is_sum(*id))));
+    let elements = Array::from_vec(&[length], (0..length).map(|k| k as f64 / length as f64).collect());
+    let program = Program::new(&body, &Cpu::default()).expect("there is memory");
+    let found = program.run(&[elements]).expect("there is memory");
+    let sum = (length as f64 - 1.0) / 2.0;
+    assert!(found.iter().zip(0..).all(|(found, at)| (found.element(0).to_f64() - f64::from(at) * sum).abs() < 1e-6));
 }
 
 #[test]
