@@ -11,7 +11,7 @@ use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
-use crate::kernel::writes::{Becomes, Known, Writes, carried, turned_scatter};
+use crate::kernel::writes::{Becomes, Known, Writes, carried, reads_first, turned_scatter};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape, Type, size};
 use crate::term::distinct::are_distinct;
@@ -29,7 +29,9 @@ pub(crate) fn lower(body: &Body) -> Procedure {
 /// As [`lower`], where arrays are changed in place: a buffer that is written to may be another name for one before, and loops
 /// have carries whose results are where the parameters are.
 pub(crate) fn lower_in_place(body: &Body) -> Procedure {
-    lowered(body, Manner { finish: blocked, in_place: true }, Vec::new(), &mut Known::default())
+    let mut known = Known::default();
+    let body = reads_first(body, &mut known);
+    lowered(&body, Manner { finish: blocked, in_place: true }, Vec::new(), &mut known)
 }
 
 /// As [`lower`], where every step goes through all of its rows before the next begins.

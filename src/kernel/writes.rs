@@ -12,8 +12,11 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+mod order;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use order::reads_first;
 
 /// How the writes of a program go.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +42,54 @@ pub(crate) fn turned_scatter(body: &Body, id: NodeId) -> Option<NodeId> {
     let Op::View(map) = &node.op else { return None };
     let is_scatter = matches!(body.node(node.args[0]).op, Op::Scatter(_));
     (is_scatter && map.permutation().is_some()).then_some(node.args[0])
+}
+
+/// The array and what is added to it, for a sum or difference that adds something which is zero but at some positions, and is
+/// made for that alone.
+pub(crate) fn scattered_onto(body: &Body, uses: &[u32], id: NodeId) -> Option<(NodeId, NodeId)> {
+    let (op, args) = (&body.node(id).op, &body.node(id).args);
+    let sides: &[(usize, usize)] = match op {
+        Op::Binary(Binary::Add) => &[(0, 1), (1, 0)],
+        Op::Binary(Binary::Sub) => &[(0, 1)],
+        _ => return None,
+    };
+    let is_scattered = |id: NodeId| {
+        let scatter = turned_scatter(body, id).unwrap_or(id);
+        matches!(body.node(scatter).op, Op::Scatter(_) | Op::Accumulate(_))
+            && uses[id as usize] == 1
+            && uses[scatter as usize] == 1
+    };
+    let sides = sides.iter().map(|&(target, added)| (args[target], args[added]));
+    sides.into_iter().find(|&(target, added)| target != added && is_scattered(added))
+}
+
+/// The users of each node.
+fn users(body: &Body) -> Vec<SmallVec<[NodeId; 4]>> {
+    let mut users: Vec<SmallVec<[NodeId; 4]>> = vec![SmallVec::new(); body.nodes.len()];
+    for (at, node) in (0..).zip(&body.nodes) {
+        for &arg in &node.args {
+            if users[arg as usize].last() != Some(&at) {
+                users[arg as usize].push(at);
+            }
+        }
+    }
+    users
+}
+
+/// The array that a node is another shape of, in the same memory.
+fn first_version(body: &Body, mut id: NodeId) -> NodeId {
+    while class(body, body.node(id)) == Class::Alias {
+        id = body.node(id).args[0];
+    }
+    id
+}
+
+/// Whether a node that reads an array is another shape of it, or has more than so many elements of it: those that read the
+/// node see the array as it is.
+fn is_other_version(body: &Body, id: NodeId, room: usize) -> bool {
+    let node = body.node(id);
+    let is_view = matches!(node.op, Op::View(_) | Op::Alias | Op::Mark | Op::Reshape(_));
+    class(body, node) == Class::Alias || is_view && node.ty().size() > room
 }
 
 /// For each parameter of a body the result that it may become, changed in place.
@@ -68,6 +119,26 @@ impl Known {
         let found = Arc::new(Writes::of(body, carried(count), self).parameters);
         self.steps.insert(key, (body.clone(), found.clone()));
         found
+    }
+
+    /// The operands that a loop or conditional changes in place where it may, each with the output that it becomes.
+    fn changed(&mut self, op: &Op) -> SmallVec<[(usize, usize); 4]> {
+        let mut carries = |body: &Arc<Body>, count: usize| {
+            let inside = self.carries(body, count);
+            let changed = (0..count).filter(|&carry| inside.get(carry) == Some(&true));
+            changed.map(|carry| (carry, carry)).collect()
+        };
+        match op {
+            Op::Scan(scan) => carries(&scan.body, scan.carries),
+            // A loop that is gone through once does not begin again.
+            Op::Sweeps(sweeps) if let [sweep] = &sweeps.sweeps[..] => carries(&sweep.body, sweep.carries),
+            // The condition is the first operand.
+            Op::Branch(branch) => {
+                let captures = self.captures(branch);
+                captures.iter().enumerate().filter_map(|(at, &result)| Some((at + 1, result?))).collect()
+            }
+            _ => SmallVec::new(),
+        }
     }
 
     /// For each capture of a conditional the result that it is in both sides, where at least one changes it in place.
@@ -165,21 +236,13 @@ struct Analysis<'a> {
 impl<'a> Analysis<'a> {
     fn new(body: &'a Body, owns: &'a [bool]) -> Analysis<'a> {
         let count = body.nodes.len();
-        let mut users: Vec<SmallVec<[NodeId; 4]>> = vec![SmallVec::new(); count];
-        for (at, node) in body.nodes.iter().enumerate() {
-            for &arg in &node.args {
-                if users[arg as usize].last() != Some(&(at as NodeId)) {
-                    users[arg as usize].push(at as NodeId);
-                }
-            }
-        }
         let mut is_result = vec![false; count];
         body.results.iter().for_each(|&result| is_result[result as usize] = true);
         Analysis {
             body,
             owns,
             memory: (0..count as NodeId).collect(),
-            users,
+            users: users(body),
             is_result,
             changed: vec![false; body.arity()],
             writes: Writes { in_place: vec![false; count], ..Writes::default() },
@@ -207,17 +270,7 @@ impl<'a> Analysis<'a> {
                         }
                     }
                 }
-                Op::Scan(scan) => {
-                    let inside = known.carries(&scan.body, scan.carries);
-                    let changed = (0..scan.carries).filter(|&carry| inside.get(carry) == Some(&true));
-                    self.outputs(id, changed.map(|carry| (carry, carry)).collect());
-                }
-                Op::Branch(branch) => {
-                    // The condition is the first operand.
-                    let captures = known.captures(branch);
-                    let changed = captures.iter().enumerate();
-                    self.outputs(id, changed.filter_map(|(at, &result)| Some((at + 1, result?))).collect());
-                }
+                op @ (Op::Scan(_) | Op::Sweeps(_) | Op::Branch(_)) => self.outputs(id, known.changed(op)),
                 Op::Output(position) if let Some(operand) = self.writes.operand_of(node.args[0], *position) => {
                     let target = self.body.node(node.args[0]).args[operand];
                     self.memory[at] = self.memory[target as usize];
@@ -288,12 +341,7 @@ impl<'a> Analysis<'a> {
             return false;
         }
         // All that sees this version: the target, and what it is another shape of.
-        let mut versions: SmallVec<[NodeId; 4]> = SmallVec::new();
-        let mut first = target;
-        while class(self.body, self.body.node(first)) == Class::Alias {
-            first = self.body.node(first).args[0];
-        }
-        versions.push(first);
+        let mut versions: SmallVec<[NodeId; 4]> = SmallVec::from_slice(&[first_version(self.body, target)]);
         let (mut at, mut forced, mut room) = (0, Vec::new(), self.body.node(target).ty().size() / 2);
         while at < versions.len() {
             let version = versions[at];
@@ -312,12 +360,7 @@ impl<'a> Analysis<'a> {
                     continue;
                 }
                 match class(self.body, node) {
-                    Class::Alias => versions.push(user),
-                    _ if matches!(node.op, Op::View(_) | Op::Alias | Op::Mark | Op::Reshape(_))
-                        && node.ty().size() > room =>
-                    {
-                        versions.push(user);
-                    }
+                    _ if is_other_version(self.body, user, room) => versions.push(user),
                     _ if user > write => return false,
                     Class::Pointwise => {
                         if node.ty().size() > room {

@@ -5,6 +5,7 @@
 //! where they are.
 
 use super::code::Scratch;
+use super::loops::copy_apart;
 use super::machine::{Machine, Workspace};
 use super::records::{Layout, Records};
 use super::threads::Worker;
@@ -36,7 +37,8 @@ struct CompiledSweep {
     finals: Vec<BufferId>,
     /// Where carries are in a state.
     state: Layout,
-    /// The carries that the step changes in place.
+    /// The carries that the step changes in place: in the first of the two places for states, or where the first value is,
+    /// if the result is there.
     in_place: Vec<bool>,
     /// The buffers of inputs and outputs, by the positions of slices among the step's pointers, with the slices' bytes.
     slices: Vec<Slice>,
@@ -285,21 +287,15 @@ impl CompiledSweep {
         self.step.arguments
     }
 
-    /// Where a carry is in one of two places for states.
-    fn place(&self, turns: *mut u8, turn: usize, carry: usize) -> *mut u8 {
-        let turn = if self.in_place[carry] { 0 } else { turn };
-        turns.wrapping_add(turn * self.state.bytes + self.state.offsets[carry])
-    }
-
     /// Copies the state that the next step is to read.
     ///
     /// # Safety
     ///
-    /// There is room for each carry.
+    /// There is room for each carry, which overlaps it only where it is the same place.
     unsafe fn copy(&self, pointers: &[*mut u8], to: impl Fn(usize) -> *mut u8) {
         for (carry, &bytes) in self.state.sizes.iter().enumerate() {
             // SAFETY: as the caller's.
-            unsafe { std::ptr::copy_nonoverlapping(pointers[carry], to(carry), bytes) };
+            unsafe { copy_apart(pointers[carry], to(carry), bytes) };
         }
     }
 }
@@ -321,10 +317,13 @@ fn failure(problem: OutOfMemory) -> Failure {
 impl SweepSpace {
     /// Has the next step write its carries to the place whose turn it is.
     fn point(&mut self, sweep: &CompiledSweep) {
-        let turns = self.turns.as_mut_ptr().cast::<u8>();
+        let place = self.turns.as_mut_ptr().cast::<u8>().wrapping_add(self.turn * sweep.state.bytes);
         let first = sweep.first_result();
-        for (carry, pointer) in self.step.pointers[first..first + sweep.starts.len()].iter_mut().enumerate() {
-            *pointer = sweep.place(turns, self.turn, carry);
+        for (carry, &offset) in sweep.state.offsets.iter().enumerate() {
+            self.step.pointers[first + carry] = match sweep.in_place[carry] {
+                true => self.step.pointers[carry],
+                false => place.wrapping_add(offset),
+            };
         }
     }
 
@@ -361,14 +360,15 @@ impl Runner for Running<'_> {
 
     fn begin(&mut self, sweep: usize, _: bool) {
         let (compiled, space) = (&self.compiled.sweeps[sweep], &mut self.space.sweeps[sweep]);
-        let turns = space.turns.as_mut_ptr().cast::<u8>();
-        for (carry, (pointer, &start)) in space.step.pointers.iter_mut().zip(&compiled.starts).enumerate() {
-            *pointer = self.bases[start as usize];
-            if compiled.in_place[carry] {
-                let place = compiled.place(turns, 0, carry);
+        let first_place = space.turns.as_mut_ptr().cast::<u8>();
+        let ends = compiled.starts.iter().zip(&compiled.finals);
+        for (carry, (pointer, (&start, &last))) in space.step.pointers.iter_mut().zip(ends).enumerate() {
+            let (start, last) = (self.bases[start as usize], self.bases[last as usize]);
+            *pointer = start;
+            if compiled.in_place[carry] && start != last {
+                *pointer = first_place.wrapping_add(compiled.state.offsets[carry]);
                 // SAFETY: there is room for the carry, and its first value is elsewhere.
-                unsafe { std::ptr::copy_nonoverlapping(*pointer, place, compiled.state.sizes[carry]) };
-                *pointer = place;
+                unsafe { std::ptr::copy_nonoverlapping(start, *pointer, compiled.state.sizes[carry]) };
             }
         }
         space.point(compiled);
@@ -425,12 +425,11 @@ impl Runner for Running<'_> {
         let (compiled, space) = (&self.compiled.sweeps[sweep], &mut self.space.sweeps[sweep]);
         let from = space.stored.start().wrapping_add(number * compiled.state.bytes);
         // Memory for states may grow, and move, before this one is read.
-        let turns = space.turns.as_mut_ptr().cast::<u8>();
-        for (carry, &bytes) in compiled.state.sizes.iter().enumerate() {
-            let (from, to) =
-                (from.wrapping_add(compiled.state.offsets[carry]), compiled.place(turns, space.turn, carry));
+        let place = space.turns.as_mut_ptr().cast::<u8>().wrapping_add(space.turn * compiled.state.bytes);
+        for (carry, (&bytes, &offset)) in compiled.state.sizes.iter().zip(&compiled.state.offsets).enumerate() {
+            let to = if compiled.in_place[carry] { space.step.pointers[carry] } else { place.wrapping_add(offset) };
             // SAFETY: both have room for the carry.
-            unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+            unsafe { std::ptr::copy_nonoverlapping(from.wrapping_add(offset), to, bytes) };
         }
         space.point(compiled);
         space.turn(compiled);
@@ -439,7 +438,7 @@ impl Runner for Running<'_> {
 
     fn end(&mut self, sweep: usize) -> Result<(), Failure> {
         let (compiled, space) = (&self.compiled.sweeps[sweep], &self.space.sweeps[sweep]);
-        // SAFETY: results are as large as the carries, and overlap nothing.
+        // SAFETY: results are as large as the carries, and overlap nothing but what is there already.
         unsafe { compiled.copy(&space.step.pointers, |carry| self.bases[compiled.finals[carry] as usize]) };
         Ok(())
     }

@@ -10,6 +10,7 @@ use super::values::ValueId;
 use super::{Memo, Push, READS, push_body};
 use crate::algebra::Label;
 use crate::kernel::roots::{self, Class, NEST};
+use crate::kernel::scattered_onto;
 use crate::shape::size;
 use crate::term::{Body, NodeId, Op};
 
@@ -41,13 +42,23 @@ fn has_gathers_from_values(body: &Body, seen: &mut HashSet<*const Body>) -> bool
     let sources = || body.nodes.iter().filter(|node| node.op == Op::Gather).map(|node| node.args[0] as usize);
     let is_leaf = |at: usize| matches!(body.nodes[at].op, Op::Parameter(_) | Op::Constant(_));
     if sources().any(|source| !is_leaf(source)) {
-        let stored = roots::stored_without_gathers(body);
+        let stored = stored(body);
         if sources().any(|source| !stored[source]) {
             return true;
         }
     }
     let nested = body.nodes.iter().flat_map(|node| node.op.bodies());
     nested.into_iter().any(|body| seen.insert(Arc::as_ptr(body)) && has_gathers_from_values(body, seen))
+}
+
+/// Which nodes are stored though no gather reads them: where something is added to an array at some positions, it may be
+/// changed in place, unless reads that moved into the sum read the addition too.
+pub(super) fn stored(body: &Body) -> Vec<bool> {
+    let (mut stored, uses) = (roots::stored_without_gathers(body), body.use_counts());
+    for (id, stored) in (0..).zip(&mut stored) {
+        *stored |= scattered_onto(body, &uses, id).is_some();
+    }
+    stored
 }
 
 impl Push<'_> {

@@ -17,7 +17,6 @@ mod rules;
 mod still;
 mod values;
 
-use crate::kernel::roots;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 use crate::simplify::{SimplifiedBodies, bounds};
@@ -98,7 +97,7 @@ impl<'a> Push<'a> {
             let index = node.types.iter().all(|ty| !ty.dtype.is_float());
             arithmetic.push(own && index && node.args.iter().all(|&arg| arithmetic[arg as usize]));
         }
-        let stored = memo.by_cost.then(|| roots::stored_without_gathers(body));
+        let stored = memo.by_cost.then(|| cost::stored(body));
         Push {
             body,
             memo,
