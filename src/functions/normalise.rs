@@ -31,7 +31,8 @@ pub fn softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize) 
     })
 }
 
-/// The logarithm of [`softmax`], exact where that is next to 0.
+/// The logarithm of [`softmax`], finite where that is so small that it is 0. Results next to 0, of a softmax next to 1, have the
+/// absolute error of numbers next to 1.
 #[track_caller]
 pub fn log_softmax<A: Algebra, E: Float, R: Rank>(x: &Tensor<A, E, R>, axis: usize) -> Tensor<A, E, R> {
     along("log_softmax", x, axis, |x| {

@@ -387,10 +387,16 @@ impl Algebra for Staged {
     }
 }
 
-/// Whether a side of a conditional holds a loop or a contraction, so that it pays to run it only where it is chosen.
+/// Elements of an array that a side of a conditional writes into, at least, for the other side to leave it where it is; of
+/// fewer all are selected.
+const WRITTEN: usize = 64;
+
+/// Whether a side of a conditional holds a loop or a contraction, or writes into an array that is not small, so that it pays
+/// to run it only where it is chosen.
 fn is_worth_skipping(body: &Body<Build>) -> bool {
     body.nodes.iter().any(|node| match &node.op {
         Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Contract(_) => true,
+        Op::ScatterSet | Op::Scatter(_) => node.ty().size() >= WRITTEN,
         Op::Extra(build) => is_worth_skipping(&build.body),
         Op::Custom(custom) => is_worth_skipping(&custom.value),
         _ => false,

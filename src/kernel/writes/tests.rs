@@ -390,3 +390,29 @@ fn gradients_of_steps_that_write_twice_write_some_elements() {
         assert_eq!((2 * value, 2 * gradient), (more, most), "{set}");
     }
 }
+
+#[test]
+fn conditionals_that_write_into_many_elements_run_one_side() {
+    use crate::prelude::*;
+    // The elements that are written, of a value and of its gradient.
+    let of = |n: usize, steps: usize| {
+        let start = Vector::from((0..n).map(|k| (k as f64 * 0.37).sin()).collect::<Vec<f64>>());
+        let staged = stage(
+            |start: &Vector<_, f64>| {
+                fold(start.clone(), &iota(steps), |x: Vector<_, f64>, k| {
+                    let (here, next) = (x.at(&k), x.at(&k + 1));
+                    let (sine, cosine) = (here.sin() * &next, next.cos());
+                    cond(here.gt(0.0), || x.scatter_set(&k + 1, &sine), || x.scatter_add(&k, &cosine))
+                })
+            },
+            &start,
+        );
+        let staged = staged.expect("a program");
+        let gradient = staged.vjp().expect("a gradient");
+        [staged.program(), gradient.program()]
+            .map(|body| written(&lower_in_place(&crate::vectorise::push_gathers(body))))
+    };
+    // As many more as the loop has arrays to begin with.
+    let ([value, gradient], [more, most]) = (of(100, 50), of(1100, 50));
+    assert!(more - value <= 3000 && most - gradient <= 6000, "{value} {gradient} {more} {most}");
+}
