@@ -516,7 +516,7 @@ impl Code {
 }
 
 /// The place of a partial result of a nest that is not split, which has none.
-pub(super) fn unsplit(_: u32) -> *mut u8 {
+fn unsplit(_: u32) -> *mut u8 {
     unreachable!("only nests that are split have partial results")
 }
 

@@ -317,13 +317,20 @@ fn failure(problem: OutOfMemory) -> Failure {
 impl SweepSpace {
     /// Has the next step write its carries to the place whose turn it is.
     fn point(&mut self, sweep: &CompiledSweep) {
-        let place = self.turns.as_mut_ptr().cast::<u8>().wrapping_add(self.turn * sweep.state.bytes);
         let first = sweep.first_result();
-        for (carry, &offset) in sweep.state.offsets.iter().enumerate() {
-            self.step.pointers[first + carry] = match sweep.in_place[carry] {
-                true => self.step.pointers[carry],
-                false => place.wrapping_add(offset),
-            };
+        for carry in 0..sweep.starts.len() {
+            self.step.pointers[first + carry] = self.place(sweep, carry);
+        }
+    }
+
+    /// Where a carry goes whose turn it is; one that is changed in place is where it was.
+    fn place(&mut self, sweep: &CompiledSweep, carry: usize) -> *mut u8 {
+        match sweep.in_place[carry] {
+            true => self.step.pointers[carry],
+            false => {
+                let turns = self.turns.as_mut_ptr().cast::<u8>();
+                turns.wrapping_add(self.turn * sweep.state.bytes + sweep.state.offsets[carry])
+            }
         }
     }
 
@@ -425,11 +432,10 @@ impl Runner for Running<'_> {
         let (compiled, space) = (&self.compiled.sweeps[sweep], &mut self.space.sweeps[sweep]);
         let from = space.stored.start().wrapping_add(number * compiled.state.bytes);
         // Memory for states may grow, and move, before this one is read.
-        let place = space.turns.as_mut_ptr().cast::<u8>().wrapping_add(space.turn * compiled.state.bytes);
-        for (carry, (&bytes, &offset)) in compiled.state.sizes.iter().zip(&compiled.state.offsets).enumerate() {
-            let to = if compiled.in_place[carry] { space.step.pointers[carry] } else { place.wrapping_add(offset) };
+        for (carry, &bytes) in compiled.state.sizes.iter().enumerate() {
+            let (from, to) = (from.wrapping_add(compiled.state.offsets[carry]), space.place(compiled, carry));
             // SAFETY: both have room for the carry.
-            unsafe { std::ptr::copy_nonoverlapping(from.wrapping_add(offset), to, bytes) };
+            unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
         }
         space.point(compiled);
         space.turn(compiled);
