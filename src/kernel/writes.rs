@@ -7,8 +7,8 @@
 use crate::algebra::Reduction;
 use crate::kernel::roots::{Class, class};
 use crate::operation::Binary;
-use crate::term::{Body, Branch, NodeId, Op};
-use smallvec::SmallVec;
+use crate::term::{Body, Branch, Node, NodeId, Op};
+use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -44,23 +44,25 @@ pub(crate) fn turned_scatter(body: &Body, id: NodeId) -> Option<NodeId> {
     (is_scatter && map.permutation().is_some()).then_some(node.args[0])
 }
 
+/// The operand that may be changed in place and what is added to it or subtracted, in all ways to see a sum or difference.
+fn additions(node: &Node) -> SmallVec<[(NodeId, NodeId); 2]> {
+    match (&node.op, &node.args[..]) {
+        (Op::Binary(Binary::Add), &[a, b]) => smallvec![(a, b), (b, a)],
+        (Op::Binary(Binary::Sub), &[a, b]) => smallvec![(a, b)],
+        _ => smallvec![],
+    }
+}
+
 /// The array and what is added to it, for a sum or difference that adds something which is zero but at some positions, and is
 /// made for that alone.
 pub(crate) fn scattered_onto(body: &Body, uses: &[u32], id: NodeId) -> Option<(NodeId, NodeId)> {
-    let (op, args) = (&body.node(id).op, &body.node(id).args);
-    let sides: &[(usize, usize)] = match op {
-        Op::Binary(Binary::Add) => &[(0, 1), (1, 0)],
-        Op::Binary(Binary::Sub) => &[(0, 1)],
-        _ => return None,
-    };
     let is_scattered = |id: NodeId| {
         let scatter = turned_scatter(body, id).unwrap_or(id);
         matches!(body.node(scatter).op, Op::Scatter(_) | Op::Accumulate(_))
             && uses[id as usize] == 1
             && uses[scatter as usize] == 1
     };
-    let sides = sides.iter().map(|&(target, added)| (args[target], args[added]));
-    sides.into_iter().find(|&(target, added)| target != added && is_scattered(added))
+    additions(body.node(id)).into_iter().find(|&(target, added)| target != added && is_scattered(added))
 }
 
 /// The users of each node.
@@ -107,6 +109,8 @@ pub(crate) struct Known {
     steps: HashMap<(*const Body, usize), (Arc<Body>, Arc<Vec<bool>>)>,
     /// The captures that the sides of a conditional change in place.
     sides: HashMap<[*const Body; 2], ([Arc<Body>; 2], Arc<Becomes>)>,
+    /// Bodies with reads before writes.
+    ordered: HashMap<*const Body, (Arc<Body>, Arc<Body>)>,
 }
 
 impl Known {
@@ -259,8 +263,7 @@ impl<'a> Analysis<'a> {
                     self.writes.in_place[at] = true;
                 }
                 Op::Binary(op @ (Binary::Add | Binary::Sub)) => {
-                    let sides = [(node.args[0], node.args[1]), (node.args[1], node.args[0])];
-                    for &(target, added) in &sides[..if *op == Binary::Add { 2 } else { 1 }] {
+                    for (target, added) in additions(node) {
                         if self.is_addition(target, added, *op) && self.takes(target, id) {
                             self.change(target);
                             self.memory[at] = self.memory[target as usize];

@@ -20,33 +20,11 @@ type Waits = HashMap<NodeId, SmallVec<[NodeId; 4]>>;
 
 /// The program, with writes after the reads of their targets that do not need them, in bodies inside too.
 pub(crate) fn reads_first<'a>(body: &'a Body, known: &mut Known) -> Cow<'a, Body> {
-    reordered(body, known, &mut HashMap::new())
-}
-
-/// Reorders a body; those inside that are done are known by their addresses, and held as long.
-fn reordered<'a>(
-    body: &'a Body,
-    known: &mut Known,
-    done: &mut HashMap<*const Body, (Arc<Body>, Arc<Body>)>,
-) -> Cow<'a, Body> {
     let mut changed: HashMap<NodeId, Op> = HashMap::new();
     for (id, node) in (0..).zip(&body.nodes) {
-        if node.op.bodies().is_empty() {
-            continue;
-        }
         let mut is_same = true;
         let op = node.op.map_bodies(|inner| {
-            let found = match done.get(&Arc::as_ptr(inner)) {
-                Some((_, found)) => found.clone(),
-                None => {
-                    let found = match reordered(inner, known, done) {
-                        Cow::Borrowed(_) => inner.clone(),
-                        Cow::Owned(other) => Arc::new(other),
-                    };
-                    done.insert(Arc::as_ptr(inner), (inner.clone(), found.clone()));
-                    found
-                }
-            };
+            let found = known.reads_first(inner);
             is_same &= Arc::ptr_eq(&found, inner);
             found
         });
@@ -56,23 +34,45 @@ fn reordered<'a>(
     }
     let body = match changed.is_empty() {
         true => Cow::Borrowed(body),
-        false => Cow::Owned(rebuilt(body, body.arity() as NodeId..body.nodes.len() as NodeId, &mut changed)),
+        false => {
+            let all = body.arity() as NodeId..body.nodes.len() as NodeId;
+            Cow::Owned(rebuilt(body, all, |id| changed.remove(&id)))
+        }
     };
     let waits = waits(&body, known);
     match waits.is_empty() {
         true => body,
-        false => Cow::Owned(rebuilt(&body, order(&body, &waits), &mut changed)),
+        false => Cow::Owned(rebuilt(&body, order(&body, &waits), |_| None)),
     }
 }
 
-/// The program with its nodes in another order, and with other operations for some.
-fn rebuilt(body: &Body, order: impl IntoIterator<Item = NodeId>, ops: &mut HashMap<NodeId, Op>) -> Body {
+impl Known {
+    /// As [`reads_first`], for a body inside.
+    fn reads_first(&mut self, body: &Arc<Body>) -> Arc<Body> {
+        if let Some((_, found)) = self.ordered.get(&Arc::as_ptr(body)) {
+            return found.clone();
+        }
+        let found = match reads_first(body, self) {
+            Cow::Borrowed(_) => body.clone(),
+            Cow::Owned(other) => Arc::new(other),
+        };
+        self.ordered.insert(Arc::as_ptr(body), (body.clone(), found.clone()));
+        found
+    }
+}
+
+/// The program with its nodes in an order, and with other operations for some.
+fn rebuilt(
+    body: &Body,
+    order: impl IntoIterator<Item = NodeId>,
+    mut changed: impl FnMut(NodeId) -> Option<Op>,
+) -> Body {
     let mut graph = Graph::like(body);
     let mut ids: Vec<NodeId> = (0..body.nodes.len() as NodeId).collect();
     for id in order {
         let node = body.node(id);
         let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-        ids[id as usize] = graph.add(ops.remove(&id).unwrap_or_else(|| node.op.clone()), &args);
+        ids[id as usize] = graph.add(changed(id).unwrap_or_else(|| node.op.clone()), &args);
     }
     let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
     graph.finish(&results)
@@ -164,16 +164,16 @@ fn order(body: &Body, waits: &Waits) -> Vec<NodeId> {
         (0..count as NodeId).filter(|&id| missing[id as usize] == 0).map(Reverse).collect();
     let (mut order, mut first) = (Vec::with_capacity(count), 0);
     while order.len() < count {
-        // Where two writes wait for reads that need the other, the first does not wait.
-        let id = ready.pop().map_or_else(
-            || {
+        let id = match ready.pop() {
+            Some(Reverse(id)) => id,
+            // Two writes wait for reads that need the other: the first does not wait.
+            None => {
                 while is_placed[first] {
                     first += 1;
                 }
                 first as NodeId
-            },
-            |Reverse(id)| id,
-        );
+            }
+        };
         if std::mem::replace(&mut is_placed[id as usize], true) {
             continue;
         }

@@ -294,7 +294,7 @@ fn a_loop_with_a_condition_writes_an_element() {
     let sweeps = sweeps.expect("a loop with a condition");
     let step = &sweeps.bodies[0];
     assert!(step.changes(0));
-    // What the loop begins with is made for it alone, and becomes what it ends with.
+    // The first array is made for the loop alone, and becomes the last one.
     assert_eq!(procedure.origin(sweeps.arguments[0]), procedure.origin(sweeps.results[0]));
     assert!(written(step) <= 3, "{}", written(step));
 }

@@ -1,0 +1,198 @@
+//! The steps of writes: into the memory of what they change, or into a copy.
+
+use super::{Alone, Lowering, Place};
+use crate::algebra::Reduction;
+use crate::kernel::access::{Access, Affine, Guards};
+use crate::kernel::emit::{Emitter, Obstacle};
+use crate::kernel::nest::{Mode, Store, Value, ValueId};
+use crate::kernel::procedure::{BufferId, Source};
+use crate::kernel::roots::{Class, domain};
+use crate::kernel::writes::turned_scatter;
+use crate::operation::{Binary, Comparison};
+use crate::shape::{DType, Shape, Type, size};
+use crate::term::distinct::are_distinct;
+use crate::term::{NodeId, Op};
+use smallvec::SmallVec;
+
+impl Lowering<'_> {
+    /// A write into the buffer of the target, or into a copy.
+    pub(super) fn writing(&mut self, id: NodeId) -> Result<(), Obstacle> {
+        let (body, node) = (self.body, self.body.node(id));
+        if let Some(&added) = self.writes.additions.get(&id) {
+            let target = node.args[usize::from(node.args[0] == added)];
+            let buffer = self.alias(id, target);
+            self.procedure.continued.push(buffer);
+            self.change(buffer);
+            self.alone = Some(Alone { node: added, negated: node.op == Op::Binary(Binary::Sub) });
+            let done = self.adding(added, buffer);
+            self.alone = None;
+            return done;
+        }
+        let (shape, target, updates) = (&node.ty().shape, node.args[0], node.args[1]);
+        let buffer = if self.writes.is_in_place(id) {
+            let buffer = self.alias(id, target);
+            self.change(buffer);
+            buffer
+        } else {
+            let buffer = self.local(id);
+            let store = |emitter: &mut Emitter| {
+                let access = Access::identity(shape.len());
+                let at = access.linear(shape, shape).ok_or(Obstacle::Read(id))?;
+                Ok((emitter.emit(target, access, NodeId::MAX)?, at, Guards::new(), None))
+            };
+            self.nest(shape, buffer, Mode::Write, store)?;
+            buffer
+        };
+        let domain = body.node(updates).ty().shape.clone();
+        if size(&domain) == 0 {
+            return Ok(());
+        }
+        let indexed = body.node(node.args[2]).ty().rank();
+        let axes = domain.len();
+        let outer = Access { rows: (0..indexed).map(|axis| Affine::axis(axis, axes)).collect(), guards: Guards::new() };
+        let rows = (indexed..axes).map(|axis| Affine::axis(axis, axes)).collect();
+        let row = &domain[indexed..];
+        let at = Access { rows, guards: Guards::new() }.linear(row, &domain).ok_or(Obstacle::Read(id))?;
+        let stride = size(row) as i64;
+        let positions = |emitter: &mut Emitter, outer: &Access| -> Result<SmallVec<[(ValueId, i64); 3]>, Obstacle> {
+            let found = node.args[2..].iter().zip(shape);
+            found.map(|(&arg, &extent)| Ok((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64))).collect()
+        };
+        // Of several updates at one position the last counts: those before it are not written, so that they may be in any order.
+        let latest = match are_distinct(body, &node.args[2..]) {
+            true => None,
+            false => {
+                let extents = &shape[..node.args.len() - 2];
+                let latest = self.buffer(&Type::new(DType::I64, extents), Source::Local);
+                let places = &domain[..indexed];
+                let number = |axes: usize| {
+                    let rows = (0..indexed).map(|axis| Affine::axis(axis, axes)).collect();
+                    Access { rows, guards: Guards::new() }.linear(places, &domain[..axes]).ok_or(Obstacle::Read(id))
+                };
+                let own = number(indexed)?;
+                let outer = Access::identity(indexed);
+                let store = |emitter: &mut Emitter| {
+                    let indices = positions(emitter, &outer)?;
+                    let (index, extent) = emitter.joined(&indices, &Guards::new());
+                    let value = emitter.add(Value::Position(own.clone()), DType::I64);
+                    Ok((value, Affine::constant(0, indexed), Guards::new(), Some((index, 1, extent))))
+                };
+                self.nest(&Shape::from_slice(places), latest, Mode::Reduce(Reduction::Max), store)?;
+                Some((latest, number(axes)?))
+            }
+        };
+        let write = |emitter: &mut Emitter| {
+            let indices = positions(emitter, &outer)?;
+            let value = emitter.emit(updates, Access::identity(axes), NodeId::MAX)?;
+            let Some((buffer, number)) = &latest else {
+                let strides: SmallVec<[i64; 4]> = crate::shape::strides(shape).iter().map(|&n| n as i64).collect();
+                let strides = &strides[..indices.len()];
+                let (place, index) = emitter.located(&indices, strides, &Guards::new()).ok_or(Obstacle::Read(id))?;
+                return Ok((value, at.plus(1, &place).ok_or(Obstacle::Read(id))?, index));
+            };
+            let (index, extent) = emitter.joined(&indices, &Guards::new());
+            let first = Affine::constant(0, axes);
+            let last = Value::Gather { buffer: *buffer, at: first, stride: 1, index, extent };
+            let last = emitter.add(last, DType::I64);
+            let number = emitter.add(Value::Position(number.clone()), DType::I64);
+            let stays = emitter.add(Value::Compare(Comparison::Equal, last, number), DType::Bool);
+            let outside = emitter.integer(-1);
+            let index = emitter.add(Value::Select(stays, index, outside), DType::I64);
+            Ok((value, at.clone(), Some((index, stride, extent))))
+        };
+        let (place, (value, at, index)) = self.separate(&domain, buffer, (id, &node.args[1..]), write)?;
+        self.store(place, Store { value, buffer, at, guards: Guards::new(), index, mode: Mode::Write });
+        Ok(())
+    }
+
+    /// Adds a node to a buffer that has elements.
+    pub(super) fn adding(&mut self, id: NodeId, buffer: BufferId) -> Result<(), Obstacle> {
+        let (body, node) = (self.body, self.body.node(id));
+        let shape = &node.ty().shape;
+        let own: SmallVec<[i64; 4]> = crate::shape::strides(shape).iter().map(|&stride| stride as i64).collect();
+        if let (Some(scatter), Op::View(map)) = (turned_scatter(body, id), &node.op) {
+            let axes = map.permutation().expect("a scatter with its axes in another order");
+            let strides: SmallVec<[i64; 4]> = axes.iter().map(|&axis| own[axis]).collect();
+            return self.scattering(scatter, buffer, &strides);
+        }
+        if matches!(node.op, Op::Scatter(_)) {
+            return self.scattering(id, buffer, &own);
+        }
+        if size(shape) == 0 || self.class(id) == Class::Reducing && size(&domain(body, node)) == 0 {
+            return Ok(());
+        }
+        if self.class(id) == Class::Reducing {
+            return self.reducing(id, buffer);
+        }
+        let store = |emitter: &mut Emitter| {
+            let access = Access::identity(shape.len());
+            let at = access.linear(shape, shape).ok_or(Obstacle::Read(id))?;
+            Ok((emitter.emit(id, access, NodeId::MAX)?, at, Guards::new(), None))
+        };
+        self.nest(shape, buffer, Mode::Reduce(Reduction::Sum), store)
+    }
+
+    /// The additions of a scatter to a buffer whose elements are so far apart along the scatter's axes.
+    pub(super) fn scattering(&mut self, id: NodeId, buffer: BufferId, strides: &[i64]) -> Result<(), Obstacle> {
+        let (body, node) = (self.body, self.body.node(id));
+        let Op::Scatter(extents) = &node.op else { unreachable!("a scatter") };
+        let domain = domain(body, node);
+        if size(&domain) == 0 {
+            return Ok(());
+        }
+        let (axes, indexed) = (domain.len(), body.node(node.args[1]).ty().rank());
+        let outer = Access { rows: (0..indexed).map(|axis| Affine::axis(axis, axes)).collect(), guards: Guards::new() };
+        let mut at = Affine::constant(0, axes);
+        for (axis, &stride) in (indexed..axes).zip(&strides[extents.len()..]) {
+            at.coefficients[axis] = stride;
+        }
+        let store = |emitter: &mut Emitter| {
+            let mut indices: SmallVec<[(ValueId, i64); 3]> = SmallVec::new();
+            for (&arg, &extent) in node.args[1..].iter().zip(extents) {
+                indices.push((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64));
+            }
+            let found = emitter.located(&indices, &strides[..extents.len()], &Guards::new());
+            let (place, index) = found.ok_or(Obstacle::Read(id))?;
+            let value = emitter.emit(node.args[0], Access::identity(axes), NodeId::MAX)?;
+            Ok((value, at.plus(1, &place).ok_or(Obstacle::Read(id))?, Guards::new(), index))
+        };
+        self.nest(&domain, buffer, Mode::Reduce(Reduction::Sum), store)
+    }
+
+    /// Writes what a store into memory that has elements needs into a nest of its own. That reads nothing there that it may have
+    /// written: such operands are stored first.
+    pub(super) fn separate<T>(
+        &mut self,
+        domain: &[usize],
+        buffer: BufferId,
+        (node, operands): (NodeId, &[NodeId]),
+        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+    ) -> Result<(usize, T), Obstacle> {
+        loop {
+            let Some(written) = self.fresh(domain, &write)? else { continue };
+            if size(domain) <= 1 || !self.reads(written.0, buffer) {
+                return Ok(written);
+            }
+            self.places.pop();
+            let alone = self.alone.take();
+            // Of a node that is a whole value all of it is stored, and of others what they are made of.
+            let whole = if self.class(node) == Class::Pointwise { &[node][..] } else { operands };
+            assert!(
+                whole.iter().any(|&id| !self.buffers.contains(id)),
+                "a write in place reads its target through others"
+            );
+            for &operand in whole {
+                if !self.buffers.contains(operand) {
+                    self.pointwise(operand)?;
+                }
+            }
+            self.alone = alone;
+        }
+    }
+
+    /// Whether the nest at a place reads the memory of a buffer.
+    fn reads(&self, place: usize, buffer: BufferId) -> bool {
+        let Place::Nest(draft) = &self.places[place] else { unreachable!("a place of a nest") };
+        draft.nest.nest.read().any(|read| self.procedure.origin(read) == self.procedure.origin(buffer))
+    }
+}
