@@ -10,8 +10,8 @@ use std::borrow::Cow;
 
 /// The program in terms of what nests can do: the position of an extreme is the least position of an element that is it, or
 /// that is NaN, since of NaNs, which no element equals, the first counts. Updates that are put together only to be scattered
-/// are scattered from where they are. What is read, added or written at positions along no axis is the array itself. A view whose
-/// positions in memory can not be counted reads at computed ones.
+/// are scattered from where they are. An array that is read, added or written at positions along no axis is the result. A view
+/// whose positions in memory can not be counted reads at computed ones.
 pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
     let is_sugar = |node: &Node| {
         matches!(node.op, Op::ArgReduce(..))
@@ -30,7 +30,7 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
             Op::ArgReduce(extreme, axis) if body.node(node.args[0]).ty().shape[*axis] > 0 => {
                 position(&mut graph, *extreme, args[0], *axis)
             }
-            // Of a target and updates the updates.
+            // The updates follow the target of a write.
             _ if is_without_positions(node) => args[args.len() - 1],
             Op::Scatter(extents) if let Some(updates) = pieces(body, node) => {
                 let updates: Vec<NodeId> = updates.iter().map(|&piece| ids[piece as usize]).collect();

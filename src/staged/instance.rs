@@ -387,8 +387,8 @@ impl Algebra for Staged {
     }
 }
 
-/// Elements of an array that a side of a conditional writes into, at least, for the other side to leave it where it is; of
-/// fewer all are selected.
+/// The fewest elements of an array for which a write keeps the sides of a conditional as bodies: a selection would go through
+/// all of them.
 const WRITTEN: usize = 64;
 
 /// Whether a side of a conditional holds a loop or a contraction, or writes into an array that is not small, so that it pays

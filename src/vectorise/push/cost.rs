@@ -51,8 +51,8 @@ fn has_gathers_from_values(body: &Body, seen: &mut HashSet<*const Body>) -> bool
     nested.into_iter().any(|body| seen.insert(Arc::as_ptr(body)) && has_gathers_from_values(body, seen))
 }
 
-/// Which nodes are stored though no gather reads them: where something is added to an array at some positions, it may be
-/// changed in place, unless reads that moved into the sum read the addition too.
+/// Which nodes are stored though no gather reads them. A sum that adds to an array at some positions counts as stored: it may
+/// be made in the array's place, which gathers that moved into its operands would prevent.
 pub(super) fn stored(body: &Body) -> Vec<bool> {
     let (mut stored, uses) = (roots::stored_without_gathers(body), body.use_counts());
     for (id, stored) in (0..).zip(&mut stored) {
