@@ -125,3 +125,30 @@ fn short_rows_are_shifted_turned_and_put_side_by_side() {
         close(&sums.to_vec(), &expected_sums.to_vec());
     }
 }
+
+/// The updates were written into a block's own rows, before the copy of the target, which came after the blocks: they were lost.
+#[test]
+fn steps_on_one_buffer_keep_their_order() {
+    type M<A> = Matrix<A, f64>;
+    fn set<A: Algebra>((m, t, u, k): &(M<A>, M<A>, M<A>, Vector<A, i64>)) -> (M<A>, M<A>) {
+        (deltaray::functions::softmax(m, 0), t.scatter_set(k, u))
+    }
+    fn added<A: Algebra>((m, t, u, k): &(M<A>, M<A>, M<A>, Vector<A, i64>)) -> (M<A>, M<A>) {
+        let t = t + m.sum();
+        (deltaray::functions::softmax(m, 0) * &t, t.scatter_add(k, u).scatter_set(k, &(u * 2.0)) - t.sin())
+    }
+    for columns in [500, 9000] {
+        let table = |rows: usize, seed: u64| Matrix::from_elements((rows, columns), numbers(rows * columns, seed));
+        let at = (table(2, 1), table(2, 2), table(1, 3), Vector::from(vec![1]));
+        macro_rules! check {
+            ($($f:ident),*) => { $(
+                let (soft, written) = $f(&at);
+                let program = stage($f, &at).unwrap().compile(Cpu::default()).unwrap();
+                let (found_soft, found) = program.call(&at).unwrap();
+                close(&found_soft.to_vec(), &soft.to_vec());
+                close(&found.to_vec(), &written.to_vec());
+            )* };
+        }
+        check!(set, added);
+    }
+}

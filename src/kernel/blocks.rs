@@ -46,6 +46,7 @@ pub(crate) fn blocked(mut procedure: Procedure) -> Procedure {
         while window.len() > 1
             && let Some(group) = best(&procedure, &window, &uses)
         {
+            debug_assert!(keeps_order(&procedure, &window, &group.sides), "steps on one buffer change places");
             let mut before = Vec::new();
             let mut after = Vec::new();
             for (at, step) in window.into_iter().enumerate() {
@@ -75,8 +76,28 @@ fn touches<'a>(procedure: &Procedure, steps: impl Iterator<Item = &'a Step>) -> 
     touches
 }
 
+/// Whether steps that touch the same buffer run in their order, unless both read it.
+fn keeps_order(procedure: &Procedure, steps: &[Step], sides: &[Side]) -> bool {
+    let (mut read, mut written): (TermMap<BufferId, Side>, TermMap<BufferId, Side>) = Default::default();
+    steps.iter().zip(sides).all(|(step, &side)| {
+        let (reads, writes) = step.touched();
+        let after = |sides: &TermMap<BufferId, Side>, id: &BufferId| {
+            sides.get(&procedure.origin(*id)).is_none_or(|&earlier| earlier <= side)
+        };
+        let keeps = reads.iter().all(|id| after(&written, id))
+            && writes.iter().all(|id| after(&read, id) && after(&written, id));
+        for (ids, sides) in [(&reads, &mut read), (&writes, &mut written)] {
+            ids.iter().for_each(|&id| {
+                let latest = sides.entry(procedure.origin(id)).or_insert(side);
+                *latest = side.max(*latest);
+            });
+        }
+        keeps
+    })
+}
+
 /// Where a step runs.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Side {
     Before,
     Inside,
@@ -133,28 +154,45 @@ struct Group<'a> {
     sides: Vec<Side>,
     steps: Vec<RowStep<'a>>,
     written: TermMap<BufferId, Written>,
+    /// The buffers that steps read.
+    read: HashSet<BufferId>,
 }
 
 impl<'a> Group<'a> {
     /// All steps of a window that can go along rows of this extent together.
     fn of(procedure: &'a Procedure, window: &'a [Step], extent: usize) -> Group<'a> {
-        let mut group = Group { procedure, extent, sides: Vec::new(), steps: Vec::new(), written: TermMap::default() };
-        let mut late: HashSet<BufferId> = HashSet::new();
+        let mut group = Group {
+            procedure,
+            extent,
+            sides: Vec::new(),
+            steps: Vec::new(),
+            written: TermMap::default(),
+            read: HashSet::new(),
+        };
+        // What steps that come after the group read and write.
+        let (mut late_reads, mut late_writes): (HashSet<BufferId>, HashSet<BufferId>) = Default::default();
         for step in window {
             let (reads, writes) = step.touched();
             let origin =
                 |ids: Vec<BufferId>| -> Vec<BufferId> { ids.into_iter().map(|id| procedure.origin(id)).collect() };
             let (reads, writes) = (origin(reads), origin(writes));
-            let waits = reads.iter().any(|id| late.contains(id));
+            // Steps that touch the same buffer keep their order, unless both read it.
+            let waits = reads.iter().any(|id| late_writes.contains(id))
+                || writes.iter().any(|id| late_writes.contains(id) || late_reads.contains(id));
+            let follows = |group: &Group| {
+                reads.iter().any(|id| group.written.contains_key(id))
+                    || writes.iter().any(|id| group.written.contains_key(id) || group.read.contains(id))
+            };
             let side = if !waits && group.join(step) {
                 Side::Inside
-            } else if waits || reads.iter().chain(&writes).any(|id| group.written.contains_key(id)) {
+            } else if waits || follows(&group) {
                 Side::After
             } else {
                 Side::Before
             };
             if side == Side::After {
-                late.extend(writes);
+                late_reads.extend(reads);
+                late_writes.extend(writes);
             }
             group.sides.push(side);
         }
@@ -175,6 +213,13 @@ impl<'a> Group<'a> {
             Some(Written::Apart | Written::Sum) => false,
         });
         if !fits {
+            return false;
+        }
+        // What a block reads of a buffer from outside is not written in it.
+        let own: HashSet<BufferId> = step.reads.iter().map(|rows| procedure.origin(rows.buffer)).collect();
+        let is_outside = |id: &BufferId| !self.written.contains_key(id);
+        let is_read = |id: &BufferId| self.read.contains(id) || own.contains(id);
+        if step.writes.iter().map(|(rows, _)| procedure.origin(rows.buffer)).any(|id| is_outside(&id) && is_read(&id)) {
             return false;
         }
         let mut new: TermMap<BufferId, Written> = TermMap::default();
@@ -199,6 +244,7 @@ impl<'a> Group<'a> {
             new.insert(id, now);
         }
         self.written.extend(new);
+        self.read.extend(own);
         self.steps.push(step);
         true
     }
