@@ -6,6 +6,9 @@ pub mod tutorial {}
 #[doc = include_str!("../docs/attribute.md")]
 pub mod attribute {}
 
+#[doc = include_str!("../docs/loops-that-write.md")]
+pub mod loops_that_write {}
+
 #[doc = include_str!("../docs/paper.md")]
 pub mod papers_programs {}
 

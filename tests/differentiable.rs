@@ -21,3 +21,5 @@ mod names;
 mod plain;
 #[path = "differentiable/signatures.rs"]
 mod signatures;
+#[path = "differentiable/writes.rs"]
+mod writes;

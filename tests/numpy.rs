@@ -89,6 +89,27 @@ fn reading_and_writing() {
 }
 
 #[test]
+fn writing_at_positions_and_ranges() {
+    type I = Scalar<Concrete, i64>;
+    let (i, j, k, v): (I, I, I, f64) = (scalar(1), scalar(2), scalar(1), 7.0);
+    // What is written is given away: every row of the table begins anew.
+    let written = |f: fn(Vector64, Vector64, Matrix64, I, I, I, f64) -> Matrix64, expected: [[f64; 3]; 2]| {
+        assert_eq!(f(x(), y(), a(), i.clone(), j.clone(), k.clone(), v), expected.into());
+    };
+    written(|x, _, a, i, _, _, v| a.with((0, ..), x.with(&i, v)), [[1.0, 7.0, 4.0], [4.0, 5.0, 6.0]]);
+    written(|_, _, a, i, j, _, v| a.with((&i, &j), v), [[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]]);
+    written(|_, y, a, i, _, _, _| a.with((&i, ..), &y), [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]);
+    written(|x, _, a, _, _, k, _| a.with((.., &k), &x.slice(0, ..2)), [[1.0, 1.0, 3.0], [4.0, 2.0, 6.0]]);
+    written(|_, _, a, _, _, _, _| a.with((1.., ..2), 0.0), [[1.0, 2.0, 3.0], [0.0, 0.0, 6.0]]);
+    written(|x, _, a, i, _, _, v| a.with((0, ..), x.with_added(&i, v)), [[1.0, 9.0, 4.0], [4.0, 5.0, 6.0]]);
+    let double = |x: Vector64, _: Vector64, a: Matrix64, i: I, _: I, _: I, v: f64| {
+        let x = x.with_updated(&i, |old| old * v);
+        a.with((0, ..), x)
+    };
+    written(double, [[1.0, 14.0, 4.0], [4.0, 5.0, 6.0]]);
+}
+
+#[test]
 fn elements() {
     let (x, y) = (x(), y());
     assert_eq!(((&x + &y).to_vec(), (2.0 * &x).to_vec(), (-&x).to_vec()), {

@@ -32,8 +32,10 @@ mod scatter;
 mod segments;
 mod sort;
 mod structure;
+mod subscript;
 mod tree;
 mod while_loop;
+mod write;
 
 pub use crate::term::Checkpoints;
 pub(crate) use apply::{broadcast_shape, check_axis, refuse};
@@ -61,6 +63,7 @@ pub use scatter::{Masked, masked};
 pub use segments::{Segments, reduce_by_index, reduce_by_index_axis, reduce_segments, reduce_segments_axis};
 pub(crate) use structure::move_axis;
 pub use structure::{AxisList, concatenate, stack};
+pub use subscript::{Part, Subscript};
 pub use tree::{Args, Family, Tree, check_same_structure, check_same_trees, duplicate, rebuild_field};
 pub(crate) use tree::{check_same_outlines, outline_of};
 pub use while_loop::{WHILE_LOOP_BYTES, checkpoint, while_loop};

@@ -6,7 +6,7 @@ use crate::shape::{Axes, Shape, Type};
 use crate::tensor::apply::{apply, broadcast_shape, check_axis, fail};
 use crate::tensor::{Element, IntoShape, R0, R1, R2, R3, R4, R5, R6, RDyn, Rank, Tensor};
 use crate::term::Op;
-use std::ops::{Bound, RangeBounds};
+use std::ops::{Bound, Range, RangeBounds};
 
 /// Axes by their positions, counted from the outermost: `[0, 2]`, a slice or a vector.
 pub trait AxisList {
@@ -54,17 +54,16 @@ pub(super) fn check_axes(axes: &[usize], shape: &[usize]) -> Result<(), String> 
     Ok(())
 }
 
-/// The map of every `step`-th position of a range along an axis.
+/// A range of positions along an axis.
 ///
 /// # Errors
 ///
 /// The problem, where the axis or a position is not there.
-pub(super) fn range_map(
+pub(super) fn checked_range(
     shape: &[usize],
     axis: usize,
     range: impl RangeBounds<usize>,
-    step: i64,
-) -> Result<AffineMap, String> {
+) -> Result<Range<usize>, String> {
     check_axis(axis, shape)?;
     let start = match range.start_bound() {
         Bound::Included(&start) => start,
@@ -76,8 +75,29 @@ pub(super) fn range_map(
         Bound::Excluded(&end) => end,
         Bound::Unbounded => shape[axis],
     };
-    if start > end || end > shape[axis] || step == 0 {
-        return Err(format!("range {start}..{end} by {step} of axis {axis} in shape {shape:?}"));
+    if start > end {
+        return Err(format!("range {start}..{end} along axis {axis} in shape {shape:?} ends before it begins"));
+    }
+    if end > shape[axis] {
+        return Err(format!("range {start}..{end} goes beyond axis {axis} in shape {shape:?}"));
+    }
+    Ok(start..end)
+}
+
+/// The map of every `step`-th position of a range along an axis.
+///
+/// # Errors
+///
+/// The problem, where the axis or a position is not there.
+pub(super) fn range_map(
+    shape: &[usize],
+    axis: usize,
+    range: impl RangeBounds<usize>,
+    step: i64,
+) -> Result<AffineMap, String> {
+    let Range { start, end } = checked_range(shape, axis, range)?;
+    if step == 0 {
+        return Err(format!("a range by steps of 0 along axis {axis} in shape {shape:?}"));
     }
     let count = (end - start).div_ceil(usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX));
     let first = if step > 0 { start as i64 } else { end as i64 - 1 };

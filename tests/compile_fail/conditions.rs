@@ -4,9 +4,18 @@ use deltaray::prelude::*;
 fn with_effects(x: Scalar<f64>) -> Scalar<f64> {
     let mut y = x;
     if x > 1.0 {
-        y = y * 2.0;
+        return y;
     }
-    y
+    y * 2.0
+}
+
+#[differentiable]
+fn of_plain_values(x: Scalar<f64>) -> Scalar<f64> {
+    let mut count = 0;
+    if x > 1.0 {
+        count += 2;
+    }
+    x * count
 }
 
 #[differentiable]

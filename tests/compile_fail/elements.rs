@@ -1,11 +1,17 @@
 use deltaray::prelude::*;
 
 #[differentiable]
-fn assigned(x: Vector<f64>, w: Vector<f64>) -> Vector<f64> {
+fn assigned(x: Matrix<f64>, w: Vector<f64>) -> Matrix<f64> {
     let mut y = x * 2.0;
-    y[0] = w[1];
-    y[1] += w[0];
+    y[0][1] = w[1];
+    y[(0, 0)] = w;
     y
+}
+
+#[differentiable]
+fn of_a_parameter(x: Vector<f64>) -> Vector<f64> {
+    x[0] = 1.0;
+    x
 }
 
 #[differentiable]

@@ -3,7 +3,6 @@
 //! What an expression becomes depends on the position that it stands in, as Rust's places and values do: an index is a read
 //! where a value is wanted, and stays an index where something is assigned.
 
-use super::indices::element;
 use super::scopes::{Declared, Scopes, variable};
 use super::types::Retyping;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -156,16 +155,7 @@ impl Rewriter<'_> {
                 _ => self.rewrite(&mut unary.expr, Position::Operand),
             },
             Expr::Binary(_) => self.binary(expression),
-            Expr::Assign(assign) => {
-                self.rewrite(&mut assign.left, Position::Place);
-                element(&mut assign.left);
-                self.rewrite(&mut assign.right, Position::Value);
-                if self.is_number(&assign.left) && matches!(&*assign.right, Expr::Binary(_)) {
-                    let (value, span) = (&assign.right, assign.right.span());
-                    *assign.right =
-                        parse(quote_spanned!(span=> ::deltaray::tensor::attribute::TakenByNumber::taken(#value)));
-                }
-            }
+            Expr::Assign(_) => self.assignment(expression),
             Expr::Reference(reference) => {
                 let inner = match (reference.mutability, position) {
                     (Some(_), _) => Position::Place,

@@ -74,6 +74,54 @@ pub fn is_pure(block: &Block, scopes: &Scopes) -> bool {
     !effects.found
 }
 
+/// Whether all that a block does is to assign: it has no value, and nothing leaves it.
+pub fn only_assigns(block: &Block) -> bool {
+    #[derive(Default)]
+    struct Others(bool);
+    impl<'a> Visit<'a> for Others {
+        fn visit_expr(&mut self, expression: &'a Expr) {
+            self.0 |= match expression {
+                Expr::Return(_)
+                | Expr::Try(_)
+                | Expr::Break(_)
+                | Expr::Continue(_)
+                | Expr::Macro(_)
+                | Expr::Await(_)
+                | Expr::Yield(_) => true,
+                Expr::Reference(reference) => reference.mutability.is_some(),
+                _ => false,
+            };
+            visit::visit_expr(self, expression);
+        }
+        fn visit_stmt_macro(&mut self, _: &'a syn::StmtMacro) {
+            self.0 = true;
+        }
+        fn visit_item(&mut self, _: &'a syn::Item) {}
+    }
+    /// Whether an expression at the end of a block has no value.
+    fn is_without_value(expression: &Expr) -> bool {
+        match expression {
+            Expr::Assign(_) | Expr::ForLoop(_) | Expr::While(_) => true,
+            Expr::Binary(binary) => assigns(&binary.op),
+            Expr::Block(inner) => ends_without_value(&inner.block),
+            Expr::If(choice) => {
+                ends_without_value(&choice.then_branch)
+                    && choice.else_branch.as_ref().is_none_or(|(_, other)| is_without_value(other))
+            }
+            _ => false,
+        }
+    }
+    fn ends_without_value(block: &Block) -> bool {
+        match block.stmts.last() {
+            Some(syn::Stmt::Expr(tail, None)) => is_without_value(tail),
+            _ => true,
+        }
+    }
+    let mut others = Others::default();
+    others.visit_block(block);
+    !others.0 && ends_without_value(block)
+}
+
 /// Whether an expression is no more than a value.
 pub fn is_pure_expression(expression: &Expr, scopes: &Scopes) -> bool {
     let mut effects = Effects { scopes, own: Vec::new(), found: false };

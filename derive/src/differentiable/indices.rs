@@ -6,24 +6,14 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Expr, ExprIndex, Lit, UnOp};
 
-/// The place of an element that is assigned.
-pub fn element(place: &mut Expr) {
-    if let Expr::Index(index) = place {
-        element(&mut index.expr);
-        let span = index.bracket_token.span.open();
-        let (base, position) = (&index.expr, &index.index);
-        *place = parse(quote_spanned!(span=> (*#base.place_at(#position))));
-    }
-}
-
 /// What stands between brackets, for both kinds of what is indexed.
-struct Subscript {
+pub struct Subscript {
     /// As arrays take it: a literal is a `usize`.
-    array: TokenStream,
+    pub array: TokenStream,
     /// Takes that apart again.
-    pattern: TokenStream,
+    pub pattern: TokenStream,
     /// As Rust takes it: a literal has the type that the index wants.
-    plain: TokenStream,
+    pub plain: TokenStream,
 }
 
 /// A literal position before the first.
@@ -66,7 +56,7 @@ impl Rewriter<'_> {
     }
 
     /// What stands between brackets, and whether literals are among it.
-    fn subscript(&mut self, index: &mut Expr, literals: &mut bool, count: &mut usize) -> Subscript {
+    pub fn subscript(&mut self, index: &mut Expr, literals: &mut bool, count: &mut usize) -> Subscript {
         let span = index.span();
         match index {
             Expr::Paren(inner) => return self.subscript(&mut inner.expr, literals, count),

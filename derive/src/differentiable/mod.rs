@@ -1,9 +1,10 @@
 //! `#[differentiable]`: code of arrays as it is thought, made generic over the algebra.
 //!
-//! Tokens go one way: [`signature`] makes the function generic, [`body`], [`operators`], [`indices`], [`plain`],
+//! Tokens go one way: [`signature`] makes the function generic, [`body`], [`operators`], [`indices`], [`assignments`], [`plain`],
 //! [`statements`] and [`lifting`] rewrite expressions by their position, and [`value`] adds the struct that is the function as
 //! a value. Nothing here differentiates.
 
+mod assignments;
 mod body;
 mod effects;
 mod indices;

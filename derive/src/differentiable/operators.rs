@@ -2,9 +2,7 @@
 
 use super::body::{Position, Rewriter, is_literal, is_place, parse};
 use super::effects::{assigns, is_pure_expression};
-use super::indices::element;
-use super::scopes::{root, uses};
-use proc_macro2::{Ident, Span};
+use proc_macro2::Ident;
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, Lit};
@@ -19,14 +17,13 @@ pub fn contains_let(condition: &Expr) -> bool {
     }
 }
 
-/// Whether a place is reached by an index.
-fn has_index(place: &Expr) -> bool {
-    match place {
-        Expr::Index(_) => true,
-        Expr::Field(field) => has_index(&field.base),
-        Expr::Paren(inner) => has_index(&inner.expr),
-        Expr::Group(inner) => has_index(&inner.expr),
-        Expr::Unary(unary) => has_index(&unary.expr),
+/// Whether an expression is a float literal without a type.
+pub fn is_float(literal: &Expr) -> bool {
+    match literal {
+        Expr::Lit(literal) => matches!(&literal.lit, Lit::Float(number) if number.suffix().is_empty()),
+        Expr::Unary(unary) => is_float(&unary.expr),
+        Expr::Paren(inner) => is_float(&inner.expr),
+        Expr::Group(inner) => is_float(&inner.expr),
         _ => false,
     }
 }
@@ -34,15 +31,6 @@ fn has_index(place: &Expr) -> bool {
 impl Rewriter<'_> {
     /// A float literal beside what may be generic over the element type.
     pub fn literal(&self, literal: &mut Expr) {
-        fn is_float(literal: &Expr) -> bool {
-            match literal {
-                Expr::Lit(literal) => matches!(&literal.lit, Lit::Float(number) if number.suffix().is_empty()),
-                Expr::Unary(unary) => is_float(&unary.expr),
-                Expr::Paren(inner) => is_float(&inner.expr),
-                Expr::Group(inner) => is_float(&inner.expr),
-                _ => false,
-            }
-        }
         if self.floats && is_float(literal) {
             let span = literal.span();
             *literal = parse(quote_spanned!(span=> ::deltaray::tensor::attribute::Literal(#literal)));
@@ -58,39 +46,11 @@ impl Rewriter<'_> {
         }
     }
 
-    /// `t[i] += t[j]`: what is read is there before the place is lent.
-    fn computed_first(&mut self, expression: &mut Expr) {
-        let span = expression.span();
-        let Expr::Binary(binary) = expression else { return };
-        self.rewrite(&mut binary.right, Position::Value);
-        self.rewrite(&mut binary.left, Position::Place);
-        element(&mut binary.left);
-        let (place, op, value) = (&binary.left, &binary.op, &binary.right);
-        let name = Ident::new("__value", Span::mixed_site());
-        *expression = parse(quote_spanned!(span=> { let #name = #value; #place #op #name; }));
-    }
-
     pub fn binary(&mut self, expression: &mut Expr) {
         let span = expression.span();
         let Expr::Binary(binary) = expression else { return };
         if assigns(&binary.op) {
-            let repeated = root(&binary.left).is_some_and(|name| uses(&binary.right, name));
-            if repeated && has_index(&binary.left) {
-                return self.computed_first(expression);
-            }
-            self.rewrite(&mut binary.left, Position::Place);
-            // Where the other side reads the same variable the place is Rust's, which may be read while it is assigned.
-            if root(&binary.left).is_some() && !repeated {
-                element(&mut binary.left);
-            }
-            self.literal(&mut binary.right);
-            self.rewrite(&mut binary.right, Position::Operand);
-            if self.is_number(&binary.left) && !is_literal(&binary.right) {
-                let (value, span) = (&binary.right, binary.right.span());
-                *binary.right =
-                    parse(quote_spanned!(span=> ::deltaray::tensor::attribute::TakenByNumber::taken(#value)));
-            }
-            return;
+            return self.operator_assignment(expression);
         }
         let (method, mirrored) = match binary.op {
             BinOp::Lt(_) => ("less", "greater"),

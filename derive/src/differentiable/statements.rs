@@ -1,10 +1,13 @@
 //! Blocks, choices, loops, calls and closures.
 
 use super::body::{Position, Rewriter, is_literal, parse};
-use super::effects::{assigned, changes_of_closure, changes_of_loop, exit, is_pure, is_rolled_over, rolled_range};
+use super::effects::{
+    assigned, changes_of_closure, changes_of_loop, exit, is_pure, is_rolled_over, only_assigns, rolled_range,
+};
 use super::operators::contains_let;
 use super::scopes::{Declared, bindings, used, used_in, uses_from, variable};
 use crate::missing::ARRAYS;
+use proc_macro2::Ident;
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
@@ -91,7 +94,7 @@ fn else_block(expression: &Expr) -> Block {
 
 /// Makes arrays of the literals that the variables of a pattern begin as, alone or in tuples, where a rolled loop carries
 /// them; says whether there were any.
-fn lift_carried(pattern: &Pat, value: &mut Expr, carried: &dyn Fn(&proc_macro2::Ident) -> bool) -> bool {
+fn lift_carried(pattern: &Pat, value: &mut Expr, carried: &dyn Fn(&Ident) -> bool) -> bool {
     /// Makes arrays of the literals in a value.
     fn lift(value: &mut Expr) -> bool {
         match value {
@@ -117,7 +120,7 @@ fn lift_carried(pattern: &Pat, value: &mut Expr, carried: &dyn Fn(&proc_macro2::
 }
 
 /// The same where types are written: what is an array's becomes one.
-fn lift_annotated(pattern: &Pat, ty: &Type, value: &mut Expr, carried: &dyn Fn(&proc_macro2::Ident) -> bool) -> bool {
+fn lift_annotated(pattern: &Pat, ty: &Type, value: &mut Expr, carried: &dyn Fn(&Ident) -> bool) -> bool {
     match (pattern, ty, value) {
         (pattern, ty, Expr::Paren(inner)) => lift_annotated(pattern, ty, &mut inner.expr, carried),
         (Pat::Tuple(patterns), Type::Tuple(types), Expr::Tuple(values))
@@ -201,7 +204,7 @@ impl Rewriter<'_> {
         let mut number = false;
         if let Some(init) = &mut local.init {
             number = is_literal(&init.expr) && matches!(&local.pat, Pat::Ident(name) if name.mutability.is_some());
-            let carried = |name: &proc_macro2::Ident| is_rolled_over(name, later);
+            let carried = |name: &Ident| is_rolled_over(name, later);
             number &= !lift_carried(&local.pat, &mut init.expr, &carried);
             match &mut *init.expr {
                 Expr::Closure(closure) => self.closure(closure, Declared::Open),
@@ -217,6 +220,10 @@ impl Rewriter<'_> {
             && number
         {
             self.scopes.declare(&name.ident, Declared::Number);
+        }
+        // What has no value yet can't be given to a block that assigns it.
+        if local.init.is_none() {
+            bindings(&local.pat).iter().for_each(|(name, _)| self.scopes.declare(name, Declared::Otherwise));
         }
     }
 
@@ -263,6 +270,9 @@ impl Rewriter<'_> {
         let pattern = matches!(&**cond, Expr::Let(_)) || contains_let(cond);
         let other = else_branch.as_ref().map(|(_, other)| else_block(other));
         let pure = |block: &Block| is_pure(block, &self.scopes);
+        if !pattern && let Some(carries) = self.assigned_by_sides(then_branch, other.as_ref()) {
+            return self.assigning_choice(expression, &carries);
+        }
         let other = other.filter(|other| !pattern && pure(then_branch) && pure(other));
         let Some(mut other) = other else {
             self.scopes.enter();
@@ -307,6 +317,53 @@ impl Rewriter<'_> {
         *expression = parse(quote_spanned!(condition_span=> #condition.choose(#sides)));
     }
 
+    /// The variables that the blocks of an `if` assign, where that is all they do.
+    fn assigned_by_sides(&self, then: &Block, otherwise: Option<&Block>) -> Option<Vec<Ident>> {
+        let sides = || std::iter::once(then).chain(otherwise);
+        let mut names = Vec::new();
+        for name in sides().flat_map(assigned) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let mutable = |name: &Ident| name != "self" && self.scopes.find(name).is_some_and(Declared::is_mutable);
+        (!names.is_empty() && names.iter().all(mutable) && sides().all(only_assigns)).then_some(names)
+    }
+
+    /// An `if` whose blocks assign: what they assign goes into both, and comes out of the one that is taken.
+    fn assigning_choice(&mut self, expression: &mut Expr, carries: &[Ident]) {
+        let span = expression.span();
+        let Expr::If(ExprIf { cond, then_branch, else_branch, .. }) = expression else { return };
+        self.rewrite(cond, Position::Argument);
+        let mut other = match else_branch {
+            Some((_, other)) => else_block(other),
+            None => Block { brace_token: Default::default(), stmts: Vec::new() },
+        };
+        for block in [&mut *then_branch, &mut other] {
+            self.scopes.enter();
+            carries.iter().for_each(|name| self.scopes.declare(name, Declared::Mutable));
+            // What is assigned is used when the block ends.
+            self.scopes.push_later(Some(carries.iter().cloned().collect()));
+            self.block(block);
+            self.scopes.pop_later();
+            self.scopes.leave();
+        }
+        let condition_span = cond.span();
+        let condition = quote_spanned!(condition_span=> ::deltaray::tensor::attribute::Condition(#cond));
+        let carried = quote!((#(#carries,)*));
+        // Not by the user's tokens, so that lints do not take it for theirs.
+        let written = proc_macro2::Span::mixed_site().located_at(span);
+        let sides = quote_spanned!(written=> |__side: bool, (#(mut #carries,)*)| {
+            if __side #then_branch else #other;
+            #carried
+        });
+        *expression = parse(quote_spanned!(condition_span=> {
+            let __after = #condition.choose_assigned(#carried, #sides);
+            #[allow(unused_assignments)]
+            { #carried = __after; }
+        }));
+    }
+
     pub fn for_loop(&mut self, expression: &mut Expr) {
         let Expr::ForLoop(found) = expression else { return };
         if rolled_range(&found.expr).is_some() {
@@ -339,7 +396,7 @@ impl Rewriter<'_> {
             );
             self.error(span, message);
         }
-        let mutable = |name: &proc_macro2::Ident| self.scopes.find(name).is_some_and(Declared::is_mutable);
+        let mutable = |name: &Ident| self.scopes.find(name).is_some_and(Declared::is_mutable);
         let carries: Vec<_> = assigned(body).into_iter().filter(mutable).collect();
         if carries.is_empty() {
             let message = "this rolled loop assigns no `let mut` from outside, so that nothing would be left of it: assign \

@@ -1,7 +1,8 @@
 //! `if` and `else`: of arrays [`cond`], of `bool` Rust's own.
 
 use crate::algebra::Algebra;
-use crate::tensor::{Element, Float, R0, Rank, Tensor, Tree, cond, full, scalar};
+use crate::tensor::{Element, Float, R0, Rank, Tensor, Tree, cond, duplicate, full, scalar};
+use std::cell::RefCell;
 
 /// What an `if` chooses by.
 pub struct Condition<C>(pub C);
@@ -16,6 +17,12 @@ impl Condition<bool> {
     /// One of two literals.
     pub fn choose_literal<T>(self, yes: T, no: T) -> T {
         if self.0 { yes } else { no }
+    }
+
+    /// What is assigned, after the side that is taken.
+    #[track_caller]
+    pub fn choose_assigned<C, F: FnOnce(bool, C) -> C>(self, carry: C, sides: F) -> C {
+        sides(self.0, carry)
     }
 }
 
@@ -39,6 +46,17 @@ impl<A: Algebra, E: Element, R: Rank> Condition<Tensor<A, E, R>> {
         R: OneValue,
     {
         Condition(&self.0).choose_literal(yes, no)
+    }
+
+    /// What is assigned, after the side that is taken, as [`cond`] chooses.
+    #[track_caller]
+    pub fn choose_assigned<C: AssignedBySides<A>, F>(self, carry: C, sides: F) -> C
+    where
+        E: TruthValue,
+        R: OneValue,
+        F: FnOnce(bool, C) -> C + ForBothSides,
+    {
+        Condition(&self.0).choose_assigned(carry, sides)
     }
 }
 
@@ -65,7 +83,38 @@ impl<A: Algebra, E: Element, R: Rank> Condition<&Tensor<A, E, R>> {
     {
         self.choose(|side| if side { scalar(yes) } else { scalar(no) })
     }
+
+    /// What is assigned, after the side that is taken, as [`cond`] chooses.
+    #[track_caller]
+    pub fn choose_assigned<C: AssignedBySides<A>, F>(self, carry: C, sides: F) -> C
+    where
+        E: TruthValue,
+        R: OneValue,
+        F: FnOnce(bool, C) -> C + ForBothSides,
+    {
+        let condition: Tensor<A, bool, R0> = Tensor::wrap(self.0.array().clone());
+        // Where one side is run the arrays are its own, so that it writes into them where they are.
+        let known = A::holds(condition.array()).is_some();
+        let carry = RefCell::new(Some(carry));
+        let given = || match known {
+            true => carry.take().expect("one side is run"),
+            false => duplicate(carry.borrow().as_ref().expect("nothing takes it")),
+        };
+        let again = sides.again();
+        cond(condition, || again(true, given()), || sides(false, given()))
+    }
 }
+
+/// What the blocks of an `if` assign whose condition is an array.
+#[diagnostic::on_unimplemented(
+    message = "an `if` whose condition is an array assigns `{Self}`, and chooses between arrays only",
+    note = "begin with an array, `let mut s = scalar(0.0);`, or `zeros(n)`; structs have `#[derive(Tree)]`",
+    note = "which block is taken is known only when the program runs: plain values can't depend on it"
+)]
+pub trait AssignedBySides<A: Algebra>: Tree<A> {}
+
+#[diagnostic::do_not_recommend]
+impl<A: Algebra, T: Tree<A>> AssignedBySides<A> for T {}
 
 /// The element type of a condition.
 #[diagnostic::on_unimplemented(
@@ -129,6 +178,10 @@ pub trait ConditionOfAnotherType {
     fn choose_literal<T>(self, yes: T, no: T) -> T
     where
         Self::Of: IsCondition;
+    /// There is no value.
+    fn choose_assigned<T, F: FnOnce(bool, T) -> T>(self, carry: T, sides: F) -> T
+    where
+        Self::Of: IsCondition;
 }
 
 impl<C> ConditionOfAnotherType for Condition<C> {
@@ -145,14 +198,20 @@ impl<C> ConditionOfAnotherType for Condition<C> {
     {
         no
     }
+    fn choose_assigned<T, F: FnOnce(bool, T) -> T>(self, carry: T, _: F) -> T
+    where
+        C: IsCondition,
+    {
+        carry
+    }
 }
 
 /// The condition of an `if` that is Rust's own, since its blocks are more than values.
 #[diagnostic::on_unimplemented(
     message = "this `if` chooses by a `bool`, not by `{Self}`: its blocks do more than have a value",
     label = "an array has no value to branch on where the function is staged",
-    note = "an array chooses between values: `x = if c {{ a }} else {{ b }};`, with blocks that do not assign, `return`, use `?`, \
-            `break`, call a macro, or a method of a `let mut`, and both of them; or `cond(c, || a, || b)`"
+    note = "an array chooses between values, `x = if c {{ a }} else {{ b }};`, or between what is assigned, `if c {{ x = a; }}`, by \
+            blocks that don't `return`, use `?`, `break` or call a macro; or `cond(c, || a, || b)`"
 )]
 pub trait PlainCondition {
     /// Whether it holds.

@@ -5,6 +5,7 @@
 //! both: an inherent method for arrays, and one of a trait for everything else, which the compiler finds second. So what is no
 //! array means what it means in Rust.
 
+mod assign;
 mod cast;
 mod choose;
 mod compare;
@@ -19,10 +20,11 @@ mod rolled;
 mod truth;
 mod value;
 
+pub use assign::{AssignByRust, AssignedInParts};
 pub use cast::{Cast, CastByRust, CastTo, CastValue};
 pub use choose::{
-    Condition, ConditionOfAnotherType, ForBothSides, FromLiteral, IsCondition, OneValue, PlainCondition,
-    PlainLoopCondition, TruthValue,
+    AssignedBySides, Condition, ConditionOfAnotherType, ForBothSides, FromLiteral, IsCondition, OneValue,
+    PlainCondition, PlainLoopCondition, TruthValue,
 };
 pub use compare::{CompareByRust, Compared};
 pub use lift::{
@@ -35,10 +37,7 @@ pub(crate) use names::{Names, listening};
 pub use number::TakenByNumber;
 pub use operand::{Used, UsedArray, UsedCopy, UsedReference};
 pub use own::{Owned, OwnedByClone, OwnedByTree, OwnedTree};
-pub use read::{
-    AssignByRust, AssignedByElement, CountedFromTheEnd, FromTheEnd, IndexByRust, OutOfPlace, Part, Place, Read,
-    Subscript,
-};
+pub use read::{CountedFromTheEnd, FromTheEnd, IndexByRust, OutOfPlace, Place, Read};
 pub use rolled::{Carried, Steps, rolled};
 pub use truth::{AfterBool, Truth, TruthOfAnotherType};
 pub use value::{Iterated, IteratedByElement, IteratedByRust, Matched, MatchedByLiteral, MatchedByRust};

@@ -1,0 +1,159 @@
+//! `x[i] = v` and `x[i] += v`: of arrays at positions and ranges, of everything else by `std::ops::IndexMut`.
+//!
+//! An index comes as an array takes it, with a function to what Rust takes, since literals have another type there; so does a
+//! value.
+
+use crate::algebra::Algebra;
+use crate::tensor::write::ReadRank;
+use crate::tensor::{Element, Number, Operand, Rank, Subscript, Tensor};
+use std::ops::{self, IndexMut};
+
+/// `x[i] += v` and its like.
+macro_rules! rust_operators {
+    ($($trait:ident $operator:ident $method:ident),*) => {
+        $(
+            /// The operator on what is at an index.
+            #[track_caller]
+            fn $method<S, V, W>(
+                &mut self,
+                index: S,
+                plain_index: impl FnOnce(S) -> I,
+                value: V,
+                plain_value: impl FnOnce(V) -> W,
+            ) where
+                Self::Output: ops::$trait<W>,
+            {
+                ops::$trait::$operator(&mut self[plain_index(index)], plain_value(value));
+            }
+        )*
+    };
+}
+
+/// Assigning to what is no array by its own `std::ops::IndexMut`.
+pub trait AssignByRust<I>: IndexMut<I> {
+    /// The place at an index.
+    #[track_caller]
+    fn place_at(&mut self, index: I) -> &mut Self::Output {
+        &mut self[index]
+    }
+
+    /// `x[i] = v`
+    #[track_caller]
+    fn assign_at<S, V>(
+        &mut self,
+        index: S,
+        plain_index: impl FnOnce(S) -> I,
+        value: V,
+        plain_value: impl FnOnce(V) -> Self::Output,
+    ) where
+        Self::Output: Sized,
+    {
+        self[plain_index(index)] = plain_value(value);
+    }
+
+    rust_operators! {
+        AddAssign add_assign add_assign_at, SubAssign sub_assign sub_assign_at, MulAssign mul_assign mul_assign_at,
+        DivAssign div_assign div_assign_at, RemAssign rem_assign rem_assign_at, BitAndAssign bitand_assign bitand_assign_at,
+        BitOrAssign bitor_assign bitor_assign_at, BitXorAssign bitxor_assign bitxor_assign_at,
+        ShlAssign shl_assign shl_assign_at, ShrAssign shr_assign shr_assign_at
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<I, X: IndexMut<I> + ?Sized> AssignByRust<I> for X {}
+
+/// What nothing implements: an array's element is no place.
+#[diagnostic::on_unimplemented(
+    message = "a part of an array is assigned by one pair of brackets",
+    label = "this is an array, `{Self}`",
+    note = "positions stand side by side: `a[(i, j)] = v` for `a[i][j] = v`"
+)]
+pub trait AssignedInParts<I> {
+    /// The place.
+    fn place<T>(&mut self, index: I) -> &mut T;
+}
+
+impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    /// What `x[i][j] = ..` means under `#[differentiable]`: an error that says what to write.
+    #[doc(hidden)]
+    pub fn place_at<I, T>(&mut self, index: I) -> &mut T
+    where
+        Self: AssignedInParts<I>,
+    {
+        self.place(index)
+    }
+
+    /// What `x[..] = v` means under `#[differentiable]`: [`Tensor::with`].
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn assign_at<S: Subscript<A>, I, V: Operand<A, E, ReadRank<A, R, S>>, W>(
+        &mut self,
+        subscript: S,
+        _: impl FnOnce(S) -> I,
+        value: V,
+        _: impl FnOnce(V) -> W,
+    ) {
+        self.set("assignment", subscript, value);
+    }
+}
+
+impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
+    /// What `x[..] += v` means under `#[differentiable]`: [`Tensor::with_added`].
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn add_assign_at<S: Subscript<A>, I, V: Operand<A, E, ReadRank<A, R, S>>, W>(
+        &mut self,
+        subscript: S,
+        _: impl FnOnce(S) -> I,
+        value: V,
+        _: impl FnOnce(V) -> W,
+    ) {
+        self.add("assignment", subscript, value);
+    }
+
+    /// What `x[..] -= v` means under `#[differentiable]`: [`Tensor::with_added`] of what it takes away.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn sub_assign_at<S: Subscript<A>, I, V: Operand<A, E, ReadRank<A, R, S>>, W>(
+        &mut self,
+        subscript: S,
+        _: impl FnOnce(S) -> I,
+        value: V,
+        _: impl FnOnce(V) -> W,
+    ) {
+        self.subtract("assignment", subscript, value);
+    }
+}
+
+/// Operators on what is read.
+macro_rules! array_operators {
+    ($($trait:ident $operator:ident $method:ident),*) => {
+        impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+            $(
+                /// The operator on what is read there, which is written back.
+                #[doc(hidden)]
+                #[track_caller]
+                pub fn $method<S: Subscript<A>, I, V, W>(
+                    &mut self,
+                    subscript: S,
+                    _: impl FnOnce(S) -> I,
+                    value: V,
+                    _: impl FnOnce(V) -> W,
+                ) where
+                    Tensor<A, E, ReadRank<A, R, S>>: ops::$trait<V>,
+                {
+                    self.update("assignment", subscript, |mut read: Tensor<A, E, ReadRank<A, R, S>>| {
+                        ops::$trait::$operator(&mut read, value);
+                        read
+                    });
+                }
+            )*
+        }
+    };
+}
+
+array_operators! {
+    MulAssign mul_assign mul_assign_at, DivAssign div_assign div_assign_at, RemAssign rem_assign rem_assign_at,
+    BitAndAssign bitand_assign bitand_assign_at, BitOrAssign bitor_assign bitor_assign_at,
+    BitXorAssign bitxor_assign bitxor_assign_at
+}

@@ -1,0 +1,194 @@
+//! Writes at positions and ranges: `x.with(i, v)` by hand, `x[i] = v` under `#[differentiable]`.
+//!
+//! The array is given away, so that it is written where it is if nobody else holds it: a loop of writes then costs what it
+//! writes, eagerly too. A write is `scatter_set` or `scatter_add` at the positions, so its derivative is theirs.
+
+use crate::algebra::Algebra;
+use crate::concrete::Array;
+use crate::operation::{Binary, Unary};
+use crate::shape::Type;
+use crate::tensor::apply::{broadcast_shape, fail_array, stretch};
+use crate::tensor::subscript::{Written, check_positions, read, written};
+use crate::tensor::{Element, Number, Operand, Rank, Subscript, Tensor};
+
+/// The rank of what is read at a subscript.
+pub(super) type ReadRank<A, R, S> = <<S as Subscript<A>>::Positions as Rank>::TakenFrom<R>;
+
+/// What becomes of the elements that are there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Set,
+    Add,
+}
+
+/// Writes a value of the shape that is read at these positions, or one that broadcasts to it, into an array.
+///
+/// # Errors
+///
+/// What does not fit; the array is as it was.
+#[track_caller]
+fn write<A: Algebra>(
+    target: &mut A::Array,
+    mode: Mode,
+    place: Written<A>,
+    value: impl FnOnce(&A::Array) -> A::Array,
+) -> Result<(), String> {
+    let (Written { positions, shape }, ty) = (place, A::type_of(target));
+    // A literal takes the shape of an array.
+    let value = value(&A::constant(Array::zeros(&Type::new(ty.dtype, &shape))));
+    let found = A::shape(&value);
+    if broadcast_shape(&shape, &found).as_ref() != Some(&shape) {
+        let (into, found, read) = (&ty.shape[..], &found[..], &shape[..]);
+        return Err(format!("a value of shape {found:?} into shape {into:?}, where shape {read:?} is written"));
+    }
+    let value = stretch::<A>(value, &shape);
+    // The handle on the value stands in, so that the array has one handle less while it is written.
+    let array = std::mem::replace(target, value.clone());
+    *target = match (mode, positions.is_empty()) {
+        (Mode::Set, true) => value,
+        (Mode::Set, false) => A::scatter_set(array, value, positions),
+        (Mode::Add, true) => A::binary(Binary::Add, array, value),
+        (Mode::Add, false) => A::scatter_onto(array, value, positions),
+    };
+    Ok(())
+}
+
+impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    /// Writes a value where the array is, and reports what does not fit in the name of a method.
+    #[track_caller]
+    pub(super) fn set<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(
+        &mut self,
+        name: &str,
+        subscript: S,
+        value: V,
+    ) {
+        const { check_positions::<R, S::Positions>() }
+        let place = written::<A>(&self.shape(), &subscript.parts());
+        self.written(name, Mode::Set, place, |like| value.into_operand(like));
+    }
+
+    /// As [`Tensor::set`] a function of what is read there.
+    #[track_caller]
+    pub(super) fn update<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(
+        &mut self,
+        name: &str,
+        subscript: S,
+        update: impl FnOnce(Tensor<A, E, ReadRank<A, R, S>>) -> V,
+    ) {
+        const { check_positions::<R, S::Positions>() }
+        let (parts, shape) = (subscript.parts(), self.shape());
+        let place = written::<A>(&shape, &parts);
+        // Read only where that fits.
+        let value = place.is_ok().then(|| update(Tensor::wrap(read::<A>(self.array.clone(), parts))));
+        self.written(name, Mode::Set, place, |like| match value {
+            Some(value) => value.into_operand(like),
+            None => like.clone(),
+        });
+    }
+
+    #[track_caller]
+    fn written(
+        &mut self,
+        name: &str,
+        mode: Mode,
+        place: Result<Written<A>, String>,
+        value: impl FnOnce(&A::Array) -> A::Array,
+    ) {
+        let result = match place {
+            Ok(place) => write::<A>(&mut self.array, mode, place, value),
+            Err(problem) => Err(problem),
+        };
+        if let Err(problem) = result {
+            let ty = A::type_of(&self.array);
+            self.array = fail_array::<A>(name, problem, ty);
+        }
+    }
+
+    /// This array with a value at positions and ranges: `x.with(&i, 0.0)`, `x.with((&i, 1..), &row)`, `x.with((.., 0), &column)`.
+    ///
+    /// The value is an array that broadcasts to the shape that is read there, or a literal; any other is reported at the caller's
+    /// line, as are ranges that go beyond the array. A write at a position outside is ignored. The elements that are written
+    /// over have derivative 0. In a loop write `x = x.with(..)`: an array that nobody else holds is written where it is.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// fn shifted<A: Algebra>(x: &Matrix<A, f64>) -> Matrix<A, f64> {
+    ///     x.clone().with((.., 1..), x.slice(1, ..2)).with((.., 0), 0.0)
+    /// }
+    /// let x = Matrix::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+    /// assert_eq!(shifted(&x), [[0.0, 1.0, 2.0], [0.0, 4.0, 5.0]].into());
+    /// let gradient = grad(|x| shifted(x).sum(), &x);
+    /// assert_eq!(gradient, [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]].into());
+    /// ```
+    #[track_caller]
+    pub fn with<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(mut self, subscript: S, value: V) -> Self {
+        self.set("with", subscript, value);
+        self
+    }
+
+    /// This array where what is read at positions and ranges is replaced by a function of it:
+    /// `x.with_updated(&i, |x_i| x_i * 2.0)`.
+    ///
+    /// The function results in what [`Tensor::with`] takes.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let x: Vector<Concrete, f64> = Vector::from(vec![1.0, 2.0, 3.0]);
+    /// assert_eq!(x.with_updated(1.., |rest| rest * 10.0).to_vec(), [1.0, 20.0, 30.0]);
+    /// ```
+    #[track_caller]
+    pub fn with_updated<S, V>(mut self, subscript: S, update: impl FnOnce(Tensor<A, E, ReadRank<A, R, S>>) -> V) -> Self
+    where
+        S: Subscript<A>,
+        V: Operand<A, E, ReadRank<A, R, S>>,
+    {
+        self.update("with_updated", subscript, update);
+        self
+    }
+}
+
+impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
+    /// This array with a value added at positions and ranges: `x.with_added((&i, ..), &row)`.
+    ///
+    /// Subscript and value are those of [`Tensor::with`].
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let x: Vector<Concrete, f64> = Vector::from(vec![1.0, 2.0, 3.0]);
+    /// assert_eq!(x.with_added(1, 0.5).to_vec(), [1.0, 2.5, 3.0]);
+    /// ```
+    #[track_caller]
+    pub fn with_added<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(mut self, subscript: S, value: V) -> Self {
+        self.add("with_added", subscript, value);
+        self
+    }
+
+    /// As [`Tensor::set`], added to what is there.
+    #[track_caller]
+    pub(super) fn add<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(
+        &mut self,
+        name: &str,
+        subscript: S,
+        value: V,
+    ) {
+        const { check_positions::<R, S::Positions>() }
+        let place = written::<A>(&self.shape(), &subscript.parts());
+        self.written(name, Mode::Add, place, |like| value.into_operand(like));
+    }
+
+    /// As [`Tensor::set`], taken away from what is there.
+    #[track_caller]
+    pub(super) fn subtract<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(
+        &mut self,
+        name: &str,
+        subscript: S,
+        value: V,
+    ) {
+        const { check_positions::<R, S::Positions>() }
+        let place = written::<A>(&self.shape(), &subscript.parts());
+        self.written(name, Mode::Add, place, |like| A::unary(Unary::Neg, value.into_operand(like)));
+    }
+}
