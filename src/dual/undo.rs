@@ -6,6 +6,7 @@
 //! were written are written again.
 
 use super::extract::Held;
+use crate::operation::Binary;
 use crate::term::{Graph, NodeId, Op};
 use std::collections::{HashMap, HashSet};
 
@@ -13,8 +14,37 @@ use std::collections::{HashMap, HashSet};
 pub(crate) struct Undone {
     /// Its position.
     pub(crate) carry: usize,
-    /// The array after each write, the first first: nodes of the body proper.
-    writes: Vec<NodeId>,
+    /// The first first.
+    writes: Vec<Write>,
+}
+
+/// An array of which elements are set or added to: nodes of the body proper.
+struct Write {
+    before: NodeId,
+    after: NodeId,
+    positions: Vec<NodeId>,
+}
+
+impl Write {
+    /// The write that a node is, and how many elements it changes.
+    fn of(graph: &Graph, after: NodeId) -> Option<(Write, usize)> {
+        let node = graph.node(after);
+        let (before, updates, positions) = match (&node.op, &node.args[..]) {
+            (Op::ScatterSet, [before, updates, positions @ ..]) => (*before, *updates, positions),
+            // What is added is not subtracted again, which would round: the old elements are kept of additions too.
+            (Op::Binary(Binary::Add), &[first, second]) => {
+                let scattered = |id: NodeId| matches!(graph.node(id).op, Op::Scatter(_));
+                let (before, added) = if scattered(second) { (first, second) } else { (second, first) };
+                match (&graph.node(added).op, &graph.node(added).args[..]) {
+                    (Op::Scatter(_), [updates, positions @ ..]) => (before, *updates, positions),
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        let changed = graph.ty(updates).size();
+        (!positions.is_empty()).then(|| (Write { before, after, positions: positions.to_vec() }, changed))
+    }
 }
 
 impl Undone {
@@ -22,13 +52,10 @@ impl Undone {
     pub(crate) fn of(graph: &Graph, carry: usize, result: NodeId) -> Option<Undone> {
         let (mut writes, mut id, mut changed) = (Vec::new(), result, 0usize);
         while id != carry as NodeId {
-            let node = graph.node(id);
-            if node.op != Op::ScatterSet || node.args.len() == 2 {
-                return None;
-            }
-            changed = changed.saturating_add(graph.ty(node.args[1]).size());
-            writes.push(id);
-            id = node.args[0];
+            let (write, count) = Write::of(graph, id)?;
+            changed = changed.saturating_add(count);
+            id = write.before;
+            writes.push(write);
         }
         writes.reverse();
         let is_small = changed <= graph.ty(result).size() / 2;
@@ -37,12 +64,12 @@ impl Undone {
 
     /// The array before the first write, and after each.
     pub(crate) fn versions(&self) -> impl Iterator<Item = NodeId> {
-        std::iter::once(self.carry as NodeId).chain(self.writes.iter().copied())
+        std::iter::once(self.carry as NodeId).chain(self.writes.iter().map(|write| write.after))
     }
 
     /// The array in the end.
     pub(crate) fn last(&self) -> NodeId {
-        *self.writes.last().expect("there is a write")
+        self.writes.last().expect("there is a write").after
     }
 
     /// How many elements there are that were written over: an array of them for each write.
@@ -52,13 +79,12 @@ impl Undone {
 
     /// The elements at the positions of each write before it, in a recording.
     pub(crate) fn overwritten(&self, graph: &mut Graph) -> Vec<NodeId> {
-        let before: Vec<NodeId> = self.versions().take(self.writes.len()).collect();
-        let of = |(&write, before): (&NodeId, NodeId)| {
-            let mut args = vec![before];
-            args.extend_from_slice(&graph.node(write).args[2..]);
+        let of = |write: &Write| {
+            let mut args = vec![write.before];
+            args.extend_from_slice(&write.positions);
             graph.add(Op::Gather, &args)
         };
-        self.writes.iter().zip(before).map(of).collect()
+        self.writes.iter().map(of).collect()
     }
 
     /// The array before the first write, given that in the end and what was written over; and which nodes the versions in
@@ -69,13 +95,12 @@ impl Undone {
         overwritten: &[NodeId],
         renamed: &mut HashMap<NodeId, NodeId>,
     ) -> NodeId {
-        let before: Vec<NodeId> = self.versions().take(self.writes.len()).collect();
         let mut array = self.last();
-        for ((&write, &old), before) in self.writes.iter().zip(overwritten).zip(before).rev() {
+        for (write, &old) in self.writes.iter().zip(overwritten).rev() {
             let mut args = vec![array, old];
-            args.extend_from_slice(&graph.node(write).args[2..]);
+            args.extend_from_slice(&write.positions);
             array = graph.add(Op::ScatterSet, &args);
-            renamed.insert(before, array);
+            renamed.insert(write.before, array);
         }
         array
     }

@@ -10,13 +10,15 @@ use std::borrow::Cow;
 
 /// The program in terms of what nests can do: the position of an extreme is the least position of an element that is it, or
 /// that is NaN, since of NaNs, which no element equals, the first counts. Updates that are put together only to be scattered
-/// are scattered from where they are. An array that is read, added or written at positions along no axis is the result. A view
+/// are scattered from where they are. A reduction of outer axes and of a short inner run is two: whole rows are combined before
+/// what is in a row. An array that is read, added or written at positions along no axis is the result. A view
 /// whose positions in memory can not be counted reads at computed ones.
 pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
     let is_sugar = |node: &Node| {
         matches!(node.op, Op::ArgReduce(..))
             || is_without_positions(node)
             || pieces(body, node).is_some()
+            || outer_reduction(body, node).is_some()
             || matches!(&node.op, Op::View(map) | Op::Accumulate(map) if !map.is_linear())
     };
     if !body.nodes.iter().any(is_sugar) {
@@ -29,6 +31,13 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
         ids.push(match &node.op {
             Op::ArgReduce(extreme, axis) if body.node(node.args[0]).ty().shape[*axis] > 0 => {
                 position(&mut graph, *extreme, args[0], *axis)
+            }
+            Op::Reduce(op, axes) if let Some(outer) = outer_reduction(body, node) => {
+                let inner = axes.iter().filter(|axis| !outer.contains(axis));
+                // Outer axes that are gone stand before all of the inner ones.
+                let inner: Axes = inner.map(|axis| axis - outer.len()).collect();
+                let rows = graph.add(Op::Reduce(*op, outer), &[args[0]]);
+                graph.add(Op::Reduce(*op, inner), &[rows])
             }
             // The updates follow the target of a write.
             _ if is_without_positions(node) => args[args.len() - 1],
@@ -49,6 +58,22 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
     }
     let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
     Cow::Owned(graph.finish(&results))
+}
+
+/// A run of reduced inner axes is short with fewer elements: an instruction costs more than they do.
+const SHORT: usize = 64;
+
+/// The outer ones of reduced axes, where a short inner run is reduced too, and axes between them are kept.
+fn outer_reduction(body: &Body, node: &Node) -> Option<Axes> {
+    let Op::Reduce(_, axes) = &node.op else { return None };
+    let shape = &body.node(node.args[0]).ty().shape;
+    let run = (0..shape.len()).rev().take_while(|axis| axes.contains(axis)).count();
+    let start = shape.len() - run;
+    let outer: Axes = axes.iter().copied().filter(|&axis| axis < start).collect();
+    let kept = (0..start).filter(|axis| !outer.contains(axis)).map(|axis| shape[axis]);
+    let (steps, row) = (outer.iter().map(|&axis| shape[axis]).product::<usize>(), size(&shape[start..]));
+    let is_short = (2..SHORT).contains(&row) && kept.product::<usize>().saturating_mul(row) >= SHORT;
+    (is_short && steps >= 4).then_some(outer)
 }
 
 /// Whether a read, an addition or a write at computed positions has none of these.

@@ -11,6 +11,7 @@ use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
+use crate::kernel::unread::without_unread;
 use crate::kernel::writes::{Becomes, Known, Writes, carried, reads_first, turned_scatter};
 use crate::operation::{Binary, Unary};
 use crate::shape::{Axes, Shape, Type, size};
@@ -86,8 +87,8 @@ fn written(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> 
     loop {
         match Lowering::new(body, &calls, manner, &writes).run(known) {
             // What is changed in place has an order, which blocks do not keep.
-            Ok((procedure, buffers)) if writes.any() => return (procedure, buffers),
-            Ok((procedure, buffers)) => return ((manner.finish)(procedure), buffers),
+            Ok((procedure, buffers)) if writes.any() => return (without_unread(procedure), buffers),
+            Ok((procedure, buffers)) => return ((manner.finish)(without_unread(procedure)), buffers),
             // What can't be read by affine positions is left to the instance of plain arrays.
             Err(unreadable) => {
                 let before = calls.len();

@@ -24,6 +24,7 @@ mod recompute;
 mod recompute_tests;
 pub(crate) mod roots;
 mod rows;
+mod unread;
 mod writes;
 // Looks at nodes are counted in builds with debug assertions alone.
 #[cfg(all(test, debug_assertions))]

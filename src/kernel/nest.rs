@@ -122,8 +122,14 @@ impl Nest {
     }
 
     /// The nest without values that no store needs.
-    pub(crate) fn without_unused(mut self) -> Nest {
+    pub(crate) fn without_unused(self) -> Nest {
+        self.without_unused_but(&mut [])
+    }
+
+    /// The nest without values that neither a store needs nor these are, which get their numbers in it.
+    pub(crate) fn without_unused_but(mut self, needed: &mut [ValueId]) -> Nest {
         let mut used = vec![false; self.values.len()];
+        needed.iter().for_each(|&id| used[id as usize] = true);
         for store in &self.stores {
             used[store.value as usize] = true;
             if let Some((index, ..)) = store.index {
@@ -147,6 +153,7 @@ impl Nest {
             }
         }
         self.values = kept;
+        needed.iter_mut().for_each(|id| *id = ids[*id as usize]);
         for store in &mut self.stores {
             store.value = ids[store.value as usize];
             if let Some((index, ..)) = &mut store.index {

@@ -226,6 +226,29 @@ fn elements_of_all_types_are_assigned() {
     assert_eq!(swapped(&v([1.0, 2.0, 3.0])).to_vec(), [2.0, 1.0, 6.0]);
 }
 
+/// A variable is an operand of its own assignment, and a condition again and again.
+#[differentiable]
+fn again(x: Vector<f64>, #[plain] flag: bool) -> Scalar<f64> {
+    let mut y = x[0];
+    y *= y;
+    let mut n = 3;
+    n += n;
+    let p = y > 0.5;
+    let s = if p { x[1] } else { x[2] };
+    let t = if p { s * 2 } else { s };
+    if p {
+        y += t;
+    }
+    let u = if flag { y } else { t };
+    if flag { u * n } else { u }
+}
+
+#[test]
+fn variables_stay_where_they_are() {
+    assert_eq!(again(&v([2.0, 3.0, 5.0]), true).item(), 60.0);
+    assert_eq!(again(&v([0.5, 3.0, 5.0]), false).item(), 5.0);
+}
+
 #[test]
 #[should_panic(expected = "a value of shape [3] into shape [4], where shape [2] is written")]
 fn a_value_that_does_not_fit_is_reported() {

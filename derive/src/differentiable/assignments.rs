@@ -1,6 +1,6 @@
 //! Assignments: to parts of arrays by position, to everything else as in Rust.
 
-use super::body::{Position, Rewriter, is_literal, parse};
+use super::body::{Position, Rewriter, is_literal, is_place, parse};
 use super::indices::Subscript;
 use super::operators::is_float;
 use super::scopes::{Declared, root, uses, variable};
@@ -132,7 +132,15 @@ impl Rewriter<'_> {
             *expression = parse(quote_spanned!(span=> { let #name = #value; #place #op #name; }));
             return;
         }
+        // `y *= y`: another handle, since the variable is lent.
+        let is_same =
+            is_place(&binary.right) && root(&binary.left).is_some() && root(&binary.left) == root(&binary.right);
         self.rewrite(&mut binary.left, Position::Place);
+        if is_same {
+            let (value, span) = (&binary.right, binary.right.span());
+            *binary.right = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#value)));
+            return;
+        }
         self.literal(&mut binary.right);
         self.rewrite(&mut binary.right, Position::Operand);
         if self.is_number(&binary.left) && !is_literal(&binary.right) {

@@ -1,6 +1,6 @@
 //! Blocks, choices, loops, calls and closures.
 
-use super::body::{Position, Rewriter, is_literal, parse};
+use super::body::{Position, Rewriter, is_literal, is_place, parse};
 use super::effects::{
     assigned, changes_of_closure, changes_of_loop, exit, is_pure, is_rolled_over, only_assigns, rolled_range,
 };
@@ -263,6 +263,15 @@ impl Rewriter<'_> {
         quote_spanned!(span=> ::deltaray::tensor::attribute::FromLiteral::from_literal(#literal))
     }
 
+    /// A condition that chooses between values: a variable is left where it is.
+    fn condition(&mut self, condition: &mut Expr) {
+        self.rewrite(condition, Position::Argument);
+        if is_place(condition) {
+            let span = condition.span();
+            *condition = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#condition)));
+        }
+    }
+
     /// `if`: a choice by a condition of either kind, where the blocks are values; Rust's own elsewhere.
     pub fn choice(&mut self, expression: &mut Expr) {
         let span = expression.span();
@@ -289,7 +298,7 @@ impl Rewriter<'_> {
             return;
         };
         let literals = (literal(then_branch).cloned(), literal(&other).cloned());
-        self.rewrite(cond, Position::Argument);
+        self.condition(cond);
         let condition_span = cond.span();
         let condition = quote_spanned!(condition_span=> ::deltaray::tensor::attribute::Condition(#cond));
         if let (Some(yes), Some(no)) = literals {
@@ -334,7 +343,7 @@ impl Rewriter<'_> {
     fn assigning_choice(&mut self, expression: &mut Expr, carries: &[Ident]) {
         let span = expression.span();
         let Expr::If(ExprIf { cond, then_branch, else_branch, .. }) = expression else { return };
-        self.rewrite(cond, Position::Argument);
+        self.condition(cond);
         let mut other = match else_branch {
             Some((_, other)) => else_block(other),
             None => Block { brace_token: Default::default(), stmts: Vec::new() },

@@ -4,9 +4,10 @@ mod fused;
 mod reads;
 mod stores;
 
-use super::code::{Axis, Base, Bound, Code, Instruction, Level, Linear, Slot};
+use super::code::{Axis, Base, Bound, Code, Edge, Instruction, Level, Linear, Slot};
 use super::order::{Layout, layout};
 use super::split::Split;
+use super::stretch::{Limit, limits, within};
 use super::vector::{self, Instructions, Operand, RowsKernel};
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
 use crate::shape::{DType, Type};
@@ -66,11 +67,22 @@ struct Assembler<'a> {
     guarded_sums: HashSet<ValueId>,
     /// Computed positions of rows, which are read one by one.
     positions: HashSet<ValueId>,
+    /// Where loops begin and end.
+    limits: Vec<Limit>,
 }
 
 /// The instructions of a nest, whose work threads may share where it is `cut`.
 pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool) -> Code {
     let layout = layout(nest, cut);
+    let limits = limits(nest, &layout);
+    let (within, limits) = match limits.is_empty() {
+        true => (None, limits),
+        false => {
+            let (nest, limits) = within(nest, limits);
+            (Some(nest), limits)
+        }
+    };
+    let nest = within.as_ref().unwrap_or(nest);
     let split = if cut { Split::of(nest, &layout, types) } else { Split::whole() };
     let depth = layout.extents.len();
     let mut assembler = Assembler {
@@ -93,10 +105,13 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
         last_use: Vec::new(),
         guarded_sums: HashSet::new(),
         positions: HashSet::new(),
+        limits,
         layout,
     };
     assembler.run();
-    assembler.join_rows(split.chunks > 1);
+    if assembler.limits.is_empty() {
+        assembler.join_rows(split.chunks > 1);
+    }
     Code { split, ..assembler.finish() }
 }
 
@@ -424,7 +439,7 @@ impl Assembler<'_> {
         (is_alone || are_copies) && is_last && !has_registers && nest.stores.iter().all(is_exact)
     }
 
-    fn finish(self) -> Code {
+    fn finish(mut self) -> Code {
         let count = self.tile_registers.len();
         let vector = self.layout.extents[self.layout.vector];
         // Where loops run inside of tiles, what these touch should stay in the cache too.
@@ -435,14 +450,28 @@ impl Assembler<'_> {
         let fitting = (REGISTERS / (8 * count.max(1))).min(CACHE / touched.max(1)) / 64 * 64;
         let most = if self.is_one_pass() { vector } else { fitting.clamp(TILES[0], TILES[1]) };
         let tile = most.min(vector.next_multiple_of(8)).max(1);
-        let mut slots = self.slots;
+        let mut slots = std::mem::take(&mut self.slots);
         let first = self.single.next_multiple_of(64);
         for (number, &slot) in self.tile_registers.iter().enumerate() {
             slots[slot as usize] = Base::Register(first + number * tile * 8);
         }
-        let axes = self.layout.extents.iter().zip(self.moves);
+        let mut axes: Vec<Axis> = Vec::with_capacity(self.layout.extents.len());
+        for (&extent, moves) in self.layout.extents.iter().zip(std::mem::take(&mut self.moves)) {
+            axes.push(Axis { extent, moves, edges: Box::default() });
+        }
+        for limit in &self.limits {
+            let position = self.layout.loop_of(limit.axis, self.nest.extents[limit.axis]).expect("a loop of its own");
+            let edge = Edge {
+                is_upper: limit.is_upper,
+                bound: self.place(limit.value),
+                others: self.linear(&limit.others),
+                offset: limit.offset,
+            };
+            let edges = &mut axes[position].edges;
+            *edges = std::mem::take(edges).into_iter().chain([edge]).collect();
+        }
         Code {
-            axes: axes.map(|(&extent, moves)| Axis { extent, moves }).collect(),
+            axes,
             vector: self.layout.vector,
             tile,
             slots,

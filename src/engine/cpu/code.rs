@@ -5,6 +5,7 @@
 //! loops run outside of the vector axis, or inside, for each tile. Each value is computed at the innermost loop that it
 //! moves with, for a tile or, where it does not move with the vector axis, as a single element.
 
+use super::elements::load;
 use super::pieces::{Broken, Pieces};
 use super::scatter::copy_rows;
 use super::split::Split;
@@ -147,6 +148,40 @@ pub(super) struct Axis {
     pub(super) extent: usize,
     /// The pointers that move with it, and by how many bytes a step.
     pub(super) moves: Vec<(Slot, isize)>,
+    /// Where the nest begins and ends to change anything, if that is a stretch of the loop.
+    pub(super) edges: Box<[Edge]>,
+}
+
+/// A bound of a loop that is known where the loop begins: an `i64` plus an offset, minus what outer loops add.
+#[derive(Clone, Debug)]
+pub(super) struct Edge {
+    /// Whether the steps are below it, or at least it.
+    pub(super) is_upper: bool,
+    pub(super) bound: Slot,
+    pub(super) others: Linear,
+    pub(super) offset: i64,
+}
+
+impl Axis {
+    /// The steps, of these, at which the nest may change something.
+    ///
+    /// # Safety
+    ///
+    /// The bounds of the edges point at numbers.
+    unsafe fn stretch(&self, steps: Range<usize>, pointers: &[*mut u8], index: &[i64]) -> Range<usize> {
+        let Range { mut start, mut end } = steps;
+        for Edge { is_upper, bound, others, offset } in &self.edges {
+            // SAFETY: as the caller's.
+            let bound = unsafe { load(pointers[*bound as usize].cast::<i64>()) };
+            let at = i128::from(bound) + i128::from(*offset) - i128::from(others.at(index));
+            let at = at.clamp(0, self.extent as i128) as usize;
+            match is_upper {
+                true => end = end.min(at),
+                false => start = start.max(at),
+            }
+        }
+        start..end.max(start)
+    }
 }
 
 /// What runs at each step of a loop.
@@ -165,6 +200,12 @@ impl Level {
     pub(super) fn is_empty(&self) -> bool {
         self.single.is_empty() && self.tile.is_empty() && self.after.is_empty()
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The elements that instructions went over on this thread.
+    pub(super) static ELEMENTS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// A nest as instructions.
@@ -270,13 +311,11 @@ impl Code {
         self.point(pointers, registers.as_mut_ptr().cast(), |id| bases[id as usize], partial);
         let index = &mut index[..self.axes.len()];
         index.fill(0);
-        index[0] = first as i64;
-        advance(pointers, &self.axes[0].moves, first as isize);
         // SAFETY: operands are slots of this table, which point at runs that are at least as long as a tile, or at what a
         // nest may read and write at these positions: the lowering's accesses are inside, or guarded.
         unsafe {
             self.execute(&self.levels[0].single, pointers, index, 1);
-            self.outside(0, pointers, index, first..end);
+            self.enter(0, pointers, index, first..end);
         }
     }
 
@@ -320,13 +359,33 @@ impl Code {
             self.execute(&self.levels[0].single, pointers, index, 1);
             match &self.axes[..] {
                 // One tile, as in loops of a few numbers.
-                [axis] if axis.extent <= self.tile => {
+                [axis] if axis.extent <= self.tile && axis.edges.is_empty() => {
                     let level = &self.levels[1];
                     self.execute(&level.tile, pointers, index, axis.extent);
                     self.execute(&level.after, pointers, index, axis.extent);
                 }
-                _ => self.outside(0, pointers, index, 0..self.outer_extent()),
+                _ => self.enter(0, pointers, index, 0..self.outer_extent()),
             }
+        }
+    }
+
+    /// Those of these steps of a loop outside of tiles, or along them, at which the nest may change something.
+    unsafe fn enter(&self, axis: usize, pointers: &mut [*mut u8], index: &mut [i64], steps: Range<usize>) {
+        // SAFETY: as the caller's.
+        unsafe {
+            let steps = self.axes[axis].stretch(steps, pointers, index);
+            if steps.is_empty() {
+                return;
+            }
+            let (start, moves) = (steps.start, &self.axes[axis].moves);
+            if start == 0 {
+                return self.outside(axis, pointers, index, steps);
+            }
+            index[axis] = start as i64;
+            advance(pointers, moves, start as isize);
+            self.outside(axis, pointers, index, steps);
+            advance(pointers, moves, -(start as isize));
+            index[axis] = 0;
         }
     }
 
@@ -338,18 +397,19 @@ impl Code {
         }
         let moves = &self.axes[axis].moves;
         let (first, count) = (index[axis], steps.len());
-        let (single, inner) = (&self.levels[axis + 1].single, self.axes[axis + 1].extent);
+        let (single, Axis { extent: inner, edges, .. }) = (&self.levels[axis + 1].single, &self.axes[axis + 1]);
         // The vector axis of many small nests is one tile, inside of which nothing runs.
         let tile = &self.levels[self.axes.len()].tile;
-        let is_tile = axis + 2 == self.axes.len() && self.vector == axis + 1 && inner <= self.tile;
+        let is_last = axis + 2 == self.axes.len() && self.vector == axis + 1;
+        let is_tile = is_last && *inner <= self.tile && edges.is_empty();
         for step in steps {
             index[axis] = step as i64;
             // SAFETY: as the caller's.
             unsafe {
                 self.execute(single, pointers, index, 1);
                 match is_tile {
-                    true => self.execute(tile, pointers, index, inner),
-                    false => self.outside(axis + 1, pointers, index, 0..inner),
+                    true => self.execute(tile, pointers, index, *inner),
+                    false => self.enter(axis + 1, pointers, index, 0..*inner),
                 }
             }
             advance(pointers, moves, 1);
@@ -386,9 +446,15 @@ impl Code {
 
     /// All steps of a loop inside of the vector axis, for one tile.
     unsafe fn inside(&self, axis: usize, pointers: &mut [*mut u8], index: &mut [i64], count: usize) {
-        let Some(Axis { extent, moves }) = self.axes.get(axis) else { return };
-        let level = &self.levels[axis + 1];
-        for step in 0..*extent {
+        let Some(of) = self.axes.get(axis) else { return };
+        let (level, moves) = (&self.levels[axis + 1], &of.moves);
+        // SAFETY: as the caller's.
+        let steps = unsafe { of.stretch(0..of.extent, pointers, index) };
+        let (start, end) = (steps.start, steps.end);
+        if start > 0 {
+            advance(pointers, moves, start as isize);
+        }
+        for step in steps {
             index[axis] = step as i64;
             // SAFETY: as the caller's.
             unsafe {
@@ -399,12 +465,14 @@ impl Code {
             }
             advance(pointers, moves, 1);
         }
-        advance(pointers, moves, -(*extent as isize));
+        advance(pointers, moves, -(end as isize));
         index[axis] = 0;
     }
 
     #[inline]
     unsafe fn execute(&self, instructions: &[Instruction], pointers: &mut [*mut u8], index: &[i64], count: usize) {
+        #[cfg(test)]
+        ELEMENTS.set(ELEMENTS.get() + instructions.len() * count);
         // SAFETY: slots are positions in this table, by construction.
         let at = |pointers: &[*mut u8], slot: Slot| unsafe { *pointers.get_unchecked(slot as usize) };
         for instruction in instructions {

@@ -22,6 +22,7 @@ mod scalars;
 mod scatter;
 mod split;
 mod step;
+mod stretch;
 mod sweeps;
 mod table;
 mod team;

@@ -3,6 +3,7 @@
 mod rows;
 
 use super::split::chunks_worth;
+use super::stretch::inner_axes;
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Mode, Nest, Value, ValueId};
 use crate::operation::{Binary, Unary};
@@ -50,6 +51,12 @@ impl Layout {
         self.extents.insert(position, extent);
         self.axes.insert(position, None);
         self.vector += usize::from(position <= self.vector);
+    }
+
+    /// The position of the loop over an axis of this extent alone.
+    pub(super) fn loop_of(&self, axis: usize, extent: usize) -> Option<usize> {
+        let position = self.axes.iter().position(|&it| it == Some(axis))?;
+        (self.extents[position] == extent).then_some(position)
     }
 
     /// The coefficients of an affine function by loop.
@@ -151,6 +158,8 @@ struct Choice<'a> {
     moved: Vec<u64>,
     /// Products that are only summed: one instruction does both.
     summed: Vec<bool>,
+    /// The axes whose loops are shorter inside of the others.
+    inner: Vec<usize>,
 }
 
 /// Whether each value is a product that is only summed.
@@ -207,12 +216,21 @@ impl Choice<'_> {
     fn order(&self, vector: usize, cut: bool) -> Order {
         let mut rest = self.long.clone();
         let along = self.taken(vector, &mut rest, |_| true);
-        if cut && along.1 <= TILE {
+        if (cut && along.1 <= TILE) || self.inner.contains(&vector) {
             return Order { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: 1, wrapped: None };
         }
-        // What stores do not move with runs innermost, so that a tile's sum is stored once.
-        let stored = |axis: usize| self.nest.stores.iter().filter(|store| store.at.coefficients[axis] != 0).count();
-        rest.sort_by_key(|&axis| std::cmp::Reverse(stored(axis)));
+        // What stores do not move with runs innermost, so that a tile's sum is stored once; but where nothing is read twice, and
+        // the end of a tile's sum is little beside the tile, memory is gone through in its order.
+        let all = self.long.iter().fold(0, |bits, axis| bits | 1 << (axis % 64));
+        let is_read_once = |(value, _): &(Value, _)| match value {
+            Value::Load { at, .. } => axes_of(at) == all,
+            Value::Gather { .. } => false,
+            _ => true,
+        };
+        if along.1 < LEAST_TILE as usize || !self.nest.values.iter().all(is_read_once) {
+            let stored = |axis: usize| self.nest.stores.iter().filter(|store| store.at.coefficients[axis] != 0).count();
+            rest.sort_by_key(|&axis| std::cmp::Reverse(stored(axis)));
+        }
         Order { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1, wrapped: None }
     }
 
@@ -325,7 +343,8 @@ impl Choice<'_> {
                 Mode::Reduce(_) => run(everywhere, SCATTERED),
             };
         }
-        cost
+        // A triangle, most often.
+        if self.inner.contains(&order.vector.0) { cost / 2.0 } else { cost }
     }
 }
 
@@ -355,7 +374,8 @@ fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
         };
         moved.push(value.operands().iter().fold(own, |bits, &operand| bits | moved[operand as usize]));
     }
-    let choice = Choice { nest, memory, numbers, long, moved, summed: summed_products(nest) };
+    let (summed, inner) = (summed_products(nest), inner_axes(nest));
+    let choice = Choice { nest, memory, numbers, long, moved, summed, inner };
     if let Some(order) = choice.rows_order() {
         let cost = choice.copies(order.row);
         return Some((order, cost));

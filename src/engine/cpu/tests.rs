@@ -1,6 +1,7 @@
 //! How many instructions run, which kernels are cut for several threads, and loops as they are written.
 
 mod rows;
+mod stretch;
 
 use super::assemble::assemble;
 use super::code::Base;

@@ -1,0 +1,97 @@
+//! Loops that leave out where a nest changes nothing: how many elements they go over, and what comes of it.
+
+use crate::concrete::Concrete;
+use crate::engine::cpu::Cpu;
+use crate::engine::cpu::code::ELEMENTS;
+use crate::prelude::*;
+
+type M<A> = Matrix<A, f64>;
+
+fn table(n: usize) -> M<Concrete> {
+    Matrix::from_elements((n, n), (0..n * n).map(|at| ((at * 7919 % 1000) as f64 - 500.0) / 250.0).collect::<Vec<_>>())
+}
+
+/// Sums over what a comparison of positions leaves.
+fn sums<A: Algebra>(a: &M<A>, choose: impl Fn(&Scalar<A, i64>, &Scalar<A, i64>) -> Scalar<A, bool>) -> Vector<A, f64> {
+    let n = a.len();
+    fold(zeros(n), &iota(n), |sums: Vector<A, f64>, j: Scalar<A, i64>| {
+        let sum = build(n, |k| choose(&k, &j).select(a.at((&j, &k)) * a.at((&k, 0)), 0.0)).sum();
+        sums.with(&j, sum)
+    })
+}
+
+/// How many elements instructions go over where a function runs as kernels; its results are those of plain arrays.
+macro_rules! elements {
+    ($f:expr, $at:expr) => {{
+        let (at, expected) = ($at, $f(&$at));
+        let mut counts = Vec::new();
+        for threads in [1, 3] {
+            let program = stage($f, &at).unwrap().compile(Cpu::default().threads(threads)).unwrap();
+            let before = ELEMENTS.get();
+            let found = program.call(&at).unwrap();
+            counts.push(ELEMENTS.get() - before);
+            for (found, expected) in found.to_vec().into_iter().zip(expected.to_vec()) {
+                assert!((found - expected).abs() <= 1e-12 * (1.0 + expected.abs()), "{found} instead of {expected}");
+            }
+        }
+        counts[0]
+    }};
+}
+
+#[test]
+fn a_sum_to_a_bound_of_the_step_goes_over_the_triangle() {
+    let n = 300;
+    let whole = elements!(|a: &M<_>| sums(a, |k, _| k.ge(0)), table(n));
+    let to = |name: &str, count: usize| assert!(count <= whole / 2 + 40 * n, "{name}: {count} of {whole}");
+    to("k < j", elements!(|a: &M<_>| sums(a, |k, j| k.lt(j)), table(n)));
+    to("k <= j", elements!(|a: &M<_>| sums(a, |k, j| k.le(j)), table(n)));
+    to("j > k", elements!(|a: &M<_>| sums(a, |k, j| j.gt(k)), table(n)));
+    to("k > j", elements!(|a: &M<_>| sums(a, |k, j| k.gt(j)), table(n)));
+    to("!(k < j)", elements!(|a: &M<_>| sums(a, |k, j| !k.lt(j)), table(n)));
+    to("k + 1 < j", elements!(|a: &M<_>| sums(a, |k, j| (k + 1).lt(j)), table(n)));
+    to("k < j - 1", elements!(|a: &M<_>| sums(a, |k, j| k.lt(j - 1)), table(n)));
+    let few = elements!(|a: &M<_>| sums(a, |k, j| k.ge(j) & k.lt(j + 3)), table(n));
+    assert!(few <= 40 * n, "{few}");
+    let one = elements!(|a: &M<_>| sums(a, |k, j| k.equal(j)), table(n));
+    assert!(one <= 40 * n, "{one}");
+}
+
+/// Both bounds may be outside of the loop.
+#[test]
+fn bounds_outside_of_the_loop_leave_all_or_nothing() {
+    let n = 70;
+    for offset in [-100, -70, -1, 0, 1, 69, 70, 71, 1000, i64::MAX - 80, i64::MIN + 80] {
+        elements!(|a: &M<_>| sums(a, |k, j| k.lt(j + offset)), table(n));
+        elements!(|a: &M<_>| sums(a, |k, j| k.gt(j + offset)), table(n));
+        elements!(|a: &M<_>| sums(a, |k, j| k.ge(j) & k.lt(j + offset)), table(n));
+    }
+}
+
+/// A write that a mask leaves out, by a position before the first.
+#[test]
+fn a_write_to_a_bound_goes_over_the_triangle() {
+    fn written<A: Algebra>(a: &M<A>, bound: impl Fn(&Scalar<A, i64>) -> Scalar<A, i64>) -> M<A> {
+        let n = a.len();
+        fold(a.clone(), &iota(n), |a: M<A>, j: Scalar<A, i64>| {
+            let (row, k) = (a.at(&j) * 0.5, iota(n));
+            a.scatter_add((j.broadcast_to(n), k.lt(bound(&j)).select(&k, -1)), &row)
+        })
+    }
+    let n = 300;
+    let count = elements!(|a: &M<_>| written(a, |j| j.clone()), table(n));
+    let whole = elements!(|a: &M<_>| written(a, |j| j + 1000), table(n));
+    assert!(count <= whole * 6 / 10 + 40 * n, "{count} of {whole}");
+}
+
+/// Loops in one nest whose bounds are each other's positions.
+#[test]
+fn a_triangle_of_one_nest_goes_over_half_of_it() {
+    fn low<A: Algebra>(a: &M<A>) -> Vector<A, f64> {
+        let n = a.len();
+        build(n, |i| build(n, |k| k.lt(&i).select(a.at((&i, &k)).exp(), 0.0)).sum())
+    }
+    let n = 200;
+    let count = elements!(low, table(n));
+    let whole = elements!(|a: &M<_>| a.exp().sum_axis(1), table(n));
+    assert!(count <= whole * 7 / 10 + 40 * n, "{count} of {whole}");
+}
