@@ -26,6 +26,8 @@ mod parallel;
 mod passes;
 #[path = "complexity/rules.rs"]
 mod rules;
+#[path = "complexity/writes.rs"]
+mod writes;
 
 use counting::{MEGABYTE, measured};
 use deltaray::algebra::Algebra;

@@ -27,3 +27,5 @@ mod positions;
 mod ranges;
 #[path = "semantics/table.rs"]
 mod table;
+#[path = "semantics/writes.rs"]
+mod writes;

@@ -6,6 +6,7 @@ use crate::concrete::scalar::Scalar;
 use crate::concrete::{Array, Data};
 use crate::shape::{Shape, size, strides};
 use smallvec::SmallVec;
+use std::collections::HashSet;
 
 /// Index arrays of one shape, against the extents of the axes that they index.
 struct Positions<'a> {
@@ -176,6 +177,16 @@ pub(super) fn scatter_set<T: Scalar>(
         false => positions.each(count, write),
     }
     Ok(T::wrap(Data::from_vec(&shape, out)))
+}
+
+/// At which of so many positions inside none of the later ones is the same, in time and memory that do not depend on the
+/// extents; `None` where that is so of all of them. What is said of positions outside has no meaning.
+pub(crate) fn latest(indices: &[Array], extents: &[usize], count: usize) -> Option<Vec<bool>> {
+    let (positions, mut seen) = (Positions::new(indices, extents), HashSet::with_capacity(count));
+    let mut latest: Vec<bool> =
+        (0..count).rev().map(|at| positions.one(at).is_none_or(|position| seen.insert(position))).collect();
+    latest.reverse();
+    latest.contains(&false).then_some(latest)
 }
 
 /// The adjoint of [`gather`]: updates added to zeros.

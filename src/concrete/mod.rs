@@ -23,6 +23,7 @@ mod view;
 pub(crate) use arithmetic::{Arithmetic, larger, smaller};
 pub use buffer::Buffer;
 pub(crate) use convert::repeated;
+pub(crate) use gather::latest;
 pub use instance::Concrete;
 pub use memory::OutOfMemory;
 pub(crate) use memory::{ReportedAt, available, filled};

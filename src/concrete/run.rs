@@ -10,7 +10,7 @@ use crate::concrete::{
 };
 use crate::shape::{Shape, Type, Value};
 use crate::term::interpret::{self, Operands, Slot};
-use crate::term::{Body, Never, Op, Scan, print};
+use crate::term::{Body, Never, Node, Op, Scan, print};
 
 /// What ended a program: the operation, by the name that it is printed with, and the array that there was no memory for.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct Failure {
 ///
 /// The first operation for which there is no memory.
 pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Failure> {
-    interpret::run::<Concrete, Never, Failure>(body, arguments, |node, args| match &node.op {
+    let evaluate = |node: &Node, args: Operands<Concrete>| match &node.op {
         Op::Scan(scan) => {
             let mut args = args.into_iter();
             let carries = args.by_ref().take(scan.carries).collect();
@@ -46,7 +46,25 @@ pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Fail
             debug_assert_eq!(result.ty(), *node.ty());
             Ok(Slot::One(result))
         }
-    })
+    };
+    interpret::run::<Concrete, Never, Failure>(body, arguments, evaluate, Some(&onto))
+}
+
+/// What a node adds at some positions of zeros, added to an array.
+fn onto(node: &Node, target: Array, args: Operands<Concrete>) -> Result<Array, Failure> {
+    let mut args = args.into_iter();
+    let updates = args.next().expect("the arena is well formed");
+    let result = match &node.op {
+        Op::Accumulate(map) => {
+            for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, map))
+        }
+        _ => {
+            let indices: Vec<Array> = args.collect();
+            for_pair!(target, updates, (target, updates) => gather::scatter_onto(target, updates, &indices))
+        }
+    };
+    debug_assert!(result.as_ref().ok().is_none_or(|array| array.ty() == *node.ty()));
+    result.map_err(|problem| Failure { operation: print::name(&node.op), problem })
 }
 
 /// Whether a rank-0 boolean is true.

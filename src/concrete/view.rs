@@ -279,8 +279,8 @@ pub(super) fn accumulate_onto<T: Scalar>(
             reduced = once;
             let longest = match reduced.is_inside() {
                 true => Walk::new(&reduced).extents.last().copied(),
-                // A run moves along some axis of the source, and is cut to it.
-                false => reduced.source().iter().copied().max(),
+                // A run moves along some axis of the result and of the source, and is cut to it.
+                false => reduced.source().iter().max().min(reduced.result().iter().max()).copied(),
             };
             repeated = memory::filled(&[longest.unwrap_or(1)], times.iter().copied().fold(*x, T::repeated))?;
             (&reduced, &repeated[..], false)

@@ -6,7 +6,7 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Extreme, Reduction};
-use crate::concrete::Array;
+use crate::concrete::{self, Array, Data};
 use crate::operation::{Binary, Comparison, Partial, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, size};
 
@@ -259,6 +259,9 @@ pub(crate) fn scatter_set<A: Algebra, D: Derivative<A>>(
     (A::scatter_set(target, x, indices), Some(dy.shared()))
 }
 
+/// One position in so many is written by a few writes.
+const FEW: usize = 8;
+
 /// The updates of this shape that are there when all have been written at positions: of several at one position the last.
 /// `None` are all of them, for there is at most one.
 fn latest_writes<A: Algebra>(indices: &[A::Array], extents: &[usize], updates: &[usize]) -> Option<A::Array> {
@@ -267,10 +270,18 @@ fn latest_writes<A: Algebra>(indices: &[A::Array], extents: &[usize], updates: &
     if count <= 1 || A::are_distinct(indices) {
         return None;
     }
-    let numbers = A::reshape(A::iota(count), &positions);
-    let none = A::zeros(&Type::new(DType::I64, extents));
-    let written = A::scatter_set(none, numbers.clone(), indices.to_vec());
-    let mask = A::compare(Comparison::Equal, A::gather(written, indices.to_vec()), numbers);
+    // A few writes into a large array are compared with one another, where they are known, and not by what is where.
+    let known = || indices.iter().map(A::known).collect::<Option<Vec<Array>>>();
+    let few = size(extents) / FEW > count;
+    let mask = if let Some(known) = few.then(known).flatten() {
+        let latest = concrete::latest(&known, extents, count)?;
+        A::constant(Array::Bool(Data::from_vec(&positions, latest)))
+    } else {
+        let numbers = A::reshape(A::iota(count), &positions);
+        let none = A::zeros(&Type::new(DType::I64, extents));
+        let written = A::scatter_set(none, numbers.clone(), indices.to_vec());
+        A::compare(Comparison::Equal, A::gather(written, indices.to_vec()), numbers)
+    };
     let axes: Axes = (0..positions.len()).collect();
     Some(A::view(mask, &AffineMap::broadcast(&positions, updates, &axes)))
 }

@@ -14,7 +14,7 @@ use crate::term::{Body, Never, Node, Op, print};
 ///
 /// The first operation for which there is no memory.
 pub(super) fn run(body: &Body, arguments: Vec<SparsityArray>) -> Result<Vec<SparsityArray>, Failure> {
-    interpret::run::<Sparsity, Never, Failure>(body, arguments, |node, args| match &node.op {
+    let evaluate = |node: &Node, args: Operands<Sparsity>| match &node.op {
         Op::Scan(loop_) => {
             let mut args = args.into_iter();
             let carries = args.by_ref().take(loop_.carries).collect();
@@ -33,7 +33,8 @@ pub(super) fn run(body: &Body, arguments: Vec<SparsityArray>) -> Result<Vec<Spar
             debug_assert_eq!(result.ty(), node.ty());
             Ok(Slot::One(result))
         }
-    })
+    };
+    interpret::run::<Sparsity, Never, Failure>(body, arguments, evaluate, None)
 }
 
 /// One operation without a sub-program.

@@ -6,7 +6,7 @@ use crate::concrete::ReportedAt;
 use crate::shape::{DType, Shape, Type};
 use crate::tensor::structure::stack_columns;
 use crate::tensor::tree::{check_same_structure, check_same_trees};
-use crate::tensor::{Element, Family, Rank, Tensor, Tree, duplicate, refuse};
+use crate::tensor::{Element, Family, Rank, Tensor, Tree, duplicate, hollow, refuse};
 use crate::term::Scan;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -114,7 +114,7 @@ containers! {
 
 /// A loop of `n` steps: each takes what the step before passed on, and one slice of every input, and gives what it passes
 /// on, and one slice of every output. The result is what the last step passed on, and the outputs along a new outermost
-/// axis.
+/// axis. A step has what it is given to itself, so that an eager algebra writes into it where it is.
 ///
 /// The inputs have `n` slices; what is passed on keeps its shapes. The closure may use whatever arrays it captures. An
 /// eager algebra runs the closure for every step; a staged one runs it once and keeps the loop rolled. Staged loops may be
@@ -161,6 +161,13 @@ impl<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>> Untyped<A, C, X, Y> {
 
     pub(super) fn carries(&self) -> Vec<A::Array> {
         self.carry.leaves()
+    }
+
+    /// What the loop carries first, given away: for loops that run at once.
+    pub(super) fn take_carries(&mut self) -> Vec<A::Array> {
+        let carries = self.carries();
+        self.carry = hollow(&self.carry);
+        carries
     }
 
     pub(super) fn report(&self, problem: String, ty: Type) -> A::Array {
@@ -244,17 +251,21 @@ pub(crate) fn scan_as<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     n: usize,
     step: impl Fn(C, X::Slice) -> (C, Y),
 ) -> (C, Y::Stack) {
-    let untyped = Untyped::<A, C, X, Y>::new(name, place, carry, inputs);
+    let mut untyped = Untyped::<A, C, X, Y>::new(name, place, carry, inputs);
     let sources = untyped.sources(n);
-    let first = untyped.carries();
-    let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &step);
-    let results = match A::trace(&untyped.parameters(&sources), false, &mut body) {
+    let traced = A::trace(&untyped.parameters(&sources), false, &mut |arrays| untyped.step(arrays, &step));
+    let results = match traced {
         Some((closed, captures)) => {
+            let first = untyped.carries();
             untyped.check_stacks(closed.result_types().skip(first.len()), n);
             let scan = Scan { body: closed, carries: first.len(), inputs: sources.len(), length: n, reverse };
             A::scan_source(scan, first, sources, captures)
         }
-        None => run::<A>((name, place), first, &sources, (n, reverse), &mut body),
+        None => {
+            let first = untyped.take_carries();
+            let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &step);
+            run::<A>((name, place), first, &sources, (n, reverse), &mut body)
+        }
     };
     untyped.finish(results)
 }
@@ -272,7 +283,8 @@ fn run<A: Algebra>(
     // A loop of no steps runs one on slices that are out of bounds, thus 0, to see the types of its outputs.
     for step in 0..n.max(1) {
         let position = if reverse { n.max(1) - 1 - step } else { step };
-        let mut arrays = carries.clone();
+        // A step has the only handles on what it is given, unless it is not the loop's.
+        let mut arrays = if n > 0 { std::mem::take(&mut carries) } else { carries.clone() };
         for input in inputs {
             let map = AffineMap::pick(&A::shape(input), 0, position as i64);
             arrays.push(A::view(input.clone(), &map));

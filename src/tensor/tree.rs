@@ -118,6 +118,12 @@ pub fn duplicate<A: Algebra, T: Tree<A>>(tree: &T) -> T {
     T::Family::rebuild::<A, A>(tree, &mut tree.leaves().into_iter())
 }
 
+/// The structure of a tree, with zeros for its arrays: a loop that keeps it for later holds no element of what it carries,
+/// so that its steps can write where that is.
+pub(crate) fn hollow<A: Algebra, T: Tree<A>>(tree: &T) -> T {
+    T::Family::rebuild::<A, A>(tree, &mut tree.types().iter().map(A::zeros))
+}
+
 /// The outline of a tree, see [`Tree::outline`].
 pub(crate) fn outline_of<A: Algebra, T: Tree<A>>(tree: &T) -> Outline {
     let mut outline = Outline::default();

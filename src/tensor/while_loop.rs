@@ -8,7 +8,7 @@ use crate::tensor::associative::unstacked;
 use crate::tensor::scan::Untyped;
 use crate::tensor::structure::stack_arrays;
 use crate::tensor::tree::check_same_trees;
-use crate::tensor::{Family, R0, Sliced, Stacked, Tensor, Tree, duplicate, refuse};
+use crate::tensor::{Family, R0, Sliced, Stacked, Tensor, Tree, duplicate, hollow, refuse};
 use crate::term::{Checkpoints, Steps, Sweeps, advance_by};
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -37,9 +37,9 @@ pub fn while_loop<A: Algebra, C: Tree<A>>(
     match traced(&carry, &condition, &step, Checkpoints::Bytes(WHILE_LOOP_BYTES), place) {
         Some(last) => last,
         None => {
-            let mut carry = carry;
+            let (like, mut carry) = (hollow(&carry), carry);
             while holds::<A>(&condition(&carry)) {
-                carry = checked(duplicate(&carry), &step, place);
+                carry = checked(&like, carry, &step, place);
             }
             carry
         }
@@ -50,15 +50,16 @@ fn holds<A: Algebra>(condition: &Tensor<A, bool, R0>) -> bool {
     A::holds(condition.array()).expect("an eager algebra knows the value of a condition")
 }
 
-/// One step; where it changes shapes that is reported, and the value is a placeholder.
-fn checked<A: Algebra, C: Tree<A>>(carry: C, step: &impl Fn(C) -> C, place: &'static Location<'static>) -> C {
-    let after = step(duplicate(&carry));
-    match check_same_trees(&carry, &after) {
+/// One step, which is given its value; where what it passes on is not like that, this is reported, and the result is a
+/// placeholder.
+fn checked<A: Algebra, C: Tree<A>>(like: &C, carry: C, step: &impl Fn(C) -> C, place: &'static Location<'static>) -> C {
+    let after = step(carry);
+    match check_same_trees(like, &after) {
         Ok(()) => after,
         Err(problem) => {
             let problem = format!("what a step is given and what it passes on differ: {problem}");
-            let placeholders = refuse::<A>("while_loop", problem, &carry.types(), place);
-            C::Family::rebuild::<A, A>(&carry, &mut placeholders.into_iter())
+            let placeholders = refuse::<A>("while_loop", problem, &like.types(), place);
+            C::Family::rebuild::<A, A>(like, &mut placeholders.into_iter())
         }
     }
 }
@@ -74,7 +75,7 @@ fn traced<A: Algebra, C: Tree<A>>(
     let mut both = |arrays: Vec<A::Array>| {
         let before = C::Family::rebuild::<A, A>(carry, &mut arrays.into_iter());
         let mut results = vec![condition(&before).into_array()];
-        results.extend(checked(before, step, place).leaves());
+        results.extend(checked(carry, before, step, place).leaves());
         results
     };
     let (closed, captures) = A::trace(&carry.types(), false, &mut both)?;
@@ -233,22 +234,23 @@ impl Checkpoints {
     ) -> (C, Y::Stack) {
         let checkpoints = self.at_least_one();
         let (reverse, place) = (name == "scan_reverse", Location::caller());
-        let untyped = Rc::new(Untyped::<A, C, X, Y>::new(name, place, carry, inputs));
+        let mut untyped = Untyped::<A, C, X, Y>::new(name, place, carry, inputs);
         let sources = untyped.sources(n);
-        let first = untyped.carries();
-        let mut body = |arrays: Vec<A::Array>| untyped.step(arrays, &|carry, slice| step(carry, slice));
         let parameters = untyped.parameters(&sources);
-        if let Some((closed, captures)) = A::trace(&parameters, false, &mut body) {
+        if let Some((closed, captures)) = A::trace(&parameters, false, &mut |arrays| untyped.step(arrays, &step)) {
+            let first = untyped.carries();
             untyped.check_stacks(closed.result_types().skip(first.len()), n);
             let sizes = (first.len(), sources.len());
             let sweeps = Sweeps::single(Steps::Count(n), closed, sizes, reverse, checkpoints);
             let operands = first.into_iter().chain(sources).chain(captures).collect();
             return untyped.finish(A::sweeps_source(sweeps, operands));
         }
+        let first = untyped.take_carries();
         if n == 0 {
             // One step on zeros, to see the types of its outputs.
             let slices = parameters[first.len()..].iter().map(A::zeros);
-            let outputs = body(first.iter().cloned().chain(slices).collect()).split_off(first.len());
+            let arguments = first.iter().cloned().chain(slices).collect();
+            let outputs = untyped.step(arguments, &step).split_off(first.len());
             let empty = outputs.iter().map(|output| {
                 let mut ty = A::type_of(output);
                 ty.shape.insert(0, 0);
@@ -257,6 +259,7 @@ impl Checkpoints {
             return untyped.finish(first.into_iter().chain(empty).collect());
         }
         let checkpoints = checkpoints.of_steps::<A>(&first);
+        let untyped = Rc::new(untyped);
         let (count, inner) = (first.len(), untyped.clone());
         let one: Step<A> = Rc::new(move |carries, at| {
             let position = if reverse { n - 1 - at } else { at };
@@ -264,7 +267,7 @@ impl Checkpoints {
             for source in &sources {
                 arrays.push(A::view(source.clone(), &AffineMap::pick(&A::shape(source), 0, position as i64)));
             }
-            inner.step(arrays, &|carry, slice| step(carry, slice))
+            inner.step(arrays, &step)
         });
         let mut results = run::<A>(&one, first, (0, n), checkpoints);
         let rows = results.split_off(count);
@@ -295,21 +298,22 @@ impl Checkpoints {
             return last;
         }
         let (first, condition) = (carry.leaves(), Rc::new(condition));
-        let like = Rc::new(duplicate(&carry));
-        let rebuild = |like: &C, arrays: &[A::Array]| C::Family::rebuild::<A, A>(like, &mut arrays.iter().cloned());
+        let like = Rc::new(hollow(&carry));
+        drop(carry);
+        let rebuild = |like: &C, arrays: Vec<A::Array>| C::Family::rebuild::<A, A>(like, &mut arrays.into_iter());
         let step = Rc::new(step);
         let counted = Rc::new(Cell::new(0));
         // No more than so many steps; how many they were is told beside.
         let some = |most: usize| -> Function<A> {
             let (like, step, condition, counted) = (like.clone(), step.clone(), condition.clone(), counted.clone());
-            Rc::new(move |mut arrays| {
-                let mut steps = 0;
-                while steps < most && holds(&condition(&rebuild(&like, &arrays))) {
-                    arrays = checked(rebuild(&like, &arrays), &*step, place).leaves();
+            Rc::new(move |arrays| {
+                let (mut carry, mut steps) = (rebuild(&like, arrays), 0);
+                while steps < most && holds(&condition(&carry)) {
+                    carry = checked(&*like, carry, &*step, place);
                     steps += 1;
                 }
                 counted.set(steps);
-                arrays
+                carry.leaves()
             })
         };
         let last = match checkpoints.of_steps::<A>(&first) {
@@ -327,10 +331,11 @@ impl Checkpoints {
                 // The steps are counted on values of which nothing is kept.
                 drop(A::recompute(&some(usize::MAX), first.clone()));
                 let (like, steps) = (like.clone(), counted.get());
-                let one: Step<A> = Rc::new(move |arrays, _| checked(rebuild(&like, &arrays), &*step, place).leaves());
+                let one: Step<A> =
+                    Rc::new(move |arrays, _| checked(&*like, rebuild(&like, arrays), &*step, place).leaves());
                 run::<A>(&one, first, (0, steps), snapshots)
             }
         };
-        rebuild(&like, &last)
+        rebuild(&like, last)
     }
 }

@@ -1,7 +1,8 @@
 //! The interpretation of a term in any algebra (P C.3): the unique homomorphism out of terms.
 
 use crate::algebra::Algebra;
-use crate::term::body::{Body, Node};
+use crate::operation::Binary;
+use crate::term::body::{Body, Node, NodeId};
 use crate::term::op::{Extension, Never, Op};
 use smallvec::SmallVec;
 use std::convert::Infallible;
@@ -11,6 +12,8 @@ pub(crate) enum Slot<T> {
     Empty,
     One(T),
     Several(Vec<Option<T>>),
+    /// The operands of an addition at some positions of zeros, until it is seen whether it is added to an array.
+    Later(Vec<T>),
 }
 
 /// The operands of one node.
@@ -21,7 +24,7 @@ pub(crate) type Operands<A> = SmallVec<[<A as Algebra>::Array; 3]>;
 /// An array is given away at its last use, so that an instance can reuse its buffer. The arguments are the parameters and
 /// captures, of the types that the body declares.
 pub fn interpret<A: Algebra>(body: &Body, arguments: Vec<A::Array>) -> Vec<A::Array> {
-    match run::<A, Never, Infallible>(body, arguments, |node, args| Ok(evaluate::<A>(node, args))) {
+    match run::<A, Never, Infallible>(body, arguments, |node, args| Ok(evaluate::<A>(node, args)), None) {
         Ok(values) => values,
         Err(never) => match never {},
     }
@@ -53,69 +56,111 @@ pub(crate) fn several<T>(outputs: Vec<T>) -> Slot<T> {
     Slot::Several(outputs.into_iter().map(Some).collect())
 }
 
+/// What adds the result of a node, which adds at some positions of zeros and is given its operands, to an array.
+pub(crate) type Onto<'a, A, X, E> =
+    &'a dyn Fn(&Node<X>, <A as Algebra>::Array, Operands<A>) -> Result<<A as Algebra>::Array, E>;
+
 /// Walks the arena of a body once, asks `evaluate` for each node that is used, and hands every array over at its last use.
+///
+/// Where there is an `onto`, it is asked for sums of an array with one that is added at some positions of zeros, which are then
+/// not made.
 ///
 /// # Errors
 ///
-/// The first error of `evaluate`.
+/// The first error of either.
 pub(crate) fn run<A: Algebra, X: Extension, E>(
     body: &Body<X>,
     arguments: Vec<A::Array>,
     evaluate: impl Fn(&Node<X>, Operands<A>) -> Result<Slot<A::Array>, E>,
+    onto: Option<Onto<'_, A, X, E>>,
 ) -> Result<Vec<A::Array>, E> {
     debug_assert_eq!(arguments.len(), body.arity());
-    let mut remaining = body.use_counts();
-    let mut slots: Vec<Slot<A::Array>> = Vec::with_capacity(body.nodes.len());
+    let slots = Vec::with_capacity(body.nodes.len());
+    let mut walk = Walk::<A, X, _> { body, evaluate, slots, remaining: body.use_counts() };
     for (position, argument) in arguments.into_iter().enumerate() {
         debug_assert_eq!(A::type_of(&argument), *body.parameter_type(position));
-        slots.push(if remaining[position] == 0 { Slot::Empty } else { Slot::One(argument) });
+        walk.slots.push(if walk.remaining[position] == 0 { Slot::Empty } else { Slot::One(argument) });
     }
     for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
-        if remaining[at] == 0 {
-            slots.push(Slot::Empty);
-            for &arg in &node.args {
-                release(&mut slots, &mut remaining, arg as usize);
-            }
+        if walk.remaining[at] == 0 {
+            walk.slots.push(Slot::Empty);
+            node.args.iter().for_each(|&arg| drop(walk.release(arg as usize)));
             continue;
         }
         if let Op::Output(position) = node.op {
             let source = node.args[0] as usize;
-            let value = match &mut slots[source] {
+            let value = match &mut walk.slots[source] {
                 Slot::Several(outputs) => {
                     outputs[position].take().expect("each output is taken once: nodes are unique")
                 }
                 _ => unreachable!("an output of an operation with one output"),
             };
-            release(&mut slots, &mut remaining, source);
-            slots.push(Slot::One(value));
+            walk.release(source);
+            walk.slots.push(Slot::One(value));
             continue;
         }
-        let mut args: Operands<A> = SmallVec::new();
-        for &arg in &node.args {
-            args.push(take::<A>(&mut slots, &mut remaining, arg as usize));
-        }
-        slots.push(evaluate(node, args)?);
+        let adds = matches!(node.op, Op::Scatter(_) | Op::Accumulate(_));
+        let slot = match onto {
+            Some(_) if adds && walk.remaining[at] == 1 => Slot::Later(walk.operands(node)?.into_vec()),
+            Some(onto) if matches!(node.op, Op::Binary(Binary::Add)) => walk.sum(node, onto)?,
+            _ => walk.evaluated(node)?,
+        };
+        walk.slots.push(slot);
     }
-    Ok(body.results.iter().map(|&result| take::<A>(&mut slots, &mut remaining, result as usize)).collect())
+    body.results.iter().map(|&result| walk.take(result as usize)).collect()
 }
 
-fn release<T>(slots: &mut [Slot<T>], remaining: &mut [u32], at: usize) {
-    remaining[at] -= 1;
-    if remaining[at] == 0 {
-        slots[at] = Slot::Empty;
-    }
+/// The values of a body's nodes, as far as they are known and still used.
+struct Walk<'a, A: Algebra, X: Extension, F> {
+    body: &'a Body<X>,
+    evaluate: F,
+    slots: Vec<Slot<A::Array>>,
+    remaining: Vec<u32>,
 }
 
-fn take<A: Algebra>(slots: &mut [Slot<A::Array>], remaining: &mut [u32], at: usize) -> A::Array {
-    remaining[at] -= 1;
-    if remaining[at] == 0 {
-        match std::mem::replace(&mut slots[at], Slot::Empty) {
-            Slot::One(array) => array,
-            _ => unreachable!("the operand was computed before and is one array"),
+impl<A, X, E, F> Walk<'_, A, X, F>
+where
+    A: Algebra,
+    X: Extension,
+    F: Fn(&Node<X>, Operands<A>) -> Result<Slot<A::Array>, E>,
+{
+    fn evaluated(&mut self, node: &Node<X>) -> Result<Slot<A::Array>, E> {
+        let operands = self.operands(node)?;
+        (self.evaluate)(node, operands)
+    }
+
+    fn operands(&mut self, node: &Node<X>) -> Result<Operands<A>, E> {
+        node.args.iter().map(|&arg| self.take(arg as usize)).collect()
+    }
+
+    /// The sum of two arrays, of which one may be waiting to be added to the other.
+    fn sum(&mut self, node: &Node<X>, onto: Onto<'_, A, X, E>) -> Result<Slot<A::Array>, E> {
+        let waits = |&arg: &NodeId| matches!(self.slots[arg as usize], Slot::Later(_));
+        let Some(place) = node.args.iter().position(waits) else { return self.evaluated(node) };
+        let added = node.args[place] as usize;
+        let Slot::Later(operands) = self.release(added) else { unreachable!("what waits is used once") };
+        let target = self.take(node.args[1 - place] as usize)?;
+        onto(&self.body.nodes[added], target, operands.into()).map(Slot::One)
+    }
+
+    /// Counts one use, and gives what was there away if it was the last.
+    fn release(&mut self, at: usize) -> Slot<A::Array> {
+        self.remaining[at] -= 1;
+        match self.remaining[at] {
+            0 => std::mem::replace(&mut self.slots[at], Slot::Empty),
+            _ => Slot::Empty,
         }
-    } else {
-        match &slots[at] {
-            Slot::One(array) => array.clone(),
+    }
+
+    fn take(&mut self, at: usize) -> Result<A::Array, E> {
+        let last = self.release(at);
+        match (last, &self.slots[at]) {
+            (Slot::One(array), _) => Ok(array),
+            (Slot::Empty, Slot::One(array)) => Ok(array.clone()),
+            (Slot::Later(operands), _) => match (self.evaluate)(&self.body.nodes[at], operands.into())? {
+                Slot::One(array) => Ok(array),
+                _ => unreachable!("it results in one array"),
+            },
             _ => unreachable!("the operand was computed before and is one array"),
         }
     }

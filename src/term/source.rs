@@ -4,8 +4,8 @@ use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete;
 use crate::shape::{Shape, Type, Value, size};
-use crate::term::body::Body;
-use crate::term::interpret::{Slot, apply, run, several};
+use crate::term::body::{Body, Node};
+use crate::term::interpret::{Operands, Slot, apply, run, several};
 use crate::term::op::{Build, Op, Scan};
 use crate::term::sweeps::{Steps, Sweeps};
 use std::convert::Infallible;
@@ -15,20 +15,23 @@ use std::convert::Infallible;
 /// A `build` runs its body once for every element, a loop once for every step; a conditional runs one side. Slow, and the
 /// reference for everything faster. The arguments are the parameters and captures, of the types that the body declares.
 pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>) -> Vec<A::Array> {
-    let result = run::<A, Build, Infallible>(body, arguments, |node, args| {
+    let evaluate = |node: &Node<Build>, args: Operands<A>| {
         Ok(match &node.op {
             Op::Extra(build) => Slot::One(run_build::<A>(build, &args)),
             Op::Scan(scan) => several(run_scan::<A>(scan, args.into_vec())),
             Op::Branch(branch) => {
-                let chosen = A::holds(&args[0]).expect("an eager algebra knows the value of a condition");
+                let mut args = args.into_iter();
+                let holds = args.next().and_then(|condition| A::holds(&condition));
+                let chosen = holds.expect("an eager algebra knows the value of a condition");
                 let side = if chosen { &branch.then } else { &branch.otherwise };
-                several(interpret_source::<A>(side, args[1..].to_vec()))
+                several(interpret_source::<A>(side, args.collect()))
             }
             Op::Custom(custom) => several(A::custom(custom, args.into_vec())),
             Op::Sweeps(sweeps) => several(run_sweeps::<A>(sweeps, args.into_vec())),
             op => Slot::One(apply::<A, Build>(op, args)),
         })
-    });
+    };
+    let result = run::<A, Build, Infallible>(body, arguments, evaluate, None);
     match result {
         Ok(values) => values,
         Err(never) => match never {},
@@ -67,8 +70,9 @@ pub(crate) fn stack<A: Algebra>(elements: Vec<A::Array>, ty: &Type) -> A::Array 
 }
 
 pub(crate) fn run_scan<A: Algebra>(scan: &Scan<Build>, operands: Vec<A::Array>) -> Vec<A::Array> {
-    let mut carries = operands[..scan.carries].to_vec();
-    let (inputs, captures) = operands[scan.carries..].split_at(scan.inputs);
+    let mut carries = operands;
+    let operands = carries.split_off(scan.carries);
+    let (inputs, captures) = operands.split_at(scan.inputs);
     let types: Vec<Type> = scan.body.result_types().skip(scan.carries).cloned().collect();
     let mut outputs: Vec<Vec<A::Array>> = vec![Vec::new(); types.len()];
     for step in 0..scan.length {
@@ -95,7 +99,9 @@ pub(crate) fn run_scan<A: Algebra>(scan: &Scan<Build>, operands: Vec<A::Array>) 
 
 /// All sweeps of a loop, with everything kept.
 pub(crate) fn run_sweeps<A: Algebra>(sweeps: &Sweeps<Build>, operands: Vec<A::Array>) -> Vec<A::Array> {
-    let captures = &operands[sweeps.captures()..];
+    let mut operands = operands;
+    let captures = &operands.split_off(sweeps.captures());
+    let mut operands = operands.into_iter();
     let mut kept: Vec<Vec<Vec<A::Array>>> = Vec::new();
     let mut results = Vec::new();
     let mut count = match &sweeps.steps {
@@ -103,8 +109,8 @@ pub(crate) fn run_sweeps<A: Algebra>(sweeps: &Sweeps<Build>, operands: Vec<A::Ar
         Steps::While(_) => None,
     };
     for (at, sweep) in sweeps.sweeps.iter().enumerate() {
-        let (carries, inputs) = sweeps.operands(at);
-        let mut carries = operands[carries].to_vec();
+        let mut carries: Vec<A::Array> = operands.by_ref().take(sweep.carries).collect();
+        let inputs: Vec<A::Array> = operands.by_ref().take(sweep.inputs).collect();
         let mut tape: Vec<Vec<A::Array>> = Vec::new();
         let mut outputs: Vec<Vec<A::Array>> = vec![Vec::new(); sweep.outputs()];
         let mut made = 0;
@@ -119,7 +125,7 @@ pub(crate) fn run_sweeps<A: Algebra>(sweeps: &Sweeps<Build>, operands: Vec<A::Ar
             let step =
                 if at.is_multiple_of(2) { made } else { count.expect("the first sweep counts the steps") - 1 - made };
             let mut arguments = std::mem::take(&mut carries);
-            for input in &operands[inputs.clone()] {
+            for input in &inputs {
                 let length = A::shape(input)[0];
                 let position = if sweeps.reverse { length - 1 - step } else { step };
                 arguments.push(A::view(input.clone(), &AffineMap::pick(&A::shape(input), 0, position as i64)));

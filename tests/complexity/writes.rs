@@ -1,0 +1,191 @@
+//! What a write into an array that nobody else holds asks of the allocator when it is run at once: as much as it writes,
+//! however large the array is, forwards and backwards.
+
+use super::*;
+use counting::asked;
+
+type V<A> = Vector<A, f64>;
+
+/// The array with a value written at a position; it is given away, and written where it is if nobody else holds it.
+fn set<A: Algebra, E: Element, R: Rank>(
+    x: Tensor<A, E, R>,
+    at: &[&Tensor<A, i64, R0>],
+    value: A::Array,
+) -> Tensor<A, E, R> {
+    let positions = at.iter().map(|position| position.array().clone()).collect();
+    Tensor::from_array(A::scatter_set(x.into_array(), value, positions)).unwrap()
+}
+
+fn add<A: Algebra>(x: V<A>, at: &Scalar<A, i64>, value: A::Array) -> V<A> {
+    Tensor::from_array(A::scatter_onto(x.into_array(), value, vec![at.array().clone()])).unwrap()
+}
+
+/// `x[k + 1] = sin(x[k]) · x[k + 1]`
+fn step<A: Algebra>(x: V<A>, k: &Scalar<A, i64>) -> V<A> {
+    let next = k + 1;
+    let value = x.at(k).sin() * x.at(&next);
+    set(x, &[&next], value.into_array())
+}
+
+fn rust_loop<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    (0..n).fold(x * 1.0, |x, k| step(x, &scalar(k as i64)))
+}
+
+fn additions<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    let addition = |x: V<A>, k: Scalar<A, i64>| {
+        let value = x.at(&k).sin() * x.at(&(&k + 1));
+        add(x, &(k + 1), value.into_array())
+    };
+    fold(x * 1.0, &iota(n), addition)
+}
+
+fn folded<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    fold(x * 1.0, &iota(n), |x, k: Scalar<A, i64>| step(x, &k))
+}
+
+/// With an output for each step, and an array that is captured.
+fn scanned<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    let captured = x * 2.0;
+    let (last, outputs) = scan_reverse(x * 1.0, &iota(n), n, |x, k: Scalar<A, i64>| {
+        let x = step(x, &k);
+        let output = x.at(&k) * captured.at(&k);
+        (x, output)
+    });
+    add(last, &scalar(0), outputs.sum().into_array())
+}
+
+fn iterated<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    iterate((x * 1.0, scalar(0i64)), n, |(x, k)| (step(x, &k), k + 1)).0
+}
+
+fn with_condition<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    while_loop((x * 1.0, scalar(0i64)), |(_, k)| k.lt(n as i64), |(x, k)| (step(x, &k), k + 1)).0
+}
+
+fn with_checkpoints<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    Checkpoints::All.scan(x * 1.0, &iota(n), n, |x, k: Scalar<A, i64>| (step(x, &k), ())).0
+}
+
+fn with_condition_and_checkpoints<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    let condition = move |(_, k): &(V<A>, Scalar<A, i64>)| k.lt(n as i64);
+    Checkpoints::All.while_loop((x * 1.0, scalar(0i64)), condition, |(x, k)| (step(x, &k), k + 1)).0
+}
+
+/// Loops of a step each, which are given what the one before left.
+fn loop_after_loop<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    (0..n).fold(x * 1.0, |x, k| {
+        let start = scalar(k as i64);
+        let x = iterate(x, 1, |x| step(x, &start));
+        while_loop((x, start), |(_, at)| at.le(k as i64), |(x, at)| (step(x, &at), at + 1)).0
+    })
+}
+
+/// Several writes at once, of which two may be to one position.
+fn several<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    let offsets: Vector<A, i64> = constant(&Vector::from(vec![0, 1, 1, 2]));
+    fold(x * 1.0, &iota(n), |x: V<A>, k: Scalar<A, i64>| {
+        let positions = &offsets + &k;
+        let updates = x.gather(&positions).sin();
+        Tensor::from_array(A::scatter_set(x.into_array(), updates.into_array(), vec![positions.into_array()])).unwrap()
+    })
+}
+
+/// Writes of rows and of elements of a matrix, which is looked at in another shape in between.
+fn in_rows<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    let rows = x.len() / 2;
+    fold(x * 1.0, &iota(n), |x: V<A>, k: Scalar<A, i64>| {
+        let x: Matrix<A, f64> = Tensor::from_array(A::reshape(x.into_array(), &[rows, 2])).unwrap();
+        let row = x.at(&k).sin();
+        let x = set(x, &[&(&k + 1)], row.into_array());
+        let element = x.at((&k, 1)) * 0.5;
+        let x = set(x, &[&k, &scalar(0)], element.into_array());
+        Tensor::from_array(A::reshape(x.into_array(), &[2 * rows])).unwrap()
+    })
+}
+
+/// Bytes asked for by so many writes into an array of so many elements.
+type Asked<'a> = (&'static str, &'a dyn Fn(&V<C>, usize) -> usize);
+
+/// A write asks for no more if there are twice as many elements; what is asked for once does not count.
+fn assert_independent_of_size(name: &str, runs: &[Asked]) -> Vec<String> {
+    const WRITES: usize = 64;
+    let problem = |&(mode, bytes): &Asked| {
+        let each = [10_000, 20_000].map(|n| {
+            let x = V::<C>::from((0..n).map(|i| 1.0 + 0.3 * (i as f64).sin()).collect::<Vec<_>>());
+            // What programs remember of one another is found by a run that is not counted.
+            bytes(&x, WRITES);
+            (bytes(&x, 2 * WRITES) - bytes(&x, WRITES)) / WRITES
+        });
+        (each[1] > each[0] + 100).then(|| format!("{name}, {mode}: {each:?} bytes for each write"))
+    };
+    runs.iter().filter_map(problem).collect()
+}
+
+macro_rules! in_every_mode {
+    ($($f:ident),*) => {{
+        let mut problems = Vec::new();
+        $(problems.extend(assert_independent_of_size(stringify!($f), &[
+            ("values", &|x, n| asked(|| $f(x, n)).2),
+            ("tangents", &|x, n| asked(|| jvp(|x| $f(x, n), x, x)).2),
+            ("gradient", &|x, n| asked(|| value_and_grad(|x| $f(x, n).sum(), x)).2),
+            ("tangents of the gradient", &|x, n| asked(|| jvp(|x| grad(|x| $f(x, n).sum(), x), x, x)).2),
+            ("gradient of the tangents", &|x, n| {
+                let along = |x: &V<_>| jvp(|x| $f(x, n), x, x).1.sum();
+                asked(|| grad(along, x)).2
+            }),
+            ("gradient of the gradient", &|x, n| asked(|| grad(|x| grad(|x| $f(x, n).sum(), x).sum(), x)).2),
+        ]));)*
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
+    }};
+}
+
+#[test]
+fn writes_in_loops_cost_what_they_write() {
+    in_every_mode!(rust_loop, additions, folded, scanned, iterated, several, in_rows);
+}
+
+#[test]
+fn writes_in_loops_with_conditions_and_checkpoints_cost_what_they_write() {
+    in_every_mode!(with_condition, with_checkpoints, with_condition_and_checkpoints, loop_after_loop);
+}
+
+macro_rules! interpreted {
+    ($($f:ident),*) => {{
+        let mut problems = Vec::new();
+        $(problems.extend(assert_independent_of_size(stringify!($f), &[
+            ("values", &|x, n| {
+                let staged = stage(|x| $f(x, n), x).unwrap();
+                staged.call(x).unwrap();
+                asked(|| staged.call(x).unwrap()).2
+            }),
+            ("tangents", &|x, n| {
+                let staged = stage(|x| $f(x, n), x).unwrap().jvp().unwrap();
+                staged.call((x, x)).unwrap();
+                asked(|| staged.call((x, x)).unwrap()).2
+            }),
+            ("gradient", &|x, n| {
+                let staged = stage(|x| $f(x, n).sum(), x).unwrap().value_and_grad().unwrap();
+                staged.call(x).unwrap();
+                asked(|| staged.call(x).unwrap()).2
+            }),
+        ]));)*
+        assert!(problems.is_empty(), "{}", problems.join("\n"));
+    }};
+}
+
+/// Programs that are not compiled, with loops. (Gradients of loops that are unrolled make one whole array for each write yet.)
+#[test]
+fn writes_in_interpreted_programs_cost_what_they_write() {
+    interpreted!(additions, folded, scanned, iterated, with_condition, with_checkpoints, in_rows);
+}
+
+/// As many writes as there are elements.
+#[test]
+fn a_chain_of_writes_through_an_array_is_linear_in_it() {
+    let bytes = |n: usize| {
+        let x: V<C> = full(n + 1, 0.7) + 0.0;
+        asked(|| value_and_grad(|x| rust_loop(x, n).at(n), &x)).2
+    };
+    let (once, twice) = (bytes(1000), bytes(2000));
+    assert!(10 * twice <= 22 * once, "{once} bytes, then {twice}");
+}
