@@ -99,7 +99,7 @@ fn writing_at_positions_and_ranges() {
     written(|x, _, a, i, _, _, v| a.with((0, ..), x.with(&i, v)), [[1.0, 7.0, 4.0], [4.0, 5.0, 6.0]]);
     written(|_, _, a, i, j, _, v| a.with((&i, &j), v), [[1.0, 2.0, 3.0], [4.0, 5.0, 7.0]]);
     written(|_, y, a, i, _, _, _| a.with((&i, ..), &y), [[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]]);
-    written(|x, _, a, _, _, k, _| a.with((.., &k), &x.slice(0, ..2)), [[1.0, 1.0, 3.0], [4.0, 2.0, 6.0]]);
+    written(|x, _, a, _, _, k, _| a.with((.., &k), x.slice(0, ..2)), [[1.0, 1.0, 3.0], [4.0, 2.0, 6.0]]);
     written(|_, _, a, _, _, _, _| a.with((1.., ..2), 0.0), [[1.0, 2.0, 3.0], [0.0, 0.0, 6.0]]);
     written(|x, _, a, i, _, _, v| a.with((0, ..), x.with_added(&i, v)), [[1.0, 9.0, 4.0], [4.0, 5.0, 6.0]]);
     let double = |x: Vector64, _: Vector64, a: Matrix64, i: I, _: I, _: I, v: f64| {
