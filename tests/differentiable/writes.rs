@@ -69,7 +69,7 @@ fn a_loop_writes_elements() {
         stack(&list)
     });
     same(&chain {}, &expected, &v([0.3, -0.7, 1.1, 2.0]));
-    let staged = stage(|x| chain(x), &v([0.3, -0.7, 1.1, 2.0])).expect("it is staged");
+    let staged = stage(chain, &v([0.3, -0.7, 1.1, 2.0])).expect("it is staged");
     assert!(staged.to_string().contains("scatter_set"), "{staged}");
 }
 
