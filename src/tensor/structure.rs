@@ -97,7 +97,7 @@ pub(super) fn range_map(
 ) -> Result<AffineMap, String> {
     let Range { start, end } = checked_range(shape, axis, range)?;
     if step == 0 {
-        return Err(format!("a range by steps of 0 along axis {axis} in shape {shape:?}"));
+        return Err(format!("a range by 0 along axis {axis} in shape {shape:?}"));
     }
     let count = (end - start).div_ceil(usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX));
     let first = if step > 0 { start as i64 } else { end as i64 - 1 };
