@@ -175,9 +175,27 @@ fn summed_products(nest: &Nest) -> Vec<bool> {
     summed
 }
 
-fn axes_of(at: &Affine) -> u64 {
+/// The axes that move an affine function, as a set of bits.
+pub(super) fn axes_of(at: &Affine) -> u64 {
     let set = |bits: u64, (axis, &coefficient): (usize, &i64)| bits | u64::from(coefficient != 0) << (axis % 64);
     at.coefficients.iter().enumerate().fold(0, set)
+}
+
+/// For each value the axes that move it, as a set of bits.
+pub(super) fn moved(nest: &Nest) -> Vec<u64> {
+    let mut moved: Vec<u64> = Vec::with_capacity(nest.values.len());
+    for (value, _) in &nest.values {
+        let own = match value {
+            Value::Position(at) | Value::Gather { at, .. } => axes_of(at),
+            Value::Load { at, guards, .. } => {
+                guards.iter().fold(axes_of(at), |bits, guard| bits | axes_of(&guard.position))
+            }
+            Value::Guarded(_, guards) => guards.iter().fold(0, |bits, guard| bits | axes_of(&guard.position)),
+            _ => 0,
+        };
+        moved.push(value.operands().iter().fold(own, |bits, &operand| bits | moved[operand as usize]));
+    }
+    moved
 }
 
 impl Choice<'_> {
@@ -362,19 +380,8 @@ fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
     let (memory, numbers) = functions(nest);
     let long: Vec<usize> = (0..nest.extents.len()).filter(|&axis| nest.extents[axis] != 1).collect();
     let &last = long.last()?;
-    let mut moved: Vec<u64> = Vec::with_capacity(nest.values.len());
-    for (value, _) in &nest.values {
-        let own = match value {
-            Value::Position(at) | Value::Gather { at, .. } => axes_of(at),
-            Value::Load { at, guards, .. } => {
-                guards.iter().fold(axes_of(at), |bits, guard| bits | axes_of(&guard.position))
-            }
-            Value::Guarded(_, guards) => guards.iter().fold(0, |bits, guard| bits | axes_of(&guard.position)),
-            _ => 0,
-        };
-        moved.push(value.operands().iter().fold(own, |bits, &operand| bits | moved[operand as usize]));
-    }
-    let (summed, inner) = (summed_products(nest), inner_axes(nest));
+    let moved = moved(nest);
+    let (summed, inner) = (summed_products(nest), inner_axes(nest, &moved));
     let choice = Choice { nest, memory, numbers, long, moved, summed, inner };
     if let Some(order) = choice.rows_order() {
         let cost = choice.copies(order.row);

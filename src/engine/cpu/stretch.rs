@@ -5,15 +5,13 @@
 
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
-use crate::engine::cpu::order::Layout;
+use crate::engine::cpu::order::{Layout, axes_of, moved};
 use crate::kernel::{Affine, Mode, Nest, Store, Value, ValueId};
 use crate::operation::{Binary, Comparison, Unary};
-use crate::shape::DType;
+use crate::shape::{self, DType};
+use std::collections::HashSet;
 
-/// How deep masks and products are looked into.
-const DEPTH: usize = 16;
-
-/// What holds at all positions along an axis where a nest changes something: a bound on these positions.
+/// A bound on the positions along an axis where a nest changes something.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Limit {
     pub(super) axis: usize,
@@ -25,10 +23,15 @@ pub(super) struct Limit {
     pub(super) others: Affine,
 }
 
-/// Finds limits in a nest.
+/// Finds limits in a nest. Each value is looked at once for each question.
 struct Finder<'a> {
     nest: &'a Nest,
+    /// For each value, the axes that move it, as a set of bits.
+    moved: &'a [u64],
 }
+
+/// A mask, and which of its values is meant.
+type Case = (ValueId, bool);
 
 impl Finder<'_> {
     fn value(&self, id: ValueId) -> &Value {
@@ -38,127 +41,119 @@ impl Finder<'_> {
     /// A known number.
     fn constant(&self, id: ValueId) -> Option<i64> {
         match self.value(id) {
-            Value::Constant(crate::shape::Value::I64(value)) => Some(*value),
+            Value::Constant(shape::Value::I64(value)) => Some(*value),
             _ => None,
         }
     }
 
-    /// A number as an affine function of the loops' positions.
-    fn position(&self, id: ValueId, depth: usize) -> Option<Affine> {
-        match *self.value(id) {
-            Value::Position(ref at) => Some(at.clone()),
-            Value::Binary(Binary::Add, a, b) if depth > 0 && self.constant(a).is_some() => {
-                let mut at = self.position(b, depth - 1)?;
-                at.offset = at.offset.checked_add(self.constant(a)?)?;
-                Some(at)
-            }
-            Value::Binary(op @ (Binary::Add | Binary::Sub), a, b) if depth > 0 => {
-                let (mut at, value) = (self.position(a, depth - 1)?, self.constant(b)?);
-                at.offset =
-                    if op == Binary::Add { at.offset.checked_add(value) } else { at.offset.checked_sub(value) }?;
-                Some(at)
-            }
-            _ => None,
-        }
-    }
-
-    /// Whether an axis moves a value.
-    fn is_moved(&self, id: ValueId, axis: usize, depth: usize) -> bool {
-        let value = self.value(id);
-        let own = match value {
-            Value::Position(at) | Value::Load { at, .. } | Value::Gather { at, .. } => at.coefficients[axis] != 0,
-            _ => false,
-        };
-        let guarded = match value {
-            Value::Load { guards, .. } | Value::Guarded(_, guards) => {
-                guards.iter().any(|guard| guard.position.coefficients[axis] != 0)
-            }
-            _ => false,
-        };
-        let operands = value.operands();
-        own || guarded
-            || (!operands.is_empty() && (depth == 0 || operands.iter().any(|&id| self.is_moved(id, axis, depth - 1))))
-    }
-
-    /// The limits that hold wherever a mask is `expected`.
-    fn of_mask(&self, mask: ValueId, expected: bool, depth: usize, found: &mut Vec<Limit>) {
-        match *self.value(mask) {
-            Value::Binary(Binary::And, a, b) if expected && depth > 0 => {
-                self.of_mask(a, true, depth - 1, found);
-                self.of_mask(b, true, depth - 1, found);
-            }
-            Value::Binary(Binary::Or, a, b) if !expected && depth > 0 => {
-                self.of_mask(a, false, depth - 1, found);
-                self.of_mask(b, false, depth - 1, found);
-            }
-            Value::Unary(Unary::Not, a) if depth > 0 => self.of_mask(a, !expected, depth - 1, found),
-            Value::Compare(comparison, a, b) if self.nest.values[a as usize].1 == DType::I64 => {
-                let comparison = if expected { comparison } else { negated(comparison) };
-                // A number that is chosen, of which one does not compare so.
-                if let Value::Select(chosen, yes, no) = *self.value(a)
-                    && let Some(b) = self.constant(b)
-                    && depth > 0
-                {
-                    let fails = |id: ValueId| self.constant(id).is_some_and(|a| !holds(comparison, a, b));
-                    match (fails(yes), fails(no)) {
-                        (false, true) => self.of_mask(chosen, true, depth - 1, found),
-                        (true, false) => self.of_mask(chosen, false, depth - 1, found),
-                        _ => {}
-                    }
+    /// A number as an affine function of the loops' positions, which does not leave the range of numbers on the way.
+    fn position(&self, mut id: ValueId) -> Option<Affine> {
+        let mut offset: i64 = 0;
+        loop {
+            (id, offset) = match *self.value(id) {
+                Value::Position(ref at) => {
+                    let at = Affine { offset: at.offset.checked_add(offset)?, coefficients: at.coefficients.clone() };
+                    let (low, high) = at.range(&self.nest.extents);
+                    return (low >= i64::MIN.into() && high <= i64::MAX.into()).then_some(at);
                 }
-                self.of_comparison(comparison, a, b, found);
-                self.of_comparison(comparison.mirrored(), b, a, found);
-            }
-            _ => {}
+                Value::Binary(Binary::Add, a, b) => match (self.constant(a), self.constant(b)) {
+                    (Some(added), _) => (b, offset.checked_add(added)?),
+                    (None, added) => (a, offset.checked_add(added?)?),
+                },
+                Value::Binary(Binary::Sub, a, b) => (a, offset.checked_sub(self.constant(b)?)?),
+                _ => return None,
+            };
         }
     }
 
-    /// The limits of a comparison whose left side is a position.
-    fn of_comparison(&self, comparison: Comparison, a: ValueId, b: ValueId, found: &mut Vec<Limit>) {
-        let Some(at) = self.position(a, DEPTH) else { return };
-        for axis in (0..at.coefficients.len()).filter(|&axis| at.coefficients[axis] == 1) {
-            if self.is_moved(b, axis, DEPTH) {
+    /// What all holds where a mask is as it is meant: comparisons, and other masks that are not taken apart.
+    fn conjuncts(&self, case: Case) -> Vec<Case> {
+        let (mut pending, mut seen, mut found) = (vec![case], HashSet::new(), Vec::new());
+        while let Some(case) = pending.pop() {
+            if !seen.insert(case) {
                 continue;
             }
-            let mut others = at.clone();
-            others.coefficients[axis] = 0;
-            let limit =
-                |is_upper: bool, offset: i64| Limit { axis, is_upper, value: b, offset, others: others.clone() };
-            match comparison {
-                Comparison::Less => found.push(limit(true, 0)),
-                Comparison::LessEqual => found.push(limit(true, 1)),
-                Comparison::Greater => found.push(limit(false, 1)),
-                Comparison::GreaterEqual => found.push(limit(false, 0)),
-                Comparison::Equal => found.extend([limit(false, 0), limit(true, 1)]),
-                Comparison::NotEqual => {}
+            match (self.value(case.0), case.1) {
+                (&Value::Binary(Binary::And, a, b), true) => pending.extend([(b, true), (a, true)]),
+                (&Value::Binary(Binary::Or, a, b), false) => pending.extend([(b, false), (a, false)]),
+                (&Value::Unary(Unary::Not, a), expected) => pending.push((a, !expected)),
+                _ => found.push(case),
             }
+        }
+        found
+    }
+
+    /// A comparison of whole numbers that holds where a mask is as it is meant.
+    fn comparison(&self, (mask, expected): Case) -> Option<(Comparison, ValueId, ValueId)> {
+        match *self.value(mask) {
+            Value::Compare(comparison, a, b) if self.nest.values[a as usize].1 == DType::I64 => {
+                Some((if expected { comparison } else { negated(comparison) }, a, b))
+            }
+            _ => None,
         }
     }
 
-    /// The limits that hold wherever a value is not this one.
-    fn of_value(&self, id: ValueId, neutral: crate::shape::Value, is_sum: bool, depth: usize, found: &mut Vec<Limit>) {
-        let is_neutral =
-            |id: ValueId| matches!(self.value(id), Value::Constant(value) if value.bits() == neutral.bits());
-        if depth == 0 {
-            return;
+    /// The limits that a comparison is, for each axis that its left side or its right side is a position along.
+    fn limits(&self, (comparison, a, b): (Comparison, ValueId, ValueId)) -> Vec<Vec<Limit>> {
+        let sides = [(comparison, a, b), (comparison.mirrored(), b, a)];
+        let of = |(comparison, a, b): (Comparison, ValueId, ValueId)| {
+            let at = self.position(a)?;
+            let axes = (0..at.coefficients.len()).filter(|&axis| at.coefficients[axis] == 1);
+            let axes = axes.filter(|axis| self.moved[b as usize] >> (axis % 64) & 1 == 0);
+            let limits = axes.map(|axis| {
+                let mut others = at.clone();
+                others.coefficients[axis] = 0;
+                let limit =
+                    |is_upper: bool, offset: i64| Limit { axis, is_upper, value: b, offset, others: others.clone() };
+                match comparison {
+                    Comparison::Less => vec![limit(true, 0)],
+                    Comparison::LessEqual => vec![limit(true, 1)],
+                    Comparison::Greater => vec![limit(false, 1)],
+                    Comparison::GreaterEqual => vec![limit(false, 0)],
+                    Comparison::Equal => vec![limit(false, 0), limit(true, 1)],
+                    Comparison::NotEqual => Vec::new(),
+                }
+            });
+            Some(limits.collect::<Vec<_>>())
+        };
+        sides.into_iter().filter_map(of).flatten().collect()
+    }
+
+    /// The mask by which one of two numbers is chosen, where the other does not compare so with a known number.
+    fn chosen(&self, (comparison, a, b): (Comparison, ValueId, ValueId)) -> Option<Case> {
+        let (&Value::Select(mask, yes, no), b) = (self.value(a), self.constant(b)?) else { return None };
+        let fails = |id: ValueId| self.constant(id).is_some_and(|a| !holds(comparison, a, b));
+        match (fails(yes), fails(no)) {
+            (false, true) => Some((mask, true)),
+            (true, false) => Some((mask, false)),
+            _ => None,
         }
+    }
+
+    /// Adds the limits that hold wherever a mask is as it is meant.
+    fn of_mask(&self, case: Case, found: &mut Vec<Limit>) {
+        let (mut pending, mut seen) = (self.conjuncts(case), HashSet::new());
+        while let Some(case) = pending.pop() {
+            let Some(comparison) = self.comparison(case).filter(|_| seen.insert(case)) else { continue };
+            found.extend(self.limits(comparison).into_iter().flatten());
+            pending.extend(self.chosen(comparison).into_iter().flat_map(|case| self.conjuncts(case)));
+        }
+    }
+
+    /// Whether a mask is as it is meant at all positions where these limits hold.
+    fn is_decided(&self, case: Case, limits: &[Limit]) -> bool {
+        self.conjuncts(case).into_iter().all(|case| {
+            let sides = self.comparison(case).map(|comparison| self.limits(comparison)).unwrap_or_default();
+            sides.iter().any(|own| !own.is_empty() && own.iter().all(|limit| limits.contains(limit)))
+        })
+    }
+
+    /// The side that is chosen where the other one `is_nothing`, and the mask that chooses it.
+    fn alternative(&self, id: ValueId, is_nothing: impl Fn(ValueId) -> bool) -> Option<(Case, ValueId)> {
         match *self.value(id) {
-            Value::Select(mask, yes, no) if is_neutral(no) => {
-                self.of_mask(mask, true, DEPTH, found);
-                self.of_value(yes, neutral, is_sum, depth - 1, found);
-            }
-            Value::Select(mask, yes, no) if is_neutral(yes) => {
-                self.of_mask(mask, false, DEPTH, found);
-                self.of_value(no, neutral, is_sum, depth - 1, found);
-            }
-            Value::Binary(Binary::Mul, a, b) if is_sum => {
-                self.of_value(a, neutral, is_sum, depth - 1, found);
-                self.of_value(b, neutral, is_sum, depth - 1, found);
-            }
-            Value::Unary(Unary::Neg, a) | Value::Guarded(a, _) if is_sum => {
-                self.of_value(a, neutral, is_sum, depth - 1, found);
-            }
-            _ => {}
+            Value::Select(mask, yes, no) if is_nothing(no) => Some(((mask, true), yes)),
+            Value::Select(mask, yes, no) if is_nothing(yes) => Some(((mask, false), no)),
+            _ => None,
         }
     }
 
@@ -167,55 +162,54 @@ impl Finder<'_> {
         let mut found = Vec::new();
         if let Mode::Reduce(op) = store.mode {
             let dtype = self.nest.values[store.value as usize].1;
-            let is_sum = op == Reduction::Sum && dtype != DType::Bool;
-            self.of_value(store.value, neutral_value(op, dtype), is_sum, DEPTH, &mut found);
+            let (neutral, is_sum) = (neutral_value(op, dtype).bits(), op == Reduction::Sum && dtype != DType::Bool);
+            let is_neutral = |id: ValueId| matches!(self.value(id), Value::Constant(value) if value.bits() == neutral);
+            let (mut pending, mut seen) = (vec![store.value], HashSet::new());
+            while let Some(id) = pending.pop() {
+                if !seen.insert(id) {
+                    continue;
+                }
+                match *self.value(id) {
+                    _ if let Some((case, other)) = self.alternative(id, is_neutral) => {
+                        self.of_mask(case, &mut found);
+                        pending.push(other);
+                    }
+                    Value::Binary(Binary::Mul, a, b) if is_sum => pending.extend([a, b]),
+                    Value::Unary(Unary::Neg, a) | Value::Guarded(a, _) if is_sum => pending.push(a),
+                    _ => {}
+                }
+            }
         }
         // A write at a position before the first is ignored.
-        if let Some((index, ..)) = store.index {
-            self.of_index(index, DEPTH, &mut found);
+        let mut index = store.index.map(|(index, ..)| index);
+        let is_before = |id: ValueId| self.constant(id).is_some_and(|at| at < 0);
+        while let Some((case, other)) = index.and_then(|index| self.alternative(index, is_before)) {
+            self.of_mask(case, &mut found);
+            index = Some(other);
         }
         found
     }
 
-    /// Whether a mask is `expected` at all positions where these limits hold.
-    fn holds(&self, mask: ValueId, expected: bool, limits: &[Limit], depth: usize) -> bool {
-        match *self.value(mask) {
-            Value::Binary(Binary::And, a, b) if expected && depth > 0 => {
-                self.holds(a, true, limits, depth - 1) && self.holds(b, true, limits, depth - 1)
+    /// The limits outside of which no store of the nest changes anything, each once.
+    fn all(&self) -> Vec<Limit> {
+        let mut stores = self.nest.stores.iter().map(|store| self.of_store(store));
+        let mut all: Vec<Limit> = Vec::new();
+        for limit in stores.next().unwrap_or_default() {
+            if !all.contains(&limit) {
+                all.push(limit);
             }
-            Value::Binary(Binary::Or, a, b) if !expected && depth > 0 => {
-                self.holds(a, false, limits, depth - 1) && self.holds(b, false, limits, depth - 1)
-            }
-            Value::Unary(Unary::Not, a) if depth > 0 => self.holds(a, !expected, limits, depth - 1),
-            Value::Compare(comparison, a, b) if self.nest.values[a as usize].1 == DType::I64 => {
-                let comparison = if expected { comparison } else { negated(comparison) };
-                // Each side may be the position; both limits of an equality say it together.
-                [(comparison, a, b), (comparison.mirrored(), b, a)].into_iter().any(|(comparison, a, b)| {
-                    let mut own = Vec::new();
-                    self.of_comparison(comparison, a, b, &mut own);
-                    let axes = own.iter().map(|limit| limit.axis).collect::<Vec<_>>();
-                    let all =
-                        |axis: usize| own.iter().filter(|limit| limit.axis == axis).all(|limit| limits.contains(limit));
-                    axes.into_iter().any(all)
-                })
-            }
-            _ => false,
         }
+        while !all.is_empty()
+            && let Some(own) = stores.next()
+        {
+            all.retain(|limit| own.contains(limit));
+        }
+        all
     }
 
-    fn of_index(&self, index: ValueId, depth: usize, found: &mut Vec<Limit>) {
-        let is_outside = |id: ValueId| self.constant(id).is_some_and(|at| at < 0);
-        match *self.value(index) {
-            Value::Select(mask, yes, no) if is_outside(no) && depth > 0 => {
-                self.of_mask(mask, true, DEPTH, found);
-                self.of_index(yes, depth - 1, found);
-            }
-            Value::Select(mask, yes, no) if is_outside(yes) && depth > 0 => {
-                self.of_mask(mask, false, DEPTH, found);
-                self.of_index(no, depth - 1, found);
-            }
-            _ => {}
-        }
+    /// The axes that move a limit, as a set of bits.
+    fn moves(&self, limit: &Limit) -> u64 {
+        axes_of(&limit.others) | self.moved[limit.value as usize]
     }
 }
 
@@ -242,54 +236,42 @@ fn negated(comparison: Comparison) -> Comparison {
     }
 }
 
-/// The limits outside of which no store of a nest changes anything.
-fn all(nest: &Nest) -> Vec<Limit> {
-    let finder = Finder { nest };
-    let Some((first, others)) = nest.stores.split_first() else { return Vec::new() };
-    let mut found = finder.of_store(first);
-    for store in others {
-        if found.is_empty() {
-            break;
-        }
-        let own = finder.of_store(store);
-        found.retain(|limit| own.contains(limit));
-    }
-    found
-}
-
 /// The axes that have limits which other axes move: those run outside of them.
-pub(super) fn inner_axes(nest: &Nest) -> Vec<usize> {
-    let finder = Finder { nest };
-    let is_moved = |limit: &Limit| {
-        let moves = |axis: usize| limit.others.coefficients[axis] != 0 || finder.is_moved(limit.value, axis, DEPTH);
-        (0..nest.extents.len()).any(|axis| axis != limit.axis && moves(axis))
-    };
-    all(nest).iter().filter(|limit| is_moved(limit)).map(|limit| limit.axis).collect()
+pub(super) fn inner_axes(nest: &Nest, moved: &[u64]) -> Vec<usize> {
+    let finder = Finder { nest, moved };
+    let is_moved = |limit: &Limit| finder.moves(limit) & !(1 << (limit.axis % 64)) != 0;
+    finder.all().iter().filter(|limit| is_moved(limit)).map(|limit| limit.axis).collect()
 }
 
-/// The limits of a nest's loops that are known where these begin, in the order in which they run.
+/// The limits of a nest's loops that are known where these begin.
 pub(super) fn limits(nest: &Nest, layout: &Layout) -> Vec<Limit> {
     if layout.row > 1 || layout.wrapped.is_some() {
         return Vec::new();
     }
-    let mut limits: Vec<Limit> = Vec::new();
-    for limit in all(nest) {
-        if !limits.contains(&limit) && is_known(nest, layout, &limit) {
-            limits.push(limit);
-        }
-    }
+    let moved = moved(nest);
+    let finder = Finder { nest, moved: &moved };
+    let loop_of = |axis: usize| layout.loop_of(axis, nest.extents[axis]);
+    let mut limits = finder.all();
+    limits.retain(|limit| {
+        let Some(own) = loop_of(limit.axis) else { return false };
+        // Loops that move it run outside, and not along tiles.
+        let moves = finder.moves(limit);
+        let moving = (0..nest.extents.len()).filter(|axis| nest.extents[*axis] > 1 && moves >> (axis % 64) & 1 == 1);
+        moving.into_iter().all(|axis| loop_of(axis).is_some_and(|outer| outer < own && outer != layout.vector))
+    });
     limits
 }
 
 /// The nest without choices that are made where all of these limits hold, and the limits of what it is then.
 pub(super) fn within(nest: &Nest, mut limits: Vec<Limit>) -> (Nest, Vec<Limit>) {
-    let finder = Finder { nest };
+    let moved = moved(nest);
+    let finder = Finder { nest, moved: &moved };
     let mut now: Vec<ValueId> = Vec::with_capacity(nest.values.len());
     let mut values = Vec::with_capacity(nest.values.len());
     for (id, (value, dtype)) in nest.values.iter().enumerate() {
         now.push(match *value {
-            Value::Select(mask, yes, _) if finder.holds(mask, true, &limits, DEPTH) => now[yes as usize],
-            Value::Select(mask, _, no) if finder.holds(mask, false, &limits, DEPTH) => now[no as usize],
+            Value::Select(mask, yes, _) if finder.is_decided((mask, true), &limits) => now[yes as usize],
+            Value::Select(mask, _, no) if finder.is_decided((mask, false), &limits) => now[no as usize],
             _ => id as ValueId,
         });
         values.push((value.map(|id| now[id as usize]), *dtype));
@@ -304,36 +286,4 @@ pub(super) fn within(nest: &Nest, mut limits: Vec<Limit>) -> (Nest, Vec<Limit>) 
     let nest = Nest { extents: nest.extents.clone(), values, stores }.without_unused_but(&mut needed);
     limits.iter_mut().zip(needed).for_each(|(limit, value)| limit.value = value);
     (nest, limits)
-}
-
-/// Whether a limit is known where the loop of its axis begins, which is one of its own.
-fn is_known(nest: &Nest, layout: &Layout, limit: &Limit) -> bool {
-    let Some(loop_of) = layout.loop_of(limit.axis, nest.extents[limit.axis]) else { return false };
-    let is_outside = |at: &Affine| {
-        let coefficients = layout.by_loop(at);
-        let is_still = |(position, &coefficient): (usize, &i64)| {
-            coefficient == 0 || (position < loop_of && (position != layout.vector))
-        };
-        // An axis that runs together with others has no place of its own.
-        let all_seen =
-            at.coefficients.iter().filter(|&&it| it != 0).count() == coefficients.iter().filter(|&&it| it != 0).count();
-        all_seen && coefficients.iter().enumerate().all(is_still)
-    };
-    let mut pending = vec![limit.value];
-    while let Some(id) = pending.pop() {
-        let value = &nest.values[id as usize].0;
-        let guards = match value {
-            Value::Load { guards, .. } | Value::Guarded(_, guards) => &guards[..],
-            _ => &[],
-        };
-        let own = match value {
-            Value::Position(at) | Value::Load { at, .. } | Value::Gather { at, .. } => is_outside(at),
-            _ => true,
-        };
-        if !own || !guards.iter().all(|guard| is_outside(&guard.position)) {
-            return false;
-        }
-        pending.extend(value.operands());
-    }
-    is_outside(&limit.others)
 }

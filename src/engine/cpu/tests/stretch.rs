@@ -1,9 +1,14 @@
 //! Loops that leave out where a nest changes nothing: how many elements they go over, and what comes of it.
 
-use crate::concrete::Concrete;
-use crate::engine::cpu::Cpu;
+use crate::algebra::Reduction;
+use crate::concrete::{Array, Concrete, run};
 use crate::engine::cpu::code::ELEMENTS;
+use crate::engine::cpu::{Cpu, Program};
+use crate::operation::{Binary, Comparison};
 use crate::prelude::*;
+use crate::shape::{DType, Type, Value};
+use crate::term::{Graph, Op};
+use smallvec::smallvec;
 
 type M<A> = Matrix<A, f64>;
 
@@ -63,6 +68,36 @@ fn bounds_outside_of_the_loop_leave_all_or_nothing() {
         elements!(|a: &M<_>| sums(a, |k, j| k.lt(j + offset)), table(n));
         elements!(|a: &M<_>| sums(a, |k, j| k.gt(j + offset)), table(n));
         elements!(|a: &M<_>| sums(a, |k, j| k.ge(j) & k.lt(j + offset)), table(n));
+    }
+}
+
+/// Numbers that are compared may leave their range on the way, which is no bound of positions.
+#[test]
+fn positions_that_wrap_around_are_no_bounds() {
+    let n = 20;
+    for (op, offset, bound) in [
+        (Binary::Add, i64::MAX - 5, 0),
+        (Binary::Add, i64::MAX, -3),
+        (Binary::Sub, i64::MIN, 0),
+        (Binary::Sub, i64::MIN + 8, 7),
+        (Binary::Add, 3, 9),
+        (Binary::Sub, 3, 9),
+    ] {
+        let mut graph: Graph = Graph::new(&[Type::new(DType::F64, &[n])], 0);
+        let full = |graph: &mut Graph, value: i64| graph.add(Op::Constant(Array::full(&[n], Value::I64(value))), &[]);
+        let positions = graph.add(Op::Iota(n), &[]);
+        let offset = full(&mut graph, offset);
+        let moved = graph.add(Op::Binary(op), &[positions, offset]);
+        let bound = full(&mut graph, bound);
+        let mask = graph.add(Op::Compare(Comparison::Less), &[moved, bound]);
+        let zeros = graph.add(Op::Constant(Array::full(&[n], Value::F64(0.0))), &[]);
+        let chosen = graph.add(Op::Select, &[mask, 0, zeros]);
+        let sum = graph.add(Op::Reduce(Reduction::Sum, smallvec![0]), &[chosen]);
+        let body = graph.finish(&[sum]);
+        let x = [Array::from_vec(&[n], (0..n).map(|k| (1 << k) as f64).collect::<Vec<_>>())];
+        let expected = run(&body, x.to_vec()).expect("there is memory");
+        let found = Program::new(&body, &Cpu::default()).expect("there is memory").run(&x).expect("it runs");
+        assert_eq!(found, expected, "{op:?}");
     }
 }
 
