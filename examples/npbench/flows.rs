@@ -2,7 +2,7 @@
 
 use deltaray::prelude::*;
 
-/// What a body is accelerated by: all others, and a softening that keeps close ones apart.
+/// The accelerations of bodies by all others, softened where two are close.
 #[differentiable]
 fn acceleration(
     positions: Matrix<f64>,

@@ -1,4 +1,4 @@
-//! What kernels are run on: numbers that look random, the same in every run.
+//! Inputs of kernels: numbers that look random, the same in every run.
 
 use deltaray::prelude::*;
 

@@ -53,7 +53,7 @@ impl<F: ArrayFn> ArrayFn for Total<F> {
 
 type Plain<F> = <F as Family>::At<Concrete>;
 
-/// What is done with each kernel.
+/// Work that is done for each kernel.
 trait Visitor {
     fn kernel<F: ArrayFn>(&mut self, name: &str, kernel: F, at: Plain<F::In>);
 }

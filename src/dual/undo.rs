@@ -31,7 +31,7 @@ impl Write {
         let node = graph.node(after);
         let (before, updates, positions) = match (&node.op, &node.args[..]) {
             (Op::ScatterSet, [before, updates, positions @ ..]) => (*before, *updates, positions),
-            // What is added is not subtracted again, which would round: the old elements are kept of additions too.
+            // Additions are not undone by subtractions, which would round: their old elements are kept too.
             (Op::Binary(Binary::Add), &[first, second]) => {
                 let scattered = |id: NodeId| matches!(graph.node(id).op, Op::Scatter(_));
                 let (before, added) = if scattered(second) { (first, second) } else { (second, first) };

@@ -169,7 +169,7 @@ impl<'a> Group<'a> {
             written: TermMap::default(),
             read: HashSet::new(),
         };
-        // What steps that come after the group read and write.
+        // The buffers that steps after the group read and write.
         let (mut late_reads, mut late_writes): (HashSet<BufferId>, HashSet<BufferId>) = Default::default();
         for step in window {
             let (reads, writes) = step.touched();
@@ -215,7 +215,7 @@ impl<'a> Group<'a> {
         if !fits {
             return false;
         }
-        // What a block reads of a buffer from outside is not written in it.
+        // A block does not write to the buffers that it reads from outside.
         let own: HashSet<BufferId> = step.reads.iter().map(|rows| procedure.origin(rows.buffer)).collect();
         let is_outside = |id: &BufferId| !self.written.contains_key(id);
         let is_read = |id: &BufferId| self.read.contains(id) || own.contains(id);

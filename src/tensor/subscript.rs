@@ -180,7 +180,7 @@ pub(super) struct Written<A: Algebra> {
 ///
 /// # Errors
 ///
-/// What the array does not have.
+/// The problem, where the array has no such axis or range.
 #[track_caller]
 pub(super) fn written<A: Algebra>(shape: &[usize], parts: &[Part<A>]) -> Result<Written<A>, String> {
     check_count(parts, shape)?;

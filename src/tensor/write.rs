@@ -14,18 +14,19 @@ use crate::tensor::{Element, Number, Operand, Rank, Subscript, Tensor};
 /// The rank of what is read at a subscript.
 pub(super) type ReadRank<A, R, S> = <<S as Subscript<A>>::Positions as Rank>::TakenFrom<R>;
 
-/// What becomes of the elements that are there.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+/// How a value is combined with the elements that are there.
+#[derive(Clone, Copy)]
+pub(super) enum Mode {
     Set,
     Add,
+    Subtract,
 }
 
 /// Writes a value of the shape that is read at these positions, or one that broadcasts to it, into an array.
 ///
 /// # Errors
 ///
-/// What does not fit; the array is as it was.
+/// The problem, where the value does not fit; the array is as it was.
 #[track_caller]
 fn write<A: Algebra>(
     target: &mut A::Array,
@@ -41,33 +42,41 @@ fn write<A: Algebra>(
         let (into, found, read) = (&ty.shape[..], &found[..], &shape[..]);
         return Err(format!("a value of shape {found:?} into shape {into:?}, where shape {read:?} is written"));
     }
+    let value = match mode {
+        Mode::Set | Mode::Add => value,
+        Mode::Subtract => A::unary(Unary::Neg, value),
+    };
     let value = stretch::<A>(value, &shape);
     // The handle on the value stands in, so that the array has one handle less while it is written.
     let array = std::mem::replace(target, value.clone());
     *target = match (mode, positions.is_empty()) {
         (Mode::Set, true) => value,
         (Mode::Set, false) => A::scatter_set(array, value, positions),
-        (Mode::Add, true) => A::binary(Binary::Add, array, value),
-        (Mode::Add, false) => A::scatter_onto(array, value, positions),
+        (Mode::Add | Mode::Subtract, true) => A::binary(Binary::Add, array, value),
+        (Mode::Add | Mode::Subtract, false) => A::scatter_onto(array, value, positions),
     };
     Ok(())
 }
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// Writes a value where the array is, and reports what does not fit in the name of a method.
+    /// Writes a value where the array is, and reports problems in the name of a method.
     #[track_caller]
-    pub(super) fn set<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(
+    pub(super) fn put<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(
         &mut self,
         name: &str,
+        mode: Mode,
         subscript: S,
         value: V,
     ) {
         const { check_positions::<R, S::Positions>() }
-        let place = written::<A>(&self.shape(), &subscript.parts());
-        self.written(name, Mode::Set, place, |like| value.into_operand(like));
+        let result = match written::<A>(&self.shape(), &subscript.parts()) {
+            Ok(place) => write::<A>(&mut self.array, mode, place, |like| value.into_operand(like)),
+            Err(problem) => Err(problem),
+        };
+        self.checked(name, result);
     }
 
-    /// As [`Tensor::set`] a function of what is read there.
+    /// Writes a function of the elements that are there.
     #[track_caller]
     pub(super) fn update<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(
         &mut self,
@@ -76,31 +85,21 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         update: impl FnOnce(Tensor<A, E, ReadRank<A, R, S>>) -> V,
     ) {
         const { check_positions::<R, S::Positions>() }
-        let (parts, shape) = (subscript.parts(), self.shape());
-        let place = written::<A>(&shape, &parts);
-        // Read only where that fits.
-        let value = place.is_ok().then(|| update(Tensor::wrap(read::<A>(self.array.clone(), parts))));
-        self.written(name, Mode::Set, place, |like| match value {
-            Some(value) => value.into_operand(like),
-            None => like.clone(),
-        });
+        let parts = subscript.parts();
+        let result = match written::<A>(&self.shape(), &parts) {
+            Ok(place) => {
+                let value = update(Tensor::wrap(read::<A>(self.array.clone(), parts)));
+                write::<A>(&mut self.array, Mode::Set, place, |like| value.into_operand(like))
+            }
+            Err(problem) => Err(problem),
+        };
+        self.checked(name, result);
     }
 
     #[track_caller]
-    fn written(
-        &mut self,
-        name: &str,
-        mode: Mode,
-        place: Result<Written<A>, String>,
-        value: impl FnOnce(&A::Array) -> A::Array,
-    ) {
-        let result = match place {
-            Ok(place) => write::<A>(&mut self.array, mode, place, value),
-            Err(problem) => Err(problem),
-        };
+    fn checked(&mut self, name: &str, result: Result<(), String>) {
         if let Err(problem) = result {
-            let ty = A::type_of(&self.array);
-            self.array = fail_array::<A>(name, problem, ty);
+            self.array = fail_array::<A>(name, problem, A::type_of(&self.array));
         }
     }
 
@@ -123,7 +122,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// ```
     #[track_caller]
     pub fn with<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(mut self, subscript: S, value: V) -> Self {
-        self.set("with", subscript, value);
+        self.put("with", Mode::Set, subscript, value);
         self
     }
 
@@ -162,33 +161,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// ```
     #[track_caller]
     pub fn with_added<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(mut self, subscript: S, value: V) -> Self {
-        self.add("with_added", subscript, value);
+        self.put("with_added", Mode::Add, subscript, value);
         self
-    }
-
-    /// As [`Tensor::set`], added to what is there.
-    #[track_caller]
-    pub(super) fn add<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(
-        &mut self,
-        name: &str,
-        subscript: S,
-        value: V,
-    ) {
-        const { check_positions::<R, S::Positions>() }
-        let place = written::<A>(&self.shape(), &subscript.parts());
-        self.written(name, Mode::Add, place, |like| value.into_operand(like));
-    }
-
-    /// As [`Tensor::set`], taken away from what is there.
-    #[track_caller]
-    pub(super) fn subtract<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(
-        &mut self,
-        name: &str,
-        subscript: S,
-        value: V,
-    ) {
-        const { check_positions::<R, S::Positions>() }
-        let place = written::<A>(&self.shape(), &subscript.parts());
-        self.written(name, Mode::Add, place, |like| A::unary(Unary::Neg, value.into_operand(like)));
     }
 }

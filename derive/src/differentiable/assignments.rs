@@ -1,6 +1,6 @@
 //! Assignments: to parts of arrays by position, to everything else as in Rust.
 
-use super::body::{Position, Rewriter, is_literal, is_place, parse};
+use super::body::{Position, Rewriter, is_literal, is_place, kept, parse};
 use super::indices::Subscript;
 use super::operators::is_float;
 use super::scopes::{Declared, root, uses, variable};
@@ -10,7 +10,7 @@ use syn::spanned::Spanned;
 use syn::{BinOp, Expr, ExprIndex};
 
 /// The method that assigns by an operator to what is at an index.
-fn method(op: &BinOp) -> Option<&'static str> {
+pub fn method(op: &BinOp) -> Option<&'static str> {
     Some(match op {
         BinOp::AddAssign(_) => "add_assign_at",
         BinOp::SubAssign(_) => "sub_assign_at",
@@ -137,8 +137,7 @@ impl Rewriter<'_> {
             is_place(&binary.right) && root(&binary.left).is_some() && root(&binary.left) == root(&binary.right);
         self.rewrite(&mut binary.left, Position::Place);
         if is_same {
-            let (value, span) = (&binary.right, binary.right.span());
-            *binary.right = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#value)));
+            *binary.right = parse(kept(&binary.right));
             return;
         }
         self.literal(&mut binary.right);

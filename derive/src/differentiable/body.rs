@@ -6,7 +6,7 @@
 use super::scopes::{Declared, Scopes, variable};
 use super::types::Retyping;
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::quote_spanned;
+use quote::{ToTokens, quote_spanned};
 use std::collections::HashSet;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -73,6 +73,15 @@ pub fn is_place(expression: &Expr) -> bool {
         Expr::Paren(inner) => is_place(&inner.expr),
         Expr::Group(inner) => is_place(&inner.expr),
         _ => false,
+    }
+}
+
+/// An expression that is taken; a place is left where it is, and another handle on it is taken.
+pub fn kept(expression: &Expr) -> TokenStream {
+    let span = expression.span();
+    match is_place(expression) {
+        true => quote_spanned!(span=> ::core::clone::Clone::clone(&#expression)),
+        false => expression.to_token_stream(),
     }
 }
 

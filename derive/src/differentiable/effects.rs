@@ -1,5 +1,6 @@
 //! What blocks do beside having a value, by syntax.
 
+use super::assignments::method;
 use super::scopes::{Declared, Scopes, bindings, root};
 use proc_macro2::Ident;
 use syn::visit::{self, Visit};
@@ -7,20 +8,22 @@ use syn::{BinOp, Block, Expr, ExprForLoop};
 
 /// Whether an operator assigns, as `+=`.
 pub fn assigns(op: &BinOp) -> bool {
-    use BinOp::*;
-    matches!(
-        op,
-        AddAssign(_)
-            | SubAssign(_)
-            | MulAssign(_)
-            | DivAssign(_)
-            | RemAssign(_)
-            | BitXorAssign(_)
-            | BitAndAssign(_)
-            | BitOrAssign(_)
-            | ShlAssign(_)
-            | ShrAssign(_)
-    )
+    method(op).is_some()
+}
+
+/// Whether control may leave an expression, or a macro or a reference change something elsewhere.
+fn reaches_outside(expression: &Expr) -> bool {
+    match expression {
+        Expr::Return(_)
+        | Expr::Try(_)
+        | Expr::Break(_)
+        | Expr::Continue(_)
+        | Expr::Macro(_)
+        | Expr::Await(_)
+        | Expr::Yield(_) => true,
+        Expr::Reference(reference) => reference.mutability.is_some(),
+        _ => false,
+    }
 }
 
 struct Effects<'s> {
@@ -39,16 +42,9 @@ impl Effects<'_> {
 impl<'a> Visit<'a> for Effects<'_> {
     fn visit_expr(&mut self, expression: &'a Expr) {
         self.found |= match expression {
-            Expr::Assign(_)
-            | Expr::Return(_)
-            | Expr::Try(_)
-            | Expr::Break(_)
-            | Expr::Continue(_)
-            | Expr::Macro(_)
-            | Expr::Await(_)
-            | Expr::Yield(_) => true,
+            _ if reaches_outside(expression) => true,
+            Expr::Assign(_) => true,
             Expr::Binary(binary) => assigns(&binary.op),
-            Expr::Reference(reference) => reference.mutability.is_some(),
             Expr::MethodCall(call) => root(&call.receiver).is_some_and(|root| self.is_mutable(root)),
             _ => false,
         };
@@ -80,17 +76,7 @@ pub fn only_assigns(block: &Block) -> bool {
     struct Others(bool);
     impl<'a> Visit<'a> for Others {
         fn visit_expr(&mut self, expression: &'a Expr) {
-            self.0 |= match expression {
-                Expr::Return(_)
-                | Expr::Try(_)
-                | Expr::Break(_)
-                | Expr::Continue(_)
-                | Expr::Macro(_)
-                | Expr::Await(_)
-                | Expr::Yield(_) => true,
-                Expr::Reference(reference) => reference.mutability.is_some(),
-                _ => false,
-            };
+            self.0 |= reaches_outside(expression);
             visit::visit_expr(self, expression);
         }
         fn visit_stmt_macro(&mut self, _: &'a syn::StmtMacro) {

@@ -1,6 +1,6 @@
 //! Indices: of arrays they read, of anything else they are Rust's.
 
-use super::body::{Position, Rewriter, is_literal, is_place, parse};
+use super::body::{Position, Rewriter, is_literal, kept, parse};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
@@ -113,10 +113,7 @@ impl Rewriter<'_> {
         }
         self.rewrite(index, Position::Argument);
         // Another handle on a variable, since the index takes it.
-        let array = match is_place(index) {
-            true => quote_spanned!(span=> ::core::clone::Clone::clone(&#index)),
-            false => index.to_token_stream(),
-        };
+        let array = kept(index);
         let name = format_ident!("__position_{count}", span = Span::mixed_site());
         *count += 1;
         Subscript { array, pattern: name.to_token_stream(), plain: name.to_token_stream() }

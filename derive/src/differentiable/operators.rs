@@ -1,9 +1,9 @@
 //! Operators: arithmetic, comparisons, and `&&` and `||`; and literals beside them.
 
-use super::body::{Position, Rewriter, is_literal, is_place, parse};
+use super::body::{Position, Rewriter, is_literal, kept, parse};
 use super::effects::{assigns, is_pure_expression};
 use proc_macro2::Ident;
-use quote::{ToTokens, quote_spanned};
+use quote::quote_spanned;
 use syn::spanned::Spanned;
 use syn::{BinOp, Expr, Lit};
 
@@ -97,20 +97,9 @@ impl Rewriter<'_> {
         if plain {
             return;
         }
-        let (left, right, method) = (&binary.left, &binary.right, Ident::new(method, op));
-        let span = left.span();
-        let left = match is_place(left) {
-            true => quote_spanned!(span=> ::core::clone::Clone::clone(&#left)),
-            false => left.to_token_stream(),
-        };
+        let (span, method) = (binary.left.span(), Ident::new(method, op));
+        let (left, right) = (kept(&binary.left), kept(&binary.right));
         let left = quote_spanned!(span=> ::deltaray::tensor::attribute::Truth(#left));
-        let right = match is_place(right) {
-            true => {
-                let span = right.span();
-                quote_spanned!(span=> ::core::clone::Clone::clone(&#right))
-            }
-            false => right.to_token_stream(),
-        };
         *expression = parse(quote_spanned!(op=> #left.#method(|| #right)));
     }
 }

@@ -1,13 +1,13 @@
 //! Blocks, choices, loops, calls and closures.
 
-use super::body::{Position, Rewriter, is_literal, is_place, parse};
+use super::body::{Position, Rewriter, is_literal, kept, parse};
 use super::effects::{
     assigned, changes_of_closure, changes_of_loop, exit, is_pure, is_rolled_over, only_assigns, rolled_range,
 };
 use super::operators::contains_let;
 use super::scopes::{Declared, bindings, used, used_in, uses_from, variable};
 use crate::missing::ARRAYS;
-use proc_macro2::Ident;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
@@ -221,7 +221,7 @@ impl Rewriter<'_> {
         {
             self.scopes.declare(&name.ident, Declared::Number);
         }
-        // What has no value yet can't be given to a block that assigns it.
+        // A variable without a value can't be given to a block that assigns it.
         if local.init.is_none() {
             bindings(&local.pat).iter().for_each(|(name, _)| self.scopes.declare(name, Declared::Otherwise));
         }
@@ -257,19 +257,17 @@ impl Rewriter<'_> {
     }
 
     /// A literal as what it stands beside is: an array, or a plain number.
-    fn literal_beside(&self, mut literal: Expr) -> proc_macro2::TokenStream {
+    fn literal_beside(&self, mut literal: Expr) -> TokenStream {
         self.literal(&mut literal);
         let span = literal.span();
         quote_spanned!(span=> ::deltaray::tensor::attribute::FromLiteral::from_literal(#literal))
     }
 
     /// A condition that chooses between values: a variable is left where it is.
-    fn condition(&mut self, condition: &mut Expr) {
+    fn condition(&mut self, condition: &mut Expr) -> TokenStream {
         self.rewrite(condition, Position::Argument);
-        if is_place(condition) {
-            let span = condition.span();
-            *condition = parse(quote_spanned!(span=> ::core::clone::Clone::clone(&#condition)));
-        }
+        let (span, kept) = (condition.span(), kept(condition));
+        quote_spanned!(span=> ::deltaray::tensor::attribute::Condition(#kept))
     }
 
     /// `if`: a choice by a condition of either kind, where the blocks are values; Rust's own elsewhere.
@@ -298,9 +296,7 @@ impl Rewriter<'_> {
             return;
         };
         let literals = (literal(then_branch).cloned(), literal(&other).cloned());
-        self.condition(cond);
-        let condition_span = cond.span();
-        let condition = quote_spanned!(condition_span=> ::deltaray::tensor::attribute::Condition(#cond));
+        let (condition_span, condition) = (cond.span(), self.condition(cond));
         if let (Some(yes), Some(no)) = literals {
             *expression = parse(quote_spanned!(condition_span=> #condition.choose_literal(#yes, #no)));
             return;
@@ -343,7 +339,7 @@ impl Rewriter<'_> {
     fn assigning_choice(&mut self, expression: &mut Expr, carries: &[Ident]) {
         let span = expression.span();
         let Expr::If(ExprIf { cond, then_branch, else_branch, .. }) = expression else { return };
-        self.condition(cond);
+        let (condition_span, condition) = (cond.span(), self.condition(cond));
         let mut other = match else_branch {
             Some((_, other)) => else_block(other),
             None => Block { brace_token: Default::default(), stmts: Vec::new() },
@@ -351,14 +347,12 @@ impl Rewriter<'_> {
         for block in [&mut *then_branch, &mut other] {
             self.scopes.enter();
             carries.iter().for_each(|name| self.scopes.declare(name, Declared::Mutable));
-            // What is assigned is used when the block ends.
+            // The variables that it assigns are used when the block ends.
             self.scopes.push_later(Some(carries.iter().cloned().collect()));
             self.block(block);
             self.scopes.pop_later();
             self.scopes.leave();
         }
-        let condition_span = cond.span();
-        let condition = quote_spanned!(condition_span=> ::deltaray::tensor::attribute::Condition(#cond));
         let carried = quote!((#(#carries,)*));
         // Not by the user's tokens, so that lints do not take it for theirs.
         let written = proc_macro2::Span::mixed_site().located_at(span);
@@ -432,7 +426,7 @@ impl Rewriter<'_> {
         self.scopes.enter();
         self.scopes.declare_pattern(pat);
         carries.iter().for_each(|name| self.scopes.declare(name, Declared::Mutable));
-        // What is carried is used when the body ends.
+        // The carried variables are used when the body ends.
         self.scopes.push_later(Some(carries.iter().cloned().collect()));
         self.block(body);
         self.scopes.pop_later();

@@ -4,7 +4,7 @@
 //! value.
 
 use crate::algebra::Algebra;
-use crate::tensor::write::ReadRank;
+use crate::tensor::write::{Mode, ReadRank};
 use crate::tensor::{Element, Number, Operand, Rank, Subscript, Tensor};
 use std::ops::{self, IndexMut};
 
@@ -62,7 +62,7 @@ pub trait AssignByRust<I>: IndexMut<I> {
 #[diagnostic::do_not_recommend]
 impl<I, X: IndexMut<I> + ?Sized> AssignByRust<I> for X {}
 
-/// What nothing implements: an array's element is no place.
+/// No array implements it: an element is no place.
 #[diagnostic::on_unimplemented(
     message = "a part of an array is assigned by one pair of brackets",
     label = "this is an array, `{Self}`",
@@ -74,7 +74,7 @@ pub trait AssignedInParts<I> {
 }
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// What `x[i][j] = ..` means under `#[differentiable]`: an error that says what to write.
+    /// `x[i][j] = ..` under `#[differentiable]`: an error that says what to write.
     #[doc(hidden)]
     pub fn place_at<I, T>(&mut self, index: I) -> &mut T
     where
@@ -83,7 +83,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         self.place(index)
     }
 
-    /// What `x[..] = v` means under `#[differentiable]`: [`Tensor::with`].
+    /// `x[..] = v` under `#[differentiable]`: [`Tensor::with`].
     #[doc(hidden)]
     #[track_caller]
     pub fn assign_at<S: Subscript<A>, I, V: Operand<A, E, ReadRank<A, R, S>>, W>(
@@ -93,12 +93,12 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         value: V,
         _: impl FnOnce(V) -> W,
     ) {
-        self.set("assignment", subscript, value);
+        self.put("assignment", Mode::Set, subscript, value);
     }
 }
 
 impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
-    /// What `x[..] += v` means under `#[differentiable]`: [`Tensor::with_added`].
+    /// `x[..] += v` under `#[differentiable]`: [`Tensor::with_added`].
     #[doc(hidden)]
     #[track_caller]
     pub fn add_assign_at<S: Subscript<A>, I, V: Operand<A, E, ReadRank<A, R, S>>, W>(
@@ -108,10 +108,10 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         value: V,
         _: impl FnOnce(V) -> W,
     ) {
-        self.add("assignment", subscript, value);
+        self.put("assignment", Mode::Add, subscript, value);
     }
 
-    /// What `x[..] -= v` means under `#[differentiable]`: [`Tensor::with_added`] of what it takes away.
+    /// `x[..] -= v` under `#[differentiable]`: [`Tensor::with_added`] of the negated value.
     #[doc(hidden)]
     #[track_caller]
     pub fn sub_assign_at<S: Subscript<A>, I, V: Operand<A, E, ReadRank<A, R, S>>, W>(
@@ -121,7 +121,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         value: V,
         _: impl FnOnce(V) -> W,
     ) {
-        self.subtract("assignment", subscript, value);
+        self.put("assignment", Mode::Subtract, subscript, value);
     }
 }
 
