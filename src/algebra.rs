@@ -294,6 +294,12 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     /// A loop that is gone through several times, on its operands in one list: see [`Sweeps`].
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<Self::Array>) -> Vec<Self::Array>;
 
+    /// The node that an array is, where programs are written down to be differentiated.
+    #[doc(hidden)]
+    fn recorded(_: &Self::Array) -> Option<crate::term::NodeId> {
+        None
+    }
+
     /// An array of this algebra as a constant of the one under a reverse derivative.
     fn lift(a: Self::Array) -> NestedArray<Self>;
     /// An array of this algebra as a constant of the one under a forward derivative.

@@ -1,10 +1,10 @@
 //! Cutting a recorded step and its transpose into closed bodies.
 
+use crate::operation::{Binary, Unary};
 use crate::shape::Type;
 use crate::simplify::simplify;
 use crate::term::{Body, Graph, NodeId, Op};
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 use std::sync::Arc;
 
 /// When the value of a recorded node is known.
@@ -37,14 +37,29 @@ pub(crate) fn levels(graph: &Graph, parameters: &[Level]) -> Vec<Level> {
 /// Values of a step that a backward loop has without keeping them.
 #[derive(Default)]
 pub(crate) struct Held {
-    /// The parameters that are slices of the loop's inputs.
-    pub(crate) inputs: Range<usize>,
-    /// Nodes that it restores, or reads otherwise.
+    /// The parameters that are at hand in the backward pass: slices of a loop's inputs, small operands of a conditional.
+    pub(crate) inputs: HashSet<usize>,
+    /// Nodes that it restores, or reads otherwise. Elements of them are read again.
     pub(crate) given: HashSet<NodeId>,
 }
 
+/// The nodes of earlier levels that backward results need.
+pub(crate) struct Needs {
+    /// Those that depend on captures only.
+    pub(crate) invariant: Vec<NodeId>,
+    /// Those of the forward pass.
+    pub(crate) step: Vec<NodeId>,
+    /// Those that are given.
+    pub(crate) given: Vec<NodeId>,
+}
+
+/// Whether an operation reads elements of its first operand, and does nothing else.
+pub(crate) fn is_read(op: &Op) -> bool {
+    matches!(op, Op::View(_) | Op::Reshape(_) | Op::Mark | Op::Alias | Op::Gather)
+}
+
 /// Which nodes are positions and masks that follow from the inputs of a step: they are computed again.
-fn follow(graph: &Graph, levels: &[Level], inputs: &Range<usize>) -> Vec<bool> {
+fn follow(graph: &Graph, levels: &[Level], inputs: &HashSet<usize>) -> Vec<bool> {
     let mut follow = vec![false; graph.len()];
     for at in 0..graph.len() {
         let node = graph.node(at as NodeId);
@@ -68,21 +83,43 @@ fn follow(graph: &Graph, levels: &[Level], inputs: &Range<usize>) -> Vec<bool> {
 /// what transposing added to the `proper` nodes of the body, whose identity depends on the cotangents that were present: it
 /// is computed again, from what it needs.
 pub(crate) fn needs(graph: &Graph, levels: &[Level], results: &[NodeId], proper: usize) -> (Vec<NodeId>, Vec<NodeId>) {
-    needs_beside(graph, levels, results, proper, &Held::default())
+    let Needs { invariant, step, .. } = needs_beside(graph, levels, results, proper, &Held::default());
+    (invariant, step)
+}
+
+/// Which nodes are read again: elements of what is given, at positions that are known again or smaller than what is read; and
+/// arrays that follow from such by sums, products and selections.
+fn reads(graph: &Graph, levels: &[Level], follow: &[bool], given: &HashSet<NodeId>) -> Vec<bool> {
+    let mut reads = vec![false; graph.len()];
+    if given.is_empty() {
+        return reads;
+    }
+    for at in (0..graph.len()).filter(|&at| levels[at] == Level::Step) {
+        let node = graph.node(at as NodeId);
+        let is_again = |&arg: &NodeId| reads[arg as usize];
+        let is_known = |arg: &NodeId| is_again(arg) || follow[*arg as usize];
+        reads[at] = match &node.op {
+            op if is_read(op) && (given.contains(&node.args[0]) || reads[node.args[0] as usize]) => {
+                let unknown = node.args[1..].iter().filter(|&&arg| !follow[arg as usize]);
+                let kept = unknown.fold(0usize, |sum, &arg| sum.saturating_add(graph.ty(arg).size()));
+                kept < node.ty().size().max(1)
+            }
+            Op::Unary(Unary::Neg) | Op::Binary(Binary::Add | Binary::Sub | Binary::Mul) | Op::Select => {
+                node.ty().size() > 1 && node.args.iter().any(is_again) && node.args.iter().all(is_known)
+            }
+            _ => false,
+        };
+    }
+    reads
 }
 
 /// As [`needs`], beside what is held.
-pub(crate) fn needs_beside(
-    graph: &Graph,
-    levels: &[Level],
-    results: &[NodeId],
-    proper: usize,
-    held: &Held,
-) -> (Vec<NodeId>, Vec<NodeId>) {
+pub(crate) fn needs_beside(graph: &Graph, levels: &[Level], results: &[NodeId], proper: usize, held: &Held) -> Needs {
     let mut wanted = vec![false; graph.len()];
     results.iter().for_each(|&id| wanted[id as usize] = true);
-    let (mut invariant, mut step) = (Vec::new(), Vec::new());
+    let (mut invariant, mut step, mut given) = (Vec::new(), Vec::new(), Vec::new());
     let follow = follow(graph, levels, &held.inputs);
+    let reads = reads(graph, levels, &follow, &held.given);
     for at in (0..graph.len()).rev().filter(|&at| levels[at] != Level::Known) {
         if !wanted[at] {
             continue;
@@ -90,13 +127,13 @@ pub(crate) fn needs_beside(
         let id = at as NodeId;
         let node = graph.node(id);
         let rearranges = matches!(node.op, Op::View(_) | Op::Reshape(_) | Op::Mark | Op::Alias)
-            && graph.ty(node.args[0]).size() <= node.ty().size()
-            && !held.given.contains(&node.args[0]);
+            && graph.ty(node.args[0]).size() <= node.ty().size();
         let follows = follow[at] && !matches!(node.op, Op::Parameter(_));
         match levels[at] {
-            _ if held.given.contains(&id) => {}
+            _ if held.given.contains(&id) => given.push(id),
             _ if at >= proper => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
             Level::Backward => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
+            Level::Step if reads[at] => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
             Level::Step if rearranges => wanted[node.args[0] as usize] = true,
             Level::Step if follows => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
             Level::Step => step.push(id),
@@ -105,7 +142,7 @@ pub(crate) fn needs_beside(
     }
     invariant.reverse();
     step.reverse();
-    (invariant, step)
+    Needs { invariant, step, given }
 }
 
 /// As [`extract`], with some nodes for others wherever those are operands.
@@ -141,6 +178,34 @@ pub(crate) fn extract_renamed(
     }
     let results: Vec<NodeId> = results.iter().map(|&id| renumbered[id as usize].expect("results are live")).collect();
     Arc::new(simplify(&extracted.finish(&results)))
+}
+
+/// Whether no node needs itself, with some nodes for others wherever those are operands; some are `given`.
+pub(crate) fn is_acyclic(
+    graph: &Graph,
+    given: &[NodeId],
+    results: &[NodeId],
+    renamed: &HashMap<NodeId, NodeId>,
+) -> bool {
+    let (mut entered, mut left) = (vec![false; graph.len()], vec![false; graph.len()]);
+    given.iter().for_each(|&id| left[id as usize] = true);
+    let resolved = |&id: &NodeId| renamed.get(&id).copied().unwrap_or(id);
+    let mut work: Vec<NodeId> = results.iter().map(resolved).collect();
+    while let Some(&id) = work.last() {
+        let at = id as usize;
+        if left[at] || std::mem::replace(&mut entered[at], true) {
+            left[at] = true;
+            work.pop();
+            continue;
+        }
+        for arg in graph.node(id).args.iter().map(resolved).filter(|&arg| !left[arg as usize]) {
+            if entered[arg as usize] {
+                return false;
+            }
+            work.push(arg);
+        }
+    }
+    true
 }
 
 /// The closed, simplified body of `results` in terms of the nodes `parameters`, of which the last are captures.

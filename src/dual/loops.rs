@@ -9,14 +9,14 @@
 //! reads those of the outputs step by step, and returns those of the inputs step by step. Which carries move with the
 //! inputs, and which have a cotangent, are fixed points over the steps. Bodies are derived once and remembered.
 
-use super::extract::{Held, Level, extract, extract_renamed, levels, needs_beside};
+use super::extract::{Held, Level, Needs, extract, extract_renamed, is_acyclic, levels, needs_beside};
 use super::harvest::{Harvest, harvest};
 use super::memo::{Key, Memo};
 use super::reach::{reached, spread};
-use super::record::{Recorded, record, recorded};
+use super::record::{Recorded, record, recorded, restorations, restored};
 use super::rolled::Rolled;
 use super::transpose::{Cotangent, transpose};
-use super::undo::Undone;
+use super::undo::{Undoing, Undone};
 use super::{Delta, Dual, DualArray};
 use crate::algebra::Algebra;
 use crate::concrete::Array;
@@ -53,6 +53,8 @@ pub(crate) struct Recording {
     pub(crate) adjoints: Vec<Option<NodeId>>,
     /// Number of the leading nodes that belong to the body proper; the others come from transposing it.
     pub(crate) proper: usize,
+    /// Arrays of the body proper that the transposes of loops and conditionals restore, and where.
+    pub(crate) again: HashMap<NodeId, NodeId>,
 }
 
 impl Recording {
@@ -82,7 +84,7 @@ impl Recording {
         let body = &active.body;
         let parameters = (0..body.arity()).map(|at| body.parameter_type(at));
         let types: Vec<Type> = parameters.chain(body.result_types()).cloned().collect();
-        let (graph, (results, moving, adjoints, proper)) = record(&types, |nodes| {
+        let (graph, (results, moving, adjoints, proper, again)) = record(&types, |nodes| {
             let inputs: Vec<Option<Delta<Recorded>>> =
                 active.parameters.iter().map(|&a| a.then(Delta::input)).collect();
             let arguments =
@@ -98,9 +100,9 @@ impl Recording {
             let moving = results.iter().map(|result| result.delta.is_some()).collect();
             let results = results.into_iter().map(|result| result.primal).collect();
             let adjoints = adjoints.into_iter().map(|adjoint| adjoint.map(|adjoint| adjoint.array)).collect();
-            (results, moving, adjoints, proper)
+            (results, moving, adjoints, proper, restorations())
         });
-        Recording { graph, results, moving, adjoints, proper }
+        Recording { graph, results, moving, adjoints, proper, again }
     }
 
     /// As [`Recording::new`].
@@ -170,7 +172,7 @@ impl Step {
 
     /// The values that a backward loop has without keeping them: the inputs.
     fn held(&self) -> Held {
-        Held { inputs: self.roles().1, ..Held::default() }
+        Held { inputs: self.roles().1.collect(), ..Held::default() }
     }
 
     /// The positions of the carries, the inputs and the captures among the operands.
@@ -191,7 +193,7 @@ struct ForwardLoop {
     /// The residuals' nodes in all recordings, and where their stacks are found.
     residuals: Vec<(NodeId, Residual)>,
     /// The carries whose writes the backward pass takes back.
-    undone: Vec<Undone>,
+    undoing: Undoing,
     /// The outputs that are written over in each step, for the writes of those in their order.
     overwritten: Vec<usize>,
     /// Nodes of the captures alone that the backward pass needs.
@@ -211,18 +213,18 @@ impl ForwardLoop {
         let mut reached = recording.reached();
         let Recording { mut graph, results, moving, proper, .. } = recording;
         let (mut held, mut over) = (step.held(), Vec::new());
-        let (_, needed) = needs_beside(&graph, &step.levels(&graph), &reached, proper, &held);
-        let changed = (0..step.carries).filter_map(|carry| Undone::of(&graph, carry, results[carry]));
-        let undone: Vec<Undone> = changed.filter(|undone| undone.is_needed(&needed)).collect();
-        for carry in &undone {
-            let overwritten = carry.overwritten(&mut graph);
-            carry.hold(&overwritten, &mut held);
-            reached.push(carry.restored(&mut graph, &overwritten, &mut HashMap::new()));
+        let needed = needs_beside(&graph, &step.levels(&graph), &reached, proper, &held);
+        let carries = &results[..step.carries];
+        let undoing = Undoing::choose(&mut graph, carries, &needed.step, |parameter, result| parameter == result);
+        for (at, array) in undoing.arrays.iter().enumerate() {
+            let overwritten = undoing.overwritten(at, &mut graph);
+            array.hold(&overwritten, &mut held);
+            reached.push(array.restored(&mut graph, &overwritten, &HashMap::new(), &mut HashMap::new()));
             over.extend(overwritten);
         }
         let graph = &graph;
         let levels = step.levels(graph);
-        let (invariants, needed) = needs_beside(graph, &levels, &reached, proper, &held);
+        let Needs { invariant: invariants, step: needed, .. } = needs_beside(graph, &levels, &reached, proper, &held);
         let mut outputs = results.clone();
         // The last of equal outputs, which are all the same.
         let mut written: HashMap<NodeId, usize> = (step.carries..outputs.len()).map(|at| (outputs[at], at)).collect();
@@ -244,10 +246,10 @@ impl ForwardLoop {
         let overwritten = over.into_iter().map(&mut output).collect();
         let parameters: Vec<NodeId> = (0..body.arity() as NodeId).collect();
         ForwardLoop {
-            body: extract(graph, &parameters, body.captures, &outputs),
+            body: extract_renamed(graph, &parameters, body.captures, &outputs, &undoing.renamed),
             moving,
             residuals,
-            undone,
+            undoing,
             overwritten,
             prelude: extract(graph, &parameters[captures], body.captures, &invariants),
             keeps_zeros: keeps_zeros(graph, &levels, &results[..step.carries]),
@@ -315,7 +317,7 @@ impl BackwardLoop {
         let (carries, inputs, captures) = step.roles();
         let mut present = present.clone();
         let recording = Recording::of_step(&step.active, &mut present, *marked, step.carries);
-        let Recording { mut graph, adjoints, proper, .. } = recording;
+        let Recording { mut graph, adjoints, proper, again, .. } = recording;
         let reached = |range: Range<usize>| range.filter(|&at| adjoints[at].is_some()).collect();
         let (written, captures): (Vec<usize>, Vec<usize>) = (reached(inputs), reached(captures));
         let carried: Vec<usize> = carries.filter(|&at| present[at]).collect();
@@ -324,8 +326,8 @@ impl BackwardLoop {
         let stored: Vec<NodeId> = forward.residuals.iter().map(|&(id, _)| id).collect();
         let totals: Vec<NodeId> = captures.iter().filter_map(|&at| adjoints[at]).collect();
         let levels = step.levels(&graph);
-        let undone: HashSet<NodeId> = forward.undone.iter().flat_map(Undone::versions).collect();
-        let harvest = harvest(&mut graph, &levels, &totals, (&stored, &undone), &forward.invariants, *length);
+        let versions = forward.undoing.versions();
+        let harvest = harvest(&mut graph, &levels, &totals, (&stored, &versions), &forward.invariants, *length);
 
         let mut results: Vec<NodeId> = Vec::new();
         for &at in &carried {
@@ -335,19 +337,10 @@ impl BackwardLoop {
         let arrays = results.len();
         results.extend(written.iter().filter_map(|&at| adjoints[at]));
         results.extend(&harvest.stacks);
-        let (mut held, mut renamed, mut over) = (step.held(), HashMap::new(), Vec::new());
-        let (_, needed) = needs_beside(&graph, &step.levels(&graph), &results, proper, &held);
-        let restored: Vec<usize> =
-            (0..forward.undone.len()).filter(|&at| forward.undone[at].is_needed(&needed)).collect();
-        for (place, &at) in restored.iter().enumerate() {
-            let carry = &forward.undone[at];
-            let overwritten = carry.overwritten(&mut graph);
-            carry.hold(&overwritten, &mut held);
-            let array = carry.restored(&mut graph, &overwritten, &mut renamed);
-            results.insert(arrays + place, array);
-            over.extend(overwritten);
-        }
-        let (_, needed) = needs_beside(&graph, &step.levels(&graph), &results, proper, &held);
+        let Restored { held, arrays: restored, nodes, over, renamed } =
+            Restored::new(&forward.undoing, &mut graph, step, &results, (proper, &again));
+        results.splice(arrays..arrays, nodes);
+        let needed = needs_beside(&graph, &step.levels(&graph), &results, proper, &held).step;
         let needed: HashSet<NodeId> = needed.into_iter().collect();
         let residuals: Vec<usize> = (0..stored.len()).filter(|&at| needed.contains(&stored[at])).collect();
         debug_assert_eq!(residuals.len(), needed.len(), "the forward pass stores what every backward pass needs");
@@ -355,16 +348,72 @@ impl BackwardLoop {
         let cotangent = |&at: &usize| (step.active.body.arity() + at) as NodeId;
         let mut parameters: Vec<NodeId> = carried.iter().map(cotangent).collect();
         parameters.extend(&harvest.partial);
-        parameters.extend(restored.iter().map(|&at| forward.undone[at].last()));
+        parameters.extend(restored.iter().map(|&at| forward.undoing.arrays[at].last()));
         parameters.extend(read.iter().map(cotangent));
         parameters.extend(residuals.iter().map(|&at| stored[at]));
         parameters.extend(&over);
         parameters.extend(&forward.invariants);
-        let body = match restored.is_empty() {
-            true => extract(&graph, &parameters, forward.invariants.len(), &results),
-            false => extract_renamed(&graph, &parameters, forward.invariants.len(), &results, &renamed),
-        };
+        let body = extract_renamed(&graph, &parameters, forward.invariants.len(), &results, &renamed);
         BackwardLoop { body, carried, read, written, captures, harvest, residuals, restored }
+    }
+}
+
+/// The arrays that a backward loop restores.
+struct Restored {
+    /// What is at hand.
+    held: Held,
+    /// Which of the arrays that the forward loop is ready to have restored.
+    arrays: Vec<usize>,
+    /// Those before a step.
+    nodes: Vec<NodeId>,
+    /// What was written over in them.
+    over: Vec<NodeId>,
+    /// Which nodes the versions of them are.
+    renamed: HashMap<NodeId, NodeId>,
+}
+
+impl Restored {
+    /// Those that a step needs for its results, or to restore others.
+    fn new(
+        undoing: &Undoing,
+        graph: &mut Graph,
+        step: &Step,
+        results: &[NodeId],
+        (proper, again): (usize, &HashMap<NodeId, NodeId>),
+    ) -> Restored {
+        let mut held = step.held();
+        let all: Vec<Vec<NodeId>> = (0..undoing.arrays.len()).map(|at| undoing.overwritten(at, graph)).collect();
+        undoing.arrays.iter().zip(&all).for_each(|(array, overwritten)| array.hold(overwritten, &mut held));
+        let mut of: HashMap<NodeId, usize> = HashMap::new();
+        for (at, array) in undoing.arrays.iter().enumerate() {
+            of.extend(array.versions().map(|id| (id, at)));
+        }
+        let mut arrays: Vec<usize> = Vec::new();
+        let mut roots = results.to_vec();
+        let (mut nodes, mut renamed) = (Vec::new(), HashMap::new());
+        let stored = loop {
+            let needed = needs_beside(graph, &step.levels(graph), &roots, proper, &held);
+            let given: HashSet<usize> = needed.given.iter().filter_map(|id| of.get(id).copied()).collect();
+            let mut more: Vec<usize> = given.into_iter().filter(|at| !arrays.contains(at)).collect();
+            if more.is_empty() {
+                break needed.step;
+            }
+            more.sort_unstable();
+            for at in more {
+                let node = undoing.arrays[at].restored(graph, &all[at], again, &mut renamed);
+                arrays.push(at);
+                nodes.push(node);
+                roots.push(node);
+            }
+        };
+        let over: Vec<NodeId> = arrays.iter().flat_map(|&at| all[at].iter().copied()).collect();
+        let mut given: Vec<NodeId> = arrays.iter().map(|&at| undoing.arrays[at].last()).collect();
+        given.extend(over.iter().chain(&stored));
+        if !again.is_empty() && !is_acyclic(graph, &given, &roots, &renamed) {
+            // A transpose that restores an array may need that array itself.
+            return Restored::new(undoing, graph, step, results, (proper, &HashMap::new()));
+        }
+        Restored { held, arrays, nodes, over, renamed }
     }
 }
 
@@ -383,7 +432,9 @@ pub(crate) struct RolledLoop<A: Algebra> {
     length: usize,
     reverse: bool,
     residuals: Vec<A::Array>,
-    /// The carries whose writes are taken back, as they are in the end, and what was written over.
+    /// The carries whose writes are taken back, as nodes of a recording in the beginning, and as they are in the end; and what
+    /// was written over.
+    begun: Vec<Option<NodeId>>,
     changed: Vec<A::Array>,
     overwritten: Vec<A::Array>,
     invariants: Vec<A::Array>,
@@ -421,16 +472,18 @@ pub(crate) fn scan_dual<A: Algebra>(
     let invariants = interpret::<A>(&forward.prelude, captures);
     let extended = Arc::new(Scan { body: forward.body.clone(), ..(**scan).clone() });
     let read: Vec<Option<A::Array>> = forward.residuals.iter().map(|(_, place)| place.operand::<A>(&primals)).collect();
+    let undone = &forward.undoing.arrays;
+    let begun = undone.iter().map(|undone| A::recorded(&primals[undone.parameter])).collect();
     let mut outputs = scan_flat::<A>(&extended, std::mem::take(&mut primals));
     let places = forward.residuals.iter().zip(read);
     let residuals = places.map(|((_, place), read)| place.or_output::<A>(read, &outputs)).collect();
-    let changed = forward.undone.iter().map(|undone| outputs[undone.carry].clone()).collect();
+    let changed = undone.iter().map(|undone| outputs[undone.result].clone()).collect();
     let overwritten = forward.overwritten.iter().map(|&output| outputs[output].clone()).collect();
     outputs.truncate(scan.body.results.len());
 
     let (length, reverse) = (scan.length, scan.reverse);
     let moving = forward.moving.clone();
-    let rolled = RolledLoop { forward, length, reverse, residuals, changed, overwritten, invariants };
+    let rolled = RolledLoop { forward, length, reverse, residuals, begun, changed, overwritten, invariants };
     let delta = Delta::rolled(Rolled::Loop(rolled), deltas);
     let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
         primal,
@@ -472,8 +525,9 @@ impl<A: Algebra> RolledLoop<A> {
         let mut inputs: Vec<A::Array> = taken.collect();
         inputs.extend(backward.residuals.iter().map(|&at| self.residuals[at].clone()));
         for &at in &backward.restored {
-            let first: usize = self.forward.undone[..at].iter().map(Undone::count).sum();
-            inputs.extend_from_slice(&self.overwritten[first..first + self.forward.undone[at].count()]);
+            let undone = &self.forward.undoing.arrays;
+            let first: usize = undone[..at].iter().map(Undone::count).sum();
+            inputs.extend_from_slice(&self.overwritten[first..first + undone[at].count()]);
         }
         let scan = Scan {
             body: backward.body.clone(),
@@ -490,7 +544,9 @@ impl<A: Algebra> RolledLoop<A> {
             parts[at] = outputs.next().map(|array| Cotangent { array, marked });
         }
         let mut harvest: Vec<A::Array> = outputs.by_ref().take(sums.len()).collect();
-        outputs.by_ref().take(backward.restored.len()).for_each(drop);
+        for (&at, array) in backward.restored.iter().zip(outputs.by_ref()) {
+            restored(self.begun[at], A::recorded(&array));
+        }
         for &at in &backward.written {
             parts[at] = outputs.next().map(|array| Cotangent { array, marked });
         }

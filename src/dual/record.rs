@@ -9,14 +9,21 @@ use crate::shape::{DType, Shape, Type};
 use crate::term::distinct::are_distinct;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan, Sweeps};
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Arrays are nodes of the innermost graph that is being recorded on this thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorded;
 
+/// A graph, and which nodes of it later ones restore.
+struct Open {
+    graph: Graph,
+    restored: HashMap<NodeId, NodeId>,
+}
+
 thread_local! {
-    static GRAPHS: RefCell<Vec<Graph>> = const { RefCell::new(Vec::new()) };
+    static GRAPHS: RefCell<Vec<Open>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Drops the innermost graph when a panic leaves the recording early.
@@ -31,20 +38,42 @@ impl Drop for Restore {
 /// Records what `f` does with parameters of the given types, in a graph of its own.
 pub(crate) fn record<R>(parameters: &[Type], f: impl FnOnce(Vec<NodeId>) -> R) -> (Graph, R) {
     let restore = Restore(GRAPHS.with_borrow(Vec::len));
-    GRAPHS.with_borrow_mut(|graphs| graphs.push(Graph::new(parameters, 0)));
+    let open = Open { graph: Graph::new(parameters, 0), restored: HashMap::new() };
+    GRAPHS.with_borrow_mut(|graphs| graphs.push(open));
     let result = f((0..parameters.len() as NodeId).collect());
-    let graph = GRAPHS.with_borrow_mut(Vec::pop).expect("recordings are nested");
+    let open = GRAPHS.with_borrow_mut(Vec::pop).expect("recordings are nested");
     drop(restore);
-    (graph, result)
+    (open.graph, result)
+}
+
+/// The graph that is being recorded.
+fn graph<R>(read: impl FnOnce(&Graph) -> R) -> R {
+    GRAPHS.with_borrow(|graphs| read(&graphs.last().expect("something is being recorded").graph))
 }
 
 /// Number of nodes recorded so far.
 pub(crate) fn recorded() -> usize {
-    GRAPHS.with_borrow(|graphs| graphs.last().expect("something is being recorded").len())
+    graph(Graph::len)
+}
+
+fn open<R>(change: impl FnOnce(&mut Open) -> R) -> R {
+    GRAPHS.with_borrow_mut(|graphs| change(graphs.last_mut().expect("something is being recorded")))
 }
 
 fn add(op: Op, args: &[NodeId]) -> NodeId {
-    GRAPHS.with_borrow_mut(|graphs| graphs.last_mut().expect("something is being recorded").add(op, args))
+    open(|open| open.graph.add(op, args))
+}
+
+/// Says that a transpose has an array of the body proper again, if both are nodes of a recording.
+pub(crate) fn restored(array: Option<NodeId>, again: Option<NodeId>) {
+    if let (Some(array), Some(again)) = (array, again) {
+        open(|open| open.restored.insert(array, again));
+    }
+}
+
+/// The arrays that transposes have again, and where.
+pub(crate) fn restorations() -> HashMap<NodeId, NodeId> {
+    open(|open| std::mem::take(&mut open.restored))
 }
 
 fn with(first: NodeId, others: Vec<NodeId>) -> Vec<NodeId> {
@@ -53,7 +82,7 @@ fn with(first: NodeId, others: Vec<NodeId>) -> Vec<NodeId> {
 
 fn outputs(op: Op, args: &[NodeId]) -> Vec<NodeId> {
     let node = add(op, args);
-    let count = GRAPHS.with_borrow(|graphs| graphs.last().expect("something is being recorded").node(node).types.len());
+    let count = graph(|graph| graph.node(node).types.len());
     (0..count).map(|position| add(Op::Output(position), &[node])).collect()
 }
 
@@ -69,7 +98,7 @@ impl Algebra for Recorded {
         Self::type_of(a).shape
     }
     fn type_of(a: &NodeId) -> Type {
-        GRAPHS.with_borrow(|graphs| graphs.last().expect("something is being recorded").ty(*a).clone())
+        graph(|graph| graph.ty(*a).clone())
     }
     fn constant(value: Array) -> NodeId {
         add(Op::Constant(value), &[])
@@ -114,7 +143,7 @@ impl Algebra for Recorded {
         add(Op::ScatterSet, &with(target, with(updates, indices)))
     }
     fn are_distinct(positions: &[NodeId]) -> bool {
-        GRAPHS.with_borrow(|graphs| are_distinct(graphs.last().expect("something is being recorded"), positions))
+        graph(|graph| are_distinct(graph, positions))
     }
     fn reduce(op: Reduction, a: NodeId, axes: &[usize]) -> NodeId {
         add(Op::Reduce(op, axes.into()), &[a])
@@ -148,6 +177,9 @@ impl Algebra for Recorded {
     }
     fn mark(a: NodeId) -> NodeId {
         add(Op::Mark, &[a])
+    }
+    fn recorded(a: &NodeId) -> Option<NodeId> {
+        Some(*a)
     }
     fn lift(a: NodeId) -> NodeId {
         a

@@ -7,18 +7,20 @@
 //! where the other side leaves zeros, as do integers, which may be indices.
 
 use super::custom::CustomMap;
-use super::extract::{Level, extract, levels, needs};
+use super::extract::{Held, Level, Needs, extract_renamed, is_acyclic, levels, needs_beside};
 use super::loops::{Active, Recording, Residual, RolledLoop};
 use super::memo::Memo;
 use super::recompute::Recomputed;
+use super::record::restored;
 use super::sweeps::RolledSweeps;
 use super::transpose::Cotangent;
+use super::undo::{Undoing, Undone};
 use super::{Delta, DualArray};
 use crate::algebra::Algebra;
 use crate::concrete::Array;
 use crate::shape::{Type, Value};
 use crate::term::{Body, Graph, NodeId, Op};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A linear map of several outputs: a loop, a conditional, a function with rules of its own, or one that is run again.
@@ -59,6 +61,10 @@ struct ForwardBranch {
     bodies: [Arc<Body>; 2],
     moving: Vec<bool>,
     residuals: Vec<Stored>,
+    /// The arrays of each side whose writes its backward pass takes back.
+    undoing: [Undoing; 2],
+    /// Captures that become results by such writes in one side, and by such or none in the other.
+    changed: Vec<(usize, usize)>,
 }
 
 fn levels_of(active: &Active, graph: &Graph) -> Vec<Level> {
@@ -78,28 +84,84 @@ fn recordings((then, otherwise): (&Active, &Active), present: &[bool]) -> [Box<R
     [then, Recording::boxed(otherwise, present, true)]
 }
 
-/// The residuals of both sides.
-fn residuals(sides: (&Active, &Active), recordings: &[Box<Recording>; 2]) -> Vec<Stored> {
-    let mut position = sides.0.body.results.len();
-    let have_bodies = sides.0.body.nesting() > 0 && sides.1.body.nesting() > 0;
-    let mut all: Vec<Stored> = Vec::new();
-    // The places that only the first side has yet, the first of them last.
-    let mut free: HashMap<(Type, Option<NodeId>), Vec<usize>> = HashMap::new();
-    for (at, side) in [sides.0, sides.1].into_iter().enumerate() {
-        let Recording { graph, proper, .. } = &*recordings[at];
-        let (invariant, step) = needs(graph, &levels_of(side, graph), &recordings[at].reached(), *proper);
+/// One side's recording, what its backward pass has, and what that needs.
+struct Side<'a> {
+    active: &'a Active,
+    recording: &'a mut Recording,
+    held: Held,
+    /// The nodes that it begins with, and those of the arrays that it restores.
+    wanted: Vec<NodeId>,
+    /// What was written over, of each array.
+    overwritten: Vec<NodeId>,
+}
+
+impl<'a> Side<'a> {
+    fn new(active: &'a Active, recording: &'a mut Recording) -> (Side<'a>, Undoing) {
+        let is_small = |at: &usize| {
+            let ty = active.body.parameter_type(*at);
+            !ty.dtype.is_float() && ty.size() == 1
+        };
+        let held = Held { inputs: (0..active.body.arity()).filter(is_small).collect(), ..Held::default() };
+        let wanted = recording.reached();
+        let mut side = Side { active, recording, held, wanted, overwritten: Vec::new() };
+        let stored = side.needed();
+        let Recording { graph, results, .. } = &mut *side.recording;
+        let undoing = Undoing::choose(graph, results, &stored, |_, _| true);
+        for (at, array) in undoing.arrays.iter().enumerate() {
+            let overwritten = undoing.overwritten(at, graph);
+            array.hold(&overwritten, &mut side.held);
+            side.wanted.push(array.restored(graph, &overwritten, &HashMap::new(), &mut HashMap::new()));
+            side.overwritten.extend(overwritten);
+        }
+        (side, undoing)
+    }
+
+    /// Nodes of the body proper that are not given.
+    fn needed(&self) -> Vec<NodeId> {
+        let Recording { graph, proper, .. } = &*self.recording;
+        let Needs { invariant, step, .. } =
+            needs_beside(graph, &levels_of(self.active, graph), &self.wanted, *proper, &self.held);
         let mut needed = [invariant, step].concat();
         needed.sort_unstable();
+        needed
+    }
+}
+
+/// The residuals of both sides.
+fn residuals(sides: [&Side; 2], undoing: &[Undoing; 2], changed: &[(usize, usize)]) -> Vec<Stored> {
+    let mut position = sides[0].active.body.results.len();
+    let have_bodies = sides.iter().all(|side| side.active.body.nesting() > 0);
+    let results = sides.map(|side| &side.recording.results);
+    let mut all: Vec<Stored> = Vec::new();
+    // Arrays as they are in the end.
+    for &(_, result) in changed {
+        let ty = sides[0].active.body.result_types().nth(result).expect("it is a result").clone();
+        let nodes = [Some(results[0][result]), Some(results[1][result])];
+        all.push(Stored { nodes, ty, place: Residual::Output(result) });
+    }
+    // The places that only the first side has yet, the first of them last.
+    let mut free: HashMap<(Type, Option<NodeId>), Vec<usize>> = HashMap::new();
+    for (at, side) in sides.into_iter().enumerate() {
+        let known: HashSet<NodeId> = changed.iter().map(|&(_, result)| results[at][result]).collect();
+        let own: HashMap<NodeId, usize> = results[at].iter().enumerate().map(|(at, &id)| (id, at)).collect();
+        let mut needed = side.needed();
+        needed.extend(undoing[at].arrays.iter().map(Undone::last));
+        needed.extend(&side.overwritten);
+        needed.sort_unstable();
+        needed.dedup();
+        needed.retain(|id| !known.contains(id));
         let first = all.len();
         for node in needed {
-            let ty = graph.ty(node).clone();
-            let operand = ((node as usize) < side.body.arity()).then_some(node);
-            if let Some(shared) = free.get_mut(&(ty.clone(), operand)).and_then(Vec::pop) {
+            let ty = side.recording.graph.ty(node).clone();
+            let operand = ((node as usize) < side.active.body.arity()).then_some(node);
+            let is_result = operand.is_none() && own.contains_key(&node);
+            if !is_result && let Some(shared) = free.get_mut(&(ty.clone(), operand)).and_then(Vec::pop) {
                 all[shared].nodes[at] = Some(node);
                 continue;
             }
             let place = match operand {
                 Some(operand) => Residual::Operand(operand as usize),
+                None if is_result => Residual::Output(own[&node]),
                 None => {
                     position += 1;
                     Residual::Output(position - 1)
@@ -109,9 +171,11 @@ fn residuals(sides: (&Active, &Active), recordings: &[Box<Recording>; 2]) -> Vec
             nodes[at] = Some(node);
             all.push(Stored { nodes, ty, place });
         }
+        let count = results[at].len();
         for (place, stored) in all.iter().enumerate().skip(first).rev() {
             let operand = match stored.place {
                 Residual::Operand(operand) => Some(operand as NodeId),
+                Residual::Output(output) if output < count => continue,
                 Residual::Output(_) => None,
             };
             if operand.is_some() || have_bodies && !stored.ty.dtype.is_integer() {
@@ -125,25 +189,52 @@ fn residuals(sides: (&Active, &Active), recordings: &[Box<Recording>; 2]) -> Vec
 impl ForwardBranch {
     fn new((then, otherwise): &Sides) -> ForwardBranch {
         let present = vec![true; then.body.results.len()];
-        let mut recordings = recordings((then, otherwise), &present);
-        let residuals = residuals((then, otherwise), &recordings);
+        let [mut first, mut second] = recordings((then, otherwise), &present);
+        let moving = first.moving.iter().zip(&second.moving).map(|(a, b)| a | b).collect();
+        let (mut yes, yes_undoing) = Side::new(then, &mut first);
+        let (mut no, no_undoing) = Side::new(otherwise, &mut second);
+        let undoing = [yes_undoing, no_undoing];
+        let changed = changed([&mut yes, &mut no], &undoing);
+        let residuals = residuals([&yes, &no], &undoing, &changed);
         let parameters: Vec<NodeId> = (0..then.body.arity() as NodeId).collect();
-        let mut body = |side: usize| {
-            let Recording { graph, results, .. } = &mut *recordings[side];
-            let mut results = results.clone();
-            for residual in residuals.iter().filter(|residual| matches!(residual.place, Residual::Output(_))) {
-                results.push(residual.nodes[side].unwrap_or_else(|| zero(graph, &residual.ty)));
+        let body = |side: usize, recording: &mut Recording| {
+            let Recording { graph, results, .. } = recording;
+            let count = results.len();
+            let is_new = |residual: &&Stored| matches!(residual.place, Residual::Output(at) if at >= count);
+            let mut outputs = results.clone();
+            for residual in residuals.iter().filter(is_new) {
+                outputs.push(residual.nodes[side].unwrap_or_else(|| zero(graph, &residual.ty)));
             }
-            extract(graph, &parameters, then.body.captures, &results)
+            extract_renamed(graph, &parameters, then.body.captures, &outputs, &undoing[side].renamed)
         };
-        let bodies = [body(0), body(1)];
-        let moving = recordings[0].moving.iter().zip(&recordings[1].moving).map(|(a, b)| a | b).collect();
-        ForwardBranch { bodies, moving, residuals }
+        let bodies = [body(0, &mut first), body(1, &mut second)];
+        ForwardBranch { bodies, moving, residuals, undoing, changed }
     }
 }
 
+/// The captures that one side changes by writes that are taken back, and the other as well or not at all: which result they
+/// become. The other side is given them as they are in the end.
+fn changed(sides: [&mut Side; 2], undoing: &[Undoing; 2]) -> Vec<(usize, usize)> {
+    let mut changed: Vec<(usize, usize)> = Vec::new();
+    for at in 0..2 {
+        for array in &undoing[at].arrays {
+            let pair = (array.parameter, array.result);
+            let other = &undoing[1 - at].arrays;
+            let stays = sides[1 - at].recording.results[array.result] == array.parameter as NodeId;
+            let is_changed = other.iter().any(|other| (other.parameter, other.result) == pair);
+            if (stays || is_changed) && !changed.contains(&pair) {
+                changed.push(pair);
+                if stays {
+                    sides[1 - at].held.given.insert(array.parameter as NodeId);
+                }
+            }
+        }
+    }
+    changed
+}
+
 /// The backward pass: its captures are the cotangents of `read`, then the residuals, its results the cotangents
-/// of `written`.
+/// of `written`, and then, where they are asked for, the captures that were changed.
 struct BackwardBranch {
     bodies: [Arc<Body>; 2],
     read: Vec<usize>,
@@ -151,7 +242,11 @@ struct BackwardBranch {
 }
 
 impl BackwardBranch {
-    fn new((then, otherwise): &Sides, present: &[bool], forward: &ForwardBranch) -> BackwardBranch {
+    fn new(
+        (then, otherwise): &Sides,
+        (present, restores): &(Vec<bool>, bool),
+        forward: &ForwardBranch,
+    ) -> BackwardBranch {
         let arity = then.body.arity();
         let read: Vec<usize> = (0..present.len()).filter(|&at| present[at]).collect();
         // The derivative is one of a chosen branch, so cotangents are marked.
@@ -159,8 +254,14 @@ impl BackwardBranch {
         let reached = |&at: &usize| recordings.iter().any(|recording| recording.adjoints[at].is_some());
         let written: Vec<usize> = (0..arity).filter(reached).collect();
         let mut body = |side: usize| {
-            let Recording { graph, adjoints, .. } = &mut *recordings[side];
+            let Recording { graph, adjoints, results, again, .. } = &mut *recordings[side];
+            let undoing = &forward.undoing[side];
             let mut parameters: Vec<NodeId> = read.iter().map(|&at| (arity + at) as NodeId).collect();
+            let mut outcome: Vec<NodeId> = written
+                .iter()
+                .map(|&at| adjoints[at].unwrap_or_else(|| zero(graph, then.body.parameter_type(at))))
+                .collect();
+            let all: Vec<Vec<NodeId>> = (0..undoing.arrays.len()).map(|at| undoing.overwritten(at, graph)).collect();
             for residual in &forward.residuals {
                 // A residual of the other side alone is a parameter that nothing reads: any new node of its type.
                 let unread = |graph: &mut Graph| {
@@ -169,11 +270,24 @@ impl BackwardBranch {
                 };
                 parameters.push(residual.nodes[side].unwrap_or_else(|| unread(graph)));
             }
-            let results: Vec<NodeId> = written
-                .iter()
-                .map(|&at| adjoints[at].unwrap_or_else(|| zero(graph, then.body.parameter_type(at))))
-                .collect();
-            extract(graph, &parameters, parameters.len(), &results)
+            let mut restore = |again: &HashMap<NodeId, NodeId>| {
+                let mut renamed = HashMap::new();
+                let restored = |(array, overwritten): (&Undone, &Vec<NodeId>)| {
+                    (array.parameter, array.restored(graph, overwritten, again, &mut renamed))
+                };
+                let first: HashMap<usize, NodeId> = undoing.arrays.iter().zip(&all).map(restored).collect();
+                let changed = forward.changed.iter().filter(|_| *restores);
+                // The other side's writes are none here.
+                let first = |&(parameter, result): &(usize, usize)| *first.get(&parameter).unwrap_or(&results[result]);
+                let outcome: Vec<NodeId> = outcome.iter().copied().chain(changed.map(first)).collect();
+                let is_acyclic = again.is_empty() || is_acyclic(graph, &parameters, &outcome, &renamed);
+                is_acyclic.then_some((outcome, renamed))
+            };
+            // A transpose that restores an array may need that array itself.
+            let renamed = restore(again).or_else(|| restore(&HashMap::new()));
+            let (all, renamed) = renamed.expect("what is not taken from elsewhere has no cycle");
+            outcome = all;
+            extract_renamed(graph, &parameters, parameters.len(), &outcome, &renamed)
         };
         let bodies = [body(0), body(1)];
         BackwardBranch { bodies, read, written }
@@ -181,7 +295,7 @@ impl BackwardBranch {
 }
 
 static FORWARD: Memo<Sides, Arc<ForwardBranch>> = Memo::new();
-static BACKWARD: Memo<(Sides, Vec<bool>), Arc<BackwardBranch>> = Memo::new();
+static BACKWARD: Memo<(Sides, (Vec<bool>, bool)), Arc<BackwardBranch>> = Memo::new();
 
 /// A conditional as a linear map: how it was run, and what it left.
 pub(crate) struct RolledBranch<A: Algebra> {
@@ -189,6 +303,8 @@ pub(crate) struct RolledBranch<A: Algebra> {
     forward: Arc<ForwardBranch>,
     condition: A::Array,
     residuals: Vec<A::Array>,
+    /// The captures that are changed, as nodes of a recording.
+    begun: Vec<Option<NodeId>>,
 }
 
 /// A conditional over dual arrays.
@@ -211,13 +327,14 @@ pub(crate) fn branch_dual<A: Algebra>(
 
     let stored = || forward.residuals.iter().map(|residual| residual.place);
     let read: Vec<Option<A::Array>> = stored().map(|place| place.operand::<A>(&primals)).collect();
+    let begun = forward.changed.iter().map(|&(parameter, _)| A::recorded(&primals[parameter])).collect();
     let [then, otherwise] = &forward.bodies;
     let mut outputs = A::branch(condition.clone(), then, otherwise, primals);
     let residuals = stored().zip(read).map(|(place, read)| place.or_output::<A>(read, &outputs)).collect();
     outputs.truncate(forward.moving.len());
 
     let moving = forward.moving.clone();
-    let delta = Delta::rolled(Rolled::Branch(RolledBranch { sides, forward, condition, residuals }), deltas);
+    let delta = Delta::rolled(Rolled::Branch(RolledBranch { sides, forward, condition, residuals, begun }), deltas);
     let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
         primal,
         delta: moves.then(|| delta.output(position)),
@@ -229,8 +346,10 @@ impl<A: Algebra> RolledBranch<A> {
     fn transpose(&self, mut cotangents: Vec<Option<Cotangent<A>>>) -> Vec<Option<Cotangent<A>>> {
         cotangents.resize_with(self.forward.moving.len(), || None);
         let present: Vec<bool> = cotangents.iter().map(Option::is_some).collect();
-        let backward = BACKWARD.get((self.sides.clone(), present), |(sides, present)| {
-            Arc::new(BackwardBranch::new(sides, present, &self.forward))
+        // Where this is written down, others may need the arrays that it restores.
+        let asked = (present, self.begun.iter().any(Option::is_some));
+        let backward = BACKWARD.get((self.sides.clone(), asked), |(sides, asked)| {
+            Arc::new(BackwardBranch::new(sides, asked, &self.forward))
         });
         let taken = backward.read.iter().filter_map(|&at| cotangents[at].take().map(|cotangent| cotangent.array));
         let captures = taken.chain(self.residuals.iter().cloned()).collect();
@@ -238,9 +357,11 @@ impl<A: Algebra> RolledBranch<A> {
         let outputs = A::branch(self.condition.clone(), then, otherwise, captures);
         let mut parts: Vec<Option<Cotangent<A>>> = Vec::new();
         parts.resize_with(self.sides.0.body.arity(), || None);
-        for (&at, array) in backward.written.iter().zip(outputs) {
+        let mut outputs = outputs.into_iter();
+        for (&at, array) in backward.written.iter().zip(outputs.by_ref()) {
             parts[at] = Some(Cotangent { array, marked: true });
         }
+        self.begun.iter().zip(outputs).for_each(|(&begun, array)| restored(begun, A::recorded(&array)));
         parts
     }
 }

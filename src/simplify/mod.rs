@@ -70,7 +70,7 @@ fn tables(op: &Op) -> &'static [Rules] {
         Op::Accumulate(_) => &[accumulate::RULES],
         Op::Gather => &[gathers::RULES, scatters::RULES],
         Op::Scatter(_) => &[gathers::RULES],
-        Op::ScatterSet => &[],
+        Op::ScatterSet => &[scatters::RULES],
         Op::Reduce(..) => &[reductions::RULES, scatters::RULES, contract::RULES],
         Op::ArgReduce(..) => &[reductions::RULES, contract::RULES],
         Op::Contract(_) => &[scatters::RULES, contract::RULES],

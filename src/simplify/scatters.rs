@@ -31,6 +31,7 @@ pub(super) const RULES: Rules = &[
     ("scatters at the same positions", added),
     ("sum of a scatter", sum),
     ("gather of a scatter", gather),
+    ("write over a write", written_over),
 ];
 
 /// Index arrays, or what replaces them.
@@ -306,6 +307,18 @@ fn added(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let (scatter, updates, mut operands) = (left.clone(), [first[0], second[0]], SmallVec::<[NodeId; 4]>::from(first));
     operands[0] = arena.add(op.clone(), &updates);
     Some(arena.add(scatter, &operands))
+}
+
+/// Elements that are written at the positions of the write before have nothing of that.
+fn written_over(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
+    let Op::ScatterSet = op else { return None };
+    let (Op::ScatterSet, before) = arena.parts(args[0]) else { return None };
+    if before[2..] != args[2..] {
+        return None;
+    }
+    let mut operands = SmallVec::<[NodeId; 4]>::from(args);
+    operands[0] = before[0];
+    Some(arena.add(Op::ScatterSet, &operands))
 }
 
 /// Where the index array is inside an axis of this extent; `None` where it always is.

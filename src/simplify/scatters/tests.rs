@@ -245,3 +245,18 @@ fn scatters_are_repeated_along_axes_of_their_own() {
     // Each row has one update: it is a row of the other operand, times a number.
     assert_eq!(count(&repeated([&[0, 1, 2], &[1, 3], &[0, 2, 3]], &[K, D]), "gather"), 1);
 }
+
+#[test]
+fn a_write_over_a_write_is_all_that_remains() {
+    let body = program(&[f64s(&[5]), f64s(&[3]), f64s(&[3]), i64s(&[3]), i64s(&[3])], |g| {
+        let first = g.add(Op::ScatterSet, &[0, 1, 3]);
+        let second = g.add(Op::ScatterSet, &[first, 2, 3]);
+        let elsewhere = g.add(Op::ScatterSet, &[first, 2, 4]);
+        vec![second, elsewhere]
+    });
+    let simplified = checked(&body);
+    assert_eq!(count(&simplified, "scatter_set"), 3);
+    let target = |result: usize| simplified.nodes[simplified.results[result] as usize].args[0];
+    assert_eq!(target(0), 0, "what was written first is gone");
+    assert_ne!(target(1), 0, "other elements may have been written first");
+}
