@@ -26,6 +26,8 @@ mod parallel;
 mod passes;
 #[path = "complexity/rules.rs"]
 mod rules;
+#[path = "complexity/tape.rs"]
+mod tape;
 #[path = "complexity/writes.rs"]
 mod writes;
 

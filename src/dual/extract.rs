@@ -96,10 +96,15 @@ fn reads(graph: &Graph, levels: &[Level], follow: &[bool], given: &HashSet<NodeI
     }
     for at in (0..graph.len()).filter(|&at| levels[at] == Level::Step) {
         let node = graph.node(at as NodeId);
-        let is_again = |&arg: &NodeId| reads[arg as usize];
-        let is_known = |arg: &NodeId| is_again(arg) || follow[*arg as usize];
+        let is_again = |&arg: &NodeId| reads[arg as usize] || given.contains(&arg);
+        // A smaller array that is repeated is kept instead of all.
+        let is_repeated = |arg: NodeId| match (&graph.node(arg).op, &graph.node(arg).args[..]) {
+            (Op::View(_), &[source]) => graph.ty(source).size().saturating_mul(2) <= graph.ty(arg).size(),
+            _ => false,
+        };
+        let is_known = |arg: &NodeId| is_again(arg) || follow[*arg as usize] || is_repeated(*arg);
         reads[at] = match &node.op {
-            op if is_read(op) && (given.contains(&node.args[0]) || reads[node.args[0] as usize]) => {
+            op if is_read(op) && is_again(&node.args[0]) => {
                 let unknown = node.args[1..].iter().filter(|&&arg| !follow[arg as usize]);
                 let kept = unknown.fold(0usize, |sum, &arg| sum.saturating_add(graph.ty(arg).size()));
                 kept < node.ty().size().max(1)

@@ -203,6 +203,12 @@ macro_rules! delegate {
         fn known(a: &Self::Array) -> Option<crate::concrete::Array> {
             A::known(&a.primal)
         }
+        fn slice_of(variable: &Self::Array, array: &Self::Array) {
+            A::slice_of(&variable.primal, &array.primal);
+        }
+        fn range(a: &Self::Array) -> (i64, i64) {
+            A::range(&a.primal)
+        }
         #[track_caller]
         fn fail(error: Error, placeholder: Type) -> Self::Array {
             $array { primal: A::fail(error, placeholder), $derivative: None }

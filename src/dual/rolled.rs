@@ -48,10 +48,28 @@ impl<A: Algebra> Rolled<A> {
 /// The two sides, and which captures move with the inputs.
 type Sides = (Active, Active);
 
+/// A residual of a side, in all its recordings.
+#[derive(Clone, Copy)]
+enum Kept {
+    /// A node of the body proper.
+    Node(NodeId),
+    /// One of the arrays of what was written over.
+    Overwritten(usize),
+}
+
+impl Kept {
+    fn node(self, overwritten: &[NodeId]) -> NodeId {
+        match self {
+            Kept::Node(node) => node,
+            Kept::Overwritten(at) => overwritten[at],
+        }
+    }
+}
+
 /// The residuals in one place.
 struct Stored {
-    /// The residual of each side, by its node in the recordings of that side.
-    nodes: [Option<NodeId>; 2],
+    /// The residual of each side.
+    sides: [Option<Kept>; 2],
     ty: Type,
     place: Residual,
 }
@@ -91,8 +109,9 @@ struct Side<'a> {
     held: Held,
     /// The nodes that it begins with, and those of the arrays that it restores.
     wanted: Vec<NodeId>,
-    /// What was written over, of each array.
+    /// What was written over, of each array, and where in this list a node is.
     overwritten: Vec<NodeId>,
+    places: HashMap<NodeId, usize>,
 }
 
 impl<'a> Side<'a> {
@@ -103,7 +122,8 @@ impl<'a> Side<'a> {
         };
         let held = Held { inputs: (0..active.body.arity()).filter(is_small).collect(), ..Held::default() };
         let wanted = recording.reached();
-        let mut side = Side { active, recording, held, wanted, overwritten: Vec::new() };
+        let (overwritten, places) = (Vec::new(), HashMap::new());
+        let mut side = Side { active, recording, held, wanted, overwritten, places };
         let stored = side.needed();
         let Recording { graph, results, .. } = &mut *side.recording;
         let undoing = Undoing::choose(graph, results, &stored, |_, _| true);
@@ -113,7 +133,12 @@ impl<'a> Side<'a> {
             side.wanted.push(array.restored(graph, &overwritten, &HashMap::new(), &mut HashMap::new()));
             side.overwritten.extend(overwritten);
         }
+        side.places = side.overwritten.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         (side, undoing)
+    }
+
+    fn kept(&self, node: NodeId) -> Kept {
+        self.places.get(&node).map_or(Kept::Node(node), |&at| Kept::Overwritten(at))
     }
 
     /// Nodes of the body proper that are not given.
@@ -136,8 +161,8 @@ fn residuals(sides: [&Side; 2], undoing: &[Undoing; 2], changed: &[(usize, usize
     // Arrays as they are in the end.
     for &(_, result) in changed {
         let ty = sides[0].active.body.result_types().nth(result).expect("it is a result").clone();
-        let nodes = [Some(results[0][result]), Some(results[1][result])];
-        all.push(Stored { nodes, ty, place: Residual::Output(result) });
+        let kept = [0, 1].map(|at| Some(sides[at].kept(results[at][result])));
+        all.push(Stored { sides: kept, ty, place: Residual::Output(result) });
     }
     // The places that only the first side has yet, the first of them last.
     let mut free: HashMap<(Type, Option<NodeId>), Vec<usize>> = HashMap::new();
@@ -156,7 +181,7 @@ fn residuals(sides: [&Side; 2], undoing: &[Undoing; 2], changed: &[(usize, usize
             let operand = ((node as usize) < side.active.body.arity()).then_some(node);
             let is_result = operand.is_none() && own.contains_key(&node);
             if !is_result && let Some(shared) = free.get_mut(&(ty.clone(), operand)).and_then(Vec::pop) {
-                all[shared].nodes[at] = Some(node);
+                all[shared].sides[at] = Some(side.kept(node));
                 continue;
             }
             let place = match operand {
@@ -167,9 +192,9 @@ fn residuals(sides: [&Side; 2], undoing: &[Undoing; 2], changed: &[(usize, usize
                     Residual::Output(position - 1)
                 }
             };
-            let mut nodes = [None; 2];
-            nodes[at] = Some(node);
-            all.push(Stored { nodes, ty, place });
+            let mut kept = [None; 2];
+            kept[at] = Some(side.kept(node));
+            all.push(Stored { sides: kept, ty, place });
         }
         let count = results[at].len();
         for (place, stored) in all.iter().enumerate().skip(first).rev() {
@@ -197,13 +222,15 @@ impl ForwardBranch {
         let changed = changed([&mut yes, &mut no], &undoing);
         let residuals = residuals([&yes, &no], &undoing, &changed);
         let parameters: Vec<NodeId> = (0..then.body.arity() as NodeId).collect();
+        let overwritten = [yes.overwritten, no.overwritten];
         let body = |side: usize, recording: &mut Recording| {
             let Recording { graph, results, .. } = recording;
             let count = results.len();
             let is_new = |residual: &&Stored| matches!(residual.place, Residual::Output(at) if at >= count);
             let mut outputs = results.clone();
             for residual in residuals.iter().filter(is_new) {
-                outputs.push(residual.nodes[side].unwrap_or_else(|| zero(graph, &residual.ty)));
+                let node = residual.sides[side].map(|kept| kept.node(&overwritten[side]));
+                outputs.push(node.unwrap_or_else(|| zero(graph, &residual.ty)));
             }
             extract_renamed(graph, &parameters, then.body.captures, &outputs, &undoing[side].renamed)
         };
@@ -262,13 +289,15 @@ impl BackwardBranch {
                 .map(|&at| adjoints[at].unwrap_or_else(|| zero(graph, then.body.parameter_type(at))))
                 .collect();
             let all: Vec<Vec<NodeId>> = (0..undoing.arrays.len()).map(|at| undoing.overwritten(at, graph)).collect();
+            let overwritten = all.concat();
             for residual in &forward.residuals {
                 // A residual of the other side alone is a parameter that nothing reads: any new node of its type.
                 let unread = |graph: &mut Graph| {
                     let zero = zero(graph, &residual.ty);
                     graph.add(Op::Alias, &[zero])
                 };
-                parameters.push(residual.nodes[side].unwrap_or_else(|| unread(graph)));
+                let node = residual.sides[side].map(|kept| kept.node(&overwritten));
+                parameters.push(node.unwrap_or_else(|| unread(graph)));
             }
             let mut restore = |again: &HashMap<NodeId, NodeId>| {
                 let mut renamed = HashMap::new();

@@ -7,6 +7,7 @@ pub fn rows() -> Vec<Row> {
     let mut rows = elements();
     rows.extend(lines());
     rows.extend(holders());
+    rows.extend(nests());
     rows
 }
 
@@ -172,5 +173,121 @@ fn holders() -> Vec<Row> {
                 all.reshape(24)
             }, some(12, 741))
             .smooth(),
+    ]
+}
+
+/// Sums the products of what is left of a position in two rows.
+fn dot_below<A: Algebra>(left: &Vector<A, f64>, right: &Vector<A, f64>, bound: &Scalar<A, i64>) -> Scalar<A, f64> {
+    build(left.len(), |k| k.lt(bound).select(left.at(&k) * right.at(&k), 0.0)).sum()
+}
+
+/// Loops and conditionals in loops.
+fn nests() -> Vec<Row> {
+    vec![
+        row!("nest that writes: a factorisation by elements": M => M, |b| {
+                let n = 6;
+                let a = b.matmul(&b.transpose()) + build((n, n), |(i, j)| i.equal(&j).select(scalar(4.0), 0.0));
+                fold(a, &iota(n), |a, i| {
+                    let a = fold(a, &iota(n), |a, j| cond(j.lt(&i), || {
+                        let dot = dot_below(&a.at(&i), &a.at(&j), &j);
+                        let a = a.clone().with_added((&i, &j), -dot);
+                        let quotient = a.at((&i, &j)) / a.at((&j, &j));
+                        a.with((&i, &j), quotient)
+                    }, || a.clone()));
+                    let dot = dot_below(&a.at(&i), &a.at(&i), &i);
+                    let a = a.with_added((&i, &i), -dot);
+                    let root = a.at((&i, &i)).sqrt();
+                    a.with((&i, &i), root)
+                })
+            }, some((6, 6), 751))
+        .smooth(),
+        row!("nest that writes: what the inner loop only copies": (M, V) => (M, S), |(a, b)| {
+                fold((a.clone(), scalar(0.0)), &iota(4), |(a, s), i| {
+                    let before = (&a * &a).sum();
+                    let a = fold(a, &iota(3), |a, j| a.with((&i, &j), b.at(&j) * 2.0));
+                    let s = s + before * (&a * &a * &a).sum();
+                    (a, s)
+                })
+            }, (some((6, 5), 752), some(5, 753)))
+        .smooth(),
+        row!("nest that writes: the matrix before and after at once": M => M, |a| {
+                fold(a.clone(), &iota(4), |a, i| {
+                    let after = fold(a.clone(), &iota(3), |a, j| {
+                        let value = ((&a * &a).sum() * a.at((&i, &j))).sin();
+                        a.with((&i, &j), value)
+                    });
+                    let both = (&after * &a).sum() * 0.1;
+                    after.with((&i, 4), both)
+                })
+            }, some((6, 5), 754))
+        .smooth(),
+        row!("nest that writes: conditionals, twice in one side": V => V, |x| {
+                fold(x.clone(), &iota(8), |x, k| {
+                    cond((&k % 3).gt(0), || {
+                        let value = (x.dot(&x) * x.at(&k)).sin();
+                        let y = x.clone().with(&k, value);
+                        let value = y.dot(&y).cos();
+                        y.with(&k + 1, value)
+                    }, || {
+                        let value = x.dot(&x).cos();
+                        x.clone().with(&k - 1, value)
+                    })
+                })
+            }, some(9, 755))
+        .smooth(),
+        row!("nest that writes: another array in each side": (V, V) => (V, V), |(x, y)| {
+                fold((x.clone(), y.clone()), &iota(6), |(x, y), k| {
+                    cond(x.at(&k).gt(0.1), || {
+                        let value = (&x * &y).sum();
+                        (x.clone().with(&k, value), y.clone())
+                    }, || {
+                        let value = (&x * &x * &y).sum();
+                        (x.clone(), y.clone().with(&k, value))
+                    })
+                })
+            }, (some(8, 756), some(8, 757)))
+        .smooth(),
+        row!("nest that writes: positions that the inner loop counts": M => M, |a| {
+                fold(a.clone(), &iota(5), |a, i| {
+                    let start = &i * 2 % 3;
+                    iterate((a, start), 3, |(a, p)| {
+                        let row = a.at(&p) * a.at(&i) + a.sum() * 0.1;
+                        (a.with((&i, &p), row.sum()), (p * 2 + 1) % 5)
+                    }).0
+                })
+            }, some((8, 6), 758))
+        .smooth(),
+        row!("nest that writes: three deep, and two arrays": (M, M) => (M, M), |(a, b)| {
+                iterate((a.clone(), b.clone()), 2, |(a, b)| fold((a, b), &iota(3), |(a, b), i| {
+                    fold((a, b), &iota(2), |(a, b), j| {
+                        let value = (a.at(&i) * b.at(&j)).sum().sin();
+                        let a = a.with((&i, &j), value);
+                        let value = a.at(&j).dot(&b.at(&i));
+                        (a, b.with_added((&j, &i), value))
+                    })
+                }))
+            }, (some((6, 6), 759), some((6, 6), 760)))
+        .smooth(),
+        row!("nest that writes: a loop in one side of a condition": M => M, |a| {
+                fold(a.clone(), &iota(5), |a, i| {
+                    cond(a.at((&i, 0)).gt(0.0), || fold(a.clone(), &iota(3), |a, j| {
+                        let value = a.at(&j).dot(&a.at(&i));
+                        a.with((&i, &j), value)
+                    }), || {
+                        let value = a.at((&i, 1)) * a.at((&i, 0));
+                        a.clone().with((&i, 1), value)
+                    })
+                })
+            }, some((7, 5), 761))
+        .smooth(),
+        row!("nest that writes: an inner loop that ends by what it finds": M => M, |a| {
+                fold(a.clone(), &iota(4), |a, i| {
+                    while_loop((a, scalar(0i64)), |(_, j)| j.lt(&i), |(a, j)| {
+                        let value = a.at(&i).dot(&a.at(&j)) * 0.5;
+                        (a.with((&i, &j), value), j + 1)
+                    }).0
+                })
+            }, some((5, 5), 762))
+        .smooth(),
     ]
 }

@@ -65,7 +65,7 @@ impl Reversal {
         varying: usize,
         arity: usize,
     ) -> Reversal {
-        let last = side.results[result];
+        let (last, proper) = (side.results[result], side.graph.len());
         let undone = chain.resolve(result, &mut side.graph, &mut side.nests);
         let ops = side.nests.operations(&side.graph);
         let mut kept = undone.overwritten(&mut side.graph, &ops);
@@ -75,7 +75,7 @@ impl Reversal {
         let given: Vec<Level> =
             (0..arity).map(|at| if at < varying { Level::Step } else { Level::Invariant }).collect();
         let graph = &side.graph;
-        let needed = needs_beside(graph, &levels(graph, &given), &[first], graph.len(), &held).step;
+        let needed = needs_beside(graph, &levels(graph, &given), &[first], proper, &held).step;
         kept.extend(needed.into_iter().filter(|&id| !at_hand.contains(&(id as usize))));
         let mut known: HashSet<NodeId> = HashSet::new();
         kept.retain(|&id| known.insert(id));
