@@ -373,6 +373,17 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
         None
     }
 
+    /// Says that a variable stands for elements of an array, for [`Algebra::range`].
+    #[doc(hidden)]
+    fn slice_of(_variable: &Self::Array, _array: &Self::Array) {}
+
+    /// The least and the largest element of integers, as far as they are known: else those of the type.
+    #[doc(hidden)]
+    fn range(a: &Self::Array) -> (i64, i64) {
+        let element = Self::known(a).and_then(|array| array.only()?.to_integer());
+        element.map_or((i64::MIN, i64::MAX), |value| (value, value))
+    }
+
     /// Whether a boolean without axes is true, where that is known already.
     fn holds(condition: &Self::Array) -> Option<bool> {
         Some(Self::known(condition)?.element(0) == Value::Bool(true))

@@ -19,11 +19,9 @@ fn dot_beyond(left: Vector<f64>, right: Vector<f64>, bound: Scalar<i64>) -> Scal
 pub fn cholesky(mut a: Matrix<f64>) -> Matrix<f64> {
     let n = a.len();
     for i in rolled(0..n) {
-        for j in rolled(0..n) {
-            if j < i {
-                a[(i, j)] -= dot_below(&a[i], &a[j], &j);
-                a[(i, j)] /= a[(j, j)];
-            }
+        for j in rolled(0..i) {
+            a[(i, j)] -= dot_below(&a[i], &a[j], &j);
+            a[(i, j)] /= a[(j, j)];
         }
         a[(i, i)] -= dot_below(&a[i], &a[i], &i);
         a[(i, i)] = a[(i, i)].sqrt();
@@ -37,16 +35,12 @@ pub fn ludcmp(mut a: Matrix<f64>, b: Vector<f64>) -> (Vector<f64>, Vector<f64>) 
     let n = a.len();
     let (mut x, mut y) = (zeros(n), zeros(n));
     for i in rolled(0..n) {
-        for j in rolled(0..n) {
-            if j < i {
-                a[(i, j)] -= dot_below(&a[i], &a[(.., j)], &j);
-                a[(i, j)] /= a[(j, j)];
-            }
+        for j in rolled(0..i) {
+            a[(i, j)] -= dot_below(&a[i], &a[(.., j)], &j);
+            a[(i, j)] /= a[(j, j)];
         }
-        for j in rolled(0..n) {
-            if j >= i {
-                a[(i, j)] -= dot_below(&a[i], &a[(.., j)], &i);
-            }
+        for j in rolled(i..n) {
+            a[(i, j)] -= dot_below(&a[i], &a[(.., j)], &i);
         }
     }
     for i in rolled(0..n) {

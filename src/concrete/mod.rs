@@ -150,6 +150,11 @@ impl Array {
         Type::new(self.dtype(), self.shape())
     }
 
+    /// The element that all are, if that is plain: there is one, or the array is uniform.
+    pub(crate) fn only(&self) -> Option<Value> {
+        if self.size() == 1 { Some(self.element(0)) } else { self.uniform() }
+    }
+
     /// The one value that all elements have, where the array is stored as such.
     pub fn uniform(&self) -> Option<Value> {
         match self {

@@ -3,6 +3,7 @@
 use super::close::{Closed, close};
 use super::custom;
 use super::node::{Node, StagedArray, StagedTerms, fresh};
+use super::range;
 use super::session::{self, Scope};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction, Traced};
@@ -316,6 +317,14 @@ impl Algebra for Staged {
             false => scope.close(&variables, &results),
         };
         Some((Arc::new(body), captures))
+    }
+    fn slice_of(variable: &StagedArray, array: &StagedArray) {
+        if variable.ty().dtype.is_integer() {
+            session::declare_source(variable, array);
+        }
+    }
+    fn range(a: &StagedArray) -> (i64, i64) {
+        range::range(a)
     }
     #[track_caller]
     fn build(build: Build, captures: Vec<StagedArray>) -> StagedArray {

@@ -8,6 +8,7 @@ mod close;
 mod custom;
 mod instance;
 mod node;
+mod range;
 mod session;
 
 pub use instance::Staged;

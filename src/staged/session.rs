@@ -12,7 +12,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 thread_local! {
-    static SESSION: RefCell<Session> = const { RefCell::new(Session { open: Vec::new(), error: None }) };
+    static SESSION: RefCell<Session> = const { RefCell::new(Session::new()) };
 }
 
 struct Session {
@@ -20,6 +20,30 @@ struct Session {
     open: Vec<u64>,
     /// The first error of the function that is staged.
     error: Option<Error>,
+    /// What variables are elements of, by their IDs, ascending.
+    sources: Vec<(u64, StagedArray)>,
+}
+
+impl Session {
+    const fn new() -> Session {
+        Session { open: Vec::new(), error: None, sources: Vec::new() }
+    }
+}
+
+/// Says what a new variable is an element of.
+pub(crate) fn declare_source(variable: &StagedArray, source: &StagedArray) {
+    SESSION.with_borrow_mut(|session| {
+        let at = session.sources.partition_point(|(id, _)| *id < variable.0.id);
+        session.sources.insert(at, (variable.0.id, source.clone()));
+    });
+}
+
+/// What a variable is an element of, if that was said.
+pub(crate) fn source(variable: &StagedArray) -> Option<StagedArray> {
+    SESSION.with_borrow(|session| {
+        let at = session.sources.binary_search_by_key(&variable.0.id, |(id, _)| *id).ok()?;
+        Some(session.sources[at].1.clone())
+    })
 }
 
 /// The staging of one function. It starts with nothing open and no error: values of a function that is being staged
@@ -32,7 +56,7 @@ pub(crate) struct Staging {
 impl Staging {
     /// Puts the state of the staging around this one aside.
     pub(crate) fn start() -> Staging {
-        Staging { outer: SESSION.replace(Session { open: Vec::new(), error: None }) }
+        Staging { outer: SESSION.replace(Session::new()) }
     }
 
     /// The first error of the function, taken out.
@@ -43,7 +67,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        let outer = std::mem::replace(&mut self.outer, Session { open: Vec::new(), error: None });
+        let outer = std::mem::replace(&mut self.outer, Session::new());
         SESSION.set(outer);
     }
 }

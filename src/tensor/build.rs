@@ -124,7 +124,11 @@ fn array<A: Algebra>(
     element: &mut dyn FnMut(Vec<A::Array>) -> A::Array,
 ) -> Result<A::Array, (String, Shape)> {
     let parameters = vec![Type::scalar(DType::I64); extents.len()];
-    let Some((body, captures)) = A::trace(&parameters, false, &mut |indices| vec![element(indices)]) else {
+    let mut traced = |indices: Vec<A::Array>| {
+        indices.iter().zip(&extents).for_each(|(index, &extent)| A::slice_of(index, &A::iota(extent)));
+        vec![element(indices)]
+    };
+    let Some((body, captures)) = A::trace(&parameters, false, &mut traced) else {
         return run::<A>(&extents, element);
     };
     body.result_types().try_for_each(|element| check_size(&built(&extents, element)))?;

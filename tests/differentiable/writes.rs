@@ -270,3 +270,93 @@ fn what_is_outside_stays() {
     assert_eq!(x.clone().with(.., v([3.0, 2.0, 1.0])).to_vec(), [3.0, 2.0, 1.0]);
     assert_eq!(x.with(.., 4.0).to_vec(), [4.0, 4.0, 4.0]);
 }
+
+/// Triangles: bounds that are positions of outer loops, from both sides, up and down, and inclusive.
+#[differentiable]
+fn triangles(mut a: Matrix<f64>) -> Matrix<f64> {
+    let n = a.len();
+    for i in rolled(0..n) {
+        for j in rolled(0..i) {
+            a[(i, j)] -= a[(j, i)].sin() * a[(i, j)];
+        }
+        for j in rolled((i + 1..n).rev()) {
+            a[(i, j)] = a[(i, j)] * a[(i, j - 1)];
+        }
+        for j in rolled(i..=i) {
+            a[(j, i)] *= 2.0;
+        }
+        for j in rolled(i - 1..i + 2) {
+            a[(j, 0)] += 0.5 * a[(0, j)];
+        }
+    }
+    a
+}
+
+#[test]
+fn loops_have_bounds_that_move() {
+    let x = Matrix::from([[0.3, -0.2, 0.9], [0.1, 0.7, -0.4], [1.2, 0.4, 0.8]]);
+    let expected = generic!(M => M, |a| {
+        let n = 3usize;
+        let mut a = a.clone();
+        for i in 0..n {
+            for j in 0..i {
+                let value = a.at((j, i)).sin() * a.at((i, j));
+                a = a.with_added((i, j), -value);
+            }
+            for j in (i + 1..n).rev() {
+                let value = a.at((i, j)) * a.at((i, j - 1));
+                a = a.with((i, j), value);
+            }
+            a = a.with_updated((i, i), |old| old * 2.0);
+            for j in i.max(1) - 1..(i + 2).min(n) {
+                let value = 0.5 * a.at((0, j));
+                a = a.with_added((j, 0), value);
+            }
+        }
+        a
+    });
+    same(&triangles {}, &expected, &x);
+}
+
+/// Bounds that are carried, of which nothing is known when the function is staged, and what bounds them.
+#[differentiable]
+fn carried_bounds(x: Vector<f64>) -> Vector<f64> {
+    let (mut y, mut bound) = (x.clone(), scalar(0i64));
+    for k in rolled(0..3) {
+        for j in rolled(0..bound) {
+            y[j] *= x[k];
+        }
+        for j in rolled(bound..bound.min(2) + 1) {
+            y[j] += x[j].sin() * y[k];
+        }
+        for j in rolled((bound - 5..=bound - 1).rev()) {
+            y[k] -= y[j] * y[j];
+        }
+        bound += 2 - k;
+    }
+    y
+}
+
+#[test]
+fn loops_have_bounds_that_are_carried() {
+    let expected = generic!(V => V, |x| {
+        let (mut y, mut bound) = (x.clone(), 0usize);
+        for k in 0..3 {
+            for j in 0..bound {
+                let value = x.at(k);
+                y = y.with_updated(j, |old| old * value);
+            }
+            for j in bound..bound.min(2) + 1 {
+                let value = x.at(j).sin() * y.at(k);
+                y = y.with_added(j, value);
+            }
+            for j in (bound.max(5) - 5..bound).rev() {
+                let value = y.at(j) * y.at(j);
+                y = y.with_added(k, -value);
+            }
+            bound += 2 - k;
+        }
+        y
+    });
+    same(&carried_bounds {}, &expected, &v([0.3, -0.2, 0.9, 0.4]));
+}

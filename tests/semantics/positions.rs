@@ -305,3 +305,27 @@ fn reads_out_of_bounds_of_products_of_infinite_factors_are_0() {
         }; x, [] => [1.0, 0.0];
     }
 }
+
+/// Squares between two positions that nothing bounds, then between two that are bounded, downwards.
+#[differentiable]
+fn squares<E: Float>(mut x: Vector<E>, ends: Vector<i64>) -> Vector<E> {
+    for k in rolled(ends[0]..ends[1]) {
+        x[k] *= x[k];
+    }
+    let (start, end) = (ends[2].max(-3).min(9), ends[3].max(-3).min(9));
+    for k in rolled((start..=end).rev()) {
+        x[k] *= x[k] + x[k + 1];
+    }
+    x
+}
+
+#[test]
+fn ranges_of_steps_have_ends_that_are_arrays() {
+    rows! {
+        |x, i| squares(x, i); [2.0, 3.0, 5.0], [0, 2, 0, -1] => [4.0, 9.0, 5.0], [4.0, 6.0, 1.0];
+        |x, i| squares(x, i); [2.0, 3.0, 5.0], [-2, 7, 1, 0] => [4.0, 9.0, 25.0], [4.0, 6.0, 10.0];
+        |x, i| squares(x, i); [2.0, 3.0, 5.0], [1, 1, 3, MIN] => [2.0, 3.0, 5.0], [1.0; 3];
+        |x, i| squares(x, i); [2.0, 3.0, 5.0], [2, 0, 1, 1] => [2.0, 24.0, 5.0], [1.0, 11.0, 4.0];
+        |x, i| squares(x, i); [2.0, 3.0], [MAX, MIN, -5, MAX] => [22.0, 9.0], [13.0, 18.0];
+    }
+}

@@ -92,6 +92,25 @@ fn else_block(expression: &Expr) -> Block {
     }
 }
 
+/// Makes a call of a range with two ends, which may be arrays, and of one that is read from its end.
+fn by_its_ends(expression: &mut Expr) {
+    match expression {
+        Expr::Paren(inner) => by_its_ends(&mut inner.expr),
+        Expr::MethodCall(call) if call.method == "rev" && call.args.is_empty() => by_its_ends(&mut call.receiver),
+        Expr::Range(range) => {
+            let (Some(start), Some(end)) = (&range.start, &range.end) else { return };
+            let (span, start_span) = (range.limits.span(), start.span());
+            let method = match range.limits {
+                syn::RangeLimits::HalfOpen(_) => Ident::new("to", span),
+                syn::RangeLimits::Closed(_) => Ident::new("through", span),
+            };
+            let path = quote_spanned!(start_span=> ::deltaray::tensor::attribute::Ends);
+            *expression = parse(quote_spanned!(span=> #path::#method(&(#start), &(#end))));
+        }
+        _ => {}
+    }
+}
+
 /// Makes arrays of the literals that the variables of a pattern begin as, alone or in tuples, where a rolled loop carries
 /// them; says whether there were any.
 fn lift_carried(pattern: &Pat, value: &mut Expr, carried: &dyn Fn(&Ident) -> bool) -> bool {
@@ -422,6 +441,7 @@ impl Rewriter<'_> {
         }
         let Some(range) = call.args.first_mut() else { return };
         self.rewrite(range, Position::Argument);
+        by_its_ends(range);
         self.scopes.push_later(None);
         self.scopes.enter();
         self.scopes.declare_pattern(pat);

@@ -38,6 +38,6 @@ pub use number::TakenByNumber;
 pub use operand::{Used, UsedArray, UsedCopy, UsedReference};
 pub use own::{Owned, OwnedByClone, OwnedByTree, OwnedTree};
 pub use read::{CountedFromTheEnd, FromTheEnd, IndexByRust, OutOfPlace, Place, Read};
-pub use rolled::{Carried, Steps, rolled};
+pub use rolled::{Carried, Ends, MovingRange, Steps, rolled};
 pub use truth::{AfterBool, Truth, TruthOfAnotherType};
 pub use value::{Iterated, IteratedByElement, IteratedByRust, Matched, MatchedByLiteral, MatchedByRust};

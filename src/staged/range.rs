@@ -1,0 +1,67 @@
+//! Between which numbers the elements of integer terms are, as far as that is plain.
+
+use super::node::StagedArray;
+use super::session::source;
+use crate::operation::{Binary, Unary};
+use crate::term::Op;
+
+/// How far index arithmetic is looked through.
+const DEPTH: usize = 12;
+
+/// Of nothing that is known.
+const UNKNOWN: (i64, i64) = (i64::MIN, i64::MAX);
+
+/// The least and the largest element; what is not known is that of the type.
+pub(super) fn range(array: &StagedArray) -> (i64, i64) {
+    of(array, DEPTH)
+}
+
+fn of(array: &StagedArray, depth: usize) -> (i64, i64) {
+    if depth == 0 || !array.ty().dtype.is_integer() {
+        return UNKNOWN;
+    }
+    let args = &array.0.args;
+    let operand = |at: usize| of(&args[at], depth - 1);
+    let both = |exact: fn((i64, i64), (i64, i64)) -> Option<(i64, i64)>| {
+        let (a, b) = (operand(0), operand(1));
+        // Sums of what has no bound may wrap around.
+        let is_bounded = [a, b].iter().all(|&(low, high)| low > i64::MIN && high < i64::MAX);
+        if is_bounded { exact(a, b).unwrap_or(UNKNOWN) } else { UNKNOWN }
+    };
+    match &array.0.op {
+        Op::Constant(value) => {
+            let value = value.only().and_then(|value| value.to_integer());
+            value.map_or(UNKNOWN, |value| (value, value))
+        }
+        &Op::Iota(n) if n > 0 => (0, n as i64 - 1),
+        Op::Parameter(_) => source(array).map_or(UNKNOWN, |source| of(&source, depth - 1)),
+        Op::View(map) if map.is_inside() => operand(0),
+        // An element outside is 0.
+        Op::View(_) => hull(operand(0), (0, 0)),
+        Op::Reshape(_) | Op::Alias | Op::Mark => operand(0),
+        Op::Select => hull(operand(1), operand(2)),
+        Op::Unary(Unary::Neg) => {
+            let (low, high) = operand(0);
+            if low > i64::MIN && high < i64::MAX { (-high, -low) } else { UNKNOWN }
+        }
+        Op::Binary(Binary::Add) => both(|a, b| Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?))),
+        Op::Binary(Binary::Sub) => both(|a, b| Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?))),
+        Op::Binary(Binary::Mul) => both(|a, b| {
+            let products = [a.0.checked_mul(b.0)?, a.0.checked_mul(b.1)?, a.1.checked_mul(b.0)?, a.1.checked_mul(b.1)?];
+            Some((*products.iter().min()?, *products.iter().max()?))
+        }),
+        Op::Binary(Binary::Min) => {
+            let (a, b) = (operand(0), operand(1));
+            (a.0.min(b.0), a.1.min(b.1))
+        }
+        Op::Binary(Binary::Max) => {
+            let (a, b) = (operand(0), operand(1));
+            (a.0.max(b.0), a.1.max(b.1))
+        }
+        _ => UNKNOWN,
+    }
+}
+
+fn hull(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
+    (a.0.min(b.0), a.1.max(b.1))
+}
