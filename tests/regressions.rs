@@ -630,3 +630,33 @@ fn writes_at_positions_along_no_axis_are_the_updates() {
     assert!(export::c(program()).is_ok() && export::rust(program()).is_ok() && export::opencl(program()).is_ok());
     assert!(export::stablehlo(program()).is_ok());
 }
+
+/// A `while` loop beside a loop that leaves much for its derivative was pruned again and again.
+#[test]
+fn loops_that_leave_much_compile_beside_while_loops() {
+    fn f<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+        let y = fold(x.clone(), &iota(50), |y: Vector<A, f64>, _: Scalar<A, i64>| (y.sin() * &y) * y.cos() + 0.1);
+        let (w, _) = while_loop((x.clone(), scalar(0i64)), |(_, i)| i.lt(3), |(a, i)| (a.sin(), i + 1));
+        y.sum() + w.sum()
+    }
+    let x: Vector<Concrete, f64> = full(5000, 0.5);
+    let gradient = stage(f, &x).unwrap().grad().unwrap().compile(Cpu::default()).unwrap().call(&x).unwrap();
+    let expected = grad(f, &v(&[0.5])).at(0).item();
+    assert!((gradient.at(4999).item() - expected).abs() < 1e-12);
+}
+
+/// A view inside of its array along each axis, but nowhere along both, in loops in one another.
+#[test]
+fn loops_read_views_that_are_outside_everywhere() {
+    type Given<A> = (Vector<A, f64>, Matrix<A, f64>);
+    fn f<A: Algebra>((x, m): &Given<A>) -> Scalar<A, f64> {
+        let w = iterate(x.clone(), 2, |w: Vector<A, f64>| {
+            iterate(w, 2, |w: Vector<A, f64>| build(3, |k| w.at(&k) * (m.at((&k - 2, &k + 4)) + 1.0)))
+        });
+        x.at(0).gt(0.0).select(w.at(1), scalar(0.4))
+    }
+    let z = (v(&[0.5, 0.6, 0.7]), full((4, 5), 0.3));
+    let gradient = stage(f, &z).unwrap().grad().unwrap();
+    assert_eq!(gradient.call(&z).unwrap().0.to_vec(), [0.0, 1.0, 0.0]);
+    assert_eq!(gradient.compile(Cpu::default()).unwrap().call(&z).unwrap().0.to_vec(), [0.0, 1.0, 0.0]);
+}

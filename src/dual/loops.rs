@@ -337,13 +337,26 @@ impl BackwardLoop {
         let arrays = results.len();
         results.extend(written.iter().filter_map(|&at| adjoints[at]));
         results.extend(&harvest.stacks);
-        let Restored { held, arrays: restored, nodes, over, renamed } =
+        let Restored { held, arrays: restored, nodes, over, mut renamed } =
             Restored::new(&forward.undoing, &mut graph, step, &results, (proper, &again));
         results.splice(arrays..arrays, nodes);
         let needed = needs_beside(&graph, &step.levels(&graph), &results, proper, &held).step;
-        let needed: HashSet<NodeId> = needed.into_iter().collect();
-        let residuals: Vec<usize> = (0..stored.len()).filter(|&at| needed.contains(&stored[at])).collect();
-        debug_assert_eq!(residuals.len(), needed.len(), "the forward pass stores what every backward pass needs");
+        let known: HashSet<NodeId> = stored.iter().copied().collect();
+        let (mut residuals, mut missing): (HashSet<NodeId>, Vec<NodeId>) = (HashSet::new(), Vec::new());
+        for id in needed {
+            if known.contains(&id) {
+                residuals.insert(id);
+            } else {
+                missing.push(id);
+            }
+        }
+        debug_assert!(*marked || missing.is_empty(), "the forward pass stores what every backward pass needs");
+        // Marks keep rules from seeing that something has no influence, as where it is added to elements outside of an array.
+        for id in missing {
+            let zero = zero_node(&mut graph, id);
+            renamed.insert(id, zero);
+        }
+        let residuals: Vec<usize> = (0..stored.len()).filter(|&at| residuals.contains(&stored[at])).collect();
 
         let cotangent = |&at: &usize| (step.active.body.arity() + at) as NodeId;
         let mut parameters: Vec<NodeId> = carried.iter().map(cotangent).collect();

@@ -9,7 +9,7 @@ use crate::kernel::roots::{Class, class};
 use crate::operation::Binary;
 use crate::term::{Body, Branch, Node, NodeId, Op};
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 mod order;
@@ -234,6 +234,8 @@ struct Analysis<'a> {
     is_result: Vec<bool>,
     /// The parameters that are changed.
     changed: Vec<bool>,
+    /// The last write that changes each memory.
+    last_change: HashMap<NodeId, NodeId>,
     writes: Writes,
 }
 
@@ -249,6 +251,7 @@ impl<'a> Analysis<'a> {
             users: users(body),
             is_result,
             changed: vec![false; body.arity()],
+            last_change: HashMap::new(),
             writes: Writes { in_place: vec![false; count], ..Writes::default() },
         }
     }
@@ -258,14 +261,15 @@ impl<'a> Analysis<'a> {
             let (id, node) = (at as NodeId, &self.body.nodes[at]);
             match &node.op {
                 Op::ScatterSet if node.args.len() > 2 && self.takes(node.args[0], id) => {
-                    self.change(node.args[0]);
+                    self.change(node.args[0], id);
                     self.memory[at] = self.memory[node.args[0] as usize];
                     self.writes.in_place[at] = true;
                 }
                 Op::Binary(op @ (Binary::Add | Binary::Sub)) => {
                     for (target, added) in additions(node) {
-                        if self.is_addition(target, added, *op) && self.takes(target, id) {
-                            self.change(target);
+                        let is_addition = self.is_addition(target, added, *op) && self.stays(added);
+                        if is_addition && self.takes(target, id) {
+                            self.change(target, id);
                             self.memory[at] = self.memory[target as usize];
                             self.writes.in_place[at] = true;
                             self.writes.additions.insert(id, added);
@@ -297,7 +301,7 @@ impl<'a> Analysis<'a> {
         }
         let mut operands = vec![None; node.types.len()];
         for (operand, output) in changed {
-            self.change(node.args[operand]);
+            self.change(node.args[operand], id);
             operands[output] = Some(operand);
         }
         self.writes.in_place[id as usize] = true;
@@ -380,8 +384,33 @@ impl<'a> Analysis<'a> {
         true
     }
 
-    /// Says that the memory of a node is changed.
-    fn change(&mut self, target: NodeId) {
+    /// Whether nothing that is added reads has been changed in place since: additions in place read it when they run, and
+    /// what it is a view of, or scatters, with it.
+    fn stays(&self, added: NodeId) -> bool {
+        let (mut first, mut work, mut origins) = (added, vec![added], Vec::new());
+        let mut seen: HashSet<NodeId> = HashSet::new();
+        while let Some(id) = work.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            first = first.min(id);
+            for &arg in &self.body.node(id).args {
+                origins.push(self.memory[arg as usize]);
+                let is_read_with_it = matches!(
+                    self.body.node(arg).op,
+                    Op::View(_) | Op::Alias | Op::Mark | Op::Reshape(_) | Op::Scatter(_) | Op::Accumulate(_)
+                );
+                if is_read_with_it {
+                    work.push(arg);
+                }
+            }
+        }
+        origins.iter().all(|origin| self.last_change.get(origin).is_none_or(|&write| write < first))
+    }
+
+    /// Says that a write changes the memory of a node.
+    fn change(&mut self, target: NodeId, write: NodeId) {
+        self.last_change.insert(self.memory[target as usize], write);
         if let Op::Parameter(position) = self.body.node(self.memory[target as usize]).op {
             self.changed[position] = true;
         }

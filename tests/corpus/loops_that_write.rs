@@ -136,6 +136,14 @@ fn holders() -> Vec<Row> {
                 })
             }, some(4, 736))
             .smooth(),
+        row!("loop that writes: what is added is written before it is added": (M, V) => (M, V), |(m, v)| {
+                let (v, m) = fold((v.clone(), m.clone()), &iota(3), |(v, m), i| {
+                    let m = m.with_added((&i, ..), &v).with_added((.., &i), v.reverse(0));
+                    (v.with(&i, 0.7), m)
+                });
+                (m, v)
+            }, (some((3, 3), 742), some(3, 743)))
+            .smooth(),
         row!("loop that writes: in one side of a condition": V => V, |x| {
                 fold(x.clone(), &iota(5), |x, k| {
                     cond(x.at(&k).gt(0.0), || x.scatter_set(&k, &(x.at(&k) * x.sum())), || x.clone())

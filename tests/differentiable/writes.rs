@@ -360,3 +360,65 @@ fn loops_have_bounds_that_are_carried() {
     });
     same(&carried_bounds {}, &expected, &v([0.3, -0.2, 0.9, 0.4]));
 }
+
+/// The array that is added is written after it was read, and before the next read.
+#[differentiable]
+fn added_and_written(mut m: Matrix<f64>) -> Matrix<f64> {
+    let mut v = zeros(m.len());
+    for i in rolled(0..m.len()) {
+        v[i] += 1.0;
+        m[(i, ..)] += v;
+        v[i] = 7.0;
+    }
+    m + v[0]
+}
+
+#[test]
+fn what_is_added_is_read_before_it_is_written() {
+    let expected = generic!(M => M, |m| {
+        let (mut m, mut v) = (m.clone(), zeros(3));
+        for i in 0..3 {
+            v = v.with_added(i, 1.0);
+            m = m.with_added((i, ..), &v);
+            v = v.with(i, 7.0);
+        }
+        m + v.at(0)
+    });
+    same(&added_and_written {}, &expected, &Matrix::from([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]));
+}
+
+fn next(count: &mut usize) -> f64 {
+    *count += 1;
+    *count as f64 * 10.0
+}
+
+/// Plain values: what is assigned is found before the place, and closures change what they capture.
+#[differentiable]
+fn plain_places(x: Vector<f64>) -> Vector<f64> {
+    let mut i = 0usize;
+    let mut t = vec![1.0; 3];
+    t[i] = next(&mut i);
+    t[i] *= next(&mut i);
+    t[i] += {
+        i -= 1;
+        2.0
+    };
+    let mut counts = vec![0usize; 2];
+    (0..5usize).for_each(|k| {
+        if k > 1 {
+            counts[0] += k;
+        }
+    });
+    let mut bits = iota(3);
+    bits[1] <<= 4;
+    bits[2] >>= 1;
+    x * t[0] + t[1] * 100.0 + t[2] * 1e4 + counts[0] as f64 + bits.cast::<f64>()
+}
+
+#[test]
+fn plain_places_are_found_after_the_value() {
+    // What Rust makes of `t` is [1, 12, 20].
+    let (rest, bits) = (12.0 * 100.0 + 20.0 * 1e4 + 9.0, [0.0, 16.0, 1.0]);
+    let expected: Vec<f64> = bits.iter().zip([1.0, 2.0, 3.0]).map(|(bit, x)| x + rest + bit).collect();
+    assert_eq!(plain_places(&v([1.0, 2.0, 3.0])).to_vec(), expected);
+}

@@ -1,6 +1,7 @@
 //! Assignments: to parts of arrays by position, to everything else as in Rust.
 
 use super::body::{Position, Rewriter, is_literal, is_place, kept, parse};
+use super::effects::is_pure_expression;
 use super::indices::Subscript;
 use super::operators::is_float;
 use super::scopes::{Declared, root, uses, variable};
@@ -194,10 +195,11 @@ impl Rewriter<'_> {
             };
             return self.assigned_to(method, place, assigned, span);
         }
-        // An operand may refer to the variable, and a place that is no variable alone is lent before the value is there: then
-        // the value comes first.
+        // An operand may refer to the variable, a place that is no variable alone is lent before the value is there, and a
+        // value may change what the index reads: then the value comes first, as it does in Rust.
         let inner = index(place).is_none_or(|index| variable(&index.expr).is_none());
-        let first = (inner || as_ == Position::Operand) && root(place).is_some_and(|name| uses(value, name));
+        let refers = (inner || as_ == Position::Operand) && root(place).is_some_and(|name| uses(value, name));
+        let first = refers || !is_pure_expression(value, &self.scopes);
         self.rewrite(value, if first { Position::Value } else { as_ });
         if !first {
             return self.assigned_to(method, place, Assigned::same(value.to_token_stream()), span);

@@ -37,6 +37,8 @@ pub struct Scopes {
     later: Later,
     /// The names of functions that are declared or imported inside.
     functions: HashSet<String>,
+    /// The number of scopes outside of the innermost closure.
+    outside: usize,
 }
 
 /// Names, or all, and the number of scopes whose variables they are.
@@ -49,6 +51,23 @@ impl Scopes {
 
     pub fn leave(&mut self) {
         self.stack.pop();
+    }
+
+    /// Enters a closure; the result is for [`Scopes::leave_closure`].
+    pub fn enter_closure(&mut self) -> usize {
+        let outer = std::mem::replace(&mut self.outside, self.stack.len());
+        self.enter();
+        outer
+    }
+
+    pub fn leave_closure(&mut self, outer: usize) {
+        self.leave();
+        self.outside = outer;
+    }
+
+    /// Whether a variable is from outside of the innermost closure.
+    pub fn is_captured(&self, name: &Ident) -> bool {
+        self.find_depth(name).is_some_and(|(depth, _)| depth < self.outside)
     }
 
     pub fn declare(&mut self, name: &Ident, declared: Declared) {

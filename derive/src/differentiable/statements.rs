@@ -350,7 +350,10 @@ impl Rewriter<'_> {
                 names.push(name);
             }
         }
-        let mutable = |name: &Ident| name != "self" && self.scopes.find(name).is_some_and(Declared::is_mutable);
+        // Nothing moves out of what a closure captures.
+        let mutable = |name: &Ident| {
+            name != "self" && self.scopes.find(name).is_some_and(Declared::is_mutable) && !self.scopes.is_captured(name)
+        };
         (!names.is_empty() && names.iter().all(mutable) && sides().all(only_assigns)).then_some(names)
     }
 
@@ -498,7 +501,7 @@ impl Rewriter<'_> {
         }
         // It may be called again.
         self.scopes.push_later(None);
-        self.scopes.enter();
+        let outer = self.scopes.enter_closure();
         for parameter in &mut closure.inputs {
             if let Pat::Type(typed) = parameter {
                 self.visit_type_mut(&mut typed.ty);
@@ -514,7 +517,7 @@ impl Rewriter<'_> {
             self.visit_type_mut(ty);
         }
         self.tail(&mut closure.body);
-        self.scopes.leave();
+        self.scopes.leave_closure(outer);
         self.scopes.pop_later();
     }
 

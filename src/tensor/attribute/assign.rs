@@ -155,5 +155,5 @@ macro_rules! array_operators {
 array_operators! {
     MulAssign mul_assign mul_assign_at, DivAssign div_assign div_assign_at, RemAssign rem_assign rem_assign_at,
     BitAndAssign bitand_assign bitand_assign_at, BitOrAssign bitor_assign bitor_assign_at,
-    BitXorAssign bitxor_assign bitxor_assign_at
+    BitXorAssign bitxor_assign bitxor_assign_at, ShlAssign shl_assign shl_assign_at, ShrAssign shr_assign shr_assign_at
 }

@@ -174,10 +174,15 @@ impl Pass {
             })
             .collect();
         let kept = |at: usize| needs[at].kept.iter().filter(|&&kept| kept).count();
+        // A carry that is carried stays, whether its last value is asked for or not.
+        let stays = |(at, sweep): (usize, &Sweep)| {
+            let (_, mut outputs) = sweeps.results(at);
+            let is_carried = needs[at].carried.iter().all(|&carried| carried);
+            is_carried && outputs.all(|output| asked[output]) && kept(at) == sweep.keeps
+        };
         let same = count == sweeps.sweeps.len()
             && operands.len() + captures.nodes.len() == args.len()
-            && asked.iter().all(|&asked| asked)
-            && sweeps.sweeps.iter().enumerate().all(|(at, sweep)| kept(at) == sweep.keeps);
+            && sweeps.sweeps.iter().enumerate().all(stays);
         if same {
             return None;
         }
