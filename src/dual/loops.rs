@@ -350,7 +350,7 @@ impl BackwardLoop {
                 missing.push(id);
             }
         }
-        debug_assert!(*marked || missing.is_empty(), "the forward pass stores what every backward pass needs");
+        assert!(*marked || missing.is_empty(), "the forward pass stores what every backward pass needs");
         // Marks keep rules from seeing that something has no influence, as where it is added to elements outside of an array.
         for id in missing {
             let zero = zero_node(&mut graph, id);
