@@ -292,7 +292,8 @@ impl<'a> Lowering<'a> {
     /// A buffer for a node in the memory of another one.
     fn alias(&mut self, id: NodeId, of: NodeId) -> BufferId {
         let of = self.buffers[of];
-        let buffer = self.buffer(self.body.node(id).ty(), Source::Alias(of));
+        // Of the buffer that holds the elements: a chain of aliases would be walked for each of them.
+        let buffer = self.buffer(self.body.node(id).ty(), Source::Alias(self.procedure.origin(of)));
         self.buffers.insert(id, buffer);
         if let Some(&place) = self.filled_at.get(&of) {
             self.filled_at.insert(buffer, place);
@@ -583,7 +584,7 @@ impl<'a> Lowering<'a> {
     fn several(&mut self, id: NodeId) -> Vec<BufferId> {
         let node = self.body.node(id);
         let source = |this: &Self, position: usize| match this.writes.operand_of(id, position) {
-            Some(operand) => Source::Alias(this.buffers[node.args[operand]]),
+            Some(operand) => Source::Alias(this.procedure.origin(this.buffers[node.args[operand]])),
             None => Source::Local,
         };
         let results = node.types.iter().enumerate().map(|(position, ty)| {

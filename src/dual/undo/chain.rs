@@ -2,7 +2,8 @@
 
 use super::nests::Nests;
 use crate::operation::Binary;
-use crate::term::{Graph, NodeId, Op};
+use crate::term::distinct::Terms;
+use crate::term::{Graph, Never, NodeId, Op};
 
 /// The writes between a parameter and a result.
 pub(super) struct Chain {
@@ -26,6 +27,51 @@ pub(super) enum How {
     Elements(Vec<NodeId>),
     /// A loop or conditional does it: how, for each of its bodies, and which of its outputs it is.
     Nested { node: NodeId, output: usize, bodies: Vec<Chain> },
+}
+
+/// The parameter that becomes a node by writes, if one does and there are any; nothing is copied to find out.
+pub(super) fn written(terms: &impl Terms<Id = NodeId, Form = Never>, result: NodeId) -> Option<usize> {
+    let (parameter, is_written) = origin(terms, result)?;
+    is_written.then_some(parameter)
+}
+
+/// The parameter that becomes a node by writes or none, and whether there are any.
+fn origin(terms: &impl Terms<Id = NodeId, Form = Never>, mut id: NodeId) -> Option<(usize, bool)> {
+    let mut is_written = false;
+    loop {
+        if let (Op::Parameter(position), ..) = terms.look(&id) {
+            return Some((*position, is_written));
+        }
+        if let Some((link, _)) = elements(terms, id) {
+            (id, is_written) = (link.before, true);
+            continue;
+        }
+        let (node, output) = output(terms, id)?;
+        let (op, args, _) = terms.look(&node);
+        let (parameter, writes, first) = match op {
+            Op::Scan(scan) if output < scan.carries && scan.length > 0 => {
+                let (parameter, writes) = origin(&*scan.body, scan.body.results[output])?;
+                (Some(parameter).filter(|&parameter| parameter == output)?, writes, 0)
+            }
+            Op::Branch(branch) => {
+                let (yes, no) = (&branch.then, &branch.otherwise);
+                let (parameter, writes) = origin(&**yes, yes.results[output])?;
+                let (other, other_writes) = origin(&**no, no.results[output])?;
+                (Some(parameter).filter(|&parameter| parameter == other)?, writes || other_writes, 1)
+            }
+            _ => return None,
+        };
+        is_written |= writes;
+        id = args[first + parameter];
+    }
+}
+
+/// The loop or conditional that a node is an output of, and which.
+fn output(terms: &impl Terms<Id = NodeId, Form = Never>, id: NodeId) -> Option<(NodeId, usize)> {
+    match terms.look(&id) {
+        (Op::Output(position), args, _) => Some((args[0], *position)),
+        _ => None,
+    }
 }
 
 impl Chain {
@@ -52,35 +98,28 @@ impl Chain {
 }
 
 /// The write that a node is, and how many elements it changes.
-fn elements(graph: &Graph, after: NodeId) -> Option<(Link, usize)> {
-    let node = graph.node(after);
-    let (before, updates, positions) = match (&node.op, &node.args[..]) {
-        (Op::ScatterSet, [before, updates, positions @ ..]) => (*before, *updates, positions),
+fn elements(terms: &impl Terms<Id = NodeId, Form = Never>, after: NodeId) -> Option<(Link, usize)> {
+    let (before, updates, positions) = match terms.look(&after) {
+        (Op::ScatterSet, [before, updates, positions @ ..], _) => (*before, *updates, positions),
         // Additions are not undone by subtractions, which would round: their old elements are kept too.
-        (Op::Binary(Binary::Add), &[first, second]) => {
-            let scattered = |id: NodeId| matches!(graph.node(id).op, Op::Scatter(_));
-            let (before, added) = if scattered(second) { (first, second) } else { (second, first) };
-            match (&graph.node(added).op, &graph.node(added).args[..]) {
-                (Op::Scatter(_), [updates, positions @ ..]) => (before, *updates, positions),
+        (Op::Binary(Binary::Add), [first, second], _) => {
+            let is_scattered = |id: &NodeId| matches!(terms.look(id).0, Op::Scatter(_));
+            let (before, added) = if is_scattered(second) { (first, second) } else { (second, first) };
+            match terms.look(added) {
+                (Op::Scatter(_), [updates, positions @ ..], _) => (*before, *updates, positions),
                 _ => return None,
             }
         }
         _ => return None,
     };
-    let changed = graph.ty(updates).size();
+    let changed = terms.look(&updates).2.size();
     let how = How::Elements(positions.to_vec());
     (!positions.is_empty()).then_some((Link { before, after, how }, changed))
 }
 
 /// The loop or conditional that a node is an output of, if it changes that array by writes, and how many elements.
 fn nested(graph: &Graph, after: NodeId, nests: &mut Nests) -> Option<(Link, usize)> {
-    let (output, node) = match graph.node(after) {
-        output if matches!(output.op, Op::Output(_)) => match output.op {
-            Op::Output(position) => (position, output.args[0]),
-            _ => return None,
-        },
-        _ => return None,
-    };
+    let (node, output) = output(graph, after)?;
     let operands = &graph.node(node).args;
     let (first, steps) = match &graph.node(node).op {
         Op::Scan(scan) if output < scan.carries && scan.length > 0 => (0, scan.length),
