@@ -319,9 +319,21 @@ fn squares<E: Float>(mut x: Vector<E>, ends: Vector<i64>) -> Vector<E> {
     x
 }
 
+/// Squares between two positions that nothing bounds, downwards.
+#[differentiable]
+fn squares_downwards<E: Float>(mut x: Vector<E>, ends: Vector<i64>) -> Vector<E> {
+    for k in rolled((ends[0]..ends[1]).rev()) {
+        x[k] *= x[k] + x[k + 1];
+    }
+    x
+}
+
 #[test]
 fn ranges_of_steps_have_ends_that_are_arrays() {
     rows! {
+        |x, i| squares_downwards(x, i); [2.0, 3.0, 5.0], [0, 2] => [52.0, 24.0, 5.0], [28.0, 33.0, 10.0];
+        |x, i| squares_downwards(x, i); [2.0, 3.0, 5.0], [0, MIN] => [2.0, 3.0, 5.0], [1.0; 3];
+        |x, i| squares_downwards(x, i); [2.0, 3.0, 5.0], [MIN, MIN + 2] => [2.0, 3.0, 5.0], [1.0; 3];
         |x, i| squares(x, i); [2.0, 3.0, 5.0], [0, 2, 0, -1] => [4.0, 9.0, 5.0], [4.0, 6.0, 1.0];
         |x, i| squares(x, i); [2.0, 3.0, 5.0], [-2, 7, 1, 0] => [4.0, 9.0, 25.0], [4.0, 6.0, 10.0];
         |x, i| squares(x, i); [2.0, 3.0, 5.0], [1, 1, 3, MIN] => [2.0, 3.0, 5.0], [1.0; 3];

@@ -103,10 +103,17 @@ impl<A: Algebra> Steps<A> for MovingRange<A> {
                 cond(is_inside, || step(duplicate(&carry), position.clone()), || duplicate(&carry))
             });
         }
-        let goes_on = |(_, next): &(C, Tensor<A, i64, R0>)| if down { next.ge(&start) } else { next.lt(&end) };
-        let first = if down { &end - 1 } else { start.clone() };
-        let by = if down { -1 } else { 1 };
-        while_loop((carry, first), goes_on, |(carry, at)| (step(carry, at.clone()), at + by)).0
+        // What is carried is an end of the range that is left: so no position wraps around, at any ends.
+        if down {
+            let goes_on = |(_, end): &(C, Tensor<A, i64, R0>)| end.gt(&start);
+            let backward = |(carry, end): (C, Tensor<A, i64, R0>)| {
+                let position = end - 1;
+                (step(carry, position.clone()), position)
+            };
+            return while_loop((carry, end), goes_on, backward).0;
+        }
+        let goes_on = |(_, start): &(C, Tensor<A, i64, R0>)| start.lt(&end);
+        while_loop((carry, start.clone()), goes_on, |(carry, at)| (step(carry, at.clone()), at + 1)).0
     }
 }
 
