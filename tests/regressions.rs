@@ -660,3 +660,49 @@ fn loops_read_views_that_are_outside_everywhere() {
     assert_eq!(gradient.call(&z).unwrap().0.to_vec(), [0.0, 1.0, 0.0]);
     assert_eq!(gradient.compile(Cpu::default()).unwrap().call(&z).unwrap().0.to_vec(), [0.0, 1.0, 0.0]);
 }
+
+/// A loop in a loop leaves what it wrote over in one array, which the gradient of the other one reads where nothing uses the
+/// first in the end.
+#[test]
+fn what_was_written_over_is_read_where_its_array_is_not_used() {
+    #[differentiable]
+    fn products(v: Vector<f64>, w: Vector<f64>) -> (Vector<f64>, Vector<f64>) {
+        let (mut a, mut b) = (v, v);
+        for j in rolled(0..2) {
+            b = (a * b).sin();
+            for i in rolled(0..2) {
+                a[j] *= a.dot(&w);
+                b[i] += b[j];
+            }
+        }
+        (a, b)
+    }
+    #[differentiable]
+    fn with_condition(v: Vector<f64>, w: Vector<f64>) -> (Vector<f64>, Vector<f64>) {
+        let (mut a, mut b) = (v, v);
+        for j in rolled(0..3) {
+            b = a * b;
+            if w[j] > 0.0 {
+                for i in rolled(0..2) {
+                    a[j] *= a.sum();
+                    b[i] += b[j] * a[i];
+                }
+            }
+        }
+        (a, b)
+    }
+    let x = v(&[0.4, 0.8, -0.3, 0.5, 0.9, -0.7, 0.2, 0.6]);
+    let y = x.reverse(0);
+    macro_rules! check {
+        ($($f:ident, $of:tt;)*) => { $({
+            let expected = grad(|(v, w)| $f(v, w).$of.sum(), (&x, &y));
+            let staged = stage(|(v, w)| $f(v, w).$of.sum(), (&x, &y)).unwrap().grad().unwrap();
+            let compiled = staged.compile(Cpu::default()).unwrap().call((&x, &y)).unwrap();
+            for found in [staged.call((&x, &y)).unwrap(), compiled] {
+                let pairs = found.to_vec().into_iter().zip(expected.to_vec());
+                assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12), "{} of {}", $of, stringify!($f));
+            }
+        })* };
+    }
+    check!(products, 0; products, 1; with_condition, 0; with_condition, 1;);
+}

@@ -16,7 +16,7 @@ use super::reach::{reached, spread};
 use super::record::{Recorded, record, recorded, restorations, restored};
 use super::rolled::Rolled;
 use super::transpose::{Cotangent, transpose};
-use super::undo::{Undoing, Undone};
+use super::undo::Undoing;
 use super::{Delta, Dual, DualArray};
 use crate::algebra::Algebra;
 use crate::concrete::Array;
@@ -309,6 +309,8 @@ struct BackwardLoop {
     residuals: Vec<usize>,
     /// Those of the carries whose writes are taken back, among all such.
     restored: Vec<usize>,
+    /// Positions of what was written over that is read.
+    overwritten: Vec<usize>,
 }
 
 impl BackwardLoop {
@@ -337,7 +339,7 @@ impl BackwardLoop {
         let arrays = results.len();
         results.extend(written.iter().filter_map(|&at| adjoints[at]));
         results.extend(&harvest.stacks);
-        let Restored { held, arrays: restored, nodes, over, mut renamed } =
+        let Restored { held, arrays: restored, nodes, overwritten, over, mut renamed } =
             Restored::new(&forward.undoing, &mut graph, step, &results, (proper, &again));
         results.splice(arrays..arrays, nodes);
         let needed = needs_beside(&graph, &step.levels(&graph), &results, proper, &held).step;
@@ -367,7 +369,7 @@ impl BackwardLoop {
         parameters.extend(&over);
         parameters.extend(&forward.invariants);
         let body = extract_renamed(&graph, &parameters, forward.invariants.len(), &results, &renamed);
-        BackwardLoop { body, carried, read, written, captures, harvest, residuals, restored }
+        BackwardLoop { body, carried, read, written, captures, harvest, residuals, restored, overwritten }
     }
 }
 
@@ -379,7 +381,8 @@ struct Restored {
     arrays: Vec<usize>,
     /// Those before a step.
     nodes: Vec<NodeId>,
-    /// What was written over in them.
+    /// Positions of what was written over in them, or is needed for itself, and the nodes that it is.
+    overwritten: Vec<usize>,
     over: Vec<NodeId>,
     /// Which nodes the versions of them are.
     renamed: HashMap<NodeId, NodeId>,
@@ -404,13 +407,17 @@ impl Restored {
         let mut arrays: Vec<usize> = Vec::new();
         let mut roots = results.to_vec();
         let (mut nodes, mut renamed) = (Vec::new(), HashMap::new());
-        let stored = loop {
+        let Needs { step: stored, given, .. } = loop {
             let needed = needs_beside(graph, &step.levels(graph), &roots, proper, &held);
             let given: HashSet<usize> = needed.given.iter().filter_map(|id| of.get(id).copied()).collect();
             let mut more: Vec<usize> = given.into_iter().filter(|at| !arrays.contains(at)).collect();
-            if more.is_empty() {
-                break needed.step;
+            // Where an array before is taken from elsewhere, those in between are not on the way to it.
+            let between = needed.given.iter().filter_map(|id| renamed.get(id).copied());
+            let between: Vec<NodeId> = between.filter(|id| !roots.contains(id)).collect();
+            if more.is_empty() && between.is_empty() {
+                break needed;
             }
+            roots.extend(between);
             more.sort_unstable();
             for at in more {
                 let node = undoing.arrays[at].restored(graph, &all[at], again, &mut renamed);
@@ -419,14 +426,19 @@ impl Restored {
                 roots.push(node);
             }
         };
-        let over: Vec<NodeId> = arrays.iter().flat_map(|&at| all[at].iter().copied()).collect();
-        let mut given: Vec<NodeId> = arrays.iter().map(|&at| undoing.arrays[at].last()).collect();
-        given.extend(over.iter().chain(&stored));
-        if !again.is_empty() && !is_acyclic(graph, &given, &roots, &renamed) {
+        // A derivative may read what was written over without the array.
+        let given: HashSet<NodeId> = given.into_iter().collect();
+        let of_arrays = all.iter().enumerate().flat_map(|(at, nodes)| nodes.iter().map(move |&id| (at, id)));
+        let is_read = |(at, id): &(usize, NodeId)| arrays.contains(at) || given.contains(id);
+        let read = of_arrays.enumerate().filter(|(_, it)| is_read(it)).map(|(position, (_, id))| (position, id));
+        let (overwritten, over): (Vec<usize>, Vec<NodeId>) = read.unzip();
+        let mut known: Vec<NodeId> = arrays.iter().map(|&at| undoing.arrays[at].last()).collect();
+        known.extend(over.iter().chain(&stored));
+        if !again.is_empty() && !is_acyclic(graph, &known, &roots, &renamed) {
             // A transpose that restores an array may need that array itself.
             return Restored::new(undoing, graph, step, results, (proper, &HashMap::new()));
         }
-        Restored { held, arrays, nodes, over, renamed }
+        Restored { held, arrays, nodes, overwritten, over, renamed }
     }
 }
 
@@ -537,11 +549,7 @@ impl<A: Algebra> RolledLoop<A> {
         let taken = backward.read.iter().filter_map(|&at| cotangents[at].take().map(|cotangent| cotangent.array));
         let mut inputs: Vec<A::Array> = taken.collect();
         inputs.extend(backward.residuals.iter().map(|&at| self.residuals[at].clone()));
-        for &at in &backward.restored {
-            let undone = &self.forward.undoing.arrays;
-            let first: usize = undone[..at].iter().map(Undone::count).sum();
-            inputs.extend_from_slice(&self.overwritten[first..first + undone[at].count()]);
-        }
+        inputs.extend(backward.overwritten.iter().map(|&at| self.overwritten[at].clone()));
         let scan = Scan {
             body: backward.body.clone(),
             carries: carries.len(),

@@ -116,6 +116,8 @@ struct Plan {
     changes: Vec<Change>,
     kind: Kind,
     around: Around,
+    /// Which results are those of the loop; others are the first values.
+    uses: [bool; 3],
 }
 
 fn position(random: &mut Random) -> Position {
@@ -195,6 +197,12 @@ impl Plan {
                 (2, Around::Side),
                 (2, Around::Twice),
             ]),
+            uses: random.weighted(&[
+                (5, [true; 3]),
+                (1, [true, false, false]),
+                (1, [false, true, false]),
+                (1, [true, false, true]),
+            ]),
         }
     }
 
@@ -229,7 +237,7 @@ impl Plan {
     fn call<A: Algebra>(self: &Arc<Plan>, inputs: &Inputs<A>) -> State<A> {
         let first = || (inputs.0.0.sin(), inputs.0.1.clone(), scalar(0.5));
         let nowhere = scalar(0);
-        match self.around {
+        let (vector, matrix, number) = match self.around {
             Around::Nothing => self.run(first(), inputs, &nowhere),
             Around::Map(count) => {
                 let run = |at: &I<A>| self.run(first(), inputs, at);
@@ -237,7 +245,13 @@ impl Plan {
             }
             Around::Side => cond(inputs.0.0.at(0).gt(-0.3), || self.run(first(), inputs, &nowhere), first),
             Around::Twice => iterate(first(), 2, |state| self.run(state, inputs, &nowhere)),
-        }
+        };
+        let [uses_vector, uses_matrix, uses_number] = self.uses;
+        (
+            if uses_vector { vector } else { inputs.0.0.clone() },
+            if uses_matrix { matrix } else { inputs.0.1.clone() },
+            if uses_number { number } else { scalar(0.5) },
+        )
     }
 }
 

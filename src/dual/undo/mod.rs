@@ -76,7 +76,9 @@ impl Undoing {
                 let is_small = !chain.links.is_empty() && chain.changed <= graph.ty(node).size() / 2;
                 is_small && accepts(chain.parameter, result) && taken.insert(chain.parameter)
             };
-            chains.extend(Chain::find(graph, node, &mut nests).filter(fits).map(|chain| (result, chain)));
+            if chain::written(graph, node).is_some() {
+                chains.extend(Chain::find(graph, node, &mut nests).filter(fits).map(|chain| (result, chain)));
+            }
         }
         if chains.is_empty() {
             return Undoing::default();
@@ -165,15 +167,6 @@ impl Undone {
             }
         }
         all
-    }
-
-    /// How many arrays those are.
-    pub(crate) fn count(&self) -> usize {
-        let of = |write: &Write| match &write.undo {
-            Undo::Elements(_) => 1,
-            Undo::Nested(nested) => nested.left.len(),
-        };
-        self.writes.iter().map(of).sum()
     }
 
     /// The array before the first write, given that in the end and what was written over; and which nodes the versions in
