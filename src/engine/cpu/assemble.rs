@@ -5,7 +5,7 @@ mod reads;
 mod stores;
 
 use super::code::{Axis, Base, Bound, Code, Edge, Instruction, Level, Linear, Slot};
-use super::order::{Layout, layout};
+use super::order::{Layout, Wrapped, layout};
 use super::split::Split;
 use super::stretch::{Limit, limits, within};
 use super::vector::{self, Instructions, Operand, RowsKernel};
@@ -110,7 +110,7 @@ pub(super) fn assemble(isa: Instructions, nest: &Nest, types: &[Type], cut: bool
     };
     assembler.run();
     if assembler.limits.is_empty() {
-        assembler.join_rows(split.chunks > 1);
+        assembler.join_rows(split.chunks);
     }
     Code { split, ..assembler.finish() }
 }
@@ -449,7 +449,10 @@ impl Assembler<'_> {
         };
         let fitting = (REGISTERS / (8 * count.max(1))).min(CACHE / touched.max(1)) / 64 * 64;
         let most = if self.is_one_pass() { vector } else { fitting.clamp(TILES[0], TILES[1]) };
-        let tile = most.min(vector.next_multiple_of(8)).max(1);
+        let tile = match self.layout.wrapped {
+            Some(Wrapped { row, is_whole: true, .. }) => (most.min(vector) / row).max(1) * row,
+            _ => most.min(vector.next_multiple_of(8)).max(1),
+        };
         let mut slots = std::mem::take(&mut self.slots);
         let first = self.single.next_multiple_of(64);
         for (number, &slot) in self.tile_registers.iter().enumerate() {

@@ -6,7 +6,7 @@
 //! moves with, for a tile or, where it does not move with the vector axis, as a single element.
 
 use super::elements::load;
-use super::pieces::{Broken, Pieces};
+use super::pieces::{Broken, Pieces, Reduced};
 use super::scatter::copy_rows;
 use super::split::Split;
 use super::vector::{GatherKernel, Kernel, RampKernel, RowsKernel, StridedKernel};
@@ -88,8 +88,9 @@ pub(super) type AlongKernel = unsafe fn(*mut u8, isize, isize, (*const u8, isize
 pub(super) enum Instruction {
     /// Elementwise work and reductions of runs.
     Kernel { run: Kernel, result: Slot, a: Slot, b: Slot, c: Slot },
-    /// Sums over pairs of elements of rows: places and strides of the results and the operands, in bytes.
-    Rows { run: RowsKernel, result: (Slot, isize), a: (Slot, isize), b: (Slot, isize), rows: usize },
+    /// Sums over pairs of elements of rows: places and strides of the results and the operands, in bytes, and how many rows
+    /// there are, and in the last step of the outermost loop.
+    Rows { run: RowsKernel, result: (Slot, isize), a: (Slot, isize), b: (Slot, isize), rows: u32, last_rows: u32 },
     /// A copy between strided runs; strides in bytes.
     Strided { run: StridedKernel, result: Slot, result_stride: isize, a: Slot, a_stride: isize },
     /// Positions, as numbers.
@@ -131,6 +132,8 @@ pub(super) enum Instruction {
     Pieces(Box<Pieces>),
     /// Copies of rows that do not begin where the ones before them end.
     Broken(Box<Broken>),
+    /// Reductions of rows that follow each other, of which a tile has whole ones.
+    Reduced(Box<Reduced>),
     /// Copies of rows from computed positions, one for each element of the tile: see [`copy_rows`].
     Rowwise {
         result: (Slot, isize),
@@ -483,9 +486,11 @@ impl Code {
                     Instruction::Kernel { run, result, a, b, c } => {
                         run(at(pointers, *result), at(pointers, *a), at(pointers, *b), at(pointers, *c), count);
                     }
-                    Instruction::Rows { run, result, a, b, rows } => {
+                    Instruction::Rows { run, result, a, b, rows, last_rows } => {
                         let [from, with] = [a, b].map(|&(slot, stride)| (at(pointers, slot).cast_const(), stride));
-                        run((at(pointers, result.0), result.1), from, with, *rows, count);
+                        let is_last = index[0] as usize + 1 == self.axes[0].extent;
+                        let rows = if is_last { last_rows } else { rows };
+                        run((at(pointers, result.0), result.1), from, with, *rows as usize, count);
                     }
                     Instruction::Strided { run, result, result_stride, a, a_stride } => {
                         run(at(pointers, *result), *result_stride, at(pointers, *a), *a_stride, count);
@@ -561,6 +566,13 @@ impl Code {
                         at(pointers, pieces.rows.0),
                         at(pointers, pieces.index.0).cast(),
                     ),
+                    Instruction::Reduced(reduced) => {
+                        let (tile, across) = (at(pointers, reduced.tile).cast_const(), reduced.result.1);
+                        let first = index[self.vector] as usize / reduced.row;
+                        let result = at(pointers, reduced.result.0).wrapping_offset(across * first as isize);
+                        let rows = (tile, reduced.bytes as isize);
+                        (reduced.run)((result, across), rows, rows, count / reduced.row, reduced.row);
+                    }
                     Instruction::Broken(broken) => (broken.run)(
                         at(pointers, broken.tile),
                         at(pointers, broken.rows),

@@ -388,7 +388,7 @@ unsafe fn run_chunks(isa: Instructions, code: &Code, bases: &[*mut u8], partials
             // SAFETY: the part has room for the buffer's elements.
             unsafe { fill(part(partial), partial.count, neutral_value(partial.op, partial.dtype)) };
         }
-        let range = split.range(chunk, extent, code.vector == 0);
+        let range = split.range(chunk, extent);
         // SAFETY: as the caller's; chunks write to different elements, or to parts of their own.
         unsafe { code.run(shared.pointers(), |at| part(&split.partials[at as usize]), &mut worker.scratch, range) };
     });

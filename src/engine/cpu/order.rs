@@ -5,7 +5,7 @@ mod rows;
 use super::split::chunks_worth;
 use super::stretch::inner_axes;
 use crate::algebra::Reduction;
-use crate::kernel::{Affine, Mode, Nest, Value, ValueId};
+use crate::kernel::{Affine, Mode, Nest, Store, Value, ValueId};
 use crate::operation::{Binary, Unary};
 use smallvec::SmallVec;
 
@@ -35,6 +35,8 @@ pub(super) struct Wrapped {
     pub(super) row: usize,
     /// The axis of the nest whose coefficients are those from row to row.
     pub(super) axis: usize,
+    /// Whether tiles and chunks have whole rows, which are summed.
+    pub(super) is_whole: bool,
 }
 
 impl Layout {
@@ -76,9 +78,21 @@ impl Layout {
     /// How far an affine function goes from element to element and from row to row, where rows do not begin where the ones before
     /// them end.
     pub(super) fn broken(&self, at: &Affine) -> Option<[i64; 2]> {
-        let Wrapped { row, axis } = self.wrapped?;
+        let Wrapped { row, axis, .. } = self.wrapped?;
         let (along, across) = (self.by_loop(at)[self.vector], at.coefficients[axis]);
         (along.wrapping_mul(row as i64) != across).then_some([along, across])
+    }
+
+    /// The extents and coefficients of loops, outermost first: of a vector axis that goes through rows two, over the rows and
+    /// along them.
+    pub(super) fn reaches(&self, at: &Affine) -> SmallVec<[(usize, i64); 4]> {
+        let mut loops: SmallVec<[(usize, i64); 4]> = self.extents.iter().copied().zip(self.by_loop(at)).collect();
+        if let Some(Wrapped { row, axis, .. }) = self.wrapped {
+            let (extent, along) = loops[self.vector];
+            loops[self.vector] = (extent / row, at.coefficients[axis]);
+            loops.insert(self.vector + 1, (row, along));
+        }
+        loops
     }
 }
 
@@ -95,11 +109,13 @@ const FAR: f64 = 8.0;
 const FIRST_CACHE: u64 = 48 << 10;
 /// What a combination with elements that lie apart costs.
 const SCATTERED: f64 = 8.0;
-/// What a pair of elements costs whose products are summed, and the end of such a sum.
-const PAIR: f64 = 1.5;
-const ROW: f64 = 32.0;
+/// What an element of a run costs that is reduced, and a pair of elements whose products are summed; and the end of each.
+const REDUCED: (f64, f64) = (1.0, 20.0);
+const PAIR: (f64, f64) = (1.5, 32.0);
 /// Elements of a cache line.
 const LINE: u64 = 8;
+/// How much more than sums of tiles, which threads share, rows may cost that each belong to one thread.
+const SHARED: f64 = 1.25;
 /// Elements of a tile, about, and at least.
 const TILE: usize = 512;
 const LEAST_TILE: u64 = 64;
@@ -142,7 +158,7 @@ struct Order {
 impl Order {
     /// Whether the rows of an access do not go on where the ones before them end.
     fn is_broken(&self, at: &Affine) -> bool {
-        self.wrapped.is_some_and(|Wrapped { row, axis }| {
+        self.wrapped.is_some_and(|Wrapped { row, axis, .. }| {
             at.coefficients[self.vector.0].checked_mul(row as i64) != Some(at.coefficients[axis])
         })
     }
@@ -229,12 +245,12 @@ impl Choice<'_> {
         loops
     }
 
-    /// The order in which instructions run along this axis, and those that go on with it; the others run inside of tiles, if
-    /// there are several tiles for threads to share or all is for one thread.
-    fn order(&self, vector: usize, cut: bool) -> Order {
+    /// The order in which instructions run along this axis, and those that go on with it; the others run outside, or inside of
+    /// tiles.
+    fn order(&self, vector: usize, is_inside: bool) -> Order {
         let mut rest = self.long.clone();
         let along = self.taken(vector, &mut rest, |_| true);
-        if (cut && along.1 <= TILE) || self.inner.contains(&vector) {
+        if !is_inside || self.inner.contains(&vector) {
             return Order { outer: self.joined(&rest), vector: along, inner: Vec::new(), row: 1, wrapped: None };
         }
         // What stores do not move with runs innermost, so that a tile's sum is stored once; but where nothing is read twice, and
@@ -250,6 +266,23 @@ impl Choice<'_> {
             rest.sort_by_key(|&axis| std::cmp::Reverse(stored(axis)));
         }
         Order { outer: Vec::new(), vector: along, inner: self.joined(&rest), row: 1, wrapped: None }
+    }
+
+    /// The best order in which instructions run along this axis, and what it costs. Threads that share the work share loops
+    /// outside of the tiles, or several tiles; where these are summed, each thread would have sums of its own.
+    fn best_along(&self, vector: usize, cut: bool) -> (Order, f64) {
+        let inside = self.order(vector, true);
+        let cost = self.cost(&inside);
+        let is_summed = |store: &Store| store.mode != Mode::Write && store.at.coefficients[vector] == 0;
+        let has_sums = self.nest.stores.iter().any(is_summed);
+        let is_one = cut && inside.vector.1 <= TILE;
+        if inside.inner.is_empty() || !(is_one || has_sums) {
+            return (inside, cost);
+        }
+        let outside = self.order(vector, false);
+        let outside_cost = self.cost(&outside);
+        let most = if cut { SHARED * cost } else { cost };
+        if is_one || outside_cost < most { (outside, outside_cost) } else { (inside, cost) }
     }
 
     /// Whether a smallest tile's elements of all accesses, with what lies between them, stay in the first-level cache.
@@ -275,18 +308,22 @@ impl Choice<'_> {
         }
     }
 
-    /// Whether the nest is nothing but sums of products, or of squares of differences, of runs of elements: then one
-    /// instruction is for all steps of the loop around that of the vector axis.
-    fn sums_rows(&self, order: &Order) -> bool {
-        let [store] = &self.nest.stores[..] else { return false };
-        let is_sum = store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none() && store.guards.is_empty();
+    /// Whether the nest does nothing but reduce runs of elements, or sum their products or squares of differences: then one
+    /// instruction is for all steps of the loop around that of the vector axis. What an element, or pair, costs then, and the end
+    /// of a run.
+    fn reduces_rows(&self, order: &Order) -> Option<(f64, f64)> {
+        let [store] = &self.nest.stores[..] else { return None };
+        let Mode::Reduce(op) = store.mode else { return None };
+        let is_plain = store.index.is_none() && store.guards.is_empty();
+        // What loops inside of a tile add up is not reduced until they end.
+        let is_kept = order.inner.last().is_none_or(|&(axis, _)| store.at.coefficients[axis] != 0);
         let along = order.vector.0;
         let is_run = |id: ValueId| match &self.nest.values[id as usize].0 {
             Value::Load { at, guards, .. } => guards.is_empty() && at.coefficients[along] == 1,
             _ => false,
         };
         let value = |id: ValueId| &self.nest.values[id as usize].0;
-        let of_runs = match *value(store.value) {
+        let of_pairs = match *value(store.value) {
             Value::Binary(Binary::Mul, a, b) => is_run(a) && is_run(b),
             Value::Unary(Unary::Powi(2), a) => match *value(a) {
                 Value::Binary(Binary::Sub, a, b) => is_run(a) && is_run(b),
@@ -294,15 +331,21 @@ impl Choice<'_> {
             },
             _ => false,
         };
-        is_sum && of_runs && store.at.coefficients[along] == 0 && self.nest.values.len() <= 4
+        let each = match op {
+            Reduction::Sum if of_pairs => PAIR,
+            _ if is_run(store.value) => REDUCED,
+            _ => return None,
+        };
+        let fits = is_plain && is_kept && store.at.coefficients[along] == 0 && self.nest.values.len() <= 4;
+        fits.then_some(each)
     }
 
     /// What a nest costs in an order, in simple operations on an element.
     fn cost(&self, order: &Order) -> f64 {
-        if self.sums_rows(order) {
+        if let Some((each, end)) = self.reduces_rows(order) {
             let loops = || order.outer.iter().chain(&order.inner).map(|&(_, extent)| extent as f64);
             let (rows, joined): (f64, f64) = (loops().product(), loops().next_back().unwrap_or(1.0));
-            return rows * (ROW + PAIR * order.vector.1 as f64) + rows / joined * INSTRUCTION;
+            return rows * (end + each * order.vector.1 as f64) + rows / joined * INSTRUCTION;
         }
         let tiles = order.vector.1.div_ceil(TILE) as f64;
         let width = order.vector.1 as f64 / tiles;
@@ -330,7 +373,7 @@ impl Choice<'_> {
         for (id, ((value, _), &moved)) in self.nest.values.iter().zip(&self.moved).enumerate() {
             cost += match value {
                 Value::Constant(_) => 0.0,
-                _ if self.summed[id] => 0.0,
+                _ if self.summed[id] && order.wrapped.is_none() => 0.0,
                 // Counted with the rows.
                 Value::Load { at, .. } if order.is_broken(at) => 0.0,
                 Value::Load { at, guards, .. } if guards.is_empty() => {
@@ -387,21 +430,19 @@ fn best(nest: &Nest, cut: bool) -> Option<(Order, f64)> {
         let cost = choice.copies(order.row);
         return Some((order, cost));
     }
-    let mut best = choice.order(last, cut);
-    let mut least = choice.cost(&best);
+    let mut best = choice.best_along(last, cut);
     for &axis in choice.long.iter().rev().skip(1) {
-        let order = choice.order(axis, cut);
-        let cost = choice.cost(&order);
-        if cost < least {
-            (best, least) = (order, cost);
+        let other = choice.best_along(axis, cut);
+        if other.1 < best.1 {
+            best = other;
         }
     }
-    if let Some((order, cost)) = choice.wrapped_order()
-        && cost < least
+    if let Some(wrapped) = choice.wrapped_order()
+        && wrapped.1 < best.1
     {
-        (best, least) = (order, cost);
+        best = wrapped;
     }
-    Some((best, least))
+    Some(best)
 }
 
 /// What a nest costs in its best order, in simple operations on an element. `cut` is as in [`layout`].

@@ -3,7 +3,7 @@
 use super::code::Slot;
 use super::elements::{counted, load, store};
 use super::scatter::copy_row;
-use super::vector::Kernel;
+use super::vector::{Kernel, RowsKernel};
 use crate::engine::arrays::repeat;
 use crate::shape::DType;
 
@@ -45,6 +45,19 @@ pub(super) struct Broken {
 /// There are elements, or room, for as many in the tile, and at their places in the rows; these overlap only where they are the
 /// same.
 pub(super) type BrokenKernel = unsafe fn(*mut u8, *mut u8, [isize; 2], usize, usize, usize);
+
+/// Combines the elements of a tile that goes through rows one after the other: those of each row to an element, or all rows
+/// to one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reduced {
+    pub(super) run: RowsKernel,
+    pub(super) tile: Slot,
+    /// The place of the first row's result, and the bytes from each to the next; none where it is the same row.
+    pub(super) result: (Slot, isize),
+    /// The elements of a row, and its bytes.
+    pub(super) row: usize,
+    pub(super) bytes: usize,
+}
 
 /// The kernel that reads rows, or writes them.
 pub(super) fn broken(dtype: DType, writes: bool) -> BrokenKernel {

@@ -3,7 +3,7 @@
 //! Into how many chunks a nest is cut depends on the nest alone and not on the number of threads, and what chunks sum up
 //! by themselves is combined in their order: so results are the same, bit by bit, for any number of threads.
 
-use super::order::Layout;
+use super::order::{Layout, Wrapped};
 use super::vector::{self, Instructions, Operand};
 use crate::algebra::Reduction;
 use crate::kernel::roots::own_cost;
@@ -55,6 +55,8 @@ pub(super) struct Split {
     pub(super) partials: Vec<Partial>,
     /// Bytes of the memory for partial results.
     pub(super) memory: usize,
+    /// Chunks begin at multiples of so many steps.
+    unit: usize,
 }
 
 /// Simple operations that are worth a chunk: some ten microseconds of them; and so many that other threads are worth waking.
@@ -63,7 +65,7 @@ const LEAST: usize = 1 << 20;
 /// Chunks at most; of those that combine into memory of their own, fewer.
 const CHUNKS: usize = 64;
 const PARTIAL_CHUNKS: usize = 16;
-/// Chunks of a single loop begin at whole cache lines of any element type.
+/// Chunks of a vector axis begin at whole cache lines of any element type.
 const ALIGNED: usize = 64;
 
 /// Into how many chunks the work of a nest is worth to be cut.
@@ -79,32 +81,34 @@ pub(super) fn chunks_worth(nest: &Nest) -> usize {
 impl Split {
     /// A nest that is not cut.
     pub(super) fn whole() -> Split {
-        Split { chunks: 1, ..Split::default() }
+        Split { chunks: 1, unit: 1, ..Split::default() }
     }
 
     /// Decides how a nest is cut.
     pub(super) fn of(nest: &Nest, layout: &Layout, types: &[Type]) -> Split {
         let whole = Split::whole();
         let extent = layout.extents[0];
-        let mut chunks = chunks_worth(nest).min(extent.max(1));
-        if layout.vector == 0 {
-            chunks = chunks.min(extent.div_ceil(ALIGNED)).max(1);
-        }
+        let unit = match layout.wrapped {
+            _ if layout.vector > 0 => 1,
+            Some(Wrapped { row, is_whole: true, .. }) => row,
+            _ => ALIGNED,
+        };
+        let mut chunks = chunks_worth(nest).min(extent.div_ceil(unit)).max(1);
         let mut combined: Vec<(&Store, Reduction)> = Vec::new();
         for store in &nest.stores {
             let Mode::Reduce(op) = store.mode else { continue };
-            let strides = layout.by_loop(&store.at);
+            let reaches = layout.reaches(&store.at);
+            let across = reaches[0].1.unsigned_abs();
             // Loops inside of the outermost one reach so far.
-            let inner = strides.iter().zip(&layout.extents).skip(1);
             let reach: i128 =
-                inner.map(|(&stride, &extent)| stride.unsigned_abs() as i128 * (extent as i128 - 1)).sum();
+                reaches[1..].iter().map(|&(extent, stride)| stride.unsigned_abs() as i128 * (extent as i128 - 1)).sum();
             // A computed position is that of a row, in which the loops reach: other steps of an outermost loop that moves
             // in the row are other elements of any row; else every chunk may write to every element, and so may those of a
             // loop that goes on from row to row.
             let wraps = layout.vector == 0 && layout.wrapped.is_some() && store.index.is_some();
-            if strides[0] == 0 || wraps {
+            if across == 0 || wraps {
                 combined.push((store, op));
-            } else if reach >= strides[0].unsigned_abs() as i128 {
+            } else if reach >= across as i128 {
                 return whole;
             }
         }
@@ -115,7 +119,7 @@ impl Split {
         if chunks == 1 {
             return whole;
         }
-        let mut split = Split { chunks, ..Split::default() };
+        let mut split = Split { chunks, unit, ..Split::default() };
         for (store, op) in combined {
             let partial = Partial::new(store.buffer, &types[store.buffer as usize], op, split.memory);
             split.memory += partial.stride * chunks;
@@ -124,11 +128,11 @@ impl Split {
         split
     }
 
-    /// The steps of the outermost loop of a chunk; of a nest with this loop alone, in whole cache lines.
-    pub(super) fn range(&self, chunk: usize, extent: usize, alone: bool) -> Range<usize> {
+    /// The steps of the outermost loop of a chunk.
+    pub(super) fn range(&self, chunk: usize, extent: usize) -> Range<usize> {
         let bound = |chunk: usize| {
             let at = (extent as u128 * chunk as u128 / self.chunks as u128) as usize;
-            if alone && chunk < self.chunks { at.next_multiple_of(ALIGNED).min(extent) } else { at }
+            if chunk < self.chunks { at.next_multiple_of(self.unit).min(extent) } else { at }
         };
         bound(chunk)..bound(chunk + 1)
     }

@@ -243,6 +243,11 @@ pub(super) fn inner_axes(nest: &Nest, moved: &[u64]) -> Vec<usize> {
     finder.all().iter().filter(|limit| is_moved(limit)).map(|limit| limit.axis).collect()
 }
 
+/// Whether some axis has limits.
+pub(super) fn has_limits(nest: &Nest, moved: &[u64]) -> bool {
+    !Finder { nest, moved }.all().is_empty()
+}
+
 /// The limits of a nest's loops that are known where these begin.
 pub(super) fn limits(nest: &Nest, layout: &Layout) -> Vec<Limit> {
     if layout.row > 1 || layout.wrapped.is_some() {

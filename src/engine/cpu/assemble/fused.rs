@@ -37,15 +37,16 @@ impl Assembler<'_> {
     }
 
     /// Where the innermost steps of a nest do nothing but sum along its vector axis, the loop around them becomes part of the
-    /// instruction: so its rows share what they read, and one choice of an instruction is enough for all of them. A loop
-    /// that threads share stays.
-    pub(super) fn join_rows(&mut self, is_shared: bool) {
+    /// instruction: so its rows share what they read, and one choice of an instruction is enough for all of them. Of a loop
+    /// that threads share in so many chunks, the rows of a chunk are one instruction.
+    pub(super) fn join_rows(&mut self, chunks: usize) {
         let (depth, vector) = (self.depth(), self.layout.vector);
         let is_last = vector + 1 == depth;
         // The loop of the rows, and what runs at each of its steps: at its own level, where it is inside of the tiles, and
         // else at that of the vector axis.
         let Some(rows) = self.innermost() else { return };
-        if (rows == 0 && is_shared) || (is_last && !self.code[rows + 1].is_empty()) {
+        let count = self.layout.extents[rows];
+        if u32::try_from(count).is_err() || (is_last && !self.code[rows + 1].is_empty()) {
             return;
         }
         let own = &self.code[depth];
@@ -63,14 +64,37 @@ impl Assembler<'_> {
             OfRows::Columns(run) if result == a && result.1 == 0 => run,
             OfRows::Columns(_) => return,
         };
-        let count = self.layout.extents[rows];
         self.code[depth].tile.clear();
         self.code.remove(rows + 1);
         self.moves.remove(rows);
         self.layout.remove(rows);
-        let count = self.cut_rows(is_shared, count, [result, a, b]);
+        let operands = [result, a, b];
+        let (part, last_part) = if rows == 0 && chunks > 1 {
+            let part = count.div_ceil(chunks);
+            let parts = count.div_ceil(part);
+            self.loop_over_parts(0, part, parts, operands);
+            (part, count - part * (parts - 1))
+        } else {
+            let part = self.cut_rows(chunks > 1, count, operands);
+            (part, part)
+        };
         let last = self.depth();
-        self.code[last].tile.push(Instruction::Rows { run, result, a, b, rows: count });
+        let [rows, last_rows] = [part, last_part].map(|rows| rows as u32);
+        self.code[last].tile.push(Instruction::Rows { run, result, a, b, rows, last_rows });
+    }
+
+    /// Adds a loop at this position whose steps are parts of the rows of these operands.
+    fn loop_over_parts(&mut self, position: usize, part: usize, parts: usize, operands: [(Slot, isize); 3]) {
+        self.code.insert(position + 1, Level::default());
+        let mut moves: Vec<(Slot, isize)> = Vec::new();
+        for (slot, stride) in operands {
+            // Both operands may be one.
+            if stride != 0 && moves.iter().all(|&(moving, _)| moving != slot) {
+                moves.push((slot, stride * part as isize));
+            }
+        }
+        self.moves.insert(position, moves);
+        self.layout.insert(position, parts);
     }
 
     /// Where the rows of an operand, which the loop around them goes through again and again, are more than the first-level
@@ -92,10 +116,7 @@ impl Assembler<'_> {
         if part == rows {
             return rows;
         }
-        self.code.insert(again + 1, Level::default());
-        let outer = operands.into_iter().filter(|&(_, stride)| stride != 0);
-        self.moves.insert(again, outer.map(|(slot, stride)| (slot, stride * part as isize)).collect());
-        self.layout.insert(again, rows / part);
+        self.loop_over_parts(again, part, rows / part, operands);
         part
     }
 
@@ -105,7 +126,7 @@ impl Assembler<'_> {
         let is_summed = |store: &&Store| {
             let plain = store.mode == Mode::Reduce(Reduction::Sum) && store.index.is_none() && store.guards.is_empty();
             let each = self.step(&store.at) == 1 || self.sum_level(store).is_some();
-            plain && each && uses[store.value as usize] == 1
+            plain && each && self.layout.broken(&store.at).is_none() && uses[store.value as usize] == 1
         };
         let is_run = |store: &&Store| match &self.nest.values[store.value as usize].0 {
             Value::Load { at, guards, .. } => !guards.is_empty() && self.step(at) == 1,
@@ -122,7 +143,8 @@ impl Assembler<'_> {
             let id = store.value as usize;
             let (value, dtype) = &self.nest.values[id];
             let place = store.index.is_none() || self.is_row(store);
-            let plain = store.mode == Mode::Reduce(Reduction::Sum) && place && store.guards.is_empty();
+            let goes_on = self.layout.broken(&store.at).is_none();
+            let plain = store.mode == Mode::Reduce(Reduction::Sum) && place && goes_on && store.guards.is_empty();
             if !plain || uses[id] != 1 || !dtype.is_float() || !self.runs[id] {
                 continue;
             }

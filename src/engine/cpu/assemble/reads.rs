@@ -139,7 +139,7 @@ impl Assembler<'_> {
     /// the elements from each to the next.
     pub(super) fn pieces(
         &mut self,
-        Wrapped { row, axis }: Wrapped,
+        Wrapped { row, axis, .. }: Wrapped,
         level: usize,
         (combine, elements): (Option<Kernel>, Slot),
         (buffer, at, stride): (u32, &Affine, i64),

@@ -5,6 +5,8 @@ use super::{Assembler, OfRows, TILE_REGISTER};
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::engine::cpu::code::{Base, Bound, Instruction, Slot};
+use crate::engine::cpu::order::Wrapped;
+use crate::engine::cpu::pieces::Reduced;
 use crate::engine::cpu::scatter::scatter;
 use crate::engine::cpu::vector::{self, Kernel, Operand};
 use crate::kernel::{Mode, Store, Value, ValueId};
@@ -105,6 +107,9 @@ impl Assembler<'_> {
                     self.emit(level, is_run, Instruction::Kernel { run, result, a, b: a, c: a });
                 }
             }
+            Mode::Reduce(op) if let Some(strides) = self.layout.broken(&store.at) => {
+                self.reduce_rows(store, op, strides, dtype);
+            }
             Mode::Reduce(op) => self.combine(store, op, step, dtype),
         }
     }
@@ -135,6 +140,20 @@ impl Assembler<'_> {
         let result = self.buffer(store.buffer, &store.at, dtype);
         let (index, stride) = (self.place(index), stride as isize * dtype.bytes() as isize);
         self.emit(self.depth(), true, Instruction::Into { run, result, stride, index, extent, a, b });
+    }
+
+    /// A store that combines the elements of each row, or all rows.
+    fn reduce_rows(&mut self, store: &Store, op: Reduction, [along, across]: [i64; 2], dtype: DType) {
+        let Some(Wrapped { row, .. }) = self.layout.wrapped else { unreachable!("rows that go on are not broken") };
+        let (depth, width) = (self.depth(), dtype.bytes());
+        let tile = self.as_run(store.value, (depth, true), dtype);
+        let result = self.buffer(store.buffer, &self.layout.before_vector(&store.at), dtype);
+        let run = match along {
+            0 => vector::reduce_rows(self.isa, op, dtype),
+            _ => vector::reduce_columns(self.isa, op, dtype),
+        };
+        let result = (result, across as isize * width as isize);
+        self.emit(depth, true, Instruction::Reduced(Box::new(Reduced { run, tile, result, row, bytes: row * width })));
     }
 
     /// A store that combines, at every position of the nest.

@@ -1,18 +1,23 @@
 //! Orders of nests that read rows at computed positions, or add to them, and of those whose accesses go through rows differently.
 
 use super::{APART, Choice, FAR, LINE, Loop, NEXT, Order, TILE, Wrapped};
+use crate::engine::cpu::stretch::has_limits;
 use crate::kernel::{Affine, Mode, Store, Value, ValueId};
 
 /// The cost of a copy of a short row from a computed position, beside its elements, in simple operations on an element; and of one
 /// that may be cut where a tile ends.
 const ROW_COPY: f64 = 8.0;
 const PIECE_COPY: f64 = 24.0;
+/// The cost of a row of a tile that is reduced to an element, and of one that is combined with others, beside its elements.
+const REDUCED_ROW: f64 = 20.0;
+const COMBINED_ROW: f64 = 8.0;
+/// Elements of rows that are reduced in a tile, at most: longer ones are worth an instruction each.
+const LONGEST: usize = 256;
 
 impl Choice<'_> {
     /// The cost of copies of rows of so many elements from computed positions, for all positions of the nest.
     pub(super) fn copies(&self, row: usize) -> f64 {
-        let elements: f64 = self.nest.extents.iter().map(|&extent| extent as f64).product();
-        elements / row as f64 * ROW_COPY + elements * NEXT
+        self.elements() / row as f64 * ROW_COPY + self.elements() * NEXT
     }
 
     /// The order of a nest that does nothing but copy rows from computed positions: instructions run along the positions, and
@@ -77,7 +82,8 @@ impl Choice<'_> {
     }
 
     /// The order in which instructions run along rows and go on with the next row where one ends, and what it costs. Rows at
-    /// computed positions, and those that do not begin where the ones before them end, are copied one by one.
+    /// computed positions, and those that do not begin where the ones before them end, are copied one by one; those that are
+    /// reduced, each to an element or all to one row, are computed tile by tile before that.
     pub(super) fn wrapped_order(&self) -> Option<(Order, f64)> {
         let computed = self.computed();
         let is_position = self.positions(&computed)?;
@@ -101,32 +107,71 @@ impl Choice<'_> {
                 _ => {}
             }
         }
-        for Store { at, guards, index, mode, .. } in &self.nest.stores {
+        // The cost of the reductions of a row.
+        let mut reductions = 0.0;
+        for store in &self.nest.stores {
+            let Store { at, guards, index, mode, .. } = store;
             match index {
                 Some(_) if !stays(at) || *mode == Mode::Write => return None,
-                None if !goes_on(at) => (*mode == Mode::Write && guards.is_empty()).then(|| broken.push(at))?,
-                _ => {}
+                Some(_) => {}
+                None if goes_on(at) => {}
+                None if !guards.is_empty() => return None,
+                None if *mode == Mode::Write => broken.push(at),
+                None => {
+                    reductions += self.reduction(store, inner, axis)?;
+                }
             }
         }
-        // The order of other sums is not to depend on how rows are read.
-        let combines = |store: &Store| store.mode != Mode::Write && store.index.is_none();
-        let is_sum = self.nest.stores.iter().any(combines);
-        // Longer rows are tiles by themselves.
-        let fits = if broken.is_empty() { !computed.is_empty() } else { row.1 <= TILE && !is_sum };
+        // The order in which elements of a tile are summed is not to depend on how rows are read.
+        let is_sum = self.nest.stores.iter().any(|store| {
+            let of_tile = store.at.coefficients[inner] == 0 && goes_on(&store.at);
+            store.mode != Mode::Write && store.index.is_none() && of_tile
+        });
+        let is_whole = reductions > 0.0;
+        let fits = match (is_whole, broken.is_empty()) {
+            // Where nothing is computed, an instruction that reduces all rows needs no tiles; and tiles do not end where limits
+            // do.
+            (true, _) => row.1 <= LONGEST && !is_sum && self.computes() && !has_limits(self.nest, &self.moved),
+            // Longer rows are tiles by themselves.
+            (false, false) => row.1 <= TILE && !is_sum,
+            (false, true) => !computed.is_empty(),
+        };
         if row.1 == 1 || !fits || !self.numbers.iter().all(|at| goes_on(at)) {
             return None;
         }
         let vector = (inner, row.1.checked_mul(along.1)?);
-        let wrapped = Some(Wrapped { row: row.1, axis });
+        let wrapped = Some(Wrapped { row: row.1, axis, is_whole });
         let order = Order { outer: self.joined(&rest), vector, inner: Vec::new(), row: 1, wrapped };
         let copies: f64 = broken.iter().map(|at| self.broken_copies(at, (inner, row.1), axis)).sum();
-        let cost = self.cost(&order) + computed.len() as f64 * self.copies(row.1) + copies;
+        let rows = self.elements() / row.1 as f64;
+        let cost = self.cost(&order) + computed.len() as f64 * self.copies(row.1) + copies + rows * reductions;
         Some((order, cost))
+    }
+
+    /// What the reduction of a row costs, of a store that reduces each row to an element, or all rows to one; but not of products
+    /// whose sums are one instruction.
+    fn reduction(&self, store: &Store, inner: usize, axis: usize) -> Option<f64> {
+        match (store.at.coefficients[inner], store.at.coefficients[axis]) {
+            (0, _) if !self.summed[store.value as usize] => Some(REDUCED_ROW),
+            (1, 0) => Some(COMBINED_ROW),
+            _ => None,
+        }
+    }
+
+    /// Whether something is not just read.
+    fn computes(&self) -> bool {
+        let is_read = |(value, _): &(Value, _)| matches!(value, Value::Load { .. } | Value::Constant(_));
+        !self.nest.values.iter().all(is_read)
+    }
+
+    /// The positions of the nest.
+    fn elements(&self) -> f64 {
+        self.nest.extents.iter().map(|&extent| extent as f64).product()
     }
 
     /// The cost of copies of rows of an access that do not begin where the ones before them end, for all positions of the nest.
     fn broken_copies(&self, at: &Affine, (inner, row): Loop, axis: usize) -> f64 {
-        let elements: f64 = self.nest.extents.iter().map(|&extent| extent as f64).product();
+        let elements = self.elements();
         match at.coefficients[inner].unsigned_abs() {
             // One row, again and again: what is there already is copied.
             1 if at.coefficients[axis] == 0 => elements * NEXT,

@@ -2,6 +2,7 @@
 
 use super::{DTYPES, contents, executions_of, some};
 use crate::affine::AffineMap;
+use crate::algebra::Reduction;
 use crate::concrete::run;
 use crate::engine::cpu::{Cpu, Program};
 use crate::operation::{Binary, Comparison, Unary};
@@ -150,4 +151,52 @@ fn recurrences_of_rows_are_those_of_plain_arrays() {
     let program = Program::new(&body, &Cpu::default()).expect("there is memory");
     let found = program.run(&arguments).expect("there is memory");
     assert!(contents(&found) == contents(&run(&body, arguments.to_vec()).expect("there is memory")));
+}
+
+#[test]
+fn rows_that_chunks_share_are_one_instruction_for_a_chunk() {
+    for dtype in [DType::F32, DType::F64, DType::I64] {
+        // A prime number of rows is cut into parts of which the last is smaller.
+        for [rows, columns] in [[30_000, 40], [26_669, 41], [40_000, 33], [257, 5000]] {
+            let a = some(dtype, &[rows, columns]);
+            for axis in [0, 1] {
+                let mut graph: Graph = Graph::new(&[a.ty()], 0);
+                let sums = graph.add(Op::Reduce(Reduction::Max, smallvec![axis]), &[0]);
+                let body = graph.finish(&[sums]);
+                let count = executions_of(&body, std::slice::from_ref(&a));
+                assert!(count <= 256, "{count} instructions for {dtype:?} {rows} × {columns} along {axis}");
+                let all = Program::new(&body, &Cpu::default().threads(3)).expect("there is memory");
+                let found = all.run(std::slice::from_ref(&a)).expect("there is memory");
+                assert!(contents(&found) == contents(&run(&body, vec![a.clone()]).expect("there is memory")));
+            }
+        }
+    }
+}
+
+#[test]
+fn short_rows_of_what_is_computed_are_reduced_tile_by_tile() {
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::I64] {
+        for op in [Reduction::Sum, Reduction::Max, Reduction::Min] {
+            for shape in [[1000, 8, 16], [7, 90, 30], [300, 2, 33], [4001, 3, 20], [2000, 50, 9]] {
+                let arguments = [some(dtype, &shape), some(dtype, &shape[2..])];
+                for axes in [&[1][..], &[2], &[0, 1], &[0, 2]] {
+                    let mut graph: Graph = Graph::new(&[arguments[0].ty(), arguments[1].ty()], 0);
+                    let size = graph.add(Op::Unary(Unary::Abs), &[0]);
+                    let factor = graph.add(Op::View(AffineMap::broadcast(&shape[2..], &shape, &[2])), &[1]);
+                    let least = graph.add(Op::Binary(Binary::Min), &[size, factor]);
+                    let reduced = graph.add(Op::Reduce(op, axes.into()), &[least]);
+                    let body = graph.finish(&[reduced]);
+                    let count = executions_of(&body, &arguments);
+                    let elements: usize = shape.iter().product();
+                    assert!(
+                        count <= 5 * elements.div_ceil(64),
+                        "{count} instructions for {op:?} of {dtype:?} {shape:?} along {axes:?}"
+                    );
+                    let all = Program::new(&body, &Cpu::default().threads(3)).expect("there is memory");
+                    let found = all.run(&arguments).expect("there is memory");
+                    assert!(contents(&found) == contents(&run(&body, arguments.to_vec()).expect("there is memory")));
+                }
+            }
+        }
+    }
 }

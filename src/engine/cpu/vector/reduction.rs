@@ -178,8 +178,10 @@ pub(super) fn reduce_rows(op: Reduction, dtype: DType) -> RowsKernel {
 /// Combines each element of a run with those of all rows at its place, one row after the other.
 struct Columns<T, J>(PhantomData<(T, J)>);
 
-/// Rows that are combined at once, with the result in registers meanwhile.
-const TOGETHER: usize = 4;
+/// Rows that are combined at once, with the result in registers meanwhile: so many that writing and reading it takes less than
+/// they do, and what is left of these.
+const MOST_TOGETHER: usize = 8;
+const FEW_TOGETHER: usize = 3;
 
 /// The elements of a run, with those of some rows at their place.
 struct WithRows<T, J, const ROWS: usize>(*const T, [*const T; ROWS], PhantomData<J>);
@@ -220,6 +222,35 @@ impl<T: Vectorised, J: Join<T>, const ROWS: usize> InRegisters for WithRows<T, J
     }
 }
 
+impl<T: Vectorised, J: Join<T>> Columns<T, J> {
+    /// Combines so many rows at once, as long as there are as many; what is left begins there.
+    ///
+    /// # Safety
+    ///
+    /// There are `count` elements of the result and of each row.
+    #[inline(always)]
+    unsafe fn together<L: Level, const ROWS: usize>(
+        (result, count): (*mut T, usize),
+        (mut row, stride): (*const u8, isize),
+        mut left: usize,
+    ) -> (*const u8, usize) {
+        while left >= ROWS {
+            let mut places = [row.cast::<T>(); ROWS];
+            let mut at = 1;
+            while at < ROWS {
+                row = row.wrapping_offset(stride);
+                places[at] = row.cast();
+                at += 1;
+            }
+            // SAFETY: as the caller's.
+            unsafe { fill::<L, _>(result, count, WithRows::<T, J, ROWS>(result, places, PhantomData)) };
+            row = row.wrapping_offset(stride);
+            left = left.wrapping_sub(ROWS);
+        }
+        (row, left)
+    }
+}
+
 impl<T: Vectorised, J: Join<T>> RowsLoop for Columns<T, J> {
     #[inline(always)]
     unsafe fn run<L: Level>(
@@ -229,28 +260,12 @@ impl<T: Vectorised, J: Join<T>> RowsLoop for Columns<T, J> {
         rows: usize,
         count: usize,
     ) {
-        let result = result.cast::<T>();
-        let mut row = b;
-        let mut left = rows;
+        let result = (result.cast::<T>(), count);
         // SAFETY: the caller promises `count` elements of the result and of each row.
         unsafe {
-            while left >= TOGETHER {
-                let mut places = [row.cast::<T>(); TOGETHER];
-                let mut at = 1;
-                while at < TOGETHER {
-                    row = row.wrapping_offset(stride);
-                    places[at] = row.cast();
-                    at += 1;
-                }
-                fill::<L, _>(result, count, WithRows::<T, J, TOGETHER>(result, places, PhantomData));
-                row = row.wrapping_offset(stride);
-                left = left.wrapping_sub(TOGETHER);
-            }
-            while left > 0 {
-                fill::<L, _>(result, count, WithRows::<T, J, 1>(result, [row.cast()], PhantomData));
-                row = row.wrapping_offset(stride);
-                left = left.wrapping_sub(1);
-            }
+            let (row, left) = Columns::<T, J>::together::<L, MOST_TOGETHER>(result, (b, stride), rows);
+            let (row, left) = Columns::<T, J>::together::<L, FEW_TOGETHER>(result, (row, stride), left);
+            Columns::<T, J>::together::<L, 1>(result, (row, stride), left);
         }
     }
 }

@@ -209,9 +209,12 @@ mod x86 {
                 });
                 start = start.wrapping_add(LANES);
             }
-            each_part!(part in 0..LANES / V::WIDTH => {
-                let at = start.wrapping_add(part * V::WIDTH);
-                if at < count {
+            'rest: {
+                each_part!(part in 0..LANES / V::WIDTH => {
+                    let at = start.wrapping_add(part * V::WIDTH);
+                    if at >= count {
+                        break 'rest;
+                    }
                     let left = count.wrapping_sub(at);
                     counted!(row in 0..ROWS => {
                         let (a, b) = (a[row].wrapping_add(at), b[row].wrapping_add(at));
@@ -221,16 +224,19 @@ mod x86 {
                         };
                         sums[row][part] = F::add(sums[row][part], a, b);
                     });
-                }
-            });
+                });
+            }
             let mut totals = [V::Element::ZERO; ROWS];
             counted!(row in 0..ROWS => {
                 let mut width = parts;
                 while width > 1 {
                     width /= 2;
-                    counted!(part in 0..width => {
-                        sums[row][part] = F::join(sums[row][part], sums[row][part + width]);
-                    });
+                    // A short row has nothing in the upper half, whose sum is no other: sums begin at positive zero.
+                    if count > width * V::WIDTH {
+                        counted!(part in 0..width => {
+                            sums[row][part] = F::join(sums[row][part], sums[row][part + width]);
+                        });
+                    }
                 }
                 totals[row] = F::total(sums[row][0]);
             });
