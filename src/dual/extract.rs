@@ -1,11 +1,17 @@
 //! Cutting a recorded step and its transpose into closed bodies.
 
+use crate::concrete::Array;
 use crate::operation::{Binary, Unary};
-use crate::shape::Type;
+use crate::shape::{Type, Value};
 use crate::simplify::simplify;
 use crate::term::{Body, Graph, NodeId, Op};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+/// Zeros of a type, as a node.
+pub(crate) fn zeros(graph: &mut Graph, ty: &Type) -> NodeId {
+    graph.add(Op::Constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0))), &[])
+}
 
 /// When the value of a recorded node is known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -35,7 +41,7 @@ pub(crate) fn levels(graph: &Graph, parameters: &[Level]) -> Vec<Level> {
 }
 
 /// Values of a step that a backward loop has without keeping them.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Held {
     /// The parameters that are at hand in the backward pass: slices of a loop's inputs, small operands of a conditional.
     pub(crate) inputs: HashSet<usize>,

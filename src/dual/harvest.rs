@@ -7,12 +7,11 @@
 //! more to store: it is stacked where a step writes no more than it would add up, as where one cotangent meets several
 //! residuals, and where all stacks together are no larger than those of the residuals.
 
-use super::extract::Level;
+use super::extract::{Level, zeros};
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label, Reduction};
-use crate::concrete::Array;
 use crate::operation::{Binary, Unary};
-use crate::shape::{Axes, Shape, Type, Value};
+use crate::shape::{Axes, Shape, Type};
 use crate::simplify::simplify;
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;
@@ -253,8 +252,7 @@ fn epilogue(
         // A cotangent is linear in those that came in: one that depends on none of them is zero.
         None => {
             debug_assert!(levels[total as usize] < Level::Backward);
-            let ty = graph.ty(total);
-            after.add(Op::Constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0))), &[])
+            zeros(&mut after, graph.ty(total))
         }
     };
     let results: Vec<NodeId> = totals.iter().map(&mut result).collect();

@@ -9,19 +9,18 @@
 //! reads those of the outputs step by step, and returns those of the inputs step by step. Which carries move with the
 //! inputs, and which have a cotangent, are fixed points over the steps. Bodies are derived once and remembered.
 
-use super::extract::{Held, Level, Needs, extract, extract_renamed, is_acyclic, levels, needs_beside};
+use super::extract::{Held, Level, Needs, extract, extract_renamed, levels, needs_beside, zeros};
 use super::harvest::{Harvest, harvest};
 use super::memo::{Key, Memo};
 use super::reach::{reached, spread};
 use super::record::{Recorded, record, recorded, restorations, restored};
 use super::rolled::Rolled;
 use super::transpose::{Cotangent, transpose};
-use super::undo::Undoing;
+use super::undo::{Restored, Undoing};
 use super::{Delta, Dual, DualArray};
 use crate::algebra::Algebra;
-use crate::concrete::Array;
 use crate::operation::Binary;
-use crate::shape::{Type, Value};
+use crate::shape::Type;
 use crate::simplify::bounds::regular;
 use crate::term::interpret::interpret;
 use crate::term::{Body, Graph, NodeId, Op, Scan};
@@ -212,16 +211,11 @@ impl ForwardLoop {
         let recording = Recording::new(&step.active, &vec![true; body.results.len()], false);
         let mut reached = recording.reached();
         let Recording { mut graph, results, moving, proper, .. } = recording;
-        let (mut held, mut over) = (step.held(), Vec::new());
+        let mut held = step.held();
         let needed = needs_beside(&graph, &step.levels(&graph), &reached, proper, &held);
         let carries = &results[..step.carries];
         let undoing = Undoing::choose(&mut graph, carries, &needed.step, |parameter, result| parameter == result);
-        for (at, array) in undoing.arrays.iter().enumerate() {
-            let overwritten = undoing.overwritten(at, &mut graph);
-            array.hold(&overwritten, &mut held);
-            reached.push(array.restored(&mut graph, &overwritten, &HashMap::new(), &mut HashMap::new()));
-            over.extend(overwritten);
-        }
+        let overwritten = undoing.prepare(&mut graph, &mut held, &mut reached);
         let graph = &graph;
         let levels = step.levels(graph);
         let Needs { invariant: invariants, step: needed, .. } = needs_beside(graph, &levels, &reached, proper, &held);
@@ -243,7 +237,7 @@ impl ForwardLoop {
             (id, place)
         });
         let residuals = residuals.collect();
-        let overwritten = over.into_iter().map(&mut output).collect();
+        let overwritten = overwritten.into_iter().map(&mut output).collect();
         let parameters: Vec<NodeId> = (0..body.arity() as NodeId).collect();
         ForwardLoop {
             body: extract_renamed(graph, &parameters, body.captures, &outputs, &undoing.renamed),
@@ -333,16 +327,19 @@ impl BackwardLoop {
 
         let mut results: Vec<NodeId> = Vec::new();
         for &at in &carried {
-            results.push(adjoints[at].unwrap_or_else(|| zero_node(&mut graph, at as NodeId)));
+            results.push(adjoints[at].unwrap_or_else(|| zeros(&mut graph, step.active.body.parameter_type(at))));
         }
         results.extend(&harvest.sums);
         let arrays = results.len();
         results.extend(written.iter().filter_map(|&at| adjoints[at]));
         results.extend(&harvest.stacks);
-        let Restored { held, arrays: restored, nodes, overwritten, over, mut renamed } =
-            Restored::new(&forward.undoing, &mut graph, step, &results, (proper, &again));
+        let needs = |graph: &Graph, roots: &[NodeId], held: &Held| {
+            needs_beside(graph, &step.levels(graph), roots, proper, held)
+        };
+        let Restored { held, arrays: restored, nodes, positions: overwritten, overwritten: over, mut renamed } =
+            Restored::new(&forward.undoing, &mut graph, (&step.held(), &needs), &results, &again);
         results.splice(arrays..arrays, nodes);
-        let needed = needs_beside(&graph, &step.levels(&graph), &results, proper, &held).step;
+        let needed = needs(&graph, &results, &held).step;
         let known: HashSet<NodeId> = stored.iter().copied().collect();
         let (mut residuals, mut missing): (HashSet<NodeId>, Vec<NodeId>) = (HashSet::new(), Vec::new());
         for id in needed {
@@ -355,8 +352,8 @@ impl BackwardLoop {
         assert!(*marked || missing.is_empty(), "the forward pass stores what every backward pass needs");
         // Marks keep rules from seeing that something has no influence, as where it is added to elements outside of an array.
         for id in missing {
-            let zero = zero_node(&mut graph, id);
-            renamed.insert(id, zero);
+            let ty = graph.ty(id).clone();
+            renamed.insert(id, zeros(&mut graph, &ty));
         }
         let residuals: Vec<usize> = (0..stored.len()).filter(|&at| residuals.contains(&stored[at])).collect();
 
@@ -371,81 +368,6 @@ impl BackwardLoop {
         let body = extract_renamed(&graph, &parameters, forward.invariants.len(), &results, &renamed);
         BackwardLoop { body, carried, read, written, captures, harvest, residuals, restored, overwritten }
     }
-}
-
-/// The arrays that a backward loop restores.
-struct Restored {
-    /// What is at hand.
-    held: Held,
-    /// Which of the arrays that the forward loop is ready to have restored.
-    arrays: Vec<usize>,
-    /// Those before a step.
-    nodes: Vec<NodeId>,
-    /// Positions of what was written over in them, or is needed for itself, and the nodes that it is.
-    overwritten: Vec<usize>,
-    over: Vec<NodeId>,
-    /// Which nodes the versions of them are.
-    renamed: HashMap<NodeId, NodeId>,
-}
-
-impl Restored {
-    /// Those that a step needs for its results, or to restore others.
-    fn new(
-        undoing: &Undoing,
-        graph: &mut Graph,
-        step: &Step,
-        results: &[NodeId],
-        (proper, again): (usize, &HashMap<NodeId, NodeId>),
-    ) -> Restored {
-        let mut held = step.held();
-        let all: Vec<Vec<NodeId>> = (0..undoing.arrays.len()).map(|at| undoing.overwritten(at, graph)).collect();
-        undoing.arrays.iter().zip(&all).for_each(|(array, overwritten)| array.hold(overwritten, &mut held));
-        let mut of: HashMap<NodeId, usize> = HashMap::new();
-        for (at, array) in undoing.arrays.iter().enumerate() {
-            of.extend(array.versions().map(|id| (id, at)));
-        }
-        let mut arrays: Vec<usize> = Vec::new();
-        let mut roots = results.to_vec();
-        let (mut nodes, mut renamed) = (Vec::new(), HashMap::new());
-        let Needs { step: stored, given, .. } = loop {
-            let needed = needs_beside(graph, &step.levels(graph), &roots, proper, &held);
-            let given: HashSet<usize> = needed.given.iter().filter_map(|id| of.get(id).copied()).collect();
-            let mut more: Vec<usize> = given.into_iter().filter(|at| !arrays.contains(at)).collect();
-            // Where an array before is taken from elsewhere, those in between are not on the way to it.
-            let between = needed.given.iter().filter_map(|id| renamed.get(id).copied());
-            let between: Vec<NodeId> = between.filter(|id| !roots.contains(id)).collect();
-            if more.is_empty() && between.is_empty() {
-                break needed;
-            }
-            roots.extend(between);
-            more.sort_unstable();
-            for at in more {
-                let node = undoing.arrays[at].restored(graph, &all[at], again, &mut renamed);
-                arrays.push(at);
-                nodes.push(node);
-                roots.push(node);
-            }
-        };
-        // A derivative may read what was written over without the array.
-        let given: HashSet<NodeId> = given.into_iter().collect();
-        let of_arrays = all.iter().enumerate().flat_map(|(at, nodes)| nodes.iter().map(move |&id| (at, id)));
-        let is_read = |(at, id): &(usize, NodeId)| arrays.contains(at) || given.contains(id);
-        let read = of_arrays.enumerate().filter(|(_, it)| is_read(it)).map(|(position, (_, id))| (position, id));
-        let (overwritten, over): (Vec<usize>, Vec<NodeId>) = read.unzip();
-        let mut known: Vec<NodeId> = arrays.iter().map(|&at| undoing.arrays[at].last()).collect();
-        known.extend(over.iter().chain(&stored));
-        if !again.is_empty() && !is_acyclic(graph, &known, &roots, &renamed) {
-            // A transpose that restores an array may need that array itself.
-            return Restored::new(undoing, graph, step, results, (proper, &HashMap::new()));
-        }
-        Restored { held, arrays, nodes, overwritten, over, renamed }
-    }
-}
-
-/// Zeros of a node's type.
-fn zero_node(graph: &mut Graph, like: NodeId) -> NodeId {
-    let ty = graph.ty(like).clone();
-    graph.add(Op::Constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0))), &[])
 }
 
 static FORWARD: Memo<Step, Arc<ForwardLoop>> = Memo::new();

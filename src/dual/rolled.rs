@@ -7,7 +7,7 @@
 //! where the other side leaves zeros, as do integers, which may be indices.
 
 use super::custom::CustomMap;
-use super::extract::{Held, Level, Needs, extract_renamed, is_acyclic, levels, needs_beside};
+use super::extract::{Held, Level, Needs, extract_renamed, is_acyclic, levels, needs_beside, zeros};
 use super::loops::{Active, Recording, Residual, RolledLoop};
 use super::memo::Memo;
 use super::recompute::Recomputed;
@@ -17,8 +17,7 @@ use super::transpose::Cotangent;
 use super::undo::{Undoing, Undone};
 use super::{Delta, DualArray};
 use crate::algebra::Algebra;
-use crate::concrete::Array;
-use crate::shape::{Type, Value};
+use crate::shape::Type;
 use crate::term::{Body, Graph, NodeId, Op};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -92,10 +91,6 @@ fn levels_of(active: &Active, graph: &Graph) -> Vec<Level> {
     levels(graph, &parameters)
 }
 
-fn zero(graph: &mut Graph, ty: &Type) -> NodeId {
-    graph.add(Op::Constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0))), &[])
-}
-
 /// Both sides, marked. Bodies are recorded inside of this, as deep as conditionals are nested: it puts little on the stack.
 fn recordings((then, otherwise): (&Active, &Active), present: &[bool]) -> [Box<Recording>; 2] {
     let then = Recording::boxed(then, present, true);
@@ -109,7 +104,7 @@ struct Side<'a> {
     held: Held,
     /// The nodes that it begins with, and those of the arrays that it restores.
     wanted: Vec<NodeId>,
-    /// What was written over, of each array, and where in this list a node is.
+    /// The overwritten elements of each array, and where in this list a node is.
     overwritten: Vec<NodeId>,
     places: HashMap<NodeId, usize>,
 }
@@ -127,12 +122,7 @@ impl<'a> Side<'a> {
         let stored = side.needed();
         let Recording { graph, results, .. } = &mut *side.recording;
         let undoing = Undoing::choose(graph, results, &stored, |_, _| true);
-        for (at, array) in undoing.arrays.iter().enumerate() {
-            let overwritten = undoing.overwritten(at, graph);
-            array.hold(&overwritten, &mut side.held);
-            side.wanted.push(array.restored(graph, &overwritten, &HashMap::new(), &mut HashMap::new()));
-            side.overwritten.extend(overwritten);
-        }
+        side.overwritten = undoing.prepare(graph, &mut side.held, &mut side.wanted);
         side.places = side.overwritten.iter().enumerate().map(|(at, &id)| (id, at)).collect();
         (side, undoing)
     }
@@ -230,7 +220,7 @@ impl ForwardBranch {
             let mut outputs = results.clone();
             for residual in residuals.iter().filter(is_new) {
                 let node = residual.sides[side].map(|kept| kept.node(&overwritten[side]));
-                outputs.push(node.unwrap_or_else(|| zero(graph, &residual.ty)));
+                outputs.push(node.unwrap_or_else(|| zeros(graph, &residual.ty)));
             }
             extract_renamed(graph, &parameters, then.body.captures, &outputs, &undoing[side].renamed)
         };
@@ -286,15 +276,15 @@ impl BackwardBranch {
             let mut parameters: Vec<NodeId> = read.iter().map(|&at| (arity + at) as NodeId).collect();
             let mut outcome: Vec<NodeId> = written
                 .iter()
-                .map(|&at| adjoints[at].unwrap_or_else(|| zero(graph, then.body.parameter_type(at))))
+                .map(|&at| adjoints[at].unwrap_or_else(|| zeros(graph, then.body.parameter_type(at))))
                 .collect();
             let all: Vec<Vec<NodeId>> = (0..undoing.arrays.len()).map(|at| undoing.overwritten(at, graph)).collect();
             let overwritten = all.concat();
             for residual in &forward.residuals {
                 // A residual of the other side alone is a parameter that nothing reads: any new node of its type.
                 let unread = |graph: &mut Graph| {
-                    let zero = zero(graph, &residual.ty);
-                    graph.add(Op::Alias, &[zero])
+                    let zeros = zeros(graph, &residual.ty);
+                    graph.add(Op::Alias, &[zeros])
                 };
                 let node = residual.sides[side].map(|kept| kept.node(&overwritten));
                 parameters.push(node.unwrap_or_else(|| unread(graph)));

@@ -8,7 +8,7 @@
 //!
 //! In forward mode every sweep computes tangents beside its values.
 
-use super::extract::{Level, extract, levels, needs};
+use super::extract::{Level, extract, levels, needs, zeros};
 use super::forward;
 use super::loops::{Active, Recording};
 use super::memo::{Key, Memo};
@@ -17,9 +17,8 @@ use super::record::Recorded;
 use super::transpose::Cotangent;
 use super::{Delta, Dual, DualArray, TangentArray};
 use crate::algebra::Algebra;
-use crate::concrete::Array;
 use crate::operation::Binary;
-use crate::shape::{Type, Value};
+use crate::shape::Type;
 use crate::term::{Body, Graph, NodeId, Op, Steps, Sweep, Sweeps};
 use std::ops::Range;
 use std::sync::Arc;
@@ -107,12 +106,6 @@ fn roles(sweep: &Sweep) -> [Range<usize>; 4] {
     [0..sweep.carries, sweep.carries..inputs, inputs..parameters, parameters..arity]
 }
 
-/// Zeros of a node's type.
-fn zero_like(graph: &mut Graph, like: usize) -> NodeId {
-    let ty = graph.ty(like as NodeId).clone();
-    graph.add(Op::Constant(Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0))), &[])
-}
-
 impl Transposed {
     fn new(request: &Request) -> Transposed {
         let Request { sweeps, operands, present, marked } = request;
@@ -153,7 +146,7 @@ impl Transposed {
 
             let mut outcome: Vec<NodeId> = Vec::new();
             for &at in &carried {
-                outcome.push(parts[at].unwrap_or_else(|| zero_like(&mut graph, at)));
+                outcome.push(parts[at].unwrap_or_else(|| zeros(&mut graph, sweep.body.parameter_type(at))));
             }
             // Sums so far are parameters: new nodes of their types.
             let mut sums: Vec<NodeId> = Vec::new();

@@ -9,11 +9,13 @@
 
 mod chain;
 mod nests;
+mod restored;
 
 use super::extract::{Held, is_read};
 use crate::term::{Graph, NodeId, Op};
 use chain::{Chain, How};
 use nests::Nests;
+pub(crate) use restored::Restored;
 use std::collections::{HashMap, HashSet};
 
 /// The arrays whose writes a backward pass takes back.
@@ -89,7 +91,20 @@ impl Undoing {
         Undoing { arrays, extended: nests.operations(graph), renamed: nests.renamed(graph) }
     }
 
-    /// What was written over, of an array.
+    /// Prepares the forward pass: the overwritten elements of all arrays, which are held; the arrays that are restored from them are
+    /// wanted.
+    pub(crate) fn prepare(&self, graph: &mut Graph, held: &mut Held, wanted: &mut Vec<NodeId>) -> Vec<NodeId> {
+        let mut all = Vec::new();
+        for (at, array) in self.arrays.iter().enumerate() {
+            let overwritten = self.overwritten(at, graph);
+            array.hold(&overwritten, held);
+            wanted.push(array.restored(graph, &overwritten, &HashMap::new(), &mut HashMap::new()));
+            all.extend(overwritten);
+        }
+        all
+    }
+
+    /// The overwritten elements of an array.
     pub(crate) fn overwritten(&self, at: usize, graph: &mut Graph) -> Vec<NodeId> {
         self.arrays[at].overwritten(graph, &self.extended)
     }
@@ -145,7 +160,7 @@ impl Undone {
         self.writes.last().map_or(self.parameter as NodeId, |write| write.after)
     }
 
-    /// What the writes wrote over, in a recording, for each after the other; some loops and conditionals are `extended`.
+    /// The elements that the writes wrote over, in a recording, for each after the other; some loops and conditionals are `extended`.
     fn overwritten(&self, graph: &mut Graph, extended: &HashMap<NodeId, Op>) -> Vec<NodeId> {
         let mut all = Vec::new();
         for write in &self.writes {

@@ -3,9 +3,7 @@
 
 use super::chain::Chain;
 use super::{Nested, Undone};
-use crate::concrete::Array;
-use crate::dual::extract::{Held, Level, extract, extract_renamed, levels, needs_beside};
-use crate::shape::Value;
+use crate::dual::extract::{Held, Level, extract, extract_renamed, levels, needs_beside, zeros};
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -131,11 +129,11 @@ impl Nests {
         let sides = self.bodies.get_mut(&node).expect("its bodies were looked at");
         let (nested, op) = match &op {
             Op::Scan(scan) => {
-                let (nested, scan) = undo_loop(scan, &mut sides[0], output, chains);
+                let (nested, scan) = undo_loop(node, scan, &mut sides[0], output, chains);
                 (nested, Op::Scan(scan))
             }
             Op::Branch(branch) => {
-                let (nested, branch) = undo_branch(branch, sides, output, chains);
+                let (nested, branch) = undo_branch(node, branch, sides, output, chains);
                 (nested, Op::Branch(branch))
             }
             _ => unreachable!("a loop or conditional has bodies"),
@@ -148,11 +146,17 @@ impl Nests {
         if versions.is_empty() {
             self.extended.remove(&node);
         }
-        Nested { node, ..nested }
+        nested
     }
 }
 
-fn undo_loop(scan: &Arc<Scan>, side: &mut Side, output: usize, chains: Vec<Chain>) -> (Nested, Arc<Scan>) {
+fn undo_loop(
+    node: NodeId,
+    scan: &Arc<Scan>,
+    side: &mut Side,
+    output: usize,
+    chains: Vec<Chain>,
+) -> (Nested, Arc<Scan>) {
     let chain = chains.into_iter().next().expect("a loop has one body");
     let (slices, arity) = (scan.carries + scan.inputs, scan.body.arity());
     let inputs = scan.carries..slices;
@@ -179,11 +183,17 @@ fn undo_loop(scan: &Arc<Scan>, side: &mut Side, output: usize, chains: Vec<Chain
         reverse: !scan.reverse,
     };
     let extended = Scan { body: side.extended(&scan.body), ..(**scan).clone() };
-    let nested = Nested { node: 0, left, undo: Op::Scan(Arc::new(undo)), inputs, captures };
+    let nested = Nested { node, left, undo: Op::Scan(Arc::new(undo)), inputs, captures };
     (nested, Arc::new(extended))
 }
 
-fn undo_branch(branch: &Branch, sides: &mut [Side], output: usize, chains: Vec<Chain>) -> (Nested, Arc<Branch>) {
+fn undo_branch(
+    node: NodeId,
+    branch: &Branch,
+    sides: &mut [Side],
+    output: usize,
+    chains: Vec<Chain>,
+) -> (Nested, Arc<Branch>) {
     let arity = branch.then.arity();
     let reversals: Vec<Reversal> = sides
         .iter_mut()
@@ -202,9 +212,8 @@ fn undo_branch(branch: &Branch, sides: &mut [Side], output: usize, chains: Vec<C
                 sides[at].results.push(id);
                 // The other side leaves something that nobody reads.
                 let other = &mut sides[1 - at];
-                let zero = Array::full(&ty.shape, Value::from_f64(ty.dtype, 0.0));
-                let zero = other.graph.add(Op::Constant(zero), &[]);
-                other.results.push(zero);
+                let unread = zeros(&mut other.graph, &ty);
+                other.results.push(unread);
             }
         }
     }
@@ -219,7 +228,7 @@ fn undo_branch(branch: &Branch, sides: &mut [Side], output: usize, chains: Vec<C
     let undo = Branch { then: body(0), otherwise: body(1) };
     let extended = Branch { then: sides[0].extended(&branch.then), otherwise: sides[1].extended(&branch.otherwise) };
     let operands = captures.iter().map(|&at| 1 + at).collect();
-    let nested = Nested { node: 0, left, undo: Op::Branch(Arc::new(undo)), inputs: operands, captures: Vec::new() };
+    let nested = Nested { node, left, undo: Op::Branch(Arc::new(undo)), inputs: operands, captures: Vec::new() };
     (nested, Arc::new(extended))
 }
 

@@ -400,7 +400,9 @@ impl Choice<'_> {
                     run(everywhere, if is_row { 1.0 } else { SCATTERED })
                 }
                 Mode::Write => run(self.moved[store.value as usize] | axes_of(&store.at), each),
-                Mode::Reduce(_) if each == NEXT || stays => run(everywhere, 1.0),
+                Mode::Reduce(_) if each == NEXT => run(everywhere, 1.0),
+                // The sums of a tile go to their places apart.
+                Mode::Reduce(_) if stays => run(everywhere, 1.0) + run(axes_of(&store.at), SCATTERED),
                 Mode::Reduce(_) => run(everywhere, SCATTERED),
             };
         }

@@ -1,0 +1,78 @@
+//! The arrays that a backward loop restores.
+
+use super::Undoing;
+use crate::dual::extract::{Held, Needs, is_acyclic};
+use crate::term::{Graph, NodeId};
+use std::collections::{HashMap, HashSet};
+
+/// The arrays that a backward loop restores.
+pub(crate) struct Restored {
+    /// The values at hand.
+    pub(crate) held: Held,
+    /// The restored ones of the arrays that the forward loop prepared for it.
+    pub(crate) arrays: Vec<usize>,
+    /// Those before a step.
+    pub(crate) nodes: Vec<NodeId>,
+    /// Positions of the elements that are read of all overwritten ones, for these arrays or for themselves, and their nodes.
+    pub(crate) positions: Vec<usize>,
+    pub(crate) overwritten: Vec<NodeId>,
+    /// Which nodes the versions of them are.
+    pub(crate) renamed: HashMap<NodeId, NodeId>,
+}
+
+/// Nodes that results need, beside what is held.
+pub(crate) type FindNeeds<'a> = &'a dyn Fn(&Graph, &[NodeId], &Held) -> Needs;
+
+impl Restored {
+    /// The arrays that a step needs for its results, or to restore others. Arrays that transposes in the step restore `again` are
+    /// taken from there, unless these need them.
+    pub(crate) fn new(
+        undoing: &Undoing,
+        graph: &mut Graph,
+        (held, needs): (&Held, FindNeeds<'_>),
+        results: &[NodeId],
+        again: &HashMap<NodeId, NodeId>,
+    ) -> Restored {
+        let mut all_held = held.clone();
+        let all: Vec<Vec<NodeId>> = (0..undoing.arrays.len()).map(|at| undoing.overwritten(at, graph)).collect();
+        undoing.arrays.iter().zip(&all).for_each(|(array, overwritten)| array.hold(overwritten, &mut all_held));
+        let mut of: HashMap<NodeId, usize> = HashMap::new();
+        for (at, array) in undoing.arrays.iter().enumerate() {
+            of.extend(array.versions().map(|id| (id, at)));
+        }
+        let mut arrays: Vec<usize> = Vec::new();
+        let mut roots = results.to_vec();
+        let (mut nodes, mut renamed) = (Vec::new(), HashMap::new());
+        let Needs { step: stored, given, .. } = loop {
+            let needed = needs(graph, &roots, &all_held);
+            let given: HashSet<usize> = needed.given.iter().filter_map(|id| of.get(id).copied()).collect();
+            let mut more: Vec<usize> = given.into_iter().filter(|at| !arrays.contains(at)).collect();
+            // Where the array before the first write is taken from elsewhere, versions in between are not on the way to it.
+            let between = needed.given.iter().filter_map(|id| renamed.get(id).copied());
+            let between: Vec<NodeId> = between.filter(|id| !roots.contains(id)).collect();
+            if more.is_empty() && between.is_empty() {
+                break needed;
+            }
+            roots.extend(between);
+            more.sort_unstable();
+            for at in more {
+                let node = undoing.arrays[at].restored(graph, &all[at], again, &mut renamed);
+                arrays.push(at);
+                nodes.push(node);
+                roots.push(node);
+            }
+        };
+        // A derivative may read overwritten elements without the array.
+        let given: HashSet<NodeId> = given.into_iter().collect();
+        let each = all.iter().enumerate().flat_map(|(at, nodes)| nodes.iter().map(move |&id| (at, id)));
+        let is_read = |(at, id): &(usize, NodeId)| arrays.contains(at) || given.contains(id);
+        let read = each.enumerate().filter(|(_, it)| is_read(it)).map(|(position, (_, id))| (position, id));
+        let (positions, overwritten): (Vec<usize>, Vec<NodeId>) = read.unzip();
+        let mut known: Vec<NodeId> = arrays.iter().map(|&at| undoing.arrays[at].last()).collect();
+        known.extend(overwritten.iter().chain(&stored));
+        if !again.is_empty() && !is_acyclic(graph, &known, &roots, &renamed) {
+            return Restored::new(undoing, graph, (held, needs), results, &HashMap::new());
+        }
+        Restored { held: all_held, arrays, nodes, positions, overwritten, renamed }
+    }
+}
