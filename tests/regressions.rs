@@ -706,3 +706,28 @@ fn what_was_written_over_is_read_where_its_array_is_not_used() {
     }
     check!(products, 0; products, 1; with_condition, 0; with_condition, 1;);
 }
+
+/// The number of steps of `0..=usize::MAX` wrapped around to none.
+#[test]
+fn loops_of_more_steps_than_can_be_counted_are_errors() {
+    #[differentiable]
+    fn sum(x: Vector<f64>, #[plain] last: usize, #[plain] down: bool) -> Scalar<f64> {
+        let mut sum = scalar(0.0);
+        if down {
+            for k in rolled((0..=last).rev()) {
+                sum += x[k];
+            }
+        } else {
+            for k in rolled(0..=last) {
+                sum += x[k];
+            }
+        }
+        sum
+    }
+    let x = v(&[1.0, 2.0]);
+    assert_eq!([true, false].map(|down| sum(&x, 1, down).item()), [3.0, 3.0]);
+    for down in [true, false] {
+        let message = error_of(|x| sum(x, usize::MAX, down)).to_string();
+        assert!(message.contains("tests/regressions.rs") && message.contains("iota"), "{message}");
+    }
+}

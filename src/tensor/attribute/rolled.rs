@@ -40,7 +40,7 @@ impl<A: Algebra> Steps<A> for Range<usize> {
 impl<A: Algebra> Steps<A> for RangeInclusive<usize> {
     #[track_caller]
     fn run<C: Tree<A>>(self, carry: C, step: impl Fn(C, Tensor<A, i64, R0>) -> C) -> C {
-        let count = if self.is_empty() { 0 } else { *self.end() - *self.start() + 1 };
+        let count = if self.is_empty() { 0 } else { (self.end() - self.start()).saturating_add(1) };
         counted((*self.start() as i64, count, false), carry, step)
     }
 }
@@ -48,7 +48,7 @@ impl<A: Algebra> Steps<A> for RangeInclusive<usize> {
 /// The steps of a range that is read from its end.
 fn counted_down(mut range: impl DoubleEndedIterator<Item = usize>) -> (i64, usize, bool) {
     match (range.next(), range.next_back()) {
-        (Some(last), Some(first)) => (first as i64, last - first + 1, true),
+        (Some(last), Some(first)) => (first as i64, (last - first).saturating_add(1), true),
         (Some(only), None) => (only as i64, 1, true),
         _ => (0, 0, true),
     }
