@@ -66,9 +66,9 @@ pub fn trisolv(l: Matrix<f64>, b: Vector<f64>) -> Vector<f64> {
 /// The product of a symmetric matrix, of which the lower triangle is read, and another, added to a third.
 #[differentiable]
 pub fn symm(
-    mut c: Matrix<f64>,
     a: Matrix<f64>,
     b: Matrix<f64>,
+    mut c: Matrix<f64>,
     #[plain] alpha: f64,
     #[plain] beta: f64,
 ) -> Matrix<f64> {
@@ -87,7 +87,7 @@ pub fn symm(
 
 /// The product of a matrix and its transpose, added to the lower triangle of another.
 #[differentiable]
-pub fn syrk(mut c: Matrix<f64>, a: Matrix<f64>, #[plain] alpha: f64, #[plain] beta: f64) -> Matrix<f64> {
+pub fn syrk(a: Matrix<f64>, mut c: Matrix<f64>, #[plain] alpha: f64, #[plain] beta: f64) -> Matrix<f64> {
     let (n, m) = (a.shape()[0], a.shape()[1]);
     for i in rolled(0..n) {
         c[i] *= build(n, |j| if j <= i { scalar(beta) } else { scalar(1.0) });

@@ -2,26 +2,33 @@
 
 use deltaray::prelude::*;
 
-/// The extents of arrays, and numbers of steps.
-pub struct Sizes {
-    /// Rows of matrices.
-    pub matrix: usize,
-    /// Rows of grids in two dimensions.
-    pub grid: usize,
-    /// Rows of grids in three dimensions.
-    pub cube: usize,
-    /// Steps in time.
-    pub steps: usize,
+/// The sizes that kernels run at: those of NPBench, and smaller ones for tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    Test,
+    S,
+    M,
+    L,
+    Paper,
 }
 
-impl Sizes {
-    /// The sizes of a name.
-    pub fn named(name: &str) -> Option<Sizes> {
-        match name {
-            "S" => Some(Sizes { matrix: 60, grid: 50, cube: 25, steps: 8 }),
-            "M" => Some(Sizes { matrix: 200, grid: 100, cube: 40, steps: 15 }),
-            "L" => Some(Sizes { matrix: 400, grid: 200, cube: 70, steps: 40 }),
-            _ => None,
+impl Preset {
+    /// The preset of a name on the command line.
+    pub fn named(name: &str) -> Option<Preset> {
+        Some(match name {
+            "S" => Preset::S,
+            "M" => Preset::M,
+            "L" => Preset::L,
+            "paper" => Preset::Paper,
+            _ => return None,
+        })
+    }
+
+    /// The extents for a test, or those of this preset among four.
+    pub fn of<const COUNT: usize>(self, test: [usize; COUNT], presets: [[usize; COUNT]; 4]) -> [usize; COUNT] {
+        match self {
+            Preset::Test => test,
+            preset => presets[preset as usize - 1],
         }
     }
 }
@@ -46,9 +53,16 @@ pub fn table(rows: usize, columns: usize, seed: u64) -> Matrix<Concrete, f64> {
     Matrix::from_elements((rows, columns), numbers(rows * columns, seed))
 }
 
-/// A cube of them.
-pub fn grid(rows: usize, seed: u64) -> Tensor3<Concrete, f64> {
-    Tensor3::from_elements((rows, rows, rows), numbers(rows * rows * rows, seed))
+/// An array of three axes of them.
+pub fn grid(shape: [usize; 3], seed: u64) -> Tensor3<Concrete, f64> {
+    let [a, b, c] = shape;
+    Tensor3::from_elements((a, b, c), numbers(a * b * c, seed))
+}
+
+/// An array of four axes of them.
+pub fn images(shape: [usize; 4], seed: u64) -> Tensor4<Concrete, f64> {
+    let [a, b, c, d] = shape;
+    Tensor4::from_elements((a, b, c, d), numbers(a * b * c * d, seed))
 }
 
 /// A symmetric positive definite matrix, of a diagonal that outweighs the rest.

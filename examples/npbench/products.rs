@@ -14,7 +14,7 @@ pub fn bicg(a: Matrix<f64>, p: Vector<f64>, r: Vector<f64>) -> (Vector<f64>, Vec
 }
 
 #[differentiable]
-pub fn gemm(c: Matrix<f64>, a: Matrix<f64>, b: Matrix<f64>, #[plain] alpha: f64, #[plain] beta: f64) -> Matrix<f64> {
+pub fn gemm(a: Matrix<f64>, b: Matrix<f64>, c: Matrix<f64>, #[plain] alpha: f64, #[plain] beta: f64) -> Matrix<f64> {
     alpha * a.dot(b) + beta * c
 }
 

@@ -1,0 +1,141 @@
+"""Times the kernels of examples/npbench here, in JAX and in NumPy, in turns, and writes what was found to NPBENCH.md.
+
+    python compare.py BINARY --dace PATH [--presets S,M] [--rounds N] [--minutes N] [KERNEL...]
+
+PATH is a checkout of spcl/dace (ed66880 or later), whose `tests/npbench` has the references. A tool that takes longer than so many
+minutes for a kernel is left out.
+"""
+
+import argparse
+import collections
+import importlib.metadata
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from kernels import REFERENCES
+
+HERE = pathlib.Path(__file__).parent
+# Loops over rows and elements, where others copy whole arrays.
+LOOPS = {
+    "adi", "cholesky", "deriche", "floyd_warshall", "ludcmp", "seidel_2d", "symm", "syrk", "trisolv", "trmm",
+}
+
+
+def tools(kernel):
+    """The tools that have a kernel."""
+    _, jax, _, _, numpy, _ = REFERENCES[kernel]
+    return ["deltaray", *["reference"] * bool(jax), "best", *["numpy"] * bool(numpy)]
+
+
+def run(command, core, minutes):
+    """The numbers of the last line that a command prints, or none if it fails or takes too long."""
+    try:
+        done = subprocess.run(
+            command,
+            env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            preexec_fn=lambda: os.sched_setaffinity(0, [core]),
+            capture_output=True,
+            text=True,
+            timeout=60 * minutes,
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    if done.returncode != 0:
+        print(done.stderr.strip().splitlines()[-1:], file=sys.stderr)
+        return None
+    return done.stdout.splitlines()[-1].split()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binary")
+    parser.add_argument("--dace", required=True)
+    parser.add_argument("--presets", default="S")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--out", default=str(HERE.parent / "NPBENCH.md"))
+    parser.add_argument("kernels", nargs="*")
+    options = parser.parse_intermixed_args()
+    core = min(os.sched_getaffinity(0))
+    chosen = [kernel for kernel in REFERENCES if not options.kernels or kernel in options.kernels]
+    found = collections.defaultdict(list)
+    checked = {}
+    for preset in options.presets.split(","):
+        for kernel in chosen:
+            with tempfile.TemporaryDirectory() as folder:
+                written = subprocess.run(
+                    [options.binary, preset, kernel, "--write", folder], capture_output=True, text=True, check=True
+                )
+                pathlib.Path(folder, "shapes").write_text(written.stdout)
+                late = set()
+                for _ in range(options.rounds):
+                    for tool in tools(kernel):
+                        if tool in late:
+                            continue
+                        own = tool == "deltaray"
+                        peer = [sys.executable, str(HERE / "run.py"), tool, kernel, folder, "--dace", options.dace]
+                        words = run([options.binary, preset, kernel] if own else peer, core, options.minutes)
+                        if words is None:
+                            late.add(tool)
+                            continue
+                        value, both, total, slope = [words[at] for at in (1, 2, 4, 5)] if own else words
+                        found[preset, kernel, tool].append((float(value), float(both)))
+                        checked[preset, kernel, tool] = (float(total), float(slope))
+            print(preset, kernel, {tool: found.get((preset, kernel, tool)) for tool in tools(kernel)}, flush=True)
+
+    def of(preset, kernel, tool):
+        rows = found.get((preset, kernel, tool))
+        return rows and [statistics.median(column) for column in zip(*rows)]
+
+    def differs(preset, kernel, tool):
+        own, other = checked.get((preset, kernel, "deltaray")), checked.get((preset, kernel, tool))
+        pairs = zip(own, other) if own and other else []
+        return any(abs(a - b) > 1e-6 * (1.0 + abs(a)) for a, b in pairs)
+
+    def number(milliseconds):
+        return f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
+
+    versions = ", ".join(f"{tool} {importlib.metadata.version(tool)}" for tool in ("jax", "numpy"))
+    text = [
+        "# NPBench",
+        "",
+        "Medians in milliseconds on one core, value / value and gradient. \"Reference\" is JAX as the tests of DaCe have it, \"best\" as "
+        "one would write it for speed (`npbench/best.py`); behind both, how many times as long value and gradient take as ours. "
+        "NumPy has values only. Written by `scripts/compare --npbench`, which runs the tools in turns; ratios are comparable, "
+        "times are this machine's.",
+        "",
+        f"{versions}; medians of {options.rounds} rounds; f64; – is a tool that has no such kernel, or took longer than "
+        f"{options.minutes:g} minutes; ≠ one whose sums differ from ours.",
+    ]
+    for preset in options.presets.split(","):
+        text += ["", f"## {preset}", "", "| kernel | deltaray | reference | best | NumPy |", "|---|--:|--:|--:|--:|"]
+        ratios = []
+        for kernel in chosen:
+            own = of(preset, kernel, "deltaray")
+            if not own:
+                text.append(f"| {kernel} | – | – | – | – |")
+                continue
+            row = f"| {kernel} | {number(own[0])} / {number(own[1])} (×{own[1] / own[0]:.1f}) |"
+            for tool in ("reference", "best"):
+                other = of(preset, kernel, tool)
+                if not other:
+                    row += " – |"
+                    continue
+                sign = " ≠" if differs(preset, kernel, tool) else ""
+                row += f" {number(other[0])} / {number(other[1])} ({other[0] / own[0]:.2g}×, **{other[1] / own[1]:.2g}×**){sign} |"
+                if tool == "reference" and kernel in LOOPS:
+                    ratios.append(other[1] / own[1])
+            other = of(preset, kernel, "numpy")
+            text.append(row + (f" {number(other[0])} |" if other else " – |"))
+        if ratios:
+            mean = statistics.geometric_mean(ratios)
+            text += ["", f"Loops over rows and elements: {mean:.3g} times the reference's speed, geometric mean of {len(ratios)}."]
+    pathlib.Path(options.out).write_text("\n".join(text) + "\n")
+    print("\n".join(text))
+
+
+main()

@@ -1,0 +1,113 @@
+"""Times one kernel of NPBench in another tool, on the arrays that the example wrote.
+
+    python run.py (reference|best|numpy) KERNEL FOLDER [--dace PATH]
+
+Prints milliseconds of the value, and of the value with the gradient, the value, and the sum of the gradient's squares; of NumPy
+the first alone.
+"""
+
+import argparse
+import ast
+import pathlib
+import time
+
+import numpy as np
+
+from kernels import REFERENCES
+
+
+def arguments(folder):
+    """The arrays and the numbers of steps."""
+    lines = (folder / "shapes").read_text().splitlines()
+    arrays, steps = [], []
+    for line in lines:
+        name, rest = line.split(" ", 1)
+        if name.isdigit():
+            arrays.append(np.fromfile(folder / name).reshape(ast.literal_eval(rest)))
+        else:
+            steps = ast.literal_eval(rest.removeprefix("steps "))
+    return arrays, steps
+
+
+def functions(path, file):
+    """The functions of a test of DaCe that are plain Python: those with annotations are programs of its own."""
+    source = (pathlib.Path(path) / "tests/npbench" / f"{file}_test.py").read_text()
+    plain = [
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list and not node.name.startswith(("run_", "test_"))
+    ]
+    names = {"np": np}
+    exec(compile(ast.Module(plain, []), file, "exec"), names)
+    return names
+
+
+def best(run):
+    """The least of some times, in milliseconds."""
+    least, begun = float("inf"), time.perf_counter()
+    for _ in range(20):
+        start = time.perf_counter()
+        run()
+        least = min(least, time.perf_counter() - start)
+        if time.perf_counter() - begun > 2.0:
+            break
+    return 1e3 * least
+
+
+def in_numpy(dace, name, arrays, steps):
+    file, *_, function, given = REFERENCES[name]
+    call = functions(dace, file)[function]
+
+    def run():
+        # References write into their arguments.
+        return call(*given([array.copy() for array in arrays], steps))
+
+    copies = best(lambda: [array.copy() for array in arrays])
+    print(max(best(run) - copies, 0.0), "nan nan nan")
+
+
+def in_jax(tool, dace, name, arrays, steps):
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+
+    jax.config.update("jax_enable_x64", True)
+    own = None
+    if tool == "best":
+        import best as ours
+
+        own = getattr(ours, name, None)
+    if own is None:
+        file, function, modules, given, *_ = REFERENCES[name]
+        call = functions(dace, file)[function]
+        known = {"jax": jax, "jnp": jnp, "lax": lax}
+        # Called inside of `jax.jit`, where nothing can be waited for.
+        if "jax" in modules.split():
+            known["jax"] = type("Jax", (), {"block_until_ready": staticmethod(lambda value: value)})
+        modules = [known[module] for module in modules.split()]
+
+        def own(x, steps):
+            return call(*modules, *given(x, steps))
+
+    rest = [jnp.asarray(array) for array in arrays[1:]]
+    first = jnp.asarray(arrays[0])
+    value = jax.jit(lambda first, *rest: own([first, *rest], steps))
+    both = jax.jit(jax.value_and_grad(lambda first, *rest: own([first, *rest], steps)))
+    total, slope = both(first, *rest)
+    float(value(first, *rest))
+    alone = best(lambda: value(first, *rest).block_until_ready())
+    together = best(lambda: jax.block_until_ready(both(first, *rest)))
+    print(alone, together, float(total), float(jnp.sum(slope**2)))
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("tool", choices=["reference", "best", "numpy"])
+parser.add_argument("kernel")
+parser.add_argument("folder", type=pathlib.Path)
+parser.add_argument("--dace", required=True)
+options = parser.parse_args()
+given = arguments(options.folder)
+if options.tool == "numpy":
+    in_numpy(options.dace, options.kernel, *given)
+else:
+    in_jax(options.tool, options.dace, options.kernel, *given)
