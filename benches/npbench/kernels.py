@@ -1,8 +1,8 @@
 """The kernels of examples/npbench, and how the references of DaCe's tests are called for each.
 
-A reference is a function of `tests/npbench` in a checkout of spcl/dace, whose first three words are its file, the function in JAX and
-the one in NumPy. It is called with modules of JAX, then with these arguments: `x[i]` are the arrays that the example writes, in
-its order, `steps` its numbers of steps. The gradient is that by `x[0]`.
+References are functions of `tests/npbench` in a checkout of spcl/dace: their file, the function in JAX, the modules that it is given,
+its other arguments, the function in NumPy and its arguments. `x` are the arrays that the example writes, in its order, `s` its
+numbers of steps. Gradients are those by all of the arrays.
 """
 
 ALPHA, BETA = 1.5, 1.2

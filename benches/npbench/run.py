@@ -78,7 +78,7 @@ def in_jax(tool, dace, name, arrays, steps):
 
         own = getattr(ours, name, None)
     if own is None:
-        file, function, modules, given, *_ = REFERENCES[name]
+        file, function, modules, ordered, *_ = REFERENCES[name]
         call = functions(dace, file)[function]
         known = {"jax": jax, "jnp": jnp, "lax": lax}
         # Called inside of `jax.jit`, where nothing can be waited for.
@@ -87,17 +87,16 @@ def in_jax(tool, dace, name, arrays, steps):
         modules = [known[module] for module in modules.split()]
 
         def own(x, steps):
-            return call(*modules, *given(x, steps))
+            return call(*modules, *ordered(x, steps))
 
-    rest = [jnp.asarray(array) for array in arrays[1:]]
-    first = jnp.asarray(arrays[0])
-    value = jax.jit(lambda first, *rest: own([first, *rest], steps))
-    both = jax.jit(jax.value_and_grad(lambda first, *rest: own([first, *rest], steps)))
-    total, slope = both(first, *rest)
-    float(value(first, *rest))
-    alone = best(lambda: value(first, *rest).block_until_ready())
-    together = best(lambda: jax.block_until_ready(both(first, *rest)))
-    print(alone, together, float(total), float(jnp.sum(slope**2)))
+    given = [jnp.asarray(array) for array in arrays]
+    value = jax.jit(lambda *given: own(list(given), steps))
+    both = jax.jit(jax.value_and_grad(lambda *given: own(list(given), steps), argnums=tuple(range(len(given)))))
+    total, slopes = both(*given)
+    float(value(*given))
+    alone = best(lambda: value(*given).block_until_ready())
+    together = best(lambda: jax.block_until_ready(both(*given)))
+    print(alone, together, float(total), float(sum(jnp.sum(slope**2) for slope in slopes)))
 
 
 parser = argparse.ArgumentParser()

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! For each kernel it prints how many milliseconds the value takes, and the value with the gradient, compiled for one thread. The
-//! gradient is that of the sum of one result by the first argument; this sum follows, and the sum of the gradient's squares, by
-//! which other tools are checked. With `--write FOLDER` it writes the arguments there instead, as numbers of eight bytes, and
+//! gradient is that of the sum of one result by all arguments; this sum follows, and the sum of the gradient's squares, by which
+//! other tools are checked. With `--write FOLDER` it writes the arguments there instead, as numbers of eight bytes, and
 //! prints their shapes: `scripts/compare --npbench` measures other tools on them.
 
 mod factorisations;
