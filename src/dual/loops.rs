@@ -336,10 +336,9 @@ impl BackwardLoop {
         let needs = |graph: &Graph, roots: &[NodeId], held: &Held| {
             needs_beside(graph, &step.levels(graph), roots, proper, held)
         };
-        let Restored { held, arrays: restored, nodes, positions: overwritten, overwritten: over, mut renamed } =
+        let Restored { needed, arrays: restored, nodes, positions: overwritten, overwritten: over, mut renamed } =
             Restored::new(&forward.undoing, &mut graph, (&step.held(), &needs), &results, &again);
         results.splice(arrays..arrays, nodes);
-        let needed = needs(&graph, &results, &held).step;
         let known: HashSet<NodeId> = stored.iter().copied().collect();
         let (mut residuals, mut missing): (HashSet<NodeId>, Vec<NodeId>) = (HashSet::new(), Vec::new());
         for id in needed {

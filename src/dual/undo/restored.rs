@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 /// The arrays that a backward loop restores.
 pub(crate) struct Restored {
-    /// The values at hand.
-    pub(crate) held: Held,
+    /// The values of the forward pass that the results and these arrays need.
+    pub(crate) needed: Vec<NodeId>,
     /// The restored ones of the arrays that the forward loop prepared for it.
     pub(crate) arrays: Vec<usize>,
     /// Those before a step.
@@ -33,9 +33,9 @@ impl Restored {
         results: &[NodeId],
         again: &HashMap<NodeId, NodeId>,
     ) -> Restored {
-        let mut all_held = held.clone();
+        let (before, mut held) = (held, held.clone());
         let all: Vec<Vec<NodeId>> = (0..undoing.arrays.len()).map(|at| undoing.overwritten(at, graph)).collect();
-        undoing.arrays.iter().zip(&all).for_each(|(array, overwritten)| array.hold(overwritten, &mut all_held));
+        undoing.arrays.iter().zip(&all).for_each(|(array, overwritten)| array.hold(overwritten, &mut held));
         let mut of: HashMap<NodeId, usize> = HashMap::new();
         for (at, array) in undoing.arrays.iter().enumerate() {
             of.extend(array.versions().map(|id| (id, at)));
@@ -43,15 +43,15 @@ impl Restored {
         let mut arrays: Vec<usize> = Vec::new();
         let mut roots = results.to_vec();
         let (mut nodes, mut renamed) = (Vec::new(), HashMap::new());
-        let Needs { step: stored, given, .. } = loop {
-            let needed = needs(graph, &roots, &all_held);
-            let given: HashSet<usize> = needed.given.iter().filter_map(|id| of.get(id).copied()).collect();
+        let Needs { step: needed, given, .. } = loop {
+            let found = needs(graph, &roots, &held);
+            let given: HashSet<usize> = found.given.iter().filter_map(|id| of.get(id).copied()).collect();
             let mut more: Vec<usize> = given.into_iter().filter(|at| !arrays.contains(at)).collect();
             // Where the array before the first write is taken from elsewhere, versions in between are not on the way to it.
-            let between = needed.given.iter().filter_map(|id| renamed.get(id).copied());
+            let between = found.given.iter().filter_map(|id| renamed.get(id).copied());
             let between: Vec<NodeId> = between.filter(|id| !roots.contains(id)).collect();
             if more.is_empty() && between.is_empty() {
-                break needed;
+                break found;
             }
             roots.extend(between);
             more.sort_unstable();
@@ -69,10 +69,10 @@ impl Restored {
         let read = each.enumerate().filter(|(_, it)| is_read(it)).map(|(position, (_, id))| (position, id));
         let (positions, overwritten): (Vec<usize>, Vec<NodeId>) = read.unzip();
         let mut known: Vec<NodeId> = arrays.iter().map(|&at| undoing.arrays[at].last()).collect();
-        known.extend(overwritten.iter().chain(&stored));
+        known.extend(overwritten.iter().chain(&needed));
         if !again.is_empty() && !is_acyclic(graph, &known, &roots, &renamed) {
-            return Restored::new(undoing, graph, (held, needs), results, &HashMap::new());
+            return Restored::new(undoing, graph, (before, needs), results, &HashMap::new());
         }
-        Restored { held: all_held, arrays, nodes, positions, overwritten, renamed }
+        Restored { needed, arrays, nodes, positions, overwritten, renamed }
     }
 }

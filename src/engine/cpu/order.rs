@@ -109,7 +109,7 @@ const FAR: f64 = 8.0;
 const FIRST_CACHE: u64 = 48 << 10;
 /// What a combination with elements that lie apart costs.
 const SCATTERED: f64 = 8.0;
-/// What an element of a run costs that is reduced, and a pair of elements whose products are summed; and the end of each.
+/// The cost of an element of a run that is reduced, and of a pair of elements whose products are summed; and of the end of each.
 const REDUCED: (f64, f64) = (1.0, 20.0);
 const PAIR: (f64, f64) = (1.5, 32.0);
 /// Elements of a cache line.
@@ -315,7 +315,7 @@ impl Choice<'_> {
         let [store] = &self.nest.stores[..] else { return None };
         let Mode::Reduce(op) = store.mode else { return None };
         let is_plain = store.index.is_none() && store.guards.is_empty();
-        // What loops inside of a tile add up is not reduced until they end.
+        // Sums of loops inside of a tile are not reduced until these end.
         let is_kept = order.inner.last().is_none_or(|&(axis, _)| store.at.coefficients[axis] != 0);
         let along = order.vector.0;
         let is_run = |id: ValueId| match &self.nest.values[id as usize].0 {

@@ -103,7 +103,7 @@ impl<A: Algebra> Steps<A> for MovingRange<A> {
                 cond(is_inside, || step(duplicate(&carry), position.clone()), || duplicate(&carry))
             });
         }
-        // What is carried is an end of the range that is left: so no position wraps around, at any ends.
+        // The loop carries an end of the range that is left: so no position wraps around, at any ends.
         if down {
             let goes_on = |(_, end): &(C, Tensor<A, i64, R0>)| end.gt(&start);
             let backward = |(carry, end): (C, Tensor<A, i64, R0>)| {

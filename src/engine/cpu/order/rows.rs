@@ -148,7 +148,7 @@ impl Choice<'_> {
         Some((order, cost))
     }
 
-    /// What the reduction of a row costs, of a store that reduces each row to an element, or all rows to one; but not of products
+    /// The cost of the reduction of a row, of a store that reduces each row to an element, or all rows to one; but not of products
     /// whose sums are one instruction.
     fn reduction(&self, store: &Store, inner: usize, axis: usize) -> Option<f64> {
         match (store.at.coefficients[inner], store.at.coefficients[axis]) {
