@@ -38,9 +38,10 @@ pub(crate) enum Class {
     Call,
 }
 
-/// Products with fewer multiplications than this, or an extent below [`PRODUCT_EXTENT`], are nests, into which operands fuse.
+/// Products with fewer multiplications than this are nests, into which operands fuse; so are those of vectors, and those whose
+/// rows and columns are both few.
 const PRODUCT_WORK: usize = 4096;
-const PRODUCT_EXTENT: usize = 4;
+const FEW: usize = 4;
 
 /// The labels of a contraction in the order of a nest's domain: those of the result, then those that are summed.
 pub(crate) fn domain_labels(spec: &Contraction) -> SmallVec<[u8; 4]> {
@@ -68,8 +69,9 @@ fn contraction_class(spec: &Contraction, left: &[usize], right: &[usize]) -> Cla
         return Class::Pointwise;
     }
     let extent = |labels: &[u8]| steps(labels.iter().map(|&l| spec.extent(l, left, right)));
-    let sizes = [extent(&rows), extent(&summed), extent(&columns)];
-    let large = steps(sizes) >= PRODUCT_WORK && sizes.iter().all(|&n| n >= PRODUCT_EXTENT);
+    let sizes @ [rows, _, columns] = [extent(&rows), extent(&summed), extent(&columns)];
+    let is_matrix = sizes.iter().all(|&extent| extent > 1) && rows.max(columns) >= FEW;
+    let large = steps(sizes) >= PRODUCT_WORK && is_matrix;
     if large { Class::Product } else { Class::Reducing }
 }
 

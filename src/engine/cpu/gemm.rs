@@ -200,6 +200,29 @@ kernels!(f32, 8, Half32: 16, Wide32: 32);
 kernels!(i64, 4, BitsHalf64: 8, BitsWide64: 16);
 kernels!(i32, 8, BitsHalf32: 16, BitsWide32: 32);
 
+/// Whether the product of transposes takes less. `are_runs` says whether the elements of a column of the left operand are together,
+/// those of a row of the right one, and those of a column, and a row, of the result.
+#[inline(always)]
+fn is_swapped<const R: usize, const C: usize>([m, k, n]: [usize; 3], are_runs: [[bool; 2]; 2]) -> bool {
+    let [[left, right], [by_column, by_row]] = are_runs;
+    cycles::<R, C>([n, k, m], left, by_column) < cycles::<R, C>([m, k, n], right, by_row)
+}
+
+/// About the cycles of a product: of kernels, of packing, and of writes of other elements than those of a kernel's whole rows.
+#[inline(always)]
+fn cycles<const R: usize, const C: usize>([m, k, n]: [usize; 3], is_right_run: bool, is_result_run: bool) -> f64 {
+    let (rows, columns, rest) = (m.next_multiple_of(R) as f64, (n - n % C) as f64, (n % C) as f64);
+    let kernels = rows * n.div_ceil(C) as f64;
+    let right = match is_right_run {
+        true if m <= DIRECT => 0.0,
+        true => columns / 8.0,
+        false => columns,
+    };
+    let left = if n <= DIRECT { 0.0 } else { rows };
+    let alone = if is_result_run { 2.0 * rest } else { 3.0 * n as f64 };
+    (kernels + right + rest + left) * k as f64 + alone * m as f64
+}
+
 /// The product with kernels of `R` rows and `C` columns.
 #[inline(always)]
 unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize>(
@@ -209,12 +232,10 @@ unsafe fn blocked<T: Element, K: Kernel<T, R, C>, const R: usize, const C: usize
     add: bool,
     packing: &mut [Line],
 ) {
-    // Kernels write rows; a result whose columns are together is the transpose of the product of transposes. So is one of
-    // few columns, which a kernel's would be wasted on.
-    let computed = |m: usize, n: usize| m.next_multiple_of(R) * n.next_multiple_of(C);
-    let (m, n) = (rows.len(), columns.len());
-    let is_swapped = (c.rows.is_run() && !c.columns.is_run()) || 3 * computed(n, m) < 2 * computed(m, n);
-    let ([rows, columns], [a, b, c]) = match is_swapped {
+    // A product is the transpose of the product of transposes too.
+    let sizes = [rows.len(), k, columns.len()];
+    let are_runs = [[a.rows.is_run(), b.columns.is_run()], [c.rows.is_run(), c.columns.is_run()]];
+    let ([rows, columns], [a, b, c]) = match is_swapped::<R, C>(sizes, are_runs) {
         true => ([columns, rows], [b.transposed(), a.transposed(), c.transposed()]),
         false => ([rows, columns], [a, b, c]),
     };
@@ -349,8 +370,12 @@ unsafe fn pack<T: Element, const W: usize>(
                 }
                 None => {
                     let pieces = Pieces::<W>::new(places);
+                    let is_whole = places.len() == W;
                     counted!(p in 0..depths.len() => {
                         let (from, to) = (start.wrapping_offset(depths[p]), panel.wrapping_add(p.wrapping_mul(W)));
+                        if !is_whole {
+                            store(to.cast(), [T::ZERO; W]);
+                        }
                         let together = |place, line| {
                             let (from, to) = (from.wrapping_offset(place), to.wrapping_add(line));
                             store(to.cast(), load(from.cast::<[T; PIECE]>()));
@@ -358,9 +383,6 @@ unsafe fn pack<T: Element, const W: usize>(
                         let alone =
                             |place, line| store(to.wrapping_add(line), load(from.wrapping_offset(place).cast_const()));
                         pieces.each(together, alone);
-                        counted!(at in (places.len())..W => {
-                            store(to.wrapping_add(at), T::ZERO);
-                        });
                     });
                 }
             }

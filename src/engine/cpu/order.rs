@@ -2,7 +2,7 @@
 
 mod rows;
 
-use super::split::chunks_worth;
+use super::split::{CHUNKS, chunks_worth};
 use super::stretch::inner_axes;
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Mode, Nest, Store, Value, ValueId};
@@ -112,6 +112,9 @@ const SCATTERED: f64 = 8.0;
 /// The cost of an element of a run that is reduced, and of a pair of elements whose products are summed; and of the end of each.
 const REDUCED: (f64, f64) = (1.0, 20.0);
 const PAIR: (f64, f64) = (1.5, 32.0);
+/// The same of runs that are combined into one.
+const COMBINED: (f64, f64) = (0.75, 8.0);
+const COMBINED_PAIR: (f64, f64) = (1.25, 8.0);
 /// Elements of a cache line.
 const LINE: u64 = 8;
 /// How much more than sums of tiles, which threads share, rows may cost that each belong to one thread.
@@ -275,14 +278,26 @@ impl Choice<'_> {
         let cost = self.cost(&inside);
         let is_summed = |store: &Store| store.mode != Mode::Write && store.at.coefficients[vector] == 0;
         let has_sums = self.nest.stores.iter().any(is_summed);
-        let is_one = cut && inside.vector.1 <= TILE;
-        if inside.inner.is_empty() || !(is_one || has_sums) {
+        // The tiles of each chunk would go through all rows, and be few or short.
+        let rows: usize = inside.inner.iter().map(|&(_, extent)| extent).product();
+        let is_short = inside.vector.1 <= TILE || (self.combines(vector) && inside.vector.1 < rows.min(CHUNKS) * TILE);
+        let is_split = cut && is_short;
+        if inside.inner.is_empty() || !(is_split || has_sums) {
             return (inside, cost);
         }
         let outside = self.order(vector, false);
         let outside_cost = self.cost(&outside);
         let most = if cut { SHARED * cost } else { cost };
-        if is_one || outside_cost < most { (outside, outside_cost) } else { (inside, cost) }
+        if is_split || outside_cost < most { (outside, outside_cost) } else { (inside, cost) }
+    }
+
+    /// Whether a store combines elements that this axis does not lead to.
+    fn combines(&self, vector: usize) -> bool {
+        let combines = |store: &Store| {
+            let at = &store.at.coefficients;
+            store.mode != Mode::Write && at[vector] != 0 && self.long.iter().any(|&axis| at[axis] == 0)
+        };
+        self.nest.stores.iter().any(combines)
     }
 
     /// Whether a smallest tile's elements of all accesses, with what lies between them, stay in the first-level cache.
@@ -308,21 +323,35 @@ impl Choice<'_> {
         }
     }
 
-    /// Whether the nest does nothing but reduce runs of elements, or sum their products or squares of differences: then one
-    /// instruction is for all steps of the loop around that of the vector axis. What an element, or pair, costs then, and the end
-    /// of a run.
+    /// Whether the nest does nothing but reduce runs of elements, each or all of them column by column, or sum their products or
+    /// squares of differences: then one instruction is for all steps of the loop around that of the vector axis. What an element,
+    /// or pair, costs then, and the end of a run.
     fn reduces_rows(&self, order: &Order) -> Option<(f64, f64)> {
         let [store] = &self.nest.stores[..] else { return None };
         let Mode::Reduce(op) = store.mode else { return None };
-        let is_plain = store.index.is_none() && store.guards.is_empty();
+        if store.index.is_some() || !store.guards.is_empty() || self.nest.values.len() > 4 {
+            return None;
+        }
+        let along = order.vector.0;
+        let step = |id: ValueId| match &self.nest.values[id as usize].0 {
+            Value::Load { at, guards, .. } => guards.is_empty().then_some(at.coefficients[along]),
+            _ => None,
+        };
+        let is_run = |id: ValueId| step(id) == Some(1);
+        let value = |id: ValueId| &self.nest.values[id as usize].0;
+        if store.at.coefficients[along] == 1 {
+            let &(rows, _) = order.inner.last().or(order.outer.last())?;
+            let each = match *value(store.value) {
+                Value::Binary(Binary::Mul, a, b) if self.is_fused(store.value) => {
+                    let is_pair = matches!((step(a)?, step(b)?), (1, 0 | 1) | (0, 1));
+                    is_pair.then_some(COMBINED_PAIR)
+                }
+                _ => is_run(store.value).then_some(COMBINED),
+            };
+            return each.filter(|_| store.at.coefficients[rows] == 0);
+        }
         // Sums of loops inside of a tile are not reduced until these end.
         let is_kept = order.inner.last().is_none_or(|&(axis, _)| store.at.coefficients[axis] != 0);
-        let along = order.vector.0;
-        let is_run = |id: ValueId| match &self.nest.values[id as usize].0 {
-            Value::Load { at, guards, .. } => guards.is_empty() && at.coefficients[along] == 1,
-            _ => false,
-        };
-        let value = |id: ValueId| &self.nest.values[id as usize].0;
         let of_pairs = match *value(store.value) {
             Value::Binary(Binary::Mul, a, b) => is_run(a) && is_run(b),
             Value::Unary(Unary::Powi(2), a) => match *value(a) {
@@ -336,8 +365,12 @@ impl Choice<'_> {
             _ if is_run(store.value) => REDUCED,
             _ => return None,
         };
-        let fits = is_plain && is_kept && store.at.coefficients[along] == 0 && self.nest.values.len() <= 4;
-        fits.then_some(each)
+        (is_kept && store.at.coefficients[along] == 0).then_some(each)
+    }
+
+    /// Whether a value is a product that is computed together with its sum.
+    fn is_fused(&self, id: ValueId) -> bool {
+        self.summed[id as usize] && self.nest.values[id as usize].1.is_float()
     }
 
     /// What a nest costs in an order, in simple operations on an element.

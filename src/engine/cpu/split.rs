@@ -63,7 +63,7 @@ pub(super) struct Split {
 const WORK: usize = 1 << 16;
 const LEAST: usize = 1 << 20;
 /// Chunks at most; of those that combine into memory of their own, fewer.
-const CHUNKS: usize = 64;
+pub(super) const CHUNKS: usize = 64;
 const PARTIAL_CHUNKS: usize = 16;
 /// Chunks of a vector axis begin at whole cache lines of any element type.
 const ALIGNED: usize = 64;

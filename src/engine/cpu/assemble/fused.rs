@@ -61,7 +61,7 @@ impl Assembler<'_> {
         let (result, a, b) = (stride(*result), stride(*a), stride(*b));
         let run = match run {
             OfRows::Each(run) => run,
-            OfRows::Columns(run) if result == a && result.1 == 0 => run,
+            OfRows::Columns(run) if result.1 == 0 => run,
             OfRows::Columns(_) => return,
         };
         self.code[depth].tile.clear();

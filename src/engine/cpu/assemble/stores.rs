@@ -20,7 +20,7 @@ impl Assembler<'_> {
         let width = dtype.bytes() as isize;
         let step = self.step(&store.at) as isize;
         let isa = self.isa;
-        if let Some(Fused { a, b, difference }) = fused {
+        if let Some(Fused { mut a, mut b, difference }) = fused {
             if store.index.is_some() {
                 let run = vector::multiply_add(isa, dtype, self.operand(a, true), self.operand(b, true));
                 self.combine_row(store, (run, Some(self.place(a)), self.place(b)));
@@ -37,7 +37,16 @@ impl Assembler<'_> {
                     self.of_rows = Some(OfRows::Each(vector::dots(isa, dtype)));
                     vector::dot(isa, dtype)
                 }
-                _ => vector::multiply_add(isa, dtype, self.operand(a, true), self.operand(b, true)),
+                _ => {
+                    // What is one element of a row comes first, if anything is.
+                    let operands = [self.operand(a, true), self.operand(b, true)];
+                    (a, b) = if operands[1] == Operand::One { (b, a) } else { (a, b) };
+                    let of_row = self.operand(a, true);
+                    if step == 1 {
+                        self.of_rows = Some(OfRows::Columns(vector::multiply_add_columns(isa, dtype, of_row)));
+                    }
+                    vector::multiply_add(isa, dtype, of_row, self.operand(b, true))
+                }
             };
             let (a, b) = (self.place(a), self.place(b));
             self.emit(depth, true, Instruction::Kernel { run, result, a, b, c: b });

@@ -89,7 +89,9 @@ impl Choice<'_> {
         let is_position = self.positions(&computed)?;
         let is_moved = |axis: usize| computed.iter().any(|&(id, _)| self.moved[id as usize] >> (axis % 64) & 1 == 1);
         let is_next = |axis: usize| computed.iter().all(|(_, at)| at.coefficients[axis] == 1);
-        let inner = self.long.iter().copied().rev().find(|&axis| is_next(axis) && !is_moved(axis))?;
+        let is_inner = |&axis: &usize| is_next(axis) && !is_moved(axis);
+        let steps = |axis: usize| self.memory.iter().filter(|at| at.coefficients[axis] == 1).count();
+        let inner = self.long.iter().copied().filter(is_inner).max_by_key(|&axis| steps(axis))?;
         // Positions that are the same for all rows are not worth a choice of their own.
         let leads = |axis: usize| computed.is_empty() || is_moved(axis);
         let (row, along, rest) = self.rows_along(inner, is_moved, leads)?;
@@ -160,8 +162,10 @@ impl Choice<'_> {
 
     /// Whether something is not just read.
     fn computes(&self) -> bool {
-        let is_read = |(value, _): &(Value, _)| matches!(value, Value::Load { .. } | Value::Constant(_));
-        !self.nest.values.iter().all(is_read)
+        let is_read = |(id, (value, _)): (usize, &(Value, _))| {
+            matches!(value, Value::Load { .. } | Value::Constant(_)) || self.is_fused(id as ValueId)
+        };
+        !self.nest.values.iter().enumerate().all(is_read)
     }
 
     /// The positions of the nest.

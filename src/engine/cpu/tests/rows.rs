@@ -2,9 +2,11 @@
 
 use super::{DTYPES, contents, executions_of, some};
 use crate::affine::AffineMap;
-use crate::algebra::Reduction;
+use crate::algebra::{Contraction, Reduction};
 use crate::concrete::run;
+use crate::engine::cpu::order::layout;
 use crate::engine::cpu::{Cpu, Program};
+use crate::kernel::{Step, lower};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type};
 use crate::term::{Body, Graph, Op, Scan};
@@ -198,5 +200,42 @@ fn short_rows_of_what_is_computed_are_reduced_tile_by_tile() {
                 }
             }
         }
+    }
+}
+
+/// Sums over the rows of products: of two matrices, and of a vector and a matrix.
+#[test]
+fn products_of_rows_are_summed_in_one_instruction_for_many() {
+    for dtype in [DType::F32, DType::F64] {
+        for [rows, columns] in [[8000, 2], [8000, 5], [999, 16], [333, 31], [100, 64], [50, 700], [3001, 513]] {
+            let (matrix, vector) = (some(dtype, &[rows, columns]), some(dtype, &[rows]));
+            for (left, labels) in [(&matrix, &[0, 1][..]), (&vector, &[0])] {
+                let mut graph: Graph = Graph::new(&[left.ty(), matrix.ty()], 0);
+                graph.add(Op::Contract(Contraction::new(labels, &[0, 1], &[1])), &[0, 1]);
+                let body = graph.finish(&[2]);
+                let arguments = [left.clone(), matrix.clone()];
+                let count = executions_of(&body, &arguments);
+                assert!(count <= 64, "{count} instructions for {dtype:?} {rows} × {columns} by {labels:?}");
+                let all = Program::new(&body, &Cpu::default().threads(3)).expect("there is memory");
+                let alone = Program::new(&body, &Cpu::default().threads(1)).expect("there is memory");
+                let [all, alone] = [all, alone].map(|program| program.run(&arguments).expect("there is memory"));
+                assert!(contents(&all) == contents(&alone), "threads change the sums of {rows} × {columns}");
+            }
+        }
+    }
+}
+
+/// Threads share rows that are combined, and not pieces of the columns, each of which would lead over all rows.
+#[test]
+fn combined_rows_are_read_in_their_order() {
+    for [rows, columns] in [[3000, 513], [1000, 5000], [100, 30_000]] {
+        let matrix = Type::new(DType::F32, &[rows, columns]);
+        let mut graph: Graph = Graph::new(&[matrix.clone(), matrix], 0);
+        let sum = graph.add(Op::Binary(Binary::Add), &[0, 1]);
+        let total = graph.add(Op::Reduce(Reduction::Sum, smallvec![0]), &[sum]);
+        let procedure = lower(&graph.finish(&[total]));
+        let Step::Nest(nest) = &procedure.steps[0] else { panic!("no nest") };
+        let layout = layout(nest, true);
+        assert_eq!((&layout.extents[..], layout.vector), (&[rows, columns][..], 1));
     }
 }

@@ -29,6 +29,23 @@ fn between_blocks() {
     };
 }
 
+/// The same place, which the compiler does not know to be the same: else it makes stores with masks of what leaves elements as they
+/// are, and these take many times as long as others.
+#[inline(always)]
+pub(super) fn hidden<T>(place: *const T) -> *const T {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    {
+        let mut place = place;
+        // SAFETY: there is no instruction; the place is as it was.
+        unsafe {
+            std::arch::asm!("/* {0} */", inlateout(reg) place, options(pure, readonly, nostack, preserves_flags))
+        };
+        place
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    place
+}
+
 /// Work on blocks of elements.
 pub(super) trait Blocks {
     /// Does it for so many elements from a position on.

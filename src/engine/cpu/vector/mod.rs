@@ -8,6 +8,7 @@
 //! All loops are plain Rust, compiled once for every set of instructions in [`level`]; the compiler makes the vectors.
 
 mod blocks;
+mod columns;
 mod convert;
 mod dispatch;
 mod elementwise;
@@ -163,7 +164,12 @@ pub(crate) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> Row
 
 /// Combines each element of the result, a run for all rows, with those of the rows of `b` at its place, in their order.
 pub(crate) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
-    reduction::reduce_columns(isa, op, dtype)
+    columns::reduce_columns(isa, op, dtype)
+}
+
+/// [`multiply_add`] of floats, to the result, a run for all rows, row by row: `b` is a run of each row, and `a` may be an element.
+pub(crate) fn multiply_add_columns(isa: Instructions, dtype: DType, a: Operand) -> RowsKernel {
+    columns::multiply_add_columns(isa, dtype, a)
 }
 
 /// Adds the sum of the products of `a` and `b`, in an order that depends on their number alone, to the one element of the

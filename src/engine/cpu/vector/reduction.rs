@@ -1,16 +1,14 @@
 //! Kernels that combine the elements of a run into one, with portable instructions; with others they are in registers.
 
-use super::blocks::{Elements, InRegisters, fill};
 use super::dispatch::for_dtype;
-use super::level::{Level, Loop, Product, RowsLoop, portable_kernel, portable_rows_kernel, rows_kernel};
-use super::packed::{Packed, Vectorised};
-use super::{Instructions, Kernel, RowsKernel};
+use super::level::{Level, Loop, Product, RowsLoop, portable_kernel, portable_rows_kernel};
+use super::packed::Packed;
+use super::{Kernel, RowsKernel};
 use crate::algebra::Reduction;
 use crate::concrete::{Scalar, larger, smaller};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::shape::DType;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
 
 /// Partial results, one for each position of a block: so many vectors that none waits for the one before, and for all
 /// instructions the same number, so that the order of a sum does not depend on them.
@@ -60,16 +58,16 @@ unsafe fn in_lanes<T: Product>(count: usize, start: T, step: impl Fn(T, usize) -
 }
 
 /// How two elements become one.
-trait Join<T> {
+pub(super) trait Join<T> {
     /// What a reduction of nothing is.
     const NOTHING: T;
     fn join(a: T, b: T) -> T;
     fn join_packed<V: Packed<Element = T>>(a: V, b: V) -> V;
 }
 
-struct Sum;
-struct Largest;
-struct Smallest;
+pub(super) struct Sum;
+pub(super) struct Largest;
+pub(super) struct Smallest;
 
 impl<T: Scalar> Join<T> for Sum {
     const NOTHING: T = T::ZERO;
@@ -172,110 +170,6 @@ pub(super) fn reduce_rows(op: Reduction, dtype: DType) -> RowsKernel {
         Reduction::Sum => portable_rows_kernel::<Reduce<T, Sum>>(),
         Reduction::Max => portable_rows_kernel::<Reduce<T, Largest>>(),
         Reduction::Min => portable_rows_kernel::<Reduce<T, Smallest>>(),
-    })
-}
-
-/// Combines each element of a run with those of all rows at its place, one row after the other.
-struct Columns<T, J>(PhantomData<(T, J)>);
-
-/// Rows that are combined at once, with the result in registers meanwhile: so many that writing and reading it takes less than
-/// they do, and what is left of these.
-const MOST_TOGETHER: usize = 8;
-const FEW_TOGETHER: usize = 3;
-
-/// The elements of a run, with those of some rows at their place.
-struct WithRows<T, J, const ROWS: usize>(*const T, [*const T; ROWS], PhantomData<J>);
-
-impl<T: Scalar, J: Join<T>, const ROWS: usize> Elements for WithRows<T, J, ROWS> {
-    type Value = T;
-    #[inline(always)]
-    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
-        let mut values = [const { MaybeUninit::uninit() }; COUNT];
-        let mut at = 0;
-        while at < COUNT {
-            let place = start.wrapping_add(at);
-            // SAFETY: as the caller's.
-            let mut joined = unsafe { load(self.0.wrapping_add(place)) };
-            counted!(row in 0..ROWS => {
-                // SAFETY: as the caller's.
-                joined = J::join(joined, unsafe { load(self.1[row].wrapping_add(place)) });
-            });
-            values[at] = MaybeUninit::new(joined);
-            at += 1;
-        }
-        values
-    }
-}
-
-impl<T: Vectorised, J: Join<T>, const ROWS: usize> InRegisters for WithRows<T, J, ROWS> {
-    type Element = T;
-    #[inline(always)]
-    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut T) {
-        // SAFETY: as the caller's.
-        unsafe {
-            let mut joined = V::load(self.0.wrapping_add(start));
-            counted!(row in 0..ROWS => {
-                joined = J::join_packed(joined, V::load(self.1[row].wrapping_add(start)));
-            });
-            joined.store(to);
-        }
-    }
-}
-
-impl<T: Vectorised, J: Join<T>> Columns<T, J> {
-    /// Combines so many rows at once, as long as there are as many; what is left begins there.
-    ///
-    /// # Safety
-    ///
-    /// There are `count` elements of the result and of each row.
-    #[inline(always)]
-    unsafe fn together<L: Level, const ROWS: usize>(
-        (result, count): (*mut T, usize),
-        (mut row, stride): (*const u8, isize),
-        mut left: usize,
-    ) -> (*const u8, usize) {
-        while left >= ROWS {
-            let mut places = [row.cast::<T>(); ROWS];
-            let mut at = 1;
-            while at < ROWS {
-                row = row.wrapping_offset(stride);
-                places[at] = row.cast();
-                at += 1;
-            }
-            // SAFETY: as the caller's.
-            unsafe { fill::<L, _>(result, count, WithRows::<T, J, ROWS>(result, places, PhantomData)) };
-            row = row.wrapping_offset(stride);
-            left = left.wrapping_sub(ROWS);
-        }
-        (row, left)
-    }
-}
-
-impl<T: Vectorised, J: Join<T>> RowsLoop for Columns<T, J> {
-    #[inline(always)]
-    unsafe fn run<L: Level>(
-        (result, _): (*mut u8, isize),
-        _: (*const u8, isize),
-        (b, stride): (*const u8, isize),
-        rows: usize,
-        count: usize,
-    ) {
-        let result = (result.cast::<T>(), count);
-        // SAFETY: the caller promises `count` elements of the result and of each row.
-        unsafe {
-            let (row, left) = Columns::<T, J>::together::<L, MOST_TOGETHER>(result, (b, stride), rows);
-            let (row, left) = Columns::<T, J>::together::<L, FEW_TOGETHER>(result, (row, stride), left);
-            Columns::<T, J>::together::<L, 1>(result, (row, stride), left);
-        }
-    }
-}
-
-/// The kernel of reductions of columns, whose result and operand `a` is one run.
-pub(super) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
-    for_dtype!(dtype, T => match op {
-        Reduction::Sum => rows_kernel::<Columns<T, Sum>>(isa),
-        Reduction::Max => rows_kernel::<Columns<T, Largest>>(isa),
-        Reduction::Min => rows_kernel::<Columns<T, Smallest>>(isa),
     })
 }
 

@@ -144,3 +144,42 @@ fn sums_of_rows() {
     rows(|x| x as f32, f64::from);
     rows(|x| x, |x| x);
 }
+
+/// Sums of products of whole numbers by column, of rows whose first operand is a run or one element.
+fn columns<T: Tested>(make: impl Fn(f64) -> T, value: impl Fn(T) -> f64) {
+    let mut random = Random(3);
+    let width = size_of::<T>() as isize;
+    for count in lengths() {
+        for rows in [0, 1, 2, 3, 8, 12] {
+            let mut draw =
+                |count: usize| -> Vec<T> { (0..count).map(|_| make(random.within(-9.0, 9.0).round())).collect() };
+            let stride = count + 3;
+            let (a, b) = (draw(rows * stride + count), draw(rows * stride + count));
+            for (operand, along) in [(Operand::Run, 1), (Operand::One, 0)] {
+                for isa in Instructions::available() {
+                    let mut result = vec![make(2.0); count + 1];
+                    let [first, second] =
+                        [&a, &b].map(|operand| (operand.as_ptr().cast::<u8>(), stride as isize * width));
+                    // SAFETY: there are so many rows of so many elements, and elements of the result.
+                    unsafe {
+                        let kernel = multiply_add_columns(isa, T::DTYPE, operand);
+                        kernel((result.as_mut_ptr().cast(), 0), first, second, rows, count);
+                    }
+                    for (column, &found) in result[..count].iter().enumerate() {
+                        let term =
+                            |row: usize| value(a[row * stride + along * column]) * value(b[row * stride + column]);
+                        let expected = 2.0 + (0..rows).map(term).sum::<f64>();
+                        assert_eq!(value(found), expected, "{isa:?}, column {column} of {count}, {rows} rows");
+                    }
+                    assert_eq!(value(result[count]), 2.0, "nothing is written behind the columns");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_columns() {
+    columns(|x| x as f32, f64::from);
+    columns(|x| x, |x| x);
+}

@@ -1,0 +1,178 @@
+//! Kernels that combine rows into one run, column by column.
+
+use super::blocks::{Elements, InRegisters, One, Run, Source, fill, hidden};
+use super::dispatch::for_dtype;
+use super::level::{Level, RowsLoop, rows_kernel};
+use super::packed::{Packed, Vectorised};
+use super::reduction::{Join, Largest, Smallest, Sum};
+use super::{Instructions, Operand, RowsKernel};
+use crate::algebra::Reduction;
+use crate::engine::cpu::elements::{counted, load};
+use crate::shape::DType;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+
+/// Rows that are combined at once, with the result in registers meanwhile: so many that writing and reading it takes less than
+/// they do, and what is left of these.
+const MOST_TOGETHER: usize = 8;
+const FEW_TOGETHER: usize = 3;
+
+/// Where the operands of a row begin.
+type Row<T> = [*const T; 2];
+
+/// How an element of a row joins what its column has so far.
+trait Joining<T: Vectorised> {
+    /// # Safety
+    ///
+    /// The row's operands have an element at this position, and one that is a single element has that.
+    unsafe fn element<L: Level>(all: T, row: Row<T>, at: usize) -> T;
+    /// # Safety
+    ///
+    /// As above, of a register's elements from this position on, which the machine has.
+    unsafe fn register<V: Packed<Element = T>>(all: V, row: Row<T>, at: usize) -> V;
+}
+
+/// The elements of the second operand.
+struct Elementwise<J>(PhantomData<J>);
+
+impl<T: Vectorised, J: Join<T>> Joining<T> for Elementwise<J> {
+    #[inline(always)]
+    unsafe fn element<L: Level>(all: T, [_, b]: Row<T>, at: usize) -> T {
+        // SAFETY: as the caller's.
+        J::join(all, unsafe { load(b.wrapping_add(at)) })
+    }
+    #[inline(always)]
+    unsafe fn register<V: Packed<Element = T>>(all: V, [_, b]: Row<T>, at: usize) -> V {
+        // SAFETY: as the caller's.
+        J::join_packed(all, unsafe { V::load(b.wrapping_add(at)) })
+    }
+}
+
+/// The products of both operands, of which the first may be one element.
+struct Products<A>(PhantomData<A>);
+
+impl<T: Vectorised, A: Source<T>> Joining<T> for Products<A> {
+    #[inline(always)]
+    unsafe fn element<L: Level>(all: T, [a, b]: Row<T>, at: usize) -> T {
+        // SAFETY: as the caller's.
+        let ([a], b) = unsafe { (A::new(a.cast()).block::<1>(at), load::<T>(b.wrapping_add(at))) };
+        a.times_plus::<L>(b, all)
+    }
+    #[inline(always)]
+    unsafe fn register<V: Packed<Element = T>>(all: V, [a, b]: Row<T>, at: usize) -> V {
+        // SAFETY: as the caller's.
+        unsafe { A::new(a.cast()).packed::<V>(at).multiply_add(V::load(b.wrapping_add(at)), all) }
+    }
+}
+
+/// The elements of a run, joined with some rows.
+struct WithRows<T, L, J, const ROWS: usize>(*const T, [Row<T>; ROWS], PhantomData<(L, J)>);
+
+impl<T: Vectorised, L: Level, J: Joining<T>, const ROWS: usize> Elements for WithRows<T, L, J, ROWS> {
+    type Value = T;
+    #[inline(always)]
+    unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
+        let mut values = [const { MaybeUninit::uninit() }; COUNT];
+        let mut at = 0;
+        while at < COUNT {
+            let place = start.wrapping_add(at);
+            // SAFETY: as the caller's.
+            let mut all = unsafe { load(self.0.wrapping_add(place)) };
+            counted!(row in 0..ROWS => {
+                // SAFETY: as the caller's.
+                all = unsafe { J::element::<L>(all, self.1[row], place) };
+            });
+            values[at] = MaybeUninit::new(all);
+            at += 1;
+        }
+        values
+    }
+}
+
+impl<T: Vectorised, L: Level, J: Joining<T>, const ROWS: usize> InRegisters for WithRows<T, L, J, ROWS> {
+    type Element = T;
+    #[inline(always)]
+    unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut T) {
+        // SAFETY: as the caller's.
+        unsafe {
+            let mut all = V::load(self.0.wrapping_add(start));
+            counted!(row in 0..ROWS => {
+                all = J::register(all, self.1[row], start);
+            });
+            all.store(to);
+        }
+    }
+}
+
+/// Combines each element of a run with those of all rows at its place, one row after the other.
+struct Columns<T, J>(PhantomData<(T, J)>);
+
+/// Rows that are left: where the first one's operands begin, how far the next one's are, and how many there are.
+type Left = ([*const u8; 2], [isize; 2], usize);
+
+impl<T: Vectorised, J: Joining<T>> Columns<T, J> {
+    /// Combines so many rows at once, as long as there are as many.
+    ///
+    /// # Safety
+    ///
+    /// There are `count` elements of the result, and the operands of each row.
+    #[inline(always)]
+    unsafe fn together<L: Level, const ROWS: usize>(
+        result: *mut T,
+        count: usize,
+        ([mut a, mut b], strides, mut left): Left,
+    ) -> Left {
+        let ([across_a, across_b], first) = (strides, hidden(result));
+        while left >= ROWS {
+            let mut rows = [[a.cast::<T>(), b.cast()]; ROWS];
+            counted!(at in 0..ROWS => {
+                rows[at] = [a.cast(), b.cast()];
+                (a, b) = (a.wrapping_offset(across_a), b.wrapping_offset(across_b));
+            });
+            // SAFETY: as the caller's.
+            unsafe { fill::<L, _>(result, count, WithRows::<T, L, J, ROWS>(first, rows, PhantomData)) };
+            left = left.wrapping_sub(ROWS);
+        }
+        ([a, b], strides, left)
+    }
+}
+
+impl<T: Vectorised, J: Joining<T>> RowsLoop for Columns<T, J> {
+    #[inline(always)]
+    unsafe fn run<L: Level>(
+        (result, _): (*mut u8, isize),
+        (a, across_a): (*const u8, isize),
+        (b, across_b): (*const u8, isize),
+        rows: usize,
+        count: usize,
+    ) {
+        let result = result.cast::<T>();
+        // SAFETY: the caller promises `count` elements of the result, and the operands of each row.
+        unsafe {
+            let rows = ([a, b], [across_a, across_b], rows);
+            let rows = Columns::<T, J>::together::<L, MOST_TOGETHER>(result, count, rows);
+            let rows = Columns::<T, J>::together::<L, FEW_TOGETHER>(result, count, rows);
+            Columns::<T, J>::together::<L, 1>(result, count, rows);
+        }
+    }
+}
+
+/// The kernel of reductions of columns, whose result and operand `a` is one run.
+pub(super) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
+    for_dtype!(dtype, T => match op {
+        Reduction::Sum => rows_kernel::<Columns<T, Elementwise<Sum>>>(isa),
+        Reduction::Max => rows_kernel::<Columns<T, Elementwise<Largest>>>(isa),
+        Reduction::Min => rows_kernel::<Columns<T, Elementwise<Smallest>>>(isa),
+    })
+}
+
+/// The kernel of sums of products of floats by column, where the operand `a` of a row is a run, or one element.
+pub(super) fn multiply_add_columns(isa: Instructions, dtype: DType, a: Operand) -> RowsKernel {
+    match (dtype, a) {
+        (DType::F32, Operand::Run) => rows_kernel::<Columns<f32, Products<Run<f32>>>>(isa),
+        (DType::F32, Operand::One) => rows_kernel::<Columns<f32, Products<One<f32>>>>(isa),
+        (DType::F64, Operand::Run) => rows_kernel::<Columns<f64, Products<Run<f64>>>>(isa),
+        (DType::F64, Operand::One) => rows_kernel::<Columns<f64, Products<One<f64>>>>(isa),
+        _ => unreachable!("only products of floats are summed in one instruction"),
+    }
+}
