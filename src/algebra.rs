@@ -83,9 +83,17 @@ pub struct Contraction {
 
 impl Contraction {
     /// A contraction from its label lists.
+    ///
+    /// # Panics
+    ///
+    /// Where a label stands twice in a list, or in one list alone: see [`Self::is_valid`].
+    #[track_caller]
     pub fn new(left: &[Label], right: &[Label], result: &[Label]) -> Contraction {
         let contraction = Contraction { left: left.into(), right: right.into(), result: result.into() };
-        debug_assert!(contraction.is_valid());
+        assert!(
+            contraction.is_valid(),
+            "each label of a contraction is in two lists at least, and once in each: {left:?}, {right:?} -> {result:?}"
+        );
         contraction
     }
 

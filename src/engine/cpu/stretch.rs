@@ -9,6 +9,7 @@ use crate::engine::cpu::order::{Layout, axes_of, moved};
 use crate::kernel::{Affine, Mode, Nest, Store, Value, ValueId};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{self, DType};
+use smallvec::{SmallVec, smallvec};
 use std::collections::HashSet;
 
 /// A bound on the positions along an axis where a nest changes something.
@@ -66,21 +67,14 @@ impl Finder<'_> {
         }
     }
 
-    /// What all holds where a mask is as it is meant: comparisons, and other masks that are not taken apart.
-    fn conjuncts(&self, case: Case) -> Vec<Case> {
-        let (mut pending, mut seen, mut found) = (vec![case], HashSet::new(), Vec::new());
-        while let Some(case) = pending.pop() {
-            if !seen.insert(case) {
-                continue;
-            }
-            match (self.value(case.0), case.1) {
-                (&Value::Binary(Binary::And, a, b), true) => pending.extend([(b, true), (a, true)]),
-                (&Value::Binary(Binary::Or, a, b), false) => pending.extend([(b, false), (a, false)]),
-                (&Value::Unary(Unary::Not, a), expected) => pending.push((a, !expected)),
-                _ => found.push(case),
-            }
+    /// The masks that are as they are meant together exactly where this one is, if it is made of others.
+    fn conjuncts(&self, (mask, expected): Case) -> SmallVec<[Case; 2]> {
+        match (self.value(mask), expected) {
+            (&Value::Binary(Binary::And, a, b), true) => smallvec![(a, true), (b, true)],
+            (&Value::Binary(Binary::Or, a, b), false) => smallvec![(a, false), (b, false)],
+            (&Value::Unary(Unary::Not, a), expected) => smallvec![(a, !expected)],
+            _ => SmallVec::new(),
         }
-        found
     }
 
     /// A comparison of whole numbers that holds where a mask is as it is meant.
@@ -130,22 +124,38 @@ impl Finder<'_> {
         }
     }
 
-    /// Adds the limits that hold wherever a mask is as it is meant.
-    fn of_mask(&self, case: Case, found: &mut Vec<Limit>) {
-        let (mut pending, mut seen) = (self.conjuncts(case), HashSet::new());
+    /// Adds the limits that hold wherever a mask is as it is meant, but for those of masks that were seen.
+    fn of_mask(&self, case: Case, seen: &mut HashSet<Case>, found: &mut Vec<Limit>) {
+        let mut pending = vec![case];
         while let Some(case) = pending.pop() {
-            let Some(comparison) = self.comparison(case).filter(|_| seen.insert(case)) else { continue };
-            found.extend(self.limits(comparison).into_iter().flatten());
-            pending.extend(self.chosen(comparison).into_iter().flat_map(|case| self.conjuncts(case)));
+            if !seen.insert(case) {
+                continue;
+            }
+            pending.extend(self.conjuncts(case));
+            if let Some(comparison) = self.comparison(case) {
+                found.extend(self.limits(comparison).into_iter().flatten());
+                pending.extend(self.chosen(comparison));
+            }
         }
     }
 
-    /// Whether a mask is as it is meant at all positions where these limits hold.
-    fn is_decided(&self, case: Case, limits: &[Limit]) -> bool {
-        self.conjuncts(case).into_iter().all(|case| {
-            let sides = self.comparison(case).map(|comparison| self.limits(comparison)).unwrap_or_default();
-            sides.iter().any(|own| !own.is_empty() && own.iter().all(|limit| limits.contains(limit)))
-        })
+    /// For each value, whether it is false, and whether it is true, at all positions where these limits hold.
+    fn decided(&self, limits: &[Limit]) -> Vec<[bool; 2]> {
+        let mut decided: Vec<[bool; 2]> = Vec::with_capacity(self.nest.values.len());
+        for (id, (_, dtype)) in (0..).zip(&self.nest.values) {
+            let is_decided = |expected: bool| {
+                let conjuncts = self.conjuncts((id, expected));
+                if !conjuncts.is_empty() {
+                    return conjuncts.iter().all(|&(mask, expected)| decided[mask as usize][usize::from(expected)]);
+                }
+                let sides = self.comparison((id, expected)).map(|comparison| self.limits(comparison));
+                let holds = |own: &Vec<Limit>| !own.is_empty() && own.iter().all(|limit| limits.contains(limit));
+                sides.unwrap_or_default().iter().any(holds)
+            };
+            let own = [false, true].map(|expected| *dtype == DType::Bool && is_decided(expected));
+            decided.push(own);
+        }
+        decided
     }
 
     /// The side that is chosen where the other one `is_nothing`, and the mask that chooses it.
@@ -159,7 +169,7 @@ impl Finder<'_> {
 
     /// The limits outside of which a store changes nothing.
     fn of_store(&self, store: &Store) -> Vec<Limit> {
-        let mut found = Vec::new();
+        let (mut found, mut masks) = (Vec::new(), HashSet::new());
         if let Mode::Reduce(op) = store.mode {
             let dtype = self.nest.values[store.value as usize].1;
             let (neutral, is_sum) = (neutral_value(op, dtype).bits(), op == Reduction::Sum && dtype != DType::Bool);
@@ -171,7 +181,7 @@ impl Finder<'_> {
                 }
                 match *self.value(id) {
                     _ if let Some((case, other)) = self.alternative(id, is_neutral) => {
-                        self.of_mask(case, &mut found);
+                        self.of_mask(case, &mut masks, &mut found);
                         pending.push(other);
                     }
                     Value::Binary(Binary::Mul, a, b) if is_sum => pending.extend([a, b]),
@@ -184,7 +194,7 @@ impl Finder<'_> {
         let mut index = store.index.map(|(index, ..)| index);
         let is_before = |id: ValueId| self.constant(id).is_some_and(|at| at < 0);
         while let Some((case, other)) = index.and_then(|index| self.alternative(index, is_before)) {
-            self.of_mask(case, &mut found);
+            self.of_mask(case, &mut masks, &mut found);
             index = Some(other);
         }
         found
@@ -271,12 +281,13 @@ pub(super) fn limits(nest: &Nest, layout: &Layout) -> Vec<Limit> {
 pub(super) fn within(nest: &Nest, mut limits: Vec<Limit>) -> (Nest, Vec<Limit>) {
     let moved = moved(nest);
     let finder = Finder { nest, moved: &moved };
+    let decided = finder.decided(&limits);
     let mut now: Vec<ValueId> = Vec::with_capacity(nest.values.len());
     let mut values = Vec::with_capacity(nest.values.len());
     for (id, (value, dtype)) in nest.values.iter().enumerate() {
         now.push(match *value {
-            Value::Select(mask, yes, _) if finder.is_decided((mask, true), &limits) => now[yes as usize],
-            Value::Select(mask, _, no) if finder.is_decided((mask, false), &limits) => now[no as usize],
+            Value::Select(mask, _, no) if decided[mask as usize][0] => now[no as usize],
+            Value::Select(mask, yes, _) if decided[mask as usize][1] => now[yes as usize],
             _ => id as ValueId,
         });
         values.push((value.map(|id| now[id as usize]), *dtype));
