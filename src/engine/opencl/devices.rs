@@ -33,7 +33,7 @@ impl fmt::Display for DeviceKind {
 pub(super) struct Limits {
     /// Work items of the largest group.
     pub(super) group: usize,
-    /// Bytes of a group's local memory.
+    /// Bytes of a group's local memory that kernels have for their own arrays.
     pub(super) local: usize,
     /// How many groups run at the same time, at least.
     pub(super) units: usize,
@@ -111,6 +111,9 @@ impl Limits {
 /// Steps of a reduction that a work item takes at least, unless said otherwise.
 const LEAST_STEPS: usize = 8;
 
+/// Bytes of a group's local memory that are left to drivers, of which some add a few of their own.
+const OF_DRIVERS: usize = 64;
+
 /// A device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Device {
@@ -148,7 +151,7 @@ impl Device {
     pub(super) fn as_written(&self) -> Device {
         let at_most = |own: usize, written: u64| usize::try_from(written).map_or(own, |written| own.min(written));
         let mut device = self.clone();
-        device.limits.local = at_most(device.limits.local, device.local_memory);
+        device.limits.local = at_most(device.limits.local, device.local_memory.saturating_sub(OF_DRIVERS as u64));
         device.limits.parameters = at_most(device.limits.parameters, device.parameters);
         device
     }
@@ -274,10 +277,11 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
     };
     // Groups go along the first dimension, which may have a bound of its own.
     let along = id.first_number(CL_DEVICE_MAX_WORK_ITEM_SIZES).map_or(1, |along| along as usize);
+    let local_memory = number(CL_DEVICE_LOCAL_MEM_SIZE, 0);
     let limits = Limits {
         // Where a device does not say, what the standard asks of all is taken.
         group: number(CL_DEVICE_MAX_WORK_GROUP_SIZE, 1).min(along).max(1),
-        local: number(CL_DEVICE_LOCAL_MEM_SIZE, 0),
+        local: local_memory.saturating_sub(OF_DRIVERS),
         units: number(CL_DEVICE_MAX_COMPUTE_UNITS, 1).max(1),
         parameters: number(CL_DEVICE_MAX_PARAMETER_SIZE, 1024),
         items: if number(CL_DEVICE_ADDRESS_BITS, 32) < 64 { u32::MAX as usize } else { isize::MAX as usize },
@@ -300,7 +304,7 @@ fn described(platform: PlatformId, id: DeviceId) -> Outcome<Option<Device>> {
         memory: bytes(CL_DEVICE_GLOBAL_MEM_SIZE),
         has_doubles: has("cl_khr_fp64"),
         largest: bytes(CL_DEVICE_MAX_MEM_ALLOC_SIZE),
-        local_memory: limits.local as u64,
+        local_memory: local_memory as u64,
         parameters: limits.parameters as u64,
         units: limits.units,
         driver: id.text(CL_DRIVER_VERSION)?,

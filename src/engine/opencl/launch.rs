@@ -88,8 +88,11 @@ impl Kernels {
             return Err(problem(format!("takes {operands} arrays, and no more than {room} can be passed to one")));
         }
         let local = kernel.local_memory(device.id)?;
-        if local > limits.local as u64 {
-            return Err(problem(format!("takes {local} bytes of local memory, and a group has {}", limits.local)));
+        if local > device.local_memory {
+            return Err(problem(format!(
+                "takes {local} bytes of local memory, and a group has {}",
+                device.local_memory
+            )));
         }
         let most = kernel.largest_group(device.id)?.min(limits.kernel_group);
         let text = || format!("runs in groups of {group} work items, and there are registers for {most}");
@@ -246,7 +249,7 @@ mod tests {
         small.limits.items = 1000;
         assert_eq!(refused(1000, 1, &small), "has 1000 work items, and no more than 1000 can be launched");
         small = device.clone();
-        small.limits.local = 100;
+        small.local_memory = 100;
         let text = refused(1000, 1, &small);
         assert!(text.ends_with("bytes of local memory, and a group has 100"), "{text}");
         let large = check(1 << 40, 1 << 30, 1, device).unwrap().unwrap();
