@@ -38,7 +38,7 @@ impl Assembler<'_> {
                     vector::dot(isa, dtype)
                 }
                 _ => {
-                    // What is one element of a row comes first, if anything is.
+                    // An operand that is one element of a row comes first.
                     let operands = [self.operand(a, true), self.operand(b, true)];
                     (a, b) = if operands[1] == Operand::One { (b, a) } else { (a, b) };
                     let of_row = self.operand(a, true);
