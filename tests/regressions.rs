@@ -731,3 +731,49 @@ fn loops_of_more_steps_than_can_be_counted_are_errors() {
         assert!(message.contains("tests/regressions.rs") && message.contains("iota"), "{message}");
     }
 }
+
+/// Positions of a write that are read from the array that it changes are kept: what they are read from is restored with them.
+#[test]
+fn writes_at_positions_from_the_array_itself_are_taken_back() {
+    type In<A> = (Vector<A, f64>, Vector<A, i64>, Vector<A, i64>);
+    fn looped<A: Algebra>((m, k, p): &In<A>, added: bool) -> Scalar<A, f64> {
+        let step = |(m, k): (Vector<A, f64>, Vector<A, i64>), i: Scalar<A, i64>| {
+            let u = m.gather(k.gather(iota(3))).sin();
+            let next = if added { k.clone().with_added(k.at(1), i) } else { k.clone().with(k.at(1), i) };
+            (m.scatter_max(p, &u), next)
+        };
+        fold((m.clone(), k.clone()), &iota(3), step).0.sum()
+    }
+    // Each array's positions are read from the other one.
+    fn crossed<A: Algebra>((m, k, p): &In<A>, _: bool) -> Scalar<A, f64> {
+        type State<A> = (Vector<A, f64>, Vector<A, i64>, Vector<A, i64>);
+        let step = |(m, k, p): State<A>, i: Scalar<A, i64>| {
+            let u = m.gather(k.gather(iota(3))).sin() * m.gather(p.gather(iota(3))).cos();
+            let (at, other) = (p.at(&i), k.at(1));
+            (m.scatter_max(iota(3), &u), k.with_added(at, &i), p.with(other, i))
+        };
+        fold((m.clone(), k.clone(), p.clone()), &iota(3), step).0.sum()
+    }
+    let m = Vector::from(vec![0.3, -0.8, 0.5, 0.9, -0.2, 0.1, 0.7]);
+    let k = Vector::from(vec![1, 2, 0, 3, 1, 4, 2]);
+    let p = Vector::from(vec![2, 0, 1, 1, 3, 0, 2]);
+    let few = Vector::from(vec![2, 0, 1]);
+    for added in [false, true] {
+        for (is_crossed, p) in [(false, &few), (true, &p)] {
+            macro_rules! f {
+                () => {
+                    |(m, k, p)| {
+                        let all = (m.clone(), k.clone(), p.clone());
+                        if is_crossed { crossed(&all, added) } else { looped(&all, added) }
+                    }
+                };
+            }
+            let expected = grad(f!(), (&m, &k, p));
+            let staged = stage(f!(), (&m, &k, p)).unwrap();
+            let found = staged.grad().unwrap().call((&m, &k, p)).unwrap();
+            approx::assert_relative_eq!(found.to_vec()[..], expected.to_vec()[..], max_relative = 1e-12);
+            let compiled = staged.grad().unwrap().compile(Cpu::default()).unwrap().call((&m, &k, p)).unwrap();
+            assert_eq!(compiled.to_vec(), found.to_vec());
+        }
+    }
+}

@@ -47,6 +47,8 @@ pub(crate) struct Held {
     pub(crate) inputs: HashSet<usize>,
     /// Nodes that it restores, or reads otherwise. Elements of them are read again.
     pub(crate) given: HashSet<NodeId>,
+    /// Nodes that it needs to restore those that they are read from: they are not read again.
+    pub(crate) kept: HashSet<NodeId>,
 }
 
 /// The nodes of earlier levels that backward results need.
@@ -141,6 +143,7 @@ pub(crate) fn needs_beside(graph: &Graph, levels: &[Level], results: &[NodeId], 
             && graph.ty(node.args[0]).size() <= node.ty().size();
         let follows = follow[at] && !matches!(node.op, Op::Parameter(_));
         match levels[at] {
+            Level::Step if held.kept.contains(&id) && !follow[at] => step.push(id),
             _ if held.given.contains(&id) => given.push(id),
             _ if at >= proper => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
             Level::Backward => node.args.iter().for_each(|&arg| wanted[arg as usize] = true),
@@ -173,14 +176,17 @@ pub(crate) fn extract_renamed(
     let mut extracted = Graph::new(&types, captures);
     let results: Vec<NodeId> = results.iter().map(resolved).collect();
     let mut work: Vec<NodeId> = results.iter().rev().copied().collect();
+    let mut entered = vec![false; graph.len()];
     while let Some(&id) = work.last() {
         if renumbered[id as usize].is_some() {
             work.pop();
             continue;
         }
         let node = graph.node(id);
+        let is_again = std::mem::replace(&mut entered[id as usize], true);
         let before = work.len();
         work.extend(node.args.iter().map(resolved).filter(|&arg| renumbered[arg as usize].is_none()));
+        assert!(!is_again || work.len() == before, "a node needs itself");
         if work.len() == before {
             let operand = |arg: &NodeId| renumbered[resolved(arg) as usize].expect("operands come first");
             let args: Vec<NodeId> = node.args.iter().map(operand).collect();

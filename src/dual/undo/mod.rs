@@ -97,10 +97,10 @@ impl Undoing {
         let mut all = Vec::new();
         for (at, array) in self.arrays.iter().enumerate() {
             let overwritten = self.overwritten(at, graph);
-            array.hold(&overwritten, held);
             wanted.push(array.restored(graph, &overwritten, &HashMap::new(), &mut HashMap::new()));
             all.extend(overwritten);
         }
+        hold(&self.arrays, graph, all.iter().copied(), held);
         all
     }
 
@@ -112,6 +112,31 @@ impl Undoing {
     /// The versions of all arrays.
     pub(crate) fn versions(&self) -> HashSet<NodeId> {
         self.arrays.iter().flat_map(Undone::versions).collect()
+    }
+}
+
+/// Says what is at hand in the backward pass, and what must be kept for that: an array is restored with nothing that is read from
+/// it, or from those that are restored after it.
+fn hold(arrays: &[Undone], graph: &Graph, overwritten: impl Iterator<Item = NodeId>, held: &mut Held) {
+    held.given.extend(overwritten);
+    let mut of: HashMap<NodeId, usize> = HashMap::new();
+    for (at, array) in arrays.iter().enumerate() {
+        of.extend(array.versions().map(|id| (id, at)));
+    }
+    held.given.extend(of.keys());
+    // For each node the last array that it is computed from.
+    let mut last: Vec<Option<usize>> = Vec::with_capacity(graph.len());
+    for id in 0..graph.len() as NodeId {
+        let before = || graph.node(id).args.iter().filter_map(|&arg| last[arg as usize]).max();
+        let own = of.get(&id).copied().or_else(before);
+        last.push(own);
+    }
+    for (at, array) in arrays.iter().enumerate() {
+        for write in &array.writes {
+            if let Undo::Elements(positions) = &write.undo {
+                held.kept.extend(positions.iter().filter(|&&id| last[id as usize] >= Some(at)));
+            }
+        }
     }
 }
 
@@ -211,11 +236,6 @@ impl Undone {
             renamed.insert(write.before, array);
         }
         array
-    }
-
-    /// Says what is at hand in the backward pass.
-    pub(crate) fn hold(&self, overwritten: &[NodeId], held: &mut Held) {
-        held.given.extend(self.versions().chain(overwritten.iter().copied()));
     }
 }
 

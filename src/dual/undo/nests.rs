@@ -2,7 +2,7 @@
 //! the writes back.
 
 use super::chain::Chain;
-use super::{Nested, Undone};
+use super::{Nested, Undone, hold};
 use crate::dual::extract::{Held, Level, extract, extract_renamed, levels, needs_beside, zeros};
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -69,7 +69,7 @@ impl Reversal {
         let mut kept = undone.overwritten(&mut side.graph, &ops);
         let first = undone.restored(&mut side.graph, &kept, &HashMap::new(), &mut HashMap::new());
         let mut held = Held { inputs: at_hand.clone(), ..Held::default() };
-        undone.hold(&kept, &mut held);
+        hold(std::slice::from_ref(&undone), &side.graph, kept.iter().copied(), &mut held);
         let given: Vec<Level> =
             (0..arity).map(|at| if at < varying { Level::Step } else { Level::Invariant }).collect();
         let graph = &side.graph;

@@ -1,6 +1,6 @@
 //! The arrays that a backward loop restores.
 
-use super::Undoing;
+use super::{Undoing, hold};
 use crate::dual::extract::{Held, Needs, is_acyclic};
 use crate::term::{Graph, NodeId};
 use std::collections::{HashMap, HashSet};
@@ -35,7 +35,7 @@ impl Restored {
     ) -> Restored {
         let (before, mut held) = (held, held.clone());
         let all: Vec<Vec<NodeId>> = (0..undoing.arrays.len()).map(|at| undoing.overwritten(at, graph)).collect();
-        undoing.arrays.iter().zip(&all).for_each(|(array, overwritten)| array.hold(overwritten, &mut held));
+        hold(&undoing.arrays, graph, all.iter().flatten().copied(), &mut held);
         let mut of: HashMap<NodeId, usize> = HashMap::new();
         for (at, array) in undoing.arrays.iter().enumerate() {
             of.extend(array.versions().map(|id| (id, at)));
