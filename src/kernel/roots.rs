@@ -38,10 +38,11 @@ pub(crate) enum Class {
     Call,
 }
 
-/// Products with fewer multiplications than this are nests, into which operands fuse; so are those of vectors, and those whose
-/// rows and columns are both few.
+/// Products with fewer multiplications than this are nests, into which operands fuse; so are those of vectors, and those that have
+/// few elements, in few rows or columns.
 const PRODUCT_WORK: usize = 4096;
 const FEW: usize = 4;
+const FEW_ELEMENTS: usize = 32;
 
 /// The labels of a contraction in the order of a nest's domain: those of the result, then those that are summed.
 pub(crate) fn domain_labels(spec: &Contraction) -> SmallVec<[u8; 4]> {
@@ -70,7 +71,8 @@ fn contraction_class(spec: &Contraction, left: &[usize], right: &[usize]) -> Cla
     }
     let extent = |labels: &[u8]| steps(labels.iter().map(|&l| spec.extent(l, left, right)));
     let sizes @ [rows, _, columns] = [extent(&rows), extent(&summed), extent(&columns)];
-    let is_matrix = sizes.iter().all(|&extent| extent > 1) && rows.max(columns) >= FEW;
+    let is_small = rows.min(columns) < FEW && rows.saturating_mul(columns) <= FEW_ELEMENTS;
+    let is_matrix = sizes.iter().all(|&extent| extent > 1) && !is_small;
     let large = steps(sizes) >= PRODUCT_WORK && is_matrix;
     if large { Class::Product } else { Class::Reducing }
 }

@@ -7,6 +7,7 @@ use super::stretch::inner_axes;
 use crate::algebra::Reduction;
 use crate::kernel::{Affine, Mode, Nest, Store, Value, ValueId};
 use crate::operation::{Binary, Unary};
+use crate::shape::DType;
 use smallvec::SmallVec;
 
 /// The loops of a nest in the order in which they run.
@@ -370,7 +371,7 @@ impl Choice<'_> {
 
     /// Whether a value is a product that is computed together with its sum.
     fn is_fused(&self, id: ValueId) -> bool {
-        self.summed[id as usize] && self.nest.values[id as usize].1.is_float()
+        self.summed[id as usize] && self.nest.values[id as usize].1 != DType::Bool
     }
 
     /// What a nest costs in an order, in simple operations on an element.

@@ -5,6 +5,7 @@ use crate::algebra::Reduction;
 use crate::engine::cpu::code::{Instruction, Level, Slot};
 use crate::kernel::{Mode, Store, Value, ValueId};
 use crate::operation::{Binary, Unary};
+use crate::shape::DType;
 use crate::term::hash::TermMap;
 use std::collections::HashSet;
 
@@ -145,7 +146,7 @@ impl Assembler<'_> {
             let place = store.index.is_none() || self.is_row(store);
             let goes_on = self.layout.broken(&store.at).is_none();
             let plain = store.mode == Mode::Reduce(Reduction::Sum) && place && goes_on && store.guards.is_empty();
-            if !plain || uses[id] != 1 || !dtype.is_float() || !self.runs[id] {
+            if !plain || uses[id] != 1 || *dtype == DType::Bool || !self.runs[id] {
                 continue;
             }
             // Sums of a tile's elements each, or of all of them.
@@ -155,10 +156,10 @@ impl Assembler<'_> {
                 Value::Binary(Binary::Mul, a, b) if each || (all && runs([a, b]) == [true, true]) => {
                     fused.insert(store.value, Fused { a, b, difference: None });
                 }
-                Value::Unary(Unary::Powi(2), inner) if each => {
+                Value::Unary(Unary::Powi(2), inner) if each && dtype.is_float() => {
                     fused.insert(store.value, Fused { a: inner, b: inner, difference: None });
                 }
-                Value::Unary(Unary::Powi(2), inner) if all => {
+                Value::Unary(Unary::Powi(2), inner) if all && dtype.is_float() => {
                     if let (Value::Binary(Binary::Sub, a, b), _) = self.nest.values[inner as usize]
                         && uses[inner as usize] == 1
                         && runs([a, b]) == [true, true]

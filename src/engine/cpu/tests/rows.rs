@@ -206,7 +206,7 @@ fn short_rows_of_what_is_computed_are_reduced_tile_by_tile() {
 /// Sums over the rows of products: of two matrices, and of a vector and a matrix.
 #[test]
 fn products_of_rows_are_summed_in_one_instruction_for_many() {
-    for dtype in [DType::F32, DType::F64] {
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::I64] {
         for [rows, columns] in [[8000, 2], [8000, 5], [999, 16], [333, 31], [100, 64], [50, 700], [3001, 513]] {
             let (matrix, vector) = (some(dtype, &[rows, columns]), some(dtype, &[rows]));
             for (left, labels) in [(&matrix, &[0, 1][..]), (&vector, &[0])] {

@@ -166,13 +166,10 @@ pub(super) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> 
     })
 }
 
-/// The kernel of sums of products of floats by column, where the operand `a` of a row is a run, or one element.
+/// The kernel of sums of products by column, where the operand `a` of a row is a run, or one element.
 pub(super) fn multiply_add_columns(isa: Instructions, dtype: DType, a: Operand) -> RowsKernel {
-    match (dtype, a) {
-        (DType::F32, Operand::Run) => rows_kernel::<Columns<f32, Products<Run<f32>>>>(isa),
-        (DType::F32, Operand::One) => rows_kernel::<Columns<f32, Products<One<f32>>>>(isa),
-        (DType::F64, Operand::Run) => rows_kernel::<Columns<f64, Products<Run<f64>>>>(isa),
-        (DType::F64, Operand::One) => rows_kernel::<Columns<f64, Products<One<f64>>>>(isa),
-        _ => unreachable!("only products of floats are summed in one instruction"),
-    }
+    for_dtype!(dtype, T => match a {
+        Operand::Run => rows_kernel::<Columns<T, Products<Run<T>>>>(isa),
+        Operand::One => rows_kernel::<Columns<T, Products<One<T>>>>(isa),
+    })
 }

@@ -167,7 +167,7 @@ pub(crate) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> 
     columns::reduce_columns(isa, op, dtype)
 }
 
-/// [`multiply_add`] of floats, to the result, a run for all rows, row by row: `b` is a run of each row, and `a` may be an element.
+/// [`multiply_add`] to the result, a run for all rows, row by row: `b` is a run of each row, and `a` may be an element.
 pub(crate) fn multiply_add_columns(isa: Instructions, dtype: DType, a: Operand) -> RowsKernel {
     columns::multiply_add_columns(isa, dtype, a)
 }

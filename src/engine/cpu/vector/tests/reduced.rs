@@ -182,4 +182,6 @@ fn columns<T: Tested>(make: impl Fn(f64) -> T, value: impl Fn(T) -> f64) {
 fn sums_of_columns() {
     columns(|x| x as f32, f64::from);
     columns(|x| x, |x| x);
+    columns(|x| x as i32, f64::from);
+    columns(|x| x as i64, |x| x as f64);
 }
