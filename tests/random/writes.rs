@@ -1,4 +1,4 @@
-//! Random loops that write: into a vector and a matrix that they carry, at positions that are known, computed or looked up,
+//! Random loops that write: into a vector, a matrix and positions that they carry, where known, computed or looked up among those,
 //! with what reads the arrays before, between and after; in a loop, in a mapped one, with checkpoints, ended by a condition.
 //!
 //! A seed draws a plan, and the plan is staged as users write such loops.
@@ -13,10 +13,11 @@ type V<A> = Vector<A, f64>;
 type M<A> = Matrix<A, f64>;
 type S<A> = Scalar<A, f64>;
 type I<A> = Scalar<A, i64>;
+type K<A> = Vector<A, i64>;
 /// What loops carry.
-type State<A> = (V<A>, M<A>, S<A>);
+type State<A> = (V<A>, M<A>, S<A>, K<A>);
 /// What programs take: first values, and what steps read.
-type Inputs<A> = ((V<A>, M<A>), (V<A>, M<A>, Vector<A, i64>));
+type Inputs<A> = ((V<A>, M<A>), (V<A>, M<A>, K<A>));
 
 /// A position along an axis, in a step.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +28,7 @@ enum Position {
     Backwards,
     /// So many apart.
     Stride(i64, i64),
-    /// Looked up among integers.
+    /// Looked up among the carried ones.
     Looked(i64),
 }
 
@@ -81,6 +82,8 @@ enum Change {
     /// Every element by itself.
     Elementwise,
     Carried(Number),
+    /// Of the positions themselves.
+    Position(Way, Position, Position),
     Guarded(Position, Vec<Change>),
     Inner(usize, Vec<Change>),
     InnerWhile(i64, Vec<Change>),
@@ -148,7 +151,7 @@ fn changes(random: &mut Random, depth: usize) -> Vec<Change> {
 
 fn change(random: &mut Random, depth: usize) -> Change {
     let way = random.weighted(&[(4, Way::Set), (3, Way::Add), (1, Way::Multiply), (1, Way::Max)]);
-    match random.below(if depth > 0 { 20 } else { 16 }) {
+    match random.below(if depth > 0 { 22 } else { 18 }) {
         0..=2 => Change::Element(way, position(random), number(random, 1)),
         3 => Change::Stretch(way, position(random), position(random)),
         4 => Change::Several(way, position(random), number(random, 1)),
@@ -162,8 +165,9 @@ fn change(random: &mut Random, depth: usize) -> Change {
         13 => Change::Outer(number(random, 1)),
         14 => Change::Elementwise,
         15 => Change::Carried(number(random, 1)),
-        16 | 17 => Change::Guarded(position(random), changes(random, depth - 1)),
-        18 => Change::Inner(1 + random.below(3), changes(random, depth - 1)),
+        16 | 17 => Change::Position(way, position(random), position(random)),
+        18 | 19 => Change::Guarded(position(random), changes(random, depth - 1)),
+        20 => Change::Inner(1 + random.below(3), changes(random, depth - 1)),
         _ => Change::InnerWhile(random.whole(1, 3), changes(random, depth - 1)),
     }
 }
@@ -208,10 +212,11 @@ impl Plan {
 
     fn run<A: Algebra>(self: &Arc<Plan>, first: State<A>, inputs: &Inputs<A>, offset: &I<A>) -> State<A> {
         let counts = iota(self.steps);
-        let world = World { plan: self.clone(), inputs: inputs.1.clone(), at: offset.clone() };
+        let (v, m, _) = &inputs.1;
+        let world = World { plan: self.clone(), inputs: (v.clone(), m.clone()), at: offset.clone() };
         let most = self.steps as i64;
         let step = move |state: State<A>, at: I<A>| world.after(&at).all(&world.plan.changes, state);
-        let goes_on = move |(at, (_, _, carried)): &(I<A>, State<A>)| at.lt(most) & carried.lt(0.95);
+        let goes_on = move |(at, (_, _, carried, _)): &(I<A>, State<A>)| at.lt(most) & carried.lt(0.95);
         match self.kind {
             Kind::Fold => fold(first, &counts, step),
             Kind::FoldReverse => fold_reverse(first, &counts, step),
@@ -220,8 +225,8 @@ impl Plan {
                     let kept = state.0.at(&at) * state.1.at((&at, 0));
                     (step(state, at), kept)
                 };
-                let ((vector, matrix, carried), kept) = scan(first, &counts, self.steps, keeping);
-                (vector, matrix, carried + kept.sum())
+                let ((vector, matrix, carried, positions), kept) = scan(first, &counts, self.steps, keeping);
+                (vector, matrix, carried + kept.sum(), positions)
             }
             Kind::Checkpoints(checkpoints) => {
                 checkpoints.scan(first, &counts, self.steps, move |state, at| (step(state, at), ())).0
@@ -234,17 +239,18 @@ impl Plan {
         }
     }
 
-    fn call<A: Algebra>(self: &Arc<Plan>, inputs: &Inputs<A>) -> State<A> {
-        let first = || (inputs.0.0.sin(), inputs.0.1.clone(), scalar(0.5));
+    fn call<A: Algebra>(self: &Arc<Plan>, inputs: &Inputs<A>) -> (V<A>, M<A>, S<A>) {
+        let first = || (inputs.0.0.sin(), inputs.0.1.clone(), scalar(0.5), inputs.1.2.clone());
         let nowhere = scalar(0);
+        let three = |(vector, matrix, number, _): State<A>| (vector, matrix, number);
         let (vector, matrix, number) = match self.around {
-            Around::Nothing => self.run(first(), inputs, &nowhere),
+            Around::Nothing => three(self.run(first(), inputs, &nowhere)),
             Around::Map(count) => {
                 let run = |at: &I<A>| self.run(first(), inputs, at);
                 (build(count, |at| run(&at).2), build(count, |at| run(&at).0), build(count, |at| run(&at).1).sum())
             }
-            Around::Side => cond(inputs.0.0.at(0).gt(-0.3), || self.run(first(), inputs, &nowhere), first),
-            Around::Twice => iterate(first(), 2, |state| self.run(state, inputs, &nowhere)),
+            Around::Side => three(cond(inputs.0.0.at(0).gt(-0.3), || self.run(first(), inputs, &nowhere), first)),
+            Around::Twice => three(iterate(first(), 2, |state| self.run(state, inputs, &nowhere))),
         };
         let [uses_vector, uses_matrix, uses_number] = self.uses;
         (
@@ -258,7 +264,7 @@ impl Plan {
 /// What a step sees but for what it carries.
 struct World<A: Algebra> {
     plan: Arc<Plan>,
-    inputs: (V<A>, M<A>, Vector<A, i64>),
+    inputs: (V<A>, M<A>),
     at: I<A>,
 }
 
@@ -268,38 +274,31 @@ impl<A: Algebra> World<A> {
         World { plan: self.plan.clone(), inputs: self.inputs.clone(), at: &self.at + steps }
     }
 
-    fn position(&self, position: Position, extent: usize) -> I<A> {
+    fn position(&self, position: Position, extent: usize, positions: &K<A>) -> I<A> {
         match position {
             Position::Step(offset) => &self.at + offset,
             Position::Backwards => &self.at * -1 + (extent as i64 - 1),
             Position::Stride(factor, offset) => &self.at * factor + offset,
-            Position::Looked(offset) => self.inputs.2.at(&self.at + offset),
+            Position::Looked(offset) => positions.at(&self.at + offset),
         }
     }
 
-    fn element(&self, at: Position) -> I<A> {
-        self.position(at, self.plan.extent)
-    }
-
-    fn row(&self, at: Position) -> I<A> {
-        self.position(at, self.plan.rows)
-    }
-
-    fn column(&self, at: Position) -> I<A> {
-        self.position(at, self.plan.columns)
+    /// Positions among the elements of the vector, the rows and the columns of the matrix.
+    fn places<'a>(&'a self, positions: &'a K<A>) -> [impl Fn(Position) -> I<A> + 'a; 3] {
+        let Plan { extent, rows, columns, .. } = *self.plan;
+        [extent, rows, columns].map(|extent| move |at: Position| self.position(at, extent, positions))
     }
 
     fn number(&self, number: &Number, state: &State<A>) -> S<A> {
-        let (vector, matrix, carried) = state;
+        let (vector, matrix, carried, positions) = state;
+        let [element, row, column] = self.places(positions);
         match number {
-            Number::Element(at) => vector.at(self.element(*at)).sin(),
-            Number::Cell(i, j) => matrix.at((self.row(*i), self.column(*j))) * 0.7,
-            Number::Input(at) => self.inputs.0.at(self.element(*at)),
+            Number::Element(at) => vector.at(element(*at)).sin(),
+            Number::Cell(i, j) => matrix.at((row(*i), column(*j))) * 0.7,
+            Number::Input(at) => self.inputs.0.at(element(*at)),
             Number::Carried => carried.cos(),
             Number::Total => (vector.sum() * 0.4).tanh(),
-            Number::Row(at) => {
-                (matrix.index_axis(0, self.row(*at)) * self.inputs.1.index_axis(0, self.row(*at))).sum().sin()
-            }
+            Number::Row(at) => (matrix.index_axis(0, row(*at)) * self.inputs.1.index_axis(0, row(*at))).sum().sin(),
             Number::Loop(count) => {
                 fold(scalar(0.2), &iota(*count), |sum: S<A>, at: I<A>| sum * 0.6 + vector.at(at + &self.at).sin())
             }
@@ -314,13 +313,14 @@ impl<A: Algebra> World<A> {
 
     fn change(&self, change: &Change, state: State<A>, before: &V<A>) -> State<A> {
         let number = |number: &Number| self.number(number, &state);
-        let (vector, matrix, carried) = &state;
-        let vector_becomes = |vector: V<A>| (vector, matrix.clone(), carried.clone());
-        let matrix_becomes = |matrix: M<A>| (vector.clone(), matrix, carried.clone());
+        let (vector, matrix, carried, positions) = &state;
+        let [element, row, column] = self.places(positions);
+        let vector_becomes = |vector: V<A>| (vector, matrix.clone(), carried.clone(), positions.clone());
+        let matrix_becomes = |matrix: M<A>| (vector.clone(), matrix, carried.clone(), positions.clone());
         let (rows, columns) = (self.plan.rows, self.plan.columns);
         match change {
             Change::Element(way, at, value) => {
-                let (at, value) = (self.element(*at), number(value));
+                let (at, value) = (element(*at), number(value));
                 vector_becomes(match way {
                     Way::Set => vector.scatter_set(&at, &value),
                     Way::Add => vector.scatter_add(&at, &value),
@@ -329,7 +329,7 @@ impl<A: Algebra> World<A> {
                 })
             }
             Change::Stretch(way, to, from) => {
-                let (to, from) = (iota(3) + self.element(*to), iota(3) + self.element(*from));
+                let (to, from) = (iota(3) + element(*to), iota(3) + element(*from));
                 let values = vector.gather(&from) * 0.8;
                 vector_becomes(match way {
                     Way::Set => vector.scatter_set(&to, &values),
@@ -339,7 +339,7 @@ impl<A: Algebra> World<A> {
                 })
             }
             Change::Several(way, at, value) => {
-                let at = &self.inputs.2 + self.element(*at);
+                let at = positions + element(*at);
                 let values = at.cast::<f64>().sin() * number(value);
                 vector_becomes(match way {
                     Way::Set => vector.scatter_set(&at, &values),
@@ -349,11 +349,11 @@ impl<A: Algebra> World<A> {
                 })
             }
             Change::Before(to, from) => {
-                let value = before.at(self.element(*from)) * vector.at(self.element(*to));
-                vector_becomes(vector.scatter_set(self.element(*to), &value.sin()))
+                let value = before.at(element(*from)) * vector.at(element(*to));
+                vector_becomes(vector.scatter_set(element(*to), &value.sin()))
             }
             Change::Cell(way, i, j, value) => {
-                let (at, value) = ((self.row(*i), self.column(*j)), number(value));
+                let (at, value) = ((row(*i), column(*j)), number(value));
                 matrix_becomes(match way {
                     Way::Set => matrix.scatter_set(at, &value),
                     Way::Add => matrix.scatter_add(at, &value),
@@ -362,7 +362,7 @@ impl<A: Algebra> World<A> {
                 })
             }
             Change::Row(way, to, from) => {
-                let (to, from) = (self.row(*to), self.row(*from));
+                let (to, from) = (row(*to), row(*from));
                 let values = matrix.index_axis(0, &from).sin() + self.inputs.1.index_axis(0, &to) * 0.3;
                 matrix_becomes(match way {
                     Way::Set => matrix.scatter_set(&to, &values),
@@ -372,18 +372,18 @@ impl<A: Algebra> World<A> {
                 })
             }
             Change::Column(at, value) => {
-                let at = self.column(*at);
+                let at = column(*at);
                 let values = (matrix.index_axis(1, &at) * number(value)).cos();
                 matrix_becomes(matrix.scatter_set((iota(rows), at.broadcast_to(rows)), &values))
             }
             Change::Turned(at, value) => {
-                let (turned, at) = (matrix.transpose(), self.column(*at));
+                let (turned, at) = (matrix.transpose(), column(*at));
                 let values = turned.index_axis(0, &at).cos() * number(value);
                 matrix_becomes(turned.scatter_set(&at, &values).transpose())
             }
             Change::AddedTurned(at) => {
                 let values = matrix.transpose().gather(iota(2)).sin() * 0.5;
-                let places = iota(2) * self.column(*at);
+                let places = iota(2) * column(*at);
                 matrix_becomes(matrix + values.scatter(&places, columns).transpose())
             }
             Change::Everywhere(value) => vector_becomes(vector + &self.inputs.0 * number(value) * 0.5),
@@ -391,16 +391,27 @@ impl<A: Algebra> World<A> {
                 let (column, row) = (self.inputs.1.sum_axis(1).sin(), self.inputs.1.index_axis(0, 0));
                 matrix_becomes(matrix + column.outer(&(row * number(value))) * 0.3)
             }
-            Change::Elementwise => ((vector * 0.9).sin(), (matrix * 1.1).tanh(), carried.clone()),
-            Change::Carried(value) => (vector.clone(), matrix.clone(), (carried + number(value)).sin()),
+            Change::Elementwise => ((vector * 0.9).sin(), (matrix * 1.1).tanh(), carried.clone(), positions.clone()),
+            Change::Carried(value) => {
+                (vector.clone(), matrix.clone(), (carried + number(value)).sin(), positions.clone())
+            }
+            Change::Position(way, to, from) => {
+                let (to, value) = (element(*to), element(*from).modulo(self.plan.extent as i64 + 1));
+                let positions = match way {
+                    Way::Set | Way::Multiply => positions.scatter_set(&to, &value),
+                    Way::Add => positions.scatter_add(&to, &value),
+                    Way::Max => positions.scatter_set(&to, &positions.at(&to).max(&value)),
+                };
+                (vector.clone(), matrix.clone(), carried.clone(), positions)
+            }
             Change::Guarded(at, changes) => {
-                cond(vector.at(self.element(*at)).gt(0.1), || self.all(changes, state.clone()), || state.clone())
+                cond(vector.at(element(*at)).gt(0.1), || self.all(changes, state.clone()), || state.clone())
             }
             Change::Inner(count, changes) => {
                 fold(state.clone(), &iota(*count), |state: State<A>, at: I<A>| self.after(&at).all(changes, state))
             }
             Change::InnerWhile(limit, changes) => {
-                let goes_on = |(at, (_, _, carried)): &(I<A>, State<A>)| at.lt(*limit) & carried.lt(0.9);
+                let goes_on = |(at, (_, _, carried, _)): &(I<A>, State<A>)| at.lt(*limit) & carried.lt(0.9);
                 let step = |(at, state): (I<A>, State<A>)| {
                     let state = self.after(&at).all(changes, state);
                     (at + 1, state)
