@@ -185,7 +185,7 @@ fn groups_take_no_more_local_memory_than_there_is() {
     let staged = stage(of_groups, (&x, &at, &rows)).unwrap();
     let expected = staged.call((&x, &at, &rows)).unwrap();
     let mut device = OpenCl::default().device().unwrap();
-    for local in [24 << 10, 4 << 10, 1 << 10] {
+    for local in [24 << 10, 4 << 10, 2 << 10] {
         device.local_memory = local;
         let compiled = staged.compile(OpenCl::on(&device).written_for(DeviceKind::Gpu).least_steps(1)).unwrap();
         for kernel in compiled.program().source().split("__kernel").skip(1) {

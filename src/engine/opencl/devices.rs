@@ -111,8 +111,8 @@ impl Limits {
 /// Steps of a reduction that a work item takes at least, unless said otherwise.
 const LEAST_STEPS: usize = 8;
 
-/// Bytes of a group's local memory that are left to drivers, of which some add a few of their own.
-const OF_DRIVERS: usize = 64;
+/// Bytes of a group's local memory that are left to drivers: some add their own, a kilobyte on graphics processors since Ampere.
+const OF_DRIVERS: usize = 1088;
 
 /// A device.
 #[derive(Clone, PartialEq, Eq, Debug)]
