@@ -115,14 +115,16 @@ impl Undoing {
     }
 }
 
+/// Which array each version is one of.
+fn arrays_of_versions(arrays: &[Undone]) -> HashMap<NodeId, usize> {
+    arrays.iter().enumerate().flat_map(|(at, array)| array.versions().map(move |id| (id, at))).collect()
+}
+
 /// Says what is at hand in the backward pass, and what must be kept for that: an array is restored with nothing that is read from
 /// it, or from those that are restored after it.
 fn hold(arrays: &[Undone], graph: &Graph, overwritten: impl Iterator<Item = NodeId>, held: &mut Held) {
     held.given.extend(overwritten);
-    let mut of: HashMap<NodeId, usize> = HashMap::new();
-    for (at, array) in arrays.iter().enumerate() {
-        of.extend(array.versions().map(|id| (id, at)));
-    }
+    let of = arrays_of_versions(arrays);
     held.given.extend(of.keys());
     // For each node the last array that it is computed from.
     let mut last: Vec<Option<usize>> = Vec::with_capacity(graph.len());

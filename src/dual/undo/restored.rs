@@ -1,6 +1,6 @@
 //! The arrays that a backward loop restores.
 
-use super::{Undoing, hold};
+use super::{Undoing, arrays_of_versions, hold};
 use crate::dual::extract::{Held, Needs, is_acyclic};
 use crate::term::{Graph, NodeId};
 use std::collections::{HashMap, HashSet};
@@ -36,10 +36,7 @@ impl Restored {
         let (before, mut held) = (held, held.clone());
         let all: Vec<Vec<NodeId>> = (0..undoing.arrays.len()).map(|at| undoing.overwritten(at, graph)).collect();
         hold(&undoing.arrays, graph, all.iter().flatten().copied(), &mut held);
-        let mut of: HashMap<NodeId, usize> = HashMap::new();
-        for (at, array) in undoing.arrays.iter().enumerate() {
-            of.extend(array.versions().map(|id| (id, at)));
-        }
+        let of = arrays_of_versions(&undoing.arrays);
         let mut arrays: Vec<usize> = Vec::new();
         let mut roots = results.to_vec();
         let (mut nodes, mut renamed) = (Vec::new(), HashMap::new());
