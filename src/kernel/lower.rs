@@ -31,9 +31,18 @@ pub(crate) fn lower(body: &Body) -> Procedure {
 /// As [`lower`], where arrays are changed in place: a buffer that is written to may be another name for one before, and loops
 /// have carries whose results are where the parameters are.
 pub(crate) fn lower_in_place(body: &Body) -> Procedure {
+    in_place(body, blocked)
+}
+
+/// As [`lower_in_place`], where every step goes through all of its rows before the next begins.
+pub(crate) fn lower_in_place_unblocked(body: &Body) -> Procedure {
+    in_place(body, |procedure| procedure)
+}
+
+fn in_place(body: &Body, finish: fn(Procedure) -> Procedure) -> Procedure {
     let mut known = Known::default();
     let body = reads_first(body, &mut known);
-    lowered(&body, Manner { finish: blocked, in_place: true }, Vec::new(), &mut known)
+    lowered(&body, Manner { finish, in_place: true }, Vec::new(), &mut known)
 }
 
 /// As [`lower`], where every step goes through all of its rows before the next begins.

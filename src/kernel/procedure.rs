@@ -278,6 +278,11 @@ impl Procedure {
 }
 
 impl Procedure {
+    /// The parameters, of the first so many, that are the results at their positions too, each with that position.
+    pub(crate) fn changed(&self, count: usize) -> Vec<(usize, usize)> {
+        (0..count).filter(|&position| self.changes(position)).map(|position| (position, position)).collect()
+    }
+
     /// Whether a result is where the parameter at its position is.
     pub(crate) fn changes(&self, position: usize) -> bool {
         let source = self.results.get(position).map(|&result| &self.buffers[self.origin(result) as usize].source);

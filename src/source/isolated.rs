@@ -1,11 +1,22 @@
 //! Steps on their own, for those who write a function of one.
 
+use super::procedure::Interface;
 use crate::kernel::{Buffer, BufferId, Procedure, Source, Step};
 use std::collections::{BTreeMap, HashSet};
 
+/// A loop, conditional or operation on its own.
+pub(crate) struct Isolated {
+    pub(crate) procedure: Procedure,
+    pub(crate) interface: Interface,
+    /// The buffers, of the procedure that it is a step of, that its function takes: those that are only read, and those that
+    /// are written.
+    pub(crate) read: Vec<BufferId>,
+    pub(crate) written: Vec<BufferId>,
+}
+
 /// A procedure of one loop, conditional or operation alone: with the buffers that it reads, which are its parameters, and those
-/// that it writes.
-pub(crate) fn isolated(procedure: &Procedure, step: &Step) -> (Procedure, Vec<BufferId>, Vec<BufferId>) {
+/// that it writes. A buffer that it changes is both, and one array of its function.
+pub(crate) fn isolated(procedure: &Procedure, step: &Step) -> Isolated {
     let (read, written) = step.touched();
     let distinct = |ids: Vec<BufferId>| {
         let mut seen = HashSet::new();
@@ -15,12 +26,18 @@ pub(crate) fn isolated(procedure: &Procedure, step: &Step) -> (Procedure, Vec<Bu
     let (read, written) = (distinct(read), distinct(written));
     let mut alone = Procedure { parameters: read.len(), ..Procedure::default() };
     let mut ids: BTreeMap<BufferId, BufferId> = BTreeMap::new();
-    for (at, &id) in read.iter().chain(&written).enumerate() {
-        let source = if at < read.len() { Source::Parameter(at) } else { Source::Local };
-        alone.buffers.push(Buffer { ty: procedure.buffers[id as usize].ty.clone(), source });
-        ids.insert(id, at as BufferId);
+    for &id in read.iter().chain(&written) {
+        let next = alone.buffers.len();
+        ids.entry(id).or_insert_with(|| {
+            let source = if next < read.len() { Source::Parameter(next) } else { Source::Local };
+            alone.buffers.push(Buffer { ty: procedure.buffers[id as usize].ty.clone(), source });
+            next as BufferId
+        });
     }
-    alone.results = (read.len()..read.len() + written.len()).map(|at| at as BufferId).collect();
+    alone.results = written.iter().map(|id| ids[id]).collect();
+    let result_of = |id: &BufferId| written.iter().position(|other| other == id);
+    let changed = read.iter().enumerate().filter_map(|(at, id)| Some((at, result_of(id)?))).collect();
+    let read: Vec<BufferId> = read.iter().copied().filter(|id| result_of(id).is_none()).collect();
     let own = |id: &mut BufferId| *id = ids[&procedure.origin(*id)];
     let mut step = step.clone();
     match &mut step {
@@ -34,5 +51,6 @@ pub(crate) fn isolated(procedure: &Procedure, step: &Step) -> (Procedure, Vec<Bu
         Step::Nest(_) | Step::Product(_) | Step::Blocks(_) => unreachable!("these are kernels of many work items"),
     }
     alone.steps.push(step);
-    (alone, read, written)
+    let interface = Interface::inner(&alone).changing(changed);
+    Isolated { procedure: alone, interface, read, written }
 }

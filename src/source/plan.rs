@@ -82,8 +82,8 @@ pub(crate) struct Plan<'p> {
 }
 
 impl<'p> Plan<'p> {
-    /// Before the first step.
-    pub(crate) fn new(procedure: &'p Procedure) -> Plan<'p> {
+    /// Before the first step. The parameters that are `changed` are where a result is: each with the position of that.
+    pub(crate) fn new(procedure: &'p Procedure, changed: &[(usize, usize)]) -> Plan<'p> {
         let unread = unread(procedure);
         let lifetimes = lifetimes(procedure, &unread);
         let mut begun = vec![Vec::new(); procedure.steps.len() + 1];
@@ -92,7 +92,7 @@ impl<'p> Plan<'p> {
                 begun[first - 1].push(id as BufferId);
             }
         }
-        let places = places(procedure, &lifetimes);
+        let places = places(procedure, changed, &lifetimes);
         Plan { procedure, places, slots: Slots::default(), unread, lifetimes, begun, step: 0 }
     }
 
@@ -151,7 +151,8 @@ fn unread(procedure: &Procedure) -> HashSet<BufferId> {
     }
     needed.extend(procedure.results.iter().map(|&id| procedure.origin(id)));
     written.retain(|id| !needed.contains(id));
-    written
+    let aliases = (0..procedure.buffers.len() as BufferId).filter(|&id| written.contains(&procedure.origin(id)));
+    aliases.collect()
 }
 
 /// For each buffer the first and the last step that touches it; none touches the others, nor those that nobody reads.
@@ -173,7 +174,7 @@ fn lifetimes(procedure: &Procedure, unread: &HashSet<BufferId>) -> Vec<Option<(u
 
 /// The places of all buffers before the first step, known by the end of chains of aliases. Known arrays that no step touches
 /// have none.
-fn places(procedure: &Procedure, lifetimes: &[Option<(usize, usize)>]) -> Vec<Place> {
+fn places(procedure: &Procedure, changed: &[(usize, usize)], lifetimes: &[Option<(usize, usize)>]) -> Vec<Place> {
     let mut places: Vec<Place> = procedure
         .buffers
         .iter()
@@ -185,6 +186,9 @@ fn places(procedure: &Procedure, lifetimes: &[Option<(usize, usize)>]) -> Vec<Pl
             Source::Local | Source::Alias(_) => Place::Unused,
         })
         .collect();
+    for &(position, result) in changed {
+        places[position] = Place::Result(result);
+    }
     for (position, &result) in procedure.results.iter().enumerate() {
         let origin = procedure.origin(result) as usize;
         if places[origin] == Place::Unused {

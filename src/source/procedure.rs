@@ -47,11 +47,13 @@ impl Written {
 }
 
 /// How the arrays that a function takes are called, and which of them have more elements than their types say, or other ones
-/// in between.
+/// in between. An argument that is changed in place is no parameter of its own, but the result that it becomes.
 pub(crate) struct Interface {
     pub(crate) arguments: Vec<String>,
     pub(crate) results: Vec<String>,
     pub(crate) open: Vec<bool>,
+    /// The positions of arguments that are changed, and of the results that they become.
+    pub(crate) changed: Vec<(usize, usize)>,
 }
 
 impl Interface {
@@ -66,7 +68,17 @@ impl Interface {
     /// These names, for arrays of the types of the procedure.
     pub(crate) fn named(arguments: Vec<String>, results: Vec<String>) -> Interface {
         let open = vec![false; arguments.len() + results.len()];
-        Interface { arguments, results, open }
+        Interface { arguments, results, open, changed: Vec::new() }
+    }
+
+    /// Has arguments become results.
+    pub(crate) fn changing(self, changed: Vec<(usize, usize)>) -> Interface {
+        Interface { changed, ..self }
+    }
+
+    /// Whether an argument becomes a result.
+    fn changes(&self, argument: usize) -> bool {
+        self.changed.iter().any(|&(changed, _)| changed == argument)
     }
 }
 
@@ -91,10 +103,20 @@ impl<'a> Writer<'a> {
         self.procedure(word, procedure, &Interface::inner(procedure))
     }
 
+    /// The same of one that changes arguments.
+    pub(crate) fn changing(
+        &mut self,
+        word: &str,
+        procedure: &Procedure,
+        changed: Vec<(usize, usize)>,
+    ) -> Result<Written> {
+        self.procedure(word, procedure, &Interface::inner(procedure).changing(changed))
+    }
+
     /// Writes the function of a procedure, and those that it calls.
     pub(crate) fn procedure(&mut self, word: &str, procedure: &Procedure, interface: &Interface) -> Result<Written> {
         let mut function = Function {
-            plan: Plan::new(procedure),
+            plan: Plan::new(procedure, &interface.changed),
             interface,
             constants: BTreeMap::new(),
             text: Text::default(),
@@ -179,6 +201,19 @@ impl Function<'_, '_, '_> {
             Place::Constant(id) => self.constants[&id].clone(),
             Place::Slot(_) => format!("b{origin}"),
             Place::Unused => unreachable!("what a step touches has a place"),
+        }
+    }
+
+    /// Whether two buffers are in the same memory.
+    pub(crate) fn are_one(&self, a: BufferId, b: BufferId) -> bool {
+        self.plan.place(a) == self.plan.place(b)
+    }
+
+    /// Copies a buffer into another one, unless it is there.
+    pub(crate) fn copy_apart(&mut self, to: BufferId, from: BufferId) {
+        if !self.are_one(to, from) {
+            let (to, from, count, dtype) = (self.name(to), self.name(from), self.count(to), self.dtype(to));
+            self.copy(&to, "0".into(), &from, "0".into(), count, dtype);
         }
     }
 
@@ -308,7 +343,8 @@ impl Function<'_, '_, '_> {
             count: (!self.interface.open[at]).then(|| self.count(id)),
             writes: at >= procedure.parameters,
         };
-        names.zip(buffers).enumerate().map(parameter).collect()
+        let all = names.zip(buffers).enumerate();
+        all.filter(|&(at, _)| !self.interface.changes(at)).map(parameter).collect()
     }
 
     fn step(&mut self, step: &Step) -> Result<()> {

@@ -8,11 +8,18 @@ use crate::shape::DType;
 
 impl Function<'_, '_, '_> {
     pub(crate) fn branch(&mut self, branch: &Branch) -> Result<()> {
-        let sides = [self.writer.inner("then", &branch.then)?, self.writer.inner("otherwise", &branch.otherwise)?];
+        let sides = [("then", &branch.then), ("otherwise", &branch.otherwise)];
+        let [then, otherwise] = sides.map(|(word, side)| self.writer.changing(word, side, branch.changed.clone()));
+        let sides = [then?, otherwise?];
         let mut read = branch.arguments.clone();
         read.push(branch.condition);
         self.bind(&read, &branch.results);
-        let arguments = branch.arguments.iter().map(|&id| self.whole(id, false));
+        for &(argument, result) in &branch.changed {
+            self.copy_apart(branch.results[result], branch.arguments[argument]);
+        }
+        let changes = |position: usize| branch.changed.iter().any(|&(changed, _)| changed == position);
+        let kept = branch.arguments.iter().enumerate().filter(|&(position, _)| !changes(position));
+        let arguments = kept.map(|(_, &id)| self.whole(id, false));
         let arguments: Vec<String> = arguments.chain(branch.results.iter().map(|&id| self.whole(id, true))).collect();
         let condition = self.language().condition(&format!("{}[0]", self.name(branch.condition)));
         self.text.open(condition);
@@ -30,21 +37,29 @@ impl Function<'_, '_, '_> {
     }
 
     pub(crate) fn repeated(&mut self, repeated: &Loop) -> Result<()> {
-        let step = self.writer.inner("step", &repeated.step)?;
         let scan = &repeated.scan;
+        let changed = repeated.step.changed(scan.carries);
+        let step = self.writer.changing("step", &repeated.step, changed)?;
         let (arguments, results) = (&repeated.arguments, &repeated.results);
         self.bind(arguments, results);
-        // What a step carries it writes to the result and to another place in turns: so that the last step writes to the
-        // result.
+        // What a step carries it changes in the result; or it writes that to the result and to another place in turns: so that
+        // the last step writes to the result.
+        let in_place = |carry: usize| carry < scan.carries && repeated.step.changes(carry);
         for carry in 0..scan.carries {
+            if in_place(carry) {
+                self.copy_apart(results[carry], arguments[carry]);
+                continue;
+            }
             let (count, dtype) = (self.count(results[carry]), self.dtype(results[carry]));
             let result = self.name(results[carry]);
             let start = self.name(arguments[carry]);
             let other = if scan.length == 0 { result.clone() } else { self.memory(dtype, count) };
             let (from, to) = if scan.length.is_multiple_of(2) { (&result, &other) } else { (&other, &result) };
-            self.copy(from, "0".into(), &start, "0".into(), count, dtype);
+            if *from != start {
+                self.copy(from, "0".into(), &start, "0".into(), count, dtype);
+            }
             if scan.length > 0 {
-                self.carry(&carry.to_string(), from, to, dtype, count);
+                self.carry(&carry.to_string(), from, Some(to), dtype, count);
             }
         }
         if scan.length == 0 {
@@ -53,7 +68,7 @@ impl Function<'_, '_, '_> {
         let position = if scan.reverse { format!("{} - step", scan.length - 1) } else { "step".into() };
         let scratch = self.scratch(&step);
         let mut all: Vec<String> = Vec::new();
-        for (at, &id) in arguments.iter().enumerate() {
+        for (at, &id) in arguments.iter().enumerate().filter(|&(at, _)| !in_place(at)) {
             all.push(match at {
                 at if at < scan.carries => self.part(&format!("from{at}"), "0".into(), Some(self.count(id)), false),
                 at if at < scan.carries + scan.inputs => self.slice(id, scan.length, false),
@@ -62,6 +77,7 @@ impl Function<'_, '_, '_> {
         }
         for (at, &id) in results.iter().enumerate() {
             all.push(match at < scan.carries {
+                true if in_place(at) => self.whole(id, true),
                 true => self.part(&format!("to{at}"), "0".into(), Some(self.count(id)), true),
                 false => self.slice(id, scan.length, true),
             });
@@ -70,16 +86,16 @@ impl Function<'_, '_, '_> {
         self.text.open(self.writer.language.for_loop("step", "0", &scan.length.to_string()));
         self.text.declare("at", self.writer.language.declare_index("at", &position));
         self.call_line(&step, &all);
-        for (carry, &id) in results[..scan.carries].iter().enumerate() {
+        for (carry, &id) in results[..scan.carries].iter().enumerate().filter(|&(carry, _)| !in_place(carry)) {
             self.turn(&carry.to_string(), self.dtype(id));
         }
         self.text.close();
         Ok(())
     }
 
-    /// The two places of what is carried.
-    pub(crate) fn carry(&mut self, carry: &str, from: &str, to: &str, dtype: DType, count: usize) {
-        for (name, array) in [("from", from), ("to", to)] {
+    /// The two places of what is carried, or the one of what is changed there.
+    pub(crate) fn carry(&mut self, carry: &str, from: &str, to: Option<&str>, dtype: DType, count: usize) {
+        for (name, array) in std::iter::once(("from", from)).chain(to.map(|to| ("to", to))) {
             let part = Part { array, offset: "0".into(), count: Some(count) };
             let line = self.language().bind_variable(&format!("{name}{carry}"), dtype, &part);
             self.text.line(line);

@@ -20,6 +20,8 @@ const MOST: usize = 1 << 12;
 /// What a sweep is written with.
 struct Sweep {
     step: Written,
+    /// The carries that the step changes in place.
+    in_place: Vec<bool>,
     /// The buffers of first carries, inputs, last carries, outputs.
     starts: Vec<BufferId>,
     inputs: Vec<BufferId>,
@@ -44,6 +46,13 @@ struct Writing {
     /// Steps of a stretch, and how many stretches there can be.
     length: usize,
     stretches: usize,
+}
+
+impl Writing {
+    /// Whether no step of a sweep runs again once it has ended.
+    fn is_last(&self, sweep: usize) -> bool {
+        self.stretches == 1 || sweep + 1 == self.sweeps.len()
+    }
 }
 
 /// The name of what a sweep carries.
@@ -82,8 +91,9 @@ impl Function<'_, '_, '_> {
         self.bind(&lowered.arguments, &lowered.results);
         let mut sweeps: Vec<Sweep> = Vec::new();
         for (at, body) in lowered.bodies.iter().enumerate() {
-            let step = self.writer.inner("sweep", body)?;
             let (starts, inputs) = loops.operands(at);
+            let step = self.writer.changing("sweep", body, body.changed(starts.len()))?;
+            let in_place = starts.clone().map(|carry| body.changes(carry - starts.start)).collect();
             let (finals, outputs) = loops.results(at);
             let starts = lowered.arguments[starts].to_vec();
             let mut keeps = Vec::new();
@@ -102,6 +112,7 @@ impl Function<'_, '_, '_> {
             let scratch = self.scratch(&step);
             sweeps.push(Sweep {
                 step,
+                in_place,
                 starts,
                 inputs: lowered.arguments[inputs].to_vec(),
                 finals: lowered.results[finals].to_vec(),
@@ -125,17 +136,25 @@ impl Function<'_, '_, '_> {
 
     /// Memory for what a sweep carries, with the first of it.
     fn begin_sweep(&mut self, writing: &Writing, sweep: usize) {
-        for (carry, &id) in writing.sweeps[sweep].starts.iter().enumerate() {
-            let (dtype, count) = (self.dtype(id), self.count(id));
-            let (from, to) = (self.memory(dtype, count), self.memory(dtype, count));
-            let start = self.name(id);
-            self.copy(&from, "0".into(), &start, "0".into(), count, dtype);
-            self.carry(&carried(sweep, carry), &from, &to, dtype, count);
+        let own = &writing.sweeps[sweep];
+        for (carry, &id) in own.starts.iter().enumerate() {
+            let (dtype, count, start) = (self.dtype(id), self.count(id), self.name(id));
+            let from = match own.in_place[carry] && writing.is_last(sweep) {
+                true => self.name(own.finals[carry]),
+                false => self.memory(dtype, count),
+            };
+            if from != start {
+                self.copy(&from, "0".into(), &start, "0".into(), count, dtype);
+            }
+            let to = if own.in_place[carry] { None } else { Some(self.memory(dtype, count)) };
+            self.carry(&carried(sweep, carry), &from, to.as_deref(), dtype, count);
         }
     }
 
     fn end_sweep(&mut self, writing: &Writing, sweep: usize) {
-        for (carry, &id) in writing.sweeps[sweep].finals.iter().enumerate() {
+        let own = &writing.sweeps[sweep];
+        let is_there = |carry: usize| own.in_place[carry] && writing.is_last(sweep);
+        for (carry, &id) in own.finals.iter().enumerate().filter(|&(carry, _)| !is_there(carry)) {
             let (dtype, count, to) = (self.dtype(id), self.count(id), self.name(id));
             let from = format!("from{}", carried(sweep, carry));
             self.copy(&to, "0".into(), &from, "0".into(), count, dtype);
@@ -169,7 +188,7 @@ impl Function<'_, '_, '_> {
         self.text.declare("tape", self.writer.language.declare_index("tape", "step - first"));
         let length = writing.count.unwrap_or(1);
         let mut all: Vec<String> = Vec::new();
-        for (carry, &id) in own.starts.iter().enumerate() {
+        for (carry, &id) in own.starts.iter().enumerate().filter(|&(carry, _)| !own.in_place[carry]) {
             let from = format!("from{}", carried(sweep, carry));
             all.push(self.part(&from, "0".into(), Some(self.count(id)), false));
         }
@@ -180,7 +199,8 @@ impl Function<'_, '_, '_> {
         }
         all.extend(writing.captures.iter().map(|&id| self.whole(id, false)));
         for (carry, &id) in own.starts.iter().enumerate() {
-            let to = format!("to{}", carried(sweep, carry));
+            let place = if own.in_place[carry] { "from" } else { "to" };
+            let to = format!("{place}{}", carried(sweep, carry));
             all.push(self.part(&to, "0".into(), Some(self.count(id)), true));
         }
         for (ty, memory, is_read) in &own.keeps {
@@ -190,7 +210,7 @@ impl Function<'_, '_, '_> {
         all.extend(own.outputs.iter().map(|&id| self.slice(id, length, true)));
         all.extend(own.scratch.iter().cloned());
         self.call_line(&own.step, &all);
-        for (carry, &id) in own.starts.iter().enumerate() {
+        for (carry, &id) in own.starts.iter().enumerate().filter(|&(carry, _)| !own.in_place[carry]) {
             self.turn(&carried(sweep, carry), self.dtype(id));
         }
     }

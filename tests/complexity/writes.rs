@@ -3,6 +3,7 @@
 
 use super::*;
 use counting::asked;
+use deltaray::export;
 
 type V<A> = Vector<A, f64>;
 
@@ -188,4 +189,56 @@ fn a_chain_of_writes_through_an_array_is_linear_in_it() {
     };
     let (once, twice) = (bytes(1000), bytes(2000));
     assert!(10 * twice <= 22 * once, "{once} bytes, then {twice}");
+}
+
+/// Elements of the arrays that exported loops carry: a number that stands for nothing else.
+const EXPORTED: usize = 12_346;
+
+/// Writes on one side of a conditional alone.
+fn conditionally<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    fold(x * 1.0, &iota(n), |x: V<A>, k: Scalar<A, i64>| {
+        let holds = x.at(&k).gt(0.0);
+        cond(&holds, || step(x.clone(), &k), || x.clone())
+    })
+}
+
+fn loop_in_loop<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    fold(x * 1.0, &iota(n), |x: V<A>, k: Scalar<A, i64>| iterate((x, &k * 1), 3, |(x, at)| (step(x, &at), at + 1)).0)
+}
+
+/// The lines of a program in C that go through all elements, but for those of the function that calls all others, which may
+/// once.
+fn goes_through_all(source: &str) -> Vec<&str> {
+    let (mut inside, mut found) = (true, Vec::new());
+    for line in source.lines() {
+        if line.starts_with("static void ") {
+            inside = !line.contains("_run(");
+        }
+        let copies = line.contains("memcpy(") && line.contains(&format!("{EXPORTED} * sizeof"));
+        let loops = line.trim_start().starts_with("for (") && line.contains(&format!(" < {EXPORTED};"));
+        if inside && (copies || loops) {
+            found.push(line.trim());
+        }
+    }
+    found
+}
+
+macro_rules! assert_exported_in_place {
+    ($($f:ident),*) => {
+        let x = Vector::from(vec![0.5; EXPORTED]);
+        $(
+            let program = stage(|x| $f(x, 64), &x).unwrap();
+            let gradient = stage(|x| $f(x, 64).sum(), &x).unwrap().value_and_grad().unwrap();
+            for source in [export::c(&program).unwrap(), export::c(&gradient).unwrap()] {
+                let found = goes_through_all(&source.source);
+                assert!(source.source.contains("_step"), "{}", stringify!($f));
+                assert!(found.is_empty(), "{}: {found:#?}", stringify!($f));
+            }
+        )*
+    };
+}
+
+#[test]
+fn exported_loops_write_arrays_where_they_are() {
+    assert_exported_in_place!(folded, additions, scanned, iterated, in_rows, conditionally, loop_in_loop);
 }

@@ -189,12 +189,17 @@ impl Launcher<'_> {
                 }
                 (Inner::Branch(sides), Step::Branch(branch), StepSpace::Branch([yes, no])) => {
                     let [then, otherwise] = &**sides;
-                    let Branch { condition, arguments, results, .. } = &**branch;
-                    let (code, space) = match self.shared.holds(at(*condition), 1, || Ok(()))?[0] {
+                    let Branch { condition, arguments, results, changed, .. } = &**branch;
+                    for &(argument, result) in changed {
+                        let (from, to) = (arguments[argument], results[result]);
+                        let ty = code.ty(to);
+                        self.shared.copy_apart(at(from), at(to), ty.dtype, ty.size())?;
+                    }
+                    let (side, space) = match self.shared.holds(at(*condition), 1, || Ok(()))?[0] {
                         true => (then, yes),
                         false => (otherwise, no),
                     };
-                    self.run(code, space, &all(arguments), &all(results))?;
+                    self.run(side, space, &all(arguments), &all(results))?;
                 }
                 (Inner::Sweeps(inside), Step::Sweeps(lowered), StepSpace::Sweeps(space)) => {
                     let operands = (all(&lowered.arguments), all(&lowered.results));

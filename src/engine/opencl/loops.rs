@@ -12,23 +12,23 @@ use crate::term::Steps;
 use crate::term::schedule::Runner;
 
 impl Launcher<'_> {
-    /// A loop of so many steps. What it carries is in the result and in another place in turns, so that the last step writes
-    /// to the result.
+    /// A loop of so many steps. What it carries is in the result, where steps change it, or there and in another place in turns,
+    /// so that the last step writes to the result.
     pub(super) fn repeated(
         &self,
         code: &Code,
         repeated: &Loop,
-        (step, space, others): (&Code, &mut Space, &[Place]),
+        (step, space, others): (&Code, &mut Space, &[Option<Place>]),
         (arguments, results): (&[View<'_>], &[View<'_>]),
     ) -> Outcome<()> {
         let (scan, length) = (&repeated.scan, repeated.scan.length);
-        let place = |carry: usize, is_result: bool| match is_result {
-            true => results[carry],
-            false => View::from(&others[carry]),
+        let place = |carry: usize, is_result: bool| match &others[carry] {
+            Some(other) if !is_result => View::from(other),
+            _ => results[carry],
         };
         for (carry, &first) in arguments[..scan.carries].iter().enumerate() {
             let ty = code.ty(repeated.results[carry]);
-            self.shared.copy(first, place(carry, length.is_multiple_of(2)), ty.dtype, ty.size())?;
+            self.shared.copy_apart(first, place(carry, length.is_multiple_of(2)), ty.dtype, ty.size())?;
         }
         // What the steps of even numbers take, and those of odd ones: but for slices the same in all of them.
         let operands = |odd: bool| -> (Views<'_>, Views<'_>) {
@@ -150,6 +150,10 @@ impl<'a, 'k> Running<'a, 'k> {
         }));
         let written = self.results[outputs.clone()].iter().zip(&lowered.results[outputs]);
         taken.extend(written.map(|(&view, &id)| slice(view, id)));
+        // The place before may be asked for again.
+        for (carry, turn) in turns.iter().enumerate().filter(|&(carry, _)| lowered.bodies[sweep].changes(carry)) {
+            self.launcher.shared.copy(given[carry], taken[carry], turn.ty.dtype, turn.ty.size())?;
+        }
         self.launcher.run(&self.inside.bodies[sweep], space, &given, &taken)
     }
 

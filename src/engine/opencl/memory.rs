@@ -32,6 +32,11 @@ impl<'a> From<&'a Place> for View<'a> {
 }
 
 impl View<'_> {
+    /// Whether two views begin at the same element.
+    pub(super) fn is_at(self, other: View<'_>) -> bool {
+        std::ptr::eq(self.memory, other.memory) && self.at == other.at
+    }
+
     /// So many elements further.
     pub(super) fn moved(self, by: usize) -> Self {
         View { at: self.at + by, ..self }

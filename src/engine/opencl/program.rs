@@ -20,7 +20,7 @@ use crate::concrete::Array;
 use crate::engine::Report;
 use crate::engine::arguments::{Mismatch, mismatch};
 use crate::error::{Error, Result};
-use crate::kernel::{Procedure, lower_unblocked};
+use crate::kernel::{Procedure, lower_in_place_unblocked};
 use crate::shape::{DType, Type};
 use crate::term::{self, Body};
 use crate::vectorise::push_gathers;
@@ -98,7 +98,7 @@ impl Written {
             };
             let code = match named {
                 Some(named) => writer.program(procedure.clone(), named.parameters, named.results)?,
-                None => writer.procedure(procedure.clone())?,
+                None => writer.procedure(procedure.clone(), &[])?,
             };
             codes.push((code, first..writer.kernels(), result_types));
         }
@@ -196,7 +196,7 @@ impl Program {
         device: &Device,
         options: &OpenCl,
     ) -> Outcome<Vec<Program>> {
-        let lowered = |named: Named<'b>| (lower_unblocked(&push_gathers(named.body)), Some(named));
+        let lowered = |named: Named<'b>| (lower_in_place_unblocked(&push_gathers(named.body)), Some(named));
         let procedures: Vec<(Procedure, Option<Named<'b>>)> = programs.map(lowered).collect();
         let mut products = options.products.clone();
         if products.is_measured {

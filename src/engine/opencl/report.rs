@@ -18,8 +18,9 @@ pub(super) fn memory(code: &Code) -> u128 {
     for (inner, step) in code.steps.iter().zip(&code.procedure.steps) {
         total += match (inner, step) {
             (Inner::Loop(body), Step::Loop(repeated)) => {
-                let carries = repeated.results[..repeated.scan.carries].iter();
-                memory(body) + carries.map(|&id| of(code.ty(id))).sum::<u128>()
+                let carries = repeated.results[..repeated.scan.carries].iter().enumerate();
+                let moving = carries.filter(|&(carry, _)| !repeated.step.changes(carry));
+                memory(body) + moving.map(|(_, &id)| of(code.ty(id))).sum::<u128>()
             }
             (Inner::Sweeps(sweeps), Step::Sweeps(lowered)) => {
                 let SweepsCode { condition, bodies, .. } = &**sweeps;

@@ -23,8 +23,8 @@ pub(super) struct Space {
 pub(super) enum StepSpace {
     None,
     Procedure(Space),
-    /// The other place of each carry.
-    Loop(Space, Vec<Place>),
+    /// The other place of each carry, but of those that are changed in place.
+    Loop(Space, Vec<Option<Place>>),
     Branch([Space; 2]),
     Sweeps(Box<SweepsSpace>),
 }
@@ -83,8 +83,12 @@ impl StepSpace {
         Ok(match (inner, step) {
             (Inner::Call { code, .. }, _) => StepSpace::Procedure(Space::new(shared, code)?),
             (Inner::Loop(step), Step::Loop(repeated)) => {
-                let carries = repeated.results[..repeated.scan.carries].iter();
-                let others = carries.map(|&id| memory(code.ty(id))).collect::<Outcome<_>>()?;
+                let carries = repeated.results[..repeated.scan.carries].iter().enumerate();
+                let other = |(carry, &id): (usize, &BufferId)| match repeated.step.changes(carry) {
+                    true => Ok(None),
+                    false => memory(code.ty(id)).map(Some),
+                };
+                let others = carries.map(other).collect::<Outcome<_>>()?;
                 StepSpace::Loop(Space::new(shared, step)?, others)
             }
             (Inner::Branch(sides), _) => {

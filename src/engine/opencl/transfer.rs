@@ -184,6 +184,11 @@ impl Shared {
         self.queue.copy((from.memory, from.at * width), (to.memory, to.at * width), count * width)
     }
 
+    /// Copies elements, unless they are there already.
+    pub(super) fn copy_apart(&self, from: View<'_>, to: View<'_>, dtype: DType, count: usize) -> Outcome<()> {
+        if from.is_at(to) { Ok(()) } else { self.copy(from, to, dtype, count) }
+    }
+
     /// The truth values from a place on, once all that was launched before is done. Meanwhile, something else is launched.
     pub(super) fn holds(
         &self,

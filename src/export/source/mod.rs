@@ -69,6 +69,6 @@ fn lowered(body: &Body, target: &'static str, lower: fn(&Body) -> Procedure) -> 
 
 /// Loop nests in blocks of rows, but where blocks write to one array as several results, which functions can not.
 fn blocked(body: &Body) -> Procedure {
-    let procedure = kernel::lower(body);
-    if kernel::writes_apart(&procedure) { kernel::lower_unblocked(body) } else { procedure }
+    let procedure = kernel::lower_in_place(body);
+    if kernel::writes_apart(&procedure) { kernel::lower_in_place_unblocked(body) } else { procedure }
 }

@@ -9,12 +9,12 @@ use crate::kernel::{self, BufferId, Nest, Procedure, Source, Step};
 use crate::shape::{DType, Value, steps};
 use crate::source::c::C;
 use crate::source::helpers;
-use crate::source::isolated::isolated;
+use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
 use crate::source::nest::{Buffers, NestWriter};
 use crate::source::order::parallel_first;
 use crate::source::plan::{Place, Plan};
-use crate::source::procedure::{Interface, Writer, touched};
+use crate::source::procedure::{Writer, touched};
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,12 +94,12 @@ fn number(value: Value) -> String {
 /// When the program has an operation that the language can't express, which is named.
 pub fn opencl(program: impl Into<Program>) -> Result<OpenClSource> {
     let program = program.into();
-    let procedure = lowered(&program.body, "OpenCL C", kernel::lower_unblocked)?;
+    let procedure = lowered(&program.body, "OpenCL C", kernel::lower_in_place_unblocked)?;
     let names = FileNames::new(&program, &words::opencl(), "f");
     let language = C { prefix: names.function.clone(), is_opencl: true };
     let mut writer = Writer::new(&language);
     let mut file = File {
-        plan: Plan::new(&procedure),
+        plan: Plan::new(&procedure, &[]),
         procedure: &procedure,
         names: &names,
         scratch: BTreeMap::new(),
@@ -246,8 +246,8 @@ impl File<'_> {
 
     /// A step that one work item does.
     fn one_item(&mut self, writer: &mut Writer<'_>, language: &C, step: &Step) -> Result<()> {
-        let (alone, read, written) = isolated(self.procedure, step);
-        let function = writer.procedure("step", &alone, &Interface::inner(&alone))?;
+        let Isolated { procedure: alone, interface, read, written } = isolated(self.procedure, step);
+        let function = writer.procedure("step", &alone, &interface)?;
         let mut parameters: Vec<(String, DType, bool)> = Vec::new();
         for &id in &read {
             let name = self.name(id);

@@ -31,7 +31,7 @@ impl Writer {
                     let problem = format!("{}: positions that can't be counted", call.name());
                     return Err(Problem::Unsupported(problem));
                 }
-                let code = self.procedure(procedure)?;
+                let code = self.procedure(procedure, &[])?;
                 return Ok(Inner::Call { code, arguments: call.arguments.clone(), results: call.results.clone() });
             }
         };

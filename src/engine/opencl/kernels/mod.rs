@@ -117,13 +117,14 @@ impl Writer {
         called.extend((0..procedure.parameters as BufferId).zip(parameters.iter().cloned()));
         called.retain(|_, name| !name.is_empty());
         self.called = called;
-        self.procedure(procedure)
+        self.procedure(procedure, &[])
     }
 
-    /// A procedure's kernels, and those of all inside of it.
-    pub(super) fn procedure(&mut self, procedure: Procedure) -> Outcome<Code> {
+    /// A procedure's kernels, and those of all inside of it. Of the parameters that are `changed` each becomes the result at a
+    /// position, in whose place it is.
+    pub(super) fn procedure(&mut self, procedure: Procedure, changed: &[(usize, usize)]) -> Outcome<Code> {
         let procedure = self.with_prologues(self.with_epilogues(procedure)?)?;
-        let mut plan = Plan::new(&procedure);
+        let mut plan = Plan::new(&procedure, changed);
         let mut inner = Vec::new();
         for step in &procedure.steps {
             plan.next();
@@ -158,14 +159,18 @@ impl Writer {
         Ok(match step {
             Step::Nest(nest) => Inner::Actions(self.nest(procedure, plan, nest, false)),
             Step::Product(product) => Inner::Actions(self.product(procedure, plan, product)?),
-            Step::Loop(repeated) => Inner::Loop(self.procedure(repeated.step.clone())?),
+            Step::Loop(repeated) => {
+                let changed = repeated.step.changed(repeated.scan.carries);
+                Inner::Loop(self.procedure(repeated.step.clone(), &changed)?)
+            }
             Step::Branch(branch) => Inner::Branch(Box::new([
-                self.procedure(branch.then.clone())?,
-                self.procedure(branch.otherwise.clone())?,
+                self.procedure(branch.then.clone(), &branch.changed)?,
+                self.procedure(branch.otherwise.clone(), &branch.changed)?,
             ])),
             Step::Sweeps(sweeps) => {
-                let condition = sweeps.condition.clone().map(|condition| self.procedure(condition)).transpose()?;
-                let bodies = sweeps.bodies.iter().map(|body| self.procedure(body.clone()));
+                let condition = sweeps.condition.clone().map(|condition| self.procedure(condition, &[])).transpose()?;
+                let of_sweeps = sweeps.bodies.iter().zip(&sweeps.sweeps.sweeps);
+                let bodies = of_sweeps.map(|(body, sweep)| self.procedure(body.clone(), &body.changed(sweep.carries)));
                 let bodies = bodies.collect::<Outcome<Vec<Code>>>()?;
                 let runs_ahead = condition.iter().chain(bodies.first()).all(Code::ends);
                 Inner::Sweeps(Box::new(SweepsCode { condition, bodies, runs_ahead }))

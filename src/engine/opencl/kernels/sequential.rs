@@ -5,10 +5,10 @@ use super::{Scope, Writer};
 use crate::engine::opencl::code::{Action, Grid};
 use crate::kernel::{Buffer, Procedure, Source, Step};
 use crate::shape::steps;
-use crate::source::isolated::isolated;
+use crate::source::isolated::{Isolated, isolated};
 use crate::source::language::Language;
 use crate::source::plan::Plan;
-use crate::source::procedure::{Interface, Writer as Functions};
+use crate::source::procedure::Writer as Functions;
 use crate::source::text::Text;
 use crate::term::Steps;
 
@@ -71,8 +71,7 @@ impl Writer {
         if !has_steps || elements(step, false) > self.limits.single_item || elements(step, true) > MOST {
             return None;
         }
-        let (alone, read, written) = isolated(procedure, step);
-        let interface = Interface::inner(&alone);
+        let Isolated { procedure: alone, interface, read, written } = isolated(procedure, step);
         let written_from = |count: usize| {
             let mut writer = Functions::new(&self.language);
             writer.count = count;

@@ -34,7 +34,7 @@ impl Writer {
         if !procedure.steps.iter().any(|step| matches!(step, Step::Product(_))) {
             return Ok(procedure);
         }
-        let unread = Plan::new(&procedure).unread;
+        let unread = Plan::new(&procedure, &[]).unread;
         // Of several products that one nest reads, the last has the others at hand.
         for at in (0..procedure.steps.len()).rev() {
             let Step::Product(product) = &procedure.steps[at] else { continue };

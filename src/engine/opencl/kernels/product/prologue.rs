@@ -63,7 +63,7 @@ impl Writer {
         if !procedure.steps.iter().any(|step| matches!(step, Step::Product(_))) {
             return Ok(procedure);
         }
-        let unread = Plan::new(&procedure).unread;
+        let unread = Plan::new(&procedure, &[]).unread;
         let mut uses = Uses::of(&procedure);
         let mut is_kept = vec![true; procedure.steps.len()];
         for at in (0..procedure.steps.len()).rev() {

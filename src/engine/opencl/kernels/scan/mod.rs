@@ -29,6 +29,7 @@ use crate::source::text::Text;
 use crate::term::recurrence::{Elementwise, Operand};
 use composition::{Composition, compositions};
 use stages::stages;
+use std::collections::HashSet;
 
 /// So many places make it worth to have neighbouring items at neighbouring places.
 const COLUMNS: usize = 16;
@@ -94,7 +95,10 @@ impl Writer {
     ) -> Option<Vec<Action>> {
         let (length, places, least) = (sequence.length, sequence.places, self.limits.least_steps);
         let is_worth_it = length >= SHARED * least && places <= self.busy() / 2;
-        if self.limits.is_serial || !is_worth_it || sequence.carries() == 0 {
+        // Items write last carries while others still read first ones.
+        let origins = |ids: &[BufferId]| ids.iter().map(|&id| scope.procedure.origin(id)).collect::<HashSet<_>>();
+        let is_apart = origins(&sequence.first).is_disjoint(&origins(&sequence.last));
+        if self.limits.is_serial || !is_worth_it || sequence.carries() == 0 || !is_apart {
             return None;
         }
         let next = scope.procedure.buffers.len() + scope.scratch.len();
