@@ -85,16 +85,6 @@ fn follow(graph: &Graph, levels: &[Level], inputs: &HashSet<usize>) -> Vec<bool>
     follow
 }
 
-/// The nodes of earlier levels that the backward results need: invariant ones, and ones of the forward pass.
-///
-/// A rearrangement of something is not worth storing when its source is not larger: the source is needed instead. Nor is
-/// what transposing added to the `proper` nodes of the body, whose identity depends on the cotangents that were present: it
-/// is computed again, from what it needs.
-pub(crate) fn needs(graph: &Graph, levels: &[Level], results: &[NodeId], proper: usize) -> (Vec<NodeId>, Vec<NodeId>) {
-    let Needs { invariant, step, .. } = needs_beside(graph, levels, results, proper, &Held::default());
-    (invariant, step)
-}
-
 /// Which nodes are read again: elements of what is given, at positions that are known again or smaller than what is read; and
 /// arrays that follow from such by sums, products and selections.
 fn reads(graph: &Graph, levels: &[Level], follow: &[bool], given: &HashSet<NodeId>) -> Vec<bool> {
@@ -126,7 +116,11 @@ fn reads(graph: &Graph, levels: &[Level], follow: &[bool], given: &HashSet<NodeI
     reads
 }
 
-/// As [`needs`], beside what is held.
+/// The nodes of earlier levels that the backward results need, beside what is held: invariant ones, and ones of the forward pass.
+///
+/// A rearrangement of something is not worth storing when its source is not larger: the source is needed instead. Nor is
+/// what transposing added to the `proper` nodes of the body, whose identity depends on the cotangents that were present: it
+/// is computed again, from what it needs.
 pub(crate) fn needs_beside(graph: &Graph, levels: &[Level], results: &[NodeId], proper: usize, held: &Held) -> Needs {
     let mut wanted = vec![false; graph.len()];
     results.iter().for_each(|&id| wanted[id as usize] = true);

@@ -4,22 +4,25 @@
 //! other way, each with the cotangents of what the sweep at its mirror image carries. It reads what that sweep kept for it
 //! of each step (what the transpose of a step needs of its values), and keeps, for the earlier sweeps, the cotangents of
 //! what was read of theirs. So the derivative is such a loop again, and the rule closes under itself, however many steps
-//! there turn out to be. The cotangents of captures are summed over the steps.
+//! there turn out to be. The cotangents of captures are summed over the steps. A sweep may also carry arrays that its mirror
+//! image changes by writes, from the last to the first, and take the writes back (see [`undo`](super::undo)).
 //!
 //! In forward mode every sweep computes tangents beside its values.
 
-use super::extract::{Level, extract, levels, needs, zeros};
+use super::extract::{Held, Level, extract_renamed, levels, needs_beside, zeros};
 use super::forward;
 use super::loops::{Active, Recording};
 use super::memo::{Key, Memo};
 use super::reach::spread;
 use super::record::Recorded;
 use super::transpose::Cotangent;
+use super::undo::{Restored, Undoing, is_written};
 use super::{Delta, Dual, DualArray, TangentArray};
 use crate::algebra::Algebra;
 use crate::operation::Binary;
 use crate::shape::Type;
 use crate::term::{Body, Graph, NodeId, Op, Steps, Sweep, Sweeps};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -84,6 +87,8 @@ struct Adjoint {
     carried: Vec<usize>,
     /// Captures whose cotangents are summed; they are carried too.
     captures: Vec<usize>,
+    /// Carries that are restored; they are carried too, behind those sums.
+    restored: Vec<usize>,
     /// Outputs whose cotangents are read step by step.
     read: Vec<usize>,
     /// Inputs that are read again, step by step.
@@ -136,7 +141,7 @@ impl Transposed {
                 present[sweep.carries + kept] = cotangent.is_some();
             }
             let recording = Recording::of_step(active, &mut present, *marked, sweep.carries);
-            let Recording { mut graph, results, adjoints: parts, proper, .. } = recording;
+            let Recording { mut graph, results, adjoints: parts, proper, again: restorations, .. } = recording;
             let reached = |range: &Range<usize>| -> Vec<usize> {
                 range.clone().filter(|&at| parts[at].is_some()).map(|at| at - range.start).collect()
             };
@@ -170,7 +175,18 @@ impl Transposed {
                 _ => Level::Backward,
             };
             let levels_given: Vec<Level> = (0..arity + results.len()).map(level).collect();
-            let (_, needed) = needs(&graph, &levels(&graph, &levels_given), &outcome, proper);
+            let needs = |graph: &Graph, roots: &[NodeId], held: &Held| {
+                needs_beside(graph, &levels(graph, &levels_given), roots, proper, held)
+            };
+            let held = Held { inputs: inputs.clone().collect(), ..Held::default() };
+            let kept_whole = needs(&graph, &outcome, &held).step;
+            let last = &results[..sweep.carries];
+            let undoing = Undoing::choose(&mut graph, last, &kept_whole, |parameter, result| parameter == result);
+            let Restored { needed, arrays, nodes, overwritten, renamed, .. } =
+                Restored::new(&undoing, &mut graph, (&held, &needs), &outcome, &restorations);
+            let sums_end = carried.len() + summed.len();
+            outcome.splice(sums_end..sums_end, nodes);
+            let restored: Vec<usize> = arrays.iter().map(|&at| undoing.arrays[at].result).collect();
             let (mut again, mut copied, mut stored) = (Vec::new(), Vec::new(), Vec::new());
             for id in needed {
                 let place = id as usize;
@@ -184,6 +200,7 @@ impl Transposed {
                     stored.push(id);
                 }
             }
+            stored.extend(overwritten);
 
             let kept: Vec<NodeId> = results[sweep.carries..sweep.carries + sweep.keeps].to_vec();
             let mut forward_results = results[..sweep.carries + sweep.keeps].to_vec();
@@ -192,7 +209,7 @@ impl Transposed {
             forward_results.extend(&stored);
             let parameters: Vec<NodeId> = (0..arity as NodeId).collect();
             forward.push(Sweep {
-                body: extract(&graph, &parameters, sweep.body.captures, &forward_results),
+                body: extract_renamed(&graph, &parameters, sweep.body.captures, &forward_results, &undoing.renamed),
                 keeps: forward_results.len() - sweep.carries,
                 ..sweep.clone()
             });
@@ -203,6 +220,7 @@ impl Transposed {
                 (first_output..results.len()).filter(|&at| present[at]).map(|at| at - first_output).collect();
             let mut parameters: Vec<NodeId> = carried.iter().map(|&at| cotangent(at)).collect();
             parameters.extend(&sums);
+            parameters.extend(arrays.iter().map(|&at| undoing.arrays[at].last()));
             parameters.extend(read.iter().map(|&at| cotangent(first_output + at)));
             parameters.extend(again.iter().map(|&at| (inputs.start + at) as NodeId));
             let mut backward_reads = Vec::new();
@@ -222,13 +240,21 @@ impl Transposed {
             }
             parameters.extend(captures.clone().map(|at| at as NodeId));
             let backward = Sweep {
-                body: extract(&graph, &parameters, sweep.body.captures, &outcome),
-                carries: carried.len() + summed.len(),
+                body: extract_renamed(&graph, &parameters, sweep.body.captures, &outcome, &renamed),
+                carries: sums_end + restored.len(),
                 inputs: read.len() + again.len(),
                 reads: backward_reads,
                 keeps: passed.len(),
             };
-            adjoints.push(Adjoint { sweep: backward, carried, captures: summed, read, inputs: again, written });
+            adjoints.push(Adjoint {
+                sweep: backward,
+                carried,
+                captures: summed,
+                restored,
+                read,
+                inputs: again,
+                written,
+            });
         }
         forward.reverse();
         let all = forward.into_iter().chain(adjoints.iter().map(|adjoint| adjoint.sweep.clone())).collect();
@@ -246,6 +272,8 @@ pub(crate) struct RolledSweeps<A: Algebra> {
     active: Vec<bool>,
     /// Of the outputs.
     moving: Vec<bool>,
+    /// Those last carries that steps change by writes, by their positions among the outputs.
+    changed: HashMap<usize, A::Array>,
 }
 
 /// A loop over dual arrays.
@@ -265,13 +293,22 @@ pub(crate) fn sweeps_dual<A: Algebra>(sweeps: &Arc<Sweeps>, operands: Vec<DualAr
         })
         .collect();
     let outputs = A::sweeps(sweeps, primals.clone());
-    let rolled = RolledSweeps { sweeps: sweeps.clone(), operands: primals, active, moving: moving.clone() };
+    let changed = changed(sweeps).map(|output| (output, outputs[output].clone())).collect();
+    let rolled = RolledSweeps { sweeps: sweeps.clone(), operands: primals, active, moving: moving.clone(), changed };
     let delta = Delta::rolled(super::rolled::Rolled::Sweeps(rolled), deltas);
     let pick = |((position, primal), moves): ((usize, A::Array), bool)| DualArray {
         primal,
         delta: moves.then(|| delta.output(position)),
     };
     outputs.into_iter().enumerate().zip(moving).map(pick).collect()
+}
+
+/// The positions among the outputs of carries that steps change by writes.
+fn changed(sweeps: &Sweeps) -> impl Iterator<Item = usize> {
+    sweeps.sweeps.iter().enumerate().flat_map(move |(at, sweep)| {
+        let carries = (0..sweep.carries).filter(|&carry| is_written(&sweep.body, carry));
+        carries.map(move |carry| sweeps.results(at).0.start + carry)
+    })
 }
 
 impl<A: Algebra> RolledSweeps<A> {
@@ -302,6 +339,7 @@ impl<A: Algebra> RolledSweeps<A> {
                 operands.push(given.unwrap_or_else(|| A::zeros(&A::type_of(like))));
             }
             operands.extend(adjoint.captures.iter().map(|&at| A::zeros(&A::type_of(&captures[at]))));
+            operands.extend(adjoint.restored.iter().map(|&carry| self.changed[&(last.start + carry)].clone()));
             for &output in &adjoint.read {
                 operands.extend(cotangents[outputs.start + output].take().map(|cotangent| cotangent.array));
             }

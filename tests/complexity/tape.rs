@@ -2,7 +2,7 @@
 //! and however the writes are nested.
 
 use super::*;
-use deltaray::term::{Body, Op};
+use deltaray::term::{Body, Node, Op, Sweep};
 
 type M<A> = Matrix<A, f64>;
 type V<A> = Vector<A, f64>;
@@ -91,6 +91,66 @@ fn three_deep<A: Algebra>(a: &M<A>) -> M<A> {
             })
         })
     })
+}
+
+/// An element of each row, from all of the array.
+fn while_rows_are_left<A: Algebra>(a: &M<A>) -> M<A> {
+    let rows = a.len() as i64;
+    let step = |(a, k): (M<A>, N<A>)| {
+        let value = (&a * &a).sum().sin();
+        (a.with((&k, 0), value), k + 1)
+    };
+    while_loop((a.clone(), scalar(0i64)), |(_, k)| k.lt(rows), step).0
+}
+
+/// Elements of each row, from two rows, by a loop in the loop.
+fn with_checkpoints<A: Algebra>(a: &M<A>, checkpoints: Checkpoints) -> M<A> {
+    let step = |a: M<A>, i: N<A>| {
+        let a = fold(a, &iota(3), |a, j: N<A>| {
+            let value = a.at(&j).dot(&a.at(&i)).sin();
+            a.with((&i, &j), value)
+        });
+        (a, ())
+    };
+    checkpoints.scan(a.clone(), &iota(ROWS), ROWS, step).0
+}
+
+fn with_checkpoint_of_rows<A: Algebra>(a: &M<A>) -> M<A> {
+    with_checkpoints(a, Checkpoints::Every(4))
+}
+
+fn with_everything_kept<A: Algebra>(a: &M<A>) -> M<A> {
+    with_checkpoints(a, Checkpoints::All)
+}
+
+/// The elements that loops with conditions or checkpoints keep of a step.
+fn kept_of_step(body: &Body) -> usize {
+    let sizes = |sweep: &Sweep| {
+        let kept = &sweep.body.results()[sweep.carries..sweep.carries + sweep.keeps];
+        kept.iter().map(|&id| sweep.body.nodes()[id as usize].ty().size()).sum::<usize>()
+    };
+    let of = |node: &Node| match &node.op {
+        Op::Sweeps(sweeps) => sweeps.sweeps.iter().map(sizes).sum(),
+        _ => 0,
+    };
+    body.nodes().iter().map(of).sum()
+}
+
+#[test]
+fn steps_of_loops_with_conditions_and_checkpoints_keep_what_they_write_over() {
+    type Program = fn(&M<Staged>) -> M<Staged>;
+    let programs: [(&str, Program); 3] = [
+        ("while rows are left", while_rows_are_left),
+        ("with checkpoints", with_checkpoint_of_rows),
+        ("with everything kept", with_everything_kept),
+    ];
+    let a: M<C> = full((ROWS, ROWS), 0.5);
+    for (name, program) in programs {
+        let first = stage(|a| program(a).sin().sum(), &a).unwrap().grad().unwrap();
+        let kept = kept_of_step(first.program());
+        assert!(kept > 0, "{name}: nothing is kept\n{first}");
+        assert!(kept <= 16, "{name}: {kept} elements are kept of a step\n{first}");
+    }
 }
 
 /// The elements that the loops of a program leave.

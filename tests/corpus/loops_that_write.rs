@@ -164,6 +164,46 @@ fn holders() -> Vec<Row> {
                 Checkpoints::Every(2).scan(x.clone(), &iota(5), 5, |x, k| (x.scatter_set(&k, &(x.at(&k) * x.sum())), ())).0
             }, some(5, 739))
             .smooth(),
+        row!("loop that writes: while something holds, from all elements": V => V, |x| {
+                while_loop((x.clone(), scalar(0i64)), |(_, k)| k.lt(4), |(x, k)| {
+                    (x.scatter_set(&k, &(x.at(&k) * (&x * &x).sum())), k + 1)
+                }).0
+            }, some(5, 741))
+            .smooth(),
+        row!("loop that writes: while something holds, a loop in it": M => M, |a| {
+                while_loop((a.clone(), scalar(0i64)), |(a, k)| k.lt(3) & a.sum().lt(100.0), |(a, k)| {
+                    let a = fold(a, &iota(2), |a, j| {
+                        let value = (a.at(&j) * a.at(&k)).sum().sin();
+                        cond(value.gt(0.1), || a.clone().with((&k, &j), value.clone()), || a.clone())
+                    });
+                    let first = a.at((&k, 0)) * (&a * &a).sum();
+                    (a.with_added((&k, 1), first), k + 1)
+                }).0
+            }, some((3, 3), 742))
+            .smooth(),
+        row!("loop that writes: mapped, while something holds, from all elements": (V, V) => M, |(x, y)| {
+                build(3, |i| {
+                    while_loop((x.clone(), scalar(0i64)), |(_, k)| k.le(&i), |(x, k)| {
+                        (x.scatter_set(&k, &(y.at(&i) * (&x * &x).sum())), k + 1)
+                    }).0
+                })
+            }, (some(4, 743), some(3, 744)))
+            .smooth(),
+        row!("loop that writes: with checkpoints, from all elements": V => V, |x| {
+                Checkpoints::Every(2).scan(x.clone(), &iota(5), 5, |x, k| {
+                    (x.scatter_set(&k, &(x.at(&k) * (&x * &x).sum())), ())
+                }).0
+            }, some(5, 745))
+            .smooth(),
+        row!("loop that writes: with snapshots, backwards, from all elements": V => (V, V), |x| {
+                Checkpoints::Snapshots(2).scan_reverse(x.clone(), &iota(5), 5, |x, k| {
+                    let value = (&x * &x).sum().sin();
+                    let x = x.with_added(&k, value.exp());
+                    let both = (&x * &x).sum();
+                    (x.with(&k, value), both)
+                })
+            }, some(5, 746))
+            .smooth(),
         row!("loop that adds: a scatter with its axes turned": V => V, |x| {
                 let last = fold(x.reshape((3, 2, 4)), &iota(2), |x, k| {
                     let updates = x.index_axis(2, &k).transpose().sin();

@@ -12,7 +12,7 @@ mod nests;
 mod restored;
 
 use super::extract::{Held, is_read};
-use crate::term::{Graph, NodeId, Op};
+use crate::term::{Body, Graph, NodeId, Op};
 use chain::{Chain, How};
 use nests::Nests;
 pub(crate) use restored::Restored;
@@ -60,6 +60,11 @@ struct Nested {
     undo: Op,
     inputs: Vec<usize>,
     captures: Vec<usize>,
+}
+
+/// Whether a loop's body changes a carry by writes, if at all.
+pub(crate) fn is_written(body: &Body, carry: usize) -> bool {
+    chain::written(body, body.results[carry]) == Some(carry)
 }
 
 impl Undoing {
