@@ -181,6 +181,18 @@ def lenet(x, steps):
     return jnp.sum(jax.nn.relu(y @ w4 + b4) @ w5 + b5)
 
 
+def normalised(x):
+    return (x - jnp.mean(x, axis=0)) / jnp.sqrt(jnp.std(x, axis=0) + 1e-5)
+
+
+def resnet(x, steps):
+    image, first, second, third = x
+    y = jnp.pad(convolution(image, first), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    y = convolution(jax.nn.relu(normalised(y)), second)
+    y = convolution(jax.nn.relu(normalised(y)), third)
+    return jnp.sum(jax.nn.relu(normalised(y) + image))
+
+
 def nbody(x, steps):
     positions, velocities, masses = x
     gravity, softening, dt = 1.0, 0.1, 0.01

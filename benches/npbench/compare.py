@@ -27,8 +27,8 @@ LOOPS = {
 
 def tools(kernel):
     """The tools that have a kernel."""
-    _, jax, _, _, numpy, _ = REFERENCES[kernel]
-    return ["deltaray", *["reference"] * bool(jax), "best", *["numpy"] * bool(numpy)]
+    reference = REFERENCES[kernel]
+    return ["deltaray", *["reference"] * bool(reference.jax), "best", *["numpy"] * bool(reference.numpy)]
 
 
 def run(command, core, minutes):

@@ -1,14 +1,18 @@
 """The kernels of examples/npbench, and how the references of DaCe's tests are called for each.
 
-References are functions of `tests/npbench` in a checkout of spcl/dace: their file, the function in JAX, the modules that it is given,
-its other arguments, the function in NumPy and its arguments. `x` are the arrays that the example writes, in its order, `s` its
+A [Reference] names functions of `tests/npbench` in a checkout of spcl/dace: their file, the function in JAX, the modules that it is
+given, its other arguments, the function in NumPy and its arguments. `x` are the arrays that the example writes, in its order, `s` its
 numbers of steps. Gradients are those by all of the arrays.
 """
 
+import collections
+
 ALPHA, BETA = 1.5, 1.2
 
-# file, JAX, its modules, its arguments, NumPy and its arguments
-REFERENCES = {
+Reference = collections.namedtuple("Reference", "file jax modules arguments numpy numpy_arguments")
+
+# The fields of [Reference].
+TABLE = {
     "cholesky": ("polybench/cholesky", "cholesky_jax_kernel", "jnp lax", lambda x, s: (x[0],),
                  "ground_truth", lambda x, s: (len(x[0]), x[0])),
     "ludcmp": ("polybench/ludcmp", "ludcmp_jax_kernel", "jnp lax", lambda x, s: (x[0], x[1]),
@@ -61,7 +65,14 @@ REFERENCES = {
                     lambda x, s: (*reversed(x[0].shape), s[0], s[1], x[0], x[1], 0.001, spacing(x), spacing(x), x[2], 1.0, 0.1),
                     "numpy_cavity_flow",
                     lambda x, s: (*reversed(x[0].shape), s[0], s[1], x[0], x[1], 0.001, spacing(x), spacing(x), x[2], 1.0, 0.1)),
+    "channel_flow": ("misc/channel_flow", None, "", None, "numpy_channel_flow",
+                     lambda x, s: (s[0], x[0], x[1], 0.1 / (x[0].size - sum(x[0].shape) + 1.0), spacing(x), spacing(x),
+                                   x[2], 1.0, 0.1, 1.0)),
+    "resnet": ("deep_learning/resnet", "resnet_jax_kernel", "jnp lax", lambda x, s: tuple(x),
+               "resnet_basicblock_np", lambda x, s: tuple(x)),
 }
+
+REFERENCES = {name: Reference(*fields) for name, fields in TABLE.items()}
 
 
 def spacing(x):

@@ -55,12 +55,12 @@ def best(run):
 
 
 def in_numpy(dace, name, arrays, steps):
-    file, *_, function, given = REFERENCES[name]
-    call = functions(dace, file)[function]
+    reference = REFERENCES[name]
+    call = functions(dace, reference.file)[reference.numpy]
 
     def run():
         # References write into their arguments.
-        return call(*given([array.copy() for array in arrays], steps))
+        return call(*reference.numpy_arguments([array.copy() for array in arrays], steps))
 
     copies = best(lambda: [array.copy() for array in arrays])
     print(max(best(run) - copies, 0.0), "nan nan nan")
@@ -78,16 +78,16 @@ def in_jax(tool, dace, name, arrays, steps):
 
         own = getattr(ours, name, None)
     if own is None:
-        file, function, modules, ordered, *_ = REFERENCES[name]
-        call = functions(dace, file)[function]
+        reference = REFERENCES[name]
+        call = functions(dace, reference.file)[reference.jax]
         known = {"jax": jax, "jnp": jnp, "lax": lax}
         # Called inside of `jax.jit`, where nothing can be waited for.
-        if "jax" in modules.split():
+        if "jax" in reference.modules.split():
             known["jax"] = type("Jax", (), {"block_until_ready": staticmethod(lambda value: value)})
-        modules = [known[module] for module in modules.split()]
+        modules = [known[module] for module in reference.modules.split()]
 
         def own(x, steps):
-            return call(*modules, *ordered(x, steps))
+            return call(*modules, *reference.arguments(x, steps))
 
     given = [jnp.asarray(array) for array in arrays]
     value = jax.jit(lambda *given: own(list(given), steps))

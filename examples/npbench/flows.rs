@@ -119,3 +119,76 @@ pub fn cavity_flow(
     }
     (u, v, p)
 }
+
+/// The neighbours of all elements but those of the first and the last row: left, right, below and above. The last column is
+/// beside the first.
+#[differentiable]
+fn neighbours(x: Matrix<f64>) -> (Matrix<f64>, Matrix<f64>, Matrix<f64>, Matrix<f64>) {
+    let (rows, columns) = (x.shape()[0], x.shape()[1]);
+    let inner = x[1..rows - 1];
+    let left = concatenate(1, &[inner[(.., columns - 1..)], inner[(.., ..columns - 1)]]);
+    let right = concatenate(1, &[inner[(.., 1..)], inner[(.., ..1)]]);
+    (left, right, x[..rows - 2], x[2..])
+}
+
+/// One step in a channel: velocities and pressure after it.
+#[differentiable]
+fn channel_step(
+    mut u: Matrix<f64>,
+    mut v: Matrix<f64>,
+    mut p: Matrix<f64>,
+    #[plain] iterations: usize,
+) -> (Matrix<f64>, Matrix<f64>, Matrix<f64>) {
+    let (rows, columns) = (u.shape()[0], u.shape()[1]);
+    let (density, viscosity, force) = (1.0, 0.1, 1.0);
+    let (dx, dy) = (2.0 / (columns as f64 - 1.0), 2.0 / (rows as f64 - 1.0));
+    let dt = 0.1 / ((rows as f64 - 1.0) * (columns as f64 - 1.0));
+    let (dx2, dy2) = (dx * dx, dy * dy);
+    let (left_u, right_u, below_u, above_u) = neighbours(&u);
+    let (left_v, right_v, below_v, above_v) = neighbours(&v);
+    let (ux, uy) = ((right_u - left_u) / (2.0 * dx), (above_u - below_u) / (2.0 * dy));
+    let (vx, vy) = ((right_v - left_v) / (2.0 * dx), (above_v - below_v) / (2.0 * dy));
+    let source = density * ((ux + vy) / dt - ux * ux - 2.0 * uy * vx - vy * vy);
+    for _ in rolled(0..iterations) {
+        let (left, right, below, above) = neighbours(&p);
+        let mean = ((right + left) * dy2 + (above + below) * dx2) / (2.0 * (dx2 + dy2));
+        p[1..rows - 1] = mean - dx2 * dy2 / (2.0 * (dx2 + dy2)) * source;
+        p[rows - 1] = p[rows - 2];
+        p[0] = p[1];
+    }
+    let (left_p, right_p, below_p, above_p) = neighbours(&p);
+    let (inner_u, inner_v) = (u[1..rows - 1], v[1..rows - 1]);
+    let convection_u = inner_u * (inner_u - left_u) / dx + inner_v * (inner_u - below_u) / dy;
+    let convection_v = inner_u * (inner_v - left_v) / dx + inner_v * (inner_v - below_v) / dy;
+    let diffusion_u = (right_u - 2.0 * inner_u + left_u) / dx2 + (above_u - 2.0 * inner_u + below_u) / dy2;
+    let diffusion_v = (right_v - 2.0 * inner_v + left_v) / dx2 + (above_v - 2.0 * inner_v + below_v) / dy2;
+    let slope_x = (right_p - left_p) / (2.0 * density * dx);
+    let slope_y = (above_p - below_p) / (2.0 * density * dy);
+    u[1..rows - 1] = inner_u + dt * (viscosity * diffusion_u - convection_u - slope_x + force);
+    v[1..rows - 1] = inner_v + dt * (viscosity * diffusion_v - convection_v - slope_y);
+    (u[0], u[rows - 1], v[0], v[rows - 1]) = (0.0, 0.0, 0.0, 0.0);
+    (u, v, p)
+}
+
+/// The flow through a channel that a force drives, until it hardly changes any more, with some of Jacobi's iterations for the
+/// pressure in each step.
+#[differentiable]
+pub fn channel_flow(
+    u: Matrix<f64>,
+    v: Matrix<f64>,
+    p: Matrix<f64>,
+    #[plain] iterations: usize,
+) -> (Matrix<f64>, Matrix<f64>, Matrix<f64>) {
+    let start = (u, v, p, scalar(1.0));
+    let (u, v, p, _) = while_loop(
+        start,
+        |(_, _, _, change)| change > 0.001,
+        |(u, v, p, _)| {
+            let before = u.sum();
+            let (u, v, p) = channel_step(&u, &v, &p, iterations);
+            let after = u.sum();
+            (u, v, p, (after - before) / after)
+        },
+    );
+    (u, v, p)
+}

@@ -169,12 +169,20 @@ fn visit(visitor: &mut impl Visitor, preset: Preset) {
         networks::lenet {},
         (images([n, rows, rows, 1], 1), convolutions(), layer(16 * left * left, 120), layer(120, 84), layer(84, 10))
     );
+    let [n, rows, wide, narrow] =
+        preset.of([3, 4, 3, 2], [[8, 14, 32, 8], [8, 28, 64, 16], [8, 56, 128, 32], [8, 56, 256, 64]]);
+    let (inner, outer) = (images([3, 3, narrow, narrow], 3), images([1, 1, narrow, wide], 4));
+    kernel!(networks::resnet {}, (images([n, rows, rows, wide], 1), images([1, 1, wide, narrow], 2), inner, outer));
 
     let [n, steps] = preset.of([5, 3], [[25, 40], [50, 250], [100, 900], [100, 1000]]);
     kernel!(flows::nbody { steps }, 0, &[steps], (table(n, 3, 1) * 4.0, table(n, 3, 2), vector(n, 3) + 1.0));
     let [n, steps, iterations] = preset.of([6, 3, 4], [[61, 25, 5], [121, 50, 10], [201, 100, 20], [101, 700, 50]]);
     let fields = || (table(n, n, 1), table(n, n, 2), table(n, n, 3));
     kernel!(flows::cavity_flow { steps, iterations }, 1, &[steps, iterations], fields());
+    let [n, iterations] = preset.of([6, 3], [[61, 5], [121, 10], [201, 20], [101, 50]]);
+    // A slow flow along the channel.
+    let slow = || ((table(n, n, 1) + 0.5) * 0.01, table(n, n, 2) * 0.01, table(n, n, 3) * 0.01);
+    kernel!(flows::channel_flow { iterations }, 0, &[iterations], slow());
 }
 
 /// Prints how long kernels take, or writes their arguments.

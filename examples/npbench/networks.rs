@@ -58,3 +58,23 @@ pub fn lenet(
     let x = (x.dot(w2) + b2).relu();
     x.dot(w3) + b3
 }
+
+/// The elements of each place, over all samples, with mean 0 and a deviation near 1.
+#[differentiable]
+fn normalised(x: Tensor4<f64>) -> Tensor4<f64> {
+    let deviation = x.variance_axis(0).sqrt();
+    (x - x.mean_axis(0)) / (deviation + 1e-5).sqrt()
+}
+
+/// A bottleneck block of ResNet-50: three convolutions, of which that in the middle is of windows of three rows and columns, and
+/// its input beside them.
+#[differentiable]
+pub fn resnet(input: Tensor4<f64>, first: Tensor4<f64>, second: Tensor4<f64>, third: Tensor4<f64>) -> Tensor4<f64> {
+    let (samples, rows, columns) = (input.shape()[0], input.shape()[1], input.shape()[2]);
+    let mut padded = zeros((samples, rows + 2, columns + 2, first.shape()[3]));
+    padded[(.., 1..rows + 1, 1..columns + 1)] = convolution(&input, &first);
+    let x = normalised(&padded).relu();
+    let x = normalised(&convolution(&x, &second)).relu();
+    let x = normalised(&convolution(&x, &third));
+    (x + input).relu()
+}
