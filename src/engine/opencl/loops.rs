@@ -264,7 +264,7 @@ impl Runner for Running<'_, '_> {
         let turns = &self.space.sweeps[sweep].turns;
         let from = carried(turns, self.states[sweep], &self.arguments[starts]);
         for ((from, to), turn) in from.into_iter().zip(&self.results[finals]).zip(turns) {
-            self.launcher.shared.copy(from, *to, turn.ty.dtype, turn.ty.size())?;
+            self.launcher.shared.copy_apart(from, *to, turn.ty.dtype, turn.ty.size())?;
         }
         Ok(())
     }
