@@ -332,7 +332,10 @@ fn sum_of_multiples(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<
     }
     let one = Value::from_i64(ty.dtype, 1);
     let (first, second) = (first.unwrap_or(one), second.unwrap_or(one));
-    // Infinite terms that cancel are NaN.
+    // Infinite terms that cancel are NaN, and so they may be where one of them has an infinite factor.
+    if ![first, second].iter().all(|factor| factor.to_f64().is_finite()) {
+        return None;
+    }
     let sum = in_range(kind, first, second)?;
     if sum.to_f64().abs() < first.to_f64().abs().max(second.to_f64().abs()) {
         return None;

@@ -82,6 +82,15 @@ fn infinite_slopes() {
 }
 
 #[test]
+fn slopes_where_values_are_no_numbers() {
+    rows! {
+        |x, i| x.ln(); [-2.0], [] => [NAN], [-0.5];
+        |x, i| x.ln1p(); [-3.0], [] => [NAN], [-0.5];
+        |x, i| x.atanh(); [3.0], [] => [NAN], [-0.125];
+    }
+}
+
+#[test]
 fn hypot_logaddexp_and_xlogy() {
     rows! {
         |x, i| x.slice(0, ..1).hypot(x.slice(0, 1..)); [0.0, 0.0], [] => [0.0], [0.0, 0.0];

@@ -62,6 +62,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("`cbrt`", &["infinite_slopes"]),
     ("`atan2`", &["infinite_slopes"]),
     ("`hypot`", &["hypot_logaddexp_and_xlogy"]),
+    ("functions", &["slopes_where_values_are_no_numbers"]),
     ("`logaddexp`", &["hypot_logaddexp_and_xlogy"]),
     ("`xlogy", &["hypot_logaddexp_and_xlogy"]),
     ("`digamma`", &["gamma_functions_at_their_poles"]),

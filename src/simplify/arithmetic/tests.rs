@@ -269,6 +269,7 @@ fn multiples_of_one_array_are_added_up() {
     // Where a is infinite, these are NaN.
     assert_eq!(sum(Binary::Sub, 2.0, 3.0), "sub(mul(a, 2), mul(a, 3))");
     assert_eq!(sum(Binary::Add, -2.0, 3.0), "add(mul(a, -2), mul(a, 3))");
+    assert_eq!(sum(Binary::Add, f64::NEG_INFINITY, 1.0), "add(mul(a, -inf), a)");
 }
 
 #[test]
