@@ -21,5 +21,7 @@ mod names;
 mod plain;
 #[path = "differentiable/signatures.rs"]
 mod signatures;
+#[path = "differentiable/slices.rs"]
+mod slices;
 #[path = "differentiable/writes.rs"]
 mod writes;

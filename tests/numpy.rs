@@ -152,6 +152,9 @@ fn reductions() {
 fn products() {
     let (x, y, a, t) = (x(), y(), a(), t());
     assert_eq!((x.dot(&y).item(), a.dot(&x).to_vec()), (11.0, vec![17.0, 38.0]));
+    let (i, j) = (scalar(1i64), scalar(2i64));
+    let below: Scalar<Concrete, f64> = a.moving_slice((&i, ..&j)).dot(&x.moving_slice(..&j));
+    assert_eq!(below, a.at((1, 0)) * x.at(0) + a.at((1, 1)) * x.at(1));
     let b = a.transpose();
     assert_eq!(a.dot(&b), [[14.0, 32.0], [32.0, 77.0]].into());
     assert_eq!(t.matmul(&t).at(0), [[2.0, 3.0], [6.0, 11.0]].into());

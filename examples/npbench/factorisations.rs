@@ -2,12 +2,6 @@
 
 use deltaray::prelude::*;
 
-/// The sum over `k` below a bound of `left[k] * right[k]`.
-#[differentiable]
-fn dot_below(left: Vector<f64>, right: Vector<f64>, bound: Scalar<i64>) -> Scalar<f64> {
-    build(left.len(), |k| if k < bound { left[k] * right[k] } else { 0.0 }).sum()
-}
-
 /// The sum over `k` beyond a bound of `left[k] * right[k]`.
 #[differentiable]
 fn dot_beyond(left: Vector<f64>, right: Vector<f64>, bound: Scalar<i64>) -> Scalar<f64> {
@@ -20,10 +14,10 @@ pub fn cholesky(mut a: Matrix<f64>) -> Matrix<f64> {
     let n = a.len();
     for i in rolled(0..n) {
         for j in rolled(0..i) {
-            a[(i, j)] -= dot_below(&a[i], &a[j], &j);
+            a[(i, j)] -= a[(i, ..j)].dot(&a[(j, ..j)]);
             a[(i, j)] /= a[(j, j)];
         }
-        a[(i, i)] -= dot_below(&a[i], &a[i], &i);
+        a[(i, i)] -= a[(i, ..i)].dot(&a[(i, ..i)]);
         a[(i, i)] = a[(i, i)].sqrt();
     }
     a
@@ -36,15 +30,15 @@ pub fn ludcmp(mut a: Matrix<f64>, b: Vector<f64>) -> (Vector<f64>, Vector<f64>) 
     let (mut x, mut y) = (zeros(n), zeros(n));
     for i in rolled(0..n) {
         for j in rolled(0..i) {
-            a[(i, j)] -= dot_below(&a[i], &a[(.., j)], &j);
+            a[(i, j)] -= a[(i, ..j)].dot(&a[(..j, j)]);
             a[(i, j)] /= a[(j, j)];
         }
         for j in rolled(i..n) {
-            a[(i, j)] -= dot_below(&a[i], &a[(.., j)], &i);
+            a[(i, j)] -= a[(i, ..i)].dot(&a[(..i, j)]);
         }
     }
     for i in rolled(0..n) {
-        y[i] = b[i] - dot_below(&a[i], &y, &i);
+        y[i] = b[i] - a[(i, ..i)].dot(&y[..i]);
     }
     for i in rolled((0..n).rev()) {
         x[i] = (y[i] - dot_beyond(&a[i], &x, &i)) / a[(i, i)];
@@ -58,7 +52,7 @@ pub fn trisolv(l: Matrix<f64>, b: Vector<f64>) -> Vector<f64> {
     let n = b.len();
     let mut x = zeros(n);
     for i in rolled(0..n) {
-        x[i] = (b[i] - dot_below(&l[i], &x, &i)) / l[(i, i)];
+        x[i] = (b[i] - l[(i, ..i)].dot(&x[..i])) / l[(i, i)];
     }
     x
 }
@@ -78,7 +72,7 @@ pub fn symm(
     for i in rolled(0..m) {
         for j in rolled(0..n) {
             c[(.., j)] += build(m, |k| if k < i { alpha * b[(i, j)] * a[(i, k)] } else { 0.0 });
-            products[j] = dot_below(&b[(.., j)], &a[i], &i);
+            products[j] = b[(..i, j)].dot(&a[(i, ..i)]);
         }
         c[i] += alpha * b[i] * a[(i, i)] + alpha * products;
     }

@@ -42,8 +42,8 @@ impl<A: Algebra> Part<A> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index into arrays over `{A}`",
     note = "an index is an integer, a scalar of `i64` or `i32`, a range of `usize`, or a tuple of these",
-    note = "the length of a range is known when a program is staged: its ends are plain `usize`; elements at computed \
-            positions are read by `build(n, |k| x[start + k])`"
+    note = "the length of a range is known when a program is staged: its ends are plain `usize`; sums over a range with computed \
+            ends are those of `x.moving_slice(..j)`, and elements at computed positions are read by `build(n, |k| x[start + k])`"
 )]
 pub trait Subscript<A: Algebra> {
     /// As many axes as there are positions, which are removed.
@@ -128,9 +128,9 @@ pub(super) const fn check_positions<R: Rank, P: Rank>() {
 /// # Errors
 ///
 /// The problem, where there are more positions and ranges than axes.
-pub(super) fn check_count<A: Algebra>(parts: &[Part<A>], shape: &[usize]) -> Result<(), String> {
-    match parts.len() > shape.len() {
-        true => Err(format!("{} positions and ranges into shape {shape:?}", parts.len())),
+pub(super) fn check_count(parts: usize, shape: &[usize]) -> Result<(), String> {
+    match parts > shape.len() {
+        true => Err(format!("{parts} positions and ranges into shape {shape:?}")),
         false => Ok(()),
     }
 }
@@ -157,7 +157,7 @@ pub(super) fn read<A: Algebra>(array: A::Array, parts: SmallVec<[Part<A>; 6]>) -
 }
 
 #[track_caller]
-fn sliced<A: Algebra>(array: A::Array, axis: usize, start: Bound<usize>, end: Bound<usize>) -> A::Array {
+pub(super) fn sliced<A: Algebra>(array: A::Array, axis: usize, start: Bound<usize>, end: Bound<usize>) -> A::Array {
     match range_map(&A::shape(&array), axis, (start, end), 1) {
         Ok(map) => A::view(array, &map),
         Err(problem) => {
@@ -183,7 +183,7 @@ pub(super) struct Written<A: Algebra> {
 /// The problem, where the array has no such axis or range.
 #[track_caller]
 pub(super) fn written<A: Algebra>(shape: &[usize], parts: &[Part<A>]) -> Result<Written<A>, String> {
-    check_count(parts, shape)?;
+    check_count(parts.len(), shape)?;
     let outer = parts.iter().rposition(|part| !part.is_whole()).map_or(0, |last| last + 1);
     let parts = &parts[..outer];
     let ranges = parts.iter().enumerate().map(|(axis, part)| match part {

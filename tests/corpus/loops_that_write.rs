@@ -164,6 +164,22 @@ fn holders() -> Vec<Row> {
                 Checkpoints::Every(2).scan(x.clone(), &iota(5), 5, |x, k| (x.scatter_set(&k, &(x.at(&k) * x.sum())), ())).0
             }, some(5, 739))
             .smooth(),
+        row!("loop that writes: slices whose ends move": (M, V) => V, |(l, b)| {
+                fold(b.clone(), &iota(4), |x, i| {
+                    let known = l.moving_slice((&i, ..&i)).dot(&x.moving_slice(..&i));
+                    let rest = (l.moving_slice((&i + 1.., &i)) * x.at(&i)).sum();
+                    let value = (x.at(&i) - known + rest) / (l.at((&i, &i)) + 2.0);
+                    x.with(&i, value)
+                })
+            }, (some((4, 4), 747), some(4, 748)))
+            .smooth(),
+        row!("slices whose ends move, mapped": V => V, |x| {
+                build(5, |i| {
+                    let (first, last) = (x.moving_slice(..&i + 1), x.moving_slice(&i..));
+                    first.map(|x| x.sin()).sum() * last.max_all() + (&first * &last - &first / 2.0).sum()
+                })
+            }, some(5, 749))
+            .smooth(),
         row!("loop that writes: while something holds, from all elements": V => V, |x| {
                 while_loop((x.clone(), scalar(0i64)), |(_, k)| k.lt(4), |(x, k)| {
                     (x.scatter_set(&k, &(x.at(&k) * (&x * &x).sum())), k + 1)

@@ -329,6 +329,21 @@ fn squares_downwards<E: Float>(mut x: Vector<E>, ends: Vector<i64>) -> Vector<E>
 }
 
 #[test]
+fn slices_have_ends_that_move() {
+    rows! {
+        |x, i| x.moving_slice(i.at(0)..i.at(1)).sum().reshape(1); [2.0, 3.0, 5.0], [0, 2] => [5.0], [1.0, 1.0, 0.0];
+        |x, i| x.moving_slice(i.at(0)..i.at(1)).sum().reshape(1); [2.0, 3.0, 5.0], [MIN, MAX] => [10.0], [1.0; 3];
+        |x, i| x.moving_slice(i.at(0)..i.at(1)).sum().reshape(1); [2.0, 3.0, 5.0], [-5, 1] => [2.0], [1.0, 0.0, 0.0];
+        |x, i| x.moving_slice(i.at(0)..i.at(1)).sum().reshape(1); [2.0, 3.0, 5.0], [2, 1] => [0.0], [0.0; 3];
+        |x, i| x.moving_slice(i.at(0)..i.at(1)).max_all().reshape(1); [2.0, 3.0, 5.0], [1, 9] => [5.0], [0.0, 0.0, 1.0];
+        |x, i| x.moving_slice(i.at(0)..i.at(1)).max_all().reshape(1); [-2.0, -3.0], [1, 2] => [-3.0], [0.0, 1.0];
+        |x, i| x.moving_slice(i.at(0)..i.at(1)).max_all().reshape(1); [2.0, 3.0], [MAX, MIN] => [-INF], [0.0; 2];
+        |x, i| x.moving_slice(i.at(0)..).dot(&x.moving_slice(..i.at(0))).reshape(1);
+            [2.0, 3.0, 5.0], [1] => [6.0], [3.0, 2.0, 0.0];
+    }
+}
+
+#[test]
 fn ranges_of_steps_have_ends_that_are_arrays() {
     rows! {
         |x, i| squares_downwards(x, i); [2.0, 3.0, 5.0], [0, 2] => [52.0, 24.0, 5.0], [28.0, 33.0, 10.0];

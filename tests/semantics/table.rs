@@ -71,6 +71,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("`powi", &["powi"]),
     ("sum of nothing", &["reductions_of_nothing"]),
     ("empty arrays", &["empty_arrays_axes_of_length_1_and_rank_0"]),
+    ("a slice whose", &["slices_have_ends_that_move"]),
     ("`rolled(start..end)`", &["ranges_of_steps_have_ends_that_are_arrays"]),
     ("a loop of no", &["few_steps", "endless_loops_that_are_not_reached"]),
     ("`while_loop`", &["endless_loops_that_are_not_reached"]),

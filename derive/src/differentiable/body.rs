@@ -190,7 +190,7 @@ impl Rewriter<'_> {
                 }
             }
             Expr::Call(_) => self.call(expression),
-            Expr::Closure(closure) => self.closure(closure, Declared::Otherwise),
+            Expr::Closure(closure) => self.closure(closure, Declared::Otherwise, false),
             Expr::Tuple(tuple) if position == Position::Place => {
                 tuple.elems.iter_mut().for_each(|element| self.rewrite(element, Position::Place));
             }

@@ -16,6 +16,16 @@ pub struct Subscript {
     pub plain: TokenStream,
 }
 
+/// What was found at an index, as it is wanted where the index stands.
+fn read(span: Span, position: Position, found: &TokenStream) -> Expr {
+    parse(match position {
+        Position::Value | Position::Argument => quote_spanned!(span=> #found.value()),
+        Position::Operand | Position::Receiver => quote_spanned!(span=> #found.receiver()),
+        Position::Bound => quote_spanned!(span=> #found.bound()),
+        Position::Reference | Position::Place => quote_spanned!(span=> (*#found)),
+    })
+}
+
 /// A literal position before the first.
 fn is_negative(position: &Expr) -> bool {
     match position {
@@ -35,10 +45,15 @@ impl Rewriter<'_> {
             return;
         }
         self.rewrite(expr, Position::Receiver);
+        if self.has_moving_range(index) {
+            let (span, index) = (bracket_token.span.open(), self.moving_subscript(index));
+            *expression = read(span, position, &quote_spanned!(span=> #expr.index_moving(#index)));
+            return;
+        }
         let (mut literals, mut count) = (false, 0);
         let Subscript { array, pattern, plain } = self.subscript(index, &mut literals, &mut count);
         let span = bracket_token.span.open();
-        let read = match literals {
+        let found = match literals {
             true => {
                 // Not by the user's tokens, so that lints do not take it for theirs.
                 let written = Span::mixed_site().located_at(span);
@@ -47,12 +62,43 @@ impl Rewriter<'_> {
             }
             false => quote_spanned!(span=> #expr.index_at(#array)),
         };
-        *expression = parse(match position {
-            Position::Value | Position::Argument => quote_spanned!(span=> #read.value()),
-            Position::Operand | Position::Receiver => quote_spanned!(span=> #read.receiver()),
-            Position::Bound => quote_spanned!(span=> #read.bound()),
-            Position::Reference | Position::Place => quote_spanned!(span=> (*#read)),
-        });
+        *expression = read(span, position, &found);
+    }
+
+    /// Whether a range with an end that is computed from a position stands between brackets.
+    fn has_moving_range(&self, index: &Expr) -> bool {
+        match index {
+            Expr::Paren(inner) => self.has_moving_range(&inner.expr),
+            Expr::Group(inner) => self.has_moving_range(&inner.expr),
+            Expr::Tuple(tuple) => tuple.elems.iter().any(|part| self.has_moving_range(part)),
+            Expr::Range(range) => [&range.start, &range.end].into_iter().flatten().any(|end| self.scopes.moves(end)),
+            _ => false,
+        }
+    }
+
+    /// What stands between brackets, where a range moves.
+    fn moving_subscript(&mut self, index: &mut Expr) -> TokenStream {
+        let span = index.span();
+        match index {
+            Expr::Paren(inner) => self.moving_subscript(&mut inner.expr),
+            Expr::Group(inner) => self.moving_subscript(&mut inner.expr),
+            Expr::Tuple(tuple) => {
+                let parts: Vec<TokenStream> = tuple.elems.iter_mut().map(|part| self.moving_subscript(part)).collect();
+                quote_spanned!(span=> (#(#parts,)*))
+            }
+            Expr::Range(range) if self.has_moving_range(&Expr::Range(range.clone())) => {
+                [&mut range.start, &mut range.end]
+                    .into_iter()
+                    .flatten()
+                    .for_each(|end| self.rewrite(end, Position::Argument));
+                range.start.get_or_insert_with(|| Box::new(parse(quote_spanned!(span=> 0usize))));
+                // No array is longer.
+                range.end.get_or_insert_with(|| Box::new(parse(quote_spanned!(span=> i64::MAX as usize))));
+                super::statements::by_its_ends(index);
+                index.to_token_stream()
+            }
+            other => self.subscript(other, &mut false, &mut 0).array,
+        }
     }
 
     /// What stands between brackets, and whether literals are among it.

@@ -39,6 +39,8 @@ pub struct Scopes {
     functions: HashSet<String>,
     /// The number of scopes outside of the innermost closure.
     outside: usize,
+    /// Variables that are positions of loops and builds, or computed from such: by their scope and name.
+    positions: HashSet<(usize, String)>,
 }
 
 /// Names, or all, and the number of scopes whose variables they are.
@@ -51,6 +53,8 @@ impl Scopes {
 
     pub fn leave(&mut self) {
         self.stack.pop();
+        let left = self.stack.len();
+        self.positions.retain(|(depth, _)| *depth < left);
     }
 
     /// Enters a closure; the result is for [`Scopes::leave_closure`].
@@ -76,6 +80,38 @@ impl Scopes {
         }
         if let Some(scope) = self.stack.last_mut() {
             scope.insert(name.to_string(), declared);
+            self.positions.remove(&(self.stack.len() - 1, name.to_string()));
+        }
+    }
+
+    /// Says that the names that a pattern binds, which were declared last, are positions of a loop or build.
+    pub fn declare_positions(&mut self, pattern: &Pat) {
+        let depth = self.stack.len().saturating_sub(1);
+        self.positions.extend(bindings(pattern).into_iter().map(|(name, _)| (depth, name.to_string())));
+    }
+
+    /// Whether an expression is computed from a position of a loop or build, and so is an array without axes.
+    pub fn moves(&self, expression: &Expr) -> bool {
+        match expression {
+            Expr::Path(_) => variable(expression).is_some_and(|name| {
+                let found = self.find_depth(name);
+                found.is_some_and(|(depth, _)| self.positions.contains(&(depth, name.to_string())))
+            }),
+            Expr::Paren(inner) => self.moves(&inner.expr),
+            Expr::Group(inner) => self.moves(&inner.expr),
+            Expr::Reference(inner) => self.moves(&inner.expr),
+            Expr::Unary(inner) => self.moves(&inner.expr),
+            Expr::Cast(inner) => self.moves(&inner.expr),
+            Expr::Binary(binary) => self.moves(&binary.left) || self.moves(&binary.right),
+            Expr::MethodCall(call) => {
+                let gives_a_position = ["min", "max", "clone"].iter().any(|name| call.method == name);
+                gives_a_position
+                    && (self.moves(&call.receiver) || call.args.iter().any(|argument| self.moves(argument)))
+            }
+            // An element of an array.
+            Expr::Index(index) => self.moves(&index.index),
+            Expr::Tuple(tuple) => tuple.elems.iter().any(|element| self.moves(element)),
+            _ => false,
         }
     }
 

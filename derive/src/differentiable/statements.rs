@@ -93,7 +93,7 @@ fn else_block(expression: &Expr) -> Block {
 }
 
 /// Makes a call of a range with two ends, which may be arrays, and of one that is read from its end.
-fn by_its_ends(expression: &mut Expr) {
+pub fn by_its_ends(expression: &mut Expr) {
     match expression {
         Expr::Paren(inner) => by_its_ends(&mut inner.expr),
         Expr::MethodCall(call) if call.method == "rev" && call.args.is_empty() => by_its_ends(&mut call.receiver),
@@ -220,13 +220,14 @@ impl Rewriter<'_> {
         if let Pat::Type(typed) = &mut local.pat {
             self.visit_type_mut(&mut typed.ty);
         }
-        let mut number = false;
+        let (mut number, mut moves) = (false, false);
         if let Some(init) = &mut local.init {
+            moves = matches!(&local.pat, Pat::Ident(_)) && self.scopes.moves(&init.expr);
             number = is_literal(&init.expr) && matches!(&local.pat, Pat::Ident(name) if name.mutability.is_some());
             let carried = |name: &Ident| is_rolled_over(name, later);
             number &= !lift_carried(&local.pat, &mut init.expr, &carried);
             match &mut *init.expr {
-                Expr::Closure(closure) => self.closure(closure, Declared::Open),
+                Expr::Closure(closure) => self.closure(closure, Declared::Open, false),
                 Expr::Reference(_) => self.rewrite(&mut init.expr, Position::Bound),
                 _ => self.rewrite(&mut init.expr, Position::Value),
             }
@@ -239,6 +240,9 @@ impl Rewriter<'_> {
             && number
         {
             self.scopes.declare(&name.ident, Declared::Number);
+        }
+        if moves {
+            self.scopes.declare_positions(&local.pat);
         }
         // A variable without a value can't be given to a block that assigns it.
         if local.init.is_none() {
@@ -448,6 +452,7 @@ impl Rewriter<'_> {
         self.scopes.push_later(None);
         self.scopes.enter();
         self.scopes.declare_pattern(pat);
+        self.scopes.declare_positions(pat);
         carries.iter().for_each(|name| self.scopes.declare(name, Declared::Mutable));
         // The carried variables are used when the body ends.
         self.scopes.push_later(Some(carries.iter().cloned().collect()));
@@ -494,8 +499,8 @@ impl Rewriter<'_> {
         self.scopes.pop_later();
     }
 
-    /// A closure, and how its parameters are declared that have no type.
-    pub fn closure(&mut self, closure: &mut syn::ExprClosure, untyped: Declared) {
+    /// A closure, how its parameters are declared that have no type, and whether they are positions.
+    pub fn closure(&mut self, closure: &mut syn::ExprClosure, untyped: Declared, positions: bool) {
         if let Some(token) = &closure.asyncness {
             self.error(token.span, "an `async` closure is not differentiable: wait before the function");
         }
@@ -511,6 +516,9 @@ impl Rewriter<'_> {
                 && name.mutability.is_none()
             {
                 self.scopes.declare(&name.ident, untyped);
+            }
+            if positions {
+                self.scopes.declare_positions(parameter);
             }
         }
         if let syn::ReturnType::Type(_, ty) = &mut closure.output {
@@ -566,6 +574,13 @@ impl Rewriter<'_> {
             return self.elements(&mut call.args);
         }
         for (position, argument) in call.args.iter_mut().enumerate() {
+            if let Expr::Closure(closure) = argument
+                && library
+                && name == "build"
+            {
+                self.closure(closure, Declared::Otherwise, true);
+                continue;
+            }
             self.rewrite(argument, if carries && position == 0 { Position::Value } else { Position::Argument });
         }
     }

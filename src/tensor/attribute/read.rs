@@ -35,6 +35,11 @@ where
 pub struct Read<T>(T);
 
 impl<T> Read<T> {
+    /// What was read.
+    pub(in crate::tensor) fn new(value: T) -> Read<T> {
+        Read(value)
+    }
+
     /// The array, where a value is wanted.
     pub fn value(self) -> T {
         self.0
@@ -146,7 +151,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     pub fn index_at<S: Subscript<A>>(&self, subscript: S) -> Read<Tensor<A, E, <S::Positions as Rank>::TakenFrom<R>>> {
         const { check_positions::<R, S::Positions>() }
         let parts = subscript.parts();
-        match check_count(&parts, &self.shape()) {
+        match check_count(parts.len(), &self.shape()) {
             Ok(()) => Read(Tensor::wrap(read::<A>(self.array().clone(), parts))),
             Err(problem) => Read(fail("at", problem, &self.shape())),
         }

@@ -77,6 +77,21 @@ pub struct MovingRange<A: Algebra> {
 }
 
 impl<A: Algebra> MovingRange<A> {
+    /// The range between two positions.
+    pub(in crate::tensor) fn between(start: Tensor<A, i64, R0>, end: Tensor<A, i64, R0>) -> MovingRange<A> {
+        MovingRange { start, end, down: false }
+    }
+
+    /// The range from a position on.
+    pub(in crate::tensor) fn from(start: Tensor<A, i64, R0>) -> MovingRange<A> {
+        MovingRange::between(start, scalar(i64::MAX))
+    }
+
+    /// The position that it begins with, and that behind the last.
+    pub(in crate::tensor) fn ends(self) -> (Tensor<A, i64, R0>, Tensor<A, i64, R0>) {
+        (self.start, self.end)
+    }
+
     /// The range from its end.
     pub fn rev(self) -> MovingRange<A> {
         MovingRange { down: !self.down, ..self }

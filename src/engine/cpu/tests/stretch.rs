@@ -60,6 +60,33 @@ fn a_sum_to_a_bound_of_the_step_goes_over_the_triangle() {
     assert!(one <= 40 * n, "{one}");
 }
 
+/// Slices whose ends move are such sums.
+#[test]
+fn a_slice_to_a_bound_goes_over_the_triangle() {
+    let n = 120;
+    macro_rules! elements_of_slices {
+        (|$a:ident, $j:ident| $sum:expr) => {
+            elements!(
+                |$a: &M<_>| fold(zeros(n), &iota(n), |sums: Vector<_, f64>, $j: Scalar<_, i64>| {
+                    let sum = $sum;
+                    sums.with(&$j, sum)
+                }),
+                table(n)
+            )
+        };
+    }
+    let whole = elements!(|a: &M<_>| sums(a, |k, _| k.ge(0)), table(n));
+    let to = |name: &str, count: usize| assert!(count <= whole / 2 + 40 * n, "{name}: {count} of {whole}");
+    to("a[(j, ..j)]", elements_of_slices!(|a, j| a.moving_slice((&j, ..&j)).sum()));
+    to("a row and a column", {
+        elements_of_slices!(|a, j| a.moving_slice((&j, ..&j)).dot(&a.moving_slice((..&j, 0))))
+    });
+    to("a[(j, j..)]", elements_of_slices!(|a, j| a.moving_slice((&j, &j..)).sum()));
+    to("a[(j, j + 1..)]", elements_of_slices!(|a, j| a.moving_slice((&j, &j + 1..)).max_all().max(-9.0)));
+    let few = elements_of_slices!(|a, j| a.moving_slice((&j, &j..&j + 3)).sum());
+    assert!(few <= 40 * n, "{few}");
+}
+
 /// Both bounds may be outside of the loop.
 #[test]
 fn bounds_outside_of_the_loop_leave_all_or_nothing() {

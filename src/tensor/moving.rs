@@ -1,0 +1,441 @@
+//! Slices whose ends are known when a program runs: `x.moving_slice(..&j)` by hand, `x[..j]` under `#[differentiable]`, where
+//! `j` is the position of a loop or computed from one.
+//!
+//! Shapes are known when a program is staged, so such a slice has the extent of the whole axis, and a mask that says which of
+//! its elements are there. What it is for are sums, products and extremes of these: compiled, they take the time of the
+//! elements that are there.
+
+use crate::affine::AffineMap;
+use crate::algebra::{Algebra, Reduction};
+use crate::concrete::neutral_value;
+use crate::operation::Binary;
+use crate::shape::{DType, Value};
+use crate::tensor::apply::{fail, stretch};
+use crate::tensor::attribute::{MovingRange, Read};
+use crate::tensor::index::read_along;
+use crate::tensor::operators::full_like;
+use crate::tensor::structure::move_axis;
+use crate::tensor::subscript::{Part, check_count, check_positions, sliced};
+use crate::tensor::{Element, Float, Number, R0, R1, Rank, Subscript, Tensor, iota, scalar};
+use smallvec::SmallVec;
+use std::ops::{self, Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+/// Where one axis of an array is read, by ranges whose ends may be computed.
+pub enum MovingPart<A: Algebra> {
+    /// A position, or a range with plain ends.
+    Known(Part<A>),
+    /// A range of which an end is computed.
+    Range(MovingRange<A>),
+}
+
+/// What [`Tensor::moving_slice`] takes: as [`Subscript`], and ranges whose ends are scalars of `i64`, by value or reference:
+/// `..j`, `j..`, `j..k`. Where one end is plain it is made an array, `scalar(1)..j`; under `#[differentiable]` it need not be.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an index into arrays over `{A}`",
+    note = "an index is an integer, a scalar of `i64` or `i32`, a range of `usize` or of scalars of `i64`, or a tuple of these"
+)]
+pub trait MovingSubscript<A: Algebra> {
+    /// As many axes as there are positions, which are removed.
+    type Positions: Rank;
+    /// What each axis is read at, outermost first.
+    fn moving_parts(self) -> SmallVec<[MovingPart<A>; 6]>;
+}
+
+macro_rules! known {
+    ($positions:ty: $($t:ty),*) => {
+        $(impl<A: Algebra> MovingSubscript<A> for $t {
+            type Positions = $positions;
+            fn moving_parts(self) -> SmallVec<[MovingPart<A>; 6]> {
+                Subscript::<A>::parts(self).into_iter().map(MovingPart::Known).collect()
+            }
+        })*
+    };
+}
+
+known!(R1: usize, i64, i32, Tensor<A, i64, R0>, &Tensor<A, i64, R0>, Tensor<A, i32, R0>, &Tensor<A, i32, R0>);
+known!(R0: Range<usize>, RangeFrom<usize>, RangeTo<usize>, RangeInclusive<usize>, RangeToInclusive<usize>, RangeFull);
+
+impl<A: Algebra> MovingSubscript<A> for MovingRange<A> {
+    type Positions = R0;
+    fn moving_parts(self) -> SmallVec<[MovingPart<A>; 6]> {
+        SmallVec::from_iter([MovingPart::Range(self)])
+    }
+}
+
+macro_rules! moving {
+    ($($t:ty),*) => {
+        $(
+            impl<A: Algebra> MovingSubscript<A> for RangeTo<$t> {
+                type Positions = R0;
+                fn moving_parts(self) -> SmallVec<[MovingPart<A>; 6]> {
+                    MovingRange::between(scalar(0), self.end.clone()).moving_parts()
+                }
+            }
+
+            impl<A: Algebra> MovingSubscript<A> for RangeFrom<$t> {
+                type Positions = R0;
+                fn moving_parts(self) -> SmallVec<[MovingPart<A>; 6]> {
+                    MovingRange::from(self.start.clone()).moving_parts()
+                }
+            }
+
+            impl<A: Algebra> MovingSubscript<A> for Range<$t> {
+                type Positions = R0;
+                fn moving_parts(self) -> SmallVec<[MovingPart<A>; 6]> {
+                    MovingRange::between(self.start.clone(), self.end.clone()).moving_parts()
+                }
+            }
+        )*
+    };
+}
+
+moving!(Tensor<A, i64, R0>, &Tensor<A, i64, R0>);
+
+macro_rules! tuples {
+    ($(($($name:ident $x:ident),*): $positions:ty;)*) => {
+        $(impl<A: Algebra, $($name: MovingSubscript<A>),*> MovingSubscript<A> for ($($name,)*) {
+            type Positions = $positions;
+            fn moving_parts(self) -> SmallVec<[MovingPart<A>; 6]> {
+                let ($($x,)*) = self;
+                let mut parts = SmallVec::new();
+                $(parts.extend($x.moving_parts());)*
+                parts
+            }
+        })*
+    };
+}
+
+type Plus<P, R> = <P as Rank>::Plus<R>;
+
+tuples! {
+    (I a): I::Positions;
+    (I a, J b): Plus<I::Positions, J::Positions>;
+    (I a, J b, K c): Plus<I::Positions, Plus<J::Positions, K::Positions>>;
+    (I a, J b, K c, L d): Plus<I::Positions, Plus<J::Positions, Plus<K::Positions, L::Positions>>>;
+}
+
+/// A slice of an array whose ends are known when the program runs; see [`Tensor::moving_slice`].
+///
+/// Operations on it are on its elements: arithmetic with another such slice, element by element from the first on and, as
+/// [`zip`](Iterator::zip), up to the end of the shorter one; with literals, and with scalars on the right; and
+/// [`MovingSlice::map`]. What is left of it in the end is a sum, product or extreme, or an array by [`MovingSlice::padded`].
+pub struct MovingSlice<A: Algebra, E: Element, R: Rank> {
+    /// From the first element of the slice on; those that are not in the slice may be anything.
+    elements: Tensor<A, E, R>,
+    /// Which elements are in the slice.
+    inside: Tensor<A, bool, R>,
+}
+
+impl<A: Algebra, E: Element, R: Rank> Clone for MovingSlice<A, E, R> {
+    fn clone(&self) -> Self {
+        MovingSlice { elements: self.elements.clone(), inside: self.inside.clone() }
+    }
+}
+
+/// A slice of one axis whose ends are known when the program runs.
+pub type MovingVector<A, E> = MovingSlice<A, E, R1>;
+
+/// An axis from a position on; behind its end are zeros.
+fn from_position<A: Algebra>(array: A::Array, axis: usize, start: &Tensor<A, i64, R0>) -> A::Array {
+    let extent = A::shape(&array)[axis];
+    let positions = iota::<A>(extent) + start;
+    let read = A::gather(move_axis::<A>(array, axis, 0), vec![positions.into_array()]);
+    move_axis::<A>(read, 0, axis)
+}
+
+/// Which positions along an axis of this shape are below a bound.
+fn below<A: Algebra>(shape: &[usize], axis: usize, bound: &Tensor<A, i64, R0>) -> A::Array {
+    let extent = shape[axis];
+    let inside = iota::<A>(extent).lt(bound);
+    A::view(inside.into_array(), &AffineMap::broadcast(&[extent], shape, &[axis]))
+}
+
+impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
+    /// A slice whose ends are known when the program runs, as the position of a loop is. Positions and ranges are those of
+    /// [`Tensor::at`] and [`Tensor::slice`]; ends of moving ranges outside of the array are its ends.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// /// Solves a lower triangular system, by forward substitution.
+    /// fn solve<A: Algebra>(l: &Matrix<A, f64>, b: &Vector<A, f64>) -> Vector<A, f64> {
+    ///     fold(b.clone(), &iota(b.len()), |x: Vector<A, f64>, i: Scalar<A, i64>| {
+    ///         let known = l.moving_slice((&i, ..&i)).dot(&x.moving_slice(..&i));
+    ///         let value = (x.at(&i) - known) / l.at((&i, &i));
+    ///         x.with(&i, value)
+    ///     })
+    /// }
+    /// let l = Matrix::from([[2.0, 0.0], [1.0, 4.0]]);
+    /// assert_eq!(solve(&l, &Vector::from(vec![4.0, 10.0])).to_vec(), [2.0, 2.0]);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// More positions and ranges than axes, and plain ranges outside of the array, are reported at the caller's line.
+    #[track_caller]
+    pub fn moving_slice<S: MovingSubscript<A>>(
+        &self,
+        subscript: S,
+    ) -> MovingSlice<A, E, <S::Positions as Rank>::TakenFrom<R>> {
+        const { check_positions::<R, S::Positions>() }
+        let parts = subscript.moving_parts();
+        if let Err(problem) = check_count(parts.len(), &self.shape()) {
+            return MovingSlice::whole(fail("moving_slice", problem, &self.shape()));
+        }
+        let mut array = self.array().clone();
+        // The ranges that move: their axes of what is left, and bounds behind their first elements.
+        let mut bounds: Vec<(usize, Tensor<A, i64, R0>)> = Vec::new();
+        let mut left = parts.iter().filter(|part| !matches!(part, MovingPart::Known(Part::Position(_)))).count();
+        // Innermost first, so that the axes before keep their places; not in a closure, which would hide the caller's line.
+        for (axis, part) in parts.into_iter().enumerate().rev() {
+            left -= usize::from(!matches!(part, MovingPart::Known(Part::Position(_))));
+            array = match part {
+                MovingPart::Known(Part::Position(position)) => read_along::<A>(array, axis, position),
+                MovingPart::Known(Part::Range(start, end)) => sliced::<A>(array, axis, start, end),
+                MovingPart::Range(range) => {
+                    let extent = A::shape(&array)[axis] as i64;
+                    let (start, end) = range.ends();
+                    if A::range(start.array()) == (0, 0) {
+                        bounds.push((left, end.clone()));
+                        array
+                    } else {
+                        let [start, end] = [start, end].map(|end| end.max(0).min(extent));
+                        bounds.push((left, end - &start));
+                        from_position::<A>(array, axis, &start)
+                    }
+                }
+            };
+        }
+        let shape = A::shape(&array);
+        let masks = bounds.iter().map(|(axis, bound)| below::<A>(&shape, *axis, bound));
+        let inside = masks.reduce(|mask, other| A::binary(Binary::And, mask, other));
+        match inside {
+            Some(inside) => MovingSlice { elements: Tensor::wrap(array), inside: Tensor::wrap(inside) },
+            None => MovingSlice::whole(Tensor::wrap(array)),
+        }
+    }
+
+    /// What `x[..j]` means under `#[differentiable]`.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn index_moving<S: MovingSubscript<A>>(
+        &self,
+        subscript: S,
+    ) -> Read<MovingSlice<A, E, <S::Positions as Rank>::TakenFrom<R>>> {
+        Read::new(self.moving_slice(subscript))
+    }
+}
+
+impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
+    /// All of an array.
+    fn whole(elements: Tensor<A, E, R>) -> Self {
+        let inside = Tensor::wrap(full_like::<A>(elements.array(), Value::Bool(true)));
+        MovingSlice { elements, inside }
+    }
+
+    /// The array with the slice's elements from the first position on, and a value behind them: as long as the axes are that
+    /// the slice is of.
+    #[track_caller]
+    pub fn padded(&self, value: E) -> Tensor<A, E, R> {
+        self.with_value(value.into_value())
+    }
+
+    #[track_caller]
+    fn with_value(&self, value: Value) -> Tensor<A, E, R> {
+        let others = full_like::<A>(self.elements.array(), value);
+        Tensor::wrap(A::select(self.inside.array().clone(), self.elements.array().clone(), others))
+    }
+
+    /// A function of the elements, which gives as many.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let x = Vector::from(vec![1.0, 4.0, 9.0]);
+    /// assert_eq!(x.moving_slice(..scalar(2)).map(|x| x.sqrt()).sum().item(), 3.0);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A result of another shape is reported at the caller's line.
+    #[track_caller]
+    pub fn map<F: Element>(&self, function: impl FnOnce(&Tensor<A, E, R>) -> Tensor<A, F, R>) -> MovingSlice<A, F, R> {
+        let elements = function(&self.elements);
+        let (before, after) = (self.elements.shape(), elements.shape());
+        if before != after {
+            let problem = format!("a function of shape {:?} gives shape {:?}", &before[..], &after[..]);
+            return MovingSlice { elements: fail("map", problem, &before), inside: self.inside.clone() };
+        }
+        MovingSlice { elements, inside: self.inside.clone() }
+    }
+
+    /// The elements of both slices, up to the end of the shorter one.
+    #[track_caller]
+    fn zipped(&self, other: &Self) -> (A::Array, A::Array, Tensor<A, bool, R>) {
+        let (own, others) = (self.elements.shape(), other.elements.shape());
+        let cut = |array: &A::Array| {
+            let mut array = array.clone();
+            for axis in 0..own.len() {
+                let extent = own[axis].min(others[axis]);
+                if A::shape(&array)[axis] > extent {
+                    array = sliced::<A>(array, axis, Bound::Unbounded, Bound::Excluded(extent));
+                }
+            }
+            array
+        };
+        let inside = A::binary(Binary::And, cut(self.inside.array()), cut(other.inside.array()));
+        (cut(self.elements.array()), cut(other.elements.array()), Tensor::wrap(inside))
+    }
+
+    /// An operation with a scalar on the right.
+    #[track_caller]
+    fn with_scalar(&self, op: Binary, scalar: &Tensor<A, E, R0>) -> Self {
+        let elements = self.elements.array().clone();
+        let scalar = stretch::<A>(scalar.array().clone(), &A::shape(&elements));
+        MovingSlice { elements: Tensor::wrap(A::binary(op, elements, scalar)), inside: self.inside.clone() }
+    }
+
+    #[track_caller]
+    fn combined(&self, op: Binary, other: &Self) -> Self {
+        let (a, b, inside) = self.zipped(other);
+        MovingSlice { elements: Tensor::wrap(A::binary(op, a, b)), inside }
+    }
+}
+
+impl<A: Algebra, E: Number, R: Rank> MovingSlice<A, E, R> {
+    #[track_caller]
+    fn reduced(&self, op: Reduction) -> Tensor<A, E, R> {
+        self.with_value(neutral_value(op, E::DTYPE))
+    }
+
+    /// The sum of the elements; 0 where there are none.
+    #[track_caller]
+    pub fn sum(&self) -> Tensor<A, E, R0> {
+        self.reduced(Reduction::Sum).sum()
+    }
+
+    /// The largest element, as [`Tensor::max_all`]; −infinity or the smallest integer where there is none.
+    #[track_caller]
+    pub fn max_all(&self) -> Tensor<A, E, R0> {
+        self.reduced(Reduction::Max).max_all()
+    }
+
+    /// The smallest element, as [`Tensor::min_all`]; +infinity or the largest integer where there is none.
+    #[track_caller]
+    pub fn min_all(&self) -> Tensor<A, E, R0> {
+        self.reduced(Reduction::Min).min_all()
+    }
+
+    /// The sum of the products with the elements of another slice, up to the end of the shorter one.
+    #[track_caller]
+    pub fn dot(&self, other: &Self) -> Tensor<A, E, R0> {
+        self.combined(Binary::Mul, other).sum()
+    }
+}
+
+impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
+    /// How many elements there are.
+    #[track_caller]
+    pub fn count(&self) -> Tensor<A, i64, R0> {
+        self.inside.cast::<i64>().sum()
+    }
+}
+
+impl<A: Algebra, E: Float, R: Rank> MovingSlice<A, E, R> {
+    /// The mean of the elements; NaN where there are none.
+    #[track_caller]
+    pub fn mean(&self) -> Tensor<A, E, R0> {
+        self.sum() / self.count().cast::<E>()
+    }
+
+    /// The product of the elements; 1 where there are none.
+    #[track_caller]
+    pub fn product(&self) -> Tensor<A, E, R0> {
+        self.padded(E::from_number(1.0)).product()
+    }
+}
+
+/// The operation of an operator on elements of a type.
+fn division(dtype: DType) -> Binary {
+    if dtype.is_float() { Binary::Div } else { Binary::Quot }
+}
+
+macro_rules! operators {
+    ($($trait:ident $method:ident $op:expr;)*) => {
+        $(
+            operators!(@slices $trait $method $op, MovingSlice<A, E, R>, MovingSlice<A, E, R>);
+            operators!(@slices $trait $method $op, MovingSlice<A, E, R>, &MovingSlice<A, E, R>);
+            operators!(@slices $trait $method $op, &MovingSlice<A, E, R>, MovingSlice<A, E, R>);
+            operators!(@slices $trait $method $op, &MovingSlice<A, E, R>, &MovingSlice<A, E, R>);
+            operators!(@scalar $trait $method $op, MovingSlice<A, E, R>, Tensor<A, E, R0>);
+            operators!(@scalar $trait $method $op, MovingSlice<A, E, R>, &Tensor<A, E, R0>);
+            operators!(@scalar $trait $method $op, &MovingSlice<A, E, R>, Tensor<A, E, R0>);
+            operators!(@scalar $trait $method $op, &MovingSlice<A, E, R>, &Tensor<A, E, R0>);
+            operators!(@literals $trait $method f32 f64 i32 i64);
+        )*
+    };
+    (@slices $trait:ident $method:ident $op:expr, $left:ty, $right:ty) => {
+        impl<A: Algebra, E: Number, R: Rank> ops::$trait<$right> for $left {
+            type Output = MovingSlice<A, E, R>;
+            #[track_caller]
+            fn $method(self, other: $right) -> Self::Output {
+                self.combined($op(E::DTYPE), &other)
+            }
+        }
+    };
+    (@scalar $trait:ident $method:ident $op:expr, $slice:ty, $scalar:ty) => {
+        impl<A: Algebra, E: Number, R: Rank> ops::$trait<$scalar> for $slice {
+            type Output = MovingSlice<A, E, R>;
+            #[track_caller]
+            fn $method(self, scalar: $scalar) -> Self::Output {
+                self.with_scalar($op(E::DTYPE), &scalar)
+            }
+        }
+    };
+    (@literals $trait:ident $method:ident $($literal:ident)*) => {
+        $(
+            operators!(@literal $trait $method $literal, MovingSlice<A, $literal, R>);
+            operators!(@literal $trait $method $literal, &MovingSlice<A, $literal, R>);
+        )*
+    };
+    (@literal $trait:ident $method:ident $literal:ident, $slice:ty) => {
+        impl<A: Algebra, R: Rank> ops::$trait<$literal> for $slice {
+            type Output = MovingSlice<A, $literal, R>;
+            #[track_caller]
+            fn $method(self, literal: $literal) -> Self::Output {
+                MovingSlice { elements: ops::$trait::$method(&self.elements, literal), inside: self.inside.clone() }
+            }
+        }
+
+        impl<A: Algebra, R: Rank> ops::$trait<$slice> for $literal {
+            type Output = MovingSlice<A, $literal, R>;
+            #[track_caller]
+            fn $method(self, slice: $slice) -> Self::Output {
+                MovingSlice { elements: ops::$trait::$method(self, &slice.elements), inside: slice.inside.clone() }
+            }
+        }
+    };
+}
+
+operators! {
+    Add add |_| Binary::Add;
+    Sub sub |_| Binary::Sub;
+    Mul mul |_| Binary::Mul;
+    Div div division;
+}
+
+impl<A: Algebra, E: Number, R: Rank> ops::Neg for MovingSlice<A, E, R> {
+    type Output = MovingSlice<A, E, R>;
+    #[track_caller]
+    fn neg(self) -> Self::Output {
+        MovingSlice { elements: -self.elements, inside: self.inside }
+    }
+}
+
+impl<A: Algebra, E: Number, R: Rank> ops::Neg for &MovingSlice<A, E, R> {
+    type Output = MovingSlice<A, E, R>;
+    #[track_caller]
+    fn neg(self) -> Self::Output {
+        -self.clone()
+    }
+}
