@@ -1,0 +1,91 @@
+//! Macroscopic cross sections of neutrons, the innermost loop of Monte Carlo simulations of reactors, in the two forms of
+//! the proxy applications XSBench and RSBench: by interpolation in tables, which is bound by memory, and from the poles of
+//! resonances, which is bound by arithmetic. Programs are written from the mathematics.
+//!
+//! XSBench is described in "XSBench: the development and verification of a performance abstraction for Monte Carlo reactor
+//! analysis" (Tramm, Siegel, Islam, Schulz; PHYSOR 2014), RSBench in "Performance analysis of a reduced data movement
+//! algorithm for neutron cross section data in Monte Carlo simulations" (Tramm, Siegel, Forget, Josey; EASC 2014). Both are
+//! benchmarks of reverse-mode differentiation in "Reverse-mode automatic differentiation and optimization of GPU kernels via
+//! Enzyme" (Moses and others; SC 2021) and "AD for an array language with nested parallelism" (Schenck, Rønning, Henriksen,
+//! Oancea; SC 2022).
+//!
+//! ```sh
+//! cargo run --release --example transport -- xsbench 20000
+//! cargo run --release --example transport -- rsbench 2000 profile
+//! ```
+//!
+//! The arguments are an application (both, if none is named) and a number of neutrons. The objective is the sum of all cross
+//! sections, which RSBench's has weights for. The example prints the milliseconds of the objective, those of objective and
+//! gradient together, each compiled for one thread, and the ratio of the two. With `profile` tables of their kernels follow.
+
+mod complex;
+mod inputs;
+mod materials;
+mod rsbench;
+#[cfg(test)]
+mod tests;
+mod xsbench;
+
+use deltaray::derivative::ArrayFn;
+use deltaray::prelude::*;
+use inputs::Sizes;
+use std::time::Instant;
+
+/// The least times of two functions, in milliseconds. The functions take turns, so that other work of the machine slows down
+/// both.
+fn times(mut runs: [&mut dyn FnMut(); 2]) -> [f64; 2] {
+    let mut least = [f64::INFINITY; 2];
+    let begun = Instant::now();
+    for round in 0..20 {
+        for (run, least) in runs.iter_mut().zip(&mut least) {
+            let start = Instant::now();
+            run();
+            *least = least.min(1e3 * start.elapsed().as_secs_f64());
+        }
+        if round >= 2 && begun.elapsed().as_secs_f64() > 6.0 {
+            break;
+        }
+    }
+    least
+}
+
+/// Prints the times of an objective and of its gradient by the first argument.
+fn measure<T, P, F>(name: &str, objective: F, at: &(T, P), profile: bool) -> deltaray::Result<()>
+where
+    T: Tree<Concrete>,
+    P: Tree<Concrete>,
+    F: ArrayFn<In = (T::Family, P::Family), Out = Scalar<Concrete, f64>>,
+{
+    let one = || Cpu::default().threads(1).profile(profile);
+    let at = (&at.0, &at.1);
+    let staged = stage(objective.closure(), at)?;
+    let value = staged.compile(one())?;
+    let gradient = staged.value_and_grad()?.compile(one())?;
+    let mut total = value.call(at)?;
+    let mut both = gradient.call(at)?;
+    let [alone, together] = times([&mut || value.call_into(at, &mut total).expect("an objective runs"), &mut || {
+        gradient.call_into(at, &mut both).expect("a gradient runs")
+    }]);
+    println!("{name:<10} {alone:>10.3} {together:>12.3} {:>6.2} {:>22.15e}", together / alone, both.0.item());
+    if profile {
+        println!("{}\n{}", value.program().report(), gradient.program().report());
+    }
+    Ok(())
+}
+
+fn main() -> deltaray::Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    let neutrons = arguments.iter().find_map(|argument| argument.parse().ok());
+    let both = !has("xsbench") && !has("rsbench");
+    println!("{:<10} {:>10} {:>12} {:>6} {:>22}", "", "objective", "and gradient", "ratio", "sum");
+    if both || has("xsbench") {
+        let at = inputs::tables(&Sizes::reactor(neutrons.unwrap_or(20_000)));
+        measure("xsbench", xsbench::total {}, &at, has("profile"))?;
+    }
+    if both || has("rsbench") {
+        let at = inputs::resonances(&Sizes::reactor(neutrons.unwrap_or(2000)));
+        measure("rsbench", rsbench::total {}, &at, has("profile"))?;
+    }
+    Ok(())
+}
