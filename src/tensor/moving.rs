@@ -120,15 +120,17 @@ tuples! {
 /// [`zip`](Iterator::zip), up to the end of the shorter one; with literals, and with scalars on the right; and
 /// [`MovingSlice::map`]. What is left of it in the end is a sum, product or extreme, or an array by [`MovingSlice::padded`].
 pub struct MovingSlice<A: Algebra, E: Element, R: Rank> {
-    /// From the first element of the slice on; those that are not in the slice may be anything.
+    /// All elements along the axes; those that are not in the slice may be anything.
     elements: Tensor<A, E, R>,
     /// Which elements are in the slice.
     inside: Tensor<A, bool, R>,
+    /// Where the slice begins along axes, but for those along which it begins with the array.
+    starts: Vec<(usize, Tensor<A, i64, R0>)>,
 }
 
 impl<A: Algebra, E: Element, R: Rank> Clone for MovingSlice<A, E, R> {
     fn clone(&self) -> Self {
-        MovingSlice { elements: self.elements.clone(), inside: self.inside.clone() }
+        MovingSlice { elements: self.elements.clone(), inside: self.inside.clone(), starts: self.starts.clone() }
     }
 }
 
@@ -143,10 +145,18 @@ fn from_position<A: Algebra>(array: A::Array, axis: usize, start: &Tensor<A, i64
     move_axis::<A>(read, 0, axis)
 }
 
-/// Which positions along an axis of this shape are below a bound.
-fn below<A: Algebra>(shape: &[usize], axis: usize, bound: &Tensor<A, i64, R0>) -> A::Array {
+/// Which positions along an axis of this shape are in a range; `None` where that begins with the array.
+fn inside<A: Algebra>(
+    shape: &[usize],
+    axis: usize,
+    (start, end): (Option<&Tensor<A, i64, R0>>, &Tensor<A, i64, R0>),
+) -> A::Array {
     let extent = shape[axis];
-    let inside = iota::<A>(extent).lt(bound);
+    let positions = iota::<A>(extent);
+    let inside = match start {
+        Some(start) => positions.ge(start) & positions.lt(end),
+        None => positions.lt(end),
+    };
     A::view(inside.into_array(), &AffineMap::broadcast(&[extent], shape, &[axis]))
 }
 
@@ -183,8 +193,8 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
             return MovingSlice::whole(fail("moving_slice", problem, &self.shape()));
         }
         let mut array = self.array().clone();
-        // The ranges that move: their axes of what is left, and bounds behind their first elements.
-        let mut bounds: Vec<(usize, Tensor<A, i64, R0>)> = Vec::new();
+        // The ranges that move, and their axes of what is left.
+        let mut ranges: Vec<(usize, MovingRange<A>)> = Vec::new();
         let mut left = parts.iter().filter(|part| !matches!(part, MovingPart::Known(Part::Position(_)))).count();
         // Innermost first, so that the axes before keep their places; not in a closure, which would hide the caller's line.
         for (axis, part) in parts.into_iter().enumerate().rev() {
@@ -193,24 +203,25 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
                 MovingPart::Known(Part::Position(position)) => read_along::<A>(array, axis, position),
                 MovingPart::Known(Part::Range(start, end)) => sliced::<A>(array, axis, start, end),
                 MovingPart::Range(range) => {
-                    let extent = A::shape(&array)[axis] as i64;
-                    let (start, end) = range.ends();
-                    if A::range(start.array()) == (0, 0) {
-                        bounds.push((left, end.clone()));
-                        array
-                    } else {
-                        let [start, end] = [start, end].map(|end| end.max(0).min(extent));
-                        bounds.push((left, end - &start));
-                        from_position::<A>(array, axis, &start)
-                    }
+                    ranges.push((left, range));
+                    array
                 }
             };
         }
         let shape = A::shape(&array);
-        let masks = bounds.iter().map(|(axis, bound)| below::<A>(&shape, *axis, bound));
-        let inside = masks.reduce(|mask, other| A::binary(Binary::And, mask, other));
-        match inside {
-            Some(inside) => MovingSlice { elements: Tensor::wrap(array), inside: Tensor::wrap(inside) },
+        let (mut mask, mut starts) = (None, Vec::new());
+        for (axis, range) in ranges {
+            let (start, end) = range.ends();
+            let start = (A::range(start.array()) != (0, 0)).then_some(start);
+            let own = inside::<A>(&shape, axis, (start.as_ref(), &end));
+            mask = Some(match mask {
+                Some(mask) => A::binary(Binary::And, mask, own),
+                None => own,
+            });
+            starts.extend(start.map(|start| (axis, start)));
+        }
+        match mask {
+            Some(mask) => MovingSlice { elements: Tensor::wrap(array), inside: Tensor::wrap(mask), starts },
             None => MovingSlice::whole(Tensor::wrap(array)),
         }
     }
@@ -230,16 +241,32 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
     /// All of an array.
     fn whole(elements: Tensor<A, E, R>) -> Self {
         let inside = Tensor::wrap(full_like::<A>(elements.array(), Value::Bool(true)));
-        MovingSlice { elements, inside }
+        MovingSlice { elements, inside, starts: Vec::new() }
+    }
+
+    /// The elements from the slice's first one on, and which of them are in the slice.
+    #[track_caller]
+    fn from_first(&self) -> (A::Array, A::Array) {
+        let (mut elements, mut inside) = (self.elements.array().clone(), self.inside.array().clone());
+        for (axis, start) in &self.starts {
+            let extent = A::shape(&elements)[*axis] as i64;
+            let start = start.max(0).min(extent);
+            elements = from_position::<A>(elements, *axis, &start);
+            inside = from_position::<A>(inside, *axis, &start);
+        }
+        (elements, inside)
     }
 
     /// The array with the slice's elements from the first position on, and a value behind them: as long as the axes are that
     /// the slice is of.
     #[track_caller]
     pub fn padded(&self, value: E) -> Tensor<A, E, R> {
-        self.with_value(value.into_value())
+        let (elements, inside) = self.from_first();
+        let others = full_like::<A>(&elements, value.into_value());
+        Tensor::wrap(A::select(inside, elements, others))
     }
 
+    /// The array with a value in place of what is not in the slice.
     #[track_caller]
     fn with_value(&self, value: Value) -> Tensor<A, E, R> {
         let others = full_like::<A>(self.elements.array(), value);
@@ -264,9 +291,14 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
         let (before, after) = (self.elements.shape(), elements.shape());
         if before != after {
             let problem = format!("a function of shape {:?} gives shape {:?}", &before[..], &after[..]);
-            return MovingSlice { elements: fail("map", problem, &before), inside: self.inside.clone() };
+            return self.with_elements(fail("map", problem, &before));
         }
-        MovingSlice { elements, inside: self.inside.clone() }
+        self.with_elements(elements)
+    }
+
+    /// Other elements in place of its own.
+    fn with_elements<F: Element>(&self, elements: Tensor<A, F, R>) -> MovingSlice<A, F, R> {
+        MovingSlice { elements, inside: self.inside.clone(), starts: self.starts.clone() }
     }
 
     /// The elements of both slices, up to the end of the shorter one.
@@ -283,8 +315,9 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
             }
             array
         };
-        let inside = A::binary(Binary::And, cut(self.inside.array()), cut(other.inside.array()));
-        (cut(self.elements.array()), cut(other.elements.array()), Tensor::wrap(inside))
+        let ((a, of_a), (b, of_b)) = (self.from_first(), other.from_first());
+        let inside = A::binary(Binary::And, cut(&of_a), cut(&of_b));
+        (cut(&a), cut(&b), Tensor::wrap(inside))
     }
 
     /// An operation with a scalar on the right.
@@ -292,13 +325,13 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
     fn with_scalar(&self, op: Binary, scalar: &Tensor<A, E, R0>) -> Self {
         let elements = self.elements.array().clone();
         let scalar = stretch::<A>(scalar.array().clone(), &A::shape(&elements));
-        MovingSlice { elements: Tensor::wrap(A::binary(op, elements, scalar)), inside: self.inside.clone() }
+        self.with_elements(Tensor::wrap(A::binary(op, elements, scalar)))
     }
 
     #[track_caller]
     fn combined(&self, op: Binary, other: &Self) -> Self {
         let (a, b, inside) = self.zipped(other);
-        MovingSlice { elements: Tensor::wrap(A::binary(op, a, b)), inside }
+        MovingSlice { elements: Tensor::wrap(A::binary(op, a, b)), inside, starts: Vec::new() }
     }
 }
 
@@ -351,7 +384,7 @@ impl<A: Algebra, E: Float, R: Rank> MovingSlice<A, E, R> {
     /// The product of the elements; 1 where there are none.
     #[track_caller]
     pub fn product(&self) -> Tensor<A, E, R0> {
-        self.padded(E::from_number(1.0)).product()
+        self.with_value(E::from_number(1.0).into_value()).product()
     }
 }
 
@@ -403,7 +436,7 @@ macro_rules! operators {
             type Output = MovingSlice<A, $literal, R>;
             #[track_caller]
             fn $method(self, literal: $literal) -> Self::Output {
-                MovingSlice { elements: ops::$trait::$method(&self.elements, literal), inside: self.inside.clone() }
+                self.with_elements(ops::$trait::$method(&self.elements, literal))
             }
         }
 
@@ -411,7 +444,7 @@ macro_rules! operators {
             type Output = MovingSlice<A, $literal, R>;
             #[track_caller]
             fn $method(self, slice: $slice) -> Self::Output {
-                MovingSlice { elements: ops::$trait::$method(self, &slice.elements), inside: slice.inside.clone() }
+                slice.with_elements(ops::$trait::$method(self, &slice.elements))
             }
         }
     };
@@ -428,7 +461,7 @@ impl<A: Algebra, E: Number, R: Rank> ops::Neg for MovingSlice<A, E, R> {
     type Output = MovingSlice<A, E, R>;
     #[track_caller]
     fn neg(self) -> Self::Output {
-        MovingSlice { elements: -self.elements, inside: self.inside }
+        self.with_elements(-&self.elements)
     }
 }
 

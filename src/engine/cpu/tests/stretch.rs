@@ -83,7 +83,7 @@ fn a_slice_to_a_bound_goes_over_the_triangle() {
     });
     to("a[(j, j..)]", elements_of_slices!(|a, j| a.moving_slice((&j, &j..)).sum()));
     to("a[(j, j + 1..)]", elements_of_slices!(|a, j| a.moving_slice((&j, &j + 1..)).max_all().max(-9.0)));
-    let few = elements_of_slices!(|a, j| a.moving_slice((&j, &j..&j + 3)).sum());
+    let few = elements_of_slices!(|a, j| a.moving_slice((&j, j.clone()..&j + 3)).sum());
     assert!(few <= 40 * n, "{few}");
 }
 
