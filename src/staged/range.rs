@@ -50,11 +50,11 @@ fn of(array: &StagedArray, depth: usize) -> (i64, i64) {
             let products = [a.0.checked_mul(b.0)?, a.0.checked_mul(b.1)?, a.1.checked_mul(b.0)?, a.1.checked_mul(b.1)?];
             Some((*products.iter().min()?, *products.iter().max()?))
         }),
-        Op::Binary(Binary::Min) => {
+        Op::Binary(Binary::Min | Binary::MinRight) => {
             let (a, b) = (operand(0), operand(1));
             (a.0.min(b.0), a.1.min(b.1))
         }
-        Op::Binary(Binary::Max) => {
+        Op::Binary(Binary::Max | Binary::MaxRight) => {
             let (a, b) = (operand(0), operand(1));
             (a.0.max(b.0), a.1.max(b.1))
         }

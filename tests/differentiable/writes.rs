@@ -361,6 +361,25 @@ fn loops_have_bounds_that_are_carried() {
     same(&carried_bounds {}, &expected, &v([0.3, -0.2, 0.9, 0.4]));
 }
 
+/// Bounded by a literal when the function is staged.
+#[differentiable]
+fn bounded(x: Vector<f64>, k: Scalar<i64>) -> Scalar<f64> {
+    let mut sum = scalar(0.0);
+    for i in rolled(0..k.min(4)) {
+        sum += x[i] * x[i];
+    }
+    sum
+}
+
+#[test]
+fn loops_are_bounded_by_literals() {
+    let (x, k) = (v([0.5, -2.0, 1.5, 0.25, 2.0]), scalar(3i64));
+    let staged = stage(|(x, k)| bounded(x, k), (&x, &k)).unwrap();
+    assert!(staged.to_string().contains("scan[4]"), "{staged}");
+    assert_eq!(staged.call((&x, &k)).unwrap(), bounded(&x, &k));
+    assert_eq!(bounded(&x, &k).item(), 6.5);
+}
+
 /// The array that is added is written after it was read, and before the next read.
 #[differentiable]
 fn added_and_written(mut m: Matrix<f64>) -> Matrix<f64> {
