@@ -46,6 +46,7 @@ fn in_place(body: &Body, finish: fn(Procedure) -> Procedure) -> Procedure {
 }
 
 /// As [`lower`], where every step goes through all of its rows before the next begins.
+#[cfg(feature = "opencl")]
 pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
     lowered(body, Manner { finish: |procedure| procedure, in_place: false }, Vec::new(), &mut Known::default())
 }

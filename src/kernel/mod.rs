@@ -32,7 +32,9 @@ mod tests;
 
 pub(crate) use access::{Affine, Guard, Guards};
 pub(crate) use call::{Call, Called, Sort};
-pub(crate) use lower::{Traced, lower, lower_in_place, lower_in_place_unblocked, lower_traced, lower_unblocked};
+#[cfg(feature = "opencl")]
+pub(crate) use lower::lower_unblocked;
+pub(crate) use lower::{Traced, lower, lower_in_place, lower_in_place_unblocked, lower_traced};
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
 #[cfg(feature = "opencl")]
 pub(crate) use procedure::Epilogue;

@@ -246,7 +246,7 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
 
     /// The elements from the slice's first one on, and which of them are in the slice.
     #[track_caller]
-    fn from_first(&self) -> (A::Array, A::Array) {
+    fn shifted(&self) -> (A::Array, A::Array) {
         let (mut elements, mut inside) = (self.elements.array().clone(), self.inside.array().clone());
         for (axis, start) in &self.starts {
             let extent = A::shape(&elements)[*axis] as i64;
@@ -261,7 +261,7 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
     /// the slice is of.
     #[track_caller]
     pub fn padded(&self, value: E) -> Tensor<A, E, R> {
-        let (elements, inside) = self.from_first();
+        let (elements, inside) = self.shifted();
         let others = full_like::<A>(&elements, value.into_value());
         Tensor::wrap(A::select(inside, elements, others))
     }
@@ -315,7 +315,7 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
             }
             array
         };
-        let ((a, of_a), (b, of_b)) = (self.from_first(), other.from_first());
+        let ((a, of_a), (b, of_b)) = (self.shifted(), other.shifted());
         let inside = A::binary(Binary::And, cut(&of_a), cut(&of_b));
         (cut(&a), cut(&b), Tensor::wrap(inside))
     }
