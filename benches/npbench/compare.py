@@ -28,7 +28,7 @@ LOOPS = {
 def tools(kernel):
     """The tools that have a kernel."""
     reference = REFERENCES[kernel]
-    # What is not written for speed is as the reference has it.
+    # A kernel that best.py lacks is as the reference has it.
     has_best = bool(reference.jax) or f"def {kernel}(" in (HERE / "best.py").read_text()
     return ["deltaray", *["reference"] * bool(reference.jax), *["best"] * has_best, *["numpy"] * bool(reference.numpy)]
 

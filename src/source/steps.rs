@@ -42,8 +42,8 @@ impl Function<'_, '_, '_> {
         let step = self.writer.changing("step", &repeated.step, changed)?;
         let (arguments, results) = (&repeated.arguments, &repeated.results);
         self.bind(arguments, results);
-        // What a step carries it changes in the result; or it writes that to the result and to another place in turns: so that
-        // the last step writes to the result.
+        // A step changes a carry in the result, or writes it to the result and to another place in turns, so that the last step
+        // writes to the result.
         let in_place = |carry: usize| carry < scan.carries && repeated.step.changes(carry);
         for carry in 0..scan.carries {
             if in_place(carry) {

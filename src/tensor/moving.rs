@@ -145,7 +145,7 @@ fn from_position<A: Algebra>(array: A::Array, axis: usize, start: &Tensor<A, i64
     move_axis::<A>(read, 0, axis)
 }
 
-/// Which positions along an axis of this shape are in a range; `None` where that begins with the array.
+/// Which positions along an axis of this shape are in a range, whose start is `None` where it begins with the array.
 fn inside<A: Algebra>(
     shape: &[usize],
     axis: usize,

@@ -4,7 +4,7 @@ use super::body::{Position, Rewriter, is_literal, kept, parse};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, ExprIndex, Lit, UnOp};
+use syn::{Expr, ExprIndex, ExprRange, Lit, UnOp};
 
 /// What stands between brackets, for both kinds of what is indexed.
 pub struct Subscript {
@@ -16,7 +16,7 @@ pub struct Subscript {
     pub plain: TokenStream,
 }
 
-/// What was found at an index, as it is wanted where the index stands.
+/// The part of an array that was found, as a value, operand or reference: by where the index stands.
 fn read(span: Span, position: Position, found: &TokenStream) -> Expr {
     parse(match position {
         Position::Value | Position::Argument => quote_spanned!(span=> #found.value()),
@@ -45,14 +45,14 @@ impl Rewriter<'_> {
             return;
         }
         self.rewrite(expr, Position::Receiver);
+        let span = bracket_token.span.open();
         if self.has_moving_range(index) {
-            let (span, index) = (bracket_token.span.open(), self.moving_subscript(index));
+            let index = self.moving_subscript(index);
             *expression = read(span, position, &quote_spanned!(span=> #expr.index_moving(#index)));
             return;
         }
         let (mut literals, mut count) = (false, 0);
         let Subscript { array, pattern, plain } = self.subscript(index, &mut literals, &mut count);
-        let span = bracket_token.span.open();
         let found = match literals {
             true => {
                 // Not by the user's tokens, so that lints do not take it for theirs.
@@ -65,18 +65,23 @@ impl Rewriter<'_> {
         *expression = read(span, position, &found);
     }
 
-    /// Whether a range with an end that is computed from a position stands between brackets.
+    /// Whether an end of a range is computed from a position.
+    fn is_moving(&self, range: &ExprRange) -> bool {
+        [&range.start, &range.end].into_iter().flatten().any(|end| self.scopes.moves(end))
+    }
+
+    /// Whether such a range stands between brackets.
     fn has_moving_range(&self, index: &Expr) -> bool {
         match index {
             Expr::Paren(inner) => self.has_moving_range(&inner.expr),
             Expr::Group(inner) => self.has_moving_range(&inner.expr),
             Expr::Tuple(tuple) => tuple.elems.iter().any(|part| self.has_moving_range(part)),
-            Expr::Range(range) => [&range.start, &range.end].into_iter().flatten().any(|end| self.scopes.moves(end)),
+            Expr::Range(range) => self.is_moving(range),
             _ => false,
         }
     }
 
-    /// What stands between brackets, where a range moves.
+    /// The tokens between brackets, where a range moves.
     fn moving_subscript(&mut self, index: &mut Expr) -> TokenStream {
         let span = index.span();
         match index {
@@ -86,11 +91,9 @@ impl Rewriter<'_> {
                 let parts: Vec<TokenStream> = tuple.elems.iter_mut().map(|part| self.moving_subscript(part)).collect();
                 quote_spanned!(span=> (#(#parts,)*))
             }
-            Expr::Range(range) if self.has_moving_range(&Expr::Range(range.clone())) => {
-                [&mut range.start, &mut range.end]
-                    .into_iter()
-                    .flatten()
-                    .for_each(|end| self.rewrite(end, Position::Argument));
+            Expr::Range(range) if self.is_moving(range) => {
+                let ends = [&mut range.start, &mut range.end];
+                ends.into_iter().flatten().for_each(|end| self.rewrite(end, Position::Argument));
                 range.start.get_or_insert_with(|| Box::new(parse(quote_spanned!(span=> 0usize))));
                 // No array is longer.
                 range.end.get_or_insert_with(|| Box::new(parse(quote_spanned!(span=> i64::MAX as usize))));

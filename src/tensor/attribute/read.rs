@@ -35,7 +35,7 @@ where
 pub struct Read<T>(T);
 
 impl<T> Read<T> {
-    /// What was read.
+    /// Marks an array as read.
     pub(in crate::tensor) fn new(value: T) -> Read<T> {
         Read(value)
     }
