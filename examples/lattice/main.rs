@@ -25,32 +25,15 @@ mod flow;
 mod inputs;
 #[cfg(test)]
 mod tests;
+#[path = "../timing/mod.rs"]
+mod timing;
 
 use deltaray::derivative::ArrayFn;
 use deltaray::prelude::*;
 use flow::{Cavity, Particles};
-use std::time::Instant;
 
 /// The share of the way to equilibrium that particles go in a collision.
 const RELAXATION: f64 = 1.2;
-
-/// The least times of two functions, in milliseconds. The functions take turns, so that other work of the machine slows down
-/// both.
-fn times(mut runs: [&mut dyn FnMut(); 2]) -> [f64; 2] {
-    let mut least = [f64::INFINITY; 2];
-    let begun = Instant::now();
-    for round in 0..20 {
-        for (run, least) in runs.iter_mut().zip(&mut least) {
-            let start = Instant::now();
-            run();
-            *least = least.min(1e3 * start.elapsed().as_secs_f64());
-        }
-        if round >= 2 && begun.elapsed().as_secs_f64() > 6.0 {
-            break;
-        }
-    }
-    least
-}
 
 /// The initial particles, and the box.
 type Start = (Particles<Concrete>, Cavity<Concrete>);
@@ -65,11 +48,7 @@ where
     let staged = stage(objective.closure(), at)?;
     let value = staged.compile(one())?;
     let gradient = staged.value_and_grad()?.compile(one())?;
-    let mut energy = value.call(at)?;
-    let mut both = gradient.call(at)?;
-    let [alone, together] = times([&mut || value.call_into(at, &mut energy).expect("an objective runs"), &mut || {
-        gradient.call_into(at, &mut both).expect("a gradient runs")
-    }]);
+    let ([alone, together], both) = timing::measured(&value, &gradient, at)?;
     println!("{name:<10} {alone:>10.3} {together:>12.3} {:>6.2} {:>22.15e}", together / alone, both.0.item());
     if profile {
         println!("{}\n{}", value.program().report(), gradient.program().report());

@@ -11,7 +11,8 @@
 //! For each kernel it prints how many milliseconds the value takes, and the value with the gradient, compiled for one thread. The
 //! gradient is that of the sum of one result by all arguments; this sum follows, and the sum of the gradient's squares, by which
 //! other tools are checked. With `--write FOLDER` it writes the arguments there instead, as numbers of eight bytes, and
-//! prints their shapes: `scripts/compare --npbench` measures other tools on them.
+//! prints their shapes: `scripts/compare --npbench` measures other tools on them. With `profile` tables of the compiled kernels
+//! follow.
 
 mod factorisations;
 mod flows;
@@ -21,28 +22,14 @@ mod products;
 mod stencils;
 #[cfg(test)]
 mod tests;
+#[path = "../timing/mod.rs"]
+mod timing;
 
 use deltaray::derivative::ArrayFn;
 use deltaray::prelude::*;
 use deltaray::staged::Staged;
 use inputs::{Preset, grid, images, positive, table, vector};
 use std::path::PathBuf;
-use std::time::Instant;
-
-/// The least of some times, in milliseconds.
-fn time(mut run: impl FnMut()) -> f64 {
-    let mut least = f64::INFINITY;
-    let begun = Instant::now();
-    for _ in 0..20 {
-        let start = Instant::now();
-        run();
-        least = least.min(start.elapsed().as_secs_f64());
-        if begun.elapsed().as_secs_f64() > 2.0 {
-            break;
-        }
-    }
-    1e3 * least
-}
 
 /// The sum of a result of a kernel, by its position, or of all results.
 struct Total<F>(F, Option<usize>);
@@ -190,6 +177,8 @@ struct Times {
     /// Their names; all if there are none.
     names: Vec<String>,
     folder: Option<PathBuf>,
+    /// Whether tables of kernels follow.
+    profile: bool,
 }
 
 impl Visitor for Times {
@@ -204,19 +193,19 @@ impl Visitor for Times {
             println!("{name} steps {steps:?}");
             return;
         }
-        let one = || Cpu::default().threads(1);
+        let one = || Cpu::default().threads(1).profile(self.profile);
         let value = stage(|at| function.call::<Staged>(at), &at).expect("a kernel is staged");
         let value = value.compile(one()).expect("a kernel is compiled");
         let total = Total(function, Some(result));
         let total = stage(|at| total.call::<Staged>(at), &at).expect("a kernel is staged");
         let gradient = total.value_and_grad().expect("a kernel has a gradient");
         let gradient = gradient.compile(one()).expect("a gradient is compiled");
-        let mut results = value.call(&at).expect("a kernel runs");
-        let alone = time(|| value.call_into(&at, &mut results).expect("a kernel runs"));
-        let mut both = gradient.call(&at).expect("a gradient runs");
-        let time = time(|| gradient.call_into(&at, &mut both).expect("a gradient runs"));
+        let ([alone, together], both) = timing::measured(&value, &gradient, &at).expect("a kernel runs");
         let (sum, slope) = (both.0.item(), ravel::<Concrete, f64, _>(&both.1).0.powi(2).sum().item());
-        println!("{name:<16} {alone:>10.3} {time:>12.3} {:>6.1} {sum:>22.15e} {slope:>22.15e}", time / alone);
+        println!("{name:<16} {alone:>10.3} {together:>12.3} {:>6.1} {sum:>22.15e} {slope:>22.15e}", together / alone);
+        if self.profile {
+            println!("{}\n{}", value.program().report(), gradient.program().report());
+        }
     }
 }
 
@@ -236,6 +225,7 @@ fn main() {
         arguments.remove(at);
         PathBuf::from(arguments.remove(at))
     });
+    let profile = arguments.iter().position(|argument| argument == "profile").map(|at| arguments.remove(at)).is_some();
     let preset = arguments.first().and_then(|name| Preset::named(name));
     if preset.is_some() {
         arguments.remove(0);
@@ -243,5 +233,5 @@ fn main() {
     if folder.is_none() {
         println!("{:<16} {:>10} {:>12} {:>6} {:>22} {:>22}", "", "value", "and gradient", "ratio", "sum", "slope");
     }
-    visit(&mut Times { names: arguments, folder }, preset.unwrap_or(Preset::S));
+    visit(&mut Times { names: arguments, folder, profile }, preset.unwrap_or(Preset::S));
 }
