@@ -1,7 +1,7 @@
 //! Nests: loops around a graph of scalar operations.
 
 use crate::algebra::Reduction;
-use crate::kernel::access::{Affine, Guards};
+use crate::kernel::access::{Affine, Guard, Guards};
 use crate::kernel::procedure::BufferId;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{self, DType, Shape};
@@ -121,6 +121,47 @@ impl Nest {
         })
     }
 
+    /// All affine functions of a self.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = &Affine> {
+        let values = self.values.iter().flat_map(|(value, _)| match value {
+            Value::Position(at) | Value::Gather { at, .. } => vec![at],
+            Value::Load { at, guards, .. } => {
+                let mut all = of_guards(guards);
+                all.push(at);
+                all
+            }
+            Value::Guarded(_, guards) => of_guards(guards),
+            _ => Vec::new(),
+        });
+        let stores = self.stores.iter().flat_map(|store| {
+            let mut all = of_guards(&store.guards);
+            all.push(&store.at);
+            all
+        });
+        values.chain(stores)
+    }
+
+    /// All affine functions of a nest, to be changed.
+    pub(crate) fn functions_mut(&mut self) -> Vec<&mut Affine> {
+        let mut all = Vec::new();
+        for (value, _) in &mut self.values {
+            match value {
+                Value::Position(at) | Value::Gather { at, .. } => all.push(at),
+                Value::Load { at, guards, .. } => {
+                    all.push(at);
+                    all.extend(guards.iter_mut().map(|guard: &mut Guard| &mut guard.position));
+                }
+                Value::Guarded(_, guards) => all.extend(guards.iter_mut().map(|guard| &mut guard.position)),
+                _ => {}
+            }
+        }
+        for Store { at, guards, .. } in &mut self.stores {
+            all.push(at);
+            all.extend(guards.iter_mut().map(|guard| &mut guard.position));
+        }
+        all
+    }
+
     /// The nest without values that no store needs.
     pub(crate) fn without_unused(self) -> Nest {
         self.without_unused_but(&mut [])
@@ -179,6 +220,10 @@ impl Nest {
     }
 }
 
+fn of_guards(guards: &Guards) -> Vec<&Affine> {
+    guards.iter().map(|guard| &guard.position).collect()
+}
+
 /// A nest under construction, in which no value stands twice.
 #[derive(Default)]
 pub(crate) struct NestBuilder {
@@ -222,6 +267,7 @@ impl NestBuilder {
     /// The position of a value, which is added if it is new.
     pub(crate) fn add(&mut self, value: Value, dtype: DType) -> ValueId {
         visit();
+        let value = self.position(&value, dtype).map_or(value, Value::Position);
         let values = &mut self.nest.values;
         let hash = term_hash(&value);
         if let Some(id) = self.table.find(hash, |id| values[id as usize].0 == value) {
@@ -231,5 +277,33 @@ impl NestBuilder {
         values.push((value, dtype));
         self.table.insert(hash, id);
         id
+    }
+
+    /// A sum or multiple of positions as one, where no part of it leaves the range of numbers.
+    fn position(&self, value: &Value, dtype: DType) -> Option<Affine> {
+        let constant = |id: ValueId| match self.nest.values[id as usize].0 {
+            Value::Constant(shape::Value::I64(number)) => Some(number),
+            _ => None,
+        };
+        let axes = self.nest.extents.len();
+        let affine = |id: ValueId| match &self.nest.values[id as usize].0 {
+            Value::Position(at) => Some(at.clone()),
+            _ => constant(id).map(|number| Affine::constant(number, axes)),
+        };
+        if dtype != DType::I64 {
+            return None;
+        }
+        let at = match *value {
+            Value::Unary(Unary::Neg, a) => Affine::constant(0, axes).plus(-1, &affine(a)?)?,
+            Value::Binary(Binary::Add, a, b) => affine(a)?.plus(1, &affine(b)?)?,
+            Value::Binary(Binary::Sub, a, b) => affine(a)?.plus(-1, &affine(b)?)?,
+            Value::Binary(Binary::Mul, a, b) => {
+                let (factor, other) = constant(a).map(|factor| (factor, b)).or_else(|| Some((constant(b)?, a)))?;
+                Affine::constant(0, axes).plus(factor, &affine(other)?)?
+            }
+            _ => return None,
+        };
+        i64::try_from(at.magnitude(&self.nest.extents)?).ok()?;
+        Some(at)
     }
 }

@@ -1,6 +1,6 @@
 //! Nests made simpler before they are written.
 
-use crate::kernel::{Affine, BufferId, Guard, Guards, Nest, Store, Value};
+use crate::kernel::{Affine, BufferId, Nest, Value};
 use crate::shape::Value as Number;
 use std::collections::HashSet;
 
@@ -47,61 +47,16 @@ fn nowhere(nest: &mut Nest) {
     }
 }
 
-fn of_guards(guards: &Guards) -> Vec<&Affine> {
-    guards.iter().map(|guard| &guard.position).collect()
-}
-
-/// All affine functions of a nest.
-pub(crate) fn functions(nest: &Nest) -> impl Iterator<Item = &Affine> {
-    let values = nest.values.iter().flat_map(|(value, _)| match value {
-        Value::Position(at) | Value::Gather { at, .. } => vec![at],
-        Value::Load { at, guards, .. } => {
-            let mut all = of_guards(guards);
-            all.push(at);
-            all
-        }
-        Value::Guarded(_, guards) => of_guards(guards),
-        _ => Vec::new(),
-    });
-    let stores = nest.stores.iter().flat_map(|store| {
-        let mut all = of_guards(&store.guards);
-        all.push(&store.at);
-        all
-    });
-    values.chain(stores)
-}
-
 /// Whether all affine functions go through an axis and the next one as through one axis.
 fn are_one(nest: &Nest, axis: usize) -> bool {
     let extent = nest.extents[axis + 1] as i64;
-    functions(nest)
+    nest.functions()
         .all(|at| at.coefficients[axis + 1].checked_mul(extent).is_some_and(|whole| at.coefficients[axis] == whole))
-}
-
-/// All affine functions of a nest, to be changed.
-pub(crate) fn functions_mut(nest: &mut Nest) -> Vec<&mut Affine> {
-    let mut all = Vec::new();
-    for (value, _) in &mut nest.values {
-        match value {
-            Value::Position(at) | Value::Gather { at, .. } => all.push(at),
-            Value::Load { at, guards, .. } => {
-                all.push(at);
-                all.extend(guards.iter_mut().map(|guard: &mut Guard| &mut guard.position));
-            }
-            Value::Guarded(_, guards) => all.extend(guards.iter_mut().map(|guard| &mut guard.position)),
-            _ => {}
-        }
-    }
-    for Store { at, guards, .. } in &mut nest.stores {
-        all.push(at);
-        all.extend(guards.iter_mut().map(|guard| &mut guard.position));
-    }
-    all
 }
 
 /// Takes an axis away, along which nothing moves any more.
 fn remove(nest: &mut Nest, axis: usize) {
-    for at in functions_mut(nest) {
+    for at in nest.functions_mut() {
         at.coefficients.remove(axis);
     }
     nest.extents.remove(axis);

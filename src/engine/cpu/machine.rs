@@ -1,6 +1,7 @@
 //! Procedures, ready to run, and the memory that they run in.
 
 use super::code::{Code, Scratch};
+use super::edges;
 use super::loops::copy_apart;
 use super::memory::{Place, plan};
 use super::scalars::Scalars;
@@ -12,8 +13,10 @@ use super::vector::Instructions;
 use crate::concrete::neutral_value;
 use crate::concrete::{self, Array, Failure, OutOfMemory};
 use crate::engine::arrays::{Line, array_from, bytes, dense, elements, fill, lines, write_array};
-use crate::kernel::{BufferId, Call, Procedure, Source};
+use crate::kernel::{BufferId, Call, Procedure, Source, Step};
 use crate::shape::Type;
+use smallvec::{SmallVec, smallvec};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Instant;
 
@@ -27,7 +30,7 @@ pub(super) struct Machine {
     /// Bytes of the procedure's memory.
     pub(super) memory: usize,
     steps: Vec<Compiled>,
-    /// For each step how many kernels it is in reports.
+    /// For each step how many kernels it is in reports. One without is part of the kernel of the next that has some.
     kernels: Vec<usize>,
     pub(super) arguments: usize,
     pub(super) results: usize,
@@ -65,6 +68,7 @@ impl Workspace {
     /// Adds the measured times of all kernels to a list of them, in the order of reports, and begins anew.
     pub(super) fn drain_times(&mut self, all: &mut Vec<f64>, position: &mut usize, machine: &Machine) {
         let steps = machine.steps.iter().zip(&machine.kernels);
+        let mut parts = 0.0;
         for ((time, (step, &kernels)), space) in self.times.iter_mut().zip(steps).zip(&mut self.spaces) {
             let machines = step.machines();
             if !machines.is_empty() {
@@ -73,8 +77,12 @@ impl Workspace {
                 }
                 continue;
             }
+            parts += std::mem::take(time);
+            if kernels == 0 {
+                continue;
+            }
             // Kernels that run as one step share its time.
-            let share = std::mem::take(time) / kernels.max(1) as f64;
+            let share = std::mem::take(&mut parts) / kernels as f64;
             for _ in 0..kernels {
                 if all.len() <= *position {
                     all.push(0.0);
@@ -171,18 +179,30 @@ impl Machine {
             steps.push(Compiled::Scalars(Box::new(scalars)));
         } else {
             for step in &procedure.steps {
-                let Some(mut compiled) = Compiled::new(isa, procedure, step, &types, cut)? else { return Ok(None) };
-                table = compiled.tabulate(&places, table);
-                match &*compiled {
-                    Compiled::Nest { table: Some(_), .. } => {}
-                    Compiled::Scalars(scalars) => moving.extend(scalars.touched()),
-                    _ => {
-                        let (read, filled) = step.touched();
-                        moving.extend(read.into_iter().chain(filled));
+                let parts: SmallVec<[Cow<Step>; 1]> = match step {
+                    Step::Nest(nest) => {
+                        edges::parts(nest, cut).into_iter().map(|part| Cow::Owned(Step::Nest(part))).collect()
                     }
+                    _ => smallvec![Cow::Borrowed(step)],
+                };
+                let count = parts.len();
+                for (at, step) in parts.into_iter().enumerate() {
+                    let Some(mut compiled) = Compiled::new(isa, procedure, &step, &types, cut)? else {
+                        return Ok(None);
+                    };
+                    table = compiled.tabulate(&places, table);
+                    match &*compiled {
+                        Compiled::Nest { table: Some(_), .. } => {}
+                        Compiled::Scalars(scalars) => moving.extend(scalars.touched()),
+                        _ => {
+                            let (read, filled) = step.touched();
+                            moving.extend(read.into_iter().chain(filled));
+                        }
+                    }
+                    // The parts of a step are one kernel.
+                    kernels.push(if at + 1 == count { step.kernels() } else { 0 });
+                    push(&mut steps, compiled);
                 }
-                kernels.push(step.kernels());
-                push(&mut steps, compiled);
             }
         }
         let copied = procedure.results.iter().enumerate().filter_map(|(position, &result)| {

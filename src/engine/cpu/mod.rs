@@ -5,6 +5,7 @@ mod blocks;
 mod branch;
 mod code;
 mod donate;
+mod edges;
 mod elements;
 mod gemm;
 mod loops;

@@ -1,5 +1,6 @@
 //! How many instructions run, which kernels are cut for several threads, and loops as they are written.
 
+mod edges;
 mod rows;
 mod stretch;
 

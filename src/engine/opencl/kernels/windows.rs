@@ -9,7 +9,7 @@
 
 use crate::kernel::{Affine, Guard, Guards, Nest, Store, Value, ValueId};
 use crate::shape::{self, DType};
-use crate::source::tidy::{functions_mut, is_one_to_one, tidied};
+use crate::source::tidy::{is_one_to_one, tidied};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -178,7 +178,7 @@ impl Windows {
         for axis in 0..self.nest.extents.len() {
             if self.nest.stores[0].at.coefficients[axis] < 0 {
                 let last = self.nest.extents[axis] as i64 - 1;
-                for at in functions_mut(&mut self.nest) {
+                for at in self.nest.functions_mut() {
                     start(at, axis, last);
                     at.coefficients[axis] = at.coefficients[axis].wrapping_neg();
                 }
@@ -189,7 +189,7 @@ impl Windows {
     /// All affine functions, which were over the axes of the nest, as others.
     fn rewrite(&mut self, mut change: impl FnMut(&mut Affine) -> Option<()>) -> Option<()> {
         let guards = self.guards.iter_mut().map(|guard| &mut guard.position);
-        functions_mut(&mut self.nest).into_iter().chain(guards).try_for_each(&mut change)
+        self.nest.functions_mut().into_iter().chain(guards).try_for_each(&mut change)
     }
 
     /// Marks the values whose places move along an axis.
@@ -251,7 +251,7 @@ impl Windows {
             self.nest.stores[0].guards.remove(at);
             self.nest.extents[axis] = (positions.end - positions.start) as usize;
             let own = self.guards.iter_mut().map(|guard| &mut guard.position);
-            for at in functions_mut(&mut self.nest).into_iter().chain(own) {
+            for at in self.nest.functions_mut().into_iter().chain(own) {
                 start(at, axis, positions.start);
             }
         }

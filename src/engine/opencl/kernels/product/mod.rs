@@ -16,7 +16,6 @@ use crate::engine::opencl::tuning::{Choice, ProductKernel, Sizes, Tile};
 use crate::kernel::{BATCH, BufferId, COLUMN, Epilogue, Nest, Procedure, Product, ROW, SUMMED};
 use crate::source::plan::Plan;
 use crate::source::text::Text;
-use crate::source::tidy::functions;
 use epilogue::SUM;
 
 /// A product in tiles under construction.
@@ -161,7 +160,7 @@ fn index_type(procedure: &Procedure, product: &Product, count: usize) -> &'stati
     // Tiles reach beyond the edges.
     let is_small = |size: usize| size < 1 << 30;
     // Places that guards keep from being read may be far outside of an array.
-    let reaches_far = |nest: &Nest| functions(nest).any(|at| !at.magnitude(&nest.extents).is_some_and(is_small));
+    let reaches_far = |nest: &Nest| nest.functions().any(|at| !at.magnitude(&nest.extents).is_some_and(is_small));
     let is_small =
         sizes.into_iter().chain(touched).chain(extents).chain([count]).all(is_small) && !nests().any(reaches_far);
     if is_small { "int" } else { "long" }

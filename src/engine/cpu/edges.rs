@@ -1,0 +1,119 @@
+//! Nests in parts: the guards of reads hold everywhere but near the edges of arrays, so that most work can do without them.
+//!
+//! A read with a guard is an instruction of its own, which copies the run of elements where the guard holds, and a sum of shifted
+//! arrays, as gradients of stencils have, would spend most of its time there.
+
+use super::order::least_cost;
+use crate::kernel::{Affine, Guard, Mode, Nest, Value};
+use crate::shape;
+use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
+
+/// What each part costs beside its instructions, in simple operations on an element.
+const PART: f64 = 400.0;
+
+/// The stretch of an axis that is taken from a nest.
+type Stretch = Range<usize>;
+
+/// The nest as several which together do what it does, in any order, where that is estimated to cost less; else the nest alone.
+/// `cut` is as in [`layout`](super::order::layout).
+pub(super) fn parts(nest: &Nest, cut: bool) -> SmallVec<[Nest; 1]> {
+    let whole = || smallvec![nest.clone()];
+    let is_plain = |store: &crate::kernel::Store| store.mode == Mode::Write && store.index.is_none();
+    if !nest.stores.iter().all(is_plain) || nest.extents.contains(&0) || guards(nest).next().is_none() {
+        return whole();
+    }
+    let inner = inner(nest);
+    // What remains of the nest, axis by axis.
+    let mut rest: SmallVec<[Stretch; 4]> = nest.extents.iter().map(|&extent| 0..extent).collect();
+    let mut parts: SmallVec<[Nest; 1]> = SmallVec::new();
+    for (axis, stretch) in inner.into_iter().enumerate() {
+        for edge in [rest[axis].start..stretch.start, stretch.end..rest[axis].end] {
+            if !edge.is_empty() {
+                let mut stretches = rest.clone();
+                stretches[axis] = edge;
+                parts.push(restricted(nest, &stretches));
+            }
+        }
+        rest[axis] = stretch;
+    }
+    if parts.is_empty() {
+        return whole();
+    }
+    parts.push(restricted(nest, &rest));
+    // Where stores never take place.
+    parts.retain(|part| !part.stores.is_empty());
+    let cost: f64 = parts.iter().map(|part| PART + least_cost(part, cut)).sum();
+    if cost < PART + least_cost(nest, cut) { parts } else { whole() }
+}
+
+/// All guards of a nest.
+fn guards(nest: &Nest) -> impl Iterator<Item = &Guard> {
+    let of_values = nest.values.iter().flat_map(|(value, _)| match value {
+        Value::Load { guards, .. } | Value::Guarded(_, guards) => &guards[..],
+        _ => &[],
+    });
+    of_values.chain(nest.stores.iter().flat_map(|store| &store.guards))
+}
+
+/// For each axis its longest stretch within which no guard ends that depends on it alone.
+fn inner(nest: &Nest) -> SmallVec<[Stretch; 4]> {
+    let mut ends: SmallVec<[Vec<usize>; 4]> = nest.extents.iter().map(|&extent| vec![0, extent]).collect();
+    for guard in guards(nest) {
+        let Affine { offset, coefficients } = &guard.position;
+        let mut moving = coefficients.iter().enumerate().filter(|(_, coefficient)| **coefficient != 0);
+        let (Some((axis, &step)), None) = (moving.next(), moving.next()) else { continue };
+        // Where the position is 0, and where it is the extent.
+        let [first, end] = match step {
+            1 => [offset.checked_neg(), guard.extent.checked_sub(*offset)],
+            -1 => [offset.checked_sub(guard.extent - 1), offset.checked_add(1)],
+            _ => continue,
+        };
+        let inside = [first, end].into_iter().flatten().filter_map(|end| usize::try_from(end).ok());
+        ends[axis].extend(inside.filter(|&end| end < nest.extents[axis]));
+    }
+    let longest = |mut ends: Vec<usize>| {
+        ends.sort_unstable();
+        let stretches = ends.windows(2).map(|pair| pair[0]..pair[1]);
+        stretches.max_by_key(|stretch| stretch.len()).unwrap_or(0..0)
+    };
+    ends.into_iter().map(longest).collect()
+}
+
+/// The part of a nest within stretches of its axes, without guards that hold there, and without what others keep from it.
+fn restricted(nest: &Nest, stretches: &[Stretch]) -> Nest {
+    let mut part = nest.clone();
+    part.extents = stretches.iter().map(|stretch| stretch.len()).collect();
+    for at in part.functions_mut() {
+        let moved = at.coefficients.iter().zip(stretches);
+        at.offset += moved.map(|(&coefficient, stretch)| coefficient * stretch.start as i64).sum::<i64>();
+    }
+    let Nest { extents, values, stores } = &mut part;
+    let is_never = |guard: &Guard| {
+        let (low, high) = guard.position.range(extents);
+        high < 0 || low >= guard.extent.into()
+    };
+    let may_fail = |guard: &Guard| !guard.position.stays_inside(extents, guard.extent as usize);
+    let mut ids: Vec<u32> = Vec::with_capacity(values.len());
+    for (at, (value, dtype)) in values.iter_mut().enumerate() {
+        *value = value.map(|id| ids[id as usize]);
+        let mut id = at as u32;
+        if let Value::Load { guards, .. } | Value::Guarded(_, guards) = value {
+            let nothing = guards.iter().any(is_never);
+            guards.retain(|guard| may_fail(guard));
+            let is_free = guards.is_empty();
+            match value {
+                _ if nothing => *value = Value::Constant(shape::Value::from_i64(*dtype, 0)),
+                Value::Guarded(operand, _) if is_free => id = *operand,
+                _ => {}
+            }
+        }
+        ids.push(id);
+    }
+    for store in stores.iter_mut() {
+        store.value = ids[store.value as usize];
+    }
+    stores.retain(|store| !store.guards.iter().any(is_never));
+    stores.iter_mut().for_each(|store| store.guards.retain(|guard| may_fail(guard)));
+    part.without_unused()
+}
