@@ -36,6 +36,10 @@ pub(crate) struct Writes {
 /// Elements of what is added everywhere in place.
 const LARGE: usize = 1024;
 
+/// So many nodes at most are looked at of those that see an array, and of those that what is added in place is computed by: looking
+/// takes linear time.
+const LOOKS: usize = 256;
+
 /// The scatter that a node is a permutation of the axes of.
 pub(crate) fn turned_scatter(body: &Body, id: NodeId) -> Option<NodeId> {
     let node = body.node(id);
@@ -86,12 +90,12 @@ fn first_version(body: &Body, mut id: NodeId) -> NodeId {
     id
 }
 
-/// Whether a node that reads an array is another shape of it, or has more than so many elements of it: those that read the
-/// node see the array as it is.
+/// Whether a node that reads an array is another shape of it, or has more than so many elements, each computed where it is read:
+/// those that read the node see the array as it is.
 fn is_other_version(body: &Body, id: NodeId, room: usize) -> bool {
     let node = body.node(id);
-    let is_view = matches!(node.op, Op::View(_) | Op::Alias | Op::Mark | Op::Reshape(_));
-    class(body, node) == Class::Alias || is_view && node.ty().size() > room
+    let class = class(body, node);
+    class == Class::Alias || class == Class::Pointwise && node.ty().size() > room
 }
 
 /// For each parameter of a body the result that it may become, changed in place.
@@ -232,6 +236,8 @@ struct Analysis<'a> {
     /// Who uses each node.
     users: Vec<SmallVec<[NodeId; 4]>>,
     is_result: Vec<bool>,
+    /// What must be stored before a write.
+    is_stored: Vec<bool>,
     /// The parameters that are changed.
     changed: Vec<bool>,
     /// The last write that changes each memory.
@@ -250,6 +256,7 @@ impl<'a> Analysis<'a> {
             memory: (0..count as NodeId).collect(),
             users: users(body),
             is_result,
+            is_stored: vec![false; count],
             changed: vec![false; body.arity()],
             last_change: HashMap::new(),
             writes: Writes { in_place: vec![false; count], ..Writes::default() },
@@ -353,7 +360,7 @@ impl<'a> Analysis<'a> {
         while at < versions.len() {
             let version = versions[at];
             at += 1;
-            if self.is_result[version as usize] {
+            if self.is_result[version as usize] || at > LOOKS {
                 return false;
             }
             for &user in &self.users[version as usize] {
@@ -370,9 +377,6 @@ impl<'a> Analysis<'a> {
                     _ if is_other_version(self.body, user, room) => versions.push(user),
                     _ if user > write => return false,
                     Class::Pointwise => {
-                        if node.ty().size() > room {
-                            return false;
-                        }
                         room -= node.ty().size();
                         forced.push(user);
                     }
@@ -380,32 +384,36 @@ impl<'a> Analysis<'a> {
                 }
             }
         }
+        forced.iter().for_each(|&id| self.is_stored[id as usize] = true);
         self.writes.stored.extend(forced);
         true
     }
 
-    /// Whether nothing that is added reads has been changed in place since: additions in place read it when they run, and
-    /// what it is a view of, or scatters, with it.
+    /// Whether nothing that is added reads has been changed in place since: additions in place read it when they run, and with
+    /// it what it is computed from element by element, is a view of, or scatters.
     fn stays(&self, added: NodeId) -> bool {
-        let (mut first, mut work, mut origins) = (added, vec![added], Vec::new());
-        let mut seen: HashSet<NodeId> = HashSet::new();
+        let (mut work, mut seen) = (vec![added], HashSet::new());
         while let Some(id) = work.pop() {
             if !seen.insert(id) {
                 continue;
             }
-            first = first.min(id);
+            if seen.len() > LOOKS {
+                return false;
+            }
             for &arg in &self.body.node(id).args {
-                origins.push(self.memory[arg as usize]);
-                let is_read_with_it = matches!(
-                    self.body.node(arg).op,
-                    Op::View(_) | Op::Alias | Op::Mark | Op::Reshape(_) | Op::Scatter(_) | Op::Accumulate(_)
-                );
-                if is_read_with_it {
+                let change = self.last_change.get(&self.memory[arg as usize]);
+                if change.is_some_and(|&write| write > id) {
+                    return false;
+                }
+                let node = self.body.node(arg);
+                let is_read_with_it = matches!(node.op, Op::Scatter(_) | Op::Accumulate(_))
+                    || matches!(class(self.body, node), Class::Pointwise | Class::Alias);
+                if is_read_with_it && !self.is_stored[arg as usize] {
                     work.push(arg);
                 }
             }
         }
-        origins.iter().all(|origin| self.last_change.get(origin).is_none_or(|&write| write < first))
+        true
     }
 
     /// Says that a write changes the memory of a node.

@@ -2,6 +2,8 @@
 //! read, and hide from the rules what they are made of.
 
 use crate::concrete::{self, Array};
+use crate::operation::{Binary, Unary};
+use crate::shape::DType;
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,8 +28,8 @@ const READ: usize = 4096;
 
 /// The program with its largest parts that depend on no parameter as tables, in nested bodies too.
 ///
-/// Iotas, constants that are the same everywhere, and views of constants stay: they take no memory, and engines compute them
-/// where they are used. Tables have at most 2²² elements, all of them together 2²⁴, and so has what is computed on the way;
+/// Iotas, constants that are the same everywhere, views of constants, and positions that are sums and multiples of these stay: they
+/// take no memory, and engines compute them where they are used, or know by them what is read and written. Tables have at most 2²² elements, all of them together 2²⁴, and so has what is computed on the way;
 /// loops and what else has a body is left as it is, for it may take any time.
 pub fn fold_constants(body: &Body) -> Body {
     fold_within(body, LIMITS)
@@ -66,8 +68,10 @@ struct Known {
 impl Known {
     fn of(body: &Body, each: usize) -> Known {
         let mut known = Known { computable: Vec::new(), worth: Vec::new() };
-        // Iotas, constants and views of those.
+        // Iotas, constants and views of those, and sums and multiples of such positions.
         let mut plain: Vec<bool> = Vec::new();
+        // Numbers.
+        let mut uniform: Vec<bool> = Vec::new();
         for node in &body.nodes {
             let all = |which: &[bool]| node.args.iter().all(|&arg| which[arg as usize]);
             let single = !matches!(node.op, Op::Parameter(_) | Op::Output(_)) && !node.op.is_multiple();
@@ -77,8 +81,17 @@ impl Known {
                 Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_) | Op::Mark | Op::Alias
             );
             let cheap = elementwise && all(&plain) && node.types.iter().all(|ty| ty.size() > READ);
-            known.worth.push(computable && !cheap && !is_leaf(&node.op) && !is_read(&node.op));
-            plain.push(is_leaf(&node.op) || is_read(&node.op) && all(&plain));
+            let is_number = matches!(&node.op, Op::Constant(array) if array.uniform().is_some());
+            uniform.push(is_number || matches!(node.op, Op::View(_)) && all(&uniform));
+            let is_affine = match node.op {
+                Op::Unary(Unary::Neg) | Op::Binary(Binary::Add | Binary::Sub) => true,
+                Op::Binary(Binary::Mul) => node.args.iter().any(|&arg| uniform[arg as usize]),
+                _ => false,
+            };
+            let is_position = is_affine && node.ty().dtype == DType::I64;
+            plain.push(is_leaf(&node.op) || (is_read(&node.op) || is_position) && all(&plain));
+            let is_free = is_leaf(&node.op) || is_read(&node.op) || is_position && all(&plain);
+            known.worth.push(computable && !cheap && !is_free);
             known.computable.push(computable);
         }
         known

@@ -138,7 +138,8 @@ fn later_readers(
     let mut versions = vec![first_version(body, target)];
     while let Some(version) = versions.pop() {
         *left = left.saturating_sub(1 + users[version as usize].len());
-        for &user in &users[version as usize] {
+        // A write that is a sum reads its target itself.
+        for &user in users[version as usize].iter().filter(|&&user| user != write) {
             match is_other_version(body, user, room) {
                 true => versions.push(user),
                 false if user > write => later.push(user),

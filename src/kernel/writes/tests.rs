@@ -3,6 +3,7 @@
 use crate::concrete::Array;
 use crate::kernel::{Procedure, Step, lower_in_place};
 use crate::operation::{Binary, Comparison, Unary};
+use crate::prelude::*;
 use crate::shape::{DType, Type, Value, size};
 use crate::term::{Body, Branch, Checkpoints, Graph, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use std::sync::Arc;
@@ -389,6 +390,27 @@ fn gradients_of_steps_that_write_twice_write_some_elements() {
         assert!(value <= 8 * 400 && gradient <= 30 * 400, "{set}: {value} {gradient}");
         assert_eq!((2 * value, 2 * gradient), (more, most), "{set}");
     }
+}
+
+#[test]
+fn stretches_that_are_written_in_turns_are_written_where_they_are() {
+    const STEPS: usize = 10;
+    fn in_turns<A: Algebra>((a, b): &(Vector<A, f64>, Vector<A, f64>)) -> Scalar<A, f64> {
+        let n = a.len();
+        let mean = |x: &Vector<A, f64>| (x.slice(0, ..n - 2) + x.slice(0, 1..n - 1) + x.slice(0, 2..)) * 0.3;
+        let (a, b) = iterate((a.clone(), b.clone()), STEPS, |(a, b)| {
+            let b = b.with(1..n - 1, mean(&a));
+            (a.with(1..n - 1, mean(&b)), b)
+        });
+        (a * b).sum()
+    }
+    let n = 3000;
+    let at = (Vector::from(vec![0.5; n]), Vector::from(vec![0.25; n]));
+    let staged = stage(in_turns, &at).unwrap();
+    let count = written(&lower_in_place(staged.program()));
+    assert!(count <= 2 * n + STEPS * 2 * n + n, "{count}");
+    let count = written(&lower_in_place(staged.grad().unwrap().program()));
+    assert!(count <= 7 * n + STEPS * 10 * n, "{count}");
 }
 
 #[test]

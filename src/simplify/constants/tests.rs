@@ -87,6 +87,18 @@ fn what_takes_no_memory_stays() {
 }
 
 #[test]
+fn sums_and_multiples_of_positions_stay() {
+    let body = program(&[f64s(&[90])], |g| {
+        let index = g.add(Op::Iota(20), &[]);
+        let thirds = with(g, Binary::Mul, index, 3);
+        let shifted = with(g, Binary::Add, thirds, 1);
+        let ones = g.add(Op::Constant(Array::full(&[20], Value::F64(1.0))), &[]);
+        vec![g.add(Op::ScatterSet, &[0, ones, shifted])]
+    });
+    assert_eq!(folded(&body), body);
+}
+
+#[test]
 fn tables_are_bounded() {
     let body = program(&[f64s(&[7])], |g| {
         let (first, second) = (squares(g, 20), squares(g, 30));

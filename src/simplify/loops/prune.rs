@@ -9,7 +9,7 @@ use crate::shape::{Axes, Shape, Type, Value, size};
 use crate::simplify::views::drop_columns;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The program with smaller loops and conditionals; `None` if they are as small as can be told.
@@ -141,9 +141,12 @@ enum Binding {
     Carry(usize),
     Input(usize),
     Capture(usize),
-    /// A constant inside the body.
-    Constant(Array),
+    /// What this body without parameters computes.
+    Inside(Arc<Body>),
 }
+
+/// As many operations on positions are done in every step, so that a loop is known to read and write where they say.
+const POSITIONS: usize = 16;
 
 /// Operands without repetition.
 #[derive(Default)]
@@ -191,10 +194,40 @@ impl Pass {
     }
 
     fn capture(&self, captures: &mut Operands, node: NodeId) -> Binding {
-        match self.constant(node) {
-            Some(value) => Binding::Constant(Array::full(&self.graph.ty(node).shape, value)),
+        match self.closed(node) {
+            Some(body) => Binding::Inside(Arc::new(body)),
             None => Binding::Capture(captures.place(node)),
         }
+    }
+
+    /// A constant, or a few operations on positions along axes and constants; `None` for other nodes.
+    fn closed(&self, node: NodeId) -> Option<Body> {
+        let (mut needed, mut open) = (BTreeSet::new(), vec![node]);
+        while let Some(id) = open.pop() {
+            let node = self.graph.node(id);
+            let is_closed = match &node.op {
+                Op::Constant(array) => array.uniform().is_some(),
+                Op::Unary(_) | Op::Binary(_) | Op::Compare(_) | Op::Select | Op::Cast(_) | Op::View(_) => {
+                    !node.ty().dtype.is_float()
+                }
+                Op::Iota(_) => true,
+                _ => false,
+            };
+            if !is_closed || needed.len() > POSITIONS {
+                return None;
+            }
+            if needed.insert(id) {
+                open.extend(&node.args);
+            }
+        }
+        let mut graph = Graph::new(&[], 0);
+        let mut ids: HashMap<NodeId, NodeId> = HashMap::new();
+        for id in needed {
+            let node = self.graph.node(id);
+            let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|arg| ids[arg]).collect();
+            ids.insert(id, graph.add(node.op.clone(), &args));
+        }
+        Some(graph.finish(&[ids[&node]]))
     }
 
     /// A smaller loop for the used outputs; `None` if there is none.
@@ -376,7 +409,7 @@ fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: 
         Binding::Carry(at) => Some(*at),
         Binding::Input(at) => Some(starts.0 + at),
         Binding::Capture(at) => Some(starts.1 + at),
-        Binding::Dropped | Binding::Constant(_) => None,
+        Binding::Dropped | Binding::Inside(_) => None,
     };
     let mut types: Vec<Option<Type>> = Vec::new();
     for (at, binding) in bindings.iter().enumerate() {
@@ -400,7 +433,7 @@ fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: 
     let mut ids: Vec<NodeId> = Vec::with_capacity(body.nodes.len());
     for (at, node) in body.nodes.iter().enumerate() {
         ids.push(match bindings.get(at) {
-            Some(Binding::Constant(array)) => graph.add(Op::Constant(array.clone()), &[]),
+            Some(Binding::Inside(inner)) => graph.append(inner, [])[inner.results[0] as usize],
             Some(binding) => position(binding).map_or(NodeId::MAX, |position| position as NodeId),
             None if !live[at] => NodeId::MAX,
             None => {

@@ -85,6 +85,28 @@ fn equal_operands_and_repeated_inputs_are_one_capture() {
 }
 
 #[test]
+fn positions_are_known_in_every_step() {
+    let positions = Type::new(DType::I64, &[4]);
+    let program = program(&[f64s(&[8]), positions.clone()], |g| {
+        let step = body(&[f64s(&[8]), positions.clone(), positions], 2, |g| {
+            let read = g.add(Op::Gather, &[0, 2]);
+            vec![g.add(Op::ScatterSet, &[0, read, 1])]
+        });
+        let iota = g.add(Op::Iota(4), &[]);
+        let two = g.add(Op::Constant(Array::full(&[4], Value::I64(2))), &[]);
+        let inside = add(g, iota, two);
+        let computed = add(g, 1, two);
+        let scan = Scan { body: step, carries: 1, inputs: 0, length: 3, reverse: false };
+        let node = g.add(Op::Scan(Arc::new(scan)), &[0, inside, computed]);
+        outputs(g, node, &[0])
+    });
+    let simple = checked(&program);
+    let scan = scan_of(&simple).expect("a loop");
+    assert_eq!(scan.body.captures, 1, "{simple}");
+    assert!(scan.body.nodes.iter().any(|node| node.op == Op::Iota(4)), "{simple}");
+}
+
+#[test]
 fn loops_without_steps_or_results_are_gone() {
     let s = f64s(&[]);
     let program = program(&[s.clone(), f64s(&[0]), f64s(&[3])], |g| {
