@@ -4,9 +4,12 @@
 //! before, or has what it reads stored before. Parameters are changed in place only where whoever runs the program lets them
 //! be, as a loop does with what it carries.
 
+use crate::affine::AffineMap;
 use crate::algebra::Reduction;
+use crate::kernel::access::Affine;
 use crate::kernel::roots::{Class, class};
 use crate::operation::Binary;
+use crate::shape::{Shape, size};
 use crate::term::{Body, Branch, Node, NodeId, Op};
 use smallvec::{SmallVec, smallvec};
 use std::collections::{HashMap, HashSet};
@@ -36,6 +39,9 @@ pub(crate) struct Writes {
 /// Elements of what is added everywhere in place.
 const LARGE: usize = 1024;
 
+/// Of so many elements one is not zero at most, of what is added in place to whatever it is.
+const SPARSE: usize = 4;
+
 /// So many nodes at most are looked at of those that see an array, and of those that what is added in place is computed by: looking
 /// takes linear time.
 const LOOKS: usize = 256;
@@ -46,6 +52,40 @@ pub(crate) fn turned_scatter(body: &Body, id: NodeId) -> Option<NodeId> {
     let Op::View(map) = &node.op else { return None };
     let is_scatter = matches!(body.node(node.args[0]).op, Op::Scatter(_));
     (is_scatter && map.permutation().is_some()).then_some(node.args[0])
+}
+
+/// The positions at which a read with zeros around it, or beside a diagonal, may find something: a domain, and the positions of the
+/// result as functions of those of the domain. `None` where these are not all of the read's, or where some are outside.
+pub(crate) fn surroundings(map: &AffineMap) -> Option<(Shape, SmallVec<[Affine; 4]>)> {
+    if map.is_inside() {
+        return None;
+    }
+    let axes = map.result().len();
+    let mut domain = Shape::from_slice(map.result());
+    let mut at: SmallVec<[Affine; 4]> = (0..axes).map(|axis| Affine::axis(axis, axes)).collect();
+    let mut is_moved = vec![false; axes];
+    for (row, &extent) in map.source().iter().enumerate() {
+        let (low, high) = map.range(row);
+        if low >= 0 && high < extent as i128 {
+            continue;
+        }
+        // The last axis that moves this position by one goes over the positions inside.
+        let is_free = |&axis: &usize| map.coefficient(row, axis).abs() == 1 && !is_moved[axis];
+        let axis = (0..axes).rev().find(is_free)?;
+        let step = map.coefficient(row, axis);
+        let mut others = Affine { offset: map.offset(row), coefficients: SmallVec::from_slice(map.row(row)) };
+        others.coefficients[axis] = 0;
+        // No position is a function of one that is a function itself.
+        let is_function = |other: usize| others.coefficients[other] != 0 || at[other].coefficients[axis] != 0;
+        if (0..axes).any(|other| is_moved[other] && is_function(other)) {
+            return None;
+        }
+        is_moved[axis] = true;
+        at[axis] = Affine::constant(0, axes).plus(step, &Affine::axis(axis, axes))?.plus(-step, &others)?;
+        domain[axis] = extent;
+    }
+    let is_inside = |(at, &extent): (&Affine, &usize)| at.stays_inside(&domain, extent);
+    (!domain.contains(&0) && at.iter().zip(map.result()).all(is_inside)).then_some((domain, at))
 }
 
 /// The operand that may be changed in place and what is added to it or subtracted, in all ways to see a sum or difference.
@@ -315,13 +355,13 @@ impl<'a> Analysis<'a> {
         self.writes.outputs.insert(id, operands);
     }
 
-    /// Whether a sum or difference changes what a loop carries by something that is made for it alone: at some positions, or
-    /// everywhere, where that is much.
+    /// Whether a sum or difference changes an array by something that is made for it alone: at few positions, or what a loop carries
+    /// at some, or everywhere, where that is much.
     fn is_addition(&self, target: NodeId, added: NodeId, op: Binary) -> bool {
         let node = self.body.node(added);
         let is_alone = |id: NodeId| self.users[id as usize].len() == 1 && !self.is_result[id as usize];
         let is_carried = matches!(self.body.node(self.memory[target as usize]).op, Op::Parameter(_));
-        if !is_carried || target == added || !is_alone(added) {
+        if !(is_carried || self.is_sparse(added)) || target == added || !is_alone(added) {
             return false;
         }
         let is_large = node.ty().size() >= LARGE;
@@ -343,15 +383,30 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// Whether a node is zero but at few positions.
+    fn is_sparse(&self, id: NodeId) -> bool {
+        let node = self.body.node(id);
+        let scatter = self.body.node(turned_scatter(self.body, id).unwrap_or(id));
+        let count = match (&node.op, &scatter.op) {
+            (_, Op::Scatter(_) | Op::Accumulate(_)) => self.body.node(scatter.args[0]).ty().size(),
+            (Op::View(map), _) => surroundings(map).map_or(usize::MAX, |(domain, _)| size(&domain)),
+            _ => usize::MAX,
+        };
+        count <= node.ty().size() / SPARSE
+    }
+
     /// Whether a write may go into the memory of a node.
     fn takes(&mut self, target: NodeId, write: NodeId) -> bool {
         let origin = self.memory[target as usize];
-        let is_own = match &self.body.node(origin).op {
-            Op::Parameter(position) => self.owns[*position],
-            Op::Constant(_) => false,
-            op => class(self.body, self.body.node(origin)) != Class::Pointwise || matches!(op, Op::ScatterSet),
+        let is_computed = match &self.body.node(origin).op {
+            Op::Parameter(position) if !self.owns[*position] => return false,
+            Op::Constant(_) | Op::Iota(_) => return false,
+            Op::Parameter(_) | Op::ScatterSet => false,
+            _ => class(self.body, self.body.node(origin)) == Class::Pointwise,
         };
-        if !is_own {
+        // What is computed element by element is stored for what changes few of them.
+        let is_sum = matches!(self.body.node(write).op, Op::Binary(_));
+        if is_computed && !(is_sum && (target == origin || self.writes.in_place[target as usize])) {
             return false;
         }
         // All that sees this version: the target, and what it is another shape of.
@@ -374,6 +429,7 @@ impl<'a> Analysis<'a> {
                     continue;
                 }
                 match class(self.body, node) {
+                    _ if self.writes.in_place[user as usize] && user < write => {}
                     _ if is_other_version(self.body, user, room) => versions.push(user),
                     _ if user > write => return false,
                     Class::Pointwise => {
@@ -384,6 +440,7 @@ impl<'a> Analysis<'a> {
                 }
             }
         }
+        forced.extend(is_computed.then_some(origin));
         forced.iter().for_each(|&id| self.is_stored[id as usize] = true);
         self.writes.stored.extend(forced);
         true

@@ -7,7 +7,7 @@ use crate::kernel::emit::{Emitter, Obstacle};
 use crate::kernel::nest::{Mode, Store, Value, ValueId};
 use crate::kernel::procedure::{BufferId, Source};
 use crate::kernel::roots::{Class, domain};
-use crate::kernel::writes::turned_scatter;
+use crate::kernel::writes::{surroundings, turned_scatter};
 use crate::operation::{Binary, Comparison};
 use crate::shape::{DType, Shape, Type, size};
 use crate::term::distinct::are_distinct;
@@ -124,12 +124,14 @@ impl Lowering<'_> {
         if self.class(id) == Class::Reducing {
             return self.reducing(id, buffer);
         }
+        let surroundings = if let Op::View(map) = &node.op { surroundings(map) } else { None };
+        let (domain, rows) = surroundings.unwrap_or_else(|| (shape.clone(), Access::identity(shape.len()).rows));
         let store = |emitter: &mut Emitter| {
-            let access = Access::identity(shape.len());
-            let at = access.linear(shape, shape).ok_or(Obstacle::Read(id))?;
+            let access = Access { rows: rows.clone(), guards: Guards::new() };
+            let at = access.linear(shape, &domain).ok_or(Obstacle::Read(id))?;
             Ok((emitter.emit(id, access, NodeId::MAX)?, at, Guards::new(), None))
         };
-        self.nest(shape, buffer, Mode::Reduce(Reduction::Sum), store)
+        self.nest(&domain, buffer, Mode::Reduce(Reduction::Sum), store)
     }
 
     /// The additions of a scatter to a buffer whose elements are so far apart along the scatter's axes.

@@ -5,6 +5,7 @@
 //! whole array. Such a write waits for these reads.
 
 use super::{Known, first_version, is_other_version, scattered_onto, users};
+use crate::operation::Binary;
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -140,13 +141,24 @@ fn later_readers(
         *left = left.saturating_sub(1 + users[version as usize].len());
         // A write that is a sum reads its target itself.
         for &user in users[version as usize].iter().filter(|&&user| user != write) {
-            match is_other_version(body, user, room) {
+            // Sums of what is zero around some positions most often go into memory.
+            match is_other_version(body, user, room) && !is_surrounded_sum(body, user) {
                 true => versions.push(user),
                 false if user > write => later.push(user),
                 false => {}
             }
         }
     }
+}
+
+/// Whether a node adds something that is zero but at some positions.
+fn is_surrounded_sum(body: &Body, id: NodeId) -> bool {
+    let node = body.node(id);
+    let is_surrounded = |&arg: &NodeId| match &body.node(arg).op {
+        Op::View(map) => !map.is_inside(),
+        op => matches!(op, Op::Scatter(_) | Op::Accumulate(_)),
+    };
+    matches!(node.op, Op::Binary(Binary::Add | Binary::Sub)) && node.args.iter().any(is_surrounded)
 }
 
 /// The nodes but parameters in their order, except for writes that wait, and nodes that need them.

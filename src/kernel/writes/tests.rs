@@ -1,5 +1,7 @@
 //! What is written where it is, by counting what a program writes.
 
+mod additions;
+
 use crate::concrete::Array;
 use crate::kernel::{Procedure, Step, lower_in_place};
 use crate::operation::{Binary, Comparison, Unary};

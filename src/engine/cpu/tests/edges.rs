@@ -42,7 +42,7 @@ fn guarded_elements(body: &Body) -> (usize, usize) {
         let ty = body.parameter_type(at);
         Array::from_vec(
             &ty.shape,
-            (0..ty.size()).map(|i| ((i * 37 + at) % 101) as f64 / 8.0 - 5.6).collect::<Vec<f64>>(),
+            (0..ty.size()).map(|i| ((i * 37 + at) % 101) as f64 / 8.0 - 5.5).collect::<Vec<f64>>(),
         )
     };
     let arguments: Vec<Array> = (0..body.arity()).map(argument).collect();
