@@ -85,13 +85,11 @@ fn follow(graph: &Graph, levels: &[Level], inputs: &HashSet<usize>) -> Vec<bool>
     follow
 }
 
-/// Which nodes are read again: elements of what is given, at positions that are known again or smaller than what is read; and
-/// arrays that follow from such by sums, products and selections.
+/// Which nodes are read again: elements of what is given, at positions that are known again or smaller than what is read; rows of
+/// what is there before the loop, at positions that are known again; and arrays that follow from such by sums, products and
+/// selections.
 fn reads(graph: &Graph, levels: &[Level], follow: &[bool], given: &HashSet<NodeId>) -> Vec<bool> {
     let mut reads = vec![false; graph.len()];
-    if given.is_empty() {
-        return reads;
-    }
     for at in (0..graph.len()).filter(|&at| levels[at] == Level::Step) {
         let node = graph.node(at as NodeId);
         let is_again = |&arg: &NodeId| reads[arg as usize] || given.contains(&arg);
@@ -102,6 +100,9 @@ fn reads(graph: &Graph, levels: &[Level], follow: &[bool], given: &HashSet<NodeI
         };
         let is_known = |arg: &NodeId| is_again(arg) || follow[*arg as usize] || is_repeated(*arg);
         reads[at] = match &node.op {
+            Op::Gather if levels[node.args[0] as usize] == Level::Invariant => {
+                node.ty().size() > 1 && node.args[1..].iter().all(|&arg| follow[arg as usize])
+            }
             op if is_read(op) && is_again(&node.args[0]) => {
                 let unknown = node.args[1..].iter().filter(|&&arg| !follow[arg as usize]);
                 let kept = unknown.fold(0usize, |sum, &arg| sum.saturating_add(graph.ty(arg).size()));
