@@ -115,12 +115,14 @@ def main():
     ]
     for preset in options.presets.split(","):
         text += ["", f"## {preset}", "", "| kernel | deltaray | reference | best | NumPy |", "|---|--:|--:|--:|--:|"]
-        ratios = []
+        ratios, long, behind = [], [], []
         for kernel in chosen:
             own = of(preset, kernel, "deltaray")
             if not own:
                 text.append(f"| {kernel} | – | – | – | – |")
                 continue
+            if own[1] > 4 * own[0]:
+                long.append(f"{kernel} {own[1] / own[0]:.1f}")
             row = f"| {kernel} | {number(own[0])} / {number(own[1])} (×{own[1] / own[0]:.1f}) |"
             for tool in ("reference", "best"):
                 other = of(preset, kernel, tool)
@@ -131,11 +133,15 @@ def main():
                 row += f" {number(other[0])} / {number(other[1])} ({other[0] / own[0]:.2g}×, **{other[1] / own[1]:.2g}×**){sign} |"
                 if tool == "reference" and kernel in LOOPS:
                     ratios.append(other[1] / own[1])
+                if tool == "best" and other[1] < own[1]:
+                    behind.append(f"{kernel} {own[1] / other[1]:.1f}")
             other = of(preset, kernel, "numpy")
             text.append(row + (f" {number(other[0])} |" if other else " – |"))
         if ratios:
             mean = statistics.geometric_mean(ratios)
             text += ["", f"Loops over rows and elements: {mean:.3g} times the reference's speed, geometric mean of {len(ratios)}."]
+        text += ["", f"Value and gradient take more than four times the value: {', '.join(long) or 'none'}."]
+        text += ["", f"They take longer than the best JAX, so many times as long: {', '.join(behind) or 'none'}."]
     pathlib.Path(options.out).write_text("\n".join(text) + "\n")
     print("\n".join(text))
 

@@ -71,12 +71,8 @@ pub fn correlation(data: Matrix<f64>) -> Matrix<f64> {
     let mut correlation = build((m, m), |(i, j)| (i == j) as f64);
     for i in rolled(0..m - 1) {
         let row = scaled[(.., i)].dot(&scaled);
-        for j in rolled(0..m) {
-            if j > i {
-                correlation[(i, j)] = row[j];
-                correlation[(j, i)] = row[j];
-            }
-        }
+        correlation[i] = build(m, |j| if j > i { row[j] } else { correlation[(i, j)] });
+        correlation[(.., i)] = build(m, |j| if j > i { row[j] } else { correlation[(j, i)] });
     }
     correlation
 }
@@ -89,12 +85,8 @@ pub fn covariance(data: Matrix<f64>) -> Matrix<f64> {
     let mut covariance = zeros((m, m));
     for i in rolled(0..m) {
         let row = centred[(.., i)].dot(&centred) / (n as f64 - 1.0);
-        for j in rolled(0..m) {
-            if j >= i {
-                covariance[(i, j)] = row[j];
-                covariance[(j, i)] = row[j];
-            }
-        }
+        covariance[i] = build(m, |j| if j >= i { row[j] } else { covariance[(i, j)] });
+        covariance[(.., i)] = build(m, |j| if j >= i { row[j] } else { covariance[(j, i)] });
     }
     covariance
 }
