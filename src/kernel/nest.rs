@@ -121,7 +121,7 @@ impl Nest {
         })
     }
 
-    /// All affine functions of a self.
+    /// All affine functions of the nest.
     pub(crate) fn functions(&self) -> impl Iterator<Item = &Affine> {
         let values = self.values.iter().flat_map(|(value, _)| match value {
             Value::Position(at) | Value::Gather { at, .. } => vec![at],
@@ -141,7 +141,7 @@ impl Nest {
         values.chain(stores)
     }
 
-    /// All affine functions of a nest, to be changed.
+    /// All affine functions of the nest, to be changed.
     pub(crate) fn functions_mut(&mut self) -> Vec<&mut Affine> {
         let mut all = Vec::new();
         for (value, _) in &mut self.values {
@@ -279,7 +279,7 @@ impl NestBuilder {
         id
     }
 
-    /// A sum or multiple of positions as one, where no part of it leaves the range of numbers.
+    /// A sum or multiple of positions as one position; `None` where a part of it overflows.
     fn position(&self, value: &Value, dtype: DType) -> Option<Affine> {
         let constant = |id: ValueId| match self.nest.values[id as usize].0 {
             Value::Constant(shape::Value::I64(number)) => Some(number),

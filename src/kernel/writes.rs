@@ -39,11 +39,10 @@ pub(crate) struct Writes {
 /// Elements of what is added everywhere in place.
 const LARGE: usize = 1024;
 
-/// Of so many elements one is not zero at most, of what is added in place to whatever it is.
+/// An array that is sparse has at most one element in so many that is not zero.
 const SPARSE: usize = 4;
 
-/// So many nodes at most are looked at of those that see an array, and of those that what is added in place is computed by: looking
-/// takes linear time.
+/// The most nodes that are looked at for one write, so that looking takes linear time.
 const LOOKS: usize = 256;
 
 /// The scatter that a node is a permutation of the axes of.
@@ -54,8 +53,8 @@ pub(crate) fn turned_scatter(body: &Body, id: NodeId) -> Option<NodeId> {
     (is_scatter && map.permutation().is_some()).then_some(node.args[0])
 }
 
-/// The positions at which a read with zeros around it, or beside a diagonal, may find something: a domain, and the positions of the
-/// result as functions of those of the domain. `None` where these are not all of the read's, or where some are outside.
+/// The positions of a view's result that may lie inside the source, where zeros surround them or a diagonal: a domain, and the positions
+/// as functions of the domain's. `None` for views without zeros, and where there are no such functions.
 pub(crate) fn surroundings(map: &AffineMap) -> Option<(Shape, SmallVec<[Affine; 4]>)> {
     if map.is_inside() {
         return None;
@@ -69,13 +68,13 @@ pub(crate) fn surroundings(map: &AffineMap) -> Option<(Shape, SmallVec<[Affine; 
         if low >= 0 && high < extent as i128 {
             continue;
         }
-        // The last axis that moves this position by one goes over the positions inside.
+        // The last axis that moves the source's position by one runs over the source's positions instead.
         let is_free = |&axis: &usize| map.coefficient(row, axis).abs() == 1 && !is_moved[axis];
         let axis = (0..axes).rev().find(is_free)?;
         let step = map.coefficient(row, axis);
         let mut others = Affine { offset: map.offset(row), coefficients: SmallVec::from_slice(map.row(row)) };
         others.coefficients[axis] = 0;
-        // No position is a function of one that is a function itself.
+        // Functions of functions are not looked for.
         let is_function = |other: usize| others.coefficients[other] != 0 || at[other].coefficients[axis] != 0;
         if (0..axes).any(|other| is_moved[other] && is_function(other)) {
             return None;
@@ -404,7 +403,7 @@ impl<'a> Analysis<'a> {
             Op::Parameter(_) | Op::ScatterSet => false,
             _ => class(self.body, self.body.node(origin)) == Class::Pointwise,
         };
-        // What is computed element by element is stored for what changes few of them.
+        // An array that is computed element by element is stored so that a sum can change few of its elements.
         let is_sum = matches!(self.body.node(write).op, Op::Binary(_));
         if is_computed && !(is_sum && (target == origin || self.writes.in_place[target as usize])) {
             return false;

@@ -29,8 +29,9 @@ const READ: usize = 4096;
 /// The program with its largest parts that depend on no parameter as tables, in nested bodies too.
 ///
 /// Iotas, constants that are the same everywhere, views of constants, and positions that are sums and multiples of these stay: they
-/// take no memory, and engines compute them where they are used, or know by them what is read and written. Tables have at most 2²² elements, all of them together 2²⁴, and so has what is computed on the way;
-/// loops and what else has a body is left as it is, for it may take any time.
+/// take no memory, and engines compute them where they are used, or know by them which elements are read and written. Tables have at
+/// most 2²² elements, all of them together 2²⁴, and so has what is computed on the way; loops and what else has a body is left as it
+/// is, for it may take any time.
 pub fn fold_constants(body: &Body) -> Body {
     fold_within(body, LIMITS)
 }

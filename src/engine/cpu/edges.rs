@@ -1,7 +1,7 @@
-//! Nests in parts: the guards of reads hold everywhere but near the edges of arrays, so that most work can do without them.
+//! Nests cut into parts: guards that fail only near the edges of arrays are left to small parts, and one large part has none.
 //!
-//! A read with a guard is an instruction of its own, which copies the run of elements where the guard holds, and a sum of shifted
-//! arrays, as gradients of stencils have, would spend most of its time there.
+//! A guarded read is an instruction of its own, which copies the elements for which the guard holds. Without parts, sums of shifted
+//! arrays, as in gradients of stencils, would spend most of their time in such copies.
 
 use super::order::least_cost;
 use crate::kernel::{Affine, Guard, Mode, Nest, Value};
@@ -9,13 +9,13 @@ use crate::shape;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
-/// What each part costs beside its instructions, in simple operations on an element.
+/// The cost of a part beside its instructions, in simple operations on an element.
 const PART: f64 = 400.0;
 
-/// The stretch of an axis that is taken from a nest.
+/// The positions along an axis that a part covers.
 type Stretch = Range<usize>;
 
-/// The nest as several which together do what it does, in any order, where that is estimated to cost less; else the nest alone.
+/// Parts that do the nest's work in any order, where they are estimated to cost less than the nest; else the nest alone.
 /// `cut` is as in [`layout`](super::order::layout).
 pub(super) fn parts(nest: &Nest, cut: bool) -> SmallVec<[Nest; 1]> {
     let whole = || smallvec![nest.clone()];
@@ -24,7 +24,7 @@ pub(super) fn parts(nest: &Nest, cut: bool) -> SmallVec<[Nest; 1]> {
         return whole();
     }
     let inner = inner(nest);
-    // What remains of the nest, axis by axis.
+    // The rest of the nest, axis by axis.
     let mut rest: SmallVec<[Stretch; 4]> = nest.extents.iter().map(|&extent| 0..extent).collect();
     let mut parts: SmallVec<[Nest; 1]> = SmallVec::new();
     for (axis, stretch) in inner.into_iter().enumerate() {
@@ -41,7 +41,7 @@ pub(super) fn parts(nest: &Nest, cut: bool) -> SmallVec<[Nest; 1]> {
         return whole();
     }
     parts.push(restricted(nest, &rest));
-    // Where stores never take place.
+    // Parts in which no store takes place.
     parts.retain(|part| !part.stores.is_empty());
     let cost: f64 = parts.iter().map(|part| PART + least_cost(part, cut)).sum();
     if cost < PART + least_cost(nest, cut) { parts } else { whole() }
@@ -56,14 +56,14 @@ fn guards(nest: &Nest) -> impl Iterator<Item = &Guard> {
     of_values.chain(nest.stores.iter().flat_map(|store| &store.guards))
 }
 
-/// For each axis its longest stretch within which no guard ends that depends on it alone.
+/// For each axis the longest stretch in which no guard on that axis alone changes.
 fn inner(nest: &Nest) -> SmallVec<[Stretch; 4]> {
     let mut ends: SmallVec<[Vec<usize>; 4]> = nest.extents.iter().map(|&extent| vec![0, extent]).collect();
     for guard in guards(nest) {
         let Affine { offset, coefficients } = &guard.position;
         let mut moving = coefficients.iter().enumerate().filter(|(_, coefficient)| **coefficient != 0);
         let (Some((axis, &step)), None) = (moving.next(), moving.next()) else { continue };
-        // Where the position is 0, and where it is the extent.
+        // The guard changes where the position is 0 and where it is the extent.
         let [first, end] = match step {
             1 => [offset.checked_neg(), guard.extent.checked_sub(*offset)],
             -1 => [offset.checked_sub(guard.extent - 1), offset.checked_add(1)],
@@ -80,7 +80,7 @@ fn inner(nest: &Nest) -> SmallVec<[Stretch; 4]> {
     ends.into_iter().map(longest).collect()
 }
 
-/// The part of a nest within stretches of its axes, without guards that hold there, and without what others keep from it.
+/// The part of a nest on stretches of its axes, without guards that always hold there and reads that never take place.
 fn restricted(nest: &Nest, stretches: &[Stretch]) -> Nest {
     let mut part = nest.clone();
     part.extents = stretches.iter().map(|stretch| stretch.len()).collect();

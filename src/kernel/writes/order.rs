@@ -141,7 +141,7 @@ fn later_readers(
         *left = left.saturating_sub(1 + users[version as usize].len());
         // A write that is a sum reads its target itself.
         for &user in users[version as usize].iter().filter(|&&user| user != write) {
-            // Sums of what is zero around some positions most often go into memory.
+            // Sums with arrays that are zero but at some positions most often are additions in place.
             match is_other_version(body, user, room) && !is_surrounded_sum(body, user) {
                 true => versions.push(user),
                 false if user > write => later.push(user),
@@ -151,7 +151,7 @@ fn later_readers(
     }
 }
 
-/// Whether a node adds something that is zero but at some positions.
+/// Whether a node adds an array that is zero but at some positions.
 fn is_surrounded_sum(body: &Body, id: NodeId) -> bool {
     let node = body.node(id);
     let is_surrounded = |&arg: &NodeId| match &body.node(arg).op {

@@ -141,11 +141,11 @@ enum Binding {
     Carry(usize),
     Input(usize),
     Capture(usize),
-    /// What this body without parameters computes.
+    /// The result of this body, which has no parameters.
     Inside(Arc<Body>),
 }
 
-/// As many operations on positions are done in every step, so that a loop is known to read and write where they say.
+/// Positions that take at most so many operations are computed in every step, where reads and writes can be told by them.
 const POSITIONS: usize = 16;
 
 /// Operands without repetition.
