@@ -28,33 +28,10 @@ mod tests;
 #[path = "../timing/mod.rs"]
 mod timing;
 
-use deltaray::derivative::ArrayFn;
 use deltaray::prelude::*;
-use flow::{Cavity, Particles};
 
 /// The share of the way to equilibrium that particles go in a collision.
 const RELAXATION: f64 = 1.2;
-
-/// The initial particles, and the box.
-type Start = (Particles<Concrete>, Cavity<Concrete>);
-
-/// Prints the times of an objective and of its gradient by the particles.
-fn measure<F>(name: &str, objective: F, (particles, cavity): &Start, profile: bool) -> deltaray::Result<()>
-where
-    F: ArrayFn<In = Start, Out = Scalar<Concrete, f64>>,
-{
-    let one = || Cpu::default().threads(1).profile(profile);
-    let at = (particles, cavity);
-    let staged = stage(objective.closure(), at)?;
-    let value = staged.compile(one())?;
-    let gradient = staged.value_and_grad()?.compile(one())?;
-    let ([alone, together], both) = timing::measured(&value, &gradient, at)?;
-    println!("{name:<10} {alone:>10.3} {together:>12.3} {:>6.2} {:>22.15e}", together / alone, both.0.item());
-    if profile {
-        println!("{}\n{}", value.program().report(), gradient.program().report());
-    }
-    Ok(())
-}
 
 fn main() -> deltaray::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -65,11 +42,11 @@ fn main() -> deltaray::Result<()> {
     let start = (inputs::particles(cells), inputs::cavity(cells));
     println!("{:<10} {:>10} {:>12} {:>6} {:>22}", "", "objective", "and gradient", "ratio", "energy");
     let relaxation = RELAXATION;
-    measure("all kept", flow::flow { relaxation, steps }, &start, profile)?;
+    timing::measure("all kept", flow::flow { relaxation, steps }, &start, profile)?;
     let stretch = (steps / 4).max(1);
-    measure("stretches", flow::flow_in_stretches { relaxation, steps, stretch }, &start, profile)?;
+    timing::measure("stretches", flow::flow_in_stretches { relaxation, steps, stretch }, &start, profile)?;
     for (name, checkpoints) in [("every", Checkpoints::Every(stretch)), ("snapshots", Checkpoints::Snapshots(4))] {
-        measure(name, flow::flow_with { relaxation, steps, checkpoints }, &start, profile)?;
+        timing::measure(name, flow::flow_with { relaxation, steps, checkpoints }, &start, profile)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! How long compiled functions and their gradients take.
 
-use deltaray::derivative::Compiled;
+use deltaray::derivative::{ArrayFn, Compiled};
 use deltaray::prelude::*;
 use deltaray::tensor::Args;
 use std::time::Instant;
@@ -37,4 +37,25 @@ where
         gradient.call_into(at, &mut both).expect("a gradient runs")
     }]);
     Ok((times, both))
+}
+
+/// Prints the times of an objective and of its gradient by the first argument.
+#[allow(dead_code, reason = "an example that prints rows of its own does without")]
+pub fn measure<T, P, F>(name: &str, objective: F, at: &(T, P), profile: bool) -> deltaray::Result<()>
+where
+    T: Tree<Concrete>,
+    P: Tree<Concrete>,
+    F: ArrayFn<In = (T::Family, P::Family), Out = Scalar<Concrete, f64>>,
+{
+    let one = || Cpu::default().threads(1).profile(profile);
+    let at = (&at.0, &at.1);
+    let staged = stage(objective.closure(), at)?;
+    let value = staged.compile(one())?;
+    let gradient = staged.value_and_grad()?.compile(one())?;
+    let ([alone, together], both) = measured(&value, &gradient, at)?;
+    println!("{name:<10} {alone:>10.3} {together:>12.3} {:>6.2} {:>22.15e}", together / alone, both.0.item());
+    if profile {
+        println!("{}\n{}", value.program().report(), gradient.program().report());
+    }
+    Ok(())
 }

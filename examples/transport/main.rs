@@ -28,29 +28,7 @@ mod tests;
 mod timing;
 mod xsbench;
 
-use deltaray::derivative::ArrayFn;
-use deltaray::prelude::*;
 use inputs::Sizes;
-
-/// Prints the times of an objective and of its gradient by the first argument.
-fn measure<T, P, F>(name: &str, objective: F, at: &(T, P), profile: bool) -> deltaray::Result<()>
-where
-    T: Tree<Concrete>,
-    P: Tree<Concrete>,
-    F: ArrayFn<In = (T::Family, P::Family), Out = Scalar<Concrete, f64>>,
-{
-    let one = || Cpu::default().threads(1).profile(profile);
-    let at = (&at.0, &at.1);
-    let staged = stage(objective.closure(), at)?;
-    let value = staged.compile(one())?;
-    let gradient = staged.value_and_grad()?.compile(one())?;
-    let ([alone, together], both) = timing::measured(&value, &gradient, at)?;
-    println!("{name:<10} {alone:>10.3} {together:>12.3} {:>6.2} {:>22.15e}", together / alone, both.0.item());
-    if profile {
-        println!("{}\n{}", value.program().report(), gradient.program().report());
-    }
-    Ok(())
-}
 
 fn main() -> deltaray::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -60,11 +38,11 @@ fn main() -> deltaray::Result<()> {
     println!("{:<10} {:>10} {:>12} {:>6} {:>22}", "", "objective", "and gradient", "ratio", "sum");
     if both || has("xsbench") {
         let at = inputs::tables(&Sizes::reactor(neutrons.unwrap_or(20_000)));
-        measure("xsbench", xsbench::total {}, &at, has("profile"))?;
+        timing::measure("xsbench", xsbench::total {}, &at, has("profile"))?;
     }
     if both || has("rsbench") {
         let at = inputs::resonances(&Sizes::reactor(neutrons.unwrap_or(2000)));
-        measure("rsbench", rsbench::total {}, &at, has("profile"))?;
+        timing::measure("rsbench", rsbench::total {}, &at, has("profile"))?;
     }
     Ok(())
 }

@@ -275,7 +275,7 @@ struct Analysis<'a> {
     /// Who uses each node.
     users: Vec<SmallVec<[NodeId; 4]>>,
     is_result: Vec<bool>,
-    /// What must be stored before a write.
+    /// The nodes that a write needs stored before it.
     is_stored: Vec<bool>,
     /// The parameters that are changed.
     changed: Vec<bool>,

@@ -6,7 +6,7 @@
 use super::order::least_cost;
 use crate::kernel::{Affine, Guard, Mode, Nest, Value};
 use crate::shape;
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// The cost of a part beside its instructions, in simple operations on an element.
@@ -15,18 +15,17 @@ const PART: f64 = 400.0;
 /// The positions along an axis that a part covers.
 type Stretch = Range<usize>;
 
-/// Parts that do the nest's work in any order, where they are estimated to cost less than the nest; else the nest alone.
-/// `cut` is as in [`layout`](super::order::layout).
-pub(super) fn parts(nest: &Nest, cut: bool) -> SmallVec<[Nest; 1]> {
-    let whole = || smallvec![nest.clone()];
+/// Parts that do the nest's work in any order, where they are estimated to cost less than the nest; `None` for a nest that
+/// stays whole. `cut` is as in [`layout`](super::order::layout).
+pub(super) fn parts(nest: &Nest, cut: bool) -> Option<Vec<Nest>> {
     let is_plain = |store: &crate::kernel::Store| store.mode == Mode::Write && store.index.is_none();
     if !nest.stores.iter().all(is_plain) || nest.extents.contains(&0) || guards(nest).next().is_none() {
-        return whole();
+        return None;
     }
     let inner = inner(nest);
     // The rest of the nest, axis by axis.
     let mut rest: SmallVec<[Stretch; 4]> = nest.extents.iter().map(|&extent| 0..extent).collect();
-    let mut parts: SmallVec<[Nest; 1]> = SmallVec::new();
+    let mut parts = Vec::new();
     for (axis, stretch) in inner.into_iter().enumerate() {
         for edge in [rest[axis].start..stretch.start, stretch.end..rest[axis].end] {
             if !edge.is_empty() {
@@ -38,13 +37,13 @@ pub(super) fn parts(nest: &Nest, cut: bool) -> SmallVec<[Nest; 1]> {
         rest[axis] = stretch;
     }
     if parts.is_empty() {
-        return whole();
+        return None;
     }
     parts.push(restricted(nest, &rest));
     // Parts in which no store takes place.
     parts.retain(|part| !part.stores.is_empty());
     let cost: f64 = parts.iter().map(|part| PART + least_cost(part, cut)).sum();
-    if cost < PART + least_cost(nest, cut) { parts } else { whole() }
+    (cost < PART + least_cost(nest, cut)).then_some(parts)
 }
 
 /// All guards of a nest.

@@ -179,11 +179,10 @@ impl Machine {
             steps.push(Compiled::Scalars(Box::new(scalars)));
         } else {
             for step in &procedure.steps {
-                let parts: SmallVec<[Cow<Step>; 1]> = match step {
-                    Step::Nest(nest) => {
-                        edges::parts(nest, cut).into_iter().map(|part| Cow::Owned(Step::Nest(part))).collect()
-                    }
-                    _ => smallvec![Cow::Borrowed(step)],
+                let cut_up = if let Step::Nest(nest) = step { edges::parts(nest, cut) } else { None };
+                let parts: SmallVec<[Cow<Step>; 1]> = match cut_up {
+                    Some(parts) => parts.into_iter().map(|part| Cow::Owned(Step::Nest(part))).collect(),
+                    None => smallvec![Cow::Borrowed(step)],
                 };
                 let count = parts.len();
                 for (at, step) in parts.into_iter().enumerate() {

@@ -33,7 +33,7 @@ fn guarded_elements(body: &Body) -> (usize, usize) {
     let (mut before, mut after) = (0, 0);
     let elements = |nest: &Nest| if is_guarded(nest) { size(&nest.extents) } else { 0 };
     for nest in nests(&procedure) {
-        let parts = parts(nest, true);
+        let parts = parts(nest, true).unwrap_or_else(|| vec![nest.clone()]);
         assert_eq!(parts.iter().map(|part| size(&part.extents)).sum::<usize>(), size(&nest.extents), "{nest:?}");
         before += elements(nest);
         after += parts.iter().map(elements).sum::<usize>();
