@@ -1,7 +1,8 @@
 //! The flow beside plain loops over cells, and gradients beside finite differences.
 
 use super::*;
-use flow::{DIRECTIONS, LID, VELOCITIES, opposite, weight};
+use deltaray::derivative::ArrayFn;
+use flow::{Cavity, DIRECTIONS, LID, Particles, VELOCITIES, opposite, weight};
 
 const CELLS: usize = 5;
 const STEPS: usize = 4;
@@ -98,6 +99,9 @@ where
     [eagerly(), staged.call(at).expect("it runs"), compiled.call(at).expect("it runs")]
         .map(|(energy, gradient)| (energy.item(), ravel::<Concrete, f64, _>(&gradient).0.to_vec()))
 }
+
+/// The initial particles, and the box.
+type Start = (Particles<Concrete>, Cavity<Concrete>);
 
 #[test]
 fn directions_are_in_pairs_and_weights_are_shares() {

@@ -2,6 +2,8 @@
 
 use super::*;
 use complex::{Complex, QUADRATURE, TERMS, WIDTH, faddeeva};
+use deltaray::derivative::ArrayFn;
+use deltaray::prelude::*;
 use materials::Materials;
 use rsbench::{BROADENING, ComplexTable, Resonances};
 use std::f64::consts::PI;
