@@ -376,7 +376,10 @@ impl Choice<'_> {
 
     /// What a nest costs in an order, in simple operations on an element.
     fn cost(&self, order: &Order) -> f64 {
-        if let Some((each, end)) = self.reduces_rows(order) {
+        // The rows of a tile that goes through several are counted where that order is made.
+        if order.wrapped.is_none()
+            && let Some((each, end)) = self.reduces_rows(order)
+        {
             let loops = || order.outer.iter().chain(&order.inner).map(|&(_, extent)| extent as f64);
             let (rows, joined): (f64, f64) = (loops().product(), loops().next_back().unwrap_or(1.0));
             return rows * (end + each * order.vector.1 as f64) + rows / joined * INSTRUCTION;
@@ -403,6 +406,7 @@ impl Choice<'_> {
             |moved: u64, each: f64| times(moved) * (INSTRUCTION + if is_vector(moved) { each * width } else { each });
         let stays_near = self.stays_near(order);
         let access = |at: &Affine| self.access(at, order, stays_near);
+        let is_stored = |id: usize| self.nest.stores.iter().any(|store| store.value as usize == id);
         let mut cost = 0.0;
         for (id, ((value, _), &moved)) in self.nest.values.iter().zip(&self.moved).enumerate() {
             cost += match value {
@@ -410,6 +414,8 @@ impl Choice<'_> {
                 _ if self.summed[id] && order.wrapped.is_none() => 0.0,
                 // Counted with the rows.
                 Value::Load { at, .. } if order.is_broken(at) => 0.0,
+                // A single element for a whole run of an operation.
+                Value::Load { guards, .. } if guards.is_empty() && !is_vector(moved) && !is_stored(id) => 0.0,
                 Value::Load { at, guards, .. } if guards.is_empty() => {
                     // What lies next to each other is read by those who use it.
                     let each = access(at);
