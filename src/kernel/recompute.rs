@@ -14,6 +14,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+mod sweeps;
+
 /// Bytes that loops leave for each other within the second-level cache.
 pub(super) const LEFT: usize = 1 << 20;
 /// What it costs to write eight bytes to memory, or to read them, in simple operations on as many.
@@ -26,9 +28,10 @@ const OPERATIONS: usize = 64;
 /// The program whose loops compute again what is cheaper than moving it, where one leaves more than `left` bytes for another.
 pub(super) fn recomputed(body: &Body, left: usize) -> Cow<'_, Body> {
     let plans = plans(body, left);
-    match plans.is_empty() {
+    let sweeps = sweeps::recomputed(body, left);
+    match plans.is_empty() && sweeps.is_empty() {
         true => Cow::Borrowed(body),
-        false => Cow::Owned(pruned(rewritten(body, &plans))),
+        false => Cow::Owned(pruned(rewritten(body, &plans, sweeps))),
     }
 }
 
@@ -81,16 +84,14 @@ fn plans(body: &Body, left: usize) -> Vec<Plan> {
             }
         }
         reads.retain(|_, &mut (times, stack)| uses[stack as usize] == times);
-        let size =
-            |&value: &NodeId| scan.body.node(value).ty().bytes().unwrap_or(usize::MAX).saturating_mul(scan.length);
-        if reads.keys().map(size).fold(0, usize::saturating_add) <= left {
+        let step = &*scan.body;
+        let reads_of_values = reads.iter().map(|(&value, &(times, _))| (value, times)).collect();
+        if left_bytes(step, &reads_of_values, scan.length) <= left {
             continue;
         }
+        let left = Left { step, carries: scan.carries, kept: &step.results[scan.carries..], reads: reads_of_values };
         let is_there = |at: usize| !gone.contains(&body.node(first).args[at]);
-        let choice = |with_carries| Choice::new(scan, &reads, with_carries, &is_there);
-        let (without, with) = (choice(false), choice(true));
-        let choice = if with.saved > without.saved { with } else { without };
-        if choice.saved > 0.0 {
+        if let Some(choice) = left.choice(is_there) {
             gone.extend(choice.dropped.iter().map(|value| reads[value].1));
             plans.push(Plan { first, readers, choice });
         }
@@ -98,34 +99,53 @@ fn plans(body: &Body, left: usize) -> Vec<Plan> {
     plans
 }
 
+/// Bytes of values that so many steps leave.
+fn left_bytes(step: &Body, values: &BTreeMap<NodeId, u32>, steps: usize) -> usize {
+    let size = |&value: &NodeId| step.node(value).ty().bytes().unwrap_or(usize::MAX).saturating_mul(steps);
+    values.keys().map(size).fold(0, usize::saturating_add)
+}
+
+/// What a step leaves for later ones.
+struct Left<'a> {
+    step: &'a Body,
+    /// Its first parameters, of which later steps know nothing.
+    carries: usize,
+    /// The values that are kept.
+    kept: &'a [NodeId],
+    /// How often later steps read values, of those that nothing else reads.
+    reads: BTreeMap<NodeId, u32>,
+}
+
 /// How much is computed again.
 struct Choice {
-    /// The values of the first loop's step that are not stacked any more.
+    /// The values of the first loop's step that are not kept any more.
     dropped: BTreeSet<NodeId>,
     /// These, and what else of the step is computed for them.
     computed: BTreeSet<NodeId>,
-    /// The carries of the first loop that are stacked for that.
+    /// The carries of the first loop that are kept for that.
     carries: BTreeSet<usize>,
     /// Simple operations less in a step.
     saved: f64,
 }
 
-impl Choice {
-    /// What is cheaper computed again than moved, of values with the number of their reads: from those of the loop's stacks
-    /// that remain, from what it takes and `is_there` later, and, if that is allowed, from carries.
-    fn new(
-        first: &Scan,
-        reads: &BTreeMap<NodeId, (u32, NodeId)>,
-        with_carries: bool,
-        is_there: &dyn Fn(usize) -> bool,
-    ) -> Choice {
-        let step = &*first.body;
-        let mut stacked: HashSet<NodeId> = step.results[first.carries..].iter().copied().collect();
+impl Left<'_> {
+    /// What to compute again, if anything, from what the step takes and `is_there` later.
+    fn choice(&self, is_there: impl Fn(usize) -> bool) -> Option<Choice> {
+        let (without, with) = (self.cheaper(false, &is_there), self.cheaper(true, &is_there));
+        let choice = if with.saved > without.saved { with } else { without };
+        (choice.saved > 0.0).then_some(choice)
+    }
+
+    /// What is cheaper computed again than moved, of values with the number of their reads: from those that remain kept, from what
+    /// the step takes and `is_there` later, and, if that is allowed, from carries.
+    fn cheaper(&self, with_carries: bool, is_there: &dyn Fn(usize) -> bool) -> Choice {
+        let Left { step, carries: first_carries, kept, reads } = self;
+        let mut stacked: HashSet<NodeId> = kept.iter().copied().collect();
         let (dropped, computed, carries) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let mut choice = Choice { dropped, computed, carries, saved: 0.0 };
-        let most = f64::from(reads.values().map(|&(times, _)| times).max().unwrap_or(0));
+        let most = f64::from(reads.values().copied().max().unwrap_or(0));
         // The last ones first, which are computed from the others.
-        for (&value, &(times, _)) in reads.iter().rev().filter(|&(&value, _)| value as usize >= step.arity()) {
+        for (&value, &times) in reads.iter().rev().filter(|&(&value, _)| value as usize >= step.arity()) {
             let times = f64::from(times);
             let gain = MOVED * (1.0 + times) * units(step.node(value).ty());
             let (mut cost, mut new, mut carries) = (0.0, BTreeSet::new(), Vec::new());
@@ -143,9 +163,9 @@ impl Choice {
                     new.insert(id);
                     cost += times * cost_again(step, step.node(id)).unwrap_or(f64::INFINITY);
                     open.extend(&step.node(id).args);
-                } else if at < first.carries && with_carries {
+                } else if at < *first_carries && with_carries {
                     carries.push(at);
-                } else if at < first.carries || !is_there(at) {
+                } else if at < *first_carries || !is_there(at) {
                     cost = f64::INFINITY;
                 }
             }
@@ -182,7 +202,7 @@ fn cost_again(step: &Body, node: &Node) -> Option<f64> {
 }
 
 /// The program in which later loops compute what is planned. What nothing reads then is still there.
-fn rewritten(body: &Body, plans: &[Plan]) -> Body {
+fn rewritten(body: &Body, plans: &[Plan], mut sweeps: HashMap<NodeId, sweeps::Changed>) -> Body {
     let mut graph = Graph::like(body);
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
     let of_first: HashMap<NodeId, &Plan> = plans.iter().map(|plan| (plan.first, plan)).collect();
@@ -195,6 +215,10 @@ fn rewritten(body: &Body, plans: &[Plan]) -> Body {
     for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
         let mut args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         let mut op = node.op.clone();
+        if let Some(changed) = sweeps.remove(&(at as NodeId)) {
+            args = changed.operands.iter().map(|&operand| args[operand]).collect();
+            op = Op::Sweeps(Arc::new(changed.sweeps));
+        }
         for &(plan, inputs) in of_reader.get(&(at as NodeId)).into_iter().flatten() {
             let Op::Scan(reader) = &op else { unreachable!("loops read stacks") };
             let first = loop_of(body, plan.first).expect("a loop");
@@ -227,36 +251,73 @@ fn stacking(first: &Scan, choice: &Choice) -> Scan {
 /// The reader, computing some of its inputs, outputs of the first loop: after its own inputs it takes all that the first one
 /// stacks, and its inputs; after its own captures those of the first.
 fn computing(first: &Scan, reader: &Scan, inputs: &[(usize, NodeId)], choice: &Choice) -> Scan {
-    let (before, step) = (&*first.body, &*reader.body);
-    let stacked =
-        || before.results[first.carries..].iter().copied().chain(choice.carries.iter().map(|&at| at as NodeId));
-    // What was known in the first loop's step, in the order in which it is taken.
-    let known: Vec<NodeId> = stacked().chain((first.carries..before.parameters).map(|at| at as NodeId)).collect();
-    let captured: Vec<NodeId> = (before.parameters..before.arity()).map(|at| at as NodeId).collect();
-    let types = |of: &Body, ids: &[NodeId]| -> Vec<Type> { ids.iter().map(|&id| of.node(id).ty().clone()).collect() };
-    let own: Vec<NodeId> = (0..step.arity() as NodeId).collect();
-    let (parameters, captures) = own.split_at(step.parameters);
-    let parts = [types(step, parameters), types(before, &known), types(step, captures), types(before, &captured)];
-    let mut graph = Graph::new(&parts.concat(), captures.len() + captured.len());
-    // The first loop's values in this one, but for those that are computed.
-    let first_capture = step.parameters + known.len();
-    let taken = known.iter().zip(step.parameters..).chain(captured.iter().zip(first_capture + captures.len()..));
-    let taken = taken.filter(|(id, _)| !choice.dropped.contains(id));
-    let mut values: HashMap<NodeId, NodeId> = taken.map(|(&id, at)| (id, at as NodeId)).collect();
-    for &id in &choice.computed {
-        let args: Vec<NodeId> = before.node(id).args.iter().map(|arg| values[arg]).collect();
-        values.insert(id, graph.add(before.node(id).op.clone(), &args));
-    }
-    let places = (0..step.parameters).chain(first_capture..);
-    let mut ids: Vec<NodeId> = places.take(step.arity()).map(|at| at as NodeId).collect();
-    for &(at, value) in inputs {
-        ids[at] = values[&value];
-    }
-    for node in &step.nodes[step.arity()..] {
-        let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-        ids.push(graph.add(node.op.clone(), &args));
-    }
-    let results: Vec<NodeId> = step.results.iter().map(|&id| ids[id as usize]).collect();
-    let body = Arc::new(graph.finish(&results));
+    let before = &*first.body;
+    let stacked = before.results[first.carries..].iter().copied().chain(choice.carries.iter().map(|&at| at as NodeId));
+    let taken = (first.carries..before.parameters).map(|at| at as NodeId);
+    let again = Again {
+        before,
+        choice,
+        added: vec![(reader.body.parameters, stacked.chain(taken).collect())],
+        captured: (before.parameters..before.arity()).map(|at| at as NodeId).collect(),
+        known: Vec::new(),
+    };
+    let body = Arc::new(again.within(&reader.body, inputs));
     Scan { inputs: body.parameters - reader.carries, body, ..Scan::clone(reader) }
+}
+
+/// What of a step a later one computes again.
+struct Again<'a> {
+    before: &'a Body,
+    choice: &'a Choice,
+    /// Values of the step that the later one takes in addition, as parameters before its own one at a position.
+    added: Vec<(usize, Vec<NodeId>)>,
+    /// Values of the step that are captures behind the later one's own.
+    captured: Vec<NodeId>,
+    /// Values of the step that are parameters of the later one already.
+    known: Vec<(NodeId, usize)>,
+}
+
+impl Again<'_> {
+    /// The later step, with values of the step before in place of some of its parameters.
+    fn within(&self, step: &Body, replaced: &[(usize, NodeId)]) -> Body {
+        let (mut types, mut ids, mut taken) = (Vec::new(), Vec::new(), Vec::new());
+        let mut add = |values: &[NodeId], types: &mut Vec<Type>| {
+            for &id in values {
+                taken.push((id, types.len() as NodeId));
+                types.push(self.before.node(id).ty().clone());
+            }
+        };
+        for at in 0..step.parameters {
+            let added = self.added.iter().filter(|(position, _)| *position == at);
+            added.for_each(|(_, values)| add(values, &mut types));
+            ids.push(types.len() as NodeId);
+            types.push(step.parameter_type(at).clone());
+        }
+        let added = self.added.iter().filter(|(position, _)| *position == step.parameters);
+        added.for_each(|(_, values)| add(values, &mut types));
+        let parameters = types.len();
+        for at in step.parameters..step.arity() {
+            ids.push(types.len() as NodeId);
+            types.push(step.parameter_type(at).clone());
+        }
+        add(&self.captured, &mut types);
+        taken.extend(self.known.iter().map(|&(id, parameter)| (id, ids[parameter])));
+        let taken = taken.into_iter().filter(|(id, _)| !self.choice.dropped.contains(id));
+        let mut values: HashMap<NodeId, NodeId> = taken.collect();
+        let mut graph = Graph::new(&types, types.len() - parameters);
+        for &id in &self.choice.computed {
+            let node = self.before.node(id);
+            let args: Vec<NodeId> = node.args.iter().map(|arg| values[arg]).collect();
+            values.insert(id, graph.add(node.op.clone(), &args));
+        }
+        for &(at, value) in replaced {
+            ids[at] = values[&value];
+        }
+        for node in &step.nodes[step.arity()..] {
+            let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+            ids.push(graph.add(node.op.clone(), &args));
+        }
+        let results: Vec<NodeId> = step.results.iter().map(|&id| ids[id as usize]).collect();
+        graph.finish(&results)
+    }
 }

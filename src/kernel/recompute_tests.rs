@@ -4,15 +4,26 @@ use super::recompute::recomputed;
 use crate::concrete::{Array, Concrete};
 use crate::prelude::*;
 use crate::term::interpret::interpret;
-use crate::term::{Body, Op};
+use crate::term::{Body, Checkpoints, Op, Sweep};
 
 /// Bytes that all loops leave for others.
 fn left(body: &Body) -> usize {
-    let outputs = body.nodes.iter().filter_map(|node| match &node.op {
-        Op::Scan(scan) => Some(&node.types[scan.carries..]),
-        _ => None,
-    });
-    outputs.flatten().map(|ty| ty.size() * ty.dtype.bytes()).sum()
+    let bytes = |ty: &crate::shape::Type| ty.size() * ty.dtype.bytes();
+    let of = |node: &crate::term::Node| match &node.op {
+        Op::Scan(scan) => node.types[scan.carries..].iter().map(bytes).sum(),
+        // Of a step.
+        Op::Sweeps(sweeps) => {
+            let kept = |sweep: &Sweep| {
+                sweep.body.results[sweep.carries..][..sweep.keeps]
+                    .iter()
+                    .map(|&id| bytes(sweep.body.node(id).ty()))
+                    .sum::<usize>()
+            };
+            sweeps.sweeps.iter().map(kept).sum::<usize>()
+        }
+        _ => 0,
+    };
+    body.nodes.iter().map(of).sum()
 }
 
 fn bits(arrays: &[Array]) -> Vec<u64> {
@@ -64,6 +75,34 @@ fn what_is_cheap_is_computed_again_from_carries() {
     // Of three stacks of six times five, one remains: that of the carries.
     let (before, after) = compared(gradient.program());
     assert_eq!((before, after), (2 * 6 * 5 * 8, 6 * 5 * 8));
+}
+
+/// As [`neighbours`], of which a few steps at a time are kept.
+fn checkpointed<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
+    let (x, n) = (x.clone(), x.len());
+    let moved = move |y: &Vector<A, f64>| &x * concatenate(0, &[ones(1), y.slice(0, ..n - 1)]);
+    let step = move |y: Vector<A, f64>, (): ()| {
+        let first = moved(&y);
+        let second = moved(&(&y + 0.25 * &first));
+        (y + first * 0.5 + second, ())
+    };
+    Checkpoints::Every(2).scan(zeros(n), &(), 6, step).0.at(n - 1)
+}
+
+#[test]
+fn sweeps_compute_again_what_is_cheap() {
+    let x = Vector::from(vec![0.5; 5]);
+    let gradient = stage(checkpointed, &x).unwrap().grad().unwrap();
+    // Of two values of a step, the carry takes the place.
+    let (before, after) = compared(gradient.program());
+    assert_eq!((before, after), (2 * 5 * 8, 5 * 8));
+    // Of two steps at a time, which are kept where that is little.
+    let body = gradient.program();
+    assert_eq!(*recomputed(body, 2 * left(body)), *body);
+    assert_ne!(*recomputed(body, 2 * left(body) - 1), *body);
+    let second = stage(|x| grad(checkpointed, x).powi(2).sum(), &x).unwrap().grad().unwrap();
+    let (before, after) = compared(second.program());
+    assert!(after < before, "{after} of {before}");
 }
 
 #[test]
