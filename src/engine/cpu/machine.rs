@@ -349,7 +349,7 @@ impl Machine {
                     (Compiled::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.run(space, worker, bases)?,
                     (Compiled::Recurrence(recurrence), _) => recurrence.run(bases, partials.as_mut_ptr().cast()),
                     (Compiled::Scalars(scalars), Space::Scalars(space)) => {
-                        scalars.run(bases, space.as_mut_ptr().cast())
+                        scalars.run(bases, space.as_mut_ptr().cast(), &mut worker.own.scratch)
                     }
                     (Compiled::Blocks(blocks), Space::Blocks(slots)) => {
                         blocks.run(self.isa, bases, partials.as_mut_ptr().cast(), slots, worker);

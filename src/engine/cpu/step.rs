@@ -224,7 +224,10 @@ impl Compiled {
             Compiled::Branch(branch) => Space::Branch(Box::new(branch.space(scratch, profile, threads)?)),
             Compiled::Sweeps(sweeps) => Space::Sweeps(Box::new(sweeps.space(scratch, profile, threads)?)),
             Compiled::Blocks(blocks) => Space::Blocks(blocks.slots(threads)?),
-            Compiled::Scalars(scalars) => Space::Scalars(scalars.space()?),
+            Compiled::Scalars(scalars) => {
+                scalars.reserve(scratch);
+                Space::Scalars(scalars.space()?)
+            }
             Compiled::Product(..) | Compiled::Recurrence(_) | Compiled::Call(_) => Space::Nothing,
         })
     }

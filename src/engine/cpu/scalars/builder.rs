@@ -1,6 +1,7 @@
 //! Writes instructions: equal ones once, loops and conditionals with what they carry in registers.
 
 use super::assign::assigned;
+use super::embedded::EmbeddedNest;
 use super::instruction::{Code, Indexed, Instruction, Op, Register};
 use super::tidy::{join_pairs, remove_unread};
 use crate::engine::cpu::vector::{self, Instructions, Kernel, Operand};
@@ -14,6 +15,12 @@ const INSTRUCTIONS: usize = 4096;
 const REGISTERS: usize = 1 << 14;
 /// The greatest exponent of which a power is written as products.
 const PRODUCTS: u32 = 64;
+
+/// Nanoseconds of an instruction, about, and of one that calls a kernel.
+pub(super) const INSTRUCTION: f64 = 1.0;
+pub(super) const KERNEL: f64 = 8.0;
+/// The bytes that are copied in a nanosecond, about.
+pub(super) const COPIED: f64 = 16.0;
 
 /// What an instruction does with what, but for those with effects.
 type Key = (Op, [Register; 3], i32);
@@ -73,6 +80,13 @@ impl Builder {
         Some(register)
     }
 
+    /// New registers, one after the other: the first.
+    pub(super) fn registers(&mut self, count: usize) -> Option<Register> {
+        let first = (self.registers + count <= REGISTERS).then_some(self.registers as Register)?;
+        self.registers += count;
+        Some(first)
+    }
+
     /// A register with known bytes.
     pub(in crate::engine::cpu) fn bits(&mut self, bits: u64) -> Option<Register> {
         if let Some(&register) = self.by_bits.get(&bits) {
@@ -93,8 +107,8 @@ impl Builder {
         (self.code.instructions.len() < INSTRUCTIONS).then_some(())?;
         self.cost += match op {
             Op::Label | Op::End => 0.0,
-            Op::Kernel => 8.0,
-            _ => 1.0,
+            Op::Kernel => KERNEL,
+            _ => INSTRUCTION,
         };
         self.code.instructions.push(Instruction { op, result, operands, number });
         if matches!(op, Op::Label | Op::Jump | Op::Unless | Op::Next) {
@@ -307,6 +321,31 @@ impl Builder {
     ) -> Option<()> {
         let number = self.indexed(place);
         self.push(Op::StoreAt, 0, [pointer, index, value], number)
+    }
+
+    /// Copies so many bytes to where a pointer points from where another one does, which is elsewhere.
+    pub(super) fn copy(&mut self, to: Register, from: Register, bytes: usize) -> Option<()> {
+        let count = self.bits(bytes as u64)?;
+        self.cost += bytes as f64 / COPIED;
+        self.push(Op::Copy, 0, [to, from, count], 0)
+    }
+
+    /// Runs the nest of this number, whose kernels take about so many nanoseconds, with pointers to its buffers: the first of the
+    /// registers in which it finds these.
+    pub(super) fn nest(&mut self, number: usize, pointers: &[Register], cost: f64) -> Option<Register> {
+        let first = self.registers(pointers.len().next_multiple_of(3))?;
+        for (at, passed) in pointers.chunks(3).enumerate() {
+            let of = |position: usize| passed.get(position).copied().unwrap_or(passed[0]);
+            self.push(Op::Pass, 0, [of(0), of(1), of(2)], i32::from(first) + 3 * at as i32)?;
+        }
+        self.push(Op::Nest, 0, [0; 3], i32::try_from(number).ok()?)?;
+        self.cost += cost;
+        Some(first)
+    }
+
+    /// Adds a nest to the table.
+    pub(super) fn embed(&mut self, nest: EmbeddedNest) {
+        self.code.nests.push(nest);
     }
 
     /// A new register with the same bytes.

@@ -1,18 +1,20 @@
-//! From small steps of a procedure to instructions: nests and products are written out position by position, loops and
-//! conditionals become jumps. Elements of small buffers are in registers, unless they are read or written at computed
-//! positions or step by step.
+//! From small steps of a procedure to instructions: nests and products are written out position by position, or left to kernels
+//! where those are faster; loops and conditionals become jumps. Elements of small buffers are in registers, unless they are read or
+//! written at computed positions, step by step or by kernels. What a loop changes in place stays in its memory.
 
+mod embed;
+mod loops;
 mod nests;
 
 use super::Scalars;
 use super::builder::Builder;
 use super::instruction::Register;
 use crate::engine::cpu::vector::Instructions;
-use crate::kernel::{Branch, BufferId, Loop, Procedure, Source, Step, Sweeps};
+use crate::kernel::{Branch, BufferId, Nest, Procedure, Source, Step};
 use crate::shape::{DType, Type, size};
-use crate::term::Steps;
 use crate::term::hash::TermMap;
-use nests::cost_of_kernels;
+use embed::Embedded;
+use nests::{cost_of_instructions, cost_of_kernels};
 
 /// The most elements of a buffer in registers.
 const ELEMENTS: usize = 64;
@@ -22,8 +24,8 @@ const VALUES: usize = 8192;
 const MEMORY: usize = 16 << 10;
 /// How many loops and conditionals are inside of each other at most.
 const DEPTH: usize = 8;
-/// How many steps a loop that ends by a condition has, for costs.
-const STEPS: f64 = 16.0;
+/// Nanoseconds, about, of a step of a loop or of a conditional beside its kernels, where kernels run one by one.
+const STEP: f64 = 15.0;
 
 /// Where the elements of a buffer are: in registers, in memory, or in both.
 #[derive(Clone, Debug)]
@@ -47,11 +49,13 @@ impl Place {
 struct Frame<'a> {
     procedure: &'a Procedure,
     places: TermMap<BufferId, Place>,
+    /// Where buffers go that are results.
+    results: TermMap<BufferId, Register>,
 }
 
 impl<'a> Frame<'a> {
-    fn new(procedure: &'a Procedure) -> Frame<'a> {
-        Frame { procedure, places: TermMap::default() }
+    fn new(procedure: &'a Procedure, results: TermMap<BufferId, Register>) -> Frame<'a> {
+        Frame { procedure, places: TermMap::default(), results }
     }
 
     /// Whether steps write to a buffer again, so that what is read there is not known later.
@@ -71,6 +75,7 @@ struct Flattener {
     /// Pointers into memory of the instructions' own, and its bytes.
     inside: Vec<(Register, usize)>,
     memory: usize,
+    nests: Vec<Embedded>,
     /// Values that may still be written.
     values: usize,
     depth: usize,
@@ -91,17 +96,17 @@ pub(super) fn flatten(
         outside: Vec::new(),
         inside: Vec::new(),
         memory: 0,
+        nests: Vec::new(),
         values: VALUES,
         depth: DEPTH,
         kernels: 0.0,
     };
-    let mut frame = Frame::new(procedure);
-    let mut results: TermMap<BufferId, Register> = TermMap::default();
+    let mut frame = Frame::new(procedure, TermMap::default());
     for &id in stored {
         let pointer = flattener.builder.register()?;
         flattener.outside.push((pointer, id));
         let id = procedure.origin(id);
-        results.insert(id, pointer);
+        frame.results.insert(id, pointer);
         if matches!(procedure.buffers[id as usize].source, Source::Parameter(_)) {
             frame.places.insert(id, Place::in_memory(frame.ty(id).dtype, pointer));
         }
@@ -111,43 +116,59 @@ pub(super) fn flatten(
         for id in step.touched().0 {
             let id = procedure.origin(id);
             if !frame.places.contains_key(&id) && flattener.constant(&mut frame, id).is_none() {
-                let pointer = flattener.builder.register()?;
-                flattener.outside.push((pointer, id));
+                let pointer = match frame.results.get(&id) {
+                    Some(&pointer) => pointer,
+                    None => {
+                        let pointer = flattener.builder.register()?;
+                        flattener.outside.push((pointer, id));
+                        pointer
+                    }
+                };
                 frame.places.insert(id, Place::in_memory(frame.ty(id).dtype, pointer));
             }
         }
-        flattener.step(&mut frame, step, &results)?;
+        flattener.step(&mut frame, step)?;
     }
-    for (&id, &pointer) in &results {
-        if frame.places.get(&id)?.pointer != Some(pointer) {
-            let ty = frame.ty(id);
-            flattener.store_all(&mut frame, id, pointer, ty)?;
-        }
+    for (id, pointer) in frame.results.clone() {
+        flattener.store_all(&mut frame, id, pointer)?;
     }
-    let Flattener { builder, outside, inside, memory, kernels, .. } = flattener;
-    if builder.cost > kernels {
+    if flattener.builder.cost > flattener.kernels {
         return None;
     }
+    let begun = if flattener.nests.is_empty() { None } else { Some(flattener.builder.register()?) };
+    flattener.assemble(isa)?;
+    let Flattener { builder, outside, inside, memory, .. } = flattener;
     let (code, registers, constants) = builder.finish()?;
-    Some(Scalars { isa, code, registers, constants, outside, inside, memory })
+    Some(Scalars { isa, code, registers, constants, outside, inside, memory, begun })
 }
 
 impl Flattener {
-    fn step(&mut self, frame: &mut Frame<'_>, step: &Step, results: &TermMap<BufferId, Register>) -> Option<()> {
+    fn step(&mut self, frame: &mut Frame<'_>, step: &Step) -> Option<()> {
         match step {
             Step::Nest(nest) => {
-                self.kernels += cost_of_kernels(nest);
-                self.nest(frame, nest, false)
+                let cost = cost_of_kernels(nest);
+                self.kernels += cost;
+                self.either(frame, nest, cost, false)
             }
             Step::Product(product) if product.prologues.iter().all(Option::is_none) && product.epilogue.is_none() => {
                 let nest = product.as_nest(frame.ty(product.result.buffer).dtype);
-                self.kernels += 60.0 + size(&nest.extents) as f64 / 4.0;
-                self.nest(frame, &nest, product.continues)
+                let cost = 60.0 + size(&nest.extents) as f64 / 4.0;
+                self.kernels += cost;
+                self.either(frame, &nest, cost, product.continues)
             }
-            Step::Loop(repeated) => self.inside(|this| this.repeat(frame, repeated, results)),
+            Step::Loop(repeated) => self.inside(|this| this.repeat(frame, repeated)),
             Step::Branch(branch) => self.inside(|this| this.branch(frame, branch)),
             Step::Sweeps(sweeps) => self.inside(|this| this.sweeps(frame, sweeps)),
             Step::Product(_) | Step::Call(_) | Step::Blocks(_) => None,
+        }
+    }
+
+    /// A nest that takes kernels so many nanoseconds, position by position, or left to kernels among the instructions.
+    fn either(&mut self, frame: &mut Frame<'_>, nest: &Nest, kernels: f64, continues: bool) -> Option<()> {
+        let moved = self.cost_of_moves(frame, nest);
+        match cost_of_instructions(nest) > kernels + moved {
+            true => self.embed(frame, nest, kernels, continues),
+            false => self.nest(frame, nest, continues),
         }
     }
 
@@ -212,9 +233,20 @@ impl Flattener {
         Some(pointer)
     }
 
-    fn store_all(&mut self, frame: &mut Frame<'_>, id: BufferId, to: Register, ty: &Type) -> Option<()> {
-        for (at, element) in self.elements(frame, id)?.into_iter().enumerate() {
-            self.builder.store(ty.dtype, to, at * ty.dtype.bytes(), element)?;
+    /// Has the elements of a buffer be where a pointer points.
+    fn store_all(&mut self, frame: &mut Frame<'_>, id: BufferId, to: Register) -> Option<()> {
+        let ty = frame.ty(id);
+        match self.place(frame, id)? {
+            Place { pointer, .. } if *pointer == Some(to) => {}
+            Place { elements: None, pointer: Some(from), .. } if ty.size() > ELEMENTS => {
+                let from = *from;
+                self.builder.copy(to, from, ty.bytes()?)?;
+            }
+            _ => {
+                for (at, element) in self.elements(frame, id)?.into_iter().enumerate() {
+                    self.builder.store(ty.dtype, to, at * ty.dtype.bytes(), element)?;
+                }
+            }
         }
         Some(())
     }
@@ -226,7 +258,7 @@ impl Flattener {
         }
         let ty = frame.ty(id);
         let pointer = self.room(ty.bytes()?)?;
-        self.store_all(frame, id, pointer, ty)?;
+        self.store_all(frame, id, pointer)?;
         self.place(frame, id)?.pointer = Some(pointer);
         Some(pointer)
     }
@@ -241,111 +273,25 @@ impl Flattener {
         Some(())
     }
 
-    /// The steps of a procedure, whose parameters have these places: the elements of its results.
-    fn procedure<'a>(&mut self, procedure: &'a Procedure, places: Vec<Place>) -> Option<Frame<'a>> {
-        let mut frame = Frame::new(procedure);
+    /// The steps of a procedure, whose parameters have these places, with what is known of buffers then.
+    fn procedure<'a>(
+        &mut self,
+        procedure: &'a Procedure,
+        places: Vec<Place>,
+        results: TermMap<BufferId, Register>,
+    ) -> Option<Frame<'a>> {
+        let mut frame = Frame::new(procedure, results);
         frame.places.extend((0..).zip(places));
         for step in &procedure.steps {
-            self.step(&mut frame, step, &TermMap::default())?;
+            self.step(&mut frame, step)?;
         }
         Some(frame)
-    }
-
-    /// Registers of their own for what loops carry, with what that begins with.
-    fn carries(&mut self, frame: &mut Frame<'_>, ids: &[BufferId]) -> Option<Vec<(DType, Vec<Register>)>> {
-        let mut carries = Vec::with_capacity(ids.len());
-        for &id in ids {
-            let first = self.elements(frame, id)?;
-            let own = first.into_iter().map(|from| self.builder.copied(from)).collect::<Option<_>>()?;
-            carries.push((frame.ty(id).dtype, own));
-        }
-        Some(carries)
-    }
-
-    /// The places of what a loop captures; small arrays are read before it begins.
-    fn captures(&mut self, frame: &mut Frame<'_>, ids: &[BufferId]) -> Option<Vec<Place>> {
-        let mut places = Vec::with_capacity(ids.len());
-        for &id in ids {
-            let mut place = self.place(frame, id)?.clone();
-            if place.elements.is_none() && frame.ty(id).size() <= ELEMENTS {
-                place.elements = Some(self.elements(frame, id)?.into_iter().map(Some).collect());
-            }
-            places.push(place);
-        }
-        Some(places)
-    }
-
-    fn repeat(&mut self, frame: &mut Frame<'_>, repeated: &Loop, results: &TermMap<BufferId, Register>) -> Option<()> {
-        let (scan, step) = (&repeated.scan, &repeated.step);
-        let length = scan.length;
-        (length > 0).then_some(())?;
-        let first = if scan.reverse { length - 1 } else { 0 };
-        let mut moves: Vec<(Register, isize)> = Vec::new();
-        // A pointer to the first slice of an array, which moves with the steps.
-        let mut slices = |this: &mut Flattener, pointer: Register, ty: &Type| {
-            let bytes = ty.bytes()? / length;
-            let pointer = this.builder.pointer(pointer, first.checked_mul(bytes)?)?;
-            let bytes = isize::try_from(bytes).ok()?;
-            moves.push((pointer, if scan.reverse { -bytes } else { bytes }));
-            Some(pointer)
-        };
-        let (carried, others) = repeated.arguments.split_at(scan.carries);
-        let (inputs, captured) = others.split_at(scan.inputs);
-        let mut places = Vec::with_capacity(repeated.arguments.len());
-        for &id in inputs {
-            let pointer = self.pointer(frame, id)?;
-            let ty = frame.ty(id);
-            places.push(Place::in_memory(ty.dtype, slices(self, pointer, ty)?));
-        }
-        places.extend(self.captures(frame, captured)?);
-        let mut outputs = Vec::new();
-        for &id in &repeated.results[scan.carries..] {
-            let ty = frame.ty(id);
-            let whole = match results.get(&frame.procedure.origin(id)) {
-                Some(&pointer) => pointer,
-                None => self.room(ty.bytes()?)?,
-            };
-            frame.places.insert(frame.procedure.origin(id), Place::in_memory(ty.dtype, whole));
-            outputs.push(slices(self, whole, ty)?);
-        }
-        let carries = self.carries(frame, carried)?;
-        let own = carries.iter().map(|(dtype, own)| Place::in_registers(*dtype, own.iter().copied()));
-        let places = own.chain(places).collect();
-        let count = self.builder.count(length)?;
-        let before = (self.builder.cost, self.kernels);
-        let head = self.builder.repeat(count)?;
-        let mut inner = self.procedure(step, places)?;
-        for (&id, &pointer) in step.results[scan.carries..].iter().zip(&outputs) {
-            let ty = inner.ty(id);
-            self.store_all(&mut inner, id, pointer, ty)?;
-        }
-        let next = self.carried(&mut inner, &step.results[..scan.carries], &carries)?;
-        self.builder.next(head, &next, &moves)?;
-        self.times(before, length as f64);
-        for ((dtype, own), &id) in carries.into_iter().zip(&repeated.results) {
-            frame.places.insert(frame.procedure.origin(id), Place::in_registers(dtype, own));
-        }
-        Some(())
     }
 
     /// What was written since costs so many times as much.
     fn times(&mut self, (cost, kernels): (f64, f64), times: f64) {
         self.builder.cost = cost + (self.builder.cost - cost) * times;
         self.kernels = kernels + (self.kernels - kernels) * times;
-    }
-
-    /// The registers of carries, each with that of its next value.
-    fn carried(
-        &mut self,
-        frame: &mut Frame<'_>,
-        results: &[BufferId],
-        carries: &[(DType, Vec<Register>)],
-    ) -> Option<Vec<(Register, Register)>> {
-        let mut pairs = Vec::new();
-        for (&id, (_, own)) in results.iter().zip(carries) {
-            pairs.extend(own.iter().copied().zip(self.elements(frame, id)?));
-        }
-        Some(pairs)
     }
 
     fn branch(&mut self, frame: &mut Frame<'_>, branch: &Branch) -> Option<()> {
@@ -382,6 +328,7 @@ impl Flattener {
         self.side(&branch.otherwise, arguments, &results)?;
         self.builder.land(end)?;
         self.times(before, 0.5);
+        self.kernels += STEP;
         for (place, &id) in results.into_iter().zip(&branch.results) {
             frame.places.insert(frame.procedure.origin(id), place);
         }
@@ -391,7 +338,7 @@ impl Flattener {
     /// One side of a conditional, whose results come to these places: registers, or memory that they are in already.
     fn side(&mut self, side: &Procedure, arguments: Vec<Place>, results: &[Place]) -> Option<()> {
         self.builder.open();
-        let mut frame = self.procedure(side, arguments)?;
+        let mut frame = self.procedure(side, arguments, TermMap::default())?;
         let mut pairs = Vec::new();
         for (&id, place) in side.results.iter().zip(results) {
             match &place.elements {
@@ -404,37 +351,6 @@ impl Flattener {
         }
         self.builder.assign(&pairs)?;
         self.builder.close();
-        Some(())
-    }
-
-    /// A loop that ends by a condition and keeps nothing.
-    fn sweeps(&mut self, frame: &mut Frame<'_>, lowered: &Sweeps) -> Option<()> {
-        let loops = &lowered.sweeps;
-        let (Steps::While(_), [sweep], Some(condition)) = (&loops.steps, &loops.sweeps[..], &lowered.condition) else {
-            return None;
-        };
-        (sweep.keeps == 0).then_some(())?;
-        let captures = self.captures(frame, &lowered.arguments[loops.captures()..])?;
-        let carries = self.carries(frame, &lowered.arguments[..sweep.carries])?;
-        let own = carries.iter().map(|(dtype, own)| Place::in_registers(*dtype, own.iter().copied()));
-        let places: Vec<Place> = own.chain(captures).collect();
-        let before = (self.builder.cost, self.kernels);
-        self.builder.open();
-        let first = self.builder.label()?;
-        let mut inner = self.procedure(condition, places.clone())?;
-        let holds = self.element(&mut inner, condition.results[0], 0)?;
-        let end = self.builder.unless(holds)?;
-        let body = &lowered.bodies[0];
-        let mut inner = self.procedure(body, places)?;
-        let next = self.carried(&mut inner, &body.results, &carries)?;
-        self.builder.assign(&next)?;
-        self.builder.close();
-        self.builder.jump(first)?;
-        self.builder.land(end)?;
-        self.times(before, STEPS);
-        for ((dtype, own), &id) in carries.into_iter().zip(&lowered.results) {
-            frame.places.insert(frame.procedure.origin(id), Place::in_registers(dtype, own));
-        }
         Some(())
     }
 }

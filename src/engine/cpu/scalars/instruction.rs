@@ -4,7 +4,9 @@
 //! says; all others are [kernels](super::super::vector) for one element. Pairs of operations whose first result nothing else
 //! reads are one instruction, since that result need not go through memory then.
 
+use super::embedded::EmbeddedNest;
 use crate::concrete::{Arithmetic, Scalar};
+use crate::engine::cpu::code::Scratch;
 use crate::engine::cpu::vector::{Instructions, Kernel};
 use crate::operation::{Binary, BinaryRow, Comparison, Unary, UnaryRow, binary_row, comparison_row, unary_row};
 use crate::shape::DType;
@@ -38,6 +40,7 @@ pub(in crate::engine::cpu) struct Code {
     pub(super) instructions: Vec<Instruction>,
     pub(super) kernels: Vec<Kernel>,
     pub(super) indexed: Vec<Indexed>,
+    pub(super) nests: Vec<EmbeddedNest>,
     /// The pointers that move with the steps of loops, and by how many bytes.
     pub(super) moves: Vec<(Register, isize)>,
 }
@@ -81,6 +84,13 @@ macro_rules! operations {
             LoadAt,
             /// Writes the third operand there.
             StoreAt,
+            /// Copies as many bytes as the third operand says, to where the first points, from where the second does; the two don't
+            /// overlap.
+            Copy,
+            /// Passes the operands, which are pointers, on to the nest that runs next, from its pointer of this number on.
+            Pass,
+            /// Runs the nest of this number in the table, with the pointers that were passed.
+            Nest,
             /// A pointer so many bytes from another.
             Point,
             /// The count that the number says.
@@ -152,10 +162,10 @@ macro_rules! operations {
                     Op::Load1 | Op::Load4 | Op::Load8 => (1, true),
                     Op::LoadAt => (2, true),
                     Op::Store1 | Op::Store4 | Op::Store8 => (2, false),
-                    Op::StoreAt => (3, false),
+                    Op::StoreAt | Op::Copy | Op::Pass => (3, false),
                     Op::Count => (0, true),
                     Op::Unless => (1, false),
-                    Op::Jump | Op::Next | Op::Label | Op::End => (0, false),
+                    Op::Nest | Op::Jump | Op::Next | Op::Label | Op::End => (0, false),
                 }
             }
         }
@@ -167,7 +177,7 @@ macro_rules! operations {
             ///
             /// As [`Code::run`].
             #[inline(always)]
-            unsafe fn execute<const FUSED: bool>(&self, registers: *mut u64) {
+            unsafe fn execute<const FUSED: bool>(&self, registers: *mut u64, scratch: &mut Scratch) {
                 let start = self.instructions.as_ptr();
                 let mut at = start;
                 // SAFETY: the caller promises that registers are inside, and hold what instructions read them as; that places
@@ -261,6 +271,15 @@ macro_rules! operations {
                                     None => {}
                                 }
                             }
+                            Op::Copy => {
+                                let (to, from) = (read!(a, *mut u8), read!(b, *const u8));
+                                std::ptr::copy_nonoverlapping(from, to, read!(c, usize));
+                            }
+                            Op::Pass => {
+                                let to = registers.wrapping_add(number as usize).cast::<[u64; 3]>();
+                                to.write([read!(a, u64), read!(b, u64), read!(c, u64)]);
+                            }
+                            Op::Nest => self.nests.get_unchecked(number as usize).run(registers, scratch),
                             Op::Point => {
                                 write!(result, *mut u8, read!(a, *mut u8).wrapping_offset(number as isize));
                             }
@@ -386,22 +405,22 @@ impl Code {
     ///
     /// # Safety
     ///
-    /// The machine has the instructions. The registers of all instructions are there and hold what these read them as, pointers
+    /// The machine has the instructions. The scratch was reserved for all nests, and their tables were set with it. The registers of all instructions are there and hold what these read them as, pointers
     /// among them, with which elements are read and written inside of arrays; what jumps go to is there, and the last
     /// instruction ends.
-    pub(super) unsafe fn run(&self, isa: Instructions, registers: *mut u64) {
+    pub(super) unsafe fn run(&self, isa: Instructions, registers: *mut u64, scratch: &mut Scratch) {
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-        unsafe fn fused(code: &Code, registers: *mut u64) {
+        unsafe fn fused(code: &Code, registers: *mut u64, scratch: &mut Scratch) {
             // SAFETY: the caller's promises.
-            unsafe { code.execute::<true>(registers) };
+            unsafe { code.execute::<true>(registers, scratch) };
         }
         // SAFETY: the caller's promises.
         unsafe {
             match isa {
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx2 | Instructions::Avx512 => fused(self, registers),
-                _ => self.execute::<false>(registers),
+                Instructions::Avx2 | Instructions::Avx512 => fused(self, registers, scratch),
+                _ => self.execute::<false>(registers, scratch),
             }
         }
     }

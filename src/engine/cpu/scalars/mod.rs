@@ -4,16 +4,18 @@
 //! procedure. Where all that a loop does at a step is some operations on single numbers, or on arrays of a few, that is more
 //! than what is computed. Such steps are written out as [instructions](instruction) on single elements, which take about a
 //! nanosecond each: whole loops, inner ones too, or the procedures of steps that others run one by one. [`flatten`] writes
-//! them, and leaves to kernels what those do faster.
+//! them. Nests along rows stay kernels, which instructions [call](embedded).
 
 mod assign;
 mod builder;
+mod embedded;
 mod flatten;
 mod instruction;
 #[cfg(test)]
 mod tests;
 mod tidy;
 
+use super::code::Scratch;
 use super::vector::Instructions;
 use crate::concrete::OutOfMemory;
 use crate::engine::arrays::{Line, lines};
@@ -35,6 +37,8 @@ pub(super) struct Scalars {
     /// Registers that hold pointers into memory of the instructions' own, with offsets, and the bytes of that.
     inside: Vec<(Register, usize)>,
     memory: usize,
+    /// The register that holds where the scratch was with which tables of nests were set.
+    begun: Option<Register>,
 }
 
 impl Scalars {
@@ -46,7 +50,8 @@ impl Scalars {
     /// What a builder wrote, with pointers in these registers that are set before each run.
     pub(super) fn written(isa: Instructions, builder: Builder) -> Option<Scalars> {
         let (code, registers, constants) = builder.finish()?;
-        Some(Scalars { isa, code, registers, constants, outside: Vec::new(), inside: Vec::new(), memory: 0 })
+        let (outside, inside) = (Vec::new(), Vec::new());
+        Some(Scalars { isa, code, registers, constants, outside, inside, memory: 0, begun: None })
     }
 
     /// The buffers of the procedure around that are read or filled.
@@ -89,18 +94,32 @@ impl Scalars {
         }
     }
 
+    /// Makes room for the nests among the instructions.
+    pub(super) fn reserve(&self, scratch: &mut Scratch) {
+        let parts = self.code.nests.iter().flat_map(|nest| &nest.parts);
+        parts.for_each(|part| scratch.reserve(&part.code));
+    }
+
     /// Runs the instructions.
     ///
     /// # Safety
     ///
-    /// `bases` points at the procedure's buffers, each as large as its type says; the registers are this one's.
-    pub(super) unsafe fn run(&self, bases: &[*mut u8], registers: *mut u64) {
+    /// `bases` points at the procedure's buffers, each as large as its type says; the registers are this one's; the scratch was
+    /// reserved for this.
+    pub(super) unsafe fn run(&self, bases: &[*mut u8], registers: *mut u64, scratch: &mut Scratch) {
         // SAFETY: registers are below their number; what is read and written is inside of buffers, as the lowering promises.
         unsafe {
+            if let Some(begun) = self.begun {
+                let begun = registers.add(usize::from(begun)).cast::<*const Line>();
+                if begun.read() != scratch.registers() {
+                    self.code.nests.iter().for_each(|nest| nest.begin(registers, scratch));
+                    begun.write(scratch.registers());
+                }
+            }
             for &(register, id) in &self.outside {
                 registers.add(usize::from(register)).cast::<*mut u8>().write(bases[id as usize]);
             }
-            self.code.run(self.isa, registers);
+            self.code.run(self.isa, registers, scratch);
         }
     }
 
@@ -115,7 +134,7 @@ impl Scalars {
             for (register, pointer) in pointers {
                 registers.add(usize::from(register)).cast::<*mut u8>().write(pointer);
             }
-            self.code.run(self.isa, registers);
+            self.code.run(self.isa, registers, &mut Scratch::default());
         }
     }
 

@@ -206,6 +206,38 @@ fn steps_take_a_few_instructions() {
     assert_eq!(instructions(&stage(|x: &S<_>| counted(x), &s).unwrap().grad().unwrap()).len(), 3);
 }
 
+fn chain<A: Algebra>(x: &V<A>) -> S<A> {
+    let step = |x: V<A>, k: Scalar<A, i64>| {
+        let next = x.at(&k).sin() * x.at(&(&k + 1));
+        x.with(&(k + 1), next)
+    };
+    fold(x.clone(), &iota(x.len() - 1), step).sum()
+}
+
+/// A triangular solve, of which the product is along a row.
+fn solve<A: Algebra>((l, b): &(Matrix<A, f64>, V<A>)) -> V<A> {
+    fold(zeros(b.len()), &iota(b.len()), |y: V<A>, i| {
+        let next = (b.at(&i) - l.at(&i).dot(&y)) / l.at((&i, &i));
+        y.with(&i, next)
+    })
+}
+
+#[test]
+fn loops_that_write_run_by_instructions() {
+    let x = V::from(vec![0.5; 1000]);
+    let value = stage(|x: &V<_>| chain(x), &x).unwrap();
+    // The array is copied first; a step is a read of its position and the next one, two reads, a sine, a product, a write, and
+    // the next step.
+    let found = instructions(&value);
+    assert!(found.len() == 1 && found[0] < 14, "{found:?}");
+    let gradient = instructions(&value.grad().unwrap());
+    assert!(gradient.len() == 2 && gradient.iter().all(|&count| count < 24), "{gradient:?}");
+
+    let (l, b) = (Matrix::from_elements((200, 200), vec![1.0; 200 * 200]), V::from(vec![1.0; 200]));
+    let found = instructions(&stage(|x: &(Matrix<_, f64>, V<_>)| solve(x), &(l, b)).unwrap());
+    assert!(found.len() == 1 && found[0] < 24, "{found:?}");
+}
+
 #[test]
 fn what_kernels_do_faster_is_left_to_them() {
     fn wide<A: Algebra>(x: &V<A>) -> V<A> {
@@ -233,6 +265,13 @@ struct Writer<'a> {
     random: &'a mut Random,
     graph: Graph,
     values: Vec<NodeId>,
+}
+
+/// Elements of a long row, which is in memory.
+const LONG: usize = 80;
+
+fn long() -> Type {
+    Type::new(DType::F64, &[LONG])
 }
 
 fn types() -> [Type; 6] {
@@ -277,7 +316,8 @@ impl Writer<'_> {
 
     fn step(&mut self, depth: usize) {
         let [number, row, whole, single, truth, matrix] = types();
-        let id = match self.random.below(if depth > 0 { 19 } else { 16 }) {
+        let id = match self.random.below(if depth > 0 { 28 } else { 24 }) {
+            20..24 => self.along(),
             0..=3 => {
                 let ty = [&number, &row, &whole, &single][self.random.below(4)].clone();
                 let (a, b) = (self.any(&ty), self.any(&ty));
@@ -345,20 +385,46 @@ impl Writer<'_> {
                 let operands = [self.small(a), self.small(b)];
                 self.graph.add(Node::Contract(Contraction::new(&[0], &[1], &[0, 1])), &operands)
             }
-            16 => {
-                let kinds = [&number, &row, &whole].map(Clone::clone);
+            // A write into the long row.
+            16..20 => {
+                let (a, position, value) = (self.any(&long()), self.position(), self.any(&number));
+                let at =
+                    |this: &mut Self| this.graph.add(Node::View(AffineMap::broadcast(&[], &[1], &[])), &[position]);
+                match self.random.below(3) {
+                    0 => {
+                        let value = self.graph.add(Node::View(AffineMap::broadcast(&[], &[1], &[])), &[value]);
+                        let at = at(self);
+                        self.graph.add(Node::ScatterSet, &[a, value, at])
+                    }
+                    1 => {
+                        let scatter = Node::Scatter(Shape::from_slice(&[LONG]));
+                        let added = self.graph.add(scatter, &[value, position]);
+                        self.graph.add(Node::Binary(Binary::Add), &[a, added])
+                    }
+                    _ => {
+                        let values = self.any(&row);
+                        let count = self.graph.add(Node::Iota(3), &[]);
+                        let first = self.graph.add(Node::View(AffineMap::broadcast(&[], &[3], &[])), &[position]);
+                        let positions = self.graph.add(Node::Binary(Binary::Add), &[first, count]);
+                        self.graph.add(Node::ScatterSet, &[a, values, positions])
+                    }
+                }
+            }
+            24 => {
+                let kinds = [&number, &row, &whole, &long()].map(Clone::clone);
                 let captured: Vec<NodeId> = kinds.iter().map(|ty| self.any(ty)).collect();
                 let condition = self.any(&truth);
-                let mut side = || Arc::new(body(self.random, &kinds, 3, &kinds[..2], depth - 1));
+                let results = [number.clone(), row.clone(), long()];
+                let mut side = || Arc::new(body(self.random, &kinds, 4, &results, depth - 1));
                 let branch = Branch { then: side(), otherwise: side() };
                 let operands: Vec<NodeId> = [condition].into_iter().chain(captured).collect();
                 let both = self.graph.add(Node::Branch(Arc::new(branch)), &operands);
-                self.graph.add(Node::Output(self.random.below(2)), &[both])
+                self.graph.add(Node::Output(self.random.below(3)), &[both])
             }
-            17 => {
+            25 | 26 => {
                 let length = 1 + self.random.below(3);
                 let all = self.scan(length, depth - 1);
-                self.graph.add(Node::Output(self.random.below(2)), &[all])
+                self.graph.add(Node::Output(self.random.below(3)), &[all])
             }
             _ => {
                 let all = self.sweeps(depth - 1);
@@ -368,21 +434,51 @@ impl Writer<'_> {
         self.values.push(id);
     }
 
-    /// A loop inside: of a number and a row, over the rows of a matrix if it has three steps.
+    /// A position in the long row, or beside it.
+    fn position(&mut self) -> NodeId {
+        let whole = Type::new(DType::I64, &[]);
+        let position = self.any(&whole);
+        let first = self.graph.add(Node::Constant(Array::full(&[], Value::I64(2))), &[]);
+        self.graph.add(Node::Binary(Binary::Add), &[position, first])
+    }
+
+    /// Something that is computed along the long row, or read from it.
+    fn along(&mut self) -> NodeId {
+        let (a, b) = (self.any(&long()), self.any(&long()));
+        match self.random.below(4) {
+            0 => {
+                let position = self.position();
+                self.graph.add(Node::Gather, &[a, position])
+            }
+            1 => self.graph.add(Node::View(AffineMap::along(&[LONG], 0, 3, 2, 3)), &[a]),
+            2 => {
+                let a = self.small(a);
+                let op = [Reduction::Sum, Reduction::Max, Reduction::Min][self.random.below(3)];
+                self.graph.add(Node::Reduce(op, smallvec::smallvec![0]), &[a])
+            }
+            _ => {
+                let (a, b) = (self.small(a), self.small(b));
+                self.graph.add(Node::Binary([Binary::Add, Binary::Sub, Binary::Max][self.random.below(3)]), &[a, b])
+            }
+        }
+    }
+
+    /// A loop inside: of a number, a row and a long row, over the rows of a matrix if it has three steps.
     fn scan(&mut self, length: usize, depth: usize) -> NodeId {
         let [number, row, whole, .., matrix] = types();
         let inputs = usize::from(length == 3);
+        let long = long();
         let kinds: Vec<Type> =
-            [&number, &row].into_iter().chain((length == 3).then_some(&row)).chain([&whole]).cloned().collect();
-        let step = body(self.random, &kinds, 1, &[number.clone(), row.clone(), row.clone()], depth);
-        let mut operands = vec![self.any(&number), self.any(&row)];
+            [&number, &row, &long].into_iter().chain((length == 3).then_some(&row)).chain([&whole]).cloned().collect();
+        let step = body(self.random, &kinds, 1, &[number.clone(), row.clone(), long.clone(), row.clone()], depth);
+        let mut operands = vec![self.any(&number), self.any(&row), self.any(&long)];
         operands.extend((length == 3).then(|| self.any(&matrix)));
         operands.push(self.any(&whole));
         let reverse = self.random.below(2) == 0;
-        let scan = term::Scan { body: Arc::new(step), carries: 2, inputs, length, reverse };
+        let scan = term::Scan { body: Arc::new(step), carries: 3, inputs, length, reverse };
         let all = self.graph.add(Node::Scan(Arc::new(scan)), &operands);
         if length == 3 {
-            let stack = self.graph.add(Node::Output(2), &[all]);
+            let stack = self.graph.add(Node::Output(3), &[all]);
             self.values.push(stack);
         }
         all
@@ -439,10 +535,10 @@ fn check(seed: u64) -> bool {
     let [number, row, whole, single, truth, matrix] = types();
     let length = 1 + random.below(5);
     let stacked = |ty: &Type| Type::new(ty.dtype, &[&[length], &ty.shape[..]].concat());
-    let carries = [number.clone(), row.clone(), whole.clone(), single.clone(), truth];
+    let carries = [number.clone(), row.clone(), whole.clone(), single.clone(), truth, long()];
     let (inputs, captures) = ([number.clone(), row.clone()], [matrix, row.clone(), single.clone(), whole]);
     let parameters = [&carries[..], &inputs[..], &captures[..]].concat();
-    let results = [&carries[..], &[row, single, number]].concat();
+    let results = [&carries[..], &[row, single, number, long()]].concat();
     let step = body(random, &parameters, captures.len(), &results, 2);
     let reverse = random.below(2) == 0;
     let scan = term::Scan { body: Arc::new(step), carries: carries.len(), inputs: inputs.len(), length, reverse };

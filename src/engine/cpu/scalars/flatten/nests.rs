@@ -3,10 +3,11 @@
 use super::{Flattener, Frame, Place};
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
-use crate::engine::cpu::scalars::instruction::{Indexed, Register};
+use crate::engine::cpu::scalars::builder::{INSTRUCTION, KERNEL};
+use crate::engine::cpu::scalars::instruction::{Indexed, Op, Register};
 use crate::kernel::roots::own_cost;
 use crate::kernel::{Affine, Guard, Mode, Nest, Store, Value, ValueId};
-use crate::operation::Binary;
+use crate::operation::{Binary, Unary};
 use crate::shape::{DType, size};
 
 /// The place of an affine function at a position.
@@ -135,8 +136,6 @@ impl Flattener {
         let value = match store.mode {
             Mode::Write => value,
             Mode::Reduce(op) => {
-                // What is written at computed positions too stays in memory.
-                self.place(frame, store.buffer)?.elements.as_ref()?;
                 let old = self.element(frame, store.buffer, at)?;
                 match &nest.values[store.value as usize].0 {
                     &Value::Binary(_, a, b) if fused[store.value as usize] => {
@@ -146,9 +145,15 @@ impl Flattener {
                 }
             }
         };
-        let Place { elements, pointer, .. } = self.place(frame, store.buffer)?;
-        pointer.is_none().then_some(())?;
-        *elements.as_mut()?.get_mut(at)? = Some(value);
+        match self.place(frame, store.buffer)? {
+            Place { elements: Some(elements), pointer: None, .. } => *elements.get_mut(at)? = Some(value),
+            Place { elements: None, pointer: Some(pointer), .. } => {
+                let pointer = *pointer;
+                self.builder.store(dtype, pointer, at.checked_mul(dtype.bytes())?, value)?;
+            }
+            // There would be two versions of the elements.
+            _ => return None,
+        }
         Some(())
     }
 }
@@ -182,4 +187,18 @@ pub(super) fn cost_of_kernels(nest: &Nest) -> f64 {
         4.0 + own * (1.0 + positions / 8.0)
     });
     15.0 + costs.sum::<f64>() + 2.0 * nest.stores.len() as f64
+}
+
+/// Nanoseconds, about, of a nest's instructions.
+pub(super) fn cost_of_instructions(nest: &Nest) -> f64 {
+    let of = |(value, dtype): &(Value, DType)| {
+        let is_own = match value {
+            Value::Constant(_) | Value::Position(_) => return 0.0,
+            Value::Unary(op, _) => matches!(op, Unary::Powi(_)) || Op::unary(*op, *dtype).is_some(),
+            Value::Binary(op, ..) => Op::binary(*op, *dtype).is_some(),
+            _ => true,
+        };
+        if is_own { INSTRUCTION } else { KERNEL }
+    };
+    size(&nest.extents) as f64 * (nest.values.iter().map(of).sum::<f64>() + nest.stores.len() as f64)
 }

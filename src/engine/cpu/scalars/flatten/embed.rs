@@ -1,0 +1,99 @@
+//! Nests that are left to kernels among the instructions.
+
+use super::{ELEMENTS, Flattener, Frame, Place};
+use crate::concrete::neutral_value;
+use crate::engine::cpu::assemble::assemble;
+use crate::engine::cpu::edges;
+use crate::engine::cpu::scalars::embedded::{EmbeddedNest, Part, Passed};
+use crate::engine::cpu::scalars::instruction::Register;
+use crate::engine::cpu::vector::Instructions;
+use crate::kernel::{BufferId, Mode, Nest};
+use crate::shape::Value;
+use smallvec::SmallVec;
+
+/// Nanoseconds of a nest that is reported by itself, and may be shared by threads.
+const HEAVY: f64 = 4000.0;
+/// Nanoseconds for what a nest takes among instructions, beside its kernels and what it is passed.
+const EMBEDDED: f64 = 8.0;
+
+/// A nest that instructions run.
+pub(super) struct Embedded {
+    nest: Nest,
+    buffers: Vec<BufferId>,
+    passed: Register,
+    fills: Vec<(Passed, usize, Value)>,
+}
+
+impl Flattener {
+    /// Nanoseconds, about, for moving the elements that a nest reads or writes from registers to memory and back.
+    pub(super) fn cost_of_moves(&self, frame: &Frame<'_>, nest: &Nest) -> f64 {
+        let mut moved: SmallVec<[BufferId; 8]> =
+            nest.read().chain(nest.stores.iter().map(|store| store.buffer)).collect();
+        moved.sort_unstable();
+        moved.dedup();
+        let count = moved.len();
+        let moved = moved.into_iter().filter(|&id| {
+            let place = frame.places.get(&frame.procedure.origin(id));
+            frame.ty(id).size() <= ELEMENTS && place.is_none_or(|place| place.pointer.is_none())
+        });
+        EMBEDDED + (count as f64) / 3.0 + moved.map(|id| frame.ty(id).size() as f64).sum::<f64>()
+    }
+
+    /// A nest of which kernels, which take about so many nanoseconds, do the work. What it writes is in memory from here on.
+    pub(super) fn embed(&mut self, frame: &mut Frame<'_>, nest: &Nest, cost: f64, continues: bool) -> Option<()> {
+        (cost <= HEAVY).then_some(())?;
+        let mut fills: Vec<(BufferId, Value)> = Vec::new();
+        for store in &nest.stores {
+            let id = frame.procedure.origin(store.buffer);
+            let is_there = frame.places.contains_key(&id);
+            match store.mode {
+                Mode::Write if is_there => {}
+                Mode::Write => self.begin_in_memory(frame, id)?,
+                Mode::Reduce(_) if continues || frame.procedure.continued.contains(&store.buffer) => {
+                    is_there.then_some(())?;
+                }
+                Mode::Reduce(op) => {
+                    self.begin_in_memory(frame, id)?;
+                    fills.push((store.buffer, neutral_value(op, frame.ty(id).dtype)));
+                }
+            }
+        }
+        let mut buffers: Vec<BufferId> = nest.read().chain(nest.stores.iter().map(|store| store.buffer)).collect();
+        buffers.sort_unstable();
+        buffers.dedup();
+        let pointers: Vec<Register> = buffers.iter().map(|&id| self.pointer(frame, id)).collect::<Option<_>>()?;
+        for store in &nest.stores {
+            self.place(frame, store.buffer)?.elements = None;
+        }
+        let position = |id: BufferId| buffers.iter().position(|&buffer| buffer == id).expect("a buffer of the nest");
+        let fills = fills.into_iter().map(|(id, value)| (position(id), frame.ty(id).size(), value)).collect();
+        let passed = self.builder.nest(self.nests.len(), &pointers, cost)?;
+        self.nests.push(Embedded { nest: nest.clone(), buffers, passed, fills });
+        Some(())
+    }
+
+    /// Has a buffer without elements be in memory.
+    fn begin_in_memory(&mut self, frame: &mut Frame<'_>, id: BufferId) -> Option<()> {
+        let ty = frame.ty(id);
+        let pointer = match frame.results.get(&id) {
+            Some(&pointer) => pointer,
+            None => self.room(ty.bytes()?)?,
+        };
+        frame.places.insert(id, Place::in_memory(ty.dtype, pointer));
+        Some(())
+    }
+
+    /// Gives the nests that instructions run their own.
+    pub(super) fn assemble(&mut self, isa: Instructions) -> Option<()> {
+        for Embedded { nest, buffers, passed, fills } in std::mem::take(&mut self.nests) {
+            let mut parts = Vec::new();
+            for part in edges::parts(&nest, false).unwrap_or_else(|| vec![nest]) {
+                let code = assemble(isa, &part, &[], false);
+                let table = self.builder.registers(code.slots.len())?;
+                parts.push(Part::new(code, &buffers, table));
+            }
+            self.builder.embed(EmbeddedNest { parts, passed, fills });
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,222 @@
+//! Loops: steps with jumps, and what they carry.
+
+use super::{ELEMENTS, Flattener, Frame, Place, STEP};
+use crate::engine::cpu::scalars::builder::COPIED;
+use crate::engine::cpu::scalars::instruction::Register;
+use crate::kernel::{BufferId, Loop, Procedure, Source, Step, Sweeps};
+use crate::shape::{DType, Type};
+use crate::term::Steps;
+use crate::term::hash::TermMap;
+
+/// How many steps a loop that ends by a condition has, for costs.
+const STEPS: f64 = 16.0;
+
+/// What a loop carries: in registers of its own, which get the next value at the end of a step, in memory that steps change, or in
+/// memory that the next value is copied to.
+enum Carry {
+    Registers(DType, Vec<Register>),
+    Changed(DType, Register),
+    Copied(DType, Register),
+}
+
+impl Carry {
+    fn place(&self) -> Place {
+        match self {
+            Carry::Registers(dtype, own) => Place::in_registers(*dtype, own.iter().copied()),
+            Carry::Changed(dtype, pointer) | Carry::Copied(dtype, pointer) => Place::in_memory(*dtype, *pointer),
+        }
+    }
+}
+
+impl Flattener {
+    /// What a loop carries from some buffers to others, which are its results, with the values that it begins with.
+    fn carries(
+        &mut self,
+        frame: &mut Frame<'_>,
+        step: &Procedure,
+        (from, to): (&[BufferId], &[BufferId]),
+    ) -> Option<Vec<Carry>> {
+        let mut carries = Vec::with_capacity(from.len());
+        for (carry, (&id, &result)) in from.iter().zip(to).enumerate() {
+            let ty = frame.ty(id);
+            let is_large = ty.size() > ELEMENTS;
+            carries.push(if step.changes(carry) && (is_large || is_written_at(step, carry as BufferId)) {
+                Carry::Changed(ty.dtype, self.begun(frame, id, result)?)
+            } else if is_large {
+                Carry::Copied(ty.dtype, self.begun(frame, id, result)?)
+            } else {
+                let first = self.elements(frame, id)?;
+                let own = first.into_iter().map(|from| self.builder.copied(from)).collect::<Option<_>>()?;
+                Carry::Registers(ty.dtype, own)
+            });
+        }
+        Some(carries)
+    }
+
+    /// The memory of a loop's result, which begins with what a buffer holds.
+    fn begun(&mut self, frame: &mut Frame<'_>, id: BufferId, result: BufferId) -> Option<Register> {
+        let from = self.pointer(frame, id)?;
+        let (origin, bytes) = (frame.procedure.origin(result), frame.ty(id).bytes()?);
+        let to = match frame.results.get(&origin) {
+            _ if frame.procedure.origin(id) == origin => from,
+            Some(&pointer) => pointer,
+            None => self.room(bytes)?,
+        };
+        if to != from {
+            self.builder.copy(to, from, bytes)?;
+            self.kernels += bytes as f64 / COPIED;
+        }
+        Some(to)
+    }
+
+    /// The places of what a loop captures; small arrays are read before it begins.
+    fn captures(&mut self, frame: &mut Frame<'_>, ids: &[BufferId]) -> Option<Vec<Place>> {
+        let mut places = Vec::with_capacity(ids.len());
+        for &id in ids {
+            let mut place = self.place(frame, id)?.clone();
+            if place.elements.is_none() && frame.ty(id).size() <= ELEMENTS {
+                place.elements = Some(self.elements(frame, id)?.into_iter().map(Some).collect());
+            }
+            places.push(place);
+        }
+        Some(places)
+    }
+
+    /// A loop whose steps are counted.
+    pub(super) fn repeat(&mut self, frame: &mut Frame<'_>, repeated: &Loop) -> Option<()> {
+        let (scan, step) = (&repeated.scan, &repeated.step);
+        let length = scan.length;
+        (length > 0).then_some(())?;
+        let first = if scan.reverse { length - 1 } else { 0 };
+        let mut moves: Vec<(Register, isize)> = Vec::new();
+        // A pointer to the first slice of an array, which moves with the steps.
+        let mut slices = |this: &mut Flattener, pointer: Register, ty: &Type| {
+            let bytes = ty.bytes()? / length;
+            let pointer = this.builder.pointer(pointer, first.checked_mul(bytes)?)?;
+            let bytes = isize::try_from(bytes).ok()?;
+            moves.push((pointer, if scan.reverse { -bytes } else { bytes }));
+            Some(pointer)
+        };
+        let (carried, others) = repeated.arguments.split_at(scan.carries);
+        let (inputs, captured) = others.split_at(scan.inputs);
+        let mut places = Vec::with_capacity(repeated.arguments.len());
+        for &id in inputs {
+            let pointer = self.pointer(frame, id)?;
+            let ty = frame.ty(id);
+            places.push(Place::in_memory(ty.dtype, slices(self, pointer, ty)?));
+        }
+        places.extend(self.captures(frame, captured)?);
+        let mut outputs = Vec::new();
+        for &id in &repeated.results[scan.carries..] {
+            let ty = frame.ty(id);
+            let whole = match frame.results.get(&frame.procedure.origin(id)) {
+                Some(&pointer) => pointer,
+                None => self.room(ty.bytes()?)?,
+            };
+            frame.places.insert(frame.procedure.origin(id), Place::in_memory(ty.dtype, whole));
+            outputs.push(slices(self, whole, ty)?);
+        }
+        let carries = self.carries(frame, step, (carried, &repeated.results))?;
+        let places = carries.iter().map(Carry::place).chain(places).collect();
+        let count = self.builder.count(length)?;
+        let before = (self.builder.cost, self.kernels);
+        let head = self.builder.repeat(count)?;
+        let stacked = step.results[scan.carries..].iter().copied().zip(outputs);
+        let local =
+            stacked.clone().filter(|&(id, _)| matches!(step.buffers[step.origin(id) as usize].source, Source::Local));
+        let local = local.map(|(id, pointer)| (step.origin(id), pointer)).collect();
+        let mut inner = self.procedure(step, places, local)?;
+        for (id, pointer) in stacked {
+            self.store_all(&mut inner, id, pointer)?;
+        }
+        let next = self.carried(&mut inner, &step.results[..scan.carries], &carries)?;
+        self.kernels += STEP;
+        self.builder.next(head, &next, &moves)?;
+        self.times(before, length as f64);
+        for (carry, &id) in carries.iter().zip(&repeated.results) {
+            frame.places.insert(frame.procedure.origin(id), carry.place());
+        }
+        Some(())
+    }
+
+    /// The registers of carries, each with that of its next value.
+    fn carried(
+        &mut self,
+        frame: &mut Frame<'_>,
+        results: &[BufferId],
+        carries: &[Carry],
+    ) -> Option<Vec<(Register, Register)>> {
+        let mut pairs = Vec::new();
+        for (&id, carry) in results.iter().zip(carries) {
+            match carry {
+                Carry::Registers(_, own) => pairs.extend(own.iter().copied().zip(self.elements(frame, id)?)),
+                Carry::Changed(_, pointer) => {
+                    let place = self.place(frame, id)?;
+                    (place.elements.is_none() && place.pointer == Some(*pointer)).then_some(())?;
+                }
+                Carry::Copied(_, pointer) => {
+                    // What is copied first must not be where another carry is copied from.
+                    let source = frame.procedure.origin(id);
+                    let is_own = matches!(frame.procedure.buffers[source as usize].source, Source::Parameter(_));
+                    let is_there = self.place(frame, id)?.pointer == Some(*pointer);
+                    (is_there || !is_own).then_some(())?;
+                    self.store_all(frame, id, *pointer)?;
+                }
+            }
+        }
+        Some(pairs)
+    }
+
+    /// A loop that ends by a condition and keeps nothing.
+    pub(super) fn sweeps(&mut self, frame: &mut Frame<'_>, lowered: &Sweeps) -> Option<()> {
+        let loops = &lowered.sweeps;
+        let (Steps::While(_), [sweep], Some(condition)) = (&loops.steps, &loops.sweeps[..], &lowered.condition) else {
+            return None;
+        };
+        (sweep.keeps == 0).then_some(())?;
+        let captures = self.captures(frame, &lowered.arguments[loops.captures()..])?;
+        let carried = (&lowered.arguments[..sweep.carries], &lowered.results[..]);
+        let carries = self.carries(frame, &lowered.bodies[0], carried)?;
+        let places: Vec<Place> = carries.iter().map(Carry::place).chain(captures).collect();
+        let before = (self.builder.cost, self.kernels);
+        self.builder.open();
+        let first = self.builder.label()?;
+        let mut inner = self.procedure(condition, places.clone(), TermMap::default())?;
+        let holds = self.element(&mut inner, condition.results[0], 0)?;
+        let end = self.builder.unless(holds)?;
+        let body = &lowered.bodies[0];
+        let mut inner = self.procedure(body, places, TermMap::default())?;
+        let next = self.carried(&mut inner, &body.results, &carries)?;
+        self.kernels += STEP;
+        self.builder.assign(&next)?;
+        self.builder.close();
+        self.builder.jump(first)?;
+        self.builder.land(end)?;
+        self.times(before, STEPS);
+        for (carry, &id) in carries.iter().zip(&lowered.results) {
+            frame.places.insert(frame.procedure.origin(id), carry.place());
+        }
+        Some(())
+    }
+}
+
+/// Whether steps of a procedure write elements of a buffer at computed positions.
+fn is_written_at(procedure: &Procedure, id: BufferId) -> bool {
+    procedure.steps.iter().any(|step| {
+        let within = |inner: &Procedure, ids: &[BufferId]| {
+            let own = (0..).zip(ids).filter(|&(_, &other)| procedure.origin(other) == id);
+            own.into_iter().any(|(parameter, _)| is_written_at(inner, parameter))
+        };
+        match step {
+            Step::Nest(nest) => {
+                nest.stores.iter().any(|store| store.index.is_some() && procedure.origin(store.buffer) == id)
+            }
+            Step::Loop(repeated) => within(&repeated.step, &repeated.arguments),
+            Step::Sweeps(sweeps) => sweeps.bodies.iter().any(|body| within(body, &sweeps.arguments)),
+            Step::Branch(branch) => {
+                [&branch.then, &branch.otherwise].iter().any(|side| within(side, &branch.arguments))
+            }
+            Step::Product(_) | Step::Call(_) | Step::Blocks(_) => false,
+        }
+    })
+}
