@@ -3,6 +3,7 @@
 use crate::affine::AffineMap;
 use crate::algebra::{Extreme, Reduction};
 use crate::concrete::Array;
+use crate::kernel::writes::SPARSE;
 use crate::operation::{Binary, Comparison};
 use crate::shape::{Axes, Shape, Value, size};
 use crate::term::{Body, Graph, Node, NodeId, Op};
@@ -12,11 +13,15 @@ use std::borrow::Cow;
 /// that is NaN, since of NaNs, which no element equals, the first counts. Updates that are put together only to be scattered
 /// are scattered from where they are. A reduction of outer axes and of a short inner run is two: whole rows are combined before
 /// what is in a row. An array that is read, added or written at positions along no axis is the result. A view
-/// whose positions in memory can not be counted reads at computed ones.
-pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
+/// whose positions in memory can not be counted reads at computed ones. Rows that are put together to be added to an array that may
+/// be changed `in_place` are added one by one.
+pub(super) fn desugared(body: &Body, in_place: bool) -> Cow<'_, Body> {
+    let has_parts = in_place && body.nodes.iter().any(|node| matches!(node.op, Op::Concatenate(0)));
+    let uses = if has_parts { body.use_counts() } else { Vec::new() };
     let is_sugar = |node: &Node| {
         matches!(node.op, Op::ArgReduce(..))
             || is_without_positions(node)
+            || has_parts && apart(body, &uses, node).is_some()
             || pieces(body, node).is_some()
             || outer_reduction(body, node).is_some()
             || matches!(&node.op, Op::View(map) | Op::Accumulate(map) if !map.is_linear())
@@ -44,6 +49,15 @@ pub(super) fn desugared(body: &Body) -> Cow<'_, Body> {
             Op::Scatter(extents) if let Some(updates) = pieces(body, node) => {
                 let updates: Vec<NodeId> = updates.iter().map(|&piece| ids[piece as usize]).collect();
                 scatters(&mut graph, extents, &updates, &args[1..])
+            }
+            Op::Binary(op) if has_parts && let Some(Apart { target, scatter }) = apart(body, &uses, node) => {
+                let Op::Scatter(extents) = &body.node(scatter).op else { unreachable!("a scatter is added") };
+                let of = |&id: &NodeId| ids[id as usize];
+                let (updates, indices) = (body.node(scatter).args[0], &body.node(scatter).args[1..]);
+                let updates: Vec<NodeId> = body.node(updates).args.iter().map(of).collect();
+                let indices: Vec<NodeId> = indices.iter().map(of).collect();
+                let parts = scattered(&mut graph, extents, &updates, &indices);
+                parts.into_iter().fold(ids[target as usize], |sum, part| graph.add(Op::Binary(*op), &[sum, part]))
             }
             Op::View(map) if !map.is_linear() => {
                 let operands = with_positions(&mut graph, args[0], map);
@@ -94,10 +108,47 @@ fn pieces<'a>(body: &'a Body, node: &'a Node) -> Option<&'a [NodeId]> {
     (has_axis && size(&node.ty().shape) < size(&updates.ty().shape)).then_some(&updates.args[..])
 }
 
+/// A scatter of a few updates that is added to a target, part by part.
+struct Apart {
+    target: NodeId,
+    scatter: NodeId,
+}
+
+/// The most parts that are added one by one.
+const PARTS: usize = 4;
+
+/// What a sum adds part by part: updates that are put together for that alone, and are few beside the target's elements.
+fn apart(body: &Body, uses: &[u32], node: &Node) -> Option<Apart> {
+    let is_apart = |&scatter: &NodeId| {
+        let (own, alone) = (body.node(scatter), |id: NodeId| uses[id as usize] == 1);
+        let (Op::Scatter(_), [updates, index, ..]) = (&own.op, &own.args[..]) else { return false };
+        let parts = body.node(*updates);
+        matches!(parts.op, Op::Concatenate(0))
+            && parts.args.len() <= PARTS
+            && body.node(*index).ty().rank() > 0
+            && alone(scatter)
+            && alone(*updates)
+            && size(&parts.ty().shape) <= size(&own.ty().shape) / SPARSE
+    };
+    let (a, b) = match (&node.op, &node.args[..]) {
+        (Op::Binary(Binary::Add), &[a, b]) => (a, b),
+        (Op::Binary(Binary::Sub), &[a, b]) if a != b => return is_apart(&b).then_some(Apart { target: a, scatter: b }),
+        _ => return None,
+    };
+    let scatter = [b, a].into_iter().find(|id| is_apart(id))?;
+    Some(Apart { target: if scatter == b { a } else { b }, scatter })
+}
+
 /// The sum of the scatters of some updates, each with its part of the indices.
 fn scatters(graph: &mut Graph, extents: &Shape, updates: &[NodeId], indices: &[NodeId]) -> NodeId {
-    let mut start = 0;
-    let mut sum: Option<NodeId> = None;
+    let parts = scattered(graph, extents, updates, indices);
+    let combining = Op::Binary(Reduction::Sum.combining(graph.ty(parts[0]).dtype));
+    parts.into_iter().reduce(|sum, part| graph.add(combining.clone(), &[sum, part])).expect("a concatenation has parts")
+}
+
+/// The scatters of some updates, each with its part of the indices.
+fn scattered(graph: &mut Graph, extents: &Shape, updates: &[NodeId], indices: &[NodeId]) -> Vec<NodeId> {
+    let (mut start, mut parts) = (0, Vec::new());
     for &update in updates {
         let count = graph.ty(update).shape[0];
         let mut args = vec![update];
@@ -105,17 +156,10 @@ fn scatters(graph: &mut Graph, extents: &Shape, updates: &[NodeId], indices: &[N
             let part = AffineMap::along(&graph.ty(index).shape, 0, start as i64, 1, count);
             args.push(graph.add(Op::View(part), &[index]));
         }
-        let scattered = graph.add(Op::Scatter(extents.clone()), &args);
-        sum = Some(match sum {
-            None => scattered,
-            Some(sum) => {
-                let combining = Reduction::Sum.combining(graph.ty(sum).dtype);
-                graph.add(Op::Binary(combining), &[sum, scattered])
-            }
-        });
+        parts.push(graph.add(Op::Scatter(extents.clone()), &args));
         start += count;
     }
-    sum.expect("a concatenation has parts")
+    parts
 }
 
 /// An operand, and the positions along each source axis that a map reads for those of its result.

@@ -72,7 +72,7 @@ pub(crate) struct Traced {
 
 /// As [`lower`], for those who show which steps compute what.
 pub(crate) fn lower_traced(body: &Body) -> Traced {
-    let body = &*desugared(body);
+    let body = &*desugared(body, false);
     let body = &*recomputed(body, LEFT);
     let body = arranged(body);
     let manner = Manner { finish: blocked, in_place: false };
@@ -82,7 +82,7 @@ pub(crate) fn lower_traced(body: &Body) -> Traced {
 
 /// Lowers a program, or a body inside of one, whose parameters may become results in place.
 fn lowered(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> Procedure {
-    let body = &*desugared(body);
+    let body = &*desugared(body, manner.in_place);
     let body = &*recomputed(body, LEFT);
     written(&arranged(body), manner, becomes, known).0
 }

@@ -40,7 +40,7 @@ pub(crate) struct Writes {
 const LARGE: usize = 1024;
 
 /// An array that is sparse has at most one element in so many that is not zero.
-const SPARSE: usize = 4;
+pub(super) const SPARSE: usize = 4;
 
 /// The most nodes that are looked at for one write, so that looking takes linear time.
 const LOOKS: usize = 256;
@@ -456,7 +456,8 @@ impl<'a> Analysis<'a> {
             if seen.len() > LOOKS {
                 return false;
             }
-            for &arg in &self.body.node(id).args {
+            let own = self.body.node(id);
+            for &arg in &own.args {
                 let change = self.last_change.get(&self.memory[arg as usize]);
                 if change.is_some_and(|&write| write > id) {
                     return false;
@@ -464,7 +465,9 @@ impl<'a> Analysis<'a> {
                 let node = self.body.node(arg);
                 let is_read_with_it = matches!(node.op, Op::Scatter(_) | Op::Accumulate(_))
                     || matches!(class(self.body, node), Class::Pointwise | Class::Alias);
-                if is_read_with_it && !self.is_stored[arg as usize] {
+                // What is read at computed positions is in memory.
+                let is_written = own.op == Op::Gather && arg == own.args[0] && self.writes.in_place[arg as usize];
+                if is_read_with_it && !is_written && !self.is_stored[arg as usize] {
                     work.push(arg);
                 }
             }

@@ -185,6 +185,7 @@ impl Finder<'_> {
                         pending.push(other);
                     }
                     Value::Binary(Binary::Mul, a, b) if is_sum => pending.extend([a, b]),
+                    Value::Binary(Binary::KeepZero, a, _) if is_sum => pending.push(a),
                     Value::Unary(Unary::Neg, a) | Value::Guarded(a, _) if is_sum => pending.push(a),
                     _ => {}
                 }

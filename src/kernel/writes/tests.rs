@@ -2,7 +2,9 @@
 
 mod additions;
 
+use crate::affine::AffineMap;
 use crate::concrete::Array;
+use crate::engine::cpu::Cpu;
 use crate::kernel::{Procedure, Step, lower_in_place};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::prelude::*;
@@ -392,6 +394,47 @@ fn gradients_of_steps_that_write_twice_write_some_elements() {
         assert!(value <= 8 * 400 && gradient <= 30 * 400, "{set}: {value} {gradient}");
         assert_eq!((2 * value, 2 * gradient), (more, most), "{set}");
     }
+}
+
+#[test]
+fn rows_that_are_put_together_are_added_one_by_one() {
+    let n = 40;
+    // Adds to an element, and then rows to two rows, of which one is computed from that element.
+    let table = Type::new(DType::F64, &[n, n]);
+    let mut step: Graph = Graph::new(&[table.clone(), Type::scalar(DType::I64), vector(n)], 1);
+    let one = step.add(Op::Constant(Array::full(&[], Value::F64(1.0))), &[]);
+    let zero = step.add(Op::Constant(Array::full(&[], Value::I64(0))), &[]);
+    let added = step.add(Op::Scatter([n, n].as_slice().into()), &[one, 1, zero]);
+    let sum = step.add(Op::Binary(Binary::Add), &[0, added]);
+    let element = step.add(Op::Gather, &[sum, 1, zero]);
+    let repeated = step.add(Op::View(AffineMap::broadcast(&[], &[n], &[])), &[element]);
+    let row = step.add(Op::Binary(Binary::Mul), &[repeated, 2]);
+    let as_table = |graph: &mut Graph, id| graph.add(Op::View(AffineMap::broadcast(&[n], &[1, n], &[1])), &[id]);
+    let parts = [as_table(&mut step, row), as_table(&mut step, 2)];
+    let rows = step.add(Op::Concatenate(0), &parts);
+    let as_vector = |graph: &mut Graph, id| graph.add(Op::View(AffineMap::broadcast(&[], &[1], &[])), &[id]);
+    let parts = [as_vector(&mut step, 1), as_vector(&mut step, zero)];
+    let positions = step.add(Op::Concatenate(0), &parts);
+    let scattered = step.add(Op::Scatter([n].as_slice().into()), &[rows, positions]);
+    let result = step.add(Op::Binary(Binary::Add), &[sum, scattered]);
+    let scan = Scan { body: Arc::new(step.finish(&[result])), carries: 1, inputs: 1, length: n, reverse: false };
+    let mut graph = Graph::new(&[table, vector(n)], 0);
+    let steps = graph.add(Op::Iota(n), &[]);
+    let scan = graph.add(Op::Scan(Arc::new(scan)), &[0, steps, 1]);
+    let result = graph.add(Op::Output(0), &[scan]);
+    let body = graph.finish(&[result]);
+    let procedure = lower_in_place(&body);
+    assert!(steps_of(&procedure).changes(0));
+    // Neither of the rows is stored before it is added.
+    assert!(written(&procedure) <= n * n + n * (2 * n + 8), "{}", written(&procedure));
+    let arguments = || {
+        let numbers = |count: usize| (0..count).map(|k| (k % 7) as f64).collect();
+        vec![Array::from_vec(&[n, n], numbers(n * n)), Array::from_vec(&[n], numbers(n))]
+    };
+    let expected = crate::term::interpret::interpret::<Concrete>(&body, arguments());
+    let program = crate::engine::cpu::Program::new(&body, &Cpu::default().threads(1)).unwrap();
+    let found = program.run(&arguments()).unwrap();
+    (0..n * n).for_each(|at| assert_eq!(found[0].element(at), expected[0].element(at), "element {at}"));
 }
 
 #[test]
