@@ -4,6 +4,7 @@
 //! stored where it must be: results, what a reduction results in, what is read at computed positions, operands of what
 //! runs on whole buffers; and where computing it once and reading it back costs less than computing it at each use.
 
+use crate::affine::AffineMap;
 use crate::algebra::Contraction;
 use crate::operation::{Binary, Unary};
 use crate::shape::{Shape, size, steps};
@@ -178,6 +179,21 @@ pub(crate) fn strided_source(body: &Body, mut id: NodeId) -> NodeId {
     id
 }
 
+/// Elements of a line of the cache.
+const LINE: i64 = 8;
+
+/// Whether a read at computed positions goes along rows of a view whose elements lie apart in memory, and reads more than the view
+/// has: then the view is copied first.
+fn reads_apart(body: &Body, node: &Node) -> bool {
+    let view = body.node(node.args[0]);
+    let Op::View(map) = &view.op else { return false };
+    let (last, indexed) = (map.result().len().checked_sub(1), node.args.len() - 1);
+    let Some(last) = last.filter(|&last| last >= indexed && map.result()[last] > 1) else { return false };
+    let strides = crate::shape::strides(map.source());
+    let stride: i64 = strides.iter().enumerate().map(|(row, &stride)| stride as i64 * map.coefficient(row, last)).sum();
+    stride.abs() >= LINE && node.ty().size() / 2 >= view.ty().size()
+}
+
 /// For each node, whether it is stored; of parameters and constants, whether they are read as buffers is not said here.
 pub(crate) fn stored(body: &Body) -> Vec<bool> {
     decided(body, true)
@@ -222,7 +238,10 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
             let domain = term_hash(&(&node.ty().shape, depths[at]));
             let nest = if own.iter().any(|place| place.domain == domain) { 0.0 } else { NEST };
             let storing = costs[at] * own_size + 2.0 * own_size + evaluated + nest;
-            stored[at] = own.len() > USES || costs[at] * evaluated > storing;
+            // Of a value that is repeated, the value is.
+            let repeats = |map: &AffineMap| size(map.source()) < size(map.result()) && !map.ignored().is_empty();
+            let is_repeated = matches!(&node.op, Op::View(map) if repeats(map));
+            stored[at] = own.len() > USES || !is_repeated && costs[at] * evaluated > storing;
         }
         match classes[at] {
             Class::Pointwise | Class::Reducing | Class::Parts | Class::Writing => {
@@ -237,7 +256,8 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
                 };
                 for (position, &arg) in node.args.iter().enumerate() {
                     if node.op == Op::Gather && position == 0 {
-                        stored[strided_source(body, arg) as usize] |= gathers_count;
+                        let read = if reads_apart(body, node) { arg } else { strided_source(body, arg) };
+                        stored[read as usize] |= gathers_count;
                         continue;
                     }
                     if node.op == Op::ScatterSet && position == 0 {
