@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from kernels import REFERENCES
+from kernels import IN_C, REFERENCES
 
 HERE = pathlib.Path(__file__).parent
 # Loops over rows and elements, where others copy whole arrays.
@@ -30,7 +30,8 @@ def tools(kernel):
     reference = REFERENCES[kernel]
     # A kernel that best.py lacks is as the reference has it.
     has_best = bool(reference.jax) or f"def {kernel}(" in (HERE / "best.py").read_text()
-    return ["deltaray", *["reference"] * bool(reference.jax), *["best"] * has_best, *["numpy"] * bool(reference.numpy)]
+    has = {"reference": reference.jax, "best": has_best, "numpy": reference.numpy, "c": kernel in IN_C}
+    return ["deltaray", *[tool for tool, is_there in has.items() if is_there]]
 
 
 def run(command, core, minutes):
@@ -107,19 +108,19 @@ def main():
         "",
         "Medians in milliseconds on one core, value / value and gradient. \"Reference\" is JAX as the tests of DaCe have it, \"best\" as "
         "one would write it for speed (`npbench/best.py`); behind both, how many times as long value and gradient take as ours. "
-        "NumPy has values only. Written by `scripts/compare --npbench`, which runs the tools in turns; ratios are comparable, "
+        "NumPy and C (`npbench/kernels.c`, gcc -O3 -march=native) have values only; behind C is how many times as long ours takes. Written by `scripts/compare --npbench`, which runs the tools in turns; ratios are comparable, "
         "times are this machine's.",
         "",
         f"{versions}; medians of {options.rounds} rounds; f64; – is a tool that has no such kernel, or took longer than "
         f"{options.minutes:g} minutes; ≠ one whose sums differ from ours.",
     ]
     for preset in options.presets.split(","):
-        text += ["", f"## {preset}", "", "| kernel | deltaray | reference | best | NumPy |", "|---|--:|--:|--:|--:|"]
-        ratios, long, behind = [], [], []
+        text += ["", f"## {preset}", "", "| kernel | deltaray | reference | best | NumPy | C |", "|---|--:|--:|--:|--:|--:|"]
+        ratios, long, behind, slow = [], [], [], []
         for kernel in chosen:
             own = of(preset, kernel, "deltaray")
             if not own:
-                text.append(f"| {kernel} | – | – | – | – |")
+                text.append(f"| {kernel} | – | – | – | – | – |")
                 continue
             if own[1] > 4 * own[0]:
                 long.append(f"{kernel} {own[1] / own[0]:.1f}")
@@ -136,12 +137,18 @@ def main():
                 if tool == "best" and other[1] < own[1]:
                     behind.append(f"{kernel} {own[1] / other[1]:.1f}")
             other = of(preset, kernel, "numpy")
-            text.append(row + (f" {number(other[0])} |" if other else " – |"))
+            row += f" {number(other[0])} |" if other else " – |"
+            other = of(preset, kernel, "c")
+            sign = " ≠" if differs(preset, kernel, "c") else ""
+            text.append(row + (f" {number(other[0])} (×{own[0] / other[0]:.2g}){sign} |" if other else " – |"))
+            if other and own[0] > 1.5 * other[0]:
+                slow.append(f"{kernel} {own[0] / other[0]:.1f}")
         if ratios:
             mean = statistics.geometric_mean(ratios)
             text += ["", f"Loops over rows and elements: {mean:.3g} times the reference's speed, geometric mean of {len(ratios)}."]
         text += ["", f"Value and gradient take more than four times the value: {', '.join(long) or 'none'}."]
-        text += ["", f"They take longer than the best JAX, so many times as long: {', '.join(behind) or 'none'}."]
+        text += ["", f"The value takes more than 1.5 times as long as C: {', '.join(slow) or 'none'}."]
+        text += ["", f"Value and gradient take longer than the best JAX, so many times as long: {', '.join(behind) or 'none'}."]
     pathlib.Path(options.out).write_text("\n".join(text) + "\n")
     print("\n".join(text))
 

@@ -74,6 +74,19 @@ TABLE = {
 
 REFERENCES = {name: Reference(*fields) for name, fields in TABLE.items()}
 
+# The result of each kernel of kernels.c, from the arrays that it has changed and the room for results, whose sum is compared.
+IN_C = {name: lambda x, out: x[0] for name in ("cholesky", "seidel_2d", "adi", "floyd_warshall", "jacobi_1d", "jacobi_2d", "heat_3d")}
+IN_C |= {name: lambda x, out: x[1] for name in ("syrk", "trmm")}
+IN_C |= {name: lambda x, out: x[2] for name in ("symm", "fdtd_2d")}
+IN_C |= {
+    "ludcmp": lambda x, out: out[: len(x[1])],
+    "trisolv": lambda x, out: out[: len(x[1])],
+    "deriche": lambda x, out: out[: x[0].size],
+    "atax": lambda x, out: out[: len(x[1])],
+    "bicg": lambda x, out: out[x[0].shape[1] :][: len(x[2])],
+    "gesummv": lambda x, out: out[: len(x[2])],
+}
+
 
 def spacing(x):
     """The distance of neighbours in a cavity of length 2."""

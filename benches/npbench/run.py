@@ -1,19 +1,21 @@
 """Times one kernel of NPBench in another tool, on the arrays that the example wrote.
 
-    python run.py (reference|best|numpy) KERNEL FOLDER [--dace PATH]
+    python run.py (reference|best|numpy|c) KERNEL FOLDER [--dace PATH]
 
 Prints milliseconds of the value, and of the value with the gradient, the value, and the sum of the gradient's squares; of NumPy
-the first alone.
+the first alone, and of C the first and the third.
 """
 
 import argparse
 import ast
+import ctypes
 import pathlib
+import subprocess
 import time
 
 import numpy as np
 
-from kernels import REFERENCES
+from kernels import IN_C, REFERENCES
 
 
 def arguments(folder):
@@ -66,6 +68,38 @@ def in_numpy(dace, name, arrays, steps):
     print(max(best(run) - copies, 0.0), "nan nan nan")
 
 
+def compiled():
+    """The kernels in C."""
+    source = pathlib.Path(__file__).parent / "kernels.c"
+    library = pathlib.Path(__file__).parents[2] / "target" / "compare" / "kernels.so"
+    if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
+        subprocess.run(["gcc", "-O3", "-march=native", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True)
+    return ctypes.CDLL(str(library))
+
+
+def in_c(name, arrays, steps):
+    run = getattr(compiled(), name)
+    extents = [extent for array in arrays for extent in array.shape]
+    extents, steps = [(ctypes.c_long * max(len(numbers), 1))(*numbers) for numbers in (extents, steps)]
+    copies = [array.copy() for array in arrays]
+    pointer = ctypes.POINTER(ctypes.c_double)
+    pointers = (pointer * len(copies))(*[copy.ctypes.data_as(pointer) for copy in copies])
+    out = np.zeros(2 * max(array.size for array in arrays))
+
+    def fresh():
+        for copy, array in zip(copies, arrays):
+            np.copyto(copy, array)
+
+    def whole():
+        fresh()
+        run(pointers, extents, steps, out.ctypes.data_as(pointer))
+
+    alone = max(best(whole) - best(fresh), 0.0)
+    whole()
+    result = IN_C[name](copies, out)
+    print(alone, "nan", float(result.sum()), "nan")
+
+
 def in_jax(tool, dace, name, arrays, steps):
     import jax
     import jax.numpy as jnp
@@ -100,7 +134,7 @@ def in_jax(tool, dace, name, arrays, steps):
 
 
 parser = argparse.ArgumentParser()
-parser.add_argument("tool", choices=["reference", "best", "numpy"])
+parser.add_argument("tool", choices=["reference", "best", "numpy", "c"])
 parser.add_argument("kernel")
 parser.add_argument("folder", type=pathlib.Path)
 parser.add_argument("--dace", required=True)
@@ -108,5 +142,7 @@ options = parser.parse_args()
 given = arguments(options.folder)
 if options.tool == "numpy":
     in_numpy(options.dace, options.kernel, *given)
+elif options.tool == "c":
+    in_c(options.kernel, *given)
 else:
     in_jax(options.tool, options.dace, options.kernel, *given)
