@@ -2,6 +2,7 @@
 
 use super::code::Scratch;
 use super::machine::{Machine, Workspace};
+use super::sweeps::kept_carries;
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::concrete::{Failure, OutOfMemory};
@@ -20,6 +21,9 @@ pub(super) struct CompiledLoop {
     carries: Vec<usize>,
     /// The carries that steps change where they are.
     in_place: Vec<bool>,
+    /// Carries that are outputs too, as they were before the step: the positions of both, and the bytes of a slice. They are written
+    /// where they will be read and stay.
+    stacked: Vec<(usize, usize, usize)>,
     /// The positions, among the step's arguments and results, of slices, and the bytes of those.
     slices: Vec<(usize, usize)>,
 }
@@ -76,6 +80,10 @@ impl CompiledLoop {
             length: scan.length,
             reverse: scan.reverse,
             slices: read.chain(written).collect(),
+            stacked: kept_carries(&repeated.step, carries, step.results - carries)
+                .into_iter()
+                .map(|(output, carry)| (arguments + carries + output, carry, of(repeated.arguments[carry])))
+                .collect(),
             in_place: (0..carries).map(|carry| repeated.step.changes(carry)).collect(),
             step,
             carries: repeated.arguments[..carries].iter().map(|&id| of(id)).collect(),
@@ -159,6 +167,13 @@ impl CompiledLoop {
         for left in (0..self.length).rev() {
             for (carry, place) in places.iter().enumerate() {
                 pointers[arguments + carry] = place[left % 2];
+            }
+            if left > 0 {
+                for &(slice, carry, bytes) in &self.stacked {
+                    let slice = pointers[slice];
+                    let next = if self.reverse { slice.wrapping_sub(bytes) } else { slice.wrapping_add(bytes) };
+                    pointers[arguments + carry] = next;
+                }
             }
             let (read, written) = pointers.split_at(arguments);
             // SAFETY: slices are inside of their arrays, and the carries that are read are not those that are written.

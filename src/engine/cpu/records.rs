@@ -52,9 +52,9 @@ impl Records {
     /// When there is no memory.
     #[inline]
     pub(super) fn reserve(&mut self, count: usize, bytes: usize) -> Result<(), OutOfMemory> {
-        match count.checked_mul(bytes) {
-            Some(all) if all <= self.lines.len() * size_of::<Line>() => Ok(()),
-            all => self.grow(all.unwrap_or(usize::MAX)),
+        match self.has_room(count, bytes) {
+            true => Ok(()),
+            false => self.grow(count.checked_mul(bytes).unwrap_or(usize::MAX)),
         }
     }
 
@@ -72,6 +72,17 @@ impl Records {
         self.lines.try_reserve_exact(more).map_err(|_| out_of_memory())?;
         self.lines.resize(have + more, Line::ZERO);
         Ok(())
+    }
+
+    /// Whether there is room for so many records of so many bytes.
+    #[inline]
+    pub(super) fn has_room(&self, count: usize, bytes: usize) -> bool {
+        count.checked_mul(bytes).is_some_and(|all| all <= self.bytes())
+    }
+
+    /// The bytes that there is room for.
+    pub(super) fn bytes(&self) -> usize {
+        self.lines.len() * size_of::<Line>()
     }
 
     /// Where the records begin.

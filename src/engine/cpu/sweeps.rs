@@ -1,8 +1,8 @@
 //! Loops that are gone through several times, or end by a condition, in the order of [`schedule`].
 //!
 //! What a step keeps it writes into a record of the sweep's tape, where later sweeps read it. Carries take turns between
-//! two places, but for those that the step changes in place; captures, other first carries and slices are read and written
-//! where they are.
+//! two places, but for those that the step changes in place, and those that it keeps as they were before it: these are written where
+//! they will be kept. Captures, other first carries and slices are read and written where they are.
 
 use super::code::Scratch;
 use super::loops::copy_apart;
@@ -12,7 +12,7 @@ use super::threads::Worker;
 use super::vector::Instructions;
 use crate::concrete::{Failure, OutOfMemory};
 use crate::engine::arrays::{Line, bytes, lines};
-use crate::kernel::{BufferId, Sweeps};
+use crate::kernel::{BufferId, Procedure, Source, Sweeps};
 use crate::shape::Type;
 use crate::term::schedule::{self, Counts, Runner};
 use crate::term::{Checkpoints, Steps};
@@ -47,6 +47,8 @@ struct CompiledSweep {
     /// Where what it keeps is in a record, and whether it is read. What is not is in one record for all steps, behind the
     /// rest.
     keeps: Vec<(usize, bool)>,
+    /// What it keeps that is a carry before the step: the positions of the two.
+    carried: Vec<(usize, usize)>,
     /// Bytes of a record of what is read, and of one of everything.
     record: usize,
     all: usize,
@@ -275,6 +277,7 @@ impl CompiledSweep {
             in_place: (0..sweep.carries).map(|carry| lowered.bodies[at].changes(carry)).collect(),
             slices: read.chain(written).collect(),
             reads: reads.collect(),
+            carried: kept_carries(&lowered.bodies[at], sweep.carries, sweep.keeps),
             keeps,
             record,
             all: all.bytes,
@@ -298,6 +301,15 @@ impl CompiledSweep {
             unsafe { copy_apart(pointers[carry], to(carry), bytes) };
         }
     }
+}
+
+/// What a step keeps that is a carry as it was before, and not changed in place: the positions of both.
+pub(super) fn kept_carries(step: &Procedure, carries: usize, keeps: usize) -> Vec<(usize, usize)> {
+    let carry_of = |kept: usize| match step.buffers[step.origin(step.results[carries + kept]) as usize].source {
+        Source::Parameter(carry) if carry < carries && !step.changes(carry) => Some((kept, carry)),
+        _ => None,
+    };
+    (0..keeps).filter_map(carry_of).collect()
 }
 
 /// A loop that is being run.
@@ -332,6 +344,21 @@ impl SweepSpace {
                 turns.wrapping_add(self.turn * sweep.state.bytes + sweep.state.offsets[carry])
             }
         }
+    }
+
+    /// Makes room on the tape for so many steps. Carries that are there stay there.
+    fn reserve(&mut self, sweep: &CompiledSweep, steps: usize) -> Result<(), OutOfMemory> {
+        let (before, bytes) = (self.tape.start(), self.tape.bytes());
+        self.tape.reserve(steps, sweep.record)?;
+        let now = self.tape.start();
+        for &(_, carry) in &sweep.carried {
+            let pointer = &mut self.step.pointers[carry];
+            let offset = pointer.addr().wrapping_sub(before.addr());
+            if offset < bytes {
+                *pointer = now.wrapping_add(offset);
+            }
+        }
+        Ok(())
     }
 
     /// Has the next step read what the last one wrote.
@@ -403,13 +430,29 @@ impl Runner for Running<'_> {
             let dropped = space.dropped.as_mut_ptr().cast::<u8>();
             let mut record = dropped;
             if keeps {
-                space.tape.reserve(at + 1, compiled.record).map_err(failure)?;
+                space.reserve(compiled, at + 1).map_err(failure)?;
                 record = space.tape.start().wrapping_add(at * compiled.record);
                 space.kept += 1;
             }
             let first = compiled.first_result() + compiled.starts.len();
             for (pointer, &(offset, is_read)) in space.step.pointers[first..].iter_mut().zip(&compiled.keeps) {
                 *pointer = if is_read { record } else { dropped }.wrapping_add(offset);
+            }
+            // Every other sweep goes backwards.
+            let next = if sweep % 2 == 0 { Some(at + 1) } else { at.checked_sub(1) };
+            let next = next.filter(|&next| keeps && space.tape.has_room(next + 1, compiled.record));
+            let next = next.map(|next| space.tape.start().wrapping_add(next * compiled.record));
+            for &(kept, carry) in &compiled.carried {
+                let (offset, is_read) = compiled.keeps[kept];
+                let pointers = &mut space.step.pointers;
+                if !(keeps && is_read) {
+                    // Nothing needs it: it is not copied to where it is.
+                    pointers[first + kept] = pointers[carry];
+                } else if let Some(next) = next.map(|next| next.wrapping_add(offset))
+                    && pointers[carry] != next
+                {
+                    pointers[compiled.first_result() + carry] = next;
+                }
             }
         }
         // SAFETY: slices are inside of their arrays, records inside of the tapes; the carries that are read are not those

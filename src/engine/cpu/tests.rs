@@ -93,6 +93,33 @@ fn a_loop_of_no_steps_ends_with_what_it_begins_with() {
     assert_eq!(found, [first]);
 }
 
+/// Arrays that are too large for instructions on registers: what a loop carries, of which one array is an output as it was before
+/// the step, one twice, and one is both the other's next value and an output.
+#[test]
+fn carries_that_are_outputs_are_those_before_each_step() {
+    let n = 3000;
+    let row = Type::new(DType::F64, &[n]);
+    for (length, reverse) in (1..5).flat_map(|length| [(length, false), (length, true)]) {
+        let mut step: Graph = Graph::new(&[row.clone(), row.clone(), row.clone()], 0);
+        let half = step.add(Op::Constant(Array::full(&[n], Value::F64(0.5))), &[]);
+        let product = step.add(Op::Binary(Binary::Mul), &[0, half]);
+        let sum = step.add(Op::Binary(Binary::Add), &[product, 2]);
+        // The second carry gets what the first was.
+        let body = Arc::new(step.finish(&[sum, 0, 0, 1, 0]));
+        let inputs = Type::new(DType::F64, &[length, n]);
+        let mut graph: Graph = Graph::new(&[row.clone(), row.clone(), inputs], 0);
+        let scan = graph.add(Op::Scan(Arc::new(Scan { body, carries: 2, inputs: 1, length, reverse })), &[0, 1, 2]);
+        let outputs: Vec<_> = (0..5).map(|position| graph.add(Op::Output(position), &[scan])).collect();
+        let body = graph.finish(&outputs);
+        let arguments = [some(DType::F64, &[n]), some(DType::F64, &[n]), some(DType::F64, &[length, n])];
+        let expected = run(&body, arguments.to_vec()).expect("there is memory");
+        let program = Program::new(&body, &Cpu::default()).expect("there is memory");
+        for _ in 0..2 {
+            assert_eq!(program.run(&arguments).expect("there is memory"), expected, "{length} {reverse}");
+        }
+    }
+}
+
 #[test]
 fn small_matrices_are_laid_out_with_their_batch_innermost() {
     // Powers of 100 matrices of four rows and columns, and of one, which stays as it is.
