@@ -4,8 +4,12 @@ use super::writer::{Handle, Writer};
 use super::{elementwise, indexing, loops, sweeps, views};
 use crate::algebra::{Contraction, Label};
 use crate::error::Result;
+use crate::kernel::scattered_onto;
+use crate::operation::{Binary, Unary};
 use crate::shape::Axes;
+use crate::term::distinct::are_distinct;
 use crate::term::{Body, NodeId, Op};
+use std::collections::{HashMap, HashSet};
 
 /// Which nodes the results need.
 fn needed(body: &Body) -> Vec<bool> {
@@ -19,19 +23,46 @@ fn needed(body: &Body) -> Vec<bool> {
     needed
 }
 
+/// Sums and differences that add what is zero but at some positions, which is needed for that alone, with the target and the scatter:
+/// only these positions of the target change.
+fn added(body: &Body) -> HashMap<NodeId, (NodeId, NodeId)> {
+    let uses = body.use_counts();
+    let sums = (0..body.nodes.len() as NodeId).filter_map(|id| Some((id, scattered_onto(body, &uses, id)?)));
+    let is_scatter = |&(_, (_, scatter)): &(NodeId, (NodeId, NodeId))| {
+        let node = body.node(scatter);
+        matches!(node.op, Op::Scatter(_)) && node.args.len() > 1
+    };
+    sums.filter(is_scatter).collect()
+}
+
 /// Writes a body's operations where the writer is, on these arguments, and results in its results.
 pub(super) fn body(writer: &mut Writer, body: &Body, arguments: &[Handle]) -> Result<Vec<Handle>> {
     debug_assert_eq!(arguments.len(), body.arity());
     let needed = needed(body);
+    let added = added(body);
+    // Scatters that sums add where the target is, and nothing else.
+    let of_sums: HashSet<NodeId> = added.values().map(|&(_, scatter)| scatter).collect();
     // The outputs of each node: none of those that nobody needs.
     let mut values: Vec<Vec<Handle>> = arguments.iter().map(|argument| vec![argument.clone()]).collect();
     for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
         let outputs = match &node.op {
             _ if !needed[at] => Vec::new(),
             Op::Output(position) => vec![values[node.args[0] as usize][*position].clone()],
+            _ if of_sums.contains(&(at as NodeId)) => Vec::new(),
+            Op::Binary(op) if let Some(&(target, scatter)) = added.get(&(at as NodeId)) => {
+                let of = |id: NodeId| &values[id as usize][0];
+                let (updates, indices) = (of(body.node(scatter).args[0]), &body.node(scatter).args[1..]);
+                let indices: Vec<&Handle> = indices.iter().map(|&index| of(index)).collect();
+                let updates = match op {
+                    Binary::Sub => elementwise::unary(writer, Unary::Neg, updates),
+                    _ => updates.clone(),
+                };
+                vec![indexing::scatter_add(writer, of(target), &updates, &indices)?]
+            }
             op => {
                 let operands: Vec<&Handle> = node.args.iter().map(|&arg: &NodeId| &values[arg as usize][0]).collect();
-                let outputs = operation(writer, op, &operands)?;
+                let differ = *op == Op::ScatterSet && are_distinct(body, &node.args[2..]);
+                let outputs = operation(writer, op, &operands, differ)?;
                 let types = || outputs.iter().map(|output| &output.ty);
                 debug_assert!(types().eq(&node.types), "{op:?}: {:?}", types().collect::<Vec<_>>());
                 outputs
@@ -42,7 +73,8 @@ pub(super) fn body(writer: &mut Writer, body: &Body, arguments: &[Handle]) -> Re
     Ok(body.results.iter().map(|&result| values[result as usize][0].clone()).collect())
 }
 
-fn operation(writer: &mut Writer, op: &Op, operands: &[&Handle]) -> Result<Vec<Handle>> {
+/// The outputs of an operation, of whose positions it is known whether they `differ`.
+fn operation(writer: &mut Writer, op: &Op, operands: &[&Handle], differ: bool) -> Result<Vec<Handle>> {
     let one = match op {
         Op::Constant(array) => writer.constant(array),
         Op::Iota(n) => writer.iota(&[*n], 0),
@@ -57,7 +89,7 @@ fn operation(writer: &mut Writer, op: &Op, operands: &[&Handle]) -> Result<Vec<H
         Op::Concatenate(axis) => writer.concatenate(operands, *axis),
         Op::Gather => indexing::gather(writer, operands[0], &operands[1..]),
         Op::Scatter(extents) => indexing::scatter(writer, operands[0], &operands[1..], extents)?,
-        Op::ScatterSet => indexing::scatter_set(writer, operands[0], operands[1], &operands[2..])?,
+        Op::ScatterSet => indexing::scatter_set(writer, operands[0], operands[1], &operands[2..], differ)?,
         Op::Reduce(reduction, axes) => writer.reduce(*reduction, operands[0], axes),
         Op::ArgReduce(extreme, axis) => indexing::arg_reduce(writer, *extreme, operands[0], *axis)?,
         Op::ArgSort(order, axis) => indexing::arg_sort(writer, *order, operands[0], *axis)?,

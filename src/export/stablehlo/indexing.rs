@@ -54,14 +54,24 @@ pub(super) fn scatter(writer: &mut Writer, updates: &Handle, indices: &[&Handle]
     let places = first.ty.rank();
     let mut shape = Shape::from_slice(extents);
     shape.extend_from_slice(&updates.ty.shape[places..]);
-    let ty = Type { dtype: updates.ty.dtype, shape };
-    let zeros = writer.zeros(&ty);
-    if Writer::is_empty(&ty) || Writer::is_empty(&updates.ty) {
-        return Ok(zeros);
+    let zeros = writer.zeros(&Type { dtype: updates.ty.dtype, shape });
+    scatter_add(writer, &zeros, updates, indices)
+}
+
+/// A target, to which updates are added at positions, of which there are some arrays; those outside are ignored.
+pub(super) fn scatter_add(
+    writer: &mut Writer,
+    target: &Handle,
+    updates: &Handle,
+    indices: &[&Handle],
+) -> Result<Handle> {
+    if Writer::is_empty(&target.ty) || Writer::is_empty(&updates.ty) {
+        return Ok(target.clone());
     }
+    let places = indices[0].ty.rank();
     let indexing = Indexing { positions: places, indexed: indices.len(), whole: updates.ty.rank() - places };
     let rows = rows(writer, indices);
-    writer.scatter(&zeros, &rows, updates, &indexing, adding)
+    writer.scatter(target, &rows, updates, &indexing, adding)
 }
 
 /// What a scatter does that adds to elements.
@@ -70,27 +80,27 @@ pub(super) fn adding(writer: &mut Writer, operands: &[Handle]) -> Handle {
     writer.elementwise(operation, &[&operands[0], &operands[1]])
 }
 
-/// A target, into which updates are written at positions, of several at one position the last; those outside are ignored.
+/// A target, into which updates are written at positions, which may be known to differ, of several at one position the last; those
+/// outside are ignored.
 pub(super) fn scatter_set(
     writer: &mut Writer,
     target: &Handle,
     updates: &Handle,
     indices: &[&Handle],
+    differ: bool,
 ) -> Result<Handle> {
     let Some(first) = indices.first() else { return Ok(updates.clone()) };
     if Writer::is_empty(&target.ty) || Writer::is_empty(&updates.ty) {
         return Ok(target.clone());
     }
     let places = &first.ty.shape;
-    let indexing =
-        Indexing { positions: places.len(), indexed: indices.len(), whole: target.ty.rank() - indices.len() };
     let mut indices: Vec<Handle> = indices.iter().map(|&index| index.clone()).collect();
-    if size(places) > 1 {
+    if !differ && size(places) > 1 {
         // StableHLO leaves open which of several is written: all but the last go outside.
         let counted = writer.iota(&[size(places)], 0);
         let numbers = writer.reshape(&counted, places);
         let none = writer.filled(DType::I64, &target.ty.shape[..indices.len()], -1);
-        let only = Indexing { whole: 0, ..indexing };
+        let only = Indexing { positions: places.len(), indexed: indices.len(), whole: 0 };
         let positions = rows(writer, &indices.iter().collect::<Vec<_>>());
         let last = writer.scatter(&none, &positions, &numbers, &only, |writer, operands| {
             writer.elementwise("maximum", &[&operands[0], &operands[1]])
@@ -100,7 +110,10 @@ pub(super) fn scatter_set(
         let outside = writer.filled(DType::I64, places, -1);
         indices[0] = writer.select(&stays, &indices[0], &outside);
     }
-    let rows = rows(writer, &indices.iter().collect::<Vec<_>>());
+    let indices: Vec<&Handle> = indices.iter().collect();
+    let whole = target.ty.rank() - indices.len();
+    let indexing = Indexing { positions: places.len(), indexed: indices.len(), whole };
+    let rows = rows(writer, &indices);
     writer.scatter(target, &rows, updates, &indexing, |_, operands| operands[1].clone())
 }
 

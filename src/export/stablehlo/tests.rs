@@ -84,6 +84,40 @@ fn other_reads_are_gathers_and_scatters() -> crate::Result<()> {
     Ok(())
 }
 
+#[test]
+fn writes_change_their_target() -> crate::Result<()> {
+    let graph = || {
+        Graph::<crate::term::Never>::new(
+            &[Type::new(DType::F64, &[5]), Type::new(DType::F64, &[3]), Type::new(DType::I64, &[3])],
+            0,
+        )
+    };
+    let written = |positions: &str, op: Op| -> crate::Result<String> {
+        let mut graph = graph();
+        let positions = if positions == "counted" { graph.add(Op::Iota(3), &[]) } else { 2 };
+        let result = match op {
+            Op::ScatterSet => graph.add(op, &[0, 1, positions]),
+            op => {
+                let added = graph.add(Op::Scatter([5].as_slice().into()), &[1, positions]);
+                graph.add(op, &[0, added])
+            }
+        };
+        stablehlo(Program::new("one", graph.finish(&[result])))
+    };
+    use crate::operation::Binary;
+    let added = written("given", Op::Binary(Binary::Add))?;
+    assert_eq!(operations(&added), ["reshape", "scatter", "add"], "{added}");
+    assert!(added.contains("\"stablehlo.scatter\"(%p0"), "{added}");
+    let taken = written("given", Op::Binary(Binary::Sub))?;
+    assert_eq!(operations(&taken), ["negate", "reshape", "scatter", "add"], "{taken}");
+    let counted = written("counted", Op::ScatterSet)?;
+    assert_eq!(operations(&counted), ["iota", "reshape", "scatter"], "{counted}");
+    // Of positions that may be equal the last one is found first.
+    let given = written("given", Op::ScatterSet)?;
+    assert!(operations(&given).contains(&"maximum"), "{given}");
+    Ok(())
+}
+
 /// Where row-major positions outside can't be counted, each axis is read at 0 there.
 #[test]
 fn far_reads_are_gathers_at_positions_that_are_counted_inside_only() -> crate::Result<()> {
