@@ -1,4 +1,4 @@
-"""Times the kernels of examples/npbench here, in JAX and in NumPy, in turns, and writes what was found to NPBENCH.md.
+"""Times the kernels of examples/npbench here, in JAX, in NumPy and in C, in turns, and writes what was found to NPBENCH.md.
 
     python compare.py BINARY --dace PATH [--presets S,M] [--rounds N] [--minutes N] [KERNEL...]
 
