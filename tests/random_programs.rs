@@ -22,6 +22,8 @@ use random::compare::{Pipeline, Report, Suite, Verdict};
 use random::frequency::Frequency;
 use random::generate::Case;
 use random::pipelines::{everything, value};
+use random::stages::Stages;
+use random::undone::puts_back;
 use random::writes;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -116,7 +118,22 @@ fn every_construct_is_common() {
     let mut frequency = Frequency::default();
     (0..2000).for_each(|position| frequency.count(&Case::from_seed(seed_at(1, position))));
     let rare = frequency.rarer_than(SHARE);
-    assert!(rare.is_empty(), "in too few programs: {rare:?}\n{}", frequency.table());
+    println!("{}", frequency.table());
+    assert!(rare.is_empty(), "in too few programs: {rare:?}");
+}
+
+/// Derivatives put back what loops wrote over, where that is less than keeping the array of each step.
+#[test]
+fn arrays_are_put_back_often() {
+    const COUNT: u64 = 1000;
+    let puts_back_in_reverse = |position: &u64| {
+        let case = Case::from_seed(seed_at(1, *position));
+        let stages = Stages::of(&case.body);
+        !puts_back(stages.bulk()) && puts_back(stages.reverse())
+    };
+    let often = (0..COUNT).filter(puts_back_in_reverse).count();
+    println!("the derivatives of {often} programs of {COUNT} put elements back");
+    assert!(often as f64 >= SHARE * COUNT as f64, "of {often} programs of {COUNT}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! An instance of arrays that does one thing wrong, when told to.
 
+use super::random::arrays::full;
+use super::random::undone::restoring;
 use deltaray::affine::AffineMap;
 use deltaray::algebra::{
     Algebra, Contraction, CustomFunction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction,
@@ -9,7 +11,7 @@ use deltaray::dual::{Dual, DualArray};
 use deltaray::error::Error;
 use deltaray::operation::{Binary, Comparison, Unary};
 use deltaray::shape::{DType, Shape, Type, Value};
-use deltaray::term::{Body, Scan, Steps, Sweeps};
+use deltaray::term::{Body, Graph, NodeId, Op, Scan, Steps, Sweeps};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -45,6 +47,10 @@ pub enum Wrong {
     TurnsLastInput,
     /// The first carry of a loop starts from zeros.
     ForgetsCarry,
+    /// What loops put back into an array is one further along the first axis.
+    PutsBackFurther,
+    /// What loops put back into an array is what the next step should.
+    PutsBackLater,
     /// A conditional runs the other side.
     TurnsBranch,
     /// The result moves as that of another operation would.
@@ -265,6 +271,16 @@ impl<A: Instance> Algebra for Mutated<A> {
         let turned = Arc::new(Scan { reverse: !scan.reverse, ..Scan::clone(scan) });
         match (WRONG.get(), inputs.last_mut(), carries.first_mut()) {
             (Wrong::TurnsScan, ..) => return A::scan(&turned, carries, inputs, captures),
+            (Wrong::PutsBackFurther, ..) => {
+                return A::scan(&Arc::new(put_back_further(scan)), carries, inputs, captures);
+            }
+            (Wrong::PutsBackLater, ..) => {
+                for write in restoring(&scan.body, scan.carries) {
+                    let input = &mut inputs[scan.body.node(write).args[1] as usize - scan.carries];
+                    let step = if scan.reverse { -1 } else { 1 };
+                    *input = A::view(input.clone(), &AffineMap::along(&A::shape(input), 0, step, 1, scan.length));
+                }
+            }
             (Wrong::TurnsLastInput, Some(input), _) if scan.length > 0 => {
                 let count = scan.length;
                 *input = A::view(input.clone(), &AffineMap::along(&A::shape(input), 0, count as i64 - 1, -1, count));
@@ -325,4 +341,21 @@ impl<A: Instance> Algebra for Mutated<A> {
 pub fn turned(sweeps: &Sweeps) -> Sweeps {
     let counted = matches!(sweeps.steps, Steps::Count(_));
     Sweeps { reverse: sweeps.reverse != counted, ..sweeps.clone() }
+}
+
+/// The loop that puts elements back one further along the first axis.
+fn put_back_further(scan: &Scan) -> Scan {
+    let (body, wrong) = (&scan.body, restoring(&scan.body, scan.carries));
+    let mut graph = Graph::like(body);
+    let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
+    for (at, node) in (0..).zip(body.nodes()).skip(body.arity()) {
+        let mut args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
+        if wrong.contains(&at) {
+            let one = graph.add(Op::Constant(full(graph.ty(args[2]), 1.0)), &[]);
+            args[2] = graph.add(Op::Binary(Binary::Add), &[args[2], one]);
+        }
+        ids.push(graph.add(node.op.clone(), &args));
+    }
+    let results: Vec<NodeId> = body.results().iter().map(|&id| ids[id as usize]).collect();
+    Scan { body: Arc::new(graph.finish(&results)), ..scan.clone() }
 }

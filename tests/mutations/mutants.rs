@@ -237,6 +237,8 @@ fn transposed(list: &mut List) {
     push("loops", "sweeps in the other direction", Wrong::TurnsSweeps);
     push("loops", "last residual in the other direction", Wrong::TurnsLastInput);
     push("loops", "first carried cotangent forgotten", Wrong::ForgetsCarry);
+    push("loops", "elements put back one further", Wrong::PutsBackFurther);
+    push("loops", "elements put back of the step after", Wrong::PutsBackLater);
     push("loops", "backward conditional on the other side", Wrong::TurnsBranch);
 }
 

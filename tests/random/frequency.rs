@@ -33,6 +33,7 @@ pub const CONSTRUCTS: &[&str] = &[
     "integers",
     "integer quotient or remainder",
     "comparison",
+    "moving bound",
     "booleans",
     "float to integer",
     "view",
@@ -128,6 +129,18 @@ struct Around {
     indices: usize,
 }
 
+/// Whether positions along an axis are compared with a computed number, so that a loop over them may have less to do.
+fn is_moving_bound(body: &Body<Build>, positions: NodeId, bound: NodeId) -> bool {
+    let origin = |mut id: NodeId| {
+        while matches!(body.node(id).op, Op::View(_) | Op::Reshape(_)) {
+            id = body.node(id).args[0];
+        }
+        body.node(id)
+    };
+    let is_number = |id: NodeId| origin(id).types[0].rank() == 0 && !matches!(origin(id).op, Op::Constant(_));
+    matches!(origin(positions).op, Op::Iota(_)) && is_number(bound)
+}
+
 /// Finds the constructs of a body; `data` says of each parameter whether it depends on the program's inputs.
 fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet<&'static str>) {
     let mut depends: Vec<bool> = Vec::with_capacity(body.nodes().len());
@@ -172,7 +185,14 @@ fn look(body: &Body<Build>, data: &[bool], around: &Around, found: &mut BTreeSet
                 found.insert("scatter_set");
             }
             Op::Select => found.extend(["select", "cond (select or branch)"]),
-            Op::Compare(_) => found.extend(["comparison"]),
+            Op::Compare(_) => {
+                found.insert("comparison");
+                if is_moving_bound(body, node.args[0], node.args[1])
+                    || is_moving_bound(body, node.args[1], node.args[0])
+                {
+                    found.insert("moving bound");
+                }
+            }
             Op::Binary(Binary::Quot | Binary::Rem | Binary::FloorDiv | Binary::Modulo) => {
                 found.insert("integer quotient or remainder");
             }

@@ -9,6 +9,7 @@ mod custom;
 mod implicit;
 mod library;
 mod loops;
+mod moving;
 mod operands;
 mod steps;
 mod sweeps;
@@ -108,6 +109,10 @@ impl Case {
             let steps = writer.random.whole(4, 14);
             for _ in 0..steps {
                 writer.step();
+            }
+            // Later steps leave many results out, and with these the derivatives that put elements back.
+            if writer.random.chance(0.15) {
+                writer.of_library(library::MOVING);
             }
             writer.finish()
         };

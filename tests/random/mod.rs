@@ -14,4 +14,5 @@ pub mod pipelines;
 pub mod reference;
 pub mod shrink;
 pub mod stages;
+pub mod undone;
 pub mod writes;

@@ -66,7 +66,7 @@ enum Change {
     Stretch(Way, Position, Position),
     /// Positions among which some are the same.
     Several(Way, Position, Number),
-    /// From the vector as it was when the step began.
+    /// From the vector as it was when the step began, where the vector as it is says.
     Before(Position, Position),
     Cell(Way, Position, Position, Number),
     Row(Way, Position, Position),
@@ -349,7 +349,9 @@ impl<A: Algebra> World<A> {
                 })
             }
             Change::Before(to, from) => {
-                let value = before.at(element(*from)) * vector.at(element(*to));
+                // A position that says what was written: no order lets that write go into the array.
+                let at = vector.at(element(*to)).gt(0.0).select(element(*from), element(*to));
+                let value = before.at(at) * vector.at(element(*to));
                 vector_becomes(vector.scatter_set(element(*to), &value.sin()))
             }
             Change::Cell(way, i, j, value) => {

@@ -1,9 +1,10 @@
 //! Steps that write what the library composes of the primitive operations: running totals, reductions with an operator, by
-//! segment, sorts, writes in all modes, convolutions, pooling, functions that are given by an equation.
+//! segment, sorts, writes in all modes, convolutions, pooling, loops to bounds that move, functions that are given by an
+//! equation.
 //!
 //! The function is staged with the library's own methods, and its term copied.
 
-use super::{Writer, implicit, windows};
+use super::{Writer, implicit, moving, windows};
 use deltaray::prelude::*;
 use deltaray::shape::{DType, Type};
 use deltaray::staged::{self, Staged, StagedArray};
@@ -25,7 +26,11 @@ pub const LIBRARY: &[&str] = &[
     "convolution",
     "pooling",
     IMPLICIT,
+    MOVING,
 ];
+
+/// A loop that writes over an array that it reads up to a bound, or from one on.
+pub(super) const MOVING: &str = "writes to a moving bound";
 
 /// A function that is given by an equation.
 const IMPLICIT: &str = "fixed point or root";
@@ -139,6 +144,7 @@ fn construct<E: Float>(name: &str, choice: &Choice, x: &Any<E>, y: &Any<E>, keys
         "convolution" => windows::convolution(which, x, y),
         "pooling" => windows::pooling(which, x) * fill,
         IMPLICIT => implicit::solution(which, x, y),
+        MOVING => moving::written_to_bounds(which, x, y, keys),
         _ => unreachable!("a construct of the library"),
     }
 }
@@ -147,14 +153,19 @@ impl Writer<'_> {
     /// Writes one construct of the library.
     pub(super) fn library(&mut self) {
         let name = self.random.pick(LIBRARY);
+        self.of_library(name);
+    }
+
+    /// Writes this construct of the library.
+    pub(super) fn of_library(&mut self, name: &'static str) {
         let dtype = self.style.floats[0];
         // In single precision an iteration ends where it converges, which rounding decides.
         if name == IMPLICIT && (dtype == DType::F32 || self.runs > IMPLICIT_RUNS) {
             return;
         }
-        let Some(x) = self.choose(|ty| ty.dtype == dtype && ty.rank() >= 1 && ty.size() > 0 && ty.size() <= 60) else {
-            return;
-        };
+        let least = if name == MOVING { moving::LEAST } else { 1 };
+        let fits = |ty: &Type| ty.dtype == dtype && ty.rank() >= 1 && (least..=60).contains(&ty.size());
+        let Some(x) = self.choose(fits) else { return };
         let ty = self.ty(x);
         // Products of several stay moderate.
         let x = self.tame(x, 1.5);

@@ -37,7 +37,7 @@ const STEPS: &[(usize, usize, Step)] = &[
     (6, 3, |writer| writer.sweeps()),
     (6, 5, |writer| writer.branch()),
     (5, 3, |writer| writer.custom()),
-    (22, 1, |writer| writer.library()),
+    (24, 1, |writer| writer.library()),
 ];
 
 impl Writer<'_> {

@@ -3,10 +3,12 @@
 use crate::algebra::Reduction;
 use crate::concrete::{Array, Concrete, run};
 use crate::engine::cpu::code::ELEMENTS;
+use crate::engine::cpu::stretch::LATE_BY;
 use crate::engine::cpu::{Cpu, Program};
 use crate::operation::{Binary, Comparison};
 use crate::prelude::*;
 use crate::shape::{DType, Type, Value};
+use crate::staged::Staged;
 use crate::term::{Graph, Op};
 use smallvec::smallvec;
 
@@ -155,4 +157,52 @@ fn a_triangle_of_one_nest_goes_over_half_of_it() {
     let count = elements!(low, table(n));
     let whole = elements!(|a: &M<_>| a.exp().sum_axis(1), table(n));
     assert!(count <= whole * 7 / 10 + 40 * n, "{count} of {whole}");
+}
+
+/// Where loops begin or end one position too early or too late, results tell.
+#[test]
+fn a_stretch_off_by_one_is_found() {
+    type Number = Scalar<Staged, i64>;
+    fn of_slices(a: &M<Staged>, sum: impl Fn(&Number) -> Scalar<Staged, f64>) -> Vector<Staged, f64> {
+        fold(zeros(a.len()), &iota(a.len()), |sums: Vector<Staged, f64>, j| {
+            let sum = sum(&j);
+            sums.with(&j, sum)
+        })
+    }
+    fn written(
+        a: &M<Staged>,
+        choose: fn(&Vector<Staged, i64>, &Number) -> Vector<Staged, bool>,
+    ) -> Vector<Staged, f64> {
+        let step = |a: M<Staged>, j: Number| {
+            let (row, k) = (a.at(&j) * 0.5, iota(a.len()));
+            a.scatter_add((j.broadcast_to(a.len()), choose(&k, &j).select(&k, -1)), &row)
+        };
+        fold(a.clone(), &iota(a.len()), step).sum_axis(1)
+    }
+    // Each with whether it has limits below and above.
+    let programs: [(fn(&M<Staged>) -> Vector<Staged, f64>, [bool; 2]); 8] = [
+        (|a| sums(a, |k, j| k.ge(j)), [true, false]),
+        (|a| sums(a, |k, j| k.lt(j)), [false, true]),
+        (|a| sums(a, |k, j| k.ge(j) & k.lt(j + 3)), [true, true]),
+        (|a| sums(a, |k, j| k.equal(j)), [true, true]),
+        (|a| of_slices(a, |j| a.moving_slice((j, ..j)).sum()), [false, true]),
+        (|a| of_slices(a, |j| a.moving_slice((j, j + 1..)).sum()), [true, false]),
+        (|a| written(a, |k, j| k.lt(j)), [false, true]),
+        (|a| written(a, |k, j| k.gt(j)), [true, false]),
+    ];
+    // Smaller ones run otherwise.
+    let x = table(40);
+    for (number, (program, limits)) in programs.into_iter().enumerate() {
+        let function = stage(program, &x).unwrap();
+        let expected = function.call(&x).unwrap().to_vec();
+        for late_by in [[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]] {
+            LATE_BY.set(late_by);
+            let compiled = function.compile(Cpu::default().threads(1));
+            LATE_BY.set([0; 2]);
+            let found = compiled.unwrap().call(&x).unwrap().to_vec();
+            let differs = found.iter().zip(&expected).any(|(a, b)| (a - b).abs() > 1e-12);
+            let is_wrong = (0..2).any(|edge| late_by[edge] != 0 && limits[edge]);
+            assert_eq!(differs, is_wrong, "program {number}, late by {late_by:?}: {found:?} and {expected:?}");
+        }
+    }
 }
