@@ -93,7 +93,7 @@ fn main() -> deltaray::Result<()> {
     }
     for n in [200, 400] {
         measure("rows", 4 * n, rows {}, &Matrix::from_elements((n, n), numbers(n * n)))?;
-        let element = |at: usize| if at % (n + 1) == 0 { n as f64 } else { 0.5 };
+        let element = |at: usize| if at.is_multiple_of(n + 1) { n as f64 } else { 0.5 };
         measure("cholesky", n, columns {}, &Matrix::from_elements((n, n), (0..n * n).map(element).collect()))?;
     }
     for n in [1_000, 10_000, 100_000] {

@@ -54,7 +54,7 @@ impl Records {
     pub(super) fn reserve(&mut self, count: usize, bytes: usize) -> Result<(), OutOfMemory> {
         match self.has_room(count, bytes) {
             true => Ok(()),
-            false => self.grow(count.checked_mul(bytes).unwrap_or(usize::MAX)),
+            false => self.grow(count.saturating_mul(bytes)),
         }
     }
 

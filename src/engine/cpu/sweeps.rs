@@ -439,7 +439,7 @@ impl Runner for Running<'_> {
                 *pointer = if is_read { record } else { dropped }.wrapping_add(offset);
             }
             // Every other sweep goes backwards.
-            let next = if sweep % 2 == 0 { Some(at + 1) } else { at.checked_sub(1) };
+            let next = if sweep.is_multiple_of(2) { Some(at + 1) } else { at.checked_sub(1) };
             let next = next.filter(|&next| keeps && space.tape.has_room(next + 1, compiled.record));
             let next = next.map(|next| space.tape.start().wrapping_add(next * compiled.record));
             for &(kept, carry) in &compiled.carried {
