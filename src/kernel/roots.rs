@@ -187,6 +187,10 @@ const LINE: i64 = 8;
 fn reads_apart(body: &Body, node: &Node) -> bool {
     let view = body.node(node.args[0]);
     let Op::View(map) = &view.op else { return false };
+    // Other views are not read through; how far apart their reads are may not be counted.
+    if !map.is_inside() || size(map.result()) == 0 {
+        return false;
+    }
     let (last, indexed) = (map.result().len().checked_sub(1), node.args.len() - 1);
     let Some(last) = last.filter(|&last| last >= indexed && map.result()[last] > 1) else { return false };
     let strides = crate::shape::strides(map.source());

@@ -21,9 +21,9 @@ pub(super) struct CompiledLoop {
     carries: Vec<usize>,
     /// The carries that steps change where they are.
     in_place: Vec<bool>,
-    /// Carries that are outputs too, as they were before the step: the positions of both, and the bytes of a slice. They are written
-    /// where they will be read and stay.
-    stacked: Vec<(usize, usize, usize)>,
+    /// Carries that are outputs too, as they were before the step: the positions of both. They are written where they will be read
+    /// and stay.
+    stacked: Vec<(usize, usize)>,
     /// The positions, among the step's arguments and results, of slices, and the bytes of those.
     slices: Vec<(usize, usize)>,
 }
@@ -82,7 +82,7 @@ impl CompiledLoop {
             slices: read.chain(written).collect(),
             stacked: kept_carries(&repeated.step, carries, step.results - carries)
                 .into_iter()
-                .map(|(output, carry)| (arguments + carries + output, carry, of(repeated.arguments[carry])))
+                .map(|(output, carry)| (arguments + carries + output, carry))
                 .collect(),
             in_place: (0..carries).map(|carry| repeated.step.changes(carry)).collect(),
             step,
@@ -169,8 +169,8 @@ impl CompiledLoop {
                 pointers[arguments + carry] = place[left % 2];
             }
             if left > 0 {
-                for &(slice, carry, bytes) in &self.stacked {
-                    let slice = pointers[slice];
+                for &(slice, carry) in &self.stacked {
+                    let (slice, bytes) = (pointers[slice], self.carries[carry]);
                     let next = if self.reverse { slice.wrapping_sub(bytes) } else { slice.wrapping_add(bytes) };
                     pointers[arguments + carry] = next;
                 }

@@ -47,7 +47,7 @@ struct CompiledSweep {
     /// Where what it keeps is in a record, and whether it is read. What is not is in one record for all steps, behind the
     /// rest.
     keeps: Vec<(usize, bool)>,
-    /// What it keeps that is a carry before the step: the positions of the two.
+    /// The kept values that are carries before the step: the positions of both.
     carried: Vec<(usize, usize)>,
     /// Bytes of a record of what is read, and of one of everything.
     record: usize,
@@ -303,7 +303,7 @@ impl CompiledSweep {
     }
 }
 
-/// What a step keeps that is a carry as it was before, and not changed in place: the positions of both.
+/// The kept values of a step that are carries as they were before, not changed in place: the positions of both.
 pub(super) fn kept_carries(step: &Procedure, carries: usize, keeps: usize) -> Vec<(usize, usize)> {
     let carry_of = |kept: usize| match step.buffers[step.origin(step.results[carries + kept]) as usize].source {
         Source::Parameter(carry) if carry < carries && !step.changes(carry) => Some((kept, carry)),

@@ -9,7 +9,6 @@ use crate::engine::cpu::scalars::instruction::Register;
 use crate::engine::cpu::vector::Instructions;
 use crate::kernel::{BufferId, Mode, Nest};
 use crate::shape::Value;
-use smallvec::SmallVec;
 
 /// Nanoseconds of a nest that is reported by itself, and may be shared by threads.
 const HEAVY: f64 = 4000.0;
@@ -24,15 +23,20 @@ pub(super) struct Embedded {
     fills: Vec<(Passed, usize, Value)>,
 }
 
+/// The buffers that a nest reads or writes, each once.
+fn touched(nest: &Nest) -> Vec<BufferId> {
+    let mut buffers: Vec<BufferId> = nest.read().chain(nest.stores.iter().map(|store| store.buffer)).collect();
+    buffers.sort_unstable();
+    buffers.dedup();
+    buffers
+}
+
 impl Flattener {
     /// Nanoseconds, about, for moving the elements that a nest reads or writes from registers to memory and back.
     pub(super) fn cost_of_moves(&self, frame: &Frame<'_>, nest: &Nest) -> f64 {
-        let mut moved: SmallVec<[BufferId; 8]> =
-            nest.read().chain(nest.stores.iter().map(|store| store.buffer)).collect();
-        moved.sort_unstable();
-        moved.dedup();
-        let count = moved.len();
-        let moved = moved.into_iter().filter(|&id| {
+        let touched = touched(nest);
+        let count = touched.len();
+        let moved = touched.into_iter().filter(|&id| {
             let place = frame.places.get(&frame.procedure.origin(id));
             frame.ty(id).size() <= ELEMENTS && place.is_none_or(|place| place.pointer.is_none())
         });
@@ -58,9 +62,7 @@ impl Flattener {
                 }
             }
         }
-        let mut buffers: Vec<BufferId> = nest.read().chain(nest.stores.iter().map(|store| store.buffer)).collect();
-        buffers.sort_unstable();
-        buffers.dedup();
+        let buffers = touched(nest);
         let pointers: Vec<Register> = buffers.iter().map(|&id| self.pointer(frame, id)).collect::<Option<_>>()?;
         for store in &nest.stores {
             self.place(frame, store.buffer)?.elements = None;

@@ -11,7 +11,7 @@ use crate::term::hash::TermMap;
 /// How many steps a loop that ends by a condition has, for costs.
 const STEPS: f64 = 16.0;
 
-/// What a loop carries: in registers of its own, which get the next value at the end of a step, in memory that steps change, or in
+/// A carry of a loop: in registers of its own, which get the next value at the end of a step, in memory that steps change, or in
 /// memory that the next value is copied to.
 enum Carry {
     Registers(DType, Vec<Register>),
@@ -29,7 +29,7 @@ impl Carry {
 }
 
 impl Flattener {
-    /// What a loop carries from some buffers to others, which are its results, with the values that it begins with.
+    /// The carries of a loop from some buffers to others, which are its results, with the values that it begins with.
     fn carries(
         &mut self,
         frame: &mut Frame<'_>,
@@ -155,7 +155,7 @@ impl Flattener {
                     (place.elements.is_none() && place.pointer == Some(*pointer)).then_some(())?;
                 }
                 Carry::Copied(_, pointer) => {
-                    // What is copied first must not be where another carry is copied from.
+                    // The first copy must not go to where another carry is copied from.
                     let source = frame.procedure.origin(id);
                     let is_own = matches!(frame.procedure.buffers[source as usize].source, Source::Parameter(_));
                     let is_there = self.place(frame, id)?.pointer == Some(*pointer);
