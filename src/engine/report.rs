@@ -91,7 +91,7 @@ pub(crate) fn step(procedure: &Procedure, step: &Step) -> Option<(String, f64, f
             let name = format!("{} of {} rows: {}", blocks.rows, blocks.extent, names.join("; "));
             (name, operations * extent)
         }
-        Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => return None,
+        Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::First(_) => return None,
     };
     Some((name, operations, moved()))
 }

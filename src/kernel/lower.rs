@@ -8,8 +8,9 @@ use crate::kernel::call::Call;
 use crate::kernel::desugar::desugared;
 use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, VALUES, heights, needed};
 use crate::kernel::nest::{Mode, Store, Value, ValueId};
-use crate::kernel::procedure::{Branch, Buffer, BufferId, Loop, Procedure, Source, Step, Sweeps};
+use crate::kernel::procedure::{Branch, Buffer, BufferId, First, Loop, Procedure, Source, Step, Sweeps};
 use crate::kernel::recompute::{LEFT, recomputed};
+use crate::kernel::resumed::{Resumed, resumable};
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
 use crate::kernel::unread::without_unread;
 use crate::kernel::writes::{Becomes, Known, Writes, carried, reads_first, turned_scatter};
@@ -18,6 +19,7 @@ use crate::shape::{Axes, Shape, Type, size};
 use crate::term::hash::TermMap;
 use crate::term::{Body, Graph, Node, NodeId, Op, Steps};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -25,30 +27,37 @@ mod writing;
 
 /// Lowers a program: decides what is stored, and writes the rest into the nests that need it.
 pub(crate) fn lower(body: &Body) -> Procedure {
-    lowered(body, Manner { finish: blocked, in_place: false }, Vec::new(), &mut Known::default())
+    let manner = Manner { finish: blocked, in_place: false, resumes: false };
+    lowered(body, manner, Vec::new(), &mut Known::default())
 }
 
 /// As [`lower`], where arrays are changed in place: a buffer that is written to may be another name for one before, and loops
 /// have carries whose results are where the parameters are.
 pub(crate) fn lower_in_place(body: &Body) -> Procedure {
-    in_place(body, blocked)
+    in_place(body, blocked, false)
+}
+
+/// As [`lower_in_place`], where derivatives of loops go on from where these ended.
+pub(crate) fn lower_resuming(body: &Body) -> Procedure {
+    in_place(body, blocked, true)
 }
 
 /// As [`lower_in_place`], where every step goes through all of its rows before the next begins.
 pub(crate) fn lower_in_place_unblocked(body: &Body) -> Procedure {
-    in_place(body, |procedure| procedure)
+    in_place(body, |procedure| procedure, false)
 }
 
-fn in_place(body: &Body, finish: fn(Procedure) -> Procedure) -> Procedure {
+fn in_place(body: &Body, finish: fn(Procedure) -> Procedure, resumes: bool) -> Procedure {
     let mut known = Known::default();
     let body = reads_first(body, &mut known);
-    lowered(&body, Manner { finish, in_place: true }, Vec::new(), &mut known)
+    lowered(&body, Manner { finish, in_place: true, resumes }, Vec::new(), &mut known)
 }
 
 /// As [`lower`], where every step goes through all of its rows before the next begins.
 #[cfg(feature = "opencl")]
 pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
-    lowered(body, Manner { finish: |procedure| procedure, in_place: false }, Vec::new(), &mut Known::default())
+    let manner = Manner { finish: |procedure| procedure, in_place: false, resumes: false };
+    lowered(body, manner, Vec::new(), &mut Known::default())
 }
 
 /// How programs and the bodies inside are lowered.
@@ -58,6 +67,8 @@ struct Manner {
     finish: fn(Procedure) -> Procedure,
     /// Whether arrays are changed in place.
     in_place: bool,
+    /// Whether loops go on from where others ended.
+    resumes: bool,
 }
 
 /// A lowered program, and where its values are.
@@ -75,7 +86,7 @@ pub(crate) fn lower_traced(body: &Body) -> Traced {
     let body = &*desugared(body, false);
     let body = &*recomputed(body, LEFT);
     let body = arranged(body);
-    let manner = Manner { finish: blocked, in_place: false };
+    let manner = Manner { finish: blocked, in_place: false, resumes: false };
     let (procedure, buffers) = written(&body, manner, Vec::new(), &mut Known::default());
     Traced { procedure, body: body.into_owned(), buffers }
 }
@@ -84,7 +95,8 @@ pub(crate) fn lower_traced(body: &Body) -> Traced {
 fn lowered(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> Procedure {
     let body = &*desugared(body, manner.in_place);
     let body = &*recomputed(body, LEFT);
-    written(&arranged(body), manner, becomes, known).0
+    let body = if manner.resumes { resumable(body) } else { Cow::Borrowed(body) };
+    written(&arranged(&body), manner, becomes, known).0
 }
 
 /// The steps of a program, and the buffers of its stored nodes.
@@ -93,9 +105,10 @@ fn written(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> 
         true => Writes::of(body, becomes, known),
         false => Writes::default(),
     };
+    let resumed = if manner.resumes { Resumed::of(body) } else { Resumed::default() };
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {
-        match Lowering::new(body, &calls, manner, &writes).run(known) {
+        match Lowering::new(body, &calls, manner, (&writes, &resumed)).run(known) {
             // What is changed in place has an order, which blocks do not keep.
             Ok((procedure, buffers)) if writes.any() => return (without_unread(procedure), buffers),
             Ok((procedure, buffers)) => return ((manner.finish)(without_unread(procedure)), buffers),
@@ -130,6 +143,7 @@ pub(super) struct Lowering<'a> {
     stored: Vec<bool>,
     /// Which writes go where the array is that they change.
     writes: &'a Writes,
+    resumed: &'a Resumed,
     pub(super) procedure: Procedure,
     /// The buffers of stored nodes.
     pub(super) buffers: Buffers,
@@ -153,7 +167,12 @@ pub(super) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(body: &'a Body, calls: &'a HashSet<NodeId>, manner: Manner, writes: &'a Writes) -> Lowering<'a> {
+    fn new(
+        body: &'a Body,
+        calls: &'a HashSet<NodeId>,
+        manner: Manner,
+        (writes, resumed): (&'a Writes, &'a Resumed),
+    ) -> Lowering<'a> {
         let mut stored = roots::stored(body);
         writes.stored.iter().for_each(|&id| stored[id as usize] = true);
         for (&sum, &added) in &writes.additions {
@@ -179,6 +198,7 @@ impl<'a> Lowering<'a> {
             manner,
             stored,
             writes,
+            resumed,
             procedure: Procedure::default(),
             buffers: Buffers::of(body.nodes.len()),
             outputs: TermMap::default(),
@@ -636,9 +656,15 @@ impl<'a> Lowering<'a> {
 
     fn sweeps(&mut self, id: NodeId) {
         let Op::Sweeps(sweeps) = &self.body.node(id).op else { unreachable!("the class of loops with sweeps") };
+        if self.resumed.is_resumed(id) {
+            let arguments = self.body.node(id).args.iter().map(|&arg| self.buffers[arg]).collect();
+            let results = self.several(id);
+            return self.fixed(Step::First(First { arguments, results: results.clone() }), &results);
+        }
+        let first = self.resumed.first(id).map(|first| self.outputs[&first].clone());
         self.nested(id, |arguments, results| {
             let (condition, bodies) = (None, Vec::new());
-            Step::Sweeps(Box::new(Sweeps { sweeps: sweeps.clone(), condition, bodies, arguments, results }))
+            Step::Sweeps(Box::new(Sweeps { sweeps: sweeps.clone(), condition, bodies, arguments, results, first }))
         });
     }
 

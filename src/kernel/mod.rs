@@ -22,6 +22,9 @@ mod product;
 mod recompute;
 #[cfg(test)]
 mod recompute_tests;
+mod resumed;
+#[cfg(test)]
+mod resumed_tests;
 pub(crate) mod roots;
 mod rows;
 mod unread;
@@ -34,7 +37,7 @@ pub(crate) use access::{Affine, Guard, Guards};
 pub(crate) use call::{Call, Called, Sort};
 #[cfg(feature = "opencl")]
 pub(crate) use lower::lower_unblocked;
-pub(crate) use lower::{Traced, lower, lower_in_place, lower_in_place_unblocked, lower_traced};
+pub(crate) use lower::{Traced, lower, lower_in_place, lower_in_place_unblocked, lower_resuming, lower_traced};
 pub(crate) use nest::{Mode, Nest, Store, Value, ValueId};
 #[cfg(feature = "opencl")]
 pub(crate) use procedure::Epilogue;

@@ -2,7 +2,7 @@
 
 use crate::kernel::access::{Affine, Guards};
 use crate::kernel::nest::{Mode, Nest, Value};
-use crate::kernel::procedure::{Procedure, Step};
+use crate::kernel::procedure::{First, Procedure, Step};
 use crate::term::Steps;
 use std::fmt::{self, Display, Write};
 
@@ -144,6 +144,9 @@ impl Procedure {
                         Steps::While(_) => write!(f, "  steps while a condition holds")?,
                     }
                     writeln!(f, ", keeping {:?}: {arguments:?} -> {results:?}", inner.sweeps.checkpoints)?;
+                    if let Some(first) = &inner.first {
+                        writeln!(f, "  after the first sweep that has filled {first:?}")?;
+                    }
                     if let Some(condition) = &inner.condition {
                         writeln!(f, "  condition:")?;
                         f.indented(condition)?;
@@ -152,6 +155,9 @@ impl Procedure {
                         writeln!(f, "  sweep, reads {:?}:", sweep.reads)?;
                         f.indented(body)?;
                     }
+                }
+                Step::First(First { arguments, results }) => {
+                    writeln!(f, "  the first sweep of a loop below: {arguments:?} -> {results:?}")?;
                 }
                 Step::Blocks(blocks) => {
                     let (arguments, results) = (&blocks.arguments, &blocks.results);

@@ -177,6 +177,17 @@ pub(crate) struct Sweeps {
     pub(crate) arguments: Vec<BufferId>,
     /// For each sweep its last carries and its stacked outputs.
     pub(crate) results: Vec<BufferId>,
+    /// The results of the step before that is the first sweep, if there is one.
+    pub(crate) first: Option<Vec<BufferId>>,
+}
+
+/// The first sweep of a loop that is a later step.
+#[derive(Clone, Debug)]
+pub(crate) struct First {
+    /// What it reads, of the loop's arguments.
+    pub(crate) arguments: Vec<BufferId>,
+    /// Its last carries and its stacked outputs.
+    pub(crate) results: Vec<BufferId>,
 }
 
 /// Steps that run for some rows of their arrays after the other.
@@ -203,6 +214,7 @@ pub(crate) enum Step {
     Loop(Box<Loop>),
     Branch(Box<Branch>),
     Sweeps(Box<Sweeps>),
+    First(First),
     Call(Call),
     Blocks(Box<Blocks>),
 }
@@ -219,6 +231,7 @@ impl Step {
                 (read.collect(), branch.results.clone())
             }
             Step::Sweeps(sweeps) => (sweeps.arguments.clone(), sweeps.results.clone()),
+            Step::First(first) => (first.arguments.clone(), first.results.clone()),
             Step::Call(call) => (call.arguments.clone(), call.results.clone()),
             Step::Blocks(blocks) => {
                 let arguments = blocks.arguments.iter().map(|&(id, _)| id);
@@ -227,12 +240,13 @@ impl Step {
         }
     }
 
-    /// Number of kernels: one, but for steps that are made of procedures.
+    /// Number of kernels: one, but for steps that are made of procedures. A loop's first sweep is counted with the loop.
     pub(crate) fn kernels(&self) -> usize {
         match self {
             Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
                 self.inner().iter().map(|procedure| procedure.kernels()).sum()
             }
+            Step::First(_) => 0,
             _ => 1,
         }
     }
@@ -243,7 +257,7 @@ impl Step {
             Step::Loop(repeated) => smallvec![&repeated.step],
             Step::Branch(branch) => smallvec![&branch.then, &branch.otherwise],
             Step::Sweeps(sweeps) => sweeps.condition.iter().chain(&sweeps.bodies).collect(),
-            Step::Nest(_) | Step::Product(_) | Step::Call(_) | Step::Blocks(_) => SmallVec::new(),
+            Step::Nest(_) | Step::Product(_) | Step::First(_) | Step::Call(_) | Step::Blocks(_) => SmallVec::new(),
         }
     }
 }

@@ -36,7 +36,9 @@ pub(super) fn extents(step: &Step) -> Vec<usize> {
     match step {
         Step::Nest(nest) => nest.extents.to_vec(),
         Step::Product(product) => product.all_extents(),
-        Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::Call(_) | Step::Blocks(_) => Vec::new(),
+        Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::First(_) | Step::Call(_) | Step::Blocks(_) => {
+            Vec::new()
+        }
     }
 }
 

@@ -49,6 +49,7 @@ pub(crate) fn isolated(procedure: &Procedure, step: &Step) -> Isolated {
         Step::Sweeps(sweeps) => sweeps.arguments.iter_mut().chain(&mut sweeps.results).for_each(own),
         Step::Call(call) => call.arguments.iter_mut().chain(&mut call.results).for_each(own),
         Step::Nest(_) | Step::Product(_) | Step::Blocks(_) => unreachable!("these are kernels of many work items"),
+        Step::First(_) => unreachable!("only the engine of the CPU lowers loops that go on from others"),
     }
     alone.steps.push(step);
     let interface = Interface::inner(&alone).changing(changed);

@@ -356,6 +356,7 @@ impl Function<'_, '_, '_> {
             Step::Branch(branch) => self.branch(branch)?,
             Step::Sweeps(sweeps) => self.sweeps(sweeps)?,
             Step::Call(call) => self.call(call)?,
+            Step::First(_) => unreachable!("only the engine of the CPU lowers loops that go on from others"),
             Step::Blocks(blocks) => self.blocks(blocks)?,
         }
         self.text.close();

@@ -7,7 +7,7 @@
 //! states, and is run again from the nearest.
 
 use crate::term::{Checkpoints, advance_by};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use std::ops::Range;
 
 /// What was done, for tests.
@@ -56,9 +56,70 @@ pub(crate) trait Runner {
 ///
 /// The first failure of a step.
 pub(crate) fn run<R: Runner>(runner: &mut R, sweeps: usize, checkpoints: Checkpoints) -> Result<Counts, R::Failure> {
+    let begun = begin(runner, sweeps, checkpoints)?;
+    finish(runner, begun)
+}
+
+/// Runs the first of so many sweeps, and keeps of it what [`finish`] needs of the last steps.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(crate) fn begin<R: Runner>(runner: &mut R, sweeps: usize, checkpoints: Checkpoints) -> Result<Begun, R::Failure> {
     let mut schedule = Schedule { runner, sweeps, counts: Counts::default() };
-    schedule.run(checkpoints)?;
+    let rest = schedule.begin(checkpoints)?;
+    Ok(Begun { sweeps, counts: schedule.counts, rest })
+}
+
+/// Runs the other sweeps.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(crate) fn finish<R: Runner>(runner: &mut R, begun: Begun) -> Result<Counts, R::Failure> {
+    let mut schedule = Schedule { runner, sweeps: begun.sweeps, counts: begun.counts };
+    schedule.finish(begun.rest)?;
     Ok(schedule.counts)
+}
+
+/// A loop whose first sweep is done.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    sweeps: usize,
+    counts: Counts,
+    rest: Rest,
+}
+
+/// What is left to do.
+#[derive(Debug)]
+enum Rest {
+    Nothing,
+    Evenly(Stretches),
+    Binomially(Snapshots),
+}
+
+/// Evenly spaced checkpoints. What is kept of the steps after the last is on the tapes.
+#[derive(Debug)]
+struct Stretches {
+    /// The steps between two checkpoints.
+    length: usize,
+    /// The bytes that the tapes may take.
+    bound: usize,
+    steps: usize,
+    count: usize,
+}
+
+/// Stored states of the first of two sweeps.
+#[derive(Debug)]
+struct Snapshots {
+    /// The steps that stored states are before.
+    stored: SmallVec<[usize; 32]>,
+    /// How many states may be stored.
+    most: usize,
+    /// Everything is kept of at most so many steps at a time.
+    leaf: usize,
+    /// The steps of which everything is on the tapes.
+    taped: Range<usize>,
 }
 
 struct Schedule<'a, R> {
@@ -68,41 +129,61 @@ struct Schedule<'a, R> {
 }
 
 impl<R: Runner> Schedule<'_, R> {
-    fn run(&mut self, checkpoints: Checkpoints) -> Result<(), R::Failure> {
-        let more_than_two = self.sweeps > 2;
+    fn begin(&mut self, checkpoints: Checkpoints) -> Result<Rest, R::Failure> {
         match checkpoints {
-            _ if self.sweeps == 0 => Ok(()),
+            _ if self.sweeps == 0 => Ok(Rest::Nothing),
             _ if self.sweeps == 1 => {
                 self.runner.begin(0, false);
                 self.run_all()?;
                 self.runner.end(0)?;
-                Ok(())
+                Ok(Rest::Nothing)
             }
             Checkpoints::All => self.even(usize::MAX),
             Checkpoints::Every(steps) => self.even(steps.max(1)),
             Checkpoints::Snapshots(snapshots) => {
                 let count = self.count()?;
-                match more_than_two {
+                match self.sweeps > 2 {
                     true => self.even(count.div_ceil(snapshots.max(1)).max(1)),
                     false => self.binomial(count, snapshots.max(1), 1),
                 }
             }
-            Checkpoints::Bytes(bound) => {
-                if self.evenly(usize::MAX, bound)? {
+            Checkpoints::Bytes(bound) => match self.evenly(usize::MAX, bound)? {
+                Some(stretches) => Ok(Rest::Evenly(stretches)),
+                None => self.within(bound),
+            },
+        }
+    }
+
+    /// As [`Checkpoints::Bytes`], where everything takes more than so many.
+    fn within(&mut self, bound: usize) -> Result<Rest, R::Failure> {
+        let (of_step, of_state) = self.runner.sizes();
+        let count = self.count()?;
+        if self.sweeps > 2 {
+            // What is stored, of n / l states and l steps, is least here.
+            let length = (count as f64 * of_state as f64 / of_step as f64).sqrt();
+            return self.even((length as usize).max(1));
+        }
+        let (snapshots, leaf) = (bound / 2 / of_state, bound / 2 / of_step);
+        self.binomial(count, snapshots.max(1), leaf.max(1))
+    }
+
+    fn finish(&mut self, rest: Rest) -> Result<(), R::Failure> {
+        match rest {
+            Rest::Nothing => Ok(()),
+            Rest::Binomially(snapshots) => self.finish_binomial(snapshots),
+            Rest::Evenly(stretches) => {
+                let bound = stretches.bound;
+                if self.finish_evenly(&stretches)? {
                     return Ok(());
                 }
-                let (of_step, of_state) = self.runner.sizes();
-                let count = self.count()?;
-                match more_than_two {
-                    // What is stored, of n / l states and l steps, is least here.
-                    true => {
-                        let length = (count as f64 * of_state as f64 / of_step as f64).sqrt();
-                        self.even((length as usize).max(1))
+                // All of it is run again.
+                match self.within(bound)? {
+                    Rest::Evenly(stretches) => {
+                        let done = self.finish_evenly(&stretches)?;
+                        assert!(done, "nothing is larger than all memory");
+                        Ok(())
                     }
-                    false => {
-                        let (snapshots, leaf) = (bound / 2 / of_state, bound / 2 / of_step);
-                        self.binomial(count, snapshots.max(1), leaf.max(1))
-                    }
+                    rest => self.finish(rest),
                 }
             }
         }
@@ -147,46 +228,49 @@ impl<R: Runner> Schedule<'_, R> {
         Ok(())
     }
 
-    fn even(&mut self, length: usize) -> Result<(), R::Failure> {
-        let done = self.evenly(length, usize::MAX)?;
-        assert!(done, "nothing is larger than all memory");
-        Ok(())
+    fn even(&mut self, length: usize) -> Result<Rest, R::Failure> {
+        let stretches = self.evenly(length, usize::MAX)?;
+        Ok(Rest::Evenly(stretches.expect("nothing is larger than all memory")))
     }
 
-    /// All sweeps with a checkpoint every `length` steps: whether no more than so many bytes were kept, else they are not
-    /// done.
-    fn evenly(&mut self, length: usize, bound: usize) -> Result<bool, R::Failure> {
-        let last = self.sweeps - 1;
-        let again = bound < usize::MAX;
+    /// The first sweep with a checkpoint every `length` steps; `None` where more than so many bytes were kept.
+    fn evenly(&mut self, length: usize, bound: usize) -> Result<Option<Stretches>, R::Failure> {
         // Of one stretch, no state is asked for.
         let stores = length < usize::MAX;
-        let (mut count, mut first, mut stretches) = (0, 0, 1);
+        let (mut steps, mut first, mut count) = (0, 0, 1);
         self.runner.restart(0);
-        self.runner.begin(0, again);
+        self.runner.begin(0, bound < usize::MAX);
         if stores {
             self.runner.store(0, 0)?;
         }
-        while self.runner.goes_on(count, true)? {
-            if count - first == length {
-                self.runner.store(0, stretches)?;
-                self.runner.restart(count);
-                (first, stretches) = (count, stretches + 1);
+        while self.runner.goes_on(steps, true)? {
+            if steps - first == length {
+                self.runner.store(0, count)?;
+                self.runner.restart(steps);
+                (first, count) = (steps, count + 1);
             }
-            self.step(0, count, true)?;
-            count += 1;
+            self.step(0, steps, true)?;
+            steps += 1;
             if self.runner.taped() > bound {
-                return Ok(false);
+                return Ok(None);
             }
         }
-        self.counts.snapshots = self.counts.snapshots.max(stretches);
+        self.counts.snapshots = self.counts.snapshots.max(count);
         self.runner.end(0)?;
-        let mut current = stretches - 1;
+        Ok(Some(Stretches { length, bound, steps, count }))
+    }
+
+    /// The sweeps after the first: whether no more than so many bytes were kept, else they are not done.
+    fn finish_evenly(&mut self, stretches: &Stretches) -> Result<bool, R::Failure> {
+        let &Stretches { length, bound, steps: all, count } = stretches;
+        let (last, stores) = (self.sweeps - 1, length < usize::MAX);
+        let mut current = count - 1;
         for sweep in 1..self.sweeps {
-            self.runner.begin(sweep, again);
-            for at in 0..stretches {
-                let at = if sweep.is_multiple_of(2) { at } else { stretches - 1 - at };
+            self.runner.begin(sweep, bound < usize::MAX);
+            for at in 0..count {
+                let at = if sweep.is_multiple_of(2) { at } else { count - 1 - at };
                 let first = at * length;
-                let steps = first..first.saturating_add(length).min(count);
+                let steps = first..first.saturating_add(length).min(all);
                 if at != current {
                     self.runner.restart(first);
                     for earlier in 0..sweep {
@@ -208,36 +292,48 @@ impl<R: Runner> Schedule<'_, R> {
         Ok(true)
     }
 
-    /// Two sweeps with so many snapshots of the first; everything is kept of at most `leaf` steps at a time.
-    fn binomial(&mut self, count: usize, snapshots: usize, leaf: usize) -> Result<(), R::Failure> {
+    /// The first of two sweeps, with so many snapshots; everything is kept of at most `leaf` steps at a time.
+    fn binomial(&mut self, count: usize, most: usize, leaf: usize) -> Result<Rest, R::Failure> {
         self.runner.begin(0, false);
-        self.runner.begin(1, false);
-        if count == 0 {
-            self.runner.end(0)?;
-        } else {
+        let mut snapshots = Snapshots { stored: SmallVec::new(), most, leaf, taped: 0..0 };
+        if count > 0 {
             self.runner.store(0, 0)?;
+            snapshots.stored.push(0);
+            self.tape(&mut snapshots, count)?;
         }
-        // The steps that stored states are before. All of the steps before `end` are still to be gone back over.
-        let mut stored: SmallVec<[usize; 32]> = smallvec![0];
-        let mut end = count;
-        while let Some(&from) = stored.last()
-            && end > 0
-        {
+        self.runner.end(0)?;
+        Ok(Rest::Binomially(snapshots))
+    }
+
+    /// Goes back over the steps.
+    fn finish_binomial(&mut self, mut snapshots: Snapshots) -> Result<(), R::Failure> {
+        self.runner.begin(1, false);
+        loop {
+            let steps = snapshots.taped.clone();
+            self.stretch(1, steps.clone(), false)?;
+            if steps.start == 0 {
+                return self.runner.end(1);
+            }
+            self.tape(&mut snapshots, steps.start)?;
+        }
+    }
+
+    /// Has the first sweep keep everything of the last steps before `end`.
+    fn tape(&mut self, snapshots: &mut Snapshots, end: usize) -> Result<(), R::Failure> {
+        let Snapshots { stored, most, leaf, taped } = snapshots;
+        loop {
+            let from = *stored.last().expect("a state before the steps is stored");
             let number = stored.len() - 1;
-            if end - from <= leaf {
+            if end - from <= *leaf {
                 stored.pop();
                 self.runner.restart(from);
                 self.runner.restore(0, number, false)?;
                 self.stretch(0, from..end, true)?;
-                if end == count {
-                    self.runner.end(0)?;
-                }
-                self.stretch(1, from..end, false)?;
-                end = from;
-                continue;
+                *taped = from..end;
+                return Ok(());
             }
             self.counts.snapshots = self.counts.snapshots.max(stored.len());
-            let steps = advance_by((end - from).div_ceil(leaf), snapshots - number) * leaf;
+            let steps = advance_by((end - from).div_ceil(*leaf), *most - number) * *leaf;
             self.runner.restore(0, number, true)?;
             for step in from..from + steps {
                 self.step(0, step, false)?;
@@ -245,7 +341,5 @@ impl<R: Runner> Schedule<'_, R> {
             stored.push(from + steps);
             self.runner.store(0, number + 1)?;
         }
-        self.runner.end(1)?;
-        Ok(())
     }
 }

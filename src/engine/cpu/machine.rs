@@ -71,7 +71,8 @@ impl Workspace {
         let mut parts = 0.0;
         for ((time, (step, &kernels)), space) in self.times.iter_mut().zip(steps).zip(&mut self.spaces) {
             let machines = step.machines();
-            if !machines.is_empty() {
+            // Of a loop's first sweep the loop has the times.
+            if !machines.is_empty() || matches!(step, Compiled::First { .. }) {
                 for (workspace, machine) in space.workspaces().into_iter().zip(machines) {
                     workspace.drain_times(all, position, machine);
                 }
@@ -107,6 +108,18 @@ impl Workspace {
 
 // SAFETY: the pointers are set at the beginning of a run, by whoever holds the workspace.
 unsafe impl Send for Workspace {}
+
+/// Tells first sweeps where the loops are that go on from them.
+fn find_loops(steps: &mut [Compiled]) {
+    let mut loops: HashMap<Vec<BufferId>, usize> = HashMap::new();
+    for (at, step) in steps.iter_mut().enumerate().rev() {
+        match step {
+            Compiled::Sweeps(sweeps) => loops.extend(sweeps.first().map(|results| (results.to_vec(), at))),
+            Compiled::First { results, of } => *of = loops[results],
+            _ => {}
+        }
+    }
+}
 
 /// Moves a step into its place.
 fn push(steps: &mut Vec<Compiled>, step: Box<Compiled>) {
@@ -204,6 +217,7 @@ impl Machine {
                 }
             }
         }
+        find_loops(&mut steps);
         let copied = procedure.results.iter().enumerate().filter_map(|(position, &result)| {
             let own = places[result as usize] == Place::Result(position);
             (!own).then(|| (position, result, bytes(&types[result as usize])))
@@ -245,6 +259,12 @@ impl Machine {
             step => step.machines().iter().flat_map(|machine| machine.scalars()).collect(),
         };
         self.steps.iter().flat_map(of).collect()
+    }
+
+    /// How many loops with sweeps there are.
+    #[cfg(test)]
+    pub(super) fn loops(&self) -> usize {
+        self.steps.iter().filter(|step| matches!(step, Compiled::Sweeps(_))).count()
     }
 
     /// How many instructions all nests and recurrences run, those of loops included and those of conditionals not counted.
@@ -330,12 +350,12 @@ impl Machine {
             self.steps.iter().for_each(|step| step.begin(table, &mut worker.own.scratch, bases));
             *registers = worker.own.scratch.registers();
         }
-        for (position, (step, space)) in self.steps.iter().zip(spaces).enumerate() {
+        for (position, step) in self.steps.iter().enumerate() {
             let start = (!times.is_empty()).then(Instant::now);
             // SAFETY: buffers are as large as their types say, at places that overlap only when they are not in use at
             // the same time; the accesses of steps are inside them.
             unsafe {
-                match (step, space) {
+                match (step, &mut spaces[position]) {
                     (Compiled::Nest { fills, code, table: Some(own) }, _) => {
                         own.run(code, fills, table, &mut worker.own.scratch, (arguments, results));
                     }
@@ -347,6 +367,10 @@ impl Machine {
                     (Compiled::Loop(repeated), Space::Loop(space)) => repeated.run(space, worker, bases)?,
                     (Compiled::Branch(branch), Space::Branch(space)) => branch.run(space, worker, bases)?,
                     (Compiled::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.run(space, worker, bases)?,
+                    (&Compiled::First { of, .. }, _) => match (&self.steps[of], &mut spaces[of]) {
+                        (Compiled::Sweeps(sweeps), Space::Sweeps(space)) => sweeps.begin(space, worker, bases)?,
+                        (step, space) => unreachable!("{space:?} is not of {step:?}"),
+                    },
                     (Compiled::Recurrence(recurrence), _) => recurrence.run(bases, partials.as_mut_ptr().cast()),
                     (Compiled::Scalars(scalars), Space::Scalars(space)) => {
                         scalars.run(bases, space.as_mut_ptr().cast(), &mut worker.own.scratch)

@@ -38,7 +38,7 @@ use super::memory::{TooLarge, admit};
 use super::report::{self, Report};
 use crate::concrete::{Array, OutOfMemory};
 use crate::error::{Error, Result};
-use crate::kernel::{Procedure, Source, Step, lower_in_place};
+use crate::kernel::{Procedure, Source, Step, lower_resuming};
 use crate::shape::Type;
 use crate::term::Body;
 use crate::vectorise::push_gathers;
@@ -162,7 +162,7 @@ impl Program {
         // Kernels read and write where the types say: no mistake of a pass may become one of memory.
         body.validate().map_err(Problem::IllFormed)?;
         let (elements, uniform) = uniform::elements(body);
-        let procedure = lower_in_place(&push_gathers(&elements));
+        let procedure = lower_resuming(&push_gathers(&elements));
         let result_types: Vec<Type> = body.result_types().cloned().collect();
         let results = result_types.iter().map(Type::exact_bytes).fold(0, u128::saturating_add);
         // Known arrays are written out before anything runs.

@@ -35,6 +35,11 @@ pub(super) enum Compiled {
     Loop(Box<CompiledLoop>),
     Branch(Box<CompiledBranch>),
     Sweeps(Box<CompiledSweeps>),
+    /// The first sweep of the loop at a later position.
+    First {
+        results: Vec<BufferId>,
+        of: usize,
+    },
     Recurrence(Box<CompiledRecurrence>),
     Scalars(Box<Scalars>),
     Blocks(Box<CompiledBlocks>),
@@ -103,7 +108,7 @@ impl Compiled {
             Step::Blocks(blocks) => {
                 CompiledBlocks::new(isa, blocks, types)?.map(|blocks| Compiled::boxed(Compiled::Blocks, blocks))
             }
-            Step::Nest(_) | Step::Product(_) | Step::Call(_) => unreachable!("they have no machines"),
+            Step::Nest(_) | Step::Product(_) | Step::First(_) | Step::Call(_) => unreachable!("they have no machines"),
         })
     }
 
@@ -128,6 +133,8 @@ impl Compiled {
                 let dtype = types[product.result.buffer as usize].dtype;
                 Compiled::Product(Box::new(CompiledProduct::new(product, dtype)))
             }
+            // The loop is not there yet.
+            Step::First(first) => Compiled::First { results: first.results.clone(), of: usize::MAX },
             Step::Call(call) => Compiled::Call(call.clone()),
             Step::Blocks(_) => return None,
             Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
@@ -228,7 +235,9 @@ impl Compiled {
                 scalars.reserve(scratch);
                 Space::Scalars(scalars.space()?)
             }
-            Compiled::Product(..) | Compiled::Recurrence(_) | Compiled::Call(_) => Space::Nothing,
+            Compiled::Product(..) | Compiled::Recurrence(_) | Compiled::First { .. } | Compiled::Call(_) => {
+                Space::Nothing
+            }
         })
     }
 }

@@ -14,7 +14,7 @@ use crate::concrete::{Failure, OutOfMemory};
 use crate::engine::arrays::{Line, bytes, lines};
 use crate::kernel::{BufferId, Procedure, Source, Sweeps};
 use crate::shape::Type;
-use crate::term::schedule::{self, Counts, Runner};
+use crate::term::schedule::{self, Begun, Counts, Runner};
 use crate::term::{Checkpoints, Steps};
 
 #[derive(Debug)]
@@ -26,6 +26,10 @@ pub(super) struct CompiledSweeps {
     reverse: bool,
     checkpoints: Checkpoints,
     captures: Vec<BufferId>,
+    /// The results of the first sweep, in the procedure that the loop is a step of.
+    results: Vec<BufferId>,
+    /// Where these are when it is run ahead.
+    first: Option<Vec<BufferId>>,
 }
 
 /// One sweep. Its step's arguments are carries, slices of inputs, what it reads, and captures; the results are carries, what
@@ -68,6 +72,9 @@ pub(super) struct SweepsSpace {
     /// What the condition results in.
     holds: Vec<Line>,
     sweeps: Vec<SweepSpace>,
+    /// Where buffers are while the first sweep is run ahead, what is left to do then, and the first step on the tapes.
+    bases: Vec<*mut u8>,
+    begun: Option<(Begun, usize)>,
     /// What the last run did.
     #[cfg_attr(not(test), allow(dead_code, reason = "tests compare it with that of plain arrays"))]
     pub(super) counts: Counts,
@@ -146,6 +153,8 @@ impl CompiledSweeps {
             reverse: loops.reverse,
             checkpoints: loops.checkpoints,
             captures: captures.to_vec(),
+            results: lowered.results[..loops.results(0).1.end].to_vec(),
+            first: lowered.first.clone(),
         })))
     }
 
@@ -190,10 +199,51 @@ impl CompiledSweeps {
             })
         });
         let sweeps = sweeps.collect::<Result<_, OutOfMemory>>()?;
-        Ok(SweepsSpace { condition: condition.transpose()?, holds: lines(1)?, sweeps, counts: Counts::default() })
+        Ok(SweepsSpace {
+            condition: condition.transpose()?,
+            holds: lines(1)?,
+            sweeps,
+            bases: Vec::new(),
+            begun: None,
+            counts: Counts::default(),
+        })
     }
 
-    /// Runs the loop.
+    /// The results of the step that is the first sweep, if one is.
+    pub(super) fn first(&self) -> Option<&[BufferId]> {
+        self.first.as_deref()
+    }
+
+    /// Runs the first sweep ahead.
+    ///
+    /// # Errors
+    ///
+    /// As [`CompiledSweeps::run`].
+    ///
+    /// # Safety
+    ///
+    /// As [`CompiledSweeps::run`]; what other sweeps alone read need not be there yet.
+    pub(super) unsafe fn begin(
+        &self,
+        space: &mut SweepsSpace,
+        worker: &mut Worker,
+        bases: &[*mut u8],
+    ) -> Result<(), Failure> {
+        let mut own = std::mem::take(&mut space.bases);
+        own.clear();
+        own.extend_from_slice(bases);
+        for (&result, &first) in self.results.iter().zip(self.first.iter().flatten()) {
+            own[result as usize] = bases[first as usize];
+        }
+        self.point(space, &own);
+        let mut running = Running { compiled: self, space, worker, bases: &own, from: 0 };
+        let begun = schedule::begin(&mut running, self.sweeps.len(), self.checkpoints)?;
+        space.begun = Some((begun, running.from));
+        space.bases = own;
+        Ok(())
+    }
+
+    /// Runs the loop, or what is left of it.
     ///
     /// # Errors
     ///
@@ -208,6 +258,22 @@ impl CompiledSweeps {
         worker: &mut Worker,
         bases: &[*mut u8],
     ) -> Result<(), Failure> {
+        self.point(space, bases);
+        let begun = space.begun.take();
+        let mut running = Running { compiled: self, space, worker, bases, from: 0 };
+        let counts = match begun {
+            Some((begun, from)) => {
+                running.from = from;
+                schedule::finish(&mut running, begun)?
+            }
+            None => schedule::run(&mut running, self.sweeps.len(), self.checkpoints)?,
+        };
+        space.counts = counts;
+        Ok(())
+    }
+
+    /// Sets where captures are, and the condition's result.
+    fn point(&self, space: &mut SweepsSpace, bases: &[*mut u8]) {
         let holds = space.holds.as_mut_ptr().cast();
         let steps = space.condition.iter_mut().chain(space.sweeps.iter_mut().map(|sweep| &mut sweep.step));
         for (machine, step) in self.machines().zip(steps) {
@@ -219,10 +285,6 @@ impl CompiledSweeps {
         if let Some(condition) = &mut space.condition {
             *condition.pointers.last_mut().expect("a condition has a result") = holds;
         }
-        let mut running = Running { compiled: self, space, worker, bases, from: 0 };
-        let counts = schedule::run(&mut running, self.sweeps.len(), self.checkpoints)?;
-        space.counts = counts;
-        Ok(())
     }
 }
 

@@ -208,6 +208,47 @@ fn loops_run_the_steps_that_plain_arrays_run() {
     }
 }
 
+/// As [`go`], where the second sweep begins with what a loop of the first one's steps has ended with, and that is a result too.
+fn go_on(sweeps: &Sweeps, start: &Array) -> (Vec<Array>, Counts) {
+    let first = &sweeps.sweeps[0];
+    let alone = Sweep {
+        body: Arc::new(Body { results: first.body.results[..1].to_vec(), ..Body::clone(&first.body) }),
+        keeps: 0,
+        ..first.clone()
+    };
+    let alone = Sweeps { sweeps: vec![alone], ..sweeps.clone() };
+    let mut graph: Graph = Graph::new(&[start.ty()], 0);
+    let before = graph.add(Op::Sweeps(Arc::new(alone)), &[0]);
+    let last = graph.add(Op::Output(0), &[before]);
+    let whole = graph.add(Op::Sweeps(Arc::new(sweeps.clone())), &[0, last]);
+    let result = graph.add(Op::Output(1), &[whole]);
+    let program = Program::new(&graph.finish(&[last, result]), &Cpu::default()).expect("there is memory");
+    let results = program.run(std::slice::from_ref(start)).expect("there is memory");
+    let state = program.idle.lock().expect("no panics").pop().expect("the memory of the run");
+    assert_eq!(program.machine.loops(), 1, "the steps of the loop before are run by the other");
+    (results, state.counts())
+}
+
+#[test]
+fn first_sweeps_are_run_once() {
+    for checkpoints in [
+        Checkpoints::All,
+        Checkpoints::Every(10),
+        Checkpoints::Snapshots(5),
+        Checkpoints::Bytes(1 << 30),
+        Checkpoints::Bytes(100),
+    ] {
+        let (sweeps, start) = (sines(checkpoints), Array::full(&[], Value::F64(0.9)));
+        let [(expected, counts), _] = go(&sweeps, &[start.clone(), start.clone()]);
+        let last = expected[0].element(0).to_f64();
+        let (found, done) = go_on(&sweeps, &start);
+        assert_eq!(done, counts, "{checkpoints:?}");
+        // The transpose is linear: it was begun with 0.9, not with the last value.
+        let [found, scaled] = [found[1].element(0).to_f64(), expected[1].element(0).to_f64() * last / 0.9];
+        assert!((found - scaled).abs() <= 1e-12 * scaled.abs(), "{checkpoints:?}: {found} {scaled}");
+    }
+}
+
 #[test]
 fn bytes_are_those_that_are_kept() {
     let starts = [Array::full(&[], Value::F64(0.9)), Array::full(&[], Value::F64(1.0))];

@@ -114,7 +114,7 @@ fn accessed_by_row(procedure: &Procedure, mut matrices: Matrices) -> Matrices {
                     check(operand.buffer, Some((&as_affine(operand), &Guards::new())), &extents);
                 }
             }
-            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::Call(_) | Step::Blocks(_) => {}
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::First(_) | Step::Call(_) | Step::Blocks(_) => {}
         }
     }
     matrices
@@ -196,7 +196,7 @@ fn with_columns(procedure: &Procedure, chosen: &Matrices) -> Changed {
                     }
                 }
             }
-            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::Call(_) | Step::Blocks(_) => {
+            Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) | Step::First(_) | Step::Call(_) | Step::Blocks(_) => {
                 unreachable!("nests and products alone touch what is chosen")
             }
         }

@@ -156,7 +156,9 @@ impl Writer {
                 Steps::Count(count) => format!("sweeps {count} of ({})", list(&sweeps.arguments)),
                 Steps::While(_) => format!("sweeps while a condition holds, of ({})", list(&sweeps.arguments)),
             },
-            Step::Nest(_) | Step::Product(_) | Step::Call(_) | Step::Blocks(_) => unreachable!("a kernel"),
+            Step::Nest(_) | Step::Product(_) | Step::First(_) | Step::Call(_) | Step::Blocks(_) => {
+                unreachable!("a kernel")
+            }
         };
         self.lines.push(Line { name, types, ..Line::plain(kind, depth, vec![Piece::Text(head)]) });
         match step {

@@ -159,7 +159,7 @@ impl Flattener {
             Step::Loop(repeated) => self.inside(|this| this.repeat(frame, repeated)),
             Step::Branch(branch) => self.inside(|this| this.branch(frame, branch)),
             Step::Sweeps(sweeps) => self.inside(|this| this.sweeps(frame, sweeps)),
-            Step::Product(_) | Step::Call(_) | Step::Blocks(_) => None,
+            Step::Product(_) | Step::First(_) | Step::Call(_) | Step::Blocks(_) => None,
         }
     }
 

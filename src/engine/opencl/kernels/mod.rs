@@ -176,6 +176,7 @@ impl Writer {
                 Inner::Sweeps(Box::new(SweepsCode { condition, bodies, runs_ahead }))
             }
             Step::Call(call) => self.call(procedure, plan, call)?,
+            Step::First(_) => unreachable!("only the engine of the CPU lowers loops that go on from others"),
             Step::Blocks(_) => return Err(Problem::Unsupported("blocks of rows are not lowered for devices".into())),
         })
     }

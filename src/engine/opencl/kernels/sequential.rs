@@ -34,7 +34,7 @@ fn elements(step: &Step, repeated: bool) -> usize {
             arguments.fold(1, usize::saturating_add)
         }
         // They are not lowered for devices.
-        Step::Blocks(_) => usize::MAX,
+        Step::First(_) | Step::Blocks(_) => usize::MAX,
     }
 }
 

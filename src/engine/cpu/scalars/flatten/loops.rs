@@ -216,7 +216,7 @@ fn is_written_at(procedure: &Procedure, id: BufferId) -> bool {
             Step::Branch(branch) => {
                 [&branch.then, &branch.otherwise].iter().any(|side| within(side, &branch.arguments))
             }
-            Step::Product(_) | Step::Call(_) | Step::Blocks(_) => false,
+            Step::Product(_) | Step::First(_) | Step::Call(_) | Step::Blocks(_) => false,
         }
     })
 }
