@@ -181,6 +181,16 @@ pub(crate) struct Sweeps {
     pub(crate) first: Option<Vec<BufferId>>,
 }
 
+#[cfg(feature = "opencl")]
+impl Sweeps {
+    /// Which of a sweep's carries stay in one place. Where the first sweep `runs_ahead` of what its condition says, none of its
+    /// own does: its steps may turn out to be none.
+    pub(crate) fn stays(&self, sweep: usize, runs_ahead: bool) -> impl Iterator<Item = bool> {
+        let returns = sweep == 0 && runs_ahead && self.condition.is_some();
+        (0..self.sweeps.sweeps[sweep].carries).map(move |carry| !returns && self.bodies[sweep].changes(carry))
+    }
+}
+
 /// The first sweep of a loop that is a later step.
 #[derive(Clone, Debug)]
 pub(crate) struct First {
@@ -301,6 +311,16 @@ impl Procedure {
     pub(crate) fn changes(&self, position: usize) -> bool {
         let source = self.results.get(position).map(|&result| &self.buffers[self.origin(result) as usize].source);
         matches!(source, Some(&Source::Parameter(parameter)) if parameter == position)
+    }
+
+    /// Of so many results behind the carries those that are carries as they were before, not changed in place: the positions of
+    /// both.
+    pub(crate) fn kept_carries(&self, carries: usize, keeps: usize) -> Vec<(usize, usize)> {
+        let carry_of = |kept: usize| match self.buffers[self.origin(self.results[carries + kept]) as usize].source {
+            Source::Parameter(carry) if carry < carries && !self.changes(carry) => Some((kept, carry)),
+            _ => None,
+        };
+        (0..keeps).filter_map(carry_of).collect()
     }
 }
 

@@ -68,7 +68,8 @@ impl<X: Extension> Sweep<X> {
 /// loop again: the gradient of a loop of one sweep has a second one, which goes back over the steps with the cotangents. How
 /// many steps there will be need not be known: what is kept never leaves the loop, and the engine stores it or computes it
 /// again, as [`Checkpoints`] say. A loop and its derivative, which goes over the steps anew, share nothing but the last carries
-/// that steps change by writes: the derivative takes these writes back, so that a step keeps what it writes over.
+/// that steps change by writes: the derivative takes these writes back, so that a step keeps what it writes over. (The engine for
+/// processors runs the steps once for both.)
 ///
 /// The operands are, for each sweep, its first carries and its inputs (with a new outer axis of the number of steps), and
 /// then the captures of all bodies. The outputs are, for each sweep, its last carries and its stacked outputs.

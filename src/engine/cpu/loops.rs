@@ -2,7 +2,6 @@
 
 use super::code::Scratch;
 use super::machine::{Machine, Workspace};
-use super::sweeps::kept_carries;
 use super::threads::Worker;
 use super::vector::Instructions;
 use crate::concrete::{Failure, OutOfMemory};
@@ -80,7 +79,9 @@ impl CompiledLoop {
             length: scan.length,
             reverse: scan.reverse,
             slices: read.chain(written).collect(),
-            stacked: kept_carries(&repeated.step, carries, step.results - carries)
+            stacked: repeated
+                .step
+                .kept_carries(carries, step.results - carries)
                 .into_iter()
                 .map(|(output, carry)| (arguments + carries + output, carry))
                 .collect(),

@@ -12,6 +12,10 @@ use smallvec::SmallVec;
 /// So many conditions are asked for at a time at most.
 pub(super) const AHEAD: usize = 16;
 
+/// Steps are run ahead where the arrays that they change in place take no more bytes: these are copied in each of them, since the
+/// state before may be the last one.
+pub(super) const COPIED: usize = 1 << 20;
+
 /// What steps that are run ahead carry and keep takes so many bytes at most.
 const BYTES: usize = 1 << 24;
 

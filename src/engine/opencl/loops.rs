@@ -5,8 +5,7 @@ use super::code::{Code, SweepsCode};
 use super::failure::Outcome;
 use super::launch::{Launcher, Views};
 use super::memory::{Place, View};
-use super::records::Records;
-use super::space::{Space, SweepSpace, SweepsSpace};
+use super::space::{Space, SweepSpace, SweepsSpace, Turns};
 use crate::kernel::{Loop, Sweeps};
 use crate::term::Steps;
 use crate::term::schedule::Runner;
@@ -78,7 +77,7 @@ pub(super) struct Running<'a, 'k> {
 }
 
 /// Where what a sweep carries is.
-pub(super) fn carried<'v>(turns: &'v [Records], state: Option<usize>, starts: &[View<'v>]) -> Views<'v> {
+pub(super) fn carried<'v>(turns: &'v [Turns], state: Option<usize>, starts: &[View<'v>]) -> Views<'v> {
     match state {
         Some(place) => turns.iter().map(|turn| turn.view(place)).collect(),
         None => starts.iter().copied().collect(),
@@ -150,9 +149,9 @@ impl<'a, 'k> Running<'a, 'k> {
         }));
         let written = self.results[outputs.clone()].iter().zip(&lowered.results[outputs]);
         taken.extend(written.map(|(&view, &id)| slice(view, id)));
-        // The place before may be asked for again.
         for (carry, turn) in turns.iter().enumerate().filter(|&(carry, _)| lowered.bodies[sweep].changes(carry)) {
-            self.launcher.shared.copy(given[carry], taken[carry], turn.ty.dtype, turn.ty.size())?;
+            let ty = &turn.records.ty;
+            self.launcher.shared.copy_apart(given[carry], taken[carry], ty.dtype, ty.size())?;
         }
         self.launcher.run(&self.inside.bodies[sweep], space, &given, &taken)
     }
@@ -176,7 +175,7 @@ impl<'a, 'k> Running<'a, 'k> {
 
     /// Bytes of what a sweep carries.
     pub(super) fn state_bytes(&self, sweep: usize) -> usize {
-        self.space.sweeps[sweep].turns.iter().map(Records::bytes).fold(0, usize::saturating_add)
+        self.space.sweeps[sweep].turns.iter().map(|turn| turn.records.bytes()).fold(0, usize::saturating_add)
     }
 }
 
@@ -252,7 +251,7 @@ impl Runner for Running<'_, '_> {
         }
         let space = &self.space.sweeps[sweep];
         for (turn, from) in space.turns.iter().zip(&space.stored) {
-            self.launcher.shared.copy(from.view(number), turn.view(0), turn.ty.dtype, turn.ty.size())?;
+            self.launcher.shared.copy(from.view(number), turn.view(0), from.ty.dtype, from.ty.size())?;
         }
         self.states[sweep] = Some(0);
         Ok(())
@@ -264,7 +263,8 @@ impl Runner for Running<'_, '_> {
         let turns = &self.space.sweeps[sweep].turns;
         let from = carried(turns, self.states[sweep], &self.arguments[starts]);
         for ((from, to), turn) in from.into_iter().zip(&self.results[finals]).zip(turns) {
-            self.launcher.shared.copy_apart(from, *to, turn.ty.dtype, turn.ty.size())?;
+            let ty = &turn.records.ty;
+            self.launcher.shared.copy_apart(from, *to, ty.dtype, ty.size())?;
         }
         Ok(())
     }

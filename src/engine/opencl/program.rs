@@ -282,6 +282,12 @@ impl Program {
         self.shared.counters.told.load(Ordering::Relaxed)
     }
 
+    /// Bytes that runs have copied from one place on the device to another.
+    #[cfg(test)]
+    pub(super) fn copied(&self) -> u64 {
+        self.shared.counters.copied.load(Ordering::Relaxed)
+    }
+
     /// Bytes of the device's memory that all programs have.
     #[cfg(test)]
     pub(super) fn taken(&self) -> u64 {

@@ -23,10 +23,13 @@ pub(super) fn memory(code: &Code) -> u128 {
                 memory(body) + moving.map(|(_, &id)| of(code.ty(id))).sum::<u128>()
             }
             (Inner::Sweeps(sweeps), Step::Sweeps(lowered)) => {
-                let SweepsCode { condition, bodies, .. } = &**sweeps;
+                let SweepsCode { condition, bodies, runs_ahead } = &**sweeps;
                 let loops = &lowered.sweeps;
-                let turns = (0..bodies.len()).flat_map(|sweep| loops.operands(sweep).0);
-                let turns: u128 = turns.map(|at| 2 * of(code.ty(lowered.arguments[at]))).sum();
+                let turns = (0..bodies.len()).flat_map(|sweep| {
+                    let places = lowered.stays(sweep, *runs_ahead).map(|stays| if stays { 1 } else { 2 });
+                    loops.operands(sweep).0.zip(places)
+                });
+                let turns: u128 = turns.map(|(at, places)| places * of(code.ty(lowered.arguments[at]))).sum();
                 let kept = loops.sweeps.iter().flat_map(|sweep| {
                     let results = &sweep.body.results[sweep.carries..sweep.carries + sweep.keeps];
                     results.iter().map(|&id| of(sweep.body.node(id).ty()))

@@ -3,7 +3,7 @@
 use super::ahead::AHEAD;
 use super::code::{Code, Inner};
 use super::failure::Outcome;
-use super::memory::Place;
+use super::memory::{Place, View};
 use super::records::Records;
 use super::shared::Shared;
 use crate::kernel::{BufferId, Step};
@@ -43,12 +43,30 @@ pub(super) struct SweepsSpace {
 #[derive(Debug)]
 pub(super) struct SweepSpace {
     pub(super) step: Space,
-    /// The places of each carry, which take turns: as many as there are, so that some steps' are there at the same time.
-    pub(super) turns: Vec<Records>,
+    pub(super) turns: Vec<Turns>,
     pub(super) places: usize,
     pub(super) keeps: Vec<Keep>,
     /// Each carry of the states that were stored.
     pub(super) stored: Vec<Records>,
+}
+
+/// The places of a carry, which take turns: as many as there are, so that some steps' are there at the same time. There is one of
+/// a carry that steps change in place.
+#[derive(Debug)]
+pub(super) struct Turns {
+    pub(super) records: Records,
+    stays: bool,
+}
+
+impl Turns {
+    pub(super) fn view(&self, place: usize) -> View<'_> {
+        self.records.view(if self.stays { 0 } else { place })
+    }
+
+    /// Has so many places.
+    pub(super) fn reserve(&mut self, shared: &Shared, places: usize) -> Outcome<()> {
+        self.records.reserve(shared, if self.stays { 1 } else { places })
+    }
 }
 
 /// A value that a sweep keeps of its steps.
@@ -107,7 +125,9 @@ impl StepSpace {
                         let ty = own.body.node(own.body.results[own.carries + position]).ty().clone();
                         keeps.push(Keep { is_read, dropped: memory(&ty)?, tape: Records::new(&ty) });
                     }
-                    let (turns, stored) = (records().collect(), records().collect());
+                    let stays = lowered.stays(at, inside.runs_ahead);
+                    let turns = records().zip(stays).map(|(records, stays)| Turns { records, stays }).collect();
+                    let stored = records().collect();
                     let step = Space::new(shared, body)?;
                     sweeps.push(SweepSpace { step, turns, places: 0, keeps, stored });
                 }

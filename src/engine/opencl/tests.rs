@@ -1,5 +1,7 @@
+use super::ahead::COPIED;
 use super::{Device, DeviceKind, OpenCl, devices};
 use crate::prelude::*;
+use crate::staged::Staged;
 
 #[test]
 fn a_device_that_is_not_there_is_an_error_that_lists_those_that_are() {
@@ -229,4 +231,44 @@ fn steps_tell_kernels_of_what_changes_alone() {
     // told once.
     assert_eq!((first, longer), (2 * 20 + 4, 2 * 120 + 4));
     assert!(warm <= 2 * 20 && longer_warm <= 2 * 120, "{warm} and {longer_warm} in a second run");
+}
+
+/// A chain over the elements of an array, each a function of the one before, that ends by a condition.
+fn chain<A: Algebra>(x: &Vector<A, f64>, steps: usize) -> Vector<A, f64> {
+    let step = |(x, k): (Vector<A, f64>, Scalar<A, i64>)| {
+        let next = x.at(&k).sin() * x.at(&(&k + 1));
+        (x.with(&(&k + 1), &next), k + 1)
+    };
+    while_loop((x.clone(), scalar(0)), move |(_, k)| k.lt(steps as i64), step).0
+}
+
+/// The same, of which every third state is stored.
+fn chain_with_checkpoints<A: Algebra>(x: &Vector<A, f64>, steps: usize) -> Vector<A, f64> {
+    let step = |x: Vector<A, f64>, k: Scalar<A, i64>| {
+        let next = x.at(&k).sin() * x.at(&(&k + 1));
+        (x.with(&(k + 1), &next), ())
+    };
+    Checkpoints::Every(steps / 3).scan(x.clone(), &iota(steps), steps, step).0
+}
+
+#[test]
+fn arrays_that_steps_change_are_not_copied_in_each() {
+    let Some(device) = own_device(6) else { return };
+    let n = COPIED / 8 + 1;
+    let x = Vector::from((0..n).map(|at| 1.0 + (at as f64 * 0.37).sin()).collect::<Vec<f64>>());
+    // The whole arrays that runs have copied.
+    let copied = |function: fn(&Vector<Staged, f64>, usize) -> Vector<Staged, f64>, steps: usize| {
+        let program = stage(|x| function(x, steps).powi(2).sum(), &x).unwrap().value_and_grad().unwrap();
+        // The host launches each step.
+        let compiled = program.compile(OpenCl::on(&device).single_item(0)).unwrap();
+        let (value, gradient) = compiled.call(&x).unwrap();
+        let (expected, with) = program.compile(Cpu::default()).unwrap().call(&x).unwrap();
+        approx::assert_relative_eq!(value.item(), expected.item(), max_relative = 1e-12);
+        approx::assert_relative_eq!(&gradient.to_vec()[..], &with.to_vec()[..], max_relative = 1e-10);
+        compiled.program().copied() / (8 * n as u64)
+    };
+    let [few, many] = [12, 24].map(|steps| copied(chain, steps));
+    assert!(few == many && few < 12, "{few} and {many} copies");
+    let [few, many] = [12, 24].map(|steps| copied(chain_with_checkpoints, steps));
+    assert!(few == many && few < 20, "{few} and {many} copies");
 }

@@ -43,6 +43,8 @@ pub(super) struct Counters {
     waits: AtomicU64,
     /// How often memory was asked of the device.
     pub(super) allocations: AtomicU64,
+    /// Bytes that were copied from one place on the device to another.
+    pub(super) copied: AtomicU64,
     /// How often a kernel was told of an argument.
     pub(super) told: AtomicU64,
 }
@@ -181,6 +183,7 @@ impl Shared {
             return Ok(());
         }
         let (from, to, width) = (from.into(), to.into(), dtype.bytes());
+        self::count(&self.counters.copied, (count * width) as u64);
         self.queue.copy((from.memory, from.at * width), (to.memory, to.at * width), count * width)
     }
 

@@ -16,6 +16,7 @@ mod table;
 mod vectors;
 mod windows;
 
+use super::ahead::COPIED;
 use super::code::{Action, Code, Grid, Inner, Operand, SweepsCode};
 use super::devices::Limits;
 use super::failure::{Outcome, Problem};
@@ -172,7 +173,13 @@ impl Writer {
                 let of_sweeps = sweeps.bodies.iter().zip(&sweeps.sweeps.sweeps);
                 let bodies = of_sweeps.map(|(body, sweep)| self.procedure(body.clone(), &body.changed(sweep.carries)));
                 let bodies = bodies.collect::<Outcome<Vec<Code>>>()?;
-                let runs_ahead = condition.iter().chain(bodies.first()).all(Code::ends);
+                let ends = condition.iter().chain(bodies.first()).all(Code::ends);
+                let first = sweeps.bodies[0].changed(sweeps.sweeps.sweeps[0].carries).into_iter();
+                let bytes = |(_, carry): (usize, usize)| {
+                    let ty = &procedure.buffers[sweeps.arguments[carry] as usize].ty;
+                    ty.bytes().unwrap_or(usize::MAX)
+                };
+                let runs_ahead = ends && first.map(bytes).fold(0, usize::saturating_add) <= COPIED;
                 Inner::Sweeps(Box::new(SweepsCode { condition, bodies, runs_ahead }))
             }
             Step::Call(call) => self.call(procedure, plan, call)?,
