@@ -396,16 +396,17 @@ impl Algebra for Staged {
     }
 }
 
-/// The fewest elements of an array for which a write keeps the sides of a conditional as bodies: a selection would go through
-/// all of them.
-const WRITTEN: usize = 64;
+/// The fewest elements of an array for which a write or a reduction keeps the sides of a conditional as bodies: a selection would
+/// go through all of them.
+const WHOLE: usize = 64;
 
-/// Whether a side of a conditional holds a loop or a contraction, or writes into an array that is not small, so that it pays
-/// to run it only where it is chosen.
+/// Whether a side of a conditional holds a loop or a contraction, or writes into or reduces an array that is not small, so that it
+/// pays to run it only where it is chosen.
 fn is_worth_skipping(body: &Body<Build>) -> bool {
     body.nodes.iter().any(|node| match &node.op {
         Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Contract(_) => true,
-        Op::ScatterSet | Op::Scatter(_) => node.ty().size() >= WRITTEN,
+        Op::ScatterSet | Op::Scatter(_) => node.ty().size() >= WHOLE,
+        Op::Reduce(..) => body.node(node.args[0]).ty().size() >= WHOLE,
         Op::Extra(build) => is_worth_skipping(&build.body),
         Op::Custom(custom) => is_worth_skipping(&custom.value),
         _ => false,

@@ -80,8 +80,8 @@ fn fail_tree<A: Algebra, T: Tree<A>>(name: &str, problem: String, like: &T) -> T
 /// An eager algebra runs the chosen closure only; a staged one runs both once, and the term chooses. In every algebra the
 /// side not taken is without influence, on values and on derivatives.
 ///
-/// Staged, a conditional with a loop, a contraction, or a write into an array of 64 elements or more on a side keeps both
-/// sides as bodies, which may be nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep; others choose between values, and stand
+/// Staged, a conditional with a loop, a contraction, or a write into or a reduction of an array of 64 elements or more on a side
+/// keeps both sides as bodies, which may be nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep; others choose between values, and stand
 /// in each other as deep as one likes.
 #[track_caller]
 pub fn cond<A: Algebra, T: Tree<A>>(

@@ -1,6 +1,7 @@
 //! What is written where it is, by counting what a program writes.
 
 mod additions;
+mod branches;
 mod mistakes;
 
 use crate::affine::AffineMap;

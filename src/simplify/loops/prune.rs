@@ -1,6 +1,8 @@
 //! A pass over whole programs: what no user needs is dropped from loops and conditionals, what stays the same in every
-//! step is taken out, and known sides are put in the place of their conditional.
+//! step is taken out, known sides are put in the place of their conditional, and arrays that a side scatters into are made behind it.
 
+mod continued;
+mod scattered;
 mod sweeps;
 
 use crate::affine::AffineMap;
@@ -8,6 +10,7 @@ use crate::concrete::Array;
 use crate::shape::{Axes, Shape, Type, Value, size};
 use crate::simplify::views::drop_columns;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
+use continued::{Carry, Continued};
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,32 +25,36 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
     let (live, used) = needed(body);
     let mut pass = Pass { graph: Graph::like(body), changed: false };
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
-    let mut outputs: HashMap<NodeId, Vec<Option<NodeId>>> = HashMap::new();
+    let mut outputs: HashMap<NodeId, Outputs> = HashMap::new();
+    let continued = Continued::of(body, &live);
     for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
-        let operand = |&arg: &NodeId| ids[arg as usize];
         if !live[at] {
             ids.push(NodeId::MAX);
             continue;
         }
+        if let Some(sum) = continued.sum(at as NodeId) {
+            ids.push(pass.output(sum, &ids, &outputs));
+            continue;
+        }
+        let mut args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         if let Op::Output(position) = node.op
             && let Some(replaced) = outputs.get(&node.args[0])
         {
             ids.push(replaced[position].expect("an output that is used"));
             continue;
         }
+        for &Carry { position, start } in continued.carries(at as NodeId) {
+            args[position] = match continued.sum(start) {
+                // It stands behind this loop, but is known before.
+                Some(sum) if start > at as NodeId => pass.output(sum, &ids, &outputs),
+                _ => ids[start as usize],
+            };
+            pass.changed = true;
+        }
         let replaced = match &node.op {
-            Op::Scan(scan) => {
-                let args: Vec<NodeId> = node.args.iter().map(operand).collect();
-                pass.scan(scan, &args, &used[at])
-            }
-            Op::Branch(branch) => {
-                let args: Vec<NodeId> = node.args.iter().map(operand).collect();
-                pass.branch(branch, &args, &used[at])
-            }
-            Op::Sweeps(sweeps) => {
-                let args: Vec<NodeId> = node.args.iter().map(operand).collect();
-                pass.sweeps(sweeps, &args, &used[at])
-            }
+            Op::Scan(scan) => pass.scan(scan, &args, &used[at]),
+            Op::Branch(branch) => pass.branch(branch, &args, &used[at]),
+            Op::Sweeps(sweeps) => pass.sweeps(sweeps, &args, &used[at]),
             _ => None,
         };
         match replaced {
@@ -57,11 +64,7 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
                 ids.push(NodeId::MAX);
                 pass.changed = true;
             }
-            None => {
-                let args: SmallVec<[NodeId; 3]> = node.args.iter().map(operand).collect();
-                let id = pass.graph.add(node.op.clone(), &args);
-                ids.push(id);
-            }
+            None => ids.push(pass.graph.add(node.op.clone(), &args)),
         }
     }
     if !pass.changed {
@@ -173,6 +176,19 @@ struct Pass {
 type Outputs = Vec<Option<NodeId>>;
 
 impl Pass {
+    /// An output in the new program, of a node that may have been replaced.
+    fn output(
+        &mut self,
+        (of, position): (NodeId, usize),
+        ids: &[NodeId],
+        outputs: &HashMap<NodeId, Outputs>,
+    ) -> NodeId {
+        match outputs.get(&of) {
+            Some(replaced) => replaced[position].expect("an output that is used"),
+            None => self.graph.add(Op::Output(position), &[ids[of as usize]]),
+        }
+    }
+
     fn constant(&self, node: NodeId) -> Option<Value> {
         match &self.graph.node(node).op {
             Op::Constant(array) => array.uniform(),
@@ -358,6 +374,9 @@ impl Pass {
         };
         if let Some(chosen) = chosen {
             return Some(self.inline(chosen, &args[1..], used));
+        }
+        if let Some(outputs) = self.updates_of_branch(branch, args, used) {
+            return Some(outputs);
         }
         let sides = [&*branch.then, &*branch.otherwise];
         let wanted: Vec<usize> = (0..used.len()).filter(|&at| used[at]).collect();
