@@ -276,6 +276,8 @@ fn latest_writes<A: Algebra>(indices: &[A::Array], extents: &[usize], updates: &
     let mask = if let Some(known) = few.then(known).flatten() {
         let latest = concrete::latest(&known, extents, count)?;
         A::constant(Array::Bool(Data::from_vec(&positions, latest)))
+    } else if count.saturating_mul(count) <= size(extents) {
+        A::reshape(latest_of_few::<A>(indices, count), &positions)
     } else {
         let numbers = A::reshape(A::iota(count), &positions);
         let none = A::zeros(&Type::new(DType::I64, extents));
@@ -284,6 +286,23 @@ fn latest_writes<A: Algebra>(indices: &[A::Array], extents: &[usize], updates: &
     };
     let axes: Axes = (0..positions.len()).collect();
     Some(A::view(mask, &AffineMap::broadcast(&positions, updates, &axes)))
+}
+
+/// For each of a few positions whether no later one is the same: each is compared with each.
+fn latest_of_few<A: Algebra>(indices: &[A::Array], count: usize) -> A::Array {
+    // The first axis is that of the position in question, the second that of all others.
+    let along =
+        |array: A::Array, axis: usize| A::view(array, &AffineMap::broadcast(&[count], &[count, count], &[axis]));
+    let compared =
+        |comparison: Comparison, array: A::Array| A::compare(comparison, along(array.clone(), 0), along(array, 1));
+    let later = compared(Comparison::Less, A::iota(count));
+    let hides = indices.iter().fold(later, |hides, index| {
+        let is_same = compared(Comparison::Equal, A::reshape(index.clone(), &[count]));
+        A::binary(Binary::And, hides, is_same)
+    });
+    let is_hidden = A::reduce(Reduction::Max, A::cast(hides, DType::I64), &[1]);
+    let none = A::zeros(&Type::new(DType::I64, &[count]));
+    A::compare(Comparison::Equal, is_hidden, none)
 }
 
 /// An affine add onto an array.

@@ -1,14 +1,16 @@
 //! What is written at computed positions of an array, in every mode; positions with a mask; reads with a fill value.
 //!
-//! Every mode but adding groups what is written by its position, as a reduction by segments does: so which update wins, and
-//! where the derivative of equal ones goes, does not depend on the instance.
+//! Every mode but adding combines what is written to one position first, as a reduction by segments does: so which update wins,
+//! and where the derivative of equal ones goes, does not depend on the instance.
 
+use super::cumulative::total_over;
 use super::index::align_indices;
 use super::segments::{Segments, along_outer};
+use crate::affine::AffineMap;
 use crate::algebra::Algebra;
-use crate::concrete::ReportedAt;
-use crate::operation::Binary;
-use crate::shape::{Shape, size};
+use crate::concrete::{Array, ReportedAt};
+use crate::operation::{Binary, Comparison};
+use crate::shape::{Axes, Shape, Value, size};
 use crate::tensor::apply::{broadcast_shape, fail, fail_array, stretch};
 use crate::tensor::{Element, IndexArrays, Number, Operand, RDyn, Rank, Tensor, Vector};
 
@@ -76,13 +78,9 @@ struct Rows<A: Algebra> {
 }
 
 impl<A: Algebra> Rows<A> {
-    /// # Errors
-    ///
-    /// What does not fit.
+    /// The rows of an array of a shape that positions and updates fit.
     #[track_caller]
-    fn new(target: &A::Array, positions: Vec<A::Array>, updates: &A::Array) -> Result<Rows<A>, String> {
-        let (positions, shape) = fitting::<A>(target, positions, updates)?;
-        let _place = ReportedAt::caller();
+    fn new(target: &A::Array, positions: Vec<A::Array>, updates: &A::Array, shape: Shape) -> Rows<A> {
         let (extents, inner) = shape.split_at(positions.len());
         let written = A::shape(&positions[0]);
         let key = match &positions[..] {
@@ -107,12 +105,12 @@ impl<A: Algebra> Rows<A> {
         };
         let (count, writes) = (size(extents), size(&written));
         let keys: Vector<A, i64> = Tensor::wrap(A::reshape(key, &[writes]));
-        Ok(Rows {
+        Rows {
             segments: Segments::by_key(&keys, count),
             target: rows(target.clone(), count),
             updates: rows(updates.clone(), writes),
             shape,
-        })
+        }
     }
 
     /// The array from its rows.
@@ -146,6 +144,27 @@ fn fitting<A: Algebra>(
     }
     let (into, read) = (&shape[..], &expected[..]);
     Err(format!("updates of shape {:?} into shape {into:?}, of which the positions read shape {read:?}", &found[..]))
+}
+
+/// For each row of updates the combination of all those that have its key.
+fn each_with_each<A: Algebra>(op: Binary, updates: A::Array, keys: &A::Array) -> A::Array {
+    let ty = A::type_of(&updates);
+    let neutral = match op {
+        Binary::Max => Value::from_f64(ty.dtype, f64::NEG_INFINITY),
+        Binary::Min => Value::from_f64(ty.dtype, f64::INFINITY),
+        _ => Value::from_i64(ty.dtype, 1),
+    };
+    let writes = ty.shape[0];
+    let pairs: Shape = std::iter::once(&writes).chain(&ty.shape).copied().collect();
+    // The first axis is that of the update in question, the second that of all others.
+    let spread = |array: A::Array, shape: &[usize], axes: &[usize]| {
+        A::view(array.clone(), &AffineMap::broadcast(&A::shape(&array), shape, axes))
+    };
+    let [own, other] = [0, 1].map(|axis| spread(keys.clone(), &[writes, writes], &[axis]));
+    let is_same = spread(A::compare(Comparison::Equal, own, other), &pairs, &[0, 1]);
+    let others = spread(updates, &pairs, &(1..pairs.len()).collect::<Axes>());
+    let with = A::select(is_same, others, A::constant(Array::full(&pairs, neutral)));
+    total_over::<A>(op.into(), with, 1)
 }
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
@@ -210,6 +229,8 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         }
     }
 
+    /// An update is read, combined and written: costs are those of what is written. Where several may be at one position, these are
+    /// combined first: of a few each with each, of more as segments.
     #[track_caller]
     fn scatter_by<I: IndexArrays<A>>(
         &self,
@@ -219,13 +240,28 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         updates: &Updates<A, E, R, I>,
         combined: impl FnOnce(&Tensor<A, E, RDyn>, &Segments<A>) -> Tensor<A, E, RDyn>,
     ) -> Self {
-        match Rows::<A>::new(self.array(), positions.arrays(), updates.array()) {
-            Ok(rows) => {
-                let combined = combined(&Tensor::wrap(rows.updates.clone()), &rows.segments);
-                Tensor::wrap(rows.restored(A::binary(op, rows.target.clone(), combined.into_array())))
-            }
-            Err(problem) => fail(name, problem, &self.shape()),
+        let (positions, shape) = match fitting::<A>(self.array(), positions.arrays(), updates.array()) {
+            Ok(fitting) => fitting,
+            Err(problem) => return fail(name, problem, &self.shape()),
+        };
+        let _place = ReportedAt::caller();
+        let update = |target: &A::Array, updates: A::Array, positions: Vec<A::Array>| {
+            let old = A::gather(target.clone(), positions.clone());
+            A::scatter_set(target.clone(), A::binary(op, old, updates), positions)
+        };
+        let writes = size(&A::shape(&positions[0]));
+        if writes <= 1 || A::are_distinct(&positions) {
+            return Tensor::wrap(update(self.array(), updates.array().clone(), positions));
         }
+        let few = writes.saturating_mul(writes) <= size(&shape[..positions.len()]);
+        let rows = Rows::<A>::new(self.array(), positions, updates.array(), shape);
+        if few {
+            let keys = rows.segments.keys().array().clone();
+            let combined = each_with_each::<A>(op, rows.updates.clone(), &keys);
+            return Tensor::wrap(rows.restored(update(&rows.target, combined, vec![keys])));
+        }
+        let combined = combined(&Tensor::wrap(rows.updates.clone()), &rows.segments);
+        Tensor::wrap(rows.restored(A::binary(op, rows.target.clone(), combined.into_array())))
     }
 
     /// This array with its element at `[positions[0][s], .., r]` multiplied by every `updates[s, r]`. The derivative is exact

@@ -1,7 +1,7 @@
 //! Positions of which it is plain that no two are the same.
 
 use crate::operation::{Binary, Unary};
-use crate::shape::Type;
+use crate::shape::{Type, Value};
 use crate::term::{Body, Extension, Graph, NodeId, Op};
 use smallvec::SmallVec;
 
@@ -87,7 +87,24 @@ fn steps<T: Terms>(terms: &T, id: &T::Id, depth: usize) -> Option<Steps> {
         Op::Unary(Unary::Neg) => of(0)?.iter().map(|step| step.checked_neg()).collect(),
         Op::Binary(Binary::Add) => each(i64::checked_add),
         Op::Binary(Binary::Sub) => each(i64::checked_sub),
+        Op::Binary(Binary::Mul) => {
+            let (at, factor) = (0..2).find_map(|at| Some((at, factor(terms, &args[1 - at], depth)?)))?;
+            of(at)?.iter().map(|step| step.checked_mul(factor)).collect()
+        }
         Op::Alias | Op::Mark => of(0),
+        _ => None,
+    }
+}
+
+/// The one value of an array that is a known number everywhere.
+fn factor<T: Terms>(terms: &T, id: &T::Id, depth: usize) -> Option<i64> {
+    let (op, args, _) = terms.look(id);
+    match op {
+        Op::Constant(array) => match array.uniform()? {
+            Value::I64(factor) => Some(factor),
+            _ => None,
+        },
+        Op::View(map) if map.is_inside() => factor(terms, &args[0], depth.checked_sub(1)?),
         _ => None,
     }
 }

@@ -14,7 +14,54 @@ use crate::term::distinct::are_distinct;
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 
+/// The last of several updates at one position: its number, and for each update which number it has itself.
+struct Latest {
+    buffer: BufferId,
+    number: Affine,
+    by: LatestBy,
+}
+
+/// Whether the last numbers are found at the position that is written to, or at the number of an update.
+#[derive(Clone, Copy)]
+enum LatestBy {
+    Place,
+    Update,
+}
+
 impl Lowering<'_> {
+    /// For each of a few updates the last one at its position: each is compared with each.
+    fn latest_of_few(&mut self, id: NodeId, places: &[usize], axes: usize) -> Result<Latest, Obstacle> {
+        let (body, node) = (self.body, self.body.node(id));
+        let indexed = places.len();
+        let pairs: Shape = places.iter().chain(places).copied().collect();
+        let buffer = self.buffer(&Type::new(DType::I64, places), Source::Local);
+        let number = |first: usize, axes: usize| {
+            let rows = (0..indexed).map(|axis| Affine::axis(first + axis, axes)).collect();
+            Access { rows, guards: Guards::new() }
+        };
+        let linear = |access: Access, domain: &[usize]| access.linear(places, domain).ok_or(Obstacle::Read(id));
+        let (own, other) = (linear(number(0, 2 * indexed), &pairs)?, linear(number(indexed, 2 * indexed), &pairs)?);
+        let store = |emitter: &mut Emitter| {
+            let mut same = None;
+            for &arg in &node.args[2..] {
+                let [a, b] = [0, indexed].map(|first| emitter.emit(arg, number(first, 2 * indexed), NodeId::MAX));
+                let equal = emitter.add(Value::Compare(Comparison::Equal, a?, b?), DType::Bool);
+                same = Some(match same {
+                    None => equal,
+                    Some(same) => emitter.add(Value::Binary(Binary::And, same, equal), DType::Bool),
+                });
+            }
+            let same = same.expect("positions along at least one axis");
+            let later = emitter.add(Value::Position(other.clone()), DType::I64);
+            let itself = emitter.add(Value::Position(own.clone()), DType::I64);
+            let value = emitter.add(Value::Select(same, later, itself), DType::I64);
+            Ok((value, own.clone(), Guards::new(), None))
+        };
+        self.nest(&pairs, buffer, Mode::Reduce(Reduction::Max), store)?;
+        let number = linear(number(0, axes), &body.node(node.args[1]).ty().shape)?;
+        Ok(Latest { buffer, number, by: LatestBy::Update })
+    }
+
     /// A write into the buffer of the target, or into a copy.
     pub(super) fn writing(&mut self, id: NodeId) -> Result<(), Obstacle> {
         let (body, node) = (self.body, self.body.node(id));
@@ -59,12 +106,16 @@ impl Lowering<'_> {
             found.map(|(&arg, &extent)| Ok((emitter.emit(arg, outer.clone(), NodeId::MAX)?, extent as i64))).collect()
         };
         // Of several updates at one position the last counts: those before it are not written, so that they may be in any order.
-        let latest = match are_distinct(body, &node.args[2..]) {
-            true => None,
-            false => {
+        let latest = 'latest: {
+            if are_distinct(body, &node.args[2..]) {
+                None
+            } else {
                 let extents = &shape[..node.args.len() - 2];
-                let latest = self.buffer(&Type::new(DType::I64, extents), Source::Local);
                 let places = &domain[..indexed];
+                if size(places).saturating_mul(size(places)) <= size(extents) {
+                    break 'latest Some(self.latest_of_few(id, places, axes)?);
+                }
+                let latest = self.buffer(&Type::new(DType::I64, extents), Source::Local);
                 let number = |axes: usize| {
                     let rows = (0..indexed).map(|axis| Affine::axis(axis, axes)).collect();
                     Access { rows, guards: Guards::new() }.linear(places, &domain[..axes]).ok_or(Obstacle::Read(id))
@@ -78,13 +129,13 @@ impl Lowering<'_> {
                     Ok((value, Affine::constant(0, indexed), Guards::new(), Some((index, 1, extent))))
                 };
                 self.nest(&Shape::from_slice(places), latest, Mode::Reduce(Reduction::Max), store)?;
-                Some((latest, number(axes)?))
+                Some(Latest { buffer: latest, number: number(axes)?, by: LatestBy::Place })
             }
         };
         let write = |emitter: &mut Emitter| {
             let indices = positions(emitter, &outer)?;
             let value = emitter.emit(updates, Access::identity(axes), NodeId::MAX)?;
-            let Some((buffer, number)) = &latest else {
+            let Some(Latest { buffer, number, by }) = &latest else {
                 let strides: SmallVec<[i64; 4]> = crate::shape::strides(shape).iter().map(|&n| n as i64).collect();
                 let strides = &strides[..indices.len()];
                 let (place, index) = emitter.located(&indices, strides, &Guards::new()).ok_or(Obstacle::Read(id))?;
@@ -92,7 +143,10 @@ impl Lowering<'_> {
             };
             let (index, extent) = emitter.joined(&indices, &Guards::new());
             let first = Affine::constant(0, axes);
-            let last = Value::Gather { buffer: *buffer, at: first, stride: 1, index, extent };
+            let last = match by {
+                LatestBy::Place => Value::Gather { buffer: *buffer, at: first, stride: 1, index, extent },
+                LatestBy::Update => Value::Load { buffer: *buffer, at: number.clone(), guards: Guards::new() },
+            };
             let last = emitter.add(last, DType::I64);
             let number = emitter.add(Value::Position(number.clone()), DType::I64);
             let stays = emitter.add(Value::Compare(Comparison::Equal, last, number), DType::Bool);
