@@ -27,6 +27,7 @@ mod resumed;
 mod resumed_tests;
 pub(crate) mod roots;
 mod rows;
+pub(crate) mod stretch;
 mod unread;
 mod writes;
 // Looks at nodes are counted in builds with debug assertions alone.

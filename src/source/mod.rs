@@ -19,6 +19,7 @@ mod rows;
 pub(crate) mod rust;
 mod sort;
 mod steps;
+pub(crate) mod stretch;
 mod sweeps;
 pub(crate) mod text;
 pub(crate) mod tidy;

@@ -9,11 +9,13 @@ use super::functions;
 use super::language::{Helper, Language};
 use super::order::order;
 use super::rows::Rows;
+use super::stretch::stretches;
 use super::text::Text;
 use super::tidy::is_one_to_one;
 use super::together::Together;
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
+use crate::kernel::stretch::Limit;
 use crate::kernel::{Affine, Guards, Mode, Nest, Store, Value, ValueId};
 use crate::operation::Unary;
 use crate::shape::{self, DType};
@@ -59,6 +61,8 @@ pub(crate) struct NestWriter<'a> {
     pub(crate) lane: Option<String>,
     /// How many of the outermost loops are no loops: each of their steps runs the text on its own.
     pub(crate) parallel: usize,
+    /// Where loops begin and end.
+    pub(crate) limits: Vec<Limit>,
     /// The element types of buffers.
     pub(crate) dtype: &'a dyn Fn(u32) -> DType,
     /// Rows that the innermost loop goes through, while it is written.
@@ -91,7 +95,7 @@ impl<'a> NestWriter<'a> {
     pub(crate) fn new(
         language: &'a dyn Language,
         nest: &'a Nest,
-        (order, parallel): (Vec<usize>, usize),
+        (order, parallel, limits): (Vec<usize>, usize, Vec<Limit>),
         buffers: Buffers<'a>,
         helpers: &'a mut BTreeSet<Helper>,
     ) -> NestWriter<'a> {
@@ -104,6 +108,7 @@ impl<'a> NestWriter<'a> {
             nest,
             name: buffers.name,
             dtype: buffers.dtype,
+            limits,
             rows: Rows::new(),
             is_inside: false,
             together: None,
@@ -167,7 +172,9 @@ pub(crate) fn write(
     buffers: Buffers<'_>,
     helpers: &mut BTreeSet<Helper>,
 ) {
-    let mut writer = NestWriter::new(language, nest, (order(nest), 0), buffers, helpers);
+    let order = order(nest);
+    let (nest, limits) = stretches(nest, &order, 0);
+    let mut writer = NestWriter::new(language, &nest, (order, 0, limits), buffers, helpers);
     for (id, value) in writer.fills(buffers) {
         text.line(language.fill(&(buffers.name)(id), (buffers.count)(id), &language.literal(value)));
     }
@@ -219,8 +226,11 @@ impl NestWriter<'_> {
         let steps = shape::steps(outer.iter().map(|&axis| self.nest.extents[axis]));
         let alone = self.stored[&store.buffer] == 1;
         let free = store.guards.is_empty() && store.index.is_none() && !(buffers.continues)(store.buffer);
+        // A loop over a stretch does not come to all.
+        let is_whole = |limit: &Limit| !outer.contains(&limit.axis);
         alone
             && free
+            && self.limits.iter().all(is_whole)
             && !self.nest.extents.contains(&0)
             && steps == (buffers.count)(store.buffer)
             && is_one_to_one(&store.at, outer, &self.nest.extents)
@@ -274,6 +284,9 @@ impl NestWriter<'_> {
                 named[id as usize] |= is_index || self.levels[user] > self.levels[id as usize];
             }
         }
+        for limit in &self.limits {
+            named[limit.value as usize] = true;
+        }
         for store in &self.nest.stores {
             named[store.value as usize] |= self.store_level(store) > self.levels[store.value as usize];
             if let Some((index, ..)) = store.index {
@@ -301,7 +314,7 @@ impl NestWriter<'_> {
         }
         if level < self.depth() {
             let axis = self.order[level];
-            let (variable, extent) = (self.variable(axis), self.nest.extents[axis]);
+            let variable = self.variable(axis);
             let is_innermost = level + 1 == self.depth() && level >= self.parallel && self.together.is_none();
             if is_innermost {
                 self.bind_rows(text);
@@ -313,11 +326,16 @@ impl NestWriter<'_> {
                     self.level(text, level + 1);
                 }
                 _ if self.together.is_some() => self.together(text, level),
-                true => self.lane_loops(text, level, &variable, extent),
-                false => {
-                    text.open(self.language.for_loop(&variable, "0", &extent.to_string()));
-                    self.level(text, level + 1);
-                    text.close();
+                is_side_by_side => {
+                    let ends = self.ends(text, level);
+                    match is_side_by_side {
+                        true => self.lane_loops(text, level, &variable, ends),
+                        false => {
+                            text.open(self.language.for_loop(&variable, &ends.0, &ends.1));
+                            self.level(text, level + 1);
+                            text.close();
+                        }
+                    }
                 }
             }
             self.is_inside = false;
@@ -361,18 +379,32 @@ impl NestWriter<'_> {
         level >= self.parallel && level + 1 == self.depth() && (0..self.nest.stores.len()).any(|at| self.has_lanes(at))
     }
 
-    fn lane_loops(&mut self, text: &mut Text, level: usize, variable: &str, extent: usize) {
-        let whole = extent / LANES;
-        text.open(self.language.for_loop("block", "0", &whole.to_string()));
-        self.bind_lanes(text, LANES);
+    fn lane_loops(&mut self, text: &mut Text, level: usize, variable: &str, (start, end): (String, String)) {
+        let extent = end.parse::<usize>().ok().filter(|_| start == "0");
+        let (whole, rest) = match extent {
+            Some(extent) => ((extent / LANES).to_string(), (extent / LANES * LANES).to_string()),
+            None => {
+                let whole = format!("whole{level}");
+                let blocks = format!("({end} - {start}) / {LANES}");
+                text.declare(&whole, self.language.declare_index(&whole, &blocks));
+                let rest = format!("{start} + {whole} * {LANES}");
+                (whole, rest)
+            }
+        };
+        let offset = match extent {
+            Some(_) => format!("block * {LANES}"),
+            None => format!("{start} + block * {LANES}"),
+        };
+        text.open(self.language.for_loop("block", "0", &whole));
+        self.bind_lanes(text, LANES, &offset);
         text.open(self.language.for_loop("lane", "0", &LANES.to_string()));
-        text.declare(variable, self.language.declare_index(variable, &format!("block * {LANES} + lane")));
+        text.declare(variable, self.language.declare_index(variable, &format!("{offset} + lane")));
         self.lane = Some("lane".into());
         self.level(text, level + 1);
         text.close();
         text.close();
-        if whole * LANES < extent {
-            text.open(self.language.for_loop(variable, &(whole * LANES).to_string(), &extent.to_string()));
+        if extent.is_none_or(|extent| !extent.is_multiple_of(LANES)) {
+            text.open(self.language.for_loop(variable, &rest, &end));
             self.lane = Some("0".into());
             self.level(text, level + 1);
             text.close();

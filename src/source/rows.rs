@@ -47,13 +47,13 @@ impl NestWriter<'_> {
         self.rows = rows;
     }
 
-    /// The parts of rows that some steps side by side go through.
-    pub(crate) fn bind_lanes(&mut self, text: &mut Text, lanes: usize) {
+    /// The parts of rows that some steps side by side go through, from an offset on.
+    pub(crate) fn bind_lanes(&mut self, text: &mut Text, lanes: usize, offset: &str) {
         let mut all: Vec<(&(u32, Affine), &(String, bool))> = self.rows.iter().collect();
         all.sort_by(|a, b| a.1.cmp(b.1));
         for ((buffer, _), (name, writes)) in all {
             let dtype = (self.dtype)(*buffer);
-            let part = Part { array: name, offset: format!("block * {lanes}"), count: Some(lanes) };
+            let part = Part { array: name, offset: offset.into(), count: Some(lanes) };
             let lane_name = format!("lane_{name}");
             text.declare(&lane_name, self.language.bind(&lane_name, dtype, &part, *writes));
         }

@@ -5,6 +5,7 @@ mod rows;
 use super::split::{CHUNKS, chunks_worth};
 use super::stretch::inner_axes;
 use crate::algebra::Reduction;
+use crate::kernel::stretch::{axes_of, moved};
 use crate::kernel::{Affine, Mode, Nest, Store, Value, ValueId};
 use crate::operation::{Binary, Unary};
 use crate::shape::DType;
@@ -193,29 +194,6 @@ fn summed_products(nest: &Nest) -> Vec<bool> {
         summed[id] = uses[id] == 1 && matches!(nest.values[id].0, Value::Binary(Binary::Mul, ..));
     }
     summed
-}
-
-/// The axes that move an affine function, as a set of bits.
-pub(super) fn axes_of(at: &Affine) -> u64 {
-    let set = |bits: u64, (axis, &coefficient): (usize, &i64)| bits | u64::from(coefficient != 0) << (axis % 64);
-    at.coefficients.iter().enumerate().fold(0, set)
-}
-
-/// For each value the axes that move it, as a set of bits.
-pub(super) fn moved(nest: &Nest) -> Vec<u64> {
-    let mut moved: Vec<u64> = Vec::with_capacity(nest.values.len());
-    for (value, _) in &nest.values {
-        let own = match value {
-            Value::Position(at) | Value::Gather { at, .. } => axes_of(at),
-            Value::Load { at, guards, .. } => {
-                guards.iter().fold(axes_of(at), |bits, guard| bits | axes_of(&guard.position))
-            }
-            Value::Guarded(_, guards) => guards.iter().fold(0, |bits, guard| bits | axes_of(&guard.position)),
-            _ => 0,
-        };
-        moved.push(value.operands().iter().fold(own, |bits, &operand| bits | moved[operand as usize]));
-    }
-    moved
 }
 
 impl Choice<'_> {

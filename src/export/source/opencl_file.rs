@@ -15,6 +15,7 @@ use crate::source::nest::{Buffers, NestWriter};
 use crate::source::order::parallel_first;
 use crate::source::plan::{Place, Plan};
 use crate::source::procedure::{Writer, touched};
+use crate::source::stretch::stretches;
 use crate::source::text::Text;
 use crate::source::tidy::tidied;
 use std::collections::{BTreeMap, BTreeSet};
@@ -219,7 +220,8 @@ impl File<'_> {
         let buffers = Buffers { name: &name, count: &count, dtype: &|id| dtypes[&id], continues: &goes_on };
         let (order, parallel) = parallel_first(nest);
         let items = steps(order[..parallel].iter().map(|&axis| nest.extents[axis]));
-        let mut loops = NestWriter::new(language, nest, (order, parallel), buffers, &mut writer.helpers);
+        let (nest, limits) = stretches(nest, &order, parallel);
+        let mut loops = NestWriter::new(language, &nest, (order, parallel, limits), buffers, &mut writer.helpers);
         let fills = loops.fills(buffers);
         let mut text = Text::default();
         text.declare("item", language.declare_index("item", "get_global_id(0)"));

@@ -3,8 +3,8 @@
 use crate::algebra::Reduction;
 use crate::concrete::{Array, Concrete, run};
 use crate::engine::cpu::code::ELEMENTS;
-use crate::engine::cpu::stretch::LATE_BY;
 use crate::engine::cpu::{Cpu, Program};
+use crate::kernel::stretch::LATE_BY;
 use crate::operation::{Binary, Comparison};
 use crate::prelude::*;
 use crate::shape::{DType, Type, Value};

@@ -166,7 +166,8 @@ impl Writer {
         let (count, dtype) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
         let name = |id: BufferId| operands.names[&id].clone();
         let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: goes_on };
-        let mut loops = NestWriter::new(&self.language, nest, (order.clone(), parallel), buffers, &mut self.helpers);
+        let mut loops =
+            NestWriter::new(&self.language, nest, (order.clone(), parallel, Vec::new()), buffers, &mut self.helpers);
         loops.atomics = (part.manner == Manner::Atomic).then_some("atomic");
         loops.width = width;
         if loops.has_blocks() {

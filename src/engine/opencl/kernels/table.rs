@@ -68,7 +68,7 @@ impl Writer {
         };
         let (count_of, dtype_of) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
         let buffers = Buffers { name: &name, count: &count_of, dtype: &dtype_of, continues: goes_on };
-        let mut loops = NestWriter::new(&self.language, nest, (order(nest), 0), buffers, &mut self.helpers);
+        let mut loops = NestWriter::new(&self.language, nest, (order(nest), 0, Vec::new()), buffers, &mut self.helpers);
         (loops.atomics, loops.has_vectors) = (Some("local_atomic"), false);
         actions.extend(loops.fills(buffers).into_iter().map(|(to, value)| scope.fill(to, value)));
         let counter = counter(positions);

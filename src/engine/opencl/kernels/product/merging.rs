@@ -66,7 +66,7 @@ impl Writer {
         let name = |id: BufferId| operands.names[&id].clone();
         let (count, dtype) = (|id: BufferId| scope.count(id), |id: BufferId| scope.dtype(id));
         let buffers = Buffers { name: &name, count: &count, dtype: &dtype, continues: &|_| false };
-        let mut loops = NestWriter::new(&self.language, nest, (order, depth), buffers, &mut self.helpers);
+        let mut loops = NestWriter::new(&self.language, nest, (order, depth, Vec::new()), buffers, &mut self.helpers);
         loops.given = Some(given);
         // All positions are known already.
         loops.levels.fill(depth);
