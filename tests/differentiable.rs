@@ -3,6 +3,8 @@
 
 #[path = "differentiable/basics.rs"]
 mod basics;
+#[path = "differentiable/captures.rs"]
+mod captures;
 #[path = "differentiable/control.rs"]
 mod control;
 #[path = "differentiable/corners.rs"]

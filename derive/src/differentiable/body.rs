@@ -3,6 +3,7 @@
 //! What an expression becomes depends on the position that it stands in, as Rust's places and values do: an index is a read
 //! where a value is wanted, and stays an index where something is assigned.
 
+use super::closures::of_checkpoints;
 use super::scopes::{Declared, Scopes, variable};
 use super::types::Retyping;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -174,6 +175,9 @@ impl Rewriter<'_> {
                 self.rewrite(&mut reference.expr, inner);
             }
             Expr::MethodCall(call) => {
+                if of_checkpoints(&call.receiver) {
+                    self.check_closures(&call.method.to_string(), &call.args);
+                }
                 let changing = CHANGING.contains(&&call.method.to_string()[..]);
                 let place = changing && matches!(&*call.receiver, Expr::Index(_) | Expr::Field(_));
                 self.rewrite(&mut call.receiver, if place { Position::Place } else { Position::Receiver });

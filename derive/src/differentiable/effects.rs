@@ -1,7 +1,7 @@
 //! What blocks do beside having a value, by syntax.
 
 use super::assignments::method;
-use super::scopes::{Declared, Scopes, bindings, root};
+use super::scopes::{Declared, Scopes, bindings, root, variable};
 use proc_macro2::Ident;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, ExprForLoop};
@@ -123,174 +123,154 @@ pub fn rolled_range(iterated: &Expr) -> Option<&Expr> {
     if rolled { call.args.first() } else { None }
 }
 
-/// The variables that a loop's body assigns, in the order in which it does.
-pub fn assigned(body: &Block) -> Vec<Ident> {
-    struct Assigned {
-        names: Vec<Ident>,
-        own: Vec<Ident>,
-    }
-    impl Assigned {
-        fn bind(&mut self, pattern: &syn::Pat) {
-            self.own.extend(bindings(pattern).into_iter().map(|(name, _)| name));
-        }
-        /// What is bound in there ends with it.
-        fn within(&mut self, visit: impl FnOnce(&mut Self)) {
-            let outer = self.own.len();
-            visit(self);
-            self.own.truncate(outer);
-        }
-        fn add(&mut self, place: &Expr) {
-            match place {
-                Expr::Tuple(tuple) => tuple.elems.iter().for_each(|element| self.add(element)),
-                Expr::Paren(inner) => self.add(&inner.expr),
-                Expr::Group(inner) => self.add(&inner.expr),
-                _ => {
-                    if let Some(name) = root(place)
-                        && !self.own.contains(name)
-                        && !self.names.contains(name)
-                    {
-                        self.names.push(name.clone());
-                    }
-                }
-            }
-        }
-    }
-    impl<'a> Visit<'a> for Assigned {
-        fn visit_expr(&mut self, expression: &'a Expr) {
-            match expression {
-                Expr::Assign(assign) => self.add(&assign.left),
-                Expr::Binary(binary) if assigns(&binary.op) => self.add(&binary.left),
-                _ => {}
-            }
-            visit::visit_expr(self, expression);
-        }
-        fn visit_block(&mut self, block: &'a Block) {
-            // What a block declares is its own.
-            self.within(|inner| visit::visit_block(inner, block));
-        }
-        fn visit_local(&mut self, local: &'a syn::Local) {
-            visit::visit_local(self, local);
-            self.bind(&local.pat);
-        }
-        // What `let`, `for`, `match` and closures bind is there for what follows in them.
-        fn visit_expr_let(&mut self, condition: &'a syn::ExprLet) {
-            self.visit_expr(&condition.expr);
-            self.bind(&condition.pat);
-        }
-        fn visit_expr_if(&mut self, choice: &'a syn::ExprIf) {
-            self.within(|inner| {
-                inner.visit_expr(&choice.cond);
-                inner.visit_block(&choice.then_branch);
-            });
-            choice.else_branch.iter().for_each(|(_, other)| self.visit_expr(other));
-        }
-        fn visit_expr_while(&mut self, repeated: &'a syn::ExprWhile) {
-            self.within(|inner| visit::visit_expr_while(inner, repeated));
-        }
-        fn visit_expr_for_loop(&mut self, repeated: &'a ExprForLoop) {
-            self.visit_expr(&repeated.expr);
-            self.within(|inner| {
-                inner.bind(&repeated.pat);
-                inner.visit_block(&repeated.body);
-            });
-        }
-        fn visit_arm(&mut self, arm: &'a syn::Arm) {
-            self.within(|inner| {
-                inner.bind(&arm.pat);
-                visit::visit_arm(inner, arm);
-            });
-        }
-        fn visit_expr_closure(&mut self, closure: &'a syn::ExprClosure) {
-            self.within(|inner| {
-                closure.inputs.iter().for_each(|input| inner.bind(input));
-                inner.visit_expr(&closure.body);
-            });
-        }
-        fn visit_item(&mut self, _: &'a syn::Item) {}
-    }
-    let mut assigned = Assigned { names: Vec::new(), own: Vec::new() };
-    assigned.visit_block(body);
-    assigned.names
+/// How a variable from outside is changed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// It is assigned, or a part of it.
+    Assigned,
+    /// It is lent by `&mut`.
+    Lent,
+    /// One of [`COLLECTING`] is called on it.
+    Collected,
+    /// It is called: a closure may change what it captures.
+    Called,
 }
 
 /// A change of a variable from outside.
 pub struct Change {
     pub name: Ident,
-    pub span: proc_macro2::Span,
-    /// Whether it is lent by `&mut`.
-    pub lent: bool,
+    pub manner: Manner,
 }
 
 /// Methods that change what they are called on, whatever that is.
 const COLLECTING: [&str; 5] = ["push", "push_back", "push_front", "push_str", "extend"];
 
-struct Changes<'s> {
-    scopes: &'s Scopes,
-    /// Whether assignments count: a rolled loop carries what it assigns.
-    assignments: bool,
-    /// Names that are bound inside.
+/// The changes of variables that are not bound inside.
+#[derive(Default)]
+struct Changes {
     own: Vec<Ident>,
     found: Vec<Change>,
 }
 
-impl Changes<'_> {
-    fn add(&mut self, place: &Expr, lent: bool) {
+impl Changes {
+    fn bind(&mut self, pattern: &syn::Pat) {
+        self.own.extend(bindings(pattern).into_iter().map(|(name, _)| name));
+    }
+
+    /// What is bound in there ends with it.
+    fn within(&mut self, visit: impl FnOnce(&mut Self)) {
+        let outer = self.own.len();
+        visit(self);
+        self.own.truncate(outer);
+    }
+
+    fn add(&mut self, place: &Expr, manner: Manner) {
         match place {
-            Expr::Tuple(tuple) => tuple.elems.iter().for_each(|element| self.add(element, lent)),
+            Expr::Tuple(tuple) => tuple.elems.iter().for_each(|element| self.add(element, manner)),
+            Expr::Paren(inner) => self.add(&inner.expr, manner),
+            Expr::Group(inner) => self.add(&inner.expr, manner),
             _ => {
-                let changed = root(place).filter(|name| !self.own.contains(name));
-                let changed = changed.filter(|name| self.scopes.find(name).is_some_and(Declared::is_mutable));
-                if let Some(name) = changed {
-                    self.found.push(Change { name: name.clone(), span: name.span(), lent });
-                }
+                let outer = root(place).filter(|name| !self.own.contains(name));
+                self.found.extend(outer.map(|name| Change { name: name.clone(), manner }));
             }
         }
     }
 }
 
-impl<'a> Visit<'a> for Changes<'_> {
+impl<'a> Visit<'a> for Changes {
     fn visit_expr(&mut self, expression: &'a Expr) {
         match expression {
-            Expr::Assign(assign) if self.assignments => self.add(&assign.left, false),
-            Expr::Binary(binary) if self.assignments && assigns(&binary.op) => self.add(&binary.left, false),
-            Expr::Reference(reference) if reference.mutability.is_some() => self.add(&reference.expr, true),
+            Expr::Assign(assign) => self.add(&assign.left, Manner::Assigned),
+            Expr::Binary(binary) if assigns(&binary.op) => self.add(&binary.left, Manner::Assigned),
+            Expr::Reference(reference) if reference.mutability.is_some() => self.add(&reference.expr, Manner::Lent),
             Expr::MethodCall(call) if COLLECTING.contains(&&call.method.to_string()[..]) => {
-                self.add(&call.receiver, false)
+                self.add(&call.receiver, Manner::Collected)
             }
+            Expr::Call(call) if variable(&call.func).is_some() => self.add(&call.func, Manner::Called),
             _ => {}
         }
         visit::visit_expr(self, expression);
     }
-    fn visit_item(&mut self, _: &'a syn::Item) {}
-}
-
-/// All names that are bound in an expression or a block.
-#[derive(Default)]
-struct Bound(Vec<Ident>);
-
-impl<'a> Visit<'a> for Bound {
-    fn visit_pat_ident(&mut self, pattern: &'a syn::PatIdent) {
-        self.0.push(pattern.ident.clone());
-        visit::visit_pat_ident(self, pattern);
+    fn visit_block(&mut self, block: &'a Block) {
+        // What a block declares is its own.
+        self.within(|inner| visit::visit_block(inner, block));
+    }
+    fn visit_local(&mut self, local: &'a syn::Local) {
+        visit::visit_local(self, local);
+        self.bind(&local.pat);
+    }
+    // What `let`, `for`, `match` and closures bind is there for what follows in them.
+    fn visit_expr_let(&mut self, condition: &'a syn::ExprLet) {
+        self.visit_expr(&condition.expr);
+        self.bind(&condition.pat);
+    }
+    fn visit_expr_if(&mut self, choice: &'a syn::ExprIf) {
+        self.within(|inner| {
+            inner.visit_expr(&choice.cond);
+            inner.visit_block(&choice.then_branch);
+        });
+        choice.else_branch.iter().for_each(|(_, other)| self.visit_expr(other));
+    }
+    fn visit_expr_while(&mut self, repeated: &'a syn::ExprWhile) {
+        self.within(|inner| visit::visit_expr_while(inner, repeated));
+    }
+    fn visit_expr_for_loop(&mut self, repeated: &'a ExprForLoop) {
+        self.visit_expr(&repeated.expr);
+        self.within(|inner| {
+            inner.bind(&repeated.pat);
+            inner.visit_block(&repeated.body);
+        });
+    }
+    fn visit_arm(&mut self, arm: &'a syn::Arm) {
+        self.within(|inner| {
+            inner.bind(&arm.pat);
+            visit::visit_arm(inner, arm);
+        });
+    }
+    fn visit_expr_closure(&mut self, closure: &'a syn::ExprClosure) {
+        self.within(|inner| {
+            closure.inputs.iter().for_each(|input| inner.bind(input));
+            inner.visit_expr(&closure.body);
+        });
     }
     fn visit_item(&mut self, _: &'a syn::Item) {}
 }
 
+/// The variables that a loop's body assigns, in the order in which it does.
+pub fn assigned(body: &Block) -> Vec<Ident> {
+    let mut changes = Changes::default();
+    changes.visit_block(body);
+    let mut names = Vec::new();
+    for Change { name, manner } in changes.found {
+        if manner == Manner::Assigned && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// What a closure changes of the variables from outside.
 pub fn changes_of_closure(closure: &syn::ExprClosure, scopes: &Scopes) -> Vec<Change> {
-    let mut bound = Bound::default();
-    bound.visit_expr_closure(closure);
-    let mut changes = Changes { scopes, assignments: true, own: bound.0, found: Vec::new() };
-    changes.visit_expr(&closure.body);
+    let mut changes = Changes::default();
+    changes.visit_expr_closure(closure);
+    changes.found.retain(|change| match (change.manner, scopes.find(&change.name)) {
+        // Of a parameter that is an array another error says how it is assigned.
+        (_, None | Some(Declared::ByValue | Declared::ByReference)) => false,
+        // What is declared without `mut` is a plain `&mut`.
+        (Manner::Assigned | Manner::Lent, Some(_)) => true,
+        (Manner::Collected | Manner::Called, Some(declared)) => declared.is_mutable(),
+    });
     changes.found
 }
 
 /// What a rolled loop changes of the variables from outside, but for those that it carries.
 pub fn changes_of_loop(body: &Block, carried: &[Ident], scopes: &Scopes) -> Vec<Change> {
-    let mut bound = Bound(carried.to_vec());
-    bound.visit_block(body);
-    let mut changes = Changes { scopes, assignments: false, own: bound.0, found: Vec::new() };
+    let mut changes = Changes::default();
     changes.visit_block(body);
+    changes.found.retain(|Change { name, manner }| {
+        let in_place = matches!(manner, Manner::Lent | Manner::Collected);
+        in_place && !carried.contains(name) && scopes.find(name).is_some_and(Declared::is_mutable)
+    });
     changes.found
 }
 

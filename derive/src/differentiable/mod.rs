@@ -1,11 +1,12 @@
 //! `#[differentiable]`: code of arrays as it is thought, made generic over the algebra.
 //!
 //! Tokens go one way: [`signature`] makes the function generic, [`body`], [`operators`], [`indices`], [`assignments`], [`plain`],
-//! [`statements`] and [`lifting`] rewrite expressions by their position, and [`value`] adds the struct that is the function as
+//! [`statements`], [`closures`] and [`lifting`] rewrite expressions by their position, and [`value`] adds the struct that is the function as
 //! a value. Nothing here differentiates.
 
 mod assignments;
 mod body;
+mod closures;
 mod effects;
 mod indices;
 mod lifting;

@@ -1,18 +1,16 @@
-//! Blocks, choices, loops, calls and closures.
+//! Blocks, choices, loops and macros.
 
 use super::body::{Position, Rewriter, is_literal, kept, parse};
-use super::effects::{
-    assigned, changes_of_closure, changes_of_loop, exit, is_pure, is_rolled_over, only_assigns, rolled_range,
-};
+use super::effects::{Manner, assigned, changes_of_loop, exit, is_pure, is_rolled_over, only_assigns, rolled_range};
 use super::operators::contains_let;
-use super::scopes::{Declared, bindings, used, used_in, uses_from, variable};
+use super::scopes::{Declared, bindings, used, used_in, uses_from};
 use crate::missing::ARRAYS;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::visit_mut::{self, VisitMut};
+use syn::visit_mut::VisitMut;
 use syn::{Block, Expr, ExprForLoop, ExprIf, Item, Local, Macro, Pat, Stmt, Token, Type};
 
 /// Macros of Rust whose arguments are expressions.
@@ -36,37 +34,6 @@ const OF_EXPRESSIONS: [&str; 18] = [
     "dbg",
     "write",
 ];
-
-/// Functions of the library that keep their first argument, and hand it on from step to step.
-const CARRYING: [&str; 6] = ["scan", "scan_reverse", "fold", "fold_reverse", "iterate", "while_loop"];
-
-/// Functions of the library that run a closure for each element or step.
-const REPEATING: [&str; 16] = [
-    "build",
-    "scan",
-    "scan_reverse",
-    "fold",
-    "fold_reverse",
-    "iterate",
-    "while_loop",
-    "reduce",
-    "reduce_axis",
-    "associative_scan",
-    "associative_scan_axis",
-    "associative_scan_reverse",
-    "associative_scan_reverse_axis",
-    "vmap",
-    "vmap_axes",
-    "checkpoint",
-];
-
-/// The last part of a function's path.
-fn function_name(function: &Expr) -> Option<String> {
-    match function {
-        Expr::Path(path) => path.path.segments.last().map(|segment| segment.ident.to_string()),
-        _ => None,
-    }
-}
 
 /// The literal that a block ends with, if it has nothing else.
 fn literal(block: &Block) -> Option<&Expr> {
@@ -433,9 +400,9 @@ impl Rewriter<'_> {
             self.error(span, message);
         }
         for change in changes_of_loop(body, &carries, &self.scopes) {
-            let instead = match change.lent {
-                true => "write an assignment, as `(a, b) = (b, a);` for a swap",
-                false => {
+            let instead = match change.manner {
+                Manner::Lent => "write an assignment, as `(a, b) = (b, a);` for a swap",
+                _ => {
                     "what each step gives is stacked by `scan` or `build`; a loop that is written out, `for t in 0..n`, may \
                      collect"
                 }
@@ -444,7 +411,7 @@ impl Rewriter<'_> {
                 "a rolled loop changes nothing outside but what it assigns, and `{}` is changed in place: {instead}",
                 change.name
             );
-            self.error(change.span, message);
+            self.error(change.name.span(), message);
         }
         let Some(range) = call.args.first_mut() else { return };
         self.rewrite(range, Position::Argument);
@@ -499,92 +466,6 @@ impl Rewriter<'_> {
         self.scopes.pop_later();
     }
 
-    /// A closure, how its parameters are declared that have no type, and whether they are positions.
-    pub fn closure(&mut self, closure: &mut syn::ExprClosure, untyped: Declared, positions: bool) {
-        if let Some(token) = &closure.asyncness {
-            self.error(token.span, "an `async` closure is not differentiable: wait before the function");
-        }
-        // It may be called again.
-        self.scopes.push_later(None);
-        let outer = self.scopes.enter_closure();
-        for parameter in &mut closure.inputs {
-            if let Pat::Type(typed) = parameter {
-                self.visit_type_mut(&mut typed.ty);
-            }
-            self.scopes.declare_pattern(parameter);
-            if let Pat::Ident(name) = parameter
-                && name.mutability.is_none()
-            {
-                self.scopes.declare(&name.ident, untyped);
-            }
-            if positions {
-                self.scopes.declare_positions(parameter);
-            }
-        }
-        if let syn::ReturnType::Type(_, ty) = &mut closure.output {
-            self.visit_type_mut(ty);
-        }
-        self.tail(&mut closure.body);
-        self.scopes.leave_closure(outer);
-        self.scopes.pop_later();
-    }
-
-    pub fn call(&mut self, expression: &mut Expr) {
-        let Expr::Call(call) = expression else { return };
-        let name = function_name(&call.func);
-        match &mut *call.func {
-            Expr::Path(path) => visit_mut::visit_expr_path_mut(self, path),
-            function => self.rewrite(function, Position::Receiver),
-        }
-        let name = name.unwrap_or_default();
-        if name == "rolled" {
-            let message = "`rolled` stands after `in` only: `for t in rolled(0..n) { .. }`";
-            self.error(call.func.span(), message);
-        }
-        if let Some(entrance) = super::lifting::entrance(&name) {
-            if let Some(Expr::Closure(_)) = call.args.first() {
-                return self.differentiated(expression, entrance);
-            }
-            return call.args.iter_mut().for_each(|argument| self.arguments(argument));
-        }
-        // A struct or variant keeps what it is given.
-        let keeps = name.starts_with(char::is_uppercase);
-        let carries = CARRYING.contains(&&name[..]);
-        // A path says whose function it is: it may be another one.
-        let alone = variable(&call.func);
-        let library =
-            alone.is_some_and(|function| self.scopes.find(function).is_none() && !self.scopes.has_function(function));
-        if library && REPEATING.contains(&&name[..]) {
-            let closures = call.args.iter().filter_map(|argument| match argument {
-                Expr::Closure(closure) => Some(closure),
-                _ => None,
-            });
-            let changes: Vec<_> = closures.flat_map(|closure| changes_of_closure(closure, &self.scopes)).collect();
-            for change in changes {
-                let message = format!(
-                    "a closure of `{name}` changes nothing outside of it, and `{}` is outside: where the function is staged it runs once, for \
-                     all elements or steps; what it results in is stacked, by `build` or `scan`, and what goes from step to \
-                     step is carried, by `scan` or `for t in rolled(0..n)`",
-                    change.name
-                );
-                self.error(change.span, message);
-            }
-        }
-        if keeps {
-            return self.elements(&mut call.args);
-        }
-        for (position, argument) in call.args.iter_mut().enumerate() {
-            if let Expr::Closure(closure) = argument
-                && library
-                && name == "build"
-            {
-                self.closure(closure, Declared::Otherwise, true);
-                continue;
-            }
-            self.rewrite(argument, if carries && position == 0 { Position::Value } else { Position::Argument });
-        }
-    }
-
     /// A macro of Rust's: its arguments are rewritten where they are expressions.
     pub fn macro_call(&mut self, found: &mut Macro) {
         let known =
@@ -617,10 +498,5 @@ impl Rewriter<'_> {
             self.rewrite(&mut count, Position::Argument);
             found.tokens = quote!(#value #semicolon #count);
         }
-    }
-
-    /// Declares what a pattern binds inside of a closure.
-    pub fn bound_by(patterns: &Punctuated<Pat, Token![,]>) -> Vec<String> {
-        patterns.iter().flat_map(bindings).map(|(name, _)| name.to_string()).collect()
     }
 }

@@ -156,6 +156,25 @@ impl<F: Clone> ForBothSides for F {
     }
 }
 
+/// The closures of `cond`, which change nothing that they capture: what is lent to a closure by `&mut` has no copy.
+#[diagnostic::on_unimplemented(
+    message = "a closure of `cond` changes a variable from outside, or takes a value whose type has no `Clone`",
+    label = "where the function is staged both closures run",
+    note = "what a closure computes is what `cond` results in; an `if` by an array, `if c {{ y[0] = v; }}`, chooses between what \
+            its blocks assign",
+    note = "a value is referred to by `&`, or its struct derives `Clone`"
+)]
+pub trait ChangesNothing<T> {}
+
+// References to closures that change something are no closures, so that the compiler does not propose one.
+#[diagnostic::do_not_recommend]
+impl<T, F: FnOnce() -> T + Clone> ChangesNothing<T> for F {}
+
+/// A closure of `cond`.
+pub fn side<T, F: FnOnce() -> T + ChangesNothing<T>>(closure: F) -> F {
+    closure
+}
+
 /// A condition that is neither a `bool` nor an array of one.
 #[diagnostic::on_unimplemented(
     message = "`if` chooses by a `bool` or a scalar of `bool`, not by `{Self}`",

@@ -23,8 +23,8 @@ mod value;
 pub use assign::{AssignByRust, AssignedInParts};
 pub use cast::{Cast, CastByRust, CastTo, CastValue};
 pub use choose::{
-    AssignedBySides, Condition, ConditionOfAnotherType, ForBothSides, FromLiteral, IsCondition, OneValue,
-    PlainCondition, PlainLoopCondition, TruthValue,
+    AssignedBySides, ChangesNothing, Condition, ConditionOfAnotherType, ForBothSides, FromLiteral, IsCondition,
+    OneValue, PlainCondition, PlainLoopCondition, TruthValue, side,
 };
 pub use compare::{CompareByRust, Compared};
 pub use lift::{
