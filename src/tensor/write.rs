@@ -22,6 +22,30 @@ pub(super) enum Mode {
     Subtract,
 }
 
+/// What is read at a place, and a value of its shape.
+pub(super) struct Opened<A: Algebra, E: Element, R: Rank> {
+    pub place: Written<A>,
+    pub read: Tensor<A, E, R>,
+    pub value: Tensor<A, E, R>,
+}
+
+/// A value as an array of the shape that is read where it is written.
+///
+/// # Errors
+///
+/// The problem, where it does not broadcast to that.
+#[track_caller]
+fn fitted<A: Algebra>(value: A::Array, read: &[usize], into: &[usize]) -> Result<A::Array, String> {
+    let found = A::shape(&value);
+    match broadcast_shape(read, &found) {
+        Some(shape) if shape[..] == *read => Ok(stretch::<A>(value, read)),
+        _ => {
+            let found = &found[..];
+            Err(format!("a value of shape {found:?} into shape {into:?}, where shape {read:?} is written"))
+        }
+    }
+}
+
 /// Writes a value of the shape that is read at these positions, or one that broadcasts to it, into an array.
 ///
 /// # Errors
@@ -37,16 +61,11 @@ fn write<A: Algebra>(
     let (Written { positions, shape }, ty) = (place, A::type_of(target));
     // A literal takes the shape of an array.
     let value = value(&A::constant(Array::zeros(&Type::new(ty.dtype, &shape))));
-    let found = A::shape(&value);
-    if broadcast_shape(&shape, &found).as_ref() != Some(&shape) {
-        let (into, found, read) = (&ty.shape[..], &found[..], &shape[..]);
-        return Err(format!("a value of shape {found:?} into shape {into:?}, where shape {read:?} is written"));
-    }
+    let value = fitted::<A>(value, &shape, &ty.shape)?;
     let value = match mode {
         Mode::Set | Mode::Add => value,
         Mode::Subtract => A::unary(Unary::Neg, value),
     };
-    let value = stretch::<A>(value, &shape);
     // The handle on the value stands in, so that the array has one handle less while it is written.
     let array = std::mem::replace(target, value.clone());
     *target = match (mode, positions.is_empty()) {
@@ -93,6 +112,43 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
             }
             Err(problem) => Err(problem),
         };
+        self.checked(name, result);
+    }
+
+    /// What is read at positions and ranges, and a value as an array of its shape, for an operator whose result
+    /// [`Tensor::close`] writes there; nothing where the value does not fit, which is reported.
+    ///
+    /// The operator is not given as a closure, which would hide the caller's line.
+    #[track_caller]
+    pub(super) fn open<S: Subscript<A>, V: Operand<A, E, ReadRank<A, R, S>>>(
+        &mut self,
+        name: &str,
+        subscript: S,
+        value: V,
+    ) -> Option<Opened<A, E, ReadRank<A, R, S>>> {
+        const { check_positions::<R, S::Positions>() }
+        let parts = subscript.parts();
+        let place = match written::<A>(&self.shape(), &parts) {
+            Ok(place) => place,
+            Err(problem) => {
+                self.checked(name, Err(problem));
+                return None;
+            }
+        };
+        let read = read::<A>(self.array.clone(), parts);
+        match fitted::<A>(value.into_operand(&read), &place.shape, &self.shape()) {
+            Ok(value) => Some(Opened { place, read: Tensor::wrap(read), value: Tensor::wrap(value) }),
+            Err(problem) => {
+                self.checked(name, Err(problem));
+                None
+            }
+        }
+    }
+
+    /// Writes what an operator made of what was read.
+    #[track_caller]
+    pub(super) fn close<S: Rank>(&mut self, name: &str, place: Written<A>, updated: Tensor<A, E, S>) {
+        let result = write::<A>(&mut self.array, Mode::Set, place, |_| updated.array);
         self.checked(name, result);
     }
 

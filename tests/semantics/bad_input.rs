@@ -56,9 +56,24 @@ macro_rules! mistake {
     }};
 }
 
+/// Statements of a function with the attribute, whose parameters are a vector and a matrix.
+macro_rules! assignment {
+    ([$($mention:literal),*] |$x:ident, $m:ident| $($statements:tt)*) => {
+        mistake!("assignment" [$($mention),*] |x, m| {
+            #[allow(unused_mut)]
+            #[differentiable]
+            fn assigned(mut $x: Vector<f64>, mut $m: Matrix<f64>) -> Vector<f64> {
+                $($statements)*;
+                $x + $m.sum()
+            }
+            assigned(x, m)
+        })
+    };
+}
+
 #[test]
 fn operands_that_do_not_fit() {
-    let mistakes = [
+    check_reports(vec![
         mistake!("add" ["[2]", "[2, 3]"] |x, m| x + m),
         mistake!("sub" ["[2, 3]", "[2]"] |x, m| (m - x) * 2.0),
         mistake!("mul" ["[2]", "[3]"] |x, m| x * m.at(0) + x),
@@ -171,7 +186,44 @@ fn operands_that_do_not_fit() {
         mistake!("add" ["[3]", "[2]"] |x, m| build(2, |i| m.at(i) + x)),
         mistake!("mul" ["[3]", "[2]"] |x, m| scan(m.at(0), &(), 2, |c, ()| (c * x, ())).0),
         mistake!("sub" ["[2]", "[3]"] |x, m| grad(|y| (y - m.at(0).lift()).sum(), x)),
-    ];
+    ]);
+}
+
+#[test]
+fn what_is_written_does_not_fit() {
+    check_reports(vec![
+        mistake!("with" ["[3]", "[2, 3]", "shape [2]"] |x, m| m.clone().with((.., 1), m.at(0))),
+        mistake!("with" ["[2, 3]", "[2]"] |x, m| x.clone().with(.., m)),
+        mistake!("with" ["1..5", "[2]"] |x, m| x.clone().with(1..5, 0.5)),
+        mistake!("with" ["2 positions", "[2]"] |x, m| x.clone().into_dyn().with((0, 0), 0.5)),
+        mistake!("with_added" ["[3]", "[2, 3]", "shape [2, 2]"] |x, m| m.clone().with_added((.., 1..), m.at(0))),
+        mistake!("with_added" ["[2]", "[2, 3]", "shape [3]"] |x, m| m.clone().with_added(&iota(2).at(1), x)),
+        mistake!("with_added" ["axis 0", "2..4", "[2]"] |x, m| x.clone().with_added(2..4, x)),
+        mistake!("with_updated" ["[3]", "[2]"] |x, m| x.clone().with_updated(.., |_| m.at(0))),
+        mistake!("with_updated" ["[2, 3]", "shape [3]"] |x, m| m.clone().with_updated(1, |old| m * old)),
+        mistake!("with_updated" ["axis 1", "1..4", "[2, 3]"] |x, m| m.clone().with_updated((0, 1..=3), |old| old)),
+        mistake!("mul" ["[3]", "[2]"] |x, m| x.clone().with_updated(.., |old| old * m.at(0))),
+        assignment!(["[3]", "[2, 3]", "shape [2]"] | x, m | m[(.., 1)] = m[0]),
+        assignment!(["[3]", "shape [2]"] | x, m | x[..] += m[0]),
+        assignment!(["[3]", "shape [2]"] | x, m | x[..] -= m[1] * 2.0),
+        assignment!(["[3]", "[2, 3]", "shape [2]"] | x, m | m[(1, 1..)] *= m[0]),
+        assignment!(["[2]", "[2, 3]", "shape [2, 3]"] | x, m | m[..] *= x),
+        assignment!(["[3]", "shape [2]"] | x, m | x[..] /= m[(1, ..)]),
+        assignment!(["[2, 3]", "shape [2]"] | x, m | x[..] /= m),
+        assignment!(["[3]", "[5]", "shape [2]"] |x, m| let mut bits = iota(5) + x[0] as i64; bits[1..3] %= iota(3)),
+        assignment!(["[3]", "[5]", "shape [2]"] |x, m| let mut bits = iota(5) + x[0] as i64; bits[1..3] &= iota(3)),
+        assignment!(["[3]", "[5]", "shape [2]"] |x, m| let mut bits = iota(5) + x[0] as i64; bits[1..3] |= iota(3)),
+        assignment!(["[3]", "[5]", "shape [2]"] |x, m| let mut bits = iota(5) + x[0] as i64; bits[1..3] ^= iota(3)),
+        assignment!(["[3]", "[5]", "shape [2]"] |x, m| let mut bits = iota(5) + x[0] as i64; bits[1..3] <<= iota(3)),
+        assignment!(["[3]", "[5]", "shape [2]"] |x, m| let mut bits = iota(5) + x[0] as i64; bits[1..3] >>= iota(3)),
+        assignment!(["range 1..4", "[2]"] | x, m | x[1..4] = 0.5),
+        assignment!(["range 1..4", "[2]"] | x, m | x[1..4] += 0.5),
+        assignment!(["range 1..4", "[2]"] | x, m | x[1..4] *= 2.0),
+    ]);
+}
+
+/// Checks what is reported of mistakes in every algebra.
+fn check_reports(mistakes: Vec<Mistake>) {
     let at: At<C> = (v(&[1.0, 2.0]), [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]].into());
     for mistake in mistakes {
         let Mistake { operation, mentions, line, .. } = mistake;

@@ -4,7 +4,7 @@
 //! value.
 
 use crate::algebra::Algebra;
-use crate::tensor::write::{Mode, ReadRank};
+use crate::tensor::write::{Mode, Opened, ReadRank};
 use crate::tensor::{Element, Number, Operand, Rank, Subscript, Tensor};
 use std::ops::{self, IndexMut};
 
@@ -133,19 +133,19 @@ macro_rules! array_operators {
                 /// The operator on what is read there, which is written back.
                 #[doc(hidden)]
                 #[track_caller]
-                pub fn $method<S: Subscript<A>, I, V, W>(
+                pub fn $method<S: Subscript<A>, I, V: Operand<A, E, ReadRank<A, R, S>>, W>(
                     &mut self,
                     subscript: S,
                     _: impl FnOnce(S) -> I,
                     value: V,
                     _: impl FnOnce(V) -> W,
                 ) where
-                    Tensor<A, E, ReadRank<A, R, S>>: ops::$trait<V>,
+                    Tensor<A, E, ReadRank<A, R, S>>: ops::$trait<Tensor<A, E, ReadRank<A, R, S>>>,
                 {
-                    self.update("assignment", subscript, |mut read: Tensor<A, E, ReadRank<A, R, S>>| {
+                    if let Some(Opened { place, mut read, value }) = self.open("assignment", subscript, value) {
                         ops::$trait::$operator(&mut read, value);
-                        read
-                    });
+                        self.close("assignment", place, read);
+                    }
                 }
             )*
         }
