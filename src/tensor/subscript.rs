@@ -43,7 +43,9 @@ impl<A: Algebra> Part<A> {
     message = "`{Self}` is not an index into arrays over `{A}`",
     note = "an index is an integer, a scalar of `i64` or `i32`, a range of `usize`, or a tuple of these",
     note = "the length of a range is known when a program is staged: its ends are plain `usize`; sums over a range with computed \
-            ends are those of `x.moving_slice(..j)`, and elements at computed positions are read by `build(n, |k| x[start + k])`"
+            ends are those of `x.moving_slice(..j)`, and elements at computed positions are read by `build(n, |k| x[start + k])`",
+    note = "elements at an array of positions are read by `x.gather(&at)`, and written by `x = x.scatter_set(&at, &values)` or \
+            `scatter_add` and its like"
 )]
 pub trait Subscript<A: Algebra> {
     /// As many axes as there are positions, which are removed.

@@ -43,6 +43,14 @@ fn by_computed_range(x: Vector<f64>, i: Scalar<i64>) -> Vector<f64> {
 }
 
 #[differentiable]
+fn at_many_positions(mut y: Vector<f64>, at: Vector<i64>, u: Vector<f64>) -> Vector<f64> {
+    y[at] = u;
+    y[at] += u;
+    y[at] *= u;
+    y
+}
+
+#[differentiable]
 fn moved(x: Vector<f64>, #[plain] names: &[String]) -> Vector<f64> {
     let name = names[0];
     x
