@@ -275,3 +275,28 @@ fn what_messages_say_to_write_is_right() {
     let k = deltaray::tensor::Vector::from(vec![7i64, -2, 0]);
     same(&written, &expected, &(v([1.5, -0.25, 3.0]), k));
 }
+
+/// The same of writes, and of positions and ends that are arrays.
+#[differentiable]
+fn corrected_writes(x: Vector<f64>, at: Vector<i64>, k: Scalar<i64>) -> (Vector<f64>, Scalar<f64>) {
+    let (mut y, at) = (x.clone(), at * 1);
+    let values = y.gather(&at) * 10.0;
+    y = y.scatter_set(&at, &values);
+    y = cond(y[0].gt(0.0), || y * 2.0, || y);
+    let mut s = y.moving_slice(..k).sum();
+    for i in rolled(0..k) {
+        s += x[i];
+    }
+    (y, s)
+}
+
+#[test]
+fn what_messages_of_writes_say_to_write_is_right() {
+    let expected = generic!((V, deltaray::tensor::Vector<Concrete, i64>, deltaray::tensor::Scalar<Concrete, i64>) => (V, S), |(x, _, _)| {
+        let y = stack(&[x.at(0) * 20.0, x.at(1) * 2.0, x.at(2) * 20.0]);
+        let s = y.at(0) + y.at(1) + x.at(0) + x.at(1);
+        (y, s)
+    });
+    let k = deltaray::tensor::Vector::from(vec![2i64, 0]);
+    same(&corrected_writes {}, &expected, &(v([1.5, -0.25, 3.0]), k, scalar(2i64)));
+}
