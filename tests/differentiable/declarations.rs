@@ -68,3 +68,44 @@ fn structs_have_the_plain_parameters() {
     assert_eq!(function.clone().closure::<Concrete>()(&x).to_vec(), [2f64.sqrt(), 2.0 * 2f64.sqrt()]);
     assert_eq!(by_value { factor: Factor(1.0) }.factor.0, 1.0);
 }
+
+/// A function from a macro, whose blocks stand before other statements, and are values too.
+macro_rules! with_blocks {
+    ($name:ident, $x:ident, $y:ident, $first:block, $second:block, $value:block) => {
+        #[differentiable]
+        fn $name($x: Vector<f64>, #[plain] flag: bool) -> Scalar<f64> {
+            let mut $y = $x * 2.0;
+            $first
+            $second
+            if flag $first
+            for _ in 0..2 $second
+            $y[2] = if flag $value else { $x[0] };
+            let sum = $first;
+            $first
+            let () = sum;
+            let last = $value;
+            last + $y.sum()
+        }
+    };
+}
+
+with_blocks!(
+    from_blocks,
+    x,
+    y,
+    {
+        y[0] += x[1];
+    },
+    {
+        y[1] = x[0] * y[1];
+    },
+    { x[2] }
+);
+
+#[test]
+fn blocks_of_macros_are_statements() {
+    let x = v([3.0, 4.0, 5.0]);
+    // From [6, 8, 10] on: 4 is added three or four times, and the second element tripled three times.
+    assert_eq!(from_blocks(&x, true).item(), 5.0 + (6.0 + 16.0) + 8.0 * 27.0 + 5.0);
+    assert_eq!(from_blocks(&x, false).item(), 5.0 + (6.0 + 12.0) + 8.0 * 27.0 + 3.0);
+}

@@ -1,13 +1,14 @@
 //! `#[differentiable]`: code of arrays as it is thought, made generic over the algebra.
 //!
-//! Tokens go one way: [`signature`] makes the function generic, [`body`], [`operators`], [`indices`], [`assignments`], [`plain`],
-//! [`statements`], [`closures`] and [`lifting`] rewrite expressions by their position, and [`value`] adds the struct that is the function as
-//! a value. Nothing here differentiates.
+//! Tokens go one way: [`groups`] opens what macros were given, [`signature`] makes the function generic, [`body`],
+//! [`operators`], [`indices`], [`assignments`], [`plain`], [`statements`], [`closures`] and [`lifting`] rewrite expressions by
+//! their position, and [`value`] adds the struct that is the function as a value. Nothing here differentiates.
 
 mod assignments;
 mod body;
 mod closures;
 mod effects;
+mod groups;
 mod indices;
 mod lifting;
 mod operators;
@@ -144,7 +145,7 @@ pub fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> 
     if !arguments.is_empty() {
         return Err(Error::new_spanned(arguments, "`#[differentiable]` takes no arguments"));
     }
-    match syn::parse2(item)? {
+    match syn::parse2(groups::with_statements(item))? {
         Item::Fn(item) => function(item),
         Item::Impl(item) => block(item),
         other => {
