@@ -197,7 +197,7 @@ fn what_is_written_does_not_fit() {
         mistake!("with" ["1..5", "[2]"] |x, m| x.clone().with(1..5, 0.5)),
         mistake!("with" ["2 positions", "[2]"] |x, m| x.clone().into_dyn().with((0, 0), 0.5)),
         mistake!("with_added" ["[3]", "[2, 3]", "shape [2, 2]"] |x, m| m.clone().with_added((.., 1..), m.at(0))),
-        mistake!("with_added" ["[2]", "[2, 3]", "shape [3]"] |x, m| m.clone().with_added(&iota(2).at(1), x)),
+        mistake!("with_added" ["[2]", "[2, 3]", "shape [3]"] |x, m| m.clone().with_added(iota(2).at(1), x)),
         mistake!("with_added" ["axis 0", "2..4", "[2]"] |x, m| x.clone().with_added(2..4, x)),
         mistake!("with_updated" ["[3]", "[2]"] |x, m| x.clone().with_updated(.., |_| m.at(0))),
         mistake!("with_updated" ["[2, 3]", "shape [3]"] |x, m| m.clone().with_updated(1, |old| m * old)),
