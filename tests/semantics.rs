@@ -29,3 +29,5 @@ mod ranges;
 mod table;
 #[path = "semantics/writes.rs"]
 mod writes;
+#[path = "semantics/written.rs"]
+mod written;

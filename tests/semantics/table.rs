@@ -2,13 +2,14 @@
 
 /// The table, and the files with the tests of its rows.
 const TABLE: &str = include_str!("../../docs/semantics.md");
-const TESTS: [&str; 6] = [
+const TESTS: [&str; 7] = [
     include_str!("bad_input.rs"),
     include_str!("choices.rs"),
     include_str!("integers.rs"),
     include_str!("loops.rs"),
     include_str!("numbers.rs"),
     include_str!("positions.rs"),
+    include_str!("written.rs"),
 ];
 
 /// How each row begins, in order, and the tests of it.
@@ -25,9 +26,19 @@ const ROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("a range", &["operands_that_do_not_fit"]),
-    ("write out", &["writes_out_of_bounds_are_ignored", "writes_out_of_bounds_are_ignored_in_every_mode"]),
-    ("positions that", &["positions_masked_out_are_outside"]),
+    (
+        "write out",
+        &[
+            "writes_out_of_bounds_are_ignored",
+            "writes_out_of_bounds_are_ignored_in_every_mode",
+            "elements_and_lines_out_of_bounds_are_not_written",
+            "assignments_out_of_bounds_are_ignored",
+        ],
+    ),
+    ("positions that are `masked`", &["positions_masked_out_are_outside"]),
+    ("positions that are cast", &["positions_cast_from_nan_are_0"]),
     ("several `sc", &["the_last_write_to_a_position_wins"]),
+    ("an array that", &["what_is_read_of_an_array_that_is_written_is_what_it_was"]),
     ("slices in", &["slices_in_no_segment_have_no_influence"]),
     ("integer `/`", &["quotients_and_remainders", "overflow_wraps", "sums_wrap"]),
     (
