@@ -107,6 +107,27 @@ fn writing_at_positions_and_ranges() {
         a.with((0, ..), x)
     };
     written(double, [[1.0, 14.0, 4.0], [4.0, 5.0, 6.0]]);
+    let (x, y, a, t) = (x(), y(), a(), t());
+    assert_eq!(x.scatter_set(iota(2) * 2, &y.slice(0, ..2)).to_vec(), [3.0, 2.0, 2.0]);
+    let t = t.with((.., .., &k), a.slice(1, ..2));
+    assert_eq!(t.to_vec(), [0.0, 1.0, 2.0, 2.0, 4.0, 4.0, 6.0, 5.0]);
+}
+
+/// Forward substitution by a matrix whose diagonal is 1.
+#[differentiable]
+fn substituted(l: Matrix<f64>, mut y: Vector<f64>) -> Vector<f64> {
+    for i in rolled(0..y.len()) {
+        for j in rolled(0..i) {
+            y[i] -= l[(i, j)] * y[j];
+        }
+    }
+    y
+}
+
+#[test]
+fn loops_over_ranges_that_move() {
+    let l = Matrix::from([[1.0, 0.0, 0.0], [2.0, 1.0, 0.0], [3.0, 4.0, 1.0]]);
+    assert_eq!(substituted(&l, &x()).to_vec(), [1.0, 0.0, 1.0]);
 }
 
 #[test]
