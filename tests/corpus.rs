@@ -117,6 +117,21 @@ fn loops_that_write() {
 }
 
 #[test]
+fn written_parts() {
+    check(corpus::written_parts::rows());
+}
+
+#[test]
+fn moving_bounds() {
+    check(corpus::moving_bounds::rows());
+}
+
+#[test]
+fn bad_writes() {
+    check(corpus::bad_writes::rows());
+}
+
+#[test]
 fn products() {
     check(corpus::products::rows());
 }

@@ -1,6 +1,7 @@
 //! The corpus: rows by theme, and what is checked of each.
 
 pub mod associative;
+pub mod bad_writes;
 pub mod benchmarks;
 pub mod builds;
 pub mod check;
@@ -18,6 +19,7 @@ pub mod laws;
 pub mod loops;
 pub mod loops_that_write;
 pub mod models;
+pub mod moving_bounds;
 pub mod nestings;
 pub mod products;
 pub mod reductions;
@@ -29,6 +31,7 @@ pub mod sorting;
 pub mod structure;
 pub mod while_loops;
 pub mod writes;
+pub mod written_parts;
 
 use row::Row;
 
@@ -51,6 +54,9 @@ pub fn all() -> Vec<Row> {
         sorting::rows,
         writes::rows,
         loops_that_write::rows,
+        written_parts::rows,
+        moving_bounds::rows,
+        bad_writes::rows,
         functions::rows,
         derivatives::rows,
         custom::rows,
