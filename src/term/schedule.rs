@@ -95,7 +95,7 @@ pub(crate) struct Begun {
 enum Rest {
     Nothing,
     Evenly(Stretches),
-    Binomially(Snapshots),
+    Binomially(Box<Snapshots>),
 }
 
 /// Evenly spaced checkpoints. What is kept of the steps after the last is on the tapes.
@@ -170,7 +170,7 @@ impl<R: Runner> Schedule<'_, R> {
     fn finish(&mut self, rest: Rest) -> Result<(), R::Failure> {
         match rest {
             Rest::Nothing => Ok(()),
-            Rest::Binomially(snapshots) => self.finish_binomial(snapshots),
+            Rest::Binomially(snapshots) => self.finish_binomial(*snapshots),
             Rest::Evenly(stretches) => {
                 let bound = stretches.bound;
                 if self.finish_evenly(&stretches)? {
@@ -302,7 +302,7 @@ impl<R: Runner> Schedule<'_, R> {
             self.tape(&mut snapshots, count)?;
         }
         self.runner.end(0)?;
-        Ok(Rest::Binomially(snapshots))
+        Ok(Rest::Binomially(Box::new(snapshots)))
     }
 
     /// Goes back over the steps.

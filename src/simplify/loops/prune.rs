@@ -3,6 +3,7 @@
 
 mod continued;
 mod scattered;
+mod slices;
 mod sweeps;
 
 use crate::affine::AffineMap;
@@ -11,6 +12,7 @@ use crate::shape::{Axes, Shape, Type, Value, size};
 use crate::simplify::views::drop_columns;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
 use continued::{Carry, Continued};
+use slices::Source;
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -144,9 +146,12 @@ enum Binding {
     Carry(usize),
     Input(usize),
     Capture(usize),
-    /// The result of this body, which has no parameters.
-    Inside(Arc<Body>),
+    /// The result of this body, whose parameters are these.
+    Inside(Arc<Body>, Vec<Binding>),
 }
+
+/// An array has so many times as many elements as what is few beside it, at least.
+const SPARSE: usize = 4;
 
 /// Positions that take at most so many operations are computed in every step, where reads and writes can be told by them.
 const POSITIONS: usize = 16;
@@ -211,7 +216,7 @@ impl Pass {
 
     fn capture(&self, captures: &mut Operands, node: NodeId) -> Binding {
         match self.closed(node) {
-            Some(body) => Binding::Inside(Arc::new(body)),
+            Some(body) => Binding::Inside(Arc::new(body), Vec::new()),
             None => Binding::Capture(captures.place(node)),
         }
     }
@@ -291,6 +296,7 @@ impl Pass {
         let mut carries: Vec<NodeId> = Vec::new();
         let (mut inputs, mut captures) = (Operands::default(), Operands::default());
         let mut bindings: Vec<Binding> = Vec::with_capacity(body.arity());
+        let mut computes = false;
         for (at, &arg) in args.iter().enumerate() {
             bindings.push(if at < scan.carries && carried[at] {
                 carries.push(arg);
@@ -298,9 +304,16 @@ impl Pass {
             } else if !live[at] {
                 Binding::Dropped
             } else if (scan.carries..first_capture).contains(&at) {
-                match self.slice(arg) {
-                    Some(slice) => self.capture(&mut captures, slice),
-                    None => Binding::Input(inputs.place(arg)),
+                match self.computed_slice(arg) {
+                    None => self.input(arg, &mut inputs, &mut captures),
+                    Some((body, sources)) => {
+                        computes = true;
+                        let sources = sources.into_iter().map(|source| match source {
+                            Source::Slice(id) => self.input(id, &mut inputs, &mut captures),
+                            Source::Whole(id) => self.capture(&mut captures, id),
+                        });
+                        Binding::Inside(Arc::new(body), sources.collect())
+                    }
                 }
             } else {
                 self.capture(&mut captures, arg)
@@ -323,7 +336,8 @@ impl Pass {
             }
         }
         let kept = carries.len() + inputs.nodes.len() + captures.nodes.len();
-        if kept == args.len() && results.len() == used.len() && inputs.nodes.len() == scan.inputs {
+        let is_same = kept == args.len() && results.len() == used.len() && inputs.nodes.len() == scan.inputs;
+        if is_same && !computes {
             return None;
         }
         if results.is_empty() {
@@ -348,6 +362,14 @@ impl Pass {
             }
         }
         Some(outputs)
+    }
+
+    /// An input, or what all its slices are.
+    fn input(&mut self, input: NodeId, inputs: &mut Operands, captures: &mut Operands) -> Binding {
+        match self.slice(input) {
+            Some(slice) => self.capture(captures, slice),
+            None => Binding::Input(inputs.place(input)),
+        }
     }
 
     /// One slice of an input whose slices are all the same.
@@ -428,13 +450,19 @@ fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: 
         Binding::Carry(at) => Some(*at),
         Binding::Input(at) => Some(starts.0 + at),
         Binding::Capture(at) => Some(starts.1 + at),
-        Binding::Dropped | Binding::Inside(_) => None,
+        Binding::Dropped | Binding::Inside(..) => None,
     };
     let mut types: Vec<Option<Type>> = Vec::new();
-    for (at, binding) in bindings.iter().enumerate() {
+    let mut bind = |binding: &Binding, ty: &Type| {
         if let Some(position) = position(binding) {
             types.resize(types.len().max(position + 1), None);
-            types[position] = Some(body.parameter_type(at).clone());
+            types[position] = Some(ty.clone());
+        }
+    };
+    for (at, binding) in bindings.iter().enumerate() {
+        bind(binding, body.parameter_type(at));
+        if let Binding::Inside(inner, sources) = binding {
+            sources.iter().enumerate().for_each(|(at, source)| bind(source, inner.parameter_type(at)));
         }
     }
     types.resize(types.len().max(starts.1), None);
@@ -452,7 +480,14 @@ fn rebuild(body: &Body, bindings: &[Binding], starts: (usize, usize), captures: 
     let mut ids: Vec<NodeId> = Vec::with_capacity(body.nodes.len());
     for (at, node) in body.nodes.iter().enumerate() {
         ids.push(match bindings.get(at) {
-            Some(Binding::Inside(inner)) => graph.append(inner, [])[inner.results[0] as usize],
+            Some(Binding::Inside(inner, sources)) => {
+                let given = sources.iter().map(|source| match source {
+                    Binding::Inside(inner, _) => graph.append(inner, [])[inner.results[0] as usize],
+                    source => position(source).expect("it is bound") as NodeId,
+                });
+                let given: Vec<NodeId> = given.collect();
+                graph.append(inner, given)[inner.results[0] as usize]
+            }
             Some(binding) => position(binding).map_or(NodeId::MAX, |position| position as NodeId),
             None if !live[at] => NodeId::MAX,
             None => {

@@ -237,3 +237,30 @@ fn what_nobody_needs_is_dropped_from_sweeps() {
     // What stays what it is comes from outside.
     assert_eq!(simple.results[0], 1);
 }
+
+#[test]
+fn slices_that_repeat_smaller_arrays_are_computed_in_each_step() {
+    let (steps, width) = (100, 50);
+    let program = program(&[f64s(&[width]), f64s(&[])], |g| {
+        let shape = [steps, width];
+        let along = |g: &mut Graph, node: NodeId, axis: usize| {
+            g.add(Op::View(AffineMap::broadcast(&[shape[axis]], &shape, &[axis])), &[node])
+        };
+        let (numbers, columns) = (g.add(Op::Iota(steps), &[]), g.add(Op::Iota(width), &[]));
+        let (numbers, columns, rows) = (along(g, numbers, 0), along(g, columns, 1), along(g, 0, 1));
+        let mask = g.add(Op::Compare(Comparison::Less), &[columns, numbers]);
+        let zeros = g.add(Op::Constant(Array::full(&shape, Value::F64(0.0))), &[]);
+        let masked = g.add(Op::Select, &[mask, rows, zeros]);
+        let step = body(&[f64s(&[]), f64s(&[width])], 0, |g| {
+            let sum = g.add(Op::Reduce(crate::algebra::Reduction::Sum, [0].as_slice().into()), &[1]);
+            let next = add(g, 0, sum);
+            vec![g.add(Op::Unary(Unary::Sin), &[next])]
+        });
+        let scan = Scan { body: step, carries: 1, inputs: 1, length: steps, reverse: false };
+        let node = g.add(Op::Scan(Arc::new(scan)), &[1, masked]);
+        outputs(g, node, &[0])
+    });
+    let simple = checked(&program);
+    let largest = simple.nodes.iter().flat_map(|node| &node.types).map(Type::size).max();
+    assert_eq!(largest, Some(steps), "{simple}");
+}

@@ -3,13 +3,11 @@
 //! The cotangent of an array that an inner loop reads by elements is such a sum: it begins with zeros, and is added to the sum
 //! of the outer loop. Where the inner loop goes on with that sum, nothing costs as much as the array.
 
+use super::SPARSE;
 use crate::operation::Binary;
 use crate::term::{Body, Node, NodeId, Op};
 use std::collections::HashMap;
 use std::rc::Rc;
-
-/// An array has so many times as many elements as what is added to it in a step, at least.
-const SPARSE: usize = 4;
 
 /// Sums of arrays and of what loops have added up from zeros.
 #[derive(Default)]

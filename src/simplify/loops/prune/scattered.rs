@@ -4,7 +4,7 @@
 //! other side. The conditional results in the elements instead, and zeros for the other side, which are scattered behind it: so
 //! that a loop around it adds some elements in each step, and not the array.
 
-use super::{Outputs, Pass};
+use super::{Outputs, Pass, SPARSE};
 use crate::affine::AffineMap;
 use crate::concrete::Array;
 use crate::operation::{Binary, Unary};
@@ -14,8 +14,6 @@ use std::sync::Arc;
 
 /// The most updates that are taken out of a result.
 const UPDATES: usize = 8;
-/// An array has so many times as many elements as the updates that are taken out instead, at least.
-const SPARSE: usize = 4;
 
 /// How an array is made of updates.
 enum Spread {

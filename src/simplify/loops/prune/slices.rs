@@ -1,0 +1,137 @@
+//! Slices of a loop's inputs that its steps compute.
+//!
+//! An input that repeats smaller arrays, such as rows of one of them under masks, is as large as all steps together. A step
+//! computes its slice from theirs instead: so nothing is kept that is larger than what there is.
+
+use super::Pass;
+use crate::affine::AffineMap;
+use crate::concrete::Array;
+use crate::operation::{Binary, Unary};
+use crate::shape::{Type, size};
+use crate::simplify::views::drop_columns;
+use crate::term::{Body, Graph, NodeId, Op};
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+
+/// Inputs of fewer elements are kept.
+const LARGE: usize = 4096;
+/// An input has so many times as many elements as what it is computed from, at least.
+const GROWTH: usize = 4;
+/// Slices that take at most so many operations are computed.
+const OPERATIONS: usize = 16;
+
+/// What a slice is computed from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Source {
+    /// A slice of another input.
+    Slice(NodeId),
+    /// The same array in each step.
+    Whole(NodeId),
+}
+
+/// What a slice of a view is, along the outermost axis.
+enum Sliced {
+    /// A view of the same array for all.
+    Same(AffineMap),
+    /// A view of the slice of the array there.
+    OfSlice(AffineMap),
+}
+
+fn sliced(map: &AffineMap) -> Option<Sliced> {
+    if map.ignored().contains(&0) {
+        return Some(Sliced::Same(drop_columns(map, &[0])));
+    }
+    let is_alone = |row: usize| {
+        let row = map.row(row);
+        row[0] == 1 && row[1..].iter().all(|&coefficient| coefficient == 0)
+    };
+    let rows = map.source().len();
+    if !is_alone(0) || map.offset(0) != 0 || map.source()[0] != map.result()[0] {
+        return None;
+    }
+    if (1..rows).any(|row| map.coefficient(row, 0) != 0) {
+        return None;
+    }
+    let inner: Vec<SmallVec<[i64; 4]>> = (1..rows).map(|row| SmallVec::from_slice(&map.row(row)[1..])).collect();
+    let offsets: Vec<i64> = (1..rows).map(|row| map.offset(row)).collect();
+    Some(Sliced::OfSlice(AffineMap::new(&map.source()[1..], &map.result()[1..], &inner, &offsets)))
+}
+
+fn is_cheap(op: &Op) -> bool {
+    match op {
+        Op::Unary(op) => matches!(op, Unary::Neg | Unary::Not),
+        Op::Binary(op) => {
+            matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::And | Binary::Or | Binary::KeepZero)
+        }
+        Op::Compare(_) | Op::Select | Op::Cast(_) => true,
+        _ => false,
+    }
+}
+
+impl Pass {
+    /// A slice of an input as a function of smaller arrays and slices; `None` for inputs that are to be kept.
+    pub(super) fn computed_slice(&self, input: NodeId) -> Option<(Body, Vec<Source>)> {
+        let of_type = |id: NodeId| self.graph.ty(id);
+        if of_type(input).size() < LARGE {
+            return None;
+        }
+        let (mut computed, mut sources, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![input]);
+        while let Some(id) = open.pop() {
+            let node = self.graph.node(id);
+            let view = if let Op::View(map) = &node.op { sliced(map) } else { None };
+            match (&node.op, view) {
+                (Op::Constant(array), _) if array.uniform().is_some() => {}
+                (_, Some(Sliced::Same(_))) => drop(sources.insert(Source::Whole(node.args[0]))),
+                (_, Some(Sliced::OfSlice(_))) => open.push(node.args[0]),
+                (op, _) if is_cheap(op) => open.extend(&node.args),
+                _ if id == input => return None,
+                _ => {
+                    sources.insert(Source::Slice(id));
+                    continue;
+                }
+            }
+            computed.insert(id);
+            if computed.len() > OPERATIONS {
+                return None;
+            }
+        }
+        let elements = sources.iter().map(|&(Source::Slice(id) | Source::Whole(id))| size(&of_type(id).shape));
+        if elements.fold(0, usize::saturating_add).saturating_mul(GROWTH) > of_type(input).size() {
+            return None;
+        }
+        let sources: Vec<Source> = sources.into_iter().collect();
+        let types = sources.iter().map(|&source| match source {
+            Source::Slice(id) => Type::new(of_type(id).dtype, &of_type(id).shape[1..]),
+            Source::Whole(id) => of_type(id).clone(),
+        });
+        let mut graph = Graph::new(&types.collect::<Vec<Type>>(), 0);
+        let place = |source: Source| sources.binary_search(&source).ok().map(|at| at as NodeId);
+        let mut ids: Vec<(NodeId, NodeId)> = Vec::new();
+        for id in computed {
+            let node = self.graph.node(id);
+            let slice = |arg: NodeId| {
+                let known = ids.iter().find(|&&(other, _)| other == arg).map(|&(_, slice)| slice);
+                known.or_else(|| place(Source::Slice(arg))).expect("operands come first")
+            };
+            let view = if let Op::View(map) = &node.op { sliced(map) } else { None };
+            let made = match (&node.op, view) {
+                (Op::Constant(array), _) => {
+                    let value = array.uniform().expect("one value");
+                    graph.add(Op::Constant(Array::full(&of_type(id).shape[1..], value)), &[])
+                }
+                (_, Some(Sliced::Same(map))) => {
+                    let whole = place(Source::Whole(node.args[0])).expect("a source");
+                    if map.is_identity() { whole } else { graph.add(Op::View(map), &[whole]) }
+                }
+                (_, Some(Sliced::OfSlice(map))) => graph.add(Op::View(map), &[slice(node.args[0])]),
+                (op, _) => {
+                    let args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| slice(arg)).collect();
+                    graph.add(op.clone(), &args)
+                }
+            };
+            ids.push((id, made));
+        }
+        let (_, result) = ids.pop().expect("the input is computed last");
+        Some((graph.finish(&[result]), sources))
+    }
+}
