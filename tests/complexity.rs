@@ -30,6 +30,8 @@ mod rules;
 mod tape;
 #[path = "complexity/writes.rs"]
 mod writes;
+#[path = "complexity/writes_exported.rs"]
+mod writes_exported;
 
 use counting::{MEGABYTE, measured};
 use deltaray::algebra::Algebra;
