@@ -32,6 +32,8 @@ mod tape;
 mod writes;
 #[path = "complexity/writes_exported.rs"]
 mod writes_exported;
+#[path = "complexity/writes_memory.rs"]
+mod writes_memory;
 
 use counting::{MEGABYTE, measured};
 use deltaray::algebra::Algebra;
