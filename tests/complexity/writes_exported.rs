@@ -1,4 +1,4 @@
-//! Source of loops that write: what runs in every step goes over no whole array, and neither copies nor fills one.
+//! Source of loops that write: no step goes over a whole array, copies it or fills it.
 
 use super::writes::*;
 use super::*;
@@ -113,7 +113,7 @@ fn exported_loops_with_conditions_and_checkpoints_write_arrays_where_they_are() 
     assert_exported_in_place!(with_condition, with_checkpoints);
 }
 
-/// What is looked for is found in steps that go over everything.
+/// The scan of the source sees steps that go over everything.
 #[test]
 fn exported_steps_that_go_over_all_elements_are_found() {
     type Program = fn(&V<Staged>) -> V<Staged>;
