@@ -1,5 +1,5 @@
-//! Writes that can not be meant: outside, several at one position, at positions cast from NaN, of nothing, in stretches whose ends
-//! lie outside, and into an array that is read in the same statement.
+//! Writes of bad input: outside, several at one position, at positions cast from NaN, empty, in stretches whose ends lie outside,
+//! and into an array that is read in the same statement.
 
 use super::prelude::*;
 
@@ -75,7 +75,7 @@ fn positions() -> Vec<Row> {
     ]
 }
 
-/// Between ends of which nothing is known, and between others.
+/// One loop between ends that nothing limits, and one between limited ends.
 #[differentiable]
 fn between_ends(mut x: Vector<f64>, ends: Vector<i64>) -> Vector<f64> {
     for k in rolled(ends[0]..ends[1]) {
@@ -108,7 +108,7 @@ fn stretches() -> Vec<Row> {
         .value([11.0, 40.0, 1.0, 1.0, 1.0, 23.0])
         .gradient([20.0, 20.0, 11.0])
         .smooth(),
-        row!("bad write: of nothing": (V, V) => V, |(x, none)| {
+        row!("bad write: empty ranges": (V, V) => V, |(x, none)| {
                 let y = x.clone().with(1..1, none).with_added(3.., none).with_updated(..0, |old| old * 2.0);
                 let y = fold(y, &iota(3), |y, k| {
                     let one = y.moving_slice(&k..&k).product() + y.moving_slice(&k + 1..k.clone()).sum();
@@ -140,7 +140,7 @@ fn views() -> Vec<Row> {
             .value([10.0, 15.0, 8.0])
             .gradient([13.0, 0.0, 0.0])
             .smooth(),
-        row!("bad write: a matrix that is turned where it is": M => M, |a| {
+        row!("bad write: a matrix transposed in place": M => M, |a| {
                 iterate(a.clone(), 2, |a| {
                     let turned = a.transpose();
                     a.with((.., ..), turned).with_updated((0, ..), |row| row.reverse(0))

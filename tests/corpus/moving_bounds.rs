@@ -81,10 +81,10 @@ fn of_stretches(a: Matrix<f64>) -> Scalar<f64> {
 
 fn triangles() -> Vec<Row> {
     vec![
-        row!("bound that moves: forward substitution by elements": (M, V) => V, |(l, b)| substituted(l, b),
+        row!("moving bound: forward substitution by elements": (M, V) => V, |(l, b)| substituted(l, b),
             (some((5, 5), 861), some(5, 862)))
         .smooth(),
-        row!("bound that moves: forward substitution by elements, by hand": (M, V) => V, |(l, b)| {
+        row!("moving bound: forward substitution by elements, by hand": (M, V) => V, |(l, b)| {
                 fold(b.clone(), &iota(5), |y, i| {
                     let y = fold(y, &iota(5), |y, j| cond(j.lt(&i), || {
                         let product = l.at((&i, &j)) * y.at(&j);
@@ -95,20 +95,20 @@ fn triangles() -> Vec<Row> {
                 })
             }, (some((5, 5), 863), some(5, 864)))
         .smooth(),
-        row!("bound that moves: backward substitution by elements": (M, V) => V, |(u, y)| substituted_back(u, y),
+        row!("moving bound: backward substitution by elements": (M, V) => V, |(u, y)| substituted_back(u, y),
             (some((4, 4), 865), some(4, 866)))
         .smooth(),
-        row!("bound that moves: a factorisation in place": M => M, |a| triangles_of(a), some((4, 4), 867)).smooth(),
-        row!("bound that moves: three loops": M => S, |a| pyramid(a), some((4, 4), 868)).smooth(),
-        row!("bound that moves: products of stretches": M => S, |a| of_stretches(a), some((5, 5), 869)).smooth(),
-        row!("bound that moves: substitutions in a map": (M, V) => M, |(l, b)| {
+        row!("moving bound: a factorisation in place": M => M, |a| triangles_of(a), some((4, 4), 867)).smooth(),
+        row!("moving bound: three loops": M => S, |a| pyramid(a), some((4, 4), 868)).smooth(),
+        row!("moving bound: products of stretches": M => S, |a| of_stretches(a), some((5, 5), 869)).smooth(),
+        row!("moving bound: substitutions in a map": (M, V) => M, |(l, b)| {
                 build(2, |p| substituted(&(l * (p.cast::<f64>() + 0.5)), b))
             }, (some((4, 4), 870), some(4, 871)))
         .smooth(),
     ]
 }
 
-/// A bound that is carried, and known to be 4 at most.
+/// A carried bound of at most 4.
 #[differentiable]
 fn up_to_four(mut x: Vector<f64>) -> Vector<f64> {
     let mut bound = scalar(1i64);
@@ -121,7 +121,7 @@ fn up_to_four(mut x: Vector<f64>) -> Vector<f64> {
     x
 }
 
-/// A bound that is carried, of which nothing is known.
+/// A carried bound without a limit that staging knows.
 #[differentiable]
 fn up_to_what_is_carried(mut x: Vector<f64>) -> Vector<f64> {
     let mut bound = scalar(1i64);
@@ -147,9 +147,9 @@ fn between(mut x: Vector<f64>, ends: Vector<i64>) -> Vector<f64> {
 
 fn carried() -> Vec<Row> {
     vec![
-        row!("bound that moves: one that is carried, 4 at most": V => V, |x| up_to_four(x), some(6, 881)).smooth(),
-        row!("bound that moves: one that is carried": V => V, |x| up_to_what_is_carried(x), some(6, 882)).smooth(),
-        row!("bound that moves: one that is carried, by hand": V => V, |x| {
+        row!("moving bound: carried, at most 4": V => V, |x| up_to_four(x), some(6, 881)).smooth(),
+        row!("moving bound: carried": V => V, |x| up_to_what_is_carried(x), some(6, 882)).smooth(),
+        row!("moving bound: carried, by hand": V => V, |x| {
                 fold((x.clone(), scalar(1i64)), &iota(6), |(x, bound), k| {
                     let x = fold(x, &iota(4), |x, j| cond(j.lt(&bound), || {
                         let value = (x.at(&j) * x.at(&k) + x.at(&j + 1)).sin();
@@ -159,7 +159,7 @@ fn carried() -> Vec<Row> {
                 }).0
             }, some(6, 883))
         .smooth(),
-        row!("bound that moves: between two that are read": (V, Ns) => V, |(x, ends)| between(x, ends),
+        row!("moving bound: both ends read from an array": (V, Ns) => V, |(x, ends)| between(x, ends),
             (some(9, 884), ns([1, 4, 2, 7, 7, 20])))
         .smooth(),
     ]
@@ -167,37 +167,37 @@ fn carried() -> Vec<Row> {
 
 fn reductions() -> Vec<Row> {
     vec![
-        row!("bound that moves: products of slices": V => V, |x| {
+        row!("moving bound: products of slices": V => V, |x| {
                 build(6, |i| x.moving_slice(&i - 1..&i + 2).product() + x.moving_slice(..&i).product().sin())
             }, some(6, 891))
         .smooth(),
-        row!("bound that moves: products of slices with zeros": V => V, |x| {
+        row!("moving bound: products of slices with zeros": V => V, |x| {
                 build(5, |i| x.moving_slice(..&i + 1).product() * x.at(&i) + x.moving_slice(&i..).product())
             }, v([2.0, 0.0, 3.0, 0.0, 5.0]))
         .value([4.0, 0.0, 0.0, 0.0, 5.0])
         .smooth(),
-        row!("bound that moves: products of slices that are written": V => V, |x| {
+        row!("moving bound: products of slices of the array that is written": V => V, |x| {
                 fold(x.clone(), &iota(6), |x, k| {
                     let product = x.moving_slice(&k - 2..&k + 1).product();
                     x.with(&k, product.sin() + 0.5)
                 })
             }, some(6, 892))
         .smooth(),
-        row!("bound that moves: products with a mask": V => V, |x| {
+        row!("moving bound: products with a mask": V => V, |x| {
                 fold(x.clone(), &iota(5), |x, k| {
                     let product = build(6, |j| j.lt(&k).select(x.at(&j), 1.0)).product();
                     x.with_added(&k, product)
                 })
             }, some(6, 893))
         .smooth(),
-        row!("bound that moves: the smallest with a guard": V => V, |x| {
+        row!("moving bound: a guarded minimum": V => V, |x| {
                 fold(x.clone(), &iota(6), |x, k| {
                     let least = build(6, |j| j.le(&k).select(x.at(&j), f64::INFINITY)).min_all();
                     x.with_updated(&k, |old| old * 0.5 + least.sin())
                 })
             }, some(6, 894))
         .smooth(),
-        row!("bound that moves: the smallest and the largest of slices": V => V, |x| {
+        row!("moving bound: extremes of slices": V => V, |x| {
                 fold(x.clone(), &iota(6), |x, k| {
                     let least = x.moving_slice(..&k + 1).min_all();
                     let most = x.moving_slice(&k..).map(|x| x * 0.7).max_all();
@@ -205,7 +205,7 @@ fn reductions() -> Vec<Row> {
                 })
             }, some(6, 895))
         .smooth(),
-        row!("bound that moves: sums of slices up to one that is carried": (V, V) => V, |(x, w)| {
+        row!("moving bound: sums of slices up to a carried end": (V, V) => V, |(x, w)| {
                 fold((x.clone(), scalar(1i64)), &iota(5), |(x, end), k| {
                     let sum = (x.moving_slice(..&end) * w.moving_slice(&k..)).sum();
                     (x.with_added(&k, sum.sin()), (end * 3 + 1) % 7)

@@ -36,32 +36,32 @@ fn planes(mut t: Tensor3<f64>, p: Matrix<f64>) -> Tensor3<f64> {
 
 fn ranges() -> Vec<Row> {
     vec![
-        row!("part that is written: a range": (V, V) => V, |(x, y)| {
+        row!("written part: a range": (V, V) => V, |(x, y)| {
                 let part = x.slice(0, 1..4) * y;
                 x.clone().with_added(1..4, &part).with(4.., part.slice(0, ..2)).powi(2)
             }, (some(6, 801), some(3, 802)))
         .smooth(),
-        row!("part that is written: ranges, ends of rows, columns and blocks": (M, V, V) => M,
+        row!("written part: ranges, ends of rows, columns and blocks": (M, V, V) => M,
             |(a, b, c)| assigned(a, b, c), (some((5, 4), 803), some(4, 804), some(3, 805)))
         .smooth(),
-        row!("part that is written: one range in every step": (V, V) => V, |(x, y)| {
+        row!("written part: the same range in every step": (V, V) => V, |(x, y)| {
                 fold(x.clone(), &iota(4), |x, k| {
                     let part = x.slice(0, ..3).sin() * y * x.at(&k + 5);
                     x.with_added(2..5, part)
                 })
             }, (some(9, 806), some(3, 807)))
         .smooth(),
-        row!("part that is written: the ends of rows, by those above": (M, V) => M, |(a, c)| {
+        row!("written part: ends of rows from the row above": (M, V) => M, |(a, c)| {
                 fold(a.clone(), &iota(5), |a, i| {
                     let above = a.at(&i - 1).slice(0, 1..) * c;
                     a.with_updated((&i, 1..), |old| old.sin() * (above + 0.5))
                 })
             }, (some((5, 4), 808), some(3, 809)))
         .smooth(),
-        row!("part that is written: planes of the innermost axis": (T3, M) => T3, |(t, p)| planes(t, p),
+        row!("written part: planes of the innermost axis": (T3, M) => T3, |(t, p)| planes(t, p),
             (some((2, 3, 4), 810), some((2, 3), 811)))
         .smooth(),
-        row!("part that is written: planes of the other axes": (T3, M, M) => T3, |(t, p, q)| {
+        row!("written part: planes of the other axes": (T3, M, M) => T3, |(t, p, q)| {
                 fold(t.clone(), &iota(3), |t, k| {
                     let middle = t.index_axis(1, &k + 1).cos() * p;
                     let t = t.with((.., &k, ..), middle);
@@ -75,21 +75,21 @@ fn ranges() -> Vec<Row> {
 
 fn positions() -> Vec<Row> {
     vec![
-        row!("part that is written: strided positions": V => V, |x| {
+        row!("written part: strided positions": V => V, |x| {
                 fold(x.clone(), &iota(4), |x, k| {
                     let at = iota(3) * 4 + &k;
                     x.scatter_set(&at, &(x.gather(&at + 1).sin() * x.gather(&at)))
                 })
             }, some(13, 821))
         .smooth(),
-        row!("part that is written: strided positions of blocks": (V, V) => V, |(x, u)| {
+        row!("written part: strided positions of blocks": (V, V) => V, |(x, u)| {
                 fold(x.clone(), &iota(4), |x, k| {
                     let at = iota(4) * 2 + &k * 8;
                     x.scatter_set(&at, &(x.gather(&at - 1).cos() * u)).scatter_add(&at + 1, &(x.gather(&at) * u))
                 })
             }, (some(32, 822), some(4, 823)))
         .smooth(),
-        row!("part that is written: strided backwards, the largest and products": V => V, |x| {
+        row!("written part: strided backwards, the largest and products": V => V, |x| {
                 fold(x.clone(), &iota(3), |x, k| {
                     let at = 10 - iota(3) * 3 - &k;
                     let x = x.scatter_max(&at, &(x.gather(&at + 1) * 0.9));
@@ -97,25 +97,25 @@ fn positions() -> Vec<Row> {
                 })
             }, some(12, 824))
         .smooth(),
-        row!("part that is written: gathered positions": (V, Nm) => V, |(x, p)| {
+        row!("written part: gathered positions": (V, Nm) => V, |(x, p)| {
                 fold(x.clone(), p, |x, p| x.scatter_set(&p, &(x.gather(&p + 1).cos() * x.gather(&p))))
             }, (some(11, 825), [[3, 0, 7], [2, 9, 4], [7, 3, 1]].into()))
         .smooth(),
-        row!("part that is written: gathered positions that repeat": (V, Nm, M) => V, |(x, p, u)| {
+        row!("written part: gathered positions that repeat": (V, Nm, M) => V, |(x, p, u)| {
                 fold(x.clone(), &(p.clone(), u.clone()), |x, (p, u)| {
                     let x = x.scatter_set(&p, &(x.gather(&p) * &u));
                     x.scatter_add(&p + 1, &u.sin()).scatter_multiply(&p + 2, &u.exp())
                 })
             }, (some(10, 826), [[3, 3, 7], [3, 6, 3], [0, 0, 0]].into(), some((3, 3), 827)))
         .smooth(),
-        row!("part that is written: gathered pairs": (M, Nm) => M, |(a, p)| {
+        row!("written part: gathered pairs": (M, Nm) => M, |(a, p)| {
                 fold(a.clone(), p, |a, p| {
                     let turned = a.gather((&p, &p % 3));
                     a.scatter_set((&p % 5, &p % 4), &turned.sin())
                 })
             }, (some((5, 4), 828), [[3, 0], [4, 9], [1, 2]].into()))
         .smooth(),
-        row!("part that is written: in a map, strided and gathered": (V, Nm) => M, |(x, p)| {
+        row!("written part: in a map, strided and gathered": (V, Nm) => M, |(x, p)| {
                 build(2, |i| fold(x.clone(), &iota(3), |x, k| {
                     let at = p.at(&i) + &k;
                     let x = x.scatter_set(&at, &x.gather(&at + 1).sin());
@@ -123,7 +123,7 @@ fn positions() -> Vec<Row> {
                 }))
             }, (some(9, 829), [[5, 0], [1, 6]].into()))
         .smooth(),
-        row!("part that is written: an element is compared with the one before": V => (V, V), |x| {
+        row!("written part: extremes with the element before": V => (V, V), |x| {
                 fold((x.clone(), x.clone()), &(iota(6) + 1), |(least, most), k| {
                     let (low, high) = (least.at(&k - 1), most.at(&k - 1) * 0.9);
                     (least.with_updated(&k, |old| old.min(low)), most.with_updated(&k, |old| old.max(high)))
@@ -133,7 +133,7 @@ fn positions() -> Vec<Row> {
     ]
 }
 
-/// One side reads an array from outside.
+/// One side reads an outer array.
 #[differentiable]
 fn chosen(x: Vector<f64>, mut y: Vector<f64>) -> Vector<f64> {
     for k in rolled(0..y.len() - 1) {
@@ -148,10 +148,10 @@ fn chosen(x: Vector<f64>, mut y: Vector<f64>) -> Vector<f64> {
 
 fn choices() -> Vec<Row> {
     vec![
-        row!("part that is written: a choice whose side reads an array from outside": (V, V) => V, |(x, y)| chosen(x, y),
+        row!("written part: a choice of which one side reads an outer array": (V, V) => V, |(x, y)| chosen(x, y),
             (some(7, 841), some(7, 842)))
         .smooth(),
-        row!("part that is written: a choice whose sides read rows from outside": (M, M, V) => M, |(a, b, w)| {
+        row!("written part: a choice of which both sides read outer rows": (M, M, V) => M, |(a, b, w)| {
                 fold(a.clone(), &iota(4), |a, i| {
                     cond(w.at(&i).gt(0.0), || {
                         let row = b.at(&i) * a.at(&i) * w.at(&i + 1);
@@ -163,7 +163,7 @@ fn choices() -> Vec<Row> {
                 })
             }, (some((6, 3), 843), some((5, 3), 844), v([0.4, -0.3, 0.7, -0.6, 0.2])))
         .smooth(),
-        row!("part that is written: choices in choices that read arrays from outside": (V, V, V) => V, |(x, u, w)| {
+        row!("written part: nested choices that read outer arrays": (V, V, V) => V, |(x, u, w)| {
                 fold(x.clone(), &iota(6), |x, k| {
                     cond(x.at(&k).gt(0.0), || cond(u.at(&k).gt(0.1), || {
                         let value = u.at(&k) * x.at(&k);
@@ -175,7 +175,7 @@ fn choices() -> Vec<Row> {
                 })
             }, (some(9, 845), some(6, 846), some(7, 847)))
         .smooth(),
-        row!("part that is written: a choice by the step, mapped": (V, M) => M, |(x, u)| {
+        row!("written part: a choice by the step, mapped": (V, M) => M, |(x, u)| {
                 build(3, |i| fold(x.clone(), &iota(5), |x, k| {
                     cond(k.lt(&i), || {
                         let value = u.at((&i, &k)) * x.at(&k);

@@ -38,7 +38,7 @@ const ROWS: &[(&str, &[&str])] = &[
     ("positions that are `masked`", &["positions_masked_out_are_outside"]),
     ("positions that are cast", &["positions_cast_from_nan_are_0"]),
     ("several `sc", &["the_last_write_to_a_position_wins"]),
-    ("an array that", &["what_is_read_of_an_array_that_is_written_is_what_it_was"]),
+    ("an array that", &["reads_in_the_statement_that_writes_see_the_array_before"]),
     ("slices in", &["slices_in_no_segment_have_no_influence"]),
     ("integer `/`", &["quotients_and_remainders", "overflow_wraps", "sums_wrap"]),
     (

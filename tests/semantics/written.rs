@@ -103,7 +103,7 @@ fn shifted<E: Float>(mut x: Vector<E>) -> Vector<E> {
 }
 
 #[test]
-fn what_is_read_of_an_array_that_is_written_is_what_it_was() {
+fn reads_in_the_statement_that_writes_see_the_array_before() {
     rows! {
         |x, i| x.clone().with(1.., x.slice(0, ..2)); [2.0, 3.0, 5.0], [] => [2.0, 2.0, 3.0], [2.0, 1.0, 0.0];
         |x, i| {
@@ -115,7 +115,7 @@ fn what_is_read_of_an_array_that_is_written_is_what_it_was() {
         |x, i| x.clone().with_updated(.., |old| &old * old.reverse(0));
             [2.0, 3.0, 5.0], [] => [10.0, 9.0, 10.0], [10.0, 6.0, 4.0];
         |x, i| x.scatter_set(iota(3), &x.reverse(0)); [2.0, 3.0, 5.0], [] => [5.0, 3.0, 2.0], [1.0, 1.0, 1.0];
-        // A row and a column that cross, and a matrix that is transposed where it is, in loops.
+        // A row and a column that cross, and a matrix that is transposed in place, in loops.
         |x, i| fold(x.reshape((2, 2)), i, |y: Matrix<A, E>, at: Scalar<A, i64>| {
                 let row = y.at(0);
                 y.with((.., &at), row)
