@@ -81,6 +81,23 @@ fn what_is_known_of_a_map_agrees_with_what_it_reads() {
 }
 
 #[test]
+fn adjoints_say_where_elements_are() {
+    let (mut random, mut found) = (Random(11), 0);
+    for _ in 0..20_000 {
+        let (source, result) = (random.shape(3), random.shape(3));
+        let map = random.map(&source, &result);
+        let Some(adjoint) = map.adjoint() else { continue };
+        found += 1;
+        let of_result = positions(&result).into_iter().filter_map(|at| Some((map.position(&at)?, at)));
+        let of_source = positions(&source).into_iter().filter_map(|at| Some((at.clone(), adjoint.position(&at)?)));
+        let (mut of_result, of_source): (Vec<_>, Vec<_>) = (of_result.collect(), of_source.collect());
+        of_result.sort();
+        assert_eq!(of_result, of_source, "{map:?}");
+    }
+    assert!(found > 1000, "{found}");
+}
+
+#[test]
 fn composition_reads_through_both_maps() {
     let mut random = Random(2);
     let mut composed_maps = 0;

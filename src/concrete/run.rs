@@ -58,6 +58,10 @@ fn onto(node: &Node, target: Array, args: Operands<Concrete>) -> Result<Array, F
         Op::Accumulate(map) => {
             for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, map))
         }
+        Op::View(map) => {
+            let map = map.adjoint().expect("it puts elements among zeros");
+            for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, &map))
+        }
         _ => {
             let indices: Vec<Array> = args.collect();
             for_pair!(target, updates, (target, updates) => gather::scatter_onto(target, updates, &indices))

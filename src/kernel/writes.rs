@@ -380,7 +380,7 @@ impl<'a> Analysis<'a> {
             (Op::View(_), _) if let Some(scatter) = turned_scatter(self.body, added) => {
                 is_alone(scatter) && is_apart(scatter)
             }
-            (_, Class::Pointwise) => is_large,
+            (_, Class::Pointwise) => is_large || self.is_sparse(added),
             (Op::Reduce(Reduction::Sum, _) | Op::Contract(_), Class::Reducing) => {
                 is_large && op == Binary::Add && is_apart(added)
             }

@@ -193,7 +193,8 @@ fn read_interval(form: &Affine, map: &AffineMap, whole: (i64, i64)) -> (i64, i64
     if low <= high { (low as i64, high as i64) } else { whole }
 }
 
-fn binary_interval(op: Binary, (a, b): (i128, i128), (c, d): (i128, i128), dtype: DType) -> (i64, i64) {
+/// Between which numbers the results of an operation on whole numbers are, where its operands are between these.
+pub(crate) fn binary_interval(op: Binary, (a, b): (i128, i128), (c, d): (i128, i128), dtype: DType) -> (i64, i64) {
     let unknown = full_range(dtype);
     let corners = |f: &dyn Fn(i128, i128) -> i128| {
         let values = [f(a, c), f(a, d), f(b, c), f(b, d)];

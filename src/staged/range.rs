@@ -2,7 +2,8 @@
 
 use super::node::StagedArray;
 use super::session::source;
-use crate::operation::{Binary, Unary};
+use crate::operation::Unary;
+use crate::simplify::bounds::binary_interval;
 use crate::term::Op;
 
 /// How far index arithmetic is looked through.
@@ -22,12 +23,6 @@ fn of(array: &StagedArray, depth: usize) -> (i64, i64) {
     }
     let args = &array.0.args;
     let operand = |at: usize| of(&args[at], depth - 1);
-    let both = |exact: fn((i64, i64), (i64, i64)) -> Option<(i64, i64)>| {
-        let (a, b) = (operand(0), operand(1));
-        // Sums of what has no bound may wrap around.
-        let is_bounded = [a, b].iter().all(|&(low, high)| low > i64::MIN && high < i64::MAX);
-        if is_bounded { exact(a, b).unwrap_or(UNKNOWN) } else { UNKNOWN }
-    };
     match &array.0.op {
         Op::Constant(value) => {
             let value = value.only().and_then(|value| value.to_integer());
@@ -44,19 +39,9 @@ fn of(array: &StagedArray, depth: usize) -> (i64, i64) {
             let (low, high) = operand(0);
             if low > i64::MIN && high < i64::MAX { (-high, -low) } else { UNKNOWN }
         }
-        Op::Binary(Binary::Add) => both(|a, b| Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?))),
-        Op::Binary(Binary::Sub) => both(|a, b| Some((a.0.checked_sub(b.1)?, a.1.checked_sub(b.0)?))),
-        Op::Binary(Binary::Mul) => both(|a, b| {
-            let products = [a.0.checked_mul(b.0)?, a.0.checked_mul(b.1)?, a.1.checked_mul(b.0)?, a.1.checked_mul(b.1)?];
-            Some((*products.iter().min()?, *products.iter().max()?))
-        }),
-        Op::Binary(Binary::Min | Binary::MinRight) => {
-            let (a, b) = (operand(0), operand(1));
-            (a.0.min(b.0), a.1.min(b.1))
-        }
-        Op::Binary(Binary::Max | Binary::MaxRight) => {
-            let (a, b) = (operand(0), operand(1));
-            (a.0.max(b.0), a.1.max(b.1))
+        &Op::Binary(op) => {
+            let [a, b] = [operand(0), operand(1)].map(|(low, high)| (low.into(), high.into()));
+            binary_interval(op, a, b, array.ty().dtype)
         }
         _ => UNKNOWN,
     }

@@ -1,11 +1,16 @@
 //! The interpretation of a term in any algebra (P C.3): the unique homomorphism out of terms.
 
+use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::operation::Binary;
+use crate::shape::size;
 use crate::term::body::{Body, Node, NodeId};
 use crate::term::op::{Extension, Never, Op};
 use smallvec::SmallVec;
 use std::convert::Infallible;
+
+/// An array has so many times as many elements as what is few beside it, at least.
+const SPARSE: usize = 4;
 
 /// What a node evaluates to: one array, or the outputs of an operation that has several.
 pub(crate) enum Slot<T> {
@@ -99,15 +104,25 @@ pub(crate) fn run<A: Algebra, X: Extension, E>(
             walk.slots.push(Slot::One(value));
             continue;
         }
-        let adds = matches!(node.op, Op::Scatter(_) | Op::Accumulate(_));
+        let adds = || match &node.op {
+            Op::Scatter(_) | Op::Accumulate(_) => true,
+            Op::View(map) => is_padding(map),
+            _ => false,
+        };
         let slot = match onto {
-            Some(_) if adds && walk.remaining[at] == 1 => Slot::Later(walk.operands(node)?.into_vec()),
+            Some(_) if walk.remaining[at] == 1 && adds() => Slot::Later(walk.operands(node)?.into_vec()),
             Some(onto) if matches!(node.op, Op::Binary(Binary::Add)) => walk.sum(node, onto)?,
             _ => walk.evaluated(node)?,
         };
         walk.slots.push(slot);
     }
     body.results.iter().map(|&result| walk.take(result as usize)).collect()
+}
+
+/// Whether a view puts a few elements among zeros.
+fn is_padding(map: &AffineMap) -> bool {
+    let few = size(map.source()).saturating_mul(SPARSE) <= size(map.result());
+    few && !map.is_inside() && map.adjoint().is_some()
 }
 
 /// The values of a body's nodes, as far as they are known and still used.

@@ -92,10 +92,11 @@ pub(crate) struct Begun {
 
 /// What is left to do.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "runs that have memory ask for none")]
 enum Rest {
     Nothing,
     Evenly(Stretches),
-    Binomially(Box<Snapshots>),
+    Binomially(Snapshots),
 }
 
 /// Evenly spaced checkpoints. What is kept of the steps after the last is on the tapes.
@@ -170,7 +171,7 @@ impl<R: Runner> Schedule<'_, R> {
     fn finish(&mut self, rest: Rest) -> Result<(), R::Failure> {
         match rest {
             Rest::Nothing => Ok(()),
-            Rest::Binomially(snapshots) => self.finish_binomial(*snapshots),
+            Rest::Binomially(snapshots) => self.finish_binomial(snapshots),
             Rest::Evenly(stretches) => {
                 let bound = stretches.bound;
                 if self.finish_evenly(&stretches)? {
@@ -302,7 +303,7 @@ impl<R: Runner> Schedule<'_, R> {
             self.tape(&mut snapshots, count)?;
         }
         self.runner.end(0)?;
-        Ok(Rest::Binomially(Box::new(snapshots)))
+        Ok(Rest::Binomially(snapshots))
     }
 
     /// Goes back over the steps.

@@ -240,7 +240,7 @@ macro_rules! interpreted {
 /// Programs that are not compiled, with loops. (Gradients of loops that are unrolled make one whole array for each write yet.)
 #[test]
 fn writes_in_interpreted_programs_cost_what_they_write() {
-    interpreted!(additions, folded, scanned, iterated, with_condition, with_checkpoints, in_rows);
+    interpreted!(additions, folded, scanned, iterated, with_condition, with_checkpoints, in_rows, in_ranges);
 }
 
 #[test]

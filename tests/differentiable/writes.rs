@@ -380,6 +380,29 @@ fn loops_are_bounded_by_literals() {
     assert_eq!(bounded(&x, &k).item(), 6.5);
 }
 
+/// A remainder is less than its divisor.
+#[differentiable]
+fn by_remainders(x: Vector<f64>) -> Scalar<f64> {
+    let mut sum = 0.0 * x[0];
+    for i in rolled(0..x.len()) {
+        for j in rolled(0..i % 3 + 1) {
+            sum += x[i] * x[j];
+        }
+    }
+    sum
+}
+
+#[test]
+fn loops_are_bounded_by_remainders() {
+    let x = v([0.5, -2.0, 1.5, 0.25, 2.0]);
+    let staged = stage(by_remainders, &x).unwrap();
+    let text = staged.to_string();
+    assert!(text.contains("scan[3]") && !text.contains("while"), "{staged}");
+    // 0.5 · 0.5 − 2 (0.5 − 2) + 1.5 (0.5 − 2 + 1.5) + 0.25 · 0.5 + 2 (0.5 − 2)
+    assert_eq!(staged.call(&x).unwrap().item(), 0.375);
+    assert_eq!(by_remainders(&x).item(), 0.375);
+}
+
 /// The array that is added is written after it was read, and before the next read.
 #[differentiable]
 fn added_and_written(mut m: Matrix<f64>) -> Matrix<f64> {
