@@ -443,10 +443,10 @@ impl AffineMap {
         let mut rows: Vec<SmallVec<[i64; 4]>> = vec![SmallVec::from_elem(0, rank); columns];
         let mut offsets = vec![0; columns];
         let mut is_free: Axes = (0..columns).filter(|&column| self.result()[column] > 1).collect();
-        for row in 0..rank {
+        for (row, &extent) in self.source().iter().enumerate() {
             let mut moving = (0..columns).filter(|&column| self.coefficient(row, column) != 0);
             match (moving.next(), moving.next()) {
-                (None, _) if self.source()[row] == 1 && self.offset(row) == 0 => {}
+                (None, _) if extent == 1 && self.offset(row) == 0 => {}
                 (Some(column), None) if self.coefficient(row, column).abs() == 1 && is_free.contains(&column) => {
                     is_free.retain(|&mut free| free != column);
                     let step = self.coefficient(row, column);

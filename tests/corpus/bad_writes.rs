@@ -68,7 +68,7 @@ fn positions() -> Vec<Row> {
         row!("bad write: at positions cast from NaN and infinity": (V, V) => V, |(x, p)| {
                 let at = p.cast::<i64>();
                 let y = x.scatter_set(&at, &(x.gather(&at) * x.gather(iota(4) % 3)));
-                fold(y, p, |y, p| y.with_updated(&p.cast::<i64>(), |old| &old * &old))
+                fold(y, p, |y, p| y.with_updated(p.cast::<i64>(), |old| &old * &old))
             }, (v([2.0, 3.0, 5.0]), v([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1.5])))
         .value([16.0, 36.0, 5.0])
         .gradient([32.0 + 36.0, 24.0, 1.0, 0.0, 0.0, 0.0, 0.0]),

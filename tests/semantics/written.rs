@@ -18,7 +18,7 @@ fn elements_and_lines_out_of_bounds_are_not_written() {
         |x, i| fold(x.clone(), i, |y: Vector<A, E>, at: Scalar<A, i64>| y.with_updated(&at, |old| old * x.at(0) + 1.0));
             [2.0, 3.0, 5.0], [3, -1, MIN, MAX, 1] => [2.0, 7.0, 5.0], [4.0, 2.0, 1.0];
         // Not in a loop, at positions that are known when a program is staged too.
-        |x, i| x.clone().with(-1, x.at(0)).with_added(2, x.at(1)).with_updated(&i.at(0), |old| old + x.at(0));
+        |x, i| x.clone().with(-1, x.at(0)).with_added(2, x.at(1)).with_updated(i.at(0), |old| old + x.at(0));
             [2.0, 3.0], [-1] => [2.0, 3.0], [1.0, 1.0];
         // Rows and columns, and a pair of which one position is outside.
         |x, i| {
@@ -68,15 +68,15 @@ fn positions_cast_from_nan_are_0() {
             x, [] => [2.0, 0.0, 0.0, 3.0], [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         |x, i| build(4, |k| x.at(x.at(k + 3).cast::<i64>()) * 2.0);
             x, [] => [4.0, 0.0, 0.0, 6.0], [2.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-        |x, i| x.slice(0, ..3).with(&x.at(3).cast::<i64>(), x.at(1)).with(&x.at(4).cast::<i64>(), x.at(2));
+        |x, i| x.slice(0, ..3).with(x.at(3).cast::<i64>(), x.at(1)).with(x.at(4).cast::<i64>(), x.at(2));
             x, [] => [3.0, 3.0, 5.0], [0.0, 2.0, 1.0, 0.0, 0.0, 0.0, 0.0];
         |x, i| fold(x.slice(0, ..3), &x.slice(0, 3..), |y: Vector<A, E>, at: Scalar<A, E>| {
                 let value = y.at(&at.cast::<i64>()) * x.at(1);
-                y.with_added(&at.cast::<i64>(), value)
+                y.with_added(at.cast::<i64>(), value)
             });
             x, [] => [8.0, 12.0, 5.0], [4.0, 9.0, 1.0, 0.0, 0.0, 0.0, 0.0];
         |x, i| fold(x.slice(0, ..3), &x.slice(0, 3..), |y: Vector<A, E>, at: Scalar<A, E>| {
-                y.with_updated(&at.cast::<i64>(), |old| &old * &old)
+                y.with_updated(at.cast::<i64>(), |old| &old * &old)
             });
             x, [] => [4.0, 9.0, 5.0], [4.0, 6.0, 1.0, 0.0, 0.0, 0.0, 0.0];
         |x, i| ones::<A, E, _>(3).scatter_set(&x.slice(0, 3..).cast::<i64>(), &x.gather(iota(4) % 3));
