@@ -198,7 +198,7 @@ impl Simplifier {
                         self.node(id).types.len() != 1 || self.replaced.is_some() || self.has_type(id, op, args),
                         "rule {name} changed the type"
                     );
-                    // A rule that only brings operations into a form leaves what has it.
+                    // A normalising rule skips nodes already in normal form.
                     if self.untried.last() == Some(&id) && self.graph.find_hashed(hash, op, args) == Some(id) {
                         self.untried.pop();
                     }
