@@ -71,7 +71,10 @@ fn miscounted(program: &Program, cpu: &cpu::Program, repeated: usize) -> Option<
     let is_loop = |name: &str| ["recurrence", "sequential"].iter().any(|word| name.contains(word));
     let moves = |kernel: &&Kernel| is_loop(&kernel.name) && kernel.operations == 0.0;
     let found = own.kernels.iter().filter(|kernel| !moves(kernel)).count();
-    if found > expected + repeated {
+    // For the derivative of a `while` loop, a device runs the loop first; the processor goes on where it ended.
+    let loops = |kernels: &[Kernel]| kernels.iter().filter(|kernel| kernel.name.contains("while: ")).count();
+    let run_first = loops(&own.kernels).saturating_sub(loops(&other.kernels));
+    if found > expected + repeated + run_first {
         return Some(format!("{found} steps instead of {expected}:\n{own}{other}"));
     }
     let mut all = 0;
