@@ -5,6 +5,10 @@ use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
+mod solve;
+
+pub(crate) use solve::Equation;
+
 /// `result[j] = source[matrix · j + offset]`, and 0 where that position lies outside the source.
 ///
 /// Replication, transposition, slices with steps, reversal, diagonals, padding and every affine gather are of this form;
@@ -434,33 +438,6 @@ impl AffineMap {
         }
         inner.source.iter().try_fold(1, |count: usize, &extent| count.checked_mul(extent))?;
         Some((AffineMap::checked(self.source(), &inner.source, &rows, &offsets)?, inner.checked()?))
-    }
-
-    /// Where the elements of the source are in the result, if each is there once at most, and zeros are everywhere else:
-    /// `view(x, self) = accumulate(x, adjoint)`. `None` for other reads.
-    pub(crate) fn adjoint(&self) -> Option<AffineMap> {
-        let (rank, columns) = (self.source().len(), self.result().len());
-        let mut rows: Vec<SmallVec<[i64; 4]>> = vec![SmallVec::from_elem(0, rank); columns];
-        let mut offsets = vec![0; columns];
-        let mut is_free: Axes = (0..columns).filter(|&column| self.result()[column] > 1).collect();
-        for (row, &extent) in self.source().iter().enumerate() {
-            let mut moving = (0..columns).filter(|&column| self.coefficient(row, column) != 0);
-            match (moving.next(), moving.next()) {
-                (None, _) if extent == 1 && self.offset(row) == 0 => {}
-                (Some(column), None) if self.coefficient(row, column).abs() == 1 && is_free.contains(&column) => {
-                    is_free.retain(|&mut free| free != column);
-                    let step = self.coefficient(row, column);
-                    rows[column][row] = step;
-                    offsets[column] = self.offset(row).checked_mul(-step)?;
-                }
-                _ => return None,
-            }
-        }
-        // Along a free axis the elements would repeat.
-        if !is_free.is_empty() {
-            return None;
-        }
-        AffineMap::checked(self.result(), self.source(), &rows, &offsets)
     }
 
     /// The map that reads through `self` first and `inner` second: `view(view(x, inner), self) = view(x, composed)`.

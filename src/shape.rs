@@ -83,6 +83,16 @@ pub fn size(shape: &[usize]) -> usize {
     shape.iter().fold(1usize, |n, &extent| n.saturating_mul(extent))
 }
 
+/// Whether so few elements are sparse in an array of so many: at most one in four.
+pub(crate) fn is_sparse(few: usize, all: usize) -> bool {
+    few <= all / 4
+}
+
+/// Whether so many elements can be compared with one another in no more steps than an array of so many has elements.
+pub(crate) fn are_few(count: usize, all: usize) -> bool {
+    count.saturating_mul(count) <= all
+}
+
 /// The product of the extents that are not 0; 2^128 and more are one less than that.
 pub(crate) fn size_beside_zeros(shape: &[usize]) -> u128 {
     shape.iter().fold(1u128, |count, &extent| count.saturating_mul(extent.max(1) as u128))

@@ -9,7 +9,7 @@ use crate::concrete::{
     Array, Concrete, Data, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
 };
 use crate::shape::{Shape, Type, Value};
-use crate::term::interpret::{self, Operands, Slot};
+use crate::term::interpret::{self, Addition, Operands, Slot};
 use crate::term::{Body, Never, Node, Op, Scan, print};
 
 /// What ended a program: the operation, by the name that it is printed with, and the array that there was no memory for.
@@ -50,19 +50,15 @@ pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Fail
     interpret::run::<Concrete, Never, Failure>(body, arguments, evaluate, Some(&onto))
 }
 
-/// What a node adds at some positions of zeros, added to an array.
-fn onto(node: &Node, target: Array, args: Operands<Concrete>) -> Result<Array, Failure> {
+/// The result of a node, which adds at some positions of zeros, added to an array.
+fn onto(node: &Node, addition: &Addition, target: Array, args: Operands<Concrete>) -> Result<Array, Failure> {
     let mut args = args.into_iter();
     let updates = args.next().expect("the arena is well formed");
-    let result = match &node.op {
-        Op::Accumulate(map) => {
+    let result = match addition {
+        Addition::Affine(map) => {
             for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, map))
         }
-        Op::View(map) => {
-            let map = map.adjoint().expect("it puts elements among zeros");
-            for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, &map))
-        }
-        _ => {
+        Addition::Computed => {
             let indices: Vec<Array> = args.collect();
             for_pair!(target, updates, (target, updates) => gather::scatter_onto(target, updates, &indices))
         }

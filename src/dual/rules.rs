@@ -8,7 +8,7 @@ use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Extreme, Reduction};
 use crate::concrete::{self, Array, Data};
 use crate::operation::{Binary, Comparison, Partial, Unary};
-use crate::shape::{Axes, DType, Shape, Type, Value, size};
+use crate::shape::{Axes, DType, Shape, Type, Value, are_few, size};
 
 /// How a factor meets a derivative.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -276,7 +276,7 @@ fn latest_writes<A: Algebra>(indices: &[A::Array], extents: &[usize], updates: &
     let mask = if let Some(known) = few.then(known).flatten() {
         let latest = concrete::latest(&known, extents, count)?;
         A::constant(Array::Bool(Data::from_vec(&positions, latest)))
-    } else if count.saturating_mul(count) <= size(extents) {
+    } else if are_few(count, size(extents)) {
         A::reshape(latest_of_few::<A>(indices, count), &positions)
     } else {
         let numbers = A::reshape(A::iota(count), &positions);

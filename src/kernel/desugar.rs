@@ -3,9 +3,8 @@
 use crate::affine::AffineMap;
 use crate::algebra::{Extreme, Reduction};
 use crate::concrete::Array;
-use crate::kernel::writes::SPARSE;
 use crate::operation::{Binary, Comparison};
-use crate::shape::{Axes, Shape, Value, size};
+use crate::shape::{Axes, Shape, Value, is_sparse, size};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use std::borrow::Cow;
 
@@ -128,7 +127,7 @@ fn apart(body: &Body, uses: &[u32], node: &Node) -> Option<Apart> {
             && body.node(*index).ty().rank() > 0
             && alone(scatter)
             && alone(*updates)
-            && size(&parts.ty().shape) <= size(&own.ty().shape) / SPARSE
+            && is_sparse(size(&parts.ty().shape), size(&own.ty().shape))
     };
     let (a, b) = match (&node.op, &node.args[..]) {
         (Op::Binary(Binary::Add), &[a, b]) => (a, b),

@@ -9,7 +9,7 @@ use crate::algebra::Reduction;
 use crate::kernel::access::Affine;
 use crate::kernel::roots::{Class, class};
 use crate::operation::Binary;
-use crate::shape::{Shape, size};
+use crate::shape::{Shape, is_sparse, size};
 use crate::term::{Body, Branch, Node, NodeId, Op};
 use smallvec::{SmallVec, smallvec};
 use std::collections::{HashMap, HashSet};
@@ -44,9 +44,6 @@ thread_local! {
 
 /// Elements of what is added everywhere in place.
 const LARGE: usize = 1024;
-
-/// An array that is sparse has at most one element in so many that is not zero.
-pub(super) const SPARSE: usize = 4;
 
 /// The most nodes that are looked at for one write, so that looking takes linear time.
 const LOOKS: usize = 256;
@@ -397,7 +394,7 @@ impl<'a> Analysis<'a> {
             (Op::View(map), _) => surroundings(map).map_or(usize::MAX, |(domain, _)| size(&domain)),
             _ => usize::MAX,
         };
-        count <= node.ty().size() / SPARSE
+        is_sparse(count, node.ty().size())
     }
 
     /// Whether a write may go into the memory of a node.

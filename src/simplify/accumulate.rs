@@ -3,9 +3,9 @@
 //! `accumulate(u, map)` adds `u[j]` at position `matrix · j + offset`. Solved for `j`, that says which updates each position
 //! receives: one (a view of the updates, which is 0 outside: a pad), or those along axes that stay free (a sum).
 
-use super::views::{drop_columns, offsets_of, rows_of, zeros_like};
+use super::views::{drop_columns, offsets_of, zeros_like};
 use super::{Rules, Simplifier};
-use crate::affine::AffineMap;
+use crate::affine::{AffineMap, Equation};
 use crate::algebra::Reduction;
 use crate::shape::{Axes, Shape, Value, size};
 use crate::term::{NodeId, Op};
@@ -78,76 +78,13 @@ fn accumulate_merged(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
     Some(arena.add(Op::Accumulate(smaller), &[updates]))
 }
 
-/// `Σ updates[c] · j[c] = Σ position[r] · p[r] + constant`, for positions `j` of an update and `p` where it is added.
-struct Equation {
-    updates: SmallVec<[i64; 4]>,
-    position: SmallVec<[i64; 4]>,
-    constant: i64,
-    /// The column that this equation is solved for; its coefficient is 1, and 0 in the other equations.
-    pivot: Option<usize>,
-}
-
-impl Equation {
-    /// `self - factor · other`, if it fits.
-    fn minus(&mut self, factor: i64, other: &Equation) -> Option<()> {
-        let pairs = self.updates.iter_mut().zip(&other.updates).chain(self.position.iter_mut().zip(&other.position));
-        for (own, &its) in pairs.chain(std::iter::once((&mut self.constant, &other.constant))) {
-            *own = own.checked_sub(factor.checked_mul(its)?)?;
-        }
-        Some(())
-    }
-
-    fn negate(&mut self) -> Option<()> {
-        for own in self.updates.iter_mut().chain(&mut self.position).chain(std::iter::once(&mut self.constant)) {
-            *own = own.checked_neg()?;
-        }
-        Some(())
-    }
-}
-
-/// The map's equations, solved for as many columns as have a coefficient ±1, those of large extents first.
-fn solve(map: &AffineMap) -> Option<Vec<Equation>> {
-    let count = map.source().len();
-    let mut equations: Vec<Equation> = Vec::with_capacity(count);
-    for (row, updates) in rows_of(map).into_iter().enumerate() {
-        let mut position = SmallVec::from_elem(0, count);
-        // An axis of extent 1 has the one position 0.
-        position[row] = i64::from(map.source()[row] > 1);
-        equations.push(Equation { updates, position, constant: map.offset(row).checked_neg()?, pivot: None });
-    }
-    loop {
-        let mut best: Option<(usize, usize, usize)> = None;
-        for (at, equation) in equations.iter().enumerate().filter(|(_, equation)| equation.pivot.is_none()) {
-            for (column, &coefficient) in equation.updates.iter().enumerate() {
-                let extent = map.result()[column];
-                if coefficient.unsigned_abs() == 1 && best.is_none_or(|(_, _, largest)| extent > largest) {
-                    best = Some((at, column, extent));
-                }
-            }
-        }
-        let Some((at, column, _)) = best else { return Some(equations) };
-        let mut chosen = equations.swap_remove(at);
-        if chosen.updates[column] < 0 {
-            chosen.negate()?;
-        }
-        chosen.pivot = Some(column);
-        for equation in &mut equations {
-            let factor = equation.updates[column];
-            if factor != 0 {
-                equation.minus(factor, &chosen)?;
-            }
-        }
-        equations.push(chosen);
-    }
-}
-
 /// An accumulation whose positions can be solved for those of the updates is a view of the updates that reads outside
 /// where nothing is added, summed over axes that stay free, unless that were more work.
 fn accumulate_solved(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option<NodeId> {
     let Op::Accumulate(map) = op else { return None };
-    let equations = solve(map)?;
+    let equations = map.solved()?;
     let (updates_shape, shape) = (map.result(), map.source());
-    let unsolved = |equation: &Equation| equation.pivot.is_none() && equation.updates.iter().any(|&c| c != 0);
+    let unsolved = |equation: &Equation| equation.pivot.is_none() && equation.result.iter().any(|&c| c != 0);
     if equations.iter().any(unsolved) {
         return None;
     }
@@ -167,9 +104,9 @@ fn accumulate_solved(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
         let mut row: SmallVec<[i64; 4]> = SmallVec::from_elem(0, whole.len());
         let mut offset = 0;
         if let Some(equation) = solved(column) {
-            row[..shape.len()].copy_from_slice(&equation.position);
+            row[..shape.len()].copy_from_slice(&equation.source);
             for (at, &axis) in free.iter().enumerate() {
-                row[shape.len() + at] = equation.updates[axis].checked_neg()?;
+                row[shape.len() + at] = equation.result[axis].checked_neg()?;
             }
             offset = equation.constant;
         } else if let Some(at) = free.iter().position(|&axis| axis == column) {
@@ -180,12 +117,12 @@ fn accumulate_solved(arena: &mut Simplifier, op: &Op, args: &[NodeId]) -> Option
     }
     // What remains of the other equations must be 0 where something is added: the position along an axis of extent 1.
     for equation in equations.iter().filter(|equation| equation.pivot.is_none()) {
-        let fixed = equation.position.iter().all(|&coefficient| coefficient == 0);
+        let fixed = equation.source.iter().all(|&coefficient| coefficient == 0);
         if fixed && equation.constant == 0 {
             continue;
         }
         let mut row: SmallVec<[i64; 4]> = SmallVec::from_elem(0, whole.len());
-        row[..shape.len()].copy_from_slice(&equation.position);
+        row[..shape.len()].copy_from_slice(&equation.source);
         rows.push(row);
         offsets.push(equation.constant);
         source.push(1);

@@ -8,16 +8,13 @@ use super::views::{offsets_of, rows_of};
 use crate::affine::AffineMap;
 use crate::concrete::Array;
 use crate::operation::Binary;
-use crate::shape::{Shape, Value, size};
+use crate::shape::{Shape, Value, is_sparse, size};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 const ADD: Op = Op::Binary(Binary::Add);
-
-/// How much larger than all parts together an array is, for them to be scattered over it.
-const SPARSE: usize = 4;
 
 /// The program in which sums of arrays that are non-zero in disjoint parts are concatenations, those that are non-zero in
 /// the same part are sums of that part, sums of scatters into one shape are one scatter, and sums of what one mask leaves
@@ -296,7 +293,7 @@ fn scatter_sparse(graph: &mut Graph, parts: Vec<Part>, shape: &[usize]) -> (Opti
     let whole = |part: &Part, axis: usize| part.support.start[axis] == 0 && part.support.extents[axis] == shape[axis];
     let indexed =
         (0..shape.len()).rev().find(|&axis| !parts.iter().all(|part| whole(part, axis))).map_or(0, |axis| axis + 1);
-    if indexed == 0 || total.saturating_mul(SPARSE) > size(shape) {
+    if indexed == 0 || !is_sparse(total, size(shape)) {
         return (None, parts);
     }
     let mut indices: Vec<Vec<i64>> = vec![Vec::new(); indexed];

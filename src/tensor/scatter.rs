@@ -5,12 +5,12 @@
 
 use super::cumulative::total_over;
 use super::index::align_indices;
-use super::segments::{Segments, along_outer};
+use super::segments::{Segments, along_outer, neutral};
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::{Array, ReportedAt};
 use crate::operation::{Binary, Comparison};
-use crate::shape::{Axes, Shape, Value, size};
+use crate::shape::{Axes, Shape, are_few, size};
 use crate::tensor::apply::{broadcast_shape, fail, fail_array, stretch};
 use crate::tensor::{Element, IndexArrays, Number, Operand, RDyn, Rank, Tensor, Vector};
 
@@ -149,11 +149,6 @@ fn fitting<A: Algebra>(
 /// For each row of updates the combination of all those that have its key.
 fn each_with_each<A: Algebra>(op: Binary, updates: A::Array, keys: &A::Array) -> A::Array {
     let ty = A::type_of(&updates);
-    let neutral = match op {
-        Binary::Max => Value::from_f64(ty.dtype, f64::NEG_INFINITY),
-        Binary::Min => Value::from_f64(ty.dtype, f64::INFINITY),
-        _ => Value::from_i64(ty.dtype, 1),
-    };
     let writes = ty.shape[0];
     let pairs: Shape = std::iter::once(&writes).chain(&ty.shape).copied().collect();
     // The first axis is that of the update in question, the second that of all others.
@@ -163,7 +158,7 @@ fn each_with_each<A: Algebra>(op: Binary, updates: A::Array, keys: &A::Array) ->
     let [own, other] = [0, 1].map(|axis| spread(keys.clone(), &[writes, writes], &[axis]));
     let is_same = spread(A::compare(Comparison::Equal, own, other), &pairs, &[0, 1]);
     let others = spread(updates, &pairs, &(1..pairs.len()).collect::<Axes>());
-    let with = A::select(is_same, others, A::constant(Array::full(&pairs, neutral)));
+    let with = A::select(is_same, others, A::constant(Array::full(&pairs, neutral(op, ty.dtype))));
     total_over::<A>(op.into(), with, 1)
 }
 
@@ -253,7 +248,7 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         if writes <= 1 || A::are_distinct(&positions) {
             return Tensor::wrap(update(self.array(), updates.array().clone(), positions));
         }
-        let few = writes.saturating_mul(writes) <= size(&shape[..positions.len()]);
+        let few = are_few(writes, size(&shape[..positions.len()]));
         let rows = Rows::<A>::new(self.array(), positions, updates.array(), shape);
         if few {
             let keys = rows.segments.keys().array().clone();

@@ -178,6 +178,15 @@ pub(super) fn along_outer<A: Algebra>(mask: A::Array, shape: &[usize]) -> A::Arr
     A::view(mask, &AffineMap::broadcast(&outer, shape, &axes))
 }
 
+/// The neutral element of products, largest or smallest elements.
+pub(super) fn neutral(op: Binary, dtype: DType) -> Value {
+    match op {
+        Binary::Max => Value::from_f64(dtype, f64::NEG_INFINITY),
+        Binary::Min => Value::from_f64(dtype, f64::INFINITY),
+        _ => Value::from_i64(dtype, 1),
+    }
+}
+
 /// Slices in the order of their keys.
 pub(super) struct Sorted<A: Algebra> {
     /// Where each came from; `None` where they were in order.
@@ -368,14 +377,14 @@ where
 
 impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     #[track_caller]
-    fn segments(&self, name: &str, segments: &Segments<A>, neutral: Value, op: Binary) -> Self {
+    fn segments(&self, name: &str, segments: &Segments<A>, op: Binary) -> Self {
         let shape = self.shape();
         if let Some(problem) = segments.misfit(std::slice::from_ref(self.array()), 0) {
             return fail(name, problem, &shape);
         }
         let mut whole = shape.clone();
         whole[0] = segments.count;
-        let others = A::constant(Array::full(&whole, neutral));
+        let others = A::constant(Array::full(&whole, neutral(op, E::DTYPE)));
         if shape[0] == 0 {
             return Tensor::wrap(others);
         }
@@ -397,23 +406,21 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// The product of each segment's slices; 1 where it is empty. The derivative is exact where elements are 0.
     #[track_caller]
     pub fn segment_product(&self, segments: &Segments<A>) -> Self {
-        self.segments("segment_product", segments, Value::from_i64(E::DTYPE, 1), Binary::Mul)
+        self.segments("segment_product", segments, Binary::Mul)
     }
 
     /// The largest elements of each segment's slices; −infinity or the smallest integer where it is empty; NaN wins. The
     /// derivative goes to the first of equal ones.
     #[track_caller]
     pub fn segment_max(&self, segments: &Segments<A>) -> Self {
-        let least = Value::from_f64(E::DTYPE, f64::NEG_INFINITY);
-        self.segments("segment_max", segments, least, Binary::Max)
+        self.segments("segment_max", segments, Binary::Max)
     }
 
     /// The smallest elements of each segment's slices; +infinity or the largest integer where it is empty; NaN wins. The
     /// derivative goes to the first of equal ones.
     #[track_caller]
     pub fn segment_min(&self, segments: &Segments<A>) -> Self {
-        let most = Value::from_f64(E::DTYPE, f64::INFINITY);
-        self.segments("segment_min", segments, most, Binary::Min)
+        self.segments("segment_min", segments, Binary::Min)
     }
 }
 

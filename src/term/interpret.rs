@@ -3,22 +3,41 @@
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::operation::Binary;
-use crate::shape::size;
+use crate::shape::{is_sparse, size};
 use crate::term::body::{Body, Node, NodeId};
 use crate::term::op::{Extension, Never, Op};
 use smallvec::SmallVec;
 use std::convert::Infallible;
-
-/// An array has so many times as many elements as what is few beside it, at least.
-const SPARSE: usize = 4;
 
 /// What a node evaluates to: one array, or the outputs of an operation that has several.
 pub(crate) enum Slot<T> {
     Empty,
     One(T),
     Several(Vec<Option<T>>),
-    /// The operands of an addition at some positions of zeros, until it is seen whether it is added to an array.
-    Later(Vec<T>),
+    /// An addition at some positions of zeros and its operands, until it is seen whether it is added to an array.
+    Later(Addition, Vec<T>),
+}
+
+/// The positions of zeros at which a node adds.
+pub(crate) enum Addition {
+    /// Those of a map, as [`Op::Accumulate`] has them.
+    Affine(AffineMap),
+    /// Those of [`Op::Scatter`].
+    Computed,
+}
+
+impl Addition {
+    /// How an operation adds, if it does: a view does that puts a few elements among zeros.
+    fn of<X>(op: &Op<X>) -> Option<Addition> {
+        match op {
+            Op::Scatter(_) => Some(Addition::Computed),
+            Op::Accumulate(map) => Some(Addition::Affine(map.clone())),
+            Op::View(map) if !map.is_inside() && is_sparse(size(map.source()), size(map.result())) => {
+                map.adjoint().map(Addition::Affine)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The operands of one node.
@@ -61,9 +80,9 @@ pub(crate) fn several<T>(outputs: Vec<T>) -> Slot<T> {
     Slot::Several(outputs.into_iter().map(Some).collect())
 }
 
-/// What adds the result of a node, which adds at some positions of zeros and is given its operands, to an array.
+/// Adds the result of a node, which is given as an addition and its operands, to an array.
 pub(crate) type Onto<'a, A, X, E> =
-    &'a dyn Fn(&Node<X>, <A as Algebra>::Array, Operands<A>) -> Result<<A as Algebra>::Array, E>;
+    &'a dyn Fn(&Node<X>, &Addition, <A as Algebra>::Array, Operands<A>) -> Result<<A as Algebra>::Array, E>;
 
 /// Walks the arena of a body once, asks `evaluate` for each node that is used, and hands every array over at its last use.
 ///
@@ -104,25 +123,15 @@ pub(crate) fn run<A: Algebra, X: Extension, E>(
             walk.slots.push(Slot::One(value));
             continue;
         }
-        let adds = || match &node.op {
-            Op::Scatter(_) | Op::Accumulate(_) => true,
-            Op::View(map) => is_padding(map),
-            _ => false,
-        };
+        let addition = onto.filter(|_| walk.remaining[at] == 1).and_then(|_| Addition::of(&node.op));
         let slot = match onto {
-            Some(_) if walk.remaining[at] == 1 && adds() => Slot::Later(walk.operands(node)?.into_vec()),
+            _ if let Some(addition) = addition => Slot::Later(addition, walk.operands(node)?.into_vec()),
             Some(onto) if matches!(node.op, Op::Binary(Binary::Add)) => walk.sum(node, onto)?,
             _ => walk.evaluated(node)?,
         };
         walk.slots.push(slot);
     }
     body.results.iter().map(|&result| walk.take(result as usize)).collect()
-}
-
-/// Whether a view puts a few elements among zeros.
-fn is_padding(map: &AffineMap) -> bool {
-    let few = size(map.source()).saturating_mul(SPARSE) <= size(map.result());
-    few && !map.is_inside() && map.adjoint().is_some()
 }
 
 /// The values of a body's nodes, as far as they are known and still used.
@@ -150,12 +159,12 @@ where
 
     /// The sum of two arrays, of which one may be waiting to be added to the other.
     fn sum(&mut self, node: &Node<X>, onto: Onto<'_, A, X, E>) -> Result<Slot<A::Array>, E> {
-        let waits = |&arg: &NodeId| matches!(self.slots[arg as usize], Slot::Later(_));
+        let waits = |&arg: &NodeId| matches!(self.slots[arg as usize], Slot::Later(..));
         let Some(place) = node.args.iter().position(waits) else { return self.evaluated(node) };
         let added = node.args[place] as usize;
-        let Slot::Later(operands) = self.release(added) else { unreachable!("what waits is used once") };
+        let Slot::Later(addition, operands) = self.release(added) else { unreachable!("what waits is used once") };
         let target = self.take(node.args[1 - place] as usize)?;
-        onto(&self.body.nodes[added], target, operands.into()).map(Slot::One)
+        onto(&self.body.nodes[added], &addition, target, operands.into()).map(Slot::One)
     }
 
     /// Counts one use, and gives what was there away if it was the last.
@@ -172,7 +181,7 @@ where
         match (last, &self.slots[at]) {
             (Slot::One(array), _) => Ok(array),
             (Slot::Empty, Slot::One(array)) => Ok(array.clone()),
-            (Slot::Later(operands), _) => match (self.evaluate)(&self.body.nodes[at], operands.into())? {
+            (Slot::Later(_, operands), _) => match (self.evaluate)(&self.body.nodes[at], operands.into())? {
                 Slot::One(array) => Ok(array),
                 _ => unreachable!("it results in one array"),
             },

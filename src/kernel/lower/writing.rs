@@ -9,7 +9,7 @@ use crate::kernel::procedure::{BufferId, Source};
 use crate::kernel::roots::{Class, domain};
 use crate::kernel::writes::{surroundings, turned_scatter};
 use crate::operation::{Binary, Comparison};
-use crate::shape::{DType, Shape, Type, size};
+use crate::shape::{DType, Shape, Type, are_few, size};
 use crate::term::distinct::are_distinct;
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
@@ -112,7 +112,7 @@ impl Lowering<'_> {
             } else {
                 let extents = &shape[..node.args.len() - 2];
                 let places = &domain[..indexed];
-                if size(places).saturating_mul(size(places)) <= size(extents) {
+                if are_few(size(places), size(extents)) {
                     break 'latest Some(self.latest_of_few(id, places, axes)?);
                 }
                 let latest = self.buffer(&Type::new(DType::I64, extents), Source::Local);

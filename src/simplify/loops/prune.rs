@@ -38,13 +38,11 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
             ids.push(pass.output(sum, &ids, &outputs));
             continue;
         }
-        let mut args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-        if let Op::Output(position) = node.op
-            && let Some(replaced) = outputs.get(&node.args[0])
-        {
-            ids.push(replaced[position].expect("an output that is used"));
+        if let Op::Output(position) = node.op {
+            ids.push(pass.output((node.args[0], position), &ids, &outputs));
             continue;
         }
+        let mut args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
         for &Carry { position, start } in continued.carries(at as NodeId) {
             args[position] = match continued.sum(start) {
                 // It stands behind this loop, but is known before.
@@ -149,9 +147,6 @@ enum Binding {
     /// The result of this body, whose parameters are these.
     Inside(Arc<Body>, Vec<Binding>),
 }
-
-/// An array has so many times as many elements as what is few beside it, at least.
-const SPARSE: usize = 4;
 
 /// Positions that take at most so many operations are computed in every step, where reads and writes can be told by them.
 const POSITIONS: usize = 16;

@@ -3,13 +3,12 @@
 use super::written;
 use crate::kernel::lower_in_place;
 use crate::prelude::*;
+use crate::staged::Staged;
 
 /// The elements that the gradient by all arguments of a function writes, for two sizes of which one is twice the other.
 fn written_by<F>(function: F, n: usize) -> [usize; 2]
 where
-    F: Fn(
-        &(Matrix<crate::staged::Staged, f64>, Vector<crate::staged::Staged, f64>),
-    ) -> Scalar<crate::staged::Staged, f64>,
+    F: Fn(&(Matrix<Staged, f64>, Vector<Staged, f64>)) -> Scalar<Staged, f64>,
 {
     [n, 2 * n].map(|n| {
         let (l, b) = (Matrix::from_elements([n, n], vec![0.5; n * n]), Vector::from(vec![1.0; n]));

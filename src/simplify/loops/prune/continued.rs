@@ -3,8 +3,8 @@
 //! The cotangent of an array that an inner loop reads by elements is such a sum: it begins with zeros, and is added to the sum
 //! of the outer loop. Where the inner loop goes on with that sum, nothing costs as much as the array.
 
-use super::SPARSE;
 use crate::operation::Binary;
+use crate::shape::is_sparse;
 use crate::term::{Body, Node, NodeId, Op};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -106,14 +106,13 @@ impl Walks {
                 return Some(at as usize);
             }
             let node = body.node(at);
-            let is_sparse = |id: NodeId| {
+            let adds_few = |id: NodeId| {
                 let Node { op, args, .. } = body.node(id);
-                matches!(op, Op::Scatter(_) | Op::View(_))
-                    && body.node(args[0]).ty().size().saturating_mul(SPARSE) <= all
+                matches!(op, Op::Scatter(_) | Op::View(_)) && is_sparse(body.node(args[0]).ty().size(), all)
             };
             at = match (&node.op, &node.args[..]) {
-                (Op::Binary(Binary::Add | Binary::Sub), &[sum, added]) if is_sparse(added) => sum,
-                (Op::Binary(Binary::Add), &[added, sum]) if is_sparse(added) => sum,
+                (Op::Binary(Binary::Add | Binary::Sub), &[sum, added]) if adds_few(added) => sum,
+                (Op::Binary(Binary::Add), &[added, sum]) if adds_few(added) => sum,
                 (&Op::Output(position), &[whole]) => {
                     let whole = body.node(whole);
                     let operand = match &whole.op {

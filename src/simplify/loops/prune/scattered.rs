@@ -4,11 +4,11 @@
 //! other side. The conditional results in the elements instead, and zeros for the other side, which are scattered behind it: so
 //! that a loop around it adds some elements in each step, and not the array.
 
-use super::{Outputs, Pass, SPARSE};
+use super::{Outputs, Pass};
 use crate::affine::AffineMap;
 use crate::concrete::Array;
 use crate::operation::{Binary, Unary};
-use crate::shape::{Shape, Value};
+use crate::shape::{Shape, Value, is_sparse};
 use crate::term::{Body, Branch, Graph, Node, NodeId, Op};
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ struct Update {
 /// The updates that a result of a side is the sum of; `None` if it is anything else.
 fn updates(side: &Body, result: NodeId) -> Option<Vec<Update>> {
     let all = side.node(result).ty().size();
-    let is_sparse = |update: NodeId| side.node(update).ty().size().saturating_mul(SPARSE) <= all;
+    let is_sparse = |update: NodeId| is_sparse(side.node(update).ty().size(), all);
     let (mut found, mut open) = (Vec::new(), vec![(result, false)]);
     while let Some((id, negated)) = open.pop() {
         let Node { op, args, .. } = side.node(id);
@@ -119,7 +119,7 @@ impl<'a> Sides<'a> {
             let elements = self.push(side, update.node);
             let positions: &[NodeId] = if let Spread::Scatter(_, positions) = &update.spread { positions } else { &[] };
             let arity = self.before[side].arity();
-            // What is captured is there outside, behind the condition.
+            // Captures are operands of the conditional, behind the condition.
             let position = |&at: &NodeId| match (at as usize) < arity {
                 true => Position::Operand(1 + at as usize),
                 false => Position::Output(self.push(side, at)),

@@ -11,7 +11,7 @@ use crate::shape::{Type, size};
 use crate::simplify::views::drop_columns;
 use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Inputs of fewer elements are kept.
 const LARGE: usize = 4096;
@@ -20,7 +20,7 @@ const GROWTH: usize = 4;
 /// Slices that take at most so many operations are computed.
 const OPERATIONS: usize = 16;
 
-/// What a slice is computed from.
+/// An array that a slice is computed from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
     /// A slice of another input.
@@ -29,7 +29,7 @@ pub(super) enum Source {
     Whole(NodeId),
 }
 
-/// What a slice of a view is, along the outermost axis.
+/// A slice of a view along the outermost axis.
 enum Sliced {
     /// A view of the same array for all.
     Same(AffineMap),
@@ -75,11 +75,11 @@ impl Pass {
         if of_type(input).size() < LARGE {
             return None;
         }
-        let (mut computed, mut sources, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![input]);
+        let (mut computed, mut sources, mut open) = (BTreeMap::new(), BTreeSet::new(), vec![input]);
         while let Some(id) = open.pop() {
             let node = self.graph.node(id);
             let view = if let Op::View(map) = &node.op { sliced(map) } else { None };
-            match (&node.op, view) {
+            match (&node.op, &view) {
                 (Op::Constant(array), _) if array.uniform().is_some() => {}
                 (_, Some(Sliced::Same(_))) => drop(sources.insert(Source::Whole(node.args[0]))),
                 (_, Some(Sliced::OfSlice(_))) => open.push(node.args[0]),
@@ -90,7 +90,7 @@ impl Pass {
                     continue;
                 }
             }
-            computed.insert(id);
+            computed.insert(id, view);
             if computed.len() > OPERATIONS {
                 return None;
             }
@@ -107,13 +107,12 @@ impl Pass {
         let mut graph = Graph::new(&types.collect::<Vec<Type>>(), 0);
         let place = |source: Source| sources.binary_search(&source).ok().map(|at| at as NodeId);
         let mut ids: Vec<(NodeId, NodeId)> = Vec::new();
-        for id in computed {
+        for (id, view) in computed {
             let node = self.graph.node(id);
             let slice = |arg: NodeId| {
                 let known = ids.iter().find(|&&(other, _)| other == arg).map(|&(_, slice)| slice);
                 known.or_else(|| place(Source::Slice(arg))).expect("operands come first")
             };
-            let view = if let Op::View(map) = &node.op { sliced(map) } else { None };
             let made = match (&node.op, view) {
                 (Op::Constant(array), _) => {
                     let value = array.uniform().expect("one value");
