@@ -4,26 +4,27 @@ use crate::algebra::Reduction;
 use crate::kernel::access::{Access, Affine, Guards};
 use crate::kernel::arrange::arranged;
 use crate::kernel::blocks::blocked;
-use crate::kernel::call::Call;
 use crate::kernel::desugar::desugared;
-use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, VALUES, heights, needed};
-use crate::kernel::nest::{Mode, Store, Value, ValueId};
-use crate::kernel::procedure::{Branch, Buffer, BufferId, First, Loop, Procedure, Source, Step, Sweeps};
+use crate::kernel::emit::{Buffers, Draft, Emitter, Obstacle, heights, needed};
+use crate::kernel::nest::{Mode, Value};
+use crate::kernel::procedure::{Buffer, BufferId, Procedure, Source, Step};
 use crate::kernel::recompute::{LEFT, recomputed};
-use crate::kernel::resumed::{Resumed, resumable};
+use crate::kernel::resumed::Resumed;
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
 use crate::kernel::unread::without_unread;
-use crate::kernel::writes::{Becomes, Known, Writes, carried, reads_first, turned_scatter};
-use crate::operation::{Binary, Unary};
+use crate::kernel::writes::{Becomes, Known, Writes, reads_first, turned_scatter};
+use crate::operation::Binary;
 use crate::shape::{Axes, Shape, Type, size};
 use crate::term::hash::TermMap;
-use crate::term::{Body, Graph, Node, NodeId, Op, Steps};
+use crate::term::{Body, NodeId, Op};
 use smallvec::SmallVec;
-use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::Arc;
 
+mod inside;
+mod nests;
 mod writing;
+
+use inside::lower_inside;
 
 /// Lowers a program: decides what is stored, and writes the rest into the nests that need it.
 pub(crate) fn lower(body: &Body) -> Procedure {
@@ -95,8 +96,7 @@ pub(crate) fn lower_traced(body: &Body) -> Traced {
 fn lowered(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> Procedure {
     let body = &*desugared(body, manner.in_place);
     let body = &*recomputed(body, LEFT);
-    let body = if manner.resumes { resumable(body) } else { Cow::Borrowed(body) };
-    written(&arranged(&body), manner, becomes, known).0
+    written(&arranged(body), manner, becomes, known).0
 }
 
 /// The steps of a program, and the buffers of its stored nodes.
@@ -446,265 +446,5 @@ impl<'a> Lowering<'a> {
             }
             op => unreachable!("no reduction: {op:?}"),
         }
-    }
-
-    /// A store of a nest without positions. Nothing runs: what is reduced over nothing is its neutral element, a value that no
-    /// element has.
-    fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: Mode) -> Result<(), Obstacle> {
-        let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
-        let write = |emitter: &mut Emitter| Ok(emitter.add(Value::Constant(zero), zero.dtype()));
-        let (place, value) = self.attempt(extents, 1, write)?;
-        let at = Affine::constant(0, extents.len());
-        self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
-        Ok(())
-    }
-
-    /// Adds a store to a nest of this domain: to the latest one, if what is read is known there, or to a new one.
-    #[allow(clippy::type_complexity)]
-    pub(super) fn nest(
-        &mut self,
-        extents: &Shape,
-        buffer: BufferId,
-        mode: Mode,
-        store: impl Fn(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
-    ) -> Result<(), Obstacle> {
-        if size(extents) == 0 {
-            return self.nothing(extents, buffer, mode);
-        }
-        let (place, (value, at, guards, index)) = match self.alone {
-            None => self.attempt(extents, 1, store)?,
-            Some(Alone { node, negated }) => {
-                let body = self.body;
-                let node = turned_scatter(body, node).unwrap_or(node);
-                self.separate(extents, buffer, (node, &body.node(node).args), |emitter| {
-                    let (value, at, guards, index) = store(emitter)?;
-                    let dtype = body.node(node).ty().dtype;
-                    let negative = |emitter: &mut Emitter| emitter.add(Value::Unary(Unary::Neg, value), dtype);
-                    Ok((if negated { negative(emitter) } else { value }, at, guards, index))
-                })?
-            }
-        };
-        self.store(place, Store { value, buffer, at, guards, index, mode });
-        Ok(())
-    }
-
-    /// Writes what so many stores need into the latest nest of a domain, if what is read is known there and there is room for it,
-    /// or into a new one, storing what makes that too large; the place of that nest.
-    fn attempt<T>(
-        &mut self,
-        extents: &[usize],
-        stores: usize,
-        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
-    ) -> Result<(usize, T), Obstacle> {
-        loop {
-            if let Some(&place) = self.nests.get(extents)
-                && let Some(written) = self.go_on(place, stores, &write)?
-            {
-                return Ok((place, written));
-            }
-            if let Some(written) = self.fresh(extents, &write)? {
-                self.nests.insert(Shape::from_slice(extents), written.0);
-                return Ok(written);
-            }
-        }
-    }
-
-    /// Writes what stores need into a new nest, and says which; `None` where that would be too large, and what makes it so is
-    /// stored now.
-    fn fresh<T>(
-        &mut self,
-        extents: &[usize],
-        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
-    ) -> Result<Option<(usize, T)>, Obstacle> {
-        let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, Draft::new(extents), None);
-        let written = write(&mut emitter);
-        self.unreadable.append(&mut emitter.unreadable);
-        match written {
-            Ok(written) => {
-                self.places.push(Place::Nest(Box::new(emitter.draft)));
-                Ok(Some((self.places.len() - 1, written)))
-            }
-            Err(Obstacle::Size(node)) => {
-                let frontier = emitter.frontier(&mut self.uses);
-                self.cut(node, &frontier)?;
-                Ok(None)
-            }
-            Err(obstacle) => Err(obstacle),
-        }
-    }
-
-    /// Goes on with the nest at a place, unless something is read there that is known later, or there is no room. What is in the
-    /// nest already is not written again: many stores share what they are computed from.
-    fn go_on<T>(
-        &mut self,
-        place: usize,
-        stores: usize,
-        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
-    ) -> Result<Option<T>, Obstacle> {
-        let Place::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
-        let draft = std::mem::replace(&mut **draft, Draft::new(&[]));
-        let before = draft.len();
-        let has_room = draft.nest.nest.stores.len() + stores <= 2 * VALUES;
-        let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, draft, Some((place, &self.filled_at)));
-        let written = if has_room { write(&mut emitter) } else { Err(Obstacle::Size(NodeId::MAX)) };
-        self.unreadable.append(&mut emitter.unreadable);
-        let mut draft = emitter.draft;
-        let mut left = Vec::new();
-        if written.is_err() {
-            draft.truncate(before);
-        }
-        if let Err(Obstacle::Size(_)) = written {
-            left = draft.left(self.body, &self.buffers, &mut self.uses);
-            left.truncate((2 * VALUES).saturating_sub(draft.nest.nest.stores.len()));
-        }
-        self.places[place] = Place::Nest(Box::new(draft));
-        self.store_whole(place, &left)?;
-        match written {
-            Ok(written) => Ok(Some(written)),
-            Err(Obstacle::Size(_) | Obstacle::Later(_)) => Ok(None),
-            Err(obstacle) => Err(obstacle),
-        }
-    }
-
-    /// Stores nodes of one shape that the nest at a place, over that shape, computes.
-    fn store_whole(&mut self, place: usize, values: &[(NodeId, ValueId)]) -> Result<(), Obstacle> {
-        for &(id, value) in values {
-            let shape = &self.body.node(id).ty().shape;
-            let at = Access::identity(shape.len()).linear(shape, shape).ok_or(Obstacle::Read(id))?;
-            let buffer = self.local(id);
-            self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode: Mode::Write });
-        }
-        Ok(())
-    }
-
-    /// Stores a node at which a nest became too large, and the nodes that the rest of it needs of what was written before.
-    /// Those of one shape share what they are computed from.
-    fn cut(&mut self, node: NodeId, frontier: &[NodeId]) -> Result<(), Obstacle> {
-        let mut shapes: Vec<(&Shape, Vec<NodeId>)> = Vec::new();
-        for &id in frontier.iter().filter(|&&id| id != node) {
-            let shape = &self.body.node(id).ty().shape;
-            match shapes.iter_mut().find(|(of, _)| *of == shape) {
-                Some((_, ids)) => ids.push(id),
-                None => shapes.push((shape, vec![id])),
-            }
-        }
-        for (shape, mut ids) in shapes {
-            ids.retain(|id| !self.buffers.contains(*id));
-            let write = |emitter: &mut Emitter| -> Result<Vec<(NodeId, ValueId)>, Obstacle> {
-                let whole = |&id: &NodeId| Ok((id, emitter.emit(id, Access::identity(shape.len()), NodeId::MAX)?));
-                ids.iter().map(whole).collect()
-            };
-            let (place, mut values) = self.attempt(shape, ids.len(), write)?;
-            // Some may have been stored on the way.
-            values.retain(|(id, _)| !self.buffers.contains(*id));
-            self.store_whole(place, &values)?;
-        }
-        if self.buffers.contains(node) { Ok(()) } else { self.pointwise(node) }
-    }
-
-    fn store(&mut self, place: usize, store: Store) {
-        // A concatenation is known when its last part is.
-        let filled = self.filled_at.entry(store.buffer).or_insert(place);
-        *filled = place.max(*filled);
-        let Place::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
-        draft.nest.store(store);
-    }
-
-    /// Buffers for all outputs of a node that has several.
-    fn several(&mut self, id: NodeId) -> Vec<BufferId> {
-        let node = self.body.node(id);
-        let source = |this: &Self, position: usize| match this.writes.operand_of(id, position) {
-            Some(operand) => Source::Alias(this.procedure.origin(this.buffers[node.args[operand]])),
-            None => Source::Local,
-        };
-        let results = node.types.iter().enumerate().map(|(position, ty)| {
-            let source = source(self, position);
-            let changes = matches!(source, Source::Alias(_));
-            let buffer = self.buffer(ty, source);
-            if changes {
-                self.change(buffer);
-            }
-            buffer
-        });
-        let results: Vec<BufferId> = results.collect();
-        self.outputs.insert(id, results.clone());
-        results
-    }
-
-    /// A step that runs bodies inside, which are not lowered yet.
-    fn nested(&mut self, id: NodeId, step: impl FnOnce(Vec<BufferId>, Vec<BufferId>) -> Step) {
-        let operands: Vec<BufferId> = self.body.node(id).args.iter().map(|&arg| self.buffers[arg]).collect();
-        let results = self.several(id);
-        self.nested.push((self.places.len(), id));
-        self.fixed(step(operands, results.clone()), &results);
-    }
-
-    fn scan(&mut self, id: NodeId) {
-        let Op::Scan(scan) = &self.body.node(id).op else { unreachable!("the class of loops") };
-        self.nested(id, |arguments, results| {
-            Step::Loop(Box::new(Loop { scan: scan.clone(), step: Procedure::default(), arguments, results }))
-        });
-    }
-
-    fn branch(&mut self, id: NodeId) {
-        self.nested(id, |mut arguments, results| {
-            let condition = arguments.remove(0);
-            let (then, otherwise) = (Procedure::default(), Procedure::default());
-            Step::Branch(Box::new(Branch { condition, then, otherwise, arguments, results, changed: Vec::new() }))
-        });
-    }
-
-    fn sweeps(&mut self, id: NodeId) {
-        let Op::Sweeps(sweeps) = &self.body.node(id).op else { unreachable!("the class of loops with sweeps") };
-        if self.resumed.is_resumed(id) {
-            let arguments = self.body.node(id).args.iter().map(|&arg| self.buffers[arg]).collect();
-            let results = self.several(id);
-            return self.fixed(Step::First(First { arguments, results: results.clone() }), &results);
-        }
-        let first = self.resumed.first(id).map(|first| self.outputs[&first].clone());
-        self.nested(id, |arguments, results| {
-            let (condition, bodies) = (None, Vec::new());
-            Step::Sweeps(Box::new(Sweeps { sweeps: sweeps.clone(), condition, bodies, arguments, results, first }))
-        });
-    }
-
-    fn call(&mut self, id: NodeId) {
-        let node = self.body.node(id);
-        let types: Vec<Type> = node.args.iter().map(|&arg| self.body.node(arg).ty().clone()).collect();
-        let mut graph = Graph::new(&types, 0);
-        let operands: Vec<NodeId> = (0..types.len() as NodeId).collect();
-        let whole = graph.add(node.op.clone(), &operands);
-        let (results, outputs) = if node.op.is_multiple() {
-            let outputs: Vec<NodeId> =
-                (0..node.types.len()).map(|position| graph.add(Op::Output(position), &[whole])).collect();
-            (self.several(id), outputs)
-        } else {
-            (vec![self.local(id)], vec![whole])
-        };
-        let arguments = node.args.iter().map(|&arg| self.buffers[arg]).collect();
-        let call = Call { body: Arc::new(graph.finish(&outputs)), arguments, results: results.clone() };
-        self.fixed(Step::Call(call), &results);
-    }
-}
-
-/// Lowers the bodies inside of a node, for the step that runs them.
-fn lower_inside(node: &Node, step: &mut Step, manner: Manner, known: &mut Known) {
-    let mut inner = |body: &Body, becomes: Becomes| lowered(body, manner, becomes, known);
-    match (&node.op, step) {
-        (Op::Scan(scan), Step::Loop(repeated)) => repeated.step = inner(&scan.body, carried(scan.carries)),
-        (Op::Branch(bodies), Step::Branch(branch)) => {
-            let becomes = if manner.in_place { known.captures(bodies).to_vec() } else { Vec::new() };
-            let changed = becomes.iter().enumerate();
-            branch.changed = changed.filter_map(|(argument, &result)| Some((argument, result?))).collect();
-            branch.then = lowered(&bodies.then, manner, becomes.clone(), known);
-            branch.otherwise = lowered(&bodies.otherwise, manner, becomes, known);
-        }
-        (Op::Sweeps(bodies), Step::Sweeps(sweeps)) => {
-            if let Steps::While(condition) = &bodies.steps {
-                sweeps.condition = Some(inner(condition, Vec::new()));
-            }
-            sweeps.bodies = bodies.sweeps.iter().map(|sweep| inner(&sweep.body, carried(sweep.carries))).collect();
-        }
-        (op, _) => unreachable!("no bodies inside: {op:?}"),
     }
 }

@@ -194,7 +194,7 @@ impl Sweeps {
 /// The first sweep of a loop that is a later step.
 #[derive(Clone, Debug)]
 pub(crate) struct First {
-    /// What it reads, of the loop's arguments.
+    /// Those of the loop's arguments that it reads.
     pub(crate) arguments: Vec<BufferId>,
     /// Its last carries and its stacked outputs.
     pub(crate) results: Vec<BufferId>,

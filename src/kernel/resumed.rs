@@ -5,105 +5,72 @@
 
 use crate::term::hash::term_hash;
 use crate::term::{Body, Graph, Node, NodeId, Op, Steps, Sweep, Sweeps};
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The loops of a program that go on from others: each with that other one.
+/// The loops of a program that go on from others.
 #[derive(Default)]
 pub(super) struct Resumed {
-    first_of: HashMap<NodeId, NodeId>,
-    resumed: HashSet<NodeId>,
+    by_loop: HashMap<NodeId, Resumption>,
+    firsts: HashSet<NodeId>,
+}
+
+/// A loop that goes on from another one.
+pub(super) struct Resumption {
+    /// The other one.
+    pub(super) first: NodeId,
+    /// The loop, whose first sweep has the other one's outputs in place of its own, which nobody reads.
+    pub(super) sweeps: Arc<Sweeps>,
 }
 
 impl Resumed {
-    /// Those whose first sweeps result in what the loops before do.
     pub(super) fn of(body: &Body) -> Resumed {
-        let pairs = pairs(body).into_iter().filter(|pair| pair.extended.is_none());
-        let first_of: HashMap<NodeId, NodeId> = pairs.map(|pair| (pair.id, pair.first)).collect();
-        Resumed { resumed: first_of.values().copied().collect(), first_of }
+        let mut resumed = Resumed::default();
+        let loops = body.nodes.iter().filter(|node| matches!(node.op, Op::Sweeps(_)));
+        if loops.take(2).count() < 2 {
+            return resumed;
+        }
+        // The results of first sweeps are to be read where the loops before have them.
+        let mut read: HashMap<NodeId, usize> = HashMap::new();
+        for node in &body.nodes {
+            if let Op::Output(position) = node.op {
+                let least = read.entry(node.args[0]).or_insert(position);
+                *least = position.min(*least);
+            }
+        }
+        let mut singles: HashMap<u64, NodeId> = HashMap::new();
+        for (id, node) in (0..).zip(&body.nodes) {
+            let Op::Sweeps(sweeps) = &node.op else { continue };
+            let is_single = sweeps.sweeps.len() == 1;
+            if !is_single && read.get(&id).is_some_and(|&position| position < sweeps.results(0).1.end) {
+                continue;
+            }
+            let found = signature(sweeps, &node.args);
+            if is_single {
+                singles.insert(found, id);
+            } else if let Some(&first) = singles.get(&found)
+                && let Some(sweeps) = with_outputs(body.node(first), sweeps, &node.args)
+            {
+                singles.remove(&found);
+                resumed.firsts.insert(first);
+                resumed.by_loop.insert(id, Resumption { first, sweeps: Arc::new(sweeps) });
+            }
+        }
+        resumed
     }
 
-    /// The loop that another one goes on from.
-    pub(super) fn first(&self, id: NodeId) -> Option<NodeId> {
-        self.first_of.get(&id).copied()
+    /// From which other one a loop goes on, if it does.
+    pub(super) fn resumption(&self, id: NodeId) -> Option<&Resumption> {
+        self.by_loop.get(&id)
     }
 
     /// Whether another loop goes on from this one.
     pub(super) fn is_resumed(&self, id: NodeId) -> bool {
-        self.resumed.contains(&id)
+        self.firsts.contains(&id)
     }
 }
 
-/// The program, where first sweeps of loops that can go on from others have the outputs of those.
-pub(super) fn resumable(body: &Body) -> Cow<'_, Body> {
-    let extended = pairs(body).into_iter().filter_map(|pair| Some((pair.id, pair.extended?)));
-    let mut extended: HashMap<NodeId, Sweeps> = extended.collect();
-    if extended.is_empty() {
-        return Cow::Borrowed(body);
-    }
-    let mut graph = Graph::like(body);
-    let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
-    let mut added: HashMap<NodeId, usize> = HashMap::new();
-    for (id, node) in (0..).zip(&body.nodes).skip(body.arity()) {
-        let args: Vec<NodeId> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-        let op = match &node.op {
-            Op::Output(position) => Op::Output(position + added.get(&node.args[0]).unwrap_or(&0)),
-            Op::Sweeps(before) if let Some(sweeps) = extended.remove(&id) => {
-                added.insert(id, sweeps.sweeps[0].outputs() - before.sweeps[0].outputs());
-                Op::Sweeps(Arc::new(sweeps))
-            }
-            op => op.clone(),
-        };
-        ids.push(graph.add(op, &args));
-    }
-    let results: Vec<NodeId> = body.results.iter().map(|&id| ids[id as usize]).collect();
-    Cow::Owned(graph.finish(&results))
-}
-
-/// A loop that can go on from another one before it.
-struct Pair {
-    first: NodeId,
-    id: NodeId,
-    /// It with that loop's outputs, if it has others.
-    extended: Option<Sweeps>,
-}
-
-fn pairs(body: &Body) -> Vec<Pair> {
-    let mut pairs = Vec::new();
-    let loops = body.nodes.iter().filter(|node| matches!(node.op, Op::Sweeps(_)));
-    if loops.take(2).count() < 2 {
-        return pairs;
-    }
-    // The results of first sweeps are to be read where the loops before have them.
-    let mut read: HashMap<NodeId, usize> = HashMap::new();
-    for node in &body.nodes {
-        if let Op::Output(position) = node.op {
-            let least = read.entry(node.args[0]).or_insert(position);
-            *least = position.min(*least);
-        }
-    }
-    let mut singles: HashMap<u64, NodeId> = HashMap::new();
-    for (id, node) in (0..).zip(&body.nodes) {
-        let Op::Sweeps(sweeps) = &node.op else { continue };
-        let is_single = sweeps.sweeps.len() == 1;
-        if !is_single && read.get(&id).is_some_and(|&position| position < sweeps.results(0).1.end) {
-            continue;
-        }
-        let found = signature(sweeps, &node.args);
-        if is_single {
-            singles.insert(found, id);
-        } else if let Some(&first) = singles.get(&found)
-            && let Some(extended) = with_outputs(body.node(first), sweeps, &node.args)
-        {
-            singles.remove(&found);
-            pairs.push(Pair { first, id, extended: (extended != **sweeps).then_some(extended) });
-        }
-    }
-    pairs
-}
-
-/// What loops agree in whose first sweeps carry the same, whatever else they result in.
+/// A hash that is equal for loops whose first sweeps carry the same, whatever else they result in.
 fn signature(sweeps: &Sweeps, operands: &[NodeId]) -> u64 {
     let first = &sweeps.sweeps[0];
     let (carries, inputs) = sweeps.operands(0);

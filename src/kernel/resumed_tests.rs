@@ -18,7 +18,7 @@ where
     let program = stage(function, x).unwrap().value_and_grad().unwrap();
     let (value, gradient) = program.call(x).unwrap();
     let compiled = program.compile(Cpu::default()).unwrap();
-    // What is left of the run before must not matter.
+    // The second run must not see the first one's state.
     for _ in 0..2 {
         let (again, with) = compiled.call(x).unwrap();
         approx::assert_relative_eq!(again.item(), value.item(), max_relative = 1e-12);

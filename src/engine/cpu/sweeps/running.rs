@@ -5,7 +5,7 @@ use crate::concrete::{Failure, OutOfMemory};
 use crate::engine::cpu::threads::Worker;
 use crate::term::schedule::Runner;
 
-/// What a loop runs with.
+/// A loop with the memory and the worker of a run.
 pub(super) struct Running<'a> {
     pub(super) compiled: &'a CompiledSweeps,
     pub(super) space: &'a mut SweepsSpace,

@@ -1,0 +1,175 @@
+//! Nests that stores are added to, and the nodes that are stored where one becomes too large.
+
+use super::{Alone, Lowering, Place};
+use crate::kernel::access::{Access, Affine, Guards};
+use crate::kernel::emit::{Draft, Emitter, Obstacle, VALUES};
+use crate::kernel::nest::{Mode, Store, Value, ValueId};
+use crate::kernel::procedure::BufferId;
+use crate::kernel::writes::turned_scatter;
+use crate::operation::Unary;
+use crate::shape::{Shape, size};
+use crate::term::NodeId;
+
+impl Lowering<'_> {
+    /// A store of a nest without positions. Nothing runs: what is reduced over nothing is its neutral element, a value that no
+    /// element has.
+    pub(super) fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: Mode) -> Result<(), Obstacle> {
+        let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
+        let write = |emitter: &mut Emitter| Ok(emitter.add(Value::Constant(zero), zero.dtype()));
+        let (place, value) = self.attempt(extents, 1, write)?;
+        let at = Affine::constant(0, extents.len());
+        self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode });
+        Ok(())
+    }
+
+    /// Adds a store to a nest of this domain: to the latest one, if what is read is known there, or to a new one.
+    #[allow(clippy::type_complexity)]
+    pub(in crate::kernel) fn nest(
+        &mut self,
+        extents: &Shape,
+        buffer: BufferId,
+        mode: Mode,
+        store: impl Fn(&mut Emitter) -> Result<(ValueId, Affine, Guards, Option<(ValueId, i64, i64)>), Obstacle>,
+    ) -> Result<(), Obstacle> {
+        if size(extents) == 0 {
+            return self.nothing(extents, buffer, mode);
+        }
+        let (place, (value, at, guards, index)) = match self.alone {
+            None => self.attempt(extents, 1, store)?,
+            Some(Alone { node, negated }) => {
+                let body = self.body;
+                let node = turned_scatter(body, node).unwrap_or(node);
+                self.separate(extents, buffer, (node, &body.node(node).args), |emitter| {
+                    let (value, at, guards, index) = store(emitter)?;
+                    let dtype = body.node(node).ty().dtype;
+                    let negative = |emitter: &mut Emitter| emitter.add(Value::Unary(Unary::Neg, value), dtype);
+                    Ok((if negated { negative(emitter) } else { value }, at, guards, index))
+                })?
+            }
+        };
+        self.store(place, Store { value, buffer, at, guards, index, mode });
+        Ok(())
+    }
+
+    /// Writes what so many stores need into the latest nest of a domain, if what is read is known there and there is room for it,
+    /// or into a new one, storing what makes that too large; the place of that nest.
+    pub(super) fn attempt<T>(
+        &mut self,
+        extents: &[usize],
+        stores: usize,
+        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+    ) -> Result<(usize, T), Obstacle> {
+        loop {
+            if let Some(&place) = self.nests.get(extents)
+                && let Some(written) = self.go_on(place, stores, &write)?
+            {
+                return Ok((place, written));
+            }
+            if let Some(written) = self.fresh(extents, &write)? {
+                self.nests.insert(Shape::from_slice(extents), written.0);
+                return Ok(written);
+            }
+        }
+    }
+
+    /// Writes what stores need into a new nest, and says which; `None` where that would be too large, and what makes it so is
+    /// stored now.
+    pub(super) fn fresh<T>(
+        &mut self,
+        extents: &[usize],
+        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+    ) -> Result<Option<(usize, T)>, Obstacle> {
+        let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, Draft::new(extents), None);
+        let written = write(&mut emitter);
+        self.unreadable.append(&mut emitter.unreadable);
+        match written {
+            Ok(written) => {
+                self.places.push(Place::Nest(Box::new(emitter.draft)));
+                Ok(Some((self.places.len() - 1, written)))
+            }
+            Err(Obstacle::Size(node)) => {
+                let frontier = emitter.frontier(&mut self.uses);
+                self.cut(node, &frontier)?;
+                Ok(None)
+            }
+            Err(obstacle) => Err(obstacle),
+        }
+    }
+
+    /// Goes on with the nest at a place, unless something is read there that is known later, or there is no room. What is in the
+    /// nest already is not written again: many stores share what they are computed from.
+    pub(super) fn go_on<T>(
+        &mut self,
+        place: usize,
+        stores: usize,
+        write: impl Fn(&mut Emitter) -> Result<T, Obstacle>,
+    ) -> Result<Option<T>, Obstacle> {
+        let Place::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
+        let draft = std::mem::replace(&mut **draft, Draft::new(&[]));
+        let before = draft.len();
+        let has_room = draft.nest.nest.stores.len() + stores <= 2 * VALUES;
+        let mut emitter = Emitter::new(self.body, &self.buffers, &self.heights, draft, Some((place, &self.filled_at)));
+        let written = if has_room { write(&mut emitter) } else { Err(Obstacle::Size(NodeId::MAX)) };
+        self.unreadable.append(&mut emitter.unreadable);
+        let mut draft = emitter.draft;
+        let mut left = Vec::new();
+        if written.is_err() {
+            draft.truncate(before);
+        }
+        if let Err(Obstacle::Size(_)) = written {
+            left = draft.left(self.body, &self.buffers, &mut self.uses);
+            left.truncate((2 * VALUES).saturating_sub(draft.nest.nest.stores.len()));
+        }
+        self.places[place] = Place::Nest(Box::new(draft));
+        self.store_whole(place, &left)?;
+        match written {
+            Ok(written) => Ok(Some(written)),
+            Err(Obstacle::Size(_) | Obstacle::Later(_)) => Ok(None),
+            Err(obstacle) => Err(obstacle),
+        }
+    }
+
+    /// Stores nodes of one shape that the nest at a place, over that shape, computes.
+    pub(super) fn store_whole(&mut self, place: usize, values: &[(NodeId, ValueId)]) -> Result<(), Obstacle> {
+        for &(id, value) in values {
+            let shape = &self.body.node(id).ty().shape;
+            let at = Access::identity(shape.len()).linear(shape, shape).ok_or(Obstacle::Read(id))?;
+            let buffer = self.local(id);
+            self.store(place, Store { value, buffer, at, guards: Guards::new(), index: None, mode: Mode::Write });
+        }
+        Ok(())
+    }
+
+    /// Stores a node at which a nest became too large, and the nodes that the rest of it needs of what was written before.
+    /// Those of one shape share what they are computed from.
+    pub(super) fn cut(&mut self, node: NodeId, frontier: &[NodeId]) -> Result<(), Obstacle> {
+        let mut shapes: Vec<(&Shape, Vec<NodeId>)> = Vec::new();
+        for &id in frontier.iter().filter(|&&id| id != node) {
+            let shape = &self.body.node(id).ty().shape;
+            match shapes.iter_mut().find(|(of, _)| *of == shape) {
+                Some((_, ids)) => ids.push(id),
+                None => shapes.push((shape, vec![id])),
+            }
+        }
+        for (shape, mut ids) in shapes {
+            ids.retain(|id| !self.buffers.contains(*id));
+            let write = |emitter: &mut Emitter| -> Result<Vec<(NodeId, ValueId)>, Obstacle> {
+                let whole = |&id: &NodeId| Ok((id, emitter.emit(id, Access::identity(shape.len()), NodeId::MAX)?));
+                ids.iter().map(whole).collect()
+            };
+            let (place, mut values) = self.attempt(shape, ids.len(), write)?;
+            // Some may have been stored on the way.
+            values.retain(|(id, _)| !self.buffers.contains(*id));
+            self.store_whole(place, &values)?;
+        }
+        if self.buffers.contains(node) { Ok(()) } else { self.pointwise(node) }
+    }
+
+    pub(super) fn store(&mut self, place: usize, store: Store) {
+        // A concatenation is known when its last part is.
+        let filled = self.filled_at.entry(store.buffer).or_insert(place);
+        *filled = place.max(*filled);
+        let Place::Nest(draft) = &mut self.places[place] else { unreachable!("a place of a nest") };
+        draft.nest.store(store);
+    }
+}
