@@ -54,17 +54,13 @@ impl NestWriter<'_> {
         let number = |value: i64| self.language.literal(Value::I64(value));
         let (mut start, mut end) = (number(0), number(extent as i64));
         for (at, limit) in own.iter().enumerate() {
-            // What is far beyond the loop is as good as just beyond, and nothing overflows.
+            // A number far beyond the loop counts as one just beyond it, so that nothing overflows.
             let (low, high) = limit.others.range(&self.nest.extents);
-            let [low, high] = [low, high + extent as i128].map(|at| at.clamp(i64::MIN.into(), i64::MAX.into()) as i64);
-            let value = self.operand(limit.value);
-            let below = self.language.choice(&format!("{value} < {}", number(low)), &number(low), &value);
-            let (near, bound) = (format!("near{level}_{at}"), format!("bound{level}_{at}"));
-            text.declare(&near, self.language.declare(&near, DType::I64, &below));
-            let above = self.language.choice(&format!("{} < {near}", number(high)), &number(high), &near);
+            let ends = [low, high + extent as i128].map(|at| at.clamp(i64::MIN.into(), i64::MAX.into()) as i64);
+            let near = self.near(text, limit, &format!("near{level}_{at}"), ends);
             let others = self.signed(&limit.others).text;
-            let offset = if limit.offset == 0 { String::new() } else { format!(" + {}", limit.offset) };
-            let moved = format!("({above}){offset} - ({others})");
+            let bound = format!("bound{level}_{at}");
+            let moved = format!("({}) - ({others})", shifted(&near, limit.offset));
             text.declare(&bound, self.language.declare(&bound, DType::I64, &moved));
             let other = if limit.is_upper { &mut end } else { &mut start };
             let is_nearer = if limit.is_upper { format!("{bound} < {other}") } else { format!("{other} < {bound}") };
@@ -74,33 +70,44 @@ impl NestWriter<'_> {
             *other = name;
         }
         // No step at all ends where it begins.
-        let (first, last) = (format!("first{level}"), format!("last{level}"));
         let is_empty = self.language.choice(&format!("{end} < {start}"), &start, &end);
-        text.declare(&first, self.language.declare_index(&first, &self.language.counter(&start)));
         let end = format!("end{level}");
         text.declare(&end, self.language.declare(&end, DType::I64, &is_empty));
-        text.declare(&last, self.language.declare_index(&last, &self.language.counter(&end)));
-        (first, last)
+        (self.counter(text, &format!("first{level}"), &start), self.counter(text, &format!("last{level}"), &end))
     }
 
     /// The only limit of a loop, which no other loop moves, as a counter: between the ends of the loop.
     fn bound(&mut self, text: &mut Text, limit: &Limit, level: usize) -> String {
-        let number = |value: i64| self.language.literal(Value::I64(value));
         let shift = limit.offset.saturating_sub(limit.others.offset);
-        let (low, high) = (-shift, self.nest.extents[limit.axis] as i64 - shift);
-        let (value, near, bound) = (self.operand(limit.value), format!("near{level}"), format!("bound{level}"));
+        let ends = [-shift, self.nest.extents[limit.axis] as i64 - shift];
+        let near = self.near(text, limit, &format!("near{level}"), ends);
+        let bound = format!("bound{level}");
+        text.declare(&bound, self.language.declare(&bound, DType::I64, &shifted(&near, shift)));
+        self.counter(text, &format!("{}{level}", if limit.is_upper { "last" } else { "first" }), &bound)
+    }
+
+    /// A limit's number, or the nearer of these ends where it is beyond.
+    fn near(&mut self, text: &mut Text, limit: &Limit, name: &str, [low, high]: [i64; 2]) -> String {
+        let number = |value: i64| self.language.literal(Value::I64(value));
+        let value = self.operand(limit.value);
         let below = self.language.choice(&format!("{value} < {}", number(low)), &number(low), &value);
-        text.declare(&near, self.language.declare(&near, DType::I64, &below));
-        let above = self.language.choice(&format!("{} < {near}", number(high)), &number(high), &near);
-        let moved = match shift {
-            0 => above,
-            shift if shift > 0 => format!("({above}) + {shift}"),
-            shift => format!("({above}) - {}", shift.unsigned_abs()),
-        };
-        text.declare(&bound, self.language.declare(&bound, DType::I64, &moved));
-        let end = if limit.is_upper { format!("last{level}") } else { format!("first{level}") };
-        text.declare(&end, self.language.declare_index(&end, &self.language.counter(&bound)));
-        end
+        text.declare(name, self.language.declare(name, DType::I64, &below));
+        self.language.choice(&format!("{} < {name}", number(high)), &number(high), name)
+    }
+
+    /// A number that is not below 0, as a counter of this name.
+    fn counter(&self, text: &mut Text, name: &str, number: &str) -> String {
+        text.declare(name, self.language.declare_index(name, &self.language.counter(number)));
+        name.into()
+    }
+}
+
+/// A choice plus a number.
+fn shifted(choice: &str, by: i64) -> String {
+    match by {
+        0 => choice.into(),
+        by if by > 0 => format!("({choice}) + {by}"),
+        by => format!("({choice}) - {}", by.unsigned_abs()),
     }
 }
 

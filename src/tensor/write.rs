@@ -22,7 +22,7 @@ pub(super) enum Mode {
     Subtract,
 }
 
-/// What is read at a place, and a value of its shape.
+/// A place, the array that is read there, and a value of its shape.
 pub(super) struct Opened<A: Algebra, E: Element, R: Rank> {
     pub place: Written<A>,
     pub read: Tensor<A, E, R>,
@@ -115,7 +115,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         self.checked(name, result);
     }
 
-    /// What is read at positions and ranges, and a value as an array of its shape, for an operator whose result
+    /// The array that is read at positions and ranges, and a value of its shape, for an operator whose result
     /// [`Tensor::close`] writes there; nothing where the value does not fit, which is reported.
     ///
     /// The operator is not given as a closure, which would hide the caller's line.

@@ -90,7 +90,7 @@ pub(crate) struct Begun {
     rest: Rest,
 }
 
-/// What is left to do.
+/// The work that is left.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "runs that have memory ask for none")]
 enum Rest {
@@ -160,7 +160,7 @@ impl<R: Runner> Schedule<'_, R> {
         let (of_step, of_state) = self.runner.sizes();
         let count = self.count()?;
         if self.sweeps > 2 {
-            // What is stored, of n / l states and l steps, is least here.
+            // Storage, of n / l states and l steps, is least here.
             let length = (count as f64 * of_state as f64 / of_step as f64).sqrt();
             return self.even((length as usize).max(1));
         }

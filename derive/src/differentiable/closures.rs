@@ -98,7 +98,7 @@ impl Rewriter<'_> {
         let Some(reason) = reason(name) else { return };
         for argument in arguments {
             let Expr::Closure(closure) = argument else { continue };
-            // What is moved into a closure that runs once is its own.
+            // A `move` closure that runs once owns its captures.
             if name == "cond" && closure.capture.is_some() {
                 continue;
             }

@@ -157,7 +157,7 @@ impl Changes {
         self.own.extend(bindings(pattern).into_iter().map(|(name, _)| name));
     }
 
-    /// What is bound in there ends with it.
+    /// Visits a scope, whose bindings end with it.
     fn within(&mut self, visit: impl FnOnce(&mut Self)) {
         let outer = self.own.len();
         visit(self);
@@ -192,14 +192,14 @@ impl<'a> Visit<'a> for Changes {
         visit::visit_expr(self, expression);
     }
     fn visit_block(&mut self, block: &'a Block) {
-        // What a block declares is its own.
+        // Declarations of a block end with it.
         self.within(|inner| visit::visit_block(inner, block));
     }
     fn visit_local(&mut self, local: &'a syn::Local) {
         visit::visit_local(self, local);
         self.bind(&local.pat);
     }
-    // What `let`, `for`, `match` and closures bind is there for what follows in them.
+    // Bindings of `let`, `for`, `match` and closures hold for the rest of those.
     fn visit_expr_let(&mut self, condition: &'a syn::ExprLet) {
         self.visit_expr(&condition.expr);
         self.bind(&condition.pat);
@@ -256,7 +256,7 @@ pub fn changes_of_closure(closure: &syn::ExprClosure, scopes: &Scopes) -> Vec<Ch
     changes.found.retain(|change| match (change.manner, scopes.find(&change.name)) {
         // Of a parameter that is an array another error says how it is assigned.
         (_, None | Some(Declared::ByValue | Declared::ByReference)) => false,
-        // What is declared without `mut` is a plain `&mut`.
+        // A variable declared without `mut` is a plain `&mut`.
         (Manner::Assigned | Manner::Lent, Some(_)) => true,
         (Manner::Collected | Manner::Called, Some(declared)) => declared.is_mutable(),
     });
