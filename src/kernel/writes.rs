@@ -12,7 +12,7 @@ use crate::operation::Binary;
 use crate::shape::{Shape, is_sparse, size};
 use crate::term::{Body, Branch, Node, NodeId, Op};
 use smallvec::{SmallVec, smallvec};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 mod order;
@@ -29,7 +29,7 @@ pub(crate) struct Writes {
     /// For each output of a loop or conditional the operand whose memory it stays in, by the node.
     outputs: HashMap<NodeId, Vec<Option<usize>>>,
     /// The sums that are additions to an array in place, and the scatters that are added, which are not stored.
-    pub(crate) additions: HashMap<NodeId, NodeId>,
+    pub(crate) additions: BTreeMap<NodeId, NodeId>,
     /// What must be stored before a write.
     pub(crate) stored: Vec<NodeId>,
     /// For each parameter whether it becomes the result that it may become, in its own memory.
@@ -45,8 +45,8 @@ thread_local! {
 /// Elements of what is added everywhere in place.
 const LARGE: usize = 1024;
 
-/// The most nodes that are looked at for one write, so that looking takes linear time.
-const LOOKS: usize = 256;
+/// The most nodes that are looked at for the writes of a program, for each of its nodes, so that looking takes linear time.
+const LOOKS: usize = 64;
 
 /// The scatter that a node is a permutation of the axes of.
 pub(crate) fn turned_scatter(body: &Body, id: NodeId) -> Option<NodeId> {
@@ -91,7 +91,7 @@ pub(crate) fn surroundings(map: &AffineMap) -> Option<(Shape, SmallVec<[Affine; 
 }
 
 /// The operand that may be changed in place and what is added to it or subtracted, in all ways to see a sum or difference.
-fn additions(node: &Node) -> SmallVec<[(NodeId, NodeId); 2]> {
+pub(crate) fn additions(node: &Node) -> SmallVec<[(NodeId, NodeId); 2]> {
     match (&node.op, &node.args[..]) {
         (Op::Binary(Binary::Add), &[a, b]) => smallvec![(a, b), (b, a)],
         (Op::Binary(Binary::Sub), &[a, b]) => smallvec![(a, b)],
@@ -191,7 +191,7 @@ impl Known {
         }
     }
 
-    /// For each capture of a conditional the result that it is in both sides, where at least one changes it in place.
+    /// For each capture of a conditional the result that it is in both sides, changed in place or as it was.
     pub(crate) fn captures(&mut self, branch: &Branch) -> Arc<Becomes> {
         let sides = [&branch.then, &branch.otherwise];
         let key = sides.map(Arc::as_ptr);
@@ -202,15 +202,12 @@ impl Known {
             let all = vec![true; side.arity()];
             let mut analysis = Analysis::new(side, &all);
             analysis.run(self);
-            let of = |&result: &NodeId| (analysis.memory[result as usize], (result as usize) < side.arity());
-            side.results.iter().map(of).collect::<Vec<(NodeId, bool)>>()
+            side.results.iter().map(|&result| analysis.memory[result as usize]).collect::<Vec<NodeId>>()
         });
         let mut becomes: Becomes = vec![None; branch.then.arity()];
         for (result, (then, otherwise)) in memory[0].iter().zip(&memory[1]).enumerate() {
-            let is_changed = !(then.1 && otherwise.1);
-            if let Some(free @ None) = becomes.get_mut(then.0 as usize)
-                && then.0 == otherwise.0
-                && is_changed
+            if let Some(free @ None) = becomes.get_mut(*then as usize)
+                && then == otherwise
             {
                 *free = Some(result);
             }
@@ -284,6 +281,8 @@ struct Analysis<'a> {
     changed: Vec<bool>,
     /// The last write that changes each memory.
     last_change: HashMap<NodeId, NodeId>,
+    /// How many nodes may be looked at yet.
+    looks: usize,
     writes: Writes,
 }
 
@@ -301,6 +300,7 @@ impl<'a> Analysis<'a> {
             is_stored: vec![false; count],
             changed: vec![false; body.arity()],
             last_change: HashMap::new(),
+            looks: LOOKS * count,
             writes: Writes { in_place: vec![false; count], ..Writes::default() },
         }
     }
@@ -366,6 +366,10 @@ impl<'a> Analysis<'a> {
         if !(is_carried || self.is_sparse(added)) || target == added || !is_alone(added) {
             return false;
         }
+        // A sum that is an addition in place itself is in memory, and read there.
+        if self.writes.in_place[added as usize] {
+            return false;
+        }
         let is_large = node.ty().size() >= LARGE;
         // What reads the target itself, at other positions than it writes, would read what it has written.
         let is_apart = |id: NodeId| {
@@ -417,7 +421,7 @@ impl<'a> Analysis<'a> {
         while at < versions.len() {
             let version = versions[at];
             at += 1;
-            if self.is_result[version as usize] || at > LOOKS {
+            if self.is_result[version as usize] || !self.may_look() {
                 return false;
             }
             for &user in &self.users[version as usize] {
@@ -452,13 +456,13 @@ impl<'a> Analysis<'a> {
 
     /// Whether nothing that is added reads has been changed in place since: additions in place read it when they run, and with
     /// it what it is computed from element by element, is a view of, or scatters.
-    fn stays(&self, added: NodeId) -> bool {
+    fn stays(&mut self, added: NodeId) -> bool {
         let (mut work, mut seen) = (vec![added], HashSet::new());
         while let Some(id) = work.pop() {
             if !seen.insert(id) {
                 continue;
             }
-            if seen.len() > LOOKS {
+            if !self.may_look() {
                 return false;
             }
             let own = self.body.node(id);
@@ -478,6 +482,12 @@ impl<'a> Analysis<'a> {
             }
         }
         true
+    }
+
+    /// Whether another node may be looked at.
+    fn may_look(&mut self) -> bool {
+        self.looks = self.looks.saturating_sub(1);
+        self.looks > 0
     }
 
     /// Says that a write changes the memory of a node.

@@ -239,3 +239,40 @@ fn writes_at_positions_from_the_array_itself_are_taken_back() {
         }
     }
 }
+
+#[differentiable]
+fn sums_of_a_column_in_a_conditional(x: Vector<f64>, a: Matrix<f64>) -> Scalar<f64> {
+    let (mut count, mut y, mut b): (Scalar<i64>, _, _) = (scalar(0), x, a);
+    let a = a * x[1];
+    (count, y, b) = while_loop(
+        (count, y, b),
+        |(t, _, _)| t < 4,
+        |(t, y, b)| {
+            let (mut y, mut b) = (y, b);
+            y[1] += a[(t, t)];
+            if y[2] >= 2.0 {
+                b[(t, t)] = a[(.., 2)].sum();
+            }
+            (t + 1, y, b)
+        },
+    );
+    (b * b).sum() + y.sum() + count as f64
+}
+
+/// A sum that is an addition in place was added in place itself, and so stored nowhere, in one of the orders in which a hash map
+/// may have them.
+#[test]
+fn sums_in_place_are_added_where_they_are_stored() {
+    let n = 33;
+    let x = Vector::from((0..n).map(|i| 0.1 * i as f64).collect::<Vec<_>>());
+    let a = Matrix::from_elements((n, n), (0..n * n).map(|i| (0.01 * i as f64).sin()).collect::<Vec<_>>());
+    let staged = stage(|(x, a)| sums_of_a_column_in_a_conditional(x, a), (&x, &a)).unwrap();
+    let gradient = staged.value_and_grad().unwrap();
+    let numbers =
+        |(value, by_x): (Scalar<Concrete, f64>, Vector<Concrete, f64>)| [vec![value.item()], by_x.to_vec()].concat();
+    let expected = numbers(gradient.call((&x, &a)).unwrap());
+    for _ in 0..12 {
+        let found = numbers(gradient.compile(Cpu::default()).unwrap().call((&x, &a)).unwrap());
+        approx::assert_relative_eq!(found[..], expected[..], max_relative = 1e-12);
+    }
+}

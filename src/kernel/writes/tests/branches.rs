@@ -54,3 +54,48 @@ fn both_sides_may_read_the_same_array() {
     // The gradient by the matrix begins with zeros.
     assert!(small < 80 * 80 * 3 + 60 * 80 && large < 160 * 160 * 3 + 60 * 160, "{small} and {large}");
 }
+
+/// The inner conditional leaves one of the arrays as it was, on both sides.
+#[test]
+fn conditionals_in_conditionals_write_elements() {
+    let three_ways = |(_, b): &(Matrix<_, f64>, Vector<_, f64>)| {
+        let n = b.len();
+        let (y, z) = fold((b * 0.5, b * 0.3), &iota(n - 2), |(y, z): (Vector<_, f64>, Vector<_, f64>), k| {
+            cond(
+                y.at(&k).gt(0.0),
+                || (y.clone().with(&k + 1, z.at(&k).sin()), z.clone()),
+                || {
+                    cond(
+                        z.at(&k).gt(0.1),
+                        || (y.clone(), z.clone().with_added(&k + 1, -y.at(&k))),
+                        || (y.clone().with(&k + 2, b.at(&k)), z.clone()),
+                    )
+                },
+            )
+        });
+        y.sum() + z.sum()
+    };
+    let [small, large] = written_by(three_ways, 200);
+    // The gradient by the matrix is zeros, which are written.
+    assert!(large - small < 3 * 200 * 200 + 80 * 200, "{small} and {large}");
+}
+
+/// An update may be computed by many operations.
+#[test]
+fn long_chains_are_added_where_the_array_is() {
+    let long = |(_, b): &(Matrix<_, f64>, Vector<_, f64>)| {
+        let steps = iota(40);
+        let last = fold(b * 0.5, &steps, |y: Vector<_, f64>, k| {
+            let update = (0..400).fold(b.at(&k), |update, at| (update * b.at(at % 7)).sin());
+            y.with_added(&k, update)
+        });
+        last.sum()
+    };
+    let of = |n: usize| {
+        let (l, b) = (Matrix::from_elements([1, 1], vec![0.5]), Vector::from(vec![1.0; n]));
+        let value = stage(long, (&l, &b)).unwrap();
+        written(&lower_in_place(value.program()))
+    };
+    let (small, large) = (of(3000), of(6000));
+    assert!(large - small <= 4 * 3000, "{small} and {large}");
+}
