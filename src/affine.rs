@@ -228,14 +228,21 @@ impl AffineMap {
         if source.len() != result.len() {
             return None;
         }
+        let mut is_free: SmallVec<[bool; 4]> = SmallVec::from_elem(true, result.len());
         let mut order = Axes::new();
         for (row, &extent) in source.iter().enumerate() {
-            let mut columns = (0..result.len()).filter(|&column| self.coefficient(row, column) != 0);
-            let (column, rest) = (columns.next()?, columns.next());
-            let plain = self.coefficient(row, column) == 1 && self.offset(row) == 0 && result[column] == extent;
-            if !plain || rest.is_some() || order.contains(&column) {
+            let mut columns =
+                (0..result.len()).filter(|&column| result[column] != 1 && self.coefficient(row, column) != 0);
+            let column = match (columns.next(), columns.next()) {
+                (Some(column), None) if self.coefficient(row, column) == 1 && is_free[column] => column,
+                // An axis of extent 1 is any of those in the result.
+                (None, _) if extent == 1 => (0..result.len()).find(|&column| is_free[column] && result[column] == 1)?,
+                _ => return None,
+            };
+            if self.offset(row) != 0 || result[column] != extent {
                 return None;
             }
+            is_free[column] = false;
             order.push(column);
         }
         Some(order)

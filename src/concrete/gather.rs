@@ -1,10 +1,12 @@
 //! Reads and adds at computed positions.
 
+use crate::affine::AffineMap;
 use crate::concrete::elementwise::add;
 use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::scalar::Scalar;
-use crate::concrete::{Array, Data};
-use crate::shape::{Shape, size, strides};
+use crate::concrete::structure::iota;
+use crate::concrete::{Array, Data, for_data, view};
+use crate::shape::{Axes, Shape, size, strides};
 use smallvec::SmallVec;
 use std::collections::HashSet;
 
@@ -187,6 +189,21 @@ pub(crate) fn latest(indices: &[Array], extents: &[usize], count: usize) -> Opti
         (0..count).rev().map(|at| positions.one(at).is_none_or(|position| seen.insert(position))).collect();
     latest.reverse();
     latest.contains(&false).then_some(latest)
+}
+
+/// Positions along all axes of an array whose outer axes are indexed, in the shape of what is read or written there: those of
+/// the index arrays, and all along each inner axis.
+pub(super) fn grid(indices: &[Array], inner: &[usize]) -> Result<Vec<Array>, OutOfMemory> {
+    let outer = indices.first().map_or(&[][..], Array::shape);
+    let shape: Shape = outer.iter().chain(inner).copied().collect();
+    let spread = |index: Array, axes: &[usize]| {
+        let map = AffineMap::broadcast(index.shape(), &shape, axes);
+        for_data!(index, data => view::view(data, &map))
+    };
+    let axes: Axes = (0..outer.len()).collect();
+    let given = indices.iter().map(|index| spread(index.clone(), &axes));
+    let whole = inner.iter().enumerate().map(|(at, &extent)| spread(iota(extent)?, &[outer.len() + at]));
+    given.chain(whole).collect()
 }
 
 /// The adjoint of [`gather`]: updates added to zeros.

@@ -9,7 +9,7 @@ use crate::concrete::{
     Array, Concrete, Data, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
 };
 use crate::shape::{Shape, Type, Value};
-use crate::term::interpret::{self, Addition, Operands, Slot};
+use crate::term::interpret::{self, Operands, Positions, Slot};
 use crate::term::{Body, Never, Node, Op, Scan, print};
 
 /// What ended a program: the operation, by the name that it is printed with, and the array that there was no memory for.
@@ -47,24 +47,70 @@ pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Fail
             Ok(Slot::One(result))
         }
     };
-    interpret::run::<Concrete, Never, Failure>(body, arguments, evaluate, Some(&onto))
+    interpret::run::<Concrete, Never, Failure>(body, arguments, evaluate, Some(&InPlace))
 }
 
-/// The result of a node, which adds at some positions of zeros, added to an array.
-fn onto(node: &Node, addition: &Addition, target: Array, args: Operands<Concrete>) -> Result<Array, Failure> {
-    let mut args = args.into_iter();
-    let updates = args.next().expect("the arena is well formed");
-    let result = match addition {
-        Addition::Affine(map) => {
-            for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, map))
+/// Parts of arrays, read and added where they are.
+struct InPlace;
+
+impl InPlace {
+    fn add(positions: &Positions, target: Array, args: Operands<Concrete>) -> Result<Array, OutOfMemory> {
+        let mut args = args.into_iter();
+        let updates = args.next().expect("the arena is well formed");
+        let mut indices: Vec<Array> = args.collect();
+        match positions {
+            Positions::Affine(map) => {
+                return for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, map));
+            }
+            Positions::Computed => {}
+            Positions::Permuted(axes) => {
+                let all =
+                    gather::grid(&indices, &updates.shape()[indices.first().map_or(0, |index| index.shape().len())..])?;
+                indices = target.shape().iter().map(|_| Array::full(&[], Value::I64(0))).collect();
+                for (&axis, index) in axes.iter().zip(all) {
+                    indices[axis] = index;
+                }
+            }
         }
-        Addition::Computed => {
-            let indices: Vec<Array> = args.collect();
-            for_pair!(target, updates, (target, updates) => gather::scatter_onto(target, updates, &indices))
+        for_pair!(target, updates, (target, updates) => gather::scatter_onto(target, updates, &indices))
+    }
+
+    fn gather(axes: &[usize], source: Array, indices: Operands<Concrete>) -> Result<Array, OutOfMemory> {
+        let mut inner = Shape::from_elem(0, axes.len());
+        for (&axis, &extent) in axes.iter().zip(source.shape()) {
+            inner[axis] = extent;
         }
-    };
-    debug_assert!(result.as_ref().ok().is_none_or(|array| array.ty() == *node.ty()));
-    result.map_err(|problem| Failure { operation: print::name(&node.op), problem })
+        let all = gather::grid(&indices, &inner[indices.len()..])?;
+        let indices: Vec<Array> = axes.iter().map(|&axis| all[axis].clone()).collect();
+        for_data!(source, data => gather::gather(data, &indices))
+    }
+
+    fn checked(node: &Node, result: Result<Array, OutOfMemory>) -> Result<Array, Failure> {
+        debug_assert!(result.as_ref().ok().is_none_or(|array| array.ty() == *node.ty()));
+        result.map_err(|problem| Failure { operation: print::name(&node.op), problem })
+    }
+}
+
+impl interpret::Parts<Concrete, Never, Failure> for InPlace {
+    fn add(
+        &self,
+        node: &Node,
+        positions: &Positions,
+        target: Array,
+        operands: Operands<Concrete>,
+    ) -> Result<Array, Failure> {
+        InPlace::checked(node, InPlace::add(positions, target, operands))
+    }
+
+    fn gather(
+        &self,
+        node: &Node,
+        axes: &[usize],
+        source: Array,
+        indices: Operands<Concrete>,
+    ) -> Result<Array, Failure> {
+        InPlace::checked(node, InPlace::gather(axes, source, indices))
+    }
 }
 
 /// Whether a rank-0 boolean is true.

@@ -63,7 +63,7 @@ pub(super) fn spread<A: Moves>(active: &mut Active, carries: usize) -> Vec<bool>
             match evaluate::<A>(node, args) {
                 Slot::One(array) => vec![array],
                 Slot::Several(outputs) => outputs.into_iter().flatten().collect(),
-                Slot::Empty | Slot::Later(..) => unreachable!("a node has a value"),
+                Slot::Empty | Slot::Later(..) | Slot::Permuted(_) => unreachable!("a node has a value"),
             }
         };
         for (at, &is_used) in is_used.iter().enumerate().skip(body.arity()) {

@@ -46,4 +46,4 @@ pub(crate) use procedure::{
     BATCH, Blocks, Branch, Buffer, BufferId, COLUMN, Loop, Procedure, Product, ROW, SUMMED, Source, Step, Strided,
     Sweeps, writes_apart,
 };
-pub(crate) use writes::scattered_onto;
+pub(crate) use writes::{additions, scattered_onto, turned_scatter};

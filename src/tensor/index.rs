@@ -3,11 +3,12 @@
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::shape::{Shape, Value};
-use crate::tensor::apply::{align, apply, fail};
+use crate::tensor::apply::{align, apply, fail, stretch};
 use crate::tensor::operators::full_like;
-use crate::tensor::{Element, IntoShape, R0, R1, R2, R3, R4, R5, R6, Rank, Tensor};
+use crate::tensor::{Element, IntoShape, R0, R1, R2, R3, R4, R5, R6, Rank, Tensor, iota};
 use crate::term::Op;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// A position along an axis: known when the program is written, or computed by it.
 pub enum Position<A: Algebra> {
@@ -213,17 +214,27 @@ pub(super) fn read_at<A: Algebra>(a: A::Array, positions: SmallVec<[Position<A>;
     A::gather(a, indices.collect())
 }
 
+/// A range of positions along one axis of an array of this shape.
+#[track_caller]
+pub(super) fn counted<A: Algebra>(range: Range<usize>, shape: &[usize], axis: usize) -> A::Array {
+    let counted = iota::<A>(range.len());
+    let counted = if range.start == 0 { counted } else { counted + range.start };
+    A::view(counted.into_array(), &AffineMap::broadcast(&[range.len()], shape, &[axis]))
+}
+
 /// Reads at one position along an axis that exists, which is removed.
 #[track_caller]
 pub(super) fn read_along<A: Algebra>(array: A::Array, axis: usize, position: Position<A>) -> A::Array {
     let shape = A::shape(&array);
     match position {
         Position::Known(at) => A::view(array, &AffineMap::pick(&shape, axis, at)),
-        Position::Computed(_) => {
-            let mut outermost: Shape = (0..shape.len()).filter(|&other| other != axis).collect();
-            outermost.insert(0, axis);
-            let turned = if axis == 0 { array } else { A::view(array, &AffineMap::transpose(&shape, &outermost)) };
-            read_at::<A>(turned, SmallVec::from_iter([position]))
+        // At positions along all axes to this one, so that no more of the array is looked at.
+        Position::Computed(at) => {
+            let grid = &shape[..axis];
+            let mut positions: Vec<A::Array> =
+                (0..axis).map(|outer| counted::<A>(0..shape[outer], grid, outer)).collect();
+            positions.push(stretch::<A>(at, grid));
+            A::gather(array, positions)
         }
     }
 }

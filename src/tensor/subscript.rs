@@ -1,13 +1,12 @@
 //! Positions and ranges along the axes of an array: where it is read or written.
 
-use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::Array;
 use crate::shape::{Shape, Value};
 use crate::tensor::apply::{fail_array, stretch};
-use crate::tensor::index::{read_along, read_at};
+use crate::tensor::index::{counted, read_along, read_at};
 use crate::tensor::structure::{checked_range, range_map};
-use crate::tensor::{Index, Position, R0, R1, R2, R3, R4, R5, R6, Rank, Tensor, iota};
+use crate::tensor::{Index, Position, R0, R1, R2, R3, R4, R5, R6, Rank, Tensor};
 use smallvec::SmallVec;
 use std::ops::{Bound, Range, RangeBounds, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
@@ -201,11 +200,8 @@ pub(super) fn written<A: Algebra>(shape: &[usize], parts: &[Part<A>]) -> Result<
             (Part::Position(Position::Known(at)), _) => A::constant(Array::full(&grid, Value::I64(*at))),
             (Part::Position(Position::Computed(at)), _) => stretch::<A>(at.clone(), &grid),
             (Part::Range(..), range) => {
-                let range = range.unwrap_or_default();
-                let counted = iota::<A>(range.len());
-                let counted = if range.start == 0 { counted } else { counted + range.start };
                 axis += 1;
-                A::view(counted.into_array(), &AffineMap::broadcast(&[range.len()], &grid, &[axis - 1]))
+                counted::<A>(range.unwrap_or_default(), &grid, axis - 1)
             }
         });
     }

@@ -3,10 +3,10 @@
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::operation::Binary;
-use crate::shape::{is_sparse, size};
+use crate::shape::{Axes, is_sparse, size};
 use crate::term::body::{Body, Node, NodeId};
 use crate::term::op::{Extension, Never, Op};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::convert::Infallible;
 
 /// What a node evaluates to: one array, or the outputs of an operation that has several.
@@ -14,30 +14,60 @@ pub(crate) enum Slot<T> {
     Empty,
     One(T),
     Several(Vec<Option<T>>),
-    /// An addition at some positions of zeros and its operands, until it is seen whether it is added to an array.
+    /// An addition at some positions of zeros, until it is seen whether it is added to an array.
     Later(Addition, Vec<T>),
+    /// An array whose axes a view permutes, of which only parts are read.
+    Permuted(T),
 }
 
-/// The positions of zeros at which a node adds.
-pub(crate) enum Addition {
+/// An addition at some positions of zeros.
+pub(crate) struct Addition {
+    /// The node, whose operands are known.
+    node: NodeId,
+    pub(crate) positions: Positions,
+}
+
+pub(crate) enum Positions {
     /// Those of a map, as [`Op::Accumulate`] has them.
     Affine(AffineMap),
     /// Those of [`Op::Scatter`].
     Computed,
+    /// Those of [`Op::Scatter`], of which each axis is this one of the result.
+    Permuted(Axes),
 }
 
-impl Addition {
-    /// How an operation adds, if it does: a view does that puts a few elements among zeros.
-    fn of<X>(op: &Op<X>) -> Option<Addition> {
+impl Positions {
+    /// Where an operation adds, if it does: a view does that puts a few elements among zeros.
+    pub(crate) fn of<X>(op: &Op<X>) -> Option<Positions> {
         match op {
-            Op::Scatter(_) => Some(Addition::Computed),
-            Op::Accumulate(map) => Some(Addition::Affine(map.clone())),
+            Op::Scatter(_) => Some(Positions::Computed),
+            Op::Accumulate(map) => Some(Positions::Affine(map.clone())),
             Op::View(map) if !map.is_inside() && is_sparse(size(map.source()), size(map.result())) => {
-                map.adjoint().map(Addition::Affine)
+                map.adjoint().map(Positions::Affine)
             }
             _ => None,
         }
     }
+}
+
+/// For each node whether it permutes the axes of an array of which only a few elements are read; none where no node does.
+pub(crate) fn permuted_for_parts<X>(body: &Body<X>) -> Vec<bool> {
+    let is_permuting = |node: &Node<X>| matches!(&node.op, Op::View(map) if map.permutation().is_some());
+    if !body.nodes.iter().any(|node| matches!(node.op, Op::Gather)) || !body.nodes.iter().any(is_permuting) {
+        return Vec::new();
+    }
+    let mut is_permuted: Vec<bool> = body.nodes.iter().map(is_permuting).collect();
+    for node in &body.nodes {
+        for (place, &arg) in node.args.iter().enumerate() {
+            let reads_a_part = || {
+                let source = body.nodes[arg as usize].ty();
+                matches!(node.op, Op::Gather) && place == 0 && is_sparse(node.ty().size(), source.size())
+            };
+            is_permuted[arg as usize] = is_permuted[arg as usize] && reads_a_part();
+        }
+    }
+    body.results.iter().for_each(|&result| is_permuted[result as usize] = false);
+    is_permuted
 }
 
 /// The operands of one node.
@@ -80,14 +110,25 @@ pub(crate) fn several<T>(outputs: Vec<T>) -> Slot<T> {
     Slot::Several(outputs.into_iter().map(Some).collect())
 }
 
-/// Adds the result of a node, which is given as an addition and its operands, to an array.
-pub(crate) type Onto<'a, A, X, E> =
-    &'a dyn Fn(&Node<X>, &Addition, <A as Algebra>::Array, Operands<A>) -> Result<<A as Algebra>::Array, E>;
+/// How an algebra reads and writes at some positions of an array, without another one as large.
+pub(crate) trait Parts<A: Algebra, X, E> {
+    /// Adds the result of a node, which is that of an addition of these operands, to an array.
+    fn add(
+        &self,
+        node: &Node<X>,
+        positions: &Positions,
+        target: A::Array,
+        operands: Operands<A>,
+    ) -> Result<A::Array, E>;
+
+    /// The result of a gather, of an array of which each axis is this one of the array that is read.
+    fn gather(&self, node: &Node<X>, axes: &[usize], source: A::Array, indices: Operands<A>) -> Result<A::Array, E>;
+}
 
 /// Walks the arena of a body once, asks `evaluate` for each node that is used, and hands every array over at its last use.
 ///
-/// Where there is an `onto`, it is asked for sums of an array with one that is added at some positions of zeros, which are then
-/// not made.
+/// Where there are `parts`, they are asked for sums of an array with one that is added at some positions of zeros, and for a few
+/// elements of an array with its axes in another order, which are then not made.
 ///
 /// # Errors
 ///
@@ -96,9 +137,10 @@ pub(crate) fn run<A: Algebra, X: Extension, E>(
     body: &Body<X>,
     arguments: Vec<A::Array>,
     evaluate: impl Fn(&Node<X>, Operands<A>) -> Result<Slot<A::Array>, E>,
-    onto: Option<Onto<'_, A, X, E>>,
+    parts: Option<&dyn Parts<A, X, E>>,
 ) -> Result<Vec<A::Array>, E> {
     debug_assert_eq!(arguments.len(), body.arity());
+    let is_permuted = parts.map_or(Vec::new(), |_| permuted_for_parts(body));
     let slots = Vec::with_capacity(body.nodes.len());
     let mut walk = Walk::<A, X, _> { body, evaluate, slots, remaining: body.use_counts() };
     for (position, argument) in arguments.into_iter().enumerate() {
@@ -123,10 +165,16 @@ pub(crate) fn run<A: Algebra, X: Extension, E>(
             walk.slots.push(Slot::One(value));
             continue;
         }
-        let addition = onto.filter(|_| walk.remaining[at] == 1).and_then(|_| Addition::of(&node.op));
-        let slot = match onto {
-            _ if let Some(addition) = addition => Slot::Later(addition, walk.operands(node)?.into_vec()),
-            Some(onto) if matches!(node.op, Op::Binary(Binary::Add)) => walk.sum(node, onto)?,
+        let slot = match parts {
+            Some(_) if is_permuted.get(at) == Some(&true) => Slot::Permuted(walk.take(node.args[0] as usize)?),
+            Some(_)
+                if walk.remaining[at] == 1
+                    && let Some(later) = walk.later(at as NodeId, node)? =>
+            {
+                later
+            }
+            Some(parts) if matches!(node.op, Op::Binary(Binary::Add)) => walk.sum(node, parts)?,
+            Some(parts) if matches!(node.op, Op::Gather) => walk.gather(node, parts)?,
             _ => walk.evaluated(node)?,
         };
         walk.slots.push(slot);
@@ -157,14 +205,50 @@ where
         node.args.iter().map(|&arg| self.take(arg as usize)).collect()
     }
 
+    /// A node that adds at some positions of zeros, as one that waits for an array.
+    fn later(&mut self, id: NodeId, node: &Node<X>) -> Result<Option<Slot<A::Array>>, E> {
+        if let Some(positions) = Positions::of(&node.op) {
+            let operands = self.operands(node)?.into_vec();
+            return Ok(Some(Slot::Later(Addition { node: id, positions }, operands)));
+        }
+        let Op::View(map) = &node.op else { return Ok(None) };
+        let source = node.args[0] as usize;
+        let waits = matches!(&self.slots[source], Slot::Later(Addition { positions: Positions::Computed, .. }, _));
+        let Some(axes) = map.permutation().filter(|_| waits) else { return Ok(None) };
+        let Slot::Later(Addition { node, .. }, operands) = self.release(source) else {
+            unreachable!("what waits is used once")
+        };
+        Ok(Some(Slot::Later(Addition { node, positions: Positions::Permuted(axes) }, operands)))
+    }
+
     /// The sum of two arrays, of which one may be waiting to be added to the other.
-    fn sum(&mut self, node: &Node<X>, onto: Onto<'_, A, X, E>) -> Result<Slot<A::Array>, E> {
+    fn sum(&mut self, node: &Node<X>, parts: &dyn Parts<A, X, E>) -> Result<Slot<A::Array>, E> {
         let waits = |&arg: &NodeId| matches!(self.slots[arg as usize], Slot::Later(..));
         let Some(place) = node.args.iter().position(waits) else { return self.evaluated(node) };
         let added = node.args[place] as usize;
         let Slot::Later(addition, operands) = self.release(added) else { unreachable!("what waits is used once") };
         let target = self.take(node.args[1 - place] as usize)?;
-        onto(&self.body.nodes[added], &addition, target, operands.into()).map(Slot::One)
+        parts.add(&self.body.nodes[added], &addition.positions, target, operands.into()).map(Slot::One)
+    }
+
+    /// A gather, which may read an array with its axes in another order.
+    fn gather(&mut self, node: &Node<X>, parts: &dyn Parts<A, X, E>) -> Result<Slot<A::Array>, E> {
+        let source = node.args[0] as usize;
+        let (Op::View(map), Slot::Permuted(array)) = (&self.body.nodes[source].op, &self.slots[source]) else {
+            return self.evaluated(node);
+        };
+        let (axes, array) = (map.permutation().expect("a permutation"), array.clone());
+        self.release(source);
+        let indices = node.args[1..].iter().map(|&index| self.take(index as usize)).collect::<Result<_, E>>()?;
+        parts.gather(node, &axes, array, indices).map(Slot::One)
+    }
+
+    /// The result of a node that has one.
+    fn one(&mut self, id: NodeId, operands: Operands<A>) -> Result<A::Array, E> {
+        match (self.evaluate)(&self.body.nodes[id as usize], operands)? {
+            Slot::One(array) => Ok(array),
+            _ => unreachable!("it results in one array"),
+        }
     }
 
     /// Counts one use, and gives what was there away if it was the last.
@@ -181,10 +265,14 @@ where
         match (last, &self.slots[at]) {
             (Slot::One(array), _) => Ok(array),
             (Slot::Empty, Slot::One(array)) => Ok(array.clone()),
-            (Slot::Later(_, operands), _) => match (self.evaluate)(&self.body.nodes[at], operands.into())? {
-                Slot::One(array) => Ok(array),
-                _ => unreachable!("it results in one array"),
-            },
+            (Slot::Later(addition, operands), _) => {
+                let added = self.one(addition.node, operands.into())?;
+                // It is computed as it is, and permuted then.
+                match addition.node as usize == at {
+                    true => Ok(added),
+                    false => self.one(at as NodeId, smallvec![added]),
+                }
+            }
             _ => unreachable!("the operand was computed before and is one array"),
         }
     }

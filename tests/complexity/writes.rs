@@ -200,7 +200,7 @@ macro_rules! in_every_mode {
 
 #[test]
 fn writes_in_loops_cost_what_they_write() {
-    in_every_mode!(rust_loop, additions, folded, scanned, iterated, several, in_rows);
+    in_every_mode!(rust_loop, additions, folded, scanned, iterated, several, in_rows, in_columns, in_planes);
 }
 
 #[test]
@@ -241,6 +241,7 @@ macro_rules! interpreted {
 #[test]
 fn writes_in_interpreted_programs_cost_what_they_write() {
     interpreted!(additions, folded, scanned, iterated, with_condition, with_checkpoints, in_rows, in_ranges);
+    interpreted!(in_columns, in_planes, built, mapped);
 }
 
 #[test]

@@ -183,6 +183,7 @@ macro_rules! written_in_place_by_xla {
 #[test]
 fn stablehlo_bodies_of_loops_that_write_compute_no_whole_array() {
     written_in_place_by_xla!(folded, additions, in_rows, loop_in_loop, conditionally, up_to_a_bound);
+    written_in_place_by_xla!(in_columns, in_planes, built, mapped, in_ranges);
 }
 
 #[test]

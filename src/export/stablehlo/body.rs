@@ -4,10 +4,11 @@ use super::writer::{Handle, Writer};
 use super::{elementwise, indexing, loops, sweeps, views};
 use crate::algebra::{Contraction, Label};
 use crate::error::Result;
-use crate::kernel::scattered_onto;
+use crate::kernel::{additions, turned_scatter};
 use crate::operation::{Binary, Unary};
-use crate::shape::Axes;
+use crate::shape::{Axes, is_sparse};
 use crate::term::distinct::are_distinct;
+use crate::term::interpret::{Positions, permuted_for_parts};
 use crate::term::{Body, NodeId, Op};
 use std::collections::{HashMap, HashSet};
 
@@ -23,41 +24,102 @@ fn needed(body: &Body) -> Vec<bool> {
     needed
 }
 
-/// Sums and differences that add what is zero but at some positions, which is needed for that alone, with the target and the scatter:
-/// only these positions of the target change.
-fn added(body: &Body) -> HashMap<NodeId, (NodeId, NodeId)> {
+/// What is added to an array at some positions, and needed for that alone.
+struct Added {
+    target: NodeId,
+    /// The node whose operands are the updates and index arrays.
+    node: NodeId,
+    positions: Positions,
+}
+
+/// Sums and differences that add what is zero but at some positions: only these positions of the target change. Beside them the
+/// nodes that are made for that alone.
+fn added(body: &Body) -> (HashMap<NodeId, Added>, HashSet<NodeId>) {
     let uses = body.use_counts();
-    let sums = (0..body.nodes.len() as NodeId).filter_map(|id| Some((id, scattered_onto(body, &uses, id)?)));
-    let is_scatter = |&(_, (_, scatter)): &(NodeId, (NodeId, NodeId))| {
-        let node = body.node(scatter);
-        matches!(node.op, Op::Scatter(_)) && node.args.len() > 1
+    let is_alone = |id: NodeId| uses[id as usize] == 1;
+    let sparse = |id: NodeId| {
+        let scatter = turned_scatter(body, id).filter(|&scatter| is_alone(scatter));
+        let (node, positions) = match scatter {
+            Some(scatter) => (scatter, Positions::Permuted(permutation(body, id))),
+            None => (id, Positions::of(&body.node(id).op)?),
+        };
+        let operands = &body.node(node).args;
+        let is_worth_it = match positions {
+            Positions::Affine(_) => is_sparse(body.node(operands[0]).ty().size(), body.node(id).ty().size()),
+            _ => operands.len() > 1,
+        };
+        is_worth_it.then_some((node, positions))
     };
-    sums.filter(is_scatter).collect()
+    let (mut sums, mut parts) = (HashMap::new(), HashSet::new());
+    for id in 0..body.nodes.len() as NodeId {
+        for (target, added) in additions(body.node(id)) {
+            if target != added
+                && is_alone(added)
+                && let Some((node, positions)) = sparse(added)
+            {
+                sums.insert(id, Added { target, node, positions });
+                parts.extend([added, node]);
+                break;
+            }
+        }
+    }
+    (sums, parts)
+}
+
+/// The result axis of each axis of a node's operand, of which the node is a view that permutes the axes.
+fn permutation(body: &Body, id: NodeId) -> Axes {
+    match &body.node(id).op {
+        Op::View(map) => map.permutation().expect("it permutes the axes"),
+        _ => unreachable!("a view"),
+    }
+}
+
+/// The axes of a node's operand in the order of its own.
+fn permuted_axes(body: &Body, id: NodeId) -> Axes {
+    let order = permutation(body, id);
+    let mut axes: Axes = (0..order.len()).collect();
+    axes.sort_unstable_by_key(|&axis| order[axis]);
+    axes
 }
 
 /// Writes a body's operations where the writer is, on these arguments, and results in its results.
 pub(super) fn body(writer: &mut Writer, body: &Body, arguments: &[Handle]) -> Result<Vec<Handle>> {
     debug_assert_eq!(arguments.len(), body.arity());
     let needed = needed(body);
-    let added = added(body);
-    // Scatters that sums add where the target is, and nothing else.
-    let of_sums: HashSet<NodeId> = added.values().map(|&(_, scatter)| scatter).collect();
+    let (sums, parts) = added(body);
+    let is_permuted = permuted_for_parts(body);
+    let is_permuted = |id: NodeId| is_permuted.get(id as usize) == Some(&true);
     // The outputs of each node: none of those that nobody needs.
     let mut values: Vec<Vec<Handle>> = arguments.iter().map(|argument| vec![argument.clone()]).collect();
     for (at, node) in body.nodes.iter().enumerate().skip(body.arity()) {
         let outputs = match &node.op {
             _ if !needed[at] => Vec::new(),
             Op::Output(position) => vec![values[node.args[0] as usize][*position].clone()],
-            _ if of_sums.contains(&(at as NodeId)) => Vec::new(),
-            Op::Binary(op) if let Some(&(target, scatter)) = added.get(&(at as NodeId)) => {
+            _ if parts.contains(&(at as NodeId)) || is_permuted(at as NodeId) => Vec::new(),
+            Op::Binary(op) if let Some(added) = sums.get(&(at as NodeId)) => {
                 let of = |id: NodeId| &values[id as usize][0];
-                let (updates, indices) = (of(body.node(scatter).args[0]), &body.node(scatter).args[1..]);
+                let (updates, indices) = (of(body.node(added.node).args[0]), &body.node(added.node).args[1..]);
                 let indices: Vec<&Handle> = indices.iter().map(|&index| of(index)).collect();
                 let updates = match op {
                     Binary::Sub => elementwise::unary(writer, Unary::Neg, updates),
                     _ => updates.clone(),
                 };
-                vec![indexing::scatter_add(writer, of(target), &updates, &indices)?]
+                let target = of(added.target);
+                let sum = match &added.positions {
+                    Positions::Affine(map) => views::accumulate_onto(writer, target, &updates, map)?,
+                    Positions::Computed => {
+                        let axes: Axes = (0..target.ty.rank()).collect();
+                        indexing::scatter_add(writer, target, &axes, &updates, &indices)?
+                    }
+                    Positions::Permuted(axes) => indexing::scatter_add(writer, target, axes, &updates, &indices)?,
+                };
+                vec![sum]
+            }
+            Op::Gather if is_permuted(node.args[0]) => {
+                let of = |id: NodeId| &values[id as usize][0];
+                let indices: Vec<&Handle> = node.args[1..].iter().map(|&index| of(index)).collect();
+                let axes = permuted_axes(body, node.args[0]);
+                vec![indexing::gather_permuted(writer, of(body.node(node.args[0]).args[0]), &axes, &indices)]
             }
             op => {
                 let operands: Vec<&Handle> = node.args.iter().map(|&arg: &NodeId| &values[arg as usize][0]).collect();

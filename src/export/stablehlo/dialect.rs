@@ -5,7 +5,7 @@ use crate::algebra::Reduction;
 use crate::concrete::Array;
 use crate::error::Result;
 use crate::operation::Comparison;
-use crate::shape::{DType, Shape, Type, Value, size};
+use crate::shape::{Axes, DType, Shape, Type, Value, size};
 
 /// Positions in brackets.
 fn positions<T: ToString>(items: &[T]) -> String {
@@ -18,24 +18,31 @@ fn dimensions(attributes: &[(&str, &[usize])]) -> String {
     list(present, |(name, axes)| format!("{name} = [{}]", positions(axes)))
 }
 
-/// Which axes of operands a gather or scatter indexes: the first ones, by index arrays whose positions are the first axes of
-/// the read or written elements.
+/// Which axes of operands a gather or scatter indexes, by index arrays whose positions are the first axes of the read or written
+/// elements; the other axes come after them, in their order.
 pub(super) struct Indexing {
     /// The rank of the index arrays.
     pub(super) positions: usize,
-    /// The number of axes that are indexed.
-    pub(super) indexed: usize,
-    /// The number of axes that are not.
+    /// The axis that each of them indexes.
+    pub(super) indexed: Axes,
+    /// The number of axes that are not indexed.
     pub(super) whole: usize,
 }
 
 impl Indexing {
+    /// The outer axes, as many as there are index arrays.
+    pub(super) fn outer(positions: usize, indexed: usize, whole: usize) -> Indexing {
+        Indexing { positions, indexed: (0..indexed).collect(), whole }
+    }
+
     fn window(&self) -> Vec<usize> {
         (self.positions..self.positions + self.whole).collect()
     }
 
-    fn indexed(&self) -> Vec<usize> {
-        (0..self.indexed).collect()
+    fn dropped(&self) -> Axes {
+        let mut axes = self.indexed.clone();
+        axes.sort_unstable();
+        axes
     }
 }
 
@@ -278,17 +285,18 @@ impl Writer {
     /// Reads at positions, which are a row of indices each. Those outside are moved inside.
     pub(super) fn gather(&mut self, a: &Handle, indices: &Handle, indexing: &Indexing) -> Handle {
         let mut shape: Shape = indices.ty.shape[..indexing.positions].into();
-        shape.extend_from_slice(&a.ty.shape[indexing.indexed..]);
+        let is_whole = |&axis: &usize| !indexing.indexed.contains(&axis);
+        shape.extend((0..a.ty.rank()).filter(is_whole).map(|axis| a.ty.shape[axis]));
         let ty = Type { dtype: a.ty.dtype, shape };
-        let sizes = list(0..a.ty.rank(), |axis| if axis < indexing.indexed { 1 } else { a.ty.shape[axis] }.to_string());
+        let sizes = list(0..a.ty.rank(), |axis| if is_whole(&axis) { a.ty.shape[axis] } else { 1 }.to_string());
         let text = format!(
             "\"stablehlo.gather\"({}) <{{dimension_numbers = #stablehlo.gather<{}, index_vector_dim = {}>, slice_sizes = \
              array<i64: {sizes}>}}> : ({}) -> {}",
             names(&[a, indices]),
             dimensions(&[
                 ("offset_dims", &indexing.window()),
-                ("collapsed_slice_dims", &indexing.indexed()),
-                ("start_index_map", &indexing.indexed()),
+                ("collapsed_slice_dims", &indexing.dropped()),
+                ("start_index_map", &indexing.indexed),
             ]),
             indexing.positions,
             types(&[a, indices]),
@@ -313,8 +321,8 @@ impl Writer {
             names(&[target, indices, updates]),
             dimensions(&[
                 ("update_window_dims", &indexing.window()),
-                ("inserted_window_dims", &indexing.indexed()),
-                ("scatter_dims_to_operand_dims", &indexing.indexed()),
+                ("inserted_window_dims", &indexing.dropped()),
+                ("scatter_dims_to_operand_dims", &indexing.indexed),
             ]),
             indexing.positions,
         ));
@@ -408,7 +416,12 @@ impl Writer {
         let zero = self.position(0);
         let mut starts = vec![position];
         starts.resize(a.ty.rank(), &zero);
-        let operands = [&[a, &slice][..], &starts].concat();
+        self.write_block(a, &slice, &starts)
+    }
+
+    /// An array with a block written over, which starts at these positions.
+    pub(super) fn write_block(&mut self, a: &Handle, block: &Handle, starts: &[&Handle]) -> Handle {
+        let operands = [&[a, block][..], starts].concat();
         let (types, result) = (types(&operands), tensor(&a.ty));
         let text = format!("stablehlo.dynamic_update_slice {} : ({types}) -> {result}", names(&operands));
         self.define(a.ty.clone(), &text)

@@ -6,7 +6,7 @@ use super::writer::{Handle, Writer};
 use crate::algebra::{Extreme, Order};
 use crate::error::Result;
 use crate::operation::Comparison;
-use crate::shape::{DType, Shape, Type, Value, size};
+use crate::shape::{Axes, DType, Shape, Type, Value, size};
 
 /// Index arrays as one, with a row of indices for each position.
 fn rows(writer: &mut Writer, indices: &[&Handle]) -> Handle {
@@ -16,18 +16,30 @@ fn rows(writer: &mut Writer, indices: &[&Handle]) -> Handle {
     writer.concatenate(&columns.iter().collect::<Vec<_>>(), shape.len() - 1)
 }
 
+/// The axes of positions, then inner ones in this order.
+fn after(positions: usize, inner: impl IntoIterator<Item = usize>) -> Axes {
+    (0..positions).chain(inner.into_iter().map(|axis| positions + axis)).collect()
+}
+
 /// `a[indices[0][s], .., r]`, 0 outside.
 pub(super) fn gather(writer: &mut Writer, a: &Handle, indices: &[&Handle]) -> Handle {
-    let Some(first) = indices.first() else { return a.clone() };
+    let axes: Axes = (0..a.ty.rank()).collect();
+    gather_permuted(writer, a, &axes, indices)
+}
+
+/// As [`gather`], of an array that has these axes of `a` in the place of its own.
+pub(super) fn gather_permuted(writer: &mut Writer, a: &Handle, axes: &[usize], indices: &[&Handle]) -> Handle {
+    let Some(first) = indices.first() else { return writer.transpose(a, axes) };
     let places = &first.ty.shape;
     let mut shape = places.clone();
-    shape.extend_from_slice(&a.ty.shape[indices.len()..]);
+    let (indexed, whole) = axes.split_at(indices.len());
+    shape.extend(whole.iter().map(|&axis| a.ty.shape[axis]));
     let ty = Type { dtype: a.ty.dtype, shape };
     if Writer::is_empty(&ty) || Writer::is_empty(&a.ty) {
         return writer.zeros(&ty);
     }
     let mut inside: Option<Handle> = None;
-    for (axis, index) in indices.iter().enumerate() {
+    for (&axis, index) in indexed.iter().zip(indices) {
         let zero = writer.zeros(&index.ty);
         let extent = writer.filled(DType::I64, places, a.ty.shape[axis] as i64);
         let above = writer.compare(Comparison::GreaterEqual, index, &zero);
@@ -38,9 +50,11 @@ pub(super) fn gather(writer: &mut Writer, a: &Handle, indices: &[&Handle]) -> Ha
             Some(inside) => writer.elementwise("and", &[&inside, &both]),
         });
     }
-    let indexing = Indexing { positions: places.len(), indexed: indices.len(), whole: a.ty.rank() - indices.len() };
+    let indexing = Indexing { positions: places.len(), indexed: indexed.into(), whole: whole.len() };
     let rows = rows(writer, indices);
     let read = writer.gather(a, &rows, &indexing);
+    let inner = whole.iter().map(|&axis| whole.iter().filter(|&&other| other < axis).count());
+    let read = writer.transpose(&read, &after(places.len(), inner));
     let inside = inside.expect("there is an index");
     let axes: Vec<usize> = (0..places.len()).collect();
     let inside = writer.broadcast(&inside, &ty.shape, &axes);
@@ -54,14 +68,17 @@ pub(super) fn scatter(writer: &mut Writer, updates: &Handle, indices: &[&Handle]
     let places = first.ty.rank();
     let mut shape = Shape::from_slice(extents);
     shape.extend_from_slice(&updates.ty.shape[places..]);
+    let axes: Axes = (0..shape.len()).collect();
     let zeros = writer.zeros(&Type { dtype: updates.ty.dtype, shape });
-    scatter_add(writer, &zeros, updates, indices)
+    scatter_add(writer, &zeros, &axes, updates, indices)
 }
 
-/// A target, to which updates are added at positions, of which there are some arrays; those outside are ignored.
+/// A target, to which updates are added at positions, of which there are some arrays; those outside are ignored. These are the
+/// target's axes in the order of those arrays, and of the updates' axes then.
 pub(super) fn scatter_add(
     writer: &mut Writer,
     target: &Handle,
+    axes: &[usize],
     updates: &Handle,
     indices: &[&Handle],
 ) -> Result<Handle> {
@@ -69,9 +86,13 @@ pub(super) fn scatter_add(
         return Ok(target.clone());
     }
     let places = indices[0].ty.rank();
-    let indexing = Indexing { positions: places, indexed: indices.len(), whole: updates.ty.rank() - places };
+    let (indexed, whole) = axes.split_at(indices.len());
+    let mut inner: Axes = (0..whole.len()).collect();
+    inner.sort_unstable_by_key(|&at| whole[at]);
+    let updates = writer.transpose(updates, &after(places, inner));
+    let indexing = Indexing { positions: places, indexed: indexed.into(), whole: whole.len() };
     let rows = rows(writer, indices);
-    writer.scatter(target, &rows, updates, &indexing, adding)
+    writer.scatter(target, &rows, &updates, &indexing, adding)
 }
 
 /// What a scatter does that adds to elements.
@@ -100,7 +121,7 @@ pub(super) fn scatter_set(
         let counted = writer.iota(&[size(places)], 0);
         let numbers = writer.reshape(&counted, places);
         let none = writer.filled(DType::I64, &target.ty.shape[..indices.len()], -1);
-        let only = Indexing { positions: places.len(), indexed: indices.len(), whole: 0 };
+        let only = Indexing::outer(places.len(), indices.len(), 0);
         let positions = rows(writer, &indices.iter().collect::<Vec<_>>());
         let last = writer.scatter(&none, &positions, &numbers, &only, |writer, operands| {
             writer.elementwise("maximum", &[&operands[0], &operands[1]])
@@ -112,7 +133,7 @@ pub(super) fn scatter_set(
     }
     let indices: Vec<&Handle> = indices.iter().collect();
     let whole = target.ty.rank() - indices.len();
-    let indexing = Indexing { positions: places.len(), indexed: indices.len(), whole };
+    let indexing = Indexing::outer(places.len(), indices.len(), whole);
     let rows = rows(writer, &indices);
     writer.scatter(target, &rows, updates, &indexing, |_, operands| operands[1].clone())
 }

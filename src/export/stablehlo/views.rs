@@ -148,7 +148,31 @@ pub(super) fn accumulate(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Re
         Lines::Mixed => return scattered(writer, a, map),
         Lines::Separate(lines) => lines,
     };
-    let kept = kept(&lines);
+    let block = block(writer, a, map, &lines);
+    let zeros = lines.iter().zip(map.source());
+    let zeros = zeros.map(|(line, extent)| (line.low, extent - 1 - line.high, step_within(line) - 1));
+    Ok(writer.pad(&block, &zeros.collect::<Vec<_>>()))
+}
+
+/// A target with what [`accumulate`] results in added to it: where the target is, if that is one block.
+pub(super) fn accumulate_onto(writer: &mut Writer, target: &Handle, a: &Handle, map: &AffineMap) -> Result<Handle> {
+    if let Lines::Separate(lines) = lines(map)
+        && lines.iter().all(|line| step_within(line) == 1)
+    {
+        let block = block(writer, a, map, &lines);
+        let ranges: Vec<_> = lines.iter().map(|line| (line.low, line.high + 1, 1)).collect();
+        let before = writer.slice(target, &ranges);
+        let sum = adding(writer, &[before, block]);
+        let starts: Vec<Handle> = lines.iter().map(|line| writer.position(line.low)).collect();
+        return Ok(writer.write_block(target, &sum, &starts.iter().collect::<Vec<_>>()));
+    }
+    let added = accumulate(writer, a, map)?;
+    Ok(adding(writer, &[target.clone(), added]))
+}
+
+/// The elements that a map along separate lines puts in its source, in the order of the source.
+fn block(writer: &mut Writer, a: &Handle, map: &AffineMap, lines: &[Line]) -> Handle {
+    let kept = kept(lines);
     let ignored: Axes =
         (0..map.result().len()).filter(|&column| kept.iter().all(|&(other, _)| other != column)).collect();
     let summed = writer.reduce(Reduction::Sum, a, &ignored);
@@ -164,10 +188,7 @@ pub(super) fn accumulate(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Re
     let slice = writer.reverse(&slice, &reversed);
     let mut extents = slice.ty.shape.iter().copied();
     let shape: Shape = lines.iter().map(|line| line.column.and_then(|_| extents.next()).unwrap_or(1)).collect();
-    let slice = writer.reshape(&slice, &shape);
-    let zeros = lines.iter().zip(map.source());
-    let zeros = zeros.map(|(line, extent)| (line.low, extent - 1 - line.high, step_within(line) - 1));
-    Ok(writer.pad(&slice, &zeros.collect::<Vec<_>>()))
+    writer.reshape(&slice, &shape)
 }
 
 /// A number that depends on the position in the result.
@@ -244,7 +265,7 @@ fn positions(writer: &mut Writer, operation: &str, map: &AffineMap) -> Result<(H
 
 /// An array's elements along one axis, read or written one by one at positions of this rank.
 fn one_by_one(rank: usize) -> Indexing {
-    Indexing { positions: rank, indexed: 1, whole: 0 }
+    Indexing::outer(rank, 1, 0)
 }
 
 fn gathered(writer: &mut Writer, a: &Handle, map: &AffineMap) -> Result<Handle> {
