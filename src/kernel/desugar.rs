@@ -2,9 +2,9 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::{Extreme, Reduction};
-use crate::concrete::Array;
-use crate::operation::{Binary, Comparison};
-use crate::shape::{Axes, Shape, Value, is_sparse, size};
+use crate::concrete::{Array, neutral_value};
+use crate::operation::{Binary, Comparison, Unary};
+use crate::shape::{Axes, DType, Shape, Value, is_sparse, size};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use std::borrow::Cow;
 
@@ -188,20 +188,47 @@ fn position(graph: &mut Graph, extreme: Extreme, a: NodeId, axis: usize) -> Node
         Extreme::Min => Reduction::Min,
     };
     let axes: Axes = Axes::from_slice(&[axis]);
-    let best = graph.add(Op::Reduce(reduction, axes.clone()), &[a]);
+    let extremes = graph.add(Op::Reduce(reduction, axes.clone()), &[a]);
+    // Where a mask hides elements, those alone are looked at that it leaves.
+    let neutral = neutral_value(reduction, ty.dtype);
+    let masked = unmasked(graph, a, neutral);
+    let element = masked.map_or(a, |(_, element)| element);
     let kept: Axes = (0..ty.rank()).filter(|&other| other != axis).collect();
     let shape: Shape = kept.iter().map(|&other| ty.shape[other]).collect();
-    let best = graph.add(Op::View(AffineMap::broadcast(&shape, &ty.shape, &kept)), &[best]);
-    let same = graph.add(Op::Compare(Comparison::Equal), &[a, best]);
-    let hit = if ty.dtype.is_float() {
-        let not_a_number = graph.add(Op::Compare(Comparison::NotEqual), &[a, a]);
+    let best = graph.add(Op::View(AffineMap::broadcast(&shape, &ty.shape, &kept)), &[extremes]);
+    let same = graph.add(Op::Compare(Comparison::Equal), &[element, best]);
+    let mut hit = if ty.dtype.is_float() {
+        let not_a_number = graph.add(Op::Compare(Comparison::NotEqual), &[element, element]);
         graph.add(Op::Binary(Binary::Or), &[same, not_a_number])
     } else {
         same
     };
     let positions = graph.add(Op::Iota(extent), &[]);
     let positions = graph.add(Op::View(AffineMap::broadcast(&[extent], &ty.shape, &[axis])), &[positions]);
-    let beyond = graph.add(Op::Constant(Array::full(&ty.shape, Value::I64(extent as i64))), &[]);
+    let beyond = neutral_value(Reduction::Min, DType::I64);
+    let beyond = graph.add(Op::Constant(Array::full(&ty.shape, beyond)), &[]);
+    if let Some((mask, _)) = masked {
+        hit = graph.add(Op::Binary(Binary::And), &[mask, hit]);
+    }
     let candidates = graph.add(Op::Select, &[hit, positions, beyond]);
-    graph.add(Op::Reduce(Reduction::Min, axes), &[candidates])
+    let first = graph.add(Op::Reduce(Reduction::Min, axes), &[candidates]);
+    if masked.is_none() {
+        return first;
+    }
+    // Where no element is better than what hides the others, the first element of all is as good.
+    let full = |graph: &mut Graph, value: Value| graph.add(Op::Constant(Array::full(&shape, value)), &[]);
+    let (nothing, outermost) = (full(graph, neutral), full(graph, Value::I64(0)));
+    let is_hidden = graph.add(Op::Compare(Comparison::Equal), &[extremes, nothing]);
+    graph.add(Op::Select, &[is_hidden, outermost, first])
+}
+
+/// The mask of an array that has a value wherever that does not hold, and what the array is where it holds.
+fn unmasked(graph: &mut Graph, array: NodeId, value: Value) -> Option<(NodeId, NodeId)> {
+    let (Op::Select, &[mask, yes, no]) = (&graph.node(array).op, &graph.node(array).args[..]) else { return None };
+    let is_value = |id: NodeId| matches!(&graph.node(id).op, Op::Constant(a) if a.uniform().is_some_and(|x| x.bits() == value.bits()));
+    match (is_value(yes), is_value(no)) {
+        (_, true) => Some((mask, yes)),
+        (true, false) => Some((graph.add(Op::Unary(Unary::Not), &[mask]), no)),
+        (false, false) => None,
+    }
 }

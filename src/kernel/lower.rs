@@ -11,6 +11,7 @@ use crate::kernel::procedure::{Buffer, BufferId, Procedure, Source, Step};
 use crate::kernel::recompute::{LEFT, recomputed};
 use crate::kernel::resumed::Resumed;
 use crate::kernel::roots::{self, Class, class, domain, domain_labels};
+use crate::kernel::stretch::apart;
 use crate::kernel::unread::without_unread;
 use crate::kernel::writes::{Becomes, Known, Writes, reads_first, turned_scatter};
 use crate::operation::Binary;
@@ -257,9 +258,9 @@ impl<'a> Lowering<'a> {
             lower_inside(body.node(id), step, self.manner, known);
         }
         self.procedure.results = body.results.iter().map(|&result| self.buffers[result]).collect();
-        let steps = self.places.into_iter().map(|place| match place {
-            Place::Nest(draft) => Step::Nest(draft.nest.nest.without_unused()),
-            Place::Fixed(step) => step,
+        let steps = self.places.into_iter().flat_map(|place| match place {
+            Place::Nest(draft) => apart(draft.nest.nest.without_unused()).into_iter().map(Step::Nest).collect(),
+            Place::Fixed(step) => vec![step],
         });
         self.procedure.steps = steps.collect();
         Ok((self.procedure, self.buffers))

@@ -7,6 +7,8 @@ use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
 use crate::kernel::access::Affine;
 use crate::kernel::nest::{Mode, Nest, Store, Value, ValueId};
+use crate::kernel::procedure::BufferId;
+use crate::kernel::roots::own_cost;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{self, DType};
 use smallvec::{SmallVec, smallvec};
@@ -284,6 +286,63 @@ pub(crate) fn limits(nest: &Nest, moved: &[u64]) -> Vec<(Limit, u64)> {
         (limit, moves)
     };
     finder.all().into_iter().map(with_axes).collect()
+}
+
+/// A value that costs so much, in simple operations, is not computed again in another nest.
+const COSTLY: f64 = 4.0;
+
+/// The most nests that a nest becomes.
+const NESTS: usize = 8;
+
+/// The nest, or several instead of it where its stores change something on different stretches: each goes over its own.
+pub(crate) fn apart(nest: Nest) -> Vec<Nest> {
+    let may_have_limits = |store: &Store| matches!(store.mode, Mode::Reduce(_)) || store.index.is_some();
+    if nest.stores.len() < 2 || !nest.stores.iter().any(may_have_limits) {
+        return vec![nest];
+    }
+    // What is written must not be read, or written again, by a nest after.
+    let written: HashSet<BufferId> = nest.stores.iter().map(|store| store.buffer).collect();
+    if written.len() < nest.stores.len() || nest.read().any(|buffer| written.contains(&buffer)) {
+        return vec![nest];
+    }
+    let moved = moved(&nest);
+    let finder = Finder { nest: &nest, moved: &moved };
+    let mut groups: Vec<(Vec<Limit>, Vec<Store>)> = Vec::new();
+    for store in &nest.stores {
+        let limits = finder.of_store(store);
+        let is_same = |(other, _): &&mut (Vec<Limit>, Vec<Store>)| {
+            limits.iter().all(|limit| other.contains(limit)) && other.iter().all(|limit| limits.contains(limit))
+        };
+        match groups.iter_mut().find(is_same) {
+            Some((_, stores)) => stores.push(store.clone()),
+            None => groups.push((limits, vec![store.clone()])),
+        }
+    }
+    if groups.len() == 1 || groups.len() > NESTS || shares_work(&nest, &groups) {
+        return vec![nest];
+    }
+    let own =
+        |(_, stores)| Nest { extents: nest.extents.clone(), values: nest.values.clone(), stores }.without_unused();
+    groups.into_iter().map(own).collect()
+}
+
+/// Whether groups of stores need the same costly value.
+fn shares_work(nest: &Nest, groups: &[(Vec<Limit>, Vec<Store>)]) -> bool {
+    let mut needed_by: Vec<u32> = vec![0; nest.values.len()];
+    for (group, (_, stores)) in groups.iter().enumerate() {
+        for store in stores {
+            let needed = [Some(store.value), store.index.map(|(index, ..)| index)];
+            needed.into_iter().flatten().for_each(|id| needed_by[id as usize] |= 1 << group);
+        }
+    }
+    for at in (0..nest.values.len()).rev() {
+        let (value, groups) = (&nest.values[at].0, needed_by[at]);
+        if groups.count_ones() > 1 && value.operation().is_some_and(|op| own_cost(&op) >= COSTLY) {
+            return true;
+        }
+        value.operands().iter().for_each(|&id| needed_by[id as usize] |= groups);
+    }
+    false
 }
 
 /// The nest without choices that are made where all of these limits hold, and the limits of what it is then.

@@ -172,7 +172,7 @@ impl CompiledBlocks {
                 // SAFETY: the places have room for the result's elements.
                 unsafe {
                     fill(result, partial.count, neutral_value(partial.op, partial.dtype));
-                    partial.combine(isa, result, partials, self.chunks);
+                    partial.combine(isa, result, partials, 0..self.chunks);
                 }
             }
         }

@@ -322,6 +322,32 @@ impl Code {
         }
     }
 
+    /// The steps of the outermost loop at which the nest may change something, if that is known where it begins.
+    ///
+    /// # Safety
+    ///
+    /// As [`Self::run`].
+    pub(super) unsafe fn stretch(
+        &self,
+        bases: &[*mut u8],
+        partial: impl Fn(u32) -> *mut u8,
+        scratch: &mut Scratch,
+    ) -> Range<usize> {
+        let extent = self.outer_extent();
+        if self.axes.iter().any(|axis| axis.extent == 0) || self.axes[0].edges.is_empty() {
+            return 0..extent;
+        }
+        let Scratch { registers, pointers, index } = scratch;
+        self.point(pointers, registers.as_mut_ptr().cast(), |id| bases[id as usize], partial);
+        let index = &mut index[..self.axes.len()];
+        index.fill(0);
+        // SAFETY: as in `run`; what is done outside of all loops computes the bounds, and writes to no buffer.
+        unsafe {
+            self.execute(&self.levels[0].single, pointers, index, 1);
+            self.axes[0].stretch(0..extent, pointers, index)
+        }
+    }
+
     /// Sets the table of pointers, from where buffers are.
     fn point(
         &self,

@@ -425,8 +425,16 @@ unsafe fn run_chunks(isa: Instructions, code: &Code, bases: &[*mut u8], partials
     let (split, extent) = (&code.split, code.outer_extent());
     let (shared, parts) = (Shared(bases), [partials]);
     let parts = Shared(&parts);
-    worker.each(split.chunks, |chunk, _, worker| {
-        let part = |partial: &Partial| parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride);
+    let part =
+        |partial: &Partial, chunk: usize| parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride);
+    let of_first = |at: u32| part(&split.partials[at as usize], 0);
+    // SAFETY: as the caller's.
+    let steps = unsafe { code.stretch(bases, of_first, &mut worker.own.scratch) };
+    let chunks = split.chunks_with(steps, extent);
+    let first = chunks.start;
+    worker.each(chunks.len(), |chunk, _, worker| {
+        let chunk = first + chunk;
+        let part = |partial: &Partial| part(partial, chunk);
         for partial in &split.partials {
             // SAFETY: the part has room for the buffer's elements.
             unsafe { fill(part(partial), partial.count, neutral_value(partial.op, partial.dtype)) };
@@ -437,6 +445,6 @@ unsafe fn run_chunks(isa: Instructions, code: &Code, bases: &[*mut u8], partials
     });
     for partial in &split.partials {
         // SAFETY: both are as large as the buffer.
-        unsafe { partial.combine(isa, bases[partial.buffer as usize], partials, split.chunks) };
+        unsafe { partial.combine(isa, bases[partial.buffer as usize], partials, chunks.clone()) };
     }
 }

@@ -31,15 +31,15 @@ impl Partial {
         Partial { buffer, count, dtype, op, offset, stride: (count * dtype.bytes()).next_multiple_of(64) }
     }
 
-    /// Combines the parts of so many chunks with the result, in their order.
+    /// Combines the parts of these chunks with the result, in their order.
     ///
     /// # Safety
     ///
     /// The result and the parts have room for the elements.
-    pub(super) unsafe fn combine(&self, isa: Instructions, result: *mut u8, parts: *mut u8, chunks: usize) {
+    pub(super) unsafe fn combine(&self, isa: Instructions, result: *mut u8, parts: *mut u8, chunks: Range<usize>) {
         let combine = self.op.combining(self.dtype);
         let run = vector::binary(isa, combine, self.dtype, Operand::Run, Operand::Run);
-        for chunk in 0..chunks {
+        for chunk in chunks {
             let part = parts.wrapping_add(self.offset + chunk * self.stride);
             // SAFETY: as the caller's.
             unsafe { run(result, result, part, part, self.count) };
@@ -135,5 +135,23 @@ impl Split {
             if chunk < self.chunks { at.next_multiple_of(self.unit).min(extent) } else { at }
         };
         bound(chunk)..bound(chunk + 1)
+    }
+
+    /// The chunks that have some of these steps of the outermost loop.
+    pub(super) fn chunks_with(&self, steps: Range<usize>, extent: usize) -> Range<usize> {
+        if steps.is_empty() {
+            return 0..0;
+        }
+        let of = |step: usize| {
+            let mut chunk = (step as u128 * self.chunks as u128 / extent as u128) as usize;
+            while self.range(chunk, extent).start > step {
+                chunk -= 1;
+            }
+            while self.range(chunk, extent).end <= step {
+                chunk += 1;
+            }
+            chunk
+        };
+        of(steps.start)..of(steps.end - 1) + 1
     }
 }

@@ -206,3 +206,60 @@ fn a_stretch_off_by_one_is_found() {
         }
     }
 }
+
+/// The gradient of an extreme goes to the first element that is it, which is looked for in the slice.
+#[test]
+fn gradients_of_extremes_of_moving_slices_go_over_the_slices() {
+    let extremes = |x: &Vector<Staged, f64>| {
+        let n = x.len();
+        let last = fold(x * 0.5, &iota(n - 3), |y: Vector<_, f64>, k| {
+            let (low, high) =
+                (y.moving_slice(k.clone()..&k + 3).min_all(), x.moving_slice(k.clone()..&k + 2).max_all());
+            y.with(&k + 3, low * 0.9 + high)
+        });
+        last.sum()
+    };
+    let count = |n: usize| {
+        let x = Vector::from((0..n).map(|at| ((at * 37 % 101) as f64) / 101.0 - 0.4).collect::<Vec<_>>());
+        let staged = stage(extremes, &x).unwrap().value_and_grad().unwrap();
+        let program = staged.compile(Cpu::default().threads(1)).unwrap();
+        let before = ELEMENTS.get();
+        let (_, gradient) = program.call(&x).unwrap();
+        let count = ELEMENTS.get() - before;
+        assert_eq!(gradient.to_vec(), staged.call(&x).unwrap().1.to_vec());
+        count
+    };
+    let (small, large) = (count(400), count(800));
+    assert!(large <= 2 * small + 400 && small <= 400 * 80, "{small} and {large}");
+}
+
+/// The first of all elements where a slice has none, or none that is better than nothing; else the first in the slice, of numbers
+/// that are none the first.
+#[test]
+fn positions_of_extremes_in_slices_are_those_among_all() {
+    let n = 6;
+    let values = [f64::NEG_INFINITY, f64::INFINITY, f64::NAN, 0.5, -2.0];
+    for case in 0..values.len().pow(3) {
+        let of = |at: usize| values[case / values.len().pow(at as u32 % 3) % values.len()];
+        let x = Vector::<Concrete, f64>::from((0..n).map(of).collect::<Vec<_>>());
+        for (start, end) in [(0, 0), (2, 2), (0, 3), (1, 4), (3, 6), (-2, 2), (5, 9)] {
+            let bounds = Vector::<Concrete, i64>::from(vec![start, end]);
+            macro_rules! positions {
+                () => {
+                    |(x, bounds)| {
+                        let k = iota(n);
+                        let inside = k.ge(bounds.at(0)) & k.lt(bounds.at(1));
+                        let highest = inside.select(x, f64::NEG_INFINITY).argmax();
+                        let lowest = inside.select(x, f64::INFINITY).argmin();
+                        let outside = (!inside).select(f64::NEG_INFINITY, x).argmax();
+                        highest * 100 + lowest * 10 + outside
+                    }
+                };
+            }
+            let staged = stage(positions!(), (&x, &bounds)).unwrap();
+            let expected = staged.call((&x, &bounds)).unwrap().item();
+            let found = staged.compile(Cpu::default()).unwrap().call((&x, &bounds)).unwrap().item();
+            assert_eq!(found, expected, "{:?} in {start}..{end}", x.to_vec());
+        }
+    }
+}
