@@ -173,15 +173,20 @@ impl Known {
 
     /// The operands that a loop or conditional changes in place where it may, each with the output that it becomes.
     fn changed(&mut self, op: &Op) -> SmallVec<[(usize, usize); 4]> {
-        let mut carries = |body: &Arc<Body>, count: usize| {
+        // The carries of a body, from an operand and an output on.
+        let mut carries = |body: &Arc<Body>, count: usize, (operand, output): (usize, usize)| {
             let inside = self.carries(body, count);
             let changed = (0..count).filter(|&carry| inside.get(carry) == Some(&true));
-            changed.map(|carry| (carry, carry)).collect()
+            changed.map(|carry| (operand + carry, output + carry)).collect()
         };
         match op {
-            Op::Scan(scan) => carries(&scan.body, scan.carries),
-            // A loop that is gone through once does not begin again.
-            Op::Sweeps(sweeps) if let [sweep] = &sweeps.sweeps[..] => carries(&sweep.body, sweep.carries),
+            Op::Scan(scan) => carries(&scan.body, scan.carries, (0, 0)),
+            // The last sweep does not begin again.
+            Op::Sweeps(sweeps) if let Some(sweep) = sweeps.sweeps.last() => {
+                let last = sweeps.sweeps.len() - 1;
+                let firsts = (sweeps.operands(last).0.start, sweeps.results(last).0.start);
+                carries(&sweep.body, sweep.carries, firsts)
+            }
             // The condition is the first operand.
             Op::Branch(branch) => {
                 let captures = self.captures(branch);

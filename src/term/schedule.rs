@@ -267,7 +267,8 @@ impl<R: Runner> Schedule<'_, R> {
         let (last, stores) = (self.sweeps - 1, length < usize::MAX);
         let mut current = count - 1;
         for sweep in 1..self.sweeps {
-            self.runner.begin(sweep, bound < usize::MAX);
+            // The last sweep keeps nothing, so that it is never too much.
+            self.runner.begin(sweep, bound < usize::MAX && sweep < last);
             for at in 0..count {
                 let at = if sweep.is_multiple_of(2) { at } else { count - 1 - at };
                 let first = at * length;

@@ -151,6 +151,16 @@ pub(super) fn up_to_a_bound<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
     })
 }
 
+/// Loops of which nobody knows how many steps they have, which read an array from outside and the one that is written.
+pub(super) fn reads_in_while_loops<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
+    fold(x * 1.0, &iota(n), |y: V<A>, k: Scalar<A, i64>| {
+        let end = &k + 3;
+        let step = |(sum, p): (Scalar<A, f64>, Scalar<A, i64>)| (sum + x.at(&p).sin() * y.at(&p), p + 1);
+        let (sum, _) = while_loop((scalar(0.0), &k * 1), |(_, p)| p.lt(&end), step);
+        y.with(&end, sum)
+    })
+}
+
 /// A loop for each of two factors.
 pub(super) fn built<A: Algebra>(x: &V<A>, n: usize) -> V<A> {
     let all: Matrix<A, f64> = build(2, |i: Scalar<A, i64>| folded(&(x * (i.cast::<f64>() + 0.5)), n));
@@ -241,7 +251,7 @@ macro_rules! interpreted {
 #[test]
 fn writes_in_interpreted_programs_cost_what_they_write() {
     interpreted!(additions, folded, scanned, iterated, with_condition, with_checkpoints, in_rows, in_ranges);
-    interpreted!(in_columns, in_planes, built, mapped);
+    interpreted!(in_columns, in_planes, built, mapped, reads_in_while_loops);
 }
 
 #[test]

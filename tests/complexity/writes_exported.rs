@@ -105,7 +105,7 @@ fn exported_loops_write_arrays_where_they_are() {
 
 #[test]
 fn exported_loops_in_loops_choices_and_maps_write_arrays_where_they_are() {
-    assert_exported_in_place!(conditionally, loop_in_loop, up_to_a_bound, built, mapped);
+    assert_exported_in_place!(conditionally, loop_in_loop, up_to_a_bound, built, mapped, reads_in_while_loops);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::concrete::Array;
 use crate::shape::{Axes, Shape, Type, Value, size};
 use crate::simplify::views::drop_columns;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan};
-use continued::{Carry, Continued};
+use continued::{Carry, Continued, ordered};
 use slices::Source;
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
@@ -24,6 +24,7 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
     if !body.nodes.iter().any(|node| node.op.is_multiple()) {
         return None;
     }
+    let body = &*ordered(body);
     let (live, used) = needed(body);
     let mut pass = Pass { graph: Graph::like(body), changed: false };
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
@@ -43,8 +44,8 @@ pub(in crate::simplify) fn prune(body: &Body) -> Option<Body> {
             continue;
         }
         let mut args: SmallVec<[NodeId; 3]> = node.args.iter().map(|&arg| ids[arg as usize]).collect();
-        for &Carry { position, start } in continued.carries(at as NodeId) {
-            args[position] = match continued.sum(start) {
+        for &Carry { operand, start } in continued.carries(at as NodeId) {
+            args[operand] = match continued.sum(start) {
                 // It stands behind this loop, but is known before.
                 Some(sum) if start > at as NodeId => pass.output(sum, &ids, &outputs),
                 _ => ids[start as usize],
