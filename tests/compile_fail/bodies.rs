@@ -36,4 +36,23 @@ fn rolled_loops(x: Vector<f64>) -> Scalar<f64> {
     s
 }
 
+#[differentiable]
+fn nearly_rolled(x: Vector<f64>) -> Vector<f64> {
+    let y = zeros(x.len());
+    for i in rolled(0..3) {
+        y[i] = x[i];
+    }
+    let mut z = y;
+    for i in rolled(0..3) {
+        for j in 0..i {
+            z[i] += x[j];
+        }
+        if i == 1 {
+            continue;
+        }
+        z[i] *= 2.0;
+    }
+    z
+}
+
 fn main() {}

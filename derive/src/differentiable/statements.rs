@@ -365,6 +365,13 @@ impl Rewriter<'_> {
         if rolled_range(&found.expr).is_some() {
             return self.rolled(expression);
         }
+        if let Expr::Range(range) = &*found.expr
+            && let Some(end) = [&range.start, &range.end].into_iter().flatten().find(|end| self.scopes.moves(end))
+        {
+            let message = "this end is an array, computed from the position of a rolled loop or of `build`: write `rolled(..)` \
+                           around the range";
+            self.error(end.span(), message);
+        }
         self.iterated(&mut found.expr);
         self.scopes.push_later(Some(used_in(&found.body)));
         self.scopes.enter();
@@ -385,19 +392,36 @@ impl Rewriter<'_> {
         if call.args.len() != 1 {
             self.error(span, "`rolled` takes one range: `for t in rolled(0..n)`");
         }
-        if let Some((span, word)) = exit(body) {
-            let message = format!(
-                "`{word}` can not leave a rolled loop, whose body is run for all steps: `while_loop` ends by a condition, and \
-                 a loop without `rolled` is Rust's own"
-            );
-            self.error(span, message);
+        match exit(body) {
+            Some((span, "continue")) => self.error(
+                span,
+                "`continue` can not end a step of a rolled loop, whose body is run for all steps: write the rest of the body in an \
+                 `if` of the opposite condition",
+            ),
+            Some((span, word)) => {
+                let message = format!(
+                    "`{word}` can not leave a rolled loop, whose body is run for all steps: `while_loop` ends by a condition, and \
+                     a loop without `rolled` is Rust's own"
+                );
+                self.error(span, message);
+            }
+            None => {}
         }
         let mutable = |name: &Ident| self.scopes.find(name).is_some_and(Declared::is_mutable);
-        let carries: Vec<_> = assigned(body).into_iter().filter(mutable).collect();
+        let (carries, others): (Vec<_>, Vec<_>) = assigned(body).into_iter().partition(mutable);
         if carries.is_empty() {
-            let message = "this rolled loop assigns no `let mut` from outside, so that nothing would be left of it: assign \
-                           what it carries from step to step, or collect values by `build` or `scan`";
-            self.error(span, message);
+            match others.iter().find_map(|name| Some((name, self.scopes.find(name)?))) {
+                // Of a parameter that is an array another error says how it is assigned.
+                Some((_, Declared::ByValue | Declared::ByReference)) => {}
+                Some((name, _)) => {
+                    self.error(name.span(), format!("`{name}` is assigned in a rolled loop: declare it `let mut {name}`"));
+                }
+                None => self.error(
+                    span,
+                    "this rolled loop assigns no `let mut` from outside, so that nothing would be left of it: assign what it \
+                     carries from step to step, or collect values by `build` or `scan`",
+                ),
+            }
         }
         for change in changes_of_loop(body, &carries, &self.scopes) {
             let instead = match change.manner {
