@@ -310,10 +310,7 @@ impl Code {
         if first >= end || self.axes.iter().any(|axis| axis.extent == 0) {
             return;
         }
-        let Scratch { registers, pointers, index } = scratch;
-        self.point(pointers, registers.as_mut_ptr().cast(), |id| bases[id as usize], partial);
-        let index = &mut index[..self.axes.len()];
-        index.fill(0);
+        let (pointers, index) = self.start(bases, partial, scratch);
         // SAFETY: operands are slots of this table, which point at runs that are at least as long as a tile, or at what a
         // nest may read and write at these positions: the lowering's accesses are inside, or guarded.
         unsafe {
@@ -337,15 +334,26 @@ impl Code {
         if self.axes.iter().any(|axis| axis.extent == 0) || self.axes[0].edges.is_empty() {
             return 0..extent;
         }
-        let Scratch { registers, pointers, index } = scratch;
-        self.point(pointers, registers.as_mut_ptr().cast(), |id| bases[id as usize], partial);
-        let index = &mut index[..self.axes.len()];
-        index.fill(0);
+        let (pointers, index) = self.start(bases, partial, scratch);
         // SAFETY: as in `run`; what is done outside of all loops computes the bounds, and writes to no buffer.
         unsafe {
             self.execute(&self.levels[0].single, pointers, index, 1);
             self.axes[0].stretch(0..extent, pointers, index)
         }
+    }
+
+    /// The table of pointers, and the positions of loops that have not begun.
+    fn start<'s>(
+        &self,
+        bases: &[*mut u8],
+        partial: impl Fn(u32) -> *mut u8,
+        scratch: &'s mut Scratch,
+    ) -> (&'s mut [*mut u8], &'s mut [i64]) {
+        let Scratch { registers, pointers, index } = scratch;
+        self.point(pointers, registers.as_mut_ptr().cast(), |id| bases[id as usize], partial);
+        let index = &mut index[..self.axes.len()];
+        index.fill(0);
+        (pointers, index)
     }
 
     /// Sets the table of pointers, from where buffers are.
