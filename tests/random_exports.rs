@@ -1,4 +1,4 @@
-//! Random programs and their gradients leave the house: as Rust, C, OpenCL C, text and JSON, run there, and compared with
+//! Random programs and their gradients are exported: as Rust, C, OpenCL C, text and JSON, run there, and compared with
 //! the interpreter.
 //!
 //! `DELTARAY_RANDOM_PROGRAMS` says how many programs are written step by step, `DELTARAY_SEED` where they start.

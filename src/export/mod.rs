@@ -1,4 +1,4 @@
-//! Programs that leave the house: as text, as source in other languages, as data, as pictures.
+//! Exported programs: as text, as source in other languages, as data, as pictures.
 //!
 //! What is exported is a [`Program`]: a bulk program with the names of its parameters and results. Every exporter takes what
 //! becomes one: a staged function, also a derivative of one, `export::rust(&step)?`, or a `Program` that was read back.

@@ -1,4 +1,4 @@
-//! Programs that leave the house: written, compiled, run, and compared with the interpreter.
+//! Exported programs: written, compiled, run, and compared with the interpreter.
 //!
 //! One run of a compiler takes many programs, and so does one run of what it makes. Arguments and results pass through
 //! files of little-endian elements. Shared by the test programs of the corpus and of random programs, neither of which uses

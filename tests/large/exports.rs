@@ -1,4 +1,4 @@
-//! Long programs leave the house: whatever is written of them is linear in their length, and nothing recurses over it.
+//! Long programs are exported: whatever is written of them is linear in their length, and nothing recurses over it.
 
 use super::chains::{KINDS, chain};
 use super::size;

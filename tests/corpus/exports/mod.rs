@@ -1,4 +1,4 @@
-//! Programs that leave the house: that of every row of the corpus, and that of its values and cotangents, through every
+//! Exported programs: that of every row of the corpus, and that of its values and cotangents, through every
 //! exporter, run there, and compared with the interpreter.
 //!
 //! `DELTARAY_ROW` exports the rows whose names contain a word.
