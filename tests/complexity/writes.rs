@@ -251,7 +251,7 @@ macro_rules! interpreted {
 #[test]
 fn writes_in_interpreted_programs_cost_what_they_write() {
     interpreted!(additions, folded, scanned, iterated, with_condition, with_checkpoints, in_rows, in_ranges);
-    interpreted!(in_columns, in_planes, built, mapped, reads_in_while_loops);
+    interpreted!(in_columns, in_planes, built, mapped);
 }
 
 #[test]
