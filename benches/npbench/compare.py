@@ -8,9 +8,11 @@ minutes for a kernel is left out.
 
 import argparse
 import collections
+import datetime
 import importlib.metadata
 import os
 import pathlib
+import platform
 import statistics
 import subprocess
 import sys
@@ -51,6 +53,13 @@ def run(command, core, minutes):
         print(done.stderr.strip().splitlines()[-1:], file=sys.stderr)
         return None
     return done.stdout.splitlines()[-1].split()
+
+
+def processor():
+    """The processor's name."""
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
 
 
 def main():
@@ -102,17 +111,25 @@ def main():
     def number(milliseconds):
         return f"{milliseconds:,.0f}" if milliseconds >= 100 else f"{milliseconds:.3g}"
 
+    rounds = "one round" if options.rounds == 1 else f"medians of {options.rounds} rounds"
     versions = ", ".join(f"{tool} {importlib.metadata.version(tool)}" for tool in ("jax", "numpy"))
     text = [
         "# NPBench",
         "",
-        "Medians in milliseconds on one core, value / value and gradient. \"Reference\" is JAX as the tests of DaCe have it, \"best\" as "
-        "one would write it for speed (`npbench/best.py`); behind both, how many times as long value and gradient take as ours. "
-        "NumPy and C (`npbench/kernels.c`, gcc -O3 -march=native) have values only; behind C is how many times as long ours takes. Written by `scripts/compare --npbench`, which runs the tools in turns; ratios are comparable, "
-        "times are this machine's.",
+        "Milliseconds on one core, value / value and gradient, written by `scripts/compare --npbench`, which runs the tools in turns. "
+        "Ratios are comparable; times are those of one machine.",
         "",
-        f"{versions}; medians of {options.rounds} rounds; f64; – is a tool that has no such kernel, or took longer than "
-        f"{options.minutes:g} minutes; ≠ one whose sums differ from ours.",
+        "- deltaray: in brackets, value and gradient over value.",
+        "- reference: JAX as the tests of DaCe have it; best: JAX as one would write it for speed (`npbench/best.py`). In brackets, "
+        "their value over ours and, in bold, their value and gradient over ours. Above 1, deltaray is faster.",
+        "- NumPy and C (`npbench/kernels.c`, gcc -O3 -march=native) have values only. In brackets, C's value over ours.",
+        "- –: the tool has no such kernel, or took longer than " + f"{options.minutes:g} minutes.",
+        "- ≠: the sum of its results, or that of its gradient's squares, differs from ours by more than 10⁻⁶ of it.",
+        "",
+        "The gradient is that of the sum of the results. Of products of matrices (k2mm, k3mm, doitgen) it takes products with vectors "
+        "alone, which deltaray sees and XLA does not.",
+        "",
+        f"{datetime.date.today()}; {processor()}; {versions}; {rounds}; f64.",
     ]
     for preset in options.presets.split(","):
         text += ["", f"## {preset}", "", "| kernel | deltaray | reference | best | NumPy | C |", "|---|--:|--:|--:|--:|--:|"]
@@ -140,7 +157,7 @@ def main():
             row += f" {number(other[0])} |" if other else " – |"
             other = of(preset, kernel, "c")
             sign = " ≠" if differs(preset, kernel, "c") else ""
-            text.append(row + (f" {number(other[0])} (×{own[0] / other[0]:.2g}){sign} |" if other else " – |"))
+            text.append(row + (f" {number(other[0])} ({other[0] / own[0]:.2g}×){sign} |" if other else " – |"))
             if other and own[0] > 1.5 * other[0]:
                 slow.append(f"{kernel} {own[0] / other[0]:.1f}")
         if ratios:
