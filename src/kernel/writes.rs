@@ -45,8 +45,8 @@ thread_local! {
 /// Elements of what is added everywhere in place.
 const LARGE: usize = 1024;
 
-/// The most nodes that are looked at for the writes of a program, for each of its nodes, so that looking takes linear time.
-const LOOKS: usize = 64;
+/// The most nodes that are looked at for one write, so that looking takes linear time.
+const LOOKS: usize = 256;
 
 /// The scatter that a node is a permutation of the axes of.
 pub(crate) fn turned_scatter(body: &Body, id: NodeId) -> Option<NodeId> {
@@ -286,8 +286,6 @@ struct Analysis<'a> {
     changed: Vec<bool>,
     /// The last write that changes each memory.
     last_change: HashMap<NodeId, NodeId>,
-    /// How many nodes may be looked at yet.
-    looks: usize,
     writes: Writes,
 }
 
@@ -305,7 +303,6 @@ impl<'a> Analysis<'a> {
             is_stored: vec![false; count],
             changed: vec![false; body.arity()],
             last_change: HashMap::new(),
-            looks: LOOKS * count,
             writes: Writes { in_place: vec![false; count], ..Writes::default() },
         }
     }
@@ -426,7 +423,7 @@ impl<'a> Analysis<'a> {
         while at < versions.len() {
             let version = versions[at];
             at += 1;
-            if self.is_result[version as usize] || !self.may_look() {
+            if self.is_result[version as usize] || at > LOOKS {
                 return false;
             }
             for &user in &self.users[version as usize] {
@@ -461,13 +458,13 @@ impl<'a> Analysis<'a> {
 
     /// Whether nothing that is added reads has been changed in place since: additions in place read it when they run, and with
     /// it what it is computed from element by element, is a view of, or scatters.
-    fn stays(&mut self, added: NodeId) -> bool {
+    fn stays(&self, added: NodeId) -> bool {
         let (mut work, mut seen) = (vec![added], HashSet::new());
         while let Some(id) = work.pop() {
             if !seen.insert(id) {
                 continue;
             }
-            if !self.may_look() {
+            if seen.len() > LOOKS {
                 return false;
             }
             let own = self.body.node(id);
@@ -487,12 +484,6 @@ impl<'a> Analysis<'a> {
             }
         }
         true
-    }
-
-    /// Whether another node may be looked at.
-    fn may_look(&mut self) -> bool {
-        self.looks = self.looks.saturating_sub(1);
-        self.looks > 0
     }
 
     /// Says that a write changes the memory of a node.

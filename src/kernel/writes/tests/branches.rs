@@ -79,23 +79,3 @@ fn conditionals_in_conditionals_write_elements() {
     // The gradient by the matrix is zeros, which are written.
     assert!(large - small < 3 * 200 * 200 + 80 * 200, "{small} and {large}");
 }
-
-/// An update may be computed by many operations.
-#[test]
-fn long_chains_are_added_where_the_array_is() {
-    let long = |(_, b): &(Matrix<_, f64>, Vector<_, f64>)| {
-        let steps = iota(40);
-        let last = fold(b * 0.5, &steps, |y: Vector<_, f64>, k| {
-            let update = (0..400).fold(b.at(&k), |update, at| (update * b.at(at % 7)).sin());
-            y.with_added(&k, update)
-        });
-        last.sum()
-    };
-    let of = |n: usize| {
-        let (l, b) = (Matrix::from_elements([1, 1], vec![0.5]), Vector::from(vec![1.0; n]));
-        let value = stage(long, (&l, &b)).unwrap();
-        written(&lower_in_place(value.program()))
-    };
-    let (small, large) = (of(3000), of(6000));
-    assert!(large - small <= 4 * 3000, "{small} and {large}");
-}
