@@ -123,7 +123,7 @@ def main():
         "- reference: JAX as the tests of DaCe have it; best: JAX as one would write it for speed (`npbench/best.py`). In brackets, "
         "their value over ours and, in bold, their value and gradient over ours. Above 1, deltaray is faster.",
         "- NumPy and C (`npbench/kernels.c`, gcc -O3 -march=native) have values only. In brackets, C's value over ours.",
-        "- –: the tool has no such kernel, or took longer than " + f"{options.minutes:g} minutes.",
+        f"- –: the tool has no such kernel, or took longer than {options.minutes:g} minutes.",
         "- ≠: the sum of its results, or that of its gradient's squares, differs from ours by more than 10⁻⁶ of it.",
         "",
         "The gradient is that of the sum of the results. Of products of matrices (k2mm, k3mm, doitgen) it takes products with vectors "

@@ -300,7 +300,7 @@ pub(crate) fn apart(nest: Nest) -> Vec<Nest> {
     if nest.stores.len() < 2 || !nest.stores.iter().any(may_have_limits) {
         return vec![nest];
     }
-    // What is written must not be read, or written again, by a nest after.
+    // A later nest must not read a buffer that was written, or write it again.
     let written: HashSet<BufferId> = nest.stores.iter().map(|store| store.buffer).collect();
     if written.len() < nest.stores.len() || nest.read().any(|buffer| written.contains(&buffer)) {
         return vec![nest];

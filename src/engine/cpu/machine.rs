@@ -428,9 +428,12 @@ unsafe fn run_chunks(isa: Instructions, code: &Code, bases: &[*mut u8], partials
     let part =
         |partial: &Partial, chunk: usize| parts.pointers()[0].wrapping_add(partial.offset + chunk * partial.stride);
     let of_first = |at: u32| part(&split.partials[at as usize], 0);
-    // SAFETY: as the caller's.
-    let steps = unsafe { code.stretch(bases, of_first, &mut worker.own.scratch) };
-    let chunks = split.chunks_with(steps, extent);
+    let chunks = match split.chunks {
+        // It leaves out steps by itself.
+        1 => 0..1,
+        // SAFETY: as the caller's.
+        _ => split.chunks_with(unsafe { code.stretch(bases, of_first, &mut worker.own.scratch) }, extent),
+    };
     let first = chunks.start;
     worker.each(chunks.len(), |chunk, _, worker| {
         let chunk = first + chunk;

@@ -24,7 +24,7 @@ fn needed(body: &Body) -> Vec<bool> {
     needed
 }
 
-/// What is added to an array at some positions, and needed for that alone.
+/// An addition to an array at some positions, whose nodes nothing else needs.
 struct Added {
     target: NodeId,
     /// The node whose operands are the updates and index arrays.

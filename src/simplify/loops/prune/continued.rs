@@ -101,6 +101,9 @@ impl Continued {
 /// The body with loops behind the arrays that they may begin with, where these do not need the loops.
 pub(super) fn ordered(body: &Body) -> Cow<'_, Body> {
     let mut after = starts_behind(body);
+    if after.is_empty() {
+        return Cow::Borrowed(body);
+    }
     // An array that needs a loop that is put off might wait for itself.
     let mut needs_a_loop = vec![false; body.nodes.len()];
     for (id, node) in (0..).zip(&body.nodes) {
