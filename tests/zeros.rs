@@ -175,7 +175,7 @@ macro_rules! agree {
         let [x, y] = $case.inputs.map(|input| Vector::<Concrete, f64>::from(input.map(|x| x + 0.0).to_vec()));
         assert!(same(&expected, &$function(steps, &(x, y)).to_vec()), "eagerly, of zeros without signs");
         let staged = stage(|arguments| $function(steps, arguments), &arguments).expect("stages");
-        let interpreted = staged.call(&arguments).expect("runs").to_vec();
+        let interpreted = staged.interpret(&arguments).expect("runs").to_vec();
         assert!(same(&expected, &interpreted), "eagerly {expected:?}\ninterpreted {interpreted:?}\n{staged}");
         let compiled = staged.compile(Cpu::default().threads(1)).expect("compiles");
         let compiled = compiled.call(&arguments).expect("runs").to_vec();

@@ -92,7 +92,7 @@ impl<I: Family, O: Family, F: Family> Prepared<I, O, F> {
     /// Runs it once on arrays of the host's.
     pub fn call(&self, arguments: impl Args<Concrete, Family = I>) -> deltaray::Result<O::At<Concrete>> {
         match self {
-            Prepared::Interpreted(program) => program.call(arguments),
+            Prepared::Interpreted(program) => program.interpret(arguments),
             Prepared::OnCpu(program) => program.call(arguments),
             #[cfg(feature = "opencl")]
             Prepared::OnDevice(program) => program.call(arguments),
@@ -128,7 +128,7 @@ impl<S: Family, R: Family, O: Family, F: Family> Prepared<(S, R), (S, O), F> {
     pub fn step(&self, state: &mut There<S>, rest: &There<R>) -> deltaray::Result<O::At<Concrete>> {
         match (self, state, rest) {
             (Prepared::Interpreted(program), There::OnHost(state), There::OnHost(rest)) => {
-                let (next, others) = program.call((&*state, rest))?;
+                let (next, others) = program.interpret((&*state, rest))?;
                 *state = next;
                 Ok(others)
             }

@@ -96,7 +96,7 @@ where
     let at = (particles, cavity);
     let staged = stage(objective.closure(), at).expect("it is staged").value_and_grad().expect("it has a gradient");
     let compiled = staged.compile(Cpu::default()).expect("it is compiled");
-    [eagerly(), staged.call(at).expect("it runs"), compiled.call(at).expect("it runs")]
+    [eagerly(), staged.interpret(at).expect("it runs"), compiled.call(at).expect("it runs")]
         .map(|(energy, gradient)| (energy.item(), ravel::<Concrete, f64, _>(&gradient).0.to_vec()))
 }
 

@@ -35,7 +35,7 @@ where
     let (eager, _) = ravel::<Concrete, f64, _>(&eager);
     let staged = stage(objective.closure(), at).expect("it is staged").value_and_grad().expect("it has a gradient");
     for (found, gradient) in [
-        staged.call(at).expect("it runs"),
+        staged.interpret(at).expect("it runs"),
         staged.compile(Cpu::default()).expect("it is compiled").call(at).expect("it runs"),
     ] {
         close(name, &[found.item()], &[value.item()]);
@@ -46,7 +46,7 @@ where
     let step = 1e-4 / length.sqrt();
     let value = |by: f64| {
         let moved: T = rebuild.tree::<Concrete, f64>(&(&point + by * &eager));
-        staged.call((&moved, problem)).expect("it runs").0.item()
+        staged.interpret((&moved, problem)).expect("it runs").0.item()
     };
     let found = (value(step) - value(-step)) / (2.0 * step);
     assert!((found - length).abs() <= 1e-6 * (1.0 + length), "{name}: {found} instead of {length}");

@@ -8,8 +8,9 @@
 use super::eager::{Over, Parameter};
 use super::{Function, program};
 use crate::algebra::{Algebra, Pullback, floats};
-use crate::concrete::{self, Concrete, Failure};
+use crate::concrete::{self, Concrete};
 use crate::dual::generic;
+use crate::engine::cpu::CompiledAtFirstCall;
 use crate::error::{Error, Result};
 use crate::tensor::{Args, Family, Tree, check_same_trees, duplicate, refuse};
 use crate::term::Body;
@@ -94,10 +95,11 @@ where
 /// The derivative of a staged function at a point, as a program of tangents: from a tree of family `First` to one of family
 /// `Out`. What it needs of the point was computed by [`Function::linearize`].
 ///
-/// `Display` prints the program: its parameters are the tangents, then the residuals, as what was computed at the point is
-/// called.
+/// The first call compiles it. `Display` prints the program: its parameters are the tangents, then the residuals, as what was
+/// computed at the point is called.
 pub struct Linearized<Out: Family, First: Family> {
     program: Body,
+    kernels: CompiledAtFirstCall,
     residuals: Vec<concrete::Array>,
     output: Out::At<Concrete>,
     first: First::At<Concrete>,
@@ -115,10 +117,8 @@ impl<Out: Family, First: Family> Linearized<Out, First> {
         if let Err(problem) = check_same_trees(&self.first, tangent) {
             return Err(Error::Structure(format!("argument and tangent differ: {problem}")));
         }
-        let arguments = tangent.leaves().into_iter().chain(self.residuals.iter().cloned()).collect();
-        let place = Location::caller();
-        let results = concrete::run(&self.program, arguments)
-            .map_err(|Failure { operation, problem }| problem.error(&operation, place))?;
+        let arguments: Vec<_> = tangent.leaves().into_iter().chain(self.residuals.iter().cloned()).collect();
+        let results = self.kernels.program(&self.program)?.run(&arguments)?;
         Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
     }
 
@@ -147,12 +147,14 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         arguments: X,
     ) -> Result<(Out::At<Concrete>, Linearized<Out, First>)> {
         let (computing, program) = program::linearize(self.differentiable(), self.active())?;
-        let mut values = self.run(&computing, arguments)?;
+        let arguments = self.checked(arguments)?;
+        let mut values = CompiledAtFirstCall::default().program(&computing)?.run(&arguments)?;
         let output = self.output();
         let residuals = values.split_off(output.types().len());
         let copied =
             |values: &[concrete::Array]| Out::rebuild::<Concrete, Concrete>(output, &mut values.iter().cloned());
         let first = First::rebuild::<Concrete, Concrete>(self.first(), &mut self.first().leaves().into_iter());
-        Ok((copied(&values), Linearized { program, residuals, output: copied(&values), first }))
+        let kernels = CompiledAtFirstCall::default();
+        Ok((copied(&values), Linearized { program, kernels, residuals, output: copied(&values), first }))
     }
 }

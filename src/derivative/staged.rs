@@ -4,6 +4,7 @@ use super::program;
 use super::signature::Signature;
 use crate::concrete::{self, Concrete, Failure};
 use crate::engine::Engine;
+use crate::engine::cpu::CompiledAtFirstCall;
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::staged::{self, Staged};
@@ -15,8 +16,9 @@ use std::sync::{Arc, OnceLock};
 
 /// A function as a program for arrays of fixed types: from a tree of family `In` to one of family `Out`.
 ///
-/// Derivatives are taken with respect to the first argument, of family `First`. Calling it takes `&self`, from any thread.
-/// `Display` prints the program.
+/// Derivatives are taken with respect to the first argument, of family `First`. Calling it takes `&self`, from any thread: the
+/// first call compiles the program for [`Cpu::default`](crate::engine::cpu::Cpu), which takes milliseconds, and others run its
+/// kernels. `Display` prints the program.
 pub struct Function<In: Family, Out: Family, First: Family> {
     /// As the function was written, with `build`; a derivative is of bulk form from the start.
     source: Arc<Body<Build>>,
@@ -24,6 +26,8 @@ pub struct Function<In: Family, Out: Family, First: Family> {
     differentiable: Arc<Body>,
     /// The same without those marks, once it was asked for.
     program: OnceLock<Arc<Body>>,
+    /// Its kernels, once it was called.
+    kernels: CompiledAtFirstCall,
     /// How many of the leading parameters are the first argument's.
     active: usize,
     /// Trees of the argument's, result's and first argument's structure.
@@ -78,6 +82,7 @@ where
         source: Arc::new(source),
         differentiable: Arc::new(program),
         program: OnceLock::new(),
+        kernels: CompiledAtFirstCall::default(),
         active: like.active(),
         input: like.rebuild::<Concrete>(&mut zeros(&types).into_iter()),
         first: <X::First as Tree<Concrete>>::Family::rebuild::<Concrete, Concrete>(
@@ -151,28 +156,41 @@ pub(crate) fn checked_arguments<X: Args<Concrete>>(
 }
 
 impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
-    /// Runs the program.
+    /// Runs the program, as kernels that the first call compiles: for [`Cpu::default`](crate::engine::cpu::Cpu), on as many
+    /// threads as the processor offers. [`Function::compile`] takes other options, and its calls can write into arrays that are
+    /// there.
     ///
     /// # Errors
     ///
     /// When the arguments have another structure, or an array another element type or shape, than the function was staged
-    /// for; and when there is no memory for an array that the program computes.
+    /// for; when memory and results are more than the machine has; and when there is no memory. A failure to compile is not
+    /// remembered.
     #[track_caller]
     pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
-        let results = self.run(self.program(), arguments)?;
+        let arguments = self.checked(arguments)?;
+        let results = self.kernels.program(self.program())?.run(&arguments)?;
         Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
     }
 
-    /// Runs a program of this function's arguments.
+    /// Runs the program one operation after the other, on plain arrays, without compiling it: the reference that kernels are
+    /// tested against, and quick for a program of large operations that runs once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Function::call`], but that no memory is asked for before it is needed.
     #[track_caller]
-    pub(super) fn run<X: Args<Concrete, Family = In>>(
-        &self,
-        program: &Body,
-        arguments: X,
-    ) -> Result<Vec<concrete::Array>> {
-        let arguments = checked_arguments(arguments, &self.outline, &self.differentiable)?;
+    pub fn interpret<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Out::At<Concrete>> {
+        let arguments = self.checked(arguments)?;
         let place = Location::caller();
-        concrete::run(program, arguments).map_err(|Failure { operation, problem }| problem.error(&operation, place))
+        let results = concrete::run(self.program(), arguments)
+            .map_err(|Failure { operation, problem }| problem.error(&operation, place))?;
+        Ok(Out::rebuild::<Concrete, Concrete>(&self.output, &mut results.into_iter()))
+    }
+
+    /// The arrays of arguments, of the types that the function was staged for.
+    #[track_caller]
+    pub(super) fn checked<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Vec<concrete::Array>> {
+        checked_arguments(arguments, &self.outline, &self.differentiable)
     }
 
     /// A function with another program, whose results have another structure.
@@ -186,8 +204,8 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         let differentiable = Arc::new(program::tidy(&program));
         let source = Arc::new(differentiable.widen());
         let outline = outline_of(&input);
-        let program = OnceLock::new();
-        Function { source, differentiable, program, active, input, output, first, outline, signature }
+        let (program, kernels) = Default::default();
+        Function { source, differentiable, program, kernels, active, input, output, first, outline, signature }
     }
 
     /// A tree of the result's structure.
@@ -304,7 +322,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         ))
     }
 
-    /// The function as kernels, for an engine. It is called in the same way, and not differentiated any more.
+    /// The function as kernels, for an engine with its options. It is called in the same way, and not differentiated any more.
     ///
     /// # Errors
     ///

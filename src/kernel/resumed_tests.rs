@@ -16,7 +16,7 @@ where
     F: Fn(&Vector<Staged, f64>) -> Scalar<Staged, f64>,
 {
     let program = stage(function, x).unwrap().value_and_grad().unwrap();
-    let (value, gradient) = program.call(x).unwrap();
+    let (value, gradient) = program.interpret(x).unwrap();
     let compiled = program.compile(Cpu::default()).unwrap();
     // The second run must not see the first one's state.
     for _ in 0..2 {

@@ -7,7 +7,8 @@ use super::instance::SparsityArray;
 use super::pattern::Pattern;
 use super::reads::{self, Reads};
 use super::run::{room, run};
-use crate::concrete::{self, Array, Failure};
+use crate::concrete::{Array, Failure};
+use crate::engine::cpu::CompiledAtFirstCall;
 use crate::error::{Error, Result};
 use crate::shape::{DType, Shape, Type};
 use crate::tensor::{Float, Vector};
@@ -56,6 +57,7 @@ pub struct Compressed {
     colouring: Colouring,
     /// A row of results for each colour; none where there are no entries.
     program: Option<Body>,
+    kernels: CompiledAtFirstCall,
     /// The positions among all results that are added up.
     sources: Vec<usize>,
     /// The entry that each of them belongs to; where there is none, each to the next.
@@ -63,6 +65,12 @@ pub struct Compressed {
 }
 
 impl Compressed {
+    /// One without entries.
+    fn empty(pattern: Arc<Pattern>, compression: Compression, colouring: Colouring) -> Compressed {
+        let kernels = CompiledAtFirstCall::default();
+        Compressed { pattern, compression, colouring, program: None, kernels, sources: Vec::new(), targets: None }
+    }
+
     /// The Jacobian of a bulk program, of its float results by the float arrays among its first `active` parameters, which
     /// are of one element type.
     ///
@@ -120,7 +128,7 @@ impl Compressed {
             check_types(&expected, arguments.iter().map(Array::ty), element, E::DTYPE)
                 .map_err(|problem| Error::operands("evaluate", problem, place))?;
         }
-        self.evaluated(arguments, place)
+        self.evaluated(&arguments)
     }
 
     /// Where entries are.
@@ -176,10 +184,11 @@ impl Compressed {
         Some(Program::new("entries", graph.finish(&[entries])).with_results(["entries"]))
     }
 
-    pub(super) fn evaluated<E: Float>(&self, arguments: Vec<Array>, place: &Location<'_>) -> Result<Csr<E>> {
+    #[track_caller]
+    pub(super) fn evaluated<E: Float>(&self, arguments: &[Array]) -> Result<Csr<E>> {
         let mut values = vec![E::ZERO; self.nonzeros()];
         if let Some(program) = &self.program {
-            let results = concrete::run(program, arguments).map_err(|failure| error(failure, place))?;
+            let results = self.kernels.program(program)?.run(arguments)?;
             let batch = E::unwrap(&results[0]).expect("the batch has the element type of the results");
             let sources = self.sources.iter().map(|&source| batch.element(source));
             match &self.targets {
@@ -302,8 +311,7 @@ impl Request<'_> {
             (None, None) => Arc::new(self.pattern()?),
         };
         let (compression, colouring) = self.fewest_seeds(&pattern, copies.as_ref());
-        let mut compressed =
-            Compressed { pattern, compression, colouring, program: None, sources: Vec::new(), targets: None };
+        let mut compressed = Compressed::empty(pattern, compression, colouring);
         if compressed.nonzeros() == 0 {
             return Ok(compressed);
         }
@@ -399,8 +407,7 @@ impl Request<'_> {
         let pattern = Arc::new(found.symmetric());
         let colouring = Colouring::star(&pattern)?;
         let compression = Compression::Star;
-        let mut compressed =
-            Compressed { pattern, compression, colouring, program: None, sources: Vec::new(), targets: None };
+        let mut compressed = Compressed::empty(pattern, compression, colouring);
         if compressed.nonzeros() > 0 {
             compressed.program = Some(compress::of_columns::<E>(self.body, self.active, &compressed.colouring)?);
             compressed.sources = star_sources(&compressed.pattern, compressed.colouring.colours());

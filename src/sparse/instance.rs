@@ -156,7 +156,7 @@ impl SparsityArray {
 }
 
 /// Whether two arrays have the same elements, bit by bit.
-pub(super) fn same_elements(a: &Array, b: &Array) -> bool {
+pub(crate) fn same_elements(a: &Array, b: &Array) -> bool {
     a == b || (a.ty() == b.ty() && (0..a.size()).all(|position| a.element(position) == b.element(position)))
 }
 

@@ -202,7 +202,7 @@ macro_rules! sparse {
             pub fn call<X: Args<Concrete, Family = In>>(&self, arguments: X) -> Result<Csr<E>> {
                 let place = Location::caller();
                 let arguments = crate::derivative::checked_arguments(arguments, &self.derivative.outline, &self.derivative.body)?;
-                self.derivative.compressed::<E>(&arguments, place)?.evaluated(arguments, place)
+                self.derivative.compressed::<E>(&arguments, place)?.evaluated(&arguments)
             }
 
             /// How the matrix is compressed for the fixed arguments among these, found as at a call, and kept for the

@@ -41,6 +41,7 @@ pub use colouring::Colouring;
 pub use compressed::{Compressed, Compression};
 pub use csr::Csr;
 pub use fixed::{Fixed, fixed};
+pub(crate) use instance::same_elements;
 pub use instance::{Sparsity, SparsityArray};
 pub use jacobian::{FloatTree, SparseHessian, SparseJacobian};
 pub use pattern::Pattern;

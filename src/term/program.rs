@@ -64,7 +64,7 @@ impl Program {
     ///
     /// When there are more or fewer arrays than parameters, one is of another type, or there is no memory.
     #[track_caller]
-    pub fn call(&self, arguments: &[Array]) -> Result<Vec<Array>> {
+    pub fn interpret(&self, arguments: &[Array]) -> Result<Vec<Array>> {
         let place = Location::caller();
         let (expected, found) = (self.body.arity(), arguments.len());
         if expected != found {

@@ -52,7 +52,7 @@ fn through_the_whole_pipeline() {
         let staged = stage(|x| chain(x, n).sum(), &x).unwrap();
         let gradient = staged.value_and_grad().unwrap();
         assert!(gradient.program().node_count() <= 5 * n);
-        let (value, slope) = gradient.call(&x).unwrap();
+        let (value, slope) = gradient.interpret(&x).unwrap();
         let (expected, expected_slope) = value_and_grad(|x| chain(x, n).sum(), &x);
         assert!((value.item() - expected.item()).abs() < 1e-9);
         for (a, b) in slope.to_vec().into_iter().zip(expected_slope.to_vec()) {

@@ -31,8 +31,8 @@ fn peaks(rate: f64) -> Vec<usize> {
     vec![
         measured(|| grad(|a| loss(rate, a), &a)).1,
         measured(|| hvp(|a| loss(rate, a), &a, &along)).1,
-        measured(|| first.call(&a).unwrap()).1,
-        measured(|| second.call((&a, &along)).unwrap()).1,
+        measured(|| first.interpret(&a).unwrap()).1,
+        measured(|| second.interpret((&a, &along)).unwrap()).1,
     ]
 }
 

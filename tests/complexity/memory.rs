@@ -43,7 +43,7 @@ fn large_builds_are_not_materialised() {
         let ((value, printed), peak, _) = measured(|| {
             let staged = stage(|x| f(x), &x).unwrap();
             let gradient = staged.value_and_grad().unwrap();
-            let value = gradient.call(&x).unwrap().0.item();
+            let value = gradient.interpret(&x).unwrap().0.item();
             (value, format!("{staged}\n{gradient}"))
         });
         assert!(value.is_finite());
@@ -92,7 +92,7 @@ fn calls_reuse_buffers() {
         &x,
     );
     let staged = staged.unwrap();
-    let (_, peak, _) = measured(|| staged.call(&x).unwrap());
+    let (_, peak, _) = measured(|| staged.interpret(&x).unwrap());
     assert!(peak <= 3 * 8 * n + MEGABYTE, "{} MB", peak / MEGABYTE);
 }
 
@@ -112,7 +112,7 @@ fn checkpoints_hold_what_they_say() {
     }
     let gradient = |checkpoints| {
         let staged = stage(|x| loss::<Staged>(checkpoints, n, x), &x).unwrap().grad().unwrap();
-        let (value, peak, _) = measured(|| staged.call(&x).unwrap().to_vec());
+        let (value, peak, _) = measured(|| staged.interpret(&x).unwrap().to_vec());
         (value, peak, staged.program().node_count())
     };
     let (expected, all, _) = gradient(None);
@@ -168,7 +168,7 @@ fn bytes_are_met_from_constants_too() {
             &rates,
         );
         let gradient = staged.unwrap().grad().unwrap();
-        let (_, peak, _) = measured(|| gradient.call(&rates).unwrap());
+        let (_, peak, _) = measured(|| gradient.interpret(&rates).unwrap());
         assert!(peak < bound + 30 * 8 * width, "{} bytes for {bound}", peak);
     }
 }

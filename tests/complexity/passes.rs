@@ -178,10 +178,10 @@ fn mapped_loops_are_not_loops_over_slices() {
             let mapped = stage(|a| vmap(|a| $f(a), a), &a).unwrap();
             let expected: Vec<f64> = a.to_vec().into_iter().map(|a| $f(scalar::<C, f64>(a)).item()).collect();
             assert!(is_bulk(mapped.program()), "{mapped}");
-            assert_eq!(mapped.call(&a).unwrap().to_vec(), expected);
+            assert_eq!(mapped.interpret(&a).unwrap().to_vec(), expected);
             let slopes = stage(|a| vmap(|a| grad(|a| $f(a.clone()), &a), a), &a).unwrap();
             assert!(is_bulk(slopes.program()), "{slopes}");
-            let found = slopes.call(&a).unwrap();
+            let found = slopes.interpret(&a).unwrap();
             let expected = vmap(|a| grad(|a| $f(a.clone()), &a), &a);
             assert!((found - expected).abs().max_all().item() < 1e-12);
         };

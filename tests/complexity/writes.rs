@@ -229,18 +229,18 @@ macro_rules! interpreted {
         $(problems.extend(assert_independent_of_size(stringify!($f), &[
             ("values", &|x, n| {
                 let staged = stage(|x| $f(x, n), x).unwrap();
-                staged.call(x).unwrap();
-                asked(|| staged.call(x).unwrap()).2
+                staged.interpret(x).unwrap();
+                asked(|| staged.interpret(x).unwrap()).2
             }),
             ("tangents", &|x, n| {
                 let staged = stage(|x| $f(x, n), x).unwrap().jvp().unwrap();
-                staged.call((x, x)).unwrap();
-                asked(|| staged.call((x, x)).unwrap()).2
+                staged.interpret((x, x)).unwrap();
+                asked(|| staged.interpret((x, x)).unwrap()).2
             }),
             ("gradient", &|x, n| {
                 let staged = stage(|x| $f(x, n).sum(), x).unwrap().value_and_grad().unwrap();
-                staged.call(x).unwrap();
-                asked(|| staged.call(x).unwrap()).2
+                staged.interpret(x).unwrap();
+                asked(|| staged.interpret(x).unwrap()).2
             }),
         ]));)*
         assert!(problems.is_empty(), "{}", problems.join("\n"));

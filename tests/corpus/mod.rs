@@ -4,6 +4,7 @@ pub mod associative;
 pub mod bad_writes;
 pub mod benchmarks;
 pub mod builds;
+pub mod called;
 pub mod check;
 pub mod conditionals;
 pub mod constructs;

@@ -24,10 +24,10 @@ pub fn same<F: ArrayFn, G: ArrayFn<In = F::In, Out = F::Out>>(written: &F, gener
     let (moved, wanted) = (Jvp(written).call::<Concrete>(&point), Jvp(generic).call::<Concrete>(&point));
     close("the tangent", &moved.leaves(), &wanted.leaves());
     let staged = stage(|x| written.call::<Staged>(x), at).expect("it is staged");
-    let found: Plain<F::Out> = staged.call(at).expect("it runs");
+    let found: Plain<F::Out> = staged.interpret(at).expect("it runs");
     close("the staged value", &found.leaves(), &expected.leaves());
     let pullback = staged.vjp().expect("it has a pullback");
-    let (_, found): (Plain<F::Out>, Plain<F::In>) = pullback.call((at, &value)).expect("the pullback runs");
+    let (_, found): (Plain<F::Out>, Plain<F::In>) = pullback.interpret((at, &value)).expect("the pullback runs");
     close("the staged pullback", &found.leaves(), &pulled.leaves());
 }
 

@@ -34,7 +34,7 @@ pub fn come_back<'a>(cases: impl Iterator<Item = &'a Case>) {
         let read = export::from_json(&json).unwrap_or_else(|error| panic!("{}: {error}\n{json}", case.name));
         compared += usize::from(check(&case.name, &case.program, &read));
         assert_eq!(export::json(&read), json, "{}", case.name);
-        let results = read.call(&case.inputs).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        let results = read.interpret(&case.inputs).unwrap_or_else(|error| panic!("{}: {error}", case.name));
         assert!(same(&results, &case.expected), "{}: {results:?} instead of {:?}", case.name, case.expected);
         (programs, bytes) = (programs + 1, bytes + json.len());
         if let Some(source) = &case.source {

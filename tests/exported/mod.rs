@@ -49,7 +49,7 @@ impl Case {
         inputs: Vec<Array>,
         defined: bool,
     ) -> Case {
-        let expected = program.call(&inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let expected = program.interpret(&inputs).unwrap_or_else(|error| panic!("{name}: {error}"));
         let largest = magnitude(&expected).max(magnitude(&inputs));
         Case { name, source, program, inputs, expected, defined, largest }
     }

@@ -51,7 +51,7 @@ fn differentiable(case: &Case, program: &Program) {
     let text = export::text(program);
     let read = export::parse(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.name));
     assert_eq!(export::text(&read), text, "{}", case.name);
-    let results = [program, &read].map(|program| program.call(&case.inputs).expect("there is memory"));
+    let results = [program, &read].map(|program| program.interpret(&case.inputs).expect("there is memory"));
     assert!(same(&results[0], &results[1]), "{}: {results:?} of\n{text}", case.name);
 }
 
@@ -61,7 +61,7 @@ fn bulk(case: &Case) -> usize {
     let read = export::parse(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.name));
     assert_eq!(export::text(&read), text, "{}", case.name);
     check_names(&case.name, &case.program, &read);
-    let results = read.call(&case.inputs).unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.name));
+    let results = read.interpret(&case.inputs).unwrap_or_else(|error| panic!("{}: {error}\n{text}", case.name));
     assert!(same(&results, &case.expected), "{}: {results:?} instead of {:?} of\n{text}", case.name, case.expected);
     // What is displayed is read back too, if all of it is there.
     let displayed = case.program.to_string();

@@ -29,7 +29,7 @@ macro_rules! agree {
         let (program, what): (_, &str) = ($program, $what);
         let compiled = program.compile(Cpu::default()).unwrap();
         assert!(!compiled.to_string().contains("call "), "{what}: {compiled}");
-        let expected = elements(&program.call($arguments).unwrap());
+        let expected = elements(&program.interpret($arguments).unwrap());
         for _ in 0..2 {
             same(&elements(&compiled.call($arguments).unwrap()), &expected, what);
         }
@@ -235,7 +235,7 @@ fn tapes_grow_with_the_steps() {
     let compiled = program.compile(Cpu::default()).unwrap();
     for steps in [0, 1, 3, 5000, 2, 20_000] {
         let steps = scalar(steps);
-        let (found, expected) = (compiled.call((&x, &steps)).unwrap(), program.call((&x, &steps)).unwrap());
+        let (found, expected) = (compiled.call((&x, &steps)).unwrap(), program.interpret((&x, &steps)).unwrap());
         same(&elements(&found), &elements(&expected), "a tape");
     }
 }
@@ -294,5 +294,5 @@ fn kernels_inside_of_loops_are_cut_for_threads() {
     let on = |threads| elements(&gradient.compile(Cpu::default().threads(threads)).unwrap().call(&x).unwrap());
     let one = on(1);
     assert!((2..=3).all(|threads| on(threads) == one));
-    same(&one, &elements(&gradient.call(&x).unwrap()), "on one thread");
+    same(&one, &elements(&gradient.interpret(&x).unwrap()), "on one thread");
 }

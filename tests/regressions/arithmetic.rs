@@ -28,7 +28,7 @@ fn constants_that_are_infinite_stay_in_sums() {
     let x = v(&[2.0, -1.0]);
     let staged = stage(sum, &x).unwrap();
     let compiled = staged.compile(Cpu::default()).unwrap();
-    for sum in [sum(&x), staged.call(&x).unwrap(), compiled.call(&x).unwrap()] {
+    for sum in [sum(&x), staged.interpret(&x).unwrap(), compiled.call(&x).unwrap()] {
         assert!(sum.item().is_nan());
     }
 }
@@ -42,7 +42,7 @@ fn constant_factors_stay_in_the_range_of_numbers() {
             let expected = (|$x: &Vector<Concrete, $t>| $y)(&x).to_vec();
             let staged = stage(|$x: &Vector<Staged, $t>| $y, &x).unwrap();
             let compiled = staged.compile(Cpu::default()).unwrap();
-            for results in [staged.call(&x).unwrap(), compiled.call(&x).unwrap()] {
+            for results in [staged.interpret(&x).unwrap(), compiled.call(&x).unwrap()] {
                 for (result, expected) in results.to_vec().into_iter().zip(&expected) {
                     let is_near =
                         result == *expected || (result - expected).abs() <= 4.0 * <$t>::EPSILON * expected.abs();
@@ -74,7 +74,7 @@ fn booleans_in_parts_are_scattered() {
     };
     let staged = stage(parts, &x).unwrap();
     let expected = [false, true, false, false, false];
-    for found in [staged.call(&x).unwrap(), staged.compile(Cpu::default()).unwrap().call(&x).unwrap()] {
+    for found in [staged.interpret(&x).unwrap(), staged.compile(Cpu::default()).unwrap().call(&x).unwrap()] {
         assert_eq!(found.to_vec(), expected);
     }
 }
@@ -91,7 +91,7 @@ fn negative_powers_that_overflow_keep_their_sign() {
         let x = scalar(x);
         let staged = stage(powers, &x).unwrap();
         let compiled = staged.compile(Cpu::default()).unwrap();
-        for (a, b, c) in [staged.call(&x).unwrap(), compiled.call(&x).unwrap()] {
+        for (a, b, c) in [staged.interpret(&x).unwrap(), compiled.call(&x).unwrap()] {
             assert_eq!((a.item(), b.item()), (cube, f32::INFINITY));
             assert_eq!(c.item(), 1.0 / (x.item() + 0.0));
         }
@@ -112,7 +112,7 @@ fn constant_factors_of_sums_stay_in_the_range_of_numbers() {
             let is_near =
                 |a: $t, b: $t| a == b || (a - b).abs() <= 16.0 * <$t>::EPSILON * b.abs() || (a.is_nan() && b.is_nan());
             for (value, slope) in
-                [gradient.call(&x).unwrap(), gradient.compile(Cpu::default()).unwrap().call(&x).unwrap()]
+                [gradient.interpret(&x).unwrap(), gradient.compile(Cpu::default()).unwrap().call(&x).unwrap()]
             {
                 let found = value.item();
                 assert!(is_near(found, expected), "{}: {found}, not {expected}\n{staged}", stringify!($y));
@@ -120,7 +120,7 @@ fn constant_factors_of_sums_stay_in_the_range_of_numbers() {
                     assert!(is_near(found, expected), "{}: slope {found}, not {expected}", stringify!($y));
                 }
             }
-            let found = staged.call(&x).unwrap().item();
+            let found = staged.interpret(&x).unwrap().item();
             assert!(is_near(found, expected), "{}: {found}, not {expected}", stringify!($y));
         }};
     }

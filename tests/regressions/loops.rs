@@ -16,7 +16,7 @@ fn loops_of_one_body_differ_in_length_direction_and_carries() {
     let x: Vector<Concrete, f64> = Vector::from_slice(&[0.7, 1.3, -0.4, 0.9, 1.1]);
     let (value, gradient) = value_and_grad(loops, &x);
     let staged = stage(loops, &x).unwrap().value_and_grad().unwrap();
-    for (found, slopes) in [staged.call(&x).unwrap(), staged.compile(Cpu::default()).unwrap().call(&x).unwrap()] {
+    for (found, slopes) in [staged.interpret(&x).unwrap(), staged.compile(Cpu::default()).unwrap().call(&x).unwrap()] {
         assert!((found.item() - value.item()).abs() < 1e-12, "{staged}");
         let pairs = slopes.to_vec().into_iter().zip(gradient.to_vec());
         assert!(pairs.clone().all(|(a, b)| (a - b).abs() < 1e-12), "{:?}\n{staged}", pairs.collect::<Vec<_>>());
@@ -144,7 +144,7 @@ fn loops_read_views_that_are_outside_everywhere() {
     }
     let z = (v(&[0.5, 0.6, 0.7]), full((4, 5), 0.3));
     let gradient = stage(f, &z).unwrap().grad().unwrap();
-    assert_eq!(gradient.call(&z).unwrap().0.to_vec(), [0.0, 1.0, 0.0]);
+    assert_eq!(gradient.interpret(&z).unwrap().0.to_vec(), [0.0, 1.0, 0.0]);
     assert_eq!(gradient.compile(Cpu::default()).unwrap().call(&z).unwrap().0.to_vec(), [0.0, 1.0, 0.0]);
 }
 
@@ -185,7 +185,7 @@ fn what_was_written_over_is_read_where_its_array_is_not_used() {
             let expected = grad(|(v, w)| $f(v, w).$of.sum(), (&x, &y));
             let staged = stage(|(v, w)| $f(v, w).$of.sum(), (&x, &y)).unwrap().grad().unwrap();
             let compiled = staged.compile(Cpu::default()).unwrap().call((&x, &y)).unwrap();
-            for found in [staged.call((&x, &y)).unwrap(), compiled] {
+            for found in [staged.interpret((&x, &y)).unwrap(), compiled] {
                 let pairs = found.to_vec().into_iter().zip(expected.to_vec());
                 assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 1e-12), "{} of {}", $of, stringify!($f));
             }
@@ -232,7 +232,7 @@ fn writes_at_positions_from_the_array_itself_are_taken_back() {
             }
             let expected = grad(f!(), (&m, &k, p));
             let staged = stage(f!(), (&m, &k, p)).unwrap();
-            let found = staged.grad().unwrap().call((&m, &k, p)).unwrap();
+            let found = staged.grad().unwrap().interpret((&m, &k, p)).unwrap();
             approx::assert_relative_eq!(found.to_vec()[..], expected.to_vec()[..], max_relative = 1e-12);
             let compiled = staged.grad().unwrap().compile(Cpu::default()).unwrap().call((&m, &k, p)).unwrap();
             assert_eq!(compiled.to_vec(), found.to_vec());
@@ -270,7 +270,7 @@ fn sums_in_place_are_added_where_they_are_stored() {
     let gradient = staged.value_and_grad().unwrap();
     let numbers =
         |(value, by_x): (Scalar<Concrete, f64>, Vector<Concrete, f64>)| [vec![value.item()], by_x.to_vec()].concat();
-    let expected = numbers(gradient.call((&x, &a)).unwrap());
+    let expected = numbers(gradient.interpret((&x, &a)).unwrap());
     for _ in 0..12 {
         let found = numbers(gradient.compile(Cpu::default()).unwrap().call((&x, &a)).unwrap());
         approx::assert_relative_eq!(found[..], expected[..], max_relative = 1e-12);

@@ -94,10 +94,18 @@ fn arrays_that_no_memory_holds() {
             assert_eq!(tangent, message);
             // What a macro calls is called at the macro's place.
             let line = line!();
-            let error = stage($f, &x).unwrap().call(&x).expect_err("no memory");
+            let error = stage($f, &x).unwrap().interpret(&x).expect_err("no memory");
             let Error::Memory { operation, ty, place } = error else { panic!("{error}") };
             assert_eq!((&operation[..], &ty[3..]), ($staged, $shape));
             assert!(place.contains(&format!("{}:{line}:", file!())), "{place}");
+            // A program that can't be compiled is tried again at the next call.
+            let staged = stage($f, &x).unwrap();
+            for _ in 0..2 {
+                let (line, error) = (line!(), staged.call(&x).expect_err("no memory"));
+                let Error::TooLarge { operation, place, .. } = error else { panic!("{error}") };
+                assert_eq!(operation, "compile");
+                assert!(place.contains(&format!("{}:{line}:", file!())), "{place}");
+            }
         };
     }
     check!(scattered, "scatter", "scatter", "[1125899906842624]");
@@ -160,7 +168,7 @@ fn parts_of_an_array_may_be_many() {
     }
     let x: Vector<Concrete, f64> = (0..200).map(f64::from).collect::<Vec<f64>>().into();
     let staged = stage(parts, &x).unwrap();
-    let (found, expected) = (staged.compile(Cpu::default()).unwrap().call(&x).unwrap(), staged.call(&x).unwrap());
+    let (found, expected) = (staged.compile(Cpu::default()).unwrap().call(&x).unwrap(), staged.interpret(&x).unwrap());
     assert!(found.to_vec().iter().zip(expected.to_vec()).all(|(found, expected)| (found - expected).abs() < 1e-15));
 }
 

@@ -50,19 +50,19 @@ impl<E: Float> Row<E> {
             Err(error) => panic!("{}: {error}", what("staging")),
         };
         let text = format!("\n{}\n{staged}", staged.source());
-        close(&staged.call((x, i)).unwrap(), value, &what(&format!("staged{text}")));
+        close(&staged.interpret((x, i)).unwrap(), value, &what(&format!("staged{text}")));
         let compiled = staged.compile(Cpu::default()).unwrap_or_else(|error| panic!("{}: {error}", what("compiling")));
         close(&compiled.call((x, i)).unwrap(), value, &what(&format!("compiled{text}")));
 
         let loss = stage(|(x, i)| (self.staged)(x, i).sum(), (x, i)).unwrap();
         let symbolic_gradient = loss.grad().unwrap();
-        let symbolic = symbolic_gradient.call((x, i)).unwrap();
+        let symbolic = symbolic_gradient.interpret((x, i)).unwrap();
         let compiled_gradient = symbolic_gradient.compile(Cpu::default()).unwrap().call((x, i)).unwrap();
 
         // Reverse mode by a pullback of ones, with a program of its own.
         let pullback = staged.vjp().unwrap();
         let ones = full::<C, E, _>(value.len(), E::ONE);
-        let (y, pulled) = pullback.call(&(at_copy(&at), ones)).unwrap();
+        let (y, pulled) = pullback.interpret(&(at_copy(&at), ones)).unwrap();
         close(&y, value, &what(&format!("the value of the staged pullback{text}\n{pullback}")));
 
         let forward = staged.jvp().unwrap();
@@ -72,7 +72,7 @@ impl<E: Float> Row<E> {
             let direction = numbers(&direction);
             let (y, dy) = jvp(|(x, i)| (self.tangent)(x, i), (x, i), &direction);
             close(&y, value, &what("the value in forward mode"));
-            let (z, dz) = forward.call(&(at_copy(&at), direction)).unwrap();
+            let (z, dz) = forward.interpret(&(at_copy(&at), direction)).unwrap();
             close(&z, value, &what(&format!("the value in staged forward mode{text}\n{forward}")));
             if let Some(gradient) = gradient {
                 let expected = &gradient[position..=position];
@@ -118,10 +118,10 @@ impl<E: Integer> IntegerRow<E> {
         assert_eq!(y, expected, "{}", what("beside forward mode"));
         assert_eq!(dy.item(), 8.5);
         let staged = stage(|(a, b)| (self.staged)(a, b), (&a, &b)).unwrap();
-        assert_eq!(staged.call((&a, &b)).unwrap(), expected, "{}\n{staged}", what("staged"));
+        assert_eq!(staged.interpret((&a, &b)).unwrap(), expected, "{}\n{staged}", what("staged"));
         let staged = stage(|(x, a, b)| ((x * x).sum(), (self.staged)(a, b)), (&x, &a, &b)).unwrap();
         let gradient = staged.value_and_grad_with_auxiliary().unwrap();
-        let ((_, y), dx) = gradient.call((&x, &a, &b)).unwrap();
+        let ((_, y), dx) = gradient.interpret((&x, &a, &b)).unwrap();
         assert_eq!(y, expected, "{}\n{gradient}", what("beside a staged gradient"));
         assert_eq!(dx.to_vec(), [1.0, 4.0]);
         // As factors of a differentiated product, in the gradient program itself.
@@ -130,7 +130,7 @@ impl<E: Integer> IntegerRow<E> {
         };
         let gradient = stage(product, (&x, &a, &b)).unwrap().grad().unwrap();
         let sum = expected.cast::<f64>().sum().item();
-        for found in gradient.call((&x, &a, &b)).unwrap().to_vec() {
+        for found in gradient.interpret((&x, &a, &b)).unwrap().to_vec() {
             let agree = (found - sum).abs() <= 1e-9 * sum.abs();
             assert!(agree, "{}: {found} and {sum}\n{gradient}", what("in a gradient"));
         }

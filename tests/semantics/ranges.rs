@@ -84,8 +84,8 @@ fn check<E: Float>(name: &str, w: &[f64], count: usize, factor: Factor<E>) {
     let staged = stage(|x| layers(&constant(&w), x, count, factor.staged), &x).unwrap();
     let both = staged.value_and_grad().unwrap();
     let compiled = both.compile(Cpu::default()).unwrap();
-    let plain = [staged.call(&x).unwrap(), staged.compile(Cpu::default()).unwrap().call(&x).unwrap()];
-    let with_gradient = [both.call(&x).unwrap(), compiled.call(&x).unwrap()];
+    let plain = [staged.interpret(&x).unwrap(), staged.compile(Cpu::default()).unwrap().call(&x).unwrap()];
+    let with_gradient = [both.interpret(&x).unwrap(), compiled.call(&x).unwrap()];
     let (value, gradient) = (value.cast::<f64>().item(), gradient.cast::<f64>().to_vec());
     let tolerance: f64 = if E::DTYPE == deltaray::shape::DType::F32 { 1e-4 } else { 1e-10 };
     assert!(value.is_finite() && gradient.iter().all(|x| x.is_finite()), "{name}: {value}, {gradient:?}");

@@ -7,6 +7,7 @@ mod code;
 mod donate;
 mod edges;
 mod elements;
+mod first_call;
 mod gemm;
 mod loops;
 mod machine;
@@ -42,12 +43,14 @@ use crate::kernel::{Procedure, Source, Step, lower_resuming};
 use crate::shape::Type;
 use crate::term::Body;
 use crate::vectorise::push_gathers;
+pub(crate) use first_call::CompiledAtFirstCall;
 use machine::Machine;
 pub use run::Run;
 use run::State;
 use smallvec::smallvec;
 use std::fmt;
 use std::panic::Location;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use threads::Threads;
 use vector::Instructions;
@@ -134,6 +137,8 @@ pub struct Program {
     uniform: Vec<bool>,
     /// Memory of runs that have ended.
     idle: Mutex<Vec<State>>,
+    /// Whether the next run that ends leaves its memory.
+    is_memory_kept: AtomicBool,
     threads: Threads,
     /// Whether the result at a parameter's position may be written in its memory, once it was asked for.
     in_place: OnceLock<Vec<bool>>,
@@ -184,6 +189,7 @@ impl Program {
             uniform,
             threads,
             idle: Mutex::default(),
+            is_memory_kept: AtomicBool::new(true),
             in_place: OnceLock::new(),
         })
     }

@@ -6,23 +6,24 @@ use super::code::Scratch;
 use super::machine::Workspace;
 use super::room::Room;
 use super::threads::Worker;
-use crate::concrete::{Array, Failure, OutOfMemory};
-use crate::engine::arguments::{Mismatch, mismatch};
+use crate::concrete::{Array, Failure, OutOfMemory, Scalar};
+use crate::engine::arguments::{Mismatch, Typed, mismatch};
 use crate::engine::arrays::{Line, array_from, elements, fill, lines, needs_memory, own_elements};
 use crate::engine::memory::{TooLarge, admit};
 use crate::error::Error;
-use crate::shape::Type;
+use crate::shape::{DType, Type};
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
 
 /// The memory of a run that has ended, for another.
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// The memory of the machine, once there is some.
     own: Option<(Workspace, Worker)>,
-    arguments: Vec<*const Array>,
-    results: Vec<*mut Array>,
+    arguments: Vec<Given>,
+    results: Vec<Given>,
     argument_places: Vec<*mut u8>,
     result_places: Vec<*mut u8>,
     /// Which updated arrays are written where they are read. This is found once a run: others may let go of storage at any
@@ -36,6 +37,42 @@ pub(super) struct State {
     elements: Vec<u64>,
     /// Where such results go, which have memory: their positions and places.
     repeated: Vec<(usize, *mut u8)>,
+}
+
+/// An argument or a result that was handed over, for as long as the run lives.
+#[derive(Clone, Copy, Debug)]
+enum Given {
+    Array(*mut Array),
+    /// So many elements of a slice.
+    Slice(*mut u8, DType, usize),
+}
+
+impl Given {
+    /// The array, if it is one.
+    fn array(&self) -> Option<&Array> {
+        match *self {
+            // SAFETY: it was handed over for as long as the run lives, and is not written before the machine runs.
+            Given::Array(array) => Some(unsafe { &*array.cast_const() }),
+            Given::Slice(..) => None,
+        }
+    }
+}
+
+impl Typed for Given {
+    /// A slice has as many elements as arrays of the type, whatever their shape.
+    fn is_of(&self, ty: &Type) -> bool {
+        match *self {
+            Given::Slice(_, dtype, count) => dtype == ty.dtype && count == ty.size(),
+            Given::Array(_) => self.array().is_some_and(|array| array.is_of(ty)),
+        }
+    }
+
+    fn own_type(&self) -> Type {
+        match *self {
+            Given::Slice(_, dtype, count) => Type::new(dtype, &[count]),
+            Given::Array(_) => self.array().map_or_else(|| Type::scalar(DType::Bool), Typed::own_type),
+        }
+    }
 }
 
 // SAFETY: the pointers are those of one run, which sets them.
@@ -105,13 +142,23 @@ impl Program {
 impl<'a> Run<'a> {
     /// Hands over the next argument.
     pub fn argument(&mut self, array: &'a Array) {
-        self.state.arguments.push(array);
+        self.state.arguments.push(Given::Array(std::ptr::from_ref(array).cast_mut()));
+    }
+
+    /// Hands over the elements of the next argument, row-major.
+    pub fn argument_slice<E: Scalar>(&mut self, elements: &'a [E]) {
+        self.state.arguments.push(Given::Slice(elements.as_ptr().cast_mut().cast(), E::DTYPE, elements.len()));
     }
 
     /// Hands over the next result: its elements are overwritten. Where its storage is shared with another array, it gets
     /// storage of its own.
     pub fn result(&mut self, array: &'a mut Array) {
-        self.state.results.push(array);
+        self.state.results.push(Given::Array(array));
+    }
+
+    /// Hands over where the elements of the next result are written, row-major.
+    pub fn result_slice<E: Scalar>(&mut self, elements: &'a mut [E]) {
+        self.state.results.push(Given::Slice(elements.as_mut_ptr().cast(), E::DTYPE, elements.len()));
     }
 
     /// Hands over an array that is the next argument as well as the next result; all such come before others.
@@ -122,8 +169,8 @@ impl<'a> Run<'a> {
     pub fn update(&mut self, array: &'a mut Array) {
         let State { arguments, results, .. } = &mut self.state;
         assert!(arguments.len() == self.updated && results.len() == self.updated, "updated arrays come first");
-        let array: *mut Array = array;
-        arguments.push(array.cast_const());
+        let array = Given::Array(array);
+        arguments.push(array);
         results.push(array);
         self.updated += 1;
     }
@@ -137,7 +184,7 @@ impl<'a> Run<'a> {
     pub fn finish(mut self) -> Result<(), Error> {
         let place = Location::caller();
         let done = self.run(None);
-        self.program.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.state);
+        self.end();
         done.map_err(|problem| problem.error(place))
     }
 
@@ -151,26 +198,24 @@ impl<'a> Run<'a> {
         let place = Location::caller();
         let mut arrays = Vec::with_capacity(self.program.result_types.len());
         let done = self.run(Some(&mut arrays));
-        self.program.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.state);
+        self.end();
         done.map(|()| arrays).map_err(|problem| problem.error(place))
     }
 
-    /// The argument at a position.
-    fn argument_at(&self, position: usize) -> &Array {
-        // SAFETY: the array was handed over for as long as this run lives, and is not written before the machine runs.
-        unsafe { &*self.state.arguments[position] }
+    /// Leaves the memory for another run, if the program keeps it.
+    fn end(self) {
+        if self.program.is_memory_kept.swap(true, Ordering::Relaxed) {
+            self.program.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.state);
+        }
     }
 
     /// Checks what was handed over.
     fn check(&self, new: bool) -> Result<(), Problem> {
         let (program, state) = (self.program, &self.state);
-        let arguments = (0..state.arguments.len()).map(|position| self.argument_at(position));
-        if let Some(problem) = mismatch(program.argument_types(), arguments) {
+        if let Some(problem) = mismatch(program.argument_types(), state.arguments.iter()) {
             return Err(Problem::Argument(problem));
         }
-        // SAFETY: as of arguments.
-        let results = state.results.iter().map(|&result| unsafe { &*result.cast_const() });
-        match if new { None } else { mismatch(program.result_types.iter(), results) } {
+        match if new { None } else { mismatch(program.result_types.iter(), state.results.iter()) } {
             Some(problem) => Err(Problem::Result(problem)),
             None => Ok(()),
         }
@@ -182,8 +227,8 @@ impl<'a> Run<'a> {
         let mut needed =
             if state.own.is_none() { program.machine.total_memory(program.threads.count()) as u128 } else { 0 };
         for (position, ty) in program.argument_types().enumerate() {
-            let argument = self.argument_at(position);
-            if argument.uniform().is_some() && !argument.shape().is_empty() {
+            let is_repeated = |array: &Array| array.uniform().is_some() && !array.shape().is_empty();
+            if state.arguments[position].array().is_some_and(is_repeated) {
                 let room = state.spread.get(position).map_or(0, |lines| 64 * lines.len() as u128);
                 needed = needed.saturating_add(ty.exact_bytes().saturating_sub(room));
             }
@@ -194,8 +239,7 @@ impl<'a> Run<'a> {
                     && match position < self.updated {
                         true if state.in_place[position] => true,
                         true => matches!(state.turns.get(position), Some(Some(array)) if !needs_memory(array)),
-                        // SAFETY: as of arguments.
-                        false => !needs_memory(unsafe { &*state.results[position] }),
+                        false => !state.results[position].array().is_some_and(needs_memory),
                     };
             if !is_there {
                 needed = needed.saturating_add(ty.exact_bytes());
@@ -210,7 +254,8 @@ impl<'a> Run<'a> {
         let program = self.program;
         self.state.in_place.clear();
         for position in 0..self.updated {
-            let in_place = program.in_place()[position] && !needs_memory(self.argument_at(position));
+            let needs_memory = self.state.arguments[position].array().is_some_and(needs_memory);
+            let in_place = program.in_place()[position] && !needs_memory;
             self.state.in_place.push(in_place);
         }
         self.check_memory(new.is_some())?;
@@ -269,10 +314,14 @@ impl<'a> Run<'a> {
     fn place_arguments(&mut self) -> Result<(), OutOfMemory> {
         self.state.argument_places.clear();
         for position in 0..self.state.arguments.len() {
-            let array = self.argument_at(position);
-            let place = match array.uniform() {
+            let argument = self.state.arguments[position];
+            let place = match argument.array().map(|array| (array, array.uniform())) {
                 _ if self.state.in_place.get(position) == Some(&true) => self.state.result_places[position],
-                Some(value) if !array.shape().is_empty() => {
+                None => {
+                    let Given::Slice(place, ..) = argument else { unreachable!("what is no array is a slice") };
+                    place
+                }
+                Some((array, Some(value))) if !array.shape().is_empty() => {
                     let (count, bytes) = (array.size(), array.size() * array.dtype().bytes());
                     let spread = &mut self.state.spread;
                     if spread.len() <= position {
@@ -286,7 +335,7 @@ impl<'a> Run<'a> {
                     unsafe { fill(place, count, value) };
                     place
                 }
-                _ => elements(array),
+                Some((array, _)) => elements(array),
             };
             self.state.argument_places.push(place);
         }
@@ -303,12 +352,15 @@ impl<'a> Run<'a> {
         self.state.repeated.clear();
         for position in 0..self.state.results.len() {
             let State { results, turns, in_place, elements, repeated, .. } = &mut self.state;
-            // SAFETY: the array was handed over for as long as this run lives, and nothing else refers to it meanwhile.
-            let mut array = unsafe { &mut *results[position] };
-            if in_place.get(position) == Some(&false) {
-                array = turns[position].get_or_insert_with(|| Array::zeros(&self.program.result_types[position]));
-            }
-            let mut place = own_elements(array)?;
+            let mut place = match results[position] {
+                Given::Slice(place, ..) => place,
+                Given::Array(_) if in_place.get(position) == Some(&false) => {
+                    let ty = &self.program.result_types[position];
+                    own_elements(turns[position].get_or_insert_with(|| Array::zeros(ty)))?
+                }
+                // SAFETY: the array was handed over for as long as this run lives, and nothing else refers to it meanwhile.
+                Given::Array(array) => own_elements(unsafe { &mut *array })?,
+            };
             if self.program.uniform[position] {
                 repeated.push((position, place));
                 place = std::ptr::from_mut(&mut elements[position]).cast();
@@ -337,10 +389,10 @@ impl<'a> Run<'a> {
         for position in 0..self.updated {
             let State { results, turns, in_place, .. } = &mut self.state;
             if !in_place[position]
-                && let Some(turn) = &mut turns[position]
+                && let (Some(turn), Given::Array(array)) = (&mut turns[position], results[position])
             {
                 // SAFETY: as where results are placed.
-                std::mem::swap(turn, unsafe { &mut *results[position] });
+                std::mem::swap(turn, unsafe { &mut *array });
                 if needs_memory(turn) {
                     // Others hold it; they are not to be kept from having it alone.
                     turns[position] = None;

@@ -30,7 +30,7 @@ use crate::term::{Build, Extension, Never};
 /// let x = Vector::from(vec![1.0, 2.0]);
 /// let json = export::json(&stage(squares, &x)?.grad()?);
 /// let gradient = export::from_json(&json)?;
-/// assert_eq!(gradient.call(&[deltaray::concrete::Array::from_vec(&[2], vec![1.0, 2.0])])?[0].to_vec(), Some(vec![2.0, 4.0]));
+/// assert_eq!(gradient.interpret(&[deltaray::concrete::Array::from_vec(&[2], vec![1.0, 2.0])])?[0].to_vec(), Some(vec![2.0, 4.0]));
 /// assert_eq!(export::json(&gradient), json);
 /// # Ok(())
 /// # }

@@ -66,7 +66,7 @@ fn elements_come_back_to_the_last_bit() {
 fn the_example_of_the_page_is_a_program() {
     let example = PAGE.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let program = from_json(example).unwrap();
-    let squares = program.call(&[Array::from_vec(&[2], vec![3.0, 4.0])]).unwrap();
+    let squares = program.interpret(&[Array::from_vec(&[2], vec![3.0, 4.0])]).unwrap();
     assert_eq!(squares[0].to_vec(), Some(vec![41.0]));
 }
 

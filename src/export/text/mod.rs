@@ -69,7 +69,7 @@ fn written<X: Extension>(program: Program<X>) -> String {
 ///     let squares: f64[2] = x * x
 ///     sqrt (sum[0] squares)
 /// ")?;
-/// let norm = program.call(&[Array::from_vec(&[2], vec![3.0, 4.0])])?;
+/// let norm = program.interpret(&[Array::from_vec(&[2], vec![3.0, 4.0])])?;
 /// assert_eq!(norm[0].to_vec(), Some(vec![5.0]));
 ///
 /// let problem = export::parse("program f(x: f64[2]) -> f64:\n    x + y\n").unwrap_err();

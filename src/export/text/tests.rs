@@ -47,7 +47,7 @@ fn problem_of(expression: &str) -> String {
 /// The elements of a program without parameters.
 fn elements(text: &str) -> Vec<Value> {
     let program = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let results = program.call(&[]).unwrap();
+    let results = program.interpret(&[]).unwrap();
     results.iter().flat_map(|array| (0..array.size()).map(|at| array.element(at))).collect()
 }
 
@@ -86,7 +86,7 @@ fn every_number_is_read_to_the_last_bit() {
             results
         });
         let read = round(&written);
-        let results = read.call(&[full]).unwrap();
+        let results = read.interpret(&[full]).unwrap();
         for (found, expected) in results.iter().zip(&arrays) {
             assert_eq!(found.ty(), expected.ty());
             let same = (0..found.size()).all(|at| found.element(at) == expected.element(at));
@@ -157,7 +157,7 @@ fn bodies_may_capture_what_they_do_not_use() {
     let read = round(&written);
     assert!(text(&read).contains("    (m2, -cos m1)\n"), "{read}");
     let arguments = [Array::full(&[], Value::F64(0.3)), Array::full(&[], Value::Bool(true))];
-    assert_eq!(read.call(&arguments).unwrap(), written.call(&arguments).unwrap());
+    assert_eq!(read.interpret(&arguments).unwrap(), written.interpret(&arguments).unwrap());
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn use_of(program: &Program, input: &str) -> bool {
     let zeros = |at: usize| Array::zeros(program.body.parameter_type(at));
     let arguments: Vec<Array> = (0..program.body.arity()).map(zeros).collect();
     // Memory may lack, nothing else.
-    let results = program.call(&arguments);
+    let results = program.interpret(&arguments);
     if let Ok(results) = results {
         assert!(results.iter().map(Array::ty).eq(program.body.result_types().cloned()), "of\n{input}");
     }

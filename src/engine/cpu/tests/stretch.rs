@@ -194,7 +194,7 @@ fn a_stretch_off_by_one_is_found() {
     let x = table(40);
     for (number, (program, limits)) in programs.into_iter().enumerate() {
         let function = stage(program, &x).unwrap();
-        let expected = function.call(&x).unwrap().to_vec();
+        let expected = function.interpret(&x).unwrap().to_vec();
         for late_by in [[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]] {
             LATE_BY.set(late_by);
             let compiled = function.compile(Cpu::default().threads(1));
@@ -226,7 +226,7 @@ fn gradients_of_extremes_of_moving_slices_go_over_the_slices() {
         let before = ELEMENTS.get();
         let (_, gradient) = program.call(&x).unwrap();
         let count = ELEMENTS.get() - before;
-        assert_eq!(gradient.to_vec(), staged.call(&x).unwrap().1.to_vec());
+        assert_eq!(gradient.to_vec(), staged.interpret(&x).unwrap().1.to_vec());
         count
     };
     let (small, large) = (count(400), count(800));
@@ -257,7 +257,7 @@ fn positions_of_extremes_in_slices_are_those_among_all() {
                 };
             }
             let staged = stage(positions!(), (&x, &bounds)).unwrap();
-            let expected = staged.call((&x, &bounds)).unwrap().item();
+            let expected = staged.interpret((&x, &bounds)).unwrap().item();
             let found = staged.compile(Cpu::default()).unwrap().call((&x, &bounds)).unwrap().item();
             assert_eq!(found, expected, "{:?} in {start}..{end}", x.to_vec());
         }

@@ -29,7 +29,7 @@ fn an_array_that_is_written_over_too_early_is_found() {
     let x = Vector::from((0..7).map(|at| (at as f64 * 0.7).cos()).collect::<Vec<_>>());
     for (number, program) in programs.into_iter().enumerate() {
         let function = stage(program, &x).expect("a program");
-        let (array, sum) = function.call(&x).expect("a run");
+        let (array, sum) = function.interpret(&x).expect("a run");
         for is_careless in [false, true] {
             IS_CARELESS.set(is_careless);
             let compiled = function.compile(Cpu::default());
