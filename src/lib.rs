@@ -115,6 +115,7 @@ pub mod operation;
 pub mod prelude;
 pub mod shape;
 pub mod simplify;
+pub mod slices;
 pub(crate) mod source;
 pub mod sparse;
 pub mod staged;

@@ -266,7 +266,34 @@ fn check_all(count: usize, size: usize) {
     assert_eq!(count, 0, "an update");
 }
 
+/// Every derivative of functions over slices.
+fn check_slices(count: usize, size: usize) {
+    let (x, data) = (vector(size, 1), vector(size, 2));
+    let residuals = |(x, y): &(V<_>, V<_>)| (x - y).sin() * x.slice(0, 1..).pad(0, 0, 1);
+    let loss = stage(|at: &(V<_>, V<_>)| residuals(at).powi(2).sum(), (&x, &data)).unwrap();
+    let loss = loss.over_slices_with::<f64, _>(&data).unwrap().on(threads(count));
+    let residuals = stage(|at: &(V<_>, V<_>)| residuals(at), (&x, &data)).unwrap();
+    let residuals = residuals.over_slices_with::<f64, _>(&data).unwrap().on(threads(count));
+    let mut entries = vec![0.0; residuals.sparse_jacobian_pattern().unwrap().nonzeros()];
+    let mut second = vec![0.0; loss.sparse_hessian_pattern().unwrap().nonzeros()];
+    let (point, along, mut found) = (x.to_vec(), data.to_vec(), vec![0.0; size]);
+    let mut all = || {
+        loss.value(&point).unwrap();
+        loss.value_and_grad(&point, &mut found).unwrap();
+        loss.hvp(&point, &along, &mut found).unwrap();
+        loss.sparse_hessian(&point, &mut second).unwrap();
+        residuals.residuals(&point, &mut found).unwrap();
+        residuals.jvp(&point, &along, &mut found).unwrap();
+        residuals.vjp(&point, &along, &mut found).unwrap();
+        residuals.sparse_jacobian(&point, &mut entries).unwrap();
+    };
+    (0..3).for_each(|_| all());
+    assert_eq!(allocations(|| (0..10).for_each(|_| all())), 0, "slices");
+}
+
 fn main() {
+    check_slices(1, 100);
+    check_slices(2, 20_000);
     check_all(1, 1000);
     check_all(2, 1000);
     // Kernels are cut for threads.

@@ -16,6 +16,8 @@ pub trait Scalar: Arithmetic {
     fn wrap(data: Data<Self>) -> Array;
     /// The elements, if the array is of this type.
     fn unwrap(array: &Array) -> Option<&Data<Self>>;
+    /// As [`Scalar::unwrap`], to be changed.
+    fn unwrap_mut(array: &mut Array) -> Option<&mut Data<Self>>;
     /// The elements by value, if the array is of this type; else the array.
     #[allow(clippy::result_large_err)]
     fn take(array: Array) -> Result<Data<Self>, Array>;
@@ -37,6 +39,9 @@ macro_rules! scalar {
                 Array::$variant(data)
             }
             fn unwrap(array: &Array) -> Option<&Data<$t>> {
+                if let Array::$variant(data) = array { Some(data) } else { None }
+            }
+            fn unwrap_mut(array: &mut Array) -> Option<&mut Data<$t>> {
                 if let Array::$variant(data) = array { Some(data) } else { None }
             }
             fn take(array: Array) -> Result<Data<$t>, Array> {
@@ -77,6 +82,26 @@ impl<T: Scalar> Data<T> {
             Data::Uniform(..) => None,
             Data::Dense(array) => Some(array.as_slice()),
         }
+    }
+
+    /// The row-major elements, to be written: in the array's own buffer, which is made where it has none, or others hold it too.
+    ///
+    /// # Errors
+    ///
+    /// When there is no memory for that.
+    pub fn own_slice(&mut self) -> Result<&mut [T], OutOfMemory> {
+        if let Data::Uniform(shape, x) = self
+            && !shape.is_empty()
+            && !shape.contains(&0)
+        {
+            let elements = memory::filled(shape, *x)?;
+            *self = Data::from_vec(&copied_shape(shape), elements);
+        }
+        Ok(match self {
+            Data::Uniform(shape, x) if shape.is_empty() => std::slice::from_mut(x),
+            Data::Uniform(..) => &mut [],
+            Data::Dense(buffer) => buffer.as_slice_mut(),
+        })
     }
 
     /// The row-major elements: the buffer itself if nobody else holds it, else a copy.

@@ -62,17 +62,7 @@ fn needs_buffer<T>(data: &Data<T>) -> bool {
 ///
 /// When there is no memory for a new one.
 pub(crate) fn own_elements(array: &mut Array) -> Result<*mut u8, OutOfMemory> {
-    fn of<T: Scalar>(data: &mut Data<T>) -> Result<*mut u8, OutOfMemory> {
-        if needs_buffer(data) {
-            let shape = Shape::from_slice(data.shape());
-            *data = Data::from_vec(&shape, filled(&shape, T::ZERO)?);
-        }
-        Ok(match data {
-            Data::Uniform(_, x) => std::ptr::from_mut(x).cast(),
-            Data::Dense(array) => array.as_mut_ptr().cast(),
-        })
-    }
-    for_data!(array, data => of(data))
+    for_data!(array, data => Ok(data.own_slice()?.as_mut_ptr().cast()))
 }
 
 pub(crate) fn bytes(ty: &Type) -> usize {

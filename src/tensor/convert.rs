@@ -76,6 +76,36 @@ impl<E: Element, R: Rank> Tensor<Concrete, E, R> {
         available(self.data().clone().into_vec(), || "to_vec".into())
     }
 
+    /// The elements, row-major. `None` where one value is stored for all of them, as of what [`zeros`](crate::tensor::zeros) makes.
+    ///
+    /// ```
+    /// use deltaray::prelude::*;
+    ///
+    /// let mut x = Vector::from(vec![1.0, 2.0]);
+    /// assert_eq!(x.as_slice(), Some(&[1.0, 2.0][..]));
+    /// x.as_slice_mut()[0] = 5.0;
+    /// assert_eq!(x.to_vec(), [5.0, 2.0]);
+    /// ```
+    pub fn as_slice(&self) -> Option<&[E]> {
+        match self.data() {
+            Data::Uniform(shape, x) if shape.is_empty() => Some(std::slice::from_ref(x)),
+            Data::Uniform(shape, _) if shape.contains(&0) => Some(&[]),
+            data => data.as_slice(),
+        }
+    }
+
+    /// The elements, row-major, to be written. The array gets storage of its own first, where others share it or there is one
+    /// value for all elements.
+    ///
+    /// # Panics
+    ///
+    /// When there is no memory for that.
+    #[track_caller]
+    pub fn as_slice_mut(&mut self) -> &mut [E] {
+        let data = E::unwrap_mut(&mut self.array).expect("the element type that the tensor's type says");
+        available(data.own_slice(), || "as_slice_mut".into())
+    }
+
     /// The element at a position, or `None` outside.
     pub fn element(&self, position: &[usize]) -> Option<E> {
         let shape: Shape = self.shape();
@@ -119,6 +149,23 @@ impl<E: Element, const N: usize, const M: usize> From<[[E; M]; N]> for Tensor<Co
     #[track_caller]
     fn from(rows: [[E; M]; N]) -> Self {
         Tensor::wrap(Array::from_vec(&[N, M], rows.into_iter().flatten().collect()))
+    }
+}
+
+/// Rows of elements.
+///
+/// # Panics
+///
+/// When a row has another length than the first, which is named with both.
+impl<E: Element> From<Vec<Vec<E>>> for Tensor<Concrete, E, crate::tensor::R2> {
+    #[track_caller]
+    fn from(rows: Vec<Vec<E>>) -> Self {
+        let columns = rows.first().map_or(0, Vec::len);
+        if let Some((at, row)) = rows.iter().enumerate().find(|(_, row)| row.len() != columns) {
+            let problem = format!("row {at} has {} elements, but row 0 has {columns}", row.len());
+            return super::apply::fail("from", problem, &[rows.len(), columns]);
+        }
+        Tensor::wrap(Array::from_vec(&[rows.len(), columns], rows.into_iter().flatten().collect()))
     }
 }
 
