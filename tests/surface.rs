@@ -31,6 +31,8 @@ fn panic_of<T>(f: impl FnOnce() -> T) -> String {
     }
 }
 
+#[path = "surface/arithmetic.rs"]
+mod arithmetic;
 #[path = "surface/batches.rs"]
 mod batches;
 #[path = "surface/binders.rs"]

@@ -69,6 +69,57 @@ fn is_skipped(field: &syn::Field) -> Result<bool> {
     Ok(skipped)
 }
 
+/// Whether a type is marked `#[tree(arithmetic)]`.
+fn has_arithmetic(input: &DeriveInput) -> Result<bool> {
+    let mut found = false;
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("tree")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("arithmetic") {
+                found = true;
+                return Ok(());
+            }
+            Err(meta.error("the only attribute of a tree is `#[tree(arithmetic)]`"))
+        })?;
+    }
+    Ok(found)
+}
+
+/// The operators of a tree `own`, over `algebra`, with these generic parameters and bounds: those of `TreeArithmetic`.
+fn operators(own: &TokenStream, algebra: &Ident, parameters: &[TokenStream], bounds: &TokenStream) -> TokenStream {
+    let arithmetic = quote!(::deltaray::tensor::TreeArithmetic::<#algebra>);
+    let operator = |of: &TokenStream, name: &str, method: &str, right: Option<&TokenStream>, value: TokenStream| {
+        let (name, method) = (format_ident!("{name}"), format_ident!("{method}"));
+        let (argument, parameter) = match right {
+            Some(right) => (quote!(<#right>), quote!(, __right: #right)),
+            None => (TokenStream::new(), TokenStream::new()),
+        };
+        quote! {
+            #[automatically_derived]
+            impl<#(#parameters),*> ::core::ops::#name #argument for #of #bounds {
+                type Output = #own;
+                #[track_caller]
+                fn #method(self #parameter) -> #own {
+                    #value
+                }
+            }
+        }
+    };
+    let (value, reference, number) = (own.clone(), quote!(&#own), quote!(f64));
+    let mut all = TokenStream::new();
+    for (of, left) in [(&value, quote!(&self)), (&reference, quote!(self))] {
+        for (right, other) in [(&value, quote!(&__right)), (&reference, quote!(__right))] {
+            all.extend(operator(of, "Add", "add", Some(right), quote!(#arithmetic::plus(#left, #other))));
+            all.extend(operator(of, "Sub", "sub", Some(right), quote!(#arithmetic::minus(#left, #other))));
+        }
+        all.extend(operator(of, "Neg", "neg", None, quote!(#arithmetic::negated(#left))));
+        all.extend(operator(of, "Mul", "mul", Some(&number), quote!(#arithmetic::scaled(#left, __right))));
+    }
+    for (right, other) in [(&value, quote!(&__right)), (&reference, quote!(__right))] {
+        all.extend(operator(&number, "Mul", "mul", Some(right), quote!(#arithmetic::scaled(#other, self))));
+    }
+    all
+}
+
 /// The implementations of `Tree` and `Family`.
 pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
     // The one form of a struct, or the variants of an enum.
@@ -252,8 +303,15 @@ pub fn derive(input: &DeriveInput) -> Result<TokenStream> {
         quote!(#name<#(#arguments),*>)
     };
     let at = structure(&concrete, &first.to_token_stream());
+    let operators = match (has_arithmetic(input)?, &algebra) {
+        (false, _) => TokenStream::new(),
+        (true, Some(algebra)) => operators(&own, algebra, &tree_parameters, &tree_where),
+        (true, None) => return Err(Error::new(name.span(), "a tree without arrays has no arithmetic")),
+    };
 
     Ok(quote! {
+        #operators
+
         #[automatically_derived]
         impl<#(#tree_parameters),*> #library::tensor::Tree<#over> for #own #tree_where {
             type Family = #family;

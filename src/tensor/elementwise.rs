@@ -56,6 +56,8 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         exp2 Exp2;
         /// exp(x) − 1, exact near 0.
         expm1 Expm1;
+        /// [`expm1`](Tensor::expm1), by its name of `f64`.
+        exp_m1 Expm1;
         /// Natural logarithm.
         ln Ln;
         /// Logarithm to base 2.
@@ -64,6 +66,8 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         log10 Log10;
         /// ln(1 + x), exact near 0.
         ln1p Ln1p;
+        /// [`ln1p`](Tensor::ln1p), by its name of `f64`.
+        ln_1p Ln1p;
         /// Sine, of radians.
         sin Sin;
         /// Cosine, of radians.
@@ -129,6 +133,8 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         /// This array raised to the power of the other; at an exponent of 0 the derivative in the base is 0, at a base of
         /// 0 that in the exponent.
         pow Pow Pow;
+        /// [`pow`](Tensor::pow), by its name of `f64`.
+        powf Pow Pow;
         /// The angle of the point (other, self), in radians.
         atan2 Atan2 Atan2;
         /// √(self² + other²), without overflow; both derivatives at (0, 0) are 0.

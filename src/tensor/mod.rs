@@ -6,6 +6,7 @@
 //! eager ones panic at the user's line, a staged one records the error.
 
 pub(crate) mod apply;
+mod arithmetic;
 mod associative;
 #[doc(hidden)]
 pub mod attribute;
@@ -19,6 +20,7 @@ mod cumulative;
 mod element;
 mod elementwise;
 mod index;
+mod maps;
 mod moving;
 mod operators;
 mod outline;
@@ -40,6 +42,7 @@ mod write;
 
 pub use crate::term::Checkpoints;
 pub(crate) use apply::{broadcast_shape, check_axis, refuse};
+pub use arithmetic::TreeArithmetic;
 pub use associative::{
     associative_scan, associative_scan_axis, associative_scan_reverse, associative_scan_reverse_axis, fold,
     fold_reverse, iterate, reduce, reduce_axis,

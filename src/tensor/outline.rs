@@ -1,7 +1,7 @@
 //! The outline of a tree: what of its structure the type does not say, and where its arrays are.
 
 /// One step of a walk over a tree, in the order of fields and positions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     /// How many parts a `Vec` or an `Option` has.
     Length(usize),
@@ -11,6 +11,8 @@ enum Step {
     Field(&'static str),
     /// Into a part of a `Vec` or a Rust array.
     Position(usize),
+    /// Into what a map has under a name.
+    Key(Box<str>),
     /// Into a part of a tuple.
     Part(usize),
     /// Into what is fixed.
@@ -25,6 +27,7 @@ impl Step {
     fn name(&self) -> Option<String> {
         match self {
             Step::Field(name) => Some(name.to_string()),
+            Step::Key(name) => Some(name.to_string()),
             Step::Position(position) | Step::Part(position) => Some(position.to_string()),
             Step::Length(_) | Step::Variant(_) | Step::Fixed | Step::Leave | Step::Array => None,
         }
@@ -61,6 +64,11 @@ impl Outline {
         self.within(Step::Field(name), inside);
     }
 
+    /// What a map has under a name.
+    pub fn key(&mut self, name: &str, inside: impl FnOnce(&mut Outline)) {
+        self.within(Step::Key(name.into()), inside);
+    }
+
     /// What is inside the part at this position of a list.
     pub fn position(&mut self, position: usize, inside: impl FnOnce(&mut Outline)) {
         self.within(Step::Position(position), inside);
@@ -87,9 +95,9 @@ impl Outline {
     pub fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
         let mut walk = Walk::default();
-        for &step in &self.steps {
-            if step == Step::Array {
-                let field = walk.path.iter().any(|step| matches!(step, Step::Field(_)));
+        for step in &self.steps {
+            if *step == Step::Array {
+                let field = walk.path.iter().any(|step| matches!(step, Step::Field(_) | Step::Key(_)));
                 names.push(if field { walk.name() } else { String::new() });
             }
             walk.take(step);
@@ -101,8 +109,8 @@ impl Outline {
     pub(crate) fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         let mut walk = Walk::default();
-        for &step in &self.steps {
-            if step == Step::Array {
+        for step in &self.steps {
+            if *step == Step::Array {
                 let names: Vec<String> = walk.path.iter().filter_map(Step::name).collect();
                 paths.push(names.join("."));
             }
@@ -121,9 +129,9 @@ impl Outline {
     pub(crate) fn arguments(&self) -> Vec<(usize, String)> {
         let mut places = Vec::new();
         let mut walk = Walk::default();
-        for &step in &self.steps {
-            if step == Step::Array {
-                let path: Vec<&Step> = walk.path.iter().filter(|&&step| step != Step::Fixed).collect();
+        for step in &self.steps {
+            if *step == Step::Array {
+                let path: Vec<&Step> = walk.path.iter().filter(|step| **step != Step::Fixed).collect();
                 let (argument, inside) = match path[..] {
                     [Step::Part(argument), ref inside @ ..] => (*argument, inside),
                     _ => (0, &path[..]),
@@ -140,8 +148,8 @@ impl Outline {
     pub(crate) fn fixed_arrays(&self) -> Vec<bool> {
         let mut fixed = Vec::new();
         let mut walk = Walk::default();
-        for &step in &self.steps {
-            if step == Step::Array {
+        for step in &self.steps {
+            if *step == Step::Array {
                 fixed.push(walk.path.contains(&Step::Fixed));
             }
             walk.take(step);
@@ -156,13 +164,14 @@ impl Outline {
             return None;
         }
         let mut walk = Walk::default();
-        for (at, &step) in self.steps.iter().enumerate() {
+        for (at, step) in self.steps.iter().enumerate() {
             match other.steps.get(at) {
-                Some(&found) if found == step => walk.take(step),
+                Some(found) if found == step => walk.take(step),
                 Some(found) => {
                     let difference = match (found, step) {
                         (Step::Length(1), Step::Length(expected)) => format!("1 part instead of {expected}"),
                         (Step::Length(found), Step::Length(expected)) => format!("{found} parts instead of {expected}"),
+                        (Step::Key(found), Step::Key(expected)) => format!("`{found}` instead of `{expected}`"),
                         (Step::Variant(found), Step::Variant(expected)) => format!("`{found}` instead of `{expected}`"),
                         _ => break,
                     };
@@ -183,10 +192,12 @@ struct Walk {
 }
 
 impl Walk {
-    fn take(&mut self, step: Step) {
+    fn take(&mut self, step: &Step) {
         match step {
             Step::Length(_) | Step::Variant(_) | Step::Array => {}
-            Step::Field(_) | Step::Position(_) | Step::Part(_) | Step::Fixed => self.path.push(step),
+            Step::Field(_) | Step::Key(_) | Step::Position(_) | Step::Part(_) | Step::Fixed => {
+                self.path.push(step.clone());
+            }
             Step::Leave => {
                 let left = self.path.pop();
                 debug_assert!(left.is_some(), "what is left was entered");
@@ -196,7 +207,7 @@ impl Walk {
 
     fn name(&self) -> String {
         // Parts of a tuple are named inside of fields and lists only.
-        let unnamed = |step: &&Step| !matches!(step, Step::Field(_) | Step::Position(_));
+        let unnamed = |step: &&Step| !matches!(step, Step::Field(_) | Step::Key(_) | Step::Position(_));
         let names: Vec<String> = self.path.iter().skip_while(unnamed).filter_map(Step::name).collect();
         names.join(".")
     }

@@ -1,0 +1,160 @@
+//! Arithmetic on whole trees, by their floats.
+
+use crate::algebra::Algebra;
+use crate::concrete::{self, ReportedAt};
+use crate::operation::{Binary, Unary};
+use crate::shape::{Type, Value};
+use crate::tensor::{Family, Float, RDyn, Scalar, Tensor, Tree, check_same_trees, refuse};
+use std::panic::Location;
+
+/// Trees as vectors: sums, multiples, products and norms, by all of their floats. Integers and truth values stay as they are in
+/// the first operand.
+///
+/// A struct with `#[derive(Tree)]` and `#[tree(arithmetic)]` has these as operators: `&a + &b`, `&a - &b`, `-&a`, `2.0 * &a`,
+/// `&a * 2.0`, of values and of references.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// #[derive(Tree)]
+/// #[tree(arithmetic)]
+/// struct Line<A: Algebra> {
+///     slope: Vector<A, f64>,
+///     offset: Scalar<A, f64>,
+/// }
+///
+/// let line = Line { slope: Vector::from(vec![3.0, 0.0]), offset: scalar(4.0) };
+/// let next: Line<Concrete> = &line - 0.5 * &line;
+/// assert_eq!((next.slope.to_vec(), next.offset.item()), (vec![1.5, 0.0], 2.0));
+/// assert_eq!(line.norm::<f64>().item(), 5.0);
+/// assert_eq!(line.dot::<f64>(&next).item(), 12.5);
+/// let tuple = (scalar::<Concrete, f64>(1.0), scalar::<Concrete, f64>(2.0)).scaled(3.0);
+/// assert_eq!((tuple.0.item(), tuple.1.item()), (3.0, 6.0));
+/// ```
+pub trait TreeArithmetic<A: Algebra>: Tree<A> {
+    /// The sum of two trees.
+    ///
+    /// # Panics
+    ///
+    /// When they differ in structure or shapes; staged, that is recorded instead.
+    #[track_caller]
+    fn plus(&self, other: &Self) -> Self {
+        combined("plus", self, other, &|a, b| A::binary(Binary::Add, a, b))
+    }
+
+    /// The difference of two trees.
+    ///
+    /// # Panics
+    ///
+    /// As [`TreeArithmetic::plus`].
+    #[track_caller]
+    fn minus(&self, other: &Self) -> Self {
+        combined("minus", self, other, &|a, b| A::binary(Binary::Sub, a, b))
+    }
+
+    /// All floats times a number.
+    #[track_caller]
+    fn scaled(&self, factor: f64) -> Self {
+        let _place = ReportedAt::caller();
+        changed(self, &|array| {
+            // One value for all elements takes no memory.
+            let factor = concrete::Array::full(&A::shape(&array), Value::from_f64(A::dtype(&array), factor));
+            A::binary(Binary::Mul, array, A::constant(factor))
+        })
+    }
+
+    /// All floats with the other sign.
+    #[track_caller]
+    fn negated(&self) -> Self {
+        let _place = ReportedAt::caller();
+        changed(self, &|array| A::unary(Unary::Neg, array))
+    }
+
+    /// The tree of what a function makes of each array of floats of `E`, which keeps its shape. Other arrays stay as they are.
+    ///
+    /// # Panics
+    ///
+    /// When a result has another rank.
+    #[track_caller]
+    fn map<E: Float>(&self, f: impl Fn(Tensor<A, E, RDyn>) -> Tensor<A, E, RDyn>) -> Self {
+        let _place = ReportedAt::caller();
+        changed(self, &|array| match Tensor::from_array(array.clone()) {
+            Some(tensor) => f(tensor).into_array(),
+            None => array,
+        })
+    }
+
+    /// The tree of what a function makes of each two arrays of floats of `E` of the two trees. Other arrays stay as they are in the
+    /// first.
+    ///
+    /// # Panics
+    ///
+    /// As [`TreeArithmetic::plus`], and when a result has another rank.
+    #[track_caller]
+    fn zip_with<E: Float>(
+        &self,
+        other: &Self,
+        f: impl Fn(Tensor<A, E, RDyn>, Tensor<A, E, RDyn>) -> Tensor<A, E, RDyn>,
+    ) -> Self {
+        combined("zip_with", self, other, &|a, b| match Tensor::from_array(a.clone()).zip(Tensor::from_array(b)) {
+            Some((left, right)) => f(left, right).into_array(),
+            None => a,
+        })
+    }
+
+    /// The sum of the products of all floats, as `E`.
+    ///
+    /// # Panics
+    ///
+    /// As [`TreeArithmetic::plus`].
+    #[track_caller]
+    fn dot<E: Float>(&self, other: &Self) -> Scalar<A, E> {
+        let _place = ReportedAt::caller();
+        let flat = |tree: &Self| crate::tensor::flatten::<A, E>(&floats::<A, Self>(tree));
+        if let Err(problem) = check_same_trees(self, other) {
+            let problem = format!("the trees differ: {problem}");
+            return Tensor::wrap(refuse::<A>("dot", problem, &[Type::scalar(E::DTYPE)], Location::caller()).remove(0));
+        }
+        flat(self).dot(&flat(other))
+    }
+
+    /// The Euclidean norm of all floats, as `E`; its derivative at zero is that of the square root there, infinite or NaN.
+    #[track_caller]
+    fn norm<E: Float>(&self) -> Scalar<A, E> {
+        self.dot::<E>(self).sqrt()
+    }
+}
+
+impl<A: Algebra, T: Tree<A>> TreeArithmetic<A> for T {}
+
+/// The arrays of floats.
+fn floats<A: Algebra, T: Tree<A>>(tree: &T) -> Vec<A::Array> {
+    tree.leaves().into_iter().filter(|array| A::dtype(array).is_float()).collect()
+}
+
+/// The tree with other floats.
+fn changed<A: Algebra, T: Tree<A>>(tree: &T, f: &dyn Fn(A::Array) -> A::Array) -> T {
+    let of = |array: A::Array| if A::dtype(&array).is_float() { f(array) } else { array };
+    T::Family::rebuild::<A, A>(tree, &mut tree.leaves().into_iter().map(of))
+}
+
+/// The tree of what a function makes of the floats of two.
+#[track_caller]
+fn combined<A: Algebra, T: Tree<A>>(
+    operation: &str,
+    left: &T,
+    right: &T,
+    f: &dyn Fn(A::Array, A::Array) -> A::Array,
+) -> T {
+    let _place = ReportedAt::caller();
+    if let Err(problem) = check_same_trees(left, right) {
+        let arrays = refuse::<A>(operation, format!("the trees differ: {problem}"), &left.types(), Location::caller());
+        return T::Family::rebuild::<A, A>(left, &mut arrays.into_iter());
+    }
+    let mut others = right.leaves().into_iter();
+    let of = |array: A::Array| match others.next() {
+        Some(other) if A::dtype(&array).is_float() => f(array, other),
+        _ => array,
+    };
+    T::Family::rebuild::<A, A>(left, &mut left.leaves().into_iter().map(of))
+}

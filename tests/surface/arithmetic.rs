@@ -1,0 +1,121 @@
+//! Arithmetic on trees, and maps of arrays by name.
+
+use super::*;
+use std::collections::{BTreeMap, HashMap};
+
+#[derive(Tree)]
+#[tree(arithmetic)]
+struct Network<A: Algebra> {
+    layers: Vec<(Matrix<A, f64>, Vector<A, f64>)>,
+    scale: Option<Scalar<A, f64>>,
+    positions: Vector<A, i64>,
+}
+
+fn network(seed: f64) -> Network<C> {
+    let matrix = |n: usize, m: usize| {
+        Matrix::from_elements((n, m), (0..n * m).map(|at| (at as f64 + seed).sin()).collect::<Vec<_>>())
+    };
+    let layer = |n, m| (matrix(n, m), Vector::from(vec![seed; m]));
+    Network { layers: vec![layer(2, 3), layer(3, 1)], scale: Some(scalar(seed)), positions: vec![1, 2].into() }
+}
+
+fn numbers(tree: &Network<C>) -> Vec<f64> {
+    tree.leaves().iter().filter_map(|array| array.to_vec::<f64>()).flatten().collect()
+}
+
+#[test]
+fn trees_are_added_and_scaled_by_their_floats() {
+    let (a, b) = (network(0.5), network(2.0));
+    let (x, y) = (numbers(&a), numbers(&b));
+    let pairs = |f: fn(f64, f64) -> f64| x.iter().zip(&y).map(|(a, b)| f(*a, *b)).collect::<Vec<_>>();
+    for (found, f) in [
+        (&a + &b, (|a, b| a + b) as fn(f64, f64) -> f64),
+        (&a - &b, |a, b| a - b),
+        (-&a, |a, _| -a),
+        (2.0 * &a, |a, _| 2.0 * a),
+        (&a * 0.5, |a, _| a * 0.5),
+        (network(0.5) - 0.1 * network(2.0), |a, b| a - 0.1 * b),
+        (&a + network(2.0), |a, b| a + b),
+        (network(0.5) + &b, |a, b| a + b),
+        (a.map(|x: TensorD<_, f64>| x.sin()), |a, _| a.sin()),
+        (a.zip_with(&b, |x: TensorD<_, f64>, y| x * y), |a, b| a * b),
+    ] {
+        approx::assert_relative_eq!(&numbers(&found)[..], &pairs(f)[..], max_relative = 1e-15);
+        // Positions stay as they are.
+        assert_eq!(found.positions.to_vec(), [1, 2]);
+    }
+    let dot: f64 = pairs(|a, b| a * b).iter().sum();
+    approx::assert_relative_eq!(a.dot::<f64>(&b).item(), dot, max_relative = 1e-14);
+    let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    approx::assert_relative_eq!(a.norm::<f64>().item(), norm, max_relative = 1e-14);
+    assert_eq!(a.norm::<f32>().item(), norm as f32);
+}
+
+#[test]
+fn tuples_and_lists_have_the_methods() {
+    let a = (vec![scalar::<C, f32>(1.0), scalar(2.0)], Vector::<C, f64>::from(vec![3.0]));
+    let b = a.plus(&a.scaled(2.0)).minus(&a).negated();
+    assert_eq!((b.0[1].item(), b.1.to_vec()), (-4.0, vec![-6.0]));
+    assert_eq!(a.dot::<f64>(&a).item(), 14.0);
+    let empty: Vec<Vector<C, f64>> = Vec::new();
+    assert_eq!(empty.plus(&empty).len(), 0);
+    assert_eq!(empty.norm::<f64>().item(), 0.0);
+}
+
+#[test]
+fn steps_of_an_optimiser_are_a_line_also_when_staged() {
+    #[derive(Tree)]
+    #[tree(arithmetic)]
+    struct Line<A: Algebra> {
+        slope: Scalar<A, f64>,
+        offset: Scalar<A, f64>,
+    }
+    fn loss<A: Algebra>(line: &Line<A>) -> Scalar<A, f64> {
+        (&line.slope - 2.0).powi(2) + (&line.offset - 1.0).powi(2)
+    }
+    fn step<A: Algebra>(line: &Line<A>) -> Line<A> {
+        line - 0.25 * grad(loss, line)
+    }
+    let line = Line { slope: scalar(0.0), offset: scalar(0.0) };
+    let staged = stage(step, &line).unwrap();
+    for next in [step(&line), staged.call(&line).unwrap()] {
+        assert_eq!((next.slope.item(), next.offset.item()), (1.0, 0.5));
+    }
+}
+
+#[test]
+fn trees_that_differ_are_named_at_the_users_line() {
+    let (a, mut b) = (network(0.5), network(2.0));
+    b.layers.pop();
+    let text = panic_of(|| &a + &b);
+    assert!(text.starts_with("plus: the trees differ: a tree of 6 arrays and one of 4"), "{text}");
+    assert!(text.contains("arithmetic.rs:"), "{text}");
+    let text = panic_of(|| a.dot::<f64>(&b));
+    assert!(text.starts_with("dot: the trees differ:") && text.contains("arithmetic.rs:"), "{text}");
+}
+
+#[test]
+fn maps_by_name_are_trees_in_the_order_of_their_names() {
+    fn loss<A: Algebra>(x: &HashMap<String, Vector<A, f64>>) -> Scalar<A, f64> {
+        x["slopes"].powi(2).sum() + 3.0 * x["offsets"].sum()
+    }
+    let x: HashMap<String, Vector<C, f64>> =
+        [("slopes".to_string(), vec![1.0, 2.0].into()), ("offsets".to_string(), vec![5.0].into())].into();
+    let expected = (vec![2.0, 4.0], vec![3.0]);
+    let staged = stage(loss, &x).unwrap().grad().unwrap();
+    for found in [grad(loss, &x), staged.call(&x).unwrap()] {
+        assert_eq!((found["slopes"].to_vec(), found["offsets"].to_vec()), expected);
+    }
+    assert!(staged.to_string().contains("(offsets: f64[1], slopes: f64[2])"), "{staged}");
+    // Another name is another structure.
+    let other: HashMap<String, Vector<C, f64>> =
+        [("slope".to_string(), vec![1.0, 2.0].into()), ("offsets".to_string(), vec![5.0].into())].into();
+    let error = staged.call(&other).unwrap_err().to_string();
+    assert!(error.contains("`slope` instead of `slopes`"), "{error}");
+
+    let sorted: BTreeMap<String, Vector<C, f64>> = x.clone().into_iter().collect();
+    let flat = ravel::<C, f64, _>(&sorted);
+    assert_eq!((flat.0.to_vec(), ravel::<C, f64, _>(&x).0.to_vec()), (vec![5.0, 1.0, 2.0], vec![5.0, 1.0, 2.0]));
+    let rebuilt = flat.1.tree::<C, f64>(&flat.0);
+    assert_eq!(rebuilt["slopes"].to_vec(), [1.0, 2.0]);
+}
