@@ -41,7 +41,9 @@ pub trait Family: Sized + 'static {
     note = "trees are tensors, tuples, `Vec`, `Option`, `Box` and Rust arrays of trees, and structs and enums with `#[derive(Tree)]`",
     note = "a field that holds no arrays, or plain ones in a struct over another algebra, is marked `#[tree(skip)]`",
     note = "a closure results in arrays of the algebra of its parameter: what comes from outside enters by `lift()` \
-            under `grad` and `vjp`, by `lift_forward()` under `jvp`, plain arrays by `constant`"
+            under `grad` and `vjp`, by `lift_forward()` under `jvp`, plain arrays by `constant`",
+    note = "a closure is for one algebra, that of its first use: what is called, differentiated and staged in turn is a generic \
+            `fn`, or a struct that implements `ArrayFn`"
 )]
 pub trait Tree<A: Algebra>: Sized + 'static {
     /// The structure over every algebra.

@@ -58,3 +58,32 @@ impl<F: ArrayFn<In = (Vector<Concrete, f64>, Vector<Concrete, f64>), Out = Scala
         (a * b).sum()
     }
 }
+
+/// Variables that are operands of methods were moved, and gone when they were used again.
+#[differentiable]
+fn operands_of_methods(x: Vector<f64>, v: Vector<f64>) -> Scalar<f64> {
+    let w = v * 2.0;
+    let a = x.atan2(w);
+    let (b, c) = (w.hypot(x), w.max(a));
+    let is_less = a.lt(b);
+    let chosen = is_less.select(a, b);
+    let both = a.append(0, b);
+    w.dot(a) + w.mul_add(b, c).sum() + chosen.abs().pow(w).sum() + both.sum() + is_less.select(c, w).sum()
+}
+
+#[test]
+fn methods_leave_their_operands_where_they_are() {
+    let (x, v) = (Vector::from(vec![0.5, -1.0]), Vector::from(vec![0.25, 2.0]));
+    let expected: f64 = [(0.5f64, 0.25f64), (-1.0, 2.0)]
+        .into_iter()
+        .map(|(x, v)| {
+            let w = v * 2.0;
+            let a = x.atan2(w);
+            let (b, c) = (w.hypot(x), w.max(a));
+            let (chosen, other) = if a < b { (a, c) } else { (b, w) };
+            w * a + (w * b + c) + chosen.abs().powf(w) + a + b + other
+        })
+        .sum();
+    approx::assert_relative_eq!(operands_of_methods(&x, &v).item(), expected, max_relative = 1e-14);
+    check_grad(&operands_of_methods {}, &(x, v), &CheckGrad::default()).unwrap();
+}

@@ -140,6 +140,34 @@ const KEEPING: [&str; 7] = ["push", "push_back", "push_front", "insert", "fold",
 /// Methods that take literals as operands, and that plain numbers don't have.
 const OF_OPERANDS: [&str; 10] = ["pow", "xlogy", "logaddexp", "select", "lt", "le", "gt", "ge", "equal", "not_equal"];
 
+/// Methods whose arrays are operands, as those of operators are: a variable among them is left where it is.
+const BORROWING: [&str; 24] = [
+    "append",
+    "atan2",
+    "dot",
+    "equal",
+    "floor_div",
+    "ge",
+    "gt",
+    "hypot",
+    "keep_zero",
+    "le",
+    "logaddexp",
+    "lt",
+    "max",
+    "min",
+    "modulo",
+    "mul_add",
+    "not_equal",
+    "outer",
+    "pow",
+    "powf",
+    "select",
+    "shift_left",
+    "shift_right",
+    "xlogy",
+];
+
 impl Rewriter<'_> {
     pub fn error(&mut self, span: Span, message: impl std::fmt::Display) {
         self.errors.push(Error::new(span, message));
@@ -186,10 +214,16 @@ impl Rewriter<'_> {
                 }
                 let operands = OF_OPERANDS.contains(&&call.method.to_string()[..]);
                 let keeps = KEEPING.contains(&&call.method.to_string()[..]);
+                let borrows = BORROWING.contains(&&call.method.to_string()[..]);
                 for argument in &mut call.args {
+                    let position = match (keeps, borrows && is_place(argument)) {
+                        (true, _) => Position::Value,
+                        (false, true) => Position::Operand,
+                        (false, false) => Position::Argument,
+                    };
                     match operands && is_literal(argument) {
                         true => self.literal(argument),
-                        false => self.rewrite(argument, if keeps { Position::Value } else { Position::Argument }),
+                        false => self.rewrite(argument, position),
                     }
                 }
             }
