@@ -19,6 +19,7 @@ mod on_device;
 pub mod program;
 mod signature;
 mod staged;
+mod stored;
 
 pub use batch::{BatchPullback, jvp_batch, vjp_batch, vmap, vmap_axes};
 pub use check::{CheckGrad, check_grad};
@@ -37,3 +38,4 @@ pub use linear::{LinearMap, Linearized, linearize};
 pub use on_device::{CompiledForDevice, DeviceArguments, DeviceRest, OnDevice};
 pub(crate) use staged::checked_arguments;
 pub use staged::{Function, stage};
+pub use stored::{CompiledFn, Signature, StagedFn};
