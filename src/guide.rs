@@ -1,5 +1,8 @@
 //! Guides: how things work, page by page. Their programs are tests.
 
+#[doc = include_str!("../docs/first-gradient.md")]
+pub mod first_gradient {}
+
 #[doc = include_str!("../docs/tutorial.md")]
 pub mod tutorial {}
 

@@ -73,6 +73,8 @@
 //! [`derivative`] has what users call: [`grad`](derivative::grad), [`vjp`](derivative::vjp), [`jvp`](derivative::jvp),
 //! [`stage`](derivative::stage) and their relatives. `cargo run --example pipeline` shows one program after every step.
 //!
+//! [`slices`] has staged functions of a slice, for the solvers, optimisers and samplers of other crates.
+//!
 //! `kernel` lowers a program to loop nests, which the [`engine`]s run, and [`export`] writes as Rust, C and OpenCL C; it also
 //! writes programs as StableHLO, text, data and pictures. [`build`] is for build scripts.
 //!
@@ -81,6 +83,7 @@
 //!
 //! # Where to read on
 //!
+//! - [`guide::first_gradient`]: a new project, in two minutes.
 //! - [`guide::tutorial`]: from a function to trained parameters, step by step.
 //! - [`guide::attribute`]: functions as one thinks them, and what they stand for.
 //! - [`guide::loops_that_write`]: loops that change arrays in place, what they cost, and how they are differentiated.
