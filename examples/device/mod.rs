@@ -56,7 +56,7 @@ impl Device {
         profile: bool,
     ) -> deltaray::Result<Prepared<I, O, F>> {
         Ok(match self {
-            Device::Interpreter => Prepared::Interpreted(program),
+            Device::Interpreter => Prepared::Interpreted(Box::new(program)),
             Device::Cpu => Prepared::OnCpu(Box::new(program.compile(Cpu::default().profile(profile))?)),
             #[cfg(feature = "opencl")]
             Device::OpenCl(name) => {
@@ -75,7 +75,7 @@ impl Device {
 
 /// A program where it runs.
 pub enum Prepared<I: Family, O: Family, F: Family> {
-    Interpreted(Function<I, O, F>),
+    Interpreted(Box<Function<I, O, F>>),
     OnCpu(Box<Compiled<I, O>>),
     #[cfg(feature = "opencl")]
     OnDevice(Box<CompiledForDevice<I, O>>),

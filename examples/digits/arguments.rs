@@ -18,7 +18,7 @@ usage: cargo run --release --example digits -- [options]
   --curve PATH       the SVG file for the learning curve; target/digits.svg unless given
   --print-gradient   prints the program that computes loss and gradient, and stops
   --device WHERE     interpreter, cpu (compiled), opencl (the first device), or opencl:NAME, which is part of a
-                     device's name, or one of gpu, cpu and accelerator; interpreter unless given
+                     device's name, or one of gpu, cpu and accelerator; cpu unless given
   --threads N        accepted and ignored: the interpreter has one thread, and what is compiled all that there are
   --help             prints this
 ";
@@ -47,7 +47,7 @@ impl Arguments {
             seeds: 1,
             data: None,
             curve: None,
-            device: Device::Interpreter,
+            device: Device::Cpu,
             print_gradient: false,
             help: false,
         };

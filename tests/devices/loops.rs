@@ -57,7 +57,7 @@ fn a_loop_with_a_condition_waits_once_for_many_steps() {
     let compiled = staged.compile(by_the_host()).unwrap();
     for steps in STEPS {
         let n = scalar(steps as f64);
-        let expected = staged.call((&x, &n)).unwrap();
+        let expected = staged.interpret((&x, &n)).unwrap();
         compiled.call((&x, &scalar(1000.0))).unwrap();
         for again in [false, true] {
             let (found, waited) = counted(compiled.program(), || compiled.call((&x, &n)));
@@ -78,7 +78,7 @@ fn check_derivatives(checkpoints: Checkpoints, passes: usize) {
         let compiled = staged.compile(by_the_host()).unwrap();
         for steps in STEPS {
             let n = scalar(steps as f64);
-            let (value, slope) = staged.call((&x, &n)).unwrap();
+            let (value, slope) = staged.interpret((&x, &n)).unwrap();
             let ((found, found_slope), waited) = counted(compiled.program(), || compiled.call((&x, &n)));
             let what = format!("{steps} steps with {checkpoints:?}");
             assert_near(&[found.item()], &[value.item()], &what);
@@ -94,7 +94,7 @@ fn check_derivatives(checkpoints: Checkpoints, passes: usize) {
     let compiled = second.compile(by_the_host()).unwrap();
     for steps in STEPS {
         let n = scalar(steps as f64);
-        let expected = second.call((&x, &n)).unwrap();
+        let expected = second.interpret((&x, &n)).unwrap();
         let found = compiled.call((&x, &n)).unwrap();
         let largest = expected.to_vec().iter().fold(1.0f64, |largest, x| largest.max(x.abs()));
         let what = format!("second derivative of {steps} steps with {checkpoints:?}");
@@ -163,12 +163,12 @@ fn loops_and_conditionals_in_loops() {
     assert!(of_item.program().kernels() < of_host.program().kernels(), "{of_item}");
     for bound in [-1.0, 1.0, 20.0, 50.0] {
         let bound = scalar(bound);
-        let expected = function.call((&x, &bound)).unwrap().item();
+        let expected = function.interpret((&x, &bound)).unwrap().item();
         assert_near(&[of_host.call((&x, &bound)).unwrap().item()], &[expected], "the host's");
         assert_near(&[of_item.call((&x, &bound)).unwrap().item()], &[expected], "one item's");
         assert_eq!(of_item.program().transfers().waits, 0);
         assert!(of_host.program().transfers().waits > 0);
-        let (_, slope) = derivative.call((&x, &bound)).unwrap();
+        let (_, slope) = derivative.interpret((&x, &bound)).unwrap();
         for compiled in [&host_slope, &item_slope] {
             let (value, found) = compiled.call((&x, &bound)).unwrap();
             assert_near(&[value.item()], &[expected], "the value with its derivative");
@@ -193,7 +193,7 @@ fn a_loop_of_small_steps_is_one_kernel() {
     }
     let x = some(1000);
     let function = stage(recurrence, &x).unwrap();
-    let (last, all) = function.call(&x).unwrap();
+    let (last, all) = function.interpret(&x).unwrap();
     let compiled = function.compile(OpenCl::default()).unwrap();
     assert_eq!(compiled.program().kernels(), 1, "{compiled}");
     let by_host = function.compile(by_the_host()).unwrap();

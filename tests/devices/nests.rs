@@ -27,7 +27,7 @@ fn reductions_are_shared_in_all_ways() {
         let elements = (0..rows * columns).map(|at| (at as f64 * 0.37).sin()).collect();
         let x = Matrix::from_elements([rows, columns], elements);
         let staged = stage(reductions, &x).unwrap();
-        let expected = staged.call(&x).unwrap();
+        let expected = staged.interpret(&x).unwrap();
         for options in [shared(), OpenCl::default(), OpenCl::default().written_for(DeviceKind::Gpu)] {
             let compiled = staged.compile(options).unwrap();
             let found = compiled.call(&x).unwrap();
@@ -70,7 +70,7 @@ fn sums_by_computed_positions_come_to_all_of_their_elements() {
     let at = Vector::from((0..count).map(|at| i64::from(at) * i64::from(at) % 11 - 2).collect::<Vec<i64>>());
     let rows = Matrix::from_elements([2000, 5], (0..10_000).map(|at| (at % 50) as f32).collect());
     let staged = stage(scatters, (&x, &at, &rows)).unwrap();
-    let expected = staged.call((&x, &at, &rows)).unwrap();
+    let expected = staged.interpret((&x, &at, &rows)).unwrap();
     let alone = OpenCl::default().written_for(DeviceKind::Cpu);
     // Work items of a device at the same time exchange numbers atomically, where their order may be any.
     let all = [(alone, false), (shared(), true), (shared().deterministic(), false)];
@@ -108,7 +108,7 @@ fn integers_are_added_by_functions_of_the_device_and_wrap() {
         (50_000, &["atomic_add((volatile __global", "atom_add((volatile __global"]),
     ] {
         let staged = stage(|(x, y, at)| (x.scatter(at, [places]), y.scatter(at, [places])), (&x, &y, &at)).unwrap();
-        let expected = staged.call((&x, &y, &at)).unwrap();
+        let expected = staged.interpret((&x, &y, &at)).unwrap();
         let compiled = staged.compile(shared()).unwrap();
         let source = compiled.program().source();
         for function in functions {
@@ -136,7 +136,7 @@ fn kernels_of_more_arrays_than_a_device_takes_are_several() {
     let all: Vec<Vector<Concrete, f64>> =
         (0..150).map(|at| Vector::from(vec![f64::from(at), 1.0, f64::from(at) * 0.1])).collect();
     let staged = stage(sum_of_many, &all).unwrap();
-    let expected = staged.call(&all).unwrap();
+    let expected = staged.interpret(&all).unwrap();
     for options in [of_few_arrays(), of_few_arrays().written_for(DeviceKind::Gpu).least_steps(1)] {
         let compiled = staged.compile(options).unwrap();
         assert!(compiled.program().kernels() > 2);
@@ -158,7 +158,7 @@ fn reductions_of_more_arrays_than_a_device_takes_are_several_kernels() {
     }
     let all: Vec<Vector<Concrete, f64>> = (0..150).map(|at| Vector::from(vec![f64::from(at), 1.0, 0.5])).collect();
     let staged = stage(many_sums, &all).unwrap();
-    let expected = staged.call(&all).unwrap();
+    let expected = staged.interpret(&all).unwrap();
     let compiled = staged.compile(of_few_arrays()).unwrap();
     assert!(compiled.program().kernels() > 2);
     for (found, expected) in compiled.call(&all).unwrap().iter().zip(&expected) {
@@ -183,7 +183,7 @@ fn groups_take_no_more_local_memory_than_there_is() {
     let at = Vector::from((0..3000).map(|at| at * 7919 % 50).collect::<Vec<i64>>());
     let rows = Matrix::from_elements([60, 70], (0..4200).map(|at| (at % 50) as f32 * 0.01).collect());
     let staged = stage(of_groups, (&x, &at, &rows)).unwrap();
-    let expected = staged.call((&x, &at, &rows)).unwrap();
+    let expected = staged.interpret((&x, &at, &rows)).unwrap();
     let mut device = OpenCl::default().device().unwrap();
     for local in [24 << 10, 4 << 10, 2 << 10] {
         device.local_memory = local;
@@ -251,7 +251,7 @@ fn functions_of_numbers_that_are_not_finite() {
     let x = Vector::from(vec![-2.0, -0.5, 0.0, 0.5, 1.0, 3.0]);
     let arguments = (x.clone(), x.cast::<f32>());
     let staged = stage(all, &arguments).unwrap();
-    let expected = staged.call(&arguments).unwrap();
+    let expected = staged.interpret(&arguments).unwrap();
     let found = staged.compile(OpenCl::default()).unwrap().call(&arguments).unwrap();
     for (found, expected) in found.leaves().iter().zip(expected.leaves()) {
         for at in 0..found.size() {
@@ -270,7 +270,7 @@ fn reductions_of_which_an_item_takes_any_number_of_steps() {
     let at = Vector::from((0..300).map(|at| at % 3).collect::<Vec<i64>>());
     let program = |(x, at): &(Matrix<_, f64>, Vector<_, i64>)| (x.sum(), x.scatter(at, [3]), x.argsort(0), x.cumsum(0));
     let staged = stage(program, (&x, &at)).unwrap();
-    let expected = staged.call((&x, &at)).unwrap();
+    let expected = staged.interpret((&x, &at)).unwrap();
     for steps in [0, usize::MAX] {
         let options = OpenCl::default().written_for(DeviceKind::Gpu).least_steps(steps);
         let found = staged.compile(options).unwrap().call((&x, &at)).unwrap();
@@ -301,7 +301,7 @@ fn kernels_that_do_the_same_are_compiled_once() {
     let [first, second, third] = [1.0, 0.5, -0.5].map(|weight| Vector::from(vec![weight, 1.0, -weight]));
     let arguments = (&first, &second, &third, &x);
     let staged = stage(layers {}.closure(), arguments).unwrap();
-    let expected = staged.call(arguments).unwrap();
+    let expected = staged.interpret(arguments).unwrap();
     for options in [OpenCl::default(), shared().single_item(0)] {
         let compiled = staged.compile(options).unwrap();
         let (program, source) = (compiled.program(), compiled.program().source());

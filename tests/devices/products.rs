@@ -126,7 +126,7 @@ pub(crate) fn compare(cases: &[Case], options: &OpenCl, kernels: &str) -> Vec<Pr
     assert!(source.contains(kernels), "no `{kernels}` in:\n{source}");
     for (program, case) in programs.iter().zip(cases) {
         let given: Vec<_> = case.inputs.iter().map(|array| program.upload(array).unwrap()).collect();
-        let expected = case.program.call(&case.inputs).unwrap();
+        let expected = case.program.interpret(&case.inputs).unwrap();
         let found = program.run(&given).unwrap_or_else(|error| panic!("{error}\n{}", case.text));
         for (expected, found) in expected.iter().zip(&found) {
             let (expected, found) = (numbers(expected), numbers(&found.download().unwrap()));
@@ -208,7 +208,7 @@ fn random_products_by_the_kernels_that_are_chosen() {
     let compiled = Program::all(&bodies, &OpenCl::default()).unwrap();
     let given: Vec<_> = inputs.iter().map(|array| compiled[0].upload(array).unwrap()).collect();
     let found = compiled[0].run(&given).unwrap()[0].download().unwrap();
-    assert_eq!(found.to_vec::<i64>(), program.call(&inputs).unwrap()[0].to_vec::<i64>());
+    assert_eq!(found.to_vec::<i64>(), program.interpret(&inputs).unwrap()[0].to_vec::<i64>());
     compare(&cases, &OpenCl::default(), "sum_of_parts");
 }
 

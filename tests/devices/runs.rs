@@ -144,7 +144,7 @@ fn threads_share_programs_and_the_device() {
     let x = Vector::from((0..1000).map(|n| f64::from(n) / 1000.0).collect::<Vec<f64>>());
     let program = |x: &Vector<_, f64>| (x.sin() + x.cos()).exp();
     let staged = stage(program, &x).unwrap();
-    let expected = staged.call(&x).unwrap().to_vec();
+    let expected = staged.interpret(&x).unwrap().to_vec();
     let (plain, measured) =
         (staged.compile(OpenCl::default()).unwrap(), staged.compile(OpenCl::default().profile(true)).unwrap());
     std::thread::scope(|scope| {

@@ -61,7 +61,7 @@ macro_rules! compare {
     ($function:expr, $options:expr, $length:expr, $places:expr, $kernels:expr) => {{
         let arguments = arguments($length, $places);
         let staged = stage($function, &arguments).unwrap();
-        let expected = staged.call(&arguments).unwrap();
+        let expected = staged.interpret(&arguments).unwrap();
         for options in $options {
             let compiled = staged.compile(options.clone()).unwrap();
             let found = compiled.call(&arguments).unwrap();
@@ -251,7 +251,7 @@ fn what_overflows_in_part_only_does_no_harm() {
     let terms: Vec<f64> = (0..600).map(|at| if at < 299 { 0.0 } else { 1.0 }).collect();
     let given = (scalar(0.0), Vector::from(factors), Vector::from(terms));
     let staged = stage(solved, (&given.0, &given.1, &given.2)).unwrap();
-    let expected = staged.call((&given.0, &given.1, &given.2)).unwrap();
+    let expected = staged.interpret((&given.0, &given.1, &given.2)).unwrap();
     assert!(expected.to_vec().iter().all(|x| x.is_finite()));
     let found = staged.compile(shared()).unwrap().call((&given.0, &given.1, &given.2)).unwrap();
     assert_close(&found.leaves(), &expected.leaves(), "factors that overflow");
@@ -259,7 +259,7 @@ fn what_overflows_in_part_only_does_no_harm() {
     let mut terms = given.2.to_vec();
     terms[400] = f64::NAN;
     let given = (given.0, given.1, Vector::from(terms));
-    let expected = staged.call((&given.0, &given.1, &given.2)).unwrap();
+    let expected = staged.interpret((&given.0, &given.1, &given.2)).unwrap();
     let found = staged.compile(shared()).unwrap().call((&given.0, &given.1, &given.2)).unwrap();
     assert_close(&found.leaves(), &expected.leaves(), "a term that is not a number");
 }
@@ -293,7 +293,7 @@ fn factors_that_are_infinite_are_told_from_those_that_overflow() {
         for a in [a.clone(), a.reverse(0)] {
             for first in [0.0, 0.5, -2.0] {
                 let first = Vector::from(vec![first; places]);
-                let expected = staged.call((&first, &a, &given.2)).unwrap();
+                let expected = staged.interpret((&first, &a, &given.2)).unwrap();
                 assert!(expected.1.to_vec().iter().any(|x| x.is_nan() || x.is_infinite()));
                 let found = compiled.call((&first, &a, &given.2)).unwrap();
                 assert_close(&found.leaves(), &expected.leaves(), "infinite factors");
@@ -322,7 +322,7 @@ fn a_scan_is_one_kernel_that_reads_its_inputs_once() {
         let (x, a, _) = arguments(length, places);
         let given = (x.sum_axis(0), a, x);
         let staged = stage(recurrence, (&given.0, &given.1, &given.2)).unwrap();
-        let expected = staged.call((&given.0, &given.1, &given.2)).unwrap();
+        let expected = staged.interpret((&given.0, &given.1, &given.2)).unwrap();
         let of = |options: &OpenCl| {
             let compiled = staged.compile(options.clone()).unwrap();
             let found = compiled.call((&given.0, &given.1, &given.2)).unwrap();
@@ -402,7 +402,7 @@ fn what_is_no_number_or_infinite_is_handed_on() {
         let a = Matrix::from_elements([length, places], vec![0.5; length * places]);
         let given = (zeros(places), a, b);
         let staged = stage(factors, (&given.0, &given.1, &given.2)).unwrap();
-        let expected = staged.call((&given.0, &given.1, &given.2)).unwrap();
+        let expected = staged.interpret((&given.0, &given.1, &given.2)).unwrap();
         let last = expected.1.to_vec();
         assert!(last[999 * places].is_finite() && last[2999 * places] == f64::INFINITY && last[3000 * places].is_nan());
         for options in [shared(), in_three()] {
@@ -436,7 +436,7 @@ fn scans_in_loops_and_in_programs_that_are_called_again() {
         let other = (&given.1 * 0.5, given.0.clone(), given.2.clone());
         let mut found_before: Vec<Vec<Array>> = Vec::new();
         for given in [&given, &other, &given, &other, &given, &other] {
-            let expected = staged.call(given).unwrap();
+            let expected = staged.interpret(given).unwrap();
             let found = compiled.call(given).unwrap().leaves();
             assert_close(&found, &expected.leaves(), "a scan that runs again");
             // Wherever groups find what is carried, it is the same to the last bit.

@@ -48,7 +48,7 @@ macro_rules! assert_orders {
         let lengths: Vec<usize> = $lengths;
         let x: Vector<_, $ty> = Vector::from($elements);
         let staged = stage(|x: &Vector<_, $ty>| orders(x, &lengths), &x).unwrap();
-        let expected = staged.call(&x).unwrap();
+        let expected = staged.interpret(&x).unwrap();
         let compiled = staged.compile($options).unwrap();
         let found = compiled.call(&x).unwrap();
         for ((length, found), expected) in lengths.iter().zip(&found).zip(&expected) {
@@ -103,7 +103,7 @@ fn rows_are_sorted_along_any_axis() {
     let arrays: Vec<_> =
         shapes.iter().map(|&shape| Tensor::from_elements(shape, floats(shape.iter().product()))).collect();
     let staged = stage(along_axes, &arrays).unwrap();
-    let expected = staged.call(&arrays).unwrap();
+    let expected = staged.interpret(&arrays).unwrap();
     for options in [shared(), OpenCl::default()] {
         let found = staged.compile(options).unwrap().call(&arrays).unwrap();
         for (found, expected) in found.iter().zip(&expected) {
@@ -147,7 +147,7 @@ fn sums_by_computed_places_are_the_same_in_every_run() {
         let truths = Vector::from(scrambled(count).map(|number| number % 3 == 0).collect::<Vec<bool>>());
         let arguments = (&x, &at, &few, &rows, &truths);
         let staged = stage(scatters, arguments).unwrap();
-        let expected = staged.call(arguments).unwrap();
+        let expected = staged.interpret(arguments).unwrap();
         let is_processor = OpenCl::default().device().unwrap().kind == DeviceKind::Cpu;
         for (options, is_shared) in [(shared(), true), (OpenCl::default(), !is_processor && count > 1000)] {
             let compiled = staged.compile(options.deterministic()).unwrap();

@@ -73,7 +73,7 @@ macro_rules! programs {
         $lengths.into_iter().map(|length| {
             let given = given(length);
             let staged = stage($function, &given).unwrap();
-            let expected = staged.call(&given).unwrap().leaves();
+            let expected = staged.interpret(&given).unwrap().leaves();
             (fold_constants(staged.program()), given.leaves(), expected)
         })
     };

@@ -50,7 +50,7 @@ fn overlapping_windows_are_summed_by_elements() {
     let x = Vector::from((0..31).map(|at| (f64::from(at) * 0.7).sin()).collect::<Vec<f64>>());
     let numbers = Matrix::from_elements([12, 5], (0..60).map(|at| f64::from(at * at % 17)).collect());
     let staged = stage(gradients, (&x, &numbers)).unwrap();
-    let expected = staged.call((&x, &numbers)).unwrap();
+    let expected = staged.interpret((&x, &numbers)).unwrap();
     for options in all() {
         let compiled = staged.compile(options.clone()).unwrap();
         let source = compiled.program().source();
@@ -84,7 +84,7 @@ fn windows_across_both_axes_of_an_array() {
     }
     let x = Matrix::from_elements([3, 6], (0..18).map(|at| (f64::from(at) * 0.7).sin()).collect());
     let staged = stage(across, &x).unwrap();
-    let expected = staged.call(&x).unwrap();
+    let expected = staged.interpret(&x).unwrap();
     for options in all() {
         let compiled = staged.compile(options).unwrap();
         let found = compiled.call(&x).unwrap();
@@ -121,7 +121,7 @@ fn gradients_of_convolutions_exchange_nothing_atomically() {
     let x = Tensor4::from_elements((2, 2, 9, 8), elements(288));
     let k = Tensor4::from_elements((3, 2, 3, 2), elements(36));
     let staged = stage(images, (&x, &k)).unwrap();
-    let expected = staged.call((&x, &k)).unwrap();
+    let expected = staged.interpret((&x, &k)).unwrap();
     for options in all() {
         let compiled = staged.compile(options).unwrap();
         let source = compiled.program().source();

@@ -132,3 +132,22 @@ fn ndarray_conversions() {
     assert_eq!(x.element(&[2, 0]), None);
     assert_eq!(full::<C, _, _>((2, 1), 7i64).to_ndarray(), array![[7], [7]]);
 }
+
+#[test]
+fn rows_of_vectors_are_a_matrix() {
+    let matrix = Matrix::from(vec![vec![1.0, 2.0], vec![3.0, 4.0]]);
+    assert_eq!(matrix, [[1.0, 2.0], [3.0, 4.0]].into());
+    assert_eq!(Matrix::<C, f64>::from(Vec::<Vec<f64>>::new()).shape().to_vec(), [0, 0]);
+    assert_eq!(Matrix::<C, f64>::from(vec![vec![], vec![]]).shape().to_vec(), [2, 0]);
+    let text = panic_of(|| Matrix::from(vec![vec![1.0, 2.0], vec![3.0]]));
+    assert!(text.starts_with("from: row 1 has 1 elements, but row 0 has 2 (at tests/surface/structure.rs:"), "{text}");
+}
+
+#[test]
+fn functions_have_the_names_of_numbers() {
+    let (x, y) = (v(&[0.5, 2.0]), v(&[3.0, -1.0]));
+    close(&x.exp_m1().to_vec(), &[0.5f64.exp_m1(), 2f64.exp_m1()]);
+    close(&x.ln_1p().to_vec(), &[0.5f64.ln_1p(), 2f64.ln_1p()]);
+    close(&x.powf(&y).to_vec(), &[0.5f64.powf(3.0), 0.5]);
+    close(&x.powf(2.0).to_vec(), &[0.25, 4.0]);
+}

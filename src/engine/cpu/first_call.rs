@@ -48,3 +48,63 @@ impl CompiledAtFirstCall {
 fn compiled(body: &Body, options: &Cpu) -> Result<Program> {
     Program::new(&fold_constants(body), options)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::concrete::Array;
+    use crate::operation::Unary;
+    use crate::shape::{DType, Type};
+    use crate::term::{Graph, Op};
+    use std::sync::PoisonError;
+
+    fn sines() -> Body {
+        let mut graph: Graph = Graph::new(&[Type::new(DType::F64, &[100])], 0);
+        let result = graph.add(Op::Unary(Unary::Sin), &[0]);
+        graph.finish(&[result])
+    }
+
+    /// How many runs' memory a program keeps.
+    fn kept(program: &Program) -> usize {
+        program.idle.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    #[test]
+    fn the_first_run_leaves_no_memory_and_later_ones_do() {
+        let (compiled, body) = (CompiledAtFirstCall::default(), sines());
+        for expected in [0, 1, 1] {
+            let program = compiled.program(&body).expect("there is memory");
+            program.run(&[Array::zeros(&Type::new(DType::F64, &[100]))]).expect("there is memory");
+            assert_eq!(kept(program), expected);
+        }
+        let compiled = CompiledAtFirstCall::default();
+        let program = compiled.get(&Cpu::default(), || Ok(sines())).expect("there is memory");
+        program.run(&[Array::zeros(&Type::new(DType::F64, &[100]))]).expect("there is memory");
+        assert_eq!(kept(program), 1);
+    }
+
+    #[test]
+    fn threads_that_are_first_together_run_the_same_program() {
+        let (compiled, body) = (CompiledAtFirstCall::default(), sines());
+        let places = std::sync::Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let program = compiled.program(&body).expect("there is memory");
+                    places.lock().unwrap().push(std::ptr::from_ref(program).addr());
+                });
+            }
+        });
+        let places = places.into_inner().unwrap();
+        assert!(places.len() == 8 && places.iter().all(|place| *place == places[0]));
+    }
+
+    #[test]
+    fn failures_are_not_remembered() {
+        let compiled = CompiledAtFirstCall::default();
+        let failure = || crate::Error::Structure("not yet".into());
+        assert!(compiled.get(&Cpu::default(), || Err(failure())).is_err());
+        assert!(compiled.get(&Cpu::default(), || Ok(sines())).is_ok());
+        assert!(compiled.get(&Cpu::default(), || Err(failure())).is_ok());
+    }
+}
