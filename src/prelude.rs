@@ -13,7 +13,7 @@ pub use crate::slices::SliceFunction;
 pub use crate::sparse::{Csr, Fixed, SparseHessian, SparseJacobian, fixed};
 pub use crate::tensor::{
     Batch, Checkpoints, Element, Family, Float, Integer, Matrix, MovingSlice, Number, R0, R1, R2, R3, R4, R5, R6, RDyn,
-    Rank, Scalar, Segments, Tensor, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Tree, TreeArithmetic, Unravel, Vector,
+    Rank, Scalar, Segments, Tensor, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Tree, Unravel, Vector,
     associative_scan, associative_scan_axis, associative_scan_reverse, associative_scan_reverse_axis, build,
     checkpoint, concatenate, cond, constant, fold, fold_reverse, full, iota, iterate, linear_recurrence, masked, ones,
     ravel, reduce, reduce_axis, reduce_by_index, reduce_by_index_axis, reduce_segments, reduce_segments_axis, scalar,

@@ -158,8 +158,24 @@ fn data_is_replaced_for_one_handle() {
     let error = said(function.set_data((&fewer, &y)));
     assert_eq!(error, "set_data: the data at position 0 is f64[4, 3], but the function was staged for f64[5, 3]");
     let error = said(function.set_data(&x));
-    assert!(error.starts_with("set_data: the data has another structure"), "{error}");
+    assert_eq!(error, "set_data: the data differs from what the function was staged for: another structure");
     close(&[function.value(&point).unwrap()], &[loss(&model(), &x, &y).item()]);
+}
+
+/// Data under other names, which has the same arrays, was taken for that which the function was staged for.
+#[test]
+fn data_has_the_structure_that_the_function_was_staged_for() {
+    type Data<A> = std::collections::BTreeMap<String, V<A>>;
+    let named = |names: [&str; 2]| -> Data<C> {
+        names.into_iter().zip([1.0, 10.0]).map(|(name, x)| (name.to_string(), vec![x].into())).collect()
+    };
+    let weighted = |(x, data): &(V<_>, Data<_>)| (&x.at(0) * &data["a"] + &x.at(1) * &data["b"]).sum();
+    let staged = stage(weighted, (&zeros(2), &named(["a", "b"]))).unwrap();
+    let function = staged.over_slices_with::<f64, _>(&named(["a", "b"])).unwrap();
+    assert_eq!(function.value(&[3.0, 2.0]).unwrap(), 23.0);
+    let error = said(staged.over_slices_with::<f64, _>(&named(["b", "c"])));
+    assert!(error.starts_with("over_slices: the data differs from what the function was staged for:"), "{error}");
+    assert!(error.contains("`b` instead of `a`"), "{error}");
 }
 
 /// The pattern is for the positions that it was found for.

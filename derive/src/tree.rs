@@ -104,6 +104,18 @@ fn operators(own: &TokenStream, algebra: &Ident, parameters: &[TokenStream], bou
             }
         }
     };
+    let assigning = |name: &str, method: &str, right: &TokenStream, value: TokenStream| {
+        let (name, method) = (format_ident!("{name}"), format_ident!("{method}"));
+        quote! {
+            #[automatically_derived]
+            impl<#(#parameters),*> ::core::ops::#name<#right> for #own #bounds {
+                #[track_caller]
+                fn #method(&mut self, __right: #right) {
+                    *self = #value;
+                }
+            }
+        }
+    };
     let (value, reference, number) = (own.clone(), quote!(&#own), quote!(f64));
     let mut all = TokenStream::new();
     for (of, left) in [(&value, quote!(&self)), (&reference, quote!(self))] {
@@ -113,7 +125,13 @@ fn operators(own: &TokenStream, algebra: &Ident, parameters: &[TokenStream], bou
         }
         all.extend(operator(of, "Neg", "neg", None, quote!(#arithmetic::negated(#left))));
         all.extend(operator(of, "Mul", "mul", Some(&number), quote!(#arithmetic::scaled(#left, __right))));
+        all.extend(operator(of, "Div", "div", Some(&number), quote!(#arithmetic::scaled(#left, 1.0 / __right))));
     }
+    for (right, other) in [(&value, quote!(&__right)), (&reference, quote!(__right))] {
+        all.extend(assigning("AddAssign", "add_assign", right, quote!(#arithmetic::plus(self, #other))));
+        all.extend(assigning("SubAssign", "sub_assign", right, quote!(#arithmetic::minus(self, #other))));
+    }
+    all.extend(assigning("MulAssign", "mul_assign", &number, quote!(#arithmetic::scaled(self, __right))));
     for (right, other) in [(&value, quote!(&__right)), (&reference, quote!(__right))] {
         all.extend(operator(&number, "Mul", "mul", Some(right), quote!(#arithmetic::scaled(#other, self))));
     }

@@ -90,12 +90,13 @@ impl<T: Scalar> Data<T> {
     ///
     /// When there is no memory for that.
     pub fn own_slice(&mut self) -> Result<&mut [T], OutOfMemory> {
-        if let Data::Uniform(shape, x) = self
-            && !shape.is_empty()
-            && !shape.contains(&0)
-        {
-            let elements = memory::filled(shape, *x)?;
-            *self = Data::from_vec(&copied_shape(shape), elements);
+        let own = match self {
+            Data::Uniform(shape, x) if !shape.is_empty() && !shape.contains(&0) => Some(memory::filled(shape, *x)?),
+            Data::Dense(buffer) if !buffer.is_unique() => Some(buffer.clone().into_vec()?),
+            _ => None,
+        };
+        if let Some(elements) = own {
+            *self = Data::from_vec(&Shape::from_slice(self.shape()), elements);
         }
         Ok(match self {
             Data::Uniform(shape, x) if shape.is_empty() => std::slice::from_mut(x),

@@ -214,7 +214,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     }
 
     /// A tree of the first argument's structure.
-    pub(super) fn first(&self) -> &First::At<Concrete> {
+    pub(crate) fn first(&self) -> &First::At<Concrete> {
         &self.first
     }
 

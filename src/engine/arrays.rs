@@ -62,7 +62,15 @@ fn needs_buffer<T>(data: &Data<T>) -> bool {
 ///
 /// When there is no memory for a new one.
 pub(crate) fn own_elements(array: &mut Array) -> Result<*mut u8, OutOfMemory> {
-    for_data!(array, data => Ok(data.own_slice()?.as_mut_ptr().cast()))
+    fn of<T: Scalar>(data: &mut Data<T>) -> Result<*mut u8, OutOfMemory> {
+        if needs_buffer(data) {
+            // What was there is overwritten.
+            let shape = Shape::from_slice(data.shape());
+            *data = Data::from_vec(&shape, filled(&shape, T::ZERO)?);
+        }
+        Ok(data.own_slice()?.as_mut_ptr().cast())
+    }
+    for_data!(array, data => of(data))
 }
 
 pub(crate) fn bytes(ty: &Type) -> usize {

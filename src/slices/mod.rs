@@ -8,7 +8,7 @@ use crate::engine::cpu::{Cpu, Program, Run};
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::sparse::{Pattern, same_elements};
-use crate::tensor::{Family, Float, Outline, Rest, Vector};
+use crate::tensor::{Family, Float, Outline, Rest, Tree, Vector};
 use crate::term::Body;
 use programs::{Matrix, Programs, parameter_types};
 use std::fmt;
@@ -69,6 +69,9 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// # Errors
     ///
     /// When an array of the argument or of the result has another element type than `E`.
+    ///
+    /// Of a function of several arguments this does not compile, since `()` is not the rest of them: these are data, of
+    /// [`Function::over_slices_with`].
     #[track_caller]
     pub fn over_slices<E: Float>(&self) -> Result<SliceFunction<E>>
     where
@@ -95,6 +98,9 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
             return Err(Error::operands("over_slices", problem, place));
         }
         drop((parameters, results));
+        let mut all = Outline::default();
+        data.outline(&|outline| self.first().outline(outline), &mut all);
+        check_structure("over_slices", self.outline(), &all, place)?;
         let outline = outline_of(&data);
         let marked = outline.fixed_arrays();
         let data = leaves(&data);
@@ -117,6 +123,17 @@ fn leaves<First: Family>(data: &impl Rest<Concrete, First>) -> Vec<Array> {
     let mut arrays = Vec::new();
     data.visit(&mut |array| arrays.push(array.clone()));
     arrays
+}
+
+/// Checks that data has the structure that the function was staged for.
+fn check_structure(operation: &str, expected: &Outline, found: &Outline, place: &Location<'_>) -> Result<()> {
+    match expected.difference(found) {
+        None => Ok(()),
+        Some(difference) => {
+            let problem = format!("the data differs from what the function was staged for: {difference}");
+            Err(Error::operands(operation, problem, place))
+        }
+    }
 }
 
 /// Checks that data has the types that the function was staged for.
@@ -198,9 +215,7 @@ impl<E: Float> SliceFunction<E> {
     pub fn set_data<R: Rest<Concrete, Vector<Concrete, E>>>(&mut self, data: R) -> Result<()> {
         let place = Location::caller();
         let Programs { body, active, outline, fixed, .. } = &*self.programs;
-        if let Some(difference) = outline.difference(&outline_of(&data)) {
-            return Err(Error::Structure(format!("set_data: the data has {difference} (at {place})")));
-        }
+        check_structure("set_data", outline, &outline_of(&data), place)?;
         let data = leaves(&data);
         check_data("set_data", body, *active, &data, place)?;
         let is_same =

@@ -10,11 +10,14 @@ use std::panic::Location;
 /// Trees as vectors: sums, multiples, products and norms, by all of their floats. Integers and truth values stay as they are in
 /// the first operand.
 ///
+/// The trait is to be imported, `use deltaray::tensor::TreeArithmetic;`: its names are short, and other traits may have them.
+///
 /// A struct with `#[derive(Tree)]` and `#[tree(arithmetic)]` has these as operators: `&a + &b`, `&a - &b`, `-&a`, `2.0 * &a`,
-/// `&a * 2.0`, of values and of references.
+/// `&a * 2.0`, `&a / 2.0`, of values and of references, and `a += &b`, `a -= &b`, `a *= 2.0`.
 ///
 /// ```
 /// use deltaray::prelude::*;
+/// use deltaray::tensor::TreeArithmetic;
 ///
 /// #[derive(Tree)]
 /// #[tree(arithmetic)]
@@ -37,6 +40,7 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
     /// # Panics
     ///
     /// When they differ in structure or shapes; staged, that is recorded instead.
+    #[must_use]
     #[track_caller]
     fn plus(&self, other: &Self) -> Self {
         combined("plus", self, other, &|a, b| A::binary(Binary::Add, a, b))
@@ -47,12 +51,14 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
     /// # Panics
     ///
     /// As [`TreeArithmetic::plus`].
+    #[must_use]
     #[track_caller]
     fn minus(&self, other: &Self) -> Self {
         combined("minus", self, other, &|a, b| A::binary(Binary::Sub, a, b))
     }
 
     /// All floats times a number.
+    #[must_use]
     #[track_caller]
     fn scaled(&self, factor: f64) -> Self {
         let _place = ReportedAt::caller();
@@ -64,6 +70,7 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
     }
 
     /// All floats with the other sign.
+    #[must_use]
     #[track_caller]
     fn negated(&self) -> Self {
         let _place = ReportedAt::caller();
@@ -74,12 +81,14 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
     ///
     /// # Panics
     ///
-    /// When a result has another rank.
+    /// When a result has another shape; staged, that is recorded instead.
+    #[must_use]
     #[track_caller]
     fn map<E: Float>(&self, f: impl Fn(Tensor<A, E, RDyn>) -> Tensor<A, E, RDyn>) -> Self {
-        let _place = ReportedAt::caller();
+        let place = Location::caller();
+        let _place = ReportedAt::place(place);
         changed(self, &|array| match Tensor::from_array(array.clone()) {
-            Some(tensor) => f(tensor).into_array(),
+            Some(tensor) => of_shape::<A>("map", f(tensor).into_array(), &array, place),
             None => array,
         })
     }
@@ -89,15 +98,17 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
     ///
     /// # Panics
     ///
-    /// As [`TreeArithmetic::plus`], and when a result has another rank.
+    /// As [`TreeArithmetic::plus`], and when a result has another shape.
+    #[must_use]
     #[track_caller]
     fn zip_with<E: Float>(
         &self,
         other: &Self,
         f: impl Fn(Tensor<A, E, RDyn>, Tensor<A, E, RDyn>) -> Tensor<A, E, RDyn>,
     ) -> Self {
+        let place = Location::caller();
         combined("zip_with", self, other, &|a, b| match Tensor::from_array(a.clone()).zip(Tensor::from_array(b)) {
-            Some((left, right)) => f(left, right).into_array(),
+            Some((left, right)) => of_shape::<A>("zip_with", f(left, right).into_array(), &a, place),
             None => a,
         })
     }
@@ -107,6 +118,7 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
     /// # Panics
     ///
     /// As [`TreeArithmetic::plus`].
+    #[must_use]
     #[track_caller]
     fn dot<E: Float>(&self, other: &Self) -> Scalar<A, E> {
         let _place = ReportedAt::caller();
@@ -119,6 +131,7 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
     }
 
     /// The Euclidean norm of all floats, as `E`; its derivative at zero is that of the square root there, infinite or NaN.
+    #[must_use]
     #[track_caller]
     fn norm<E: Float>(&self) -> Scalar<A, E> {
         self.dot::<E>(self).sqrt()
@@ -126,6 +139,15 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
 }
 
 impl<A: Algebra, T: Tree<A>> TreeArithmetic<A> for T {}
+
+/// An array that has the type of another, or what stands for it after an error.
+fn of_shape<A: Algebra>(operation: &str, array: A::Array, like: &A::Array, place: &Location<'_>) -> A::Array {
+    let (found, expected) = (A::type_of(&array), A::type_of(like));
+    if found == expected {
+        return array;
+    }
+    refuse::<A>(operation, format!("{expected} became {found}"), &[expected], place).remove(0)
+}
 
 /// The arrays of floats.
 fn floats<A: Algebra, T: Tree<A>>(tree: &T) -> Vec<A::Array> {

@@ -67,7 +67,7 @@ fn operands_of_methods(x: Vector<f64>, v: Vector<f64>) -> Scalar<f64> {
     let (b, c) = (w.hypot(x), w.max(a));
     let is_less = a.lt(b);
     let chosen = is_less.select(a, b);
-    let both = a.append(0, b);
+    let both = a.append(0, &b);
     w.dot(a) + w.mul_add(b, c).sum() + chosen.abs().pow(w).sum() + both.sum() + is_less.select(c, w).sum()
 }
 
@@ -86,4 +86,23 @@ fn methods_leave_their_operands_where_they_are() {
         .sum();
     approx::assert_relative_eq!(operands_of_methods(&x, &v).item(), expected, max_relative = 1e-14);
     check_grad(&operands_of_methods {}, &(x, v), &CheckGrad::default()).unwrap();
+}
+
+/// Variables of Rust's own types are given to methods of these names as ever.
+#[differentiable]
+fn methods_of_other_types(x: Vector<f64>, #[plain] names: &[String]) -> Scalar<f64> {
+    let mut all = vec![1usize];
+    let more = &mut vec![2, 3];
+    all.append(more);
+    let longest = names[0].clone().max(names[1].clone());
+    let exponent = all.len().try_into().unwrap_or(1);
+    let power = 2usize.pow(exponent);
+    let largest = all.iter().fold(0, |a: usize, b| a.max(*b));
+    x.sum() * (longest.len() + power + largest + more.len()) as f64
+}
+
+#[test]
+fn methods_of_other_types_take_what_they_take() {
+    let names = ["a".to_string(), "bcd".to_string()];
+    assert_eq!(methods_of_other_types(&Vector::from(vec![1.0, 1.0]), &names).item(), 2.0 * (3 + 8 + 3) as f64);
 }

@@ -1,6 +1,7 @@
 //! Arithmetic on trees, and maps of arrays by name.
 
 use super::*;
+use deltaray::tensor::TreeArithmetic;
 use std::collections::{BTreeMap, HashMap};
 
 #[derive(Tree)]
@@ -23,6 +24,12 @@ fn numbers(tree: &Network<C>) -> Vec<f64> {
     tree.leaves().iter().filter_map(|array| array.to_vec::<f64>()).flatten().collect()
 }
 
+fn assigned(assign: impl Fn(&mut Network<C>)) -> Network<C> {
+    let mut network = network(0.5);
+    assign(&mut network);
+    network
+}
+
 #[test]
 fn trees_are_added_and_scaled_by_their_floats() {
     let (a, b) = (network(0.5), network(2.0));
@@ -37,6 +44,10 @@ fn trees_are_added_and_scaled_by_their_floats() {
         (network(0.5) - 0.1 * network(2.0), |a, b| a - 0.1 * b),
         (&a + network(2.0), |a, b| a + b),
         (network(0.5) + &b, |a, b| a + b),
+        (&a / 4.0, |a, _| a * 0.25),
+        (assigned(|a| *a += &network(2.0)), |a, b| a + b),
+        (assigned(|a| *a -= network(2.0)), |a, b| a - b),
+        (assigned(|a| *a *= 3.0), |a, _| a * 3.0),
         (a.map(|x: TensorD<_, f64>| x.sin()), |a, _| a.sin()),
         (a.zip_with(&b, |x: TensorD<_, f64>, y| x * y), |a, b| a * b),
     ] {
@@ -92,6 +103,8 @@ fn trees_that_differ_are_named_at_the_users_line() {
     assert!(text.contains("arithmetic.rs:"), "{text}");
     let text = panic_of(|| a.dot::<f64>(&b));
     assert!(text.starts_with("dot: the trees differ:") && text.contains("arithmetic.rs:"), "{text}");
+    let text = panic_of(|| a.map(|x: TensorD<_, f64>| x.sum().into_dyn()));
+    assert!(text.starts_with("map: f64[2, 3] became f64 (at tests/surface/arithmetic.rs:"), "{text}");
 }
 
 #[test]

@@ -140,9 +140,8 @@ const KEEPING: [&str; 7] = ["push", "push_back", "push_front", "insert", "fold",
 /// Methods that take literals as operands, and that plain numbers don't have.
 const OF_OPERANDS: [&str; 10] = ["pow", "xlogy", "logaddexp", "select", "lt", "le", "gt", "ge", "equal", "not_equal"];
 
-/// Methods whose arrays are operands, as those of operators are: a variable among them is left where it is.
-const BORROWING: [&str; 24] = [
-    "append",
+/// Methods whose arrays are operands, as those of operators are: a variable among them that is used again is left where it is.
+const BORROWING: [&str; 23] = [
     "atan2",
     "dot",
     "equal",
@@ -215,8 +214,11 @@ impl Rewriter<'_> {
                 let operands = OF_OPERANDS.contains(&&call.method.to_string()[..]);
                 let keeps = KEEPING.contains(&&call.method.to_string()[..]);
                 let borrows = BORROWING.contains(&&call.method.to_string()[..]);
+                // These take references.
+                let refers = ["dot", "outer"].iter().any(|name| call.method == name);
                 for argument in &mut call.args {
-                    let position = match (keeps, borrows && is_place(argument)) {
+                    let is_left = borrows && is_place(argument) && (refers || self.is_used_again(argument));
+                    let position = match (keeps, is_left) {
                         (true, _) => Position::Value,
                         (false, true) => Position::Operand,
                         (false, false) => Position::Argument,
@@ -330,6 +332,16 @@ impl Rewriter<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Whether a place is a variable, or in one, that is used again, and whose type is known where it is used.
+    fn is_used_again(&self, place: &Expr) -> bool {
+        match place {
+            Expr::Field(field) => self.is_used_again(&field.base),
+            Expr::Paren(inner) => self.is_used_again(&inner.expr),
+            place => variable(place)
+                .is_some_and(|name| self.scopes.find(name) != Some(Declared::Open) && self.scopes.is_used_again(name)),
         }
     }
 

@@ -35,6 +35,8 @@ pub struct Scopes {
     stack: Vec<HashMap<String, Declared>>,
     /// What will be used after what is rewritten: names, and the number of scopes whose variables they are.
     later: Later,
+    /// What the statement that is rewritten, and those around it, use more than once.
+    repeated: Vec<HashSet<Ident>>,
     /// The names of functions that are declared or imported inside.
     functions: HashSet<String>,
     /// The number of scopes outside of the innermost closure.
@@ -158,6 +160,25 @@ impl Scopes {
     /// From here on, variables of the scopes that there are now will be used later: those of these names, or all.
     pub fn push_later(&mut self, names: Option<HashSet<Ident>>) {
         self.later.push((self.stack.len(), names));
+    }
+
+    /// A statement is rewritten from here on.
+    pub fn enter_statement(&mut self, statement: &syn::Stmt) {
+        let mut used = Used(Vec::new());
+        used.visit_stmt(statement);
+        let mut found = HashSet::new();
+        let is_repeated = |name: &Ident| !found.insert(name.clone());
+        self.repeated.push(used.0.into_iter().filter(is_repeated).collect());
+    }
+
+    /// The statement that was entered last is done.
+    pub fn leave_statement(&mut self) {
+        self.repeated.pop();
+    }
+
+    /// Whether a variable is used later, or elsewhere in the statement.
+    pub fn is_used_again(&self, name: &Ident) -> bool {
+        self.is_used_later(name) || self.repeated.iter().any(|names| names.contains(name))
     }
 
     /// Nothing is used later any more, until that is restored.

@@ -161,6 +161,7 @@ impl Rewriter<'_> {
                 });
             }
             self.scopes.push_later(Some(names));
+            self.scopes.enter_statement(&statements[position]);
             let (statement, later) = match statements[position..].split_first_mut() {
                 Some((statement, later)) => (statement, later),
                 None => return,
@@ -179,6 +180,7 @@ impl Rewriter<'_> {
                 }
                 Stmt::Macro(found) => self.macro_call(&mut found.mac),
             }
+            self.scopes.leave_statement();
             self.scopes.pop_later();
         }
     }

@@ -12,7 +12,7 @@ use syn::{
 };
 
 /// Types of Rust that hold what their arguments are.
-const CONTAINERS: [&str; 6] = ["Vec", "Option", "Box", "Rc", "Arc", "Result"];
+const CONTAINERS: [&str; 8] = ["Vec", "Option", "Box", "Rc", "Arc", "Result", "HashMap", "BTreeMap"];
 
 /// Types of Rust without arrays.
 pub const PLAIN: [&str; 19] = [

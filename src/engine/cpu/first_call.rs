@@ -11,6 +11,10 @@ use std::sync::atomic::AtomicBool;
 #[derive(Debug, Default)]
 pub(crate) struct CompiledAtFirstCall(OnceLock<Program>);
 
+// What a panic leaves of a run is not seen by others: each has memory of its own.
+impl std::panic::UnwindSafe for CompiledAtFirstCall {}
+impl std::panic::RefUnwindSafe for CompiledAtFirstCall {}
+
 impl CompiledAtFirstCall {
     /// The kernels of a program, which is the same each time, for [`Cpu::default`].
     ///
