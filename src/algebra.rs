@@ -9,6 +9,7 @@ use crate::concrete;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value};
+use crate::staged::StagedArray;
 use crate::term::{Body, Build, Custom, Scan, Sweeps, interpret_source, source};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -305,6 +306,35 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     /// The node that an array is, where programs are written down to be differentiated.
     #[doc(hidden)]
     fn recorded(_: &Self::Array) -> Option<crate::term::NodeId> {
+        None
+    }
+
+    /// The node that an array stands for where a closure is traced, in eager algebras.
+    #[doc(hidden)]
+    fn node(_: &Self::Array) -> Option<StagedArray> {
+        None
+    }
+    /// The array with a node, in eager algebras; it has no derivative.
+    #[doc(hidden)]
+    fn with_node(a: Self::Array, _: StagedArray) -> Self::Array {
+        a
+    }
+    /// Notes that the value of an array with a node is read.
+    #[doc(hidden)]
+    fn note_read(_: &Self::Array) {}
+    /// The array without its node, and without a derivative, which is the node's.
+    #[doc(hidden)]
+    fn without_node(a: Self::Array) -> Self::Array {
+        a
+    }
+    /// The array, if one value is stored for all of its elements, and it has neither a node nor a derivative.
+    #[doc(hidden)]
+    fn literal(_: &Self::Array) -> Option<concrete::Array> {
+        None
+    }
+    /// What tells arrays apart for as long as they are there, cheaply found: `None` where nothing does.
+    #[doc(hidden)]
+    fn identity(_: &Self::Array) -> Option<(usize, u64)> {
         None
     }
 

@@ -45,5 +45,7 @@ mod errors;
 mod operators;
 #[path = "surface/structure.rs"]
 mod structure;
+#[path = "surface/traced.rs"]
+mod traced;
 #[path = "surface/trees.rs"]
 mod trees;

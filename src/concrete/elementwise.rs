@@ -40,6 +40,7 @@ pub(super) fn unary_in_place(op: Unary, a: &mut Array) -> bool {
         (_, Array::I32(a)) => map_in_place(a, |elements| op.run_i32(elements)),
         (_, Array::I64(a)) => map_in_place(a, |elements| op.run_i64(elements)),
         (_, Array::Bool(a)) => map_in_place(a, |elements| op.run_bool(elements)),
+        (_, Array::Traced(_)) => unreachable!("what is traced computes with the values"),
     }
 }
 
@@ -69,6 +70,7 @@ pub(super) fn unary(op: Unary, a: Array) -> Result<Array, OutOfMemory> {
         (_, Array::I32(a)) => map(a, |elements| op.run_i32(elements)),
         (_, Array::I64(a)) => map(a, |elements| op.run_i64(elements)),
         (_, Array::Bool(a)) => map(a, |elements| op.run_bool(elements)),
+        (_, Array::Traced(_)) => unreachable!("what is traced computes with the values"),
     }
 }
 

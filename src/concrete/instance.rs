@@ -5,12 +5,16 @@ use crate::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, O
 use crate::concrete::memory::{OutOfMemory, available};
 use crate::concrete::run::{self, Failure};
 use crate::concrete::sweeps::run_sweeps;
-use crate::concrete::{Array, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view};
+use crate::concrete::{
+    Array, Read, Traced, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
+};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::operation::{Binary, Comparison, Unary};
-use crate::shape::{DType, Shape, Type, copied_shape, same_shape};
+use crate::shape::{DType, Shape, Type, Value, copied_shape, same_shape};
+use crate::staged::{StagedArray, tracer};
 use crate::term::{Body, Branch, Op, Scan, Sweeps, infer, print};
 use smallvec::{SmallVec, smallvec};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The algebra of plain arrays: every operation runs at once, in place where it may.
@@ -63,6 +67,26 @@ impl<F: Fn() -> Op> Call<F> {
     }
 }
 
+/// Hands an operation over to what traces closures, where an operand is an array of one.
+macro_rules! traced {
+    ($op:expr, [$($operand:expr),*] $(, $rest:expr)?) => {
+        if $(matches!($operand, Array::Traced(_)))||* $(|| $rest.iter().any(|array| matches!(array, Array::Traced(_))))? {
+            let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
+            $(operands.push($operand);)*
+            $(operands.extend($rest);)?
+            return tracer::traced::<Concrete>($op, operands);
+        }
+    };
+}
+
+/// Arrays for an operation that is not traced.
+fn read(arrays: Vec<Array>) -> Vec<Array> {
+    match arrays.iter().any(|array| matches!(array, Array::Traced(_))) {
+        true => tracer::read::<Concrete>(arrays),
+        false => arrays,
+    }
+}
+
 impl Algebra for Concrete {
     type Array = Array;
     type Nested = Dual<Concrete>;
@@ -91,6 +115,7 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn unary(op: Unary, mut a: Array) -> Array {
+        traced!(Op::Unary(op), [a]);
         let call = Call::new(|| Op::Unary(op), &[std::slice::from_ref(&a)]);
         if elementwise::unary_in_place(op, &mut a) {
             return call.checked(a);
@@ -100,6 +125,7 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn binary(op: Binary, mut a: Array, b: Array) -> Array {
+        traced!(Op::Binary(op), [a, b]);
         let call = Call::new(|| Op::Binary(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
         if elementwise::binary_in_place(op, &mut a, &b) {
             return call.checked(a);
@@ -109,12 +135,14 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn compare(op: Comparison, a: Array, b: Array) -> Array {
+        traced!(Op::Compare(op), [a, b]);
         let call = Call::new(|| Op::Compare(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
         call.one(elementwise::compare(op, a, b))
     }
 
     #[track_caller]
     fn select(mask: Array, yes: Array, no: Array) -> Array {
+        traced!(Op::Select, [mask, yes, no]);
         let operands = [std::slice::from_ref(&mask), std::slice::from_ref(&yes), std::slice::from_ref(&no)];
         let call = Call::new(|| Op::Select, &operands);
         call.one(elementwise::select(mask, yes, no))
@@ -122,48 +150,58 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn cast(a: Array, dtype: DType) -> Array {
+        traced!(Op::Cast(dtype), [a]);
         let call = Call::new(|| Op::Cast(dtype), &[std::slice::from_ref(&a)]);
         call.one(elementwise::cast(a, dtype))
     }
 
     #[track_caller]
     fn view(a: Array, map: &AffineMap) -> Array {
+        traced!(Op::View(map.clone()), [a]);
         let call = Call::new(|| Op::View(map.clone()), &[std::slice::from_ref(&a)]);
         call.one(for_data!(a, data => view::view(data, map)))
     }
 
     #[track_caller]
     fn accumulate(a: Array, map: &AffineMap) -> Array {
+        traced!(Op::Accumulate(map.clone()), [a]);
         let call = Call::new(|| Op::Accumulate(map.clone()), &[std::slice::from_ref(&a)]);
         call.one(for_data!(a, data => view::accumulate(data, map)))
     }
 
     #[track_caller]
     fn reshape(a: Array, shape: &[usize]) -> Array {
+        traced!(Op::Reshape(Shape::from_slice(shape)), [a]);
         let call = Call::new(|| Op::Reshape(Shape::from_slice(shape)), &[std::slice::from_ref(&a)]);
         call.one(Ok(for_data!(a, data => structure::reshape(data, shape))))
     }
 
     #[track_caller]
     fn concatenate(axis: usize, parts: Vec<Array>) -> Array {
+        if parts.iter().any(|part| matches!(part, Array::Traced(_))) {
+            return tracer::traced::<Concrete>(Op::Concatenate(axis), parts.into());
+        }
         let call = Call::new(|| Op::Concatenate(axis), &[&parts]);
         call.one(structure::concatenate(axis, parts))
     }
 
     #[track_caller]
     fn gather(a: Array, indices: Vec<Array>) -> Array {
+        traced!(Op::Gather, [a], indices);
         let call = Call::new(|| Op::Gather, &[std::slice::from_ref(&a), &indices]);
         call.one(for_data!(a, data => gather::gather(data, &indices)))
     }
 
     #[track_caller]
     fn scatter(updates: Array, indices: Vec<Array>, extents: &[usize]) -> Array {
+        traced!(Op::Scatter(Shape::from_slice(extents)), [updates], indices);
         let call = Call::new(|| Op::Scatter(Shape::from_slice(extents)), &[std::slice::from_ref(&updates), &indices]);
         call.one(for_data!(updates, updates => gather::scatter(updates, &indices, extents)))
     }
 
     #[track_caller]
     fn scatter_set(target: Array, updates: Array, indices: Vec<Array>) -> Array {
+        traced!(Op::ScatterSet, [target, updates], indices);
         let operands = [std::slice::from_ref(&target), std::slice::from_ref(&updates), &indices];
         let call = Call::new(|| Op::ScatterSet, &operands);
         call.one(for_pair!(target, updates, (target, updates) => gather::scatter_set(target, updates, &indices)))
@@ -171,23 +209,27 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn reduce(op: Reduction, a: Array, axes: &[usize]) -> Array {
+        traced!(Op::Reduce(op, axes.into()), [a]);
         let call = Call::new(|| Op::Reduce(op, axes.into()), &[std::slice::from_ref(&a)]);
         call.one(for_data!(a, data => reduce::reduce(op, data, axes)))
     }
 
     #[track_caller]
     fn arg_reduce(op: Extreme, a: Array, axis: usize) -> Array {
+        traced!(Op::ArgReduce(op, axis), [a]);
         let call = Call::new(|| Op::ArgReduce(op, axis), &[std::slice::from_ref(&a)]);
         call.one(for_data!(&a, data => reduce::arg_reduce(op, data, axis)))
     }
 
     #[track_caller]
     fn arg_sort(order: Order, a: Array, axis: usize) -> Array {
+        traced!(Op::ArgSort(order, axis), [a]);
         let call = Call::new(|| Op::ArgSort(order, axis), &[std::slice::from_ref(&a)]);
         call.one(for_data!(&a, data => sort::arg_sort(order, data, axis)))
     }
     #[track_caller]
     fn contract(spec: &Contraction, a: Array, b: Array) -> Array {
+        traced!(Op::Contract(spec.clone()), [a, b]);
         let operands = [std::slice::from_ref(&a), std::slice::from_ref(&b)];
         let call = Call::new(|| Op::Contract(spec.clone()), &operands);
         call.one(contract::contract_arrays(spec, a, b))
@@ -196,6 +238,11 @@ impl Algebra for Concrete {
     #[track_caller]
     fn scatter_onto(target: Array, updates: Array, indices: Vec<Array>) -> Array {
         let ty = target.ty();
+        let are_traced = |arrays: &[Array]| arrays.iter().any(|array| matches!(array, Array::Traced(_)));
+        if are_traced(&indices) || are_traced(&[target.clone(), updates.clone()]) {
+            let extents = Shape::from_slice(&ty.shape[..indices.len()]);
+            return Self::binary(Binary::Add, target, Self::scatter(updates, indices, &extents));
+        }
         let result = for_pair!(target, updates, (target, updates) => gather::scatter_onto(target, updates, &indices));
         let result = available(result, || "scatter".into());
         debug_assert_eq!(ty, result.ty());
@@ -205,6 +252,9 @@ impl Algebra for Concrete {
     #[track_caller]
     fn accumulate_onto(target: Array, updates: Array, map: &AffineMap) -> Array {
         let ty = target.ty();
+        if matches!(target, Array::Traced(_)) || matches!(updates, Array::Traced(_)) {
+            return Self::binary(Binary::Add, target, Self::accumulate(updates, map));
+        }
         let result = for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, map));
         let result = available(result, || "accumulate".into());
         debug_assert_eq!(ty, result.ty());
@@ -213,12 +263,14 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn scan(scan: &Arc<Scan>, carries: Vec<Array>, inputs: Vec<Array>, captures: Vec<Array>) -> Vec<Array> {
+        let (carries, inputs, captures) = (read(carries), read(inputs), read(captures));
         let call = Call::new(|| Op::Scan(scan.clone()), &[&carries, &inputs, &captures]);
         call.several(run::run_scan(scan, carries, &inputs, &captures))
     }
 
     #[track_caller]
     fn branch(condition: Array, then: &Arc<Body>, otherwise: &Arc<Body>, captures: Vec<Array>) -> Vec<Array> {
+        let (condition, captures) = (condition.read(), read(captures));
         let branch = || Op::Branch(Arc::new(Branch { then: then.clone(), otherwise: otherwise.clone() }));
         let call = Call::new(branch, &[std::slice::from_ref(&condition), &captures]);
         let chosen = if run::is_true(&condition) { then } else { otherwise };
@@ -227,6 +279,7 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<Array>) -> Vec<Array> {
+        let operands = read(operands);
         let call = Call::new(|| Op::Sweeps(sweeps.clone()), &[&operands]);
         call.several(run_sweeps(sweeps, operands))
     }
@@ -255,6 +308,35 @@ impl Algebra for Concrete {
     }
 
     fn known(a: &Array) -> Option<Array> {
-        Some(a.clone())
+        Some(a.read().clone())
+    }
+
+    fn range(a: &Array) -> (i64, i64) {
+        let element = if matches!(a, Array::Traced(_)) { None } else { a.only().and_then(Value::to_integer) };
+        element.map_or((i64::MIN, i64::MAX), |value| (value, value))
+    }
+
+    #[inline]
+    fn node(a: &Array) -> Option<StagedArray> {
+        if let Array::Traced(traced) = a { Some(traced.node.clone()) } else { None }
+    }
+    fn with_node(a: Array, node: StagedArray) -> Array {
+        Array::Traced(Box::new(Traced { value: Self::without_node(a), node, is_read: tracer::is_read() }))
+    }
+    fn note_read(a: &Array) {
+        if let Array::Traced(traced) = a {
+            traced.note_read();
+        }
+    }
+    fn without_node(a: Array) -> Array {
+        if let Array::Traced(traced) = a { traced.value } else { a }
+    }
+    fn literal(a: &Array) -> Option<Array> {
+        (!matches!(a, Array::Traced(_)) && a.uniform().is_some()).then(|| a.clone())
+    }
+    fn identity(a: &Array) -> Option<(usize, u64)> {
+        let mut hasher = std::hash::DefaultHasher::new();
+        a.ty().hash(&mut hasher);
+        a.buffer().map(|buffer| (buffer, hasher.finish()))
     }
 }

@@ -34,7 +34,10 @@ pub use scalar::Scalar;
 pub(crate) use sweeps::run_counted;
 
 use crate::shape::{DType, Shape, Type, Value, copied_shape, size};
+use crate::staged::StagedArray;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Elements of one type: one value repeated, or a buffer.
 #[derive(Debug)]
@@ -68,6 +71,28 @@ pub enum Array {
     I64(Data<i64>),
     /// `bool` elements.
     Bool(Data<bool>),
+    /// An array inside of a closure that is being traced.
+    #[doc(hidden)]
+    Traced(Box<Traced>),
+}
+
+/// What an array is where a closure runs for the first position of a `build`, to be written down for all: its value there, and the
+/// node that stands for it. Whoever reads the value makes the closure one that depends on it, which is then called for every
+/// position.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Traced {
+    pub(crate) value: Array,
+    pub(crate) node: StagedArray,
+    /// Set where the value is read: on any thread, whatever became of the closure.
+    pub(crate) is_read: Arc<AtomicBool>,
+}
+
+impl Traced {
+    /// Notes that the value is read.
+    pub(crate) fn note_read(&self) {
+        self.is_read.store(true, Ordering::Relaxed);
+    }
 }
 
 impl<T: Copy> Data<T> {
@@ -84,12 +109,13 @@ impl<T: Copy> Data<T> {
 /// Runs an expression on the data of an array, whatever its element type.
 macro_rules! for_data {
     ($array:expr, $data:ident => $body:expr) => {
-        match $array {
+        match $crate::concrete::Read::read($array) {
             $crate::concrete::Array::F32($data) => $body,
             $crate::concrete::Array::F64($data) => $body,
             $crate::concrete::Array::I32($data) => $body,
             $crate::concrete::Array::I64($data) => $body,
             $crate::concrete::Array::Bool($data) => $body,
+            $crate::concrete::Array::Traced(_) => unreachable!("what is read has elements"),
         }
     };
 }
@@ -98,7 +124,7 @@ pub(crate) use for_data;
 /// Runs an expression on the data of two arrays of one element type, whichever it is.
 macro_rules! for_pair {
     ($left:expr, $right:expr, ($a:ident, $b:ident) => $body:expr) => {
-        match ($left, $right) {
+        match ($crate::concrete::Read::read($left), $crate::concrete::Read::read($right)) {
             ($crate::concrete::Array::F32($a), $crate::concrete::Array::F32($b)) => $body,
             ($crate::concrete::Array::F64($a), $crate::concrete::Array::F64($b)) => $body,
             ($crate::concrete::Array::I32($a), $crate::concrete::Array::I32($b)) => $body,
@@ -109,6 +135,48 @@ macro_rules! for_pair {
     };
 }
 pub(crate) use for_pair;
+
+/// Arrays that are about to be read.
+pub(crate) trait Read {
+    /// The array with its elements: that a value is read is noted where it is one of a traced closure.
+    fn read(self) -> Self;
+}
+
+impl Read for Array {
+    #[inline]
+    fn read(self) -> Array {
+        match self {
+            Array::Traced(traced) => {
+                traced.note_read();
+                traced.value
+            }
+            array => array,
+        }
+    }
+}
+
+impl Read for &Array {
+    #[inline]
+    fn read(self) -> Self {
+        match self {
+            Array::Traced(traced) => {
+                traced.note_read();
+                &traced.value
+            }
+            array => array,
+        }
+    }
+}
+
+impl Read for &mut Array {
+    #[inline]
+    fn read(self) -> Self {
+        if matches!(self, Array::Traced(_)) {
+            *self = std::mem::replace(self, Array::Bool(Data::Uniform(Shape::new(), false))).read();
+        }
+        self
+    }
+}
 
 impl Array {
     /// Zeros of a type; of booleans, `false`.
@@ -131,12 +199,16 @@ impl Array {
     /// The extents of the axes.
     #[inline]
     pub fn shape(&self) -> &[usize] {
-        for_data!(self, data => data.shape())
+        match self {
+            Array::Traced(traced) => traced.value.shape(),
+            array => for_data!(array, data => data.shape()),
+        }
     }
 
     /// The element type.
     pub fn dtype(&self) -> DType {
         match self {
+            Array::Traced(traced) => traced.value.dtype(),
             Array::F32(_) => DType::F32,
             Array::F64(_) => DType::F64,
             Array::I32(_) => DType::I32,
@@ -157,7 +229,7 @@ impl Array {
 
     /// The one value that all elements have, where the array is stored as such.
     pub fn uniform(&self) -> Option<Value> {
-        match self {
+        match self.read() {
             Array::F32(Data::Uniform(_, x)) => Some(Value::F32(*x)),
             Array::F64(Data::Uniform(_, x)) => Some(Value::F64(*x)),
             Array::I32(Data::Uniform(_, x)) => Some(Value::I32(*x)),
@@ -169,7 +241,8 @@ impl Array {
 
     /// The element at a row-major position.
     pub fn element(&self, position: usize) -> Value {
-        match self {
+        match self.read() {
+            Array::Traced(_) => unreachable!("what is read has elements"),
             Array::F32(data) => Value::F32(data.element(position)),
             Array::F64(data) => Value::F64(data.element(position)),
             Array::I32(data) => Value::I32(data.element(position)),
@@ -230,11 +303,11 @@ impl Hash for Array {
 }
 
 impl Array {
-    /// The address of the buffer, by which large constants are told apart; 0 for uniform arrays.
-    fn buffer(&self) -> usize {
+    /// The address of the buffer, by which large constants are told apart; none of uniform arrays.
+    fn buffer(&self) -> Option<usize> {
         for_data!(self, data => match data {
-            Data::Uniform(..) => 0,
-            Data::Dense(array) => array.as_ptr() as usize,
+            Data::Uniform(..) => None,
+            Data::Dense(array) => Some(array.as_ptr() as usize),
         })
     }
 }

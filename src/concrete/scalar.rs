@@ -1,7 +1,7 @@
 //! The five element types, as Rust types.
 
 use crate::concrete::memory::{self, OutOfMemory};
-use crate::concrete::{Arithmetic, Array, Buffer, Data};
+use crate::concrete::{Arithmetic, Array, Buffer, Data, Read};
 use crate::shape::{DType, Shape, Value, copied_shape, size};
 
 /// A Rust type that is an element type of arrays: `f32`, `f64`, `i32`, `i64` or `bool`.
@@ -39,13 +39,16 @@ macro_rules! scalar {
                 Array::$variant(data)
             }
             fn unwrap(array: &Array) -> Option<&Data<$t>> {
-                if let Array::$variant(data) = array { Some(data) } else { None }
+                if let Array::$variant(data) = array.read() { Some(data) } else { None }
             }
             fn unwrap_mut(array: &mut Array) -> Option<&mut Data<$t>> {
-                if let Array::$variant(data) = array { Some(data) } else { None }
+                if let Array::$variant(data) = array.read() { Some(data) } else { None }
             }
             fn take(array: Array) -> Result<Data<$t>, Array> {
-                if let Array::$variant(data) = array { Ok(data) } else { Err(array) }
+                match array.read() {
+                    Array::$variant(data) => Ok(data),
+                    array => Err(array),
+                }
             }
         }
     };

@@ -107,6 +107,11 @@ impl<A: Algebra> Drop for Node<A> {
 }
 
 impl<A: Algebra> Delta<A> {
+    /// Where the node is, which tells it from all others.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     fn new(map: Map<A>, operands: SmallVec<[Option<Delta<A>>; 2]>) -> Delta<A> {
         Delta(Arc::new(Node { share: None, map, operands }))
     }

@@ -36,9 +36,11 @@ use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::term::{Body, Scan, Sweeps};
+use crate::staged::{StagedArray, tracer};
+use crate::term::{Body, Op, Scan, Sweeps};
 use rules::Pair;
 pub(crate) use rules::generic;
+use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use transpose::{Cotangent, transpose};
@@ -73,6 +75,19 @@ impl<A: Algebra> From<Pair<A, Delta<A>>> for DualArray<A> {
     }
 }
 
+/// Hands an operation over to what traces closures, where an operand is an array of one.
+macro_rules! traced {
+    ($op:expr, [$($operand:expr),*] $(, $rest:expr)?) => {
+        if $(A::node(&$operand.primal).is_some())||* $(|| $rest.iter().any(|array| A::node(&array.primal).is_some()))? {
+            let mut operands: SmallVec<[Self::Array; 3]> = SmallVec::new();
+            $(operands.push($operand);)*
+            $(operands.extend($rest);)?
+            return tracer::traced::<Self>($op, operands);
+        }
+    };
+}
+use traced;
+
 /// The methods that both instances hand to the rules: all but loops and conditionals.
 macro_rules! delegate {
     ($array:ident, $derivative:ident: $rules:ty) => {
@@ -95,69 +110,90 @@ macro_rules! delegate {
         }
         #[track_caller]
         fn compare(op: Comparison, a: Self::Array, b: Self::Array) -> Self::Array {
+            traced!(Op::Compare(op), [a, b]);
             $array { primal: A::compare(op, a.primal, b.primal), $derivative: None }
         }
         #[track_caller]
         fn arg_sort(order: Order, a: Self::Array, axis: usize) -> Self::Array {
+            traced!(Op::ArgSort(order, axis), [a]);
             $array { primal: A::arg_sort(order, a.primal, axis), $derivative: None }
         }
         #[track_caller]
         fn arg_reduce(op: Extreme, a: Self::Array, axis: usize) -> Self::Array {
+            traced!(Op::ArgReduce(op, axis), [a]);
             $array { primal: A::arg_reduce(op, a.primal, axis), $derivative: None }
         }
 
         #[track_caller]
         fn unary(op: Unary, a: Self::Array) -> Self::Array {
+            traced!(Op::Unary(op), [a]);
             rules::unary::<A, $rules>(op, a.into()).into()
         }
         #[track_caller]
         fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array {
+            traced!(Op::Binary(op), [a, b]);
             rules::binary::<A, $rules>(op, a.into(), b.into()).into()
         }
         #[track_caller]
         fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array {
+            traced!(Op::Select, [mask, yes, no]);
             rules::select::<A, $rules>(mask.primal, yes.into(), no.into()).into()
         }
         #[track_caller]
         fn cast(a: Self::Array, dtype: DType) -> Self::Array {
+            traced!(Op::Cast(dtype), [a]);
             rules::cast::<A, $rules>(a.into(), dtype).into()
         }
         #[track_caller]
         fn mark(a: Self::Array) -> Self::Array {
+            traced!(Op::Mark, [a]);
             rules::mark::<A, $rules>(a.into()).into()
         }
         #[track_caller]
         fn view(a: Self::Array, map: &AffineMap) -> Self::Array {
+            traced!(Op::View(map.clone()), [a]);
             rules::view::<A, $rules>(a.into(), map).into()
         }
         #[track_caller]
         fn accumulate(a: Self::Array, map: &AffineMap) -> Self::Array {
+            traced!(Op::Accumulate(map.clone()), [a]);
             rules::accumulate::<A, $rules>(a.into(), map).into()
         }
         #[track_caller]
         fn reshape(a: Self::Array, shape: &[usize]) -> Self::Array {
+            traced!(Op::Reshape(Shape::from_slice(shape)), [a]);
             rules::reshape::<A, $rules>(a.into(), shape).into()
         }
         #[track_caller]
         fn concatenate(axis: usize, parts: Vec<Self::Array>) -> Self::Array {
+            if parts.iter().any(|part| A::node(&part.primal).is_some()) {
+                return tracer::traced::<Self>(Op::Concatenate(axis), parts.into());
+            }
             rules::concatenate::<A, $rules>(axis, parts.into_iter().map(Into::into).collect()).into()
         }
         #[track_caller]
         fn gather(a: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
+            traced!(Op::Gather, [a], indices);
             rules::gather::<A, $rules>(a.into(), indices.into_iter().map(|index| index.primal).collect()).into()
         }
         #[track_caller]
         fn scatter(updates: Self::Array, indices: Vec<Self::Array>, extents: &[usize]) -> Self::Array {
+            traced!(Op::Scatter(Shape::from_slice(extents)), [updates], indices);
             let indices = indices.into_iter().map(|index| index.primal).collect();
             rules::scatter::<A, $rules>(updates.into(), indices, extents).into()
         }
         #[track_caller]
         fn scatter_onto(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
+            if [&target, &updates].into_iter().chain(&indices).any(|array| A::node(&array.primal).is_some()) {
+                let extents = Shape::from_slice(&A::shape(&target.primal)[..indices.len()]);
+                return Self::binary(Binary::Add, target, Self::scatter(updates, indices, &extents));
+            }
             let indices = indices.into_iter().map(|index| index.primal).collect();
             rules::scatter_onto::<A, $rules>(target.into(), updates.into(), indices).into()
         }
         #[track_caller]
         fn scatter_set(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
+            traced!(Op::ScatterSet, [target, updates], indices);
             let indices = indices.into_iter().map(|index| index.primal).collect();
             rules::scatter_set::<A, $rules>(target.into(), updates.into(), indices).into()
         }
@@ -167,14 +203,19 @@ macro_rules! delegate {
         }
         #[track_caller]
         fn accumulate_onto(target: Self::Array, updates: Self::Array, map: &AffineMap) -> Self::Array {
+            if [&target, &updates].into_iter().any(|array| A::node(&array.primal).is_some()) {
+                return Self::binary(Binary::Add, target, Self::accumulate(updates, map));
+            }
             rules::accumulate_onto::<A, $rules>(target.into(), updates.into(), map).into()
         }
         #[track_caller]
         fn reduce(op: Reduction, a: Self::Array, axes: &[usize]) -> Self::Array {
+            traced!(Op::Reduce(op, axes.into()), [a]);
             rules::reduce::<A, $rules>(op, a.into(), axes).into()
         }
         #[track_caller]
         fn contract(spec: &Contraction, a: Self::Array, b: Self::Array) -> Self::Array {
+            traced!(Op::Contract(spec.clone()), [a, b]);
             rules::contract::<A, $rules>(spec, a.into(), b.into()).into()
         }
 
@@ -203,6 +244,21 @@ macro_rules! delegate {
         fn known(a: &Self::Array) -> Option<crate::concrete::Array> {
             A::known(&a.primal)
         }
+        fn node(a: &Self::Array) -> Option<StagedArray> {
+            A::node(&a.primal)
+        }
+        fn with_node(a: Self::Array, node: StagedArray) -> Self::Array {
+            $array { primal: A::with_node(a.primal, node), $derivative: None }
+        }
+        fn note_read(a: &Self::Array) {
+            A::note_read(&a.primal);
+        }
+        fn without_node(a: Self::Array) -> Self::Array {
+            $array { primal: A::without_node(a.primal), $derivative: None }
+        }
+        fn literal(a: &Self::Array) -> Option<crate::concrete::Array> {
+            if a.$derivative.is_none() { A::literal(&a.primal) } else { None }
+        }
         fn slice_of(variable: &Self::Array, array: &Self::Array) {
             A::slice_of(&variable.primal, &array.primal);
         }
@@ -223,6 +279,13 @@ impl<A: Algebra> Algebra for Dual<A> {
     type Forward = Tangent<Dual<A>>;
 
     delegate!(DualArray, delta: Delta<A>);
+
+    fn identity(a: &DualArray<A>) -> Option<(usize, u64)> {
+        match &a.delta {
+            None => A::identity(&a.primal),
+            Some(delta) => Some((delta.address(), A::identity(&a.primal).map_or(0, |(buffer, ty)| buffer as u64 ^ ty))),
+        }
+    }
 
     fn scan(
         scan: &Arc<Scan>,

@@ -1,7 +1,7 @@
 //! The instance of forward mode: arrays with tangents, and no tape.
 
 use super::rules::{self, Derivative, Pair, Scaling};
-use super::{Dual, delegate};
+use super::{Dual, delegate, traced};
 use super::{custom, forward, sweeps};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction};
@@ -9,7 +9,9 @@ use crate::concrete::Array;
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
-use crate::term::{Body, Scan, Sweeps};
+use crate::staged::{StagedArray, tracer};
+use crate::term::{Body, Op, Scan, Sweeps};
+use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -156,6 +158,10 @@ impl<A: Algebra, const MARKED: bool> Algebra for Tangent<A, MARKED> {
     type Forward = Tangent<Self>;
 
     delegate!(TangentArray, tangent: Direction<A, MARKED>);
+
+    fn identity(a: &TangentArray<A>) -> Option<(usize, u64)> {
+        if a.tangent.is_none() { A::identity(&a.primal) } else { None }
+    }
 
     fn scan(
         scan: &Arc<Scan>,

@@ -41,7 +41,7 @@ pub(super) fn placeholder(ty: &Type) -> StagedArray {
 
 /// A node for an operation; its scope is the innermost of its operands'.
 #[track_caller]
-fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArray {
+pub(super) fn node(op: Op<Build>, args: SmallVec<[StagedArray; 3]>) -> StagedArray {
     let place = Location::caller();
     let types = {
         let outputs: SmallVec<[&[Type]; 4]> = args.iter().map(|arg| &arg.0.types[..]).collect();

@@ -10,6 +10,7 @@ mod instance;
 mod node;
 mod range;
 mod session;
+pub(crate) mod tracer;
 
 pub use instance::Staged;
 pub use node::StagedArray;

@@ -81,8 +81,7 @@ pub(crate) fn record(error: Error) {
 
 /// Whether a value may be used here; if not, that is recorded as an error.
 pub(crate) fn check_scope(array: &StagedArray, place: &Location<'_>) -> bool {
-    let scope = array.0.scope;
-    let open = scope == 0 || SESSION.with_borrow(|session| session.open.binary_search(&scope).is_ok());
+    let open = is_open(array);
     if !open {
         record(Error::Scope {
             problem: "an index, loop value or parameter was used outside of its build, loop or staged function".into(),
@@ -90,6 +89,12 @@ pub(crate) fn check_scope(array: &StagedArray, place: &Location<'_>) -> bool {
         });
     }
     open
+}
+
+/// Whether a value may be used here.
+pub(crate) fn is_open(array: &StagedArray) -> bool {
+    let scope = array.0.scope;
+    scope == 0 || SESSION.with_borrow(|session| session.open.binary_search(&scope).is_ok())
 }
 
 /// The innermost open scope; 0 for none.
@@ -135,6 +140,11 @@ impl Scope {
                 }))
             })
             .collect()
+    }
+
+    /// Whether a node depends on nothing of this scope.
+    pub(crate) fn is_outside(&self, array: &StagedArray) -> bool {
+        array.0.scope < self.id
     }
 
     /// Closes results over the variables of this scope: what does not depend on the scope becomes a capture.

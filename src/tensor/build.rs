@@ -1,8 +1,9 @@
 //! Arrays given element by element.
 
 use crate::algebra::Algebra;
-use crate::concrete;
+use crate::concrete::{self, ReportedAt};
 use crate::shape::{DType, Shape, Type, Value};
+use crate::staged::tracer;
 use crate::tensor::apply::fail;
 use crate::tensor::structure::stack_arrays;
 use crate::tensor::{Element, R0, R1, R2, R3, R4, R5, R6, Rank, Tensor};
@@ -98,10 +99,13 @@ fn built(extents: &[usize], element: &Type) -> Type {
 /// The array whose element, or inner array, at each position of new outer axes is what the closure gives for it:
 /// `build(n, |i| ..)`, `build((n, m), |(i, j)| ..)`, `build([n, m], |[i, j]| ..)` (P 3.2).
 ///
-/// An eager algebra calls the closure for every position, and once for an empty array, to see the shape: each operation in it
-/// takes some tens of nanoseconds on plain arrays, and some hundreds under a derivative, for each element. A staged one calls it
-/// once, and runs it in bulk: an array of more than some thousand elements is best built in a function that is
-/// [staged](crate::derivative::stage). Results of different shapes are reported at the caller's line.
+/// The closure is called once, at the first position, and what it does there is done in bulk, also in eager algebras, unless it
+/// looks at a value that depends on the position: by [`item`](Tensor::item), [`cond`](crate::tensor::cond) or a loop with a
+/// condition, or in a derivative of its own. Then an eager algebra calls it for every position, as it does for arrays of few
+/// elements: each operation takes some tens of nanoseconds on plain arrays, and some hundreds under a derivative, for each element,
+/// so that such an array of more than some thousand elements is best built in a function that is
+/// [staged](crate::derivative::stage). The closure must be pure in the arrays that it is given. Results of different shapes are
+/// reported at the caller's line.
 #[track_caller]
 pub fn build<A: Algebra, X: Extents, E: Element, R: Rank>(
     extents: X,
@@ -130,11 +134,39 @@ fn array<A: Algebra>(
         indices.iter().zip(&extents).for_each(|(index, &extent)| A::slice_of(index, &A::iota(extent)));
         vec![element(indices)]
     };
-    let Some((body, captures)) = A::trace(&parameters, false, &mut traced) else {
-        return run::<A>(&extents, element);
-    };
-    body.result_types().try_for_each(|element| check_size(&built(&extents, element)))?;
-    Ok(A::build(Build { extents, body }, captures))
+    if let Some((body, captures)) = A::trace(&parameters, false, &mut traced) {
+        body.result_types().try_for_each(|element| check_size(&built(&extents, element)))?;
+        return Ok(A::build(Build { extents, body }, captures));
+    }
+    if crate::shape::size(&extents) >= WORTH_TRACING
+        && let Some((body, captures)) = tracer::trace::<A>(&parameters, first::<A>(&extents), element)
+    {
+        for element in body.result_types() {
+            let ty = built(&extents, element);
+            check_size(&ty)?;
+            if Vec::<u8>::new().try_reserve_exact(ty.bytes().unwrap_or(usize::MAX)).is_err() {
+                return Err(no_memory(&ty.shape));
+            }
+        }
+        let _place = ReportedAt::caller();
+        return Ok(tracer::in_bulk::<A>(Build { extents, body }, captures));
+    }
+    run::<A>(&extents, element)
+}
+
+/// Arrays of so many elements are built in bulk where they can be: to write a closure down takes as long as to call it some dozen
+/// times.
+const WORTH_TRACING: usize = 64;
+
+/// The indices of the first position.
+fn first<A: Algebra>(extents: &[usize]) -> Vec<A::Array> {
+    extents.iter().map(|_| A::constant(concrete::Array::full(&[], Value::I64(0)))).collect()
+}
+
+/// The error of an array for whose elements there is no memory, with the shape of a placeholder.
+fn no_memory(shape: &[usize]) -> (String, Shape) {
+    let problem = format!("there is no memory for the elements of an array of shape {shape:?}");
+    (problem, Shape::from_elem(1, shape.len()))
 }
 
 /// The eager loop.
@@ -159,10 +191,7 @@ fn run<A: Algebra>(
     }
     let mut elements = Vec::new();
     if elements.try_reserve_exact(count).is_err() {
-        return Err((
-            format!("there is no memory for the elements of an array of shape {:?}", &shape[..]),
-            Shape::from_elem(1, shape.len()),
-        ));
+        return Err(no_memory(&shape));
     }
     elements.push(first);
     for _ in 1..count {

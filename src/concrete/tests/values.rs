@@ -189,7 +189,7 @@ fn conversions_from_and_to_ndarray() {
     let turned = Array::from(matrix.clone().reversed_axes());
     assert_eq!((turned.shape(), turned.to_vec::<f32>()), (&[3, 2][..], Some(vec![0.0, 3.0, 1.0, 4.0, 2.0, 5.0])));
     let moved = Array::from(matrix);
-    assert_eq!(moved.buffer(), address);
+    assert_eq!(moved.buffer(), Some(address));
     let scalar = Array::from(ndarray::arr0(true));
     assert_eq!((scalar.uniform(), scalar.shape()), (Some(Value::Bool(true)), &[][..]));
     assert_eq!(scalar.to_ndarray::<bool>(), Some(ndarray::arr0(true).into_dyn()));

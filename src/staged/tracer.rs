@@ -1,0 +1,188 @@
+//! Tracing closures of eager algebras: what one does at the first position of a `build`, written down for all.
+//!
+//! The closure runs once, on arrays that have the values of the first position and, beside these, a node each. An operation of
+//! which an operand has a node computes the value as ever, and gives the result a node. Where no value was read that depends on the
+//! position, the nodes are the closure's body, and the array is computed in bulk. Else the body is forgotten, and the closure called
+//! for every position.
+
+use super::close::Closed;
+use super::instance::node;
+use super::session::{Scope, Staging, is_open};
+use super::{Staged, StagedArray};
+use crate::algebra::{Algebra, Traced};
+use crate::shape::Type;
+use crate::simplify::simplify;
+use crate::term::interpret::{apply, interpret};
+use crate::term::{Build, Graph, NodeId, Op};
+use crate::vectorise::vectorise;
+use smallvec::SmallVec;
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A body of more operations is not worth writing down: closures with loops of many steps make such.
+const MOST: usize = 4096;
+
+/// A closure that is being traced.
+struct Frame {
+    /// The algebra that it runs in.
+    algebra: TypeId,
+    /// That of the variables which stand for what the closure captures.
+    captured: Scope,
+    /// That of the positions.
+    inner: Scope,
+    /// What nodes from outside stand for, by their identities: arrays of the algebra.
+    arrays: HashMap<u64, Box<dyn Any>>,
+    /// The variables of arrays that are captured, by what tells these apart.
+    variables: HashMap<(usize, u64), StagedArray>,
+    operations: usize,
+    /// Whether a value was read that depends on a position.
+    is_read: Arc<AtomicBool>,
+}
+
+thread_local! {
+    static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What says whether values of the innermost closure are read.
+pub(crate) fn is_read() -> Arc<AtomicBool> {
+    FRAMES.with_borrow(|frames| frames.last().map(|frame| frame.is_read.clone()).unwrap_or_default())
+}
+
+/// Notes that the values of all closures that are being traced are read.
+fn note_read_in_all() {
+    FRAMES.with_borrow(|frames| frames.iter().for_each(|frame| frame.is_read.store(true, Ordering::Relaxed)));
+}
+
+/// An open frame, which is taken away also where the closure panics.
+struct Open {
+    /// How many frames there were before.
+    depth: usize,
+    /// What was staged around the outermost closure, if anything was.
+    _staging: Option<Staging>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        FRAMES.with_borrow_mut(|frames| frames.truncate(self.depth));
+    }
+}
+
+/// The body of a closure and what it captures, if no value was read that depends on its parameters; `values` are those of the first
+/// position.
+pub(crate) fn trace<A: Algebra>(
+    parameters: &[Type],
+    values: Vec<A::Array>,
+    f: &mut dyn FnMut(Vec<A::Array>) -> A::Array,
+) -> Option<Traced<A>> {
+    let depth = FRAMES.with_borrow(Vec::len);
+    let open = Open { depth, _staging: (depth == 0).then(Staging::start) };
+    let is_read = Arc::new(AtomicBool::new(false));
+    let (captured, inner) = (Scope::open(), Scope::open());
+    let positions = inner.variables(parameters);
+    let (arrays, variables) = Default::default();
+    let frame = Frame {
+        algebra: TypeId::of::<A>(),
+        captured,
+        inner,
+        arrays,
+        variables,
+        operations: 0,
+        is_read: is_read.clone(),
+    };
+    FRAMES.with_borrow_mut(|frames| frames.push(frame));
+    let arguments = values.into_iter().zip(&positions).map(|(value, node)| A::with_node(value, node.clone()));
+    let result = f(arguments.collect());
+    let result = operand::<A>(&result);
+    if is_read.load(Ordering::Relaxed) {
+        // The value may depend on a position of a closure around this one too.
+        note_read_in_all();
+        return None;
+    }
+    let result = result?;
+    let frame = FRAMES.with_borrow_mut(Vec::pop).expect("the frame of this closure");
+    let Frame { captured, inner, mut arrays, .. } = frame;
+    let Closed { body, captures } = inner.close(&positions, &[result]);
+    drop((captured, open));
+    let array = |node: &StagedArray| arrays.remove(&node.identity())?.downcast::<A::Array>().ok().map(|array| *array);
+    let captures: Option<Vec<A::Array>> = captures.iter().map(array).collect();
+    Some((Arc::new(body), captures?))
+}
+
+/// The node of an operand: one of its own, or that of a variable for what is captured. `None` where the closure that is traced is of
+/// another algebra, or there is none any more: that counts as reading a value.
+fn operand<A: Algebra>(array: &A::Array) -> Option<StagedArray> {
+    let own = A::node(array).filter(|node| is_open(node));
+    let found = FRAMES.with_borrow_mut(|frames| {
+        let frame = frames.last_mut().filter(|frame| frame.algebra == TypeId::of::<A>())?;
+        if let Some(node) = own {
+            if frame.inner.is_outside(&node) {
+                frame.arrays.entry(node.identity()).or_insert_with(|| Box::new(array.clone()));
+            }
+            return Some(node);
+        }
+        // Its node is that of a closure which has ended.
+        if A::node(array).is_some() {
+            return None;
+        }
+        if let Some(value) = A::literal(array) {
+            return Some(Staged::constant(value));
+        }
+        let key = A::identity(array);
+        if let Some(variable) = key.and_then(|key| frame.variables.get(&key)) {
+            return Some(variable.clone());
+        }
+        let variable = frame.captured.variables(&[A::type_of(array)]).remove(0);
+        frame.arrays.insert(variable.identity(), Box::new(array.clone()));
+        if let Some(key) = key {
+            frame.variables.insert(key, variable.clone());
+        }
+        Some(variable)
+    });
+    if found.is_none() {
+        A::note_read(array);
+        note_read_in_all();
+    }
+    found
+}
+
+/// The result of an operation of which an operand has a node.
+#[track_caller]
+pub(crate) fn traced<A: Algebra>(op: Op<Build>, operands: SmallVec<[A::Array; 3]>) -> A::Array {
+    let nodes: Option<SmallVec<[StagedArray; 3]>> = operands.iter().map(operand::<A>).collect();
+    if nodes.is_none() {
+        operands.iter().for_each(A::note_read);
+    }
+    let value = apply::<A, Build>(&op, operands.into_iter().map(A::without_node).collect());
+    let is_within = FRAMES.with_borrow_mut(|frames| {
+        frames.last_mut().is_some_and(|frame| {
+            frame.operations += 1;
+            frame.operations <= MOST
+        })
+    });
+    match nodes {
+        Some(nodes) if is_within => A::with_node(value, node(op, nodes)),
+        _ => {
+            note_read_in_all();
+            value
+        }
+    }
+}
+
+/// Arrays for an operation that is not written down, which reads them.
+pub(crate) fn read<A: Algebra>(arrays: Vec<A::Array>) -> Vec<A::Array> {
+    arrays.iter().for_each(A::note_read);
+    arrays.into_iter().map(A::without_node).collect()
+}
+
+/// The array that a build is whose body was traced, computed in bulk.
+pub(crate) fn in_bulk<A: Algebra>(build: Build, captures: Vec<A::Array>) -> A::Array {
+    let types: Vec<Type> = captures.iter().map(A::type_of).collect();
+    let mut graph: Graph<Build> = Graph::new(&types, 0);
+    let operands: Vec<NodeId> = (0..types.len() as NodeId).collect();
+    let result = graph.add(Op::Extra(build), &operands);
+    let program = simplify(&vectorise(&graph.finish(&[result])));
+    interpret::<A>(&program, captures).remove(0)
+}
