@@ -6,7 +6,7 @@ use crate::concrete::recurrence::run_recurrence;
 use crate::concrete::scalar::Scalar;
 use crate::concrete::sweeps::run_sweeps;
 use crate::concrete::{
-    Array, Concrete, Data, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
+    Array, Concrete, Data, Read, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
 };
 use crate::shape::{Shape, Type, Value};
 use crate::term::interpret::{self, Operands, Positions, Slot};
@@ -25,6 +25,8 @@ pub(crate) struct Failure {
 ///
 /// The first operation for which there is no memory.
 pub(crate) fn run(body: &Body, arguments: Vec<Array>) -> Result<Vec<Array>, Failure> {
+    // Where a closure is traced, what the program does is no part of it.
+    let arguments = arguments.into_iter().map(Read::read).collect();
     let evaluate = |node: &Node, args: Operands<Concrete>| match &node.op {
         Op::Scan(scan) => {
             let mut args = args.into_iter();

@@ -7,7 +7,7 @@ use super::range;
 use super::session::{self, Scope};
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction, Traced};
-use crate::concrete::{self, ReportedAt};
+use crate::concrete::{self, Read, ReportedAt};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
@@ -138,7 +138,8 @@ impl Algebra for Staged {
         a.ty().shape.clone()
     }
     fn constant(value: concrete::Array) -> StagedArray {
-        node(Op::Constant(value), smallvec![])
+        // A program holds elements.
+        node(Op::Constant(value.read()), smallvec![])
     }
     fn iota(n: usize) -> StagedArray {
         node(Op::Iota(n), smallvec![])

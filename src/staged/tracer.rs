@@ -7,7 +7,7 @@
 
 use super::close::Closed;
 use super::instance::node;
-use super::session::{Scope, Staging, is_open};
+use super::session::{Scope, is_open};
 use super::{Staged, StagedArray};
 use crate::algebra::{Algebra, Traced};
 use crate::shape::Type;
@@ -56,17 +56,12 @@ fn note_read_in_all() {
     FRAMES.with_borrow(|frames| frames.iter().for_each(|frame| frame.is_read.store(true, Ordering::Relaxed)));
 }
 
-/// An open frame, which is taken away also where the closure panics.
-struct Open {
-    /// How many frames there were before.
-    depth: usize,
-    /// What was staged around the outermost closure, if anything was.
-    _staging: Option<Staging>,
-}
+/// An open frame after so many others, which is taken away also where the closure panics.
+struct Open(usize);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        FRAMES.with_borrow_mut(|frames| frames.truncate(self.depth));
+        FRAMES.with_borrow_mut(|frames| frames.truncate(self.0));
     }
 }
 
@@ -77,8 +72,7 @@ pub(crate) fn trace<A: Algebra>(
     values: Vec<A::Array>,
     f: &mut dyn FnMut(Vec<A::Array>) -> A::Array,
 ) -> Option<Traced<A>> {
-    let depth = FRAMES.with_borrow(Vec::len);
-    let open = Open { depth, _staging: (depth == 0).then(Staging::start) };
+    let open = Open(FRAMES.with_borrow(Vec::len));
     let is_read = Arc::new(AtomicBool::new(false));
     let (captured, inner) = (Scope::open(), Scope::open());
     let positions = inner.variables(parameters);
@@ -94,7 +88,12 @@ pub(crate) fn trace<A: Algebra>(
     };
     FRAMES.with_borrow_mut(|frames| frames.push(frame));
     let arguments = values.into_iter().zip(&positions).map(|(value, node)| A::with_node(value, node.clone()));
-    let result = f(arguments.collect());
+    let arguments: Vec<A::Array> = arguments.collect();
+    // Not every algebra has arrays with nodes.
+    if arguments.iter().any(|argument| A::node(argument).is_none()) {
+        return None;
+    }
+    let result = f(arguments);
     let result = operand::<A>(&result);
     if is_read.load(Ordering::Relaxed) {
         // The value may depend on a position of a closure around this one too.
@@ -114,7 +113,7 @@ pub(crate) fn trace<A: Algebra>(
 /// The node of an operand: one of its own, or that of a variable for what is captured. `None` where the closure that is traced is of
 /// another algebra, or there is none any more: that counts as reading a value.
 fn operand<A: Algebra>(array: &A::Array) -> Option<StagedArray> {
-    let own = A::node(array).filter(|node| is_open(node));
+    let own = A::node(array).filter(is_open);
     let found = FRAMES.with_borrow_mut(|frames| {
         let frame = frames.last_mut().filter(|frame| frame.algebra == TypeId::of::<A>())?;
         if let Some(node) = own {

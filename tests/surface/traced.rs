@@ -141,16 +141,52 @@ fn a_panic_in_a_closure_leaves_nothing_behind() {
     assert_eq!(staged.call(&x).unwrap(), y);
 }
 
-/// Inside of a function that is staged, plain arrays are built as ever.
+/// Inside of a function that is staged, plain arrays are built as ever, also by closures that go on with it.
 #[test]
 fn plain_arrays_are_built_while_a_function_is_staged() {
     let x = x();
     let staged = stage(
         |y: &Vector<_, f64>| {
-            let (_, plain) = counted(|i| x.at(&i) * 3.0);
-            y * constant(&plain)
+            let sums = RefCell::new(Vec::new());
+            let (_, plain) = counted(|i| {
+                sums.borrow_mut().push(y.sum());
+                x.at(&i) * 3.0
+            });
+            y * constant(&plain) + &sums.borrow()[0]
         },
         &x,
     );
-    close(&staged.unwrap().call(&ones(N)).unwrap().to_vec(), &(&x * 3.0).to_vec());
+    close(&staged.unwrap().call(&ones(N)).unwrap().to_vec(), &(&x * 3.0 + N as f64).to_vec());
+}
+
+/// Algebras without values for positions call the closure for each.
+#[test]
+fn patterns_are_found_element_by_element() {
+    use deltaray::sparse::{Sparsity, SparsityArray};
+    let input = SparsityArray::input(deltaray::shape::Type::new(deltaray::shape::DType::F64, &[N]), 0).unwrap();
+    let x: Vector<Sparsity, f64> = Tensor::from_array(input).unwrap();
+    let calls = Cell::new(0);
+    let y: Vector<Sparsity, f64> = build(N, |i| {
+        calls.set(calls.get() + 1);
+        x.at(N as i64 - 1 - &i).sin()
+    });
+    assert_eq!(calls.get(), N);
+    assert!((0..N).all(|at| y.array().columns(at) == [(N - 1 - at) as u32]));
+}
+
+/// A program that is staged inside of a closure holds the value of that position.
+#[test]
+fn programs_inside_of_closures_are_for_each_position() {
+    let x = x();
+    let (calls, y) = counted(|i| {
+        let at = x.at(&i);
+        stage(|y: &Scalar<_, f64>| y * constant(&at), &scalar(0.0)).unwrap().call(&scalar(2.0)).unwrap()
+    });
+    assert_eq!(calls, N + 1);
+    close(&y.to_vec(), &(&x * 2.0).to_vec());
+    let double = stage(|y: &Scalar<_, f64>| y * 2.0, &scalar(0.0)).unwrap();
+    let (_, y) = counted(|i| double.call(&x.at(&i)).unwrap());
+    close(&y.to_vec(), &(&x * 2.0).to_vec());
+    let (_, y) = counted(|i| double.interpret(&x.at(&i)).unwrap());
+    close(&y.to_vec(), &(&x * 2.0).to_vec());
 }

@@ -5,7 +5,7 @@
 //! ```
 
 use argmin::core::{CostFunction, Error, Executor, Gradient, State};
-use argmin::solver::linesearch::MoreThuenteLineSearch;
+use argmin::solver::linesearch::{BacktrackingLineSearch, condition::ArmijoCondition};
 use argmin::solver::quasinewton::LBFGS;
 use deltaray::prelude::*;
 
@@ -50,7 +50,9 @@ fn main() -> Result<(), Error> {
     let staged = stage(|(weights, x, labels)| loss(weights, x, labels), (&zeros(4), &x, &labels))?;
     let function = staged.over_slices_with((&x, &labels))?;
 
-    let solver = LBFGS::new(MoreThuenteLineSearch::new(), 5).with_tolerance_grad(1e-8)?;
+    // A search that ends also where a step is too long and the loss is not a number.
+    let search = BacktrackingLineSearch::new(ArmijoCondition::new(1e-4)?);
+    let solver = LBFGS::new(search, 5).with_tolerance_grad(1e-8)?;
     let executor = Executor::new(Problem(function.clone()), solver);
     let result = executor.configure(|state| state.param(vec![0.0; 4]).max_iters(100)).run()?;
     let state = result.state();
