@@ -332,7 +332,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     fn literal(_: &Self::Array) -> Option<concrete::Array> {
         None
     }
-    /// What tells arrays apart for as long as they are there, cheaply found: `None` where nothing does.
+    /// A key by which arrays are told apart for as long as they are there, cheaply found: `None` where there is none.
     #[doc(hidden)]
     fn identity(_: &Self::Array) -> Option<(usize, u64)> {
         None

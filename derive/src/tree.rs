@@ -54,34 +54,29 @@ pub fn replace(tokens: TokenStream, from: &Ident, to: &TokenStream) -> TokenStre
         .collect()
 }
 
-/// Whether a field is marked `#[tree(skip)]`.
-fn is_skipped(field: &syn::Field) -> Result<bool> {
-    let mut skipped = false;
-    for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("tree")) {
+/// Whether one of the attributes is `#[tree(word)]`; another word is an error with this message.
+fn is_marked(attributes: &[syn::Attribute], word: &str, message: &str) -> Result<bool> {
+    let mut found = false;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("tree")) {
         attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("skip") {
-                skipped = true;
+            if meta.path.is_ident(word) {
+                found = true;
                 return Ok(());
             }
-            Err(meta.error("the only attribute of a field is `#[tree(skip)]`"))
+            Err(meta.error(message))
         })?;
     }
-    Ok(skipped)
+    Ok(found)
+}
+
+/// Whether a field is marked `#[tree(skip)]`.
+fn is_skipped(field: &syn::Field) -> Result<bool> {
+    is_marked(&field.attrs, "skip", "the only attribute of a field is `#[tree(skip)]`")
 }
 
 /// Whether a type is marked `#[tree(arithmetic)]`.
 fn has_arithmetic(input: &DeriveInput) -> Result<bool> {
-    let mut found = false;
-    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("tree")) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("arithmetic") {
-                found = true;
-                return Ok(());
-            }
-            Err(meta.error("the only attribute of a tree is `#[tree(arithmetic)]`"))
-        })?;
-    }
-    Ok(found)
+    is_marked(&input.attrs, "arithmetic", "the only attribute of a tree is `#[tree(arithmetic)]`")
 }
 
 /// The operators of a tree `own`, over `algebra`, with these generic parameters and bounds: those of `TreeArithmetic`.

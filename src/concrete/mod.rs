@@ -76,8 +76,8 @@ pub enum Array {
     Traced(Box<Traced>),
 }
 
-/// What an array is where a closure runs for the first position of a `build`, to be written down for all: its value there, and the
-/// node that stands for it. Whoever reads the value makes the closure one that depends on it, which is then called for every
+/// An array where a closure runs for the first position of a `build`, to be written down for all: its value there, and the node
+/// that stands for it. Whoever reads the value makes the closure one that depends on it, which is then called for every
 /// position.
 #[doc(hidden)]
 #[derive(Clone, Debug)]

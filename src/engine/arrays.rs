@@ -64,7 +64,7 @@ fn needs_buffer<T>(data: &Data<T>) -> bool {
 pub(crate) fn own_elements(array: &mut Array) -> Result<*mut u8, OutOfMemory> {
     fn of<T: Scalar>(data: &mut Data<T>) -> Result<*mut u8, OutOfMemory> {
         if needs_buffer(data) {
-            // What was there is overwritten.
+            // The old elements are overwritten.
             let shape = Shape::from_slice(data.shape());
             *data = Data::from_vec(&shape, filled(&shape, T::ZERO)?);
         }

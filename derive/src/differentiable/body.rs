@@ -211,11 +211,12 @@ impl Rewriter<'_> {
                 if let Some(turbofish) = &mut call.turbofish {
                     self.visit_angle_bracketed_generic_arguments_mut(turbofish);
                 }
-                let operands = OF_OPERANDS.contains(&&call.method.to_string()[..]);
-                let keeps = KEEPING.contains(&&call.method.to_string()[..]);
-                let borrows = BORROWING.contains(&&call.method.to_string()[..]);
+                let method = call.method.to_string();
+                let operands = OF_OPERANDS.contains(&&method[..]);
+                let keeps = KEEPING.contains(&&method[..]);
+                let borrows = BORROWING.contains(&&method[..]);
                 // These take references.
-                let refers = ["dot", "outer"].iter().any(|name| call.method == name);
+                let refers = ["dot", "outer"].contains(&&method[..]);
                 for argument in &mut call.args {
                     let is_left = borrows && is_place(argument) && (refers || self.is_used_again(argument));
                     let position = match (keeps, is_left) {

@@ -35,7 +35,7 @@ pub struct Scopes {
     stack: Vec<HashMap<String, Declared>>,
     /// What will be used after what is rewritten: names, and the number of scopes whose variables they are.
     later: Later,
-    /// What the statement that is rewritten, and those around it, use more than once.
+    /// Names that the statement which is rewritten uses more than once, and those around it.
     repeated: Vec<HashSet<Ident>>,
     /// The names of functions that are declared or imported inside.
     functions: HashSet<String>,
