@@ -362,7 +362,7 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     ///
     /// What does not depend on the variables is a capture, and computed once; but where it is `lazy`, as in the sides of a
     /// conditional, all that the function makes belongs to the body.
-    fn trace(
+    fn trace_body(
         _parameters: &[Type],
         _lazy: bool,
         _f: &mut dyn FnMut(Vec<Self::Array>) -> Vec<Self::Array>,

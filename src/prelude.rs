@@ -15,8 +15,8 @@ pub use crate::tensor::{
     Batch, Checkpoints, Element, Family, Float, Integer, Matrix, MovingSlice, Number, R0, R1, R2, R3, R4, R5, R6, RDyn,
     Rank, Scalar, Segments, Tensor, Tensor3, Tensor4, Tensor5, Tensor6, TensorD, Tree, Unravel, Vector,
     associative_scan, associative_scan_axis, associative_scan_reverse, associative_scan_reverse_axis, build,
-    checkpoint, concatenate, cond, constant, fold, fold_reverse, full, iota, iterate, linear_recurrence, masked, ones,
-    ravel, reduce, reduce_axis, reduce_by_index, reduce_by_index_axis, reduce_segments, reduce_segments_axis, scalar,
-    scan, scan_reverse, select, stack, stack_trees, unstack_trees, while_loop, zeros,
+    checkpoint, concatenate, cond, constant, eye, fold, fold_reverse, full, iota, iterate, linear_recurrence, masked,
+    ones, ravel, reduce, reduce_axis, reduce_by_index, reduce_by_index_axis, reduce_segments, reduce_segments_axis,
+    scalar, scan, scan_reverse, select, stack, stack_trees, unstack_trees, while_loop, zeros,
 };
 pub use deltaray_derive::{Tree, differentiable};

@@ -21,6 +21,8 @@ mod lifting;
 mod names;
 #[path = "differentiable/plain.rs"]
 mod plain;
+#[path = "differentiable/reuse.rs"]
+mod reuse;
 #[path = "differentiable/signatures.rs"]
 mod signatures;
 #[path = "differentiable/slices.rs"]

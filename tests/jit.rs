@@ -136,3 +136,32 @@ fn it_is_called_from_several_threads_and_its_programs_update() {
     (0..2).for_each(|_| program.update(&mut w, &x).unwrap());
     assert_eq!((w, step.programs()), (v(&[3.0, 5.0]), 2));
 }
+
+/// A function in a box has a type that can be named, and owns its closure.
+#[test]
+fn boxed_functions_are_held() {
+    use deltaray::derivative::{JitFn, ValueAndGradient};
+    type C = V<Concrete>;
+    struct Powers(i32);
+    impl ArrayFn for Powers {
+        type In = C;
+        type Out = Scalar<Concrete, f64>;
+        fn call<A: Algebra>(&self, x: &Vector<A, f64>) -> Scalar<A, f64> {
+            x.powi(self.0).sum()
+        }
+    }
+    let held: Vec<JitFn<fn(C) -> Scalar<Concrete, f64>, ValueAndGradient>> =
+        [2, 3].map(|power| jit(Powers(power).into_closure()).value_and_grad().boxed()).into();
+    let of_two: JitFn<fn(C, C) -> C> = jit(|(x, y): &(V<Staged>, V<Staged>)| x * y).boxed();
+    let x: C = vec![1.0, 2.0].into();
+    std::thread::scope(|threads| {
+        for (function, value, slope) in [(&held[0], 5.0, [2.0, 4.0]), (&held[1], 9.0, [3.0, 12.0])] {
+            let x = &x;
+            threads.spawn(move || {
+                let found = function.call(x).unwrap();
+                assert_eq!((found.0.item(), found.1.to_vec()), (value, slope.to_vec()));
+            });
+        }
+    });
+    assert_eq!(of_two.call((&x, &x)).unwrap().to_vec(), [1.0, 4.0]);
+}

@@ -39,7 +39,7 @@ fn making_arrays() {
     assert_eq!(three.item(), 3.0);
     let (positions, floats): (Vector<Concrete, i64>, Vector64) = (iota(n), iota(n).cast::<f64>());
     assert_eq!((positions.to_vec(), floats.to_vec()), (vec![0, 1, 2], vec![0.0, 1.0, 2.0]));
-    let identity: Matrix64 = build((n, n), |(i, j)| i.equal(j).cast::<f64>());
+    let identity: Matrix64 = eye(n);
     assert_eq!(identity, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].into());
     assert_eq!(x.cast::<f32>().to_vec(), [1.0f32, 2.0]);
     assert_eq!((a.to_ndarray()[(1, 0)], x.to_vec(), x.sum().item()), (3.0, vec![1.0, 2.0], 3.0));

@@ -81,16 +81,22 @@ fn has_arithmetic(input: &DeriveInput) -> Result<bool> {
 
 /// The operators of a tree `own`, over `algebra`, with these generic parameters and bounds: those of `TreeArithmetic`.
 fn operators(own: &TokenStream, algebra: &Ident, parameters: &[TokenStream], bounds: &TokenStream) -> TokenStream {
-    let arithmetic = quote!(::deltaray::tensor::TreeArithmetic::<#algebra>);
-    let operator = |of: &TokenStream, name: &str, method: &str, right: Option<&TokenStream>, value: TokenStream| {
-        let (name, method) = (format_ident!("{name}"), format_ident!("{method}"));
+    let library = quote!(::deltaray::tensor);
+    let arithmetic = quote!(#library::TreeArithmetic::<#algebra>);
+    // An operator of `left`, a tree, with a right operand, if any, of what the generic parameters of its own say.
+    let operator = |left: &TokenStream,
+                    name: &str,
+                    own_parameters: TokenStream,
+                    right: Option<&TokenStream>,
+                    value: TokenStream| {
+        let (name, method) = (format_ident!("{name}"), format_ident!("{}", name.to_lowercase()));
         let (argument, parameter) = match right {
             Some(right) => (quote!(<#right>), quote!(, __right: #right)),
             None => (TokenStream::new(), TokenStream::new()),
         };
         quote! {
             #[automatically_derived]
-            impl<#(#parameters),*> ::core::ops::#name #argument for #of #bounds {
+            impl<#(#parameters,)* #own_parameters> ::core::ops::#name #argument for #left #bounds {
                 type Output = #own;
                 #[track_caller]
                 fn #method(self #parameter) -> #own {
@@ -99,11 +105,11 @@ fn operators(own: &TokenStream, algebra: &Ident, parameters: &[TokenStream], bou
             }
         }
     };
-    let assigning = |name: &str, method: &str, right: &TokenStream, value: TokenStream| {
+    let assigning = |name: &str, method: &str, own_parameters: TokenStream, right: &TokenStream, value: TokenStream| {
         let (name, method) = (format_ident!("{name}"), format_ident!("{method}"));
         quote! {
             #[automatically_derived]
-            impl<#(#parameters),*> ::core::ops::#name<#right> for #own #bounds {
+            impl<#(#parameters,)* #own_parameters> ::core::ops::#name<#right> for #own #bounds {
                 #[track_caller]
                 fn #method(&mut self, __right: #right) {
                     *self = #value;
@@ -111,25 +117,42 @@ fn operators(own: &TokenStream, algebra: &Ident, parameters: &[TokenStream], bou
             }
         }
     };
-    let (value, reference, number) = (own.clone(), quote!(&#own), quote!(f64));
+    let (none, reference) = (TokenStream::new(), quote!(&#own));
+    let (factor, of_factor) = (quote!(__F), quote!(__F: #library::TreeFactor<#algebra>));
+    // A factor that is an array stands at the right: at its left, `Tensor` has the operators of `Operand`s.
+    let numbers = [quote!(f64), quote!(i32), quote!(#library::attribute::Literal)];
     let mut all = TokenStream::new();
-    for (of, left) in [(&value, quote!(&self)), (&reference, quote!(self))] {
-        for (right, other) in [(&value, quote!(&__right)), (&reference, quote!(__right))] {
-            all.extend(operator(of, "Add", "add", Some(right), quote!(#arithmetic::plus(#left, #other))));
-            all.extend(operator(of, "Sub", "sub", Some(right), quote!(#arithmetic::minus(#left, #other))));
+    for (left, this) in [(own, quote!(&self)), (&reference, quote!(self))] {
+        for (right, other) in [(own, quote!(&__right)), (&reference, quote!(__right))] {
+            all.extend(operator(left, "Add", none.clone(), Some(right), quote!(#arithmetic::plus(#this, #other))));
+            all.extend(operator(left, "Sub", none.clone(), Some(right), quote!(#arithmetic::minus(#this, #other))));
         }
-        all.extend(operator(of, "Neg", "neg", None, quote!(#arithmetic::negated(#left))));
-        all.extend(operator(of, "Mul", "mul", Some(&number), quote!(#arithmetic::scaled(#left, __right))));
-        all.extend(operator(of, "Div", "div", Some(&number), quote!(#arithmetic::scaled(#left, 1.0 / __right))));
+        all.extend(operator(left, "Neg", none.clone(), None, quote!(#arithmetic::negated(#this))));
+        all.extend(operator(
+            left,
+            "Mul",
+            of_factor.clone(),
+            Some(&factor),
+            quote!(#arithmetic::scaled(#this, __right)),
+        ));
+        all.extend(operator(
+            left,
+            "Div",
+            of_factor.clone(),
+            Some(&factor),
+            quote!(#arithmetic::divided(#this, __right)),
+        ));
     }
-    for (right, other) in [(&value, quote!(&__right)), (&reference, quote!(__right))] {
-        all.extend(assigning("AddAssign", "add_assign", right, quote!(#arithmetic::plus(self, #other))));
-        all.extend(assigning("SubAssign", "sub_assign", right, quote!(#arithmetic::minus(self, #other))));
+    for (right, other) in [(own, quote!(&__right)), (&reference, quote!(__right))] {
+        all.extend(assigning("AddAssign", "add_assign", none.clone(), right, quote!(#arithmetic::plus(self, #other))));
+        all.extend(assigning("SubAssign", "sub_assign", none.clone(), right, quote!(#arithmetic::minus(self, #other))));
+        for left in &numbers {
+            all.extend(operator(left, "Mul", none.clone(), Some(right), quote!(#arithmetic::scaled(#other, self))));
+        }
     }
-    all.extend(assigning("MulAssign", "mul_assign", &number, quote!(#arithmetic::scaled(self, __right))));
-    for (right, other) in [(&value, quote!(&__right)), (&reference, quote!(__right))] {
-        all.extend(operator(&number, "Mul", "mul", Some(right), quote!(#arithmetic::scaled(#other, self))));
-    }
+    let (scaled, divided) = (quote!(#arithmetic::scaled(self, __right)), quote!(#arithmetic::divided(self, __right)));
+    all.extend(assigning("MulAssign", "mul_assign", of_factor.clone(), &factor, scaled));
+    all.extend(assigning("DivAssign", "div_assign", of_factor, &factor, divided));
     all
 }
 

@@ -29,6 +29,14 @@ pub trait ArrayFn {
     fn closure<A: Algebra>(&self) -> impl Fn(&<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A> {
         |x| self.call::<A>(x)
     }
+
+    /// The function as a closure that owns it: to be stored, as [`JitFn`](crate::derivative::JitFn) is.
+    fn into_closure<A: Algebra>(self) -> impl Fn(&<Self::In as Family>::At<A>) -> <Self::Out as Family>::At<A>
+    where
+        Self: Sized,
+    {
+        move |x| self.call::<A>(x)
+    }
 }
 
 impl<F: ArrayFn> ArrayFn for &F {

@@ -15,6 +15,35 @@ use crate::tensor::apply::fail;
 use crate::tensor::{Args, Float, R1, RDyn, Rank, Scalar, Tensor, Tree, build, iota};
 use std::panic::Location;
 
+/// Arguments by whose elements there is a matrix of derivatives: tensors.
+#[diagnostic::on_unimplemented(
+    message = "a matrix of derivatives is by the elements of one array, and `{Self}` is none",
+    label = "not by one array",
+    note = "the elements of all arrays of a tree are those of a vector: `let (x, structure) = ravel(&tree);`, then \
+            `hessian(|x| f(&structure.tree(x)), &x)`",
+    note = "the product of the second derivative with a direction is `hvp(f, &tree, &direction)`, by any tree"
+)]
+pub trait OneArray<A: Algebra, E: Float, R: Rank>: Tree<A> {
+    /// The array.
+    fn as_array(&self) -> &Tensor<A, E, R>;
+    /// Of the array.
+    fn of_array(array: Tensor<A, E, R>) -> Self;
+    /// The array, by value.
+    fn into_array(self) -> Tensor<A, E, R>;
+}
+
+impl<A: Algebra, E: Float, R: Rank> OneArray<A, E, R> for Tensor<A, E, R> {
+    fn as_array(&self) -> &Tensor<A, E, R> {
+        self
+    }
+    fn of_array(array: Tensor<A, E, R>) -> Self {
+        array
+    }
+    fn into_array(self) -> Tensor<A, E, R> {
+        self
+    }
+}
+
 /// The algebra in which second derivatives are taken: a reverse derivative inside of a forward one.
 type Twice<A> = <<A as Algebra>::Forward as Algebra>::Nested;
 
@@ -63,14 +92,20 @@ pub fn jacfwd<A, X, E, R, S>(
 ) -> Tensor<A, E, S::Plus<R>>
 where
     A: Algebra,
-    X: Args<A, First = Tensor<A, E, R>>,
+    X: Args<A, First: OneArray<A, E, R>>,
     E: Float,
     R: Rank,
     S: Rank,
 {
     let place = Location::caller();
-    by_columns(args.first(), "jacfwd", |along| {
-        forward::<A, X, Tensor<A::Forward, E, S>, ()>(("jacfwd", place), |x| (f(x), ()), &args, along).1
+    by_columns(args.first().as_array(), "jacfwd", |along| {
+        forward::<A, X, Tensor<A::Forward, E, S>, ()>(
+            ("jacfwd", place),
+            |x| (f(x), ()),
+            &args,
+            &OneArray::of_array(along.clone()),
+        )
+        .1
     })
 }
 
@@ -83,12 +118,12 @@ pub fn jacrev<A, X, E, R, S>(
 ) -> Tensor<A, E, S::Plus<R>>
 where
     A: Algebra,
-    X: Args<A, First = Tensor<A, E, R>>,
+    X: Args<A, First: OneArray<A, E, R>>,
     E: Float,
     R: Rank,
     S: Rank,
 {
-    let argument = args.first().shape();
+    let argument = args.first().as_array().shape();
     let (value, pullback) = vjp::<A, X, Tensor<A::Nested, E, S>>(f, args);
     let shape = value.shape();
     let whole = joined(&shape, &argument);
@@ -96,7 +131,7 @@ where
         return fail("jacrev", problem, &argument);
     }
     let direction = directions::<A, E, S>(&shape);
-    let rows = build(value.size(), |j| pullback(&direction(j)));
+    let rows = build(value.size(), |j| OneArray::into_array(pullback(&direction(j))));
     Tensor::wrap(A::reshape(rows.into_array(), &whole))
 }
 
@@ -155,10 +190,12 @@ pub fn hessian<A, X, E, R>(
 ) -> Tensor<A, E, R::Plus<R>>
 where
     A: Algebra,
-    X: Args<A, First = Tensor<A, E, R>>,
+    X: Args<A, First: OneArray<A, E, R>>,
     E: Float,
     R: Rank,
 {
     let place = Location::caller();
-    by_columns(args.first(), "hessian", |along| gradient_along::<A, X, E>(("hessian", place), &f, &args, along))
+    by_columns(args.first().as_array(), "hessian", |along| {
+        gradient_along::<A, X, E>(("hessian", place), &f, &args, &OneArray::of_array(along.clone())).into_array()
+    })
 }

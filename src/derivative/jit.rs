@@ -100,7 +100,7 @@ pub struct Jit<F, T, Y, W = Value> {
 ///
 /// [`Jit::grad`] and [`Jit::value_and_grad`] are such functions again; and a function that takes derivatives itself,
 /// `jit(|x: &Vector<_, f64>| grad(f, x))`, is like any other. A closure states the type of its parameter, since there is no
-/// argument yet from which it could be told.
+/// argument yet from which it could be told. In a struct it is a [`JitFn`](crate::derivative::JitFn).
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -136,6 +136,16 @@ impl<F, T, Y, W> Jit<F, T, Y, W> {
 
     fn wanting<V>(self) -> Jit<F, T, Y, V> {
         Jit { function: self.function, options: self.options, kept: Mutex::default(), types: PhantomData }
+    }
+
+    /// The same with its function in a box, so that its type can be named: [`JitFn`](crate::derivative::JitFn).
+    #[allow(clippy::type_complexity)]
+    pub fn boxed(self) -> Jit<Box<dyn Fn(&T) -> Y + Send + Sync>, T, Y, W>
+    where
+        F: Fn(&T) -> Y + Send + Sync + 'static,
+    {
+        let Jit { function, options, kept, types } = self;
+        Jit { function: Box::new(function), options, kept, types }
     }
 
     /// The number of programs that are kept.

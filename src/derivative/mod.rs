@@ -38,4 +38,4 @@ pub use linear::{LinearMap, Linearized, linearize};
 pub use on_device::{CompiledForDevice, DeviceArguments, DeviceRest, OnDevice};
 pub(crate) use staged::checked_arguments;
 pub use staged::{Function, stage};
-pub use stored::{CompiledFn, Signature, StagedFn};
+pub use stored::{CompiledFn, JitFn, Signature, StagedFn};

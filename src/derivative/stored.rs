@@ -1,6 +1,8 @@
 //! Names for the types of programs that are stored.
 
+use super::jit::{Jit, Value};
 use super::{Compiled, Function};
+use crate::staged::Staged;
 use crate::tensor::Family;
 
 /// The type of a function of trees, as one writes it: `fn(Parameters) -> Scalar<Concrete, f64>`, with types over
@@ -94,3 +96,38 @@ pub type StagedFn<S> = Function<<S as Signature>::In, <S as Signature>::Out, <S 
 /// # }
 /// ```
 pub type CompiledFn<S> = Compiled<<S as Signature>::In, <S as Signature>::Out>;
+
+/// A function that is staged and compiled for each types of arguments, by its type and what is wanted of it, as [`StagedFn`]: what
+/// [`Jit::boxed`] gives.
+///
+/// ```
+/// use deltaray::derivative::{JitFn, ValueAndGradient};
+/// use deltaray::prelude::*;
+///
+/// type V = Vector<Concrete, f64>;
+///
+/// #[differentiable]
+/// fn loss(x: Vector<f64>, #[plain] power: i32) -> Scalar<f64> {
+///     x.powi(power).sum()
+/// }
+///
+/// struct Model {
+///     loss: JitFn<fn(V) -> Scalar<Concrete, f64>, ValueAndGradient>,
+/// }
+///
+/// # fn main() -> deltaray::Result<()> {
+/// let model = Model { loss: jit(loss { power: 2 }.into_closure()).value_and_grad().boxed() };
+/// let (value, slope) = model.loss.call(&Vector::from(vec![1.0, 2.0]))?;
+/// assert_eq!((value.item(), slope.to_vec()), (5.0, vec![2.0, 4.0]));
+/// assert_eq!(model.loss.call(&Vector::from(vec![3.0]))?.0.item(), 9.0);
+/// # Ok(())
+/// # }
+/// ```
+pub type JitFn<S, Wanted = Value> = Jit<
+    Box<dyn Fn(&AtStaged<<S as Signature>::In>) -> AtStaged<<S as Signature>::Out> + Send + Sync>,
+    AtStaged<<S as Signature>::In>,
+    AtStaged<<S as Signature>::Out>,
+    Wanted,
+>;
+
+type AtStaged<F> = <F as Family>::At<Staged>;

@@ -62,6 +62,16 @@ pub struct SliceFunction<E: Float> {
     element: PhantomData<fn(E) -> E>,
 }
 
+/// The structure of the arguments of a function that has one.
+#[diagnostic::on_unimplemented(
+    message = "`over_slices` is for functions of one argument",
+    label = "a function of several arguments",
+    note = "the arguments after the first are data: `over_slices_with(&x)`, `over_slices_with((&x, &y))`"
+)]
+pub trait OnlyArgument<First: Family> {}
+
+impl<First: Family> OnlyArgument<First> for First {}
+
 impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// The function over slices: of one tree. See [`SliceFunction`]; with further arguments
     /// [`Function::over_slices_with`].
@@ -70,14 +80,14 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     ///
     /// When an array of the argument or of the result has another element type than `E`.
     ///
-    /// Of a function of several arguments this does not compile, since `()` is not the rest of them: these are data, of
+    /// Of a function of several arguments this does not compile: those after the first are data, of
     /// [`Function::over_slices_with`].
     #[track_caller]
     pub fn over_slices<E: Float>(&self) -> Result<SliceFunction<E>>
     where
-        (): Rest<Concrete, First, All = In>,
+        In: OnlyArgument<First>,
     {
-        self.over_slices_with(())
+        self.with_data(())
     }
 
     /// The function over slices of its first argument, with data: the arguments after the first, as a reference or a tuple of
@@ -89,6 +99,11 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     /// structure, or an array of it another type, than the function was staged for.
     #[track_caller]
     pub fn over_slices_with<E: Float, R: Rest<Concrete, First, All = In>>(&self, data: R) -> Result<SliceFunction<E>> {
+        self.with_data(data)
+    }
+
+    #[track_caller]
+    fn with_data<E: Float>(&self, data: impl Rest<Concrete, First>) -> Result<SliceFunction<E>> {
         let place = Location::caller();
         let (body, active) = (self.shared_program(), self.active());
         let is_other = |ty: &&Type| ty.dtype != E::DTYPE;

@@ -71,7 +71,7 @@ pub(super) fn trace<F: CustomFunction>(function: &F, inputs: &[StagedArray]) -> 
 /// A function that captures nothing, run on variables.
 #[track_caller]
 fn close(parameters: &[Type], f: &mut dyn FnMut(Vec<StagedArray>) -> Vec<StagedArray>) -> Arc<Body<Build>> {
-    let (body, captures) = Staged::trace(parameters, true, f).expect("terms are traced");
+    let (body, captures) = Staged::trace_body(parameters, true, f).expect("terms are traced");
     assert!(captures.is_empty(), "a function of every algebra holds arrays of none but its arguments");
     body
 }

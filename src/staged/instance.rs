@@ -303,7 +303,7 @@ impl Algebra for Staged {
     }
 
     #[track_caller]
-    fn trace(
+    fn trace_body(
         parameters: &[Type],
         lazy: bool,
         f: &mut dyn FnMut(Vec<StagedArray>) -> Vec<StagedArray>,

@@ -24,7 +24,7 @@ fn sharing_survives_host_lets() {
 #[test]
 fn what_does_not_depend_on_the_index_is_captured() {
     let body = stage(&[scalar()], |x| {
-        let (inner, captures) = Staged::trace(&[Type::scalar(DType::I64)], false, &mut |i| {
+        let (inner, captures) = Staged::trace_body(&[Type::scalar(DType::I64)], false, &mut |i| {
             let outside = Staged::unary(Unary::Exp, x[0].clone());
             vec![Staged::binary(Binary::Mul, outside, Staged::cast(i[0].clone(), DType::F64))]
         })
@@ -41,7 +41,7 @@ fn what_does_not_depend_on_the_index_is_captured() {
 fn an_index_outside_its_build_is_an_error() {
     let mut escaped = None;
     let result = stage(&[scalar()], |x| {
-        let (inner, captures) = Staged::trace(&[Type::scalar(DType::I64)], false, &mut |i| {
+        let (inner, captures) = Staged::trace_body(&[Type::scalar(DType::I64)], false, &mut |i| {
             escaped = Some(i[0].clone());
             vec![i[0].clone()]
         })
@@ -59,7 +59,7 @@ fn an_index_outside_its_build_is_an_error() {
 fn a_panicking_closure_closes_its_scopes() {
     let caught = std::panic::catch_unwind(|| {
         stage(&[scalar()], |_| {
-            Staged::trace(&[Type::scalar(DType::I64)], false, &mut |_| panic!("user code"));
+            Staged::trace_body(&[Type::scalar(DType::I64)], false, &mut |_| panic!("user code"));
             Vec::new()
         })
     });

@@ -1,10 +1,13 @@
 //! Arithmetic on whole trees, by their floats.
 
 use crate::algebra::Algebra;
-use crate::concrete::{self, ReportedAt};
+use crate::concrete::ReportedAt;
 use crate::operation::{Binary, Unary};
-use crate::shape::{Type, Value};
-use crate::tensor::{Family, Float, RDyn, Scalar, Tensor, Tree, check_same_trees, refuse};
+use crate::shape::{DType, Type, Value};
+use crate::tensor::apply::stretch;
+use crate::tensor::attribute::Literal;
+use crate::tensor::operators::full_like;
+use crate::tensor::{Family, Float, R0, RDyn, Scalar, Tensor, Tree, check_same_trees, refuse};
 use std::panic::Location;
 
 /// Trees as vectors: sums, multiples, products and norms, by all of their floats. Integers and truth values stay as they are in
@@ -13,7 +16,8 @@ use std::panic::Location;
 /// The trait is to be imported, `use deltaray::tensor::TreeArithmetic;`: its names are short, and other traits may have them.
 ///
 /// A struct with `#[derive(Tree)]` and `#[tree(arithmetic)]` has these as operators: `&a + &b`, `&a - &b`, `-&a`, `2.0 * &a`,
-/// `&a * 2.0`, `&a / 2.0`, of values and of references, and `a += &b`, `a -= &b`, `a *= 2.0`.
+/// `&a * 2.0`, `&a / 2.0`, of values and of references, and `a += &b`, `a -= &b`, `a *= 2.0`, `a /= 2.0`. Factors and divisors at
+/// the right are numbers or arrays without axes, such as `a.norm::<f64>()`: see [`TreeFactor`].
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -31,6 +35,11 @@ use std::panic::Location;
 /// assert_eq!((next.slope.to_vec(), next.offset.item()), (vec![1.5, 0.0], 2.0));
 /// assert_eq!(line.norm::<f64>().item(), 5.0);
 /// assert_eq!(line.dot::<f64>(&next).item(), 12.5);
+/// // Gradients are clipped by an array without axes.
+/// let clipped = &line * (1.0 / line.norm::<f64>()).min(1.0);
+/// assert_eq!((clipped.slope.to_vec(), clipped.offset.item()), (vec![0.6, 0.0], 0.8));
+/// // Functions of each array say which floats they are of.
+/// assert_eq!(line.map::<f64>(|x| x.powi(2)).offset.item(), 16.0);
 /// let tuple = (scalar::<Concrete, f64>(1.0), scalar::<Concrete, f64>(2.0)).scaled(3.0);
 /// assert_eq!((tuple.0.item(), tuple.1.item()), (3.0, 6.0));
 /// ```
@@ -57,15 +66,25 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
         combined("minus", self, other, &|a, b| A::binary(Binary::Sub, a, b))
     }
 
-    /// All floats times a number.
+    /// All floats times a number, or times an array without axes.
     #[must_use]
     #[track_caller]
-    fn scaled(&self, factor: f64) -> Self {
+    fn scaled(&self, factor: impl TreeFactor<A>) -> Self {
         let _place = ReportedAt::caller();
         changed(self, &|array| {
-            // One value for all elements takes no memory.
-            let factor = concrete::Array::full(&A::shape(&array), Value::from_f64(A::dtype(&array), factor));
-            A::binary(Binary::Mul, array, A::constant(factor))
+            let factor = factor.like(&array);
+            A::binary(Binary::Mul, array, factor)
+        })
+    }
+
+    /// All floats divided by a number, or by an array without axes.
+    #[must_use]
+    #[track_caller]
+    fn divided(&self, divisor: impl TreeFactor<A>) -> Self {
+        let _place = ReportedAt::caller();
+        changed(self, &|array| {
+            let divisor = divisor.like(&array);
+            A::binary(Binary::Div, array, divisor)
         })
     }
 
@@ -139,6 +158,53 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
 }
 
 impl<A: Algebra, T: Tree<A>> TreeArithmetic<A> for T {}
+
+/// Factors of whole trees: numbers, and arrays of floats without axes, which are cast to the floats of each array.
+#[diagnostic::on_unimplemented(
+    message = "a tree over `{A}` is not multiplied or divided by `{Self}`",
+    note = "a factor is an `f64`, an `i32`, or an array of floats without axes over the same algebra, `Scalar<{A}, f64>`",
+    note = "two trees are multiplied array by array, `a.zip_with::<f64>(&b, |x, y| x * y)`; `a.dot::<f64>(&b)` is the sum of the \
+            products"
+)]
+pub trait TreeFactor<A: Algebra> {
+    /// The factor as an array of the element type and shape of another.
+    fn like(&self, array: &A::Array) -> A::Array;
+}
+
+impl<A: Algebra> TreeFactor<A> for f64 {
+    fn like(&self, array: &A::Array) -> A::Array {
+        full_like::<A>(array, Value::from_f64(A::dtype(array), *self))
+    }
+}
+
+impl<A: Algebra> TreeFactor<A> for i32 {
+    fn like(&self, array: &A::Array) -> A::Array {
+        TreeFactor::<A>::like(&f64::from(*self), array)
+    }
+}
+
+impl<A: Algebra> TreeFactor<A> for Literal {
+    fn like(&self, array: &A::Array) -> A::Array {
+        TreeFactor::<A>::like(&self.0, array)
+    }
+}
+
+impl<A: Algebra, E: Float> TreeFactor<A> for Tensor<A, E, R0> {
+    fn like(&self, array: &A::Array) -> A::Array {
+        let factor = match A::dtype(array) {
+            dtype if dtype == E::DTYPE => self.array.clone(),
+            DType::F32 => self.cast::<f32>().into_array(),
+            _ => self.cast::<f64>().into_array(),
+        };
+        stretch::<A>(factor, &A::shape(array))
+    }
+}
+
+impl<A: Algebra, F: TreeFactor<A>> TreeFactor<A> for &F {
+    fn like(&self, array: &A::Array) -> A::Array {
+        F::like(self, array)
+    }
+}
 
 /// An array that has the type of another, or what stands for it after an error.
 fn of_shape<A: Algebra>(operation: &str, array: A::Array, like: &A::Array, place: &Location<'_>) -> A::Array {

@@ -134,7 +134,7 @@ fn array<A: Algebra>(
         indices.iter().zip(&extents).for_each(|(index, &extent)| A::slice_of(index, &A::iota(extent)));
         vec![element(indices)]
     };
-    if let Some((body, captures)) = A::trace(&parameters, false, &mut traced) {
+    if let Some((body, captures)) = A::trace_body(&parameters, false, &mut traced) {
         body.result_types().try_for_each(|element| check_size(&built(&extents, element)))?;
         return Ok(A::build(Build { extents, body }, captures));
     }

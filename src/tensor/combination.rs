@@ -116,7 +116,7 @@ where
         let count = slices.len();
         let slice = |arrays: Vec<A::Array>| like.slice_from(&mut arrays.into_iter());
         let parameters: Vec<Type> = slices.iter().chain(&slices).cloned().collect();
-        let traced = A::trace(&parameters, false, &mut |mut earlier| {
+        let traced = A::trace_body(&parameters, false, &mut |mut earlier| {
             let later = earlier.split_off(count);
             checked_result(name, place, op, slice(earlier), slice(later)).leaves()
         });

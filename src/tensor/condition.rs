@@ -98,12 +98,12 @@ pub fn cond<A: Algebra, T: Tree<A>>(
     let place = std::panic::Location::caller();
     let mut first: Option<T> = None;
     let (mut then, mut otherwise) = (Some(then), Some(otherwise));
-    let yes = A::trace(&[], true, &mut |_| {
+    let yes = A::trace_body(&[], true, &mut |_| {
         let tree = (then.take().expect("a side is run once"))();
         first.insert(tree).leaves()
     });
     let like = first.expect("an algebra that does not know its values traces functions");
-    let no = A::trace(&[], true, &mut |_| {
+    let no = A::trace_body(&[], true, &mut |_| {
         let tree = (otherwise.take().expect("a side is run once"))();
         match check_same_trees(&like, &tree) {
             Ok(()) => tree.leaves(),

@@ -4,7 +4,7 @@ use crate::algebra::Algebra;
 use crate::concrete::{self, Concrete};
 use crate::shape::Type;
 use crate::tensor::apply::{apply, fail};
-use crate::tensor::{Element, Family, IntoShape, Number, R0, R1, Tensor, Tree};
+use crate::tensor::{Element, Family, IntoShape, Number, R0, R1, R2, Tensor, Tree};
 use crate::term::Op;
 
 /// The array `[0, 1, .., n-1]`.
@@ -31,6 +31,23 @@ pub fn zeros<A: Algebra, E: Element, S: IntoShape>(shape: S) -> Tensor<A, E, S::
 #[track_caller]
 pub fn ones<A: Algebra, E: Number, S: IntoShape>(shape: S) -> Tensor<A, E, S::Rank> {
     filled("ones", shape, E::ONE)
+}
+
+/// The identity matrix of `n` rows.
+///
+/// ```
+/// use deltaray::prelude::*;
+///
+/// let identity: Matrix<Concrete, f64> = eye(2);
+/// assert_eq!(identity, [[1.0, 0.0], [0.0, 1.0]].into());
+/// ```
+#[track_caller]
+pub fn eye<A: Algebra, E: Number>(n: usize) -> Tensor<A, E, R2> {
+    if let Err(problem) = Type::new(E::DTYPE, &[n, n]).check_size() {
+        return fail("eye", problem, &[]);
+    }
+    let rows = iota::<A>(n);
+    rows.insert_axis(1).equal(rows).cast()
 }
 
 #[track_caller]

@@ -124,6 +124,21 @@ impl<E: Element> Tensor<Concrete, E, R0> {
     }
 }
 
+macro_rules! numbers {
+    ($($number:ident),*) => {
+        $(
+            /// The one element.
+            impl From<Tensor<Concrete, $number, R0>> for $number {
+                fn from(array: Tensor<Concrete, $number, R0>) -> $number {
+                    array.item()
+                }
+            }
+        )*
+    };
+}
+
+numbers!(f32, f64, i32, i64, bool);
+
 impl<E: Element> From<E> for Tensor<Concrete, E, R0> {
     #[track_caller]
     fn from(value: E) -> Self {

@@ -19,6 +19,7 @@ mod convert;
 mod cumulative;
 mod element;
 mod elementwise;
+mod hints;
 mod index;
 mod maps;
 mod moving;
@@ -42,7 +43,7 @@ mod write;
 
 pub use crate::term::Checkpoints;
 pub(crate) use apply::{broadcast_shape, check_axis, refuse};
-pub use arithmetic::TreeArithmetic;
+pub use arithmetic::{TreeArithmetic, TreeFactor};
 pub use associative::{
     associative_scan, associative_scan_axis, associative_scan_reverse, associative_scan_reverse_axis, fold,
     fold_reverse, iterate, reduce, reduce_axis,
@@ -50,7 +51,7 @@ pub use associative::{
 pub use batch::{Batch, stack_trees, unstack_trees};
 pub use build::{Extents, build};
 pub use condition::{cond, select};
-pub use construct::{constant, full, iota, ones, scalar, zeros};
+pub use construct::{constant, eye, full, iota, ones, scalar, zeros};
 pub use element::{Element, Float, Integer, Number};
 pub use index::{Index, IndexArrays, Position};
 pub use moving::{MovingPart, MovingSlice, MovingSubscript, MovingVector};

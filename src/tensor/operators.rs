@@ -16,7 +16,8 @@ use std::ops;
     note = "an array `w` from outside enters the closure of `grad` or `vjp` by `w.lift()`, of `jvp` by `w.lift_forward()`, \
             of `hessian` or `hvp` by `w.lift_forward().lift()`; a plain array enters any by `constant(&w)`",
     note = "a float literal goes with floats, an integer literal with all numbers; element types are changed by `cast`: \
-            `x.cast::<f64>()`, of a plain number by `n as f64`"
+            `x.cast::<f64>()`, of a plain number by `n as f64`",
+    note = "a tree with `#[tree(arithmetic)]` stands at the left of an array without axes: `tree * factor`, `tree / factor`"
 )]
 pub trait Operand<A: Algebra, E: Element, R: Rank> {
     /// The rank of the co-broadcast.

@@ -253,7 +253,7 @@ pub(crate) fn scan_as<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
 ) -> (C, Y::Stack) {
     let mut untyped = Untyped::<A, C, X, Y>::new(name, place, carry, inputs);
     let sources = untyped.sources(n);
-    let traced = A::trace(&untyped.parameters(&sources), false, &mut |arrays| {
+    let traced = A::trace_body(&untyped.parameters(&sources), false, &mut |arrays| {
         let slices = &arrays[untyped.carry_types.len()..];
         slices.iter().zip(&sources).for_each(|(slice, source)| A::slice_of(slice, source));
         untyped.step(arrays, &step)

@@ -141,6 +141,12 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         Tensor::wrap(A::view(self.array.clone(), &AffineMap::transpose(&shape, &axes)))
     }
 
+    /// [`Tensor::transpose`], by the name that ndarray gives it.
+    #[track_caller]
+    pub fn t(&self) -> Self {
+        self.transpose()
+    }
+
     /// The array with its axes in another order: axis `j` of the result is axis `permutation[j]` of this array. Inner
     /// axes that are not listed stay.
     #[track_caller]

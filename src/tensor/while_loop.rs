@@ -78,7 +78,7 @@ fn traced<A: Algebra, C: Tree<A>>(
         results.extend(checked(carry, before, step, place).leaves());
         results
     };
-    let (closed, captures) = A::trace(&carry.types(), false, &mut both)?;
+    let (closed, captures) = A::trace_body(&carry.types(), false, &mut both)?;
     let first = carry.leaves();
     let body = closed.with_results(&closed.results[1..]).into();
     let steps = Steps::While(closed.with_results(&closed.results[..1]).into());
@@ -99,7 +99,7 @@ pub fn checkpoint<A: Algebra, X: Tree<A>, Y: Tree<A>>(x: &X, f: impl Fn(&X) -> Y
     let rebuild = |like: &X, arrays: Vec<A::Array>| X::Family::rebuild::<A, A>(like, &mut arrays.into_iter());
     let at = x.leaves();
     let mut value: Option<Y> = None;
-    let traced = A::trace(&x.types(), true, &mut |arrays| value.insert(f(&rebuild(x, arrays))).leaves());
+    let traced = A::trace_body(&x.types(), true, &mut |arrays| value.insert(f(&rebuild(x, arrays))).leaves());
     let results = match traced {
         Some((closed, captures)) => {
             // A loop of one step that carries nothing: its results are outputs, with an axis of extent 1.
@@ -237,7 +237,7 @@ impl Checkpoints {
         let mut untyped = Untyped::<A, C, X, Y>::new(name, place, carry, inputs);
         let sources = untyped.sources(n);
         let parameters = untyped.parameters(&sources);
-        if let Some((closed, captures)) = A::trace(&parameters, false, &mut |arrays| untyped.step(arrays, &step)) {
+        if let Some((closed, captures)) = A::trace_body(&parameters, false, &mut |arrays| untyped.step(arrays, &step)) {
             let first = untyped.carries();
             untyped.check_stacks(closed.result_types().skip(first.len()), n);
             let sizes = (first.len(), sources.len());

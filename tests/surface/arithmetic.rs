@@ -44,7 +44,12 @@ fn trees_are_added_and_scaled_by_their_floats() {
         (network(0.5) - 0.1 * network(2.0), |a, b| a - 0.1 * b),
         (&a + network(2.0), |a, b| a + b),
         (network(0.5) + &b, |a, b| a + b),
-        (&a / 4.0, |a, _| a * 0.25),
+        (&a / 3.0, |a, _| a / 3.0),
+        (2 * &a / 4, |a, _| a * 0.5),
+        (network(0.5) * scalar::<C, f64>(3.0), |a, _| a * 3.0),
+        (&a / &scalar::<C, f32>(4.0), |a, _| a / 4.0),
+        (assigned(|a| *a /= 3.0), |a, _| a / 3.0),
+        (assigned(|a| *a *= scalar::<C, f64>(3.0)), |a, _| a * 3.0),
         (assigned(|a| *a += &network(2.0)), |a, b| a + b),
         (assigned(|a| *a -= network(2.0)), |a, b| a - b),
         (assigned(|a| *a *= 3.0), |a, _| a * 3.0),
@@ -92,6 +97,35 @@ fn steps_of_an_optimiser_are_a_line_also_when_staged() {
     for next in [step(&line), staged.call(&line).unwrap()] {
         assert_eq!((next.slope.item(), next.offset.item()), (1.0, 0.5));
     }
+}
+
+/// Factors that are arrays have derivatives, and literals take the floats of a generic tree.
+#[test]
+fn trees_are_scaled_by_arrays() {
+    #[derive(Tree, Clone)]
+    #[tree(arithmetic)]
+    pub(crate) struct Mixed<A: Algebra, E: Float> {
+        wide: Vector<A, f64>,
+        other: Scalar<A, E>,
+    }
+    #[differentiable]
+    fn clipped<E: Float>(p: Mixed<E>, limit: Scalar<E>) -> Mixed<E> {
+        let factor = (limit / p.norm::<E>()).min(1.0);
+        0.5 * p * factor + p * factor / 2.0
+    }
+    fn total<A: Algebra>(p: &Mixed<A, f32>, limit: &Scalar<A, f32>) -> Scalar<A, f64> {
+        let p = clipped(p, limit);
+        p.wide.sum() + 2.0 * p.other.cast::<f64>()
+    }
+    let p = Mixed { wide: vec![3.0, 0.0].into(), other: scalar(4.0) };
+    let limit = scalar(1.0);
+    let found = clipped(&p, &limit);
+    approx::assert_relative_eq!(found.wide.at(0).item(), 0.6, max_relative = 1e-6);
+    assert_eq!(found.other.item(), 0.8);
+    let slope = grad(|(limit, p)| total(p, limit), (&limit, &p)).item();
+    approx::assert_relative_eq!(slope, 0.2 * (3.0 + 2.0 * 4.0), max_relative = 1e-6);
+    let staged = stage(|(limit, p)| total(p, limit), (&limit, &p)).unwrap().grad().unwrap();
+    approx::assert_relative_eq!(staged.call((&limit, &p)).unwrap().item(), slope, max_relative = 1e-6);
 }
 
 #[test]

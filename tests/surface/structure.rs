@@ -26,6 +26,19 @@ fn reading_positions() {
 }
 
 #[test]
+fn identity_matrices_and_transposed_ones() {
+    assert_eq!(eye::<C, f64>(2), [[1.0, 0.0], [0.0, 1.0]].into());
+    assert_eq!(eye::<C, i64>(0).shape()[..], [0, 0]);
+    assert_eq!(m().dot(&eye(3)), m());
+    assert_eq!(m().t(), m().transpose());
+    let text = panic_of(|| eye::<C, f64>(usize::MAX));
+    assert!(text.starts_with("eye: ") && text.contains("structure.rs:"), "{text}");
+    assert_eq!(f64::from(scalar::<C, f64>(2.5)), 2.5);
+    let integer: i64 = m().argmax_axis(0).at(0).into();
+    assert_eq!(integer, 1);
+}
+
+#[test]
 fn gathering_and_scattering() {
     let x = v(&[10.0, 20.0, 30.0]);
     let p: Matrix<C, i64> = [[2, 0], [5, 1]].into();

@@ -3,7 +3,6 @@
 //! What an expression becomes depends on the position that it stands in, as Rust's places and values do: an index is a read
 //! where a value is wanted, and stays an index where something is assigned.
 
-use super::closures::of_checkpoints;
 use super::scopes::{Declared, Scopes, variable};
 use super::types::Retyping;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -55,15 +54,23 @@ pub fn parse(tokens: TokenStream) -> Expr {
     }
 }
 
-/// Whether an expression is a literal, or one with a minus sign.
+/// Whether an expression is a literal, a constant of a float type such as `f64::INFINITY`, or one with a minus sign.
 pub fn is_literal(expression: &Expr) -> bool {
     match expression {
+        Expr::Path(path) if path.qself.is_none() => is_float_constant(&path.path),
         Expr::Lit(literal) => matches!(literal.lit, Lit::Int(_) | Lit::Float(_) | Lit::Bool(_)),
         Expr::Unary(unary) => matches!(unary.op, UnOp::Neg(_)) && is_literal(&unary.expr),
         Expr::Paren(inner) => is_literal(&inner.expr),
         Expr::Group(inner) => is_literal(&inner.expr),
         _ => false,
     }
+}
+
+/// Whether a path names a constant of a float type: `f64::EPSILON`, `std::f32::consts::PI`.
+fn is_float_constant(path: &syn::Path) -> bool {
+    let of_float = |segment: &syn::PathSegment| segment.ident == "f32" || segment.ident == "f64";
+    let is_constant = |segment: &syn::PathSegment| segment.ident.to_string().starts_with(char::is_uppercase);
+    path.segments.iter().rev().skip(1).any(of_float) && path.segments.last().is_some_and(is_constant)
 }
 
 /// Whether an expression is a place, which an operator would move from.
@@ -92,81 +99,6 @@ fn used(place: &Expr) -> Expr {
     parse(quote_spanned!(span=> (&&&::deltaray::tensor::attribute::Used(&#place)).operand()))
 }
 
-/// Methods of Rust's collections that change them: an element that one is called on stays a place.
-const CHANGING: [&str; 38] = [
-    "push",
-    "push_back",
-    "push_front",
-    "push_str",
-    "pop",
-    "pop_back",
-    "pop_front",
-    "insert",
-    "remove",
-    "swap_remove",
-    "extend",
-    "extend_from_slice",
-    "clear",
-    "truncate",
-    "resize",
-    "reserve",
-    "retain",
-    "drain",
-    "sort",
-    "sort_by",
-    "sort_by_key",
-    "sort_unstable",
-    "sort_unstable_by",
-    "dedup",
-    "swap",
-    "rotate_left",
-    "rotate_right",
-    "fill",
-    "copy_from_slice",
-    "clone_from_slice",
-    "clone_from",
-    "iter_mut",
-    "get_mut",
-    "first_mut",
-    "last_mut",
-    "as_mut",
-    "as_mut_slice",
-    "entry",
-];
-
-/// Methods of Rust's collections and iterators that keep what they are given.
-const KEEPING: [&str; 7] = ["push", "push_back", "push_front", "insert", "fold", "unwrap_or", "replace"];
-
-/// Methods that take literals as operands, and that plain numbers don't have.
-const OF_OPERANDS: [&str; 10] = ["pow", "xlogy", "logaddexp", "select", "lt", "le", "gt", "ge", "equal", "not_equal"];
-
-/// Methods whose arrays are operands, as those of operators are: a variable among them that is used again is left where it is.
-const BORROWING: [&str; 23] = [
-    "atan2",
-    "dot",
-    "equal",
-    "floor_div",
-    "ge",
-    "gt",
-    "hypot",
-    "keep_zero",
-    "le",
-    "logaddexp",
-    "lt",
-    "max",
-    "min",
-    "modulo",
-    "mul_add",
-    "not_equal",
-    "outer",
-    "pow",
-    "powf",
-    "select",
-    "shift_left",
-    "shift_right",
-    "xlogy",
-];
-
 impl Rewriter<'_> {
     pub fn error(&mut self, span: Span, message: impl std::fmt::Display) {
         self.errors.push(Error::new(span, message));
@@ -189,6 +121,8 @@ impl Rewriter<'_> {
                     self.part(expression, position);
                 }
                 _ if is_literal(&unary.expr) => {}
+                // By value, since the compiler asks for the type of an operand that it does not know, but not of what it refers to.
+                _ if self.is_open(&unary.expr) => {}
                 _ => self.rewrite(&mut unary.expr, Position::Operand),
             },
             Expr::Binary(_) => self.binary(expression),
@@ -201,35 +135,7 @@ impl Rewriter<'_> {
                 };
                 self.rewrite(&mut reference.expr, inner);
             }
-            Expr::MethodCall(call) => {
-                if of_checkpoints(&call.receiver) {
-                    self.check_closures(&call.method.to_string(), &call.args);
-                }
-                let changing = CHANGING.contains(&&call.method.to_string()[..]);
-                let place = changing && matches!(&*call.receiver, Expr::Index(_) | Expr::Field(_));
-                self.rewrite(&mut call.receiver, if place { Position::Place } else { Position::Receiver });
-                if let Some(turbofish) = &mut call.turbofish {
-                    self.visit_angle_bracketed_generic_arguments_mut(turbofish);
-                }
-                let method = call.method.to_string();
-                let operands = OF_OPERANDS.contains(&&method[..]);
-                let keeps = KEEPING.contains(&&method[..]);
-                let borrows = BORROWING.contains(&&method[..]);
-                // These take references.
-                let refers = ["dot", "outer"].contains(&&method[..]);
-                for argument in &mut call.args {
-                    let is_left = borrows && is_place(argument) && (refers || self.is_used_again(argument));
-                    let position = match (keeps, is_left) {
-                        (true, _) => Position::Value,
-                        (false, true) => Position::Operand,
-                        (false, false) => Position::Argument,
-                    };
-                    match operands && is_literal(argument) {
-                        true => self.literal(argument),
-                        false => self.rewrite(argument, position),
-                    }
-                }
-            }
+            Expr::MethodCall(call) => self.method_call(call),
             Expr::Call(_) => self.call(expression),
             Expr::Closure(closure) => self.closure(closure, Declared::Otherwise, false),
             Expr::Tuple(tuple) if position == Position::Place => {
@@ -310,6 +216,11 @@ impl Rewriter<'_> {
         variable(place).and_then(|name| self.scopes.find(name)) == Some(Declared::Number)
     }
 
+    /// Whether an expression is a variable whose type may not be known yet.
+    fn is_open(&self, expression: &Expr) -> bool {
+        variable(expression).and_then(|name| self.scopes.find(name)) == Some(Declared::Open)
+    }
+
     /// A variable, or another path.
     fn path(&mut self, expression: &mut Expr, position: Position) {
         if let Expr::Path(path) = expression {
@@ -327,7 +238,8 @@ impl Rewriter<'_> {
                 *expression = parse(quote_spanned!(span=> #expression.owned_tree()));
             }
             Position::Value => {
-                let copy = variable(expression).zip(declared).and_then(|(name, it)| self.copied_for_later(name, it));
+                let copy =
+                    variable(expression).zip(declared).and_then(|(name, it)| self.copied_for_another_use(name, it));
                 if let Some(copy) = copy {
                     *expression = copy;
                 }
@@ -336,20 +248,10 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether a place is a variable, or in one, that is used again, and whose type is known where it is used.
-    fn is_used_again(&self, place: &Expr) -> bool {
-        match place {
-            Expr::Field(field) => self.is_used_again(&field.base),
-            Expr::Paren(inner) => self.is_used_again(&inner.expr),
-            place => variable(place)
-                .is_some_and(|name| self.scopes.find(name) != Some(Declared::Open) && self.scopes.is_used_again(name)),
-        }
-    }
-
-    /// A variable that is kept while it is used later: another handle on its arrays.
-    fn copied_for_later(&self, name: &Ident, declared: Declared) -> Option<Expr> {
+    /// A variable that is kept while it is used again: another handle on its arrays.
+    fn copied_for_another_use(&self, name: &Ident, declared: Declared) -> Option<Expr> {
         let kept = matches!(declared, Declared::Mutable | Declared::Number | Declared::Otherwise);
-        if name == "self" || !kept || !self.scopes.is_used_later(name) {
+        if name == "self" || !kept || !self.scopes.is_used_again(name) {
             return None;
         }
         let span = name.span();
@@ -361,7 +263,7 @@ impl Rewriter<'_> {
         let span = expression.span();
         match position {
             Position::Operand => *expression = used(expression),
-            Position::Value if self.is_field_of_tree(expression) => {
+            Position::Value if self.is_field_kept(expression) => {
                 *expression =
                     parse(quote_spanned!(span=> (&&::deltaray::tensor::attribute::Owned(&#expression)).owned()));
             }
@@ -369,15 +271,18 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether a field is one of a parameter, which is passed by reference.
-    fn is_field_of_tree(&self, expression: &Expr) -> bool {
+    /// Whether a field stays where it is: one of a parameter, which is passed by reference, or of a variable that is used again.
+    fn is_field_kept(&self, expression: &Expr) -> bool {
         let Expr::Field(field) = expression else { return false };
         match &*field.base {
-            base @ Expr::Field(_) => self.is_field_of_tree(base),
-            base => {
-                let declared = variable(base).and_then(|name| self.scopes.find(name));
-                matches!(declared, Some(Declared::ByValue | Declared::ByReference))
-            }
+            base @ Expr::Field(_) => self.is_field_kept(base),
+            base => match variable(base).and_then(|name| Some((name, self.scopes.find(name)?))) {
+                Some((_, Declared::ByValue | Declared::ByReference)) => true,
+                Some((name, Declared::Mutable | Declared::Otherwise)) => {
+                    name != "self" && self.scopes.is_used_again(name)
+                }
+                _ => false,
+            },
         }
     }
 
@@ -430,7 +335,7 @@ impl Rewriter<'_> {
             }
         }
         if let Some(rest) = &mut value.rest {
-            self.rewrite(rest, Position::Argument);
+            self.rewrite(rest, Position::Value);
         }
     }
 

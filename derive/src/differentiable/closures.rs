@@ -53,6 +53,11 @@ pub fn of_checkpoints(receiver: &Expr) -> bool {
     }
 }
 
+/// Whether an argument is a closure that is not `move`.
+pub fn is_borrowing(argument: &Expr) -> bool {
+    matches!(argument, Expr::Closure(closure) if closure.capture.is_none())
+}
+
 /// Why a closure of a function of the library changes nothing outside of it, and what is written instead.
 fn reason(function: &str) -> Option<&'static str> {
     Some(match function {
@@ -176,6 +181,10 @@ impl Rewriter<'_> {
                 && name == "build"
             {
                 self.closure(closure, Declared::Otherwise, true);
+                continue;
+            }
+            if library && name == "checkpoint" && is_borrowing(argument) {
+                self.kept_closure(argument);
                 continue;
             }
             self.rewrite(argument, if carries && position == 0 { Position::Value } else { Position::Argument });

@@ -1,7 +1,7 @@
-//! Closures of derivatives: what they use from outside enters by `lift`.
+//! Closures of derivatives: what they use from outside enters by `lift`. Closures that are kept own handles on it.
 
-use super::body::{Position, Rewriter, parse};
-use super::scopes::used;
+use super::body::{Rewriter, parse};
+use super::scopes::{Declared, used};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::Expr;
@@ -31,6 +31,7 @@ fn inner(algebra: &TokenStream, entrance: &str) -> TokenStream {
         "Reverse" => of(algebra, "Nested"),
         "Forward" => of(algebra, "Forward"),
         "Second" => of(&of(algebra, "Forward"), "Nested"),
+        "Kept" => algebra.clone(),
         _ => of(&of(algebra, "Nested"), "Nested"),
     }
 }
@@ -54,26 +55,44 @@ impl Rewriter<'_> {
     pub fn differentiated(&mut self, expression: &mut Expr, entrance: &str) {
         let Expr::Call(call) = expression else { return };
         let mut arguments = call.args.iter_mut();
-        let Some(function) = arguments.next() else { return };
+        let Some(Expr::Closure(closure)) = arguments.next() else { return };
         arguments.for_each(|argument| self.arguments(argument));
+        let before = self.entering(closure, entrance);
+        if before.is_empty() {
+            return;
+        }
+        let (function, closure) = (&call.func, &call.args[0]);
+        let others: Vec<&Expr> = call.args.iter().skip(1).collect();
+        let given: Vec<Ident> = (0..others.len()).map(|position| format_ident!("__argument_{position}")).collect();
+        let span = function.span();
+        // What is temporary among the arguments lives as long as a `match` on it.
+        *expression = parse(quote_spanned! {span=>
+            match (#(#others,)*) { (#(#given,)*) => { #before #function(#closure, #(#given),*) } }
+        });
+    }
+
+    /// A closure that the library keeps, to run it again for a derivative: it owns handles on what it uses from outside.
+    pub fn kept_closure(&mut self, expression: &mut Expr) {
+        let Expr::Closure(closure) = expression else { return };
+        let before = self.entering(closure, "Kept");
+        let span = expression.span();
+        *expression = parse(quote_spanned!(span=> { #before #expression }));
+    }
+
+    /// Rewrites a closure into one that owns what it uses from outside, which enters it this way; the tokens go before.
+    fn entering(&mut self, closure: &mut syn::ExprClosure, entrance: &str) -> TokenStream {
+        let own = Rewriter::bound_by(&closure.inputs);
         let mut names: Vec<Ident> = Vec::new();
-        if let Expr::Closure(closure) = &*function {
-            let own = Rewriter::bound_by(&closure.inputs);
-            for name in used(&closure.body) {
-                let outer = self.scopes.find(&name).is_some() && !own.contains(&name.to_string());
-                if outer && !names.contains(&name) {
-                    names.push(name);
-                }
+        for name in used(&closure.body) {
+            let outer = self.scopes.find(&name).is_some() && !own.contains(&name.to_string());
+            if outer && !names.contains(&name) {
+                names.push(name);
             }
         }
         let outside = self.algebra.clone();
         self.algebra = inner(&outside, entrance);
-        self.rewrite(function, Position::Argument);
+        self.closure(closure, Declared::Otherwise, false);
         self.algebra = outside.clone();
-        let Expr::Closure(closure) = function else { return };
-        if names.is_empty() {
-            return;
-        }
         if names.iter().any(|name| name == "self") {
             Renamed.visit_expr_mut(&mut closure.body);
         }
@@ -93,16 +112,11 @@ impl Rewriter<'_> {
                 let #inner = #inner.inside();
             });
         }
-        closure.capture = Some(Default::default());
-        let (body, span) = (&closure.body, closure.body.span());
-        *closure.body = parse(quote_spanned!(span=> { #inside #body }));
-        let (function, closure) = (&call.func, &call.args[0]);
-        let others: Vec<&Expr> = call.args.iter().skip(1).collect();
-        let given: Vec<Ident> = (0..others.len()).map(|position| format_ident!("__argument_{position}")).collect();
-        let span = function.span();
-        // What is temporary among the arguments lives as long as a `match` on it.
-        *expression = parse(quote_spanned! {span=>
-            match (#(#others,)*) { (#(#given,)*) => { #before #function(#closure, #(#given),*) } }
-        });
+        if !names.is_empty() {
+            closure.capture = Some(Default::default());
+            let (body, span) = (&closure.body, closure.body.span());
+            *closure.body = parse(quote_spanned!(span=> { #inside #body }));
+        }
+        before
     }
 }

@@ -11,6 +11,7 @@ mod effects;
 mod groups;
 mod indices;
 mod lifting;
+mod methods;
 mod operators;
 mod plain;
 mod scopes;
@@ -44,7 +45,8 @@ fn imports() -> TokenStream {
     quote! {
         #[allow(unused_imports)]
         use ::deltaray::tensor::attribute::{
-            AssignByRust as _, ByCopy as _, ByReference as _, CastByRust as _, CompareByRust as _, ConditionOfAnotherType as _, IndexByRust as _,
+            AssignByRust as _, ByCopy as _, ByReference as _, CastByRust as _, CompareByRust as _, ConditionOfAnotherType as _, ExtremeOfNumber as _,
+            IndexByRust as _,
             IteratedByRust as _, MatchedByRust as _, OfReference as _, OfSlice as _, OfTree as _, OwnedByClone as _, OwnedByTree as _, OwnedTree as _,
             TruthOfAnotherType as _, UsedArray as _, UsedCopy as _, UsedReference as _,
         };

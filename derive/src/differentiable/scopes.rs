@@ -35,8 +35,8 @@ pub struct Scopes {
     stack: Vec<HashMap<String, Declared>>,
     /// What will be used after what is rewritten: names, and the number of scopes whose variables they are.
     later: Later,
-    /// Names that the statement which is rewritten uses more than once, and those around it.
-    repeated: Vec<HashSet<Ident>>,
+    /// Names that the statement which is rewritten uses more than once, and those around it, with the number of scopes outside.
+    repeated: Vec<(usize, HashSet<Ident>)>,
     /// The names of functions that are declared or imported inside.
     functions: HashSet<String>,
     /// The number of scopes outside of the innermost closure.
@@ -168,7 +168,7 @@ impl Scopes {
         used.visit_stmt(statement);
         let mut found = HashSet::new();
         let is_repeated = |name: &Ident| !found.insert(name.clone());
-        self.repeated.push(used.0.into_iter().filter(is_repeated).collect());
+        self.repeated.push((self.stack.len(), used.0.into_iter().filter(is_repeated).collect()));
     }
 
     /// The statement that was entered last is done.
@@ -176,9 +176,11 @@ impl Scopes {
         self.repeated.pop();
     }
 
-    /// Whether a variable is used later, or elsewhere in the statement.
+    /// Whether a variable is used later, or elsewhere in a statement that it was declared before.
     pub fn is_used_again(&self, name: &Ident) -> bool {
-        self.is_used_later(name) || self.repeated.iter().any(|names| names.contains(name))
+        let Some((depth, _)) = self.find_depth(name) else { return false };
+        let is_repeated = |(outside, names): &(usize, HashSet<Ident>)| depth < *outside && names.contains(name);
+        self.is_used_later(name) || self.repeated.iter().any(is_repeated)
     }
 
     /// Nothing is used later any more, until that is restored.

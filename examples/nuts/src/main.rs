@@ -29,16 +29,9 @@ fn log_density(schools: Schools, effects: Vector<f64>, errors: Vector<f64>) -> S
 #[derive(Clone)]
 struct Posterior(SliceFunction<f64>);
 
-#[derive(Debug)]
-struct Failure(deltaray::Error);
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for Failure {}
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct Failure(#[from] deltaray::Error);
 
 impl LogpError for Failure {
     fn is_recoverable(&self) -> bool {
@@ -62,7 +55,7 @@ impl CpuLogpFunc for Posterior {
     }
 
     fn logp(&mut self, position: &[f64], gradient: &mut [f64]) -> Result<f64, Failure> {
-        self.0.value_and_grad(position, gradient).map_err(Failure)
+        Ok(self.0.value_and_grad(position, gradient)?)
     }
 
     fn expand_vector<R: Rng + ?Sized>(&mut self, _: &mut R, position: &[f64]) -> Result<Vec<f64>, CpuMathError> {

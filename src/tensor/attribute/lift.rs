@@ -24,6 +24,9 @@ pub enum Second {}
 /// Into the closure that is linearised.
 pub enum Linear {}
 
+/// Into a closure that is kept for a derivative, and is of the algebra outside.
+pub enum Kept {}
+
 impl<A: Algebra> Entrance<A> for Reverse {
     type Inner = A::Nested;
     fn enter(array: A::Array) -> <A::Nested as Algebra>::Array {
@@ -49,6 +52,13 @@ impl<A: Algebra> Entrance<A> for Linear {
     type Inner = <A::Nested as Algebra>::Nested;
     fn enter(array: A::Array) -> <Self::Inner as Algebra>::Array {
         A::Nested::lift(A::lift(array))
+    }
+}
+
+impl<A: Algebra> Entrance<A> for Kept {
+    type Inner = A;
+    fn enter(array: A::Array) -> A::Array {
+        array
     }
 }
 

@@ -83,12 +83,51 @@ macro_rules! operators {
 
 operators!(Add add, Sub sub, Mul mul, Div div);
 
+/// What the larger or smaller one of with a literal is wanted, in a function that is generic over the element type.
+pub struct Extreme<'a, T>(pub &'a T);
+
+macro_rules! extremes {
+    ($($array:ty),*) => {
+        $(impl<A: Algebra, E: Float, R: Rank> Extreme<'_, $array> {
+            extremes!(@methods A E R: min max);
+        })*
+    };
+    (@methods $A:ident $E:ident $R:ident: $($method:ident)*) => {
+        $(
+            /// Of the array's elements.
+            #[track_caller]
+            pub fn $method(self, literal: Literal) -> Tensor<$A, $E, $R> {
+                self.0.$method(literal)
+            }
+        )*
+    };
+}
+
+extremes!(Tensor<A, E, R>, &Tensor<A, E, R>);
+
+/// Of numbers.
+pub trait ExtremeOfNumber<T> {
+    /// The smaller one.
+    fn min(self, literal: Literal) -> T;
+    /// The larger one.
+    fn max(self, literal: Literal) -> T;
+}
+
 macro_rules! comparisons {
     ($($number:ident),*) => {
         $(
             impl PartialEq<Literal> for $number {
                 fn eq(&self, other: &Literal) -> bool {
                     *self == $number::from_number(other.0)
+                }
+            }
+
+            impl ExtremeOfNumber<$number> for Extreme<'_, $number> {
+                fn min(self, literal: Literal) -> $number {
+                    $number::min(*self.0, $number::from_number(literal.0))
+                }
+                fn max(self, literal: Literal) -> $number {
+                    $number::max(*self.0, $number::from_number(literal.0))
                 }
             }
 

@@ -28,10 +28,10 @@ pub use choose::{
 };
 pub use compare::{CompareByRust, Compared};
 pub use lift::{
-    ByCopy, ByReference, Entered, Entrance, Forward, Lift, Linear, OfReference, OfSlice, OfTree, Passed, Referred,
-    Reverse, Second,
+    ByCopy, ByReference, Entered, Entrance, Forward, Kept, Lift, Linear, OfReference, OfSlice, OfTree, Passed,
+    Referred, Reverse, Second,
 };
-pub use literal::Literal;
+pub use literal::{Extreme, ExtremeOfNumber, Literal};
 pub use names::entered;
 pub(crate) use names::{Names, listening};
 pub use number::TakenByNumber;

@@ -1,0 +1,129 @@
+//! Variables and fields that are used again, and closures that are kept.
+
+use crate::harness::{M, S, V, generic, same, v};
+use deltaray::prelude::*;
+
+#[derive(Tree, Clone)]
+pub(crate) struct Pair<A: Algebra> {
+    scale: Scalar<A, f64>,
+    values: Vector<A, f64>,
+}
+
+fn pair(scale: f64, values: [f64; 3]) -> Pair<Concrete> {
+    Pair { scale: scalar(scale), values: v(values) }
+}
+
+/// The value of an inner block, in one expression with another use.
+#[differentiable]
+fn ends_of_blocks(x: Scalar<f64>, #[plain] case: usize) -> Vector<f64> {
+    let h = 2.0 * x;
+    let folded = (if h < 0.0 { -h } else { h }) + h;
+    let beside = stack(&[if h < 0.0 { -h } else { h }, h]);
+    let kept = (
+        match case {
+            0 => h,
+            _ => -h,
+        },
+        h,
+    );
+    let pair = ({ h }, h + 1.0);
+    let chosen = (if case == 0 { h } else { -h }, if case == 0 { x } else { h });
+    stack(&[folded, kept.0 * kept.1, pair.0 * pair.1, chosen.0 * chosen.1, beside[0] - beside[1]])
+}
+
+#[test]
+fn ends_of_blocks_leave_variables_for_later_uses() {
+    for case in [0, 1] {
+        let written = ends_of_blocks { case };
+        struct Expected(f64);
+        impl ArrayFn for Expected {
+            type In = S;
+            type Out = V;
+            fn call<A: Algebra>(&self, x: &Scalar<A, f64>) -> Vector<A, f64> {
+                let h = 2.0 * x;
+                let size = cond(h.lt(0.0), || -&h, || h.clone());
+                let other = if self.0 > 0.0 { x.clone() } else { h.clone() };
+                stack(&[&size + &h, self.0 * &h * &h, &h * (&h + 1.0), self.0 * &h * other, size - h])
+            }
+        }
+        let expected = Expected(if case == 0 { 1.0 } else { -1.0 });
+        for x in [-0.75, 1.25] {
+            same(&written, &expected, &scalar(x));
+        }
+    }
+}
+
+/// Fields of local structs and tuples, and what is left of a struct.
+#[differentiable]
+fn fields(p: Pair) -> (Pair, Pair, Scalar<f64>) {
+    let mut q = p.clone();
+    q.values[0] = q.scale;
+    q.scale = q.values.sum();
+    let doubled = Pair { scale: p.scale * 2.0, ..p };
+    let next = Pair { values: doubled.values * 2.0, ..doubled };
+    let mut z = (q.values, p.values);
+    z.0[1] = z.1[2];
+    let first = z.0;
+    let second = z.1;
+    (q, Pair { scale: next.scale * doubled.scale, ..next }, (first * z.0 * second).sum() + z.1.sum())
+}
+
+#[test]
+fn fields_of_locals_and_the_rest_of_parameters_are_used_again() {
+    let expected = generic!(Pair<Concrete> => (Pair<Concrete>, Pair<Concrete>, S), |p| {
+        let values = p.values.clone().with(0, &p.scale);
+        let next = Pair { scale: p.scale.powi(2) * 4.0, values: &p.values * 2.0 };
+        let first = values.clone().with(1, p.values.at(2));
+        let last = (&first * &first * &p.values).sum() + p.values.sum();
+        (Pair { scale: values.sum(), values }, next, last)
+    });
+    same(&fields {}, &expected, &pair(0.5, [1.0, -2.0, 0.25]));
+}
+
+/// Closures that are kept for a derivative use what is outside as others do.
+#[differentiable]
+fn kept(x: Vector<f64>, w: Scalar<f64>, #[plain] n: usize) -> Scalar<f64> {
+    let shift = x.sum() * 0.01;
+    let start = x[0];
+    let a = Checkpoints::Every(4).scan(start, &(), n, |c, _| (c * w + shift, ())).0;
+    let b = Checkpoints::Snapshots(2).scan(start, x, x.len(), |c, v| (c * w + v * start + n as f64, c)).0;
+    let c = Checkpoints::Every(4).while_loop(start, |c| c < 100.0, |c| c * 2.0 + w * w + shift);
+    let d = checkpoint(x, |x| x * w + shift);
+    a + b + c + d.sum() + start
+}
+
+#[test]
+fn closures_that_are_kept_need_no_move() {
+    let expected = generic!((V, S) => S, |(x, w)| {
+        let (shift, start) = (x.sum() * 0.01, x.at(0));
+        let a = scan(start.clone(), &(), 7, |c, ()| (c * w + &shift, ())).0;
+        let b = scan(start.clone(), x, 3, |c: Scalar<A, f64>, v: Scalar<A, f64>| (&c * w + v * &start + 7.0, c)).0;
+        let c = while_loop(start.clone(), |c| c.lt(100.0), |c| c * 2.0 + w * w + &shift);
+        a + b + c + (x * w + &shift).sum() + start
+    });
+    same(&kept { n: 7 }, &expected, &(v([1.0, 2.0, 0.5]), scalar(0.5)));
+}
+
+/// Constants of float types are literals.
+#[differentiable]
+fn causal(scores: Matrix<f64>) -> (Matrix<f64>, Scalar<f64>) {
+    let masked = build((3, 3), |(i, j)| if j <= i { scores[(i, j)] } else { f64::NEG_INFINITY });
+    let mut largest = f64::NEG_INFINITY;
+    for i in rolled(0..3) {
+        largest = largest.max(scores[(i, 0)] * std::f64::consts::PI);
+    }
+    let mut plain = f64::INFINITY;
+    for k in 0..3 {
+        plain = plain.min(k as f64);
+    }
+    (masked.exp(), largest + plain)
+}
+
+#[test]
+fn constants_of_floats_stand_for_literals() {
+    let expected = generic!(M => (M, S), |scores| {
+        let mask = build((3, 3), |(i, j)| j.le(i));
+        (mask.select(scores.exp(), 0.0), (scores.index_axis(1, 0) * std::f64::consts::PI).max_all())
+    });
+    same(&causal {}, &expected, &[[0.5, 1.0, -1.0], [0.25, -0.5, 2.0], [1.5, 0.0, 0.75]].into());
+}
