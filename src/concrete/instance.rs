@@ -70,21 +70,13 @@ impl<F: Fn() -> Op> Call<F> {
 /// Hands an operation over to what traces closures, where an operand is an array of one.
 macro_rules! traced {
     ($op:expr, [$($operand:expr),*] $(, $rest:expr)?) => {
-        if $(matches!($operand, Array::Traced(_)))||* $(|| $rest.iter().any(|array| matches!(array, Array::Traced(_))))? {
+        if $($operand.is_traced())||* $(|| $rest.iter().any(Array::is_traced))? {
             let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
             $(operands.push($operand);)*
             $(operands.extend($rest);)?
             return tracer::traced::<Concrete>($op, operands);
         }
     };
-}
-
-/// Arrays for an operation that is not traced.
-fn read(arrays: Vec<Array>) -> Vec<Array> {
-    match arrays.iter().any(|array| matches!(array, Array::Traced(_))) {
-        true => tracer::read::<Concrete>(arrays),
-        false => arrays,
-    }
 }
 
 impl Algebra for Concrete {
@@ -178,7 +170,7 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn concatenate(axis: usize, parts: Vec<Array>) -> Array {
-        if parts.iter().any(|part| matches!(part, Array::Traced(_))) {
+        if parts.iter().any(Array::is_traced) {
             return tracer::traced::<Concrete>(Op::Concatenate(axis), parts.into());
         }
         let call = Call::new(|| Op::Concatenate(axis), &[&parts]);
@@ -238,8 +230,7 @@ impl Algebra for Concrete {
     #[track_caller]
     fn scatter_onto(target: Array, updates: Array, indices: Vec<Array>) -> Array {
         let ty = target.ty();
-        let are_traced = |arrays: &[Array]| arrays.iter().any(|array| matches!(array, Array::Traced(_)));
-        if are_traced(&indices) || are_traced(&[target.clone(), updates.clone()]) {
+        if target.is_traced() || updates.is_traced() || indices.iter().any(Array::is_traced) {
             let extents = Shape::from_slice(&ty.shape[..indices.len()]);
             return Self::binary(Binary::Add, target, Self::scatter(updates, indices, &extents));
         }
@@ -252,7 +243,7 @@ impl Algebra for Concrete {
     #[track_caller]
     fn accumulate_onto(target: Array, updates: Array, map: &AffineMap) -> Array {
         let ty = target.ty();
-        if matches!(target, Array::Traced(_)) || matches!(updates, Array::Traced(_)) {
+        if target.is_traced() || updates.is_traced() {
             return Self::binary(Binary::Add, target, Self::accumulate(updates, map));
         }
         let result = for_pair!(target, updates, (target, updates) => view::accumulate_onto(target, updates, map));
@@ -263,6 +254,7 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn scan(scan: &Arc<Scan>, carries: Vec<Array>, inputs: Vec<Array>, captures: Vec<Array>) -> Vec<Array> {
+        let read = |arrays: Vec<Array>| arrays.into_iter().map(Read::read).collect::<Vec<_>>();
         let (carries, inputs, captures) = (read(carries), read(inputs), read(captures));
         let call = Call::new(|| Op::Scan(scan.clone()), &[&carries, &inputs, &captures]);
         call.several(run::run_scan(scan, carries, &inputs, &captures))
@@ -270,7 +262,7 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn branch(condition: Array, then: &Arc<Body>, otherwise: &Arc<Body>, captures: Vec<Array>) -> Vec<Array> {
-        let (condition, captures) = (condition.read(), read(captures));
+        let condition = condition.read();
         let branch = || Op::Branch(Arc::new(Branch { then: then.clone(), otherwise: otherwise.clone() }));
         let call = Call::new(branch, &[std::slice::from_ref(&condition), &captures]);
         let chosen = if run::is_true(&condition) { then } else { otherwise };
@@ -279,7 +271,7 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<Array>) -> Vec<Array> {
-        let operands = read(operands);
+        let operands: Vec<Array> = operands.into_iter().map(Read::read).collect();
         let call = Call::new(|| Op::Sweeps(sweeps.clone()), &[&operands]);
         call.several(run_sweeps(sweeps, operands))
     }
@@ -312,7 +304,7 @@ impl Algebra for Concrete {
     }
 
     fn range(a: &Array) -> (i64, i64) {
-        let element = if matches!(a, Array::Traced(_)) { None } else { a.only().and_then(Value::to_integer) };
+        let element = if a.is_traced() { None } else { a.only().and_then(Value::to_integer) };
         element.map_or((i64::MIN, i64::MAX), |value| (value, value))
     }
 
@@ -332,7 +324,7 @@ impl Algebra for Concrete {
         if let Array::Traced(traced) = a { traced.value } else { a }
     }
     fn literal(a: &Array) -> Option<Array> {
-        (!matches!(a, Array::Traced(_)) && a.uniform().is_some()).then(|| a.clone())
+        (!a.is_traced() && a.uniform().is_some()).then(|| a.clone())
     }
     fn identity(a: &Array) -> Option<(usize, u64)> {
         let mut hasher = std::hash::DefaultHasher::new();

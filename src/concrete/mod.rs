@@ -171,7 +171,7 @@ impl Read for &Array {
 impl Read for &mut Array {
     #[inline]
     fn read(self) -> Self {
-        if matches!(self, Array::Traced(_)) {
+        if self.is_traced() {
             *self = std::mem::replace(self, Array::Bool(Data::Uniform(Shape::new(), false))).read();
         }
         self
@@ -203,6 +203,12 @@ impl Array {
             Array::Traced(traced) => traced.value.shape(),
             array => for_data!(array, data => data.shape()),
         }
+    }
+
+    /// Whether the array is one inside of a closure that is being traced.
+    #[inline]
+    pub(crate) fn is_traced(&self) -> bool {
+        matches!(self, Array::Traced(_))
     }
 
     /// The element type.

@@ -274,8 +274,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     #[track_caller]
     pub fn grad(&self) -> Result<Function<In, First, First>> {
         self.check_loss("grad", true)?;
-        let both = program::value_and_gradient(&self.differentiable, self.active)?;
-        let program = Body::of(both.parameters, both.captures, both.nodes, both.results[1..].to_vec());
+        let program = program::value_and_gradient(&self.differentiable, self.active)?.with_results_from(1);
         let trees = (copy::<In>(&self.input), copy::<First>(&self.first), copy::<First>(&self.first));
         Ok(self.derived::<In, First, First>(program, self.active, trees, self.signature.gradient(self.active)))
     }

@@ -2,7 +2,7 @@
 
 use crate::concrete::Array;
 use crate::derivative::program;
-use crate::engine::cpu::{CompiledAtFirstCall, Cpu, Program};
+use crate::engine::cpu::{CompiledAtFirstCall, Cpu, Program, compiled};
 use crate::error::{Error, Result};
 use crate::shape::Type;
 use crate::sparse::{Compressed, Pattern, SparsityArray};
@@ -100,7 +100,7 @@ impl Programs {
     /// The gradient alone, in the form that derivatives are taken of.
     #[track_caller]
     fn gradient_body(&self) -> Result<Body> {
-        Ok(program::tidy(&results_after(program::value_and_gradient(&self.body, self.active)?, 1)))
+        Ok(program::tidy(&program::value_and_gradient(&self.body, self.active)?.with_results_from(1)))
     }
 
     /// The parameters as far as a pattern may depend on them.
@@ -125,7 +125,7 @@ impl Programs {
         }
         let compressed = compressed()?;
         let entries = match compressed.entries() {
-            Some(entries) => Some(Program::new(&as_it_runs(&entries.body), &self.options)?),
+            Some(entries) => Some(compiled(&as_it_runs(&entries.body), &self.options)?),
             None => None,
         };
         Ok(kept.get_or_init(|| Matrix { pattern: compressed.pattern().clone(), entries }))
@@ -148,13 +148,8 @@ fn as_it_runs(body: &Body) -> Body {
     program::tidy(&body.without_marks())
 }
 
-/// The program of the results from a position on.
-fn results_after(body: Body, position: usize) -> Body {
-    Body::of(body.parameters, body.captures, body.nodes, body.results[position..].to_vec())
-}
-
 fn after(body: Body, position: usize) -> Result<Body> {
-    Ok(as_it_runs(&results_after(body, position)))
+    Ok(as_it_runs(&body.with_results_from(position)))
 }
 
 /// The types of some parameters.

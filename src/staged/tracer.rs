@@ -170,12 +170,6 @@ pub(crate) fn traced<A: Algebra>(op: Op<Build>, operands: SmallVec<[A::Array; 3]
     }
 }
 
-/// Arrays for an operation that is not written down, which reads them.
-pub(crate) fn read<A: Algebra>(arrays: Vec<A::Array>) -> Vec<A::Array> {
-    arrays.iter().for_each(A::note_read);
-    arrays.into_iter().map(A::without_node).collect()
-}
-
 /// The array that a build is whose body was traced, computed in bulk.
 pub(crate) fn in_bulk<A: Algebra>(build: Build, captures: Vec<A::Array>) -> A::Array {
     let types: Vec<Type> = captures.iter().map(A::type_of).collect();

@@ -171,6 +171,11 @@ impl<X: Extension> Body<X> {
         Body { parameters, captures, nodes, results, content, known: Known::default() }
     }
 
+    /// The program of the results from a position on.
+    pub(crate) fn with_results_from(self, position: usize) -> Body<X> {
+        Body::of(self.parameters, self.captures, self.nodes, self.results[position..].to_vec())
+    }
+
     /// How many bodies stand in one another: 0 where there is none, and at most [`MAX_NESTING`](crate::term::MAX_NESTING).
     pub fn nesting(&self) -> usize {
         self.content.nesting

@@ -4,6 +4,7 @@ use super::{Cpu, Program};
 use crate::error::Result;
 use crate::simplify::fold_constants;
 use crate::term::Body;
+use std::borrow::Borrow;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
@@ -25,11 +26,7 @@ impl CompiledAtFirstCall {
     /// As [`Program::new`]; the next call tries again.
     #[track_caller]
     pub(crate) fn program(&self, body: &Body) -> Result<&Program> {
-        if let Some(program) = self.0.get() {
-            return Ok(program);
-        }
-        let program = compiled(body, &Cpu::default())?;
-        Ok(self.0.get_or_init(|| Program { is_memory_kept: AtomicBool::new(false), ..program }))
+        self.made(&Cpu::default(), false, || Ok(body))
     }
 
     /// The kernels of the program that a function makes, which is the same each time. All runs leave their memory for others.
@@ -39,17 +36,28 @@ impl CompiledAtFirstCall {
     /// Those of the function, and as [`Program::new`]; the next call tries again.
     #[track_caller]
     pub(crate) fn get(&self, options: &Cpu, body: impl FnOnce() -> Result<Body>) -> Result<&Program> {
+        self.made(options, true, body)
+    }
+
+    /// No lock is held while the program is made: threads that are first at the same time make one each.
+    #[track_caller]
+    fn made<B: Borrow<Body>>(
+        &self,
+        options: &Cpu,
+        is_memory_kept: bool,
+        body: impl FnOnce() -> Result<B>,
+    ) -> Result<&Program> {
         if let Some(program) = self.0.get() {
             return Ok(program);
         }
-        // No lock is held meanwhile: threads that are first at the same time compile it each.
-        let program = compiled(&body()?, options)?;
-        Ok(self.0.get_or_init(|| program))
+        let program = compiled(body()?.borrow(), options)?;
+        Ok(self.0.get_or_init(|| Program { is_memory_kept: AtomicBool::new(is_memory_kept), ..program }))
     }
 }
 
+/// The kernels of a program that nobody compiled.
 #[track_caller]
-fn compiled(body: &Body, options: &Cpu) -> Result<Program> {
+pub(crate) fn compiled(body: &Body, options: &Cpu) -> Result<Program> {
     Program::new(&fold_constants(body), options)
 }
 

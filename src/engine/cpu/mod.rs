@@ -43,7 +43,7 @@ use crate::kernel::{Procedure, Source, Step, lower_resuming};
 use crate::shape::Type;
 use crate::term::Body;
 use crate::vectorise::push_gathers;
-pub(crate) use first_call::CompiledAtFirstCall;
+pub(crate) use first_call::{CompiledAtFirstCall, compiled};
 use machine::Machine;
 pub use run::Run;
 use run::State;
