@@ -88,7 +88,8 @@ fn kept(x: Vector<f64>, w: Scalar<f64>, #[plain] n: usize) -> Scalar<f64> {
     let a = Checkpoints::Every(4).scan(start, &(), n, |c, _| (c * w + shift, ())).0;
     let b = Checkpoints::Snapshots(2).scan(start, x, x.len(), |c, v| (c * w + v * start + n as f64, c)).0;
     let c = Checkpoints::Every(4).while_loop(start, |c| c < 100.0, |c| c * 2.0 + w * w + shift);
-    let d = checkpoint(x, |x| x * w + shift);
+    let names = vec!["moved".to_string()];
+    let d = checkpoint(x, move |x| if names.len() == 1 { x * w + shift } else { x * 2.0 });
     a + b + c + d.sum() + start
 }
 

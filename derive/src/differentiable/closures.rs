@@ -53,11 +53,6 @@ pub fn of_checkpoints(receiver: &Expr) -> bool {
     }
 }
 
-/// Whether an argument is a closure that is not `move`.
-pub fn is_borrowing(argument: &Expr) -> bool {
-    matches!(argument, Expr::Closure(closure) if closure.capture.is_none())
-}
-
 /// Why a closure of a function of the library changes nothing outside of it, and what is written instead.
 fn reason(function: &str) -> Option<&'static str> {
     Some(match function {
@@ -183,7 +178,7 @@ impl Rewriter<'_> {
                 self.closure(closure, Declared::Otherwise, true);
                 continue;
             }
-            if library && name == "checkpoint" && is_borrowing(argument) {
+            if library && name == "checkpoint" && matches!(argument, Expr::Closure(_)) {
                 self.kept_closure(argument);
                 continue;
             }

@@ -57,7 +57,7 @@ impl Rewriter<'_> {
         let mut arguments = call.args.iter_mut();
         let Some(Expr::Closure(closure)) = arguments.next() else { return };
         arguments.for_each(|argument| self.arguments(argument));
-        let before = self.entering(closure, entrance);
+        let before = self.entering(closure, entrance, |_| true);
         if before.is_empty() {
             return;
         }
@@ -71,20 +71,28 @@ impl Rewriter<'_> {
         });
     }
 
-    /// A closure that the library keeps, to run it again for a derivative: it owns handles on what it uses from outside.
+    /// A closure that the library keeps, to run it again for a derivative: it owns handles on what it uses from outside. What a
+    /// `move` closure moves is its own; parameters, which are references, are not.
     pub fn kept_closure(&mut self, expression: &mut Expr) {
         let Expr::Closure(closure) = expression else { return };
-        let before = self.entering(closure, "Kept");
+        let moves = closure.capture.is_some();
+        let is_parameter = |declared: Declared| matches!(declared, Declared::ByValue | Declared::ByReference);
+        let before = self.entering(closure, "Kept", |declared| !moves || is_parameter(declared));
         let span = expression.span();
         *expression = parse(quote_spanned!(span=> { #before #expression }));
     }
 
-    /// Rewrites a closure into one that owns what it uses from outside, which enters it this way; the tokens go before.
-    fn entering(&mut self, closure: &mut syn::ExprClosure, entrance: &str) -> TokenStream {
+    /// Rewrites a closure into one that owns those variables from outside that enter, which they do this way; the tokens go before.
+    fn entering(
+        &mut self,
+        closure: &mut syn::ExprClosure,
+        entrance: &str,
+        enters: impl Fn(Declared) -> bool,
+    ) -> TokenStream {
         let own = Rewriter::bound_by(&closure.inputs);
         let mut names: Vec<Ident> = Vec::new();
         for name in used(&closure.body) {
-            let outer = self.scopes.find(&name).is_some() && !own.contains(&name.to_string());
+            let outer = self.scopes.find(&name).is_some_and(&enters) && !own.contains(&name.to_string());
             if outer && !names.contains(&name) {
                 names.push(name);
             }

@@ -1,7 +1,7 @@
 //! Methods: what their arguments are for, by their names.
 
 use super::body::{Position, Rewriter, is_literal, is_place, parse};
-use super::closures::{is_borrowing, of_checkpoints};
+use super::closures::of_checkpoints;
 use super::operators::is_float;
 use super::scopes::{Declared, variable};
 use quote::quote_spanned;
@@ -106,7 +106,7 @@ impl Rewriter<'_> {
         // These take references.
         let refers = ["dot", "outer"].contains(&&method[..]);
         for (position, argument) in call.args.iter_mut().enumerate() {
-            if is_kept && is_borrowing(argument) {
+            if is_kept && matches!(argument, Expr::Closure(_)) {
                 self.kept_closure(argument);
                 continue;
             }
