@@ -6,6 +6,7 @@ use crate::term::{Body, Extension, Program};
 use std::sync::Arc;
 
 /// The names of a program, its parameters and its results; an empty name is the printer's choice.
+#[derive(Clone)]
 pub(super) struct Signature {
     name: String,
     parameters: Vec<String>,

@@ -27,7 +27,7 @@ pub struct Function<In: Family, Out: Family, First: Family> {
     /// The same without those marks, once it was asked for.
     program: OnceLock<Arc<Body>>,
     /// Its kernels, once it was called.
-    kernels: CompiledAtFirstCall,
+    kernels: Arc<CompiledAtFirstCall>,
     /// How many of the leading parameters are the first argument's.
     active: usize,
     /// Trees of the argument's, result's and first argument's structure.
@@ -38,6 +38,24 @@ pub struct Function<In: Family, Out: Family, First: Family> {
     outline: Outline,
     /// How the program is printed.
     signature: Signature,
+}
+
+/// Clones share the program and its kernels.
+impl<In: Family, Out: Family, First: Family> Clone for Function<In, Out, First> {
+    fn clone(&self) -> Self {
+        Function {
+            source: self.source.clone(),
+            differentiable: self.differentiable.clone(),
+            program: self.program.clone(),
+            kernels: self.kernels.clone(),
+            active: self.active,
+            input: copy::<In>(&self.input),
+            output: copy::<Out>(&self.output),
+            first: copy::<First>(&self.first),
+            outline: self.outline.clone(),
+            signature: self.signature.clone(),
+        }
+    }
 }
 
 fn zeros(types: &[Type]) -> Vec<concrete::Array> {
@@ -82,7 +100,7 @@ where
         source: Arc::new(source),
         differentiable: Arc::new(program),
         program: OnceLock::new(),
-        kernels: CompiledAtFirstCall::default(),
+        kernels: Arc::default(),
         active: like.active(),
         input: like.rebuild::<Concrete>(&mut zeros(&types).into_iter()),
         first: <X::First as Tree<Concrete>>::Family::rebuild::<Concrete, Concrete>(

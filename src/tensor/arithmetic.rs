@@ -7,7 +7,7 @@ use crate::shape::{DType, Type, Value};
 use crate::tensor::apply::stretch;
 use crate::tensor::attribute::Literal;
 use crate::tensor::operators::full_like;
-use crate::tensor::{Family, Float, R0, RDyn, Scalar, Tensor, Tree, check_same_trees, refuse};
+use crate::tensor::{Family, Float, R0, RDyn, Scalar, Tensor, Tree, check_same_trees, refuse, scalar};
 use std::panic::Location;
 
 /// Trees as vectors: sums, multiples, products and norms, by all of their floats. Integers and truth values stay as they are in
@@ -149,11 +149,14 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
         flat(self).dot(&flat(other))
     }
 
-    /// The Euclidean norm of all floats, as `E`; its derivative at zero is that of the square root there, infinite or NaN.
+    /// The Euclidean norm of all floats, as `E`; its derivative at zero is 0, as that of `hypot` is.
     #[must_use]
     #[track_caller]
     fn norm<E: Float>(&self) -> Scalar<A, E> {
-        self.dot::<E>(self).sqrt()
+        let square = self.dot::<E>(self);
+        let is_positive = square.gt(0);
+        // The square root is not taken at zero, where it has no derivative. NaN stays.
+        is_positive.select(is_positive.select(&square, 1).sqrt(), &square * scalar(E::ZERO))
     }
 }
 

@@ -12,11 +12,11 @@ use std::ops;
 /// type `E` and rank `R`: an array, a reference to one, or a literal.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not go together with an array of `{E}` over `{A}`",
+    note = "a plain number beside an array of floats is converted by `n as f64`, an array by `cast`: `x.cast::<f64>()`; a float literal \
+            goes with floats, an integer literal with all numbers",
     note = "operands are arrays with the same algebra and element type, references to them, and literals",
     note = "an array `w` from outside enters the closure of `grad` or `vjp` by `w.lift()`, of `jvp` by `w.lift_forward()`, \
             of `hessian` or `hvp` by `w.lift_forward().lift()`; a plain array enters any by `constant(&w)`",
-    note = "a float literal goes with floats, an integer literal with all numbers; element types are changed by `cast`: \
-            `x.cast::<f64>()`, of a plain number by `n as f64`",
     note = "a tree with `#[tree(arithmetic)]` stands at the left of an array without axes: `tree * factor`, `tree / factor`"
 )]
 pub trait Operand<A: Algebra, E: Element, R: Rank> {

@@ -26,6 +26,22 @@ fn bounded(x: Vector<f64>, y: Vector<f64>) -> Vector<f64> {
 }
 
 #[differentiable]
+fn elementwise(x: Vector<f64>) -> Vector<f64> {
+    x.square() + x.log() + x.log1p() + x.rsqrt() + x.clamp(0.0, 1.0) + x.softmax()
+}
+
+#[differentiable]
+fn extents(x: Matrix<f64>) -> Vector<f64> {
+    let (n, m): (usize, usize) = (x.nrows(), x.ncols());
+    x.row(n - 1) + x.column(m - 1) * x.prod() / x.var()
+}
+
+#[differentiable]
+fn mean(x: Vector<f64>) -> Scalar<f64> {
+    x.sum() / x.len()
+}
+
+#[differentiable]
 fn largest(x: Vector<f64>) -> Scalar<f64> {
     x.max()
 }

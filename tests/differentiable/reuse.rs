@@ -128,3 +128,92 @@ fn constants_of_floats_stand_for_literals() {
     });
     same(&causal {}, &expected, &[[0.5, 1.0, -1.0], [0.25, -0.5, 2.0], [1.5, 0.0, 0.75]].into());
 }
+
+/// Fields of what may be a reference: elements of lists, by loops, closures, patterns and indices.
+#[differentiable]
+fn elements(list: Vec<Pair>, x: Vector<f64>) -> (Vec<Vector<f64>>, Vector<f64>) {
+    let mut sum = x;
+    let mut kept = Vec::new();
+    for p in &list {
+        let w = p.values;
+        sum += w;
+        kept.push(p.values);
+    }
+    let first = &list[0];
+    let scale = first.scale;
+    let again = list[1].values;
+    let scales: Vec<Scalar<f64>> = list.iter().map(|p| p.scale).collect();
+    kept.push(again * scales[1] * scale);
+    (kept, sum)
+}
+
+#[test]
+fn fields_of_elements_are_cloned() {
+    let expected = generic!((Vec<Pair<Concrete>>, V) => (Vec<V>, V), |(list, x)| {
+        let last = &list[1].values * &list[1].scale * &list[0].scale;
+        (vec![list[0].values.clone(), list[1].values.clone(), last], x + &list[0].values + &list[1].values)
+    });
+    let list = vec![pair(0.5, [1.0, -2.0, 0.25]), pair(2.0, [0.5, 0.75, -1.0])];
+    same(&elements {}, &expected, &(list, v([1.0, 2.0, 3.0])));
+}
+
+/// Integer literals at the left of positions, also in variables.
+#[differentiable]
+fn literals_first(x: Vector<f64>) -> Vector<f64> {
+    build(x.len(), |i| {
+        let k = 2 * i + 1;
+        let near = if 1 + i == 2 && 2 * i + 1 < 100 { x[i] } else { 0.5 * x[i] };
+        let mut sum = 0.0;
+        for j in rolled(0..k) {
+            sum += (1 + j) as f64;
+        }
+        (2 * i + 1) as f64 * near + k.min(3) as f64 + sum
+    })
+}
+
+#[test]
+fn literals_stand_at_either_side_of_positions() {
+    let x = v([1.0, 2.0, 3.0]);
+    let expected = |i: usize, near: f64| {
+        let k = 2.0 * i as f64 + 1.0;
+        k * near + k.min(3.0) + k * (k + 1.0) / 2.0
+    };
+    let expected = [expected(0, 0.5), expected(1, 2.0), expected(2, 1.5)];
+    assert_eq!(literals_first(&x).to_vec(), expected);
+    assert_eq!(stage(literals_first, &x).unwrap().call(&x).unwrap().to_vec(), expected);
+}
+
+/// Methods of a type that is over no algebra.
+struct Fit {
+    x: Vector<Concrete, f64>,
+    power: i32,
+}
+
+#[differentiable]
+impl Fit {
+    fn of(power: i32) -> Fit {
+        Fit { x: Vector::from(vec![0.0, 1.0, 2.0]), power }
+    }
+
+    fn loss(&self, c: Vector<f64>) -> Scalar<f64> {
+        let x: Vector<f64> = constant(&self.x);
+        (c[0] + c[1] * x).powi(self.power).sum()
+    }
+}
+
+#[differentiable]
+impl ArrayFn for Fit {
+    type In = Vector<Concrete, f64>;
+    type Out = Scalar<Concrete, f64>;
+    fn call<A: Algebra>(&self, c: Vector<f64>) -> Scalar<f64> {
+        self.loss(c)
+    }
+}
+
+#[test]
+fn methods_of_plain_types_are_over_algebras_of_their_own() {
+    let fit = Fit::of(2);
+    assert_eq!(fit.loss(&Vector::from(vec![1.0, 1.0])).item(), 14.0);
+    let slope = grad(fit.closure(), &Vector::from(vec![1.0, 1.0]));
+    assert_eq!(slope.to_vec(), [12.0, 16.0]);
+}

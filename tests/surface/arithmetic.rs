@@ -128,6 +128,29 @@ fn trees_are_scaled_by_arrays() {
     approx::assert_relative_eq!(staged.call((&limit, &p)).unwrap().item(), slope, max_relative = 1e-6);
 }
 
+/// The norm has the derivative 0 at zero, and so has its square; NaN stays.
+#[test]
+fn norms_move_by_nothing_at_zero() {
+    type P<A> = (Vector<A, f64>, Scalar<A, f64>);
+    let zero = || (Vector::<C, f64>::from(vec![0.0, 0.0]), scalar::<C, f64>(0.0));
+    fn penalty<A: Algebra>(p: &P<A>) -> Scalar<A, f64> {
+        p.norm::<f64>() + p.norm::<f64>().powi(2)
+    }
+    assert_eq!(penalty(&zero()).item(), 0.0);
+    let staged = stage(penalty, &zero()).unwrap().grad().unwrap();
+    for slope in [grad(penalty, &zero()), staged.call(&zero()).unwrap()] {
+        assert_eq!((slope.0.to_vec(), slope.1.item()), (vec![0.0; 2], 0.0));
+    }
+    let at = (Vector::from(vec![3.0, 0.0]), scalar(4.0));
+    let slope = grad(penalty, &at);
+    assert_eq!((slope.0.to_vec(), slope.1.item()), (vec![6.6, 0.0], 8.8));
+    assert!((Vector::<C, f64>::from(vec![f64::NAN]), scalar::<C, f64>(0.0)).norm::<f64>().item().is_nan());
+    assert_eq!(
+        (Vector::<C, f64>::from(vec![f64::INFINITY]), scalar::<C, f64>(0.0)).norm::<f64>().item(),
+        f64::INFINITY
+    );
+}
+
 #[test]
 fn trees_that_differ_are_named_at_the_users_line() {
     let (a, mut b) = (network(0.5), network(2.0));

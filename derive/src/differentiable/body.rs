@@ -111,14 +111,15 @@ impl Rewriter<'_> {
             Expr::Path(_) => self.path(expression, position),
             Expr::Field(field) => {
                 let inner = if position == Position::Place { Position::Place } else { Position::Receiver };
+                let is_kept = self.is_field_kept(field);
                 self.rewrite(&mut field.base, inner);
-                self.part(expression, position);
+                self.part(expression, position, is_kept);
             }
             Expr::Index(_) => self.index(expression, position),
             Expr::Unary(unary) => match unary.op {
                 UnOp::Deref(_) => {
                     self.rewrite(&mut unary.expr, Position::Receiver);
-                    self.part(expression, position);
+                    self.part(expression, position, false);
                 }
                 _ if is_literal(&unary.expr) => {}
                 // By value, since the compiler asks for the type of an operand that it does not know, but not of what it refers to.
@@ -137,7 +138,7 @@ impl Rewriter<'_> {
             }
             Expr::MethodCall(call) => self.method_call(call),
             Expr::Call(_) => self.call(expression),
-            Expr::Closure(closure) => self.closure(closure, Declared::Otherwise, false),
+            Expr::Closure(closure) => self.closure(closure, Declared::Element, false),
             Expr::Tuple(tuple) if position == Position::Place => {
                 tuple.elems.iter_mut().for_each(|element| self.rewrite(element, Position::Place));
             }
@@ -154,7 +155,7 @@ impl Rewriter<'_> {
             Expr::Let(condition) => {
                 let place = super::plain::refers_mutably(&condition.pat);
                 self.rewrite(&mut condition.expr, if place { Position::Place } else { Position::Reference });
-                self.scopes.declare_pattern(&condition.pat);
+                self.scopes.declare_pattern(&condition.pat, Declared::Element);
             }
             Expr::If(_) => self.choice(expression),
             Expr::ForLoop(_) => self.for_loop(expression),
@@ -250,7 +251,7 @@ impl Rewriter<'_> {
 
     /// A variable that is kept while it is used again: another handle on its arrays.
     fn copied_for_another_use(&self, name: &Ident, declared: Declared) -> Option<Expr> {
-        let kept = matches!(declared, Declared::Mutable | Declared::Number | Declared::Otherwise);
+        let kept = matches!(declared, Declared::Mutable | Declared::Number | Declared::Element | Declared::Otherwise);
         if name == "self" || !kept || !self.scopes.is_used_again(name) {
             return None;
         }
@@ -259,11 +260,11 @@ impl Rewriter<'_> {
     }
 
     /// A field, or what a reference refers to.
-    fn part(&mut self, expression: &mut Expr, position: Position) {
+    fn part(&mut self, expression: &mut Expr, position: Position, is_kept: bool) {
         let span = expression.span();
         match position {
             Position::Operand => *expression = used(expression),
-            Position::Value if self.is_field_kept(expression) => {
+            Position::Value if is_kept => {
                 *expression =
                     parse(quote_spanned!(span=> (&&::deltaray::tensor::attribute::Owned(&#expression)).owned()));
             }
@@ -271,17 +272,16 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether a field stays where it is: one of a parameter, which is passed by reference, or of a variable that is used again.
-    fn is_field_kept(&self, expression: &Expr) -> bool {
-        let Expr::Field(field) = expression else { return false };
+    /// Whether a field stays where it is: one of what is or may be a reference, or of a variable that is used again.
+    fn is_field_kept(&self, field: &syn::ExprField) -> bool {
         match &*field.base {
-            base @ Expr::Field(_) => self.is_field_kept(base),
+            Expr::Field(base) => self.is_field_kept(base),
+            // Nothing moves out of what is indexed.
+            Expr::Index(_) => true,
             base => match variable(base).and_then(|name| Some((name, self.scopes.find(name)?))) {
-                Some((_, Declared::ByValue | Declared::ByReference)) => true,
-                Some((name, Declared::Mutable | Declared::Otherwise)) => {
-                    name != "self" && self.scopes.is_used_again(name)
-                }
-                _ => false,
+                Some((_, Declared::ByValue | Declared::ByReference | Declared::Element)) => true,
+                Some((name, Declared::Mutable | Declared::Otherwise)) => self.scopes.is_used_again(name),
+                _ => variable(base).is_some_and(|name| name == "self"),
             },
         }
     }

@@ -124,7 +124,7 @@ impl Rewriter<'_> {
             if let Pat::Type(typed) = parameter {
                 self.visit_type_mut(&mut typed.ty);
             }
-            self.scopes.declare_pattern(parameter);
+            self.scopes.declare_pattern(parameter, Declared::Element);
             if let Pat::Ident(name) = parameter
                 && name.mutability.is_none()
             {
@@ -175,7 +175,7 @@ impl Rewriter<'_> {
                 && library
                 && name == "build"
             {
-                self.closure(closure, Declared::Otherwise, true);
+                self.closure(closure, Declared::Element, true);
                 continue;
             }
             if library && name == "checkpoint" && matches!(argument, Expr::Closure(_)) {

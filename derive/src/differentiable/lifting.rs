@@ -99,7 +99,7 @@ impl Rewriter<'_> {
         }
         let outside = self.algebra.clone();
         self.algebra = inner(&outside, entrance);
-        self.closure(closure, Declared::Otherwise, false);
+        self.closure(closure, Declared::Element, false);
         self.algebra = outside.clone();
         if names.iter().any(|name| name == "self") {
             Renamed.visit_expr_mut(&mut closure.body);

@@ -31,6 +31,7 @@ use syn::{Block, Error, ImplItem, Item, ItemFn, ItemImpl, Result, Signature};
 fn allowances() -> TokenStream {
     quote! {
         #[allow(
+            unused_assignments,
             unused_parens,
             unused_braces,
             clippy::style,
@@ -102,15 +103,22 @@ fn function(item: ItemFn) -> Result<TokenStream> {
 
 /// A block of methods.
 fn block(mut item: ItemImpl) -> Result<TokenStream> {
-    let Some(algebra) = algebra(&item.generics) else {
-        let message = "methods are over the algebra of their type: write `impl<A: Algebra> Model<A>`";
+    let over = algebra(&item.generics);
+    let mut names = Vec::new();
+    scopes::identifiers(item.self_ty.to_token_stream(), &mut names);
+    if over.is_none() && names.iter().any(|name| name == "Concrete") {
+        let message = format!("methods are over the algebra of their type: write `impl<A: Algebra> {}<A>`", names[0]);
         return Err(Error::new(item.self_ty.span(), message));
-    };
+    }
     let generics = item.generics.clone();
     let mut errors: Option<Error> = None;
     for method in &mut item.items {
         let ImplItem::Fn(method) = method else { continue };
-        let result = method_of(&algebra, &generics, method);
+        // Of a type that is over no algebra, methods of arrays are each over one of their own.
+        if over.is_none() && algebra(&method.sig.generics).is_none() && !is_of_arrays(&method.sig) {
+            continue;
+        }
+        let result = method_of((over.as_ref(), &generics), method);
         if let Err(error) = result {
             match &mut errors {
                 Some(errors) => errors.combine(error),
@@ -124,8 +132,9 @@ fn block(mut item: ItemImpl) -> Result<TokenStream> {
     }
 }
 
-fn method_of(algebra: &Ident, generics: &syn::Generics, method: &mut syn::ImplItemFn) -> Result<()> {
-    let mut retyped = retype(method.sig.clone(), Some((algebra, generics)))?;
+/// A method of a block, which may be over an algebra, with these generics.
+fn method_of(around: (Option<&Ident>, &syn::Generics), method: &mut syn::ImplItemFn) -> Result<()> {
+    let mut retyped = retype(method.sig.clone(), Some(around))?;
     let body = rewritten(&mut retyped, &method.block)?;
     method.sig = retyped.signature.clone();
     method.block = syn::parse2(body)?;
@@ -151,7 +160,7 @@ pub fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> 
         Item::Fn(item) => function(item),
         Item::Impl(item) => block(item),
         other => {
-            let message = "`#[differentiable]` goes on a function, or on `impl<A: Algebra> Model<A>`; a struct of arrays has \
+            let message = "`#[differentiable]` goes on a function or a block of methods; a struct of arrays has \
                            `#[derive(Tree)]`";
             Err(Error::new(other.span(), message))
         }

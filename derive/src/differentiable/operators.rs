@@ -28,6 +28,16 @@ pub fn is_float(literal: &Expr) -> bool {
     }
 }
 
+/// Whether an expression is an integer literal without a type.
+fn is_integer(literal: &Expr) -> bool {
+    match literal {
+        Expr::Lit(literal) => matches!(&literal.lit, Lit::Int(number) if number.suffix().is_empty()),
+        Expr::Paren(inner) => is_integer(&inner.expr),
+        Expr::Group(inner) => is_integer(&inner.expr),
+        _ => false,
+    }
+}
+
 impl Rewriter<'_> {
     /// A float literal beside what may be generic over the element type.
     pub fn literal(&self, literal: &mut Expr) {
@@ -62,6 +72,11 @@ impl Rewriter<'_> {
             BinOp::And(_) => return self.logical(expression, "and"),
             BinOp::Or(_) => return self.logical(expression, "or"),
             _ => {
+                // With the literal at the left its type would be open, and so would that of the result.
+                let commutes = matches!(binary.op, BinOp::Add(_) | BinOp::Mul(_));
+                if commutes && is_integer(&binary.left) && !is_literal(&binary.right) {
+                    std::mem::swap(&mut binary.left, &mut binary.right);
+                }
                 self.beside(&mut binary.left, &mut binary.right);
                 self.rewrite(&mut binary.left, Position::Operand);
                 self.rewrite(&mut binary.right, Position::Operand);

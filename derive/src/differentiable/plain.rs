@@ -133,7 +133,7 @@ impl Rewriter<'_> {
         }
         for arm in &mut found.arms {
             self.scopes.enter();
-            self.scopes.declare_pattern(&arm.pat);
+            self.scopes.declare_pattern(&arm.pat, Declared::Element);
             if let Some((_, guard)) = &mut arm.guard {
                 self.rewrite(guard, Position::Argument);
             }

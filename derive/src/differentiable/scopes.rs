@@ -18,6 +18,8 @@ pub enum Declared {
     Mutable,
     /// As the parameter of a closure that is kept in a variable, so that its type may not be known yet.
     Open,
+    /// As a reference, or by what may bind one: a loop, a closure's parameters, or a pattern of `match` or `if let`.
+    Element,
     /// In any other way.
     Otherwise,
 }
@@ -117,10 +119,10 @@ impl Scopes {
         }
     }
 
-    /// Declares all names that a pattern binds.
-    pub fn declare_pattern(&mut self, pattern: &Pat) {
+    /// Declares all names that a pattern binds, in this way unless they are mutable.
+    pub fn declare_pattern(&mut self, pattern: &Pat, declared: Declared) {
         for (name, mutable) in bindings(pattern) {
-            self.declare(&name, if mutable { Declared::Mutable } else { Declared::Otherwise });
+            self.declare(&name, if mutable { Declared::Mutable } else { declared });
         }
     }
 

@@ -130,7 +130,7 @@ fn unmarked(ty: &Type) -> Error {
 }
 
 /// The signature over an algebra, which is that of the block around if there is one.
-pub fn retype(mut signature: Signature, around: Option<(&Ident, &Generics)>) -> Result<Retyped> {
+pub fn retype(mut signature: Signature, around: Option<(Option<&Ident>, &Generics)>) -> Result<Retyped> {
     unsupported(&signature)?;
     let mut generics = type_parameters(&signature.generics);
     let mut floats = has_floats(&signature.generics);
@@ -139,9 +139,9 @@ pub fn retype(mut signature: Signature, around: Option<(&Ident, &Generics)>) -> 
         floats |= has_floats(outer);
     }
     let algebra = match (around, algebra(&signature.generics)) {
-        (Some((algebra, _)), _) => algebra.clone(),
-        (None, Some(algebra)) => algebra,
-        (None, None) => {
+        (Some((Some(algebra), _)), _) => algebra.clone(),
+        (_, Some(algebra)) => algebra,
+        (_, None) => {
             let name = if generics.contains("A") { "__A" } else { "A" };
             let algebra = Ident::new(name, Span::call_site());
             let lifetimes = signature.generics.lifetimes().count();
@@ -185,7 +185,7 @@ pub fn retype(mut signature: Signature, around: Option<(&Ident, &Generics)>) -> 
             FnArg::Typed(argument) => argument,
         };
         if take_plain(&mut argument.attrs) {
-            scopes.declare_pattern(&argument.pat);
+            scopes.declare_pattern(&argument.pat, Declared::Otherwise);
             let (pattern, ty) = ((*argument.pat).clone(), (*argument.ty).clone());
             parameters.push(Parameter { pattern, ty, passing: Passing::Plain });
             continue;
@@ -202,7 +202,7 @@ pub fn retype(mut signature: Signature, around: Option<(&Ident, &Generics)>) -> 
                                return the new one";
                 complain(Error::new(token.span, message));
             }
-            scopes.declare_pattern(&argument.pat);
+            scopes.declare_pattern(&argument.pat, Declared::Otherwise);
             if let Pat::Ident(name) = &*argument.pat {
                 scopes.declare(&name.ident, Declared::ByReference);
             }
@@ -221,7 +221,7 @@ pub fn retype(mut signature: Signature, around: Option<(&Ident, &Generics)>) -> 
         if names.iter().any(|(_, mutable)| *mutable) || !by_binding {
             let (pattern, name) = (argument.pat.clone(), format_ident!("__argument_{position}"));
             prelude.push(quote!(let #pattern = ::deltaray::tensor::duplicate(#name);));
-            scopes.declare_pattern(&pattern);
+            scopes.declare_pattern(&pattern, Declared::Otherwise);
             *argument.pat = parse_quote!(#name);
         } else {
             names.iter().for_each(|(name, _)| scopes.declare(name, Declared::ByValue));

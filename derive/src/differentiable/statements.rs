@@ -3,7 +3,7 @@
 use super::body::{Position, Rewriter, is_literal, kept, parse};
 use super::effects::{Manner, assigned, changes_of_loop, exit, is_pure, is_rolled_over, only_assigns, rolled_range};
 use super::operators::contains_let;
-use super::scopes::{Declared, bindings, used, used_in, uses_from};
+use super::scopes::{Declared, bindings, used, used_in, uses_from, variable};
 use crate::missing::ARRAYS;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -204,7 +204,8 @@ impl Rewriter<'_> {
                 self.rewrite(diverge, Position::Value);
             }
         }
-        self.scopes.declare_pattern(&local.pat);
+        let refers = local.init.as_ref().is_some_and(|init| matches!(&*init.expr, Expr::Reference(_)));
+        self.scopes.declare_pattern(&local.pat, if refers { Declared::Element } else { Declared::Otherwise });
         if let Pat::Ident(name) = &local.pat
             && number
         {
@@ -374,10 +375,17 @@ impl Rewriter<'_> {
                            around the range";
             self.error(end.span(), message);
         }
+        // A parameter by value is a reference already.
+        if let Expr::Reference(reference) = &*found.expr
+            && reference.mutability.is_none()
+            && variable(&reference.expr).and_then(|name| self.scopes.find(name)) == Some(Declared::ByValue)
+        {
+            found.expr = reference.expr.clone();
+        }
         self.iterated(&mut found.expr);
         self.scopes.push_later(Some(used_in(&found.body)));
         self.scopes.enter();
-        self.scopes.declare_pattern(&found.pat);
+        self.scopes.declare_pattern(&found.pat, Declared::Element);
         self.block(&mut found.body);
         self.scopes.leave();
         self.scopes.pop_later();
@@ -444,7 +452,7 @@ impl Rewriter<'_> {
         by_its_ends(range);
         self.scopes.push_later(None);
         self.scopes.enter();
-        self.scopes.declare_pattern(pat);
+        self.scopes.declare_pattern(pat, Declared::Otherwise);
         self.scopes.declare_positions(pat);
         carries.iter().for_each(|name| self.scopes.declare(name, Declared::Mutable));
         // The carried variables are used when the body ends.
