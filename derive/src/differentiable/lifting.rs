@@ -65,7 +65,7 @@ impl Rewriter<'_> {
         let others: Vec<&Expr> = call.args.iter().skip(1).collect();
         let given: Vec<Ident> = (0..others.len()).map(|position| format_ident!("__argument_{position}")).collect();
         let span = function.span();
-        // What is temporary among the arguments lives as long as a `match` on it.
+        // Temporaries among the arguments live as long as a `match` on them.
         *expression = parse(quote_spanned! {span=>
             match (#(#others,)*) { (#(#given,)*) => { #before #function(#closure, #(#given),*) } }
         });

@@ -83,7 +83,7 @@ macro_rules! operators {
 
 operators!(Add add, Sub sub, Mul mul, Div div);
 
-/// What the larger or smaller one of with a literal is wanted, in a function that is generic over the element type.
+/// The receiver of `max` or `min` with a float literal, in a function that is generic over the element type.
 pub struct Extreme<'a, T>(pub &'a T);
 
 macro_rules! extremes {
