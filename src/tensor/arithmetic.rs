@@ -7,7 +7,7 @@ use crate::shape::{DType, Type, Value};
 use crate::tensor::apply::stretch;
 use crate::tensor::attribute::Literal;
 use crate::tensor::operators::full_like;
-use crate::tensor::{Family, Float, R0, RDyn, Scalar, Tensor, Tree, check_same_trees, refuse, scalar};
+use crate::tensor::{Family, Float, R0, RDyn, Scalar, Tensor, Tree, check_same_trees, refuse};
 use std::panic::Location;
 
 /// Trees as vectors: sums, multiples, products and norms, by all of their floats. Integers and truth values stay as they are in
@@ -17,7 +17,8 @@ use std::panic::Location;
 ///
 /// A struct with `#[derive(Tree)]` and `#[tree(arithmetic)]` has these as operators: `&a + &b`, `&a - &b`, `-&a`, `2.0 * &a`,
 /// `&a * 2.0`, `&a / 2.0`, of values and of references, and `a += &b`, `a -= &b`, `a *= 2.0`, `a /= 2.0`. Factors and divisors at
-/// the right are numbers or arrays without axes, such as `a.norm::<f64>()`: see [`TreeFactor`].
+/// the right are numbers or arrays without axes, such as `a.norm::<f64>()`: see [`TreeFactor`]. A struct with other products of its own
+/// takes the methods instead.
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -149,14 +150,14 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
         flat(self).dot(&flat(other))
     }
 
-    /// The Euclidean norm of all floats, as `E`; its derivative at zero is 0, as that of `hypot` is.
+    /// The Euclidean norm of all floats, as `E`; its derivatives at zero are 0, the first as that of `hypot` is.
     #[must_use]
     #[track_caller]
     fn norm<E: Float>(&self) -> Scalar<A, E> {
         let square = self.dot::<E>(self);
-        let is_positive = square.gt(0);
-        // The square root is not taken at zero, where it has no derivative. NaN stays.
-        is_positive.select(is_positive.select(&square, 1).sqrt(), &square * scalar(E::ZERO))
+        // The square root is not taken at zero, where it has no derivative.
+        let is_zero = square.equal(0);
+        is_zero.select(0, is_zero.select(1, square).sqrt())
     }
 }
 

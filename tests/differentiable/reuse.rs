@@ -217,3 +217,131 @@ fn methods_of_plain_types_are_over_algebras_of_their_own() {
     let slope = grad(fit.closure(), &Vector::from(vec![1.0, 1.0]));
     assert_eq!(slope.to_vec(), [12.0, 16.0]);
 }
+
+/// Plain Rust that looks like the above, and means what it means in Rust.
+mod plain {
+    use super::*;
+    use std::cell::Cell;
+    use std::ops::Mul;
+    use std::rc::Rc;
+
+    /// Is neither cloned nor a tree.
+    struct Task {
+        run: Box<dyn Fn(f64) -> f64>,
+        name: String,
+        count: Cell<usize>,
+    }
+
+    fn task(factor: f64, name: &str) -> Task {
+        Task { run: Box::new(move |x| factor * x), name: name.into(), count: Cell::new(0) }
+    }
+
+    struct Meters(f64);
+
+    impl Mul<Meters> for i32 {
+        type Output = Meters;
+        fn mul(self, other: Meters) -> Meters {
+            Meters(f64::from(self) * other.0)
+        }
+    }
+
+    #[differentiable]
+    fn moves(x: Scalar<f64>, #[plain] tasks: Vec<Task>, #[plain] first: bool) -> Scalar<f64> {
+        let mut factor = 1.0;
+        let mut names = Vec::new();
+        let mut runs = Vec::new();
+        for task in tasks {
+            let Task { run, name, .. } = task;
+            runs.push(run);
+            names.push(name);
+        }
+        let all: Vec<Task> =
+            runs.into_iter().map(|run| Task { run, name: String::new(), count: Cell::new(0) }).collect();
+        let mut all = all.into_iter();
+        let (one, two) = (all.next().unwrap(), all.next().unwrap());
+        // Two fields of one value, and one value in sides that exclude each other.
+        let run = one.run;
+        let name = one.name;
+        factor *= run(1.0) + name.len() as f64;
+        let chosen = if first {
+            Some(two)
+        } else {
+            drop(two);
+            None
+        };
+        if let Some(task) = chosen {
+            let ref count = task.count;
+            count.set(count.get() + 2);
+            factor *= (task.run)(1.0) * task.count.get() as f64;
+        }
+        let moved: Vec<_> = names.into_iter().map(|name| (name, 1)).map(|pair| pair.0).collect();
+        factor *= (2 * Meters(1.5)).0 * moved.len() as f64;
+        factor * x
+    }
+
+    #[test]
+    fn what_is_no_tree_is_moved() {
+        let x = scalar::<Concrete, f64>(1.0);
+        assert_eq!(moves(&x, vec![task(2.0, "a"), task(5.0, "b")], true).item(), 2.0 * 5.0 * 2.0 * 3.0 * 2.0);
+        assert_eq!(moves(&x, vec![task(2.0, "a"), task(5.0, "b")], false).item(), 2.0 * 3.0 * 2.0);
+    }
+
+    struct Counted {
+        rc: Rc<Cell<f64>>,
+        values: Vec<f64>,
+    }
+
+    #[differentiable]
+    fn unique(x: Vector<f64>, #[plain] list: Vec<Counted>, #[plain] bounds: &[f64]) -> Scalar<f64> {
+        let mut sum = 0.0;
+        let mut list = list;
+        for item in list.iter_mut() {
+            let ref mut values = item.values;
+            values.push(0.5);
+        }
+        for item in list {
+            let rc = item.rc;
+            sum += Rc::try_unwrap(rc).expect("the only one").get() + item.values.iter().sum::<f64>();
+        }
+        let clipped: Vec<f64> = bounds.iter().map(|bound| bound.max(0.0)).collect();
+        let scale = Rc::new(2.0);
+        let names = vec!["kept".to_string()];
+        let d = checkpoint(x, |x| if names.len() == 1 { x * clipped[0] } else { x * 2.0 });
+        sum * d.sum() * *scale
+    }
+
+    #[test]
+    fn nothing_plain_is_copied_behind_the_back() {
+        let list = vec![Counted { rc: Rc::new(Cell::new(1.5)), values: vec![1.0] }];
+        assert_eq!(unique(&v([1.0, 2.0, 3.0]), list, &[0.5, -1.0]).item(), 3.0 * 3.0 * 2.0);
+    }
+
+    /// Methods of a plain type beside those of arrays.
+    struct Model {
+        x: Vector<Concrete, f64>,
+    }
+
+    #[differentiable]
+    impl Model {
+        fn new(x: Vector<Concrete, f64>) -> Model {
+            Model { x }
+        }
+        fn data(&self) -> &Vector<Concrete, f64> {
+            &self.x
+        }
+        fn set(&mut self, x: Vector<Concrete, f64>) {
+            self.x = x;
+        }
+        fn loss(&self, c: Scalar<f64>) -> Scalar<f64> {
+            let x: Vector<f64> = constant(&self.x);
+            (c * x).sum()
+        }
+    }
+
+    #[test]
+    fn methods_without_arrays_of_an_algebra_are_left_alone() {
+        let mut model = Model::new(v([1.0, 2.0, 3.0]));
+        model.set(model.data() * 2.0);
+        assert_eq!(model.loss(&scalar(0.5)).item(), 6.0);
+    }
+}

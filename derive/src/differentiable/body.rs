@@ -5,6 +5,7 @@
 
 use super::scopes::{Declared, Scopes, variable};
 use super::types::Retyping;
+use super::uses::{Uses, field_of};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use std::collections::HashSet;
@@ -57,7 +58,7 @@ pub fn parse(tokens: TokenStream) -> Expr {
 /// Whether an expression is a literal, a constant of a float type such as `f64::INFINITY`, or one with a minus sign.
 pub fn is_literal(expression: &Expr) -> bool {
     match expression {
-        Expr::Path(path) if path.qself.is_none() => is_float_constant(&path.path),
+        Expr::Path(path) if path.qself.is_none() => float_of_constant(&path.path).is_some(),
         Expr::Lit(literal) => matches!(literal.lit, Lit::Int(_) | Lit::Float(_) | Lit::Bool(_)),
         Expr::Unary(unary) => matches!(unary.op, UnOp::Neg(_)) && is_literal(&unary.expr),
         Expr::Paren(inner) => is_literal(&inner.expr),
@@ -66,11 +67,21 @@ pub fn is_literal(expression: &Expr) -> bool {
     }
 }
 
-/// Whether a path names a constant of a float type: `f64::EPSILON`, `std::f32::consts::PI`.
-fn is_float_constant(path: &syn::Path) -> bool {
-    let of_float = |segment: &syn::PathSegment| segment.ident == "f32" || segment.ident == "f64";
-    let is_constant = |segment: &syn::PathSegment| segment.ident.to_string().starts_with(char::is_uppercase);
-    path.segments.iter().rev().skip(1).any(of_float) && path.segments.last().is_some_and(is_constant)
+/// The float type whose constant a path names: of `f64::EPSILON` and `std::f64::consts::PI` it is `f64`.
+fn float_of_constant(path: &syn::Path) -> Option<String> {
+    let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+    let is_constant = |name: &str| name.chars().all(|it| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_');
+    let ty = match &names[..] {
+        [.., ty, consts, name] if consts == "consts" && is_constant(name) => ty,
+        [.., ty, name] if is_constant(name) => ty,
+        _ => return None,
+    };
+    ["f32", "f64"].contains(&&ty[..]).then(|| ty.clone())
+}
+
+/// Whether a path names a constant of `f64`.
+pub fn is_double_constant(path: &syn::Path) -> bool {
+    float_of_constant(path).is_some_and(|ty| ty == "f64")
 }
 
 /// Whether an expression is a place, which an operator would move from.
@@ -138,7 +149,7 @@ impl Rewriter<'_> {
             }
             Expr::MethodCall(call) => self.method_call(call),
             Expr::Call(_) => self.call(expression),
-            Expr::Closure(closure) => self.closure(closure, Declared::Element, false),
+            Expr::Closure(closure) => self.closure(closure, Declared::Otherwise, false),
             Expr::Tuple(tuple) if position == Position::Place => {
                 tuple.elems.iter_mut().for_each(|element| self.rewrite(element, Position::Place));
             }
@@ -154,8 +165,10 @@ impl Rewriter<'_> {
             Expr::Try(inner) => self.rewrite(&mut inner.expr, Position::Argument),
             Expr::Let(condition) => {
                 let place = super::plain::refers_mutably(&condition.pat);
+                let refers = self.refers(&condition.expr);
                 self.rewrite(&mut condition.expr, if place { Position::Place } else { Position::Reference });
-                self.scopes.declare_pattern(&condition.pat, Declared::Element);
+                self.scopes
+                    .declare_pattern(&condition.pat, if refers { Declared::Element } else { Declared::Otherwise });
             }
             Expr::If(_) => self.choice(expression),
             Expr::ForLoop(_) => self.for_loop(expression),
@@ -239,8 +252,7 @@ impl Rewriter<'_> {
                 *expression = parse(quote_spanned!(span=> #expression.owned_tree()));
             }
             Position::Value => {
-                let copy =
-                    variable(expression).zip(declared).and_then(|(name, it)| self.copied_for_another_use(name, it));
+                let copy = variable(expression).zip(declared).and_then(|(name, it)| self.copied_for_later(name, it));
                 if let Some(copy) = copy {
                     *expression = copy;
                 }
@@ -249,10 +261,10 @@ impl Rewriter<'_> {
         }
     }
 
-    /// A variable that is kept while it is used again: another handle on its arrays.
-    fn copied_for_another_use(&self, name: &Ident, declared: Declared) -> Option<Expr> {
+    /// A variable that is kept while it is used later: another handle on its arrays.
+    fn copied_for_later(&self, name: &Ident, declared: Declared) -> Option<Expr> {
         let kept = matches!(declared, Declared::Mutable | Declared::Number | Declared::Element | Declared::Otherwise);
-        if name == "self" || !kept || !self.scopes.is_used_again(name) {
+        if name == "self" || !kept || !self.scopes.is_used_later(name) {
             return None;
         }
         let span = name.span();
@@ -272,17 +284,35 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Whether a field stays where it is: one of what is or may be a reference, or of a variable that is used again.
+    /// Whether a field stays where it is: one of what is a reference, where nothing moves out of, or one that is used later.
     fn is_field_kept(&self, field: &syn::ExprField) -> bool {
-        match &*field.base {
-            Expr::Field(base) => self.is_field_kept(base),
-            // Nothing moves out of what is indexed.
+        let Some((name, member)) = field_of(field) else { return self.refers(&field.base) };
+        match self.scopes.find(name) {
+            Some(Declared::ByValue | Declared::ByReference | Declared::Element) => true,
+            Some(Declared::Mutable | Declared::Otherwise) => self.scopes.is_field_used_later(name, member),
+            _ => false,
+        }
+    }
+
+    /// Whether an expression is a reference, or what is in one: a part of a parameter, `&x`, `list.iter()`, or an element.
+    pub fn refers(&self, expression: &Expr) -> bool {
+        match expression {
+            Expr::Path(_) => variable(expression).and_then(|name| self.scopes.find(name)).is_some_and(|declared| {
+                matches!(declared, Declared::ByValue | Declared::ByReference | Declared::Element)
+            }),
+            Expr::Reference(reference) => reference.mutability.is_none(),
             Expr::Index(_) => true,
-            base => match variable(base).and_then(|name| Some((name, self.scopes.find(name)?))) {
-                Some((_, Declared::ByValue | Declared::ByReference | Declared::Element)) => true,
-                Some((name, Declared::Mutable | Declared::Otherwise)) => self.scopes.is_used_again(name),
-                _ => variable(base).is_some_and(|name| name == "self"),
+            Expr::Field(field) => self.refers(&field.base),
+            Expr::MethodCall(call) => match &call.method.to_string()[..] {
+                "iter" => true,
+                "enumerate" | "rev" | "skip" | "take" | "zip" | "filter" | "first" | "last" | "unwrap" | "expect" => {
+                    self.refers(&call.receiver)
+                }
+                _ => false,
             },
+            Expr::Paren(inner) => self.refers(&inner.expr),
+            Expr::Group(inner) => self.refers(&inner.expr),
+            _ => false,
         }
     }
 
@@ -297,7 +327,17 @@ impl Rewriter<'_> {
     /// Values side by side: a variable that is one of them, and is used in a later one, is copied.
     pub fn elements(&mut self, elements: &mut Punctuated<Expr, Token![,]>) {
         self.copy_repeated(elements, &mut HashSet::new());
-        elements.iter_mut().for_each(|element| self.rewrite(element, Position::Value));
+        self.each_before_others(elements.iter_mut().map(|element| (element, Position::Value)).collect());
+    }
+
+    /// Rewrites expressions that are evaluated one after the other.
+    pub fn each_before_others(&mut self, expressions: Vec<(&mut Expr, Position)>) {
+        let later = Uses::after_each(expressions.iter().map(|(expression, _)| &**expression));
+        for ((expression, position), later) in expressions.into_iter().zip(later) {
+            self.scopes.push_later(Some(later));
+            self.rewrite(expression, position);
+            self.scopes.pop_later();
+        }
     }
 
     /// Copies the variables among elements, and among those of tuples in them, that later ones use.
@@ -326,16 +366,15 @@ impl Rewriter<'_> {
 
     fn structure(&mut self, value: &mut syn::ExprStruct) {
         visit_mut::visit_path_mut(self, &mut value.path);
+        let fields = value.fields.iter_mut().map(|field| (&mut field.expr, Position::Value));
+        let rest = value.rest.iter_mut().map(|rest| (&mut **rest, Position::Value));
+        self.each_before_others(fields.chain(rest).collect());
         for field in &mut value.fields {
-            self.rewrite(&mut field.expr, Position::Value);
             // A shorthand whose value is written out.
             let same = matches!((&field.member, variable(&field.expr)), (Member::Named(name), Some(variable)) if name == variable);
             if field.colon_token.is_none() && !same {
                 field.colon_token = Some(Default::default());
             }
-        }
-        if let Some(rest) = &mut value.rest {
-            self.rewrite(rest, Position::Value);
         }
     }
 

@@ -3,6 +3,7 @@
 use super::body::{Position, Rewriter, parse};
 use super::effects::changes_of_closure;
 use super::scopes::{Declared, bindings, variable};
+use super::uses::Uses;
 use quote::quote_spanned;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -124,7 +125,8 @@ impl Rewriter<'_> {
             if let Pat::Type(typed) = parameter {
                 self.visit_type_mut(&mut typed.ty);
             }
-            self.scopes.declare_pattern(parameter, Declared::Element);
+            self.scopes
+                .declare_pattern(parameter, if untyped == Declared::Open { Declared::Otherwise } else { untyped });
             if let Pat::Ident(name) = parameter
                 && name.mutability.is_none()
             {
@@ -170,19 +172,22 @@ impl Rewriter<'_> {
         if keeps {
             return self.elements(&mut call.args);
         }
-        for (position, argument) in call.args.iter_mut().enumerate() {
+        let later = Uses::after_each(call.args.iter());
+        for ((position, argument), later) in call.args.iter_mut().enumerate().zip(later) {
             if let Expr::Closure(closure) = argument
                 && library
                 && name == "build"
             {
-                self.closure(closure, Declared::Element, true);
+                self.closure(closure, Declared::Otherwise, true);
                 continue;
             }
             if library && name == "checkpoint" && matches!(argument, Expr::Closure(_)) {
                 self.kept_closure(argument);
                 continue;
             }
+            self.scopes.push_later(Some(later));
             self.rewrite(argument, if carries && position == 0 { Position::Value } else { Position::Argument });
+            self.scopes.pop_later();
         }
         // A function of this name of the user's takes no such closures.
         let is_side = |argument: &Expr| matches!(argument, Expr::Closure(closure) if closure.inputs.is_empty());

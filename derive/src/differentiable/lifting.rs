@@ -110,7 +110,7 @@ impl Rewriter<'_> {
             let span = name.span();
             let inner = if name == "self" { Ident::new("__self", span) } else { name.clone() };
             before.extend(quote_spanned! {span=>
-                let #inner = (&&&&&::deltaray::tensor::attribute::Lift::<#outside, ::deltaray::tensor::attribute::#kind, _>(
+                let #inner = (&&&&&&::deltaray::tensor::attribute::Lift::<#outside, ::deltaray::tensor::attribute::#kind, _>(
                     &#name,
                     ::core::marker::PhantomData,
                 )).lifted();

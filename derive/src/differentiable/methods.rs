@@ -4,6 +4,7 @@ use super::body::{Position, Rewriter, is_literal, is_place, parse};
 use super::closures::of_checkpoints;
 use super::operators::is_float;
 use super::scopes::{Declared, variable};
+use super::uses::Uses;
 use quote::quote_spanned;
 use syn::Expr;
 use syn::spanned::Spanned;
@@ -96,7 +97,14 @@ impl Rewriter<'_> {
         }
         let changing = CHANGING.contains(&&method[..]);
         let place = changing && matches!(&*call.receiver, Expr::Index(_) | Expr::Field(_));
+        let gives_elements = self.refers(&call.receiver);
+        // The receiver may be borrowed while arguments are computed.
+        let receiver = Uses::of_expression(&call.receiver);
+        let mut later = Uses::default();
+        call.args.iter().for_each(|argument| later.add(&Uses::of_expression(argument)));
+        self.scopes.push_later(Some(later));
         self.rewrite(&mut call.receiver, if place { Position::Place } else { Position::Receiver });
+        self.scopes.pop_later();
         if let Some(turbofish) = &mut call.turbofish {
             self.visit_angle_bracketed_generic_arguments_mut(turbofish);
         }
@@ -105,7 +113,9 @@ impl Rewriter<'_> {
         let borrows = BORROWING.contains(&&method[..]);
         // These take references.
         let refers = ["dot", "outer"].contains(&&method[..]);
-        for (position, argument) in call.args.iter_mut().enumerate() {
+        self.scopes.push_later(Some(receiver));
+        let later = Uses::after_each(call.args.iter());
+        for ((position, argument), later) in call.args.iter_mut().enumerate().zip(later) {
             if is_kept && matches!(argument, Expr::Closure(_)) {
                 self.kept_closure(argument);
                 continue;
@@ -118,11 +128,15 @@ impl Rewriter<'_> {
                 (false, true) => Position::Operand,
                 (false, false) => Position::Argument,
             };
-            match operands && is_literal(argument) {
-                true => self.literal(argument),
-                false => self.rewrite(argument, position),
+            self.scopes.push_later(Some(later));
+            match argument {
+                Expr::Closure(closure) if gives_elements => self.closure(closure, Declared::Element, false),
+                argument if operands && is_literal(argument) => self.literal(argument),
+                argument => self.rewrite(argument, position),
             }
+            self.scopes.pop_later();
         }
+        self.scopes.pop_later();
     }
 
     /// The larger or smaller one of with a literal, which takes the type of what the method is called on.

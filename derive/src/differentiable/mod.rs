@@ -18,6 +18,7 @@ mod scopes;
 mod signature;
 mod statements;
 mod types;
+mod uses;
 mod value;
 
 use body::Rewriter;
@@ -25,6 +26,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 use signature::{Retyped, algebra, retype};
 use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
 use syn::{Block, Error, ImplItem, Item, ItemFn, ItemImpl, Result, Signature};
 
 /// Lints that what is written for both kinds of values would set off.
@@ -46,7 +48,7 @@ fn imports() -> TokenStream {
     quote! {
         #[allow(unused_imports)]
         use ::deltaray::tensor::attribute::{
-            AssignByRust as _, ByCopy as _, ByReference as _, CastByRust as _, CompareByRust as _, ConditionOfAnotherType as _, ExtremeOfNumber as _,
+            AssignByRust as _, ByClone as _, ByCopy as _, ByReference as _, CastByRust as _, CompareByRust as _, ConditionOfAnotherType as _, ExtremeOfNumber as _,
             IndexByRust as _,
             IteratedByRust as _, MatchedByRust as _, OfReference as _, OfSlice as _, OfTree as _, OwnedByClone as _, OwnedByTree as _, OwnedTree as _,
             TruthOfAnotherType as _, UsedArray as _, UsedCopy as _, UsedReference as _,
@@ -143,12 +145,23 @@ fn method_of(around: (Option<&Ident>, &syn::Generics), method: &mut syn::ImplIte
     Ok(())
 }
 
-/// Whether a signature mentions arrays.
+/// Whether a signature mentions arrays without their algebra, and has none.
 fn is_of_arrays(signature: &Signature) -> bool {
-    let mut found = Vec::new();
-    scopes::identifiers(signature.to_token_stream(), &mut found);
-    let generic = algebra(&signature.generics).is_some();
-    !generic && found.iter().any(|name| crate::missing::ARRAYS.iter().any(|(array, _)| name == array))
+    struct Found(bool);
+    impl<'a> Visit<'a> for Found {
+        fn visit_path_segment(&mut self, segment: &'a syn::PathSegment) {
+            let array = crate::missing::ARRAYS.iter().find(|(array, _)| segment.ident == array);
+            let arguments = match &segment.arguments {
+                syn::PathArguments::AngleBracketed(arguments) => arguments.args.len(),
+                _ => 0,
+            };
+            self.0 |= array.is_some_and(|(_, complete)| arguments < *complete);
+            visit::visit_path_segment(self, segment);
+        }
+    }
+    let mut found = Found(false);
+    found.visit_signature(signature);
+    found.0 && algebra(&signature.generics).is_none()
 }
 
 /// What the attribute makes of an item.

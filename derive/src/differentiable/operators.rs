@@ -1,7 +1,8 @@
 //! Operators: arithmetic, comparisons, and `&&` and `||`; and literals beside them.
 
-use super::body::{Position, Rewriter, is_literal, kept, parse};
+use super::body::{Position, Rewriter, is_double_constant, is_literal, kept, parse};
 use super::effects::{assigns, is_pure_expression};
+use super::uses::Uses;
 use proc_macro2::Ident;
 use quote::quote_spanned;
 use syn::spanned::Spanned;
@@ -20,6 +21,7 @@ pub fn contains_let(condition: &Expr) -> bool {
 /// Whether an expression is a float literal without a type.
 pub fn is_float(literal: &Expr) -> bool {
     match literal {
+        Expr::Path(path) => is_double_constant(&path.path),
         Expr::Lit(literal) => matches!(&literal.lit, Lit::Float(number) if number.suffix().is_empty()),
         Expr::Unary(unary) => is_float(&unary.expr),
         Expr::Paren(inner) => is_float(&inner.expr),
@@ -56,6 +58,12 @@ impl Rewriter<'_> {
         }
     }
 
+    /// Whether an expression is computed from a position, or is an element of a parameter.
+    fn is_position(&self, expression: &Expr) -> bool {
+        let is_element = matches!(expression, Expr::Index(index) if self.refers(&index.expr));
+        is_element || self.scopes.moves(expression)
+    }
+
     pub fn binary(&mut self, expression: &mut Expr) {
         let span = expression.span();
         let Expr::Binary(binary) = expression else { return };
@@ -72,14 +80,19 @@ impl Rewriter<'_> {
             BinOp::And(_) => return self.logical(expression, "and"),
             BinOp::Or(_) => return self.logical(expression, "or"),
             _ => {
-                // With the literal at the left its type would be open, and so would that of the result.
+                // With the literal at the left of a position or an element its type would be open, and so would that of the result.
                 let commutes = matches!(binary.op, BinOp::Add(_) | BinOp::Mul(_));
-                if commutes && is_integer(&binary.left) && !is_literal(&binary.right) {
+                if commutes && is_integer(&binary.left) && self.is_position(&binary.right) {
                     std::mem::swap(&mut binary.left, &mut binary.right);
                 }
                 self.beside(&mut binary.left, &mut binary.right);
-                self.rewrite(&mut binary.left, Position::Operand);
-                self.rewrite(&mut binary.right, Position::Operand);
+                // The left operand may be borrowed while the right one is computed.
+                let (left, right) = (Uses::of_expression(&binary.left), Uses::of_expression(&binary.right));
+                for (operand, other) in [(&mut binary.left, right), (&mut binary.right, left)] {
+                    self.scopes.push_later(Some(other));
+                    self.rewrite(operand, Position::Operand);
+                    self.scopes.pop_later();
+                }
                 return;
             }
         };

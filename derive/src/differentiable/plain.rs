@@ -23,18 +23,28 @@ fn is_of_literals(pattern: &Pat) -> bool {
 
 /// Whether a pattern binds by `ref mut`.
 pub fn refers_mutably(pattern: &Pat) -> bool {
+    binds_by(pattern, |name| name.by_ref.is_some() && name.mutability.is_some())
+}
+
+/// Whether a pattern binds something by reference.
+pub fn refers(pattern: &Pat) -> bool {
+    binds_by(pattern, |name| name.by_ref.is_some())
+}
+
+/// Whether a pattern has a name that is bound in such a way.
+fn binds_by(pattern: &Pat, is_so: impl Fn(&syn::PatIdent) -> bool) -> bool {
     use syn::visit::Visit;
-    struct Names(bool);
-    impl<'a> Visit<'a> for Names {
+    struct Names<F>(F, bool);
+    impl<'a, F: Fn(&syn::PatIdent) -> bool> Visit<'a> for Names<F> {
         fn visit_pat_ident(&mut self, pattern: &'a syn::PatIdent) {
-            self.0 |= pattern.by_ref.is_some() && pattern.mutability.is_some();
+            self.1 |= (self.0)(pattern);
             syn::visit::visit_pat_ident(self, pattern);
         }
         fn visit_expr(&mut self, _: &'a Expr) {}
     }
-    let mut names = Names(false);
+    let mut names = Names(is_so, false);
     names.visit_pat(pattern);
-    names.0
+    names.1
 }
 
 impl Rewriter<'_> {
@@ -104,7 +114,7 @@ impl Rewriter<'_> {
         // A result is moved, which need not be `Copy`.
         let cast = match result {
             true => quote_spanned!(span=> ::deltaray::tensor::attribute::CastValue(#value)),
-            false => quote_spanned!(span=> ::deltaray::tensor::attribute::Cast(&#value)),
+            false => quote_spanned!(span=> ::deltaray::tensor::attribute::Cast(&(#value))),
         };
         *expression = parse(quote_spanned!(span=> #cast.converted(#converted)));
     }
@@ -125,6 +135,7 @@ impl Rewriter<'_> {
         let place = found.arms.iter().any(|arm| refers_mutably(&arm.pat));
         let literals = found.arms.iter().any(|arm| is_of_literals(&arm.pat));
         let array = literals && !place && self.may_be_array(&found.expr);
+        let refers = self.refers(&found.expr);
         self.rewrite(&mut found.expr, if place { Position::Place } else { Position::Reference });
         if array {
             // What literals match is `Copy`.
@@ -133,7 +144,7 @@ impl Rewriter<'_> {
         }
         for arm in &mut found.arms {
             self.scopes.enter();
-            self.scopes.declare_pattern(&arm.pat, Declared::Element);
+            self.scopes.declare_pattern(&arm.pat, if refers { Declared::Element } else { Declared::Otherwise });
             if let Some((_, guard)) = &mut arm.guard {
                 self.rewrite(guard, Position::Argument);
             }

@@ -1,9 +1,10 @@
 //! Which variables are in scope, and how they were declared.
 
+use super::uses::Uses;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use std::collections::{HashMap, HashSet};
 use syn::visit::Visit;
-use syn::{Expr, Pat};
+use syn::{Expr, Member, Pat};
 
 /// How a variable was declared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +36,7 @@ impl Declared {
 #[derive(Default)]
 pub struct Scopes {
     stack: Vec<HashMap<String, Declared>>,
-    /// What will be used after what is rewritten: names, and the number of scopes whose variables they are.
+    /// The uses after what is rewritten, and the number of scopes whose variables they are of.
     later: Later,
     /// Names that the statement which is rewritten uses more than once, and those around it, with the number of scopes outside.
     repeated: Vec<(usize, HashSet<Ident>)>,
@@ -47,8 +48,8 @@ pub struct Scopes {
     positions: HashSet<(usize, String)>,
 }
 
-/// Names, or all, and the number of scopes whose variables they are.
-pub type Later = Vec<(usize, Option<HashSet<Ident>>)>;
+/// Uses, or all that there can be, and the number of scopes whose variables they are of.
+pub type Later = Vec<(usize, Option<Uses>)>;
 
 impl Scopes {
     pub fn enter(&mut self) {
@@ -159,9 +160,9 @@ impl Scopes {
         found.into_iter().find_map(|(depth, scope)| scope.get(&name).map(|&declared| (depth, declared)))
     }
 
-    /// From here on, variables of the scopes that there are now will be used later: those of these names, or all.
-    pub fn push_later(&mut self, names: Option<HashSet<Ident>>) {
-        self.later.push((self.stack.len(), names));
+    /// From here on, variables of the scopes that there are now will be used later: these, or all.
+    pub fn push_later(&mut self, uses: Option<Uses>) {
+        self.later.push((self.stack.len(), uses));
     }
 
     /// A statement is rewritten from here on.
@@ -198,30 +199,21 @@ impl Scopes {
         self.later.pop();
     }
 
-    /// Whether a variable is used again after what is rewritten.
+    /// Whether a variable, or a field of it, is used after what is rewritten.
     pub fn is_used_later(&self, name: &Ident) -> bool {
+        self.has_later(name, |uses| uses.has(name))
+    }
+
+    /// Whether a variable as a whole, or this field of it, is used after what is rewritten.
+    pub fn is_field_used_later(&self, name: &Ident, member: &Member) -> bool {
+        self.has_later(name, |uses| uses.has_field(name, member))
+    }
+
+    fn has_later(&self, name: &Ident, has: impl Fn(&Uses) -> bool) -> bool {
         let Some((depth, _)) = self.find_depth(name) else { return false };
         let mut later = self.later.iter().filter(|(scopes, _)| depth < *scopes);
-        later.any(|(_, names)| names.as_ref().is_none_or(|names| names.contains(name)))
+        later.any(|(_, uses)| uses.as_ref().is_none_or(&has))
     }
-}
-
-/// The names that statements use from what is declared before them, for each position in the list.
-pub fn uses_from(statements: &[syn::Stmt]) -> Vec<HashSet<Ident>> {
-    let mut uses = vec![HashSet::new(); statements.len() + 1];
-    for (position, statement) in statements.iter().enumerate().rev() {
-        let mut names = uses[position + 1].clone();
-        if let syn::Stmt::Local(local) = statement {
-            bindings(&local.pat).iter().for_each(|(name, _)| {
-                names.remove(name);
-            });
-        }
-        let mut used = Used(Vec::new());
-        used.visit_stmt(statement);
-        names.extend(used.0);
-        uses[position] = names;
-    }
-    uses
 }
 
 /// The names that a pattern binds, and whether by `mut`.
@@ -277,7 +269,7 @@ pub fn identifiers(tokens: TokenStream, found: &mut Vec<Ident>) {
 }
 
 /// The variables that formats among tokens name inside of the text: `{x}`, `{x:?}`, `{:width$}`.
-fn formatted(tokens: TokenStream, found: &mut Vec<Ident>) {
+pub fn formatted(tokens: TokenStream, found: &mut Vec<Ident>) {
     for token in tokens {
         let literal = match token {
             TokenTree::Group(group) => {
@@ -329,13 +321,6 @@ pub fn used(expression: &Expr) -> Vec<Ident> {
     let mut used = Used(Vec::new());
     used.visit_expr(expression);
     used.0
-}
-
-/// The names that a block uses.
-pub fn used_in(block: &syn::Block) -> HashSet<Ident> {
-    let mut used = Used(Vec::new());
-    used.visit_block(block);
-    used.0.into_iter().collect()
 }
 
 /// Whether an expression uses a variable.

@@ -3,7 +3,8 @@
 use super::body::{Position, Rewriter, is_literal, kept, parse};
 use super::effects::{Manner, assigned, changes_of_loop, exit, is_pure, is_rolled_over, only_assigns, rolled_range};
 use super::operators::contains_let;
-use super::scopes::{Declared, bindings, used, used_in, uses_from, variable};
+use super::scopes::{Declared, bindings, variable};
+use super::uses::Uses;
 use crate::missing::ARRAYS;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -151,7 +152,7 @@ impl Rewriter<'_> {
     /// The body of a function, whose parameters are in scope.
     pub fn statements(&mut self, statements: &mut [Stmt]) {
         let count = statements.len();
-        let uses = uses_from(statements);
+        let uses = Uses::from_each(statements);
         self.scopes.note_functions(statements);
         for position in 0..count {
             let mut names = uses[position + 1].clone();
@@ -198,13 +199,16 @@ impl Rewriter<'_> {
             match &mut *init.expr {
                 Expr::Closure(closure) => self.closure(closure, Declared::Open, false),
                 Expr::Reference(_) => self.rewrite(&mut init.expr, Position::Bound),
+                // A pattern that refers takes no other handle.
+                _ if super::plain::refers_mutably(&local.pat) => self.rewrite(&mut init.expr, Position::Place),
+                _ if super::plain::refers(&local.pat) => self.rewrite(&mut init.expr, Position::Reference),
                 _ => self.rewrite(&mut init.expr, Position::Value),
             }
             if let Some((_, diverge)) = &mut init.diverge {
                 self.rewrite(diverge, Position::Value);
             }
         }
-        let refers = local.init.as_ref().is_some_and(|init| matches!(&*init.expr, Expr::Reference(_)));
+        let refers = local.init.as_ref().is_some_and(|init| self.refers(&init.expr));
         self.scopes.declare_pattern(&local.pat, if refers { Declared::Element } else { Declared::Otherwise });
         if let Pat::Ident(name) = &local.pat
             && number
@@ -344,7 +348,7 @@ impl Rewriter<'_> {
             self.scopes.enter();
             carries.iter().for_each(|name| self.scopes.declare(name, Declared::Mutable));
             // The variables that it assigns are used when the block ends.
-            self.scopes.push_later(Some(carries.iter().cloned().collect()));
+            self.scopes.push_later(Some(Uses::of_all(carries.iter().cloned())));
             self.block(block);
             self.scopes.pop_later();
             self.scopes.leave();
@@ -382,10 +386,11 @@ impl Rewriter<'_> {
         {
             found.expr = reference.expr.clone();
         }
+        let refers = self.refers(&found.expr);
         self.iterated(&mut found.expr);
-        self.scopes.push_later(Some(used_in(&found.body)));
+        self.scopes.push_later(Some(Uses::of_block(&found.body)));
         self.scopes.enter();
-        self.scopes.declare_pattern(&found.pat, Declared::Element);
+        self.scopes.declare_pattern(&found.pat, if refers { Declared::Element } else { Declared::Otherwise });
         self.block(&mut found.body);
         self.scopes.leave();
         self.scopes.pop_later();
@@ -456,7 +461,7 @@ impl Rewriter<'_> {
         self.scopes.declare_positions(pat);
         carries.iter().for_each(|name| self.scopes.declare(name, Declared::Mutable));
         // The carried variables are used when the body ends.
-        self.scopes.push_later(Some(carries.iter().cloned().collect()));
+        self.scopes.push_later(Some(Uses::of_all(carries.iter().cloned())));
         self.block(body);
         self.scopes.pop_later();
         self.scopes.leave();
@@ -478,8 +483,8 @@ impl Rewriter<'_> {
     pub fn while_loop(&mut self, expression: &mut Expr) {
         let Expr::While(found) = expression else { return };
         let pattern = contains_let(&found.cond);
-        let mut again = used_in(&found.body);
-        again.extend(used(&found.cond));
+        let mut again = Uses::of_block(&found.body);
+        again.add(&Uses::of_expression(&found.cond));
         self.scopes.push_later(Some(again));
         self.scopes.enter();
         self.rewrite(&mut found.cond, Position::Argument);
@@ -495,7 +500,7 @@ impl Rewriter<'_> {
 
     /// `loop`
     pub fn endless_loop(&mut self, found: &mut syn::ExprLoop) {
-        self.scopes.push_later(Some(used_in(&found.body)));
+        self.scopes.push_later(Some(Uses::of_block(&found.body)));
         self.block(&mut found.body);
         self.scopes.pop_later();
     }

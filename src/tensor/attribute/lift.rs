@@ -72,7 +72,7 @@ fn enter<A: Algebra, K: Entrance<A>, T: Tree<A>>(tree: &T) -> Inside<A, K, T> {
 /// A variable of the function around a derivative's closure, with the algebra there and the way in.
 ///
 /// What may enter how is said by traits for fewer and fewer references to this. The compiler removes one after the other from
-/// the receiver `&&&&&Lift`, and so takes the first trait that there is for the type of the variable.
+/// the receiver `&&&&&&Lift`, and so takes the first trait that there is for the type of the variable.
 pub struct Lift<'a, A, K, T>(pub &'a T, pub PhantomData<(A, K)>);
 
 /// A tree that was lifted for a closure, which uses it as a value.
@@ -113,7 +113,7 @@ pub trait OfTree {
     fn lifted(&self) -> Self::Inside;
 }
 
-impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfTree for &&&&Lift<'_, A, K, T> {
+impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfTree for &&&&&Lift<'_, A, K, T> {
     type Inside = Entered<K::Inner, Inside<A, K, T>>;
     fn lifted(&self) -> Self::Inside {
         Entered(enter::<A, K, T>(self.0), PhantomData)
@@ -128,14 +128,14 @@ pub trait OfReference {
     fn lifted(&self) -> Referred<Self::Inside>;
 }
 
-impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfReference for &&&Lift<'_, A, K, &T> {
+impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfReference for &&&&Lift<'_, A, K, &T> {
     type Inside = Inside<A, K, T>;
     fn lifted(&self) -> Referred<Self::Inside> {
         Referred(enter::<A, K, T>(self.0))
     }
 }
 
-impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfReference for &&&Lift<'_, A, K, &mut T> {
+impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfReference for &&&&Lift<'_, A, K, &mut T> {
     type Inside = Inside<A, K, T>;
     fn lifted(&self) -> Referred<Self::Inside> {
         Referred(enter::<A, K, T>(self.0))
@@ -150,14 +150,14 @@ pub trait OfSlice {
     fn lifted(&self) -> Referred<Self::Inside>;
 }
 
-impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfSlice for &&Lift<'_, A, K, &[T]> {
+impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfSlice for &&&Lift<'_, A, K, &[T]> {
     type Inside = Vec<Inside<A, K, T>>;
     fn lifted(&self) -> Referred<Self::Inside> {
         Referred(self.0.iter().map(enter::<A, K, T>).collect())
     }
 }
 
-impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfSlice for &&Lift<'_, A, K, &&T> {
+impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfSlice for &&&Lift<'_, A, K, &&T> {
     type Inside = Inside<A, K, T>;
     fn lifted(&self) -> Referred<Self::Inside> {
         Referred(enter::<A, K, T>(self.0))
@@ -172,10 +172,25 @@ pub trait ByCopy {
     fn lifted(&self) -> Passed<Self::Inside>;
 }
 
-impl<A, K, T: Copy> ByCopy for &Lift<'_, A, K, T> {
+impl<A, K, T: Copy> ByCopy for &&Lift<'_, A, K, T> {
     type Inside = T;
     fn lifted(&self) -> Passed<T> {
         Passed(*self.0)
+    }
+}
+
+/// What is kept owns a copy of anything that can be copied.
+pub trait ByClone {
+    /// What is copied.
+    type Outside;
+    /// The copy.
+    fn lifted(&self) -> Referred<Self::Outside>;
+}
+
+impl<A, T: Clone> ByClone for &Lift<'_, A, Kept, T> {
+    type Outside = T;
+    fn lifted(&self) -> Referred<T> {
+        Referred(self.0.clone())
     }
 }
 

@@ -131,6 +131,15 @@ macro_rules! comparisons {
                 }
             }
 
+            impl ExtremeOfNumber<$number> for Extreme<'_, &$number> {
+                fn min(self, literal: Literal) -> $number {
+                    Extreme(*self.0).min(literal)
+                }
+                fn max(self, literal: Literal) -> $number {
+                    Extreme(*self.0).max(literal)
+                }
+            }
+
             impl PartialOrd<Literal> for $number {
                 fn partial_cmp(&self, other: &Literal) -> Option<Ordering> {
                     self.partial_cmp(&$number::from_number(other.0))

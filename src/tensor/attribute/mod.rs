@@ -28,7 +28,7 @@ pub use choose::{
 };
 pub use compare::{CompareByRust, Compared};
 pub use lift::{
-    ByCopy, ByReference, Entered, Entrance, Forward, Kept, Lift, Linear, OfReference, OfSlice, OfTree, Passed,
+    ByClone, ByCopy, ByReference, Entered, Entrance, Forward, Kept, Lift, Linear, OfReference, OfSlice, OfTree, Passed,
     Referred, Reverse, Second,
 };
 pub use literal::{Extreme, ExtremeOfNumber, Literal};
