@@ -37,8 +37,8 @@ use std::panic::Location;
 /// assert_eq!(line.norm::<f64>().item(), 5.0);
 /// assert_eq!(line.dot::<f64>(&next).item(), 12.5);
 /// // Gradients are clipped by an array without axes.
-/// let clipped = &line * (1.0 / line.norm::<f64>()).min(1.0);
-/// assert_eq!((clipped.slope.to_vec(), clipped.offset.item()), (vec![0.6, 0.0], 0.8));
+/// let clipped = &line * (2.5 / line.norm::<f64>()).min(1.0);
+/// assert_eq!((clipped.slope.to_vec(), clipped.offset.item()), (vec![1.5, 0.0], 2.0));
 /// // Functions of each array say which floats they are of.
 /// assert_eq!(line.map::<f64>(|x| x.powi(2)).offset.item(), 16.0);
 /// let tuple = (scalar::<Concrete, f64>(1.0), scalar::<Concrete, f64>(2.0)).scaled(3.0);
