@@ -179,9 +179,9 @@ impl<A, K, T: Copy> ByCopy for &&Lift<'_, A, K, T> {
     }
 }
 
-/// What is kept owns a copy of anything that can be copied.
+/// A closure that is kept owns a copy of anything that can be copied.
 pub trait ByClone {
-    /// What is copied.
+    /// The type of the variable.
     type Outside;
     /// The copy.
     fn lifted(&self) -> Referred<Self::Outside>;
