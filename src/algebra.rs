@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value};
 use crate::staged::StagedArray;
-use crate::term::{Body, Build, Custom, Scan, Sweeps, interpret_source, source};
-use smallvec::SmallVec;
+use crate::term::{Body, Build, Custom, Op, Scan, Sweeps, interpret_source, source};
+use smallvec::{SmallVec, smallvec};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -136,6 +136,9 @@ impl Contraction {
 /// Callable many times.
 pub type Pullback<A> = Box<dyn Fn(Vec<Option<<A as Algebra>::Array>>) -> Vec<<A as Algebra>::Array>>;
 
+/// The operands of one operation.
+pub type Operands<A> = SmallVec<[<A as Algebra>::Array; 3]>;
+
 /// A closed body, and the arrays that it captures.
 pub type Traced<A> = (Arc<Body<Build>>, Vec<<A as Algebra>::Array>);
 
@@ -219,53 +222,109 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
     fn zeros(ty: &Type) -> Self::Array {
         Self::constant(concrete::Array::zeros(ty))
     }
+    /// An operation on its operands, in the order that [`Op`] says. It has one result and no sub-program, and is no constant.
+    ///
+    /// This is the one way through which operations go; the methods below are their names.
+    fn bind(op: &Op, operands: Operands<Self>) -> Self::Array;
+
     /// `[0, 1, .., n-1]`, of `i64`.
-    fn iota(n: usize) -> Self::Array;
+    #[track_caller]
+    fn iota(n: usize) -> Self::Array {
+        Self::bind(&Op::Iota(n), smallvec![])
+    }
 
     /// An elementwise operation of one operand.
-    fn unary(op: Unary, a: Self::Array) -> Self::Array;
+    #[track_caller]
+    fn unary(op: Unary, a: Self::Array) -> Self::Array {
+        Self::bind(&Op::Unary(op), smallvec![a])
+    }
     /// An elementwise operation of two operands of one type.
-    fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array;
+    #[track_caller]
+    fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array {
+        Self::bind(&Op::Binary(op), smallvec![a, b])
+    }
     /// An elementwise comparison of two operands of one type; the result is boolean.
-    fn compare(op: Comparison, a: Self::Array, b: Self::Array) -> Self::Array;
+    #[track_caller]
+    fn compare(op: Comparison, a: Self::Array, b: Self::Array) -> Self::Array {
+        Self::bind(&Op::Compare(op), smallvec![a, b])
+    }
     /// Where the mask is true the first, else the second; all of one shape. Values and derivatives of the side not taken
     /// are without influence.
-    fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array;
+    #[track_caller]
+    fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array {
+        Self::bind(&Op::Select, smallvec![mask, yes, no])
+    }
     /// Conversion of the element type: floats to integers saturate and truncate, NaN becomes 0, non-zero becomes `true`.
-    fn cast(a: Self::Array, dtype: DType) -> Self::Array;
+    #[track_caller]
+    fn cast(a: Self::Array, dtype: DType) -> Self::Array {
+        Self::bind(&Op::Cast(dtype), smallvec![a])
+    }
 
     /// `result[j] = a[matrix · j + offset]`, 0 outside.
-    fn view(a: Self::Array, map: &AffineMap) -> Self::Array;
+    #[track_caller]
+    fn view(a: Self::Array, map: &AffineMap) -> Self::Array {
+        Self::bind(&Op::View(map.clone()), smallvec![a])
+    }
     /// The adjoint of [`Algebra::view`]: from an array of the map's *result* shape, one of its *source* shape, to which
     /// every element is added at the position that the view reads for it.
-    fn accumulate(a: Self::Array, map: &AffineMap) -> Self::Array;
+    #[track_caller]
+    fn accumulate(a: Self::Array, map: &AffineMap) -> Self::Array {
+        Self::bind(&Op::Accumulate(map.clone()), smallvec![a])
+    }
     /// The same elements, row-major, in another shape of the same size.
-    fn reshape(a: Self::Array, shape: &[usize]) -> Self::Array;
+    #[track_caller]
+    fn reshape(a: Self::Array, shape: &[usize]) -> Self::Array {
+        Self::bind(&Op::Reshape(Shape::from_slice(shape)), smallvec![a])
+    }
     /// Arrays one after the other along an axis; at least one part, equal shapes but for that axis.
-    fn concatenate(axis: usize, parts: Vec<Self::Array>) -> Self::Array;
+    #[track_caller]
+    fn concatenate(axis: usize, parts: Vec<Self::Array>) -> Self::Array {
+        Self::bind(&Op::Concatenate(axis), parts.into())
+    }
     /// `result[s, r] = a[indices[0][s], .., indices[k-1][s], r]`: `indices` are `i64` arrays of one shape that index the
     /// outer axes of `a`; 0 outside. The result's shape is that shape, then the axes of `a` that are not indexed.
-    fn gather(a: Self::Array, indices: Vec<Self::Array>) -> Self::Array;
+    #[track_caller]
+    fn gather(a: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
+        Self::bind(&Op::Gather, std::iter::once(a).chain(indices).collect())
+    }
     /// The adjoint of [`Algebra::gather`]: zeros of shape `extents ++ r`, to which `updates[s, r]` is added at position
     /// `[indices[0][s], .., r]`; updates outside are ignored. Of booleans: or.
-    fn scatter(updates: Self::Array, indices: Vec<Self::Array>, extents: &[usize]) -> Self::Array;
+    #[track_caller]
+    fn scatter(updates: Self::Array, indices: Vec<Self::Array>, extents: &[usize]) -> Self::Array {
+        Self::bind(&Op::Scatter(Shape::from_slice(extents)), std::iter::once(updates).chain(indices).collect())
+    }
     /// `target` with `updates[s, r]` written at position `[indices[0][s], .., indices[k-1][s], r]`, of several at one position
     /// the last in row-major order; updates outside are ignored. The updates have the shape that [`Algebra::gather`] reads at
     /// the positions. The derivative goes to the updates that are there afterwards, and to the rest of the target.
-    fn scatter_set(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array;
+    #[track_caller]
+    fn scatter_set(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
+        Self::bind(&Op::ScatterSet, [target, updates].into_iter().chain(indices).collect())
+    }
     /// Whether it is plain that no two of these positions are the same. Positions of which it is not may be distinct too.
     fn are_distinct(_positions: &[Self::Array]) -> bool {
         false
     }
     /// Reduces over axes, which are ascending, and removes them.
-    fn reduce(op: Reduction, a: Self::Array, axes: &[usize]) -> Self::Array;
+    #[track_caller]
+    fn reduce(op: Reduction, a: Self::Array, axes: &[usize]) -> Self::Array {
+        Self::bind(&Op::Reduce(op, axes.into()), smallvec![a])
+    }
     /// The position of an extreme along an axis, as `i64`; 0 when the axis is empty.
-    fn arg_reduce(op: Extreme, a: Self::Array, axis: usize) -> Self::Array;
+    #[track_caller]
+    fn arg_reduce(op: Extreme, a: Self::Array, axis: usize) -> Self::Array {
+        Self::bind(&Op::ArgReduce(op, axis), smallvec![a])
+    }
     /// The positions along an axis in the order of their elements; equal elements keep their order. `i64`, of the array's
     /// shape.
-    fn arg_sort(order: Order, a: Self::Array, axis: usize) -> Self::Array;
+    #[track_caller]
+    fn arg_sort(order: Order, a: Self::Array, axis: usize) -> Self::Array {
+        Self::bind(&Op::ArgSort(order, axis), smallvec![a])
+    }
     /// A sum of products with labelled axes; floats and integers.
-    fn contract(spec: &Contraction, a: Self::Array, b: Self::Array) -> Self::Array;
+    #[track_caller]
+    fn contract(spec: &Contraction, a: Self::Array, b: Self::Array) -> Self::Array {
+        Self::bind(&Op::Contract(spec.clone()), smallvec![a, b])
+    }
 
     /// `target + scatter(updates, indices)`, in place where the instance can.
     #[track_caller]
@@ -402,8 +461,9 @@ pub trait Algebra: Clone + std::fmt::Debug + 'static {
 
     /// Marks the derivative of an array as one of a chosen branch: see the guide on semantics. Identity on
     /// values, and everywhere but on dual arrays.
+    #[track_caller]
     fn mark(a: Self::Array) -> Self::Array {
-        a
+        Self::bind(&Op::Mark, smallvec![a])
     }
 
     /// The elements, where they are known already: in eager algebras.

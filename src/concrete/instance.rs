@@ -1,15 +1,13 @@
 //! The instance of the array type class.
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction};
+use crate::algebra::{Algebra, ForwardArray, NestedArray, Operands, Pullback};
 use crate::concrete::memory::{OutOfMemory, available};
 use crate::concrete::run::{self, Failure};
 use crate::concrete::sweeps::run_sweeps;
-use crate::concrete::{
-    Array, Read, Traced, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
-};
+use crate::concrete::{Array, Read, Traced, elementwise, for_pair, gather, view};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Shape, Type, Value, copied_shape, same_shape};
 use crate::staged::{StagedArray, tracer};
 use crate::term::{Body, Branch, Op, Scan, Sweeps, infer, print};
@@ -67,18 +65,6 @@ impl<F: Fn() -> Op> Call<F> {
     }
 }
 
-/// Hands an operation over to what traces closures, where an operand is an array of one.
-macro_rules! traced {
-    ($op:expr, [$($operand:expr),*] $(, $rest:expr)?) => {
-        if $($operand.is_traced())||* $(|| $rest.iter().any(Array::is_traced))? {
-            let mut operands: SmallVec<[Array; 3]> = SmallVec::new();
-            $(operands.push($operand);)*
-            $(operands.extend($rest);)?
-            return tracer::traced::<Concrete>($op, operands);
-        }
-    };
-}
-
 impl Algebra for Concrete {
     type Array = Array;
     type Nested = Dual<Concrete>;
@@ -101,13 +87,19 @@ impl Algebra for Concrete {
     }
 
     #[track_caller]
-    fn iota(n: usize) -> Array {
-        available(structure::iota(n), || "iota".into())
+    fn bind(op: &Op, operands: Operands<Concrete>) -> Array {
+        if operands.iter().any(Array::is_traced) {
+            return tracer::traced::<Concrete>(op, operands);
+        }
+        let call = Call::new(|| op.clone(), &[&operands]);
+        call.one(run::apply(op, operands))
     }
 
     #[track_caller]
     fn unary(op: Unary, mut a: Array) -> Array {
-        traced!(Op::Unary(op), [a]);
+        if a.is_traced() {
+            return Self::bind(&Op::Unary(op), smallvec![a]);
+        }
         let call = Call::new(|| Op::Unary(op), &[std::slice::from_ref(&a)]);
         if elementwise::unary_in_place(op, &mut a) {
             return call.checked(a);
@@ -117,114 +109,14 @@ impl Algebra for Concrete {
 
     #[track_caller]
     fn binary(op: Binary, mut a: Array, b: Array) -> Array {
-        traced!(Op::Binary(op), [a, b]);
+        if a.is_traced() || b.is_traced() {
+            return Self::bind(&Op::Binary(op), smallvec![a, b]);
+        }
         let call = Call::new(|| Op::Binary(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
         if elementwise::binary_in_place(op, &mut a, &b) {
             return call.checked(a);
         }
         call.one(elementwise::binary(op, a, b))
-    }
-
-    #[track_caller]
-    fn compare(op: Comparison, a: Array, b: Array) -> Array {
-        traced!(Op::Compare(op), [a, b]);
-        let call = Call::new(|| Op::Compare(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
-        call.one(elementwise::compare(op, a, b))
-    }
-
-    #[track_caller]
-    fn select(mask: Array, yes: Array, no: Array) -> Array {
-        traced!(Op::Select, [mask, yes, no]);
-        let operands = [std::slice::from_ref(&mask), std::slice::from_ref(&yes), std::slice::from_ref(&no)];
-        let call = Call::new(|| Op::Select, &operands);
-        call.one(elementwise::select(mask, yes, no))
-    }
-
-    #[track_caller]
-    fn cast(a: Array, dtype: DType) -> Array {
-        traced!(Op::Cast(dtype), [a]);
-        let call = Call::new(|| Op::Cast(dtype), &[std::slice::from_ref(&a)]);
-        call.one(elementwise::cast(a, dtype))
-    }
-
-    #[track_caller]
-    fn view(a: Array, map: &AffineMap) -> Array {
-        traced!(Op::View(map.clone()), [a]);
-        let call = Call::new(|| Op::View(map.clone()), &[std::slice::from_ref(&a)]);
-        call.one(for_data!(a, data => view::view(data, map)))
-    }
-
-    #[track_caller]
-    fn accumulate(a: Array, map: &AffineMap) -> Array {
-        traced!(Op::Accumulate(map.clone()), [a]);
-        let call = Call::new(|| Op::Accumulate(map.clone()), &[std::slice::from_ref(&a)]);
-        call.one(for_data!(a, data => view::accumulate(data, map)))
-    }
-
-    #[track_caller]
-    fn reshape(a: Array, shape: &[usize]) -> Array {
-        traced!(Op::Reshape(Shape::from_slice(shape)), [a]);
-        let call = Call::new(|| Op::Reshape(Shape::from_slice(shape)), &[std::slice::from_ref(&a)]);
-        call.one(Ok(for_data!(a, data => structure::reshape(data, shape))))
-    }
-
-    #[track_caller]
-    fn concatenate(axis: usize, parts: Vec<Array>) -> Array {
-        if parts.iter().any(Array::is_traced) {
-            return tracer::traced::<Concrete>(Op::Concatenate(axis), parts.into());
-        }
-        let call = Call::new(|| Op::Concatenate(axis), &[&parts]);
-        call.one(structure::concatenate(axis, parts))
-    }
-
-    #[track_caller]
-    fn gather(a: Array, indices: Vec<Array>) -> Array {
-        traced!(Op::Gather, [a], indices);
-        let call = Call::new(|| Op::Gather, &[std::slice::from_ref(&a), &indices]);
-        call.one(for_data!(a, data => gather::gather(data, &indices)))
-    }
-
-    #[track_caller]
-    fn scatter(updates: Array, indices: Vec<Array>, extents: &[usize]) -> Array {
-        traced!(Op::Scatter(Shape::from_slice(extents)), [updates], indices);
-        let call = Call::new(|| Op::Scatter(Shape::from_slice(extents)), &[std::slice::from_ref(&updates), &indices]);
-        call.one(for_data!(updates, updates => gather::scatter(updates, &indices, extents)))
-    }
-
-    #[track_caller]
-    fn scatter_set(target: Array, updates: Array, indices: Vec<Array>) -> Array {
-        traced!(Op::ScatterSet, [target, updates], indices);
-        let operands = [std::slice::from_ref(&target), std::slice::from_ref(&updates), &indices];
-        let call = Call::new(|| Op::ScatterSet, &operands);
-        call.one(for_pair!(target, updates, (target, updates) => gather::scatter_set(target, updates, &indices)))
-    }
-
-    #[track_caller]
-    fn reduce(op: Reduction, a: Array, axes: &[usize]) -> Array {
-        traced!(Op::Reduce(op, axes.into()), [a]);
-        let call = Call::new(|| Op::Reduce(op, axes.into()), &[std::slice::from_ref(&a)]);
-        call.one(for_data!(a, data => reduce::reduce(op, data, axes)))
-    }
-
-    #[track_caller]
-    fn arg_reduce(op: Extreme, a: Array, axis: usize) -> Array {
-        traced!(Op::ArgReduce(op, axis), [a]);
-        let call = Call::new(|| Op::ArgReduce(op, axis), &[std::slice::from_ref(&a)]);
-        call.one(for_data!(&a, data => reduce::arg_reduce(op, data, axis)))
-    }
-
-    #[track_caller]
-    fn arg_sort(order: Order, a: Array, axis: usize) -> Array {
-        traced!(Op::ArgSort(order, axis), [a]);
-        let call = Call::new(|| Op::ArgSort(order, axis), &[std::slice::from_ref(&a)]);
-        call.one(for_data!(&a, data => sort::arg_sort(order, data, axis)))
-    }
-    #[track_caller]
-    fn contract(spec: &Contraction, a: Array, b: Array) -> Array {
-        traced!(Op::Contract(spec.clone()), [a, b]);
-        let operands = [std::slice::from_ref(&a), std::slice::from_ref(&b)];
-        let call = Call::new(|| Op::Contract(spec.clone()), &operands);
-        call.one(contract::contract_arrays(spec, a, b))
     }
 
     #[track_caller]

@@ -1,6 +1,7 @@
 //! Bulk programs run on plain arrays, as far as there is memory: the interpretation of [`crate::term::interpret`], but that
 //! it ends with an error where another operation could not have its result.
 
+use crate::algebra::Operands;
 use crate::concrete::memory::{self, OutOfMemory};
 use crate::concrete::recurrence::run_recurrence;
 use crate::concrete::scalar::Scalar;
@@ -9,7 +10,7 @@ use crate::concrete::{
     Array, Concrete, Data, Read, contract, elementwise, for_data, for_pair, gather, reduce, sort, structure, view,
 };
 use crate::shape::{Shape, Type, Value};
-use crate::term::interpret::{self, Operands, Positions, Slot};
+use crate::term::interpret::{self, Positions, Slot};
 use crate::term::{Body, Never, Node, Op, Scan, print};
 
 /// What ended a program: the operation, by the name that it is printed with, and the array that there was no memory for.

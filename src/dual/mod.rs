@@ -31,16 +31,15 @@ pub use print::{PrintedDelta, print_delta};
 pub use tangent::{Tangent, TangentArray, jvp};
 
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Function, Order, Pullback, Reduction};
+use crate::algebra::{Algebra, CustomFunction, Function, Operands, Pullback};
 use crate::concrete::Array;
 use crate::error::Error;
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::Binary;
 use crate::shape::{DType, Shape, Type};
 use crate::staged::{StagedArray, tracer};
 use crate::term::{Body, Op, Scan, Sweeps};
 use rules::Pair;
 pub(crate) use rules::generic;
-use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use transpose::{Cotangent, transpose};
@@ -75,19 +74,6 @@ impl<A: Algebra> From<Pair<A, Delta<A>>> for DualArray<A> {
     }
 }
 
-/// Hands an operation over to what traces closures, where an operand is an array of one.
-macro_rules! traced {
-    ($op:expr, [$($operand:expr),*] $(, $rest:expr)?) => {
-        if $(A::node(&$operand.primal).is_some())||* $(|| $rest.iter().any(|array| A::node(&array.primal).is_some()))? {
-            let mut operands: SmallVec<[Self::Array; 3]> = SmallVec::new();
-            $(operands.push($operand);)*
-            $(operands.extend($rest);)?
-            return tracer::traced::<Self>($op, operands);
-        }
-    };
-}
-use traced;
-
 /// The methods that both instances hand to the rules: all but loops and conditionals.
 macro_rules! delegate {
     ($array:ident, $derivative:ident: $rules:ty) => {
@@ -105,82 +91,11 @@ macro_rules! delegate {
             $array { primal: A::constant(value), $derivative: None }
         }
         #[track_caller]
-        fn iota(n: usize) -> Self::Array {
-            $array { primal: A::iota(n), $derivative: None }
-        }
-        #[track_caller]
-        fn compare(op: Comparison, a: Self::Array, b: Self::Array) -> Self::Array {
-            traced!(Op::Compare(op), [a, b]);
-            $array { primal: A::compare(op, a.primal, b.primal), $derivative: None }
-        }
-        #[track_caller]
-        fn arg_sort(order: Order, a: Self::Array, axis: usize) -> Self::Array {
-            traced!(Op::ArgSort(order, axis), [a]);
-            $array { primal: A::arg_sort(order, a.primal, axis), $derivative: None }
-        }
-        #[track_caller]
-        fn arg_reduce(op: Extreme, a: Self::Array, axis: usize) -> Self::Array {
-            traced!(Op::ArgReduce(op, axis), [a]);
-            $array { primal: A::arg_reduce(op, a.primal, axis), $derivative: None }
-        }
-
-        #[track_caller]
-        fn unary(op: Unary, a: Self::Array) -> Self::Array {
-            traced!(Op::Unary(op), [a]);
-            rules::unary::<A, $rules>(op, a.into()).into()
-        }
-        #[track_caller]
-        fn binary(op: Binary, a: Self::Array, b: Self::Array) -> Self::Array {
-            traced!(Op::Binary(op), [a, b]);
-            rules::binary::<A, $rules>(op, a.into(), b.into()).into()
-        }
-        #[track_caller]
-        fn select(mask: Self::Array, yes: Self::Array, no: Self::Array) -> Self::Array {
-            traced!(Op::Select, [mask, yes, no]);
-            rules::select::<A, $rules>(mask.primal, yes.into(), no.into()).into()
-        }
-        #[track_caller]
-        fn cast(a: Self::Array, dtype: DType) -> Self::Array {
-            traced!(Op::Cast(dtype), [a]);
-            rules::cast::<A, $rules>(a.into(), dtype).into()
-        }
-        #[track_caller]
-        fn mark(a: Self::Array) -> Self::Array {
-            traced!(Op::Mark, [a]);
-            rules::mark::<A, $rules>(a.into()).into()
-        }
-        #[track_caller]
-        fn view(a: Self::Array, map: &AffineMap) -> Self::Array {
-            traced!(Op::View(map.clone()), [a]);
-            rules::view::<A, $rules>(a.into(), map).into()
-        }
-        #[track_caller]
-        fn accumulate(a: Self::Array, map: &AffineMap) -> Self::Array {
-            traced!(Op::Accumulate(map.clone()), [a]);
-            rules::accumulate::<A, $rules>(a.into(), map).into()
-        }
-        #[track_caller]
-        fn reshape(a: Self::Array, shape: &[usize]) -> Self::Array {
-            traced!(Op::Reshape(Shape::from_slice(shape)), [a]);
-            rules::reshape::<A, $rules>(a.into(), shape).into()
-        }
-        #[track_caller]
-        fn concatenate(axis: usize, parts: Vec<Self::Array>) -> Self::Array {
-            if parts.iter().any(|part| A::node(&part.primal).is_some()) {
-                return tracer::traced::<Self>(Op::Concatenate(axis), parts.into());
+        fn bind(op: &Op, operands: Operands<Self>) -> Self::Array {
+            if operands.iter().any(|operand| A::node(&operand.primal).is_some()) {
+                return tracer::traced::<Self>(op, operands);
             }
-            rules::concatenate::<A, $rules>(axis, parts.into_iter().map(Into::into).collect()).into()
-        }
-        #[track_caller]
-        fn gather(a: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
-            traced!(Op::Gather, [a], indices);
-            rules::gather::<A, $rules>(a.into(), indices.into_iter().map(|index| index.primal).collect()).into()
-        }
-        #[track_caller]
-        fn scatter(updates: Self::Array, indices: Vec<Self::Array>, extents: &[usize]) -> Self::Array {
-            traced!(Op::Scatter(Shape::from_slice(extents)), [updates], indices);
-            let indices = indices.into_iter().map(|index| index.primal).collect();
-            rules::scatter::<A, $rules>(updates.into(), indices, extents).into()
+            rules::apply::<A, $rules>(op, operands.into_iter().map(Into::into).collect()).into()
         }
         #[track_caller]
         fn scatter_onto(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
@@ -192,31 +107,15 @@ macro_rules! delegate {
             rules::scatter_onto::<A, $rules>(target.into(), updates.into(), indices).into()
         }
         #[track_caller]
-        fn scatter_set(target: Self::Array, updates: Self::Array, indices: Vec<Self::Array>) -> Self::Array {
-            traced!(Op::ScatterSet, [target, updates], indices);
-            let indices = indices.into_iter().map(|index| index.primal).collect();
-            rules::scatter_set::<A, $rules>(target.into(), updates.into(), indices).into()
-        }
-        fn are_distinct(positions: &[Self::Array]) -> bool {
-            let positions: Vec<A::Array> = positions.iter().map(|position| position.primal.clone()).collect();
-            A::are_distinct(&positions)
-        }
-        #[track_caller]
         fn accumulate_onto(target: Self::Array, updates: Self::Array, map: &AffineMap) -> Self::Array {
             if [&target, &updates].into_iter().any(|array| A::node(&array.primal).is_some()) {
                 return Self::binary(Binary::Add, target, Self::accumulate(updates, map));
             }
             rules::accumulate_onto::<A, $rules>(target.into(), updates.into(), map).into()
         }
-        #[track_caller]
-        fn reduce(op: Reduction, a: Self::Array, axes: &[usize]) -> Self::Array {
-            traced!(Op::Reduce(op, axes.into()), [a]);
-            rules::reduce::<A, $rules>(op, a.into(), axes).into()
-        }
-        #[track_caller]
-        fn contract(spec: &Contraction, a: Self::Array, b: Self::Array) -> Self::Array {
-            traced!(Op::Contract(spec.clone()), [a, b]);
-            rules::contract::<A, $rules>(spec, a.into(), b.into()).into()
+        fn are_distinct(positions: &[Self::Array]) -> bool {
+            let positions: Vec<A::Array> = positions.iter().map(|position| position.primal.clone()).collect();
+            A::are_distinct(&positions)
         }
 
         fn lift(a: Self::Array) -> crate::dual::DualArray<Self> {

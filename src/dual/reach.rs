@@ -4,10 +4,10 @@
 use super::loops::Active;
 use super::record::{Recorded, record};
 use super::{Delta, Dual, DualArray, ShareId, Tangent, TangentArray};
-use crate::algebra::Algebra;
+use crate::algebra::{Algebra, Operands};
 use crate::dual::delta::Map;
 use crate::shape::Type;
-use crate::term::interpret::{Operands, Slot, evaluate};
+use crate::term::interpret::{Slot, evaluate};
 use crate::term::{NodeId, Op};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};

@@ -1,10 +1,8 @@
 //! The algebra of bulk programs under construction: running a program here writes it down again, with what the derivative
 //! rules add to it. It is where the derivative of a loop's body is made.
 
-use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction};
+use crate::algebra::{Algebra, CustomFunction, Operands, Pullback};
 use crate::concrete::Array;
-use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
 use crate::term::distinct::are_distinct;
 use crate::term::{Body, Branch, Graph, NodeId, Op, Scan, Sweeps};
@@ -103,59 +101,11 @@ impl Algebra for Recorded {
     fn constant(value: Array) -> NodeId {
         add(Op::Constant(value), &[])
     }
-    fn iota(n: usize) -> NodeId {
-        add(Op::Iota(n), &[])
-    }
-    fn unary(op: Unary, a: NodeId) -> NodeId {
-        add(Op::Unary(op), &[a])
-    }
-    fn binary(op: Binary, a: NodeId, b: NodeId) -> NodeId {
-        add(Op::Binary(op), &[a, b])
-    }
-    fn compare(op: Comparison, a: NodeId, b: NodeId) -> NodeId {
-        add(Op::Compare(op), &[a, b])
-    }
-    fn select(mask: NodeId, yes: NodeId, no: NodeId) -> NodeId {
-        add(Op::Select, &[mask, yes, no])
-    }
-    fn cast(a: NodeId, dtype: DType) -> NodeId {
-        add(Op::Cast(dtype), &[a])
-    }
-    fn view(a: NodeId, map: &AffineMap) -> NodeId {
-        add(Op::View(map.clone()), &[a])
-    }
-    fn accumulate(a: NodeId, map: &AffineMap) -> NodeId {
-        add(Op::Accumulate(map.clone()), &[a])
-    }
-    fn reshape(a: NodeId, shape: &[usize]) -> NodeId {
-        add(Op::Reshape(Shape::from_slice(shape)), &[a])
-    }
-    fn concatenate(axis: usize, parts: Vec<NodeId>) -> NodeId {
-        add(Op::Concatenate(axis), &parts)
-    }
-    fn gather(a: NodeId, indices: Vec<NodeId>) -> NodeId {
-        add(Op::Gather, &with(a, indices))
-    }
-    fn scatter(updates: NodeId, indices: Vec<NodeId>, extents: &[usize]) -> NodeId {
-        add(Op::Scatter(Shape::from_slice(extents)), &with(updates, indices))
-    }
-    fn scatter_set(target: NodeId, updates: NodeId, indices: Vec<NodeId>) -> NodeId {
-        add(Op::ScatterSet, &with(target, with(updates, indices)))
+    fn bind(op: &Op, operands: Operands<Recorded>) -> NodeId {
+        add(op.clone(), &operands)
     }
     fn are_distinct(positions: &[NodeId]) -> bool {
         graph(|graph| are_distinct(graph, positions))
-    }
-    fn reduce(op: Reduction, a: NodeId, axes: &[usize]) -> NodeId {
-        add(Op::Reduce(op, axes.into()), &[a])
-    }
-    fn arg_sort(order: Order, a: NodeId, axis: usize) -> NodeId {
-        add(Op::ArgSort(order, axis), &[a])
-    }
-    fn arg_reduce(op: Extreme, a: NodeId, axis: usize) -> NodeId {
-        add(Op::ArgReduce(op, axis), &[a])
-    }
-    fn contract(spec: &Contraction, a: NodeId, b: NodeId) -> NodeId {
-        add(Op::Contract(spec.clone()), &[a, b])
     }
     fn scan(scan: &Arc<Scan>, carries: Vec<NodeId>, inputs: Vec<NodeId>, captures: Vec<NodeId>) -> Vec<NodeId> {
         let operands = [carries, inputs, captures].concat();
@@ -174,9 +124,6 @@ impl Algebra for Recorded {
 
     fn sweeps(sweeps: &Arc<Sweeps>, operands: Vec<NodeId>) -> Vec<NodeId> {
         outputs(Op::Sweeps(sweeps.clone()), &operands)
-    }
-    fn mark(a: NodeId) -> NodeId {
-        add(Op::Mark, &[a])
     }
     fn recorded(a: &NodeId) -> Option<NodeId> {
         Some(*a)

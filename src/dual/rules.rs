@@ -9,6 +9,8 @@ use crate::algebra::{Algebra, Contraction, Extreme, Reduction};
 use crate::concrete::{self, Array, Data};
 use crate::operation::{Binary, Comparison, Partial, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, are_few, size};
+use crate::term::Op;
+use smallvec::SmallVec;
 
 /// How a factor meets a derivative.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,6 +93,32 @@ pub(crate) fn generic<A: Algebra>(ty: &Type) -> A::Array {
     let positions = A::cast(A::iota(size(&ty.shape)), ty.dtype);
     let one = A::constant(Array::full(&A::shape(&positions), Value::from_f64(ty.dtype, 1.0)));
     A::reshape(A::unary(Unary::Sin, A::binary(Binary::Add, positions, one)), &ty.shape)
+}
+
+/// One operation without a sub-program, by its rule.
+#[track_caller]
+pub(crate) fn apply<A: Algebra, D: Derivative<A>>(op: &Op, operands: SmallVec<[Pair<A, D>; 3]>) -> Pair<A, D> {
+    let mut operands = operands.into_iter();
+    let mut next = || operands.next().expect("the operands of the operation");
+    let primals = |others: smallvec::IntoIter<[Pair<A, D>; 3]>| others.map(|(primal, _)| primal);
+    match op {
+        Op::Unary(op) => unary(*op, next()),
+        Op::Binary(op) => binary(*op, next(), next()),
+        Op::Select => select(next().0, next(), next()),
+        Op::Cast(dtype) => cast(next(), *dtype),
+        Op::View(map) => view(next(), map),
+        Op::Accumulate(map) => accumulate(next(), map),
+        Op::Reshape(shape) => reshape(next(), shape),
+        Op::Concatenate(axis) => concatenate(*axis, operands.collect()),
+        Op::Gather => gather(next(), primals(operands).collect()),
+        Op::Scatter(extents) => scatter(next(), primals(operands).collect(), extents),
+        Op::ScatterSet => scatter_set(next(), next(), primals(operands).collect()),
+        Op::Reduce(op, axes) => reduce(*op, next(), axes),
+        Op::Contract(spec) => contract(spec, next(), next()),
+        Op::Mark => mark(next()),
+        // What results in integers or truth values does not move.
+        op => (A::bind(op, primals(operands).collect()), None),
+    }
 }
 
 /// A derivative moved by a partial derivative.

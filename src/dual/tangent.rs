@@ -1,17 +1,16 @@
 //! The instance of forward mode: arrays with tangents, and no tape.
 
 use super::rules::{self, Derivative, Pair, Scaling};
-use super::{Dual, delegate, traced};
+use super::{Dual, delegate};
 use super::{custom, forward, sweeps};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction};
+use crate::algebra::{Algebra, Contraction, CustomFunction, Operands, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
-use crate::operation::{Binary, Comparison, Unary};
+use crate::operation::Binary;
 use crate::shape::{DType, Shape, Type};
 use crate::staged::{StagedArray, tracer};
 use crate::term::{Body, Op, Scan, Sweeps};
-use smallvec::SmallVec;
 use std::marker::PhantomData;
 use std::sync::Arc;
 

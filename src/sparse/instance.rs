@@ -3,15 +3,13 @@
 use super::chosen::{self, Chosen, Identity};
 use super::columns::{Columns, zip_unions};
 use super::{custom, loops, rules};
-use crate::affine::AffineMap;
-use crate::algebra::{
-    Algebra, Contraction, CustomFunction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction,
-};
+use crate::algebra::{Algebra, CustomFunction, ForwardArray, NestedArray, Operands, Pullback};
 use crate::concrete::{Array, Concrete, Failure, available};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
-use crate::operation::{Binary, Comparison, Partial, Unary};
-use crate::shape::{Axes, DType, Shape, Type};
-use crate::term::{Body, Scan, Sweeps};
+use crate::operation::Partial;
+use crate::shape::{DType, Shape, Type};
+use crate::term::{Body, Op, Scan, Sweeps, infer};
+use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -140,19 +138,6 @@ impl SparsityArray {
     pub(super) fn bare(&self) -> SparsityArray {
         SparsityArray { columns: None, chosen: None, ..self.clone() }
     }
-
-    /// The known elements by an operation on plain arrays; else what the operation's result depends on.
-    fn computed(
-        operands: &[&SparsityArray],
-        known: impl FnOnce(Vec<Array>) -> Array,
-        dependent: impl FnOnce() -> SparsityArray,
-    ) -> SparsityArray {
-        let elements: Option<Vec<Array>> = operands.iter().map(|operand| operand.known.clone()).collect();
-        match elements {
-            Some(elements) => SparsityArray::known(known(elements)),
-            None => dependent(),
-        }
-    }
 }
 
 /// Whether two arrays have the same elements, bit by bit.
@@ -198,9 +183,49 @@ fn several(results: Result<Vec<SparsityArray>, Failure>) -> Vec<SparsityArray> {
     }
 }
 
-/// The one operand of an operation on plain arrays, out of the list of them.
-fn only(mut elements: Vec<Array>) -> Array {
-    elements.pop().expect("one operand")
+/// What the result of an operation depends on, of which not all operands are known.
+fn dependent(op: &Op, operands: &[SparsityArray]) -> SparsityArray {
+    let a = &operands[0];
+    let with = |ty: Type, columns: Sets| SparsityArray::dependent(ty, columns);
+    match op {
+        Op::Unary(op) => {
+            let partial = || op.partial::<Sparsity>(&a.bare(), &SparsityArray::unknown(a.ty.clone()));
+            let columns = through(&a.columns, partial);
+            chosen::elementwise(with(a.ty.clone(), columns.clone()), &[(a, columns)])
+        }
+        Op::Binary(op) => {
+            let b = &operands[1];
+            let (x, y, result) = (a.bare(), b.bare(), SparsityArray::unknown(a.ty.clone()));
+            let left = through(&a.columns, || op.left_partial::<Sparsity>(&x, &y, &result));
+            let right = through(&b.columns, || op.right_partial::<Sparsity>(&x, &y, &result));
+            let result = with(a.ty.clone(), union(left.clone(), right.clone()));
+            chosen::elementwise(result, &[(a, left), (b, right)])
+        }
+        Op::Select => rules::select(a, &operands[1], &operands[2]),
+        // Integers and booleans have no columns, so that what is converted from them has none.
+        Op::Cast(dtype) => {
+            let result = with(Type::new(*dtype, &a.ty.shape), a.columns.clone());
+            chosen::elementwise(result, &[(a, a.columns.clone())])
+        }
+        Op::View(map) => with(Type::new(a.ty.dtype, map.result()), rules::view(&a.columns, map)),
+        Op::Accumulate(map) => with(Type::new(a.ty.dtype, map.source()), rules::accumulate(&a.columns, map)),
+        Op::Reshape(shape) => with(Type::new(a.ty.dtype, shape), a.columns.clone()),
+        Op::Concatenate(axis) => rules::concatenate(*axis, operands),
+        Op::Gather => rules::gather(a, &operands[1..]),
+        Op::Scatter(extents) => rules::scatter(a, &operands[1..], extents),
+        Op::ScatterSet => rules::scatter_set(a, &operands[1], &operands[2..]),
+        Op::Reduce(_, axes) => {
+            let (columns, shape) = rules::unions_over(&a.columns, &a.ty.shape, axes);
+            with(Type { dtype: a.ty.dtype, shape }, columns)
+        }
+        Op::Contract(spec) => rules::contract(spec, a, &operands[1]),
+        Op::Mark => a.clone(),
+        // Truth values and positions have no derivative.
+        op => {
+            let types: SmallVec<[&Type; 3]> = operands.iter().map(SparsityArray::ty).collect();
+            SparsityArray::unknown(infer::output(op, &types).expect("operands that fit"))
+        }
+    }
 }
 
 impl Algebra for Sparsity {
@@ -219,148 +244,13 @@ impl Algebra for Sparsity {
         SparsityArray::known(value)
     }
     #[track_caller]
-    fn iota(n: usize) -> SparsityArray {
-        SparsityArray::known(Concrete::iota(n))
-    }
-
-    #[track_caller]
-    fn unary(op: Unary, a: SparsityArray) -> SparsityArray {
-        let dependent = || {
-            let partial = || op.partial::<Sparsity>(&a.bare(), &SparsityArray::unknown(a.ty.clone()));
-            let columns = through(&a.columns, partial);
-            let result = SparsityArray::dependent(a.ty.clone(), columns.clone());
-            chosen::elementwise(result, &[(&a, columns)])
-        };
-        SparsityArray::computed(&[&a], |elements| Concrete::unary(op, only(elements)), dependent)
-    }
-    #[track_caller]
-    fn binary(op: Binary, a: SparsityArray, b: SparsityArray) -> SparsityArray {
-        let known = |mut elements: Vec<Array>| {
-            let right = elements.pop().expect("two operands");
-            Concrete::binary(op, only(elements), right)
-        };
-        let dependent = || {
-            let (x, y, result) = (a.bare(), b.bare(), SparsityArray::unknown(a.ty.clone()));
-            let left = through(&a.columns, || op.left_partial::<Sparsity>(&x, &y, &result));
-            let right = through(&b.columns, || op.right_partial::<Sparsity>(&x, &y, &result));
-            let result = SparsityArray::dependent(a.ty.clone(), union(left.clone(), right.clone()));
-            chosen::elementwise(result, &[(&a, left), (&b, right)])
-        };
-        SparsityArray::computed(&[&a, &b], known, dependent)
-    }
-    #[track_caller]
-    fn compare(op: Comparison, a: SparsityArray, b: SparsityArray) -> SparsityArray {
-        let known = |mut elements: Vec<Array>| {
-            let right = elements.pop().expect("two operands");
-            Concrete::compare(op, only(elements), right)
-        };
-        let ty = Type::new(DType::Bool, &a.ty.shape);
-        SparsityArray::computed(&[&a, &b], known, || SparsityArray::unknown(ty))
-    }
-    #[track_caller]
-    fn select(mask: SparsityArray, yes: SparsityArray, no: SparsityArray) -> SparsityArray {
-        let known = |mut elements: Vec<Array>| {
-            let (no, yes) = (elements.pop().expect("three operands"), elements.pop().expect("three operands"));
-            Concrete::select(only(elements), yes, no)
-        };
-        SparsityArray::computed(&[&mask, &yes, &no], known, || rules::select(&mask, &yes, &no))
-    }
-    #[track_caller]
-    fn cast(a: SparsityArray, dtype: DType) -> SparsityArray {
-        let ty = Type::new(dtype, &a.ty.shape);
-        // Integers and booleans have no columns, so that what is converted from them has none.
-        let dependent = || {
-            let result = SparsityArray::dependent(ty, a.columns.clone());
-            chosen::elementwise(result, &[(&a, a.columns.clone())])
-        };
-        SparsityArray::computed(&[&a], |elements| Concrete::cast(only(elements), dtype), dependent)
-    }
-
-    #[track_caller]
-    fn view(a: SparsityArray, map: &AffineMap) -> SparsityArray {
-        let dependent = || {
-            let columns = rules::view(&a.columns, map);
-            SparsityArray::dependent(Type::new(a.ty.dtype, map.result()), columns)
-        };
-        SparsityArray::computed(&[&a], |elements| Concrete::view(only(elements), map), dependent)
-    }
-    #[track_caller]
-    fn accumulate(a: SparsityArray, map: &AffineMap) -> SparsityArray {
-        let dependent = || {
-            let columns = rules::accumulate(&a.columns, map);
-            SparsityArray::dependent(Type::new(a.ty.dtype, map.source()), columns)
-        };
-        SparsityArray::computed(&[&a], |elements| Concrete::accumulate(only(elements), map), dependent)
-    }
-    #[track_caller]
-    fn reshape(a: SparsityArray, shape: &[usize]) -> SparsityArray {
-        let dependent = || SparsityArray::dependent(Type::new(a.ty.dtype, shape), a.columns.clone());
-        SparsityArray::computed(&[&a], |elements| Concrete::reshape(only(elements), shape), dependent)
-    }
-    #[track_caller]
-    fn concatenate(axis: usize, parts: Vec<SparsityArray>) -> SparsityArray {
-        let operands: Vec<&SparsityArray> = parts.iter().collect();
-        SparsityArray::computed(
-            &operands,
-            |elements| Concrete::concatenate(axis, elements),
-            || rules::concatenate(axis, &parts),
-        )
-    }
-    #[track_caller]
-    fn gather(a: SparsityArray, indices: Vec<SparsityArray>) -> SparsityArray {
-        let operands: Vec<&SparsityArray> = std::iter::once(&a).chain(&indices).collect();
-        let known = |mut elements: Vec<Array>| {
-            let a = elements.remove(0);
-            Concrete::gather(a, elements)
-        };
-        SparsityArray::computed(&operands, known, || rules::gather(&a, &indices))
-    }
-    #[track_caller]
-    fn scatter(updates: SparsityArray, indices: Vec<SparsityArray>, extents: &[usize]) -> SparsityArray {
-        let operands: Vec<&SparsityArray> = std::iter::once(&updates).chain(&indices).collect();
-        let known = |mut elements: Vec<Array>| {
-            let updates = elements.remove(0);
-            Concrete::scatter(updates, elements, extents)
-        };
-        SparsityArray::computed(&operands, known, || rules::scatter(&updates, &indices, extents))
-    }
-    #[track_caller]
-    fn scatter_set(target: SparsityArray, updates: SparsityArray, indices: Vec<SparsityArray>) -> SparsityArray {
-        let operands: Vec<&SparsityArray> = [&target, &updates].into_iter().chain(&indices).collect();
-        let known = |mut elements: Vec<Array>| {
-            let indices = elements.split_off(2);
-            let updates = elements.pop().expect("a target and updates");
-            Concrete::scatter_set(only(elements), updates, indices)
-        };
-        SparsityArray::computed(&operands, known, || rules::scatter_set(&target, &updates, &indices))
-    }
-    #[track_caller]
-    fn reduce(op: Reduction, a: SparsityArray, axes: &[usize]) -> SparsityArray {
-        let dependent = || {
-            let (columns, shape) = rules::unions_over(&a.columns, &a.ty.shape, axes);
-            SparsityArray::dependent(Type { dtype: a.ty.dtype, shape }, columns)
-        };
-        SparsityArray::computed(&[&a], |elements| Concrete::reduce(op, only(elements), axes), dependent)
-    }
-    #[track_caller]
-    fn arg_reduce(op: Extreme, a: SparsityArray, axis: usize) -> SparsityArray {
-        let mut shape: Axes = a.ty.shape.clone();
-        shape.remove(axis);
-        let unknown = || SparsityArray::unknown(Type { dtype: DType::I64, shape });
-        SparsityArray::computed(&[&a], |elements| Concrete::arg_reduce(op, only(elements), axis), unknown)
-    }
-    #[track_caller]
-    fn arg_sort(order: Order, a: SparsityArray, axis: usize) -> SparsityArray {
-        let unknown = || SparsityArray::unknown(Type::new(DType::I64, &a.ty.shape));
-        SparsityArray::computed(&[&a], |elements| Concrete::arg_sort(order, only(elements), axis), unknown)
-    }
-    #[track_caller]
-    fn contract(spec: &Contraction, a: SparsityArray, b: SparsityArray) -> SparsityArray {
-        let known = |mut elements: Vec<Array>| {
-            let right = elements.pop().expect("two operands");
-            Concrete::contract(spec, only(elements), right)
-        };
-        SparsityArray::computed(&[&a, &b], known, || rules::contract(spec, &a, &b))
+    fn bind(op: &Op, operands: Operands<Sparsity>) -> SparsityArray {
+        // What is computed of known arrays is known.
+        let elements: Option<Operands<Concrete>> = operands.iter().map(|operand| operand.known.clone()).collect();
+        match elements {
+            Some(elements) => SparsityArray::known(Concrete::bind(op, elements)),
+            None => dependent(op, &operands),
+        }
     }
 
     #[track_caller]

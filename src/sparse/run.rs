@@ -3,9 +3,10 @@
 use super::columns::Columns;
 use super::instance::{Sparsity, SparsityArray};
 use super::{custom, loops};
+use crate::algebra::Operands;
 use crate::concrete::{self, Concrete, Failure, OutOfMemory};
 use crate::shape::Type;
-use crate::term::interpret::{self, Operands, Slot};
+use crate::term::interpret::{self, Slot};
 use crate::term::{Body, Never, Node, Op, print};
 
 /// Runs a bulk program: what its results depend on.
@@ -46,7 +47,7 @@ fn apply(node: &Node, args: Operands<Sparsity>) -> Result<SparsityArray, OutOfMe
     if args.iter().any(|operand| operand.sets().is_some()) {
         drop(room(node.ty())?);
     }
-    Ok(interpret::apply::<Sparsity, Never>(&node.op, args))
+    Ok(interpret::apply::<Sparsity>(&node.op, args))
 }
 
 /// An empty buffer with room for a set for each element of an array.

@@ -6,11 +6,10 @@ use super::node::{Node, StagedArray, StagedTerms, fresh};
 use super::range;
 use super::session::{self, Scope};
 use crate::affine::AffineMap;
-use crate::algebra::{Algebra, Contraction, CustomFunction, Extreme, Order, Pullback, Reduction, Traced};
+use crate::algebra::{Algebra, CustomFunction, Operands, Pullback, Traced};
 use crate::concrete::{self, Read, ReportedAt};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
 use crate::error::Error;
-use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type};
 use crate::simplify::simplify;
 use crate::term::content::check_nested;
@@ -141,81 +140,15 @@ impl Algebra for Staged {
         // A program holds elements.
         node(Op::Constant(value.read()), smallvec![])
     }
-    fn iota(n: usize) -> StagedArray {
-        node(Op::Iota(n), smallvec![])
-    }
     #[track_caller]
-    fn unary(op: Unary, a: StagedArray) -> StagedArray {
-        node(Op::Unary(op), smallvec![a])
-    }
-    #[track_caller]
-    fn binary(op: Binary, a: StagedArray, b: StagedArray) -> StagedArray {
-        node(Op::Binary(op), smallvec![a, b])
-    }
-    #[track_caller]
-    fn compare(op: Comparison, a: StagedArray, b: StagedArray) -> StagedArray {
-        node(Op::Compare(op), smallvec![a, b])
-    }
-    #[track_caller]
-    fn select(mask: StagedArray, yes: StagedArray, no: StagedArray) -> StagedArray {
-        node(Op::Select, smallvec![mask, yes, no])
-    }
-    #[track_caller]
-    fn cast(a: StagedArray, dtype: DType) -> StagedArray {
-        if a.ty().dtype == dtype { a } else { node(Op::Cast(dtype), smallvec![a]) }
-    }
-    #[track_caller]
-    fn view(a: StagedArray, map: &AffineMap) -> StagedArray {
-        node(Op::View(map.clone()), smallvec![a])
-    }
-    #[track_caller]
-    fn accumulate(a: StagedArray, map: &AffineMap) -> StagedArray {
-        node(Op::Accumulate(map.clone()), smallvec![a])
-    }
-    #[track_caller]
-    fn reshape(a: StagedArray, shape: &[usize]) -> StagedArray {
-        node(Op::Reshape(Shape::from_slice(shape)), smallvec![a])
-    }
-    #[track_caller]
-    fn concatenate(axis: usize, parts: Vec<StagedArray>) -> StagedArray {
-        node(Op::Concatenate(axis), parts.into())
-    }
-    #[track_caller]
-    fn gather(a: StagedArray, indices: Vec<StagedArray>) -> StagedArray {
-        let mut args = smallvec![a];
-        args.extend(indices);
-        node(Op::Gather, args)
-    }
-    #[track_caller]
-    fn scatter(updates: StagedArray, indices: Vec<StagedArray>, extents: &[usize]) -> StagedArray {
-        let mut args = smallvec![updates];
-        args.extend(indices);
-        node(Op::Scatter(Shape::from_slice(extents)), args)
-    }
-    #[track_caller]
-    fn scatter_set(target: StagedArray, updates: StagedArray, indices: Vec<StagedArray>) -> StagedArray {
-        let mut args = smallvec![target, updates];
-        args.extend(indices);
-        node(Op::ScatterSet, args)
+    fn bind(op: &Op, operands: Operands<Staged>) -> StagedArray {
+        match op {
+            Op::Cast(dtype) if operands[0].ty().dtype == *dtype => operands[0].clone(),
+            op => node(op.in_form().expect("an operation without bodies"), operands),
+        }
     }
     fn are_distinct(positions: &[StagedArray]) -> bool {
         are_distinct(&StagedTerms, positions)
-    }
-    #[track_caller]
-    fn reduce(op: Reduction, a: StagedArray, axes: &[usize]) -> StagedArray {
-        node(Op::Reduce(op, axes.into()), smallvec![a])
-    }
-    #[track_caller]
-    fn arg_sort(order: Order, a: StagedArray, axis: usize) -> StagedArray {
-        node(Op::ArgSort(order, axis), smallvec![a])
-    }
-    #[track_caller]
-    fn arg_reduce(op: Extreme, a: StagedArray, axis: usize) -> StagedArray {
-        node(Op::ArgReduce(op, axis), smallvec![a])
-    }
-    #[track_caller]
-    fn contract(spec: &Contraction, a: StagedArray, b: StagedArray) -> StagedArray {
-        node(Op::Contract(spec.clone()), smallvec![a, b])
     }
 
     #[track_caller]
@@ -384,11 +317,6 @@ impl Algebra for Staged {
         let mut args: SmallVec<[StagedArray; 3]> = smallvec![condition];
         args.extend(captures);
         outputs(Op::Branch(Arc::new(branch)), args)
-    }
-
-    #[track_caller]
-    fn mark(a: StagedArray) -> StagedArray {
-        node(Op::Mark, smallvec![a])
     }
 
     fn fail(error: Error, ty: Type) -> StagedArray {

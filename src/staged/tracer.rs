@@ -6,16 +6,14 @@
 //! for every position.
 
 use super::close::Closed;
-use super::instance::node;
 use super::session::{Scope, is_open};
 use super::{Staged, StagedArray};
-use crate::algebra::{Algebra, Traced};
+use crate::algebra::{Algebra, Operands, Traced};
 use crate::shape::Type;
 use crate::simplify::simplify;
-use crate::term::interpret::{apply, interpret};
+use crate::term::interpret::interpret;
 use crate::term::{Build, Graph, NodeId, Op};
 use crate::vectorise::vectorise;
-use smallvec::SmallVec;
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -149,12 +147,12 @@ fn operand<A: Algebra>(array: &A::Array) -> Option<StagedArray> {
 
 /// The result of an operation of which an operand has a node.
 #[track_caller]
-pub(crate) fn traced<A: Algebra>(op: Op<Build>, operands: SmallVec<[A::Array; 3]>) -> A::Array {
-    let nodes: Option<SmallVec<[StagedArray; 3]>> = operands.iter().map(operand::<A>).collect();
+pub(crate) fn traced<A: Algebra>(op: &Op, operands: Operands<A>) -> A::Array {
+    let nodes: Option<Operands<Staged>> = operands.iter().map(operand::<A>).collect();
     if nodes.is_none() {
         operands.iter().for_each(A::note_read);
     }
-    let value = apply::<A, Build>(&op, operands.into_iter().map(A::without_node).collect());
+    let value = A::bind(op, operands.into_iter().map(A::without_node).collect());
     let is_within = FRAMES.with_borrow_mut(|frames| {
         frames.last_mut().is_some_and(|frame| {
             frame.operations += 1;
@@ -162,7 +160,7 @@ pub(crate) fn traced<A: Algebra>(op: Op<Build>, operands: SmallVec<[A::Array; 3]
         })
     });
     match nodes {
-        Some(nodes) if is_within => A::with_node(value, node(op, nodes)),
+        Some(nodes) if is_within => A::with_node(value, Staged::bind(op, nodes)),
         _ => {
             note_read_in_all();
             value

@@ -5,7 +5,7 @@ use crate::algebra::Algebra;
 use crate::error::Error;
 use crate::shape::{DType, Shape, Type};
 use crate::tensor::{Element, Rank, Tensor};
-use crate::term::{Never, Op, infer, interpret};
+use crate::term::{Op, infer, interpret};
 use smallvec::SmallVec;
 use std::panic::Location;
 
@@ -32,7 +32,7 @@ fn run<A: Algebra>(op: &Op, operands: SmallVec<[A::Array; 3]>) -> Result<A::Arra
     let types: SmallVec<[Type; 3]> = operands.iter().map(A::type_of).collect();
     let references: SmallVec<[&Type; 3]> = types.iter().collect();
     match infer::output(op, &references).and_then(|ty| ty.check_size()) {
-        Ok(()) => Ok(interpret::apply::<A, Never>(op, operands)),
+        Ok(()) => Ok(interpret::apply::<A>(op, operands)),
         Err(problem) => Err((problem, types.first().map_or_else(Shape::new, |ty| ty.shape.clone()))),
     }
 }

@@ -1,12 +1,12 @@
 //! The interpretation of a term in any algebra (P C.3): the unique homomorphism out of terms.
 
 use crate::affine::AffineMap;
-use crate::algebra::Algebra;
+use crate::algebra::{Algebra, Operands};
 use crate::operation::Binary;
 use crate::shape::{Axes, is_sparse, size};
 use crate::term::body::{Body, Node, NodeId};
-use crate::term::op::{Extension, Never, Op};
-use smallvec::{SmallVec, smallvec};
+use crate::term::op::{Build, Extension, Never, Op};
+use smallvec::smallvec;
 use std::convert::Infallible;
 
 /// What a node evaluates to: one array, or the outputs of an operation that has several.
@@ -70,9 +70,6 @@ pub(crate) fn permuted_for_parts<X>(body: &Body<X>) -> Vec<bool> {
     is_permuted
 }
 
-/// The operands of one node.
-pub(crate) type Operands<A> = SmallVec<[<A as Algebra>::Array; 3]>;
-
 /// Runs a bulk program on the arrays of an algebra: the values of its results.
 ///
 /// An array is given away at its last use, so that an instance can reuse its buffer. The arguments are the parameters and
@@ -101,7 +98,7 @@ pub(crate) fn evaluate<A: Algebra>(node: &Node, args: Operands<A>) -> Slot<A::Ar
         Op::Custom(custom) => several(A::custom(custom, args.into_vec())),
         Op::Sweeps(sweeps) => several(A::sweeps(sweeps, args.into_vec())),
         Op::Extra(never) => match *never {},
-        op => Slot::One(apply::<A, Never>(op, args)),
+        op => Slot::One(apply::<A>(op, args)),
     }
 }
 
@@ -280,38 +277,19 @@ where
 
 /// One operation without a sub-program, in an algebra.
 #[track_caller]
-pub(crate) fn apply<A: Algebra, X: Extension>(op: &Op<X>, args: Operands<A>) -> A::Array {
-    let mut args = args.into_iter();
-    let mut next = || args.next().expect("the arena is well formed");
+pub(crate) fn apply<A: Algebra>(op: &Op, mut operands: Operands<A>) -> A::Array {
     match op {
         Op::Constant(array) => A::constant(array.clone()),
-        Op::Iota(n) => A::iota(*n),
-        Op::Unary(op) => A::unary(*op, next()),
-        Op::Binary(op) => A::binary(*op, next(), next()),
-        Op::Compare(op) => A::compare(*op, next(), next()),
-        Op::Select => A::select(next(), next(), next()),
-        Op::Cast(dtype) => A::cast(next(), *dtype),
-        Op::View(map) => A::view(next(), map),
-        Op::Accumulate(map) => A::accumulate(next(), map),
-        Op::Reshape(shape) => A::reshape(next(), shape),
-        Op::Concatenate(axis) => A::concatenate(*axis, args.collect()),
-        Op::Gather => A::gather(next(), args.collect()),
-        Op::Scatter(extents) => A::scatter(next(), args.collect(), extents),
-        Op::ScatterSet => A::scatter_set(next(), next(), args.collect()),
-        Op::Reduce(op, axes) => A::reduce(*op, next(), axes),
-        Op::ArgReduce(op, axis) => A::arg_reduce(*op, next(), *axis),
-        Op::ArgSort(order, axis) => A::arg_sort(*order, next(), *axis),
-        Op::Contract(spec) => A::contract(spec, next(), next()),
-        Op::Alias => next(),
-        Op::Mark => A::mark(next()),
-        Op::Parameter(_)
-        | Op::Output(_)
-        | Op::Scan(_)
-        | Op::Branch(_)
-        | Op::Sweeps(_)
-        | Op::Custom(_)
-        | Op::Extra(_) => {
-            unreachable!("handled by the caller")
-        }
+        Op::Alias => operands.remove(0),
+        op => A::bind(op, operands),
+    }
+}
+
+/// As [`apply`], of the source language.
+#[track_caller]
+pub(crate) fn apply_source<A: Algebra>(op: &Op<Build>, operands: Operands<A>) -> A::Array {
+    match op {
+        Op::Constant(array) => A::constant(array.clone()),
+        op => apply::<A>(&op.in_form().expect("sub-programs are run by the caller"), operands),
     }
 }

@@ -161,6 +161,37 @@ impl<X> Op<X> {
     }
 }
 
+impl<X> Op<X> {
+    /// The operation in another form of the language; `None` where it has bodies.
+    pub(crate) fn in_form<Y>(&self) -> Option<Op<Y>> {
+        Some(match self {
+            Op::Parameter(position) => Op::Parameter(*position),
+            Op::Constant(array) => Op::Constant(array.clone()),
+            Op::Iota(n) => Op::Iota(*n),
+            Op::Unary(op) => Op::Unary(*op),
+            Op::Binary(op) => Op::Binary(*op),
+            Op::Compare(op) => Op::Compare(*op),
+            Op::Select => Op::Select,
+            Op::Cast(dtype) => Op::Cast(*dtype),
+            Op::View(map) => Op::View(map.clone()),
+            Op::Accumulate(map) => Op::Accumulate(map.clone()),
+            Op::Reshape(shape) => Op::Reshape(shape.clone()),
+            Op::Concatenate(axis) => Op::Concatenate(*axis),
+            Op::Gather => Op::Gather,
+            Op::Scatter(extents) => Op::Scatter(extents.clone()),
+            Op::ScatterSet => Op::ScatterSet,
+            Op::Reduce(op, axes) => Op::Reduce(*op, axes.clone()),
+            Op::ArgReduce(op, axis) => Op::ArgReduce(*op, *axis),
+            Op::ArgSort(order, axis) => Op::ArgSort(*order, *axis),
+            Op::Contract(spec) => Op::Contract(spec.clone()),
+            Op::Output(position) => Op::Output(*position),
+            Op::Alias => Op::Alias,
+            Op::Mark => Op::Mark,
+            Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_) | Op::Extra(_) => return None,
+        })
+    }
+}
+
 impl<X: Extension> Op<X> {
     /// The bodies of a loop, a conditional or a custom function. That of a `build` is not among them.
     pub(crate) fn bodies(&self) -> SmallVec<[&Arc<Body<X>>; 2]> {
@@ -199,26 +230,7 @@ impl<X: Extension> Op<X> {
 impl Op {
     /// The bulk operation as one of the source language.
     pub(crate) fn widen(&self, known: &mut Widened) -> Op<Build> {
-        match self.clone() {
-            Op::Parameter(position) => Op::Parameter(position),
-            Op::Constant(array) => Op::Constant(array),
-            Op::Iota(n) => Op::Iota(n),
-            Op::Unary(op) => Op::Unary(op),
-            Op::Binary(op) => Op::Binary(op),
-            Op::Compare(op) => Op::Compare(op),
-            Op::Select => Op::Select,
-            Op::Cast(dtype) => Op::Cast(dtype),
-            Op::View(map) => Op::View(map),
-            Op::Accumulate(map) => Op::Accumulate(map),
-            Op::Reshape(shape) => Op::Reshape(shape),
-            Op::Concatenate(axis) => Op::Concatenate(axis),
-            Op::Gather => Op::Gather,
-            Op::Scatter(extents) => Op::Scatter(extents),
-            Op::ScatterSet => Op::ScatterSet,
-            Op::Reduce(op, axes) => Op::Reduce(op, axes),
-            Op::ArgReduce(op, axis) => Op::ArgReduce(op, axis),
-            Op::ArgSort(order, axis) => Op::ArgSort(order, axis),
-            Op::Contract(spec) => Op::Contract(spec),
+        match self {
             Op::Scan(scan) => Op::Scan(Arc::new(Scan {
                 body: known.of(&scan.body),
                 carries: scan.carries,
@@ -231,10 +243,7 @@ impl Op {
             }
             Op::Custom(custom) => Op::Custom(Arc::new(custom.map(|body| known.of(body)))),
             Op::Sweeps(sweeps) => Op::Sweeps(Arc::new(sweeps.map_bodies(|body| known.of(body)))),
-            Op::Output(position) => Op::Output(position),
-            Op::Alias => Op::Alias,
-            Op::Mark => Op::Mark,
-            Op::Extra(never) => match never {},
+            op => op.in_form().expect("an operation without bodies"),
         }
     }
 }

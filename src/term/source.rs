@@ -2,10 +2,11 @@
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
+use crate::algebra::Operands;
 use crate::concrete;
 use crate::shape::{Shape, Type, Value, size};
 use crate::term::body::{Body, Node};
-use crate::term::interpret::{Operands, Slot, apply, run, several};
+use crate::term::interpret::{Slot, apply_source, run, several};
 use crate::term::op::{Build, Op, Scan};
 use crate::term::sweeps::{Steps, Sweeps};
 use std::convert::Infallible;
@@ -28,7 +29,7 @@ pub fn interpret_source<A: Algebra>(body: &Body<Build>, arguments: Vec<A::Array>
             }
             Op::Custom(custom) => several(A::custom(custom, args.into_vec())),
             Op::Sweeps(sweeps) => several(run_sweeps::<A>(sweeps, args.into_vec())),
-            op => Slot::One(apply::<A, Build>(op, args)),
+            op => Slot::One(apply_source::<A>(op, args)),
         })
     };
     let result = run::<A, Build, Infallible>(body, arguments, evaluate, None);

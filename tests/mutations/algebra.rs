@@ -4,14 +4,15 @@ use super::random::arrays::full;
 use super::random::undone::restoring;
 use deltaray::affine::AffineMap;
 use deltaray::algebra::{
-    Algebra, Contraction, CustomFunction, Extreme, ForwardArray, NestedArray, Order, Pullback, Reduction,
+    Algebra, Contraction, CustomFunction, ForwardArray, NestedArray, Operands, Pullback, Reduction,
 };
 use deltaray::concrete::{Array, Concrete, Data};
 use deltaray::dual::{Dual, DualArray};
 use deltaray::error::Error;
-use deltaray::operation::{Binary, Comparison, Unary};
+use deltaray::operation::{Binary, Unary};
 use deltaray::shape::{DType, Shape, Type, Value};
 use deltaray::term::{Body, Graph, NodeId, Op, Scan, Steps, Sweeps};
+use smallvec::smallvec;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -159,94 +160,57 @@ impl<A: Instance> Algebra for Mutated<A> {
     fn constant(value: Array) -> A::Array {
         A::constant(value)
     }
-    fn iota(n: usize) -> A::Array {
-        A::iota(n)
-    }
-    fn unary(op: Unary, a: A::Array) -> A::Array {
-        match WRONG.get() {
-            Wrong::DerivativeOfUnary(of, other) if op == of => {
-                A::moving_as(A::unary(op, a.clone()), A::unary(other, a))
-            }
-            _ => A::unary(op, a),
-        }
-    }
-    fn binary(op: Binary, mut a: A::Array, mut b: A::Array) -> A::Array {
-        match WRONG.get() {
-            Wrong::DropsAddend if op == Binary::Add => a,
-            Wrong::ForgetsFactor if op == Binary::KeepZero => a,
-            Wrong::ExchangesInPlace if directed(op) && !A::is_unique(&mut a) && A::is_unique(&mut b) => {
-                A::binary(op, b, a)
-            }
-            Wrong::ExchangesWhereUnique if directed(op) && A::is_unique(&mut a) => A::binary(op, b, a),
-            Wrong::DerivativeOfBinary(of, other) if op == of => {
-                A::moving_as(A::binary(op, a.clone(), b.clone()), A::binary(other, a, b))
-            }
-            _ => A::binary(op, a, b),
-        }
-    }
-    fn compare(op: Comparison, a: A::Array, b: A::Array) -> A::Array {
-        A::compare(op, a, b)
-    }
-    fn select(mask: A::Array, yes: A::Array, no: A::Array) -> A::Array {
-        match WRONG.get() {
-            Wrong::TurnsSelect => A::select(mask, no, yes),
-            Wrong::DerivativeOfOtherSide => {
-                A::moving_as(A::select(mask.clone(), yes.clone(), no.clone()), A::select(mask, no, yes))
-            }
-            _ => A::select(mask, yes, no),
-        }
-    }
-    fn cast(a: A::Array, dtype: DType) -> A::Array {
-        A::cast(a, dtype)
-    }
-    fn view(a: A::Array, map: &AffineMap) -> A::Array {
-        match WRONG.get() {
-            Wrong::ShiftsView => A::view(a, &shifted(map)),
-            _ => A::view(a, map),
-        }
-    }
-    fn accumulate(a: A::Array, map: &AffineMap) -> A::Array {
-        match WRONG.get() {
-            Wrong::ShiftsAccumulate => A::accumulate(a, &shifted(map)),
-            _ => A::accumulate(a, map),
-        }
-    }
-    fn reshape(a: A::Array, shape: &[usize]) -> A::Array {
-        A::reshape(a, shape)
-    }
-    fn concatenate(axis: usize, parts: Vec<A::Array>) -> A::Array {
-        A::concatenate(axis, parts)
-    }
-    fn gather(a: A::Array, indices: Vec<A::Array>) -> A::Array {
-        A::gather(a, indices)
-    }
-    fn scatter(updates: A::Array, indices: Vec<A::Array>, extents: &[usize]) -> A::Array {
-        A::scatter(updates, Self::positions(indices), extents)
-    }
-    fn scatter_set(target: A::Array, updates: A::Array, indices: Vec<A::Array>) -> A::Array {
-        A::scatter_set(target, updates, indices)
-    }
-    fn reduce(op: Reduction, a: A::Array, axes: &[usize]) -> A::Array {
+    fn bind(op: &Op, mut operands: Operands<Self>) -> A::Array {
+        let one = |op: Op, a: &A::Array| A::bind(&op, smallvec![a.clone()]);
+        let moving_as = |other: Op, operands: Operands<Self>| {
+            A::moving_as(A::bind(op, operands.clone()), A::bind(&other, operands))
+        };
         match (WRONG.get(), op) {
-            (Wrong::DerivativeOfOtherExtreme, Reduction::Max) => {
-                A::moving_as(A::reduce(op, a.clone(), axes), A::reduce(Reduction::Min, a, axes))
+            (Wrong::DerivativeOfUnary(of, other), Op::Unary(op)) if *op == of => moving_as(Op::Unary(other), operands),
+            (Wrong::DerivativeOfBinary(of, other), Op::Binary(op)) if *op == of => {
+                moving_as(Op::Binary(other), operands)
             }
-            _ => A::reduce(op, a, axes),
+            (Wrong::DerivativeOfOtherExtreme, Op::Reduce(Reduction::Max, axes)) => {
+                moving_as(Op::Reduce(Reduction::Min, axes.clone()), operands)
+            }
+            (Wrong::DerivativeOfOtherSide, Op::Select) => {
+                let other = smallvec![operands[0].clone(), operands[2].clone(), operands[1].clone()];
+                A::moving_as(A::bind(op, operands), A::bind(op, other))
+            }
+            (Wrong::DropsAddend, Op::Binary(Binary::Add)) | (Wrong::ForgetsFactor, Op::Binary(Binary::KeepZero)) => {
+                operands.remove(0)
+            }
+            (wrong, Op::Binary(directed_op)) if directed(*directed_op) => {
+                let [a, b] = &mut operands[..] else { unreachable!("two operands") };
+                let are_exchanged = match wrong {
+                    Wrong::ExchangesInPlace => !A::is_unique(a) && A::is_unique(b),
+                    Wrong::ExchangesWhereUnique => A::is_unique(a),
+                    _ => false,
+                };
+                if are_exchanged {
+                    operands.reverse();
+                }
+                A::bind(op, operands)
+            }
+            (Wrong::TurnsSelect, Op::Select) => {
+                operands.swap(1, 2);
+                A::bind(op, operands)
+            }
+            (Wrong::ShiftsView, Op::View(map)) => one(Op::View(shifted(map)), &operands[0]),
+            (Wrong::ShiftsAccumulate, Op::Accumulate(map)) => one(Op::Accumulate(shifted(map)), &operands[0]),
+            (_, Op::Scatter(_)) => {
+                let indices = Self::positions(operands.drain(1..).collect());
+                operands.extend(indices);
+                A::bind(op, operands)
+            }
+            (Wrong::TurnsContraction, Op::Contract(spec)) => {
+                let shape = A::shape(&operands[0]);
+                let is_symmetric = shape.iter().rev().eq(shape.iter());
+                let turned = Contraction { left: spec.left.iter().rev().copied().collect(), ..spec.clone() };
+                A::bind(&Op::Contract(if is_symmetric { turned } else { spec.clone() }), operands)
+            }
+            _ => A::bind(op, operands),
         }
-    }
-    fn arg_sort(order: Order, a: A::Array, axis: usize) -> A::Array {
-        A::arg_sort(order, a, axis)
-    }
-    fn arg_reduce(op: Extreme, a: A::Array, axis: usize) -> A::Array {
-        A::arg_reduce(op, a, axis)
-    }
-    fn contract(spec: &Contraction, a: A::Array, b: A::Array) -> A::Array {
-        let shape = A::shape(&a);
-        if WRONG.get() == Wrong::TurnsContraction && shape.iter().rev().eq(shape.iter()) {
-            let turned = spec.left.iter().rev().copied().collect();
-            return A::contract(&Contraction { left: turned, ..spec.clone() }, a, b);
-        }
-        A::contract(spec, a, b)
     }
     fn scatter_onto(target: A::Array, updates: A::Array, indices: Vec<A::Array>) -> A::Array {
         let indices = Self::positions(indices);
@@ -324,9 +288,6 @@ impl<A: Instance> Algebra for Mutated<A> {
         tangents: Vec<Option<A::Array>>,
     ) -> (Vec<A::Array>, Vec<Option<A::Array>>) {
         A::jvp(f, at, tangents)
-    }
-    fn mark(a: A::Array) -> A::Array {
-        A::mark(a)
     }
     fn known(a: &A::Array) -> Option<deltaray::concrete::Array> {
         A::known(a)

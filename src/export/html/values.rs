@@ -4,7 +4,7 @@ use crate::affine::AffineMap;
 use crate::algebra::Algebra;
 use crate::concrete::{Array, Concrete};
 use crate::shape::{DType, Shape, Type, Value, size};
-use crate::term::interpret::apply;
+use crate::term::interpret::apply_source;
 use crate::term::print::Line;
 use crate::term::source::{run_sweeps, stack};
 use crate::term::{Body, Build, NodeId, Op, Scan, Steps};
@@ -227,7 +227,7 @@ impl Observer {
                         self.body(line, &custom.value, args().collect(), &inner(&varying, &node.args))
                     }
                     Op::Sweeps(sweeps) => run_sweeps::<Concrete>(sweeps, args().collect()),
-                    op => vec![apply::<Concrete, Build>(op, args().collect())],
+                    op => vec![apply_source::<Concrete>(op, args().collect())],
                 };
                 values.push(value);
                 varying.push(own);
