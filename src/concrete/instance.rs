@@ -7,7 +7,7 @@ use crate::concrete::run::{self, Failure};
 use crate::concrete::sweeps::run_sweeps;
 use crate::concrete::{Array, Read, Traced, elementwise, for_pair, gather, view};
 use crate::dual::{self, Dual, DualArray, Tangent, TangentArray};
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Shape, Type, Value, copied_shape, same_shape};
 use crate::staged::{StagedArray, tracer};
 use crate::term::{Body, Branch, Op, Scan, Sweeps, infer, print};
@@ -95,6 +95,7 @@ impl Algebra for Concrete {
         call.one(run::apply(op, operands))
     }
 
+    // Elementwise operations on numbers do without the list of operands, which takes as long as they do.
     #[track_caller]
     fn unary(op: Unary, mut a: Array) -> Array {
         if a.is_traced() {
@@ -117,6 +118,25 @@ impl Algebra for Concrete {
             return call.checked(a);
         }
         call.one(elementwise::binary(op, a, b))
+    }
+
+    #[track_caller]
+    fn compare(op: Comparison, a: Array, b: Array) -> Array {
+        if a.is_traced() || b.is_traced() {
+            return Self::bind(&Op::Compare(op), smallvec![a, b]);
+        }
+        let call = Call::new(|| Op::Compare(op), &[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
+        call.one(elementwise::compare(op, a, b))
+    }
+
+    #[track_caller]
+    fn select(mask: Array, yes: Array, no: Array) -> Array {
+        if mask.is_traced() || yes.is_traced() || no.is_traced() {
+            return Self::bind(&Op::Select, smallvec![mask, yes, no]);
+        }
+        let operands = [std::slice::from_ref(&mask), std::slice::from_ref(&yes), std::slice::from_ref(&no)];
+        let call = Call::new(|| Op::Select, &operands);
+        call.one(elementwise::select(mask, yes, no))
     }
 
     #[track_caller]

@@ -10,7 +10,6 @@ use crate::concrete::{self, Array, Data};
 use crate::operation::{Binary, Comparison, Partial, Unary};
 use crate::shape::{Axes, DType, Shape, Type, Value, are_few, size};
 use crate::term::Op;
-use smallvec::SmallVec;
 
 /// How a factor meets a derivative.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,10 +96,11 @@ pub(crate) fn generic<A: Algebra>(ty: &Type) -> A::Array {
 
 /// One operation without a sub-program, by its rule.
 #[track_caller]
-pub(crate) fn apply<A: Algebra, D: Derivative<A>>(op: &Op, operands: SmallVec<[Pair<A, D>; 3]>) -> Pair<A, D> {
-    let mut operands = operands.into_iter();
+pub(crate) fn apply<A: Algebra, D: Derivative<A>>(
+    op: &Op,
+    mut operands: impl Iterator<Item = Pair<A, D>>,
+) -> Pair<A, D> {
     let mut next = || operands.next().expect("the operands of the operation");
-    let primals = |others: smallvec::IntoIter<[Pair<A, D>; 3]>| others.map(|(primal, _)| primal);
     match op {
         Op::Unary(op) => unary(*op, next()),
         Op::Binary(op) => binary(*op, next(), next()),
@@ -110,14 +110,14 @@ pub(crate) fn apply<A: Algebra, D: Derivative<A>>(op: &Op, operands: SmallVec<[P
         Op::Accumulate(map) => accumulate(next(), map),
         Op::Reshape(shape) => reshape(next(), shape),
         Op::Concatenate(axis) => concatenate(*axis, operands.collect()),
-        Op::Gather => gather(next(), primals(operands).collect()),
-        Op::Scatter(extents) => scatter(next(), primals(operands).collect(), extents),
-        Op::ScatterSet => scatter_set(next(), next(), primals(operands).collect()),
+        Op::Gather => gather(next(), operands.map(|(primal, _)| primal).collect()),
+        Op::Scatter(extents) => scatter(next(), operands.map(|(primal, _)| primal).collect(), extents),
+        Op::ScatterSet => scatter_set(next(), next(), operands.map(|(primal, _)| primal).collect()),
         Op::Reduce(op, axes) => reduce(*op, next(), axes),
         Op::Contract(spec) => contract(spec, next(), next()),
         Op::Mark => mark(next()),
         // What results in integers or truth values does not move.
-        op => (A::bind(op, primals(operands).collect()), None),
+        op => (A::bind(op, operands.map(|(primal, _)| primal).collect()), None),
     }
 }
 

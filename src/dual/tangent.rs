@@ -7,10 +7,11 @@ use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, CustomFunction, Operands, Pullback, Reduction};
 use crate::concrete::Array;
 use crate::error::Error;
-use crate::operation::Binary;
+use crate::operation::{Binary, Unary};
 use crate::shape::{DType, Shape, Type};
 use crate::staged::{StagedArray, tracer};
 use crate::term::{Body, Op, Scan, Sweeps};
+use smallvec::smallvec;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
