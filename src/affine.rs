@@ -90,6 +90,27 @@ impl Parts {
 }
 
 impl AffineMap {
+    /// The map with the same reads behind leading axes that are read as they are.
+    pub(crate) fn behind(&self, leading: &[usize]) -> AffineMap {
+        let count = leading.len();
+        let source: Shape = leading.iter().chain(self.source()).copied().collect();
+        let result: Shape = leading.iter().chain(self.result()).copied().collect();
+        let mut rows = Vec::with_capacity(source.len());
+        let mut offset: SmallVec<[i64; 4]> = SmallVec::from_elem(0, count);
+        for axis in 0..count {
+            let mut row = SmallVec::from_elem(0, result.len());
+            row[axis] = 1;
+            rows.push(row);
+        }
+        for axis in 0..self.source().len() {
+            let mut row: SmallVec<[i64; 4]> = SmallVec::from_elem(0, count);
+            row.extend_from_slice(self.row(axis));
+            rows.push(row);
+            offset.push(self.offset(axis));
+        }
+        AffineMap::new(&source, &result, &rows, &offset)
+    }
+
     /// How far a map may read beyond its source. A step further than the last, in bytes, is a number of 64 bits too.
     pub const REACH: i64 = 1 << 58;
 

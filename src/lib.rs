@@ -122,6 +122,7 @@ pub mod slices;
 pub(crate) mod source;
 pub mod sparse;
 pub mod staged;
+pub(crate) mod structural;
 pub mod tensor;
 pub mod term;
 pub mod vectorise;

@@ -164,14 +164,12 @@ fn description(op: &Op) -> String {
         Op::Constant(array) => elements(array),
         Op::Unary(unary) => unary.parameter().map_or(name.clone(), |parameter| format!("{name} {parameter}")),
         Op::View(map) | Op::Accumulate(map) => format!("{name}\n{map}"),
-        Op::Concatenate(axis) | Op::ArgReduce(_, axis) | Op::ArgSort(_, axis) => format!("{name}[{axis}]"),
-        Op::Reduce(_, axes) => format!("{name}{:?}", &axes[..]),
         Op::Contract(spec) => {
             let letters = |labels: &[u8]| labels.iter().map(|&label| format!("i{label}")).collect::<Vec<_>>().join(" ");
             format!("{name}\n{}, {} -> {}", letters(&spec.left), letters(&spec.right), letters(&spec.result))
         }
         Op::Output(position) => format!("{name} {position}"),
-        _ => name,
+        op => print::head(op),
     }
 }
 

@@ -106,8 +106,9 @@ pub(crate) fn class(body: &Body, node: &Node) -> Class {
         Op::Branch(_) => Class::Branch,
         Op::Sweeps(_) => Class::Sweeps,
         Op::Output(_) => Class::Output,
-        Op::ArgReduce(..) | Op::ArgSort(..) | Op::Custom(_) => Class::Call,
         Op::Extra(never) => match *never {},
+        // Routines, and functions with rules of their own.
+        _ => Class::Call,
     }
 }
 

@@ -4,6 +4,7 @@ use super::Simplifier;
 use crate::affine::AffineMap;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{DType, Type, Value, strides};
+use crate::structural::{Interval, hull};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use smallvec::SmallVec;
 
@@ -128,7 +129,6 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
                 elements.fold((i64::MAX, i64::MIN), |(low, high), x| (low.min(x), high.max(x)))
             }
         },
-        Op::Iota(n) => (0, last(*n)),
         Op::Unary(op) if integral => {
             let (low, high) = of(0);
             match op {
@@ -145,7 +145,6 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
         Op::Compare(op) if integral => {
             decided(*op, of(0), of(1)).map_or(unknown, |known| (i64::from(known), i64::from(known)))
         }
-        Op::Select if integral => hull(args[1].interval, args[2].interval),
         Op::Cast(dtype) if integral && own.dtype != DType::Bool => {
             let range = full_range(*dtype);
             (args[0].interval.0.clamp(range.0, range.1), args[0].interval.1.clamp(range.0, range.1))
@@ -158,25 +157,14 @@ fn derive_interval<'a>(node: &Node, args: &[&Fact], integral: bool, ty: &impl Fn
             };
             if map.is_inside() { read } else { hull(read, (0, 0)) }
         }
-        Op::Gather => {
-            let inside = node.args[1..]
-                .iter()
-                .zip(&args[1..])
-                .zip(&ty(node.args[0]).shape)
-                .all(|((_, index), &extent)| index.interval.0 >= 0 && (index.interval.1 as i128) < extent as i128);
-            if inside { args[0].interval } else { hull(args[0].interval, (0, 0)) }
+        // A choice between floats.
+        Op::Select if !integral => unknown,
+        op => {
+            let operands: SmallVec<[(&Type, Interval); 3]> =
+                node.args.iter().zip(args).map(|(&arg, fact)| (ty(arg), fact.interval)).collect();
+            op.ask(|operation| operation.interval(&operands)).flatten().unwrap_or(unknown)
         }
-        Op::Reshape(_) | Op::Alias | Op::Mark => args[0].interval,
-        Op::ScatterSet => hull(args[0].interval, args[1].interval),
-        Op::Concatenate(_) => args.iter().map(|fact| fact.interval).reduce(hull).unwrap_or(unknown),
-        Op::ArgReduce(_, axis) | Op::ArgSort(_, axis) => (0, last(ty(node.args[0]).shape[*axis])),
-        _ => unknown,
     }
-}
-
-/// The last position of an axis, or as far as can be counted.
-fn last(extent: usize) -> i64 {
-    i64::try_from(extent.saturating_sub(1)).unwrap_or(i64::MAX)
 }
 
 /// The interval of what a view reads inside of an array of this form and interval.
@@ -242,10 +230,6 @@ pub(super) fn decided(op: Comparison, (a, b): (i128, i128), (c, d): (i128, i128)
 
 fn decide(yes: bool, no: bool) -> Option<bool> {
     if yes { Some(true) } else { no.then_some(false) }
-}
-
-fn hull(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
-    (a.0.min(b.0), a.1.max(b.1))
 }
 
 /// Constants up to this size are looked at for an affine form.

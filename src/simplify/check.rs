@@ -5,6 +5,7 @@ use crate::concrete::{Array, Concrete, Scalar};
 use crate::shape::{DType, Type, Value};
 use crate::term::interpret::interpret;
 use crate::term::{Body, Graph, NodeId, Op};
+use std::borrow::Cow;
 
 /// Programs of a few nodes.
 pub(super) fn program(parameters: &[Type], build: impl FnOnce(&mut Graph) -> Vec<NodeId>) -> Body {
@@ -104,36 +105,19 @@ fn checked_in(body: &Body, rounds: u64) -> Body {
 
 /// The operations after the parameters.
 pub(super) fn operations(body: &Body) -> Vec<&'static str> {
-    body.nodes[body.arity()..]
-        .iter()
-        .map(|node| match &node.op {
-            Op::Constant(_) => "constant",
-            Op::Iota(_) => "iota",
-            Op::Unary(op) => op.name(),
-            Op::Binary(op) => op.name(),
-            Op::Compare(op) => op.name(),
-            Op::Select => "select",
-            Op::Cast(_) => "cast",
-            Op::View(_) => "view",
-            Op::Accumulate(_) => "accumulate",
-            Op::Reshape(_) => "reshape",
-            Op::Concatenate(_) => "concatenate",
-            Op::Gather => "gather",
-            Op::Scatter(_) => "scatter",
-            Op::ScatterSet => "scatter_set",
-            Op::Reduce(..) => "reduce",
-            Op::ArgReduce(..) => "arg_reduce",
-            Op::ArgSort(..) => "arg_sort",
-            Op::Contract(_) => "contract",
-            Op::Scan(_) => "scan",
-            Op::Branch(_) => "branch",
-            Op::Custom(_) => "custom",
-            Op::Sweeps(_) => "sweeps",
-            Op::Output(_) => "output",
-            Op::Mark => "mark",
-            Op::Alias => "alias",
-            Op::Parameter(_) => "parameter",
-            Op::Extra(never) => match *never {},
-        })
-        .collect()
+    let name = |op: &Op| match op {
+        Op::Constant(_) => "constant",
+        Op::Output(_) => "output",
+        Op::Scan(_) => "scan",
+        Op::Branch(_) => "branch",
+        Op::Sweeps(_) => "sweeps",
+        Op::Custom(_) => "custom",
+        Op::Reduce(..) => "reduce",
+        Op::ArgReduce(..) => "arg_reduce",
+        op => match op.ask(|operation| operation.name()) {
+            Some(Cow::Borrowed(name)) => name,
+            _ => "view",
+        },
+    };
+    body.nodes[body.arity()..].iter().map(|node| name(&node.op)).collect()
 }

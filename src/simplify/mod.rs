@@ -75,8 +75,8 @@ fn tables(op: &Op) -> &'static [Rules] {
         Op::ArgReduce(..) => &[reductions::RULES, contract::RULES],
         Op::Contract(_) => &[scatters::RULES, contract::RULES],
         Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_) | Op::Output(_) => &[loops::RULES],
-        Op::Parameter(_) | Op::Constant(_) | Op::Iota(_) | Op::Alias | Op::ArgSort(..) => &[],
         Op::Extra(never) => match *never {},
+        _ => &[],
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a program costs, counted from its types alone.
 
-use crate::affine::AffineMap;
 use crate::shape::Type;
 use crate::term::op::{Extension, Op};
 use crate::term::sweeps::Steps;
 use crate::term::{Body, Node};
+use smallvec::SmallVec;
 
 /// Counts of work. Nested bodies count as often as they run; of a conditional, both sides count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -22,21 +22,27 @@ pub struct Cost {
     pub depth: u128,
 }
 
-/// The depth of a sum of so many terms.
-fn levels(terms: usize) -> u128 {
-    u128::from(usize::BITS - terms.saturating_sub(1).leading_zeros()) + 1
-}
+impl Cost {
+    /// That of a result of this type which is stored, one operation deep.
+    pub(crate) fn stored(result: &Type) -> Cost {
+        let elements = result.size() as u128;
+        Cost { float_operations: 0, elements, largest: elements, depth: 1 }
+    }
 
-/// How many elements an accumulation may add at one position.
-fn most_at_one_position(map: &AffineMap) -> usize {
-    let ignored = map.ignored();
-    let columns: Vec<usize> = (0..map.result().len()).filter(|column| !ignored.contains(column)).collect();
-    // Where every row moves with one column alone, different positions are written to different ones.
-    let moving = |row: usize| columns.iter().filter(|&&column| map.coefficient(row, column) != 0).count();
-    let alone = (0..map.source().len()).all(|row| moving(row) <= 1);
-    let written = if alone { &ignored[..] } else { &[] };
-    let extents = map.result().iter().enumerate().filter(|(column, _)| !alone || written.contains(column));
-    extents.fold(1usize, |product, (_, &extent)| product.saturating_mul(extent))
+    /// The same, so many operations deep.
+    pub(crate) fn with_depth(self, depth: u128) -> Cost {
+        Cost { depth, ..self }
+    }
+
+    /// The same with an operation for each element of an array of floats.
+    pub(crate) fn with_operations_of(self, ty: &Type) -> Cost {
+        Cost { float_operations: if ty.dtype.is_float() { ty.size() as u128 } else { 0 }, ..self }
+    }
+
+    /// The same, as deep as a sum of so many terms.
+    pub(crate) fn with_sum_of(self, terms: usize) -> Cost {
+        self.with_depth(u128::from(usize::BITS - terms.saturating_sub(1).leading_zeros()) + 1)
+    }
 }
 
 impl<X: Extension> Body<X> {
@@ -58,14 +64,7 @@ impl<X: Extension> Body<X> {
 
     /// What one run of a node costs.
     pub(crate) fn node_cost(&self, node: &Node<X>) -> Cost {
-        let float = |ty: &Type| if ty.dtype.is_float() { ty.size() as u128 } else { 0 };
-        let operand = |position: usize| self.node(node.args[position]).ty();
         let stored = || node.types.iter().map(|ty| ty.size() as u128).fold(0, u128::saturating_add);
-        let plain = |float_operations: u128| {
-            let elements = stored();
-            Cost { float_operations, elements, largest: elements, depth: 1 }
-        };
-        let deep = |cost: Cost, depth: u128| Cost { depth, ..cost };
         let repeated = |body: Cost, times: u128| Cost {
             float_operations: body.float_operations.saturating_mul(times),
             elements: body.elements.saturating_mul(times),
@@ -73,33 +72,7 @@ impl<X: Extension> Body<X> {
             depth: body.depth.saturating_mul(times),
         };
         match &node.op {
-            Op::Parameter(_) | Op::Constant(_) | Op::Output(_) | Op::Alias | Op::Mark => Cost::default(),
-            // A view that repeats its source is stored only by engines that do not fuse it; others are not counted at all.
-            Op::View(_) | Op::Reshape(_) => Cost::default(),
-            Op::Iota(_) | Op::Cast(_) => deep(plain(0), 0),
-            Op::Select | Op::Concatenate(_) | Op::Gather | Op::ScatterSet => plain(0),
-            Op::Unary(_) | Op::Binary(_) => plain(float(node.ty())),
-            Op::Compare(_) => plain(float(operand(0))),
-            Op::Accumulate(map) => deep(plain(float(operand(0))), levels(most_at_one_position(map))),
-            Op::Scatter(_) => deep(plain(float(operand(0))), levels(self.node(node.args[1]).ty().size())),
-            Op::Reduce(_, axes) => {
-                let terms = axes.iter().fold(1usize, |terms, &axis| terms.saturating_mul(operand(0).shape[axis]));
-                deep(plain(float(operand(0))), levels(terms))
-            }
-            Op::ArgReduce(_, axis) | Op::ArgSort(_, axis) => {
-                deep(plain(float(operand(0))), levels(operand(0).shape[*axis]))
-            }
-            Op::Contract(spec) => {
-                let (left, right) = (operand(0), operand(1));
-                let mut terms = float(node.ty());
-                let mut summed = 1usize;
-                for &label in spec.left.iter().filter(|label| !spec.result.contains(label)) {
-                    let extent = spec.extent(label, &left.shape, &right.shape);
-                    terms = terms.saturating_mul(extent as u128);
-                    summed = summed.saturating_mul(extent);
-                }
-                deep(plain(terms.saturating_mul(2)), levels(summed))
-            }
+            Op::Parameter(_) | Op::Constant(_) | Op::Output(_) => Cost::default(),
             Op::Scan(scan) => {
                 let body = scan.body.cost();
                 let mut cost = repeated(body, scan.length as u128);
@@ -150,6 +123,10 @@ impl<X: Extension> Body<X> {
                 cost.elements = cost.elements.saturating_add(stored());
                 cost.largest = cost.largest.max(stored());
                 cost
+            }
+            op => {
+                let operands: SmallVec<[&Type; 3]> = node.args.iter().map(|&arg| self.node(arg).ty()).collect();
+                op.ask(|operation| operation.cost(&operands, node.ty())).expect("an operation without a sub-program")
             }
         }
     }

@@ -105,25 +105,9 @@ fn union(a: &[usize], b: &[usize]) -> Axes {
     all
 }
 
-/// The map with the same reads behind leading axes that are read as they are.
-fn behind(leading: &[usize], map: &AffineMap) -> AffineMap {
-    let count = leading.len();
-    let source: Shape = leading.iter().chain(map.source()).copied().collect();
-    let result: Shape = leading.iter().chain(map.result()).copied().collect();
-    let mut rows = Vec::with_capacity(source.len());
-    let mut offset: SmallVec<[i64; 4]> = SmallVec::from_elem(0, count);
-    for axis in 0..count {
-        let mut row = SmallVec::from_elem(0, result.len());
-        row[axis] = 1;
-        rows.push(row);
-    }
-    for axis in 0..map.source().len() {
-        let mut row: SmallVec<[i64; 4]> = SmallVec::from_elem(0, count);
-        row.extend_from_slice(map.row(axis));
-        rows.push(row);
-        offset.push(map.offset(axis));
-    }
-    AffineMap::new(&source, &result, &rows, &offset)
+/// The build variables that some of these depend on.
+fn all_axes(args: &[Lifted]) -> Axes {
+    args.iter().fold(Axes::new(), |axes, arg| union(&axes, &arg.axes))
 }
 
 impl Lifter<'_> {
@@ -221,21 +205,8 @@ impl Lifter<'_> {
             }
         }
         let op = match &node.op {
-            Op::Constant(array) => Op::Constant(array.clone()),
-            Op::Iota(n) => Op::Iota(*n),
-            Op::Unary(op) => Op::Unary(*op),
-            Op::Binary(op) => Op::Binary(*op),
-            Op::Compare(op) => Op::Compare(*op),
-            Op::Select => Op::Select,
-            Op::Cast(dtype) => Op::Cast(*dtype),
-            Op::View(map) => Op::View(map.clone()),
-            Op::Accumulate(map) => Op::Accumulate(map.clone()),
-            Op::Reshape(shape) => Op::Reshape(shape.clone()),
-            Op::Concatenate(axis) => Op::Concatenate(*axis),
-            Op::Reduce(reduction, axes) => Op::Reduce(*reduction, axes.clone()),
-            Op::Contract(spec) => Op::Contract(spec.clone()),
-            Op::Mark => Op::Mark,
-            _ => return None,
+            Op::Alias | Op::Output(_) => return None,
+            op => op.in_form()?,
         };
         Some(self.graph.add(op, &args))
     }
@@ -244,44 +215,18 @@ impl Lifter<'_> {
     fn node(&mut self, op: &Op<Build>, args: &[Lifted]) -> Lifted {
         match op {
             Op::Constant(array) => self.leaf(Op::Constant(array.clone())),
-            Op::Iota(n) => self.leaf(Op::Iota(*n)),
-            Op::Unary(op) => self.aligned(Op::Unary(*op), args),
-            Op::Binary(op) => self.aligned(Op::Binary(*op), args),
-            Op::Compare(op) => self.aligned(Op::Compare(*op), args),
-            Op::Select => self.aligned(Op::Select, args),
-            Op::Cast(dtype) => self.aligned(Op::Cast(*dtype), args),
-            Op::Mark => self.aligned(Op::Mark, args),
             Op::Alias => args[0].clone(),
-            Op::View(map) => {
-                let map = behind(&self.extents_of(&args[0].axes), map);
-                self.aligned(Op::View(map), args)
-            }
-            Op::Accumulate(map) => {
-                let map = behind(&self.extents_of(&args[0].axes), map);
-                self.aligned(Op::Accumulate(map), args)
-            }
-            Op::Reshape(shape) => {
-                let mut batched = self.extents_of(&args[0].axes);
-                batched.extend_from_slice(shape);
-                self.aligned(Op::Reshape(batched), args)
-            }
-            Op::Concatenate(axis) => {
-                let leading = args.iter().fold(Axes::new(), |axes, arg| union(&axes, &arg.axes)).len();
-                self.aligned(Op::Concatenate(axis + leading), args)
-            }
-            Op::Reduce(reduction, axes) => {
-                let leading = args[0].axes.len();
-                self.aligned(Op::Reduce(*reduction, axes.iter().map(|axis| axis + leading).collect()), args)
-            }
-            Op::ArgReduce(extreme, axis) => self.aligned(Op::ArgReduce(*extreme, axis + args[0].axes.len()), args),
-            Op::ArgSort(order, axis) => self.aligned(Op::ArgSort(*order, axis + args[0].axes.len()), args),
             Op::Gather => self.gather(&args[0], &args[1..]),
             Op::Scatter(extents) => self.scatter(&args[0], &args[1..], extents),
             Op::ScatterSet => self.scatter_set(&args[0], &args[1], &args[2..]),
             Op::Contract(spec) => self.contract(spec, &args[0], &args[1]),
             Op::Extra(build) => self.build(build, args),
-            Op::Parameter(_) | Op::Output(_) | Op::Scan(_) | Op::Branch(_) | Op::Sweeps(_) | Op::Custom(_) => {
-                unreachable!("handled by the caller")
+            op => {
+                let batch = self.extents_of(&all_axes(args));
+                match op.ask(|operation| operation.batched(&batch)).flatten() {
+                    Some(op) => self.aligned(op, args),
+                    None => unreachable!("handled by the caller, or above"),
+                }
             }
         }
     }
@@ -292,7 +237,7 @@ impl Lifter<'_> {
 
     /// An operation that acts alike on every element of the batch, once its operands have the same axes.
     fn aligned(&mut self, op: Op, args: &[Lifted]) -> Lifted {
-        let axes = args.iter().fold(Axes::new(), |axes, arg| union(&axes, &arg.axes));
+        let axes = all_axes(args);
         let operands: SmallVec<[NodeId; 3]> = args.iter().map(|arg| self.align(arg, &axes)).collect();
         Lifted { node: self.graph.add(op, &operands), axes }
     }

@@ -5,10 +5,11 @@ use super::reader::{Form, Read, Reader};
 use super::tokens::{Kind, Problem};
 use super::view::{self, is_view};
 use crate::affine::AffineMap;
-use crate::algebra::{Contraction, Extreme, Label, Order, Reduction};
+use crate::algebra::{Contraction, Label};
 use crate::concrete::Array;
 use crate::operation::{BINARY_ROWS, Binary, Comparison, UNARY_ROWS, Unary};
 use crate::shape::{DType, Shape};
+use crate::structural;
 use crate::term::{NodeId, Op};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -194,20 +195,10 @@ impl<'t, X: Form> Reader<'t, X> {
             "contract" => return self.contract(place),
             "concatenate" => return self.concatenate(place),
             "powi" | "polygamma" => self.unary_of_a_number(word)?,
-            "cast" => Op::Cast(self.dtype()?),
-            "reshape" => Op::Reshape(self.shape()?),
-            "alias" => Op::Alias,
-            "mark" => Op::Mark,
-            "sum" => Op::Reduce(Reduction::Sum, self.axes()?),
-            "max" => Op::Reduce(Reduction::Max, self.axes()?),
-            "min" => Op::Reduce(Reduction::Min, self.axes()?),
-            "argmax" => Op::ArgReduce(Extreme::Max, self.axis()?),
-            "argmin" => Op::ArgReduce(Extreme::Min, self.axis()?),
-            "argsort" => Op::ArgSort(Order::Ascending, self.axis()?),
-            "argsort_descending" => Op::ArgSort(Order::Descending, self.axis()?),
-            _ => match unary(word) {
-                Some(op) => Op::Unary(op),
-                None => return Err(Problem::new(format!("expected an expression, found `{word}`"), place)),
+            _ => match (structural::read(word, self), unary(word)) {
+                (Some(op), _) => op?,
+                (None, Some(op)) => Op::Unary(op),
+                (None, None) => return Err(Problem::new(format!("expected an expression, found `{word}`"), place)),
             },
         };
         let term = self.atom()?;

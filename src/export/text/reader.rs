@@ -5,7 +5,8 @@ use super::tokens::{Kind, Problem, Token};
 use crate::concrete::Array;
 pub(super) use crate::export::form::Form;
 use crate::export::limits::Limits;
-use crate::shape::{DType, Shape, Type};
+use crate::shape::{Axes, DType, Shape, Type};
+use crate::structural::Attributes;
 use crate::term::print::{DTYPES, is_keyword};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -253,5 +254,21 @@ impl<'t, X: Form> Reader<'t, X> {
         let (name, place) = self.name()?;
         self.symbol(":")?;
         Ok((name, self.ty()?, place))
+    }
+}
+
+impl<X: Form> Attributes for Reader<'_, X> {
+    type Problem = Problem;
+    fn axis(&mut self) -> Read<usize> {
+        Reader::axis(self)
+    }
+    fn axes(&mut self) -> Read<Axes> {
+        Reader::axes(self)
+    }
+    fn shape(&mut self) -> Read<Shape> {
+        Reader::shape(self)
+    }
+    fn dtype(&mut self) -> Read<DType> {
+        Reader::dtype(self)
     }
 }

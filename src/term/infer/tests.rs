@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::affine::AffineMap;
-use crate::algebra::Contraction;
+use crate::algebra::{Contraction, Extreme, Reduction};
 use crate::concrete::Array;
 use crate::operation::{BINARY_ROWS, Binary, Comparison, UNARY_ROWS, Unary};
 use crate::shape::Value;

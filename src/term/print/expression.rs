@@ -2,7 +2,8 @@
 
 use super::literal::{self, Spelling};
 use super::view_names::{self, ViewName};
-use crate::algebra::{Contraction, Extreme, Label, Order};
+use crate::affine::AffineMap;
+use crate::algebra::{Contraction, Label};
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::{Type, Value};
 use crate::term::op::Op;
@@ -173,7 +174,7 @@ fn label_letter(n: usize) -> char {
 }
 
 /// `"ij,jk->ik"`: labels as letters, in order of appearance.
-fn contraction_labels(spec: &Contraction) -> String {
+pub(crate) fn contraction_labels(spec: &Contraction) -> String {
     let mut seen: Vec<Label> = Vec::new();
     let mut letters = |labels: &[Label]| -> String {
         let mut text = String::new();
@@ -213,69 +214,43 @@ fn mapped(head: &str, shape: &[usize], map: &crate::affine::AffineMap, operand: 
 
 /// The word that an operation is printed with; that of a view or gather that prints as an index is `at`.
 pub(crate) fn name<X>(op: &Op<X>) -> String {
-    let word = |head: &str| head.split('[').next().unwrap_or(head).to_string();
     match op {
         Op::Parameter(_) => "parameter".into(),
         Op::Constant(_) => "constant".into(),
-        Op::Iota(_) => "iota".into(),
-        Op::Unary(op) => op.name().into(),
-        Op::Binary(op) => op.name().into(),
-        Op::Compare(op) => op.name().into(),
-        Op::Select => "select".into(),
-        Op::Cast(_) => "cast".into(),
-        Op::View(map) => match view_names::recognise(map) {
-            ViewName::Applied(head) => word(&head),
-            ViewName::Index(_) => "at".into(),
-            ViewName::General => "view".into(),
-        },
-        Op::Accumulate(_) => "accumulate".into(),
-        Op::Reshape(_) => "reshape".into(),
-        Op::Concatenate(_) => "concatenate".into(),
-        Op::Gather => "gather".into(),
-        Op::Scatter(_) => "scatter".into(),
-        Op::ScatterSet => "scatter_set".into(),
-        Op::Reduce(reduction, _) => reduction.name().into(),
-        Op::ArgReduce(extreme, _) => extreme_name(*extreme).into(),
-        Op::ArgSort(order, _) => order_name(*order).into(),
-        Op::Contract(_) => "contract".into(),
         Op::Scan(_) => "scan".into(),
         Op::Branch(_) => "branch".into(),
         Op::Custom(_) => "custom".into(),
         Op::Sweeps(_) => "sweeps".into(),
         Op::Output(_) => "output".into(),
-        Op::Alias => "alias".into(),
-        Op::Mark => "mark".into(),
         Op::Extra(_) => "build".into(),
+        op => op.ask(|operation| operation.name().into_owned()).expect("an operation without a sub-program"),
     }
 }
 
-fn extreme_name(extreme: Extreme) -> &'static str {
-    match extreme {
-        Extreme::Max => "argmax",
-        Extreme::Min => "argmin",
+/// The name of a view, by what it does.
+pub(crate) fn view_name(map: &AffineMap) -> String {
+    match view_names::recognise(map) {
+        ViewName::Applied(head) => head.split('[').next().unwrap_or(&head).to_string(),
+        ViewName::Index(_) => "at".into(),
+        ViewName::General => "view".into(),
     }
 }
 
-fn order_name(order: Order) -> &'static str {
-    match order {
-        Order::Ascending => "argsort",
-        Order::Descending => "argsort_descending",
-    }
+/// The name of an operation, and what it does beside its operands.
+pub(crate) fn head<X>(op: &Op<X>) -> String {
+    let head = op.ask(|operation| format!("{}{}", operation.name(), operation.attributes()));
+    head.unwrap_or_else(|| name(op))
 }
 
 /// An operation that is neither a parameter nor a constant and has no body.
 pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
     match op {
-        Op::Iota(n) => apply(&format!("iota {n}"), operands),
         Op::Unary(op) => unary(*op, operands),
         Op::Binary(op) => binary(*op, operands),
         Op::Compare(op) => compare(*op, operands),
         Op::Select => call("select", elementwise(operands, 1..3)),
-        Op::Cast(dtype) => apply(&format!("cast {dtype}"), operands),
         Op::View(map) => view(map, &operands[0].expression),
         Op::Accumulate(map) => mapped("accumulate", map.source(), map, &operands[0].expression),
-        Op::Reshape(shape) => apply(&format!("reshape {:?}", &shape[..]), operands),
-        Op::Concatenate(axis) => apply(&format!("concatenate[{axis}]"), operands),
         Op::Gather => {
             let (array, indices) = (&operands[0].expression, &operands[1..]);
             let (text, depth) = listed(indices);
@@ -302,12 +277,6 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
             let depth = depth.max(target.depth_at(Level::Atom)).max(updates.depth_at(Level::Atom));
             Expression::new(text, Level::Application, depth)
         }
-        Op::Reduce(reduction, axes) => apply(&format!("{}{:?}", reduction.name(), &axes[..]), operands),
-        Op::ArgReduce(extreme, axis) => apply(&format!("{}[{axis}]", extreme_name(*extreme)), operands),
-        Op::ArgSort(order, axis) => apply(&format!("{}[{axis}]", order_name(*order)), operands),
-        Op::Contract(spec) => apply(&format!("contract \"{}\"", contraction_labels(spec)), operands),
-        Op::Alias => apply("alias", operands),
-        Op::Mark => apply("mark", operands),
         Op::Parameter(_)
         | Op::Constant(_)
         | Op::Output(_)
@@ -316,5 +285,6 @@ pub(super) fn operation<X>(op: &Op<X>, operands: &[Operand<'_>]) -> Expression {
         | Op::Sweeps(_)
         | Op::Custom(_)
         | Op::Extra(_) => unreachable!("written by the writer of bodies"),
+        op => apply(&head(op), operands),
     }
 }

@@ -12,7 +12,7 @@ mod names;
 mod view_names;
 mod writer;
 
-pub(crate) use expression::name;
+pub(crate) use expression::{contraction_labels, head, name, view_name};
 pub(crate) use listing::{Line, Piece};
 pub(crate) use names::{DTYPES, is_keyword};
 pub(crate) use view_names::parts;

@@ -57,8 +57,8 @@ fn repeats(map: &AffineMap) -> Option<bool> {
 fn admits_nothing(node: &Node) -> bool {
     match &node.op {
         Op::Constant(array) => array.uniform().is_none(),
-        Op::Parameter(_) | Op::Accumulate(_) | Op::Scatter(_) | Op::ScatterSet | Op::ArgSort(..) => true,
-        _ => false,
+        Op::Parameter(_) => true,
+        op => op.ask(|operation| !operation.admits_reads()).unwrap_or(false),
     }
 }
 
