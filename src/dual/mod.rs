@@ -98,7 +98,7 @@ macro_rules! delegate {
             }
             rules::apply::<A, $rules>(op, operands.into_iter().map(Into::into)).into()
         }
-        // What numbers are computed with does without the list of operands, which takes a quarter of the time.
+        // Arithmetic on numbers skips the list of operands, which would take a quarter of the time.
         #[track_caller]
         fn unary(op: Unary, a: Self::Array) -> Self::Array {
             match A::node(&a.primal) {

@@ -116,7 +116,7 @@ pub(crate) fn apply<A: Algebra, D: Derivative<A>>(
         Op::Reduce(op, axes) => reduce(*op, next(), axes),
         Op::Contract(spec) => contract(spec, next(), next()),
         Op::Mark => mark(next()),
-        // What results in integers or truth values does not move.
+        // Integers and truth values have no derivative.
         op => (A::bind(op, operands.map(|(primal, _)| primal).collect()), None),
     }
 }

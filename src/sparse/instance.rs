@@ -183,7 +183,7 @@ fn several(results: Result<Vec<SparsityArray>, Failure>) -> Vec<SparsityArray> {
     }
 }
 
-/// What the result of an operation depends on, of which not all operands are known.
+/// The columns that the result of an operation depends on, where not all operands are known.
 fn dependent(op: &Op, operands: &[SparsityArray]) -> SparsityArray {
     let a = &operands[0];
     let with = |ty: Type, columns: Sets| SparsityArray::dependent(ty, columns);
@@ -245,7 +245,7 @@ impl Algebra for Sparsity {
     }
     #[track_caller]
     fn bind(op: &Op, operands: Operands<Sparsity>) -> SparsityArray {
-        // What is computed of known arrays is known.
+        // A result of known arrays is known.
         let elements: Option<Operands<Concrete>> = operands.iter().map(|operand| operand.known.clone()).collect();
         match elements {
             Some(elements) => SparsityArray::known(Concrete::bind(op, elements)),

@@ -1,4 +1,4 @@
-//! What passes ask of operations without sub-programs. Each has a file, or a row of the elementwise table.
+//! Facts about operations without sub-programs, for all passes. Each operation has a file, or a row of the elementwise table.
 //!
 //! An operation's file says what it is called and how it is printed and read again, its shape rule, what it costs, between which
 //! numbers its elements are, and what it becomes for every element of a `build`. Its meaning on plain arrays stands in
@@ -39,12 +39,12 @@ pub(crate) fn last(extent: usize) -> i64 {
     i64::try_from(extent.saturating_sub(1)).unwrap_or(i64::MAX)
 }
 
-/// What passes ask of an operation.
+/// The facts about an operation that passes ask for.
 pub(crate) trait Structural {
-    /// What it is called.
+    /// The name in printed programs and messages.
     fn name(&self) -> Cow<'static, str>;
 
-    /// What it does beside its operands, as it is printed behind the name.
+    /// The attributes as they are printed behind the name: axes, a shape, an element type.
     fn attributes(&self) -> String {
         String::new()
     }
@@ -56,7 +56,7 @@ pub(crate) trait Structural {
     /// A sentence that says which operands do not fit.
     fn output(&self, operands: &[&Type]) -> Result<Type, String>;
 
-    /// What one run costs.
+    /// The cost of one run.
     fn cost(&self, operands: &[&Type], result: &Type) -> Cost;
 
     /// Between which numbers integers of the result are, given operands and between which their elements are; `None` where that

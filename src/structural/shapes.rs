@@ -1,4 +1,4 @@
-//! What shape rules look at.
+//! Checks that several shape rules make.
 
 use crate::shape::{DType, Shape, Type};
 
