@@ -122,7 +122,7 @@ impl Rewriter<'_> {
             Expr::Path(_) => self.path(expression, position),
             Expr::Field(field) => {
                 let inner = if position == Position::Place { Position::Place } else { Position::Receiver };
-                let is_kept = self.is_field_kept(field);
+                let is_kept = position == Position::Value && self.is_field_kept(field);
                 self.rewrite(&mut field.base, inner);
                 self.part(expression, position, is_kept);
             }

@@ -99,7 +99,7 @@ impl Rewriter<'_> {
         let place = changing && matches!(&*call.receiver, Expr::Index(_) | Expr::Field(_));
         let gives_elements = self.refers(&call.receiver);
         // The receiver may be borrowed while arguments are computed.
-        let receiver = Uses::of_expression(&call.receiver);
+        let receiver = Uses::beside(&call.receiver, &call.args);
         let mut later = Uses::default();
         call.args.iter().for_each(|argument| later.add(&Uses::of_expression(argument)));
         self.scopes.push_later(Some(later));

@@ -65,7 +65,6 @@ impl Rewriter<'_> {
     }
 
     pub fn binary(&mut self, expression: &mut Expr) {
-        let span = expression.span();
         let Expr::Binary(binary) = expression else { return };
         if assigns(&binary.op) {
             return self.operator_assignment(expression);
@@ -87,7 +86,8 @@ impl Rewriter<'_> {
                 }
                 self.beside(&mut binary.left, &mut binary.right);
                 // The left operand may be borrowed while the right one is computed.
-                let (left, right) = (Uses::of_expression(&binary.left), Uses::of_expression(&binary.right));
+                let left = Uses::beside(&binary.left, [&*binary.right]);
+                let right = Uses::beside(&binary.right, [&*binary.left]);
                 for (operand, other) in [(&mut binary.left, right), (&mut binary.right, left)] {
                     self.scopes.push_later(Some(other));
                     self.rewrite(operand, Position::Operand);
@@ -99,7 +99,8 @@ impl Rewriter<'_> {
         if is_literal(&binary.left) && is_literal(&binary.right) {
             return;
         }
-        let op = binary.op.span();
+        // The span of all goes through all of it, which in a chain of sums would be done for each.
+        let (span, op) = (binary.span(), binary.op.span());
         self.rewrite(&mut binary.left, Position::Reference);
         self.rewrite(&mut binary.right, Position::Reference);
         // A literal at the right takes its type from what is compared with it.

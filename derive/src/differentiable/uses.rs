@@ -42,15 +42,28 @@ impl Uses {
     }
 
     /// For each of expressions that are evaluated one after the other, the uses of those after it.
-    pub fn after_each<'a>(expressions: impl DoubleEndedIterator<Item = &'a Expr>) -> Vec<Uses> {
+    pub fn after_each<'a>(expressions: impl Iterator<Item = &'a Expr>) -> Vec<Uses> {
+        let expressions: Vec<&Expr> = expressions.collect();
         let mut uses = Uses::default();
         let mut after: Vec<Uses> = Vec::new();
-        for expression in expressions.rev() {
+        for (at, expression) in expressions.into_iter().enumerate().rev() {
             after.push(uses.clone());
-            uses.visit_expr(expression);
+            // Nothing comes before the first: calls in calls are gone through once.
+            if at > 0 {
+                uses.visit_expr(expression);
+            }
         }
         after.reverse();
         after
+    }
+
+    /// The uses of an expression that matter while others are rewritten: none where nothing in them is moved, so that going through
+    /// long chains of operators stays linear.
+    pub fn beside<'a>(expression: &Expr, others: impl IntoIterator<Item = &'a Expr>) -> Uses {
+        match others.into_iter().all(is_simple) {
+            true => Uses::default(),
+            false => Uses::of_expression(expression),
+        }
     }
 
     /// Uses of variables as wholes.
@@ -76,6 +89,22 @@ impl Uses {
     /// Whether a variable is used as a whole, or this field of it.
     pub fn has_field(&self, name: &Ident, member: &Member) -> bool {
         self.whole.contains(name) || self.fields.contains(&(name.clone(), text(member)))
+    }
+}
+
+/// Whether nothing in an expression is moved: a variable, a literal, and parts, references and operators of such.
+pub fn is_simple(expression: &Expr) -> bool {
+    match expression {
+        Expr::Path(_) | Expr::Lit(_) => true,
+        Expr::Field(field) => is_simple(&field.base),
+        Expr::Unary(unary) => is_simple(&unary.expr),
+        Expr::Binary(binary) => is_simple(&binary.right) && is_simple(&binary.left),
+        Expr::MethodCall(call) => call.args.is_empty() && is_simple(&call.receiver),
+        Expr::Reference(reference) => is_simple(&reference.expr),
+        Expr::Index(index) => is_simple(&index.expr) && is_simple(&index.index),
+        Expr::Paren(inner) => is_simple(&inner.expr),
+        Expr::Group(inner) => is_simple(&inner.expr),
+        _ => false,
     }
 }
 
