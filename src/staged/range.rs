@@ -4,6 +4,7 @@ use super::node::StagedArray;
 use super::session::source;
 use crate::operation::Unary;
 use crate::simplify::bounds::binary_interval;
+use crate::structural::hull;
 use crate::term::Op;
 
 /// How far index arithmetic is looked through.
@@ -45,8 +46,4 @@ fn of(array: &StagedArray, depth: usize) -> (i64, i64) {
         }
         _ => UNKNOWN,
     }
-}
-
-fn hull(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
-    (a.0.min(b.0), a.1.max(b.1))
 }

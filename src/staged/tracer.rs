@@ -31,7 +31,7 @@ struct Frame {
     captured: Scope,
     /// That of the positions.
     inner: Scope,
-    /// What nodes from outside stand for, by their identities: arrays of the algebra.
+    /// The arrays of the algebra that nodes from outside stand for, by the nodes' identities.
     arrays: HashMap<u64, Box<dyn Any>>,
     /// The variables of arrays that are captured, by what tells these apart.
     variables: HashMap<(usize, u64), StagedArray>,
@@ -44,7 +44,7 @@ thread_local! {
     static FRAMES: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What says whether values of the innermost closure are read.
+/// The mark that is set where a value of the innermost closure is read.
 pub(crate) fn is_read() -> Arc<AtomicBool> {
     FRAMES.with_borrow(|frames| frames.last().map(|frame| frame.is_read.clone()).unwrap_or_default())
 }

@@ -71,22 +71,14 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
     #[must_use]
     #[track_caller]
     fn scaled(&self, factor: impl TreeFactor<A>) -> Self {
-        let _place = ReportedAt::caller();
-        changed(self, &|array| {
-            let factor = factor.like(&array);
-            A::binary(Binary::Mul, array, factor)
-        })
+        by_factor(Binary::Mul, self, &factor)
     }
 
     /// All floats divided by a number, or by an array without axes.
     #[must_use]
     #[track_caller]
     fn divided(&self, divisor: impl TreeFactor<A>) -> Self {
-        let _place = ReportedAt::caller();
-        changed(self, &|array| {
-            let divisor = divisor.like(&array);
-            A::binary(Binary::Div, array, divisor)
-        })
+        by_factor(Binary::Div, self, &divisor)
     }
 
     /// All floats with the other sign.
@@ -228,6 +220,16 @@ fn floats<A: Algebra, T: Tree<A>>(tree: &T) -> Vec<A::Array> {
 fn changed<A: Algebra, T: Tree<A>>(tree: &T, f: &dyn Fn(A::Array) -> A::Array) -> T {
     let of = |array: A::Array| if A::dtype(&array).is_float() { f(array) } else { array };
     T::Family::rebuild::<A, A>(tree, &mut tree.leaves().into_iter().map(of))
+}
+
+/// The tree whose floats are combined with a factor.
+#[track_caller]
+fn by_factor<A: Algebra, T: Tree<A>>(operation: Binary, tree: &T, factor: &impl TreeFactor<A>) -> T {
+    let _place = ReportedAt::caller();
+    changed(tree, &|array| {
+        let factor = factor.like(&array);
+        A::binary(operation, array, factor)
+    })
 }
 
 /// The tree of what a function makes of the floats of two.

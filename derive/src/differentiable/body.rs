@@ -167,8 +167,7 @@ impl Rewriter<'_> {
                 let place = super::plain::refers_mutably(&condition.pat);
                 let refers = self.refers(&condition.expr);
                 self.rewrite(&mut condition.expr, if place { Position::Place } else { Position::Reference });
-                self.scopes
-                    .declare_pattern(&condition.pat, if refers { Declared::Element } else { Declared::Otherwise });
+                self.scopes.declare_pattern(&condition.pat, Declared::by_pattern(refers));
             }
             Expr::If(_) => self.choice(expression),
             Expr::ForLoop(_) => self.for_loop(expression),

@@ -144,7 +144,7 @@ impl Rewriter<'_> {
         }
         for arm in &mut found.arms {
             self.scopes.enter();
-            self.scopes.declare_pattern(&arm.pat, if refers { Declared::Element } else { Declared::Otherwise });
+            self.scopes.declare_pattern(&arm.pat, Declared::by_pattern(refers));
             if let Some((_, guard)) = &mut arm.guard {
                 self.rewrite(guard, Position::Argument);
             }

@@ -26,6 +26,11 @@ pub enum Declared {
 }
 
 impl Declared {
+    /// By a pattern on what may be a reference, or is none.
+    pub fn by_pattern(refers: bool) -> Declared {
+        if refers { Declared::Element } else { Declared::Otherwise }
+    }
+
     /// Whether it may be assigned.
     pub fn is_mutable(self) -> bool {
         matches!(self, Declared::Mutable | Declared::Number)

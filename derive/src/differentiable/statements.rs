@@ -209,7 +209,7 @@ impl Rewriter<'_> {
             }
         }
         let refers = local.init.as_ref().is_some_and(|init| self.refers(&init.expr));
-        self.scopes.declare_pattern(&local.pat, if refers { Declared::Element } else { Declared::Otherwise });
+        self.scopes.declare_pattern(&local.pat, Declared::by_pattern(refers));
         if let Pat::Ident(name) = &local.pat
             && number
         {
@@ -390,7 +390,7 @@ impl Rewriter<'_> {
         self.iterated(&mut found.expr);
         self.scopes.push_later(Some(Uses::of_block(&found.body)));
         self.scopes.enter();
-        self.scopes.declare_pattern(&found.pat, if refers { Declared::Element } else { Declared::Otherwise });
+        self.scopes.declare_pattern(&found.pat, Declared::by_pattern(refers));
         self.block(&mut found.body);
         self.scopes.leave();
         self.scopes.pop_later();

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 #[derive(Debug, Default)]
 pub(crate) struct CompiledAtFirstCall(OnceLock<Program>);
 
-// What a panic leaves of a run is not seen by others: each has memory of its own.
+// A run that panics leaves nothing that others see: each has memory of its own.
 impl std::panic::UnwindSafe for CompiledAtFirstCall {}
 impl std::panic::RefUnwindSafe for CompiledAtFirstCall {}
 
