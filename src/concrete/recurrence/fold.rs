@@ -83,45 +83,35 @@ pub(super) struct Fold<'a, T> {
 }
 
 impl<T: Scalar> Fold<'_, T> {
-    /// The carry of rank 0 is kept out of memory, where the step before would have to be waited for.
-    fn each<F: Fn(T, T) -> T>(self, other: impl Fn(usize) -> T, f: F) {
-        let places = self.state.len();
+    /// Runs the loop. The carry of rank 0 is kept out of memory, where the step before would have to be waited for. One number for
+    /// all steps is a slice that is read at its beginning, so that an operation has one loop for either kind.
+    fn each<F: Fn(T, T) -> T>(self, f: F) {
+        let one;
+        let (numbers, mask) = match self.other {
+            Numbers::One(x) => {
+                one = [*x];
+                (&one[..], 0)
+            }
+            Numbers::Many(numbers) => (*numbers, usize::MAX),
+        };
+        let (count, places) = (self.out.len() / self.state.len(), self.state.len());
+        let from = |step: usize| if self.reverse { count - 1 - step } else { step } * places;
         if let [state] = self.state {
             let mut x = *state;
-            if self.reverse {
-                for (at, out) in self.out.iter_mut().enumerate().rev() {
-                    x = f(x, other(at));
-                    *out = x;
-                }
-            } else {
-                for (at, out) in self.out.iter_mut().enumerate() {
-                    x = f(x, other(at));
-                    *out = x;
-                }
+            for step in 0..count {
+                let at = from(step);
+                x = f(x, numbers[at & mask]);
+                self.out[at] = x;
             }
             *state = x;
             return;
         }
-        let count = self.out.len() / places;
         for step in 0..count {
-            let from = if self.reverse { count - 1 - step } else { step } * places;
+            let from = from(step);
             let out = &mut self.out[from..from + places];
             for (at, (state, out)) in self.state.iter_mut().zip(out).enumerate() {
-                *state = f(*state, other(from + at));
+                *state = f(*state, numbers[(from + at) & mask]);
                 *out = *state;
-            }
-        }
-    }
-
-    fn ordered<F: Fn(T, T) -> T>(self, f: F) {
-        match self.other {
-            Numbers::One(x) => {
-                let x = *x;
-                self.each(|_| x, f);
-            }
-            Numbers::Many(numbers) => {
-                let numbers = &numbers[..self.out.len()];
-                self.each(|at| numbers[at], f);
             }
         }
     }
@@ -130,6 +120,6 @@ impl<T: Scalar> Fold<'_, T> {
 impl<T: Scalar> BinaryLoop<T, T> for Fold<'_, T> {
     type Output = ();
     fn run<F: Fn(T, T) -> T>(self, f: F) {
-        if self.left { self.ordered(f) } else { self.ordered(|state, other| f(other, state)) }
+        if self.left { self.each(f) } else { self.each(|state, other| f(other, state)) }
     }
 }

@@ -10,7 +10,9 @@ use super::elements::{counted, load, store};
 use super::places::{Matrix, Places, are_next, distance};
 use super::vector::Instructions;
 #[cfg(target_arch = "x86_64")]
-use super::vector::lanes::{BitsHalf32, BitsHalf64, BitsWide32, BitsWide64, Half32, Half64, Wide32, Wide64};
+use super::vector::USES_REGISTERS;
+#[cfg(target_arch = "x86_64")]
+use super::vector::lanes::{BitsHalf32, BitsHalf64, Half32, Half64, Wide32, Wide64};
 #[cfg(target_arch = "x86_64")]
 use super::vector::packed::Packed;
 use crate::concrete::Arithmetic;
@@ -146,7 +148,7 @@ where
 }
 
 macro_rules! kernels {
-    ($t:ident, $portable:literal, $narrow:ident: $columns:literal, $wide:ident: $wide_columns:literal) => {
+    ($t:ident, $portable:literal, $narrow:ident: $columns:literal$(, $wide:ident: $wide_columns:literal)?) => {
         impl Element for $t {
             unsafe fn multiply(
                 isa: Instructions,
@@ -168,7 +170,7 @@ macro_rules! kernels {
                     // SAFETY: as the caller's.
                     unsafe { blocked::<$t, Registers<$narrow>, 6, $columns>(part, depth, operands, add, packing) }
                 }
-                #[cfg(target_arch = "x86_64")]
+                $(#[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma")]
                 unsafe fn wide(
                     part: [Range<usize>; 2],
@@ -179,14 +181,18 @@ macro_rules! kernels {
                 ) {
                     // SAFETY: as the caller's.
                     unsafe { blocked::<$t, Registers<$wide>, 8, $wide_columns>(part, depth, operands, add, packing) }
-                }
+                })?
                 // SAFETY: as the caller's; the machine has the instructions.
                 unsafe {
                     match isa {
+                        $(#[cfg(target_arch = "x86_64")]
+                        Instructions::Avx512 if const { USES_REGISTERS && $wide_columns > 0 } => {
+                            wide(part, depth, operands, add, packing)
+                        })?
                         #[cfg(target_arch = "x86_64")]
-                        Instructions::Avx512 => wide(part, depth, operands, add, packing),
-                        #[cfg(target_arch = "x86_64")]
-                        Instructions::Avx2 => narrow(part, depth, operands, add, packing),
+                        Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS } => {
+                            narrow(part, depth, operands, add, packing)
+                        }
                         _ => blocked::<$t, Plain, 4, $portable>(part, depth, operands, add, packing),
                     }
                 }
@@ -197,8 +203,9 @@ macro_rules! kernels {
 
 kernels!(f64, 4, Half64: 8, Wide64: 16);
 kernels!(f32, 8, Half32: 16, Wide32: 32);
-kernels!(i64, 4, BitsHalf64: 8, BitsWide64: 16);
-kernels!(i32, 8, BitsHalf32: 16, BitsWide32: 32);
+// Products of integers are rare, and fast enough with registers of 32 bytes.
+kernels!(i64, 4, BitsHalf64: 8);
+kernels!(i32, 8, BitsHalf32: 16);
 
 /// Whether the product of transposes takes less. `are_runs` says whether the elements of a column of the left operand are together,
 /// those of a row of the right one, and those of a column, and a row, of the result.

@@ -1,6 +1,6 @@
 //! Compiled loops over recurrences of one or two operations.
 
-use crate::concrete::{Arithmetic, larger, smaller};
+use crate::concrete::{Scalar, larger, smaller};
 use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::Binary;
 use crate::shape::DType;
@@ -14,7 +14,7 @@ pub(super) type Chain = unsafe fn(*mut u8, [(*const u8, usize); 2], [(*mut u8, u
 trait Link {
     /// Whether the state stays as it is.
     const IS_NOTHING: bool = false;
-    fn of<T: Arithmetic>(state: T, other: T) -> T;
+    fn of<T: Scalar>(state: T, other: T) -> T;
 }
 
 macro_rules! links {
@@ -24,7 +24,7 @@ macro_rules! links {
 
             impl Link for $name {
                 #[inline(always)]
-                fn of<T: Arithmetic>($s: T, $x: T) -> T {
+                fn of<T: Scalar>($s: T, $x: T) -> T {
                     $meaning
                 }
             }
@@ -48,21 +48,31 @@ struct Nothing;
 impl Link for Nothing {
     const IS_NOTHING: bool = true;
     #[inline(always)]
-    fn of<T: Arithmetic>(state: T, _: T) -> T {
+    fn of<T: Scalar>(state: T, _: T) -> T {
         state
     }
 }
 
+/// Operands and results as places of elements. Written out, since `map` of arrays is code of its own for every chain.
+#[inline(always)]
+fn typed<T>(
+    others: [(*const u8, usize); 2],
+    results: [(*mut u8, usize); 3],
+) -> ([(*const T, usize); 2], [(*mut T, usize); 3]) {
+    let ([a, b], [old, first, last]) = (others, results);
+    let others = [(a.0.cast(), a.1), (b.0.cast(), b.1)];
+    (others, [(old.0.cast(), old.1), (first.0.cast(), first.1), (last.0.cast(), last.1)])
+}
+
 /// Goes over a block: see [`Chain`].
-unsafe fn links<T: Arithmetic, A: Link, B: Link>(
+unsafe fn links<T: Scalar, A: Link, B: Link>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
     results: [(*mut u8, usize); 3],
     [count, _]: [usize; 2],
     reverse: bool,
 ) {
-    let [old, first, last] = results.map(|(at, stride)| (at.cast::<T>(), stride));
-    let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
+    let (others, [old, first, last]) = typed::<T>(others, results);
     // SAFETY: there is a state, and the operands and the places have an element for each step, or one.
     unsafe {
         let mut s = load(state.cast::<T>());
@@ -82,41 +92,54 @@ unsafe fn links<T: Arithmetic, A: Link, B: Link>(
     }
 }
 
+const fn is_float<T: Scalar>() -> bool {
+    matches!(T::DTYPE, DType::F32 | DType::F64)
+}
+
 /// Goes over a block of rows: see [`Chain`]. The states of some places at a time stay in registers.
-unsafe fn rows<T: Arithmetic, A: Link, B: Link>(
+unsafe fn rows<T: Scalar, A: Link, B: Link>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
     results: [(*mut u8, usize); 3],
     [count, places]: [usize; 2],
     reverse: bool,
 ) {
-    let results = results.map(|(at, stride)| (at.cast::<T>(), stride));
-    let others = others.map(|(at, stride)| (at.cast::<T>(), stride));
+    let (others, results) = typed::<T>(others, results);
     // Nothing but the elements is read, and nothing but the last result is written.
-    let is_plain = B::IS_NOTHING && results[0].1 == 0 && others[0].1 == 1 && results[2].1 == 1;
+    let is_plain = results[0].1 == 0 && others[0].1 == 1 && results[2].1 == 1;
     let mut first = 0usize;
     macro_rules! of_width {
         ($width:literal, $plain:literal) => {{
             let state = state.cast::<T>().wrapping_add(first);
-            let others = others.map(|(at, stride)| (at.wrapping_add(first.wrapping_mul(stride)), stride));
-            let results = results.map(|(at, stride)| (at.wrapping_add(first.wrapping_mul(stride)), stride));
+            let of_place =
+                |operand: (*const T, usize)| (operand.0.wrapping_add(first.wrapping_mul(operand.1)), operand.1);
+            let to_place = |result: (*mut T, usize)| (result.0.wrapping_add(first.wrapping_mul(result.1)), result.1);
+            let others = [of_place(others[0]), of_place(others[1])];
+            let results = [to_place(results[0]), to_place(results[1]), to_place(results[2])];
             // SAFETY: as the caller's, of these places.
             unsafe { columns::<T, A, B, $width, $plain>(state, others, results, [count, places], reverse) };
             first = first.wrapping_add($width);
         }};
     }
     while first < places {
-        match (is_plain, places.wrapping_sub(first)) {
-            (true, 8..) => of_width!(8, true),
-            (true, 7) => of_width!(7, true),
-            (true, 6) => of_width!(6, true),
-            (true, 5) => of_width!(5, true),
-            (true, 4) => of_width!(4, true),
-            (true, 3) => of_width!(3, true),
-            (true, 2) => of_width!(2, true),
-            (true, _) => of_width!(1, true),
-            (false, 4..) => of_width!(4, false),
-            (false, _) => of_width!(1, false),
+        let left = places.wrapping_sub(first);
+        // Rows of any length are those of floats; of integers there are loops for few lengths, which is less code.
+        if const { B::IS_NOTHING } && is_plain {
+            match left {
+                8.. => of_width!(8, true),
+                7 if const { is_float::<T>() } => of_width!(7, true),
+                6 if const { is_float::<T>() } => of_width!(6, true),
+                5 if const { is_float::<T>() } => of_width!(5, true),
+                4 if const { is_float::<T>() } => of_width!(4, true),
+                3 if const { is_float::<T>() } => of_width!(3, true),
+                2 if const { is_float::<T>() } => of_width!(2, true),
+                _ => of_width!(1, true),
+            }
+        } else {
+            match left {
+                4.. if const { is_float::<T>() } => of_width!(4, false),
+                _ => of_width!(1, false),
+            }
         }
     }
 }
@@ -128,7 +151,7 @@ unsafe fn rows<T: Arithmetic, A: Link, B: Link>(
 /// As of [`Chain`], for these places. Where it is plain, the one operation reads an element for each step and place, and has a
 /// result for each, which is the last; nothing else is written.
 #[inline(always)]
-unsafe fn columns<T: Arithmetic, A: Link, B: Link, const WIDTH: usize, const PLAIN: bool>(
+unsafe fn columns<T: Scalar, A: Link, B: Link, const WIDTH: usize, const PLAIN: bool>(
     state: *mut T,
     [a, b]: [(*const T, usize); 2],
     [old, first, last]: [(*mut T, usize); 3],
@@ -167,7 +190,7 @@ unsafe fn columns<T: Arithmetic, A: Link, B: Link, const WIDTH: usize, const PLA
 
 /// Goes over a block of which each state is the last plus an element: see [`Chain`]. Eight at a time, since their sums
 /// without the state do not wait for it; it takes one addition of eight.
-unsafe fn sums<T: Arithmetic>(
+unsafe fn sums<T: Scalar>(
     state: *mut u8,
     others: [(*const u8, usize); 2],
     results: [(*mut u8, usize); 3],
@@ -208,7 +231,7 @@ const EIGHT: usize = 8;
 /// # Safety
 ///
 /// There is a state, and there are elements and room for so many.
-unsafe fn eights<T: Arithmetic, const REVERSE: bool>(state: *mut T, from: *const T, to: *mut T, count: usize) {
+unsafe fn eights<T: Scalar, const REVERSE: bool>(state: *mut T, from: *const T, to: *mut T, count: usize) {
     // SAFETY: the caller promises them.
     unsafe {
         let mut s = load(state);
@@ -250,7 +273,7 @@ pub(super) fn chain(dtype: DType, operations: &[Binary], of_rows: bool) -> Optio
     }
 }
 
-fn first_link<T: Arithmetic>(operations: &[Binary], of_rows: bool) -> Option<Chain> {
+fn first_link<T: Scalar>(operations: &[Binary], of_rows: bool) -> Option<Chain> {
     let (&first, rest) = operations.split_first()?;
     match first {
         Binary::Add if rest.is_empty() && !of_rows => Some(sums::<T>),
@@ -264,7 +287,7 @@ fn first_link<T: Arithmetic>(operations: &[Binary], of_rows: bool) -> Option<Cha
     }
 }
 
-fn second_link<T: Arithmetic, A: Link>(operations: &[Binary], of_rows: bool) -> Option<Chain> {
+fn second_link<T: Scalar, A: Link>(operations: &[Binary], of_rows: bool) -> Option<Chain> {
     macro_rules! of {
         ($second:ident) => {
             if of_rows { rows::<T, A, $second> } else { links::<T, A, $second> }

@@ -2,7 +2,7 @@
 
 use super::functions::Real;
 use super::lanes::Lanes;
-use super::level::Level;
+use super::level::{LARGEST_BLOCK, Level};
 #[cfg(target_arch = "x86_64")]
 use super::packed::fills;
 use super::packed::{Packed, Vectorised};
@@ -10,18 +10,13 @@ use crate::engine::cpu::elements::{load, store};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-/// Elements that are computed before the first of them is written.
-///
-/// A result may lie where an operand lies, which the compiler can not rule out; it makes vectors of a whole block, since
-/// nothing is written in between.
-const BLOCK: usize = 32;
-/// Elements of a vector, about.
-const SMALL: usize = 8;
+/// Elements of the smaller blocks: a vector, about.
+pub(super) const SMALL: usize = 8;
 
 /// Keeps a loop over blocks as it is: where the elements of a block are in vectors, the compiler would else make further
 /// vectors of elements of several blocks, which lie far apart.
 #[inline(always)]
-fn between_blocks() {
+pub(super) fn between_blocks() {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     // SAFETY: there is no instruction, only something that must stay in its place.
     unsafe {
@@ -56,7 +51,9 @@ pub(super) trait Blocks {
     unsafe fn block<const COUNT: usize>(&self, start: usize);
 }
 
-/// Goes over so many elements in blocks, then in smaller ones, each a power of two. So runs of one length are cut at the same
+/// Goes over so many elements in the blocks of the level, then in smaller ones, each a power of two. All of a block is computed before
+/// the first of it is written: a result may lie where an operand lies, which the compiler can't rule out, and of a block in which
+/// nothing is written it makes vectors. So runs of one length are cut at the same
 /// places, and what an instruction reads in a block has been written as a block: a processor that has it on its way to the
 /// cache hands it on then, and else waits until it is there.
 ///
@@ -64,16 +61,10 @@ pub(super) trait Blocks {
 ///
 /// There are so many elements.
 #[inline(always)]
-pub(super) unsafe fn each_block(count: usize, blocks: impl Blocks) {
-    // Arithmetic that wraps, though it can't: without a check there is nothing to jump to.
-    let mut start: usize = 0;
+pub(super) unsafe fn each_block<L: Level>(count: usize, blocks: impl Blocks) {
     // SAFETY: of `count` elements, as many as a block are left.
     unsafe {
-        while count.wrapping_sub(start) >= BLOCK {
-            blocks.block::<BLOCK>(start);
-            between_blocks();
-            start = start.wrapping_add(BLOCK);
-        }
+        let mut start = each_large_block::<L>(count, &blocks);
         while count.wrapping_sub(start) >= SMALL {
             blocks.block::<SMALL>(start);
             between_blocks();
@@ -90,6 +81,26 @@ pub(super) unsafe fn each_block(count: usize, blocks: impl Blocks) {
             blocks.block::<1>(count.wrapping_sub(1));
         }
     }
+}
+
+/// Goes over as many elements as fill large blocks of the level, and says where the others begin.
+///
+/// # Safety
+///
+/// There are so many elements.
+#[inline(always)]
+pub(super) unsafe fn each_large_block<L: Level>(count: usize, blocks: &impl Blocks) -> usize {
+    // Arithmetic that wraps, though it can't: without a check there is nothing to jump to.
+    let mut start: usize = 0;
+    if const { L::BLOCK == LARGEST_BLOCK } {
+        while count.wrapping_sub(start) >= LARGEST_BLOCK {
+            // SAFETY: of `count` elements, as many as a block are left.
+            unsafe { blocks.block::<LARGEST_BLOCK>(start) };
+            between_blocks();
+            start = start.wrapping_add(LARGEST_BLOCK);
+        }
+    }
+    start
 }
 
 /// What a loop writes: at each position a value that depends on elements at this position alone.
@@ -150,7 +161,7 @@ pub(super) unsafe fn fill<L: Level, E: InRegisters>(result: *mut E::Value, count
         }
     }
     // SAFETY: as the caller's.
-    unsafe { each_block(count, Filled::<L, E>(result, elements, PhantomData)) };
+    unsafe { each_block::<L>(count, Filled::<L, E>(result, elements, PhantomData)) };
 }
 
 /// Writes a block in registers, of which it fills a whole number; values that are not known in them are written one by one, since
@@ -185,10 +196,6 @@ unsafe fn in_registers<V: Packed<Element = E::Element>, E: InRegisters, const CO
 
 /// Where the elements of an operand come from.
 pub(super) trait Source<T> {
-    /// # Safety
-    ///
-    /// The pointer points at valid elements: as many as there are positions, or one, as the implementation says.
-    unsafe fn new(start: *const u8) -> Self;
     /// The elements from a position on.
     ///
     /// # Safety
@@ -217,11 +224,15 @@ pub(super) struct Run<T>(pub(super) *const T);
 /// An operand of one element.
 pub(super) struct One<T>(pub(super) T);
 
-impl<T: Copy> Source<T> for Run<T> {
+impl<T> Run<T> {
+    /// The run that begins there.
     #[inline(always)]
-    unsafe fn new(start: *const u8) -> Self {
+    pub(super) fn new(start: *const u8) -> Self {
         Run(start.cast())
     }
+}
+
+impl<T: Copy> Source<T> for Run<T> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [T; COUNT] {
         // SAFETY: the caller promises valid elements there.
@@ -243,11 +254,6 @@ impl<T: Copy> Source<T> for Run<T> {
 }
 
 impl<T: Copy> Source<T> for One<T> {
-    #[inline(always)]
-    unsafe fn new(start: *const u8) -> Self {
-        // SAFETY: the caller promises one valid element.
-        One(unsafe { load(start.cast()) })
-    }
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, _: usize) -> [T; COUNT] {
         [self.0; COUNT]

@@ -1,8 +1,8 @@
 //! Kernels that combine rows into one run, column by column.
 
-use super::blocks::{Elements, InRegisters, One, Run, Source, fill, hidden};
+use super::blocks::{Elements, InRegisters, fill, hidden};
 use super::dispatch::for_dtype;
-use super::level::{Level, RowsLoop, rows_kernel};
+use super::level::{Level, RowsLoop, portable_rows_kernel, rows_kernel};
 use super::packed::{Packed, Vectorised};
 use super::reduction::{Join, Largest, Smallest, Sum};
 use super::{Instructions, Operand, RowsKernel};
@@ -49,19 +49,22 @@ impl<T: Vectorised, J: Join<T>> Joining<T> for Elementwise<J> {
 }
 
 /// The products of both operands, of which the first may be one element.
-struct Products<A>(PhantomData<A>);
+struct Products<const FIRST_IS_RUN: bool>;
 
-impl<T: Vectorised, A: Source<T>> Joining<T> for Products<A> {
+impl<T: Vectorised, const FIRST_IS_RUN: bool> Joining<T> for Products<FIRST_IS_RUN> {
     #[inline(always)]
     unsafe fn element<L: Level>(all: T, [a, b]: Row<T>, at: usize) -> T {
         // SAFETY: as the caller's.
-        let ([a], b) = unsafe { (A::new(a.cast()).block::<1>(at), load::<T>(b.wrapping_add(at))) };
+        let (a, b) = unsafe { (load(if FIRST_IS_RUN { a.wrapping_add(at) } else { a }), load(b.wrapping_add(at))) };
         a.times_plus::<L>(b, all)
     }
     #[inline(always)]
     unsafe fn register<V: Packed<Element = T>>(all: V, [a, b]: Row<T>, at: usize) -> V {
         // SAFETY: as the caller's.
-        unsafe { A::new(a.cast()).packed::<V>(at).multiply_add(V::load(b.wrapping_add(at)), all) }
+        unsafe {
+            let a = if FIRST_IS_RUN { V::load(a.wrapping_add(at)) } else { V::repeated(load(a)) };
+            a.multiply_add(V::load(b.wrapping_add(at)), all)
+        }
     }
 }
 
@@ -150,26 +153,35 @@ impl<T: Vectorised, J: Joining<T>> RowsLoop for Columns<T, J> {
         // SAFETY: the caller promises `count` elements of the result, and the operands of each row.
         unsafe {
             let rows = ([a, b], [across_a, across_b], rows);
-            let rows = Columns::<T, J>::together::<L, MOST_TOGETHER>(result, count, rows);
+            // Without wide registers rows are read as fast as the result is written.
+            let rows = match const { L::REGISTER > 0 } {
+                true => Columns::<T, J>::together::<L, MOST_TOGETHER>(result, count, rows),
+                false => rows,
+            };
             let rows = Columns::<T, J>::together::<L, FEW_TOGETHER>(result, count, rows);
             Columns::<T, J>::together::<L, 1>(result, count, rows);
         }
     }
 }
 
+/// The kernel of columns; those of integers and booleans make do with portable instructions.
+fn columns<T: Vectorised, J: Joining<T>>(isa: Instructions) -> RowsKernel {
+    if const { T::IS_WIDE } { rows_kernel::<Columns<T, J>>(isa) } else { portable_rows_kernel::<Columns<T, J>>() }
+}
+
 /// The kernel of reductions of columns, whose result and operand `a` is one run.
 pub(super) fn reduce_columns(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
     for_dtype!(dtype, T => match op {
-        Reduction::Sum => rows_kernel::<Columns<T, Elementwise<Sum>>>(isa),
-        Reduction::Max => rows_kernel::<Columns<T, Elementwise<Largest>>>(isa),
-        Reduction::Min => rows_kernel::<Columns<T, Elementwise<Smallest>>>(isa),
+        Reduction::Sum => columns::<T, Elementwise<Sum>>(isa),
+        Reduction::Max => columns::<T, Elementwise<Largest>>(isa),
+        Reduction::Min => columns::<T, Elementwise<Smallest>>(isa),
     })
 }
 
 /// The kernel of sums of products by column, where the operand `a` of a row is a run, or one element.
 pub(super) fn multiply_add_columns(isa: Instructions, dtype: DType, a: Operand) -> RowsKernel {
     for_dtype!(dtype, T => match a {
-        Operand::Run => rows_kernel::<Columns<T, Products<Run<T>>>>(isa),
-        Operand::One => rows_kernel::<Columns<T, Products<One<T>>>>(isa),
+        Operand::Run => columns::<T, Products<true>>(isa),
+        Operand::One => columns::<T, Products<false>>(isa),
     })
 }

@@ -65,6 +65,8 @@ impl Convert for i64 {}
 struct Cast<T, U>(PhantomData<(T, U)>);
 
 impl<T: Vectorised + Convert, U: Scalar> Loop for Cast<T, U> {
+    const IS_WIDE: bool = T::IS_WIDE;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: what the caller promises.

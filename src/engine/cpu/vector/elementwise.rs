@@ -1,9 +1,10 @@
 //! Kernels of elementwise operations, compiled from the closures of the operation table.
 
-use super::blocks::{Elements, InRegisters, One, Run, Source, fill};
+use super::blocks::{Elements, InRegisters, Run, Source, fill};
 use super::dispatch::{for_dtype, for_size};
 use super::functions;
-use super::level::{Level, Loop, Product, kernel, portable_kernel};
+use super::level::{Level, Loop, MaskedLoop, Product, kernel, portable_kernel};
+use super::masked::{Masked, Masks, choice_kernel, pair_kernel};
 use super::packed::{Answers, Packed, Question, Vectorised};
 use super::{Instructions, Kernel, Operand};
 use crate::concrete::Scalar;
@@ -13,24 +14,6 @@ use crate::shape::DType;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-
-/// The kernel of a loop over two operands, for their kinds of source.
-macro_rules! for_operands {
-    (portable, $left:expr, $right:expr, $($loop:tt)*) => {
-        for_operands!(@ portable_kernel(), $left, $right, $($loop)*)
-    };
-    ($isa:expr, $left:expr, $right:expr, $($loop:tt)*) => {
-        for_operands!(@ kernel($isa), $left, $right, $($loop)*)
-    };
-    (@ $kernel:ident $isa:tt, $left:expr, $right:expr, $loop:ident<$T:ty $(, $argument:ty)*>) => {
-        match ($left, $right) {
-            (Operand::Run, Operand::Run) => $kernel::<$loop<$T $(, $argument)*, Run<$T>, Run<$T>>>$isa,
-            (Operand::Run, Operand::One) => $kernel::<$loop<$T $(, $argument)*, Run<$T>, One<$T>>>$isa,
-            (Operand::One, Operand::Run) => $kernel::<$loop<$T $(, $argument)*, One<$T>, Run<$T>>>$isa,
-            (Operand::One, Operand::One) => $kernel::<$loop<$T $(, $argument)*, One<$T>, One<$T>>>$isa,
-        }
-    };
-}
 
 /// The value of a function's type that holds no data; a kernel, being a mere pointer, has no place for any.
 ///
@@ -48,6 +31,8 @@ unsafe fn without_data<F>() -> F {
 struct Map<T, R, F>(PhantomData<(T, R, F)>);
 
 impl<T: Vectorised, R: Row, F: Fn(T) -> T> Loop for Map<T, R, F> {
+    const IS_WIDE: bool = T::IS_WIDE;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
@@ -104,23 +89,26 @@ impl<T: Vectorised, R: Row, F: Fn(T) -> T> InRegisters for Mapped<T, R, F> {
 }
 
 /// The loop of a row, or of a function, of two elements.
-struct Combine<T, R, F, A, B>(PhantomData<(T, R, F, A, B)>);
+struct Combine<T, R, F>(PhantomData<(T, R, F)>);
 
-impl<T: Vectorised, R: Row, F: Fn(T, T) -> T, A: Source<T>, B: Source<T>> Loop for Combine<T, R, F, A, B> {
+impl<T: Vectorised, R: Row, F: Fn(T, T) -> T> MaskedLoop for Combine<T, R, F> {
+    const IS_WIDE: bool = T::IS_WIDE;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
+        let (a, b) = masks.of(a, b);
         // SAFETY: a kernel of this loop is made only where there is a function; the rest is what the caller promises.
         unsafe {
-            let combined = Combined::<T, R, F, A, B>(without_data(), A::new(a), B::new(b), PhantomData);
+            let combined = Combined::<T, R, F>(without_data(), a, b, PhantomData);
             fill::<L, _>(result.cast(), count, combined);
         }
     }
 }
 
 /// A row, or a function, of each element of two operands.
-struct Combined<T, R, F, A, B>(F, A, B, PhantomData<(T, R)>);
+struct Combined<T, R, F>(F, Masked<T>, Masked<T>, PhantomData<R>);
 
-impl<T: Copy, R, F: Fn(T, T) -> T, A: Source<T>, B: Source<T>> Elements for Combined<T, R, F, A, B> {
+impl<T: Copy, R, F: Fn(T, T) -> T> Elements for Combined<T, R, F> {
     type Value = T;
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
@@ -145,7 +133,7 @@ fn binary_row<V: Packed, R: Row>(a: V, b: V) -> Option<V> {
     }
 }
 
-impl<T: Vectorised, R: Row, F: Fn(T, T) -> T, A: Source<T>, B: Source<T>> InRegisters for Combined<T, R, F, A, B> {
+impl<T: Vectorised, R: Row, F: Fn(T, T) -> T> InRegisters for Combined<T, R, F> {
     type Element = T;
     #[inline(always)]
     fn are_known<V: Packed<Element = T>>(&self) -> bool {
@@ -199,8 +187,8 @@ impl<T: Vectorised> BinaryLoop<T, T> for Choose {
     }
     fn run_row<R: Row, F: Fn(T, T) -> T>(self, _: F) -> Kernel {
         match const { functions::pairs_have_vectors(R::BINARY) } {
-            true => for_operands!(portable, self.operands.0, self.operands.1, Combine<T, R, F>),
-            false => for_operands!(self.isa, self.operands.0, self.operands.1, Combine<T, R, F>),
+            true => pair_kernel::<Combine<T, R, F>, T>(Instructions::Portable, self.operands.0, self.operands.1),
+            false => pair_kernel::<Combine<T, R, F>, T>(self.isa, self.operands.0, self.operands.1),
         }
     }
 }
@@ -268,23 +256,26 @@ pub(super) fn binary(isa: Instructions, op: Binary, dtype: DType, a: Operand, b:
 }
 
 /// The loop of a comparison.
-struct Compare<T, R, A, B>(PhantomData<(T, R, A, B)>);
+struct Compare<T, R>(PhantomData<(T, R)>);
 
-impl<T: Vectorised, R: BinaryRow<T, bool> + Question, A: Source<T>, B: Source<T>> Loop for Compare<T, R, A, B> {
+impl<T: Vectorised, R: BinaryRow<T, bool> + Question> MaskedLoop for Compare<T, R> {
+    const IS_WIDE: bool = T::IS_WIDE;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
+        let (a, b) = masks.of(a, b);
         // SAFETY: the row is a type without data; the rest is what the caller promises.
         unsafe {
-            let compared = Compared::<T, R, A, B>(without_data(), A::new(a), B::new(b), PhantomData);
+            let compared = Compared::<T, R>(without_data(), a, b);
             fill::<L, _>(result.cast(), count, compared);
         }
     }
 }
 
 /// The answers of a comparison.
-struct Compared<T, R, A, B>(R, A, B, PhantomData<T>);
+struct Compared<T, R>(R, Masked<T>, Masked<T>);
 
-impl<T: Copy, R: BinaryRow<T, bool>, A: Source<T>, B: Source<T>> Elements for Compared<T, R, A, B> {
+impl<T: Copy, R: BinaryRow<T, bool>> Elements for Compared<T, R> {
     type Value = bool;
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<bool>; COUNT] {
@@ -300,13 +291,7 @@ impl<T: Copy, R: BinaryRow<T, bool>, A: Source<T>, B: Source<T>> Elements for Co
     }
 }
 
-impl<T, R, A, B> InRegisters for Compared<T, R, A, B>
-where
-    T: Vectorised,
-    R: BinaryRow<T, bool> + Question,
-    A: Source<T>,
-    B: Source<T>,
-{
+impl<T: Vectorised, R: BinaryRow<T, bool> + Question> InRegisters for Compared<T, R> {
     type Element = T;
     #[inline(always)]
     unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut bool) {
@@ -320,7 +305,7 @@ pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operan
     macro_rules! rows {
         ($($row:ident)*) => {
             match op {
-                $(Comparison::$row => for_dtype!(dtype, T => for_operands!(isa, a, b, Compare<T, comparison_row::$row>)),)*
+                $(Comparison::$row => for_dtype!(dtype, T => pair_kernel::<Compare<T, comparison_row::$row>, T>(isa, a, b)),)*
             }
         };
     }
@@ -328,16 +313,16 @@ pub(super) fn compare(isa: Instructions, op: Comparison, dtype: DType, a: Operan
 }
 
 /// The loop of a choice between two elements.
-struct Select<T, A, B>(PhantomData<(T, A, B)>);
+struct Select<T>(PhantomData<T>);
 
-impl<T: Vectorised, A: Source<T>, B: Source<T>> Loop for Select<T, A, B> {
+impl<T: Vectorised> MaskedLoop for Select<T> {
+    const IS_WIDE: bool = T::IS_WIDE;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize) {
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize, masks: Masks) {
+        let (yes, no) = masks.of::<T>(b, c);
         // SAFETY: what the caller promises.
-        unsafe {
-            let chosen = Chosen::<T, A, B>(Run::new(a), A::new(b), B::new(c), PhantomData);
-            fill::<L, _>(result.cast(), count, chosen);
-        }
+        unsafe { fill::<L, _>(result.cast(), count, Chosen(Run::new(a), yes, no, PhantomData)) };
     }
 }
 
@@ -377,28 +362,27 @@ impl<T: Vectorised, A: Source<T>, B: Source<T>> InRegisters for Chosen<T, A, B> 
 
 /// The kernel of a choice between two elements, whose bits alone matter.
 pub(super) fn select(isa: Instructions, dtype: DType, yes: Operand, no: Operand) -> Kernel {
-    for_size!(dtype, T => for_operands!(isa, yes, no, Select<T>))
+    for_size!(dtype, T => choice_kernel::<Select<T>, T>(isa, yes, no))
 }
 
 /// The loop of a sum of products.
-struct MultiplyAdd<T, A, B>(PhantomData<(T, A, B)>);
+struct MultiplyAdd<T>(PhantomData<T>);
 
-impl<T: Vectorised, A: Source<T>, B: Source<T>> Loop for MultiplyAdd<T, A, B> {
+impl<T: Vectorised> MaskedLoop for MultiplyAdd<T> {
+    const IS_WIDE: bool = T::IS_WIDE;
+
     #[inline(always)]
-    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
+        let (a, b) = masks.of(a, b);
         // SAFETY: what the caller promises; the result is read at the position that is to be written.
-        unsafe {
-            let sum = Run::<T>::new(result);
-            let added = Added::<T, L, A, B>(sum, A::new(a), B::new(b), PhantomData);
-            fill::<L, _>(result.cast(), count, added);
-        }
+        unsafe { fill::<L, _>(result.cast(), count, Added::<T, L>(Run::new(result), a, b, PhantomData)) };
     }
 }
 
 /// Sums with products.
-struct Added<T, L, A, B>(Run<T>, A, B, PhantomData<L>);
+struct Added<T, L>(Run<T>, Masked<T>, Masked<T>, PhantomData<L>);
 
-impl<T: Product, L: Level, A: Source<T>, B: Source<T>> Elements for Added<T, L, A, B> {
+impl<T: Product, L: Level> Elements for Added<T, L> {
     type Value = T;
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) -> [MaybeUninit<T>; COUNT] {
@@ -416,7 +400,7 @@ impl<T: Product, L: Level, A: Source<T>, B: Source<T>> Elements for Added<T, L, 
     }
 }
 
-impl<T: Vectorised, L: Level, A: Source<T>, B: Source<T>> InRegisters for Added<T, L, A, B> {
+impl<T: Vectorised, L: Level> InRegisters for Added<T, L> {
     type Element = T;
     #[inline(always)]
     unsafe fn write<V: Packed<Element = T>>(&self, start: usize, to: *mut T) {
@@ -430,5 +414,5 @@ impl<T: Vectorised, L: Level, A: Source<T>, B: Source<T>> InRegisters for Added<
 
 /// The kernel of a sum of products.
 pub(super) fn multiply_add(isa: Instructions, dtype: DType, a: Operand, b: Operand) -> Kernel {
-    for_dtype!(dtype, T => for_operands!(isa, a, b, MultiplyAdd<T>))
+    for_dtype!(dtype, T => pair_kernel::<MultiplyAdd<T>, T>(isa, a, b))
 }

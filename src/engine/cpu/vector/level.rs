@@ -5,11 +5,20 @@
 
 use super::functions::Real;
 use super::lanes::Lanes;
-use super::{GatherKernel, Instructions, Kernel, RampKernel, RowsKernel, StridedKernel};
+use super::masked::Masks;
+use super::{
+    CopyingKernel, GatherKernel, Instructions, Kernel, MaskedKernel, RampKernel, RowsKernel, StridedKernel,
+    USES_REGISTERS,
+};
 use crate::concrete::Scalar;
 
 /// What a loop may know of the instructions that it is compiled to.
 pub(super) trait Level {
+    /// The set of instructions.
+    const INSTRUCTIONS: Instructions;
+    /// Elements of the largest block, all of which are computed before one is written: some registers of them. Compilers repeat the
+    /// code for each register, so blocks are smaller where most processors have wider instructions anyway.
+    const BLOCK: usize;
     /// Whether a product and a sum are one instruction, with one rounding.
     const FUSED: bool;
     /// The bytes of the widest registers that loops are written for, or 0 where there are none.
@@ -21,6 +30,9 @@ pub(super) trait Level {
     /// Registers for the elements that are left by both.
     type Quarter<T: Real>: Lanes<Element = T>;
 }
+
+/// Elements of a block at most.
+pub(super) const LARGEST_BLOCK: usize = 32;
 
 /// What every machine has.
 pub(super) struct Plain;
@@ -34,6 +46,8 @@ pub(super) struct Avx2;
 pub(super) struct Avx512;
 
 impl Level for Plain {
+    const INSTRUCTIONS: Instructions = Instructions::Portable;
+    const BLOCK: usize = 8;
     const FUSED: bool = false;
     const REGISTER: usize = 0;
     type Wide<T: Real> = T;
@@ -43,6 +57,8 @@ impl Level for Plain {
 
 #[cfg(target_arch = "x86_64")]
 impl Level for Avx2 {
+    const INSTRUCTIONS: Instructions = Instructions::Avx2;
+    const BLOCK: usize = LARGEST_BLOCK;
     const FUSED: bool = true;
     const REGISTER: usize = 32;
     type Wide<T: Real> = T::Half;
@@ -52,6 +68,8 @@ impl Level for Avx2 {
 
 #[cfg(target_arch = "x86_64")]
 impl Level for Avx512 {
+    const INSTRUCTIONS: Instructions = Instructions::Avx512;
+    const BLOCK: usize = LARGEST_BLOCK;
     const FUSED: bool = true;
     const REGISTER: usize = 64;
     type Wide<T: Real> = T::Wide;
@@ -63,6 +81,9 @@ impl Level for Avx512 {
 pub(super) trait Product: Scalar {
     /// Whether sums are the same in any order.
     const ANY_ORDER: bool = true;
+    /// Whether loops are compiled for registers of 64 bytes too. Integers and booleans make do with those of 32, which halves their
+    /// kernels: most programs spend little time on them.
+    const IS_WIDE: bool = false;
 
     /// This element times the factor, plus the term, with one rounding; that of other elements than floats is none.
     #[inline(always)]
@@ -80,6 +101,7 @@ pub(super) trait Product: Scalar {
 
 impl Product for f32 {
     const ANY_ORDER: bool = false;
+    const IS_WIDE: bool = true;
 
     #[inline(always)]
     fn fused(self, factor: f32, term: f32) -> f32 {
@@ -89,6 +111,7 @@ impl Product for f32 {
 
 impl Product for f64 {
     const ANY_ORDER: bool = false;
+    const IS_WIDE: bool = true;
 
     #[inline(always)]
     fn fused(self, factor: f64, term: f64) -> f64 {
@@ -121,9 +144,11 @@ pub(super) fn detect() -> Instructions {
 
 /// A trait of loops with one signature, and the function that compiles such a loop for a set of instructions.
 macro_rules! compiled {
-    ($loop:ident, $function:ident, $portable:ident, $kernel:ident, ($($name:ident: $t:ty),*)) => {
+    ($(#[$attribute:meta])* $loop:ident, $function:ident, $portable:ident, $kernel:ident, ($($name:ident: $t:ty),*)) => {
         /// A loop that is compiled for each set of instructions; its implementations are always inlined.
         pub(super) trait $loop {
+            /// Whether the loop is compiled for the widest registers too.
+            const IS_WIDE: bool = true;
             /// Runs the loop.
             ///
             /// # Safety
@@ -132,42 +157,91 @@ macro_rules! compiled {
             unsafe fn run<L: Level>($($name: $t),*);
         }
 
-        /// The loop, compiled for what every machine has.
-        #[allow(dead_code, reason = "some loops have all levels")]
-        pub(super) fn $portable<B: $loop>() -> $kernel {
-            unsafe fn portable<B: $loop>($($name: $t),*) {
+        /// The loops, compiled.
+        mod $function {
+            use super::*;
+
+            #[inline(never)]
+            pub(super) unsafe fn portable<B: $loop>($($name: $t),*) {
                 // SAFETY: the caller keeps the promises of the kernel; every machine has these instructions.
                 unsafe { B::run::<Plain>($($name),*) }
             }
-            portable::<B>
-        }
-
-        /// The loop, compiled for these instructions.
-        pub(super) fn $function<B: $loop>(isa: Instructions) -> $kernel {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-            unsafe fn avx2<B: $loop>($($name: $t),*) {
+            #[inline(never)]
+            pub(super) unsafe fn avx2<B: $loop>($($name: $t),*) {
                 // SAFETY: the caller keeps the promises of the kernel, which include that the machine has these.
                 unsafe { B::run::<Avx2>($($name),*) }
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-            unsafe fn avx512<B: $loop>($($name: $t),*) {
+            #[inline(never)]
+            pub(super) unsafe fn avx512<B: $loop>($($name: $t),*) {
                 // SAFETY: the caller keeps the promises of the kernel, which include that the machine has these.
                 unsafe { B::run::<Avx512>($($name),*) }
             }
+        }
+
+        /// The loop, compiled for what every machine has.
+        #[allow(dead_code, reason = "some loops have all levels")]
+        pub(super) fn $portable<B: $loop>() -> $kernel {
+            $function::portable::<B>
+        }
+
+        /// The loop, compiled for these instructions, or narrower ones where those serve it. Without optimisation no loop is made
+        /// of vectors, so that one for all machines is enough.
+        $(#[$attribute])*
+        pub(super) fn $function<B: $loop>(isa: Instructions) -> $kernel {
             match isa {
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx512 => avx512::<B>,
+                Instructions::Avx512 if const { USES_REGISTERS && B::IS_WIDE } => $function::avx512::<B>,
                 #[cfg(target_arch = "x86_64")]
-                Instructions::Avx2 => avx2::<B>,
+                Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS } => $function::avx2::<B>,
                 _ => $portable::<B>(),
+            }
+        }
+    };
+    ($(#[$attribute:meta])* $loop:ident, $function:ident, $portable:ident, $kernel:ident, ($($name:ident: $t:ty),*), called by $call:ident) => {
+        compiled!($(#[$attribute])* $loop, $function, $portable, $kernel, ($($name: $t),*));
+
+        /// Calls the loop, as it is compiled for the level. A call through the kernel's pointer would be inlined: the compiler marks
+        /// calls, not functions, where functions have instructions of their own.
+        ///
+        /// # Safety
+        ///
+        /// As for the kernel, and the machine has the instructions of the level.
+        #[inline(always)]
+        pub(super) unsafe fn $call<B: $loop, L: Level>($($name: $t),*) {
+            // SAFETY: as the caller's.
+            unsafe {
+                match L::INSTRUCTIONS {
+                    #[cfg(target_arch = "x86_64")]
+                    Instructions::Avx512 if const { USES_REGISTERS && B::IS_WIDE } => $function::avx512::<B>($($name),*),
+                    #[cfg(target_arch = "x86_64")]
+                    Instructions::Avx512 | Instructions::Avx2 if const { USES_REGISTERS } => $function::avx2::<B>($($name),*),
+                    _ => $function::portable::<B>($($name),*),
+                }
             }
         }
     };
 }
 
 compiled!(Loop, kernel, portable_kernel, Kernel, (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize));
+compiled!(
+    MaskedLoop,
+    masked_kernel, portable_masked_kernel,
+    MaskedKernel,
+    (result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize, masks: Masks),
+    called by call_masked
+);
+compiled!(
+    #[allow(dead_code, reason = "it is called, never pointed at")]
+    CopyingLoop,
+    copying_kernel, portable_copying_kernel,
+    CopyingKernel,
+    (run: MaskedKernel, result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize),
+    called by call_copying
+);
 compiled!(
     StridedLoop,
     strided_kernel, portable_strided_kernel,

@@ -15,6 +15,7 @@ mod elementwise;
 mod functions;
 pub(super) mod lanes;
 mod level;
+mod masked;
 mod movement;
 pub(super) mod packed;
 mod reduction;
@@ -26,6 +27,11 @@ use crate::algebra::Reduction;
 use crate::operation::{Binary, Comparison, Unary};
 use crate::shape::DType;
 use std::sync::OnceLock;
+
+/// Whether loops are made of registers, and functions are computed by their vector versions. Where nothing is optimised each
+/// instruction on a register is a call, so that the standard library's functions, which are compiled already, take a tenth of
+/// the time.
+pub(super) const USES_REGISTERS: bool = cfg!(not(unoptimized));
 
 /// Which instructions kernels are compiled to.
 ///
@@ -67,6 +73,22 @@ impl Instructions {
 /// overlap the result or starts where it starts and has elements that are at least as large; one that is a single element
 /// may lie anywhere.
 pub(crate) type Kernel = unsafe fn(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize);
+
+/// A loop over two operands, each of which is a run or copies of one element that fill a block, as the masks say.
+///
+/// # Safety
+///
+/// As for [`Kernel`].
+type MaskedKernel =
+    unsafe fn(result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize, masks: masked::Masks);
+
+/// Makes copies of operands that are one element, and hands them to a loop.
+///
+/// # Safety
+///
+/// As for [`Kernel`].
+type CopyingKernel =
+    unsafe fn(run: MaskedKernel, result: *mut u8, a: *const u8, b: *const u8, c: *const u8, count: usize);
 
 /// A loop over elements at regular distances, in bytes, which may be negative or 0.
 ///

@@ -2,7 +2,7 @@
 
 use super::blocks::{Elements, InRegisters, fill as fill_blocks};
 use super::dispatch::for_size;
-use super::level::{GatherLoop, Level, Loop, RampLoop, StridedLoop};
+use super::level::{GatherLoop, Level, Loop, Product, RampLoop, StridedLoop};
 use super::level::{gather_kernel, kernel, ramp_kernel, strided_kernel};
 use super::packed::{Packed, Vectorised};
 use super::{GatherKernel, Instructions, Kernel, RampKernel, StridedKernel};
@@ -72,6 +72,8 @@ impl<T: Vectorised> InRegisters for Reversed<T> {
 struct Fill<T>(PhantomData<T>);
 
 impl<T: Vectorised> Loop for Fill<T> {
+    const IS_WIDE: bool = T::IS_WIDE;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises one element of the operand, and room for `count`.
@@ -89,6 +91,8 @@ pub(super) fn fill(isa: Instructions, dtype: DType) -> Kernel {
 struct StridedCopy<T>(PhantomData<T>);
 
 impl<T: Vectorised> StridedLoop for StridedCopy<T> {
+    const IS_WIDE: bool = T::IS_WIDE;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, result_stride: isize, a: *const u8, a_stride: isize, count: usize) {
         let size = size_of::<T>() as isize;
@@ -161,6 +165,8 @@ impl InRegisters for Numbers {
 }
 
 impl RampLoop for Ramp {
+    const IS_WIDE: bool = i64::IS_WIDE;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut i64, start: i64, step: i64, count: usize) {
         let mut distances = [0; Numbers::WIDEST];
@@ -182,6 +188,8 @@ pub(super) fn ramp(isa: Instructions) -> RampKernel {
 struct Gather<T>(PhantomData<T>);
 
 impl<T: Copy + Default> GatherLoop for Gather<T> {
+    const IS_WIDE: bool = false;
+
     #[inline(always)]
     unsafe fn run<L: Level>(
         result: *mut u8,

@@ -8,7 +8,7 @@
 mod x86;
 
 #[cfg(target_arch = "x86_64")]
-use super::functions::ARE_FAST;
+use super::USES_REGISTERS;
 use super::lanes::{Bits, Lanes, Mask};
 #[cfg(target_arch = "x86_64")]
 use super::level::Level;
@@ -151,7 +151,7 @@ pub(super) trait Vectorised: Product {
 /// Whether so many elements fill registers that the level has.
 #[cfg(target_arch = "x86_64")]
 pub(super) const fn fills<L: Level, V: Packed>(count: usize) -> bool {
-    ARE_FAST && size_of::<V>() <= L::REGISTER && count.is_multiple_of(V::WIDTH)
+    USES_REGISTERS && size_of::<V>() <= L::REGISTER && count.is_multiple_of(V::WIDTH)
 }
 
 /// A comparison of the table on registers.

@@ -1,9 +1,9 @@
 //! Kernels that combine the elements of a run into one, with portable instructions; with others they are in registers.
 
 use super::dispatch::for_dtype;
-use super::level::{Level, Loop, Product, RowsLoop, portable_kernel, portable_rows_kernel};
+use super::level::{Level, Loop, Product, RowsLoop, kernel, portable_kernel, portable_rows_kernel, rows_kernel};
 use super::packed::Packed;
-use super::{Kernel, RowsKernel};
+use super::{Instructions, Kernel, RowsKernel};
 use crate::algebra::Reduction;
 use crate::concrete::{Scalar, larger, smaller};
 use crate::engine::cpu::elements::{counted, load, store};
@@ -130,6 +130,8 @@ impl<T: Product, J: Join<T>> Reduce<T, J> {
 }
 
 impl<T: Product, J: Join<T>> Loop for Reduce<T, J> {
+    const IS_WIDE: bool = false;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises one element of the result and `count` of the operand.
@@ -138,6 +140,8 @@ impl<T: Product, J: Join<T>> Loop for Reduce<T, J> {
 }
 
 impl<T: Product, J: Join<T>> RowsLoop for Reduce<T, J> {
+    const IS_WIDE: bool = false;
+
     #[inline(always)]
     unsafe fn run<L: Level>(
         (result, result_stride): (*mut u8, isize),
@@ -155,21 +159,32 @@ impl<T: Product, J: Join<T>> RowsLoop for Reduce<T, J> {
     }
 }
 
+/// The kernel of a loop over integers or booleans, of which the compiler makes vectors; with the instructions that floats are here
+/// for it makes none.
+fn of_integers<T: Product, B: Loop>(isa: Instructions) -> Kernel {
+    if const { T::ANY_ORDER } { kernel::<B>(isa) } else { portable_kernel::<B>() }
+}
+
+/// As [`of_integers`], of rows.
+fn rows_of_integers<T: Product, B: RowsLoop>(isa: Instructions) -> RowsKernel {
+    if const { T::ANY_ORDER } { rows_kernel::<B>(isa) } else { portable_rows_kernel::<B>() }
+}
+
 /// The kernel of a reduction.
-pub(super) fn reduce(op: Reduction, dtype: DType) -> Kernel {
+pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
     for_dtype!(dtype, T => match op {
-        Reduction::Sum => portable_kernel::<Reduce<T, Sum>>(),
-        Reduction::Max => portable_kernel::<Reduce<T, Largest>>(),
-        Reduction::Min => portable_kernel::<Reduce<T, Smallest>>(),
+        Reduction::Sum => of_integers::<T, Reduce<T, Sum>>(isa),
+        Reduction::Max => of_integers::<T, Reduce<T, Largest>>(isa),
+        Reduction::Min => of_integers::<T, Reduce<T, Smallest>>(isa),
     })
 }
 
 /// The kernel of reductions of rows.
-pub(super) fn reduce_rows(op: Reduction, dtype: DType) -> RowsKernel {
+pub(super) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> RowsKernel {
     for_dtype!(dtype, T => match op {
-        Reduction::Sum => portable_rows_kernel::<Reduce<T, Sum>>(),
-        Reduction::Max => portable_rows_kernel::<Reduce<T, Largest>>(),
-        Reduction::Min => portable_rows_kernel::<Reduce<T, Smallest>>(),
+        Reduction::Sum => rows_of_integers::<T, Reduce<T, Sum>>(isa),
+        Reduction::Max => rows_of_integers::<T, Reduce<T, Largest>>(isa),
+        Reduction::Min => rows_of_integers::<T, Reduce<T, Smallest>>(isa),
     })
 }
 
@@ -223,6 +238,8 @@ impl<T: Product, F: Term<T>> Sums<T, F> {
 }
 
 impl<T: Product, F: Term<T>> Loop for Sums<T, F> {
+    const IS_WIDE: bool = false;
+
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
         // SAFETY: as the caller's.
@@ -231,6 +248,8 @@ impl<T: Product, F: Term<T>> Loop for Sums<T, F> {
 }
 
 impl<T: Product, F: Term<T>> RowsLoop for Sums<T, F> {
+    const IS_WIDE: bool = false;
+
     #[inline(always)]
     unsafe fn run<L: Level>(
         (result, result_stride): (*mut u8, isize),
@@ -250,8 +269,8 @@ impl<T: Product, F: Term<T>> RowsLoop for Sums<T, F> {
 }
 
 /// The kernel of a sum of products.
-pub(super) fn dot(dtype: DType) -> Kernel {
-    for_dtype!(dtype, T => portable_kernel::<Sums<T, Products>>())
+pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
+    for_dtype!(dtype, T => of_integers::<T, Sums<T, Products>>(isa))
 }
 
 /// The kernel of a sum of squared differences.
@@ -264,8 +283,8 @@ pub(super) fn square_distance(dtype: DType) -> Kernel {
 }
 
 /// The kernel of sums of products, of rows.
-pub(super) fn dots(dtype: DType) -> RowsKernel {
-    for_dtype!(dtype, T => portable_rows_kernel::<Sums<T, Products>>())
+pub(super) fn dots(isa: Instructions, dtype: DType) -> RowsKernel {
+    for_dtype!(dtype, T => rows_of_integers::<T, Sums<T, Products>>(isa))
 }
 
 /// The kernel of sums of squared differences, of rows.

@@ -14,7 +14,7 @@ pub(super) fn reduce(isa: Instructions, op: Reduction, dtype: DType) -> Kernel {
     if let Some((kernel, _)) = x86::reduce(isa, op, dtype) {
         return kernel;
     }
-    reduction::reduce(op, dtype)
+    reduction::reduce(isa, op, dtype)
 }
 
 /// The kernel of the reductions of rows.
@@ -23,7 +23,7 @@ pub(super) fn reduce_rows(isa: Instructions, op: Reduction, dtype: DType) -> Row
     if let Some((_, kernel)) = x86::reduce(isa, op, dtype) {
         return kernel;
     }
-    reduction::reduce_rows(op, dtype)
+    reduction::reduce_rows(isa, op, dtype)
 }
 
 /// The kernel of a sum of products.
@@ -32,7 +32,7 @@ pub(super) fn dot(isa: Instructions, dtype: DType) -> Kernel {
     if let Some((kernel, _)) = x86::dot(isa, dtype) {
         return kernel;
     }
-    reduction::dot(dtype)
+    reduction::dot(isa, dtype)
 }
 
 /// The kernel of a sum of squared differences.
@@ -50,7 +50,7 @@ pub(super) fn dots(isa: Instructions, dtype: DType) -> RowsKernel {
     if let Some((_, kernel)) = x86::dot(isa, dtype) {
         return kernel;
     }
-    reduction::dots(dtype)
+    reduction::dots(isa, dtype)
 }
 
 /// The kernel of sums of squared differences, of rows.
@@ -67,7 +67,6 @@ mod x86 {
     use super::{DType, Instructions, Kernel, Reduction, RowsKernel, reduction::LANES};
     use crate::concrete::{Arithmetic, larger, smaller};
     use crate::engine::cpu::elements::{counted, load, store};
-    use crate::engine::cpu::vector::dispatch::for_dtype;
     use crate::engine::cpu::vector::lanes::Lanes;
     use crate::engine::cpu::vector::packed::{Packed, Vectorised};
 
@@ -273,7 +272,7 @@ mod x86 {
                     (places[at], others[at]) = (a(row.wrapping_add(at)), b(row.wrapping_add(at)));
                 });
                 let totals = match a_stride {
-                    0 => sums::<V, F, ROWS, true>(places, others, count),
+                    0 if const { F::PAIRS && ROWS > 1 } => sums::<V, F, ROWS, true>(places, others, count),
                     _ => sums::<V, F, ROWS, false>(places, others, count),
                 };
                 counted!(at in 0..ROWS => {
@@ -281,7 +280,7 @@ mod x86 {
                 });
                 row = row.wrapping_add(ROWS);
             }
-            while row < rows {
+            while const { ROWS > 1 } && row < rows {
                 let [total] = sums::<V, F, 1, false>([a(row)], [b(row)], count);
                 add(row, total);
                 row = row.wrapping_add(1);
@@ -321,24 +320,29 @@ mod x86 {
     compiled!(avx2, avx2_of_one, "avx2,fma,bmi1,bmi2,lzcnt,popcnt");
     compiled!(avx512, avx512_of_one, "avx512f,avx512dq,avx512vl,avx512bw,avx512cd,avx2,fma,bmi1,bmi2,lzcnt,popcnt");
 
-    /// Results that there are registers for at a time.
-    const fn rows_of<T>() -> usize {
-        if size_of::<T>() == 8 { 1 } else { 2 }
-    }
-
+    // There are registers for the results of four rows, or two or one.
     macro_rules! kernels {
         ($isa:expr, $dtype:expr, $term:ty) => {
-            match $isa {
-                Instructions::Avx512 => for_dtype!($dtype, T => kernels!(avx512, T, Wide, 4, $term)),
-                Instructions::Avx2 => for_dtype!($dtype, T => kernels!(avx2, T, Half, { rows_of::<T>() }, $term)),
-                Instructions::Portable => return None,
+            match ($isa, $dtype) {
+                (Instructions::Avx512, DType::F32) => kernels!(avx512, f32, Wide, 4, $term),
+                (Instructions::Avx512, DType::F64) => kernels!(avx512, f64, Wide, 4, $term),
+                (Instructions::Avx2, DType::F32) => kernels!(avx2, f32, Half, 2, $term),
+                (Instructions::Avx2, DType::F64) => kernels!(avx2, f64, Half, 1, $term),
+                // Compilers make vectors of the others' portable loops.
+                _ => return None,
             }
         };
         (avx512, $t:ty, $width:ident, $rows:tt, $term:ty) => {
-            (avx512_of_one::<<$t as Vectorised>::$width, $term> as Kernel, avx512::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel)
+            (
+                avx512_of_one::<<$t as Vectorised>::$width, $term> as Kernel,
+                avx512::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel,
+            )
         };
         (avx2, $t:ty, $width:ident, $rows:tt, $term:ty) => {
-            (avx2_of_one::<<$t as Vectorised>::$width, $term> as Kernel, avx2::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel)
+            (
+                avx2_of_one::<<$t as Vectorised>::$width, $term> as Kernel,
+                avx2::<<$t as Vectorised>::$width, $term, $rows> as RowsKernel,
+            )
         };
     }
 
@@ -358,12 +362,6 @@ mod x86 {
 
     /// The kernels of sums of squared differences.
     pub(super) fn square_distance(isa: Instructions, dtype: DType) -> Option<(Kernel, RowsKernel)> {
-        Some(match (isa, dtype) {
-            (Instructions::Avx512, DType::F32) => kernels!(avx512, f32, Wide, 4, SquaredDifferences),
-            (Instructions::Avx512, DType::F64) => kernels!(avx512, f64, Wide, 4, SquaredDifferences),
-            (Instructions::Avx2, DType::F32) => kernels!(avx2, f32, Half, 2, SquaredDifferences),
-            (Instructions::Avx2, DType::F64) => kernels!(avx2, f64, Half, 1, SquaredDifferences),
-            _ => return None,
-        })
+        Some(kernels!(isa, dtype, SquaredDifferences))
     }
 }

@@ -14,11 +14,11 @@ mod pairs;
 mod powers;
 mod real;
 
-use super::blocks::{Blocks, each_block};
+use super::blocks::{Blocks, SMALL, between_blocks, each_large_block};
 use super::lanes::{Lanes, Mask};
 use super::level::{Level, Loop, kernel};
-use super::{Instructions, Kernel};
-use crate::engine::cpu::elements::{load, store};
+use super::{Instructions, Kernel, USES_REGISTERS};
+use crate::engine::cpu::elements::{counted, load, store};
 use crate::operation::Unary;
 use crate::shape::DType;
 pub(super) use pairs::{binary, pairs_have_vectors};
@@ -191,6 +191,74 @@ unsafe fn in_registers<T: Real, L: Level, const COUNT: usize>(block: impl Block<
     }
 }
 
+/// Blocks of which the last may lack elements.
+trait Padded: Blocks {
+    /// Does the work for a small block, or for the last elements, of which there are fewer but at least one.
+    ///
+    /// # Safety
+    ///
+    /// There are as many elements from there on.
+    unsafe fn small(&self, start: usize, count: usize);
+}
+
+/// Goes over so many elements in the large blocks of the level, then in small ones, the last of which is padded.
+/// [`each_block`](super::blocks::each_block) has a loop for each power of two instead, which for functions of a hundred instructions
+/// is too much code.
+///
+/// # Safety
+///
+/// There are so many elements.
+#[inline(always)]
+unsafe fn each_padded_block<L: Level>(count: usize, blocks: impl Padded) {
+    // SAFETY: as the caller's.
+    unsafe {
+        let mut start = each_large_block::<L>(count, &blocks);
+        while start < count {
+            blocks.small(start, if count.wrapping_sub(start) < SMALL { count.wrapping_sub(start) } else { SMALL });
+            between_blocks();
+            start = start.wrapping_add(SMALL);
+        }
+    }
+}
+
+/// A small block of elements: where they are, or a copy of the last ones in this room. Behind these the copy has the first of
+/// them, so that elements are outside only where one of the block is.
+///
+/// # Safety
+///
+/// There are so many elements, at least one.
+#[inline(always)]
+unsafe fn padded<T: Real>(from: *const T, count: usize, room: &mut [MaybeUninit<T>; SMALL]) -> *const T {
+    if count == SMALL {
+        return from;
+    }
+    // SAFETY: as the caller's.
+    unsafe {
+        *room = [MaybeUninit::new(load(from)); SMALL];
+        counted!(at in 1..count => {
+            room[at] = MaybeUninit::new(load(from.wrapping_add(at)));
+        });
+    }
+    room.as_ptr().cast()
+}
+
+/// Writes the results of a small block, of which there is room for so many.
+///
+/// # Safety
+///
+/// There is room for so many results, and all of the block are written.
+#[inline(always)]
+unsafe fn write_padded<T: Real>(to: *mut T, count: usize, write: impl FnOnce(*mut T)) {
+    let mut room = [const { MaybeUninit::<T>::uninit() }; SMALL];
+    write(if count == SMALL { to } else { room.as_mut_ptr().cast() });
+    if count != SMALL {
+        counted!(at in 0..count => {
+            // SAFETY: as the caller's.
+            unsafe { store(to.wrapping_add(at).cast(), room[at]) };
+        });
+    }
+}
+
 /// Whether so many elements fill registers, which are no single elements.
 const fn fills<V: Lanes>(count: usize) -> bool {
     V::WIDTH > 1 && count.is_multiple_of(V::WIDTH)
@@ -211,6 +279,20 @@ impl<T: Real, F: Function, L: Level> Blocks for Runs<T, F, L> {
     }
 }
 
+impl<T: Real, F: Function, L: Level> Padded for Runs<T, F, L> {
+    #[inline(always)]
+    unsafe fn small(&self, start: usize, count: usize) {
+        let mut room = [const { MaybeUninit::uninit() }; SMALL];
+        // SAFETY: as the caller's.
+        unsafe {
+            let a = padded(self.1.wrapping_add(start), count, &mut room);
+            write_padded(self.0.wrapping_add(start), count, |results| {
+                in_registers::<T, L, SMALL>(Runs::<T, F, L>(results, a, PhantomData));
+            });
+        }
+    }
+}
+
 impl<T: Real, F: Function, L: Level> Block<T> for Runs<T, F, L> {
     #[inline(always)]
     unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
@@ -228,20 +310,15 @@ impl<T: Real, F: Function> Loop for Vectors<T, F> {
     #[inline(always)]
     unsafe fn run<L: Level>(result: *mut u8, a: *const u8, _: *const u8, _: *const u8, count: usize) {
         // SAFETY: the caller promises elements and room at the positions below `count`.
-        unsafe { each_block(count, Runs::<T, F, L>(result.cast(), a.cast(), PhantomData)) };
+        unsafe { each_padded_block::<L>(count, Runs::<T, F, L>(result.cast(), a.cast(), PhantomData)) };
     }
 }
-
-/// Whether loops are made of registers, and functions are computed by their vector versions. Where nothing is optimised each
-/// instruction on a register is a call, so that the standard library's functions, which are compiled already, take a tenth of
-/// the time.
-pub(super) const ARE_FAST: bool = cfg!(not(unoptimized));
 
 /// The kernel of an operation that has a vector version.
 pub(super) fn unary(isa: Instructions, op: Unary, dtype: DType) -> Option<Kernel> {
     match (op, dtype, isa) {
         // Of whole powers the table has no kernel, since the exponent comes with each call.
-        _ if !ARE_FAST && !matches!(op, Unary::Powi(_)) => None,
+        _ if !USES_REGISTERS && !matches!(op, Unary::Powi(_)) => None,
         // With two elements to a vector, what is computed for both halves of the line takes longer than a call for one.
         (Unary::Erf, DType::F64, Instructions::Portable) => None,
         (_, DType::F32, _) => of_floats::<f32>(isa, op),
@@ -264,7 +341,7 @@ macro_rules! kernels {
         pub(super) const fn has_vectors(op: Option<Unary>) -> bool {
             match op {
                 Some(Unary::Powi(_)) => true,
-                $($(Some(Unary::$function) => ARE_FAST,)*)*
+                $($(Some(Unary::$function) => USES_REGISTERS,)*)*
                 _ => false,
             }
         }

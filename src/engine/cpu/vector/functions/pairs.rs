@@ -3,13 +3,15 @@
 use super::exponential::{Exp, exp_of_sum};
 use super::logarithm::{Ln, ln_1p_of};
 use super::real::Real;
-use super::{ARE_FAST, Block, Function, WIDEST, in_registers, polynomial};
+use super::{Block, Function, Padded, WIDEST, each_padded_block, in_registers, padded, polynomial, write_padded};
 use crate::concrete::Scalar;
 use crate::engine::cpu::elements::store;
-use crate::engine::cpu::vector::blocks::{Blocks, One, Run, Source, each_block};
+use crate::engine::cpu::vector::blocks::{Blocks, SMALL, Source};
 use crate::engine::cpu::vector::lanes::{Lanes, Mask};
-use crate::engine::cpu::vector::level::{Level, Loop, kernel};
-use crate::engine::cpu::vector::{Instructions, Kernel, Operand};
+use crate::engine::cpu::vector::level::{Level, MaskedLoop};
+use crate::engine::cpu::vector::masked::{Masked, Masks, pair_kernel};
+use crate::engine::cpu::vector::packed::Vectorised;
+use crate::engine::cpu::vector::{Instructions, Kernel, Operand, USES_REGISTERS};
 use crate::operation::Binary;
 use crate::shape::DType;
 use std::marker::PhantomData;
@@ -31,15 +33,15 @@ trait Pairwise {
 }
 
 /// The loop of a function of two operands.
-struct Vectors<T, F, A, B>(PhantomData<(T, F, A, B)>);
+struct Vectors<T, F>(PhantomData<(T, F)>);
 
 /// Results and operands of such a function.
-struct Runs<T, F, L, A, B>(*mut T, A, B, PhantomData<(F, L)>);
+struct Runs<T, F, L>(*mut T, Masked<T>, Masked<T>, PhantomData<(F, L)>);
 
 /// Such a block of them.
-struct PairsBlock<'a, T, F, L, A, B>(&'a Runs<T, F, L, A, B>, usize);
+struct PairsBlock<'a, T, F, L>(&'a Runs<T, F, L>, usize);
 
-impl<T: Real, F: Pairwise, L: Level, A: Source<T>, B: Source<T>> Blocks for Runs<T, F, L, A, B> {
+impl<T: Real, F: Pairwise, L: Level> Blocks for Runs<T, F, L> {
     #[inline(always)]
     unsafe fn block<const COUNT: usize>(&self, start: usize) {
         // SAFETY: as the caller's.
@@ -47,7 +49,24 @@ impl<T: Real, F: Pairwise, L: Level, A: Source<T>, B: Source<T>> Blocks for Runs
     }
 }
 
-impl<T: Real, F: Pairwise, L: Level, A: Source<T>, B: Source<T>> Block<T> for PairsBlock<'_, T, F, L, A, B> {
+impl<T: Real, F: Pairwise, L: Level> Padded for Runs<T, F, L> {
+    #[inline(always)]
+    unsafe fn small(&self, start: usize, count: usize) {
+        let mut rooms = [const { [const { MaybeUninit::uninit() }; SMALL] }; 2];
+        let [of_a, of_b] = &mut rooms;
+        // SAFETY: as the caller's.
+        unsafe {
+            let a = padded(self.1.at(start), count, of_a);
+            let b = padded(self.2.at(start), count, of_b);
+            write_padded(self.0.wrapping_add(start), count, |results| {
+                let runs = Runs::<T, F, L>(results, Masked::run(a), Masked::run(b), PhantomData);
+                in_registers::<T, L, SMALL>(PairsBlock(&runs, 0));
+            });
+        }
+    }
+}
+
+impl<T: Real, F: Pairwise, L: Level> Block<T> for PairsBlock<'_, T, F, L> {
     #[inline(always)]
     unsafe fn registers<V: Lanes<Element = T>, const COUNT: usize>(self) {
         let PairsBlock(Runs(result, a, b, _), start) = self;
@@ -102,7 +121,8 @@ impl<T: Real, F: Pairwise, L: Level, A: Source<T>, B: Source<T>> Block<T> for Pa
 #[inline(never)]
 unsafe fn corrected<V: Lanes, F: Pairwise>(value: V, a: V, b: V) -> V {
     let mut arrays = [const { MaybeUninit::<[V::Element; WIDEST]>::uninit() }; 3];
-    let [values, first, second] = arrays.each_mut().map(|array| array.as_mut_ptr().cast::<V::Element>());
+    let values = arrays.as_mut_ptr().cast::<V::Element>();
+    let (first, second) = (values.wrapping_add(WIDEST), values.wrapping_add(2 * WIDEST));
     // SAFETY: an array has room for the widest register, and elements are read where they are written.
     unsafe {
         value.store(values);
@@ -118,14 +138,12 @@ unsafe fn corrected<V: Lanes, F: Pairwise>(value: V, a: V, b: V) -> V {
     }
 }
 
-impl<T: Real, F: Pairwise, A: Source<T>, B: Source<T>> Loop for Vectors<T, F, A, B> {
+impl<T: Real, F: Pairwise> MaskedLoop for Vectors<T, F> {
     #[inline(always)]
-    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize) {
-        if count == 0 {
-            return;
-        }
-        // SAFETY: the caller promises `count` elements, which are more than none, or one.
-        unsafe { each_block(count, Runs::<T, F, L, A, B>(result.cast(), A::new(a), B::new(b), PhantomData)) };
+    unsafe fn run<L: Level>(result: *mut u8, a: *const u8, b: *const u8, _: *const u8, count: usize, masks: Masks) {
+        let (a, b) = masks.of(a, b);
+        // SAFETY: the caller promises `count` elements, or copies of one.
+        unsafe { each_padded_block::<L>(count, Runs::<T, F, L>(result.cast(), a, b, PhantomData)) };
     }
 }
 
@@ -250,19 +268,11 @@ fn precise_power<T: Lanes<Element = f64>, L: Level>(a: T, b: T) -> T {
     exp_of_sum::<T, L>(product, T::either(bounded, low, T::number(0.0)))
 }
 
-fn of_floats<T: Real>(isa: Instructions, op: Binary, a: Operand, b: Operand) -> Option<Kernel> {
-    fn by_operands<T: Real, F: Pairwise>(isa: Instructions, a: Operand, b: Operand) -> Kernel {
-        match (a, b) {
-            (Operand::Run, Operand::Run) => kernel::<Vectors<T, F, Run<T>, Run<T>>>(isa),
-            (Operand::Run, Operand::One) => kernel::<Vectors<T, F, Run<T>, One<T>>>(isa),
-            (Operand::One, Operand::Run) => kernel::<Vectors<T, F, One<T>, Run<T>>>(isa),
-            (Operand::One, Operand::One) => kernel::<Vectors<T, F, One<T>, One<T>>>(isa),
-        }
-    }
+fn of_floats<T: Real + Vectorised>(isa: Instructions, op: Binary, a: Operand, b: Operand) -> Option<Kernel> {
     match op {
-        Binary::LogAddExp => Some(by_operands::<T, LogAddExp>(isa, a, b)),
-        Binary::Xlogy => Some(by_operands::<T, Xlogy>(isa, a, b)),
-        Binary::Pow => Some(by_operands::<T, Pow>(isa, a, b)),
+        Binary::LogAddExp => Some(pair_kernel::<Vectors<T, LogAddExp>, T>(isa, a, b)),
+        Binary::Xlogy => Some(pair_kernel::<Vectors<T, Xlogy>, T>(isa, a, b)),
+        Binary::Pow => Some(pair_kernel::<Vectors<T, Pow>, T>(isa, a, b)),
         _ => None,
     }
 }
@@ -276,7 +286,7 @@ pub(in crate::engine::cpu::vector) fn binary(
     b: Operand,
 ) -> Option<Kernel> {
     match (op, dtype, isa) {
-        _ if !ARE_FAST => None,
+        _ if !USES_REGISTERS => None,
         // The logarithm in parts needs fused products, and that in the wider type is slower than a call without vectors of
         // some length.
         (Binary::Pow, _, Instructions::Portable) => None,
@@ -288,5 +298,5 @@ pub(in crate::engine::cpu::vector) fn binary(
 
 /// Whether an operation has a vector version wherever there are registers.
 pub(in crate::engine::cpu::vector) const fn pairs_have_vectors(op: Option<Binary>) -> bool {
-    ARE_FAST && matches!(op, Some(Binary::LogAddExp | Binary::Xlogy | Binary::Pow))
+    USES_REGISTERS && matches!(op, Some(Binary::LogAddExp | Binary::Xlogy | Binary::Pow))
 }

@@ -1,8 +1,9 @@
 //! Whole powers: the products that make up the operation table's meaning, in its order.
 
 use super::real::Real;
-use super::{ARE_FAST, Block, in_registers};
+use super::{Block, in_registers};
 use crate::engine::cpu::elements::{counted, load, store};
+use crate::engine::cpu::vector::USES_REGISTERS;
 use crate::engine::cpu::vector::blocks::{Blocks, each_block};
 use crate::engine::cpu::vector::lanes::Lanes;
 use crate::engine::cpu::vector::level::{Level, Loop};
@@ -23,8 +24,8 @@ impl<T: Real> Loop for Powers<T> {
         let runs = Runs::<T, L>(result.cast(), a.cast(), exponent, PhantomData);
         // SAFETY: the caller promises elements and room at the positions below `count`.
         unsafe {
-            if ARE_FAST {
-                each_block(count, runs);
+            if USES_REGISTERS {
+                each_block::<L>(count, runs);
             } else {
                 by_table(&runs, count);
             }
