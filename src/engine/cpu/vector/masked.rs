@@ -131,7 +131,7 @@ impl<T: Vectorised, const AFTER_MASK: bool, const FIRST: bool, const SECOND: boo
     ) {
         let masks = Masks(const { FIRST as usize | (SECOND as usize) << 1 });
         let (first, second) = if AFTER_MASK { (b, c) } else { (a, b) };
-        let mut copies = [const { [const { MaybeUninit::<T>::uninit() }; LARGEST_BLOCK] }; 2];
+        let mut copies = [const { CopiesOf(MaybeUninit::<[T; LARGEST_BLOCK]>::uninit()) }; 2];
         let [of_first, of_second] = &mut copies;
         // SAFETY: the caller promises an element where an operand is one.
         let (first, second) = unsafe {
@@ -151,14 +151,18 @@ impl<T: Vectorised, const AFTER_MASK: bool, const FIRST: bool, const SECOND: boo
     }
 }
 
+/// Room for a block of copies. Registers that are read from it don't cross a line of the cache.
+#[repr(align(64))]
+struct CopiesOf<T>(MaybeUninit<[T; LARGEST_BLOCK]>);
+
 /// A block of copies of an element.
 ///
 /// # Safety
 ///
 /// There is one.
 #[inline(always)]
-unsafe fn repeated<L: Level, T: Copy>(element: *const u8, copies: &mut [MaybeUninit<T>; LARGEST_BLOCK]) -> *const u8 {
-    let to = copies.as_mut_ptr().cast::<T>();
+unsafe fn repeated<L: Level, T: Copy>(element: *const u8, copies: &mut CopiesOf<T>) -> *const u8 {
+    let to = copies.0.as_mut_ptr().cast::<T>();
     // SAFETY: the caller promises an element, and a block has no more than there is room for.
     unsafe {
         let element = load(element.cast::<T>());

@@ -286,9 +286,14 @@ impl<T: Real, F: Function, L: Level> Padded for Runs<T, F, L> {
         // SAFETY: as the caller's.
         unsafe {
             let a = padded(self.1.wrapping_add(start), count, &mut room);
-            write_padded(self.0.wrapping_add(start), count, |results| {
-                in_registers::<T, L, SMALL>(Runs::<T, F, L>(results, a, PhantomData));
-            });
+            write_padded(
+                self.0.wrapping_add(start),
+                count,
+                #[inline(always)]
+                |results| {
+                    in_registers::<T, L, SMALL>(Runs::<T, F, L>(results, a, PhantomData));
+                },
+            );
         }
     }
 }

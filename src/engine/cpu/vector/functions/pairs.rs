@@ -58,10 +58,15 @@ impl<T: Real, F: Pairwise, L: Level> Padded for Runs<T, F, L> {
         unsafe {
             let a = padded(self.1.at(start), count, of_a);
             let b = padded(self.2.at(start), count, of_b);
-            write_padded(self.0.wrapping_add(start), count, |results| {
-                let runs = Runs::<T, F, L>(results, Masked::run(a), Masked::run(b), PhantomData);
-                in_registers::<T, L, SMALL>(PairsBlock(&runs, 0));
-            });
+            write_padded(
+                self.0.wrapping_add(start),
+                count,
+                #[inline(always)]
+                |results| {
+                    let runs = Runs::<T, F, L>(results, Masked::run(a), Masked::run(b), PhantomData);
+                    in_registers::<T, L, SMALL>(PairsBlock(&runs, 0));
+                },
+            );
         }
     }
 }
