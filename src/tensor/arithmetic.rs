@@ -10,15 +10,16 @@ use crate::tensor::operators::full_like;
 use crate::tensor::{Family, Float, R0, RDyn, Scalar, Tensor, Tree, check_same_trees, refuse};
 use std::panic::Location;
 
-/// Trees as vectors: sums, multiples, products and norms, by all of their floats. Integers and truth values stay as they are in
-/// the first operand.
+/// Trees as vectors: sums, multiples, products and norms over all of their floats. Integers and truth values are taken
+/// unchanged from the first operand.
 ///
-/// The trait is to be imported, `use deltaray::tensor::TreeArithmetic;`: its names are short, and other traits may have them.
+/// Import the trait by `use deltaray::tensor::TreeArithmetic;`. The prelude leaves it out because its method names are short
+/// and may clash with those of other traits.
 ///
 /// A struct with `#[derive(Tree)]` and `#[tree(arithmetic)]` has these as operators: `&a + &b`, `&a - &b`, `-&a`, `2.0 * &a`,
-/// `&a * 2.0`, `&a / 2.0`, of values and of references, and `a += &b`, `a -= &b`, `a *= 2.0`, `a /= 2.0`. Factors and divisors at
-/// the right are numbers or arrays without axes, such as `a.norm::<f64>()`: see [`TreeFactor`]. A struct with other products of its own
-/// takes the methods instead.
+/// `&a * 2.0`, `&a / 2.0`, of values and of references, and `a += &b`, `a -= &b`, `a *= 2.0`, `a /= 2.0`. Factors and divisors
+/// on the right are numbers or arrays without axes, such as `a.norm::<f64>()`: see [`TreeFactor`]. A struct that defines other
+/// products of its own uses the methods instead.
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -142,7 +143,8 @@ pub trait TreeArithmetic<A: Algebra>: Tree<A> {
         flat(self).dot(&flat(other))
     }
 
-    /// The Euclidean norm of all floats, as `E`; its derivatives at zero are 0, the first as that of `hypot` is.
+    /// The Euclidean norm of all floats, as `E`. Its derivatives at zero are 0; the first derivative follows the convention of
+    /// `hypot`.
     #[must_use]
     #[track_caller]
     fn norm<E: Float>(&self) -> Scalar<A, E> {

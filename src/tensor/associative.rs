@@ -72,13 +72,13 @@ pub(super) fn slice_types<A: Algebra>(arrays: &[A::Array], axis: usize) -> Vec<T
     arrays.iter().map(A::type_of).map(slice).collect()
 }
 
-/// What is wrong with a neutral element for slices of these arrays along an axis.
+/// The problem with a neutral element for slices of these arrays along an axis, if there is one.
 pub(super) fn neutral_misfit<A: Algebra>(arrays: &[A::Array], axis: usize, neutral: &[Type]) -> Option<String> {
     let problem = check_same_structure(&slice_types::<A>(arrays, axis), neutral).err()?;
     Some(format!("slices and the neutral element differ: {problem}"))
 }
 
-/// Reports what does not fit; where that returns, the placeholders are what is there.
+/// Reports a mismatch. Where reporting returns, the placeholders are the result.
 #[track_caller]
 fn report<A: Algebra>(name: &str, problem: String, like: &[A::Array]) -> Vec<A::Array> {
     let place = Location::caller();
@@ -90,14 +90,14 @@ fn report<A: Algebra>(name: &str, problem: String, like: &[A::Array]) -> Vec<A::
 /// neutral element where there are none.
 ///
 /// The operator takes and gives trees of slices, need not be commutative, and may use arrays that it captures. It must be
-/// associative, which can not be checked: in which pairs the slices are combined is the library's choice. It is applied
-/// n − 1 times, in 2 ⌈log₂ n⌉ levels at most when staged; so is, a constant factor more often, its derivative. An eager algebra runs
-/// the closure for every application, a staged one once.
+/// associative, which is not checked: the library chooses how to pair the slices. It is applied n − 1 times, in at most 2 ⌈log₂
+/// n⌉ levels when staged; its derivative is applied a constant factor more often. An eager algebra runs the closure for every
+/// application, a staged one once.
 ///
-/// Where the operator is `+`, `max` or `min` of its operands and nothing else, or of booleans `|` or `&`, in each array of the
-/// tree by itself, the staged reduction is that of the library ([`Tensor::sum_axis`](crate::tensor::Tensor::sum_axis) and its relatives), with its derivative;
-/// other operations, as `*`, are applied to whole levels. An operator that uses a captured array, or one array of a tree for
-/// another, is combined as it is.
+/// Where the operator is nothing but `+`, `max` or `min` of its operands, or `|` or `&` of booleans, applied to each array of
+/// the tree by itself, the staged reduction is the library's own ([`Tensor::sum_axis`](crate::tensor::Tensor::sum_axis) and its
+/// relatives), with its derivative. Other operations, such as `*`, are applied to whole levels. An operator that uses a
+/// captured array, or mixes the arrays of a tree, is combined as written.
 ///
 /// An operator that has an inverse needs no rule of its own. "All but one" by division would be no less work than the
 /// derivative is anyway, and wrong where there is no inverse: the derivative of a product is exact with zeros in it.
@@ -237,7 +237,7 @@ where
     X::Family::rebuild::<A, A>(xs, &mut arrays.into_iter())
 }
 
-/// What is left of a value after so many steps, each of which takes and gives it: a loop that carries it, without inputs.
+/// Applies a step to a value `n` times and returns the final value: a loop that carries the value and has no inputs.
 ///
 /// As [`scan`](crate::tensor::scan); the value keeps its shapes.
 #[track_caller]
@@ -258,8 +258,8 @@ fn steps<A: Algebra, X: Sliced<A>>(name: &str, inputs: &X) -> usize {
     }
 }
 
-/// What is left of a value after a step for each slice of the inputs along their outermost axis, from the first to the
-/// last: a loop that carries it, without outputs.
+/// Applies a step to a value once for each slice of the inputs along their outermost axis, from the first to the last, and
+/// returns the final value: a loop that carries the value and has no outputs.
 ///
 /// As [`scan`](crate::tensor::scan); the value keeps its shapes. An associative operator is better served by [`reduce`].
 #[track_caller]

@@ -1,7 +1,7 @@
 //! Batches of trees: each array with one more axis, the outermost, along which the trees lie.
 //!
-//! Of tensors and of what is made of them a batch is of a type that says so: that of a `(Vector, Scalar)` is a
-//! `(Matrix, Vector)`. The fields of a struct are of the types that the struct says, so its batch is a [`Batch`].
+//! A batch of tensors and of tuples has a type that shows the axis: the batch of a `(Vector, Scalar)` is a `(Matrix, Vector)`.
+//! The fields of a struct have the types that the struct declares, so its batch is a [`Batch`].
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
@@ -184,7 +184,7 @@ pub fn unstack_trees<A: Algebra, X: Sliced<A>>(batch: &X) -> Vec<X::Slice> {
     let slice = |position: usize| {
         let pick = |array: A::Array| {
             let shape: Shape = A::shape(&array);
-            // What was reported has a placeholder: a slice beyond the last is zeros.
+            // A mismatch that was reported has left a placeholder; a slice beyond the last is zeros.
             if shape.is_empty() { array } else { A::view(array, &AffineMap::pick(&shape, 0, position as i64)) }
         };
         batch.slice_from(&mut arrays.iter().cloned().map(pick))

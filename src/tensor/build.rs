@@ -96,8 +96,8 @@ fn built(extents: &[usize], element: &Type) -> Type {
     Type { dtype: element.dtype, shape: extents.iter().chain(&element.shape).copied().collect() }
 }
 
-/// The array whose element, or inner array, at each position of new outer axes is what the closure gives for it:
-/// `build(n, |i| ..)`, `build((n, m), |(i, j)| ..)`, `build([n, m], |[i, j]| ..)` (P 3.2).
+/// Builds an array from a closure that gives the element, or the inner array, at each position of new outer axes: `build(n, |i|
+/// ..)`, `build((n, m), |(i, j)| ..)`, `build([n, m], |[i, j]| ..)` (P 3.2).
 ///
 /// The closure is called once, at the first position, and what it does there is done in bulk, also in eager algebras, unless it
 /// looks at a value that depends on the position: by [`item`](Tensor::item), [`cond`](crate::tensor::cond) or a loop with a
@@ -180,7 +180,7 @@ fn run<A: Algebra>(
     };
     let count = crate::shape::size(extents);
     let mut position: SmallVec<[usize; 4]> = SmallVec::from_elem(0, extents.len());
-    // The first position exists for an empty array too: what it reads is out of bounds, thus 0, and only the shape counts.
+    // The first position exists for an empty array too: reads there are out of bounds, thus 0, and only the shape counts.
     let first = element(at(&position));
     let ty = A::type_of(&first);
     let whole = built(extents, &ty);

@@ -8,7 +8,7 @@ use crate::tensor::{Family, Sliced, Stacked, Tree, check_same_trees, duplicate, 
 use crate::term::{Body, Build, NodeId, Op, Scan};
 use std::panic::Location;
 
-/// An operation of two operands, of which the first comes earlier, and nothing else.
+/// An operation of two operands and nothing else. The first operand comes earlier in the order of combination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Combination {
     op: Binary,
@@ -33,13 +33,14 @@ impl Combination {
         self.op
     }
 
-    /// The operands as the operation takes them, of which the first comes earlier.
+    /// Orders the operands as the operation takes them. They are given with the earlier one first.
     pub(super) fn operands<T>(self, [earlier, later]: [T; 2]) -> [T; 2] {
         if self.exchanged { [later, earlier] } else { [earlier, later] }
     }
 
-    /// The reduction that it is, with the same derivative. The largest of exchanged operands is none: at a tie the
-    /// derivative goes to the last. Nor is `logaddexp`, the derivative of which is finite at infinite operands too.
+    /// The library's reduction with the same value and derivative, if there is one. The maximum of exchanged operands has none:
+    /// at a tie its derivative goes to the last operand. Nor has `logaddexp`, whose derivative is finite at infinite operands
+    /// too.
     pub(super) fn reduction(self) -> Option<Reduction> {
         match (self.op, self.exchanged) {
             (Binary::Add, _) => Some(Reduction::Sum),
@@ -54,7 +55,8 @@ impl Combination {
         matches!(self.op, Binary::Add | Binary::Or)
     }
 
-    /// What a body that combines trees of so many arrays does to each of them, if that is an operation of its two operands.
+    /// The combination that a body applies to each array, for a body that combines two trees of `arrays` arrays. `None` unless
+    /// each result is one operation on its own two operands.
     fn of_body(body: &Body<Build>, arrays: usize) -> Option<Vec<Combination>> {
         let of_result = |(at, &result): (usize, &NodeId)| {
             let node = body.node(result);
@@ -71,7 +73,7 @@ impl Combination {
     }
 }
 
-/// The operator's result, which must be like what it takes; else that is reported, and the result is a placeholder.
+/// The operator's result, which must be like the operands; a mismatch is reported and the result is a placeholder.
 fn checked_result<A: Algebra, T: Tree<A>>(name: &str, place: &Location<'_>, op: &impl Fn(T, T) -> T, a: T, b: T) -> T {
     let like = duplicate(&b);
     let result = {
@@ -123,15 +125,15 @@ where
         Operator { name, place, like, op, traced }
     }
 
-    /// What the operator does to each array of the tree, if it can be seen, and is an operation of the two arrays in this
-    /// place and nothing else.
+    /// The combination that the operator applies to each array of the tree. `None` where the operator's body is not visible, or
+    /// does more than one operation on the two arrays in the same place.
     pub(super) fn combinations(&self) -> Option<Vec<Combination>> {
         let (body, _) = self.traced.as_ref()?;
         Combination::of_body(body, body.results.len())
     }
 
-    /// The operator for each position of two stacks. As a loop that carries nothing it becomes bulk operations when it is
-    /// staged. What it gives must be like what it takes; else that is reported, and placeholders are what it gives.
+    /// Applies the operator at each position of two stacks. This is a loop that carries nothing, so staging turns it into bulk
+    /// operations. The results must be like the operands; a mismatch is reported and the results are placeholders.
     pub(super) fn on_stacks(&self, earlier: Vec<A::Array>, later: Vec<A::Array>) -> Vec<A::Array> {
         let length = earlier.first().map_or(0, |array| A::shape(array)[0]);
         match &self.traced {

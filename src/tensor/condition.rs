@@ -9,8 +9,8 @@ use crate::tensor::{Element, Family, Max, Operand, R0, Rank, Tensor, Tree, refus
 use std::borrow::Borrow;
 
 impl<A: Algebra, M: Rank> Tensor<A, bool, M> {
-    /// Where this mask is true the element of `yes`, else that of `no`; arrays and literals broadcast together. The side
-    /// that is not taken is without influence, on values and on derivatives.
+    /// The element of `yes` where this mask is true, else the element of `no`; arrays and literals broadcast together. The side
+    /// not taken influences neither values nor derivatives.
     #[track_caller]
     pub fn select<E: Element, Y, N>(&self, yes: Y, no: N) -> Tensor<A, E, <N::Rank as Max<M>>::Output>
     where
@@ -75,14 +75,14 @@ fn fail_tree<A: Algebra, T: Tree<A>>(name: &str, problem: String, like: &T) -> T
     T::Family::rebuild::<A, A>(like, &mut leaves.into_iter())
 }
 
-/// The result of the first closure where the condition is true, else that of the second: trees of one structure.
+/// The result of the first closure where the condition is true, else the result of the second; both are trees of one structure.
 ///
-/// An eager algebra runs the chosen closure only; a staged one runs both once, and the term chooses. In every algebra the
-/// side not taken is without influence, on values and on derivatives.
+/// An eager algebra runs the chosen closure only; a staged one runs each of them once, and the program chooses. In every
+/// algebra the side not taken influences neither values nor derivatives.
 ///
-/// Staged, a conditional with a loop, a contraction, or a write into or a reduction of an array of 64 elements or more on a side
-/// keeps both sides as bodies, which may be nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep; others choose between values, and stand
-/// in each other as deep as one likes.
+/// When staged, a conditional keeps both sides as bodies if a side has a loop, a contraction, or a write into or a reduction of
+/// an array of 64 elements or more. Such conditionals may be nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep. Others
+/// choose between values, and nest to any depth.
 #[track_caller]
 pub fn cond<A: Algebra, T: Tree<A>>(
     condition: impl Borrow<Tensor<A, bool, R0>>,

@@ -266,9 +266,9 @@ impl<A: Algebra, E: Element, R: Rank> fmt::Debug for Tensor<A, E, R> {
 }
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// The plain array of the elements, where they are known already: when the function runs on plain or dual arrays, and
-    /// not when it is staged. For looking at values, and for branching on them, where nothing is differentiated;
-    /// when a function is staged such a branch is decided once, without the value: there `cond` is what chooses.
+    /// The plain array of the elements, where they are known already: when the function runs on plain or dual arrays, and not
+    /// when it is staged. Use it for looking at values, and for branching on them where nothing is differentiated. When a
+    /// function is staged, such a branch is decided once, without the value: use `cond` there.
     pub fn known(&self) -> Option<Tensor<Concrete, E, R>> {
         A::known(self.array()).map(Tensor::wrap)
     }

@@ -1,8 +1,8 @@
 //! Reductions and scans by an associative operation, level by level.
 //!
 //! The work is proportional to the number of elements and the number of levels to its logarithm (Blelloch, 1990): pairs of
-//! neighbours are combined, then pairs of those, and so on. Each level is bulk operations of the language, so that
-//! derivatives of every order are exact, those of products with zeros too, and take as many levels again.
+//! neighbours are combined, then pairs of those, and so on. Each level consists of bulk operations of the language, so
+//! derivatives of every order are exact, also of products with zeros, and take as many levels again.
 
 use super::combination::Combination;
 use crate::affine::AffineMap;

@@ -104,8 +104,7 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         lgamma Lgamma;
         /// The derivative of ln |Γ(x)|.
         digamma Digamma;
-        /// The same elements, through which nothing is differentiated: the derivative is 0, in every mode and of every
-        /// order.
+        /// The same elements, with differentiation stopped: the derivative is 0, in every mode and of every order.
         stop_gradient StopGradient;
         /// The largest whole number that is not above x; its derivative is 0.
         floor Floor;

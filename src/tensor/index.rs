@@ -18,8 +18,8 @@ pub enum Position<A: Algebra> {
     Computed(A::Array),
 }
 
-/// What [`Tensor::at`] takes: one position, or a tuple of up to six, each a Rust integer (`i32`, `i64`, `usize`) or a
-/// scalar of `i32` or `i64` by value or reference.
+/// The index of [`Tensor::at`]: one position, or a tuple of up to six. Each is a Rust integer (`i32`, `i64`, `usize`) or a
+/// scalar of `i32` or `i64`, by value or reference.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index into arrays over `{A}`",
     note = "an index is an integer, a scalar of `i64` or `i32`, a reference to one, or a tuple of these",
@@ -111,8 +111,8 @@ macro_rules! array_index {
 
 array_index!(R1 1, R2 2, R3 3, R4 4, R5 5, R6 6);
 
-/// What [`Tensor::gather`], [`Tensor::scatter`] and their relatives take: one array of positions, or a tuple of up to four
-/// that broadcast to one shape; `i64`, by value or reference; with a mask where [`masked`](crate::tensor::masked) makes them.
+/// The positions of [`Tensor::gather`], [`Tensor::scatter`] and their relatives: one array of `i64`, or a tuple of up to four
+/// that broadcast to one shape, by value or reference; [`masked`](crate::tensor::masked) adds a mask.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` are not arrays of positions over `{A}`",
     note = "positions are arrays of `i64`, by value or reference, one or a tuple of up to four of one rank",
@@ -242,8 +242,8 @@ pub(super) fn read_along<A: Algebra>(array: A::Array, axis: usize, position: Pos
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     /// The element, or the inner array, at positions along the outer axes: `x.at(&i)`, `x.at((i, 3))`.
     ///
-    /// A position outside reads 0, with derivative 0. More positions than axes are a compile error, but for dynamic
-    /// ranks, where they are reported at the caller's line.
+    /// A position outside reads 0, with derivative 0. More positions than axes are a compile error; for dynamic ranks they are
+    /// reported at the caller's line.
     #[track_caller]
     pub fn at<I: Index<A>>(&self, index: I) -> Tensor<A, E, <I::Rank as Rank>::TakenFrom<R>> {
         const {

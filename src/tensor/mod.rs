@@ -1,9 +1,9 @@
-//! What users hold: arrays with their element type and rank as types, operators, indexing, loops and trees.
+//! The types that users hold: arrays with their element type and rank in the type, operators, indexing, loops and trees.
 //!
 //! A [`Tensor`] is an array of some [`Algebra`] together with two phantom types. A mistake in element type or rank is a
 //! compile error; shapes are checked when the program runs, or is staged: every method checks with the shape rules of
-//! [`crate::term::infer`] and then calls the algebra. Operands that don't fit are reported as it suits the algebra:
-//! eager ones panic at the user's line, a staged one records the error.
+//! [`crate::term::infer`] and then calls the algebra. The algebra decides how to report operands that don't fit: eager ones
+//! panic at the user's line, a staged one records the error.
 
 pub(crate) mod apply;
 mod arithmetic;
@@ -85,11 +85,11 @@ use std::marker::PhantomData;
 ///
 /// # Comparing
 ///
-/// Rust's `<`, `>` and `==` result in one `bool`, and a function that is staged has no values yet. So comparisons are methods,
-/// which result in an array of `bool`: [`lt`](Tensor::lt), [`le`](Tensor::le), [`gt`](Tensor::gt), [`ge`](Tensor::ge),
-/// [`equal`](Tensor::equal) and [`not_equal`](Tensor::not_equal), of an array or a literal. To choose by the result there are
-/// [`select`](Tensor::select), element by element, and [`cond`], by one condition; masks are combined by `&`, `|`, `^` and `!`.
-/// `x > 1.0` does not compile, and of arrays only plain ones are compared as wholes by `==`, for tests.
+/// Rust's `<`, `>` and `==` result in one `bool`, and a function that is staged has no values yet. So comparisons are methods
+/// that result in an array of `bool`: [`lt`](Tensor::lt), [`le`](Tensor::le), [`gt`](Tensor::gt), [`ge`](Tensor::ge),
+/// [`equal`](Tensor::equal) and [`not_equal`](Tensor::not_equal), with an array or a literal. Choose by the result with
+/// [`select`](Tensor::select), element by element, or with [`cond`], by one condition; combine masks by `&`, `|`, `^` and `!`.
+/// `x > 1.0` does not compile, and only plain arrays compare as wholes by `==`, for tests.
 ///
 /// ```
 /// use deltaray::prelude::*;

@@ -2,8 +2,8 @@
 //! `j` is the position of a loop or computed from one.
 //!
 //! Shapes are known when a program is staged, so such a slice has the extent of the whole axis, and a mask that says which of
-//! its elements are there. What it is for are sums, products and extremes of these: compiled, they take the time of the
-//! elements that are there.
+//! its elements are in it. It is made for sums, products and extremes of those: compiled, they take time proportional to the
+//! elements in the slice.
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Reduction};
@@ -28,8 +28,8 @@ pub enum MovingPart<A: Algebra> {
     Range(MovingRange<A>),
 }
 
-/// What [`Tensor::moving_slice`] takes: as [`Subscript`], and ranges whose ends are scalars of `i64`, by value or reference:
-/// `..j`, `j..`, `j..k`. Where one end is plain it is made an array, `scalar(1)..j`; under `#[differentiable]` it need not be.
+/// The index of [`Tensor::moving_slice`]: a [`Subscript`], or ranges whose ends are scalars of `i64`, by value or reference:
+/// `..j`, `j..`, `j..k`. If one end of a range is plain, make it an array, `scalar(1)..j`; `#[differentiable]` does so itself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index into arrays over `{A}`",
     note = "an index is an integer, a scalar of `i64` or `i32`, a range of `usize` or of scalars of `i64`, or a tuple of these"
@@ -37,7 +37,7 @@ pub enum MovingPart<A: Algebra> {
 pub trait MovingSubscript<A: Algebra> {
     /// As many axes as there are positions, which are removed.
     type Positions: Rank;
-    /// What each axis is read at, outermost first.
+    /// The position or range along each axis, outermost first.
     fn moving_parts(self) -> SmallVec<[MovingPart<A>; 6]>;
 }
 
@@ -116,15 +116,15 @@ tuples! {
 
 /// A slice of an array whose ends are known when the program runs; see [`Tensor::moving_slice`].
 ///
-/// Operations on it are on its elements: arithmetic with another such slice, element by element from the first on and, as
-/// [`zip`](Iterator::zip), up to the end of the shorter one; with literals, and with scalars on the right; and
-/// [`MovingSlice::map`]. What is left of it in the end is a sum, product or extreme, or an array by [`MovingSlice::padded`].
+/// Operations apply to its elements. Arithmetic with another such slice goes element by element from the first on and, like
+/// [`zip`](Iterator::zip), up to the end of the shorter one. Literals, scalars on the right and [`MovingSlice::map`] apply to
+/// every element. Finish with a sum, product or extreme, or turn it into an array by [`MovingSlice::padded`].
 pub struct MovingSlice<A: Algebra, E: Element, R: Rank> {
     /// All elements along the axes; those that are not in the slice may be anything.
     elements: Tensor<A, E, R>,
     /// Which elements are in the slice.
     inside: Tensor<A, bool, R>,
-    /// Where the slice begins along axes, but for those along which it begins with the array.
+    /// Where the slice begins along each axis on which it does not begin with the array.
     starts: Vec<(usize, Tensor<A, i64, R0>)>,
 }
 
@@ -161,8 +161,9 @@ fn inside<A: Algebra>(
 }
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// A slice whose ends are known when the program runs, as the position of a loop is. Positions and ranges are those of
-    /// [`Tensor::at`] and [`Tensor::slice`]; ends of moving ranges outside of the array are its ends.
+    /// A slice whose ends are known when the program runs, such as the position of a loop. Positions and plain ranges follow
+    /// [`Tensor::at`] and [`Tensor::slice`]; an end of a moving range that lies outside of the array is moved to the array's
+    /// end.
     ///
     /// ```
     /// use deltaray::prelude::*;
@@ -193,7 +194,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
             return MovingSlice::whole(fail("moving_slice", problem, &self.shape()));
         }
         let mut array = self.array().clone();
-        // The ranges that move, and their axes of what is left.
+        // The ranges that move, each with its axis in the result.
         let mut ranges: Vec<(usize, MovingRange<A>)> = Vec::new();
         let mut left = parts.iter().filter(|part| !matches!(part, MovingPart::Known(Part::Position(_)))).count();
         // Innermost first, so that the axes before keep their places; not in a closure, which would hide the caller's line.
@@ -226,7 +227,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// What `x[..j]` means under `#[differentiable]`.
+    /// The meaning of `x[..j]` under `#[differentiable]`.
     #[doc(hidden)]
     #[track_caller]
     pub fn index_moving<S: MovingSubscript<A>>(
@@ -244,7 +245,7 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
         MovingSlice { elements, inside, starts: Vec::new() }
     }
 
-    /// The elements from the slice's first one on, and which of them are in the slice.
+    /// The elements from the slice's first one on, and the mask of those in the slice.
     #[track_caller]
     fn shifted(&self) -> (A::Array, A::Array) {
         let (mut elements, mut inside) = (self.elements.array().clone(), self.inside.array().clone());
@@ -266,7 +267,7 @@ impl<A: Algebra, E: Element, R: Rank> MovingSlice<A, E, R> {
         Tensor::wrap(A::select(inside, elements, others))
     }
 
-    /// The array with a value in place of what is not in the slice.
+    /// The array with `value` at every position outside of the slice.
     #[track_caller]
     fn with_value(&self, value: Value) -> Tensor<A, E, R> {
         let others = full_like::<A>(self.elements.array(), value);

@@ -8,8 +8,8 @@ use crate::tensor::apply::{align, fail_array, stretch};
 use crate::tensor::{Element, Float, Integer, Max, Number, R0, Rank, Tensor};
 use std::ops;
 
-/// What may stand at the right of an operator, or be given to an elementwise method, of an array of algebra `A`, element
-/// type `E` and rank `R`: an array, a reference to one, or a literal.
+/// The operand on the right of an operator, or of an elementwise method, for an array of algebra `A`, element type `E` and rank
+/// `R`: an array, a reference to one, or a literal.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not go together with an array of `{E}` over `{A}`",
     note = "a plain number beside an array of floats is converted by `n as f64`, an array by `cast`: `x.cast::<f64>()`; a float literal \

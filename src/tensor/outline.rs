@@ -15,7 +15,7 @@ enum Step {
     Key(Box<str>),
     /// Into a part of a tuple.
     Part(usize),
-    /// Into what is fixed.
+    /// Into a fixed part.
     Fixed,
     /// Out of the field or part that was entered last.
     Leave,
@@ -37,7 +37,7 @@ impl Step {
 /// The outline of a tree of arrays: its lengths, the fields, and where the arrays are. See
 /// [`Tree::outline`](crate::tensor::Tree::outline).
 ///
-/// Trees of one type may differ in it, by the lengths of `Vec`s and by what is there of `Option`s.
+/// Trees of one type may differ in outline, by the lengths of `Vec`s and by which `Option`s are `Some`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     steps: Vec<Step>,
@@ -59,27 +59,27 @@ impl Outline {
         self.steps.push(Step::Variant(name));
     }
 
-    /// What is inside a field of this name.
+    /// Enters the field of this name.
     pub fn field(&mut self, name: &'static str, inside: impl FnOnce(&mut Outline)) {
         self.within(Step::Field(name), inside);
     }
 
-    /// What a map has under a name.
+    /// Enters a map's entry of this name.
     pub fn key(&mut self, name: &str, inside: impl FnOnce(&mut Outline)) {
         self.within(Step::Key(name.into()), inside);
     }
 
-    /// What is inside the part at this position of a list.
+    /// Enters the element at this position of a list.
     pub fn position(&mut self, position: usize, inside: impl FnOnce(&mut Outline)) {
         self.within(Step::Position(position), inside);
     }
 
-    /// What is inside the part of a tuple at this position.
+    /// Enters the part of a tuple at this position.
     pub fn part(&mut self, position: usize, inside: impl FnOnce(&mut Outline)) {
         self.within(Step::Part(position), inside);
     }
 
-    /// What is inside is fixed: see [`Fixed`](crate::sparse::Fixed).
+    /// Enters a fixed part: see [`Fixed`](crate::sparse::Fixed).
     pub fn fixed(&mut self, inside: impl FnOnce(&mut Outline)) {
         self.within(Step::Fixed, inside);
     }
@@ -144,7 +144,7 @@ impl Outline {
         places
     }
 
-    /// For each array whether it is inside of what is fixed.
+    /// For each array, whether it is inside of a fixed part.
     pub(crate) fn fixed_arrays(&self) -> Vec<bool> {
         let mut fixed = Vec::new();
         let mut walk = Walk::default();
@@ -159,7 +159,7 @@ impl Outline {
 
     /// Where two outlines first differ, and how.
     pub(crate) fn difference(&self, other: &Outline) -> Option<String> {
-        // Most often there is none.
+        // Most often the outlines are equal.
         if self == other {
             return None;
         }

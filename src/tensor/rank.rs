@@ -119,7 +119,7 @@ macro_rules! of_dimension {
 
 of_dimension!(Ix0 R0, Ix1 R1, Ix2 R2, Ix3 R3, Ix4 R4, Ix5 R5, Ix6 R6, IxDyn RDyn);
 
-/// What may be given as a shape: `n`, `(n, m)`, `[n, m]`, `()`; or a slice or vector for dynamic rank.
+/// Anything that gives a shape: `n`, `(n, m)`, `[n, m]`, `()`; or a slice or vector for dynamic rank.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a shape",
     note = "a shape is `n`, `(n, m)`, `[n, m]`, `()`, a slice or a vector of `usize`"

@@ -9,7 +9,7 @@ use crate::shape::{DType, Type};
 use crate::tensor::{Element, Family, Float, Tensor, Tree, Vector, concatenate, refuse, zeros};
 use std::panic::Location;
 
-/// What makes a tree of a vector again, see [`ravel`].
+/// Turns a vector back into a tree, see [`ravel`].
 pub struct Unravel<F: Family> {
     template: Template<F>,
     types: Vec<Type>,

@@ -1,8 +1,8 @@
 //! Running totals and linear recurrences: loops whose step is an operation or two on one slice.
 //!
-//! They are rolled in every algebra. What runs such a loop sees that its step is elementwise, and needs a single pass over
-//! memory for it; the levels of an associative scan would need
-//! two for each, and be printed one by one. Derivatives are loops of the same kind, over the slices the other way.
+//! They are rolled in every algebra. The engine that runs such a loop sees that its step is elementwise, and needs a single
+//! pass over memory. The levels of an associative scan would need two passes each, and be printed one by one. Derivatives are
+//! loops of the same kind, over the slices in reverse order.
 
 use super::combination::Combination;
 use crate::affine::AffineMap;
@@ -15,12 +15,12 @@ use crate::tensor::{Float, Rank, Tensor, move_axis};
 use crate::term::{Graph, NodeId, Op, Scan};
 use std::sync::Arc;
 
-/// What the total of nothing is, so that the first total is that of the first slice, with its derivative.
+/// The initial total, chosen so that the total after the first slice is that slice, with its derivative.
 enum Start {
     /// A number that leaves every other as it is.
     Neutral(i64),
-    /// The first slice, which combined with itself is itself. A neutral element such as −infinity would have the
-    /// derivative of a first slice that is equal to it.
+    /// The first slice, for operations where combining a value with itself gives that value. A neutral element such as
+    /// −infinity would take the derivative from a first slice that is equal to it.
     First,
     /// There is no such value: the first slice is a total by itself.
     None,
@@ -37,7 +37,7 @@ impl Combination {
     }
 }
 
-/// The operands of one step: what it carries, and its slices.
+/// The operands of one step: the carried array, and the slices.
 type Operands<'a> = &'a [NodeId];
 
 /// A loop over the outermost axis of some inputs that carries one array: all values of it after a step, stacked.

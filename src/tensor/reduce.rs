@@ -58,11 +58,11 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     reductions! {
         /// The sum of the elements; 0 where there are none.
         sum sum_axis sum_axes Sum;
-        /// The largest element, the first of several for the derivative; NaN wins; −infinity or the smallest integer where
-        /// there is none. The elementwise maximum of two arrays is [`Tensor::max`].
+        /// The largest element; the derivative goes to the first of equal ones. NaN wins; −infinity or the smallest integer
+        /// where there are no elements. The elementwise maximum of two arrays is [`Tensor::max`].
         max_all max_axis max_axes Max;
-        /// The smallest element, the first of several for the derivative; NaN wins; +infinity or the largest integer where
-        /// there is none. The elementwise minimum of two arrays is [`Tensor::min`].
+        /// The smallest element; the derivative goes to the first of equal ones. NaN wins; +infinity or the largest integer
+        /// where there are no elements. The elementwise minimum of two arrays is [`Tensor::min`].
         min_all min_axis min_axes Min;
     }
 
@@ -126,8 +126,8 @@ impl<A: Algebra, E: Float, R: Rank> Tensor<A, E, R> {
         self.reduce_axes::<<X::Count as Rank>::TakenFrom<R>>("mean_axes", Reduction::Sum, axes.axes()).divided_by(count)
     }
 
-    /// The mean squared distance of the elements from their mean; NaN where there are none. Times n/(n−1) it is the sample's
-    /// estimate.
+    /// The mean squared distance of the elements from their mean; NaN where there are none. The sample estimate is n/(n−1)
+    /// times as large.
     #[track_caller]
     pub fn variance(&self) -> Tensor<A, E, R0> {
         let axes: Axes = (0..self.rank()).collect();

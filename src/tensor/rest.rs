@@ -15,7 +15,7 @@ pub trait Rest<A: Algebra, First: Family> {
     type All: Family;
     /// Visits the arrays.
     fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array));
-    /// Appends the outline of all arguments, of which `first` appends that of the first.
+    /// Appends the outline of all arguments; `first` appends the outline of the first one.
     fn outline(&self, first: &dyn Fn(&mut Outline), outline: &mut Outline);
 }
 

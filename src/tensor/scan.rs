@@ -112,13 +112,13 @@ containers! {
     Stacked Stack stack_from;
 }
 
-/// A loop of `n` steps: each takes what the step before passed on, and one slice of every input, and gives what it passes
-/// on, and one slice of every output. The result is what the last step passed on, and the outputs along a new outermost
-/// axis. A step has what it is given to itself, so that an eager algebra writes into it where it is.
+/// A loop of `n` steps. Each takes the value that the step before passed on and one slice of every input, and gives the value
+/// that it passes on and one slice of every output. The result is the value that the last step passed on, and the outputs along
+/// a new outermost axis. A step owns the value that it is given, so that an eager algebra writes into it in place.
 ///
-/// The inputs have `n` slices; what is passed on keeps its shapes. The closure may use whatever arrays it captures. An
-/// eager algebra runs the closure for every step; a staged one runs it once and keeps the loop rolled. Staged loops may be
-/// nested [`MAX_NESTING`](crate::term::MAX_NESTING) deep.
+/// The inputs have `n` slices; the passed value keeps its shapes. The closure may use whatever arrays it captures. An eager
+/// algebra runs the closure for every step; a staged one runs it once and keeps the loop rolled. Staged loops may be nested
+/// [`MAX_NESTING`](crate::term::MAX_NESTING) deep.
 #[track_caller]
 pub fn scan<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     carry: C,
@@ -140,7 +140,7 @@ pub fn scan_reverse<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     scan_as(("scan_reverse", Location::caller()), true, carry, inputs, n, step)
 }
 
-/// A loop's step on arrays: what it needs to know of the trees.
+/// A loop's step on arrays, with the facts about the trees that it needs.
 pub(super) struct Untyped<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>> {
     name: &'static str,
     place: &'static Location<'static>,
@@ -163,7 +163,7 @@ impl<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>> Untyped<A, C, X, Y> {
         self.carry.leaves()
     }
 
-    /// What the loop carries first, given away: for loops that run at once.
+    /// Takes the initial carries out, for loops that run at once.
     pub(super) fn take_carries(&mut self) -> Vec<A::Array> {
         let carries = self.carries();
         self.carry = hollow(&self.carry);
@@ -238,10 +238,10 @@ impl<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>> Untyped<A, C, X, Y> {
     }
 }
 
-/// What users call, and their line: how mistakes in a loop are reported.
+/// The function that the user called, and the line of the call: mistakes in a loop are reported with these.
 pub(crate) type Called = (&'static str, &'static Location<'static>);
 
-/// As [`scan`], from the last slice to the first where it is `reverse`, for what was called.
+/// As [`scan`], from the last slice to the first if `reverse`; mistakes are reported for the called function.
 #[track_caller]
 pub(crate) fn scan_as<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
     (name, place): Called,
@@ -287,7 +287,7 @@ fn run<A: Algebra>(
     // A loop of no steps runs one on slices that are out of bounds, thus 0, to see the types of its outputs.
     for step in 0..n.max(1) {
         let position = if reverse { n.max(1) - 1 - step } else { step };
-        // A step has the only handles on what it is given, unless it is not the loop's.
+        // A step has the only handles on its carries; the step for the types alone does not.
         let mut arrays = if n > 0 { std::mem::take(&mut carries) } else { carries.clone() };
         for input in inputs {
             let map = AffineMap::pick(&A::shape(input), 0, position as i64);

@@ -1,7 +1,7 @@
-//! What is written at computed positions of an array, in every mode; positions with a mask; reads with a fill value.
+//! Writes at computed positions of an array, in every mode; positions with a mask; reads with a fill value.
 //!
-//! Every mode but adding combines what is written to one position first, as a reduction by segments does: so which update wins,
-//! and where the derivative of equal ones goes, does not depend on the instance.
+//! Every mode but adding first combines the updates of one position, as a reduction by segments does. So the update that wins,
+//! and the one that gets the derivative among equals, do not depend on the instance.
 
 use super::cumulative::total_over;
 use super::index::align_indices;
@@ -20,8 +20,8 @@ pub struct Masked<A: Algebra, I> {
     positions: I,
 }
 
-/// The positions where a mask is true; where it is false they are outside of any array. So what is read there is 0, or the
-/// fill value of [`Tensor::gather_or`], and what is written there is ignored, both without a derivative.
+/// Positions with a mask. Where it is false they are outside of any array: reads there are 0, or the fill value of
+/// [`Tensor::gather_or`], and writes there are ignored, both without a derivative.
 ///
 /// Mask and positions broadcast together; shapes that do not are reported at the line that reads or writes.
 pub fn masked<A: Algebra, I: IndexArrays<A>>(mask: &Tensor<A, bool, I::Rank>, positions: I) -> Masked<A, I> {
@@ -63,7 +63,7 @@ fn inside<A: Algebra>(positions: &[A::Array], extents: &[usize]) -> A::Array {
     masks.fold(first, |all, mask| A::binary(Binary::And, all, mask))
 }
 
-/// What [`Tensor::scatter_add`] and its relatives write at positions of an array that has these as its outer axes.
+/// The updates of [`Tensor::scatter_add`] and its relatives, which write them at positions along the outer axes of an array.
 type Updates<A, E, R, I> =
     Tensor<A, E, <<I as IndexArrays<A>>::Rank as Rank>::Plus<<<I as IndexArrays<A>>::Count as Rank>::TakenFrom<R>>>;
 
@@ -120,12 +120,12 @@ impl<A: Algebra> Rows<A> {
     }
 }
 
-/// Positions of one shape, and the shape of the array that is written to, where the updates have the shape that is read at
-/// such positions.
+/// Brings positions to one shape, and gives the shape of the written array. The updates must have the shape that a read at
+/// these positions has.
 ///
 /// # Errors
 ///
-/// What does not fit.
+/// A description of the mismatch.
 #[track_caller]
 fn fitting<A: Algebra>(
     target: &A::Array,
@@ -151,7 +151,7 @@ fn each_with_each<A: Algebra>(op: Binary, updates: A::Array, keys: &A::Array) ->
     let ty = A::type_of(&updates);
     let writes = ty.shape[0];
     let pairs: Shape = std::iter::once(&writes).chain(&ty.shape).copied().collect();
-    // The first axis is that of the update in question, the second that of all others.
+    // The first axis runs over the updates, the second over those that each is compared with.
     let spread = |array: A::Array, shape: &[usize], axes: &[usize]| {
         A::view(array.clone(), &AffineMap::broadcast(&A::shape(&array), shape, axes))
     };
@@ -193,12 +193,12 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         Tensor::wrap(A::select(mask, read.into_array(), stretch::<A>(fill, &found)))
     }
 
-    /// This array with `updates[s, r]` written at `[positions[0][s], .., r]`: of several at one position the last in row-major
-    /// order. Positions outside are ignored, as are those that are masked out, see [`masked`].
+    /// This array with `updates[s, r]` written at `[positions[0][s], .., r]`. Where several updates have one position, the last
+    /// in row-major order wins. Positions outside are ignored, as are masked ones, see [`masked`].
     ///
     /// The updates have the shape that [`Tensor::gather`] reads at the positions; others are reported at the caller's line. One
     /// element is written at positions without axes: `x.scatter_set((&i, &j), &value)`.
-    /// What is written over has derivative 0.
+    /// Elements that are written over have derivative 0.
     #[track_caller]
     pub fn scatter_set<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
         match fitting::<A>(self.array(), positions.arrays(), updates.array()) {
@@ -213,7 +213,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
 impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     /// This array with every `updates[s, r]` added at `[positions[0][s], .., r]`.
     ///
-    /// Positions and updates are those of [`Tensor::scatter_set`]. Onto zeros it is [`Tensor::scatter`].
+    /// Positions and updates are those of [`Tensor::scatter_set`]. Applied to zeros it is [`Tensor::scatter`].
     #[track_caller]
     pub fn scatter_add<I: IndexArrays<A>>(&self, positions: I, updates: &Updates<A, E, R, I>) -> Self {
         match fitting::<A>(self.array(), positions.arrays(), updates.array()) {
@@ -224,8 +224,8 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// An update is read, combined and written: costs are those of what is written. Where several may be at one position, these are
-    /// combined first: of a few each with each, of more as segments.
+    /// Reads, combines and writes each update, so the cost is proportional to the updates. Where several may have one position,
+    /// those are combined first: a few by comparing each with each, more as segments.
     #[track_caller]
     fn scatter_by<I: IndexArrays<A>>(
         &self,
@@ -269,8 +269,8 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         self.scatter_by("scatter_multiply", Binary::Mul, positions, updates, product)
     }
 
-    /// This array with the larger of its element at `[positions[0][s], .., r]` and every `updates[s, r]`; NaN wins. Of equal
-    /// ones the derivative goes to this array's, else to the first update.
+    /// This array with the larger of its element at `[positions[0][s], .., r]` and every `updates[s, r]`; NaN wins. Among
+    /// equals the derivative goes to this array's element, else to the first update.
     ///
     /// Positions and updates are those of [`Tensor::scatter_set`].
     #[track_caller]
@@ -279,8 +279,8 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         self.scatter_by("scatter_max", Binary::Max, positions, updates, largest)
     }
 
-    /// This array with the smaller of its element at `[positions[0][s], .., r]` and every `updates[s, r]`; NaN wins. Of equal
-    /// ones the derivative goes to this array's, else to the first update.
+    /// This array with the smaller of its element at `[positions[0][s], .., r]` and every `updates[s, r]`; NaN wins. Among
+    /// equals the derivative goes to this array's element, else to the first update.
     ///
     /// Positions and updates are those of [`Tensor::scatter_set`].
     #[track_caller]

@@ -1,8 +1,8 @@
 //! Reductions by segment: histograms with any associative operator, by keys or by offsets.
 //!
-//! Slices are brought into the order of their keys, a scan by segments combines those of one key (Blelloch, 1990), and the
-//! last of each segment is written; sums need no order, and are added up where they belong. All of it is the language's own:
-//! derivatives of every order are exact.
+//! Slices are brought into the order of their keys, a scan by segments combines those of one key (Blelloch, 1990), and the last
+//! result of each segment is written; sums need no order, and are accumulated directly. All steps are operations of the
+//! language, so derivatives of every order are exact.
 
 use crate::affine::AffineMap;
 use crate::algebra::Algebra;
@@ -16,7 +16,7 @@ use crate::tensor::cumulative::{Combine, elementwise, running};
 use crate::tensor::{Family, Float, Number, R1, Rank, Sliced, Stacked, Tensor, Tree, Vector, iota, refuse};
 
 /// Which slices of an array, along its outermost axis, belong together: by a key for each slice, or by the offsets at which
-/// segments of neighbouring slices begin. What [`Tensor::segment_sum`] and its relatives take.
+/// segments of neighbouring slices begin. [`Tensor::segment_sum`] and its relatives take these.
 ///
 /// Segments are of one algebra: they enter a derivative by [`Segments::lift`] or [`Segments::lift_forward`].
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ impl<A: Algebra> Segments<A> {
         self.count
     }
 
-    /// What does not fit, where arrays have another number of slices along an axis than there are keys, or there are more
+    /// The problem where an array has a number of slices along an axis other than the number of keys, or there are more
     /// segments than memory could hold.
     fn misfit(&self, arrays: &[A::Array], axis: usize) -> Option<String> {
         let keys = self.keys.len();
@@ -131,7 +131,7 @@ impl<A: Algebra> Segments<A> {
         arrays.into_iter().map(stacked).collect()
     }
 
-    /// What the slices of each array combine to by its own combination, and the others' elements where there are none.
+    /// The combined slices of each array, by its own combination; segments without slices get the elements of `others`.
     #[track_caller]
     fn combined_by(
         &self,
@@ -222,7 +222,7 @@ impl<A: Algebra> Sorted<A> {
         found.gt(0).into_array()
     }
 
-    /// The slices that are the last of their keys at those, of `count` positions, and elsewhere what is in `others`.
+    /// Writes the last slice of each key at that key, among `count` positions; the other positions take `others`.
     #[track_caller]
     pub(super) fn put(&self, slices: A::Array, others: A::Array, count: usize) -> A::Array {
         let scattered = A::scatter(slices, vec![self.last.array().clone()], &[count]);
@@ -230,11 +230,11 @@ impl<A: Algebra> Sorted<A> {
         A::select(mask, scattered, others)
     }
 
-    /// The combinations of arrays' slices by key; where there is none, what is in `others`.
+    /// The combined slices of each key; keys without slices take `others`.
     #[track_caller]
     fn combine(&self, arrays: Vec<A::Array>, others: Vec<A::Array>, operator: Combine<'_, A>) -> Vec<A::Array> {
         let _place = ReportedAt::caller();
-        // Whether a segment begins there goes along with the values on every level.
+        // The flag that a segment begins is combined along with the values on every level.
         let mut combine = |mut left: Vec<A::Array>, mut right: Vec<A::Array>| -> Vec<A::Array> {
             let (earlier, begins) = (left.remove(0), right.remove(0));
             let both = operator(left, right.clone());
@@ -272,8 +272,8 @@ impl<A: Algebra> Sorted<A> {
     }
 }
 
-/// Combines the slices of each key, in their order, by an associative operator: position k of the result, of `count`, is what
-/// the slices with key k combine to, or the neutral element where there are none. Slices with other keys are left out.
+/// Combines the slices of each key, in their order, by an associative operator. Position k of the result, among `count`, holds
+/// the combined slices with key k, or the neutral element where there are none. Slices with other keys are left out.
 ///
 /// As [`reduce_segments`], by key.
 #[track_caller]
@@ -287,8 +287,8 @@ where
     segmented("reduce_by_index", 0, neutral, &Segments::by_key(keys, count), xs, op)
 }
 
-/// As [`reduce_by_index`], of slices along this axis of every array: the slices lack it, and in the result it is that of the
-/// keys.
+/// As [`reduce_by_index`], over slices along this axis of every array. The slices lack the axis; in the result the keys run
+/// along it.
 #[track_caller]
 pub fn reduce_by_index_axis<A, X, F>(
     axis: usize,
@@ -327,8 +327,8 @@ where
     segmented("reduce_segments", 0, neutral, segments, xs, op)
 }
 
-/// As [`reduce_segments`], of slices along this axis of every array: the slices lack it, and in the result it is that of the
-/// segments.
+/// As [`reduce_segments`], over slices along this axis of every array. The slices lack the axis; in the result the segments run
+/// along it.
 #[track_caller]
 pub fn reduce_segments_axis<A, X, F>(axis: usize, neutral: X::Slice, segments: &Segments<A>, xs: &X, op: F) -> X
 where

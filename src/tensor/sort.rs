@@ -8,8 +8,8 @@ use crate::tensor::{Element, Number, Rank, Tensor};
 use smallvec::SmallVec;
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// Along an axis the elements at these positions, which may be more or fewer than there are; the other axes of both have
-    /// the same extents. What is read outside is 0.
+    /// The elements at these positions along an axis. There may be more or fewer positions than elements; the other axes of
+    /// both arrays have the same extents. Positions outside read 0.
     #[track_caller]
     pub fn take_along_axis(&self, positions: &Tensor<A, i64, R>, axis: usize) -> Self {
         let (shape, found) = (self.shape(), positions.shape());
@@ -73,8 +73,8 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// The `count` largest elements along an axis, largest first, and their positions. More than there are is reported at
-    /// the caller's line.
+    /// The `count` largest elements along an axis, largest first, and their positions. A `count` beyond the extent is reported
+    /// at the caller's line.
     #[track_caller]
     pub fn top_k(&self, count: usize, axis: usize) -> (Self, Tensor<A, i64, R>) {
         let shape = self.shape();

@@ -166,7 +166,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     #[track_caller]
     pub fn reshape<S: IntoShape>(&self, shape: S) -> Tensor<A, E, S::Rank> {
         let shape = shape.into_shape();
-        // Sizes saturate, and then say nothing of shapes that differ.
+        // Sizes saturate; saturated sizes prove nothing about shapes that differ.
         let known = self.size() < usize::MAX || shape == self.shape();
         if crate::shape::size(&shape) != self.size() || !known {
             let problem = format!("the sizes of shapes {:?} and {:?} differ", &self.shape()[..], &shape[..]);
@@ -284,7 +284,7 @@ pub(super) fn diagonal_map(shape: &[usize], first: usize, second: usize, extent:
     AffineMap::new(shape, &result, &rows, &vec![0; shape.len()])
 }
 
-/// Arrays one after the other along an axis; at least one, with equal extents but for that axis.
+/// Concatenates arrays along an axis: at least one, with equal extents along the other axes.
 #[track_caller]
 pub fn concatenate<A: Algebra, E: Element, R: Rank>(axis: usize, parts: &[Tensor<A, E, R>]) -> Tensor<A, E, R> {
     apply("concatenate", Op::Concatenate(axis), parts.iter().map(|part| part.array.clone()))

@@ -35,9 +35,9 @@ impl<A: Algebra> Part<A> {
     }
 }
 
-/// What stands between the brackets of `x[..]`, where `x` is an array over `A`: a position, a range, or a tuple of these.
+/// The index in `x[..]`, where `x` is an array over `A`: a position, a range, or a tuple of these.
 ///
-/// Positions and the ends of ranges are as those of [`Tensor::at`] and [`Tensor::slice`]; axes that are not mentioned are whole.
+/// Positions and the ends of ranges follow [`Tensor::at`] and [`Tensor::slice`]; axes that are not mentioned are whole.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an index into arrays over `{A}`",
     note = "an index is an integer, a scalar of `i64` or `i32`, a range of `usize`, or a tuple of these",
@@ -49,7 +49,7 @@ impl<A: Algebra> Part<A> {
 pub trait Subscript<A: Algebra> {
     /// As many axes as there are positions, which are removed.
     type Positions: Rank;
-    /// What each axis is read at, outermost first.
+    /// The position or range along each axis, outermost first.
     fn parts(self) -> SmallVec<[Part<A>; 6]>;
 }
 
@@ -136,7 +136,7 @@ pub(super) fn check_count(parts: usize, shape: &[usize]) -> Result<(), String> {
     }
 }
 
-/// Reads axes at positions and ranges; not more than there are.
+/// Reads axes at positions and ranges. There are at most as many as axes.
 #[track_caller]
 pub(super) fn read<A: Algebra>(array: A::Array, parts: SmallVec<[Part<A>; 6]>) -> A::Array {
     if parts.iter().all(|part| matches!(part, Part::Position(_))) {
@@ -172,12 +172,12 @@ pub(super) fn sliced<A: Algebra>(array: A::Array, axis: usize, start: Bound<usiz
 pub(super) struct Written<A: Algebra> {
     /// Arrays of positions of one shape along the outer axes; none where all of the array is written.
     pub positions: Vec<A::Array>,
-    /// The shape of what is read there.
+    /// The shape of the elements there.
     pub shape: Shape,
 }
 
-/// Positions along the outer axes of an array for positions and ranges: the grid of the ranges, of which the inner axes that are
-/// whole are no part.
+/// Positions along the outer axes of an array that stand for positions and ranges: the grid of the ranges. Inner axes that are
+/// whole stay out of the grid.
 ///
 /// # Errors
 ///

@@ -120,8 +120,8 @@ pub fn duplicate<A: Algebra, T: Tree<A>>(tree: &T) -> T {
     T::Family::rebuild::<A, A>(tree, &mut tree.leaves().into_iter())
 }
 
-/// The structure of a tree, with zeros for its arrays: a loop that keeps it for later holds no element of what it carries,
-/// so that its steps can write where that is.
+/// The structure of a tree, with zeros for its arrays. A loop keeps this for later instead of the tree: it then holds no
+/// element of its carries, so that its steps can write in place.
 pub(crate) fn hollow<A: Algebra, T: Tree<A>>(tree: &T) -> T {
     T::Family::rebuild::<A, A>(tree, &mut tree.types().iter().map(A::zeros))
 }
@@ -291,9 +291,9 @@ impl<A: Algebra, T: Tree<A>, const N: usize> Tree<A> for [T; N] {
 pub trait Args<A: Algebra> {
     /// The structure of the function's one parameter, over every algebra.
     type Family: Family;
-    /// What derivatives are taken with respect to.
+    /// The argument that derivatives are taken with respect to.
     type First: Tree<A>;
-    /// What derivatives are taken with respect to.
+    /// The argument that derivatives are taken with respect to.
     fn first(&self) -> &Self::First;
     /// Visits the arrays of all arguments, those of the first before the others.
     fn visit<'a>(&'a self, visitor: &mut dyn FnMut(&'a A::Array));

@@ -17,14 +17,13 @@ use std::rc::Rc;
 /// How many bytes [`while_loop`] may keep of its steps for a derivative; beyond, it keeps snapshots.
 pub const WHILE_LOOP_BYTES: usize = 1 << 30;
 
-/// What is left of a value when the condition does not hold of it any more: as long as it does, a step makes the next
-/// value of it, of the same shapes.
+/// Applies a step to a value as long as a condition holds for it, and returns the first value for which it does not. The step
+/// keeps the shapes.
 ///
-/// The closures may use whatever arrays they capture. An eager algebra runs them as often as it takes; a staged one runs
-/// them once and keeps the loop, whose number of steps is then found when the program runs. In a `build` the steps go on
-/// until no element has any left. Forward and reverse derivatives exist whatever the number of steps; those of a staged
-/// program keep no more than [`WHILE_LOOP_BYTES`] of the steps, and otherwise compute some again: see
-/// [`Checkpoints::while_loop`] to choose.
+/// The closures may use whatever arrays they capture. An eager algebra runs them as often as the loop needs; a staged one runs
+/// them once and keeps the loop, whose number of steps is found when the program runs. In a `build` the loop goes on until it
+/// has ended for every element. Forward and reverse derivatives exist whatever the number of steps. Those of a staged program
+/// keep at most [`WHILE_LOOP_BYTES`] of the steps and recompute the others: see [`Checkpoints::while_loop`] to choose.
 ///
 /// Where the condition always holds, the loop never ends.
 #[track_caller]
@@ -50,7 +49,7 @@ fn holds<A: Algebra>(condition: &Tensor<A, bool, R0>) -> bool {
     A::holds(condition.array()).expect("an eager algebra knows the value of a condition")
 }
 
-/// One step, which is given its value; where what it passes on is not like that, this is reported, and the result is a
+/// One step, which is given its value. If the value that it passes on is not like this, that is reported, and the result is a
 /// placeholder.
 fn checked<A: Algebra, C: Tree<A>>(like: &C, carry: C, step: &impl Fn(C) -> C, place: &'static Location<'static>) -> C {
     let after = step(carry);
@@ -88,12 +87,12 @@ fn traced<A: Algebra, C: Tree<A>>(
     Some(C::Family::rebuild::<A, A>(carry, &mut last.into_iter()))
 }
 
-/// The value of a function at a point, of which reverse derivatives keep nothing but the point and what the function
-/// captures: they run it again.
+/// The value of a function at a point. Reverse derivatives keep only the point and the function's captures, and run the
+/// function again.
 ///
-/// A program's derivative holds what it needs of the values in between from the time they are computed; what is computed
-/// in `f` is held only while the derivative of `f` is. Values and derivatives are those of `f(x)`. The function may be run
-/// several times, so it must do the same each time.
+/// A program's derivative holds the intermediate values that it needs from the time they are computed; those of `f` are held
+/// only while the derivative of `f` is computed. Values and derivatives are those of `f(x)`. The function may be run several
+/// times, so it must do the same each time.
 #[track_caller]
 pub fn checkpoint<A: Algebra, X: Tree<A>, Y: Tree<A>>(x: &X, f: impl Fn(&X) -> Y + 'static) -> Y {
     let rebuild = |like: &X, arrays: Vec<A::Array>| X::Family::rebuild::<A, A>(like, &mut arrays.into_iter());
@@ -112,7 +111,7 @@ pub fn checkpoint<A: Algebra, X: Tree<A>, Y: Tree<A>>(x: &X, f: impl Fn(&X) -> Y
             // The kept function has no use for the point, only for its structure.
             let like = Rc::new(duplicate(x));
             let seen: Rc<RefCell<Option<Y>>> = Rc::new(RefCell::new(None));
-            // The structure is that of the first run; a later one's value must not be held.
+            // The first run gives the structure; a later run's value must not be held.
             let (result, wanted) = (seen.clone(), Cell::new(true));
             let function: Function<A> = Rc::new(move |arrays| {
                 let value = f(&X::Family::rebuild::<A, A>(&like, &mut arrays.into_iter()));
@@ -134,8 +133,8 @@ pub fn checkpoint<A: Algebra, X: Tree<A>, Y: Tree<A>>(x: &X, f: impl Fn(&X) -> Y
 /// One step of an eager loop: the carries, and the position of the slices, to the carries and the outputs.
 type Step<A> = Rc<dyn Fn(Vec<<A as Algebra>::Array>, usize) -> Vec<<A as Algebra>::Array>>;
 
-/// The steps `from..to` of an eager loop, of which as little is kept as is asked for: the carries, then the outputs of every
-/// step.
+/// Runs steps `from..to` of an eager loop and keeps as little of them as the checkpoints ask for. Gives the carries, then the
+/// outputs of every step.
 fn run<A: Algebra>(
     step: &Step<A>,
     carries: Vec<A::Array>,
@@ -178,7 +177,7 @@ fn bytes<A: Algebra>(arrays: &[A::Array]) -> usize {
 }
 
 impl Checkpoints {
-    /// What it means for a loop that carries these, in an eager algebra, which does not know what a step keeps.
+    /// Converts a bound in bytes to snapshots of these carries, for an eager algebra, which does not know what a step keeps.
     fn of_steps<A: Algebra>(self, carries: &[A::Array]) -> Checkpoints {
         match self {
             Checkpoints::Bytes(bound) => Checkpoints::Snapshots((bound / bytes::<A>(carries).max(1)).max(1)),
@@ -195,11 +194,11 @@ impl Checkpoints {
         }
     }
 
-    /// As [`crate::tensor::scan`], of which a reverse derivative keeps so much, and computes the rest again. Forward
-    /// derivatives keep nothing in any case.
+    /// As [`crate::tensor::scan`]. A reverse derivative keeps the values that these checkpoints ask for and recomputes the
+    /// others. Forward derivatives keep nothing in any case.
     ///
-    /// An eager algebra may run the closure again when the derivative is computed, so it must do the same each time, and
-    /// owns what it captures. Of [`Checkpoints::Bytes`] an eager algebra makes as many snapshots as there is room for.
+    /// An eager algebra may run the closure again when the derivative is computed, so it must do the same each time, and own
+    /// its captures. For [`Checkpoints::Bytes`] an eager algebra makes as many snapshots as fit.
     #[track_caller]
     pub fn scan<A: Algebra, C: Tree<A>, X: Sliced<A>, Y: Stacked<A>>(
         self,
@@ -283,7 +282,7 @@ impl Checkpoints {
         untyped.finish(results)
     }
 
-    /// As [`while_loop`], of which a reverse derivative keeps so much, and computes the rest again: see
+    /// As [`while_loop`]. A reverse derivative keeps the values that these checkpoints ask for and recomputes the others: see
     /// [`Checkpoints::scan`]. For snapshots an eager algebra counts the steps first, which runs all of them once more.
     #[track_caller]
     pub fn while_loop<A: Algebra, C: Tree<A>>(
@@ -328,7 +327,7 @@ impl Checkpoints {
                 }
             }
             snapshots => {
-                // The steps are counted on values of which nothing is kept.
+                // The steps are counted on values that nothing keeps.
                 drop(A::recompute(&some(usize::MAX), first.clone()));
                 let (like, steps) = (like.clone(), counted.get());
                 let one: Step<A> =

@@ -1,7 +1,7 @@
 //! Writes at positions and ranges: `x.with(i, v)` by hand, `x[i] = v` under `#[differentiable]`.
 //!
-//! The array is given away, so that it is written where it is if nobody else holds it: a loop of writes then costs what it
-//! writes, eagerly too. A write is `scatter_set` or `scatter_add` at the positions, so its derivative is theirs.
+//! The array is given away and written in place if nobody else holds it: a loop of writes then costs time proportional to the
+//! elements that it writes, eagerly too. A write is `scatter_set` or `scatter_add` at the positions, and has its derivative.
 
 use crate::algebra::Algebra;
 use crate::concrete::Array;
@@ -11,7 +11,7 @@ use crate::tensor::apply::{broadcast_shape, fail_array, stretch};
 use crate::tensor::subscript::{Written, check_positions, read, written};
 use crate::tensor::{Element, Number, Operand, Rank, Subscript, Tensor};
 
-/// The rank of what is read at a subscript.
+/// The rank of the elements at a subscript.
 pub(super) type ReadRank<A, R, S> = <<S as Subscript<A>>::Positions as Rank>::TakenFrom<R>;
 
 /// How a value is combined with the elements that are there.
@@ -145,7 +145,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// Writes what an operator made of what was read.
+    /// Writes back the elements that an operator updated.
     #[track_caller]
     pub(super) fn close<S: Rank>(&mut self, name: &str, place: Written<A>, updated: Tensor<A, E, S>) {
         let result = write::<A>(&mut self.array, Mode::Set, place, |_| updated.array);
@@ -182,10 +182,10 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         self
     }
 
-    /// This array where what is read at positions and ranges is replaced by a function of it:
-    /// `x.with_updated(&i, |x_i| x_i * 2.0)`.
+    /// This array with the elements at positions and ranges replaced by a function of them: `x.with_updated(&i, |x_i| x_i *
+    /// 2.0)`.
     ///
-    /// The function results in what [`Tensor::with`] takes.
+    /// The function results in a value that [`Tensor::with`] takes.
     ///
     /// ```
     /// use deltaray::prelude::*;

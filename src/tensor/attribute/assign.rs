@@ -12,7 +12,7 @@ use std::ops::{self, IndexMut};
 macro_rules! rust_operators {
     ($($trait:ident $operator:ident $method:ident),*) => {
         $(
-            /// The operator on what is at an index.
+            /// Applies the operator to the element at an index.
             #[track_caller]
             fn $method<S, V, W>(
                 &mut self,
@@ -29,7 +29,7 @@ macro_rules! rust_operators {
     };
 }
 
-/// Assigning to what is no array by its own `std::ops::IndexMut`.
+/// Assignment by `std::ops::IndexMut`, for values that are not arrays.
 pub trait AssignByRust<I>: IndexMut<I> {
     /// The place at an index.
     #[track_caller]
@@ -125,12 +125,12 @@ impl<A: Algebra, E: Number, R: Rank> Tensor<A, E, R> {
     }
 }
 
-/// Operators on what is read.
+/// Compound assignment to elements of arrays.
 macro_rules! array_operators {
     ($($trait:ident $operator:ident $method:ident),*) => {
         impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
             $(
-                /// The operator on what is read there, which is written back.
+                /// Applies the operator to the elements read there, and writes the result back.
                 #[doc(hidden)]
                 #[track_caller]
                 pub fn $method<S: Subscript<A>, I, V: Operand<A, E, ReadRank<A, R, S>>, W>(

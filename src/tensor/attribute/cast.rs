@@ -3,14 +3,14 @@
 use crate::algebra::Algebra;
 use crate::tensor::{Element, Rank, Tensor};
 
-/// What stands at the left of `as`, and stays where it is.
+/// The operand of `as`, which stays in place.
 ///
-/// The cast itself comes as a closure, since only where it is written is the type known: it may be an enum.
+/// The cast itself comes as a closure, since its target type, which may be an enum, is known only where it is written.
 pub struct Cast<'a, T>(pub &'a T);
 
 /// A type that the elements of arrays are cast to, where they are an `N`.
 ///
-/// That is a parameter, which the compiler leaves open where there is no implementation: so it says that once.
+/// `N` is a parameter, which the compiler leaves open where there is no implementation, so it reports the error once.
 #[diagnostic::on_unimplemented(
     message = "an array is not cast to `{Self}`, which is not the type of an array's elements",
     label = "this is an array",
@@ -24,7 +24,7 @@ impl CastTo<f64> for f64 {}
 impl CastTo<i32> for i32 {}
 impl CastTo<i64> for i64 {}
 
-/// What a function or method results in at the left of `as`, which is moved.
+/// The operand of `as` where it is the result of a function or method, which is moved.
 pub struct CastValue<T>(pub T);
 
 macro_rules! arrays {
@@ -49,11 +49,11 @@ macro_rules! arrays {
 
 arrays!(Tensor<A, E, R>, &Tensor<A, E, R>, &&Tensor<A, E, R>);
 
-/// Casts of what is no array.
+/// Casts of values that are not arrays.
 pub trait CastByRust {
-    /// What is cast.
+    /// The operand's type.
     type Of;
-    /// What the cast gives.
+    /// The result of the cast.
     fn converted<T>(self, cast: impl FnOnce(Self::Of) -> T) -> T;
 }
 

@@ -4,11 +4,11 @@ use crate::algebra::Algebra;
 use crate::tensor::{Element, Float, R0, Rank, Tensor, Tree, cond, duplicate, full, scalar};
 use std::cell::RefCell;
 
-/// What an `if` chooses by.
+/// The condition of an `if`.
 pub struct Condition<C>(pub C);
 
 impl Condition<bool> {
-    /// The value of the side that is taken.
+    /// The value of the side taken.
     #[track_caller]
     pub fn choose<T, F: FnOnce(bool) -> T>(self, sides: F) -> T {
         sides(self.0)
@@ -19,7 +19,7 @@ impl Condition<bool> {
         if self.0 { yes } else { no }
     }
 
-    /// What is assigned, after the side that is taken.
+    /// The assigned variables, after the side taken.
     #[track_caller]
     pub fn choose_assigned<C, F: FnOnce(bool, C) -> C>(self, carry: C, sides: F) -> C {
         sides(self.0, carry)
@@ -48,7 +48,7 @@ impl<A: Algebra, E: Element, R: Rank> Condition<Tensor<A, E, R>> {
         Condition(&self.0).choose_literal(yes, no)
     }
 
-    /// What is assigned, after the side that is taken, as [`cond`] chooses.
+    /// The assigned variables, after the side taken, chosen like [`cond`].
     #[track_caller]
     pub fn choose_assigned<C: AssignedBySides<A>, F>(self, carry: C, sides: F) -> C
     where
@@ -84,7 +84,7 @@ impl<A: Algebra, E: Element, R: Rank> Condition<&Tensor<A, E, R>> {
         self.choose(|side| if side { scalar(yes) } else { scalar(no) })
     }
 
-    /// What is assigned, after the side that is taken, as [`cond`] chooses.
+    /// The assigned variables, after the side taken, chosen like [`cond`].
     #[track_caller]
     pub fn choose_assigned<C: AssignedBySides<A>, F>(self, carry: C, sides: F) -> C
     where
@@ -105,7 +105,7 @@ impl<A: Algebra, E: Element, R: Rank> Condition<&Tensor<A, E, R>> {
     }
 }
 
-/// What the blocks of an `if` assign whose condition is an array.
+/// The variables that the blocks of an `if` assign when its condition is an array.
 #[diagnostic::on_unimplemented(
     message = "an `if` whose condition is an array assigns `{Self}`, and chooses between arrays only",
     note = "begin with an array, `let mut s = scalar(0.0);`, or `zeros(n)`; structs have `#[derive(Tree)]`",
@@ -148,7 +148,7 @@ pub trait ForBothSides: Sized {
     fn again(&self) -> Self;
 }
 
-// Else the compiler says what is missing of `Clone` alone, and not why it is asked for.
+// Otherwise the compiler names the missing `Clone` alone, and not the reason for the bound.
 #[diagnostic::do_not_recommend]
 impl<F: Clone> ForBothSides for F {
     fn again(&self) -> F {
@@ -156,7 +156,7 @@ impl<F: Clone> ForBothSides for F {
     }
 }
 
-/// The closures of `cond`, which change nothing that they capture: what is lent to a closure by `&mut` has no copy.
+/// The closures of `cond`, which change none of their captures: a closure that captures by `&mut` can't be cloned.
 #[diagnostic::on_unimplemented(
     message = "a closure of `cond` changes a variable from outside, or takes a value whose type has no `Clone`",
     label = "where the function is staged both closures run",
@@ -185,7 +185,7 @@ pub trait IsCondition {}
 
 impl IsCondition for bool {}
 
-/// What is said of a condition of another type.
+/// The error for a condition of another type.
 pub trait ConditionOfAnotherType {
     /// The condition.
     type Of;

@@ -60,7 +60,7 @@ macro_rules! numbers {
 
 numbers!(f32 f32, f64 f64, i32 i32, i64 i64, usize i64);
 
-/// Comparisons of what is no array.
+/// Comparisons of values that are not arrays.
 pub trait CompareByRust<L: ?Sized, R: ?Sized> {
     /// `<`
     fn less(self) -> bool

@@ -1,4 +1,4 @@
-//! What enters the closure of a derivative from outside: arrays and trees are lifted, everything else passes through.
+//! Captures of a derivative's closure: arrays and trees are lifted, everything else passes through.
 
 use crate::algebra::Algebra;
 use crate::tensor::{Family, Tree, duplicate};
@@ -71,8 +71,8 @@ fn enter<A: Algebra, K: Entrance<A>, T: Tree<A>>(tree: &T) -> Inside<A, K, T> {
 
 /// A variable of the function around a derivative's closure, with the algebra there and the way in.
 ///
-/// What may enter how is said by traits for fewer and fewer references to this. The compiler removes one after the other from
-/// the receiver `&&&&&&Lift`, and so takes the first trait that there is for the type of the variable.
+/// Traits for fewer and fewer references to this type say what may enter and how. The compiler removes one reference after the
+/// other from the receiver `&&&&&&Lift`, and so takes the first trait that applies to the type of the variable.
 pub struct Lift<'a, A, K, T>(pub &'a T, pub PhantomData<(A, K)>);
 
 /// A tree that was lifted for a closure, which uses it as a value.
@@ -85,7 +85,7 @@ impl<B: Algebra, T: Tree<B>> Entered<B, T> {
     }
 }
 
-/// What was lifted for a closure that uses it by reference.
+/// A lifted capture that the closure uses by reference.
 pub struct Referred<T>(T);
 
 impl<T> Referred<T> {
@@ -95,7 +95,7 @@ impl<T> Referred<T> {
     }
 }
 
-/// What passes through.
+/// A capture that passes through.
 pub struct Passed<T>(T);
 
 impl<T: Copy> Passed<T> {
@@ -107,7 +107,7 @@ impl<T: Copy> Passed<T> {
 
 /// Trees are lifted.
 pub trait OfTree {
-    /// What enters.
+    /// The type inside of the closure.
     type Inside;
     /// The tree inside.
     fn lifted(&self) -> Self::Inside;
@@ -122,7 +122,7 @@ impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfTree for &&&&&Lift<'_, A, K, T> {
 
 /// So are those that the variable refers to.
 pub trait OfReference {
-    /// What enters.
+    /// The type inside of the closure.
     type Inside;
     /// The tree inside.
     fn lifted(&self) -> Referred<Self::Inside>;
@@ -144,7 +144,7 @@ impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfReference for &&&&Lift<'_, A, K, 
 
 /// And those of a slice, or behind two references.
 pub trait OfSlice {
-    /// What enters.
+    /// The type inside of the closure.
     type Inside;
     /// The trees inside.
     fn lifted(&self) -> Referred<Self::Inside>;
@@ -166,7 +166,7 @@ impl<A: Algebra, K: Entrance<A>, T: Tree<A>> OfSlice for &&&Lift<'_, A, K, &&T> 
 
 /// Numbers and references are what they are.
 pub trait ByCopy {
-    /// What enters.
+    /// The type inside of the closure.
     type Inside;
     /// The same value.
     fn lifted(&self) -> Passed<Self::Inside>;
@@ -196,7 +196,7 @@ impl<A, T: Clone> ByClone for &Lift<'_, A, Kept, T> {
 
 /// Everything else is referred to.
 pub trait ByReference<'a> {
-    /// What is referred to.
+    /// The variable's type.
     type Outside;
     /// A reference to the variable.
     fn lifted(&self) -> Passed<&'a Self::Outside>;

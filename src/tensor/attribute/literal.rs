@@ -7,7 +7,7 @@ use crate::tensor::{Float, Operand, R0, Rank, Tensor, full};
 use std::cmp::Ordering;
 use std::ops;
 
-/// A literal that takes the type of what it stands beside.
+/// A literal that takes the element type of the other operand.
 #[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 pub struct Literal(pub f64);
 

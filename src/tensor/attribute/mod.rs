@@ -1,9 +1,9 @@
-//! What code that `#[differentiable]` rewrites calls: the same syntax for arrays and for plain Rust values, told apart by
-//! types.
+//! Functions that code rewritten by `#[differentiable]` calls: the same syntax for arrays and for plain Rust values, told apart
+//! by types.
 //!
 //! The attribute knows tokens and no types. Where arrays need other code than plain values it writes a call that exists for
-//! both: an inherent method for arrays, and one of a trait for everything else, which the compiler finds second. So what is no
-//! array means what it means in Rust.
+//! both: an inherent method for arrays, and a trait method for everything else, which the compiler finds second. So values
+//! other than arrays keep their meaning in Rust.
 
 mod assign;
 mod cast;

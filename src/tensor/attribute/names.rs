@@ -10,14 +10,14 @@ thread_local! {
     static HEARD: Cell<Option<Option<Names>>> = const { Cell::new(None) };
 }
 
-/// Said by a function as it is entered; `inside` is an item in its body, whose path is that of the function and one name.
+/// Called by a function as it is entered; `inside` is an item in its body, whose path is the function's and one name.
 pub fn entered<F>(_inside: F, parameters: &'static [&'static str]) {
     if HEARD.get() == Some(None) {
         HEARD.set(Some(Some((std::any::type_name::<F>(), parameters))));
     }
 }
 
-/// Runs a function, and says which was entered first, if one was that says so.
+/// Runs a function, and gives the names that the first function entered reported, if one did.
 pub(crate) fn listening<R>(run: impl FnOnce() -> R) -> (R, Option<Names>) {
     /// Gives back what those around heard, also where the function panics.
     struct Around(Option<Option<Names>>);

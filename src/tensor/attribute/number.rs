@@ -1,8 +1,8 @@
 //! Variables that begin as a number, and take numbers.
 
-/// What is added or assigned to a variable that began as a number, where it is an `N`.
+/// A value that is added or assigned to a variable that began as a number of type `N`.
 ///
-/// That is a parameter, which the compiler leaves open where there is no implementation: so it says that once.
+/// `N` is a parameter, which the compiler leaves open where there is no implementation, so it reports the error once.
 #[diagnostic::on_unimplemented(
     message = "a variable that began as a plain number can not take up an array",
     label = "this is an array",

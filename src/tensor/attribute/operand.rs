@@ -59,7 +59,7 @@ impl<T: Copy> UsedCopy for &Used<'_, T> {
 
 /// Everything else is referred to.
 pub trait UsedReference<'a> {
-    /// What is referred to.
+    /// The type behind the reference.
     type Of;
     /// A reference to it.
     fn operand(&self) -> &'a Self::Of;

@@ -1,4 +1,4 @@
-//! Values of what is passed by reference: parameters that were written by value, and their fields.
+//! Owned values of arguments that are passed by reference: parameters that were written by value, and their fields.
 
 use crate::algebra::Algebra;
 use crate::tensor::{Tree, duplicate};

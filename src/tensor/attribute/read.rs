@@ -7,17 +7,18 @@ use crate::tensor::{Element, R1, Rank, Subscript, Tensor};
 use smallvec::SmallVec;
 use std::ops::Deref;
 
-/// A literal position, range or list with a minus sign, `x[-1]`, which no array takes; what is not literal among it is kept.
+/// A literal position, range or list with a minus sign, such as `x[-1]`, which no array takes; other parts of the index are
+/// kept.
 pub struct FromTheEnd<T>(pub T);
 
-/// What nothing implements: arrays have no positions from the end.
+/// Never implemented: arrays have no positions from the end.
 #[diagnostic::on_unimplemented(
     message = "positions count from 0, and none is negative: from the end write `x[x.len() - 1]`",
     label = "a position before the first",
     note = "along an inner axis it is `x.shape()[axis] - 1`, and a range without the last is `x[..x.len() - 1]`"
 )]
 pub trait CountedFromTheEnd<A: Algebra> {
-    /// What each axis is read at, outermost first.
+    /// The position or range along each axis, outermost first.
     fn counted(self) -> SmallVec<[Part<A>; 6]>;
 }
 
@@ -31,7 +32,7 @@ where
     }
 }
 
-/// What was read from an array.
+/// A value read from an array.
 pub struct Read<T>(T);
 
 impl<T> Read<T> {
@@ -67,7 +68,7 @@ impl<T> Deref for Read<T> {
 pub struct Place<'a, T: ?Sized>(&'a T);
 
 impl<'a, T: ?Sized> Place<'a, T> {
-    /// What is there, where a value is wanted.
+    /// The value at the place, where a value is needed.
     pub fn value(self) -> T
     where
         T: OutOfPlace,
@@ -75,12 +76,12 @@ impl<'a, T: ?Sized> Place<'a, T> {
         self.0.out_of_place()
     }
 
-    /// What is there, as the receiver of a method or an operand.
+    /// The place as the receiver of a method or as an operand.
     pub fn receiver(self) -> &'a T {
         self.0
     }
 
-    /// What is there, to which a variable will refer.
+    /// The place that a variable will refer to.
     pub fn bound(self) -> &'a T {
         self.0
     }
@@ -93,7 +94,7 @@ impl<T: ?Sized> Deref for Place<'_, T> {
     }
 }
 
-/// What an index of a slice or map gives by value: what is `Copy`, and arrays, of which it is another handle.
+/// Elements that indexing a slice or map gives by value: `Copy` types, and arrays, as another handle.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can not be moved out of what is indexed: write `&v[i]` for a reference, or `v[i].clone()`"
 )]
@@ -114,7 +115,7 @@ impl<A: Algebra, E: Element, R: Rank> OutOfPlace for Tensor<A, E, R> {
     }
 }
 
-/// Reading what is no array by its own `std::ops::Index`.
+/// Reads by `std::ops::Index`, for values that are not arrays.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not indexed by `{I}`",
     label = "no index for `{Self}`",
@@ -122,11 +123,11 @@ impl<A: Algebra, E: Element, R: Rank> OutOfPlace for Tensor<A, E, R> {
             is `constant(&Vector::from(table))`, of a slice `constant(&Vector::from(table.to_vec()))`"
 )]
 pub trait IndexByRust<I> {
-    /// What is read.
+    /// The element's type.
     type Output: ?Sized;
     /// The place at an index.
     fn index_at(&self, index: I) -> Place<'_, Self::Output>;
-    /// The place at an index with literals, given as an array takes it, and made of that as Rust takes it.
+    /// The place at an index with literals. The index is given in the form of arrays; `plain` converts it to the form of Rust.
     fn index_at_literals<S>(&self, index: S, plain: impl FnOnce(S) -> I) -> Place<'_, Self::Output>;
 }
 
@@ -144,7 +145,7 @@ impl<I, X: std::ops::Index<I> + ?Sized> IndexByRust<I> for X {
 }
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// What `x[..]` means under `#[differentiable]`: as [`Tensor::at`] where all are positions; ranges are those of
+    /// The meaning of `x[..]` under `#[differentiable]`: as [`Tensor::at`] where all parts are positions; ranges follow
     /// [`Tensor::slice`].
     #[doc(hidden)]
     #[track_caller]
@@ -157,7 +158,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
         }
     }
 
-    /// The same for what has literals in it, of which plain values make another index.
+    /// The same for an index with literals, which plain values would convert to another index.
     #[doc(hidden)]
     #[track_caller]
     pub fn index_at_literals<S: Subscript<A>, I>(

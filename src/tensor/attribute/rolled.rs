@@ -12,7 +12,7 @@ use std::ops::{Range, RangeInclusive};
     note = "slices of an array are read in it, `x[t]`, or given to the closure of `scan`"
 )]
 pub trait Steps<A: Algebra> {
-    /// What is carried after all steps.
+    /// The carried value after all steps.
     #[track_caller]
     fn run<C: Tree<A>>(self, carry: C, step: impl Fn(C, Tensor<A, i64, R0>) -> C) -> C;
 }
@@ -210,7 +210,7 @@ impl<A: Algebra> Position<A> for &Tensor<A, i64, R0> {
     }
 }
 
-/// What a rolled loop carries from step to step: the `let mut`s that its body assigns.
+/// The variables that a rolled loop carries from step to step: the `let mut`s that its body assigns.
 #[diagnostic::on_unimplemented(
     message = "a rolled loop assigns `{Self}`, and carries arrays only",
     note = "begin with an array, `let mut s = scalar(0.0);`, or `zeros(n)`; structs have `#[derive(Tree)]`",
@@ -219,11 +219,11 @@ impl<A: Algebra> Position<A> for &Tensor<A, i64, R0> {
 )]
 pub trait Carried<A: Algebra>: Tree<A> {}
 
-// Else the compiler says what is missing of `Tree` alone, at greater length.
+// Otherwise the compiler names the missing `Tree` alone, at greater length.
 #[diagnostic::do_not_recommend]
 impl<A: Algebra, T: Tree<A>> Carried<A> for T {}
 
-/// What the variables are after all steps; each is given the variables, and the position as an array.
+/// The variables after all steps. Each step takes the variables, and the position as an array.
 #[track_caller]
 pub fn rolled<A: Algebra, S: Steps<A>, C: Carried<A>>(
     steps: S,

@@ -77,9 +77,9 @@ impl<A: Algebra, R: Rank> Truth<&Tensor<A, bool, R>> {
     }
 }
 
-/// What is said of a left side that is neither a `bool` nor an array of them.
+/// The error for a left side that is neither a `bool` nor an array of them.
 pub trait TruthOfAnotherType {
-    /// What stands at the left.
+    /// The type of the left side.
     type Left;
     /// `&&`
     fn and<T>(self, right: impl FnOnce() -> T) -> T

@@ -3,10 +3,10 @@
 use crate::algebra::Algebra;
 use crate::tensor::{Element, Rank, Tensor};
 
-/// What is matched with literals.
+/// The value that a `match` compares with literals.
 pub struct Matched<'a, T: ?Sized>(pub &'a T);
 
-/// What nothing implements: an array has no value where a function is staged.
+/// Never implemented: an array has no value where a function is staged.
 #[diagnostic::on_unimplemented(
     message = "`match` goes by a plain value, and this is an array",
     label = "an array, `{Self}`",
@@ -17,10 +17,10 @@ pub trait MatchedByLiteral<N: ?Sized> {
     fn matched(&self) -> &N;
 }
 
-/// What is iterated over.
+/// The value that a loop iterates over.
 pub struct Iterated<T>(pub T);
 
-/// What nothing implements: an array is no collection of values.
+/// Never implemented: an array is no collection of values.
 #[diagnostic::on_unimplemented(
     message = "an array is not iterated over",
     label = "an array, `{Self}`",
@@ -62,7 +62,7 @@ macro_rules! arrays {
 arrays!(Tensor<A, E, R>, &Tensor<A, E, R>, &&Tensor<A, E, R>);
 
 impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
-    /// What `x.iter()` means: an error that says what to write.
+    /// The meaning of `x.iter()`: an error that suggests the fix.
     #[doc(hidden)]
     pub fn iter<N>(&self) -> N
     where
@@ -72,7 +72,7 @@ impl<A: Algebra, E: Element, R: Rank> Tensor<A, E, R> {
     }
 }
 
-/// What is no array is matched as it is.
+/// Values that are not arrays are matched as they are.
 pub trait MatchedByRust<'a> {
     /// The type.
     type Of: ?Sized;
@@ -87,7 +87,7 @@ impl<'a, T: ?Sized> MatchedByRust<'a> for Matched<'a, T> {
     }
 }
 
-/// What is no array is iterated as it is.
+/// Values that are not arrays are iterated as they are.
 pub trait IteratedByRust {
     /// The type.
     type Of;
