@@ -12,17 +12,17 @@ use std::panic::Location;
 
 /// A function applied to each slice of a tree of arrays along their outermost axis; the values are stacked.
 ///
-/// Staged, it runs on all slices at once, unless its intermediates are so much larger than what it takes and gives that it
-/// stays a loop. The slices are as many in every array; others are reported at the caller's line.
+/// Staged, it runs on all slices at once; it stays a loop if its intermediates would be much larger than its inputs and
+/// outputs. Every array has as many slices; a mismatch is reported at the caller's line.
 ///
 /// Trees are tensors, and tuples, `Vec`s, `Option`s and Rust arrays of such. A [`Batch`](crate::tensor::Batch) has structs for
-/// slices, and structs are stacked to one. What is the same for all slices is captured by the closure.
+/// slices, and structs are stacked to a batch. The closure captures the values that are the same for all slices.
 #[track_caller]
 pub fn vmap<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(f: impl Fn(X::Slice) -> Y, xs: &X) -> Y::Stack {
     mapped(("vmap", Location::caller()), f, xs)
 }
 
-/// As [`vmap`], for what was called.
+/// As [`vmap`]; mistakes are reported for the called function.
 #[track_caller]
 fn mapped<A: Algebra, X: Sliced<A>, Y: Stacked<A>>(
     called: (&'static str, &'static Location<'static>),
@@ -72,7 +72,7 @@ enum Direction {
     Outwards,
 }
 
-/// The arrays with axes moved; what does not fit is reported, and left as it is.
+/// The arrays with axes moved. Arrays that don't fit are reported, and left as they are.
 fn moved<A: Algebra>(
     arrays: Vec<A::Array>,
     axes: &[usize],

@@ -17,22 +17,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// Calling it takes `&self`, from any thread. `Display` prints the kernels.
 ///
-/// [`Compiled::call`] makes new arrays for its results, [`Compiled::call_into`] writes into those of a tree that is there, and
-/// [`Compiled::update`] into those of the first argument. The latter two **allocate nothing** once the program is warm: once
-/// it has run, in as many calls at a time. There are exceptions:
+/// [`Compiled::call`] makes new arrays for its results, [`Compiled::call_into`] writes into those of an existing tree, and
+/// [`Compiled::update`] into those of the first argument. The latter two **allocate nothing** once the program is warm: once it
+/// has run, in as many calls at a time. There are exceptions:
 ///
-/// - operations that are left to plain arrays: sorting, functions with derivatives of their own and the like, which
-///   [`Program::report`] lists as such;
-/// - loops with a condition of whose steps more must be kept than in any run before;
-/// - arrays to write to whose storage other arrays share, or that are stored as one value for all elements, as what
-///   [`zeros`](crate::tensor::zeros) makes is: they get storage of their own.
+/// - operations that are left to plain arrays, such as sorting and functions with derivatives of their own, which
+///   [`Program::report`] lists;
+/// - loops with a condition, if more of their steps must be kept than in any run before;
+/// - output arrays that share their storage with others, or that store one value for all elements, such as the results of
+///   [`zeros`](crate::tensor::zeros): they get storage of their own.
 pub struct Compiled<In: Family, Out: Family> {
     program: Program,
     body: Arc<Body>,
     output: Out::At<Concrete>,
     outline: Outline,
     output_outline: Outline,
-    /// Outlines of calls that have ended, of which others make theirs without an allocation.
+    /// Outlines of calls that have ended, reused by later calls without an allocation.
     outlines: Mutex<Vec<Outline>>,
     input: std::marker::PhantomData<fn(In)>,
 }
@@ -74,7 +74,7 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
     }
 
     /// Runs the program, and writes its results into the arrays of `output`, which a [`call`](Compiled::call) or
-    /// anything else has made. When warm this allocates nothing, but for the exceptions that [`Compiled`] lists.
+    /// anything else has made. When warm this allocates nothing, apart from the exceptions that [`Compiled`] lists.
     ///
     /// Where an array of the output shares its storage with others, arguments included, it gets storage of its own, and they
     /// keep their elements.
@@ -100,9 +100,9 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
     ///
     /// # Errors
     ///
-    /// As [`Compiled::call`]; and when the output has another structure, or an array of it another element type or shape,
-    /// than the results. The output is as it was then, except where an operation that is left to plain arrays found no
-    /// memory: its elements may be anything.
+    /// As [`Compiled::call`]; and when the structure of the output, or the element type or shape of one of its arrays, differs
+    /// from the results. After an error the output is unchanged, except where an operation that is left to plain arrays found
+    /// no memory: its elements may be anything.
     #[track_caller]
     pub fn call_into<X: Args<Concrete, Family = In>>(
         &self,
@@ -117,13 +117,13 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
         run.finish()
     }
 
-    /// Runs a program that takes the state and `rest`, and results in the next state: `state` becomes that. Derivatives and
-    /// training steps are such programs: `parameters = step(parameters, batch)`.
+    /// Runs a program that takes the state and `rest` and results in the next state, and replaces `state` by it. Derivatives
+    /// and training steps are such programs: `parameters = step(parameters, batch)`.
     ///
     /// A new state is written over the old one, array by array, where the program has done with an array before it writes
-    /// there, or reads each element only to replace it. Other arrays take turns with a second set that the program keeps;
-    /// elements are never copied. When warm this allocates nothing, but for the exceptions that [`Compiled`] lists.
-    /// Arrays of the state that share their storage with others do not change those.
+    /// there, or reads each element only to replace it. Other arrays alternate with a second set that the program keeps;
+    /// elements are never copied. When warm this allocates nothing, apart from the exceptions that [`Compiled`] lists. If
+    /// arrays of the state share their storage with others, the others don't change.
     ///
     /// `rest` is `()`, a reference to one argument, or a tuple of references. See [`Compiled::update_with`] for programs with
     /// other results, a loss for instance.
@@ -208,7 +208,7 @@ impl<In: Family, Out: Family> Compiled<In, Out> {
         }
     }
 
-    /// How an outline differs from what it must be.
+    /// The difference between an outline and the expected one, if any.
     fn difference(&self, expected: &Outline, write: &dyn Fn(&mut Outline)) -> Option<String> {
         let outlines = || self.outlines.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = outlines().pop().unwrap_or_default();

@@ -11,25 +11,25 @@ use std::sync::{Arc, OnceLock};
 type At<F, A> = <F as Family>::At<A>;
 
 /// A function, and a rule for its derivative in reverse mode: from the point, the value there and a cotangent of the value to
-/// the cotangent of the argument, which is linear in the cotangent.
+/// the cotangent of the argument. The rule is linear in the cotangent.
 ///
 /// Where a derivative is taken, in whatever mode and order, the rule stands in for the function, which need not be
-/// differentiable; higher derivatives are those of the rule. Forward mode transposes the rule. The function takes all that
-/// it depends on as its argument: what the two objects hold is constant. What stands for integers and booleans in the
-/// cotangents is ignored.
+/// differentiable; higher derivatives are those of the rule. Forward mode transposes the rule. Everything that the function
+/// depends on must be in its argument: the contents of the two objects are constant. Entries of the cotangents for integers and
+/// booleans are ignored.
 ///
 /// The rule must be linear in the cotangent, and should be the function's derivative, which
 /// [`check_grad`](super::check_grad) tests. A rule that uses the custom function itself runs in eager algebras; staged it is
-/// an error, since it has no end: there it uses the plain function.
+/// an error, since the expansion has no end: there it uses the plain function.
 ///
-/// A rule may have loops whose number of steps depends on the cotangent, as solvers have. Where it is transposed they make the
-/// steps that they need for numbers without a pattern, so that such a loop should end by a tolerance that is relative to the
-/// cotangent. Where a derivative of the rule is taken, for one of higher order, it is that of the steps that were made at
-/// the cotangent that there is: none, and so a wrong one, where that is 0, as at the minimum of a squared error. There the
-/// loop has to be a function with rules of its own, in which its solution is given by another such loop.
+/// A rule may have loops whose number of steps depends on the cotangent, as solvers have. When the rule is transposed, such a
+/// loop runs as many steps as it needs for a generic cotangent, so it should end by a tolerance relative to the cotangent. When
+/// the rule is differentiated, for a derivative of higher order, the derivative is that of the steps made at the actual
+/// cotangent. Where this is 0, as at the minimum of a squared error, no step is made and the derivative is wrong. There the
+/// loop has to be a function with rules of its own, in which another such loop gives its solution.
 ///
-/// A cotangent that the rule gives must be a tree like the argument; another one is reported, with both shapes, at the line
-/// of the call: when the rule is run, and when the function is staged.
+/// A cotangent that the rule gives must be a tree like the argument; a mismatch is reported, with both shapes, at the line of
+/// the call: when the rule is run, and when the function is staged.
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -66,8 +66,8 @@ type At<F, A> = <F as Family>::At<A>;
 #[derive(Clone, Copy, Debug)]
 pub struct CustomVjp<F, V>(pub F, pub V);
 
-/// A function, and a rule for its derivative in forward mode: from the point, the value there and a tangent of the point to
-/// the tangent of the value, which is linear in the tangent. Reverse mode transposes the rule. Otherwise as [`CustomVjp`].
+/// A function, and a rule for its derivative in forward mode: from the point, the value there and a tangent of the point to the
+/// tangent of the value. The rule is linear in the tangent. Reverse mode transposes it. Otherwise as [`CustomVjp`].
 #[derive(Clone, Copy, Debug)]
 pub struct CustomJvp<F, J>(pub F, pub J);
 

@@ -9,9 +9,8 @@ use crate::tensor::{Args, Family, Float, Scalar, Tree, check_same_outlines, chec
 use std::cell::RefCell;
 use std::panic::Location;
 
-/// Takes the cotangent of a function's value, a tree like the value, and returns that of the argument; callable many
-/// times. Integer and boolean arrays have no derivative: what stands for them in cotangents is ignored, and is zero in
-/// results.
+/// Takes the cotangent of a function's value, a tree like the value, and returns the cotangent of the argument; callable many
+/// times. Integer and boolean arrays have no derivative: their entries in cotangents are ignored, and are zero in results.
 pub type TreePullback<In, Out> = Box<dyn Fn(&Out) -> In>;
 
 /// A tree of algebra `B` as the tree of the same structure over `A`.
@@ -103,7 +102,7 @@ fn rebuild_gradient<A: Algebra, B: Algebra, In: Tree<A>>(like: &In, cotangents: 
 /// The value of a function at a point, and its pullback there.
 ///
 /// The function takes a reference to a tree, for arguments `&x`, or to a tuple of trees, for arguments `(&x, &y)`; in the
-/// second case the pullback is that of the first of them. The value is any tree.
+/// second case the pullback gives the cotangent of the first tree. The value is any tree.
 ///
 /// # Panics
 ///
@@ -138,8 +137,8 @@ where
     (output, pullback)
 }
 
-/// As [`vjp`], of a function that returns its value and an auxiliary output, through which nothing is differentiated: the
-/// value, the auxiliary output, and the pullback.
+/// As [`vjp`], for a function that returns its value and an auxiliary output, which is not differentiated. Gives the value, the
+/// auxiliary output, and the pullback.
 #[track_caller]
 pub fn vjp_aux<A, X, O, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (O, U),
@@ -172,8 +171,7 @@ where
     (value, gradient)
 }
 
-/// As [`value_and_grad`], of a function that returns its value and an auxiliary output, through which nothing is
-/// differentiated.
+/// As [`value_and_grad`], for a function that returns its value and an auxiliary output, which is not differentiated.
 #[track_caller]
 pub fn value_and_grad_aux<A, X, E, U>(
     f: impl Fn(&Parameter<A, A::Nested, X>) -> (Scalar<A::Nested, E>, U),
@@ -265,8 +263,8 @@ where
     (value, tangent)
 }
 
-/// As [`jvp`], of a function that returns its value and an auxiliary output, through which nothing is differentiated: the
-/// value, its tangent, and the auxiliary output.
+/// As [`jvp`], for a function that returns its value and an auxiliary output, which is not differentiated. Gives the value, its
+/// tangent, and the auxiliary output.
 #[track_caller]
 pub fn jvp_aux<A, X, O, U>(
     f: impl Fn(&Parameter<A, A::Forward, X>) -> (O, U),
@@ -282,7 +280,7 @@ where
     forward::<A, X, O, U>(("jvp", Location::caller()), f, &args, tangent)
 }
 
-/// The value, its tangent, and the auxiliary output; what does not fit is reported under this name and place.
+/// The value, its tangent, and the auxiliary output. A mismatch is reported under this name and place.
 #[track_caller]
 pub(super) fn forward<A, X, O, U>(
     (name, place): (&str, &'static Location<'static>),

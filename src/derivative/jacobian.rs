@@ -135,7 +135,7 @@ where
     Tensor::wrap(A::reshape(rows.into_array(), &whole))
 }
 
-/// The gradient, moved along a direction; what does not fit is reported under this name and place.
+/// The derivative of the gradient along a direction. A mismatch is reported under this name and place.
 #[track_caller]
 fn gradient_along<A, X, E>(
     (name, place): (&'static str, &'static Location<'static>),

@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// How many programs a [`Jit`] keeps: those that were used last.
 pub const KEPT_PROGRAMS: usize = 64;
 
-/// What a [`Jit`] computes of its function.
+/// The quantity that a [`Jit`] computes of its function.
 ///
-/// These are [`Value`], [`Gradient`] and [`ValueAndGradient`].
+/// Implemented by [`Value`], [`Gradient`] and [`ValueAndGradient`].
 pub trait Wanted<In: Family, Out: Family, First: Family>: 'static {
-    /// What is returned.
+    /// The type of the result.
     type Result: Family<At<Concrete>: Send + Sync>;
     /// The program for it.
     ///
@@ -68,12 +68,12 @@ where
     }
 }
 
-/// What the arguments of type `X` are, and what derivatives are taken with respect to.
+/// The family of the first argument, with respect to which derivatives are taken.
 type FirstOf<X> = <<X as Args<Concrete>>::First as Tree<Concrete>>::Family;
-/// What a wanted program of a function to trees `Y` results in.
+/// The family of the result of a program wanted of a function to trees `Y`.
 type ResultOf<X, Y, W> = <W as Wanted<<X as Args<Concrete>>::Family, <Y as Tree<Staged>>::Family, FirstOf<X>>>::Result;
 
-/// A program, and what it is for.
+/// A program, and the arguments that it is for.
 struct Kept {
     first: TypeId,
     outline: Outline,
@@ -87,7 +87,7 @@ struct Kept {
 pub struct Jit<F, T, Y, W = Value> {
     function: F,
     options: Cpu,
-    /// What was used last is last.
+    /// In order of last use, the most recent one last.
     kept: Mutex<Vec<Kept>>,
     types: PhantomData<fn(&T) -> (Y, W)>,
 }
@@ -95,8 +95,8 @@ pub struct Jit<F, T, Y, W = Value> {
 /// The function as one that is staged and compiled when it is first called with arguments of some structure, element types
 /// and shapes; later calls with such arguments run the program. It is called by `&self`, from any thread.
 ///
-/// The last [`KEPT_PROGRAMS`] programs that were used are kept. They are for arguments' types only: plain Rust values that
-/// the function captures, and fields marked `#[tree(skip)]`, are those of the call for which a program was made.
+/// The [`KEPT_PROGRAMS`] most recently used programs are kept. A program depends on the arguments' types only: plain Rust
+/// values that the function captures, and fields marked `#[tree(skip)]`, are those of the call for which it was made.
 ///
 /// [`Jit::grad`] and [`Jit::value_and_grad`] are such functions again; and a function that takes derivatives itself,
 /// `jit(|x: &Vector<_, f64>| grad(f, x))`, is like any other. A closure states the type of its parameter, since there is no
@@ -181,12 +181,12 @@ where
     Y: Tree<Staged>,
     F: Fn(&T) -> Y,
 {
-    /// Runs the program for arguments of these types, which is made if there is none.
+    /// Runs the program for arguments of these types, and makes it first if it is not kept.
     ///
     /// # Errors
     ///
-    /// As [`stage`], [`Function::compile`] and [`Compiled::call`]; and of a gradient, when the function does not result in
-    /// one float without axes. What failed is tried again at the next call.
+    /// As [`stage`], [`Function::compile`] and [`Compiled::call`]; and for a gradient, when the function does not result in one
+    /// float without axes. The next call retries after an error.
     #[track_caller]
     pub fn call<X>(&self, arguments: X) -> Result<<ResultOf<X, Y, W> as Family>::At<Concrete>>
     where

@@ -1,9 +1,9 @@
 //! Linearisation: the value of a function at a point, and the linear map of tangents there, to be applied many times.
 //!
-//! A function that runs is linearised by [`linearize`], one that was staged by [`Function::linearize`]. Either way the map is
-//! the transpose of the pullback, which is linear in its cotangent: whatever the function computes at the point
-//! is held by the pullback already. So nothing new is recorded, loops keep their residuals, and every instance that can take
-//! a pullback twice can linearise.
+//! [`linearize`] linearises a function that runs, [`Function::linearize`] one that was staged. Either way the map is the
+//! transpose of the pullback, which is linear in its cotangent: the pullback already holds everything that the function
+//! computes at the point. So nothing new is recorded, loops keep their residuals, and every instance that can take a pullback
+//! twice can linearise.
 
 use super::eager::{Over, Parameter};
 use super::{Function, program};
@@ -18,16 +18,16 @@ use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
 
-/// Takes a tangent of a function's argument, a tree like it, and returns that of the value; callable many times, without
-/// running the function. Integer and boolean arrays have no derivative: what stands for them in tangents is ignored, and is
-/// zero in results.
+/// Takes a tangent of a function's argument, a tree like it, and returns the tangent of the value; callable many times, without
+/// running the function. Integer and boolean arrays have no derivative: their entries in tangents are ignored, and are zero in
+/// results.
 pub type LinearMap<In, Out> = Box<dyn Fn(&In) -> Out>;
 
 /// The algebra in which a function is linearised: two reverse derivatives inside.
 type Twice<A> = <<A as Algebra>::Nested as Algebra>::Nested;
 
 /// The value of a function at a point, and the linear map from tangents of the argument, or of the first of several, to
-/// those of the value: what [`jvp`](super::jvp) gives for each, but the function runs once.
+/// tangents of the value: the map gives the same as [`jvp`](super::jvp), but the function runs only once.
 ///
 /// Inside of a staged function too; what the map needs of the point is computed once there. A function that was staged has
 /// [`Function::linearize`](super::Function::linearize).
@@ -93,10 +93,10 @@ where
 }
 
 /// The derivative of a staged function at a point, as a program of tangents: from a tree of family `First` to one of family
-/// `Out`. What it needs of the point was computed by [`Function::linearize`].
+/// `Out`. [`Function::linearize`] computed the values at the point that it needs.
 ///
-/// The first call compiles it. `Display` prints the program: its parameters are the tangents, then the residuals, as what was
-/// computed at the point is called.
+/// The first call compiles it. `Display` prints the program. Its parameters are the tangents, then the residuals: the values
+/// computed at the point.
 pub struct Linearized<Out: Family, First: Family> {
     program: Body,
     kernels: CompiledAtFirstCall,
@@ -135,8 +135,8 @@ impl<Out: Family, First: Family> fmt::Display for Linearized<Out, First> {
 }
 
 impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
-    /// Runs the program at a point, and linearises it there: the value, and the program from tangents of the first argument to
-    /// those of the value, which may be called many times and computes nothing of the point again.
+    /// Runs the program at a point, and linearises it there. Gives the value, and the program from tangents of the first
+    /// argument to tangents of the value, which may be called many times and recomputes nothing at the point.
     ///
     /// # Errors
     ///

@@ -64,8 +64,8 @@ impl<F: Family> OnDevice<F> {
         Ok(())
     }
 
-    /// The tree on the host, once its arrays are there: what was launched later is not waited for. All arrays are asked for
-    /// before the first is waited for.
+    /// The tree on the host. Waits for the computation of its arrays, but not for later launches. Transfers of all arrays are
+    /// started before the first is waited for.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ pub trait DeviceRest<First: Family> {
     /// The arrays, in their order.
     fn arrays(&self) -> Vec<DeviceArray>;
 
-    /// Appends the outline of all arguments, of which `first` appends that of the first.
+    /// Appends the outline of all arguments; `first` appends the outline of the first one.
     fn outline(&self, first: &dyn Fn(&mut Outline), outline: &mut Outline);
 }
 

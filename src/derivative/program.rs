@@ -84,7 +84,7 @@ pub fn tidy(body: &Body) -> Body {
     current
 }
 
-/// Whether two programs are the same but for the order of their nodes.
+/// Whether two programs are the same up to the order of their nodes.
 fn is_same(a: &Body, b: &Body) -> bool {
     if a.nodes.len() != b.nodes.len() || a.arity() != b.arity() || a.results.len() != b.results.len() {
         return false;
@@ -112,8 +112,8 @@ fn parameter_types(body: &Body) -> Vec<Type> {
     (0..body.arity()).map(|at| body.parameter_type(at).clone()).collect()
 }
 
-/// An error where a program has fewer parameters than are to be differentiated, parameters too large to be counted, or too much
-/// in its bodies: derivatives would have more yet.
+/// Rejects a program with fewer parameters than are to be differentiated, with parameters whose size overflows, or with too
+/// many nodes in its bodies: derivatives would have even more.
 fn check(operation: &str, body: &Body, active: usize, place: &Location<'_>) -> Result<()> {
     let checked = match active <= body.arity() {
         true => body.validate_given(),
@@ -275,7 +275,7 @@ fn split(body: &Body, known: usize, values: usize) -> (Body, Body) {
         });
     }
     let (first, second) = body.results.split_at(values);
-    // What does not depend on the other parameters, but is used by what does; constants are cheaper to have twice.
+    // Nodes that depend on none of the other parameters but are used by nodes that do. Constants are cheaper to duplicate.
     let constant = |id: NodeId| matches!(body.node(id).op, Op::Constant(_) | Op::Iota(_));
     let mut residuals: Vec<NodeId> = Vec::new();
     let mut found: HashSet<NodeId> = HashSet::new();

@@ -38,9 +38,9 @@ fn path_of(ty: &str) -> String {
     path
 }
 
-/// The path of a function by the name of its type; of an `ArrayFn`'s closure that of the `ArrayFn`.
+/// The path of a function, from the name of its type. For the closure of an `ArrayFn` it is the path of the `ArrayFn`.
 fn function_path(ty: &str) -> String {
-    // The closure's type is that of a closure in a method, `<path::name<T> as path::ArrayFn>::closure<A>::{{closure}}`.
+    // Such a closure is defined in a method, and its type reads `<path::name<T> as path::ArrayFn>::closure<A>::{{closure}}`.
     let of_array_fn = ty.strip_prefix('<').and_then(|ty| ty.split_once("ArrayFn>::closure<")).map(|(ty, _)| ty);
     match of_array_fn {
         Some(ty) => path_of(ty.rsplit_once(" as ").map_or(ty, |(ty, _)| ty)),
@@ -48,7 +48,7 @@ fn function_path(ty: &str) -> String {
     }
 }
 
-/// The name of a function by its path; empty of a closure, of a pointer, and of what holds one of these.
+/// The name of a function, from its path. Empty for a closure, for a pointer, and for a type that holds one of these.
 fn function_name(path: &str) -> &str {
     let name = path.rsplit("::").next().unwrap_or(path);
     let name = name.strip_prefix("r#").unwrap_or(name);
@@ -78,7 +78,7 @@ fn parameter_names(arguments: &Outline, parameters: &[&str]) -> Vec<String> {
 }
 
 impl Signature {
-    /// Of a function as it was written, from its arguments to its results, with what was heard when it was entered.
+    /// The signature of a function as it was written, with the names that it reported when it was entered.
     pub(super) fn of<F>(arguments: &Outline, results: &Outline, heard: Option<Names>) -> Self {
         let path = function_path(std::any::type_name::<F>());
         let name = function_name(&path).to_string();

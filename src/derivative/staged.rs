@@ -34,7 +34,7 @@ pub struct Function<In: Family, Out: Family, First: Family> {
     input: In::At<Concrete>,
     output: Out::At<Concrete>,
     first: First::At<Concrete>,
-    /// What the structure of the arguments must be.
+    /// The structure that arguments must have.
     outline: Outline,
     /// How the program is printed.
     signature: Signature,
@@ -376,15 +376,15 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
         self.active
     }
 
-    /// What the structure of the arguments must be.
+    /// The structure that arguments must have.
     pub(crate) fn outline(&self) -> &Outline {
         &self.outline
     }
 
     /// The program as it runs: in bulk form, simplified.
     ///
-    /// What says something to differentiation only is not in it: the marks of chosen branches (masked cotangents), and
-    /// stopped gradients. To differentiate by hand take [`Function::differentiable`].
+    /// It lacks the operations that concern differentiation only: the marks of chosen branches (masked cotangents), and stopped
+    /// gradients. To differentiate by hand take [`Function::differentiable`].
     pub fn program(&self) -> &Body {
         self.program.get_or_init(|| match self.differentiable.has_marks() {
             true => Arc::new(program::tidy(&self.differentiable.without_marks())),

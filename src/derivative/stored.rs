@@ -97,8 +97,8 @@ pub type StagedFn<S> = Function<<S as Signature>::In, <S as Signature>::Out, <S 
 /// ```
 pub type CompiledFn<S> = Compiled<<S as Signature>::In, <S as Signature>::Out>;
 
-/// A function that is staged and compiled for each types of arguments, by its type and what is wanted of it, as [`StagedFn`]: what
-/// [`Jit::boxed`] gives.
+/// A function that is staged and compiled once for each combination of argument types, named, like [`StagedFn`], by its
+/// signature and the wanted quantity: the result of [`Jit::boxed`].
 ///
 /// ```
 /// use deltaray::derivative::{JitFn, ValueAndGradient};

@@ -9,7 +9,7 @@ const ROUNDING: f64 = 32.0;
 /// The steps at which a function is sampled.
 const SAMPLES: [i8; 6] = [-4, -2, -1, 1, 2, 4];
 
-/// What one step's differences of a function along a direction say.
+/// Finite differences of a function along a direction, with one step.
 pub(super) struct Differences {
     /// The step, in units of the direction.
     pub(super) step: f64,
@@ -18,7 +18,7 @@ pub(super) struct Differences {
     pub(super) coarse: f64,
     /// The derivatives to the left and to the right, by differences of two points.
     pub(super) sides: [f64; 2],
-    /// By how much those of the two sides differ in the limit of small steps.
+    /// By how much the derivatives on the two sides differ in the limit of small steps.
     pub(super) bend: f64,
     /// The sum of the magnitudes of the terms of the derivative, one for each element.
     pub(super) terms: f64,
@@ -131,7 +131,8 @@ impl Sampler<'_> {
         let [far_left, left, near_left, near_right, right, far_right] = around;
         let largest = around.iter().fold(center.abs(), |largest, value| largest.max(value.abs()));
         let spread = around.iter().fold(0.0, |spread: f64, value| spread.max((value - center).abs()));
-        // What no polynomial of degree 4 explains: its even and its odd part, for independent noise as large as that.
+        // The remainder that no polynomial of degree 4 explains, as its even and its odd part. The divisors are their standard
+        // deviations under independent noise of unit size.
         let sum = |left: f64, right: f64| (left - center) + (right - center);
         let even = sum(far_left, far_right) - 20.0 * sum(left, right) + 64.0 * sum(near_left, near_right);
         let odd = (far_right - far_left) - 10.0 * (right - left) + 16.0 * (near_right - near_left);
@@ -175,8 +176,8 @@ pub(super) fn epsilon(dtype: DType) -> f64 {
     if dtype == DType::F32 { f64::from(f32::EPSILON) } else { f64::EPSILON }
 }
 
-/// The groups of elements that are moved together, each by a number of its own: all, or, where magnitudes differ by more
-/// than [`SPREAD`], those that are alike. What moves by little would not be seen beside what moves by much.
+/// The groups of elements that are moved together, each by an amount of its own: a single group, or, where magnitudes differ by
+/// more than [`SPREAD`], one for each range of magnitudes. A small move would be lost beside a large one.
 pub(super) fn groups(scales: &[Vec<f64>]) -> Vec<Vec<Vec<bool>>> {
     let all = || scales.iter().flatten().copied();
     let (smallest, largest) = all().fold((f64::INFINITY, 0.0_f64), |(low, high), s| (low.min(s), high.max(s)));

@@ -21,8 +21,8 @@ use std::panic::Location;
 #[derive(Clone, Debug)]
 pub struct CheckGrad {
     /// How far derivatives may be apart, relative to the magnitude of their terms. `None` is 1e-6, and 1e-2 where an array is
-    /// single precision. What rounding may do to the differences is permitted in addition: 32 units in the last place of each
-    /// element of the results, or more where they are seen to be noisy, divided by the step.
+    /// single precision. An allowance for rounding of the differences is added: 32 units in the last place of each element of
+    /// the results, or more where they are seen to be noisy, divided by the step.
     pub tolerance: Option<f64>,
     /// The step of the finite differences, relative to the magnitude of each element. `None` is 1e-3, and 2e-2 where an array
     /// is single precision. Where the function is not smooth or not finite within four such steps, steps are made smaller, by
@@ -32,7 +32,7 @@ pub struct CheckGrad {
     /// The number of random directions, at least 1. Where magnitudes differ by more than 1000, elements of like magnitude have
     /// so many directions of their own.
     pub directions: usize,
-    /// What directions are drawn from: equal seeds give equal directions.
+    /// The seed of the random directions.
     pub seed: u64,
 }
 
@@ -43,7 +43,7 @@ impl Default for CheckGrad {
 }
 
 impl CheckGrad {
-    /// That something is checked by these options.
+    /// Checks that the options ask for a check, with usable numbers.
     fn valid(&self) -> Result<()> {
         let wrong = |option: &str, value: f64| {
             let problem = format!("check_grad: the {option} {value:?} is not a positive finite number");
@@ -77,20 +77,19 @@ const STEPS: usize = 16;
 /// magnitude.
 const LARGEST_STEP: f64 = 0.2;
 
-/// Checks the derivatives of a function at a point: along random directions, those of reverse and of forward mode, eager
-/// and staged, must agree with each other and with five-point finite differences; so must the values, eager and staged.
+/// Checks the derivatives of a function at a point. Along random directions, reverse and forward mode, eager and staged, must
+/// agree with each other and with five-point finite differences; so must the values, eager and staged.
 ///
 /// It is the test to write for a custom rule. The function must be smooth and finite around the point, if only for steps that
-/// are small beside an element's magnitude: where no step's differences show that it is, that is the error, and also where
-/// rounding is so large with all steps that the differences could not tell a wrong derivative from the right one. Only float
-/// inputs are moved, and only float results are looked at. Directions are drawn from a seed, so that the answer is always
-/// the same.
+/// are small beside an element's magnitude. It is an error if the differences of no step show this, and if rounding is so large
+/// with all steps that the differences could not tell a wrong derivative from the right one. Only float inputs are moved, and
+/// only float results are looked at. Directions are drawn from a seed, so that the answer is always the same.
 ///
 /// # Errors
 ///
-/// That of [`stage`]; else an [`Error::Derivative`] with the option that is no number to check by; or with the input and the
-/// element, the derivatives by it of a random sum of the results, and which of them disagree; or with the element of a result
-/// that is not finite, and where.
+/// The error of [`stage`]. Otherwise an [`Error::Derivative`] that names an option with an unusable number; or the input and
+/// element, the derivatives by it of a random sum of the results, and those that disagree; or the element of a result that is
+/// not finite, and the point.
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -172,8 +171,8 @@ pub fn check_grad<F: ArrayFn>(f: F, at: &Plain<F::In>, options: &CheckGrad) -> R
             let value = values[result].element(element).to_f64();
             return Ok(Outcome::NotFinite(NotFinite { result, element, value, steps: 0, step: largest_step }));
         }
-        // Where the modes find no derivative, that of the differences may vanish with the step, as that of a power at 0 does:
-        // it is then judged beside what it was with larger steps.
+        // Where the modes find a derivative of 0, the derivative by differences may vanish with the step, as for a power at 0.
+        // It is then judged relative to its value with larger steps.
         let mut vanishing = 0.0_f64;
         let judged = |differences: Differences, vanishing: f64| {
             let weight = if differences.weight > 0.0 { differences.weight } else { sampler.weight() };
@@ -288,7 +287,7 @@ fn placed(error: Error, caller: &Location<'_>) -> Error {
     }
 }
 
-/// What was found along a direction.
+/// The result of the check along a direction.
 enum Outcome {
     Found(Found),
     /// Nothing disagrees, but the rounding of the differences would hide it.
@@ -348,7 +347,7 @@ impl Found {
         distances.map(relative).fold(0.0, worst)
     }
 
-    /// That the differences cannot tell whether the derivative is right.
+    /// The error that the differences cannot tell whether the derivative is right.
     fn undecided(&self, place: &str, unit: Option<f64>) -> String {
         let by = if unit.is_some() { "by " } else { "" };
         let (rounding, magnitude) = (self.rounding / unit.unwrap_or(1.0), self.magnitude / unit.unwrap_or(1.0));
@@ -359,7 +358,7 @@ impl Found {
         )
     }
 
-    /// What disagrees, and how: in units of the result, or of the derivative by an element that moves by a number.
+    /// Describes the disagreement: in units of the result, or of the derivative by an element that moves by a number.
     fn report(&self, place: &str, unit: Option<f64>) -> String {
         let Differences { step, slope, coarse, sides, .. } = self.differences;
         let scale = unit.unwrap_or(1.0);

@@ -6,19 +6,18 @@ use crate::tensor::{Scalar, Vector, scalar, while_loop};
 
 /// When an iteration ends, and whether its result counts.
 ///
-/// An iteration ends when its last change is no more than the tolerance, or its steps run out. In the second case the result
-/// counts where the change is no more than the *square root* of the tolerance: rounding may keep it above the tolerance
-/// itself. Where it is more, so that not even half of the digits have settled, or is not a number, every element of the
-/// result is NaN, and so are derivatives that depend on it. Under [`vmap`](super::super::vmap) and in a `build` each
-/// iteration is judged alone. Any change that is small enough is taken for convergence: what is computed is not checked
-/// against the equation.
+/// An iteration ends when its last change is at most the tolerance, or its steps run out. In the second case the result counts
+/// where the change is at most the *square root* of the tolerance: rounding may keep it above the tolerance itself. Where the
+/// change is larger, so that not even half of the digits have settled, or is NaN, every element of the result is NaN, and so
+/// are derivatives that depend on it. Under [`vmap`](super::super::vmap) and in a `build` each iteration is judged alone. Any
+/// change that is small enough is taken for convergence: the result is not checked against the equation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Convergence {
-    /// The change of a step, relative to one plus the largest element, at which it ends; of conjugate gradients, what is left
-    /// of the right side, relative to all of it. Single precision gets no closer than 1e-6; and that whose square root is
-    /// taken is 2⁻⁵² at least.
+    /// The change of a step, relative to one plus the largest element, at which the iteration ends. For conjugate gradients,
+    /// the norm of the residual relative to the right side. Single precision gets no closer than 1e-6, and the square root is
+    /// taken of 2⁻⁵² at least.
     pub tolerance: f64,
-    /// The number of steps after which it ends in any case; where it is 0 the result is NaN.
+    /// The number of steps after which it ends in any case; if 0, the result is NaN.
     pub steps: usize,
 }
 

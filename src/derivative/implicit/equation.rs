@@ -47,7 +47,7 @@ impl Drop for Calling {
     }
 }
 
-/// The user's line of a call: for a solver that is called here, that of what it solves.
+/// The user's line of a call. If a solver is called from this file, the line where the user called the function that it solves.
 fn called_at(caller: &'static Location<'static>) -> &'static Location<'static> {
     CALLING.get().filter(|_| caller.file() == file!()).unwrap_or(caller)
 }
@@ -108,7 +108,7 @@ impl<F: ArrayFn> Equation<F> {
         F::Out::rebuild::<A, A>(start, &mut leaves.into_iter())
     }
 
-    /// What a function of the same signature gives, which must be like the unknowns; elsewhere that is reported.
+    /// The result of a function of the same signature, which must be like the unknowns; a mismatch is reported.
     pub(super) fn run<A: Algebra, S: ArrayFn<In = F::In, Out = F::Out>>(
         &self,
         what: &str,
@@ -135,7 +135,7 @@ impl<F: ArrayFn> Equation<F> {
         self.run::<A, F>("the function", &self.function, unknowns, parameters)
     }
 
-    /// What is zero at a solution.
+    /// The function that is zero at a solution.
     pub(super) fn residual<A: Algebra>(&self, unknowns: Vec<A::Array>, parameters: Vec<A::Array>) -> Vec<A::Array> {
         if !self.fixed_point {
             return self.value::<A>(unknowns, parameters);

@@ -15,8 +15,8 @@ pub(super) struct LinearSolve<F: ArrayFn> {
     pub(super) equation: Arc<Equation<F>>,
     pub(super) transposed: bool,
     pub(super) linear: LinearSolver,
-    /// For so many orders derivatives of the solution are solutions by the same solver; those of higher order are by
-    /// elimination, whose steps are differentiated.
+    /// Up to this order, derivatives of the solution are solutions by the same solver; those of higher order use elimination,
+    /// whose steps are differentiated.
     pub(super) orders: usize,
 }
 
@@ -213,7 +213,7 @@ fn conjugate_gradients<A: Algebra>(
         let y = y + step * &direction;
         (y, residual, gradient + &next / square * direction, next, count + 1)
     });
-    // What is left of zeros is nothing.
+    // A right side of zeros leaves a residual of zero.
     let left = (residual.dot(&residual) / whole.equal(0.0).select(1.0, whole)).sqrt();
     solution * convergence.counts(&(left + convergence.before()))
 }

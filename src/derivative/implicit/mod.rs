@@ -1,9 +1,9 @@
 //! Implicit differentiation: functions given by an equation that their values satisfy.
 //!
-//! Of `x` with `g(x, θ) = 0` the derivative by the parameters `θ` follows from the equation at the solution, however that was
-//! found: `∂g/∂x · ẋ = −∂g/∂θ · θ̇`. So a solver is run without a derivative, and nothing of its steps is kept; what a
-//! derivative costs is one linear system, transposed in reverse mode. The solution of that system is again a function given
-//! by an equation, so that higher derivatives keep nothing of its solver either.
+//! The derivative of `x` with `g(x, θ) = 0` by the parameters `θ` follows from the equation at the solution, however that was
+//! found: `∂g/∂x · ẋ = −∂g/∂θ · θ̇`. So a solver is run without a derivative, and nothing of its steps is kept; a derivative
+//! costs one linear system, transposed in reverse mode. The solution of that system is again a function given by an equation,
+//! so that higher derivatives keep nothing of its solver either.
 
 mod convergence;
 mod equation;
@@ -44,7 +44,7 @@ pub struct Implicit {
     /// How linear systems are solved. `None` is, for a fixed point, iteration to the same convergence; for a root,
     /// elimination for up to [`DENSE_UNKNOWNS`] unknowns, and conjugate gradients beyond.
     pub linear: Option<LinearSolver>,
-    /// Up to which order derivatives are by this linear solver, and keep nothing of its steps. Higher ones are right too:
+    /// The highest order for which derivatives use this linear solver and keep nothing of its steps. Higher ones are right too:
     /// they differentiate the steps of elimination, on the whole matrix. A staged program doubles with each order.
     pub orders: usize,
 }
@@ -125,14 +125,14 @@ where
     solution::<A, F, X, P, _>(equation, solver, (start, parameters), linear, options.orders)
 }
 
-/// The root `g(x, θ) = 0` of an equation: what the solver gives for `(start, parameters)`. `x` is a tree of floats; `g` gives
-/// one like it, and its derivative by `x` is not singular at the root.
+/// The root `g(x, θ) = 0` of an equation, which the solver finds from `(start, parameters)`. `x` is a tree of floats; `g` gives
+/// a tree like it, and its derivative by `x` is not singular at the root.
 ///
-/// It is differentiable in the parameters, not in the start, by the rule of implicit functions, in any mode and order. No
-/// derivative of the solver is taken, and nothing of its steps kept. The derivatives are those of the exact root, and as far
-/// from them as the solver is; the solver may be [`Newton`].
+/// It is differentiable in the parameters, not in the start, by the implicit function theorem, in any mode and order. The
+/// solver is not differentiated, and nothing of its steps is kept. The derivatives are those of the exact root, and as
+/// inaccurate as the solver's result; the solver may be [`Newton`].
 ///
-/// Values of other shapes than `x`, of the equation or the solver, are reported at the caller's line.
+/// If the equation or the solver gives values of other shapes than `x`, that is reported at the caller's line.
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -317,13 +317,13 @@ where
     }
 }
 
-/// What finds the solution, without a derivative.
+/// A method that finds the solution, without a derivative.
 trait Solver: Clone + Send + Sync + 'static {
-    /// From the arrays of the start and the parameters to those of the solution.
+    /// Takes the arrays of the start and the parameters, and gives the arrays of the solution.
     fn solve<A: Algebra>(&self, start: Vec<A::Array>, parameters: Vec<A::Array>) -> Vec<A::Array>;
 }
 
-/// Iteration of the function whose fixed point is looked for.
+/// Iteration of a function to its fixed point.
 struct Iterate<F: ArrayFn> {
     equation: Arc<Equation<F>>,
     convergence: Convergence,
