@@ -1,10 +1,11 @@
-//! What is read at positions that are not known, and then put at the same ones.
+//! Elements that are read at unknown positions, and then written at the same ones.
 //!
-//! The gradient of a smallest distance reads the nearest of several centres, and adds to that one. Which one it is is not
-//! known; an element that is read depends on the elements of all, and adds to all. But what is added to a centre is what was
-//! read of that centre, and so the second derivative has no entry for two of them. An array that is read at positions along
-//! an axis that are not known thus keeps beside its columns, which are those of all positions, what they are for each: as
-//! long as it goes through elementwise operations alone, to a scatter at the same array of positions.
+//! The gradient of a smallest distance reads the nearest of several centres, and adds to that one. Which one is nearest is
+//! unknown, so an element that is read depends on the elements of all centres, and is added to all. But the value added to a
+//! centre was computed from that centre alone, so the second derivative has no entry for two different centres. An array that
+//! is read at unknown positions along an axis therefore keeps two things: its columns, which are the union over all positions,
+//! and the columns for each position. It keeps the latter as long as it passes only through elementwise operations to a scatter
+//! at the same array of positions.
 
 use super::columns::Columns;
 use super::instance::{Sets, SparsityArray, union};
@@ -20,13 +21,13 @@ pub(super) type Identity = Rc<()>;
 /// The columns of an array, by the positions at which parts of it were read.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
-    /// What the elements depend on whatever the positions are.
+    /// The dependence of the elements whatever the positions are.
     rest: Sets,
     terms: SmallVec<[Term; 1]>,
 }
 
-/// What is read of an array at positions along one of its axes: element `w` of row `i` has the columns of
-/// `sets[starts[i] + step · p + w]`, if `p` is the position of the row, below `extent`.
+/// A read of an array at positions along one of its axes. Element `w` of row `i` has the columns of `sets[starts[i] + step · p
+/// + w]`, if `p` is the row's position, below `extent`.
 #[derive(Clone, Debug)]
 struct Term {
     index: Identity,
@@ -68,7 +69,7 @@ fn one_unknown(indices: &[SparsityArray], shape: &[usize]) -> Option<(usize, Ide
     Some((axis, identity, (0..indices[axis].ty().size()).map(start).collect()))
 }
 
-/// The array that a gather results in, with what it depends on by position where one is not known.
+/// The result of a gather, with its dependence by position if exactly one index is unknown.
 pub(super) fn gathered(a: &SparsityArray, indices: &[SparsityArray], result: SparsityArray) -> SparsityArray {
     let shape = &a.ty().shape;
     let (Some(sets), Some((axis, index, starts))) = (a.sets(), one_unknown(indices, shape)) else { return result };
@@ -77,9 +78,9 @@ pub(super) fn gathered(a: &SparsityArray, indices: &[SparsityArray], result: Spa
     result.with_chosen(Chosen { rest: None, terms: SmallVec::from_elem(term, 1) })
 }
 
-/// The result of an elementwise operation, given its operands, each with what it contributes.
+/// The result of an elementwise operation, given its operands, each with the columns that it contributes.
 ///
-/// Where some elements of an operand contribute nothing, only the columns say which.
+/// Where some elements of an operand contribute nothing, dependence by position is dropped: the columns alone record it.
 pub(super) fn elementwise(result: SparsityArray, contributions: &[(&SparsityArray, Sets)]) -> SparsityArray {
     let moving = || contributions.iter().filter(|(_, sets)| sets.is_some());
     let whole = |(operand, sets): &(&SparsityArray, Sets)| match (operand.sets(), sets) {
@@ -105,7 +106,7 @@ pub(super) fn elementwise(result: SparsityArray, contributions: &[(&SparsityArra
     if chosen.terms.len() > TERMS { result } else { result.with_chosen(chosen) }
 }
 
-/// What a scatter depends on, if all that its updates depend on by position was read at those positions.
+/// The result of a scatter, if every dependence of its updates by position comes from reads at the scatter's own positions.
 pub(super) fn scatter(
     updates: &SparsityArray,
     indices: &[SparsityArray],

@@ -1,6 +1,6 @@
-//! Colourings of sparse matrices: columns, or rows, of one colour are found by one derivative.
+//! Colourings of sparse matrices: one derivative finds all columns, or rows, of one colour.
 //!
-//! All are greedy: each vertex takes the first colour that is free, in several orders, of which the best is kept
+//! All are greedy: each vertex takes the first colour that is free. Several orders are tried and the best colouring is kept
 //! (Gebremedhin, Manne and Pothen, "What color is your Jacobian?", 2005).
 
 use super::pattern::Pattern;
@@ -58,11 +58,11 @@ impl Colouring {
         best
     }
 
-    /// Colours for the rows, which are the columns too, of a symmetric matrix: those of one entry differ, and every path of
-    /// four vertices in its graph has three colours at least. Then each entry stands alone in the sum of the columns of one
-    /// of its two colours (Coleman and Moré, 1984).
+    /// Colours for the rows of a symmetric matrix, which serve for the columns too. The row and the column of an entry differ
+    /// in colour, and every path of four vertices in the graph has at least three colours. Then each entry stands alone in the
+    /// sum of the columns of one of its two colours (Coleman and Moré, 1984).
     ///
-    /// An entry that the pattern has on one side of the diagonal only counts on both.
+    /// An entry that the pattern has on only one side of the diagonal counts on both.
     ///
     /// # Errors
     ///
@@ -171,14 +171,14 @@ fn smallest_last(graph: &Pattern) -> Vec<usize> {
     order
 }
 
-/// What is known of the neighbours that a vertex has in one colour.
+/// The neighbours that a vertex has in one colour.
 enum Spokes {
     One(usize),
     Several,
 }
 
-/// Each vertex, in this order, takes the first colour that keeps the colouring a star colouring: what two colours induce
-/// are stars, a hub with spokes of one colour.
+/// Each vertex, in this order, takes the first colour that keeps the colouring a star colouring: any two colours induce stars,
+/// each a hub with spokes of one colour.
 fn stars(graph: &Pattern, order: impl IntoIterator<Item = usize>) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let mut colours = vec![NONE; graph.rows()];

@@ -1,4 +1,4 @@
-//! How a matrix of derivatives is compressed for one pattern, and what it takes to evaluate it.
+//! The compression of a matrix of derivatives for one pattern, and the program that evaluates it.
 
 use super::colouring::{Colouring, most_in_a_column, most_in_a_row};
 use super::compress::{self, Layout};
@@ -35,10 +35,10 @@ pub enum Compression {
     Star,
 }
 
-/// What is asked for.
+/// A request for a compressed matrix.
 pub(super) struct Request<'a> {
     pub(super) body: &'a Body,
-    /// How many of the first parameters derivatives are taken by.
+    /// The number of leading parameters that derivatives are taken by.
     pub(super) active: usize,
     /// The parameters, known where they are fixed.
     pub(super) parameters: Vec<SparsityArray>,
@@ -71,15 +71,15 @@ impl Compressed {
         Compressed { pattern, compression, colouring, program: None, kernels, sources: Vec::new(), targets: None }
     }
 
-    /// The Jacobian of a bulk program, of its float results by the float arrays among its first `active` parameters, which
-    /// are of one element type.
+    /// The Jacobian of a bulk program: its float results by the float arrays among its first `active` parameters, which have
+    /// one element type.
     ///
-    /// What is known of integer parameters, and of floats beyond the first `active`, shapes the pattern. Without a
-    /// compression the one of fewest seeds is chosen.
+    /// Known integer parameters, and known floats beyond the first `active`, shape the pattern. If no compression is given, the
+    /// one with the fewest seeds is chosen.
     ///
     /// # Errors
     ///
-    /// Of [`Compression::Star`]; when the parameters or `E` have other types than the program's; when there are more than 2³²
+    /// For [`Compression::Star`]; when the parameters or `E` have other types than the program's; when there are more than 2³²
     /// columns; and when there is no memory for a pattern.
     #[track_caller]
     pub fn jacobian<E: Float>(
@@ -98,15 +98,16 @@ impl Compressed {
             .jacobian::<E>()
     }
 
-    /// The Hessian of the function whose gradient a bulk program computes: by the float arrays among its first `active`
-    /// parameters, which are of one element type, and of which its float results are the derivatives, in the same order.
+    /// The Hessian of the function whose gradient a bulk program computes. The float arrays among the program's first `active`
+    /// parameters have one element type; its float results are the derivatives by these, in the same order.
     ///
-    /// What is known of other parameters shapes the pattern, as for [`Compressed::jacobian`]. The matrix is taken to be
-    /// symmetric: of an entry and its mirror image one is evaluated.
+    /// Other parameters shape the pattern where they are known, as for [`Compressed::jacobian`]. The matrix is taken to be
+    /// symmetric: of an entry and its mirror image only one is evaluated.
     ///
     /// # Errors
     ///
-    /// When the program's results are not as many as what they are derivatives by; else as [`Compressed::jacobian`].
+    /// When the program has fewer or more results than parameters that they are derivatives by; else as
+    /// [`Compressed::jacobian`].
     #[track_caller]
     pub fn hessian<E: Float>(gradient: &Body, active: usize, parameters: Vec<SparsityArray>) -> Result<Compressed> {
         let place = Location::caller();
@@ -161,8 +162,9 @@ impl Compressed {
         self.program.as_ref()
     }
 
-    /// The program of the entries, one array of as many elements in the order of the pattern; none where there are no entries.
-    /// It is what is exported, [`CSource::with_sparsity`](crate::export::CSource::with_sparsity) with the pattern.
+    /// The program of the entries: one array with an element for each, in the order of the pattern. `None` if there are no
+    /// entries. This program is exported, with the pattern, by
+    /// [`CSource::with_sparsity`](crate::export::CSource::with_sparsity).
     pub fn entries(&self) -> Option<Program> {
         let program = self.program.as_ref()?;
         let mut graph = Graph::like(program);
@@ -205,7 +207,7 @@ impl Compressed {
     }
 }
 
-/// Checks the types of a program's parameters, and that of the elements of a matrix.
+/// Checks the types of a program's parameters, and the element type of a matrix.
 fn check_types(
     expected: &[Type],
     found: impl Iterator<Item = Type>,
@@ -285,11 +287,11 @@ impl Request<'_> {
         Layout::new(&parameter_types(self.body, self.active))
     }
 
-    /// What the program's results depend on.
+    /// The dependence of the program's results on its input.
     fn pattern(&self) -> Result<Pattern> {
         let layout = self.columns();
         let mut arguments = columns_of(&layout, self.place)?;
-        // What is known of an argument counts for integers only: floats are what derivatives are taken by.
+        // Arguments that derivatives are taken by are floats, whose elements stay unknown; known integers count.
         for (argument, (own, (_, first))) in arguments.iter_mut().zip(self.parameters.iter().zip(&layout.arrays)) {
             if first.is_none() {
                 *argument = own.clone();
@@ -341,7 +343,7 @@ impl Request<'_> {
         let mut candidates = vec![(in_rows, Compression::Columns), (in_columns, Compression::Rows)];
         candidates.extend(copies.map(|copies| (most_in_a_column(&copies.pattern), Compression::Reads)));
         candidates.retain(|&(_, candidate)| self.compression.is_none_or(|wanted| wanted == candidate));
-        // What promises most comes first, so that colourings that can not be better are not made.
+        // The most promising first, so that colourings that can't be better are not made.
         candidates.sort();
         let mut best: Option<(usize, Compression, Colouring)> = None;
         for (least, compression) in candidates {
@@ -441,12 +443,12 @@ fn star_sources(pattern: &Pattern, colours: &[usize]) -> Vec<usize> {
     sources
 }
 
-/// A program by the copies of what it reads.
+/// A program as a function of copies of the elements that it reads.
 struct Copies {
     reads: Reads,
     /// The copies' elements are the columns.
     pattern: Pattern,
-    /// The column of the input that each of them is; none for what is read outside.
+    /// The column of the input for each copy; `None` for a read outside.
     origins: Vec<Option<usize>>,
 }
 
@@ -461,7 +463,7 @@ impl Copies {
         Pattern::from_rows(columns, rows)
     }
 
-    /// Where in the batch what is added up is, and for each of these positions the entry that it belongs to.
+    /// The positions in the batch of the values to add up, and for each the entry that it belongs to.
     fn entries(&self, pattern: &Pattern, colouring: &Colouring) -> (Vec<usize>, Vec<usize>) {
         let (mut sources, mut targets) = (Vec::new(), Vec::new());
         for row in 0..pattern.rows() {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A sparse matrix in compressed sparse rows: plain numbers, what a sparse Jacobian or Hessian is at a point.
+/// A sparse matrix in compressed sparse rows, made of plain numbers: the value of a sparse Jacobian or Hessian at a point.
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -25,8 +25,8 @@ use std::sync::Arc;
 /// # }
 /// ```
 ///
-/// It prints as rows of values, with a dot where there is no entry; beyond 20 rows or columns as a list of entries, the first
-/// 20 of them. A precision is that of the values: `{:.2}`.
+/// It prints as rows of values, with a dot where there is no entry; beyond 20 rows or columns as a list of its first 20
+/// entries. A precision applies to the values: `{:.2}`.
 ///
 /// ```
 /// # use deltaray::prelude::*;
@@ -185,8 +185,8 @@ impl<E: Float> Csr<E> {
         Matrix::wrap(Array::from_vec(&[rows, columns], dense))
     }
 
-    /// The product with a vector, or with a dense matrix. What is no entry takes no part, so that its product with an
-    /// infinite element is 0.
+    /// The product with a vector, or with a dense matrix. Only entries take part: at other places the product with an infinite
+    /// element is 0.
     ///
     /// ```
     /// use deltaray::prelude::*;

@@ -82,7 +82,7 @@ pub(super) fn custom(rules: &impl Rules, inputs: Vec<SparsityArray>) -> Result<V
     Ok(outputs.into_iter().zip(sets).map(output).collect())
 }
 
-/// Cotangents of outputs, of which every element is a column of its own, and their number.
+/// Cotangents of the outputs, in which every element is a column of its own, and their number.
 fn numbered(outputs: &[SparsityArray]) -> Result<(Vec<SparsityArray>, usize), Failure> {
     let mut count = 0;
     let mut cotangents = Vec::with_capacity(outputs.len());
@@ -101,7 +101,7 @@ fn numbered(outputs: &[SparsityArray]) -> Result<(Vec<SparsityArray>, usize), Fa
     Ok((cotangents, count))
 }
 
-/// What each output's element depends on, given which of them reach each input's element.
+/// The dependence of each output element, given the output elements that reach each input element.
 fn transposed(inputs: &[SparsityArray], reached: &[SparsityArray], count: usize) -> Vec<Columns> {
     let mut terms: Vec<Vec<&Columns>> = vec![Vec::new(); count];
     for (input, cotangent) in inputs.iter().zip(reached) {

@@ -13,16 +13,16 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The algebra of dependence, by which sparsity patterns are found.
+/// The algebra of dependence, which finds sparsity patterns.
 ///
-/// An array is its element type and shape, and for every element the *columns* that it may depend on: elements of the input,
-/// counted from 0. Elements of constants are known beside that, and so is what is computed of them; of what is known
-/// nothing depends on the input. Dependence is that of derivatives: comparisons, conversions to integers, `floor` and the
-/// like have none, a factor that is known to be 0 cuts it off, and where a choice or a position is not known, all that
-/// could be chosen counts.
+/// An array consists of its element type and shape, and for every element the *columns* that it may depend on: elements of the
+/// input, counted from 0. Elements of constants are known as well, and so are results computed from them; known elements don't
+/// depend on the input. Dependence is that of derivatives: comparisons, conversions to integers, `floor` and the like have
+/// none, and a factor that is known to be 0 cuts it off. Where a choice or a position is unknown, everything that could be
+/// chosen counts.
 ///
-/// It is made to interpret bulk programs, as [`Function::differentiable`](crate::derivative::Function::differentiable) is.
-/// Like every instance that does not know its values it can not run closures of `cond` whose condition is not known.
+/// It is made to interpret bulk programs, such as [`Function::differentiable`](crate::derivative::Function::differentiable).
+/// Like every instance without values it can't run closures of `cond` whose condition is unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sparsity;
 
@@ -66,7 +66,7 @@ impl SparsityArray {
         SparsityArray { ty: array.ty(), columns: None, known: Some(array), identity: None, chosen: None }
     }
 
-    /// What elements of this type depend on; integers and booleans have no derivative, thus no columns.
+    /// An array with this dependence; integers and booleans have no derivative, thus no columns.
     pub(super) fn dependent(ty: Type, columns: Sets) -> SparsityArray {
         debug_assert!(columns.as_ref().is_none_or(|columns| columns.len() == ty.size()));
         let columns = columns.filter(|_| ty.dtype.is_float());
@@ -93,7 +93,7 @@ impl SparsityArray {
         &self.columns
     }
 
-    /// What all arrays share that are these positions.
+    /// The identity that all arrays made of these positions share.
     pub(super) fn identity(&self) -> Option<Identity> {
         self.identity.clone()
     }
@@ -115,7 +115,7 @@ impl SparsityArray {
         }
     }
 
-    /// What is one of two arrays.
+    /// An array that is one of two, with the dependence of both.
     pub(super) fn join(&self, other: &SparsityArray) -> SparsityArray {
         match (&self.known, &other.known) {
             (Some(a), Some(b)) if same_elements(a, b) => self.clone(),
@@ -161,7 +161,7 @@ fn where_not_zero(columns: &Rc<Vec<Columns>>, factor: SparsityArray) -> Sets {
     }
 }
 
-/// What moves by this derivative of what depends on those columns.
+/// The columns that remain after an operation with this derivative.
 fn through(columns: &Sets, partial: impl FnOnce() -> Partial<Sparsity>) -> Sets {
     let columns = columns.as_ref()?;
     match partial() {
@@ -202,7 +202,7 @@ fn dependent(op: &Op, operands: &[SparsityArray]) -> SparsityArray {
             chosen::elementwise(result, &[(a, left), (b, right)])
         }
         Op::Select => rules::select(a, &operands[1], &operands[2]),
-        // Integers and booleans have no columns, so that what is converted from them has none.
+        // Integers and booleans have no columns, so a conversion from them has none.
         Op::Cast(dtype) => {
             let result = with(Type::new(*dtype, &a.ty.shape), a.columns.clone());
             chosen::elementwise(result, &[(a, a.columns.clone())])

@@ -62,11 +62,11 @@ tuples! {
     (T, U, V, W, X, Y, Z, S);
 }
 
-/// What Jacobians and Hessians have in common: a program, and how its derivative is compressed for the fixed arguments of
-/// the last call.
+/// The common part of Jacobians and Hessians: a program, and the compression of its derivative for the fixed arguments of the
+/// last call.
 struct Derivative {
     hessian: bool,
-    /// The function, or of a Hessian its gradient.
+    /// The function, or for a Hessian its gradient.
     body: Arc<Body>,
     active: usize,
     outline: Outline,
@@ -124,11 +124,11 @@ impl Derivative {
 
     fn compressed<E: Float>(&self, arguments: &[Array], place: &Location<'_>) -> Result<Arc<Compressed>> {
         let marked = self.outline.fixed_arrays();
-        // What has a given pattern does not depend on fixed arguments.
+        // A given pattern does not depend on fixed arguments.
         let is_fixed = |position: usize| self.given.is_none() && marked.get(position).copied().unwrap_or(false);
         let fixed: Vec<Array> =
             arguments.iter().enumerate().filter(|(at, _)| is_fixed(*at)).map(|(_, array)| array.clone()).collect();
-        // What panicked while it held the lock left what was there.
+        // A panic while the lock was held has left the value intact.
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = &*last
             && last.fixed.iter().zip(&fixed).all(|(a, b)| same_elements(a, b))
@@ -223,28 +223,28 @@ macro_rules! sparse {
 sparse! {
     /// The Jacobian of a staged function, with respect to its first argument, in compressed sparse rows.
     ///
-    /// Rows are the elements of all float results, columns those of all float arrays of the first argument, in the order of
-    /// the trees. At the first call the pattern is found, and the derivatives along all colours become one program; both
-    /// are kept for calls with the same [`fixed`](super::fixed()) arguments, and made anew where these have other values.
+    /// Rows are the elements of all float results, columns the elements of all float arrays of the first argument, in the order
+    /// of the trees. The first call finds the pattern, and makes one program of the derivatives along all colours; both are
+    /// kept for calls with the same [`fixed`](super::fixed()) arguments, and made anew when these change.
     SparseJacobian "sparse_jacobian", hessian: false
 }
 
 sparse! {
-    /// The Hessian of a staged function of one float, with respect to its first argument, in compressed sparse rows: all of
-    /// the symmetric matrix.
+    /// The Hessian of a staged function of one float, with respect to its first argument, in compressed sparse rows: the whole
+    /// symmetric matrix.
     ///
-    /// Rows and columns are the elements of all float arrays of the first argument. The pattern is that of the gradient
-    /// program; a star colouring of it says which products with the matrix are needed. As with [`SparseJacobian`], all of
-    /// that is done at the first call.
+    /// Rows and columns are the elements of all float arrays of the first argument. The pattern is found from the gradient
+    /// program; a star colouring of it says which products with the matrix are needed. As with [`SparseJacobian`], all of this
+    /// happens at the first call.
     SparseHessian "sparse_hessian", hessian: true
 }
 
 impl<In: Family, E: Float> SparseJacobian<In, E> {
-    /// The same by these derivatives, however many seeds they take; else by those that take fewest.
+    /// The same with this compression, however many seeds it takes; without one the compression with the fewest seeds is taken.
     ///
     /// # Errors
     ///
-    /// Of [`Compression::Star`], and of [`Compression::Reads`] with a given pattern.
+    /// For [`Compression::Star`], and for [`Compression::Reads`] with a given pattern.
     #[track_caller]
     pub fn with_compression(self, compression: Compression) -> Result<Self> {
         let given = self.derivative.given.clone();

@@ -44,7 +44,7 @@ fn outer_slice(array: &SparsityArray, position: usize) -> SparsityArray {
 struct Output {
     /// The stacked output.
     ty: Type,
-    /// What the slices depend on, once one depends on anything.
+    /// The dependence of the slices, from the first that depends on anything.
     sets: Option<Vec<Columns>>,
     /// The slices by position, as long as all are known.
     known: Option<Vec<Option<Array>>>,
@@ -147,7 +147,7 @@ impl Engine<'_> {
     fn step_by_step(&self) -> Result<Option<Vec<SparsityArray>>, Failure> {
         let failure = |problem| Failure { operation: "sweeps".into(), problem };
         let mut results = Vec::new();
-        // What is kept, by sweep and step.
+        // The kept values, by sweep and step.
         let mut kept: Vec<Vec<Vec<SparsityArray>>> = Vec::new();
         let mut count = 0;
         for (at, sweep) in self.sweeps.sweeps.iter().enumerate() {

@@ -11,7 +11,7 @@ pub struct Pattern {
     column_indices: Vec<usize>,
 }
 
-/// Room for the offsets of so many rows, or what is wrong.
+/// Room for the offsets of so many rows, or a description of the problem.
 pub(super) fn room_for_offsets(rows: usize, what: &str) -> std::result::Result<Vec<usize>, String> {
     let mut offsets = Vec::new();
     let room = rows.checked_add(1).is_some_and(|count| offsets.try_reserve_exact(count).is_ok());
@@ -144,7 +144,7 @@ impl Pattern {
             column_indices.extend_from_slice(self.row(row));
             column_indices.extend_from_slice(transpose.row(row));
             column_indices[start..].sort_unstable();
-            // Each row is shorter than what follows it was: what is kept moves down.
+            // Removing repeats shortens each row, so entries move down over free places.
             let mut kept = start;
             for at in start..column_indices.len() {
                 if kept == start || column_indices[kept - 1] != column_indices[at] {

@@ -1,9 +1,9 @@
 //! Reads of the input cut off into inputs of their own.
 //!
-//! A program that gathers from its input, as every residual of a bundle adjustment does from its camera and its point, has
-//! rows that share columns with many others. With respect to what it *gathers* each row has columns of its own: every read
-//! of the input becomes a private copy, and each copy's columns are columns of the input, the reads' positions. Rows that
-//! share an element of the input, but no copy of it, are of one colour then.
+//! A program that gathers from its input, as every residual of a bundle adjustment does from its camera and its point, has rows
+//! that share columns with many others. With respect to the elements that it *gathers*, each row has columns of its own: every
+//! read of the input becomes a private copy, and the columns of the copies map to columns of the input through the reads'
+//! positions. Rows that share an element of the input, but no copy of it, then get one colour.
 
 use super::instance::SparsityArray;
 use super::run::run;
@@ -13,7 +13,7 @@ use crate::term::{Body, Graph, NodeId, Op};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// A program as a function of what it reads of its input.
+/// A program as a function of the elements that it reads of its input.
 pub(super) struct Reads {
     /// From the copies, then all parameters, to the results; of the active float parameters only copies are used.
     pub(super) body: Body,
@@ -21,8 +21,8 @@ pub(super) struct Reads {
     pub(super) selection: Body,
 }
 
-/// Only so many nodes are reads. The rows of a program with more are computed of many reads each, whose columns together
-/// would grow with the program's square.
+/// The most nodes that count as reads. In a program with more, each row is computed from many reads, whose columns together
+/// would grow with the square of the program.
 const READS: usize = 256;
 
 /// A read has at most so many copies; its last users share one.

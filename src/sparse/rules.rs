@@ -1,4 +1,4 @@
-//! What the result of each operation depends on.
+//! The dependence of each operation's result.
 
 use super::chosen;
 use super::columns::Columns;
@@ -42,7 +42,7 @@ fn picked(columns: &[Columns], positions: impl IntoIterator<Item = Option<usize>
     Some(Rc::new(positions.into_iter().map(pick).collect()))
 }
 
-/// For each of `count` positions the union of the sets that are put there; what is put nowhere is left out.
+/// For each of `count` positions, the union of the sets that are put there; sets without a target are dropped.
 pub(super) fn collected(columns: &[Columns], targets: &[Option<usize>], count: usize) -> Sets {
     debug_assert_eq!(columns.len(), targets.len());
     let moved = || columns.iter().zip(targets).filter_map(|(set, target)| Some((set, (*target)?)));
@@ -97,17 +97,17 @@ pub(super) fn select(mask: &SparsityArray, yes: &SparsityArray, no: &SparsityArr
     if mask.elements().is_some() { result } else { chosen::elementwise(result, &sides) }
 }
 
-/// What is read.
+/// The sets at the elements that are read.
 pub(super) fn view(columns: &Sets, map: &AffineMap) -> Sets {
     picked(columns.as_ref()?, reads(map))
 }
 
-/// All that is added at a position.
+/// The union of all sets that are added at a position.
 pub(super) fn accumulate(columns: &Sets, map: &AffineMap) -> Sets {
     collected(columns.as_ref()?, &reads(map), size(map.source()))
 }
 
-/// All that lies along the axes, and the shape of what is left.
+/// The union of all sets along the axes, and the shape that remains.
 pub(super) fn unions_over(columns: &Sets, shape: &[usize], axes: &[usize]) -> (Sets, Shape) {
     let kept: Axes = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
     let rest: Shape = kept.iter().map(|&axis| shape[axis]).collect();
@@ -143,7 +143,7 @@ pub(super) fn concatenate(axis: usize, parts: &[SparsityArray]) -> SparsityArray
     SparsityArray::dependent(ty, columns)
 }
 
-/// Index arrays, of which some may be known, against the extents of the axes that they index.
+/// Index arrays, some of them known, with the extents of the axes that they index.
 struct Known {
     /// The axes whose positions are not known.
     unknown: Axes,
@@ -179,7 +179,7 @@ impl Known {
     }
 }
 
-/// What is read at known positions; along an axis where they are not known, anything.
+/// The sets at known positions; along an axis with unknown positions, the union of all.
 pub(super) fn gather(a: &SparsityArray, indices: &[SparsityArray]) -> SparsityArray {
     let shape = &a.ty().shape;
     let row = &shape[indices.len()..];
@@ -191,8 +191,8 @@ pub(super) fn gather(a: &SparsityArray, indices: &[SparsityArray]) -> SparsityAr
     chosen::gathered(a, indices, SparsityArray::dependent(Type { dtype: a.ty().dtype, shape: result }, columns))
 }
 
-/// What is put at a known position; along an axis where positions are not known, anything, but for what was read at the
-/// same ones.
+/// The sets scattered to known positions; along an axis with unknown positions to all, except for elements that were read at
+/// the same positions.
 pub(super) fn scatter(updates: &SparsityArray, indices: &[SparsityArray], extents: &[usize]) -> SparsityArray {
     let rank = indices.first().map_or(0, |index| index.ty().rank());
     let row = &updates.ty().shape[rank..];
@@ -215,7 +215,7 @@ pub(super) fn scatter(updates: &SparsityArray, indices: &[SparsityArray], extent
     SparsityArray::dependent(ty, columns)
 }
 
-/// What is written last at a known position, and else what is there; where positions are not known, either.
+/// The set written last at a known position, else the target's; where positions are unknown, the union of both.
 pub(super) fn scatter_set(target: &SparsityArray, updates: &SparsityArray, indices: &[SparsityArray]) -> SparsityArray {
     let extents = &target.ty().shape[..indices.len()];
     if indices.iter().any(|index| index.elements().is_none()) {
