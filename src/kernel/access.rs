@@ -41,8 +41,8 @@ impl Affine {
         (low, high)
     }
 
-    /// What the function and all sums of some of its terms stay below in magnitude, or at, over loops of these extents; `None`
-    /// where that overflows.
+    /// A bound on the magnitude of the function, and of all sums of some of its terms, over loops of these extents; `None`
+    /// where it overflows.
     pub(crate) fn magnitude(&self, extents: &[usize]) -> Option<usize> {
         let terms = self.coefficients.iter().zip(extents);
         let start = usize::try_from(self.offset.unsigned_abs()).ok();
@@ -81,7 +81,7 @@ pub(crate) struct Guard {
     pub(crate) extent: i64,
 }
 
-/// What guards hold, in no order that matters. Most often there are none, which takes no memory.
+/// Guards that all hold, in any order. Most often there are none, which takes no memory.
 pub(crate) type Guards = Vec<Guard>;
 
 /// The position in an array that a nest reads at its own position.
@@ -89,18 +89,18 @@ pub(crate) type Guards = Vec<Guard>;
 pub(crate) struct Access {
     /// A function for each axis of the array.
     pub(crate) rows: SmallVec<[Affine; 4]>,
-    /// Where these do not hold, nothing is read; what they belong to has a value of its own there.
+    /// Where these do not hold, nothing is read; the value that reads provides its own result there.
     pub(crate) guards: Guards,
 }
 
 impl Access {
-    /// Of a nest whose domain is the array's shape.
+    /// The access of a nest whose domain is the array's shape.
     pub(crate) fn identity(rank: usize) -> Access {
         Access { rows: (0..rank).map(|axis| Affine::axis(axis, rank)).collect(), guards: Guards::new() }
     }
 
-    /// The access of a view's source, given that of the view, and the guards that the view itself needs; `None` where
-    /// positions are too far outside, as they are of no linear map that is read at positions of its result.
+    /// The access of a view's source, given the view's own access, and the guards that the view itself needs. `None` where
+    /// positions are so far outside that they overflow; no linear map read within its result has such positions.
     pub(crate) fn through_view(&self, map: &AffineMap, extents: &[usize]) -> Option<(Access, Guards)> {
         let mut rows = SmallVec::new();
         let mut guards = Guards::new();
@@ -128,7 +128,7 @@ impl Access {
         Some((Access { rows, guards: all }, guards))
     }
 
-    /// The access of a reshaped array of this shape, given that of the result; `None` where it is not affine.
+    /// The access of a reshaped array of this shape, given the result's access; `None` where it is not affine.
     pub(crate) fn through_reshape(&self, source: &[usize], result: &[usize], extents: &[usize]) -> Option<Access> {
         if !self.guards.is_empty() {
             return None;

@@ -1,8 +1,8 @@
-//! What products read and write, arranged for those who do.
+//! Operands and results of products, arranged for their readers.
 //!
-//! A product reads its operands where they are, if all of what it reads is there: so an array that is read beyond its ends is
-//! written with zeros around it, which is little beside all windows of it. And a product writes its result in any order, so
-//! in the one in which it is read: along the axis that the reader runs along.
+//! A product reads its operands in place if all the elements that it reads exist: so an array that is read beyond its ends is
+//! written with zeros around it, which is little compared with all windows of it. And a product can write its result in any
+//! order, so it takes the order of the read: along the axis that the reader runs along.
 
 use crate::affine::AffineMap;
 use crate::algebra::{Contraction, Label};
@@ -23,7 +23,7 @@ pub(super) fn arranged(body: &Body) -> Cow<'_, Body> {
         return Cow::Borrowed(body);
     }
     let changes = reordered(body);
-    // What a node becomes: a read of a product in another order has other positions.
+    // The new operation of a node: a read of a product in another order has other positions.
     let op = |id: NodeId| changes.get(&id).unwrap_or(&body.node(id).op);
     let operands = body.nodes.iter().filter(|node| is_product(node)).flat_map(|node| &node.args);
     let surrounded: TermMap<NodeId, (AffineMap, AffineMap)> =

@@ -1,4 +1,4 @@
-//! What is read and written by products, and how.
+//! Which arrays products read and write, and how.
 
 use super::{COLUMN, Procedure, Product, ROW, SUMMED, Source, Step, Value, lower};
 use crate::affine::AffineMap;

@@ -24,15 +24,15 @@ const BLOCK: usize = 512 << 10;
 const PRODUCT_ROWS: usize = 32;
 /// Rows of a block are a multiple of this, if there are as many.
 const ALIGNED: usize = 8;
-/// What must stay inside of blocks, in bytes.
+/// The bytes that must stay inside of blocks for blocking to pay.
 const LEAST_GAIN: f64 = (64 << 10) as f64;
-/// What a byte costs that every block goes through anew, beside one that passes through memory.
+/// The cost of a byte that every block goes through anew, relative to one that passes through memory.
 const AGAIN: f64 = 0.25;
 
 /// Brings steps together in blocks of rows.
 pub(crate) fn blocked(mut procedure: Procedure) -> Procedure {
     let steps = std::mem::take(&mut procedure.steps);
-    // What other steps touch is not of a group alone.
+    // Buffers that other steps touch do not belong to a group alone.
     let mut uses = touches(&procedure, steps.iter());
     for &result in &procedure.results {
         *uses.entry(procedure.origin(result)).or_default() += 1;
@@ -109,7 +109,7 @@ struct Found {
     blocks: Blocks,
 }
 
-/// What steps of a group do to a buffer.
+/// How steps of a group write a buffer.
 enum Written {
     /// They write to each row, or combine there, and the rows fill the buffer.
     Rows(usize),
@@ -203,7 +203,7 @@ impl<'a> Group<'a> {
         RowStep::all(step, self.extent).any(|step| self.take(step))
     }
 
-    /// Adds a step, if it reads of the group's buffers only what is known at its row.
+    /// Adds a step, if the parts of the group's buffers that it reads are known at its row.
     fn take(&mut self, step: RowStep<'a>) -> bool {
         let procedure = self.procedure;
         let elements = |id: BufferId| procedure.buffers[id as usize].ty.size();
@@ -225,8 +225,8 @@ impl<'a> Group<'a> {
         let mut new: TermMap<BufferId, Written> = TermMap::default();
         for (rows, combined) in &step.writes {
             let id = procedure.origin(rows.buffer);
-            // All places are inside of the buffer, those of the first row and those of the last: so where the strides of all
-            // rows make up the buffer, each row has a part of its own.
+            // The first row and the last lie inside of the buffer. So where the strides of all rows make up the buffer, each
+            // row has a part of its own.
             let filled = rows.stride.checked_mul(self.extent) == Some(elements(id));
             let now = match (rows.stride, combined) {
                 (0, Some(_)) => Written::Sum,
@@ -356,7 +356,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What a block reads and writes outside, by buffer and the elements from one row to the next.
+/// The buffers that a block reads and writes outside, by buffer and the elements from one row to the next.
 #[derive(Default)]
 struct Interface {
     buffers: TermMap<(BufferId, usize), BufferId>,

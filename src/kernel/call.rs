@@ -15,17 +15,17 @@ pub(crate) struct Call {
     pub(crate) results: Vec<BufferId>,
 }
 
-/// What a call computes.
+/// The computation of a call.
 pub(crate) enum Called {
     /// The positions of elements in their order.
     Sort(Sort),
     /// Positions of extremes along an axis that has no element: they are 0.
     Nothing,
-    /// What is a procedure of its own.
+    /// A procedure of its own.
     Procedure,
 }
 
-/// Rows of an array whose positions are wanted in the order of their elements: equal ones keep theirs, NaN comes last.
+/// Rows of an array whose positions are wanted in the order of their elements: equal elements keep their order, NaN comes last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sort {
     pub(crate) order: Order,
@@ -48,7 +48,7 @@ impl Sort {
         self.outer * self.inner
     }
 
-    /// What helpers in other languages that sort a row are called.
+    /// The name of the helper, in other languages, that sorts a row.
     pub(crate) fn helper(&self) -> &'static str {
         match self.order {
             Order::Ascending => "arg_sort",
@@ -58,7 +58,7 @@ impl Sort {
 }
 
 impl Call {
-    /// What it computes.
+    /// The computation of this call.
     pub(crate) fn called(&self) -> Called {
         let node = self.body.node(self.body.results[0]);
         let (order, axis) = match node.op {

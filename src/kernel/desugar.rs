@@ -8,12 +8,14 @@ use crate::shape::{Axes, DType, Shape, Value, is_sparse, size};
 use crate::term::{Body, Graph, Node, NodeId, Op};
 use std::borrow::Cow;
 
-/// The program in terms of what nests can do: the position of an extreme is the least position of an element that is it, or
-/// that is NaN, since of NaNs, which no element equals, the first counts. Updates that are put together only to be scattered
-/// are scattered from where they are. A reduction of outer axes and of a short inner run is two: whole rows are combined before
-/// what is in a row. An array that is read, added or written at positions along no axis is the result. A view
-/// whose positions in memory can not be counted reads at computed ones. Rows that are put together to be added to an array that may
-/// be changed `in_place` are added one by one.
+/// The program in terms of operations that nests can do:
+/// - The position of an extreme becomes the least position of an element that equals it or is NaN: NaN equals nothing, and the
+///   first NaN counts.
+/// - Updates that are concatenated only to be scattered are scattered separately.
+/// - A reduction of outer axes and of a short inner run becomes two: whole rows are combined before the elements of a row.
+/// - A read, sum or write at positions along no axis becomes its result.
+/// - A view whose positions in memory overflow reads at computed positions.
+/// - Rows that are concatenated to be added to an array that may be changed `in_place` are added one by one.
 pub(super) fn desugared(body: &Body, in_place: bool) -> Cow<'_, Body> {
     let has_parts = in_place && body.nodes.iter().any(|node| matches!(node.op, Op::Concatenate(0)));
     let uses = if has_parts { body.use_counts() } else { Vec::new() };
@@ -102,7 +104,7 @@ fn is_without_positions(node: &Node) -> bool {
 fn pieces<'a>(body: &'a Body, node: &'a Node) -> Option<&'a [NodeId]> {
     let (Op::Scatter(_), Op::Concatenate(0)) = (&node.op, &body.node(*node.args.first()?).op) else { return None };
     let updates = body.node(node.args[0]);
-    // With one position for all of them the first axis belongs to what is added there.
+    // With one position for all updates, the first axis belongs to the added rows.
     let has_axis = node.args.get(1).is_some_and(|&index| body.node(index).ty().rank() > 0);
     (has_axis && size(&node.ty().shape) < size(&updates.ty().shape)).then_some(&updates.args[..])
 }
@@ -116,7 +118,8 @@ struct Apart {
 /// The most parts that are added one by one.
 const PARTS: usize = 4;
 
-/// What a sum adds part by part: updates that are put together for that alone, and are few beside the target's elements.
+/// The additions of a sum that is done part by part: updates that are concatenated for it alone, and are few compared with the
+/// target's elements.
 fn apart(body: &Body, uses: &[u32], node: &Node) -> Option<Apart> {
     let is_apart = |&scatter: &NodeId| {
         let (own, alone) = (body.node(scatter), |id: NodeId| uses[id as usize] == 1);
@@ -161,7 +164,7 @@ fn scattered(graph: &mut Graph, extents: &Shape, updates: &[NodeId], indices: &[
     parts
 }
 
-/// An operand, and the positions along each source axis that a map reads for those of its result.
+/// An operand, and the positions along each source axis that a map reads for each position of its result.
 fn with_positions(graph: &mut Graph, operand: NodeId, map: &AffineMap) -> Vec<NodeId> {
     let shape = map.result();
     let mut operands = vec![operand];

@@ -27,14 +27,14 @@ pub(crate) const VALUES: usize = 1 << 13;
 
 #[cfg(test)]
 thread_local! {
-    /// The values that were written on this thread, those of nests that turned out to be too large among them.
+    /// The number of values written on this thread, including those of nests that turned out to be too large.
     pub(crate) static WRITTEN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Position of an access in the emitter's table, in which none stands twice.
+/// Position of an access in the emitter's table, which has no duplicates.
 type AccessId = u32;
 
-/// The buffers of a program's stored nodes. A node has one number, so that none is looked for.
+/// The buffers of a program's stored nodes, indexed by node number, so that lookups need no search.
 pub(crate) struct Buffers(Vec<BufferId>);
 
 /// Stands for no buffer.
@@ -153,8 +153,8 @@ pub(crate) fn heights(body: &Body) -> Vec<u32> {
     heights
 }
 
-/// The nodes among those inside that others need too. `uses` says of each node how often it is an operand, so that only what is
-/// inside is looked at; it is as it was afterwards.
+/// The nodes among those inside that others need too. `uses` says how often each node is an operand, so that only the nodes
+/// inside are looked at; its contents are restored afterwards.
 fn needed_outside(body: &Body, inside: &[NodeId], uses: &mut [u32]) -> Vec<NodeId> {
     let operands = || inside.iter().flat_map(|&id| &body.node(id).args);
     operands().for_each(|&arg| uses[arg as usize] -= 1);
@@ -173,14 +173,15 @@ pub(crate) struct Emitter<'a> {
     pub(crate) draft: Draft,
     /// Of a nest that has a place among the steps already: which one, and the places that fill buffers.
     placed: Option<(usize, &'a TermMap<BufferId, usize>)>,
-    /// What was begun when a nest turned out to be too large.
+    /// Nodes that were begun when a nest turned out to be too large.
     unfinished: Vec<NodeId>,
-    /// What can't be read as needed. A zero stands for each, so that all that is such is found at once.
+    /// Nodes that can't be read as needed. A zero stands in for each, so that one pass finds them all.
     pub(crate) unreadable: Vec<NodeId>,
 }
 
 impl<'a> Emitter<'a> {
-    /// An emitter that goes on with a nest; if that has a place among the steps, which one, and which of them fill buffers.
+    /// An emitter that continues a nest. If the nest has a place among the steps, `placed` gives it and the steps that fill
+    /// buffers.
     pub(crate) fn new(
         body: &'a Body,
         buffers: &'a Buffers,
@@ -204,7 +205,7 @@ impl<'a> Emitter<'a> {
         self.draft.nest.add(value, dtype)
     }
 
-    /// Whether what is in a buffer is known where the nest runs, but for what the nest itself stores.
+    /// Checks that the contents of a buffer are known where the nest runs, apart from the nest's own stores.
     fn check_known(&self, id: NodeId, buffer: BufferId) -> Result<(), Obstacle> {
         match self.placed {
             Some((place, filled_at)) if filled_at.get(&buffer).is_some_and(|&filled| filled >= place) => {
@@ -214,7 +215,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// What is read from the buffer of a node: what the nest stores there is at hand.
+    /// The value read from the buffer of a node. A value that the nest itself stores there is used directly.
     pub(crate) fn load(
         &mut self,
         id: NodeId,
@@ -283,13 +284,13 @@ impl<'a> Emitter<'a> {
         Ok(self.draft.values[&first])
     }
 
-    /// The height of a node over what is written without operands.
+    /// The height of a node above the values that are written without operands.
     fn height(&self, id: NodeId) -> u32 {
         if self.buffers.contains(id) { 0 } else { self.heights[id as usize] }
     }
 
-    /// Lets a zero stand for a demand that an unreadable node prevents; an error if that lies in memory already, so that its
-    /// reader is to be left.
+    /// Lets a zero stand in for a demand that an unreadable node prevents. If the node lies in memory already this is an error,
+    /// since its reader must be left to a call.
     fn stand_in(&mut self, demand: Demand, unreadable: NodeId) -> Result<(), Obstacle> {
         if self.buffers.contains(unreadable) {
             return Err(Obstacle::Read(unreadable));
@@ -301,17 +302,17 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    /// The nodes that were written into a nest which is too large, and that others need which were not: where these are
-    /// stored, none of what was written is needed again.
+    /// The nodes written into a nest that is too large which others need that were not written. Once these are stored, none of
+    /// the written nodes is needed again.
     ///
-    /// `uses` says of each node how often it is an operand, so that only what was written is looked at here.
+    /// `uses` says how often each node is an operand, so that only the written nodes are looked at here.
     pub(crate) fn frontier(&self, uses: &mut [u32]) -> Vec<NodeId> {
         let mut unfinished = self.unfinished.clone();
         unfinished.sort_unstable();
         let mut inside = self.draft.nodes();
         inside.retain(|id| unfinished.binary_search(id).is_err());
         let mut frontier = needed_outside(self.body, &inside, uses);
-        // A view is read from what it is a view of.
+        // A view is read from its source.
         for id in &mut frontier {
             while let Op::View(_) | Op::Reshape(_) | Op::Alias | Op::Mark = self.body.node(*id).op
                 && !self.buffers.contains(*id)
@@ -532,12 +533,12 @@ impl<'a> Emitter<'a> {
         let node = self.body.node(id);
         let viewed = node.args[0];
         let shape = self.body.node(viewed).ty().shape.clone();
-        // What is stored is read where it is; a view of it is read through.
+        // A stored value is read in place, and a view of it is read through.
         let source = if self.buffers.contains(viewed) { viewed } else { strided_source(self.body, viewed) };
         if let Op::Constant(array) = &self.body.node(source).op
             && array.uniform().is_some()
         {
-            // One value everywhere, which has no buffer: it is read where the indices are inside.
+            // One value everywhere, without a buffer: it is read where the indices are inside.
             return Err(Obstacle::Read(id));
         }
         let (first, strides) = self.strides(viewed, source).ok_or(Obstacle::Read(id))?;

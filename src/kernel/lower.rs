@@ -27,13 +27,13 @@ mod writing;
 
 use inside::lower_inside;
 
-/// Lowers a program: decides what is stored, and writes the rest into the nests that need it.
+/// Lowers a program: decides which values to store, and writes the others into the nests that need them.
 pub(crate) fn lower(body: &Body) -> Procedure {
     let manner = Manner { finish: blocked, in_place: false, resumes: false };
     lowered(body, manner, Vec::new(), &mut Known::default())
 }
 
-/// As [`lower`], where arrays are changed in place: a buffer that is written to may be another name for one before, and loops
+/// As [`lower`], with arrays changed in place: a written buffer may be another name for an earlier one, and loops
 /// have carries whose results are where the parameters are.
 pub(crate) fn lower_in_place(body: &Body) -> Procedure {
     in_place(body, blocked, false)
@@ -65,11 +65,11 @@ pub(crate) fn lower_unblocked(body: &Body) -> Procedure {
 /// How programs and the bodies inside are lowered.
 #[derive(Clone, Copy)]
 struct Manner {
-    /// What is done with a procedure in the end.
+    /// The last pass over a procedure.
     finish: fn(Procedure) -> Procedure,
     /// Whether arrays are changed in place.
     in_place: bool,
-    /// Whether loops go on from where others ended.
+    /// Whether loops continue from where others ended.
     resumes: bool,
 }
 
@@ -78,12 +78,12 @@ pub(crate) struct Traced {
     pub(crate) procedure: Procedure,
     /// The program as it was lowered: some operations are spelled out by others.
     pub(crate) body: Body,
-    /// The buffers of its nodes, of those that are stored. What passes between steps of a block of rows has none that a step
-    /// of the procedure fills.
+    /// The buffers of the stored nodes. A value that passes between steps of a block of rows has no buffer that a step of the
+    /// procedure fills.
     pub(crate) buffers: Buffers,
 }
 
-/// As [`lower`], for those who show which steps compute what.
+/// As [`lower`], for reports that show which steps compute which nodes.
 pub(crate) fn lower_traced(body: &Body) -> Traced {
     let body = &*desugared(body, false);
     let body = &*recomputed(body, LEFT);
@@ -110,10 +110,10 @@ fn written(body: &Body, manner: Manner, becomes: Becomes, known: &mut Known) -> 
     let mut calls: HashSet<NodeId> = HashSet::new();
     loop {
         match Lowering::new(body, &calls, manner, (&writes, &resumed)).run(known) {
-            // What is changed in place has an order, which blocks do not keep.
+            // Changes in place depend on the order of steps, which blocks do not keep.
             Ok((procedure, buffers)) if writes.any() => return (without_unread(procedure), buffers),
             Ok((procedure, buffers)) => return ((manner.finish)(without_unread(procedure)), buffers),
-            // What can't be read by affine positions is left to the instance of plain arrays.
+            // Nodes that can't be read by affine positions are left to the instance of plain arrays.
             Err(unreadable) => {
                 let before = calls.len();
                 calls.extend(&unreadable);
@@ -159,9 +159,9 @@ pub(super) struct Lowering<'a> {
     heights: Vec<u32>,
     /// The latest nest of a domain.
     nests: TermMap<Shape, usize>,
-    /// What can't be read by affine positions: with any of these the program is written anew.
+    /// Nodes that can't be read by affine positions: if there are any, the program is written anew.
     unreadable: Vec<NodeId>,
-    /// What is being added to an array in place.
+    /// The addition in place that is being written.
     alone: Option<Alone>,
     /// The places of nodes with bodies inside, which are lowered once the program is written.
     nested: Vec<(usize, NodeId)>,
@@ -225,7 +225,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The procedure, or what can't be read: all of that, as far as it is known without what is written otherwise then.
+    /// The procedure, or the unreadable nodes: all that can be found without knowing how the program will be written then.
     fn run(mut self, known: &mut Known) -> Result<(Procedure, Buffers), HashSet<NodeId>> {
         let body = self.body;
         self.procedure.parameters = body.arity();
@@ -271,7 +271,7 @@ impl<'a> Lowering<'a> {
         match self.stored_by(id) {
             Ok(()) => {}
             Err(Obstacle::Read(node)) => {
-                // What lies in memory already is not what can be left: its reader is.
+                // A node that lies in memory already can't be left to a call: its reader is.
                 self.unreadable.push(if self.buffers.contains(node) { id } else { node });
                 if !self.buffers.contains(id) {
                     self.local(id);
@@ -364,7 +364,7 @@ impl<'a> Lowering<'a> {
         let mut start = 0;
         for &part in &node.args {
             let extent = self.body.node(part).ty().shape[axis];
-            // A part whose axes are in another order is gone through in that of what it is made of, which may have a nest.
+            // A part whose axes are in another order is traversed in the order of its source, which may have a nest.
             let (source, axes) = self.permuted(part);
             let shape = &self.body.node(source).ty().shape;
             let store = |emitter: &mut Emitter| {
@@ -381,7 +381,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// What a node is a permutation of the axes of, with the source's axis for each of its own.
+    /// The source of which a node permutes the axes, with the source's axis for each of the node's own.
     fn permuted(&self, id: NodeId) -> (NodeId, Axes) {
         let node = self.body.node(id);
         match &node.op {

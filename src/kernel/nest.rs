@@ -78,7 +78,7 @@ impl Value {
     }
 }
 
-/// What a store does to the element that it finds.
+/// The effect of a store on the element that it finds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Mode {
     /// Overwrites it.
@@ -101,14 +101,14 @@ pub(crate) struct Store {
     pub(crate) mode: Mode,
 }
 
-/// Loops, all of which may run in any order but for the rounding of reductions, around a graph of scalar operations.
+/// Loops around a graph of scalar operations. All may run in any order, up to the rounding of reductions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nest {
     /// The extents of the loops.
     pub(crate) extents: Shape,
     /// The values, in topological order, with their element types.
     pub(crate) values: Vec<(Value, DType)>,
-    /// The stores, after whose values nothing is read.
+    /// The stores. Nothing is read after their values.
     pub(crate) stores: Vec<Store>,
 }
 
@@ -229,7 +229,7 @@ fn of_guards(guards: &Guards) -> Vec<&Affine> {
 pub(crate) struct NestBuilder {
     pub(crate) nest: Nest,
     table: Positions,
-    /// What is written at known places everywhere, by the buffer and the place.
+    /// The values written at known places everywhere, by buffer and place.
     written: TermMap<(BufferId, Affine), ValueId>,
 }
 

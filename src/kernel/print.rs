@@ -76,7 +76,7 @@ impl Display for Procedure {
     }
 }
 
-/// Lines with an indentation, that of nested procedures, to which they are written directly: each is written once, however deep.
+/// Writes lines directly to the formatter with the indentation of nested procedures: each line is written once, however deep.
 struct Lines<'a, 'b> {
     f: &'a mut fmt::Formatter<'b>,
     indentation: usize,

@@ -24,7 +24,7 @@ pub(crate) enum Source {
     Constant(Array),
     /// Memory of the procedure's own.
     Local,
-    /// That of an earlier buffer of the same size.
+    /// The memory of an earlier buffer of the same size.
     Alias(BufferId),
 }
 
@@ -43,7 +43,7 @@ pub(crate) const ROW: usize = 1;
 pub(crate) const SUMMED: usize = 2;
 pub(crate) const COLUMN: usize = 3;
 
-/// A number for each axis of matrix products, by its role; those of one role outermost first.
+/// A number for each axis of matrix products, by the axis's role; within a role the outermost first.
 pub(crate) type ByRole<T> = [SmallVec<[T; 2]>; 4];
 
 /// An operand or the result of matrix products: its element at a position is `offset + position · strides`. Axes that it
@@ -65,12 +65,12 @@ pub(crate) struct Product {
     pub(crate) result: Strided,
     /// Whether the products are added to what the result has.
     pub(crate) continues: bool,
-    /// What the elements of the left and of the right operand are, where nests compute them as they are read instead of finding
-    /// them in memory: each nest writes those of the operand's buffer and nothing else, every one once. Engines move it here, as
-    /// an epilogue.
+    /// Nests that compute the elements of the left and of the right operand as they are read, instead of reading them from
+    /// memory. Each writes every element of the operand's buffer once, and nothing else. Engines move it here, like an
+    /// epilogue.
     pub(crate) prologues: [Option<Nest>; 2],
-    /// What is computed of each element as soon as it is known. Lowering leaves this to steps of their own: engines whose
-    /// kernels have a place for it move it here.
+    /// Work on each element as soon as it is known. Lowering leaves this to separate steps: engines whose kernels have a place
+    /// for it move it here.
     pub(crate) epilogue: Option<Epilogue>,
 }
 
@@ -194,13 +194,13 @@ impl Sweeps {
 /// The first sweep of a loop that is a later step.
 #[derive(Clone, Debug)]
 pub(crate) struct First {
-    /// Those of the loop's arguments that it reads.
+    /// The loop's arguments that it reads.
     pub(crate) arguments: Vec<BufferId>,
     /// Its last carries and its stacked outputs.
     pub(crate) results: Vec<BufferId>,
 }
 
-/// Steps that run for some rows of their arrays after the other.
+/// Steps that run for a few rows of their arrays at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     /// Rows of all blocks.
@@ -208,15 +208,15 @@ pub(crate) struct Blocks {
     /// Rows of a block.
     pub(crate) rows: usize,
     pub(crate) procedure: Procedure,
-    /// That of the last block, if it has fewer rows.
+    /// The procedure of the last block, if it has fewer rows.
     pub(crate) rest: Option<Procedure>,
-    /// The buffers that are the procedure's arguments, and how many elements they go on by with each row.
+    /// The buffers that are the procedure's arguments, with the elements by which each advances per row.
     pub(crate) arguments: Vec<(BufferId, usize)>,
-    /// The same of its results, and by what those are combined that every block continues.
+    /// The same for its results, with the reduction for those that every block continues.
     pub(crate) results: Vec<(BufferId, usize, Option<Reduction>)>,
 }
 
-/// What fills buffers.
+/// A step: it fills buffers.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Nest(Nest),
@@ -250,7 +250,7 @@ impl Step {
         }
     }
 
-    /// Number of kernels: one, but for steps that are made of procedures. A loop's first sweep is counted with the loop.
+    /// Number of kernels: one, except for steps made of procedures. A loop's first sweep is counted with the loop.
     pub(crate) fn kernels(&self) -> usize {
         match self {
             Step::Loop(_) | Step::Branch(_) | Step::Sweeps(_) => {
@@ -261,7 +261,7 @@ impl Step {
         }
     }
 
-    /// The procedures inside, in the order of reports, but for those of blocks, which are one kernel.
+    /// The procedures inside, in the order of reports, without those of blocks, which are one kernel.
     pub(crate) fn inner(&self) -> SmallVec<[&Procedure; 4]> {
         match self {
             Step::Loop(repeated) => smallvec![&repeated.step],
@@ -287,7 +287,7 @@ pub(crate) struct Procedure {
 }
 
 impl Procedure {
-    /// Number of steps that compute something, those of loops and of both sides of conditionals counted once.
+    /// Number of steps that compute something; steps inside loops and both sides of conditionals count once.
     pub(crate) fn kernels(&self) -> usize {
         self.steps.iter().map(Step::kernels).sum()
     }

@@ -72,9 +72,9 @@ impl Lowering<'_> {
         Ok(packed)
     }
 
-    /// A contraction as products of matrices, whose rows and columns are made up of the labels in each role. Labels go in the
-    /// order in which the larger of the arrays that have them does; an operand whose rows, or columns, this order takes apart is
-    /// copied first, unless its elements are read several times, as those of windows are; so is a result afterwards.
+    /// A contraction as products of matrices, whose rows and columns are made up of the labels in each role. Labels take their
+    /// order from the larger of the arrays that have them. An operand whose rows or columns this order splits is copied first,
+    /// unless its elements are read several times, as in windows; a result is copied afterwards.
     pub(super) fn product(&mut self, id: NodeId) -> Result<(), Obstacle> {
         let (body, node) = (self.body, self.body.node(id));
         let Op::Contract(spec) = &node.op else { unreachable!("the class of products") };
@@ -145,7 +145,7 @@ fn put_in_order(labels: &mut Labels, [first, second]: [&Operand; 2], extent: &im
     labels.sort_by_key(|&label| std::cmp::Reverse(larger.stride(label).abs()));
 }
 
-/// The product of matrices whose axes have these labels by role. Those that run together in all operands are one axis.
+/// The product of matrices whose axes have these labels by role. Labels that run together in all operands become one axis.
 fn product_of(labels: [Labels; 4], operands: [&Operand; 3], extent: &impl Fn(u8) -> usize) -> Product {
     let mut extents = ByRole::default();
     let mut strides: [ByRole<isize>; 3] = Default::default();

@@ -1,10 +1,10 @@
-//! What steps of a loop leave for a later one, and what that one computes again.
+//! Values that steps of a loop leave for a later loop, and those that the later loop recomputes.
 //!
-//! The derivative of a loop reads, at each step, what that step computed. Where all of this together is more than caches
-//! hold, moving it costs more than a few operations on what is read anyway: so the later loop takes what the earlier one
-//! took, or the carries before each step, and computes the rest. This is store or recompute, as for nests in
-//! [`roots`](super::roots), between loops. Only elementwise operations and what moves elements are done twice, so that the
-//! values are the same bits.
+//! The derivative of a loop reads, at each step, values that the step computed. Where all of these together exceed the caches,
+//! moving them costs more than a few operations on values that are read anyway: so the later loop takes the inputs of the
+//! earlier one, or the carries before each step, and computes the rest. This is store or recompute, as for nests in
+//! [`roots`](super::roots), between loops. Only elementwise operations and moves of elements are done twice, so that the values
+//! are the same bits.
 
 use crate::kernel::roots::{Class, class, own_cost};
 use crate::shape::Type;
@@ -18,14 +18,15 @@ mod sweeps;
 
 /// Bytes that loops leave for each other within the second-level cache.
 pub(super) const LEFT: usize = 1 << 20;
-/// What it costs to write eight bytes to memory, or to read them, in simple operations on as many.
+/// The cost of writing eight bytes to memory, or of reading them, in simple operations on eight bytes.
 const MOVED: f64 = 5.0;
-/// What it costs to write eight bytes to the cache, and to read them at once.
+/// The cost of writing eight bytes to the cache and reading them at once.
 const PUT_TOGETHER: f64 = 2.0;
 /// A value is computed again by at most so many operations, so that looking for them takes linear time.
 const OPERATIONS: usize = 64;
 
-/// The program whose loops compute again what is cheaper than moving it, where one leaves more than `left` bytes for another.
+/// The program with loops that recompute values where that is cheaper than moving them, if one loop leaves more than `left`
+/// bytes for another.
 pub(super) fn recomputed(body: &Body, left: usize) -> Cow<'_, Body> {
     let plans = plans(body, left);
     let sweeps = sweeps::recomputed(body, left);
@@ -35,11 +36,12 @@ pub(super) fn recomputed(body: &Body, left: usize) -> Cow<'_, Body> {
     }
 }
 
-/// What later loops compute again of one.
+/// The values of one loop that later loops recompute.
 struct Plan {
     /// The loop that computes it first.
     first: NodeId,
-    /// The later ones, with their inputs that are outputs of the first loop: at which position, and the value of its step.
+    /// The later loops, each with its inputs that are outputs of the first loop: the input's position, and the value of the
+    /// first loop's step.
     readers: BTreeMap<NodeId, Vec<(usize, NodeId)>>,
     choice: Choice,
 }
@@ -105,14 +107,14 @@ fn left_bytes(step: &Body, values: &BTreeMap<NodeId, u32>, steps: usize) -> usiz
     values.keys().map(size).fold(0, usize::saturating_add)
 }
 
-/// What a step leaves for later ones.
+/// The values that a step leaves for later ones.
 struct Left<'a> {
     step: &'a Body,
-    /// Its first parameters, of which later steps know nothing.
+    /// The number of its leading parameters that are carries, which later steps do not have.
     carries: usize,
     /// The values that are kept.
     kept: &'a [NodeId],
-    /// How often later steps read values, of those that nothing else reads.
+    /// How often later steps read each value that nothing else reads.
     reads: BTreeMap<NodeId, u32>,
 }
 
@@ -129,15 +131,15 @@ struct Choice {
 }
 
 impl Left<'_> {
-    /// What to compute again, if anything, from what the step takes and `is_there` later.
+    /// The values to recompute, if any, from the step's arguments that later steps have (`is_there`).
     fn choice(&self, is_there: impl Fn(usize) -> bool) -> Option<Choice> {
         let (without, with) = (self.cheaper(false, &is_there), self.cheaper(true, &is_there));
         let choice = if with.saved > without.saved { with } else { without };
         (choice.saved > 0.0).then_some(choice)
     }
 
-    /// What is cheaper computed again than moved, of values with the number of their reads: from those that remain kept, from what
-    /// the step takes and `is_there` later, and, if that is allowed, from carries.
+    /// The values that are cheaper to recompute than to move, from kept values, from the step's arguments that later steps have
+    /// (`is_there`), and, if `with_carries`, from carries. The number of reads weighs each value.
     fn cheaper(&self, with_carries: bool, is_there: &dyn Fn(usize) -> bool) -> Choice {
         let Left { step, carries: first_carries, kept, reads } = self;
         let mut stacked: HashSet<NodeId> = kept.iter().copied().collect();
@@ -189,7 +191,8 @@ fn units(ty: &Type) -> f64 {
     ty.exact_bytes() as f64 / 8.0
 }
 
-/// What it costs to compute a node of a step again, in simple operations on eight bytes; `None` if that is not done.
+/// The cost of computing a node of a step again, in simple operations on eight bytes; `None` for nodes that are never
+/// recomputed.
 fn cost_again(step: &Body, node: &Node) -> Option<f64> {
     let cost = match (&node.op, class(step, node)) {
         (Op::Constant(_) | Op::Iota(_), _) => return Some(0.0),
@@ -201,7 +204,7 @@ fn cost_again(step: &Body, node: &Node) -> Option<f64> {
     Some(cost * units(node.ty()))
 }
 
-/// The program in which later loops compute what is planned. What nothing reads then is still there.
+/// The program with later loops that recompute values as planned. It still has the values that nothing reads now.
 fn rewritten(body: &Body, plans: &[Plan], mut sweeps: HashMap<NodeId, sweeps::Changed>) -> Body {
     let mut graph = Graph::like(body);
     let mut ids: Vec<NodeId> = (0..body.arity() as NodeId).collect();
@@ -265,7 +268,7 @@ fn computing(first: &Scan, reader: &Scan, inputs: &[(usize, NodeId)], choice: &C
     Scan { inputs: body.parameters - reader.carries, body, ..Scan::clone(reader) }
 }
 
-/// What of a step a later one computes again.
+/// The values of a step that a later step recomputes.
 struct Again<'a> {
     before: &'a Body,
     choice: &'a Choice,

@@ -1,4 +1,4 @@
-//! What later loops compute again, and that it is the same.
+//! Later loops recompute values, and these are the same.
 
 use super::recompute::recomputed;
 use crate::concrete::{Array, Concrete};
@@ -58,7 +58,7 @@ fn neighbours<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
     .at(n - 1)
 }
 
-/// Exponentials of what is read and of what is carried.
+/// Exponentials of values that are read and of values that are carried.
 fn gates<A: Algebra>(x: &Vector<A, f64>, w: &Vector<A, f64>) -> Scalar<A, f64> {
     let (state, _) = scan(zeros(x.len()), &stack(&[x.clone(), x * 2.0, x * 3.0]), 3, |state: Vector<A, f64>, input| {
         let gate = (&state * w + &input).exp();
@@ -72,12 +72,12 @@ fn gates<A: Algebra>(x: &Vector<A, f64>, w: &Vector<A, f64>) -> Scalar<A, f64> {
 fn what_is_cheap_is_computed_again_from_carries() {
     let x = Vector::from(vec![0.5; 5]);
     let gradient = stage(neighbours, &x).unwrap().grad().unwrap();
-    // Of three stacks of six times five, one remains: that of the carries.
+    // One of three stacks of six times five remains: the carries.
     let (before, after) = compared(gradient.program());
     assert_eq!((before, after), (2 * 6 * 5 * 8, 6 * 5 * 8));
 }
 
-/// As [`neighbours`], of which a few steps at a time are kept.
+/// As [`neighbours`], with a few steps kept at a time.
 fn checkpointed<A: Algebra>(x: &Vector<A, f64>) -> Scalar<A, f64> {
     let (x, n) = (x.clone(), x.len());
     let moved = move |y: &Vector<A, f64>| &x * concatenate(0, &[ones(1), y.slice(0, ..n - 1)]);

@@ -30,7 +30,7 @@ impl Resumed {
         if loops.take(2).count() < 2 {
             return resumed;
         }
-        // The results of first sweeps are to be read where the loops before have them.
+        // The results of first sweeps must be read where the earlier loops have them.
         let mut read: HashMap<NodeId, usize> = HashMap::new();
         for node in &body.nodes {
             if let Op::Output(position) = node.op {

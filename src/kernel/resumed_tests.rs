@@ -10,7 +10,8 @@ fn ahead(procedure: &Procedure) -> usize {
     procedure.steps.iter().filter(|step| matches!(step, Step::First(_))).count()
 }
 
-/// How many first sweeps run ahead where a function is computed with its gradient, which is that of plain arrays.
+/// The number of first sweeps that run ahead where a function is computed with its gradient. The gradient must equal that of
+/// plain arrays.
 fn ahead_in<F>(function: F, x: &Vector<Concrete, f64>) -> usize
 where
     F: Fn(&Vector<Staged, f64>) -> Scalar<Staged, f64>,
@@ -32,12 +33,12 @@ const CHECKPOINTS: [Checkpoints; 6] = [
     Checkpoints::Every(3),
     Checkpoints::Snapshots(2),
     Checkpoints::Bytes(1 << 20),
-    // Less than what is kept of the steps.
+    // Fewer than the bytes kept of the steps.
     Checkpoints::Bytes(256),
     Checkpoints::Bytes(1),
 ];
 
-/// Sines until their sum is small, scaled by what the loop captures.
+/// Sines until their sum is small, scaled by a capture of the loop.
 fn shrinking<A: Algebra>(x: &Vector<A, f64>, checkpoints: Checkpoints) -> Vector<A, f64> {
     let (scale, bound) = (x * 0.5, x.sum() * 0.05);
     let holds = move |y: &Vector<A, f64>| y.sum().gt(&bound);

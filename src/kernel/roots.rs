@@ -1,8 +1,8 @@
 //! Which values of a program get a buffer, and which are computed where they are needed.
 //!
 //! Recomputing cheap scalar work inside its consumers beats storing it (Smeding 2021, section 5 on fusion). So a value is
-//! stored where it must be: results, what a reduction results in, what is read at computed positions, operands of what
-//! runs on whole buffers; and where computing it once and reading it back costs less than computing it at each use.
+//! stored where it must be: results, results of reductions, values read at computed positions, operands of operations on whole
+//! buffers. It is also stored where computing it once and reading it back costs less than computing it at each use.
 
 use crate::affine::AffineMap;
 use crate::algebra::Contraction;
@@ -39,13 +39,13 @@ pub(crate) enum Class {
     Call,
 }
 
-/// Products with fewer multiplications than this are nests, into which operands fuse; so are those of vectors, and those that have
-/// few elements, in few rows or columns.
+/// Products with fewer multiplications than this are nests, into which operands fuse; so are products of vectors, and products
+/// with few elements, in few rows or columns.
 const PRODUCT_WORK: usize = 4096;
 const FEW: usize = 4;
 const FEW_ELEMENTS: usize = 32;
 
-/// The labels of a contraction in the order of a nest's domain: those of the result, then those that are summed.
+/// The labels of a contraction in the order of a nest's domain: the result's labels, then the summed ones.
 pub(crate) fn domain_labels(spec: &Contraction) -> SmallVec<[u8; 4]> {
     let summed = spec.left.iter().filter(|label| !spec.result.contains(label));
     spec.result.iter().chain(summed).copied().collect()
@@ -129,7 +129,7 @@ pub(crate) fn domain(body: &Body, node: &Node) -> Shape {
     }
 }
 
-/// What a scalar of an operation costs, in units of a simple operation.
+/// The cost of an operation per element, in units of a simple operation.
 pub(crate) fn own_cost(op: &Op) -> f64 {
     match op {
         Op::Unary(op) => match op {
@@ -166,10 +166,10 @@ struct Use {
 /// A value with more uses than this is stored.
 const USES: usize = 8;
 
-/// What another nest costs, in simple operations.
+/// The cost of another nest, in simple operations.
 pub(crate) const NEST: f64 = 100.0;
 
-/// The root of a chain of views that read nothing outside, which products and reads at computed positions read as it is.
+/// The root of a chain of views without reads outside. Products and reads at computed positions read it directly.
 pub(crate) fn strided_source(body: &Body, mut id: NodeId) -> NodeId {
     while let Op::View(map) = &body.node(id).op {
         if !map.is_inside() || size(map.result()) == 0 {
@@ -297,7 +297,7 @@ fn decided(body: &Body, gathers_count: bool) -> Vec<bool> {
 fn moved(place: Use, body: &Body, node: &Node, position: usize) -> Use {
     match &node.op {
         Op::View(map) => {
-            // What repeats along inner axes is computed once for all of them.
+            // Elements that repeat along inner axes are computed once for all of them.
             let ignored = map.ignored();
             let inner = (0..map.result().len()).rev().take_while(|axis| ignored.contains(axis));
             let repeated = steps(inner.map(|axis| map.result()[axis]));

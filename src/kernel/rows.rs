@@ -43,7 +43,7 @@ pub(super) fn extents(step: &Step) -> Vec<usize> {
 }
 
 impl<'a> RowStep<'a> {
-    /// The step along each axis whose extent is a multiple of that of the rows.
+    /// The step along each axis whose extent is a multiple of the number of rows.
     pub(super) fn all(step: &'a Step, extent: usize) -> impl Iterator<Item = RowStep<'a>> + 'a {
         let extents = extents(step);
         (0..extents.len()).filter(move |&at| extents[at] > 0 && extents[at].is_multiple_of(extent)).filter_map(

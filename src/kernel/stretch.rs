@@ -1,7 +1,7 @@
-//! Stretches of loops: where a nest changes nothing at positions before a bound, or from one on, its loop leaves them out.
+//! Stretches of loops: where a nest changes nothing before a bound, or from one on, its loop leaves those positions out.
 //!
 //! `sum over k of select(k < j, x[k], 0)` adds nothing from `k = j` on, and a write whose position is `select(k < j, p, -1)`
-//! writes nothing there. So a loop over a triangle costs the triangle, also where `j` is known only when the program runs.
+//! writes nothing there. So a loop over a triangle costs only the triangle, even if `j` is known only when the program runs.
 
 use crate::algebra::Reduction;
 use crate::concrete::neutral_value;
@@ -155,7 +155,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Adds the limits that hold wherever a mask is as it is meant, but for those of masks that were seen.
+    /// Adds the limits that follow where a mask has the case's value, skipping masks already seen.
     fn of_mask(&self, case: Case, seen: &mut HashSet<Case>, found: &mut Vec<Limit>) {
         let mut pending = vec![case];
         while let Some(case) = pending.pop() {
@@ -345,7 +345,7 @@ fn shares_work(nest: &Nest, groups: &[(Vec<Limit>, Vec<Store>)]) -> bool {
     false
 }
 
-/// The nest without choices that are made where all of these limits hold, and the limits of what it is then.
+/// The nest without the choices that are already made where all of these limits hold, and the limits that then apply.
 pub(crate) fn within(nest: &Nest, mut limits: Vec<Limit>) -> (Nest, Vec<Limit>) {
     let moved = moved(nest);
     let finder = Finder { nest, moved: &moved };

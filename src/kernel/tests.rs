@@ -10,8 +10,8 @@ use crate::shape::{DType, Type, Value};
 use crate::term::{Graph, NodeId, Op, visits};
 use smallvec::smallvec;
 
-/// Σ of steps `y - sin(y · x) · x`, and what is like their reverse derivative: at each step, going back, the states of that
-/// step are read.
+/// Σ of steps `y - sin(y · x) · x`, and a sum like its reverse derivative: each step, going back, reads the states of that
+/// step.
 fn there_and_back(steps: usize) -> crate::term::Body {
     let mut graph: Graph = Graph::new(&[Type::new(DType::F64, &[16])], 0);
     let x: NodeId = 0;
@@ -109,7 +109,7 @@ fn what_can_not_be_read_in_a_nest_is_found_at_once() {
     }
 }
 
-/// What reads an array that has no positions of 64 bits is left alone, and so is what reads that again, until nothing does.
+/// An operation that reads an array without positions of 64 bits is left to a call, and so are its readers, until none remain.
 #[test]
 fn programs_whose_arrays_can_not_be_counted_are_lowered() {
     let large = [3, 1 << 58, 0, 5, 17];

@@ -1,8 +1,8 @@
-//! Which writes go into the memory of the array that they change, instead of a copy.
+//! Writes that go into the memory of the array that they change, instead of a copy.
 //!
-//! An array is changed in place where nothing reads what it was once the write has run: everything else that reads it runs
-//! before, or has what it reads stored before. Parameters are changed in place only where whoever runs the program lets them
-//! be, as a loop does with what it carries.
+//! An array is changed in place where nothing reads its old contents once the write has run: every other reader runs before, or
+//! has the elements that it reads stored before. Parameters are changed in place only where the caller of the program permits
+//! it, as a loop does for its carries.
 
 use crate::affine::AffineMap;
 use crate::algebra::Reduction;
@@ -30,9 +30,9 @@ pub(crate) struct Writes {
     outputs: HashMap<NodeId, Vec<Option<usize>>>,
     /// The sums that are additions to an array in place, and the scatters that are added, which are not stored.
     pub(crate) additions: BTreeMap<NodeId, NodeId>,
-    /// What must be stored before a write.
+    /// The nodes that must be stored before a write.
     pub(crate) stored: Vec<NodeId>,
-    /// For each parameter whether it becomes the result that it may become, in its own memory.
+    /// For each parameter whether it becomes the permitted result, in its own memory.
     parameters: Vec<bool>,
 }
 
@@ -42,13 +42,13 @@ thread_local! {
     static IS_CARELESS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Elements of what is added everywhere in place.
+/// The number of elements from which an addition everywhere is done in place.
 const LARGE: usize = 1024;
 
-/// The most nodes that are looked at for one write, so that looking takes linear time.
+/// The most nodes that are looked at for one write, so that the search takes linear time.
 const LOOKS: usize = 256;
 
-/// The scatter that a node is a permutation of the axes of.
+/// The scatter whose axes a node permutes.
 pub(crate) fn turned_scatter(body: &Body, id: NodeId) -> Option<NodeId> {
     let node = body.node(id);
     let Op::View(map) = &node.op else { return None };
@@ -90,7 +90,8 @@ pub(crate) fn surroundings(map: &AffineMap) -> Option<(Shape, SmallVec<[Affine; 
     (!domain.contains(&0) && at.iter().zip(map.result()).all(is_inside)).then_some((domain, at))
 }
 
-/// The operand that may be changed in place and what is added to it or subtracted, in all ways to see a sum or difference.
+/// The operand that may be changed in place and the value added to or subtracted from it, for each way to see a sum or
+/// difference.
 pub(crate) fn additions(node: &Node) -> SmallVec<[(NodeId, NodeId); 2]> {
     match (&node.op, &node.args[..]) {
         (Op::Binary(Binary::Add), &[a, b]) => smallvec![(a, b), (b, a)],
@@ -99,8 +100,7 @@ pub(crate) fn additions(node: &Node) -> SmallVec<[(NodeId, NodeId); 2]> {
     }
 }
 
-/// The array and what is added to it, for a sum or difference that adds something which is zero but at some positions, and is
-/// made for that alone.
+/// The array and the addend, for a sum or difference whose addend is zero except at some positions, and is used for this alone.
 pub(crate) fn scattered_onto(body: &Body, uses: &[u32], id: NodeId) -> Option<(NodeId, NodeId)> {
     let is_scattered = |id: NodeId| {
         let scatter = turned_scatter(body, id).unwrap_or(id);
@@ -148,7 +148,7 @@ pub(crate) fn carried(count: usize) -> Becomes {
     (0..count).map(Some).collect()
 }
 
-/// What is known of bodies inside, by their addresses; the bodies are held as long.
+/// Facts about nested bodies, by address. The bodies are held as long as the facts.
 #[derive(Default)]
 pub(crate) struct Known {
     /// Which carries a step changes in place.
@@ -233,7 +233,7 @@ impl Known {
 }
 
 impl Writes {
-    /// The writes of a program, which may change those of its parameters that become results.
+    /// The writes of a program, which may change the parameters that become results.
     pub(crate) fn of(body: &Body, mut becomes: Becomes, known: &mut Known) -> Writes {
         becomes.resize(body.arity(), None);
         loop {
@@ -275,7 +275,7 @@ impl Writes {
 struct Analysis<'a> {
     body: &'a Body,
     owns: &'a [bool],
-    /// The node whose memory each node has; its own number, but for what is changed in place and for other shapes of it.
+    /// The node whose memory each node has: itself, unless it is changed in place or is another shape of a node.
     memory: Vec<NodeId>,
     /// Who uses each node.
     users: Vec<SmallVec<[NodeId; 4]>>,
@@ -373,7 +373,7 @@ impl<'a> Analysis<'a> {
             return false;
         }
         let is_large = node.ty().size() >= LARGE;
-        // What reads the target itself, at other positions than it writes, would read what it has written.
+        // A value that reads the target itself, at other positions than it writes, would read elements that it has written.
         let is_apart = |id: NodeId| {
             let others = &self.body.node(id).args;
             others.iter().all(|&other| self.memory[other as usize] != self.memory[target as usize])
@@ -417,7 +417,7 @@ impl<'a> Analysis<'a> {
         if is_computed && !(is_sum && (target == origin || self.writes.in_place[target as usize])) {
             return false;
         }
-        // All that sees this version: the target, and what it is another shape of.
+        // All nodes that see this version: the target, and the nodes of which it is another shape.
         let mut versions: SmallVec<[NodeId; 4]> = SmallVec::from_slice(&[first_version(self.body, target)]);
         let (mut at, mut forced, mut room) = (0, Vec::new(), self.body.node(target).ty().size() / 2);
         while at < versions.len() {
@@ -456,8 +456,8 @@ impl<'a> Analysis<'a> {
         true
     }
 
-    /// Whether nothing that is added reads has been changed in place since: additions in place read it when they run, and with
-    /// it what it is computed from element by element, is a view of, or scatters.
+    /// Whether nothing that the addend reads has been changed in place since. An addition in place reads the addend when it
+    /// runs, and with it the values from which it is computed element by element, viewed, or scattered.
     fn stays(&self, added: NodeId) -> bool {
         let (mut work, mut seen) = (vec![added], HashSet::new());
         while let Some(id) = work.pop() {
@@ -476,7 +476,7 @@ impl<'a> Analysis<'a> {
                 let node = self.body.node(arg);
                 let is_read_with_it = matches!(node.op, Op::Scatter(_) | Op::Accumulate(_))
                     || matches!(class(self.body, node), Class::Pointwise | Class::Alias);
-                // What is read at computed positions is in memory.
+                // A source that is read at computed positions is in memory.
                 let is_written = own.op == Op::Gather && arg == own.args[0] && self.writes.in_place[arg as usize];
                 if is_read_with_it && !is_written && !self.is_stored[arg as usize] {
                     work.push(arg);

@@ -11,8 +11,8 @@ use crate::shape::{Shape, size};
 use crate::term::NodeId;
 
 impl Lowering<'_> {
-    /// A store of a nest without positions. Nothing runs: what is reduced over nothing is its neutral element, a value that no
-    /// element has.
+    /// A store of a nest without positions. Nothing runs: a reduction over nothing keeps its neutral element, and a value has
+    /// no elements.
     pub(super) fn nothing(&mut self, extents: &Shape, buffer: BufferId, mode: Mode) -> Result<(), Obstacle> {
         let zero = crate::shape::Value::from_i64(self.procedure.buffers[buffer as usize].ty.dtype, 0);
         let write = |emitter: &mut Emitter| Ok(emitter.add(Value::Constant(zero), zero.dtype()));
@@ -22,7 +22,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Adds a store to a nest of this domain: to the latest one, if what is read is known there, or to a new one.
+    /// Adds a store to a nest of this domain: to the latest one, if everything that is read is known there, or to a new one.
     #[allow(clippy::type_complexity)]
     pub(in crate::kernel) fn nest(
         &mut self,
@@ -51,8 +51,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Writes what so many stores need into the latest nest of a domain, if what is read is known there and there is room for it,
-    /// or into a new one, storing what makes that too large; the place of that nest.
+    /// Writes the values of `stores` stores into the latest nest of a domain, if everything that is read is known there and
+    /// there is room, or into a new one. Nodes that make that one too large are stored separately. Gives the place of the nest.
     pub(super) fn attempt<T>(
         &mut self,
         extents: &[usize],
@@ -96,8 +96,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Goes on with the nest at a place, unless something is read there that is known later, or there is no room. What is in the
-    /// nest already is not written again: many stores share what they are computed from.
+    /// Continues the nest at a place, unless something is read there that is known only later, or there is no room. Values that
+    /// are in the nest already are not written again: many stores share their operands.
     pub(super) fn go_on<T>(
         &mut self,
         place: usize,
@@ -140,8 +140,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Stores a node at which a nest became too large, and the nodes that the rest of it needs of what was written before.
-    /// Those of one shape share what they are computed from.
+    /// Stores a node at which a nest became too large, and the nodes that the rest of it needs of those written before. Nodes
+    /// of one shape share their operands.
     pub(super) fn cut(&mut self, node: NodeId, frontier: &[NodeId]) -> Result<(), Obstacle> {
         let mut shapes: Vec<(&Shape, Vec<NodeId>)> = Vec::new();
         for &id in frontier.iter().filter(|&&id| id != node) {

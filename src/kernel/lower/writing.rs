@@ -215,8 +215,8 @@ impl Lowering<'_> {
         self.nest(&domain, buffer, Mode::Reduce(Reduction::Sum), store)
     }
 
-    /// Writes what a store into memory that has elements needs into a nest of its own. That reads nothing there that it may have
-    /// written: such operands are stored first.
+    /// Writes the values of a store into memory that has elements in a nest of its own. The nest must read nothing there that
+    /// it may have written: such operands are stored first.
     pub(super) fn separate<T>(
         &mut self,
         domain: &[usize],
@@ -231,7 +231,7 @@ impl Lowering<'_> {
             }
             self.places.pop();
             let alone = self.alone.take();
-            // Of a node that is a whole value all of it is stored, and of others what they are made of.
+            // A node that is a whole value is stored entirely, others by their operands.
             let whole = if self.class(node) == Class::Pointwise { &[node][..] } else { operands };
             assert!(
                 whole.iter().any(|&id| !self.buffers.contains(id)),

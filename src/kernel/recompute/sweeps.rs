@@ -1,4 +1,4 @@
-//! What sweeps of one loop leave for later ones, and what those compute again.
+//! Values that sweeps of one loop leave for later ones, and those that the later ones recompute.
 
 use super::{Again, Left, left_bytes};
 use crate::term::{Body, Checkpoints, NodeId, Op, Steps, Sweep, Sweeps};
@@ -14,7 +14,7 @@ pub(super) struct Changed {
     pub(super) operands: Vec<usize>,
 }
 
-/// The loops of a program whose sweeps compute again what is cheaper than moving it.
+/// The loops of a program whose sweeps recompute values that are cheaper to compute than to move.
 pub(super) fn recomputed(body: &Body, left: usize) -> HashMap<NodeId, Changed> {
     let mut found = HashMap::new();
     for (id, node) in (0..).zip(&body.nodes) {
@@ -42,7 +42,8 @@ fn of(sweeps: &Sweeps, operands: usize, left: usize) -> Option<Changed> {
 }
 
 impl Changed {
-    /// Has a sweep compute again some of what it reads from an earlier one, if more than so many bytes are kept for that at a time.
+    /// Lets a sweep recompute some of the values that it reads from an earlier one, if more than `left` bytes are kept for them
+    /// at a time.
     fn compute(&mut self, first: usize, reader: usize, left: usize) -> bool {
         let (before, later) = (&self.sweeps.sweeps[first], &self.sweeps.sweeps[reader]);
         let step = before.body.clone();

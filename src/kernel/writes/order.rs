@@ -1,8 +1,8 @@
 //! Reads of an array before the write that changes it, where the program leaves their order open.
 //!
-//! A write goes into the memory of its target where nothing reads the target later. The nodes of a program are in an order
-//! that its passes happened to leave: a read that needs nothing of the write may stand after it, and would cost a copy of the
-//! whole array. Such a write waits for these reads.
+//! A write goes into the memory of its target where nothing reads the target later. The order of a program's nodes is whatever
+//! its passes left: a read that needs nothing of the write may stand after it, and would cost a copy of the whole array. Such a
+//! write is delayed until after these reads.
 
 use super::{Known, first_version, is_other_version, scattered_onto, users};
 use crate::operation::Binary;
@@ -127,7 +127,7 @@ fn waits(body: &Body, known: &mut Known) -> Waits {
     waits
 }
 
-/// Adds the nodes after a write that read its target, or another version of what is in its memory.
+/// Adds the nodes after a write that read its target, or another version of the contents of its memory.
 fn later_readers(
     body: &Body,
     users: &[SmallVec<[NodeId; 4]>],

@@ -1,4 +1,4 @@
-//! What is written where it is, by counting what a program writes.
+//! Writes in place, tested by counting the elements that a program writes.
 
 mod additions;
 mod branches;
@@ -14,7 +14,7 @@ use crate::shape::{DType, Type, Value, size};
 use crate::term::{Body, Branch, Checkpoints, Graph, NodeId, Op, Scan, Steps, Sweep, Sweeps};
 use std::sync::Arc;
 
-/// The elements that steps write, those of loops in every step, and those that loops copy before the first.
+/// The number of elements that steps write, counting every step of loops, and the copies that loops make before the first step.
 fn written(procedure: &Procedure) -> usize {
     let of = |step: &Step| match step {
         Step::Nest(nest) => size(&nest.extents) * nest.stores.len(),
@@ -103,7 +103,7 @@ fn what_must_stay_is_copied() {
 
 #[test]
 fn what_is_read_elsewhere_is_read_first() {
-    // A row that reads its neighbours, of which it is one.
+    // A row that reads its neighbours, itself included.
     let procedure = lower_in_place(&over_positions(40, |graph| {
         let positions = graph.add(Op::Iota(8), &[]);
         let shifted = {
@@ -138,7 +138,7 @@ fn gradients_of_loops_that_write_an_element_write_some() {
 
 #[test]
 fn what_a_product_needs_is_restored() {
-    // Each step multiplies the whole array with something: what the gradient keeps is what was written over.
+    // Each step multiplies the whole array by something: the gradient keeps the elements that were written over.
     let stored = |n: usize| {
         let body = over_positions(n, |graph| {
             let squares = graph.add(Op::Binary(Binary::Mul), &[0, 0]);
@@ -401,7 +401,7 @@ fn gradients_of_steps_that_write_twice_write_some_elements() {
 #[test]
 fn rows_that_are_put_together_are_added_one_by_one() {
     let n = 40;
-    // Adds to an element, and then rows to two rows, of which one is computed from that element.
+    // Adds to an element, and then adds rows to two rows; one of the added rows is computed from that element.
     let table = Type::new(DType::F64, &[n, n]);
     let mut step: Graph = Graph::new(&[table.clone(), Type::scalar(DType::I64), vector(n)], 1);
     let one = step.add(Op::Constant(Array::full(&[], Value::F64(1.0))), &[]);

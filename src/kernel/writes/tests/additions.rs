@@ -1,4 +1,4 @@
-//! Additions of what is zero but at some positions: where these are, and that no others are written.
+//! Additions of values that are zero except at some positions: the positions are found, and no others are written.
 
 use super::{vector, written};
 use crate::affine::AffineMap;

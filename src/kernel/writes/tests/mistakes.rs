@@ -8,7 +8,7 @@ use crate::staged::Staged;
 type V = Vector<Staged, f64>;
 type S = Scalar<Staged, f64>;
 
-/// Writes each element of an array, and sums up what is read of the array before and after that write.
+/// Writes each element of an array, and sums up the values that `read` finds in the array before and after that write.
 fn written(a: &V, read: impl Fn(&V, &V, &Scalar<Staged, i64>) -> S) -> (V, S) {
     fold((a.clone(), scalar(0.0)), &iota(a.len()), |(a, sum): (V, S), j: Scalar<Staged, i64>| {
         let after = a.clone().with(&j, (a.at(&j) + &sum).sin() + 0.5);
