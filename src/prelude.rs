@@ -1,4 +1,4 @@
-//! What programs use, in one import: `use deltaray::prelude::*;`. No name clashes with `ndarray::prelude`.
+//! The names that programs use, in one import: `use deltaray::prelude::*;`. No name clashes with `ndarray::prelude`.
 
 pub use crate::algebra::Algebra;
 pub use crate::concrete::Concrete;

@@ -1,4 +1,4 @@
-//! Losses: how far predictions are from what was seen.
+//! Losses: how far predictions are from observations.
 
 use crate::algebra::Algebra;
 use crate::concrete::ReportedAt;

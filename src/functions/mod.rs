@@ -17,7 +17,7 @@ pub use windows::{
 use crate::tensor::apply::fail;
 use crate::tensor::broadcast_shape;
 
-/// That shapes broadcast together, or the problem.
+/// Checks that shapes broadcast together.
 fn check_broadcast(left: &[usize], right: &[usize]) -> Result<(), String> {
     match broadcast_shape(left, right) {
         Some(_) => Ok(()),

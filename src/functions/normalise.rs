@@ -5,8 +5,8 @@ use crate::concrete::ReportedAt;
 use crate::functions::{check_broadcast, fail};
 use crate::tensor::{Float, Max, Operand, RDyn, Rank, Tensor, check_axis};
 
-/// A function of an array and an axis, untyped in the rank: where reductions and what they are taken from meet. What does not
-/// fit is reported by this name, and everything at the caller's line.
+/// Applies a function of an array and an axis without the rank in its type, since a reduction and the array that it reduces
+/// have different ranks. Errors carry this name and the caller's line.
 #[track_caller]
 fn along<A: Algebra, E: Float, R: Rank>(
     name: &str,

@@ -1,7 +1,7 @@
 //! Convolutions and pooling: reads of windows, and sums or extremes over them.
 //!
 //! The windows of an array are one affine view of it, which reads zeros outside; a convolution is a contraction of that view
-//! with the kernel. So its derivatives are contractions of views too, and nothing is scattered for the kernel's.
+//! with the kernel. So its derivatives are contractions of views too, and the kernel's needs no scatter.
 
 use crate::affine::AffineMap;
 use crate::algebra::{Algebra, Contraction, Label, Reduction};
@@ -152,7 +152,7 @@ fn pooled<A: Algebra, E: Float, R: Rank, const D: usize>(
         let count = extents.iter().product::<usize>();
         return Tensor::wrap(sum.into_dyn().over(count));
     }
-    // Zeros outside of the array are not among what is compared.
+    // Zeros outside of the array take no part in the comparison.
     let windows = match map.is_inside() {
         true => windows,
         false => {
@@ -178,9 +178,9 @@ macro_rules! windows {
         $(
             #[doc = concat!("The convolution (cross-correlation) of samples with kernels, over ", $axes, ".")]
             ///
-            /// The samples' axes are sample, channel, and those; the kernels' are output, channel of its group, and those. The
-            /// channels of sample and outputs are split into as many groups, which don't see each other. Shapes that don't
-            /// fit, and windows that don't, are reported at the caller's line.
+            /// The samples' axes are sample, channel, and the window's axes; the kernels' are output, channel of its group, and
+            /// the window's axes. The channels and the outputs are split into `groups` groups, which don't see each other.
+            /// Shapes and windows that don't fit are reported at the caller's line.
             #[track_caller]
             pub fn $conv<A: Algebra, E: Number>(
                 x: &$tensor<A, E>,

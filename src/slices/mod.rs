@@ -19,13 +19,13 @@ use std::sync::Arc;
 /// A staged function of one slice of `E`: the elements of its first argument's arrays, row-major and one array after the other,
 /// in the order of [`ravel`](crate::tensor::ravel()). [`Function::over_slices`] makes it.
 ///
-/// Each derivative is a program that is made and compiled when it is first asked for, or by [`SliceFunction::with_gradient`] and
-/// the like. Programs read and write the slices where they are: **a call allocates nothing** once the program has run, in as many
-/// calls at a time, but for the exceptions that [`Compiled`](crate::derivative::Compiled) lists.
+/// Each derivative is a program that is made and compiled when it is first asked for, or by [`SliceFunction::with_gradient`]
+/// and the like. Programs read and write the slices in place: **a call allocates nothing** once the program has run with as
+/// many concurrent calls, apart from the exceptions that [`Compiled`](crate::derivative::Compiled) lists.
 ///
 /// It is called by `&self`, from any thread. Clones share the programs, and each has its own data.
 ///
-/// Errors name both lengths where a slice has another than it must have. Elements that are NaN are no error.
+/// An error about a slice of the wrong length names both lengths. Elements that are NaN are no error.
 ///
 /// ```
 /// use deltaray::prelude::*;
@@ -127,7 +127,7 @@ impl<In: Family, Out: Family, First: Family> Function<In, Out, First> {
     }
 }
 
-/// Where arrays are, but for those of the first argument.
+/// The outline of the arguments after the first.
 fn outline_of<First: Family>(data: &impl Rest<Concrete, First>) -> Outline {
     let mut outline = Outline::default();
     data.outline(&|_| {}, &mut outline);
@@ -348,11 +348,11 @@ impl<E: Float> SliceFunction<E> {
     }
 
     /// The entries of the Jacobian of the results at a point, in the order of [`SliceFunction::sparse_jacobian_pattern`]: row
-    /// after row, those of a row by their columns.
+    /// by row, and within a row by column.
     ///
     /// # Errors
     ///
-    /// When the point or the slice of entries has another length than it must have, and when there is no memory.
+    /// When the point or the slice of entries has the wrong length, and when there is no memory.
     #[track_caller]
     pub fn sparse_jacobian(&self, point: &[E], entries: &mut [E]) -> Result<()> {
         self.entries("sparse_jacobian", self.programs.jacobian::<E>()?, point, entries)
